@@ -1,0 +1,263 @@
+"""What a bare machine lacks: tools, Python.h, a compiler, libraries; found, or fetched.
+
+Only the standard library of Python 3.9 is used here, as nothing else is there yet. As root,
+Debian's packages are installed; as an ordinary user they are unpacked into the checkout instead.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+STATE = CHECKOUT / ".nox"
+TOOLS = STATE / "tools"  # the virtual environment that has nox
+UNPACKED = STATE / "debian"  # Debian's packages, where they could not be installed
+
+PYTHON_PACKAGE = f"python{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def say(text: str) -> None:
+    print(f"-- {text}", flush=True)
+
+
+def succeeds(*command: str | Path, **options: object) -> bool:
+    """Whether a command runs and exits with 0; its output is not shown."""
+    try:
+        done = subprocess.run(
+            [str(each) for each in command],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            **options,  # type: ignore[call-overload]
+        )
+    except OSError:
+        return False
+    return bool(done.returncode == 0)
+
+
+# Debian's packages ----------------------------------------------------------------------------
+
+
+def is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def has_apt() -> bool:
+    return shutil.which("apt-get") is not None and shutil.which("dpkg-deb") is not None
+
+
+def _apt_of_our_own() -> list[str]:
+    """apt-get with lists and cache in the checkout, for a user who may not write the system's."""
+    for part in ("lists/partial", "cache/archives/partial"):
+        (STATE / "apt" / part).mkdir(parents=True, exist_ok=True)
+    return [
+        "apt-get",
+        "-qq",
+        f"-oDir::State::Lists={STATE / 'apt' / 'lists'}",
+        f"-oDir::Cache={STATE / 'apt' / 'cache'}",
+        "-oDebug::NoLocking=1",
+        "-oAPT::Sandbox::User=",
+    ]
+
+
+def add_packages(*names: str) -> bool:
+    """Installs Debian's packages as root, or unpacks them below UNPACKED. False when there is no
+    apt, or a package cannot be had."""
+    if not has_apt():
+        return False
+    if all(succeeds("dpkg-query", "-s", name) for name in names):
+        return True
+    if is_root():
+        say(f"installing Debian's {' '.join(names)}")
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        install = ["apt-get", "-qq", "install", "-y", "--no-install-recommends", *names]
+        return succeeds(*install, env=environment) or (
+            succeeds("apt-get", "-qq", "update")
+            and subprocess.run(install, env=environment, stdout=subprocess.DEVNULL).returncode == 0
+        )
+    apt = _apt_of_our_own()
+    downloads = STATE / "apt" / "downloads"
+    downloads.mkdir(parents=True, exist_ok=True)
+    if not (STATE / "apt" / "updated").exists():
+        if not succeeds(*apt, "update"):
+            return False
+        (STATE / "apt" / "updated").touch()
+    for name in names:
+        if (UNPACKED / f".{name}").exists():
+            continue
+        say(f"unpacking Debian's {name}, as this user cannot install it")
+        before = set(downloads.glob("*.deb"))
+        if not succeeds(*apt, "download", name, cwd=downloads):
+            return False
+        for package in set(downloads.glob("*.deb")) - before:
+            UNPACKED.mkdir(parents=True, exist_ok=True)
+            if not succeeds("dpkg-deb", "-x", package, UNPACKED):
+                return False
+        (UNPACKED / f".{name}").touch()
+    return True
+
+
+# Python's own tools ---------------------------------------------------------------------------
+
+
+def _find_pip() -> list[str] | None:
+    """A command that runs pip, wherever one may be."""
+    if succeeds(sys.executable, "-m", "pip", "--version"):
+        return [sys.executable, "-m", "pip"]
+    if not add_packages("python3-pip-whl"):
+        return None
+    for root in (Path("/"), UNPACKED):
+        for wheel in root.glob("usr/share/python-wheels/pip-*.whl"):
+            return [sys.executable, str(wheel / "pip")]
+    return None
+
+
+def _make_environment() -> bool:
+    """A virtual environment at TOOLS, also where Debian keeps ensurepip in a package of its own."""
+    if succeeds(sys.executable, "-m", "venv", "--clear", TOOLS):
+        return True
+    shutil.rmtree(TOOLS, ignore_errors=True)
+    pip = _find_pip()
+    seed = STATE / "seed"
+    return (
+        pip is not None
+        and succeeds(*pip, "install", "-q", "--target", seed, "virtualenv")
+        and succeeds(
+            sys.executable, "-m", "virtualenv", TOOLS, env={**os.environ, "PYTHONPATH": str(seed)}
+        )
+    )
+
+
+def make_tools() -> Path:
+    """The Python of an environment that has nox; made on the first call."""
+    python = TOOLS / "bin" / "python"
+    if succeeds(python, "-c", "import nox"):
+        return python
+    say("making an environment for the tools")
+    STATE.mkdir(exist_ok=True)
+    if not _make_environment():
+        sys.exit(
+            "No virtual environment could be made: Python has neither pip nor ensurepip, and "
+            f"Debian's python3-pip-whl could not be fetched. Install {PYTHON_PACKAGE}-venv, or any "
+            "pip, and run this again."
+        )
+    subprocess.run([python, "-m", "pip", "install", "-q", "nox"], check=True)
+    return python
+
+
+# Compilers ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """What to set CC and CXX to, and the flags that choose its C++ library."""
+
+    c: str
+    cxx: str
+    flags: str = ""
+    brings_libcxx: bool = False  # libraries built with another C++ library do not link
+
+
+# With it libc++ itself holds every span and mdspan that is made to its preconditions.
+HARDENED = "-D_LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_DEBUG"
+
+
+def zig() -> Compiler:
+    """clang++ and libc++ out of the ziglang package: a compiler that needs no root."""
+    folder = STATE / "zig"
+    if not (folder / "ranlib").exists():
+        say("taking the clang++ of the ziglang package")
+        python = TOOLS / "bin" / "python"
+        subprocess.run([python, "-m", "pip", "install", "-q", "ziglang"], check=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("cc", "c++", "ar", "ranlib"):
+            script = folder / name
+            script.write_text(f'#!/bin/sh\nexec "{python}" -m ziglang {name} "$@"\n')
+            script.chmod(0o755)
+    return Compiler(str(folder / "cc"), str(folder / "c++"), brings_libcxx=True)
+
+
+def find_gcc() -> Compiler:
+    """g++, or whatever compiler there is, or one that is fetched."""
+    if shutil.which("g++") is None and is_root():
+        add_packages("g++")
+    for c, cxx in (("gcc", "g++"), ("clang", "clang++"), ("cc", "c++")):
+        if shutil.which(c) and shutil.which(cxx):
+            return Compiler(c, cxx)
+    return zig()
+
+
+def find_clang() -> Compiler:
+    """clang++ 19 with libc++, which has mdspan; or zig's."""
+    if shutil.which("clang++-19") is None and is_root():
+        add_packages("clang-19", "libc++-19-dev", "libc++abi-19-dev")
+    if shutil.which("clang++-19") and Path("/usr/lib/llvm-19/include/c++/v1/mdspan").exists():
+        return Compiler("clang-19", "clang++-19", f"-stdlib=libc++ {HARDENED}", brings_libcxx=True)
+    return zig()
+
+
+COMPILERS: dict[str, Callable[[], Compiler]] = {"g++": find_gcc, "clang++": find_clang}
+
+
+# What building needs --------------------------------------------------------------------------
+
+
+def python_headers() -> dict[str, str]:
+    """Environment variables that let a build find Python.h, where it is not where it should be."""
+    include = Path(sysconfig.get_paths()["include"])
+    if (include / "Python.h").exists():
+        return {}
+    say(f"no Python.h in {include}")
+    package = f"lib{PYTHON_PACKAGE}-dev"
+    if not add_packages(package):
+        sys.exit(
+            f"Python.h is missing from {include}. Install the development package of this Python "
+            f"(on Debian: {package}) and run this again."
+        )
+    if (include / "Python.h").exists():
+        return {}
+    headers = UNPACKED / "usr" / "include"
+    own = headers / include.name
+    return {
+        "CPATH": f"{own}{os.pathsep}{headers}",
+        "CMAKE_ARGS": f"-DPython_INCLUDE_DIR={own}",
+    }
+
+
+def build_environment(compiler: Compiler) -> dict[str, str]:
+    """The environment in which CMake and pip build."""
+    return {**python_headers(), "CC": compiler.c, "CXX": compiler.cxx}
+
+
+def googletest_source() -> str:
+    """Debian's source of GoogleTest, for compilers that bring another C++ library; "" if none."""
+    for root in (Path("/"), UNPACKED):
+        if (source := root / "usr" / "src" / "googletest").exists():
+            return str(source)
+    return ""
+
+
+def dlpack_header(version: str) -> Path:
+    """A directory with an older dlpack/dlpack.h, taken out of a wheel that carries it."""
+    carrier, member = {
+        "1.0": ("cuda-core==0.2.0", "cuda/core/experimental/dlpack.h"),
+    }[version]
+    target = STATE / f"dlpack-{version}"
+    header = target / "dlpack" / "dlpack.h"
+    if not header.exists():
+        pip = [str(TOOLS / "bin" / "python"), "-m", "pip"]
+        wheels = ["--only-binary=:all:", "--python-version=3.11", "--platform=manylinux2014_x86_64"]
+        subprocess.run(
+            [*pip, "download", "-q", "--no-deps", *wheels, "-d", str(target), carrier], check=True
+        )
+        (wheel,) = target.glob("*.whl")
+        header.parent.mkdir(exist_ok=True)
+        header.write_bytes(zipfile.ZipFile(wheel).read(member))
+    return target

@@ -1,0 +1,58 @@
+// What does it cost to see a tensor: to view it, to check it, to type it?
+#include <benchmark/benchmark.h>
+
+#include <dlbridge/check.hpp>
+#include <dlbridge/tensor.hpp>
+
+#include "tensors.hpp"
+
+static void Look_View(benchmark::State& state) {
+  bench_tensor tensor(static_cast<int>(state.range(0)));
+  for (auto _ : state) {
+    dlbridge::tensor_view view(tensor.get()->dl_tensor);
+    benchmark::DoNotOptimize(view);
+  }
+}
+BENCHMARK(Look_View)->Arg(0)->Arg(2)->Arg(8);
+
+static void Look_CheckForeign(benchmark::State& state) {
+  bench_tensor tensor(static_cast<int>(state.range(0)));
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(dlbridge::detail::find_flaw(tensor.get()->dl_tensor));
+  }
+}
+BENCHMARK(Look_CheckForeign)->Arg(0)->Arg(1)->Arg(2)->Arg(3)->Arg(4)->Arg(8);
+
+static void Look_Requirement(benchmark::State& state) {
+  bench_tensor tensor(static_cast<int>(state.range(0)));
+  dlbridge::tensor_view const view(tensor.get()->dl_tensor);
+  dlbridge::requirement need;
+  need.type = dlbridge::dtype_of<float>();
+  need.rank = static_cast<int>(state.range(0));
+  need.alignment = alignof(float);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(dlbridge::meets(view, need));
+  }
+}
+BENCHMARK(Look_Requirement)->Arg(0)->Arg(2)->Arg(8);
+
+template <bool RowMajor>
+static void Look_IsRowMajor(benchmark::State& state) {
+  bench_tensor tensor(static_cast<int>(state.range(0)), RowMajor);
+  dlbridge::tensor_view const view(tensor.get()->dl_tensor);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(view.is_row_major());
+  }
+}
+BENCHMARK_TEMPLATE(Look_IsRowMajor, true)->Arg(0)->Arg(2)->Arg(4)->Arg(8);
+BENCHMARK_TEMPLATE(Look_IsRowMajor, false)->Arg(2)->Arg(8);
+
+static void Look_TensorSpan(benchmark::State& state) {
+  bench_tensor tensor(2);
+  for (auto _ : state) {
+    dlbridge::tensor_view const view(tensor.get()->dl_tensor);
+    dlbridge::tensor_span<float, dlbridge::shape<dlbridge::any, 2>> span(view);
+    benchmark::DoNotOptimize(span(1, 1));
+  }
+}
+BENCHMARK(Look_TensorSpan);

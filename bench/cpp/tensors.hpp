@@ -1,0 +1,36 @@
+// Tensors for the benchmarks: made by hand, freed by nobody, of any rank.
+#pragma once
+
+#include <dlpack/dlpack.h>
+
+#include <cstdint>
+#include <vector>
+
+/// float32 of a given rank, extents 2, row-major or reversed, over static memory. Its deleter does
+/// nothing, so that what is timed is ours.
+class bench_tensor {
+ public:
+  explicit bench_tensor(int rank, bool row_major = true)
+      : shape_(static_cast<std::size_t>(rank), 2), strides_(static_cast<std::size_t>(rank)) {
+    std::int64_t step = 1;
+    for (int n = 0; n < rank; ++n) {
+      strides_[static_cast<std::size_t>(row_major ? rank - 1 - n : n)] = step;
+      step *= 2;
+    }
+    managed_.version = {1, 1};
+    managed_.deleter = [](DLManagedTensorVersioned*) {};
+    managed_.dl_tensor.data = memory;
+    managed_.dl_tensor.device = {kDLCPU, 0};
+    managed_.dl_tensor.ndim = rank;
+    managed_.dl_tensor.dtype = {kDLFloat, 32, 1};
+    managed_.dl_tensor.shape = shape_.data();
+    managed_.dl_tensor.strides = strides_.data();
+  }
+  DLManagedTensorVersioned* get() { return &managed_; }
+
+ private:
+  alignas(64) inline static float memory[256] = {};
+  std::vector<std::int64_t> shape_;
+  std::vector<std::int64_t> strides_;
+  DLManagedTensorVersioned managed_{};
+};

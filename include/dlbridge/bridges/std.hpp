@@ -1,0 +1,166 @@
+// array_traits of the standard containers: vector, array, C arrays and spans over borrowed memory,
+// shared_ptr, unique_ptr.
+// floor 7 · OUT: what the standard library already has
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <dlbridge/traits.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace detail {
+// The scalar inside nested std::array and C arrays, and their extents from the outside in.
+template <class T>
+struct nested {
+  using scalar = T;
+  template <class... Outer>
+  static dims shape(Outer... outer) noexcept {
+    return dims(outer...);
+  }
+};
+template <class T, std::size_t N>
+struct nested<std::array<T, N>> {
+  using scalar = typename nested<T>::scalar;
+  template <class... Outer>
+  static dims shape(Outer... outer) noexcept {
+    return nested<T>::shape(outer..., N);
+  }
+};
+template <class T, std::size_t N>
+struct nested<T[N]> {
+  using scalar = typename nested<T>::scalar;
+  template <class... Outer>
+  static dims shape(Outer... outer) noexcept {
+    return nested<T>::shape(outer..., N);
+  }
+};
+template <class T>
+using scalar_of =
+    std::conditional_t<std::is_const_v<T>, typename nested<std::remove_const_t<T>>::scalar const,
+                       typename nested<T>::scalar>;
+}  // namespace detail
+
+/// std::vector<T>: rank 1; std::vector<std::array<T, 3>>: shape [n, 3].
+template <class T, class Allocator>
+struct array_traits<std::vector<T, Allocator>> {
+  static_assert(!std::is_same_v<T, bool>,
+                "dlbridge: std::vector<bool> has no elements in memory; use std::vector<char>");
+  static description describe(std::vector<T, Allocator>& v) noexcept {
+    using scalar = typename detail::nested<T>::scalar;
+    return description::of(reinterpret_cast<scalar*>(v.data()), detail::nested<T>::shape(v.size()));
+  }
+};
+
+/// std::array<T, N>, nested ones as higher ranks. Its elements move into the tensor's allocation.
+template <class T, std::size_t N>
+struct array_traits<std::array<T, N>> {
+  static description describe(std::array<T, N>& a) noexcept {
+    using scalar = typename detail::nested<T>::scalar;
+    return description::of(reinterpret_cast<scalar*>(a.data()),
+                           detail::nested<std::array<T, N>>::shape());
+  }
+};
+
+/// std::shared_ptr<T> of any described T: the tensor shares it, so it is nobody's own copy.
+template <class T>
+struct array_traits<std::shared_ptr<T>> {
+  static description describe(std::shared_ptr<T>& p) noexcept {
+    if (p == nullptr) {
+      return description::of_nothing();
+    }
+    description d = dlbridge::describe(const_cast<std::remove_const_t<T>&>(*p));
+    d.flags &= ~flag_is_copied;
+    d.flags |= std::is_const_v<T> ? flag_read_only : 0;
+    return d;
+  }
+};
+
+/// A pointer that owns elements, with the extents it does not know, and strides if not row-major.
+template <class Owner>
+struct shaped {
+  Owner owner;
+  dims shape;
+  dims strides;
+};
+
+/// with_shape(std::move(p), {2, 3}) for std::unique_ptr<T[]> and std::shared_ptr<T[]>. Neither
+/// knows how much it owns: that the extents fit is the caller's word.
+template <class Owner>
+shaped<Owner> with_shape(Owner owner, dims const& shape, dims const& strides = dims()) {
+  return {std::move(owner), shape, strides};
+}
+
+template <class T, class Deleter>
+struct array_traits<shaped<std::unique_ptr<T[], Deleter>>> {
+  static description describe(shaped<std::unique_ptr<T[], Deleter>>& s) noexcept {
+    return description::of(s.owner.get(), s.shape, s.strides);
+  }
+};
+template <class T>
+struct array_traits<shaped<std::shared_ptr<T[]>>> {
+  static description describe(shaped<std::shared_ptr<T[]>>& s) noexcept {
+    return description::of(s.owner.get(), s.shape, s.strides);
+  }
+};
+
+/// Memory that outlives every tensor built on it. A T const makes the tensors read-only.
+template <class T>
+struct borrowed {
+  T* data;
+  dims shape;
+  dims strides;
+};
+
+/// borrow(p, {rows, columns}), with strides in elements if it is not row-major.
+template <class T>
+borrowed<T> borrow(T* data, dims const& shape, dims const& strides = dims()) noexcept {
+  return {data, shape, strides};
+}
+namespace detail {
+template <class T>
+borrowed<scalar_of<T>> borrow_elements(T* first, std::size_t count) noexcept {
+  return {reinterpret_cast<scalar_of<T>*>(first), nested<std::remove_const_t<T>>::shape(count), {}};
+}
+
+// Whether a range only looks at its elements. std::array is trivially copyable too, but has them
+// inside: when it is const they are, which those of a view are not.
+template <class Range, class = void>
+struct is_view : std::false_type {};
+template <class Range>
+struct is_view<Range,
+               std::enable_if_t<std::is_same_v<decltype(std::declval<Range&>().data()),
+                                               decltype(std::declval<Range const&>().data())>>>
+    : std::bool_constant<std::is_trivially_copyable_v<Range> &&
+                         std::is_same_v<typename nested<Range>::scalar, Range>> {};
+}  // namespace detail
+
+/// A C array of any rank.
+template <class T, std::size_t N>
+borrowed<detail::scalar_of<T>> borrow(T (&array)[N]) noexcept {
+  return detail::borrow_elements(array, N);
+}
+/// Any range of contiguous elements with data() and size(), such as a span: rank 1, or more when
+/// the elements are arrays.
+template <class Range, class = decltype(std::declval<Range&>().data())>
+auto borrow(Range&& range) noexcept {
+  static_assert(
+      std::is_lvalue_reference_v<Range> || detail::is_view<std::remove_const_t<Range>>::value,
+      "dlbridge: borrow does not keep a container alive; build(std::move(container)) does");
+  return detail::borrow_elements(range.data(), static_cast<std::size_t>(range.size()));
+}
+
+template <class T>
+struct array_traits<borrowed<T>> {
+  static description describe(borrowed<T>& b) noexcept {
+    return description::of(b.data, b.shape, b.strides);
+  }
+};
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

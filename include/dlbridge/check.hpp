@@ -1,0 +1,186 @@
+// What a consumer needs of a tensor: requirement, check_view that reports every broken rule, and
+// require_view that throws them in one message.
+// floor 4 · IN: from a view to one that fits
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// Stands for "whatever it is" in extents, ranks and ordinals.
+constexpr std::int64_t any = -1;
+
+enum class layout : std::uint8_t { strided, row_major, column_major, compact };
+
+/// Where the data must be: anywhere, where the CPU may read it, or on devices of one type.
+struct place {
+  static constexpr std::int32_t anywhere = -1;
+  static constexpr std::int32_t host = 0;
+  std::int32_t type = host;
+  std::int32_t id = static_cast<std::int32_t>(any);
+
+  constexpr bool holds(dlbridge::device where) const noexcept {
+    if (type == host) {
+      return where.type == kDLCPU || is_host_accessible(where);
+    }
+    return type == anywhere || (type == where.type && (id == any || id == where.id));
+  }
+};
+
+/// Everything a consumer may insist on. What is left as it is accepts everything that a host
+/// program can read.
+struct requirement {
+  dtype type;                             // of lanes 0: any
+  std::int32_t rank = any;                //
+  std::int64_t const* extents = nullptr;  // rank values, any for free ones; null when all are free
+  layout order = layout::strided;
+  place where;
+  bool writable = false;
+  std::size_t alignment = 1;  // of the first element, if any, in bytes; a power of two
+
+  constexpr bool any_type() const noexcept { return type.lanes == 0; }
+};
+
+namespace detail {
+inline bool has_layout(tensor_view const& view, layout order) noexcept {
+  switch (order) {
+    case layout::row_major:
+      return view.is_row_major();
+    case layout::column_major:
+      return view.is_column_major();
+    case layout::compact:
+      return view.is_compact();
+    case layout::strided:
+      break;
+  }
+  return true;
+}
+
+inline bool has_extents(tensor_view const& view, requirement const& need) noexcept {
+  if (need.extents == nullptr || view.rank() != need.rank) {
+    return true;  // a wrong rank is reported as such
+  }
+  for (int i = 0; i < need.rank; ++i) {
+    if (need.extents[i] != any && need.extents[i] != view.extent(i)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// What the first element's alignment is read from: its address, or its offset from a handle, whose
+// own bits mean nothing.
+inline std::uint64_t position_of(tensor_view const& view) noexcept {
+  return has_address(view.device()) ? reinterpret_cast<std::uintptr_t>(view.data())
+                                    : view.byte_offset();
+}
+
+inline bool has_alignment(tensor_view const& view, std::size_t alignment) noexcept {
+  return (position_of(view) & (alignment - 1)) == 0 || view.empty();
+}
+
+inline void name_alignment(std::uint64_t bytes, bounded_text<240>& text) noexcept {
+  text.append(", aligned to ").append_unsigned(bytes).append(bytes == 1 ? " byte" : " bytes");
+}
+
+inline void name_requirement(requirement const& need, bounded_text<240>& text) noexcept {
+  text.append(need.any_type() ? "any dtype" : name_of(need.type).c_str()).append("[");
+  if (need.rank == any) {
+    text.append("...");
+  }
+  for (int i = 0; i < need.rank; ++i) {
+    text.append(i == 0 ? "" : ", ");
+    if (need.extents == nullptr || need.extents[i] == any) {
+      text.append("*");
+    } else {
+      text.append(need.extents[i]);
+    }
+  }
+  text.append("]");
+  if (need.where.type == place::host) {
+    text.append(" on cpu");
+  } else if (need.where.type != place::anywhere) {
+    bool const one = need.where.id != any;
+    device_row const* const found = find_row(device(need.where.type, 0));
+    text.append(" on ").append(one || found == nullptr
+                                   ? name_of(device(need.where.type, need.where.id)).c_str()
+                                   : found->name);
+  }
+  constexpr char const* orders[] = {"", ", row-major", ", column-major", ", compact"};
+  text.append(orders[static_cast<int>(need.order)]);
+  if (need.writable) {
+    text.append(", writable");
+  }
+  if (need.alignment > 64) {
+    name_alignment(need.alignment, text);
+  }
+}
+
+DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
+                                             requirement const& need) noexcept {
+  report r;
+  auto rule = [&r](bool kept, errc code) {
+    if (!kept) {
+      r.breaks(code);
+    }
+    return !kept;
+  };
+  name_requirement(need, r.expected);
+  r.got.append(name_of(view).c_str());
+  rule(need.any_type() || need.type == view.dtype(), errc::dtype_mismatch);
+  rule(need.rank == any || need.rank == view.rank(), errc::rank_mismatch);
+  rule(has_extents(view, need), errc::extent_mismatch);
+  rule(need.where.holds(view.device()), errc::device_mismatch);
+  if (rule(has_layout(view, need.order), errc::layout_mismatch)) {
+    std::int64_t strides[max_rank];
+    view.copy_strides(strides);
+    r.got.append(" with strides ");
+    append_extents(r.got, view.rank(), strides);
+  }
+  if (rule(!need.writable || !view.read_only(), errc::read_only)) {
+    r.got.append(", read-only");
+    r.advice = "Take it as const, or pass a writable copy";
+  }
+  if (rule(has_alignment(view, need.alignment), errc::misaligned)) {
+    if (need.alignment <= 64) {
+      name_alignment(need.alignment, r.expected);
+    }
+    std::uint64_t const position = position_of(view);
+    name_alignment(position & (0 - position), r.got);
+  }
+  return r;
+}
+}  // namespace detail
+
+/// Whether the view keeps every rule. What the success path costs: a few compares.
+inline bool meets(tensor_view const& view, requirement const& need) noexcept {
+  return (need.any_type() || need.type == view.dtype()) &&
+         (need.rank == any || need.rank == view.rank()) && detail::has_extents(view, need) &&
+         need.where.holds(view.device()) && detail::has_layout(view, need.order) &&
+         (!need.writable || !view.read_only()) && detail::has_alignment(view, need.alignment);
+}
+
+/// Every rule that the view breaks, with all that was expected and came; ok when it breaks none.
+/// reports: dtype_mismatch, rank_mismatch, extent_mismatch, device_mismatch, layout_mismatch,
+/// read_only, misaligned, several of them at once.
+inline report check_view(tensor_view const& view, requirement const& need) noexcept {
+  return meets(view, need) ? report{} : detail::explain_mismatch(view, need);
+}
+
+/// Throws the report of check_view unless the view keeps every rule.
+inline void require_view(tensor_view const& view, requirement const& need) {
+  if (!meets(view, need)) {
+    raise(detail::explain_mismatch(view, need));
+  }
+}
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,23 @@
+// The main door: everything that needs no Python, no device runtime and no other library. It holds
+// nothing but includes.
+#pragma once
+
+#include <dlbridge/as.hpp>
+#include <dlbridge/bridges/std.hpp>
+#include <dlbridge/builder.hpp>
+#include <dlbridge/check.hpp>
+#include <dlbridge/copy.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/exchange.hpp>
+#include <dlbridge/layout.hpp>
+#include <dlbridge/lend.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/shared.hpp>
+#include <dlbridge/stream.hpp>
+#include <dlbridge/tensor.hpp>
+#include <dlbridge/traits.hpp>
+#include <dlbridge/types/complex.hpp>
+#include <dlbridge/version.hpp>
+#include <dlbridge/view.hpp>

@@ -1,0 +1,219 @@
+// The closed list of reasons (errc), the report of which rules broke, the exception that carries
+// one, and raise.
+// floor 1 · every station may refuse
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+
+#include <dlbridge/abi.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// Why a tensor was refused. One list for C++, Python and the tests.
+enum class errc : std::uint8_t {
+  // What came is not what crosses this border.
+  not_a_producer,
+  not_a_capsule,
+  capsule_used,
+  version_mismatch,
+  malformed,
+  overflow,
+  null_data,
+  // What came is sound, but not what the caller asked for. Several of these may hold at once.
+  dtype_mismatch,
+  rank_mismatch,
+  extent_mismatch,
+  device_mismatch,
+  layout_mismatch,
+  read_only,
+  misaligned,
+  // What was asked for cannot be done.
+  copy_forbidden,
+  bad_argument,
+  bad_stream,
+  capturing,
+  runtime_missing,
+  runtime_failed,
+  producer_failed,
+  out_of_memory,
+};
+
+/// One row for each errc, in its order: its name, and the noun that stands for it in a sentence.
+struct errc_row {
+  errc code;
+  char const* name;
+  char const* noun;
+};
+DLBRIDGE_LOCAL inline constexpr errc_row errc_rows[] = {
+    {errc::not_a_producer, "not_a_producer", "not a DLPack producer"},
+    {errc::not_a_capsule, "not_a_capsule", "not a DLPack capsule"},
+    {errc::capsule_used, "capsule_used", "capsule already used"},
+    {errc::version_mismatch, "version_mismatch", "unreadable DLPack version"},
+    {errc::malformed, "malformed", "malformed tensor"},
+    {errc::overflow, "overflow", "size overflows"},
+    {errc::null_data, "null_data", "tensor without data"},
+    {errc::dtype_mismatch, "dtype_mismatch", "dtype"},
+    {errc::rank_mismatch, "rank_mismatch", "rank"},
+    {errc::extent_mismatch, "extent_mismatch", "extents"},
+    {errc::device_mismatch, "device_mismatch", "device"},
+    {errc::layout_mismatch, "layout_mismatch", "layout"},
+    {errc::read_only, "read_only", "writability"},
+    {errc::misaligned, "misaligned", "alignment"},
+    {errc::copy_forbidden, "copy_forbidden", "a copy is needed but forbidden"},
+    {errc::bad_argument, "bad_argument", "bad argument"},
+    {errc::bad_stream, "bad_stream", "bad stream"},
+    {errc::capturing, "capturing", "stream is capturing"},
+    {errc::runtime_missing, "runtime_missing", "device runtime not found"},
+    {errc::runtime_failed, "runtime_failed", "device runtime failed"},
+    {errc::producer_failed, "producer_failed", "producer failed"},
+    {errc::out_of_memory, "out_of_memory", "out of memory"},
+};
+constexpr std::size_t errc_count = sizeof(errc_rows) / sizeof(errc_rows[0]);
+
+constexpr errc_row const& row(errc code) noexcept {
+  return errc_rows[static_cast<std::size_t>(code)];
+}
+
+/// Text of bounded length on the stack. What does not fit is cut, and the text then ends in "...".
+template <std::size_t Capacity>
+class bounded_text {
+  static_assert(Capacity >= 8 && Capacity < 65536, "room for a cut mark, and a 16-bit length");
+
+ public:
+  bounded_text() noexcept { data_[0] = '\0'; }
+  explicit bounded_text(char const* text) noexcept : bounded_text() { append(text); }
+
+  char const* c_str() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+
+  bounded_text& append(char const* text) noexcept { return append(text, std::strlen(text)); }
+  bounded_text& append(char const* text, std::size_t length) noexcept {
+    std::size_t const room = Capacity - 1 - size_;
+    std::size_t const taken = length < room ? length : room;
+    std::memcpy(data_ + size_, text, taken);
+    size_ = static_cast<std::uint16_t>(size_ + taken);
+    data_[size_] = '\0';
+    if (taken < length) {
+      std::memcpy(data_ + Capacity - 4, "...", 4);
+    }
+    return *this;
+  }
+  bounded_text& append(std::int64_t number) noexcept {
+    auto const magnitude = static_cast<std::uint64_t>(number);
+    return number < 0 ? append("-").append_unsigned(0 - magnitude) : append_unsigned(magnitude);
+  }
+  bounded_text& append_unsigned(std::uint64_t number) noexcept {
+    char digits[20];
+    std::size_t first = sizeof digits;
+    do {
+      digits[--first] = static_cast<char>('0' + number % 10);
+      number /= 10;
+    } while (number != 0);
+    return append(digits + first, sizeof digits - first);
+  }
+
+ private:
+  std::uint16_t size_ = 0;
+  char data_[Capacity];
+};
+
+/// Which rules broke, and what was expected and came. Trivially copyable; cheap while nothing
+/// broke.
+struct report {
+  std::uint32_t broken = 0;      // bit i is set when rule errc(i) broke
+  char const* advice = nullptr;  // what to do about it: static text, or null
+  bounded_text<240> expected;
+  bounded_text<240> got;
+
+  bool ok() const noexcept { return broken == 0; }
+  bool broke(errc code) const noexcept { return (broken >> static_cast<unsigned>(code) & 1) != 0; }
+  void breaks(errc code) noexcept { broken |= std::uint32_t{1} << static_cast<unsigned>(code); }
+  /// The first reason in the order of errc; the last errc when ok(), which is not to be asked.
+  errc code() const noexcept {
+    unsigned i = 0;
+    while ((broken >> i & 1) == 0 && i + 1 < errc_count) {
+      ++i;
+    }
+    return static_cast<errc>(i);
+  }
+};
+
+/// A report with one broken rule. The texts are copied; advice must be static.
+inline report refusal(errc code, char const* expected, char const* got,
+                      char const* advice = nullptr) noexcept {
+  report r;
+  r.breaks(code);
+  r.expected.append(expected);
+  r.got.append(got);
+  r.advice = advice;
+  return r;
+}
+
+using message_text = bounded_text<640>;
+
+namespace detail {
+constexpr bool is_mismatch(errc code) noexcept {
+  return code >= errc::dtype_mismatch && code <= errc::misaligned;
+}
+}  // namespace detail
+
+/// One sentence that names everything expected, everything that came, and what to do:
+/// "expected uint8[*, *, 3] on cpu; got int64[4, 2] on cuda:0: dtype, rank, device differ".
+inline message_text message(report const& r) noexcept {
+  message_text text;
+  bool const mismatch = !r.ok() && detail::is_mismatch(r.code());
+  if (!r.ok() && !mismatch) {
+    text.append(row(r.code()).noun).append(": ");
+  }
+  text.append("expected ").append(r.expected.c_str()).append("; got ").append(r.got.c_str());
+  if (mismatch) {
+    int nouns = 0;
+    for (errc_row const& each : errc_rows) {
+      if (r.broke(each.code) && detail::is_mismatch(each.code)) {
+        text.append(nouns++ == 0 ? ": " : ", ").append(each.noun);
+      }
+    }
+    bool const plural = nouns > 1 || r.broke(errc::extent_mismatch);
+    text.append(plural ? " differ" : " differs");
+  }
+  if (r.advice != nullptr) {
+    text.append(". ").append(r.advice);
+  }
+  return text;
+}
+
+/// The one exception of the C++ face. It is the same type in every shared library, so it can be
+/// caught across them.
+class DLBRIDGE_PUBLIC error : public std::exception {
+ public:
+  explicit error(report const& why) noexcept : why_(why), text_(message(why)) {}
+  errc code() const noexcept { return why_.code(); }
+  report const& why() const noexcept { return why_; }
+  char const* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  report why_;
+  message_text text_;
+};
+
+/// Throws error(why). Where exceptions are off it calls DLBRIDGE_ON_ERROR(why) if that is defined,
+/// which must not return, and std::terminate otherwise.
+[[noreturn]] DLBRIDGE_COLD inline void raise(report const& why) {
+#if DLBRIDGE_EXCEPTIONS
+  throw error(why);
+#else
+#if defined(DLBRIDGE_ON_ERROR)
+  DLBRIDGE_ON_ERROR(why);
+#endif
+  static_cast<void>(why);
+  std::terminate();
+#endif
+}
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

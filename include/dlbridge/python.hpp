@@ -1,0 +1,16 @@
+// The door for extension modules without pybind11: everything that needs Python.h. It holds nothing
+// but includes.
+#pragma once
+
+#include <dlbridge/dlbridge.hpp>
+#include <dlbridge/python/buffers.hpp>
+#include <dlbridge/python/capsule.hpp>
+#include <dlbridge/python/consume.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/functions.hpp>
+#include <dlbridge/python/interp.hpp>
+#include <dlbridge/python/owner.hpp>
+#include <dlbridge/python/produce.hpp>
+#include <dlbridge/python/tensor_type.hpp>
+#include <dlbridge/python/text_types.hpp>
+#include <dlbridge/python/values.hpp>

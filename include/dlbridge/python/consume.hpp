@@ -1,0 +1,346 @@
+// The consumer algorithm: find the device, choose the stream, ask, fall back, steal, settle.
+// floor 8 · IN: from a Python object to a managed tensor
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <dlbridge/builder.hpp>
+#include <dlbridge/copy.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/ask.hpp>
+#include <dlbridge/python/capsule.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interp.hpp>
+#include <dlbridge/python/keywords.hpp>
+#include <dlbridge/python/type_cache.hpp>
+#include <dlbridge/python/values.hpp>
+#include <dlbridge/stream.hpp>
+#include <dlbridge/version.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+
+/// What a consumer wants of a producer. stream is what the caller passed, or null.
+struct consume_request {
+  bool has_target = false;
+  device target;
+  copy_policy copy = copy_policy::if_needed;
+  PyObject* stream = nullptr;
+};
+
+namespace detail {
+// Whether a tensor on device a is where device b was asked for. Ordinals tell devices apart only
+// where memory belongs to one: managed memory, say, has 0 or the number of a GPU (spec 1.3).
+inline bool same_place(device a, device b) noexcept {
+  return a.type == b.type && (a.id == b.id || is_host_accessible(a));
+}
+
+// Brings a tensor to the requested device and into its own memory, where that is still to do. When
+// that is refused its deleter runs before the exception is set, or without seeing it.
+inline managed_tensor settle_tensor(managed_tensor m, consume_request const& request,
+                                    bool wants_copy) noexcept {
+  device const where = m.view().device();
+  bool const elsewhere = request.has_target && !same_place(where, request.target);
+  if (elsewhere && !(request.target == cpu && is_host_accessible(where))) {
+    report r = refusal(errc::device_mismatch, "", name_of(where).c_str(),
+                       "The producer did not move it; move it with its own library first");
+    r.expected.append(name_of(request.target).c_str());
+    m.reset();
+    set_error(r);
+    return m;
+  }
+  if (wants_copy && !is_host_accessible(where)) {
+    m.reset();
+    set_error(refusal(errc::device_mismatch, "memory that the CPU can read, to copy it",
+                      name_of(where).c_str(), "Copy the tensor with its own library first"));
+    return m;
+  }
+  managed_tensor settled;
+  bool const done = guarded([&] {
+    if (wants_copy) {
+      settled = copy_of(m.view());
+    } else if (elsewhere) {  // pinned and managed memory is the CPU's as well
+      description d = describe(m);
+      d.device = cpu;
+      settled = build_on(std::move(m), d);
+    } else {
+      settled = std::move(m);
+    }
+  });
+  if (!done) {
+    error_keeper const kept;
+    m.reset();
+  }
+  return settled;
+}
+
+// One consumption, from the question to the settled tensor. Every step gives false, or nothing,
+/// with a Python exception set.
+class consumption {
+ public:
+  consumption(PyObject* producer, consume_request const& request) noexcept
+      : producer_(producer),
+        request_(request),
+        type_(type_cache::find(Py_TYPE(producer))),
+        method_(ref::borrow(type_.dlpack)) {}
+
+  managed_tensor run() noexcept {
+    if (type_.host_only && !type_.legacy_only && !request_.has_target &&
+        request_.copy == copy_policy::if_needed) {
+      return run_common();
+    }
+    if (!find_method() || !find_device() || !choose_keywords()) {
+      return managed_tensor();
+    }
+    return settle(receive(negotiate()));
+  }
+
+ private:
+  // A NumPy array as it is: one question, one answer, and nothing left to settle.
+  managed_tensor run_common() noexcept {
+    keywords_.max_version = stated_version_object();
+    ref capsule = call_dlpack(producer_, type_, keywords_);
+    return receive(capsule ? std::move(capsule) : negotiate_after_refusal());
+  }
+
+  // __dlpack__ is on the type, or on the object alone. None says that there is none on purpose.
+  bool find_method() noexcept {
+    PyObject* found = type_.dlpack;
+    ref own;
+    if (found == nullptr) {
+      own = optional_attribute(producer_, names::get().dlpack);
+      found = own.get();
+    }
+    if ((found != nullptr && found != Py_None) || PyErr_Occurred() != nullptr) {
+      return found != nullptr;
+    }
+    report r = refusal(errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__",
+                       "one of type ", "as_tensor() also takes buffers and array interfaces");
+    r.got.append(Py_TYPE(producer_)->tp_name);
+    set_error(r);
+    return false;
+  }
+
+  // Asks where the tensor is, unless that is known. A producer without __dlpack_device__ is taken
+  // to be on the CPU: several consumers never ask, so several producers lack it.
+  bool find_device() noexcept {
+    if (type_.host_only) {
+      return true;
+    }
+    names const& n = names::get();
+    ref const pair = ref::steal(PyObject_CallMethodNoArgs(producer_, n.dlpack_device));
+    if (pair) {
+      return read_device_pair(pair.get(), "what __dlpack_device__() gives", where_,
+                              errc::producer_failed);
+    }
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
+      return false;
+    }
+    ref raised = take_exception();
+    ref const method = optional_attribute(producer_, n.dlpack_device);
+    if (method) {  // it is there, and raised for a reason of its own
+      set_exception(std::move(raised));
+    }
+    return PyErr_Occurred() == nullptr;
+  }
+
+  // Only what is needed is sent: NumPy, JAX and TensorFlow refuse a stream on the CPU, and
+  // TensorFlow any dl_device, even its own.
+  bool choose_keywords() noexcept {
+    keywords_.max_version = stated_version_object();
+    runtime_kind const runtime = runtime_of(where_);
+    bool const named = request_.stream != nullptr && request_.stream != Py_None;
+    if (runtime != runtime_kind::none) {
+      std::int64_t value = protocol_stream(stream_ref::default_of(where_));
+      stream_request understood;
+      if (named && !read_stream(request_.stream, where_, value)) {
+        return false;
+      }
+      report const why = try_read_stream(where_, value, understood);
+      if (!why.ok()) {
+        set_error(why);
+        return false;
+      }
+      stream_ = ref::steal(PyLong_FromLongLong(value));
+      keywords_.stream = stream_.get();
+    } else if (named && !is_host_accessible(where_)) {
+      keywords_.stream = request_.stream;  // a SYCL queue, say: not ours to read (spec 4.4)
+    }
+    if (request_.has_target && !same_place(where_, request_.target)) {
+      dl_device_ =
+          ref::steal(Py_BuildValue("(ii)", int{request_.target.type}, int{request_.target.id}));
+      keywords_.dl_device = dl_device_.get();
+      if (request_.target == cpu) {
+        keywords_.stream = nullptr;  // the producer waits itself (spec 4.3)
+      }
+    }
+    keywords_.copy = request_.copy == copy_policy::always  ? Py_True
+                     : request_.copy == copy_policy::never ? Py_False
+                                                           : nullptr;
+    return PyErr_Occurred() == nullptr;
+  }
+
+  // Asks, and asks again where the answer means that the producer is older than the question.
+  ref negotiate() noexcept {
+    bool const simple = keywords_.dl_device == nullptr && keywords_.copy == nullptr;
+    if (type_.legacy_only && simple) {
+      ref capsule = call_dlpack(producer_, type_, without(true, false));
+      if (capsule) {
+        return capsule;
+      }
+      if (!forgive_exception()) {  // else it is asked in full, and that answer is reported
+        return capsule;
+      }
+    }
+    ref capsule = call_dlpack(producer_, type_, keywords_);
+    return capsule ? std::move(capsule) : negotiate_after_refusal();
+  }
+
+  ref negotiate_after_refusal() noexcept {
+    if (!may_ask_again()) {
+      return ref();
+    }
+    bool const simple = keywords_.dl_device == nullptr && keywords_.copy == nullptr;
+    ref first = take_exception();
+    bool const old = PyErr_GivenExceptionMatches(first.get(), PyExc_TypeError) != 0;
+    if (old && request_.copy == copy_policy::never) {
+      return refuse_dropped_copy(std::move(first));
+    }
+    copy_here_ = request_.copy == copy_policy::always;
+    // A refused copy is asked for without copy; an unknown keyword without every newer one.
+    ref capsule = call_dlpack(producer_, type_, without(old, true));
+    if (capsule) {
+      if (old && simple) {
+        type_cache::set_legacy_only(type_);
+      }
+      return capsule;
+    }
+    ref second = take_exception();
+    ref const context = ref::steal(PyException_GetContext(second.get()));
+    if (!context && second.get() != first.get()) {
+      PyException_SetContext(second.get(), first.release());
+    }
+    set_exception(std::move(second));
+    return ref();
+  }
+
+  // TypeError may mean an unknown keyword; any other exception only that copy=True cannot be had.
+  bool may_ask_again() const noexcept {
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+      return true;
+    }
+    return request_.copy == copy_policy::always && PyErr_ExceptionMatches(PyExc_Exception);
+  }
+
+  call_keywords without(bool newer, bool copy) const noexcept {
+    call_keywords fewer = keywords_;
+    if (newer) {
+      fewer.max_version = nullptr;
+      fewer.dl_device = nullptr;
+    }
+    if (newer || copy) {
+      fewer.copy = nullptr;
+    }
+    return fewer;
+  }
+
+  ref refuse_dropped_copy(ref first) noexcept {
+    set_exception(std::move(first));
+    report r = refusal(errc::copy_forbidden, "a producer that understands copy=False", "",
+                       "Leave copy= out if a copy is acceptable");
+    r.got.append(Py_TYPE(producer_)->tp_name).append(", which does not take the keyword");
+    set_error(r);
+    return ref();
+  }
+
+  managed_tensor receive(ref capsule) noexcept {
+    if (!capsule) {
+      return managed_tensor();
+    }
+    report why;
+    managed_tensor taken = steal_capsule(capsule.get(), why);
+    if (!why.ok()) {
+      if (why.broke(errc::not_a_capsule) || why.broke(errc::capsule_used)) {
+        why.broken = 0;
+        why.breaks(errc::producer_failed);
+        why.advice = "Its __dlpack__ is broken";
+      }
+      capsule = ref();  // a foreign destructor runs before our exception is set (spec 3.4)
+      set_error(why);
+    }
+    return taken;
+  }
+
+  // Does what the producer was asked for and did not do.
+  managed_tensor settle(managed_tensor m) noexcept {
+    if (!m) {
+      return m;
+    }
+    if (request_.copy == copy_policy::never && m.view().is_copied()) {
+      m.reset();
+      report r =
+          refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
+      r.got.append("one, made by ").append(Py_TYPE(producer_)->tp_name).append(" all the same");
+      set_error(r);
+      return m;
+    }
+    bool const wants_copy = copy_here_ || (request_.copy == copy_policy::always && !is_copy(m));
+    if (PyErr_Occurred() != nullptr) {
+      return managed_tensor();
+    }
+    return settle_tensor(std::move(m), request_, wants_copy);
+  }
+
+  // A copy is marked, or proven: torch and JAX mark none, tvm-ffi and dpnp may make none, and what
+  // the CPU can read anyway, CuPy moves to the CPU without one.
+  bool is_copy(managed_tensor const& m) noexcept {
+    tensor_view const view = m.view();
+    if (view.is_copied() || view.empty() ||
+        (keywords_.dl_device != nullptr && !is_host_accessible(where_))) {
+      return true;
+    }
+    ref const capsule = call_dlpack(producer_, type_, without(false, true));
+    report why;
+    managed_tensor const original = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
+    return forgive_exception() && original && original.view().data() != view.data();
+  }
+
+  PyObject* producer_;
+  consume_request const& request_;
+  type_entry type_;
+  ref method_;  // the type may lose it while Python code runs
+  device where_ = cpu;
+  call_keywords keywords_;
+  ref stream_;
+  ref dl_device_;
+  bool copy_here_ = false;
+};
+}  // namespace detail
+
+/// Takes the tensor of a producer, or out of a raw capsule.
+/// owns: the result owns; a refused tensor has been freed or never left its producer.
+/// thread and GIL: held; Python code runs.
+/// fails: empty, with a Python exception: the producer's own, unchanged; CopyForbiddenError when
+/// copy=False cannot be promised; else as set_error of not_a_producer, not_a_capsule, capsule_used,
+/// producer_failed, device_mismatch, bad_stream, bad_argument, or as managed_tensor::steal.
+inline managed_tensor consume(PyObject* producer, consume_request const& request) noexcept {
+  if (!PyCapsule_CheckExact(producer)) {
+    return detail::consumption(producer, request).run();
+  }
+  report why;
+  managed_tensor taken = steal_capsule(producer, why);
+  if (!why.ok()) {
+    set_error(why);
+  }
+  if (!taken) {
+    return taken;
+  }
+  return detail::settle_tensor(std::move(taken), request, request.copy == copy_policy::always);
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,100 @@
+// What a Python type offers to a consumer, looked up once per type and version of it.
+// floor 3 · IN: before anything is asked
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include <dlbridge/python/interp.hpp>
+#include <dlbridge/python/keywords.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+
+/// The answers for one type. References are borrowed from the type, and hold while it is neither
+/// modified nor gone: whoever lets Python code run meanwhile holds dlpack.
+struct type_entry {
+  PyTypeObject* type = nullptr;
+  unsigned version_tag = 0;    // 0: do not trust this entry
+  PyObject* dlpack = nullptr;  // __dlpack__ as the type has it, or null
+  bool takes_self = false;     // it is called with the object first, and needs no binding
+  bool legacy_only = false;    // no object of it takes max_version
+  bool host_only = false;      // its memory can always be read by the CPU: numpy.ndarray
+};
+
+/// Entries by type. A type that is modified, or another one at the same address, has another
+/// version tag; types without a valid tag are looked up each time. Nothing is kept per object.
+/// thread and GIL: held. Free-threaded builds look up each time.
+class type_cache {
+ public:
+  /// A copy, since Python code that runs later may replace the entry.
+  DLBRIDGE_LOCAL static type_entry find(PyTypeObject* type) noexcept {
+    type_entry& kept = slot(type);
+    if (kept.type == type && kept.version_tag != 0 && kept.version_tag == tag_of(type)) {
+      return kept;
+    }
+    type_entry const fresh = look_up(type);
+#if !defined(Py_GIL_DISABLED)
+    kept = fresh;
+#endif
+    return fresh;
+  }
+
+  /// Remembers that an object of the type raised TypeError for max_version and did well without.
+  /// Only where that is the signature's doing: a proxy that passes keywords on answers for what is
+  /// behind it, and the next one may know the keyword.
+  DLBRIDGE_LOCAL static void set_legacy_only(type_entry const& known) noexcept {
+    type_entry& kept = slot(known.type);
+    if (kept.type == known.type && kept.version_tag == known.version_tag) {
+      kept.legacy_only = lacks_max_version(known.dlpack);
+    }
+  }
+
+ private:
+  static constexpr std::size_t size = 64;
+
+  DLBRIDGE_LOCAL static type_entry& slot(PyTypeObject* type) noexcept {
+    static type_entry entries[size];
+    return entries[(reinterpret_cast<std::uintptr_t>(type) >> 5) % size];
+  }
+
+  static unsigned tag_of(PyTypeObject* type) noexcept {
+#if PY_VERSION_HEX < 0x030A0000
+    if (!PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) {
+      return 0;
+    }
+#endif
+    return type->tp_version_tag;
+  }
+
+  static bool lacks_max_version(PyObject* function) noexcept {
+    if (function == nullptr || Py_TYPE(function) == &PyMethodDescr_Type) {
+      return function != nullptr;
+    }
+    if (!PyFunction_Check(function)) {
+      return false;
+    }
+    PyObject* const code = PyFunction_GetCode(function);
+    ref const variables = ref::steal(PyObject_GetAttrString(code, "co_varnames"));
+    int const has = variables ? PySequence_Contains(variables.get(), names::get().max_version) : -1;
+    PyErr_Clear();
+    return has == 0 && (reinterpret_cast<PyCodeObject*>(code)->co_flags & CO_VARKEYWORDS) == 0;
+  }
+
+  static type_entry look_up(PyTypeObject* type) noexcept {
+    type_entry fresh;
+    fresh.type = type;
+    fresh.dlpack = _PyType_Lookup(type, names::get().dlpack);  // gives the type its version tag
+    fresh.version_tag = tag_of(type);
+    fresh.takes_self = fresh.dlpack != nullptr &&
+                       PyType_HasFeature(Py_TYPE(fresh.dlpack), Py_TPFLAGS_METHOD_DESCRIPTOR);
+    fresh.host_only = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
+                      std::strcmp(type->tp_name, "numpy.ndarray") == 0;
+    return fresh;
+  }
+};
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,306 @@
+// tensor_view: the non-owning face of a DLTensor, checked once, byte offset folded where data is an
+// address, every stride answerable, read-only known.
+// floor 3 · IN: from a foreign struct to something that can be relied on
+#pragma once
+
+#include <cstdint>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/layout.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// Where and how elements lie; owns nothing. Trivially copyable, meant to be passed by value.
+/// lives: as long as the tensor it was made from, whose shape and strides it points to.
+class tensor_view {
+ public:
+  /// Trusts that check_tensor(t) is ok. flags as in the versioned struct; 0 for a bare DLTensor,
+  /// of which no flag is known.
+  explicit tensor_view(DLTensor const& t DLBRIDGE_LIFETIMEBOUND, std::uint64_t flags = 0) noexcept
+      : data_(t.data),
+        shape_(t.shape),
+        strides_(t.strides),
+        byte_offset_(t.byte_offset),
+        flags_(flags),
+        device_(t.device),
+        dtype_(t.dtype),
+        rank_(t.ndim) {
+    if (byte_offset_ != 0 && has_address(device_)) {
+      // Of an empty tensor neither was checked: the sum may not be that of a pointer.
+      data_ = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data_) +
+                                      static_cast<std::uintptr_t>(byte_offset_));
+      byte_offset_ = 0;
+    }
+  }
+  tensor_view(DLTensor const&&, std::uint64_t = 0) = delete;  // it would dangle
+
+  /// Address of the first element, or the handle of the memory on devices that have no addresses
+  /// (device.hpp). May be null when the tensor is empty. May be device memory.
+  void const* data() const noexcept { return data_; }
+  /// The same for writing. fails: read_only.
+  void* mutable_data() const {
+    if (read_only()) {
+      raise(refusal(errc::read_only, "writable memory", "read-only memory",
+                    "Take it as const, or copy it"));
+    }
+    return data_;
+  }
+  /// Bytes from a handle to the first element; always 0 where data is an address (spec 1.6).
+  std::uint64_t byte_offset() const noexcept { return byte_offset_; }
+
+  dlbridge::device device() const noexcept { return device_; }
+  dlbridge::dtype dtype() const noexcept { return dtype_; }
+  int rank() const noexcept { return rank_; }
+  /// rank() extents; not to be read at rank 0.
+  std::int64_t const* shape() const noexcept { return shape_; }
+  std::int64_t extent(int i) const noexcept { return shape_[i]; }
+  /// rank() strides in elements, or null when row-major was implied (spec 1.7).
+  std::int64_t const* strides() const noexcept { return strides_; }
+  /// The step of dimension i in elements, also when strides() is null.
+  std::int64_t stride(int i) const noexcept {
+    return strides_ != nullptr ? strides_[i] : row_major_stride(rank_, shape_, i);
+  }
+  /// Writes all rank() strides.
+  void copy_strides(std::int64_t* out) const noexcept {
+    if (strides_ == nullptr) {
+      fill_row_major(rank_, shape_, out);
+      return;
+    }
+    for (int i = 0; i < rank_; ++i) {
+      out[i] = strides_[i];
+    }
+  }
+
+  std::int64_t count() const noexcept { return count_of(rank_, shape_); }
+  bool empty() const noexcept { return count() == 0; }
+  bool read_only() const noexcept { return (flags_ & flag_read_only) != 0; }
+  bool is_copied() const noexcept { return (flags_ & flag_is_copied) != 0; }
+  bool is_padded() const noexcept { return (flags_ & flag_padded) != 0; }
+  std::uint64_t flags() const noexcept { return flags_; }
+  /// The same elements as memory of another device, for memory that belongs to both.
+  tensor_view on_device(dlbridge::device where) const noexcept {
+    tensor_view copy = *this;
+    copy.device_ = where;
+    return copy;
+  }
+  /// The same elements under other flags, such as flag_read_only set or dropped.
+  tensor_view with_flags(std::uint64_t flags) const noexcept {
+    tensor_view copy = *this;
+    copy.flags_ = flags;
+    return copy;
+  }
+
+  bool is_row_major() const noexcept { return dlbridge::is_row_major(rank_, shape_, strides_); }
+  bool is_column_major() const noexcept {
+    return dlbridge::is_column_major(rank_, shape_, strides_);
+  }
+  bool is_compact() const noexcept { return dlbridge::is_compact(rank_, shape_, strides_); }
+
+ private:
+  void* data_;
+  std::int64_t const* shape_;
+  std::int64_t const* strides_;
+  std::uint64_t byte_offset_;
+  std::uint64_t flags_;
+  dlbridge::device device_;
+  dlbridge::dtype dtype_;
+  std::int32_t rank_;
+};
+
+/// Bytes that hold count elements: packed where elements share bytes and nothing says padded.
+/// Relies on count * element_bits(type) to fit, as in every tensor that check_tensor accepts.
+inline std::int64_t bytes_for(std::int64_t count, dtype type, bool padded) noexcept {
+  if (!is_sub_byte(type) || padded) {
+    return count * element_bytes(type);
+  }
+  std::int64_t const bits = count * element_bits(type);
+  return bits / 8 + (bits % 8 != 0 ? 1 : 0);
+}
+
+using view_text = bounded_text<240>;
+
+/// Appends "[4, 2]".
+template <std::size_t N>
+void append_extents(bounded_text<N>& text, int rank, std::int64_t const* extents) noexcept {
+  text.append("[");
+  for (int i = 0; i < rank; ++i) {
+    text.append(i == 0 ? "" : ", ").append(extents[i]);
+  }
+  text.append("]");
+}
+
+/// "int64[4, 2] on cuda:0".
+inline view_text name_of(tensor_view const& view) noexcept {
+  view_text text;
+  text.append(name_of(view.dtype()).c_str());
+  append_extents(text, view.rank(), view.shape());
+  return text.append(" on ").append(name_of(view.device()).c_str());
+}
+
+namespace detail {
+// What can be wrong with a DLTensor from outside, in the order in which it is looked for: nothing
+// is read before what vouches for it.
+enum class flaw { none, rank, null_shape, extent, dtype, device, count, reach, null_data };
+
+// Whether the bytes from the lowest to the highest element can be addressed, and their bits, which
+// are what packed elements step by, counted in 64 bits.
+inline bool has_addressable_reach(DLTensor const& t) noexcept {
+  constexpr std::int64_t most = INT64_MAX / 8;
+  std::int64_t const bytes = element_bytes(dtype(t.dtype));
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  if (t.byte_offset > static_cast<std::uint64_t>(most) ||
+      !try_reach(t.ndim, t.shape, t.strides, low, high) || !try_add(high, 1, high) ||
+      !try_multiply(low, bytes, low) || !try_multiply(high, bytes, high) || low < -most ||
+      high > most) {
+    return false;
+  }
+  if (!has_address(device(t.device)) || t.data == nullptr) {
+    return true;
+  }
+  auto const offset = static_cast<std::int64_t>(t.byte_offset);
+  low += offset;
+  high += offset;
+  std::uint64_t const base = reinterpret_cast<std::uintptr_t>(t.data);  // may have 32 bits
+  return (low >= 0 || base >= 0 - static_cast<std::uint64_t>(low)) &&
+         (high <= 0 || static_cast<std::uint64_t>(high) <= UINTPTR_MAX - base);
+}
+
+// Nearly every tensor is ordinary: a few dimensions of moderate extents and steps, none backwards,
+// in memory with addresses. Its sizes stay below 2^51 bytes, and nothing can overflow.
+inline bool is_plainly_sound(DLTensor const& t) noexcept {
+  constexpr std::uint64_t moderate = std::uint64_t{1} << 28;
+  constexpr std::uint64_t most = std::uint64_t{1} << 34;
+  auto const base = reinterpret_cast<std::uintptr_t>(t.data);
+  if (static_cast<std::uint32_t>(t.ndim) > 8 || (t.shape == nullptr && t.ndim != 0) ||
+      !is_sound(dtype(t.dtype)) || t.dtype.lanes != 1 || !has_address(device(t.device)) ||
+      base == 0 || base > UINTPTR_MAX / 2 || t.byte_offset > most) {
+    return false;
+  }
+  std::uint64_t count = 1;
+  std::uint64_t reach = 0;
+  for (int i = 0; i < t.ndim; ++i) {
+    auto const above_one = static_cast<std::uint64_t>(t.shape[i]) - 1;  // huge for 0 and below
+    auto const step = t.strides != nullptr ? static_cast<std::uint64_t>(t.strides[i]) : 0;
+    if (above_one >= moderate || step >= moderate || count > most) {
+      return false;
+    }
+    count *= above_one + 1;
+    reach += above_one * step;
+  }
+  return count <= most && reach <= most;
+}
+
+inline flaw find_flaw(DLTensor const& t) noexcept {
+  if (is_plainly_sound(t)) {
+    return flaw::none;
+  }
+  if (t.ndim < 0 || t.ndim > max_rank) {
+    return flaw::rank;
+  }
+  if (t.ndim > 0 && t.shape == nullptr) {
+    return flaw::null_shape;
+  }
+  for (int i = 0; i < t.ndim; ++i) {
+    if (t.shape[i] < 0) {
+      return flaw::extent;
+    }
+  }
+  if (!is_sound(dtype(t.dtype))) {
+    return flaw::dtype;
+  }
+  device_row const* const where = find_row(device(t.device));
+  if (where == nullptr) {
+    return flaw::device;
+  }
+  std::int64_t count = 0;
+  std::int64_t size = 0;
+  if (!try_count(t.ndim, t.shape, count) ||
+      !try_multiply(count, element_bits(dtype(t.dtype)), size)) {
+    return flaw::count;
+  }
+  if (count != 0 && !has_addressable_reach(t)) {
+    return flaw::reach;
+  }
+  if (count != 0 && t.data == nullptr && where->data == data_kind::address) {
+    return flaw::null_data;
+  }
+  return flaw::none;
+}
+
+DLBRIDGE_COLD inline report explain(flaw what, DLTensor const& t) noexcept {
+  constexpr char const* broken = "The producer is broken; dlbridge cannot read this tensor";
+  report r;
+  r.advice = broken;
+  switch (what) {
+    case flaw::none:
+      break;
+    case flaw::rank:
+      r = refusal(errc::malformed, "ndim from 0 to 64", "ndim ", broken);
+      r.got.append(std::int64_t{t.ndim});
+      break;
+    case flaw::null_shape:
+      r = refusal(errc::malformed, "a shape", "a null shape with ndim ", broken);
+      r.got.append(std::int64_t{t.ndim});
+      break;
+    case flaw::extent:
+      r = refusal(errc::malformed, "extents of 0 and above", "shape ", broken);
+      append_extents(r.got, t.ndim, t.shape);
+      break;
+    case flaw::dtype:
+      r = refusal(errc::dtype_mismatch, "a dtype of DLPack 1.x", "",
+                  "Ask the producer for another dtype, or use a newer dlbridge");
+      r.got.append(name_of(dtype(t.dtype)).c_str());
+      break;
+    case flaw::device:
+      r = refusal(errc::device_mismatch, "a device of DLPack 1.x", "",
+                  "Move the tensor to a device that dlbridge knows, or use a newer dlbridge");
+      r.got.append(name_of(device(t.device)).c_str());
+      break;
+    case flaw::count:
+      r = refusal(errc::overflow, "a size that fits 64 bits", "shape ", broken);
+      append_extents(r.got, t.ndim, t.shape);
+      break;
+    case flaw::reach:
+      r = refusal(errc::overflow, "bytes that can be addressed", "shape ", broken);
+      append_extents(r.got, t.ndim, t.shape);
+      if (t.ndim != 0 && t.strides != nullptr) {
+        r.got.append(" with strides ");
+        append_extents(r.got, t.ndim, t.strides);
+      }
+      r.got.append(" and byte offset ").append_unsigned(t.byte_offset);
+      break;
+    case flaw::null_data:
+      r = refusal(errc::null_data, "memory", "null data for ",
+                  "Give the tensor storage first: fake, meta and lazy tensors have none");
+      r.got.append(name_of(tensor_view(t)).c_str());
+      break;
+  }
+  return r;
+}
+}  // namespace detail
+
+/// Checks all that reading a DLTensor from outside relies on: rank, shape, extents, dtype, device,
+/// the element count and the reachable bytes, and data where there are elements. Reads no element.
+/// reports: malformed, dtype_mismatch, device_mismatch, overflow, null_data.
+inline report check_tensor(DLTensor const& t) noexcept {
+  detail::flaw const found = detail::find_flaw(t);
+  return found == detail::flaw::none ? report{} : detail::explain(found, t);
+}
+
+/// The view of a DLTensor that somebody lends. fails: as check_tensor.
+inline tensor_view view_of(DLTensor const& t DLBRIDGE_LIFETIMEBOUND, std::uint64_t flags = 0) {
+  detail::flaw const found = detail::find_flaw(t);
+  if (found != detail::flaw::none) {
+    raise(detail::explain(found, t));
+  }
+  return tensor_view(t, flags);
+}
+tensor_view view_of(DLTensor const&&, std::uint64_t = 0) = delete;
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,258 @@
+"""Everything that is run, by name: `python3 noxfile.py demo`, `python3 noxfile.py tests`.
+
+Run as a program it needs nothing but Python: it makes an environment with nox and starts over
+there. `python3 noxfile.py` lists the single sessions that `tests` is made of.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent
+sys.path.insert(0, str(CHECKOUT / ".ci"))
+
+import machine
+
+if __name__ == "__main__":
+    tools = machine.make_tools()
+    chosen = sys.argv[1:] or ["--list"]
+    if chosen[0] == "tests":
+        chosen = ["--tags", "tests", *chosen[1:]]
+    elif not chosen[0].startswith("-"):
+        chosen = ["--sessions", *chosen]
+    sys.exit(subprocess.call([tools, "-m", "nox", "--noxfile", __file__, *chosen], cwd=CHECKOUT))
+
+import nox
+
+nox.options.default_venv_backend = "virtualenv"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.error_on_missing_interpreters = True
+
+BUILD = machine.STATE / "build"
+SANITIZERS = "address,undefined"
+
+
+@nox.session(venv_params=["--system-site-packages"])
+def demo(session: nox.Session) -> None:
+    """Install the package, and carry tensors of every importable library into C++ and back."""
+    session.env.update(machine.build_environment(machine.find_gcc()))
+    session.install(".[demo]")
+    session.chdir(session.create_tmp())  # not the checkout: the installed package is shown
+    session.run("python", "-m", "dlbridge", "demo", *session.posargs)
+
+
+# C++ ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Build:
+    """One way of compiling the C++ side, and what is then done with it."""
+
+    compiler: str  # of machine.COMPILERS
+    standard: int
+    flags: str = ""
+    dlpack: str = "newest"
+    sanitize: str = ""
+    headers: tuple[str, ...] = ()  # the sets that are compiled header by header
+    tests: bool = True
+
+    @property
+    def name(self) -> str:
+        parts = [self.compiler.replace("++", ""), str(self.standard)]
+        parts += ["no-exceptions"] if "-fno-exceptions" in self.flags else []
+        parts += [f"dlpack-{self.dlpack}"] if self.dlpack != "newest" else []
+        parts += ["sanitized"] if self.sanitize else []
+        return "-".join(parts)
+
+
+BOTH = ("dlbridge", "dlbridge_python")
+BARE = "-fno-exceptions -fno-rtti"
+BUILDS = [
+    Build("g++", 17, headers=BOTH),
+    Build("clang++", 23, headers=BOTH),  # with libc++, which has mdspan
+    Build("g++", 17, dlpack="1.0", headers=BOTH),
+    Build("g++", 17, sanitize=SANITIZERS),
+    Build("g++", 20, headers=BOTH, tests=False),
+    Build("clang++", 17, headers=BOTH, tests=False),
+    Build("clang++", 20, headers=BOTH, tests=False),
+    Build("g++", 17, flags=BARE, headers=("dlbridge",), tests=False),
+    Build("clang++", 20, flags=BARE, headers=("dlbridge",), tests=False),
+]
+
+
+def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> Path:
+    """Configures and builds; gives the build folder."""
+    folder = BUILD / build.name
+    compiler = machine.COMPILERS[build.compiler]()
+    machine.add_packages("libgtest-dev", "googletest", "libbenchmark-dev")
+    session.env.update(machine.build_environment(compiler))
+    session.install("cmake", "ninja", "pybind11>=3.0", "apache-tvm-ffi")
+    defines: dict[str, str] = {
+        "CMAKE_BUILD_TYPE": "Debug" if build.sanitize else "Release",
+        "CMAKE_CXX_STANDARD": str(build.standard),
+        "CMAKE_CXX_EXTENSIONS": "OFF",
+        "CMAKE_CXX_FLAGS": f"{compiler.flags} {build.flags}".strip(),
+        "CMAKE_PREFIX_PATH": str(machine.UNPACKED / "usr"),
+        "DLBRIDGE_SANITIZE": build.sanitize,
+        "DLBRIDGE_BENCH": "OFF",
+        "Python_EXECUTABLE": str(Path(session.bin) / "python"),
+        **options,
+    }
+    if compiler.brings_libcxx:  # GoogleTest is to be built with it too
+        defines["CMAKE_DISABLE_FIND_PACKAGE_GTest"] = "ON"
+        if source := machine.googletest_source():
+            defines["FETCHCONTENT_SOURCE_DIR_GOOGLETEST"] = source
+    if build.dlpack != "newest":
+        defines["DLPACK_INCLUDE_DIR"] = str(machine.dlpack_header(build.dlpack))
+    session.run(
+        *[
+            "cmake",
+            "-S",
+            ".",
+            "-B",
+            str(folder),
+            "-G",
+            "Ninja",
+            "--log-level=WARNING",
+            "-Wno-deprecated",
+        ],
+        *[f"-D{name}={value}" for name, value in defines.items()],
+    )
+    session.run("cmake", "--build", str(folder), "--target", *targets)
+    return folder
+
+
+@nox.session(tags=["tests"])
+@nox.parametrize("build", [nox.param(build, id=build.name) for build in BUILDS])
+def cpp(session: nox.Session, build: Build) -> None:
+    """Unit, layering, package and compile-fail tests in C++, and every header alone."""
+    targets = [f"{name}_verify_interface_header_sets" for name in build.headers]
+    targets += ["all"] if build.tests else []
+    python = "ON" if "dlbridge_python" in build.headers else "OFF"
+    folder = cmake(session, build, *targets, DLBRIDGE_PYTHON=python)
+    if build.tests:
+        session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress", "-j2")
+
+
+# Python ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Peers:
+    """An environment for the Python tests: what is installed, and which peers must answer."""
+
+    name: str
+    packages: tuple[str, ...]
+    peers: tuple[str, ...]
+
+
+PEERS = [
+    Peers("newest", ("numpy", "ml_dtypes", "torch==2.13.0"), ("numpy", "ml_dtypes", "torch")),
+    Peers("numpy-1", ("numpy==1.26.4",), ("numpy",)),  # knows no max_version
+]
+MODULES = Build("g++", 17)  # of which the compiled counterparts of the Python tests are built
+
+
+def counterparts(session: nox.Session) -> str:
+    """Builds what the Python tests are held against, and gives its directory."""
+    targets = ["foreign"]
+    targets += [f"{one}_{way}" for one in ("this_version", "other_version")
+                for way in ("hidden", "default")]  # fmt: skip
+    return str(cmake(session, MODULES, *targets, DLBRIDGE_PYTHON="ON") / "python-modules")
+
+
+@nox.session(tags=["tests"])
+@nox.parametrize("peers", [nox.param(each, id=each.name) for each in PEERS])
+def python(session: nox.Session, peers: Peers) -> None:
+    """The Python tests against foreign libraries, on the installed package."""
+    modules = counterparts(session)
+    session.install(".", "pytest", *peers.packages)
+    session.run("pytest", f"--peers={','.join(peers.peers)}", *session.posargs,
+                env={"DLBRIDGE_TEST_MODULES": modules})  # fmt: skip
+
+
+@nox.session(tags=["tests"])
+def python_sanitized(session: nox.Session) -> None:
+    """The Python tests with every access of ours watched, and a million exchanges each way."""
+    modules = counterparts(session)
+    session.install("pytest", "numpy")
+    flags = f"-fsanitize={SANITIZERS} -fno-sanitize-recover=all -fno-omit-frame-pointer -g"
+    session.install(
+        "--force-reinstall", "--no-deps", ".",
+        f"--config-settings=cmake.define.CMAKE_CXX_FLAGS={flags}",
+        "--config-settings=install.strip=false",
+    )  # fmt: skip
+    compiler = machine.find_gcc().cxx
+    libraries = [
+        subprocess.check_output([compiler, f"-print-file-name={name}"], text=True).strip()
+        for name in ("libasan.so", "libubsan.so")
+    ]
+    session.run(
+        "pytest", "--peers=numpy", "-p", "no:faulthandler", *session.posargs,
+        env={
+            "LD_PRELOAD": ":".join(libraries),
+            "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter keeps what it likes; we count
+            "PYTHONMALLOC": "malloc",
+            "DLBRIDGE_TEST_MODULES": modules,
+            "DLBRIDGE_SOAK": "1",
+        },
+    )  # fmt: skip
+
+
+@nox.session(tags=["tests"])
+def soak(session: nox.Session) -> None:
+    """A million exchanges each way, with drops in every order: memory flat, every deleter once."""
+    modules = counterparts(session)
+    session.install(".", "pytest", "numpy")
+    session.run("pytest", "tests/python/test_soak.py", *session.posargs,
+                env={"DLBRIDGE_TEST_MODULES": modules, "DLBRIDGE_SOAK": "10"})  # fmt: skip
+
+
+@nox.session(tags=["tests"])
+def wheel(session: nox.Session) -> None:
+    """A consumer that finds headers, dlpack.h and CMake files in the installed package alone."""
+    session.install(".")
+    directory = str(session.run("python", "-m", "dlbridge", "--cmake-dir", silent=True)).strip()
+    folder = cmake(session, MODULES, "all", DLBRIDGE_WHEEL_CMAKE_DIR=directory)
+    session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "-R", "package.wheel")
+
+
+# Pages, programs, style -----------------------------------------------------------------------
+
+
+@nox.session(tags=["tests"])
+def docs(session: nox.Session) -> None:
+    """The code in README and docs is code that runs."""
+    session.env.update(machine.build_environment(machine.find_gcc()))
+    session.install(".", "numpy", "torch==2.13.0")
+    session.run("python", "tests/docs/check_snippets.py")
+
+
+@nox.session(tags=["tests"])
+def bench(session: nox.Session) -> None:
+    """The benchmarks: `python3 noxfile.py bench -- full` for figures; without it they only run."""
+    folder = cmake(session, Build("g++", 17), "all", DLBRIDGE_BENCH="ON", DLBRIDGE_TESTS="OFF")
+    session.install(".", "numpy", "torch==2.13.0")
+    full = "full" in session.posargs
+    session.run(str(folder / "bench" / "dlbridge_bench"),
+                f"--benchmark_min_time={0.2 if full else 0.001}",
+                "--benchmark_enable_random_interleaving=true", external=True)  # fmt: skip
+    session.run("python", "bench/py/exchange.py", *([] if full else ["--quick"]),
+                env={"PYTHONPATH": str(folder / "bench-modules")})  # fmt: skip
+
+
+@nox.session(tags=["tests"])
+def style(session: nox.Session) -> None:
+    """Formatting, lint and types."""
+    session.env.update(machine.build_environment(machine.find_gcc()))
+    session.install(".", "clang-format==19.1.7", "ruff", "mypy", "nox", "pytest")
+    session.install("numpy", "ml_dtypes", "rich", "torch==2.13.0")  # whose types are checked
+    tracked = subprocess.check_output(["git", "ls-files"], text=True, cwd=CHECKOUT).split()
+    cpp = [name for name in tracked if name.endswith((".hpp", ".cpp", ".h", ".c"))]
+    session.run("clang-format", "--dry-run", "-Werror", *cpp)
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy", "python/dlbridge", "tests/python", "noxfile.py", ".ci/machine.py")

@@ -1,0 +1,44 @@
+"""Tables in a terminal: with rich where it is installed, in plain text otherwise."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Sequence
+
+try:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+except ImportError:
+    Console = None  # type: ignore[assignment,misc]
+
+
+def show(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Prints a table with a title; cells are wrapped to the width of the terminal."""
+    if Console is None:
+        print(plain(title, header, rows, shutil.get_terminal_size((100, 24)).columns))
+        return
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+def plain(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:
+    """The table as text. The last column takes what the others leave, and wraps."""
+    natural = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
+    left = width - sum(natural[:-1]) - 2 * (len(header) - 1)
+    widths = [*natural[:-1], max(20, min(natural[-1], left))]
+    lines: list[str] = [title, ""]
+    for number, row in enumerate((header, *rows)):
+        last = textwrap.wrap(row[-1], widths[-1]) or [""]
+        cells = [cell.ljust(width) for cell, width in zip(row, widths)]
+        lines.append("  ".join([*cells[:-1], last[0]]).rstrip())
+        indent = " " * (sum(widths[:-1]) + 2 * (len(header) - 1))
+        lines.extend(indent + more for more in last[1:])
+        if number == 0:
+            lines.append("  ".join("-" * width for width in widths))
+    return "\n".join([*lines, ""])

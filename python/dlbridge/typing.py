@@ -1,0 +1,39 @@
+"""Types for annotations: what is accepted wherever a tensor is asked for."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Optional, Protocol, SupportsIndex, Union, runtime_checkable
+
+if sys.version_info >= (3, 13):
+    from types import CapsuleType
+else:
+    CapsuleType = Any
+
+__all__ = ["CapsuleType", "DTypeLike", "DeviceLike", "SupportsDLPack", "SupportsStream"]
+
+
+@runtime_checkable
+class SupportsDLPack(Protocol):
+    """A DLPack producer (array API): an array of NumPy, PyTorch, JAX, CuPy, TensorFlow, ..."""
+
+    def __dlpack__(self, *, stream: Any = ...) -> Any: ...
+
+    def __dlpack_device__(self) -> tuple[Any, Any]: ...
+
+
+@runtime_checkable
+class SupportsStream(Protocol):
+    """A CUDA stream of any library that says (0, handle)."""
+
+    def __cuda_stream__(self) -> tuple[int, int]: ...
+
+
+#: A name ("cuda:0"), a pair (device type, device id), or a framework's device object.
+DeviceLike = Union[str, tuple[SupportsIndex, SupportsIndex], Any]
+
+#: A name ("float32"), a triple (code, bits, lanes), or a framework's dtype object.
+DTypeLike = Union[str, tuple[int, int], tuple[int, int, int], Any]
+
+#: A stream as an integer of the protocol, or an object that has one.
+StreamLike = Optional[Union[int, SupportsStream, Any]]

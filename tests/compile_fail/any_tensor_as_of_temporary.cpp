@@ -1,0 +1,15 @@
+// A typed face of a temporary any_tensor would dangle at once.
+// says: deleted (function|member function|constructor)
+#include <dlbridge/tensor.hpp>
+
+dlbridge::any_tensor make();
+
+void use() {
+  dlbridge::any_tensor const owner = make();
+#ifdef WRONG
+  auto const span = make().as<float, dlbridge::shape<2>>();
+#else
+  auto const span = owner.as<float, dlbridge::shape<2>>();
+#endif
+  static_cast<void>(span);
+}

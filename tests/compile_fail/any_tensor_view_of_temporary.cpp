@@ -1,0 +1,15 @@
+// A view of a temporary any_tensor would dangle at once.
+// says: deleted (function|member function|constructor)
+#include <dlbridge/tensor.hpp>
+
+dlbridge::any_tensor make();
+
+void use() {
+  dlbridge::any_tensor const owner = make();
+#ifdef WRONG
+  dlbridge::tensor_view const view = make().view();
+#else
+  dlbridge::tensor_view const view = owner.view();
+#endif
+  static_cast<void>(view);
+}

@@ -1,0 +1,18 @@
+// An mdspan of a temporary owner would dangle at once.
+// says: deleted (function|member function|constructor)
+#include <dlbridge/as.hpp>
+
+#include "../unit/tiny_mdspan.hpp"
+
+using vector = tiny::mdspan<float const, tiny::extents<int, tiny::dynamic_extent>>;
+dlbridge::managed_tensor make();
+
+void use() {
+  dlbridge::managed_tensor const owner = make();
+#ifdef WRONG
+  vector const view = dlbridge::as<vector>(make());
+#else
+  vector const view = dlbridge::as<vector>(owner);
+#endif
+  static_cast<void>(view);
+}

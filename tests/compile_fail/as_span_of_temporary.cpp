@@ -1,0 +1,15 @@
+// A span of a temporary owner would dangle at once.
+// std: c++20
+// says: deleted (function|member function|constructor)
+#include <dlbridge/as.hpp>
+
+dlbridge::managed_tensor make();
+
+void use() {
+  dlbridge::managed_tensor const owner = make();
+#ifdef WRONG
+  dlbridge::as_span<float const>(make());
+#else
+  dlbridge::as_span<float const>(owner);
+#endif
+}

@@ -1,0 +1,12 @@
+// What is const cannot be moved in, and build does not copy in silence.
+// says: build takes the array over
+#include <dlbridge/bridges/std.hpp>
+#include <dlbridge/builder.hpp>
+
+#ifdef WRONG
+using array = std::vector<float> const;
+#else
+using array = std::vector<float>;
+#endif
+
+dlbridge::managed_tensor use(array a) { return dlbridge::build(std::move(a)); }

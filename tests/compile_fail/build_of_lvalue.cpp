@@ -1,0 +1,12 @@
+// build takes an array over; it does not copy one in silence.
+// says: build takes the array over
+#include <dlbridge/bridges/std.hpp>
+#include <dlbridge/builder.hpp>
+
+dlbridge::managed_tensor use(std::vector<float> array) {
+#ifdef WRONG
+  return dlbridge::build(array);
+#else
+  return dlbridge::build(std::move(array));
+#endif
+}

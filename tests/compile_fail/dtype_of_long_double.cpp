@@ -1,0 +1,11 @@
+// long double has another layout on every platform, so it has no dtype.
+// says: this element type has no DLPack dtype
+#include <dlbridge/dtype.hpp>
+
+#ifdef WRONG
+using element = long double;
+#else
+using element = double;
+#endif
+
+constexpr dlbridge::dtype used = dlbridge::dtype_of<element>();

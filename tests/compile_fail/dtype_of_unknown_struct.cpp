@@ -1,0 +1,18 @@
+// An element type without a dtype is refused together with the hook that would give it one.
+// says: this element type has no DLPack dtype. Specialise dlbridge::dtype_traits<T>
+#include <dlbridge/dtype.hpp>
+
+struct unknown {};
+struct half {};
+template <>
+struct dlbridge::dtype_traits<half> {
+  static constexpr dtype value{kDLFloat, 16};
+};
+
+#ifdef WRONG
+using element = unknown;
+#else
+using element = half;
+#endif
+
+constexpr dlbridge::dtype used = dlbridge::dtype_of<element>();

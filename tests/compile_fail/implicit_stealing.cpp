@@ -1,0 +1,12 @@
+// Whoever reads the call must see that ownership goes over.
+// says: conversion from .*DLManagedTensorVersioned
+#include <dlbridge/managed.hpp>
+
+void use(DLManagedTensorVersioned* raw) {
+#ifdef WRONG
+  dlbridge::managed_tensor const owner = raw;
+#else
+  dlbridge::managed_tensor const owner = dlbridge::managed_tensor::steal(raw);
+#endif
+  static_cast<void>(owner);
+}

@@ -1,0 +1,11 @@
+// The CPU must not dereference what lies on a GPU.
+// says: the CPU cannot index device memory
+#include <dlbridge/tensor.hpp>
+
+#ifdef WRONG
+using place = dlbridge::on_cuda;
+#else
+using place = dlbridge::on_host;
+#endif
+
+float use(dlbridge::tensor_span<float, dlbridge::shape<dlbridge::any>, place> x) { return x(1); }

@@ -1,0 +1,11 @@
+// A floating point index would be cut to an integer in silence.
+// says: an index is an integer
+#include <dlbridge/tensor.hpp>
+
+float use(dlbridge::tensor_span<float, dlbridge::shape<dlbridge::any>> x) {
+#ifdef WRONG
+  return x(1.0);
+#else
+  return x(1);
+#endif
+}

@@ -1,0 +1,15 @@
+// The span of a temporary tensor would dangle at once.
+// says: deleted (function|member function|constructor)
+#include <dlbridge/tensor.hpp>
+
+dlbridge::tensor<float> make();
+
+void use() {
+  dlbridge::tensor<float> const owner = make();
+#ifdef WRONG
+  dlbridge::tensor_span<float> const span = make().span();
+#else
+  dlbridge::tensor_span<float> const span = owner.span();
+#endif
+  static_cast<void>(span);
+}

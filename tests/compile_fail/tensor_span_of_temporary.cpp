@@ -1,0 +1,15 @@
+// A typed face of a temporary owner would dangle at once.
+// says: deleted (function|member function|constructor)
+#include <dlbridge/tensor.hpp>
+
+dlbridge::managed_tensor make();
+
+void use() {
+  dlbridge::managed_tensor const owner = make();
+#ifdef WRONG
+  dlbridge::tensor_span<float const> const span(make());
+#else
+  dlbridge::tensor_span<float const> const span(owner);
+#endif
+  static_cast<void>(span);
+}

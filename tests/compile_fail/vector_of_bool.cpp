@@ -1,0 +1,12 @@
+// The elements of std::vector<bool> are bits without an address.
+// says: std::vector<bool> has no elements in memory
+#include <dlbridge/bridges/std.hpp>
+#include <dlbridge/builder.hpp>
+
+#ifdef WRONG
+using element = bool;
+#else
+using element = char;
+#endif
+
+dlbridge::managed_tensor use() { return dlbridge::build(std::vector<element>(3)); }

@@ -1,0 +1,15 @@
+// A view of a temporary owner would dangle at once.
+// says: deleted (function|member function|constructor)
+#include <dlbridge/builder.hpp>
+
+dlbridge::managed_tensor make();
+
+void use() {
+  dlbridge::managed_tensor const owner = make();
+#ifdef WRONG
+  dlbridge::tensor_view const view = make().view();
+#else
+  dlbridge::tensor_view const view = owner.view();
+#endif
+  static_cast<void>(view);
+}

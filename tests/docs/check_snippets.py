@@ -1,0 +1,68 @@
+"""Shows that the code in README.md and docs/ is code that runs.
+
+A Python block is run here, the blocks of one page in order and in one namespace. Any other block
+that is code names where it comes from, in a comment above it,
+
+    <!-- from examples/plain_cpp/main.cpp#hook -->
+
+and must equal that region of a file which is built and run elsewhere, between [hook] and [/hook].
+"""
+
+import re
+import sys
+import textwrap
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(
+    r"(?:<!-- from (?P<file>\S+)#(?P<region>\w+) -->\n)?```(?P<language>\w*)\n(?P<code>.*?)```",
+    re.DOTALL,
+)
+# What is shown but not compared: commands for a shell, what a program prints, pictures.
+SHOWN = {"", "sh", "console", "text", "mermaid"}
+
+
+def region_of(file: str, region: str) -> str:
+    text = (CHECKOUT / file).read_text()
+    found = re.search(
+        rf"^[^\n]*\[{region}\]\n(.*?)^[^\n]*\[/{region}\]", text, re.DOTALL | re.MULTILINE
+    )
+    if found is None:
+        raise SystemExit(f"{file} has no region [{region}]")
+    return textwrap.dedent(found.group(1)).strip()
+
+
+def check(page: Path) -> list[str]:
+    """The faults of one page; prints what was checked."""
+    faults = []
+    namespace: dict[str, object] = {"__name__": page.stem}
+    for block in BLOCK.finditer(page.read_text()):
+        line = page.read_text()[: block.start()].count("\n") + 1
+        where = f"{page.relative_to(CHECKOUT)}:{line}"
+        language, code = block["language"], block["code"].strip()
+        if language == "python":
+            try:
+                exec(compile(code, where, "exec"), namespace)
+            except Exception as raised:
+                faults.append(f"{where}: {type(raised).__name__}: {raised}")
+        elif language in SHOWN:
+            continue
+        elif block["file"] is None:
+            faults.append(f"{where}: a block of {language} that says not where it comes from")
+        elif code != region_of(block["file"], block["region"]):
+            faults.append(f"{where}: differs from {block['file']}#{block['region']}")
+        print(f"{language:7} {where}")
+    return faults
+
+
+def main() -> int:
+    pages = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("**/*.md"))]
+    faults = [fault for page in pages for fault in check(page)]
+    for fault in faults:
+        print("FAILED", fault)
+    print(f"{len(pages)} pages, {len(faults)} faults")
+    return int(bool(faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,756 @@
+/* The Python module `foreign`: a producer and a consumer that dlbridge did not write, in plain C
+   that knows only CPython, dlpack.h and foreign_producer.h. tests/python/foreign.pyi describes it.
+*/
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "foreign_producer.h"
+
+enum { MOST_CALLS = 8, MOST_AT_EXIT = 16 };
+
+static const char* const fresh[] = {"dltensor", "dltensor_versioned"};
+static const char* const used[] = {"used_dltensor", "used_dltensor_versioned"};
+
+/* ---- what is lent, and who counts the deleter calls ---- */
+
+typedef struct {
+  int gil;
+  int pending;
+  unsigned long thread;
+} call;
+
+/* One foreign tensor and its accounts. It lives as long as its handle, or as long as a deleter call
+   is owed, whichever is longer. */
+typedef struct {
+  foreign_tensor* tensor;
+  int has_handle;
+  int handed_out; /* managed tensors given away, each of which is owed one deleter call */
+  int calls;
+  call log[MOST_CALLS];
+} lent;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long total_handed_out;
+static long total_calls;
+
+static void free_lent(lent* self) {
+  foreign_free(self->tensor);
+  free(self);
+}
+
+static void count_call(lent* self) {
+  call now = {0, 0, 0};
+  int last;
+  if (Py_IsInitialized()) {
+    now.gil = PyGILState_Check();
+    now.pending = now.gil && PyErr_Occurred() != NULL;
+    now.thread = PyThread_get_thread_ident();
+  }
+  pthread_mutex_lock(&lock);
+  if (self->calls < MOST_CALLS) {
+    self->log[self->calls] = now;
+  }
+  ++self->calls;
+  ++total_calls;
+  last = !self->has_handle && self->calls == self->handed_out;
+  pthread_mutex_unlock(&lock);
+  if (last) {
+    free_lent(self);
+  }
+}
+
+static void delete_legacy(DLManagedTensor* m) { count_call(m->manager_ctx); }
+static void delete_versioned(struct DLManagedTensorVersioned* m) { count_call(m->manager_ctx); }
+
+/* ---- either flavour, by its number: 0 legacy, 1 versioned ---- */
+
+static const DLTensor* tensor_of(int versioned, const void* managed) {
+  return versioned ? &((const struct DLManagedTensorVersioned*)managed)->dl_tensor
+                   : &((const DLManagedTensor*)managed)->dl_tensor;
+}
+
+static int has_deleter(int versioned, const void* managed) {
+  return versioned ? ((const struct DLManagedTensorVersioned*)managed)->deleter != NULL
+                   : ((const DLManagedTensor*)managed)->deleter != NULL;
+}
+
+static void call_deleter(int versioned, void* managed) {
+  if (versioned) {
+    struct DLManagedTensorVersioned* m = managed;
+    if (m->deleter != NULL) {
+      m->deleter(m);
+    }
+  } else {
+    DLManagedTensor* m = managed;
+    if (m->deleter != NULL) {
+      m->deleter(m);
+    }
+  }
+}
+
+/* ---- Handle: the producer's side of a lent tensor ---- */
+
+typedef struct {
+  PyObject_HEAD lent* of;
+} handle;
+
+static PyTypeObject call_type;
+static PyTypeObject handle_type;
+static PyTypeObject consumed_type;
+
+static void handle_dealloc(PyObject* self) {
+  lent* of = ((handle*)self)->of;
+  int last;
+  pthread_mutex_lock(&lock);
+  of->has_handle = 0;
+  last = of->calls >= of->handed_out;
+  pthread_mutex_unlock(&lock);
+  if (last) {
+    free_lent(of);
+  }
+  PyObject_Free(self);
+}
+
+static PyObject* handle_calls(PyObject* self, void* unused) {
+  (void)unused;
+  return PyLong_FromLong(((handle*)self)->of->calls);
+}
+
+static PyObject* handle_handed_out(PyObject* self, void* unused) {
+  (void)unused;
+  return PyLong_FromLong(((handle*)self)->of->handed_out);
+}
+
+static PyObject* handle_address(PyObject* self, void* unused) {
+  (void)unused;
+  return PyLong_FromVoidPtr(((handle*)self)->of->tensor->data);
+}
+
+static PyObject* handle_log(PyObject* self, void* unused) {
+  lent* of = ((handle*)self)->of;
+  PyObject* list = PyList_New(0);
+  int i;
+  (void)unused;
+  for (i = 0; list != NULL && i < of->calls && i < MOST_CALLS; ++i) {
+    PyObject* item = PyStructSequence_New(&call_type);
+    if (item == NULL) {
+      Py_CLEAR(list);
+      break;
+    }
+    PyStructSequence_SetItem(item, 0, PyBool_FromLong(of->log[i].gil));
+    PyStructSequence_SetItem(item, 1, PyBool_FromLong(of->log[i].pending));
+    PyStructSequence_SetItem(item, 2, PyLong_FromUnsignedLong(of->log[i].thread));
+    if (PyList_Append(list, item) != 0) {
+      Py_CLEAR(list);
+    }
+    Py_DECREF(item);
+  }
+  return list;
+}
+
+/* All bytes of the producer's that a consumer could have written to: the structs, shape, strides
+   and elements. */
+static PyObject* handle_snapshot(PyObject* self, PyObject* unused) {
+  foreign_tensor* t = ((handle*)self)->of->tensor;
+  PyObject* structs = PyBytes_FromStringAndSize((const char*)t, sizeof *t);
+  PyObject* elements =
+      PyBytes_FromStringAndSize((const char*)t->data, FOREIGN_FLOATS * (Py_ssize_t)sizeof(float));
+  (void)unused;
+  if (structs != NULL && elements != NULL) {
+    PyBytes_Concat(&structs, elements);
+  }
+  Py_XDECREF(elements);
+  return structs;
+}
+
+static void destroy_by_name(PyObject* capsule, int versioned) {
+  if (PyCapsule_IsValid(capsule, fresh[versioned])) {
+    PyObject* type;
+    PyObject* value;
+    PyObject* traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    call_deleter(versioned, PyCapsule_GetPointer(capsule, fresh[versioned]));
+    PyErr_Restore(type, value, traceback);
+  }
+}
+/* As the specification asks: calls the deleter when nobody consumed the capsule. */
+static void destroy_legacy(PyObject* capsule) { destroy_by_name(capsule, 0); }
+static void destroy_versioned(PyObject* capsule) { destroy_by_name(capsule, 1); }
+/* As some producers do: does not look at the name. */
+static void destroy_blindly(PyObject* capsule) {
+  const char* name = PyCapsule_GetName(capsule);
+  call_deleter(name != NULL && strstr(name, "versioned") != NULL,
+               PyCapsule_GetPointer(capsule, name));
+}
+/* As others do: loses the exception that was pending. */
+static void destroy_and_clear(PyObject* capsule) {
+  const char* name = PyCapsule_GetName(capsule);
+  destroy_by_name(capsule, name != NULL && strstr(name, "versioned") != NULL);
+  PyErr_Clear();
+}
+
+static PyCapsule_Destructor find_destructor(const char* kind, int versioned) {
+  if (strcmp(kind, "blind") == 0) {
+    return destroy_blindly;
+  }
+  if (strcmp(kind, "clears") == 0) {
+    return destroy_and_clear;
+  }
+  return versioned ? destroy_versioned : destroy_legacy;
+}
+
+/* capsule(versioned=False, *, name=<the fresh one>, destructor="spec") */
+static PyObject* handle_capsule(PyObject* self, PyObject* args, PyObject* keywords) {
+  static char* accepted[] = {"versioned", "name", "destructor", NULL};
+  static char names[64][32]; /* a capsule only points to its name */
+  static int used_names;
+  lent* of = ((handle*)self)->of;
+  int versioned = 0;
+  PyObject* name = Py_Ellipsis;
+  const char* kind = "spec";
+  const char* text;
+  void* managed;
+  PyObject* capsule;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|p$Os", accepted, &versioned, &name, &kind)) {
+    return NULL;
+  }
+  text = fresh[versioned];
+  if (name == Py_None) {
+    text = NULL;
+  } else if (name != Py_Ellipsis) {
+    const char* given = PyBytes_AsString(name);
+    if (given == NULL) {
+      return NULL;
+    }
+    text = strncpy(names[used_names++ % 64], given, sizeof names[0] - 1);
+  }
+  managed = versioned ? (void*)&of->tensor->versioned : (void*)&of->tensor->legacy;
+  capsule = PyCapsule_New(managed, text, find_destructor(kind, versioned));
+  if (capsule != NULL && has_deleter(versioned, managed)) {
+    pthread_mutex_lock(&lock);
+    ++of->handed_out;
+    ++total_handed_out;
+    pthread_mutex_unlock(&lock);
+  }
+  return capsule;
+}
+
+static PyMethodDef handle_methods[] = {
+    {"capsule", (PyCFunction)(void (*)(void))handle_capsule, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"snapshot", handle_snapshot, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
+static PyGetSetDef handle_attributes[] = {{"calls", handle_calls, NULL, NULL, NULL},
+                                          {"handed_out", handle_handed_out, NULL, NULL, NULL},
+                                          {"address", handle_address, NULL, NULL, NULL},
+                                          {"log", handle_log, NULL, NULL, NULL},
+                                          {NULL, NULL, NULL, NULL, NULL}};
+
+static PyTypeObject handle_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "foreign.Handle",
+                                   .tp_basicsize = sizeof(handle),
+                                   .tp_flags = Py_TPFLAGS_DEFAULT,
+                                   .tp_dealloc = handle_dealloc,
+                                   .tp_methods = handle_methods,
+                                   .tp_getset = handle_attributes};
+
+/* Integers from a tuple into out, a raw address from an int, null from None. */
+static int read_dims(PyObject* value, int64_t* out, int64_t** used_as, int* count) {
+  Py_ssize_t i;
+  if (value == Py_None) {
+    *used_as = NULL;
+    return 1;
+  }
+  if (PyLong_Check(value)) {
+    *used_as = PyLong_AsVoidPtr(value);
+    return !PyErr_Occurred();
+  }
+  if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) > FOREIGN_MAX_RANK) {
+    PyErr_SetString(PyExc_TypeError, "shape and strides are tuples, addresses or None");
+    return 0;
+  }
+  for (i = 0; i < PyTuple_GET_SIZE(value); ++i) {
+    out[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(value, i));
+  }
+  *count = (int)PyTuple_GET_SIZE(value);
+  return !PyErr_Occurred();
+}
+
+static int fill_tensor(lent* of, PyObject* args, PyObject* keywords) {
+  static char* accepted[] = {"shape",  "strides", "ndim",  "data",    "byte_offset", "dtype",
+                             "device", "version", "flags", "deleter", "fill",        NULL};
+  foreign_tensor* t = of->tensor;
+  DLTensor* out = &t->versioned.dl_tensor;
+  PyObject* shape = NULL;
+  PyObject* strides = NULL;
+  PyObject* ndim = NULL;
+  PyObject* data = NULL;
+  unsigned long long byte_offset = 0;
+  int dtype[3] = {kDLFloat, 32, 1};
+  int device[2] = {kDLCPU, 0};
+  unsigned version[2] = {1, 0};
+  unsigned long long flags = 0;
+  int deleter = 1;
+  Py_buffer fill = {0};
+  int rank = 2;
+  int i;
+  uint64_t step = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OOOOK(iii)(ii)(II)Kpy*", accepted, &shape,
+                                   &strides, &ndim, &data, &byte_offset, &dtype[0], &dtype[1],
+                                   &dtype[2], &device[0], &device[1], &version[0], &version[1],
+                                   &flags, &deleter, &fill)) {
+    return 0;
+  }
+  if (fill.buf != NULL) {
+    memcpy(t->data, fill.buf,
+           fill.len < (Py_ssize_t)(FOREIGN_FLOATS * sizeof(float))
+               ? (size_t)fill.len
+               : FOREIGN_FLOATS * sizeof(float));
+    PyBuffer_Release(&fill);
+  }
+  out->shape = t->shape;
+  out->strides = t->strides;
+  if (shape != NULL && !read_dims(shape, t->shape, &out->shape, &rank)) {
+    return 0;
+  }
+  for (i = rank; i-- > 0;) {
+    t->strides[i] = (int64_t)step;
+    step *= (uint64_t)t->shape[i];
+  }
+  if (strides != NULL && !read_dims(strides, t->strides, &out->strides, &i)) {
+    return 0;
+  }
+  out->ndim = rank;
+  if (ndim != NULL) {
+    out->ndim = (int32_t)PyLong_AsLong(ndim);
+  }
+  out->data = t->data;
+  if (data != NULL) {
+    out->data = data == Py_None ? NULL : PyLong_AsVoidPtr(data);
+  }
+  out->byte_offset = byte_offset;
+  out->dtype.code = (uint8_t)dtype[0];
+  out->dtype.bits = (uint8_t)dtype[1];
+  out->dtype.lanes = (uint16_t)dtype[2];
+  out->device.device_type = (DLDeviceType)device[0];
+  out->device.device_id = device[1];
+  t->legacy.dl_tensor = *out;
+  t->versioned.version.major = version[0];
+  t->versioned.version.minor = version[1];
+  t->versioned.flags = flags;
+  t->legacy.manager_ctx = of;
+  t->versioned.manager_ctx = of;
+  t->legacy.deleter = deleter ? delete_legacy : NULL;
+  t->versioned.deleter = deleter ? delete_versioned : NULL;
+  return !PyErr_Occurred();
+}
+
+/* tensor(*, shape, strides, ndim, data, byte_offset, dtype, device, version, flags, deleter, fill):
+   a handle on a new one. */
+static PyObject* make_tensor(PyObject* module, PyObject* args, PyObject* keywords) {
+  lent* of = calloc(1, sizeof *of);
+  handle* made = PyObject_New(handle, &handle_type);
+  (void)module;
+  if (of == NULL || made == NULL || (of->tensor = foreign_new()) == NULL) {
+    free(of);
+    PyObject_Free(made);
+    return PyErr_NoMemory();
+  }
+  of->has_handle = 1;
+  made->of = of;
+  if (!fill_tensor(of, args, keywords)) {
+    Py_DECREF(made);
+    return NULL;
+  }
+  return (PyObject*)made;
+}
+
+/* ---- Consumed: the consumer's side ---- */
+
+typedef struct {
+  PyObject_HEAD int versioned;
+  void* managed; /* null once released */
+} consumed;
+
+static const DLTensor* tensor_in(PyObject* self) {
+  consumed* c = (consumed*)self;
+  if (c->managed == NULL) {
+    PyErr_SetString(PyExc_RuntimeError, "this tensor was released");
+    return NULL;
+  }
+  return tensor_of(c->versioned, c->managed);
+}
+
+/* consume(capsule): by the book, it renames the capsule and owns what was in it. */
+static PyObject* consume(PyObject* module, PyObject* capsule) {
+  int versioned = PyCapsule_IsValid(capsule, fresh[1]);
+  consumed* made;
+  (void)module;
+  if (!versioned && !PyCapsule_IsValid(capsule, fresh[0])) {
+    PyErr_SetString(PyExc_ValueError, "no fresh DLPack capsule");
+    return NULL;
+  }
+  made = PyObject_New(consumed, &consumed_type);
+  if (made == NULL) {
+    return NULL;
+  }
+  made->versioned = versioned;
+  made->managed = PyCapsule_GetPointer(capsule, fresh[versioned]);
+  if (made->managed == NULL || PyCapsule_SetName(capsule, used[versioned]) != 0) {
+    made->managed = NULL;
+    Py_DECREF(made);
+    return NULL;
+  }
+  return (PyObject*)made;
+}
+
+static void* call_in_thread(void* self) {
+  call_deleter(((consumed*)self)->versioned, ((consumed*)self)->managed);
+  return NULL;
+}
+
+static int release_in_thread(consumed* self) {
+  pthread_t thread;
+  int failed;
+  Py_BEGIN_ALLOW_THREADS;
+  failed = pthread_create(&thread, NULL, call_in_thread, self);
+  if (!failed) {
+    pthread_join(thread, NULL);
+  }
+  Py_END_ALLOW_THREADS;
+  if (failed) {
+    PyErr_SetString(PyExc_OSError, "no thread");
+  }
+  return !failed;
+}
+
+/* Sets an exception, lets `act` happen to `what`, and tells whether the very same exception is
+   pending afterwards. */
+static int survives(void (*act)(void*), void* what) {
+  PyObject* type;
+  PyObject* value;
+  PyObject* traceback;
+  PyObject* mine = PyObject_CallFunction(PyExc_KeyError, "s", "pending");
+  int same;
+  if (mine == NULL) {
+    return 0;
+  }
+  PyErr_SetObject(PyExc_KeyError, mine);
+  act(what);
+  PyErr_Fetch(&type, &value, &traceback);
+  same = value == mine;
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+  Py_DECREF(mine);
+  return same;
+}
+
+static void act_release(void* self) { call_in_thread(self); }
+static void act_drop(void* object) { Py_DECREF((PyObject*)object); }
+
+/* release(how="here"): calls the deleter with the GIL ("here"), without it ("nogil"), from a C
+   thread without it ("thread"), or with an exception pending ("pending"). True, or whether that
+   exception survived. */
+static PyObject* consumed_release(PyObject* self, PyObject* args) {
+  consumed* c = (consumed*)self;
+  const char* how = "here";
+  int good = 1;
+  if (!PyArg_ParseTuple(args, "|s", &how) || tensor_in(self) == NULL) {
+    return NULL;
+  }
+  if (strcmp(how, "thread") == 0) {
+    if (!release_in_thread(c)) {
+      return NULL;
+    }
+  } else if (strcmp(how, "nogil") == 0) {
+    Py_BEGIN_ALLOW_THREADS;
+    call_in_thread(c);
+    Py_END_ALLOW_THREADS;
+  } else if (strcmp(how, "pending") == 0) {
+    good = survives(act_release, c);
+  } else {
+    call_in_thread(c);
+  }
+  c->managed = NULL;
+  return PyBool_FromLong(good);
+}
+
+static void consumed_dealloc(PyObject* self) {
+  consumed* c = (consumed*)self;
+  if (c->managed != NULL) {
+    call_deleter(c->versioned, c->managed);
+  }
+  PyObject_Free(self);
+}
+
+/* ---- what outlives the interpreter ---- */
+
+static consumed at_exit_list[MOST_AT_EXIT];
+static int at_exit_count;
+
+static void release_at_exit(void) {
+  int i;
+  for (i = 0; i < at_exit_count; ++i) {
+    call_deleter(at_exit_list[i].versioned, at_exit_list[i].managed);
+  }
+  printf("released %d with Python %s\n", at_exit_count, Py_IsInitialized() ? "alive" : "gone");
+  fflush(stdout);
+}
+
+/* keep_until_exit(): the deleter is called by C's atexit, when the interpreter is gone. */
+static PyObject* consumed_keep(PyObject* self, PyObject* unused) {
+  (void)unused;
+  if (tensor_in(self) == NULL) {
+    return NULL;
+  }
+  if (at_exit_count == MOST_AT_EXIT) {
+    PyErr_SetString(PyExc_RuntimeError, "too many");
+    return NULL;
+  }
+  if (at_exit_count == 0) {
+    atexit(release_at_exit);
+  }
+  at_exit_list[at_exit_count++] = *(consumed*)self;
+  ((consumed*)self)->managed = NULL;
+  Py_RETURN_NONE;
+}
+
+/* ---- what a consumer reads ---- */
+
+static PyObject* int_tuple(int count, const int64_t* values) {
+  PyObject* tuple = PyTuple_New(count);
+  int i;
+  for (i = 0; tuple != NULL && i < count; ++i) {
+    PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(values[i]));
+  }
+  return tuple;
+}
+
+static PyObject* read_field(PyObject* self, void* field) {
+  const char* wanted = field;
+  const DLTensor* t = tensor_in(self);
+  consumed* c = (consumed*)self;
+  struct DLManagedTensorVersioned* v = c->versioned ? c->managed : NULL;
+  if (t == NULL) {
+    return NULL;
+  }
+  if (strcmp(wanted, "name") == 0) {
+    return PyUnicode_FromString(fresh[c->versioned]);
+  }
+  if (strcmp(wanted, "version") == 0) {
+    return v == NULL ? Py_BuildValue("")
+                     : Py_BuildValue("(II)", v->version.major, v->version.minor);
+  }
+  if (strcmp(wanted, "flags") == 0) {
+    return v == NULL ? Py_BuildValue("") : PyLong_FromUnsignedLongLong(v->flags);
+  }
+  if (strcmp(wanted, "ndim") == 0) {
+    return PyLong_FromLong(t->ndim);
+  }
+  if (strcmp(wanted, "shape") == 0) {
+    return t->shape == NULL ? Py_BuildValue("") : int_tuple(t->ndim, t->shape);
+  }
+  if (strcmp(wanted, "strides") == 0) {
+    return t->strides == NULL ? Py_BuildValue("") : int_tuple(t->ndim, t->strides);
+  }
+  if (strcmp(wanted, "data") == 0) {
+    return PyLong_FromVoidPtr(t->data);
+  }
+  if (strcmp(wanted, "byte_offset") == 0) {
+    return PyLong_FromUnsignedLongLong(t->byte_offset);
+  }
+  if (strcmp(wanted, "dtype") == 0) {
+    return Py_BuildValue("(iii)", t->dtype.code, t->dtype.bits, t->dtype.lanes);
+  }
+  if (strcmp(wanted, "device") == 0) {
+    return Py_BuildValue("(ii)", (int)t->device.device_type, (int)t->device.device_id);
+  }
+  return PyBool_FromLong(has_deleter(c->versioned, c->managed));
+}
+
+/* Elements in row-major order, one after the other. */
+static char* gather(const DLTensor* t, int axis, const char* from, size_t bytes, char* to) {
+  int64_t i;
+  if (axis == t->ndim) {
+    memcpy(to, from, bytes);
+    return to + bytes;
+  }
+  for (i = 0; i < t->shape[axis]; ++i) {
+    to = gather(t, axis + 1, from + i * t->strides[axis] * (int64_t)bytes, bytes, to);
+  }
+  return to;
+}
+
+/* tobytes(): the elements as this consumer finds them, by strides and byte offset. */
+static PyObject* consumed_tobytes(PyObject* self, PyObject* unused) {
+  const DLTensor* t = tensor_in(self);
+  size_t bytes;
+  Py_ssize_t count = 1;
+  PyObject* out;
+  int i;
+  (void)unused;
+  if (t == NULL) {
+    return NULL;
+  }
+  if (t->ndim > 0 && t->strides == NULL) {
+    PyErr_SetString(PyExc_ValueError, "null strides");
+    return NULL;
+  }
+  bytes = ((size_t)t->dtype.bits * t->dtype.lanes + 7) / 8;
+  for (i = 0; i < t->ndim; ++i) {
+    count *= (Py_ssize_t)t->shape[i];
+  }
+  out = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)bytes);
+  if (out != NULL && count != 0) {
+    gather(t, 0, (const char*)t->data + t->byte_offset, bytes, PyBytes_AS_STRING(out));
+  }
+  return out;
+}
+
+/* write(bytes): overwrites the first bytes of the memory. */
+static PyObject* consumed_write(PyObject* self, PyObject* bytes) {
+  const DLTensor* t = tensor_in(self);
+  if (t == NULL || !PyBytes_Check(bytes)) {
+    return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "bytes wanted");
+  }
+  memcpy((char*)t->data + t->byte_offset, PyBytes_AS_STRING(bytes),
+         (size_t)PyBytes_GET_SIZE(bytes));
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef consumed_methods[] = {{"release", consumed_release, METH_VARARGS, NULL},
+                                         {"keep_until_exit", consumed_keep, METH_NOARGS, NULL},
+                                         {"tobytes", consumed_tobytes, METH_NOARGS, NULL},
+                                         {"write", consumed_write, METH_O, NULL},
+                                         {NULL, NULL, 0, NULL}};
+static PyGetSetDef consumed_attributes[] = {{"name", read_field, NULL, NULL, "name"},
+                                            {"version", read_field, NULL, NULL, "version"},
+                                            {"flags", read_field, NULL, NULL, "flags"},
+                                            {"ndim", read_field, NULL, NULL, "ndim"},
+                                            {"shape", read_field, NULL, NULL, "shape"},
+                                            {"strides", read_field, NULL, NULL, "strides"},
+                                            {"data", read_field, NULL, NULL, "data"},
+                                            {"byte_offset", read_field, NULL, NULL, "byte_offset"},
+                                            {"dtype", read_field, NULL, NULL, "dtype"},
+                                            {"device", read_field, NULL, NULL, "device"},
+                                            {"has_deleter", read_field, NULL, NULL, "deleter"},
+                                            {NULL, NULL, NULL, NULL, NULL}};
+
+static PyTypeObject consumed_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "foreign.Consumed",
+                                     .tp_basicsize = sizeof(consumed),
+                                     .tp_flags = Py_TPFLAGS_DEFAULT,
+                                     .tp_dealloc = consumed_dealloc,
+                                     .tp_methods = consumed_methods,
+                                     .tp_getset = consumed_attributes};
+
+/* ---- module functions ---- */
+
+/* survives_drop(make): calls make(), sets an exception, drops what was made, which must be the last
+   reference, and tells whether the exception survived. */
+static PyObject* survives_drop(PyObject* module, PyObject* make) {
+  PyObject* made = PyObject_CallObject(make, NULL);
+  (void)module;
+  if (made == NULL) {
+    return NULL;
+  }
+  if (Py_REFCNT(made) != 1) {
+    Py_DECREF(made);
+    PyErr_SetString(PyExc_ValueError, "somebody else holds the object too");
+    return NULL;
+  }
+  return PyBool_FromLong(survives(act_drop, made));
+}
+
+/* buffer(object, flags): what a C consumer of the buffer protocol sees, as a dict. */
+static PyObject* get_buffer(PyObject* module, PyObject* args) {
+  PyObject* object;
+  int flags;
+  Py_buffer b;
+  PyObject* shape;
+  PyObject* strides;
+  PyObject* out;
+  int dims;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "Oi", &object, &flags)) {
+    return NULL;
+  }
+  memset(&b, 0xAB, sizeof b);
+  if (PyObject_GetBuffer(object, &b, flags) != 0) {
+    if (b.obj != NULL) {
+      PyErr_SetString(PyExc_SystemError, "a refused buffer has an owner");
+    }
+    return NULL;
+  }
+  dims = b.ndim;
+  shape = b.shape == NULL ? Py_BuildValue("") : PyTuple_New(dims);
+  strides = b.strides == NULL ? Py_BuildValue("") : PyTuple_New(dims);
+  while (dims-- > 0) {
+    if (b.shape != NULL) {
+      PyTuple_SET_ITEM(shape, dims, PyLong_FromSsize_t(b.shape[dims]));
+    }
+    if (b.strides != NULL) {
+      PyTuple_SET_ITEM(strides, dims, PyLong_FromSsize_t(b.strides[dims]));
+    }
+  }
+  out = Py_BuildValue(
+      "{s:N,s:n,s:n,s:O,s:i,s:z,s:N,s:N,s:O,s:O,s:(iii)}", "data", PyLong_FromVoidPtr(b.buf), "len",
+      b.len, "itemsize", b.itemsize, "readonly", b.readonly ? Py_True : Py_False, "ndim", b.ndim,
+      "format", b.format, "shape", shape, "strides", strides, "suboffsets",
+      b.suboffsets == NULL ? Py_None : Py_True, "owned", b.obj == object ? Py_True : Py_False,
+      "contiguous", PyBuffer_IsContiguous(&b, 'C'), PyBuffer_IsContiguous(&b, 'F'),
+      PyBuffer_IsContiguous(&b, 'A'));
+  PyBuffer_Release(&b);
+  return out;
+}
+
+/* accounts(): (managed tensors handed out, deleter calls) since the module was loaded. */
+static PyObject* accounts(PyObject* module, PyObject* unused) {
+  (void)module;
+  (void)unused;
+  return Py_BuildValue("(ll)", total_handed_out, total_calls);
+}
+
+/* trap(): the address of a page that nobody may read. */
+static PyObject* trap(PyObject* module, PyObject* unused) {
+  static void* page;
+  (void)module;
+  (void)unused;
+  if (page == NULL) {
+    page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  }
+  if (page == MAP_FAILED) {
+    return PyErr_NoMemory();
+  }
+  return PyLong_FromVoidPtr(page);
+}
+
+static PyMethodDef functions[] = {
+    {"tensor", (PyCFunction)(void (*)(void))make_tensor, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"consume", consume, METH_O, NULL},
+    {"survives_drop", survives_drop, METH_O, NULL},
+    {"buffer", get_buffer, METH_VARARGS, NULL},
+    {"accounts", accounts, METH_NOARGS, NULL},
+    {"trap", trap, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "foreign",
+                                        .m_doc = "A DLPack producer and consumer in plain C.",
+                                        .m_size = -1, .m_methods = functions};
+
+static PyStructSequence_Field call_fields[] = {
+    {"gil", NULL}, {"pending", NULL}, {"thread", NULL}, {NULL, NULL}};
+static PyStructSequence_Desc call_description = {"foreign.Call", NULL, call_fields, 3};
+
+PyMODINIT_FUNC PyInit_foreign(void) {
+  PyObject* module = PyModule_Create(&definition);
+  if (module == NULL || PyType_Ready(&handle_type) != 0 || PyType_Ready(&consumed_type) != 0 ||
+      PyStructSequence_InitType2(&call_type, &call_description) != 0) {
+    Py_XDECREF(module);
+    return NULL;
+  }
+  return module;
+}

@@ -1,0 +1,119 @@
+"""The module that tests/fakes/foreign_module.c makes: DLPack hands that dlbridge did not write."""
+
+from typing import Any, Callable, Literal, NamedTuple, TypedDict
+
+Dims = tuple[int, ...] | int | None
+"""Integers, a raw address, or a null pointer."""
+
+class Call(NamedTuple):
+    """In what state a deleter was called."""
+
+    gil: bool
+    pending: bool
+    thread: int
+
+class Handle:
+    """The producer's side of one tensor; may hand it out more than once."""
+
+    @property
+    def calls(self) -> int:
+        """Deleter calls so far."""
+    @property
+    def handed_out(self) -> int:
+        """Capsules so far, each of which is owed one deleter call."""
+    @property
+    def log(self) -> list[Call]:
+        """The first eight deleter calls."""
+    @property
+    def address(self) -> int:
+        """Of 64 float32: 0, 1, 2, ..., unless fill= gave other bytes."""
+    def snapshot(self) -> bytes:
+        """All bytes that a consumer could have written to."""
+    def capsule(
+        self,
+        versioned: bool = False,
+        *,
+        name: bytes | None = ...,
+        destructor: Literal["spec", "blind", "clears"] = "spec",
+    ) -> object:
+        """A capsule. Its destructor follows the specification, or frees whatever the name, or loses
+        the pending exception."""
+
+def tensor(
+    *,
+    shape: Dims = (2, 3),
+    strides: Dims = ...,
+    ndim: int = ...,
+    data: int | None = ...,
+    byte_offset: int = 0,
+    dtype: tuple[int, int, int] = (2, 32, 1),
+    device: tuple[int, int] = (1, 0),
+    version: tuple[int, int] = (1, 0),
+    flags: int = 0,
+    deleter: bool = True,
+    fill: bytes = ...,
+) -> Handle:
+    """float32[2, 3] on the CPU, row-major with explicit strides, but for what is given."""
+
+class Consumed:
+    """The consumer's side: owns what was in a capsule."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> tuple[int, int] | None: ...
+    @property
+    def flags(self) -> int | None: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, ...] | None: ...
+    @property
+    def strides(self) -> tuple[int, ...] | None: ...
+    @property
+    def data(self) -> int: ...
+    @property
+    def byte_offset(self) -> int: ...
+    @property
+    def dtype(self) -> tuple[int, int, int]: ...
+    @property
+    def device(self) -> tuple[int, int]: ...
+    @property
+    def has_deleter(self) -> bool: ...
+    def tobytes(self) -> bytes:
+        """The elements in row-major order, found by strides and byte offset."""
+    def write(self, data: bytes, /) -> None:
+        """Overwrites the first bytes of the memory."""
+    def release(self, how: Literal["here", "nogil", "thread", "pending"] = "here") -> bool:
+        """Calls the deleter: with the GIL, without it, from a C thread without it, or with an
+        exception pending. False if that exception did not survive."""
+    def keep_until_exit(self) -> None:
+        """Leaves the deleter to C's atexit, when the interpreter is gone."""
+
+def consume(capsule: object, /) -> Consumed:
+    """Takes a fresh capsule by the book."""
+
+def survives_drop(make: Callable[[], object], /) -> bool:
+    """Whether a pending exception survives the death of what make() gives."""
+
+class Buffer(TypedDict):
+    data: int
+    len: int
+    itemsize: int
+    readonly: bool
+    ndim: int
+    format: str | None
+    shape: tuple[int, ...] | None
+    strides: tuple[int, ...] | None
+    suboffsets: bool | None
+    owned: bool
+    contiguous: tuple[int, int, int]
+
+def buffer(exporter: Any, flags: int, /) -> Buffer:
+    """What a C consumer of the buffer protocol gets; contiguous is by C, F and any order."""
+
+def accounts() -> tuple[int, int]:
+    """Managed tensors handed out, and deleter calls, since the module was loaded."""
+
+def trap() -> int:
+    """The address of a page that nobody may read."""

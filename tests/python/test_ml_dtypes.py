@@ -1,0 +1,67 @@
+"""ml_dtypes on the other side: NumPy arrays of the narrow floats and integers, on one memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import dlbridge
+import producers
+
+# Each with the bytes of its numbers, and the numbers.
+NARROW: list[tuple[str, tuple[int, int, int], int, bytes, list[float]]] = [
+    ("bfloat16", (4, 16, 1), 0, b"\x80\x3f\x00\xc0", [1, -2]),
+    ("float8_e3m4", (7, 8, 1), 0, b"\x30\xc0", [1, -2]),
+    ("float8_e4m3", (8, 8, 1), 0, b"\x38\xc0", [1, -2]),
+    ("float8_e4m3b11fnuz", (9, 8, 1), 0, b"\x58\xe0", [1, -2]),
+    ("float8_e4m3fn", (10, 8, 1), 0, b"\x38\xc0", [1, -2]),
+    ("float8_e4m3fnuz", (11, 8, 1), 0, b"\x40\xc8", [1, -2]),
+    ("float8_e5m2", (12, 8, 1), 0, b"\x3c\xc0", [1, -2]),
+    ("float8_e5m2fnuz", (13, 8, 1), 0, b"\x40\xc4", [1, -2]),
+    ("float8_e8m0fnu", (14, 8, 1), 0, b"\x7f\x80", [1, 2]),
+    ("int4", (0, 4, 1), 4, b"\x01\x0e", [1, -2]),
+    ("uint4", (1, 4, 1), 4, b"\x01\x0e", [1, 14]),
+    ("float6_e2m3fn", (15, 6, 1), 4, b"\x08\x30", [1, -2]),
+    ("float6_e3m2fn", (16, 6, 1), 4, b"\x0c\x30", [1, -2]),
+    ("float4_e2m1fn", (17, 4, 1), 4, b"\x02\x0c", [1, -2]),
+]
+
+
+@pytest.mark.parametrize("name, dtype, flags, written, numbers", NARROW)
+def test_as_an_array(
+    name: str, dtype: tuple[int, int, int], flags: int, written: bytes, numbers: list[float]
+) -> None:
+    p = producers.Producer(dtype=dtype, flags=flags, fill=written, shape=(2,))
+    t = dlbridge.from_dlpack(p)
+    array: Any = np.asarray(t)
+    assert array.dtype == getattr(ml_dtypes, name)
+    assert t.dtype == array.dtype
+    assert array.astype(np.float32).tolist() == numbers
+    assert array.__array_interface__["data"][0] == p.handle.address
+    array[0] = numbers[1]
+    assert np.asarray(t).astype(np.float32)[0] == numbers[1]
+    del t, array
+    assert p.calls == [1]
+
+
+def test_strides_and_marks_stay() -> None:
+    p = producers.Producer(dtype=(4, 16, 1), strides=(1, 2), flags=1)
+    array: Any = np.asarray(dlbridge.from_dlpack(p))
+    assert (array.strides, array.flags.writeable) == ((2, 4), False)
+
+
+@pytest.mark.parametrize("take", [dlbridge.from_dlpack, dlbridge.as_tensor])
+def test_its_arrays_are_refused_by_numpy(take: Any) -> None:
+    with pytest.raises(BufferError, match="DLPack only supports"):
+        take(np.zeros(3, ml_dtypes.bfloat16))
+
+
+def test_packed_elements_are_no_array() -> None:
+    """They take fewer bytes than an array of as many elements would read."""
+    for dtype in ((0, 4, 1), (15, 6, 1), (17, 4, 1)):
+        t = dlbridge.from_dlpack(producers.Producer(dtype=dtype))
+        with pytest.raises(BufferError, match=r"^expected elements of whole bytes"):
+            np.asarray(t)

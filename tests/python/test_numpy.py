@@ -1,0 +1,368 @@
+"""NumPy on the other side, 1 and 2: one address both ways, for every layout and dtype."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided
+
+import dlbridge
+import foreign
+import producers
+
+Array = Any
+
+# NumPy below 2.1 knows neither max_version, dl_device and copy, nor a mark for read-only memory;
+# what it imports cannot be written, unless it is empty and NumPy has made an array of its own.
+NEW = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 1)
+
+
+def whole() -> Array:
+    return np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+
+def for_reading(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
+
+
+LAYOUTS: dict[str, Callable[[], Array]] = {
+    "C order": whole,
+    "Fortran order": lambda: np.asfortranarray(whole()),
+    "transposed": lambda: whole().transpose(1, 2, 0),
+    "slice": lambda: whole()[1, 1:],
+    "every other": lambda: whole()[:, :, ::2],
+    "a column": lambda: whole()[:, :, 1:2],
+    "backwards": lambda: whole()[::-1, :, ::-3],
+    "broadcast": lambda: np.broadcast_to(whole(), (5, 2, 3, 4)),
+    "writable broadcast": lambda: as_strided(whole(), (3, 2), (0, 4)),
+    "overlapping": lambda: as_strided(whole(), (4, 4), (4, 4)),
+    "rank 0": lambda: np.array(5, dtype=np.float32),
+    "rank 0 of more": lambda: whole()[1, 2, 3, ...],
+    "no element": lambda: np.zeros((2, 0, 3), dtype=np.float32),
+    "size 1, odd strides": lambda: as_strided(whole(), (1, 3, 1), (444, 16, -8)),
+    "size 1, strides inside elements": lambda: as_strided(whole(), (1, 3), (7, 16)),
+    "rank 32": lambda: whole()[(None,) * 29],
+    "read-only": lambda: for_reading(whole()),
+    "unaligned": lambda: np.frombuffer(bytearray(49), np.float32, 12, 1),
+    "of bytes": lambda: np.frombuffer(b"0123456789ab", np.float32),
+}
+DTYPES = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+    "float32", "float64", "complex64", "complex128",
+]  # fmt: skip
+
+
+def address_of(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def steps(array: Array) -> tuple[int, ...]:
+    """The strides that lead from one element to another."""
+    return tuple(
+        stride for stride, extent in zip(array.strides, array.shape) if extent > 1 and array.size
+    )
+
+
+def same_memory(t: dlbridge.Tensor, array: Array) -> bool:
+    byte_strides = t.byte_strides or ()
+    led = tuple(s for s, extent in zip(byte_strides, t.shape) if extent > 1 and t.size)
+    return (
+        (t.data_ptr == address_of(array) or array.size == 0)
+        and (t.shape, led, t.dtype) == (array.shape, steps(array), array.dtype)
+        and t.device == "cpu"
+    )
+
+
+def same_arrays(a: Array, b: Array) -> bool:
+    return (
+        (address_of(a) == address_of(b) or a.size == 0)
+        and (a.shape, steps(a), a.dtype) == (b.shape, steps(b), b.dtype)
+        and np.array_equal(a, b)
+    )
+
+
+# In.
+
+
+@pytest.mark.parametrize("take", [dlbridge.from_dlpack, dlbridge.as_tensor])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_in(layout: str, take: Any) -> None:
+    array = LAYOUTS[layout]()
+    if not NEW and not array.flags.writeable and take is dlbridge.from_dlpack:
+        with pytest.raises(BufferError, match="Cannot export readonly array"):
+            take(array)
+        return
+    t = take(array)
+    assert same_memory(t, array)
+    assert t.readonly == (not array.flags.writeable)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_in_of_every_dtype(dtype: str) -> None:
+    array = np.array([0, 1, 1, 0]).astype(dtype)
+    for t in (dlbridge.from_dlpack(array), dlbridge.as_tensor(array)):
+        assert same_memory(t, array)
+        assert t.dtype == dtype == array.dtype and array.dtype == t.dtype
+        assert np.dtype(str(t.dtype)) == array.dtype
+
+
+NO_DTYPES: list[Any] = ["g", "G", ">f4", "M8[s]", "V4", "O", "U3", "S4", [("a", "i4")]]
+
+
+@pytest.mark.parametrize("take", [dlbridge.from_dlpack, dlbridge.as_tensor])
+@pytest.mark.parametrize("dtype", NO_DTYPES, ids=str)
+def test_what_numpy_refuses_to_export(dtype: Any, take: Any) -> None:
+    array = np.zeros(2, dtype)
+    with pytest.raises(BufferError) as raised:
+        take(array)
+    with pytest.raises(BufferError) as its_own:
+        array.__dlpack__()
+    assert (type(raised.value), raised.value.args) == (type(its_own.value), its_own.value.args)
+
+
+def test_strides_inside_elements_are_refused() -> None:
+    array = np.zeros(3, "i4,i2")["f0"]
+    for take in (dlbridge.from_dlpack, dlbridge.as_tensor):
+        with pytest.raises(BufferError, match="multiple of itemsize"):
+            take(array)
+    buffer: Any = memoryview(array)  # type: ignore[arg-type]
+    with pytest.raises(BufferError, match="multiples of the item size of 4 bytes"):
+        dlbridge.as_tensor(buffer)
+
+
+@pytest.mark.parametrize("take", [dlbridge.from_dlpack, dlbridge.as_tensor])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_in_copied(layout: str, take: Any) -> None:
+    array = LAYOUTS[layout]()
+    if not NEW and not array.flags.writeable and take is dlbridge.from_dlpack:
+        with pytest.raises(BufferError):
+            take(array, copy=True)
+        return
+    t = take(array, copy=True)
+    assert t.size == 0 or t.data_ptr != address_of(array)
+    assert not t.readonly
+    assert np.array_equal(np.asarray(t), array)
+
+
+def test_in_never_copied() -> None:
+    array = whole()
+    if NEW:
+        assert same_memory(dlbridge.from_dlpack(array, copy=False), array)
+    else:
+        with pytest.raises(dlbridge.CopyForbiddenError):
+            dlbridge.from_dlpack(array, copy=False)
+    assert same_memory(dlbridge.as_tensor(array, copy=False), array)
+
+
+def test_in_to_where_it_is() -> None:
+    array = whole()
+    assert same_memory(dlbridge.from_dlpack(array, device="cpu", stream=7), array)
+
+
+def test_scalars_are_buffers() -> None:
+    t = dlbridge.as_tensor(np.float32(2.5))
+    assert (t.shape, t.dtype, t.readonly) == ((), "float32", True)
+    assert np.asarray(t) == 2.5
+
+
+class Subclass(np.ndarray):
+    """Is asked through its own type."""
+
+    asked = 0
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        Subclass.asked += 1
+        return super().__dlpack__(**keywords)
+
+
+def test_a_subclass_is_asked_itself() -> None:
+    array = whole().view(Subclass)
+    assert same_memory(dlbridge.from_dlpack(array), array)
+    assert Subclass.asked == (1 if NEW else 2)
+
+
+# Out.
+
+ROADS: dict[str, Callable[[dlbridge.Tensor], Array]] = {
+    "from_dlpack": np.from_dlpack,
+    "asarray": np.asarray,
+    "of a buffer": lambda t: np.asarray(memoryview(t)),
+    "__array__": lambda t: t.__array__(),
+}
+if NEW:
+    ROADS.update(
+        {
+            "from_dlpack, no copy": lambda t: np.from_dlpack(t, copy=False),
+            "from_dlpack, cpu": lambda t: np.from_dlpack(t, device="cpu"),
+            "asarray, no copy": lambda t: np.asarray(t, copy=False),
+        }
+    )
+
+
+def is_dlpack(road: str) -> bool:
+    return road.startswith("from_dlpack")
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_out(layout: str, road: str) -> None:
+    array = LAYOUTS[layout]()
+    t = dlbridge.as_tensor(array)
+    if not NEW and t.readonly and is_dlpack(road):
+        with pytest.raises(BufferError, match="writable memory for a legacy tensor"):
+            ROADS[road](t)
+        return
+    back = ROADS[road](t)
+    assert same_arrays(back, array)
+    expected = array.flags.writeable and (NEW or not is_dlpack(road) or array.size == 0)
+    assert back.flags.writeable == expected
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_out_of_every_dtype(dtype: str, road: str) -> None:
+    array = np.array([[0, 1], [1, 0]]).astype(dtype)
+    assert same_arrays(ROADS[road](dlbridge.from_dlpack(array)), array)
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_out_of_a_foreign_tensor(road: str) -> None:
+    """Strides, offset and all, as the plain-C producer wrote them."""
+    p = producers.Producer(shape=(2, 3), strides=(-4, 2), byte_offset=32)
+    back = ROADS[road](dlbridge.from_dlpack(p))
+    assert address_of(back) == p.handle.address + 32
+    assert (back.strides, back.tolist()) == ((-16, 8), [[8, 10, 12], [4, 6, 8]])
+    del back
+    assert p.calls == [1]
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_writes_show_on_the_other_side(road: str) -> None:
+    array = whole()
+    back = ROADS[road](dlbridge.from_dlpack(array))
+    array[0, 0, 0] = 55
+    assert back[0, 0, 0] == 55
+    if back.flags.writeable:
+        back[1, 2, 3] = 66
+        assert array[1, 2, 3] == 66
+    else:
+        assert not NEW and is_dlpack(road)
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_the_memory_outlives_the_tensor(road: str) -> None:
+    p = producers.Producer()
+    back = ROADS[road](dlbridge.from_dlpack(p))
+    view = back[1:]
+    del back
+    assert (p.calls, view.tolist()) == ([0], [[3, 4, 5]])
+    del view
+    assert p.calls == [1]
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_the_memory_outlives_the_array(road: str) -> None:
+    array = whole()
+    t = dlbridge.as_tensor(array)
+    expected = array.copy()
+    del array
+    assert np.array_equal(ROADS[road](t), expected)
+
+
+def test_copies_that_numpy_asks_for() -> None:
+    t = dlbridge.from_dlpack(whole())
+    copies = [np.array(t), np.array(t, copy=True), t.__array__(copy=True), t.__array__("f4", True)]
+    if NEW:
+        copies += [np.from_dlpack(t, copy=True), np.asarray(t, copy=True)]
+    for each in copies:
+        assert address_of(each) != t.data_ptr
+        assert each.flags.writeable
+        assert np.array_equal(each, whole())
+
+
+def test_conversions() -> None:
+    t = dlbridge.from_dlpack(whole())
+    for each in (np.asarray(t, dtype="f8"), t.__array__("f8"), t.__array__(dtype=np.float64)):
+        assert each.dtype == np.float64 and np.array_equal(each, whole())
+    assert address_of(t.__array__("f4")) == t.data_ptr
+    if NEW:
+        with pytest.raises(ValueError, match="copy"):
+            t.__array__("f8", copy=False)
+        assert address_of(t.__array__("f4", copy=False)) == t.data_ptr
+
+
+NO_ARRAYS: list[tuple[dict[str, Any], str]] = [
+    (
+        {"device": (2, 0)},
+        "expected memory that the CPU can read; got float32[2, 3] on cuda:0: device differs",
+    ),
+    (
+        {"dtype": (0, 4, 1)},
+        "expected elements of whole bytes; got int4[2, 3] on cpu, packed: dtype differs. NumPy has "
+        "no packed dtypes; unpack it first",
+    ),
+    (
+        {"dtype": (2, 32, 2)},
+        "expected a dtype that NumPy or ml_dtypes has; got float32x2[2, 3] on cpu: dtype differs. "
+        "Install ml_dtypes, or convert it first",
+    ),
+]
+
+
+@pytest.mark.parametrize("make", [np.asarray, lambda t: t.__array__()])
+@pytest.mark.parametrize("fields, text", NO_ARRAYS)
+def test_what_is_no_array(fields: dict[str, Any], text: str, make: Any) -> None:
+    with pytest.raises(BufferError) as refused:
+        make(dlbridge.from_dlpack(producers.Producer(**fields)))
+    assert str(refused.value) == text
+
+
+def test_without_ml_dtypes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    t = dlbridge.from_dlpack(producers.Producer(dtype=(4, 16, 1)))
+    with pytest.raises(BufferError, match="a dtype that NumPy or ml_dtypes has") as refused:
+        np.asarray(t)
+    assert isinstance(refused.value.__cause__, ImportError)
+
+
+def test_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with pytest.raises(ImportError):
+        dlbridge.from_dlpack(producers.Producer()).__array__()
+
+
+# There and back again.
+
+
+def test_through_the_plain_c_consumer() -> None:
+    """Memory of NumPy's, in the hands of C, after Python let it go."""
+    array = whole()[:, ::2, ::-1]
+    expected = array.tobytes()
+    taken = foreign.consume(dlbridge.from_dlpack(array).__dlpack__())
+    del array
+    assert taken.tobytes() == expected
+    assert taken.release("thread")
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_pickle(layout: str, protocol: int) -> None:
+    array = LAYOUTS[layout]()
+    again = pickle.loads(pickle.dumps(dlbridge.as_tensor(array), protocol))
+    back = np.asarray(again)
+    assert np.array_equal(back, array) and back.dtype == array.dtype
+    assert back.flags.f_contiguous == array.flags.f_contiguous or not array.flags.forc
+    assert back.flags.writeable == array.flags.writeable
+
+
+def test_a_memory_map_is_read_only_when_it_is(tmp_path: Any) -> None:
+    path = tmp_path / "array"
+    whole().tofile(path)
+    t = dlbridge.as_tensor(np.memmap(path, np.float32, "r", shape=(2, 3, 4)))
+    assert t.readonly
+    assert np.array_equal(np.asarray(t), whole())

@@ -1,0 +1,656 @@
+"""Tensor, dtype and device as Python objects: what they say, and what they refuse to be."""
+
+from __future__ import annotations
+
+import array
+import copy
+import ctypes
+import gc
+import mmap
+import pickle
+import struct
+import weakref
+from typing import Any
+
+import pytest
+
+import dlbridge
+import foreign
+import producers
+from dlbridge._core import _rebuild as rebuild
+
+# dtype and device: strings that know their numbers.
+
+DTYPES = [
+    ("bool", 6, 8, 1, 1),
+    ("bool1", 6, 1, 1, 1),
+    ("int4", 0, 4, 1, 1),
+    ("int8", 0, 8, 1, 1),
+    ("int64", 0, 64, 1, 8),
+    ("uint16", 1, 16, 1, 2),
+    ("float16", 2, 16, 1, 2),
+    ("float64", 2, 64, 1, 8),
+    ("float32x4", 2, 32, 4, 16),
+    ("opaque64", 3, 64, 1, 8),
+    ("bfloat16", 4, 16, 1, 2),
+    ("complex32", 5, 32, 1, 4),
+    ("complex128", 5, 128, 1, 16),
+    ("float8_e3m4", 7, 8, 1, 1),
+    ("float8_e4m3", 8, 8, 1, 1),
+    ("float8_e4m3b11fnuz", 9, 8, 1, 1),
+    ("float8_e4m3fn", 10, 8, 1, 1),
+    ("float8_e4m3fnuz", 11, 8, 1, 1),
+    ("float8_e5m2", 12, 8, 1, 1),
+    ("float8_e5m2fnuz", 13, 8, 1, 1),
+    ("float8_e8m0fnu", 14, 8, 1, 1),
+    ("float6_e2m3fn", 15, 6, 1, 1),
+    ("float6_e3m2fn", 16, 6, 1, 1),
+    ("float4_e2m1fn", 17, 4, 1, 1),
+    ("float4_e2m1fnx2", 17, 4, 2, 1),
+    ("bcomplex32", 18, 32, 1, 4),
+]
+
+
+@pytest.mark.parametrize("name, code, bits, lanes, itemsize", DTYPES)
+def test_dtype(name: str, code: int, bits: int, lanes: int, itemsize: int) -> None:
+    by_numbers = dlbridge.dtype((code, bits, lanes))
+    of_a_tensor = dlbridge.from_dlpack(producers.Producer(dtype=(code, bits, lanes))).dtype
+    for dtype in (by_numbers, of_a_tensor, dlbridge.dtype(name), dlbridge.dtype(f"torch.{name}")):
+        assert isinstance(dtype, str) and type(dtype) is dlbridge.dtype
+        assert (dtype, hash(dtype), repr(dtype)) == (name, hash(name), f"dlbridge.dtype('{name}')")
+        assert (dtype.code, dtype.bits, dtype.lanes) == (code, bits, lanes)
+        assert dtype.itemsize == itemsize
+        for same in (copy.copy(dtype), copy.deepcopy(dtype), pickle.loads(pickle.dumps(dtype))):
+            assert (same, type(same)) == (name, dlbridge.dtype)
+
+
+def test_dtype_of_two_numbers_has_one_lane() -> None:
+    assert dlbridge.dtype((2, 32)).lanes == 1
+
+
+class Named:
+    """A dtype of another library's."""
+
+    name = "float32"
+
+
+class float32:
+    """A scalar type of another library's."""
+
+
+@pytest.mark.parametrize("same", ["float32", Named(), float32, dlbridge.dtype("float32")])
+def test_dtype_equals_what_has_its_name(same: Any) -> None:
+    dtype = dlbridge.dtype(same)
+    assert dtype == same and same == dtype and dtype == same
+    assert dlbridge.dtype("float64") != same
+
+
+@pytest.mark.parametrize("other", [None, 5, "float", object(), (2, 32, 1), float, Ellipsis])
+def test_dtype_differs_from_everything_else(other: Any) -> None:
+    assert dlbridge.dtype("float32") != other
+    assert dlbridge.dtype("float32") != other
+
+
+BAD_DTYPES = [
+    "", "float", "float0", "float032", "float256", "int8x", "int8x0", "int8x65536", "Float32",
+    "float32 ", "float32\0", "float32\0x", "\udc80", None, 5, (2,), (2, 0), (2, 32, 0), (19, 8),
+    (2, 256), (-1, 8), (17, 8), (2, 32, 1, 1), ("2", 32), (2**70, 8), [2, 32],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", BAD_DTYPES, ids=ascii)
+def test_no_dtype(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"^bad argument: expected dtype to be "):
+        dlbridge.dtype(value)
+
+
+DEVICES = [
+    ("cpu", 1, 0), ("cpu:1", 1, 1), ("cuda:0", 2, 0), ("cuda:7", 2, 7), ("cuda_host:0", 3, 0),
+    ("opencl:0", 4, 0), ("vulkan:0", 7, 0), ("metal:0", 8, 0), ("vpi:0", 9, 0), ("rocm:2", 10, 2),
+    ("rocm_host:0", 11, 0), ("ext_dev:0", 12, 0), ("cuda_managed:0", 13, 0), ("oneapi:3", 14, 3),
+    ("webgpu:0", 15, 0), ("hexagon:0", 16, 0), ("maia:0", 17, 0), ("trn:0", 18, 0),
+    ("tpu:0", 19, 0), ("tpu_host:0", 20, 0), ("ascend:2147483647", 21, 2**31 - 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, code, id_", DEVICES)
+def test_device(name: str, code: int, id_: int) -> None:
+    of_a_tensor = dlbridge.from_dlpack(producers.Producer(device=(code, id_))).device
+    for device in (of_a_tensor, dlbridge.device(name), dlbridge.device((code, id_))):
+        assert isinstance(device, str) and type(device) is dlbridge.device
+        shown = f"dlbridge.device('{name}')"
+        assert (device, hash(device), repr(device)) == (name, hash(name), shown)
+        assert (device.type, device.id, device.code) == (name.split(":")[0], id_, code)
+        for same in (copy.copy(device), copy.deepcopy(device), pickle.loads(pickle.dumps(device))):
+            assert (same, type(same)) == (name, dlbridge.device)
+
+
+def test_device_without_a_number_is_the_first() -> None:
+    assert dlbridge.device("cuda") == "cuda:0"
+    assert dlbridge.device("cpu:0") == "cpu"
+
+
+@pytest.mark.parametrize("id_", [-1, -(2**31)])
+def test_device_of_a_negative_number(id_: int) -> None:
+    """No caller can name it, but a producer may have it."""
+    t = dlbridge.from_dlpack(producers.Producer(device=(2, id_)))
+    assert t.__dlpack_device__() == (2, id_)
+    assert (t.device, t.device.type, t.device.id, t.device.code) == (f"cuda:{id_}", "cuda", id_, 2)
+
+
+class Jax:
+    def __init__(self, platform: Any, id_: Any) -> None:
+        self.platform = platform
+        self.id = id_
+
+    def __str__(self) -> str:
+        return "TFRT_DEVICE"
+
+
+class Torch:
+    def __str__(self) -> str:
+        return "cuda:3"
+
+
+@pytest.mark.parametrize(
+    "value, name",
+    [
+        (Jax("gpu", 2), "cuda:2"),
+        (Jax("cpu", 0), "cpu"),
+        (Jax("rocm", 1), "rocm:1"),
+        (Jax("tpu", 4), "tpu:4"),
+        (Torch(), "cuda:3"),
+        ((1, None), "cpu"),  # Paddle's
+    ],
+)
+def test_device_of_a_framework(value: Any, name: str) -> None:
+    assert dlbridge.device(value) == name
+
+
+BAD_DEVICES = [
+    "", "gpu", "cpu:", "cpu:x", "cpu: 1", "cpu\0", "cuda:-1", "cuda:2147483648", "CPU", "\udc80",
+    None, 5, (1,), (99, 0), (1, 0, 0), ("cpu", 0), (2**40, 0), [1, 0], Jax("gpu", "first"),
+    Jax("gpu\0", 0), Jax(b"gpu", 0), Jax("quantum" * 9, 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", BAD_DEVICES, ids=ascii)
+def test_no_device(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"^bad argument: expected device to be "):
+        dlbridge.device(value)
+
+
+@pytest.mark.parametrize("cls", [dlbridge.dtype, dlbridge.device])
+def test_text_types_are_final_and_safe(cls: type) -> None:
+    with pytest.raises(TypeError, match="not an acceptable base type"):
+        type("Sub", (cls,), {})
+    with pytest.raises(TypeError, match="is not safe"):
+        str.__new__(cls, "anything")
+    with pytest.raises(TypeError):
+        cls()
+
+
+@pytest.mark.parametrize("make", [dlbridge.dtype, dlbridge.device])
+@pytest.mark.parametrize("length", range(100, 104))
+def test_a_long_text_is_cut_and_still_a_text(make: Any, length: int) -> None:
+    """Wherever the cut falls: between characters, or inside one."""
+    with pytest.raises(ValueError) as refused:
+        make("x" * length + "\N{SNOWMAN}" * 100)
+    assert type(refused.value) is ValueError
+    assert str(refused.value).endswith("...")
+
+
+# Pickling: the elements travel, in the order and with the mark they had.
+
+PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
+
+
+def elements(t: dlbridge.Tensor) -> bytes:
+    """The elements in row-major order, as the plain-C consumer finds them."""
+    return foreign.consume(t.__dlpack__(max_version=(1, 0))).tobytes()
+
+
+def block(t: dlbridge.Tensor) -> bytes:
+    """The bytes of a compact tensor."""
+    return ctypes.string_at(t.data_ptr, t.nbytes)
+
+
+SHAPES: list[tuple[str, dict[str, Any], tuple[int, ...] | None]] = [
+    ("row-major", {}, (3, 1)),
+    ("column-major", {"strides": (1, 2)}, (1, 2)),
+    ("steps", {"strides": (12, 3)}, (3, 1)),
+    ("backwards", {"strides": (-3, -1), "byte_offset": 40}, (3, 1)),
+    ("broadcast", {"strides": (0, 1)}, (3, 1)),
+    ("null strides", {"strides": None}, (3, 1)),
+    ("one element", {"shape": (), "byte_offset": 12}, ()),
+    ("no element", {"shape": (3, 0, 2), "data": None}, (2, 2, 1)),
+    ("read-only", {"flags": 1}, (3, 1)),
+    ("copied", {"flags": 2}, (3, 1)),
+    ("bfloat16", {"dtype": (4, 16, 1)}, (3, 1)),
+    ("float32x4", {"dtype": (2, 32, 4)}, (3, 1)),
+    ("size 1", {"shape": (1, 6, 1), "strides": (99, 1, -5)}, None),
+]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    "fields, strides", [each[1:] for each in SHAPES], ids=[each[0] for each in SHAPES]
+)
+def test_pickle(fields: dict[str, Any], strides: tuple[int, ...] | None, protocol: int) -> None:
+    t = dlbridge.from_dlpack(producers.Producer(**fields))
+    again = pickle.loads(pickle.dumps(t, protocol=protocol))
+    assert type(again) is dlbridge.Tensor
+    assert (again.shape, again.dtype, again.device) == (t.shape, t.dtype, "cpu")
+    assert strides is None or again.strides == strides
+    assert elements(again) == elements(t)
+    assert again.data_ptr != t.data_ptr or t.size == 0
+    assert (again.readonly, again.flags & 2) == (t.readonly, 0)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("flags, nbytes", [(0, 8), (4, 15)], ids=["packed", "padded"])
+def test_pickle_elements_below_a_byte(flags: int, nbytes: int, protocol: int) -> None:
+    t = dlbridge.from_dlpack(producers.Producer(shape=(3, 5), dtype=(0, 4, 1), flags=flags))
+    again = pickle.loads(pickle.dumps(t, protocol=protocol))
+    assert (again.nbytes, again.shape, again.dtype, again.flags) == (nbytes, (3, 5), "int4", flags)
+    assert block(again) == block(t)
+
+
+def test_pickle_out_of_band_copies_nothing() -> None:
+    p = producers.Producer()
+    t = dlbridge.from_dlpack(p)
+    buffers: list[pickle.PickleBuffer] = []
+    stream = pickle.dumps(t, protocol=5, buffer_callback=buffers.append)
+    (buffer,) = buffers
+    assert foreign.buffer(buffer.raw(), 0)["data"] == t.data_ptr == p.handle.address
+    assert len(stream) < 200
+    again = pickle.loads(stream, buffers=buffers)
+    assert again.data_ptr == t.data_ptr
+    del t, again, buffer, buffers
+    assert p.calls == [1]
+
+
+def out_of_band(**fields: Any) -> bytes:
+    t = dlbridge.from_dlpack(producers.Producer(**fields))
+    return pickle.dumps(t, protocol=5, buffer_callback=lambda _: None)
+
+
+@pytest.mark.parametrize("flags", [0, 1])
+def test_unpickled_on_read_only_memory_it_is_read_only(flags: int) -> None:
+    """A map of a shared file, say, which nobody may write to."""
+    with mmap.mmap(-1, 24, prot=mmap.PROT_READ) as memory:
+        again = pickle.loads(out_of_band(flags=flags), buffers=[memory])
+        assert again.readonly
+        assert foreign.consume(again.__dlpack__(max_version=(1, 0))).flags == 1
+        with pytest.raises(BufferError):
+            again.__dlpack__()
+        del again
+
+
+def test_unpickled_on_writable_memory_it_keeps_its_mark() -> None:
+    assert pickle.loads(out_of_band(flags=1), buffers=[bytearray(24)]).readonly
+    assert not pickle.loads(out_of_band(), buffers=[bytearray(24)]).readonly
+
+
+@pytest.mark.parametrize(
+    "buffer", [array.array("d", [1, 2, 3]), memoryview(bytearray(24)).cast("B", (4, 6))]
+)
+def test_any_block_of_the_right_size_serves(buffer: Any) -> None:
+    again = pickle.loads(out_of_band(), buffers=[buffer])
+    assert again.data_ptr == foreign.buffer(buffer, 0)["data"]
+
+
+@pytest.mark.parametrize(
+    "buffer",
+    [
+        bytearray(23),
+        bytearray(25),
+        bytearray(),
+        memoryview(bytearray(48))[::2],
+        memoryview(bytearray(24))[::-1],
+        array.array("d", range(24)),
+    ],
+    ids=["short", "long", "empty", "steps", "backwards", "24 of 8 bytes"],
+)
+def test_no_other_block_serves(buffer: Any) -> None:
+    with pytest.raises(ValueError, match="whose bytes do not fit its shape"):
+        pickle.loads(out_of_band(), buffers=[buffer])
+
+
+@pytest.mark.parametrize(
+    "dtype, shape, size",
+    [
+        ("float32", (-1, -6), 24),
+        ("float32", (0, -1), 0),
+        ("float32", (2**62,), 0),
+        ("float64", (2**61,), 0),
+        ("int4", (2**63 - 1,), 0),
+        ("uint8", (2**32, 2**32), 0),
+        ("uint8", (1,) * 65, 1),
+        ("float", (1,), 4),
+        ("float7x0", (1,), 4),
+    ],
+)
+def test_what_no_tensor_pickles_to_is_refused(
+    dtype: str, shape: tuple[int, ...], size: int
+) -> None:
+    with pytest.raises(ValueError, match="whose bytes do not fit its shape"):
+        rebuild(bytearray(size), dtype, shape, "C", False, 0)
+
+
+@pytest.mark.parametrize("shape", [("2",), (2.0,), (2**64,), (None,)])
+def test_a_shape_of_no_integers_is_refused(shape: Any) -> None:
+    with pytest.raises((TypeError, OverflowError)):
+        rebuild(bytearray(8), "uint8", shape, "C", False, 0)
+
+
+def test_flags_that_no_tensor_pickles_are_dropped() -> None:
+    assert rebuild(bytearray(8), "uint8", (8,), "C", False, 2**64 - 1).flags == 4
+
+
+@pytest.mark.parametrize("device", [(2, 0), (4, 0), (14, 1)])
+def test_device_memory_is_not_pickled(device: tuple[int, int]) -> None:
+    t = dlbridge.from_dlpack(producers.Producer(device=device))
+    for how in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError) as refused:
+            how(t)
+        assert str(refused.value) == (
+            f"cannot pickle a tensor float32[2, 3] on {t.device}: only memory that the CPU can "
+            "read travels. Move it first, with from_dlpack(t, device='cpu')"
+        )
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("fields", [{}, {"strides": (1, 2)}, {"flags": 1}, {"device": (3, 0)}])
+def test_copies_are_apart(fields: dict[str, Any], how: Any) -> None:
+    p = producers.Producer(**fields)
+    t = dlbridge.from_dlpack(p)
+    apart = how(t)
+    assert (elements(apart), apart.strides) == (elements(t), t.strides)
+    assert (apart.readonly, apart.device) == (t.readonly, "cpu")
+    assert apart.data_ptr != t.data_ptr
+
+
+# The buffer protocol, as CPython's memoryview and a plain-C consumer see it.
+
+SIMPLE, WRITABLE, FORMAT, ND = 0, 0x1, 0x4, 0x8
+STRIDES = 0x10 | ND
+C, F, ANY = 0x20 | STRIDES, 0x40 | STRIDES, 0x80 | STRIDES
+INDIRECT = 0x100 | STRIDES
+FULL_RO, FULL = INDIRECT | FORMAT, INDIRECT | FORMAT | WRITABLE
+
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "row-major": {},
+    "column-major": {"strides": (1, 2)},
+    "both": {"shape": (1, 6), "strides": (77, 1)},
+    "neither": {"strides": (6, 2)},
+    "backwards": {"strides": (-3, -1), "byte_offset": 40},
+    "broadcast": {"strides": (0, 0)},
+    "null strides": {"strides": None},
+    "one element": {"shape": ()},
+    "no element": {"shape": (2, 0), "strides": (2**62, 2**62), "data": None},
+    "read-only": {"flags": 1},
+}
+# Which layouts each request may have; the others get a BufferError that says what is missing.
+REQUESTS: list[tuple[int, set[str], str]] = [
+    (
+        SIMPLE,
+        {"row-major", "both", "null strides", "one element", "no element", "read-only"},
+        "a row-major tensor",
+    ),
+    (
+        ND,
+        {"row-major", "both", "null strides", "one element", "no element", "read-only"},
+        "a row-major tensor",
+    ),
+    (
+        C,
+        {"row-major", "both", "null strides", "one element", "no element", "read-only"},
+        "a row-major tensor",
+    ),
+    (F, {"column-major", "both", "one element", "no element"}, "a column-major tensor"),
+    (ANY, set(LAYOUTS) - {"neither", "backwards", "broadcast"}, "a row-major or column-major"),
+    (STRIDES, set(LAYOUTS), ""),
+    (INDIRECT, set(LAYOUTS), ""),
+    (FULL_RO, set(LAYOUTS), ""),
+    (FULL, set(LAYOUTS) - {"read-only"}, "writable memory"),
+    (STRIDES | WRITABLE, set(LAYOUTS) - {"read-only"}, "writable memory"),
+]
+
+
+@pytest.mark.parametrize("flags, may, missing", REQUESTS, ids=[hex(each[0]) for each in REQUESTS])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_buffer(layout: str, flags: int, may: set[str], missing: str) -> None:
+    p = producers.Producer(**LAYOUTS[layout])
+    t = dlbridge.from_dlpack(p)
+    if layout not in may:
+        with pytest.raises(BufferError) as refused:
+            foreign.buffer(t, flags)
+        assert str(refused.value).startswith(f"expected {missing}")
+        return
+    b = foreign.buffer(t, flags)
+    assert b["data"] == t.data_ptr or t.size == 0
+    assert b["data"] != 0
+    assert (b["len"], b["itemsize"], b["owned"], b["suboffsets"]) == (4 * t.size, 4, True, None)
+    assert b["readonly"] == (layout == "read-only")
+    assert b["format"] == ("f" if flags & FORMAT else None)
+    assert b["ndim"] == (t.ndim if flags & ND else 1)
+    assert b["shape"] == (t.shape if flags & ND and t.ndim else None)
+    strides = t.byte_strides if flags & STRIDES == STRIDES and t.ndim else None
+    assert b["strides"] == strides
+    contiguous = (t.c_contiguous, t.f_contiguous, t.c_contiguous or t.f_contiguous)
+    assert tuple(map(bool, b["contiguous"])) == contiguous or not flags & ND
+    del t
+    assert p.calls == [1]  # the buffer was released
+
+
+FORMATS = {
+    "bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B",
+    "uint16": "H", "uint32": "I", "uint64": "Q", "float16": "e", "float32": "f", "float64": "d",
+    "complex64": "Zf", "complex128": "Zd",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name, code, bits, lanes, itemsize", DTYPES)
+def test_buffer_of_every_dtype(name: str, code: int, bits: int, lanes: int, itemsize: int) -> None:
+    t = dlbridge.from_dlpack(producers.Producer(dtype=(code, bits, lanes)))
+    if name in FORMATS:
+        m = memoryview(t)
+        assert (m.format, m.itemsize, m.shape, m.obj) == (FORMATS[name], itemsize, (2, 3), t)
+        return
+    with pytest.raises(BufferError) as refused:
+        memoryview(t)
+    assert str(refused.value) == (
+        f"expected a dtype that buffers can name; got {name}[2, 3] on cpu: dtype differs"
+    )
+
+
+@pytest.mark.parametrize("device, reads", [((1, 5), 1), ((3, 0), 1), ((13, 1), 1), ((2, 0), 0)])
+def test_buffer_of_every_device_that_the_cpu_reads(device: tuple[int, int], reads: int) -> None:
+    t = dlbridge.from_dlpack(producers.Producer(device=device))
+    if reads:
+        elements: Any = memoryview(t).tolist()
+        assert elements == [[0, 1, 2], [3, 4, 5]]
+        return
+    with pytest.raises(BufferError) as refused:
+        memoryview(t)
+    assert str(refused.value) == (
+        f"expected memory that the CPU can read; got float32[2, 3] on {t.device}: device differs"
+    )
+
+
+def test_buffer_keeps_the_tensor() -> None:
+    p = producers.Producer()
+    m: Any = memoryview(dlbridge.from_dlpack(p))[1:]
+    gc.collect()
+    assert (p.calls, m.tolist()) == ([0], [[3, 4, 5]])
+    m.release()
+    assert p.calls == [1]
+
+
+def test_buffer_writes_through() -> None:
+    p = producers.Producer()
+    memoryview(dlbridge.from_dlpack(p))[1, 2] = 77
+    assert foreign.consume(p.handle.capsule()).tobytes()[-4:] == struct.pack("f", 77)
+
+
+# What a Tensor says of itself.
+
+ATTRIBUTES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    (
+        {},
+        {
+            "shape": (2, 3), "strides": (3, 1), "byte_strides": (12, 4), "ndim": 2, "size": 6,
+            "itemsize": 4, "nbytes": 24, "dtype": "float32", "device": "cpu", "readonly": False,
+            "byte_offset": 0, "flags": 0, "c_contiguous": True, "f_contiguous": False,
+            "version": (1, 0),
+        },
+        "float32[2, 3] on cpu, row-major",
+    ),
+    (
+        {"strides": (1, 2), "flags": 1, "version": (1, 9)},
+        {"byte_strides": (4, 8), "readonly": True, "flags": 1, "c_contiguous": False,
+         "f_contiguous": True, "version": (1, 9)},
+        "float32[2, 3] on cpu, column-major, read-only",
+    ),
+    (
+        {"strides": (-6, 2), "byte_offset": 24},
+        {"strides": (-6, 2), "byte_offset": 0, "c_contiguous": False, "f_contiguous": False},
+        "float32[2, 3] on cpu, strides [-6, 2]",
+    ),
+    (
+        {"strides": None},
+        {"strides": (3, 1), "byte_strides": (12, 4), "c_contiguous": True},
+        "float32[2, 3] on cpu, row-major",
+    ),
+    (
+        {"shape": None, "strides": None, "ndim": 0, "dtype": (5, 128, 1)},
+        {"shape": (), "strides": (), "byte_strides": (), "ndim": 0, "size": 1, "nbytes": 16,
+         "c_contiguous": True, "f_contiguous": True},
+        "complex128[] on cpu, row-major",
+    ),
+    (
+        {"shape": (4, 0, 2), "data": None, "device": (2, 3)},
+        {"size": 0, "nbytes": 0, "data_ptr": 0, "device": "cuda:3", "c_contiguous": True,
+         "f_contiguous": True},
+        "float32[4, 0, 2] on cuda:3, row-major",
+    ),
+    (
+        {"shape": (1, 6, 1), "strides": (99, 1, -(2**63))},
+        {"strides": (99, 1, -(2**63)), "c_contiguous": True, "f_contiguous": True},
+        "float32[1, 6, 1] on cpu, row-major",
+    ),
+    (
+        {"dtype": (17, 4, 1), "shape": (5,)},
+        {"itemsize": 1, "nbytes": 3, "byte_strides": None, "strides": (1,)},
+        "float4_e2m1fn[5] on cpu, row-major",
+    ),
+    (
+        {"dtype": (17, 4, 1), "shape": (5,), "flags": 4},
+        {"itemsize": 1, "nbytes": 5, "byte_strides": (1,), "flags": 4},
+        "float4_e2m1fn[5] on cpu, row-major",
+    ),
+    (
+        {"device": (4, 0), "byte_offset": 8, "flags": 1 << 40},
+        {"byte_offset": 8, "flags": 1 << 40, "device": "opencl:0"},
+        "float32[2, 3] on opencl:0, row-major",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fields, attributes, shown", ATTRIBUTES)
+def test_attributes(fields: dict[str, Any], attributes: dict[str, Any], shown: str) -> None:
+    p = producers.Producer(**fields)
+    t = dlbridge.from_dlpack(p)
+    assert {name: getattr(t, name) for name in attributes} == attributes
+    assert repr(t) == f"<dlbridge.Tensor {shown}>"
+    assert (type(t.dtype), type(t.device)) == (dlbridge.dtype, dlbridge.device)
+    if t.size:
+        handle_offset = 0 if t.byte_offset else fields.get("byte_offset", 0)
+        assert t.data_ptr == p.handle.address + handle_offset
+
+
+def test_repr_of_the_largest_rank() -> None:
+    t = dlbridge.from_dlpack(
+        producers.Producer(shape=(1,) * 63 + (2,), strides=(2**62,) * 63 + (2,))
+    )
+    text = repr(t)
+    assert text.startswith("<dlbridge.Tensor float32[1, 1, ")
+    assert len(text) < 480 and text.isprintable()
+
+
+def test_legacy_has_no_version() -> None:
+    assert dlbridge.from_dlpack(producers.Bare()).version is None
+
+
+@pytest.mark.parametrize("device", [(2, 1), (13, 0)])
+def test_cuda_array_interface(device: tuple[int, int]) -> None:
+    p = producers.Producer(device=device, flags=1, strides=(6, 2), dtype=(5, 64, 1))
+    t: Any = dlbridge.from_dlpack(p)
+    assert t.__cuda_array_interface__ == {
+        "shape": (2, 3),
+        "typestr": "<c8",
+        "data": (p.handle.address, True),
+        "strides": (48, 16),
+        "version": 3,
+        "stream": None,
+    }
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"device": (3, 0)}, {"device": (10, 0)}, {"device": (2, 0), "dtype": (4, 16, 1)}]
+)
+def test_no_cuda_array_interface(fields: dict[str, Any]) -> None:
+    t = dlbridge.from_dlpack(producers.Producer(**fields))
+    assert not hasattr(t, "__cuda_array_interface__")
+
+
+# What a Tensor is not.
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        len, iter, list, lambda t: t[0], lambda t: t + 1, lambda t: -t, lambda t: t @ t,
+        lambda t: t < t, lambda t: 0 in t, lambda t: setattr(t, "shape", (6,)),
+        lambda t: setattr(t, "extra", 1), lambda t: delattr(t, "dtype"), lambda t: t(),
+    ],
+)  # fmt: skip
+def test_it_is_no_array(use: Any) -> None:
+    with pytest.raises((TypeError, AttributeError)):
+        use(dlbridge.from_dlpack(producers.Producer()))
+
+
+def test_it_is_itself() -> None:
+    p = producers.Producer()
+    t, other = dlbridge.from_dlpack(p), dlbridge.from_dlpack(p)
+    assert t == t and t != other and bool(t)
+    assert hash(t) == hash(t)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dlbridge.Tensor(),
+        lambda: dlbridge.Tensor([1]),  # type: ignore[call-arg]
+        lambda: dlbridge.Tensor.__new__(dlbridge.Tensor),
+        lambda: object.__new__(dlbridge.Tensor),
+        lambda: type("Sub", (dlbridge.Tensor,), {}),
+        lambda: object().__reduce_ex__(2) and dlbridge.from_dlpack(producers.Bare()).__reduce__(),
+    ],
+)
+def test_it_is_final_and_only_made_from_tensors(make: Any) -> None:
+    with pytest.raises(TypeError):
+        make()
+
+
+def test_weak_references() -> None:
+    seen: list[Any] = []
+    p = producers.Producer()
+    t = dlbridge.from_dlpack(p)
+    held = weakref.ref(t, lambda ref: seen.append((ref(), p.calls)))
+    assert held() is t
+    del t
+    assert held() is None
+    assert seen == [(None, [0])]  # told before the memory went
+    assert p.calls == [1]

@@ -1,0 +1,74 @@
+"""Two extension modules built from different versions of the headers share nothing of ours."""
+
+import importlib
+import os
+import re
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+MODULES = Path(os.environ["DLBRIDGE_TEST_MODULES"])
+VISIBILITIES = ["hidden", "default"]
+VERSIONS = ["this_version", "other_version"]
+
+# The exception's type is public, so that it is caught across libraries by its type.
+SHARED_ON_PURPOSE = re.compile(
+    r"((typeinfo|typeinfo name|vtable) for )?dlbridge::\w+::error(::.*)?$"
+)
+
+
+def load(version: str, visibility: str) -> ModuleType:
+    return importlib.import_module(f"{version}_{visibility}")
+
+
+def symbols(version: str, visibility: str) -> list[tuple[str, str]]:
+    """Kind and name of every symbol of ours that the module offers to others."""
+    (path,) = MODULES.glob(f"{version}_{visibility}.*so")
+    listing = subprocess.run(
+        ["nm", "-D", "--defined-only", "--demangle", str(path)],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    found = [line.split(maxsplit=2)[1:] for line in listing.splitlines()]
+    return [(kind, name) for kind, name in found if "dlbridge" in name]
+
+
+@pytest.mark.parametrize("visibility", VISIBILITIES)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_no_object_of_ours_is_shared(version: str, visibility: str) -> None:
+    """No unique symbol, no data: with every function visible, the state is hidden all the same."""
+    shared = [
+        (kind, name)
+        for kind, name in symbols(version, visibility)
+        if kind not in "TW" and not SHARED_ON_PURPOSE.match(name)
+    ]
+    assert shared == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_module_as_pybind11_builds_it_shows_no_function_either(version: str) -> None:
+    shown = [each for each in symbols(version, "hidden") if not SHARED_ON_PURPOSE.match(each[1])]
+    assert shown == []
+
+
+def test_the_listing_would_show_ours() -> None:
+    """The negative control: with everything visible there are functions of ours to be seen."""
+    assert any("dlbridge" in name for _, name in symbols("this_version", "default"))
+
+
+@pytest.mark.parametrize("visibility", VISIBILITIES)
+def test_both_work_in_one_process(visibility: str) -> None:
+    this, other = (load(version, visibility) for version in VERSIONS)
+    assert this.minor != other.minor == 99
+    assert this.Tensor is not other.Tensor
+    for giver, taker in ((this, other), (other, this)):
+        given = giver.vector(5)
+        taken = taker.from_dlpack(given)
+        assert type(taken) is taker.Tensor
+        assert taken.data_ptr == given.data_ptr
+        del given
+        assert memoryview(taken).tolist() == [1.0] * 5
+        assert giver.refuse() == "size overflows: expected less; got more"

@@ -1,0 +1,36 @@
+"""Copies the headers as another version of them might be: a higher number, other layouts."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+# What changes where: each of these holds state or is reached from it, so that two modules that
+# shared one object would read it with the wrong layout.
+CHANGES = {
+    "abi.hpp": (r"(#define DLBRIDGE_VERSION_MINOR) \d+", r"\1 99"),
+    "python/type_cache.hpp": (r"struct type_entry \{", r"\g<0>\n  long newer_member[5] = {};"),
+    "python/keywords.hpp": (r"struct names \{", r"\g<0>\n  long newer_member[5] = {};"),
+    "python/text_types.hpp": (r"struct text_types \{", r"\g<0>\n  long newer_member[5] = {};"),
+    "python/tensor_object.hpp": (r"PyObject\* weak_references;", r"\g<0>\n  long newer_member[5];"),
+    "error.hpp": (r"struct errc_row \{", r"\g<0>\n  long newer_member[5] = {};\n"),
+}
+
+
+def main() -> None:
+    source, target = map(Path, sys.argv[1:])
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target)
+    for name, (pattern, replacement) in CHANGES.items():
+        path = target / "dlbridge" / name
+        text, count = re.subn(pattern, replacement, path.read_text())
+        if count != 1:
+            raise SystemExit(f"{name}: /{pattern}/ found {count} times, expected once")
+        if name == "error.hpp":  # its rows are aggregates: give the new member its value
+            text = re.sub(r"\{(errc::\w+, \")", r"{{}, \1", text)
+        path.write_text(text)
+    (target / "stamp").touch()
+
+
+if __name__ == "__main__":
+    main()

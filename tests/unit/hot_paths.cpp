@@ -1,0 +1,20 @@
+// Functions whose instructions count_instructions.py counts.
+#include <dlbridge/managed.hpp>
+
+#include <utility>
+
+using dlbridge::managed_tensor;
+
+// limit: 6 instructions besides the deleter call
+extern "C" void adopt_move_release_versioned(DLManagedTensorVersioned* raw) {
+  managed_tensor first = managed_tensor::adopt(raw);
+  managed_tensor second(std::move(first));
+  second.reset();
+}
+
+// limit: 6 instructions besides the deleter call
+extern "C" void adopt_move_release_legacy(DLManagedTensor* raw) {
+  managed_tensor first = managed_tensor::adopt(raw);
+  managed_tensor second(std::move(first));
+  second.reset();
+}

@@ -1,0 +1,119 @@
+// abi: dlpack.h's structs byte for byte, and what each managed struct says of itself.
+#include <dlbridge/abi.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "foreign.hpp"
+
+namespace {
+
+using dlbridge::flavour;
+using dlbridge::flavour_traits;
+
+// Sizes and offsets that two libraries must share to meet at all (spec 1.2, LP64). A dlpack.h that
+// moves a field fails here, and not in a foreign deleter.
+static_assert(sizeof(void*) == 8, "spec 1.2 was measured on LP64");
+
+static_assert(sizeof(DLPackVersion) == 8 && alignof(DLPackVersion) == 4);
+static_assert(offsetof(DLPackVersion, major) == 0);
+static_assert(offsetof(DLPackVersion, minor) == 4);
+
+static_assert(sizeof(DLDevice) == 8 && alignof(DLDevice) == 4);
+static_assert(offsetof(DLDevice, device_type) == 0);
+static_assert(offsetof(DLDevice, device_id) == 4);
+static_assert(std::is_same_v<std::underlying_type_t<DLDeviceType>, std::int32_t>,
+              "an unknown device type must be representable");
+
+static_assert(sizeof(DLDataType) == 4 && alignof(DLDataType) == 2);
+static_assert(offsetof(DLDataType, code) == 0);
+static_assert(offsetof(DLDataType, bits) == 1);
+static_assert(offsetof(DLDataType, lanes) == 2);
+
+static_assert(sizeof(DLTensor) == 48 && alignof(DLTensor) == 8);
+static_assert(offsetof(DLTensor, data) == 0);
+static_assert(offsetof(DLTensor, device) == 8);
+static_assert(offsetof(DLTensor, ndim) == 16);
+static_assert(offsetof(DLTensor, dtype) == 20);
+static_assert(offsetof(DLTensor, shape) == 24);
+static_assert(offsetof(DLTensor, strides) == 32);
+static_assert(offsetof(DLTensor, byte_offset) == 40);
+
+static_assert(sizeof(DLManagedTensor) == 64 && alignof(DLManagedTensor) == 8);
+static_assert(offsetof(DLManagedTensor, dl_tensor) == 0);
+static_assert(offsetof(DLManagedTensor, manager_ctx) == 48);
+static_assert(offsetof(DLManagedTensor, deleter) == 56);
+
+static_assert(sizeof(DLManagedTensorVersioned) == 80 && alignof(DLManagedTensorVersioned) == 8);
+static_assert(offsetof(DLManagedTensorVersioned, version) == 0);
+static_assert(offsetof(DLManagedTensorVersioned, manager_ctx) == 8);
+static_assert(offsetof(DLManagedTensorVersioned, deleter) == 16);
+static_assert(offsetof(DLManagedTensorVersioned, flags) == 24);
+static_assert(offsetof(DLManagedTensorVersioned, dl_tensor) == 32);
+
+#if DLBRIDGE_DLPACK_AT_LEAST(2)
+static_assert(sizeof(DLPackExchangeAPIHeader) == 16 && alignof(DLPackExchangeAPIHeader) == 8);
+static_assert(offsetof(DLPackExchangeAPIHeader, version) == 0);
+static_assert(offsetof(DLPackExchangeAPIHeader, prev_api) == 8);
+
+static_assert(sizeof(DLPackExchangeAPI) == 56 && alignof(DLPackExchangeAPI) == 8);
+static_assert(offsetof(DLPackExchangeAPI, header) == 0);
+static_assert(offsetof(DLPackExchangeAPI, managed_tensor_allocator) == 16);
+static_assert(offsetof(DLPackExchangeAPI, managed_tensor_from_py_object_no_sync) == 24);
+static_assert(offsetof(DLPackExchangeAPI, managed_tensor_to_py_object_no_sync) == 32);
+static_assert(offsetof(DLPackExchangeAPI, dltensor_from_py_object_no_sync) == 40);
+static_assert(offsetof(DLPackExchangeAPI, current_work_stream) == 48);
+#endif
+
+// Flags (spec 1.8). Ours have 64 bits everywhere; the header's have 32 on Windows.
+static_assert(std::is_same_v<decltype(dlbridge::flag_read_only), std::uint64_t const>);
+static_assert(dlbridge::flag_read_only == 1 << 0);
+static_assert(dlbridge::flag_is_copied == 1 << 1);
+static_assert(dlbridge::flag_padded == 1 << 2);
+static_assert(dlbridge::flag_read_only == DLPACK_FLAG_BITMASK_READ_ONLY);
+static_assert(dlbridge::flag_is_copied == DLPACK_FLAG_BITMASK_IS_COPIED);
+#if DLBRIDGE_DLPACK_AT_LEAST(1)
+static_assert(dlbridge::flag_padded == DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED);
+#endif
+
+static_assert(DLBRIDGE_DLPACK_AT_LEAST(0), "1.0 is the oldest header that is read");
+static_assert(!DLBRIDGE_DLPACK_AT_LEAST(DLPACK_MINOR_VERSION + 1));
+static_assert(dlbridge::max_rank == 64, "what NumPy can hold (spec 1.7)");
+
+TEST(Abi, CapsuleNamesAreThoseOfTheProtocol) {  // spec 3.1
+  EXPECT_STREQ(flavour_traits<DLManagedTensor>::fresh_name(), "dltensor");
+  EXPECT_STREQ(flavour_traits<DLManagedTensor>::used_name(), "used_dltensor");
+  EXPECT_STREQ(flavour_traits<DLManagedTensorVersioned>::fresh_name(), "dltensor_versioned");
+  EXPECT_STREQ(flavour_traits<DLManagedTensorVersioned>::used_name(), "used_dltensor_versioned");
+  EXPECT_STREQ(dlbridge::exchange_capsule_name(), "dlpack_exchange_api");
+}
+
+TEST(Abi, EachManagedStructKnowsItsFlavour) {
+  EXPECT_EQ(flavour_traits<DLManagedTensor>::value, flavour::legacy);
+  EXPECT_EQ(flavour_traits<DLManagedTensorVersioned>::value, flavour::versioned);
+}
+
+TEST(Abi, OnlyTheVersionedStructCarriesFlagsUnknownBitsIncluded) {
+  foreign_ptr const foreign = make_foreign();
+  std::uint64_t const bits = std::uint64_t{1} << 63 | DLPACK_FLAG_BITMASK_IS_COPIED;
+  foreign_versioned(foreign.get())->flags = bits;
+  EXPECT_EQ(flavour_traits<DLManagedTensorVersioned>::flags(*foreign_versioned(foreign.get())),
+            bits);
+  EXPECT_EQ(flavour_traits<DLManagedTensor>::flags(*foreign_legacy(foreign.get())), 0U);
+}
+
+// CMake and the Python package read the version by pattern; what they find must be plain numbers.
+#define TEXT_OF(macro) QUOTED(macro)
+#define QUOTED(text) #text
+TEST(Abi, TheVersionIsThreePlainNumbers) {
+  for (std::string const number : {TEXT_OF(DLBRIDGE_VERSION_MAJOR), TEXT_OF(DLBRIDGE_VERSION_MINOR),
+                                   TEXT_OF(DLBRIDGE_VERSION_PATCH)}) {
+    EXPECT_EQ(number.find_first_not_of("0123456789"), std::string::npos) << number;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,334 @@
+// as.hpp: foreign memory as the caller's own mdspan or span, or refused with every reason.
+#include <dlbridge/as.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#if __has_include(<version>)
+#include <version>
+#endif
+#if defined(__cpp_lib_mdspan)
+#include <mdspan>
+#endif
+
+#include "foreign_fixture.hpp"
+#include "refusal.hpp"
+#include "tiny_mdspan.hpp"
+
+namespace {
+
+using dlbridge::as;
+using dlbridge::managed_tensor;
+using dlbridge::tensor_view;
+
+constexpr std::size_t dyn = static_cast<std::size_t>(-1);
+
+// The mdspans that a compiler has: ours always, the standard library's where it is.
+struct tiny_library {
+  template <class Index, std::size_t... Extents>
+  using extents = tiny::extents<Index, Extents...>;
+  template <class T, class Extents, class Layout>
+  using mdspan = tiny::mdspan<T, Extents, Layout>;
+  using right = tiny::layout_right;
+  using left = tiny::layout_left;
+  using stride = tiny::layout_stride;
+};
+#if defined(__cpp_lib_mdspan)
+struct std_library {
+  template <class Index, std::size_t... Extents>
+  using extents = std::extents<Index, Extents...>;
+  template <class T, class Extents, class Layout>
+  using mdspan = std::mdspan<T, Extents, Layout>;
+  using right = std::layout_right;
+  using left = std::layout_left;
+  using stride = std::layout_stride;
+};
+using Libraries = testing::Types<tiny_library, std_library>;
+#else
+using Libraries = testing::Types<tiny_library>;
+#endif
+
+struct library_name {
+  template <class Library>
+  static std::string GetName(int) {
+    return std::is_same_v<Library, tiny_library> ? "Tiny" : "Std";
+  }
+};
+
+/// The mdspan of a library, by its layout; a test asks mostly for two free extents.
+template <class Index, class L, class T, class Layout, std::size_t... Extents>
+using indexed =
+    typename L::template mdspan<T, typename L::template extents<Index, Extents...>, Layout>;
+template <class L, class T, std::size_t... Extents>
+using right = indexed<std::size_t, L, T, typename L::right, Extents...>;
+template <class L, class T, std::size_t... Extents>
+using left = indexed<std::size_t, L, T, typename L::left, Extents...>;
+template <class L, class T, std::size_t... Extents>
+using strided = indexed<std::size_t, L, T, typename L::stride, Extents...>;
+template <class L>
+using right2 = right<L, float, dyn, dyn>;
+template <class L>
+using left2 = left<L, float, dyn, dyn>;
+template <class L>
+using strided2 = strided<L, float, dyn, dyn>;
+
+template <class Library>
+struct As : ForeignTensor {
+  template <class M>
+  std::string refusal() const {
+    return refusal_of([this] { return as<M>(view()); });
+  }
+};
+TYPED_TEST_SUITE(As, Libraries, library_name);
+
+/// The element that the mdspan finds at these indices.
+template <class Mdspan, class... Index>
+decltype(auto) at(Mdspan const& m, Index... i) {
+  return m.data_handle()[m.mapping()(static_cast<typename Mdspan::index_type>(i)...)];
+}
+
+TYPED_TEST(As, LayoutRightShowsTheForeignElements) {
+  auto const m = as<right2<TypeParam>>(this->view());
+  EXPECT_EQ(m.data_handle(), this->foreign->data);
+  EXPECT_EQ(m.extent(0), 2U);
+  EXPECT_EQ(m.extent(1), 3U);
+  for (int i = 0; i < 2; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      EXPECT_EQ(at(m, i, j), static_cast<float>(3 * i + j));
+    }
+  }
+  at(m, 1, 2) = 50;
+  EXPECT_EQ(this->foreign->data[5], 50);
+}
+
+TYPED_TEST(As, LayoutLeftShowsColumnMajorElements) {
+  this->lay_out({2, 3}, {1, 2});
+  auto const m = as<left2<TypeParam>>(this->view());
+  EXPECT_EQ(at(m, 1, 0), 1);
+  EXPECT_EQ(at(m, 0, 2), 4);
+}
+
+TYPED_TEST(As, LayoutStrideShowsElementsWithGapsInAnyOrder) {
+  this->lay_out({2, 3}, {2, 9});
+  auto const m = as<strided2<TypeParam>>(this->view());
+  EXPECT_EQ(at(m, 1, 0), 2);
+  EXPECT_EQ(at(m, 1, 2), 20);
+}
+
+TYPED_TEST(As, ManyDimensionsKeepTheirOrder) {
+  this->lay_out({2, 3, 2, 2}, {});
+  auto const m = as<right<TypeParam, float const, dyn, dyn, dyn, dyn>>(this->view());
+  EXPECT_EQ(at(m, 1, 2, 0, 1), 12 + 8 + 1);
+}
+
+TYPED_TEST(As, RankZeroIsOneElement) {
+  this->t.ndim = 0;
+  this->t.byte_offset = 12;
+  this->t.shape = nullptr;
+  this->t.strides = nullptr;
+  EXPECT_EQ(at(as<right<TypeParam, float const>>(this->view())), 3);
+  EXPECT_EQ(at(as<strided<TypeParam, float const>>(this->view())), 3);
+}
+
+TYPED_TEST(As, NullStridesAreRowMajorAndTheOffsetIsHonoured) {
+  this->t.strides = nullptr;
+  this->t.byte_offset = 8;
+  EXPECT_EQ(at(as<right2<TypeParam>>(this->view()), 1, 1), 2 + 4);
+  EXPECT_EQ(at(as<strided2<TypeParam>>(this->view()), 1, 1), 2 + 4);
+  EXPECT_EQ(
+      this->template refusal<left2<TypeParam>>(),
+      "layout_mismatch: expected float32[*, *] on cpu, writable, in the layout of the mdspan; "
+      "got float32[2, 3] on cpu with strides [3, 1]: layout differs");
+}
+
+TYPED_TEST(As, StaticExtentsThatAreThereAreTaken) {
+  EXPECT_EQ(at(as<right<TypeParam, float, 2, 3>>(this->view()), 1, 1), 4);
+  EXPECT_EQ(at(as<strided<TypeParam, float, dyn, 3>>(this->view()), 1, 1), 4);
+}
+
+TYPED_TEST(As, StaticExtentsThatDifferAreRefused) {
+  EXPECT_EQ((this->template refusal<right<TypeParam, float, 2, 4>>()),
+            "extent_mismatch: expected float32[2, 4] on cpu, writable; got float32[2, 3] on cpu: "
+            "extents differ");
+}
+
+TYPED_TEST(As, ALayoutThatIsNotThereIsRefused) {
+  this->lay_out({2, 3}, {1, 2});
+  EXPECT_EQ(
+      this->template refusal<right2<TypeParam>>(),
+      "layout_mismatch: expected float32[*, *] on cpu, writable, in the layout of the mdspan; "
+      "got float32[2, 3] on cpu with strides [1, 2]: layout differs");
+}
+
+// What the constructor of layout_stride::mapping has as preconditions.
+TYPED_TEST(As, LayoutStrideRefusesStridesThatItCannotHave) {
+  struct {
+    std::vector<std::int64_t> strides;
+    char const* text;
+  } const cases[] = {
+      {{0, 1}, "[0, 1]"},    // broadcast
+      {{3, 0}, "[3, 0]"},    //
+      {{3, -1}, "[3, -1]"},  // reversed
+      {{1, 1}, "[1, 1]"},    // sliding windows, whose elements are shared
+      {{2, 1}, "[2, 1]"},    //
+      {{3, 2}, "[3, 2]"},    // interleaved, although all apart
+  };
+  for (auto const& each : cases) {
+    this->lay_out({2, 3}, each.strides);
+    this->t.byte_offset = 16;
+    EXPECT_EQ(this->template refusal<strided2<TypeParam>>(),
+              std::string("layout_mismatch: expected float32[*, *] on cpu, writable, strides above "
+                          "0 that nest; got float32[2, 3] on cpu with strides ") +
+                  each.text + ": layout differs");
+  }
+}
+
+TYPED_TEST(As, StridesOfOneElementDoNotMatter) {
+  this->lay_out({1, 3, 1}, {-7, 1, 0});
+  auto const row = as<right<TypeParam, float, dyn, dyn, dyn>>(this->view());
+  auto const column = as<left<TypeParam, float, dyn, dyn, dyn>>(this->view());
+  auto const gaps = as<strided<TypeParam, float, dyn, dyn, dyn>>(this->view());
+  EXPECT_EQ(at(row, 0, 2, 0), 2);
+  EXPECT_EQ(at(column, 0, 2, 0), 2);
+  EXPECT_EQ(at(gaps, 0, 2, 0), 2);
+  EXPECT_GT(gaps.stride(0), 0U);
+  EXPECT_GT(gaps.stride(2), 0U);
+}
+
+TYPED_TEST(As, StridesOfAnEmptyTensorDoNotMatter) {
+  this->lay_out({0, 3}, {0, -5});
+  this->t.data = nullptr;
+  EXPECT_EQ(as<right2<TypeParam>>(this->view()).extent(1), 3U);
+  EXPECT_EQ(as<left2<TypeParam>>(this->view()).extent(1), 3U);
+  EXPECT_EQ(as<strided2<TypeParam>>(this->view()).extent(1), 3U);
+}
+
+TYPED_TEST(As, EmptyTensorsOfAnyExtentsGetStridesThatNest) {
+  for (auto const& shape : {std::vector<std::int64_t>{0, 5, 7}, {5, 0, 7}, {5, 7, 0}, {0, 0, 9}}) {
+    this->lay_out(shape, {0, 0, 0});
+    EXPECT_EQ((as<strided<TypeParam, float, dyn, dyn, dyn>>(this->view()).extent(2)),
+              static_cast<std::size_t>(shape[2]));
+  }
+}
+
+TYPED_TEST(As, AnEmptyTensorMayPointAnywhere) {
+  this->lay_out({0, 3}, {});
+  this->t.data = reinterpret_cast<void*>(1);
+  EXPECT_EQ(as<right2<TypeParam>>(this->view()).extent(0), 0U);
+  this->t.data = nullptr;
+  this->t.byte_offset = 3;
+  EXPECT_EQ(as<right2<TypeParam>>(this->view()).extent(0), 0U);
+  this->t.byte_offset = UINT64_MAX;
+  EXPECT_EQ(as<right2<TypeParam>>(this->view()).extent(0), 0U);
+}
+
+TYPED_TEST(As, ConstElementsTakeReadOnlyMemory) {
+  this->raw->flags = dlbridge::flag_read_only;
+  auto const m = as<right<TypeParam, float const, dyn, dyn>>(this->view());
+  EXPECT_EQ(at(m, 1, 2), 5);
+  EXPECT_EQ(this->template refusal<right2<TypeParam>>(),
+            "read_only: expected float32[*, *] on cpu, writable; got float32[2, 3] on cpu, "
+            "read-only: writability differs. Take it as const, or pass a writable copy");
+}
+
+TYPED_TEST(As, EveryMismatchIsNamedAtOnce) {
+  this->raw->flags = dlbridge::flag_read_only;
+  this->t.device = {kDLCUDA, 1};
+  this->t.byte_offset = 2;
+  using wanted = right<TypeParam, double, dyn>;
+  EXPECT_EQ(this->template refusal<wanted>(),
+            "dtype_mismatch: expected float64[*] on cpu, writable, aligned to 8 bytes; got "
+            "float32[2, 3] on cuda:1, read-only, aligned to 2 bytes: dtype, rank, device, "
+            "writability, alignment differ. Take it as const, or pass a writable copy");
+}
+
+TYPED_TEST(As, MemoryThatTheHostCanReadIsEnough) {
+  for (DLDeviceType const type : {kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged}) {
+    this->t.device = {type, 0};
+    EXPECT_EQ(at(as<right2<TypeParam>>(this->view()), 0, 1), 1);
+  }
+}
+
+// An index type must hold the number of elements and the span of the strides ([mdspan.layout]).
+TYPED_TEST(As, WhatTheIndexTypeCannotHoldIsRefused) {
+  using compact = indexed<std::int8_t, TypeParam, float, typename TypeParam::right, dyn, dyn>;
+  using gaps = indexed<std::int8_t, TypeParam, float, typename TypeParam::stride, dyn, dyn>;
+  struct {
+    std::vector<std::int64_t> shape, strides;
+    bool fits;
+  } const cases[] = {
+      {{1, 127}, {127, 1}, true}, {{1, 128}, {128, 1}, false}, {{2, 63}, {63, 1}, true},
+      {{2, 64}, {64, 1}, false},  {{2, 2}, {125, 1}, true},    {{2, 2}, {126, 1}, false},
+      {{2, 2}, {128, 1}, false},  {{0, 127}, {127, 1}, true},  {{0, 128}, {128, 1}, false},
+      {{1, 1}, {1000, -1}, true},
+  };
+  for (auto const& each : cases) {
+    this->lay_out(each.shape, each.strides);
+    dlbridge::view_text const name = name_of(this->view());
+    std::string const refused =
+        std::string("overflow: size overflows: expected a tensor whose indices fit 8 bits; got ") +
+        name.c_str() + ". Use an mdspan with a wider index_type";
+    EXPECT_EQ(this->template refusal<gaps>(), each.fits ? "accepted" : refused) << name.c_str();
+    if (this->view().is_row_major()) {
+      EXPECT_EQ(this->template refusal<compact>(), each.fits ? "accepted" : refused)
+          << name.c_str();
+    }
+  }
+}
+
+#if defined(__cpp_lib_span)
+using dlbridge::as_span;
+
+struct AsSpan : ForeignTensor {};
+
+TEST_F(AsSpan, ShowsAllElementsOfARowMajorTensorInOrder) {
+  std::span<float> const s = as_span<float>(view());
+  EXPECT_EQ(s.data(), foreign->data);
+  ASSERT_EQ(s.size(), 6U);
+  s[5] = 50;
+  EXPECT_EQ(foreign->data[5], 50);
+}
+
+TEST_F(AsSpan, TakesAnyRankAndNullStrides) {
+  lay_out({2, 2, 1, 3}, {});
+  t.strides = nullptr;
+  EXPECT_EQ(as_span<float const>(view()).size(), 12U);
+  t.ndim = 0;
+  EXPECT_EQ(as_span<float const>(view()).size(), 1U);
+}
+
+TEST_F(AsSpan, OfAnEmptyTensorIsEmpty) {
+  lay_out({3, 0}, {-1, 7});
+  t.data = nullptr;
+  EXPECT_TRUE(as_span<float>(view()).empty());
+}
+
+TEST_F(AsSpan, RefusesWhatIsNotOneRow) {
+  lay_out({2, 3}, {1, 2});
+  EXPECT_EQ(refusal_of([&] { return as_span<float>(view()); }),
+            "layout_mismatch: expected float32[...] on cpu, row-major, writable; got float32[2, 3] "
+            "on cpu with strides [1, 2]: layout differs");
+}
+
+TEST_F(AsSpan, ConstElementsTakeReadOnlyMemory) {
+  raw->flags = dlbridge::flag_read_only;
+  EXPECT_EQ(as_span<float const>(view()).size(), 6U);
+  EXPECT_EQ(refusal_of([&] { return as_span<float>(view()); }),
+            "read_only: expected float32[...] on cpu, row-major, writable; got float32[2, 3] on "
+            "cpu, read-only: writability differs. Take it as const, or pass a writable copy");
+}
+
+TEST_F(AsSpan, TakesAManagedTensorThatStays) {
+  managed_tensor const m = managed_tensor::adopt(raw);
+  EXPECT_EQ(as_span<float const>(m).data(), foreign->data);
+}
+#endif
+
+}  // namespace

@@ -1,0 +1,641 @@
+// builder.hpp: one allocation that owns an array of any type, read and freed by plain C.
+#include <dlbridge/builder.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "flavours.hpp"
+#include "foreign.hpp"
+#include "refusal.hpp"
+
+// operator new of the whole program: it counts, remembers the last alignment that was asked for on
+// either side, and fails on demand.
+namespace {
+
+struct heap_counts {
+  std::atomic<int> allocated{0};
+  std::atomic<int> freed{0};
+  std::atomic<std::size_t> alignment_allocated{0};
+  std::atomic<std::size_t> alignment_freed{0};
+  std::atomic<bool> fails{false};
+} heap;
+
+void* take_memory(std::size_t bytes, std::size_t alignment) noexcept {
+  if (heap.fails) {
+    return nullptr;
+  }
+  ++heap.allocated;
+  heap.alignment_allocated = alignment;
+  return alignment == 0 ? std::malloc(bytes != 0 ? bytes : 1)
+                        : std::aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
+}
+
+void* take_memory_or_throw(std::size_t bytes, std::size_t alignment) {
+  void* const memory = take_memory(bytes, alignment);
+  if (memory == nullptr) {
+    throw std::bad_alloc();
+  }
+  return memory;
+}
+
+void give_back(void* memory, std::size_t alignment) noexcept {
+  if (memory != nullptr) {
+    ++heap.freed;
+    heap.alignment_freed = alignment;
+    std::free(memory);
+  }
+}
+
+/// Whether the operators below are the ones that run: valgrind puts its own in their place.
+bool heap_is_counted() {
+  int const allocated = heap.allocated;
+  ::operator delete(::operator new(1));
+  return heap.allocated != allocated;
+}
+
+std::size_t bytes_of(std::align_val_t alignment) { return static_cast<std::size_t>(alignment); }
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return take_memory_or_throw(bytes, 0); }
+void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
+  return take_memory(bytes, 0);
+}
+void* operator new(std::size_t bytes, std::align_val_t a) {
+  return take_memory_or_throw(bytes, bytes_of(a));
+}
+void* operator new(std::size_t bytes, std::align_val_t a, std::nothrow_t const&) noexcept {
+  return take_memory(bytes, bytes_of(a));
+}
+void operator delete(void* memory) noexcept { give_back(memory, 0); }
+void operator delete(void* memory, std::size_t) noexcept { give_back(memory, 0); }
+void operator delete(void* memory, std::align_val_t a) noexcept { give_back(memory, bytes_of(a)); }
+void operator delete(void* memory, std::size_t, std::align_val_t a) noexcept {
+  give_back(memory, bytes_of(a));
+}
+
+namespace {
+
+using dlbridge::build;
+using dlbridge::build_on;
+using dlbridge::description;
+using dlbridge::device;
+using dlbridge::dims;
+using dlbridge::dtype;
+using dlbridge::flavour;
+using dlbridge::managed_tensor;
+using dlbridge::no_owner;
+using dlbridge::read_only_policy;
+
+/// Counts how often the object that it was moved along with is destroyed.
+class life {
+ public:
+  explicit life(int& destroyed) : destroyed_(&destroyed) {}
+  life(life&& other) noexcept
+      : moved_(true), destroyed_(std::exchange(other.destroyed_, nullptr)) {}
+  ~life() {
+    if (destroyed_ != nullptr) {
+      ++*destroyed_;
+    }
+  }
+  /// Whether this is not the object that was made first.
+  bool moved() const { return moved_; }
+
+ private:
+  bool moved_ = false;
+  int* destroyed_;
+};
+
+/// An array with its elements inside itself, which describes itself as the test wants.
+template <std::size_t Alignment>
+struct alignas(Alignment) array_inside {
+  life counted;
+  description (*say)(float* elements, bool moved) noexcept;
+  std::array<float, 6> elements = {1, 2, 3, 4, 5, 6};
+};
+using small_array = array_inside<alignof(void*)>;
+
+description two_by_three(float* elements, bool) noexcept {
+  return description::of(elements, {2, 3});
+}
+
+}  // namespace
+
+template <std::size_t Alignment>
+struct dlbridge::array_traits<array_inside<Alignment>> {
+  static description describe(array_inside<Alignment>& a) noexcept {
+    return a.say(a.elements.data(), a.counted.moved());
+  }
+};
+
+namespace {
+
+DLTensor const& tensor_of(managed_tensor const& m) { return m.tensor(); }
+
+struct Build : testing::TestWithParam<flavour> {
+  int destroyed = 0;
+  flavour kind = GetParam();
+
+  small_array make(description (*say)(float*, bool) noexcept = &two_by_three) {
+    return {life(destroyed), say};
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Flavour, Build, both_flavours, name_flavour);
+
+struct BuildCounted : Build {
+  void SetUp() override {
+    if (!heap_is_counted()) {
+      GTEST_SKIP() << "another operator new stands in for the one that counts";
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Flavour, BuildCounted, both_flavours, name_flavour);
+
+TEST_P(Build, AForeignConsumerReadsTheArrayAndFreesIt) {
+  managed_tensor m = build(make(), kind);
+  EXPECT_EQ(m.flavour(), kind);
+  EXPECT_EQ(destroyed, 0);
+  EXPECT_EQ(consume_abroad(std::move(m)), 1 + 2 + 3 + 4 + 5 + 6);
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST_P(BuildCounted, MakesOneAllocationAndFreesItOnce) {
+  small_array owner = make();
+  int const allocated = heap.allocated;
+  int const freed = heap.freed;
+  managed_tensor m = build(std::move(owner), kind);
+  EXPECT_EQ(heap.allocated - allocated, 1);
+  EXPECT_EQ(heap.freed - freed, 0);
+  m.reset();
+  EXPECT_EQ(heap.allocated - allocated, 1);
+  EXPECT_EQ(heap.freed - freed, 1);
+}
+
+TEST_P(Build, DescribesTheArrayInItsFinalPlace) {
+  small_array owner = make();
+  float const* const before = owner.elements.data();
+  managed_tensor const m = build(std::move(owner), kind);
+  owner.elements.fill(0);  // what the moved-from array does no longer matters
+  EXPECT_NE(tensor_of(m).data, before);
+  EXPECT_EQ(foreign_sum(&tensor_of(m)), 21);
+}
+
+TEST_P(Build, WritesEveryFieldOfTheStruct) {
+  managed_tensor const m = build(make(), kind);
+  DLTensor const& t = tensor_of(m);
+  EXPECT_EQ(t.device.device_type, kDLCPU);
+  EXPECT_EQ(t.device.device_id, 0);
+  EXPECT_EQ(t.ndim, 2);
+  EXPECT_EQ(dtype(t.dtype), dtype(kDLFloat, 32));
+  EXPECT_EQ(t.shape[0], 2);
+  EXPECT_EQ(t.shape[1], 3);
+  EXPECT_EQ(t.byte_offset, 0U);
+  if (kind == flavour::versioned) {
+    EXPECT_EQ(m.get_versioned()->version.major, 1U);
+    EXPECT_EQ(m.get_versioned()->version.minor, dlbridge::stated_minor);
+    EXPECT_LE(m.get_versioned()->version.minor, DLPACK_MINOR_VERSION);
+    EXPECT_EQ(m.get_versioned()->flags, 0U);
+  }
+}
+
+TEST_P(Build, TheDeleterMayRunOnAnotherThread) {
+  managed_tensor m = build(make(), kind);
+  auto const call = [](auto* raw) {
+    ASSERT_NE(raw->deleter, nullptr);
+    std::thread([raw] { raw->deleter(raw); }).join();
+  };
+  kind == flavour::legacy ? call(m.release_legacy()) : call(m.release_versioned());
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST_P(BuildCounted, OverAlignedArraysStayAligned) {
+  {
+    managed_tensor const m = build(array_inside<128>{life(destroyed), &two_by_three}, kind);
+    auto const offset = offsetof(array_inside<128>, elements);
+    auto const address = reinterpret_cast<std::uintptr_t>(tensor_of(m).data) - offset;
+    EXPECT_EQ(address % 128, 0U);
+    EXPECT_EQ(heap.alignment_allocated, 128U);
+    EXPECT_EQ(foreign_sum(&tensor_of(m)), 21);
+  }
+  EXPECT_EQ(heap.alignment_freed, 128U) << "freed as it was allocated";
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST_P(BuildCounted, WithoutMemoryTheArrayIsStillTheCallers) {
+  small_array owner = make();
+  array_inside<128> aligned{life(destroyed), &two_by_three};
+  heap.fails = true;
+  dlbridge::report why;
+  dlbridge::report why_aligned;
+  try {
+    static_cast<void>(build(std::move(owner), kind));
+  } catch (dlbridge::error const& e) {
+    why = e.why();
+  }
+  try {
+    static_cast<void>(build(std::move(aligned), kind));
+  } catch (dlbridge::error const& e) {
+    why_aligned = e.why();
+  }
+  heap.fails = false;
+  EXPECT_STREQ(message(why).c_str(),
+               "out of memory: expected memory for a managed tensor; got none");
+  EXPECT_STREQ(message(why_aligned).c_str(), message(why).c_str());
+  EXPECT_EQ(destroyed, 0);
+  EXPECT_FALSE(owner.counted.moved());
+  EXPECT_EQ(consume_abroad(build(std::move(owner), kind)), 21);
+}
+
+struct throws_when_moved {
+  life counted;
+  explicit throws_when_moved(int& destroyed) : counted(destroyed) {}
+  // It throws before it has taken anything over, as an array does that cannot allocate.
+  throws_when_moved(throws_when_moved&& other)
+      : counted(other.elements[0] == 1 ? throw std::length_error("cannot move")
+                                       : std::move(other.counted)) {}
+  std::array<float, 1> elements = {1};
+};
+
+}  // namespace
+
+template <>
+struct dlbridge::array_traits<throws_when_moved> {
+  static description describe(throws_when_moved& a) noexcept {
+    return description::of(a.elements.data(), {1});
+  }
+};
+
+namespace {
+
+TEST_P(Build, AnArrayThatThrowsWhenMovedStaysWithTheCaller) {
+  {
+    throws_when_moved owner(destroyed);
+    int const allocated = heap.allocated;
+    int const freed = heap.freed;
+    EXPECT_THROW(static_cast<void>(build(std::move(owner), kind)), std::length_error);
+    EXPECT_EQ(destroyed, 0);
+    // The exception itself may take memory of its own, and gives it back.
+    EXPECT_EQ(heap.allocated - allocated, heap.freed - freed);
+  }
+  EXPECT_EQ(destroyed, 1);
+}
+
+// A description that is wrong in one way, and what is said about it.
+struct wrong_description {
+  char const* name;
+  description (*say)(float* elements, bool moved) noexcept;
+  std::string refusal;
+};
+void PrintTo(wrong_description const& w, std::ostream* out) { *out << w.name; }
+
+std::string const correct = ". Correct the description of the array";
+std::string const several_ranks =
+    "bad_argument: bad argument: expected one rank for shape and strides, the same each time; got "
+    "several. Correct array_traits<T>::describe";
+
+wrong_description const wrong_descriptions[] = {
+    {"RankGrowsWhenMoved",
+     [](float* p, bool moved) noexcept {
+       return description::of(p, moved ? dims{1, 2, 3} : dims{6});
+     },
+     several_ranks},
+    {"RankShrinksWhenMoved",
+     [](float* p, bool moved) noexcept {
+       return description::of(p, moved ? dims{6} : dims{1, 2, 3});
+     },
+     several_ranks},
+    {"TooFewStrides", [](float* p, bool) noexcept { return description::of(p, {2, 3}, {1}); },
+     several_ranks},
+    {"TooManyStrides", [](float* p, bool) noexcept { return description::of(p, {6}, {1, 1}); },
+     several_ranks},
+    {"StridesAtRankZero", [](float* p, bool) noexcept { return description::of(p, {}, {1}); },
+     several_ranks},
+    {"NegativeExtent", [](float* p, bool) noexcept { return description::of(p, {2, -3}); },
+     "malformed: malformed tensor: expected extents of 0 and above; got shape [2, -3]" + correct},
+    {"ExtentBeyondInt64", [](float* p, bool) noexcept { return description::of(p, {SIZE_MAX}); },
+     "malformed: malformed tensor: expected extents of 0 and above; got shape [-1]" + correct},
+    {"CountOverflows",
+     [](float* p, bool) noexcept {
+       return description::of(p, {std::int64_t{1} << 32, std::int64_t{1} << 32});
+     },
+     "overflow: size overflows: expected a size that fits 64 bits; got shape [4294967296, "
+     "4294967296]" +
+         correct},
+    {"ReachOverflows", [](float* p, bool) noexcept { return description::of(p, {6}, {INT64_MAX}); },
+     "overflow: size overflows: expected bytes that can be addressed; got shape [6] with strides "
+     "[9223372036854775807] and byte offset 0" +
+         correct},
+    {"NoData", [](float*, bool) noexcept { return description::of<float>(nullptr, {2, 3}); },
+     "null_data: tensor without data: expected memory; got null data for float32[2, 3] on "
+     "cpu" +
+         correct},
+    {"AnOffsetFromNoData",
+     [](float*, bool) noexcept {
+       description d = description::of<float>(nullptr, {2, 3});
+       d.byte_offset = 8;
+       return d;
+     },
+     "null_data: tensor without data: expected memory; got null data for float32[2, 3] on "
+     "cpu" +
+         correct},
+    {"OffsetOverflows",
+     [](float* p, bool) noexcept {
+       description d = description::of(p, {6});
+       d.byte_offset = UINT64_MAX;
+       return d;
+     },
+     "overflow: size overflows: expected bytes that can be addressed; got shape [6] with strides "
+     "[1] and byte offset 18446744073709551615" +
+         correct},
+    {"NoBits",
+     [](float* p, bool) noexcept {
+       description d = description::of(p, {6});
+       d.type.bits = 0;
+       return d;
+     },
+     "dtype_mismatch: expected a dtype of DLPack 1.x; got (code 2, bits 0, lanes 1): dtype "
+     "differs" +
+         correct},
+    {"UnknownDevice",
+     [](float* p, bool) noexcept {
+       description d = description::of(p, {6});
+       d.device = device(99, 1);
+       return d;
+     },
+     "device_mismatch: expected a device of DLPack 1.x; got (device type 99, id 1): device "
+     "differs" +
+         correct},
+};
+
+struct WrongDescription : testing::TestWithParam<std::tuple<wrong_description, flavour>> {};
+INSTANTIATE_TEST_SUITE_P(Build, WrongDescription,
+                         testing::Combine(testing::ValuesIn(wrong_descriptions), both_flavours),
+                         [](auto const& test) {
+                           return std::get<0>(test.param).name +
+                                  std::string(name_of(std::get<1>(test.param)));
+                         });
+
+TEST_P(WrongDescription, IsRefusedAndTheArrayDestroyedOnce) {
+  wrong_description const& wrong = std::get<0>(GetParam());
+  flavour const kind = std::get<1>(GetParam());
+  int destroyed = 0;
+  int const in_use = heap.allocated - heap.freed;
+  EXPECT_EQ(refusal_of([&] { return build(small_array{life(destroyed), wrong.say}, kind); }),
+            wrong.refusal);
+  EXPECT_EQ(destroyed, 1);
+  EXPECT_EQ(heap.allocated - heap.freed, in_use);
+}
+
+float numbers[6] = {1, 2, 3, 4, 5, 6};
+
+/// A tensor on memory that outlives it, described by hand.
+managed_tensor on_memory(description const& d, flavour kind = flavour::versioned) {
+  return build_on(no_owner{}, d, kind);
+}
+
+struct Describe : Build {};
+INSTANTIATE_TEST_SUITE_P(Flavour, Describe, both_flavours, name_flavour);
+
+TEST_P(Describe, StridesAreAlwaysExplicit) {
+  struct {
+    dims shape, expected;
+  } const cases[] = {
+      {{2, 3}, {3, 1}}, {{6}, {1}}, {{2, 1, 3}, {3, 3, 1}}, {{0, 3}, {3, 1}}, {{2, 0}, {1, 1}}};
+  for (auto const& each : cases) {
+    managed_tensor const m = on_memory(description::of(numbers, each.shape), kind);
+    ASSERT_NE(tensor_of(m).strides, nullptr);
+    for (int i = 0; i < each.expected.size(); ++i) {
+      EXPECT_EQ(tensor_of(m).strides[i], each.expected[i]) << "dimension " << i;
+    }
+  }
+}
+
+TEST_P(Describe, GivenStridesAreKeptAsTheyAre) {
+  managed_tensor m = on_memory(description::of(numbers + 5, {2, 2}, {-1, -3}), kind);
+  EXPECT_EQ(tensor_of(m).strides[0], -1);
+  EXPECT_EQ(tensor_of(m).strides[1], -3);
+  EXPECT_EQ(consume_abroad(std::move(m)), 6 + 3 + 5 + 2);
+}
+
+TEST_P(Describe, RankZeroHasNoShapeAndNoStrides) {
+  managed_tensor m = on_memory(description::of(numbers + 2, {}), kind);
+  EXPECT_EQ(tensor_of(m).ndim, 0);
+  EXPECT_EQ(tensor_of(m).shape, nullptr);
+  EXPECT_EQ(tensor_of(m).strides, nullptr);
+  EXPECT_EQ(consume_abroad(std::move(m)), 3);
+}
+
+TEST_P(Describe, AnEmptyTensorHasNoData) {
+  for (dims const& empty : {dims{0}, dims{2, 0, 3}, dims{0, std::int64_t{1} << 62}}) {
+    managed_tensor m = on_memory(description::of(numbers, empty), kind);
+    EXPECT_EQ(tensor_of(m).data, nullptr);
+    EXPECT_EQ(tensor_of(m).ndim, empty.size());
+    EXPECT_EQ(consume_abroad(std::move(m)), 0);
+  }
+}
+
+TEST_P(Describe, AnOffsetIsAddedToAddresses) {
+  description d = description::of(numbers, {2});
+  d.byte_offset = 3 * sizeof(float);
+  managed_tensor m = on_memory(d, kind);
+  EXPECT_EQ(tensor_of(m).data, numbers + 3);
+  EXPECT_EQ(tensor_of(m).byte_offset, 0U);
+  EXPECT_EQ(consume_abroad(std::move(m)), 4 + 5);
+}
+
+TEST_P(Describe, AnOffsetIsKeptBesideHandles) {
+  description d = description::of(numbers, {2});
+  d.device = device(kDLMetal, 1);
+  d.byte_offset = 3 * sizeof(float);
+  managed_tensor const m = on_memory(d, kind);
+  EXPECT_EQ(tensor_of(m).data, numbers);
+  EXPECT_EQ(tensor_of(m).byte_offset, 3 * sizeof(float));
+  EXPECT_EQ(tensor_of(m).device.device_type, kDLMetal);
+  EXPECT_EQ(tensor_of(m).device.device_id, 1);
+}
+
+TEST_P(Describe, AnEmptyTensorHasNoHandleEither) {
+  description d = description::of(numbers, {0, 3});
+  d.device = device(kDLOpenCL, 0);
+  d.byte_offset = 16;
+  managed_tensor const m = on_memory(d, kind);
+  EXPECT_EQ(tensor_of(m).data, nullptr);
+  EXPECT_EQ(tensor_of(m).byte_offset, 0U);
+}
+
+TEST_P(Describe, MoreDimensionsThanCrossAreRefusedAndNotCut) {
+  std::vector<int> const shape(65, 1);
+  description d = description::of(numbers, dims::from(shape.data(), 64));
+  EXPECT_EQ(tensor_of(on_memory(d, kind)).ndim, 64);
+  d.shape = dims::from(shape.data(), 65);
+  EXPECT_EQ(refusal_of([&] { return on_memory(d, kind); }),
+            "malformed: malformed tensor: expected ndim from 0 to 64; got more" + correct);
+  d.shape = dims::from(shape.data(), 64);
+  d.strides = dims::from(shape.data(), 65);
+  EXPECT_EQ(refusal_of([&] { return on_memory(d, kind); }), several_ranks);
+}
+
+TEST_P(Describe, AnOwnerOfNothingIsRefused) {
+  EXPECT_EQ(refusal_of([&] { return build(managed_tensor(), kind); }),
+            "null_data: tensor without data: expected memory; got null data for uint8[] on "
+            "cpu" +
+                correct);
+}
+
+TEST(BuildOn, KeepsTheOwnerUntilTheTensorGoes) {
+  auto const owner = std::make_shared<int>(7);
+  managed_tensor m = build_on(std::shared_ptr<int>(owner), description::of(owner.get(), {1}));
+  EXPECT_EQ(owner.use_count(), 2);
+  EXPECT_EQ(consume_abroad(std::move(m)), 7);
+  EXPECT_EQ(owner.use_count(), 1);
+}
+
+TEST(BuildFlags, AVersionedTensorCarriesThemAll) {
+  description d = description::of(std::as_const(numbers), {6});
+  d.flags |= dlbridge::flag_is_copied | dlbridge::flag_padded | std::uint64_t{1} << 63;
+  managed_tensor const m = on_memory(d);
+  EXPECT_EQ(m.get_versioned()->flags, std::uint64_t{1} << 63 | 7);
+}
+
+char const* const legacy_read_only =
+    "read_only: expected writable memory for a legacy tensor, which has no mark for it; got "
+    "read-only memory: writability differs. Ask with max_version=(1, 0), or copy it";
+
+TEST(BuildFlags, ReadOnlyMemoryIsNotHandedOutAsLegacy) {
+  int destroyed = 0;
+  small_array owner{life(destroyed), [](float* p, bool) noexcept {
+                      return description::of(const_cast<float const*>(p), {6});
+                    }};
+  EXPECT_EQ(refusal_of([&] { return build(std::move(owner), flavour::legacy); }), legacy_read_only);
+  EXPECT_EQ(destroyed, 0) << "the array is still the caller's";
+  managed_tensor m = build(std::move(owner), flavour::legacy, read_only_policy::drop);
+  EXPECT_EQ(consume_abroad(std::move(m)), 21);
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST(BuildFlags, PaddedSubByteElementsAreNotHandedOutAsLegacy) {
+  description d = description::of(numbers, {6});
+  d.flags = dlbridge::flag_padded;
+  EXPECT_EQ(consume_abroad(on_memory(d, flavour::legacy)), 21)
+      << "the flag says nothing about whole bytes";
+  d.type = dtype(kDLInt, 4);
+  EXPECT_EQ(refusal_of([&] { return on_memory(d, flavour::legacy); }),
+            "version_mismatch: unreadable DLPack version: expected a versioned tensor for padded "
+            "sub-byte elements; got a request for a legacy one. Ask with max_version=(1, 1)");
+  EXPECT_EQ(on_memory(d).flags(), dlbridge::flag_padded);
+}
+
+// What comes in goes out again: every pair of flavours.
+struct Reexport : testing::TestWithParam<std::tuple<flavour, flavour>> {
+  flavour in = std::get<0>(GetParam());
+  flavour out = std::get<1>(GetParam());
+  foreign_ptr foreign = make_foreign();
+  DLTensor& foreign_tensor() {
+    return in == flavour::legacy ? foreign_legacy(foreign.get())->dl_tensor
+                                 : foreign_versioned(foreign.get())->dl_tensor;
+  }
+  managed_tensor import() {
+    return in == flavour::legacy ? managed_tensor::steal(foreign_legacy(foreign.get()))
+                                 : managed_tensor::steal(foreign_versioned(foreign.get()));
+  }
+  static managed_tensor to(flavour kind, managed_tensor&& m,
+                           read_only_policy policy = read_only_policy::refuse) {
+    return kind == flavour::legacy ? to_legacy(std::move(m), policy) : to_versioned(std::move(m));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Flavour, Reexport, testing::Combine(both_flavours, both_flavours),
+                         [](auto const& test) {
+                           return name_of(std::get<0>(test.param)) + "As" +
+                                  name_of(std::get<1>(test.param));
+                         });
+
+TEST_P(Reexport, ABuiltTensorOwnsTheForeignOne) {
+  foreign_tensor().strides = nullptr;
+  foreign_tensor().byte_offset = 8;
+  managed_tensor m = build(import(), out);
+  EXPECT_EQ(m.flavour(), out);
+  EXPECT_EQ(tensor_of(m).data, foreign->data + 2);
+  EXPECT_EQ(tensor_of(m).byte_offset, 0U);
+  EXPECT_EQ(tensor_of(m).strides[0], 3) << "explicit, although they came as null";
+  EXPECT_EQ(foreign->deleter_calls, 0);
+  EXPECT_EQ(consume_abroad(std::move(m)), 2 + 3 + 4 + 5 + 6 + 7);
+  EXPECT_EQ(foreign->deleter_calls, 1);
+}
+
+TEST_P(Reexport, TheFlavourChangesWithoutAnotherTensorWhereItMay) {
+  int const before = heap.allocated;
+  managed_tensor m = to(out, import());
+  int const allocated = heap.allocated - before;
+  EXPECT_EQ(allocated, in == out || !heap_is_counted() ? 0 : 1);
+  EXPECT_EQ(m.flavour(), out);
+  EXPECT_EQ(&tensor_of(m) == &foreign_tensor(), in == out) << "the same struct goes on";
+  EXPECT_EQ(consume_abroad(std::move(m)), 0 + 1 + 2 + 3 + 4 + 5);
+  EXPECT_EQ(foreign->deleter_calls, 1);
+}
+
+TEST_P(Reexport, FlagsAreCarriedWhereThereIsRoom) {
+  std::uint64_t const flags = dlbridge::flag_is_copied | std::uint64_t{1} << 40;
+  foreign_versioned(foreign.get())->flags = flags;
+  managed_tensor const m = build(import(), out);
+  EXPECT_EQ(m.flags(), in == flavour::versioned && out == flavour::versioned ? flags : 0);
+}
+
+TEST_P(Reexport, ReadOnlyMemoryNeedsAWordToGoOutAsLegacy) {
+  foreign_versioned(foreign.get())->flags = dlbridge::flag_read_only;
+  managed_tensor m = import();
+  bool const refused = in == flavour::versioned && out == flavour::legacy;
+  if (refused) {
+    EXPECT_EQ(refusal_of([&] { return to(out, std::move(m)); }), legacy_read_only);
+    EXPECT_TRUE(m) << "still the caller's";
+    EXPECT_EQ(foreign->deleter_calls, 0);
+  }
+  managed_tensor const again = to(out, std::move(m), read_only_policy::drop);
+  EXPECT_EQ(again.view().read_only(), in == flavour::versioned && out == flavour::versioned);
+}
+
+TEST_P(Reexport, MayBeRepeated) {
+  managed_tensor m = import();
+  for (int i = 0; i < 4; ++i) {
+    m = build(std::move(m), i % 2 == 0 ? out : in);
+  }
+  EXPECT_EQ(consume_abroad(std::move(m)), 15);
+  EXPECT_EQ(foreign->deleter_calls, 1);
+}
+
+TEST_P(Reexport, KeepsTheHandleAndItsOffset) {
+  foreign_tensor().device = {kDLOpenCL, 0};
+  foreign_tensor().byte_offset = 16;
+  managed_tensor const m = build(import(), out);
+  EXPECT_EQ(tensor_of(m).data, foreign->data);
+  EXPECT_EQ(tensor_of(m).byte_offset, 16U);
+}
+
+TEST_P(Reexport, AnEmptyTensorLosesItsPointer) {
+  std::int64_t const shape[] = {0, 3};
+  foreign_set_shape(foreign.get(), 2, shape);
+  foreign_tensor().data = reinterpret_cast<void*>(1);
+  EXPECT_EQ(tensor_of(build(import(), out)).data, nullptr);
+  EXPECT_EQ(foreign->deleter_calls, 1);
+}
+
+TEST_P(Reexport, RankZeroIsNotAskedForItsShape) {
+  foreign_tensor().ndim = 0;
+  foreign_tensor().shape = reinterpret_cast<std::int64_t*>(8);
+  foreign_tensor().strides = reinterpret_cast<std::int64_t*>(8);
+  EXPECT_EQ(consume_abroad(build(import(), out)), 0);
+}
+
+}  // namespace

@@ -1,0 +1,313 @@
+// check: every rule that a tensor breaks is found, and all of them come in one sentence.
+#include <dlbridge/check.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <type_traits>
+
+#include "foreign.hpp"
+#include "refusal.hpp"
+
+namespace {
+
+using dlbridge::any;
+using dlbridge::check_view;
+using dlbridge::device;
+using dlbridge::dtype;
+using dlbridge::errc;
+using dlbridge::layout;
+using dlbridge::place;
+using dlbridge::report;
+using dlbridge::requirement;
+using dlbridge::tensor_view;
+
+static_assert(std::is_trivially_copyable_v<requirement>);
+static_assert(std::is_trivially_copyable_v<place>);
+static_assert(std::is_nothrow_default_constructible_v<requirement>);
+static_assert(noexcept(check_view(std::declval<tensor_view>(), requirement{})));
+static_assert(noexcept(meets(std::declval<tensor_view>(), requirement{})));
+
+constexpr std::int64_t any_by_4[] = {any, 4};
+constexpr std::int64_t two_by_three[] = {2, 3};
+
+// Each changes float32[2, 3] on the CPU, with strides [3, 1] and aligned to 256 bytes, or what is
+// asked of it, or both.
+struct mismatch {
+  void (*change)(DLTensor& t, requirement& need);
+  std::uint64_t flags;
+  char const* refusal;
+};
+mismatch const mismatches[] = {
+    {[](DLTensor&, requirement& need) { need.type = dtype(kDLInt, 32); }, 0,
+     "dtype_mismatch: expected int32[...] on cpu; got float32[2, 3] on cpu: dtype differs"},
+    {[](DLTensor&, requirement& need) { need.type = dtype(kDLFloat, 32, 2); }, 0,
+     "dtype_mismatch: expected float32x2[...] on cpu; got float32[2, 3] on cpu: dtype differs"},
+    {[](DLTensor&, requirement& need) { need.rank = 3; }, 0,
+     "rank_mismatch: expected any dtype[*, *, *] on cpu; got float32[2, 3] on cpu: rank differs"},
+    {[](DLTensor& t, requirement& need) {
+       t.ndim = 0;
+       need.rank = 2;
+       need.extents = two_by_three;
+     },
+     0, "rank_mismatch: expected any dtype[2, 3] on cpu; got float32[] on cpu: rank differs"},
+    {[](DLTensor&, requirement& need) {
+       need.rank = 2;
+       need.extents = any_by_4;
+     },
+     0,
+     "extent_mismatch: expected any dtype[*, 4] on cpu; got float32[2, 3] on cpu: extents differ"},
+    {[](DLTensor& t, requirement&) { t.device = device(kDLCUDA, 0).abi(); }, 0,
+     "device_mismatch: expected any dtype[...] on cpu; got float32[2, 3] on cuda:0: device "
+     "differs"},
+    {[](DLTensor&, requirement& need) { need.where = {kDLCUDA}; }, 0,
+     "device_mismatch: expected any dtype[...] on cuda; got float32[2, 3] on cpu: device differs"},
+    {[](DLTensor& t, requirement& need) {
+       t.device = device(kDLCUDA, 0).abi();
+       need.where = {kDLCUDA, 1};
+     },
+     0,
+     "device_mismatch: expected any dtype[...] on cuda:1; got float32[2, 3] on cuda:0: device "
+     "differs"},
+    {[](DLTensor&, requirement& need) { need.where = {99}; }, 0,
+     "device_mismatch: expected any dtype[...] on (device type 99, id -1); got float32[2, 3] on "
+     "cpu: device differs"},
+    {[](DLTensor&, requirement& need) { need.order = layout::column_major; }, 0,
+     "layout_mismatch: expected any dtype[...] on cpu, column-major; got float32[2, 3] on cpu with "
+     "strides [3, 1]: layout differs"},
+    {[](DLTensor& t, requirement& need) {
+       t.strides = nullptr;
+       need.order = layout::column_major;
+     },
+     0,
+     "layout_mismatch: expected any dtype[...] on cpu, column-major; got float32[2, 3] on cpu with "
+     "strides [3, 1]: layout differs"},
+    {[](DLTensor& t, requirement& need) {
+       t.strides[0] = 4;
+       need.order = layout::compact;
+     },
+     0,
+     "layout_mismatch: expected any dtype[...] on cpu, compact; got float32[2, 3] on cpu with "
+     "strides [4, 1]: layout differs"},
+    {[](DLTensor& t, requirement& need) {
+       t.strides[1] = -1;
+       t.byte_offset = 64;
+       need.order = layout::row_major;
+     },
+     0,
+     "layout_mismatch: expected any dtype[...] on cpu, row-major; got float32[2, 3] on cpu with "
+     "strides [3, -1]: layout differs"},
+    {[](DLTensor&, requirement& need) { need.writable = true; }, DLPACK_FLAG_BITMASK_READ_ONLY,
+     "read_only: expected any dtype[...] on cpu, writable; got float32[2, 3] on cpu, read-only: "
+     "writability differs. Take it as const, or pass a writable copy"},
+    {[](DLTensor& t, requirement& need) {
+       t.byte_offset = 2;
+       need.alignment = 4;
+     },
+     0,
+     "misaligned: expected any dtype[...] on cpu, aligned to 4 bytes; got float32[2, 3] on cpu, "
+     "aligned to 2 bytes: alignment differs"},
+    {[](DLTensor& t, requirement& need) {
+       t.byte_offset = 128;
+       need.alignment = 256;
+     },
+     0,
+     "misaligned: expected any dtype[...] on cpu, aligned to 256 bytes; got float32[2, 3] on cpu, "
+     "aligned to 128 bytes: alignment differs"},
+    {[](DLTensor& t, requirement& need) {
+       t.byte_offset = 32;
+       need.alignment = 64;
+     },
+     0,
+     "misaligned: expected any dtype[...] on cpu, aligned to 64 bytes; got float32[2, 3] on cpu, "
+     "aligned to 32 bytes: alignment differs"},
+    // An alignment that is kept is worth a word only when it is an unusual one.
+    {[](DLTensor&, requirement& need) {
+       need.rank = 0;
+       need.alignment = 64;
+     },
+     0, "rank_mismatch: expected any dtype[] on cpu; got float32[2, 3] on cpu: rank differs"},
+    {[](DLTensor&, requirement& need) {
+       need.rank = 0;
+       need.alignment = 128;
+     },
+     0,
+     "rank_mismatch: expected any dtype[] on cpu, aligned to 128 bytes; got float32[2, 3] on cpu: "
+     "rank differs"},
+    {[](DLTensor& t, requirement& need) {
+       t.device = device(kDLCUDA, 7).abi();
+       t.byte_offset = 1;
+       need.type = dtype(kDLComplex, 128);
+       need.rank = 1;
+       need.order = layout::column_major;
+       need.writable = true;
+       need.alignment = 16;
+     },
+     DLPACK_FLAG_BITMASK_READ_ONLY,
+     "dtype_mismatch: expected complex128[*] on cpu, column-major, writable, aligned to 16 bytes; "
+     "got float32[2, 3] on cuda:7 with strides [3, 1], read-only, aligned to 1 byte: dtype, rank, "
+     "device, layout, writability, alignment differ. Take it as const, or pass a writable copy"},
+    {[](DLTensor&, requirement& need) {
+       need.type = dtype(kDLUInt, 8);
+       need.rank = 2;
+       need.extents = any_by_4;
+       need.where = {place::anywhere};
+     },
+     0, "dtype_mismatch: expected uint8[*, 4]; got float32[2, 3] on cpu: dtype, extents differ"},
+};
+
+TEST(Check, EveryBrokenRuleIsNamedWithWhatWasExpectedAndWhatCame) {
+  for (mismatch const& each : mismatches) {
+    foreign_ptr const foreign = make_foreign();
+    DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+    requirement need;
+    each.change(t, need);
+    tensor_view const view = dlbridge::view_of(t, each.flags);
+    EXPECT_EQ(refusal_of([&] { return require_view(view, need), 0; }), each.refusal);
+    report const why = check_view(view, need);
+    ASSERT_FALSE(why.ok());
+    EXPECT_EQ(refusal_of([&]() -> int { dlbridge::raise(why); }), each.refusal);
+  }
+}
+
+TEST(Check, ARequirementLeftAsItIsTakesWhateverAHostProgramCanRead) {
+  foreign_ptr const foreign = make_foreign();
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  t.byte_offset = 1;
+  t.strides[0] = -5;
+  t.dtype = dtype(17, 4, 2).abi();
+  for (int const type : {1, 3, 11, 13, 20}) {  // by hand from spec 1.3
+    t.device = device(type, 1).abi();
+    EXPECT_TRUE(check_view(tensor_view(t, ~std::uint64_t{0}), requirement{}).ok()) << type;
+  }
+}
+
+TEST(Check, APlaceHoldsTheHostsMemoryAnyOrThatOfOneDeviceType) {
+  for (std::int32_t type = -1; type < 30; ++type) {
+    bool const host = type == 1 || type == 3 || type == 11 || type == 13 || type == 20;
+    EXPECT_EQ(place{}.holds({type, 5}), host) << type;
+    EXPECT_TRUE(place{place::anywhere}.holds({type, 5})) << type;
+    EXPECT_EQ(place{kDLCPU}.holds({type, 5}), type == kDLCPU) << "less than what the host reads";
+    EXPECT_EQ(place{kDLROCM}.holds({type, 5}), type == kDLROCM);
+    EXPECT_EQ((place{kDLROCM, 5}.holds({type, 5})), type == kDLROCM);
+    EXPECT_FALSE((place{kDLROCM, 5}.holds({type, 4})));
+  }
+}
+
+TEST(Check, OfATensorWithoutElementsOnlyWhatItHasIsAsked) {
+  foreign_ptr const foreign = make_foreign();
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  t.shape[0] = 0;
+  t.byte_offset = 1;  // not aligned, but there is nothing that would be
+  requirement need;
+  need.alignment = 64;
+  for (layout const order : {layout::row_major, layout::column_major, layout::compact}) {
+    need.order = order;
+    EXPECT_EQ(refusal_of([&] { return require_view(dlbridge::view_of(t), need), 0; }), "accepted");
+  }
+}
+
+TEST(Check, TheAlignmentOfAHandleIsThatOfTheOffset) {
+  struct row {
+    std::uintptr_t handle;
+    std::uint64_t offset;
+    char const* refusal;
+  };
+  constexpr char const* two =
+      "misaligned: expected any dtype[...], aligned to 4 bytes; got float32[2, 3] on vulkan:0, "
+      "aligned to 2 bytes: alignment differs";
+  row const rows[] = {{0, 0, "accepted"}, {3, 0, "accepted"}, {3, 4, "accepted"},
+                      {0, 2, two},        {8, 2, two},        {3, 6, two}};
+  foreign_ptr const foreign = make_foreign();
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  t.device = device(kDLVulkan, 0).abi();
+  requirement need;
+  need.where = {place::anywhere};
+  need.alignment = 4;
+  for (row const& each : rows) {
+    t.data = reinterpret_cast<void*>(each.handle);
+    t.byte_offset = each.offset;
+    EXPECT_EQ(refusal_of([&] { return require_view(dlbridge::view_of(t), need), 0; }), each.refusal)
+        << each.handle << " + " << each.offset;
+  }
+}
+
+// Each rule on its own, said once more in other words: what the whole must agree with.
+std::uint32_t broken_rules(DLTensor const& t, std::uint64_t flags, requirement const& need) {
+  report r;
+  auto const rule = [&r](errc code, bool kept) {
+    if (!kept) {
+      r.breaks(code);
+    }
+  };
+  rule(errc::dtype_mismatch,
+       need.type.lanes == 0 || (t.dtype.code == need.type.code && t.dtype.bits == need.type.bits &&
+                                t.dtype.lanes == need.type.lanes));
+  rule(errc::rank_mismatch, need.rank == -1 || need.rank == t.ndim);
+  bool extents = true;
+  for (int i = 0; need.extents != nullptr && need.rank == t.ndim && i < t.ndim; ++i) {
+    extents = extents && (need.extents[i] == -1 || need.extents[i] == t.shape[i]);
+  }
+  rule(errc::extent_mismatch, extents);
+  rule(errc::device_mismatch, need.where.holds(device(t.device)));
+  bool const row_major = dlbridge::is_row_major(t.ndim, t.shape, t.strides);
+  bool const column_major = dlbridge::is_column_major(t.ndim, t.shape, t.strides);
+  rule(errc::layout_mismatch,
+       need.order == layout::strided || (need.order == layout::row_major && row_major) ||
+           (need.order == layout::column_major && column_major) ||
+           (need.order == layout::compact && dlbridge::is_compact(t.ndim, t.shape, t.strides)));
+  rule(errc::read_only, !need.writable || flags % 2 == 0);
+  rule(errc::misaligned,
+       dlbridge::count_of(t.ndim, t.shape) == 0 ||
+           (reinterpret_cast<std::uintptr_t>(t.data) + t.byte_offset) % need.alignment == 0);
+  return r.broken;
+}
+
+TEST(Check, FindsExactlyTheRulesThatBreakInAnyMixture) {
+  std::mt19937 random(7);
+  auto const one_of = [&random](auto const&... values) {
+    std::int64_t const list[] = {static_cast<std::int64_t>(values)...};
+    return list[random() % sizeof...(values)];
+  };
+  foreign_ptr const foreign = make_foreign();
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  int kept = 0;
+  constexpr int rounds = 50000;
+  for (int round = 0; round < rounds; ++round) {
+    std::int64_t const shape[] = {one_of(2, 2, 2, 1, 0), 3};
+    foreign_set_shape(foreign.get(), static_cast<int>(one_of(2, 2, 2, 2, 1, 0)), shape);
+    t.strides = random() % 4 == 0 ? nullptr : foreign->strides;
+    foreign->strides[0] = one_of(3, 3, 1, 4);
+    foreign->strides[1] = one_of(1, 1, 2);
+    t.dtype.bits = static_cast<std::uint8_t>(one_of(32, 32, 64));
+    t.device =
+        device(static_cast<int>(one_of(1, 1, 1, 2, 13)), static_cast<int>(one_of(0, 1))).abi();
+    t.byte_offset = static_cast<std::uint64_t>(one_of(0, 0, 0, 64, 4, 2, 1));
+    auto const flags = static_cast<std::uint64_t>(one_of(0, 0, 1, 6, 7));
+
+    std::int64_t const extents[] = {one_of(any, any, 2), one_of(any, 3, 4)};
+    requirement need;
+    need.type = dtype(kDLFloat, 32, static_cast<int>(one_of(0, 1, 1)));
+    need.rank = static_cast<std::int32_t>(one_of(any, 2, 2, 2, 1));
+    need.extents = random() % 2 == 0 ? nullptr : extents;
+    need.where.type =
+        static_cast<std::int32_t>(one_of(place::host, place::host, place::anywhere, 2));
+    need.where.id = static_cast<std::int32_t>(one_of(any, any, 0));
+    need.order = static_cast<layout>(one_of(0, 0, 1, 2, 3));
+    need.writable = random() % 2 == 0;
+    need.alignment = static_cast<std::size_t>(one_of(1, 1, 4, 64, 256));
+
+    tensor_view const view = dlbridge::view_of(t, flags);
+    report const why = check_view(view, need);
+    std::uint32_t const broken = broken_rules(t, flags, need);
+    ASSERT_EQ(why.broken, broken) << dlbridge::message(why).c_str();
+    ASSERT_EQ(meets(view, need), broken == 0);
+    kept += broken == 0 ? 1 : 0;
+  }
+  EXPECT_GT(kept, rounds / 50);
+}
+
+}  // namespace

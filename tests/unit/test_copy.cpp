@@ -1,0 +1,544 @@
+// copy.hpp: every element reaches its place and nothing else changes, bit for bit against a copy
+// that is written as the specification reads.
+#include <dlbridge/copy.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <ostream>
+#include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "flavours.hpp"
+#include "foreign.hpp"
+#include "refusal.hpp"
+
+namespace {
+
+using dlbridge::copy;
+using dlbridge::copy_of;
+using dlbridge::dtype;
+using dlbridge::errc;
+using dlbridge::flavour;
+using dlbridge::host_allocator;
+using dlbridge::layout;
+using dlbridge::managed_tensor;
+using dlbridge::tensor_view;
+
+using sizes = std::vector<std::int64_t>;
+using bytes = std::vector<unsigned char>;
+
+// The same numbers from every standard library: its distributions are not the same everywhere.
+class dice {
+ public:
+  explicit dice(std::uint64_t seed) : engine_(seed) {}
+  std::int64_t roll(std::int64_t least, std::int64_t most) {
+    return least +
+           static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(most - least + 1));
+  }
+  bool one_in(std::int64_t n) { return roll(1, n) == 1; }
+  bytes noise(std::size_t count) {
+    bytes result(count);
+    for (unsigned char& each : result) {
+      each = static_cast<unsigned char>(engine_());
+    }
+    return result;
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// How elements lie in memory, counted from the first one.
+struct placement {
+  dtype type;
+  bool padded = false;
+  sizes shape;
+  sizes strides;
+
+  std::int64_t element_bits() const { return std::int64_t{type.bits} * type.lanes; }
+  /// Bits from one element to the next: whole bytes, unless elements are packed.
+  std::int64_t pitch() const {
+    bool const packed = element_bits() % 8 != 0 && !padded;
+    return packed ? element_bits() : (element_bits() + 7) / 8 * 8;
+  }
+  /// Bytes before and behind the start of the first element.
+  std::int64_t bytes_before() const { return (-reach(-1) * pitch() + 7) / 8; }
+  std::int64_t bytes_behind() const { return ((reach(1) + 1) * pitch() + 7) / 8; }
+  /// The view of such elements at an address.
+  DLTensor tensor_at(unsigned char* first) {
+    DLTensor t{};
+    t.data = first;
+    t.device = dlbridge::cpu.abi();
+    t.ndim = static_cast<std::int32_t>(shape.size());
+    t.dtype = type.abi();
+    t.shape = shape.data();
+    t.strides = strides.data();
+    return t;
+  }
+  tensor_view view_of(DLTensor const& t) const {
+    return dlbridge::view_of(t, padded ? dlbridge::flag_padded : 0);
+  }
+
+ private:
+  /// Elements from the first to the last one on a side.
+  std::int64_t reach(std::int64_t side) const {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      sum += shape[i] > 1 && strides[i] * side > 0 ? strides[i] * (shape[i] - 1) : 0;
+    }
+    return sum;
+  }
+};
+
+std::ostream& operator<<(std::ostream& out, placement const& p) {
+  out << name_of(p.type).c_str() << (p.padded ? " padded [" : " [");
+  for (std::size_t i = 0; i < p.shape.size(); ++i) {
+    out << p.shape[i] << " by " << p.strides[i] << (i + 1 < p.shape.size() ? ", " : "");
+  }
+  return out << "]";
+}
+
+bool bit_of(bytes const& memory, std::int64_t bit) {
+  return (memory[static_cast<std::size_t>(bit / 8)] >> (bit % 8) & 1) != 0;
+}
+void set_bit(bytes& memory, std::int64_t bit, bool value) {
+  unsigned char& byte = memory[static_cast<std::size_t>(bit / 8)];
+  auto const mask = static_cast<unsigned char>(1U << (bit % 8));
+  byte = static_cast<unsigned char>(value ? byte | mask : byte & ~mask);
+}
+
+/// The copy as the specification reads (spec 1.5, 1.7): index by index, bit by bit. Firsts are
+/// bytes from the start of the memory.
+void copy_by_the_book(placement const& from, bytes const& source, std::int64_t source_first,
+                      placement const& to, bytes& destination, std::int64_t destination_first) {
+  if (std::count(from.shape.begin(), from.shape.end(), 0) != 0) {
+    return;
+  }
+  sizes index(from.shape.size(), 0);
+  for (;;) {
+    std::int64_t s = 0;
+    std::int64_t d = 0;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      s += index[i] * from.strides[i];
+      d += index[i] * to.strides[i];
+    }
+    for (std::int64_t bit = 0; bit < to.pitch(); ++bit) {
+      set_bit(destination, destination_first * 8 + d * to.pitch() + bit,
+              bit < from.pitch() && bit_of(source, source_first * 8 + s * from.pitch() + bit));
+    }
+    std::size_t i = index.size();
+    while (i-- > 0 && ++index[i] == from.shape[i]) {
+      index[i] = 0;
+    }
+    if (i == static_cast<std::size_t>(-1)) {
+      return;
+    }
+  }
+}
+
+sizes any_shape(dice& d) {
+  sizes shape(static_cast<std::size_t>(d.roll(0, 6)));
+  std::int64_t count = 1;
+  for (std::int64_t& extent : shape) {
+    extent = d.one_in(40) ? 0 : d.roll(1, count > 60 ? 2 : 5);
+    count *= extent;
+  }
+  return shape;
+}
+
+/// Strides under which all elements lie apart: any order, gaps, and any sign.
+sizes strides_apart(dice& d, sizes const& shape) {
+  std::vector<std::size_t> order(shape.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order[i] = i;
+    std::swap(order[i], order[static_cast<std::size_t>(d.roll(0, static_cast<std::int64_t>(i)))]);
+  }
+  bool const gaps = !d.one_in(3);
+  sizes strides(shape.size());
+  std::int64_t step = gaps ? d.roll(1, 3) : 1;
+  for (std::size_t const i : order) {
+    bool const is_meaningless = shape[i] <= 1 && d.one_in(2);
+    strides[i] = is_meaningless ? d.roll(-99, 99) : d.one_in(4) ? -step : step;
+    step = step * std::max<std::int64_t>(shape[i], 1) + (gaps ? d.roll(0, 2) : 0);
+  }
+  return strides;
+}
+
+/// Strides of a source, which may also repeat elements.
+sizes strides_anyhow(dice& d, sizes const& shape) {
+  sizes strides = strides_apart(d, shape);
+  for (std::int64_t& stride : strides) {
+    stride = d.one_in(6) ? 0 : d.one_in(8) ? d.roll(-5, 5) : stride;
+  }
+  return strides;
+}
+
+sizes row_major(sizes const& shape) {
+  sizes strides(shape.size());
+  dlbridge::fill_row_major(static_cast<int>(shape.size()), shape.data(), strides.data());
+  return strides;
+}
+
+struct element_kind {
+  char const* name;
+  dtype type;
+  bool source_padded = false;
+  bool destination_padded = false;
+};
+void PrintTo(element_kind const& kind, std::ostream* out) { *out << kind.name; }
+
+element_kind const element_kinds[] = {
+    {"Bytes1", dtype(kDLUInt, 8)},
+    {"Bytes2", dtype(kDLFloat, 16)},
+    {"Bytes3", dtype(kDLUInt, 8, 3)},
+    {"Bytes4", dtype(kDLFloat, 32)},
+    {"Bytes8", dtype(kDLInt, 64)},
+    {"Bytes12", dtype(kDLFloat, 32, 3)},
+    {"Bytes16", dtype(kDLComplex, 128)},
+    {"Bytes24", dtype(kDLFloat, 64, 3)},
+    {"Bits1", dtype(kDLUInt, 1)},
+    {"Bits4", dtype(kDLInt, 4)},
+    {"Bits6", dtype(15, 6)},  // float6_e2m3fn
+    {"Bits12", dtype(kDLInt, 4, 3)},
+    {"Bits4Padded", dtype(kDLInt, 4), true, true},
+    {"Bits12Padded", dtype(kDLInt, 4, 3), true, true},
+    {"Bits1ToPacked", dtype(kDLUInt, 1), true, false},
+    {"Bits4ToPacked", dtype(kDLInt, 4), true, false},
+    {"Bits6ToPacked", dtype(15, 6), true, false},
+    {"Bits1ToPadded", dtype(kDLUInt, 1), false, true},
+    {"Bits4ToPadded", dtype(kDLInt, 4), false, true},
+    {"Bits12ToPadded", dtype(kDLInt, 4, 3), false, true},
+};
+constexpr int layouts_of_each = 400;
+
+struct CopyOfAnyLayout : testing::TestWithParam<element_kind> {
+  dice random{std::uint64_t{20240} + GetParam().type.bits};
+};
+INSTANTIATE_TEST_SUITE_P(Elements, CopyOfAnyLayout, testing::ValuesIn(element_kinds),
+                         [](auto const& test) { return std::string(test.param.name); });
+
+TEST_P(CopyOfAnyLayout, BringsEveryElementToItsPlaceAndTouchesNothingElse) {
+  for (int i = 0; i < layouts_of_each; ++i) {
+    sizes const shape = any_shape(random);
+    placement from{GetParam().type, GetParam().source_padded, shape, strides_anyhow(random, shape)};
+    placement to{GetParam().type, GetParam().destination_padded, shape,
+                 strides_apart(random, shape)};
+    // Addresses of any alignment, and bytes on both sides that must stay as they are.
+    std::int64_t const source_first = from.bytes_before() + random.roll(0, 9);
+    std::int64_t const destination_first = to.bytes_before() + random.roll(0, 9);
+    bytes source = random.noise(static_cast<std::size_t>(source_first + from.bytes_behind()));
+    bytes destination =
+        random.noise(static_cast<std::size_t>(destination_first + to.bytes_behind() + 9));
+    bytes expected = destination;
+    copy_by_the_book(from, source, source_first, to, expected, destination_first);
+    DLTensor const a = from.tensor_at(source.data() + source_first);
+    DLTensor const b = to.tensor_at(destination.data() + destination_first);
+    copy(from.view_of(a), to.view_of(b));
+    ASSERT_EQ(destination, expected) << "from " << from << " to " << to;
+  }
+}
+
+TEST_P(CopyOfAnyLayout, SourceAndDestinationMayOverlap) {
+  for (int i = 0; i < layouts_of_each; ++i) {
+    sizes const shape = any_shape(random);
+    placement from{GetParam().type, GetParam().source_padded, shape, strides_anyhow(random, shape)};
+    placement to{GetParam().type, GetParam().destination_padded, shape,
+                 random.one_in(5) ? row_major(shape) : strides_apart(random, shape)};
+    if (random.one_in(5)) {
+      from.strides = to.strides;
+    }
+    std::int64_t const before = std::max(from.bytes_before(), to.bytes_before());
+    std::int64_t const source_first = before + random.roll(0, 9);
+    std::int64_t const destination_first = before + random.roll(0, 9);
+    bytes memory = random.noise(static_cast<std::size_t>(
+        std::max(source_first + from.bytes_behind(), destination_first + to.bytes_behind())));
+    bytes expected = memory;
+    copy_by_the_book(from, memory, source_first, to, expected, destination_first);
+    DLTensor const a = from.tensor_at(memory.data() + source_first);
+    DLTensor const b = to.tensor_at(memory.data() + destination_first);
+    copy(from.view_of(a), to.view_of(b));
+    ASSERT_EQ(memory, expected) << "from " << from << " to " << to << ", "
+                                << destination_first - source_first << " bytes further";
+  }
+}
+
+TEST_P(CopyOfAnyLayout, ANewCopyIsCompactInTheOrderThatIsAskedFor) {
+  for (int i = 0; i < layouts_of_each; ++i) {
+    sizes const shape = any_shape(random);
+    placement from{GetParam().type, GetParam().source_padded, shape, strides_anyhow(random, shape)};
+    placement to{from.type, from.padded, shape, row_major(shape)};
+    bool const row = random.one_in(2);
+    if (!row) {
+      dlbridge::fill_column_major(static_cast<int>(shape.size()), shape.data(), to.strides.data());
+    }
+    std::int64_t const first = from.bytes_before() + random.roll(0, 9);
+    bytes source = random.noise(static_cast<std::size_t>(first + from.bytes_behind()));
+    bytes expected(static_cast<std::size_t>(to.bytes_behind()));
+    copy_by_the_book(from, source, first, to, expected, 0);
+    DLTensor const a = from.tensor_at(source.data() + first);
+    managed_tensor const m =
+        copy_of(from.view_of(a), row ? layout::row_major : layout::column_major);
+    tensor_view const made = m;
+    ASSERT_TRUE(row ? made.is_row_major() : made.is_column_major()) << "of " << from;
+    ASSERT_EQ(made.is_padded(), from.padded);
+    if (made.empty()) {
+      continue;
+    }
+    auto const* const memory = static_cast<unsigned char const*>(made.data());
+    ASSERT_EQ(bytes(memory, memory + expected.size()), expected) << "of " << from;
+  }
+}
+
+// The plain-C tensor, float32[2, 3] of 0, 1, 2, ..., and another one to copy it to.
+struct Copy : testing::Test {
+  foreign_ptr source = make_foreign();
+  foreign_ptr destination = make_foreign();
+  DLTensor& from = foreign_legacy(source.get())->dl_tensor;
+  DLTensor& to = foreign_legacy(destination.get())->dl_tensor;
+
+  void SetUp() override { std::fill_n(destination->data, FOREIGN_FLOATS, -1.0F); }
+  std::string refusal(std::uint64_t flags = 0) const {
+    return refusal_of([&] { copy(tensor_view(from), tensor_view(to, flags)); });
+  }
+};
+
+TEST_F(Copy, BetweenForeignTensorsOfDifferentOrder) {
+  destination->strides[0] = 1;
+  destination->strides[1] = 2;
+  copy(tensor_view(from), tensor_view(to));
+  float const expected[] = {0, 3, 1, 4, 2, 5, -1};
+  EXPECT_TRUE(std::equal(std::begin(expected), std::end(expected), destination->data));
+}
+
+TEST_F(Copy, HonoursNullStridesAndOffsetsOnBothSides) {
+  from.strides = nullptr;
+  from.byte_offset = 8;
+  to.strides = nullptr;
+  to.byte_offset = 4;
+  copy(tensor_view(from), tensor_view(to));
+  float const expected[] = {-1, 2, 3, 4, 5, 6, 7, -1};
+  EXPECT_TRUE(std::equal(std::begin(expected), std::end(expected), destination->data));
+}
+
+TEST_F(Copy, KeepsTheBitsOfSignallingNaNs) {
+  for (std::int64_t const stride : {1, 2}) {
+    source->strides[1] = stride;
+    std::uint32_t const bits = 0x7F800001;  // loses its lowest bits when a float register quiets it
+    std::memcpy(source->data + 2 * stride, &bits, sizeof bits);
+    copy(tensor_view(from), tensor_view(to));
+    std::uint32_t got = 0;
+    std::memcpy(&got, destination->data + 2, sizeof got);
+    EXPECT_EQ(got, bits);
+  }
+}
+
+TEST_F(Copy, OfAnEmptyTensorTouchesNothing) {
+  std::int64_t const shape[] = {2, 0, 3};
+  for (auto* each : {source.get(), destination.get()}) {
+    foreign_set_shape(each, 3, shape);
+  }
+  from.data = nullptr;
+  to.data = nullptr;
+  EXPECT_EQ(refusal(), "accepted");
+}
+
+TEST_F(Copy, OfRankZeroIsOneElement) {
+  for (DLTensor* each : {&from, &to}) {
+    each->ndim = 0;
+    each->shape = nullptr;
+    each->strides = nullptr;
+  }
+  from.byte_offset = 12;
+  copy(tensor_view(from), tensor_view(to));
+  EXPECT_EQ(destination->data[0], 3);
+  EXPECT_EQ(destination->data[1], -1);
+}
+
+TEST_F(Copy, OfATensorToItselfLeavesItAsItIs) {
+  copy(tensor_view(from), tensor_view(from));
+  EXPECT_EQ(foreign_sum(&from), 15);
+}
+
+TEST_F(Copy, RefusesADestinationThatDiffersNamingEveryRule) {
+  std::int64_t const shape[] = {3, 2};
+  foreign_set_shape(destination.get(), 2, shape);
+  to.dtype = {kDLInt, 64, 1};
+  to.device = {kDLCUDA, 0};
+  EXPECT_EQ(refusal(dlbridge::flag_read_only),
+            "dtype_mismatch: expected float32[2, 3] on cpu, writable; got int64[3, 2] on cuda:0, "
+            "read-only: dtype, extents, device, writability differ. Take it as const, or pass a "
+            "writable copy");
+  foreign_set_shape(destination.get(), 1, shape);
+  EXPECT_EQ(refusal(),
+            "dtype_mismatch: expected float32[2, 3] on cpu, writable; got int64[3] on cuda:0: "
+            "dtype, rank, device differ");
+}
+
+TEST_F(Copy, RefusesASourceThatTheHostCannotRead) {
+  from.device = {kDLCUDA, 0};
+  EXPECT_EQ(refusal(),
+            "device_mismatch: expected any dtype[...] on cpu; got float32[2, 3] on cuda:0: device "
+            "differs");
+}
+
+TEST_F(Copy, RefusesADestinationWhoseElementsShareMemory) {
+  struct {
+    std::int64_t strides[2];
+    char const* text;
+  } const cases[] = {
+      {{0, 1}, "[0, 1]"}, {{3, 0}, "[3, 0]"}, {{1, 1}, "[1, 1]"}, {{-2, 1}, "[-2, 1]"}};
+  for (auto const& each : cases) {
+    destination->strides[0] = each.strides[0];
+    destination->strides[1] = each.strides[1];
+    to.byte_offset = 16;
+    EXPECT_EQ(refusal(),
+              std::string("layout_mismatch: expected a destination whose elements are all apart; "
+                          "got float32[2, 3] on cpu with strides ") +
+                  each.text + ": layout differs");
+  }
+}
+
+// Memory that is counted, and refused on demand.
+struct counted_memory {
+  static inline int allocated = 0;
+  static inline int freed = 0;
+  static inline std::size_t last_bytes = 0;
+  static inline bool fails = false;
+
+  static host_allocator allocator() {
+    allocated = freed = 0;
+    fails = false;
+    return {[](std::size_t count, std::size_t alignment) noexcept -> void* {
+              last_bytes = count;
+              allocated += fails ? 0 : 1;
+              return fails ? nullptr
+                           : std::aligned_alloc(alignment, (count / alignment + 1) * alignment);
+            },
+            [](void* memory, std::size_t count, std::size_t alignment) noexcept {
+              EXPECT_EQ(count, last_bytes) << "given back as it was taken";
+              EXPECT_EQ(alignment, dlbridge::copy_alignment);
+              ++freed;
+              std::free(memory);
+            }};
+  }
+};
+
+struct CopyOf : testing::TestWithParam<std::tuple<flavour, layout>> {
+  flavour kind = std::get<0>(GetParam());
+  layout order = std::get<1>(GetParam());
+  foreign_ptr source = make_foreign();
+  DLTensor& from = foreign_legacy(source.get())->dl_tensor;
+
+  managed_tensor make(std::uint64_t flags = 0,
+                      host_allocator const& memory = dlbridge::default_allocator()) const {
+    return copy_of(tensor_view(from, flags), order, kind, memory);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(FlavourAndOrder, CopyOf,
+                         testing::Combine(both_flavours,
+                                          testing::Values(layout::row_major, layout::column_major)),
+                         [](auto const& test) {
+                           return name_of(std::get<0>(test.param)) +
+                                  (std::get<1>(test.param) == layout::row_major ? "Row" : "Column");
+                         });
+
+TEST_P(CopyOf, IsReadAndFreedByAForeignConsumer) {
+  source->strides[0] = -3;
+  from.byte_offset = 12;
+  managed_tensor m = make();
+  EXPECT_EQ(m.flavour(), kind);
+  DLTensor const& t = m.tensor();
+  auto const* const elements = static_cast<float const*>(t.data);
+  EXPECT_EQ(elements[order == layout::row_major ? 3 : 1], 0) << "the element at [1, 0]";
+  EXPECT_EQ(elements[order == layout::row_major ? 1 : 2], 4) << "the element at [0, 1]";
+  EXPECT_EQ(t.strides[0], order == layout::row_major ? 3 : 1);
+  EXPECT_EQ(t.strides[1], order == layout::row_major ? 1 : 2);
+  EXPECT_EQ(consume_abroad(std::move(m)), 15);
+  EXPECT_EQ(source->deleter_calls, 0) << "it has nothing to do with the source";
+}
+
+TEST_P(CopyOf, IsAlignedWritableAndMarked) {
+  for (std::int64_t count = 1; count < 40; ++count) {
+    foreign_set_shape(source.get(), 1, &count);
+    managed_tensor const m = make(dlbridge::flag_read_only | std::uint64_t{1} << 40);
+    tensor_view const view = m;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(view.data()) % 64, 0U);
+    EXPECT_FALSE(view.read_only());
+    EXPECT_EQ(view.flags(), kind == flavour::versioned ? dlbridge::flag_is_copied : 0);
+  }
+}
+
+TEST_P(CopyOf, TakesItsMemoryFromTheCallersAllocator) {
+  managed_tensor m = make(0, counted_memory::allocator());
+  EXPECT_EQ(counted_memory::allocated, 1);
+  EXPECT_EQ(counted_memory::last_bytes, 24U);
+  EXPECT_EQ(counted_memory::freed, 0);
+  EXPECT_EQ(consume_abroad(std::move(m)), 15);
+  EXPECT_EQ(counted_memory::allocated, 1);
+  EXPECT_EQ(counted_memory::freed, 1);
+}
+
+TEST_P(CopyOf, SaysSoWhenThereIsNoMemory) {
+  host_allocator const memory = counted_memory::allocator();
+  counted_memory::fails = true;
+  EXPECT_EQ(refusal_of([&] { return make(0, memory); }),
+            "out_of_memory: out of memory: expected memory for a copy of 24 bytes; got none");
+  EXPECT_EQ(counted_memory::freed, 0);
+}
+
+TEST_P(CopyOf, OfAnEmptyTensorHasNoDataAndFreesItsMemory) {
+  std::int64_t const shape[] = {2, 0};
+  foreign_set_shape(source.get(), 2, shape);
+  from.data = nullptr;
+  {
+    managed_tensor const m = make(0, counted_memory::allocator());
+    EXPECT_EQ(m.tensor().data, nullptr);
+    EXPECT_EQ(m.tensor().shape[0], 2);
+    EXPECT_GT(counted_memory::last_bytes, 0U) << "for nothing, an allocator may give null";
+  }
+  EXPECT_EQ(counted_memory::allocated, counted_memory::freed);
+}
+
+TEST_P(CopyOf, OfRankZeroIsOneElement) {
+  from.ndim = 0;
+  from.byte_offset = 12;
+  EXPECT_EQ(consume_abroad(make()), 3);
+}
+
+TEST_P(CopyOf, PaddedElementsNeedTheVersionedFlavour) {
+  from.dtype = {kDLInt, 4, 1};
+  std::string const got =
+      refusal_of([&] { return make(dlbridge::flag_padded, counted_memory::allocator()); });
+  EXPECT_EQ(got, kind == flavour::versioned
+                     ? "accepted"
+                     : "version_mismatch: unreadable DLPack version: expected a versioned tensor "
+                       "for padded sub-byte elements; got a request for a legacy one. Ask with "
+                       "max_version=(1, 1)");
+  EXPECT_EQ(counted_memory::allocated, counted_memory::freed);
+}
+
+TEST_P(CopyOf, RefusesASourceThatTheHostCannotRead) {
+  from.device = {kDLCUDA, 0};
+  EXPECT_EQ(refusal_of([&] { return make(); }),
+            "device_mismatch: expected any dtype[...] on cpu; got float32[2, 3] on cuda:0: device "
+            "differs");
+}
+
+TEST(CopyOfOrder, IsOneOfTheTwoCompactOnes) {
+  foreign_ptr const source = make_foreign();
+  tensor_view const view(foreign_legacy(source.get())->dl_tensor);
+  for (layout const order : {layout::strided, layout::compact}) {
+    EXPECT_EQ(refusal_of([&] { return copy_of(view, order); }),
+              "bad_argument: bad argument: expected row_major or column_major for a copy; got "
+              "another layout");
+  }
+}
+
+}  // namespace

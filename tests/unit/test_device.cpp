@@ -1,0 +1,177 @@
+// device: the table of device types, and names both ways.
+#include <dlbridge/device.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "foreign.hpp"
+
+namespace {
+
+using dlbridge::data_kind;
+using dlbridge::device;
+using dlbridge::runtime_kind;
+using dlbridge::try_parse_device;
+
+static_assert(std::is_trivially_copyable_v<device>);
+static_assert(std::is_nothrow_default_constructible_v<device>);
+static_assert(sizeof(device) == sizeof(DLDevice), "as small as what it stands for");
+static_assert(!std::is_convertible_v<DLDevice, device>, "only on purpose");
+static_assert(device{} == dlbridge::cpu && device{1, 0} == dlbridge::cpu);
+static_assert(device{1, 1} != dlbridge::cpu && device{2, 0} != dlbridge::cpu);
+
+constexpr data_kind address = data_kind::address;
+constexpr data_kind handle = data_kind::handle;
+constexpr bool host = true;
+constexpr runtime_kind none = runtime_kind::none;
+
+// Written by hand from spec 1.3, 1.6 and 4.4. Data is an address only where a document says so.
+struct known_device {
+  std::int32_t type;
+  char const* name;  // of ordinal 1
+  data_kind data;
+  bool host_accessible;
+  runtime_kind runtime;
+  int since_minor;
+};
+constexpr known_device known_devices[] = {
+    {1, "cpu:1", address, host, none, 0},
+    {2, "cuda:1", address, !host, runtime_kind::cuda, 0},
+    {3, "cuda_host:1", address, host, none, 0},
+    {4, "opencl:1", handle, !host, none, 0},
+    {7, "vulkan:1", handle, !host, none, 0},
+    {8, "metal:1", handle, !host, none, 0},
+    {9, "vpi:1", handle, !host, none, 0},
+    {10, "rocm:1", address, !host, runtime_kind::hip, 0},
+    {11, "rocm_host:1", address, host, none, 0},
+    {12, "ext_dev:1", handle, !host, none, 0},
+    {13, "cuda_managed:1", address, host, runtime_kind::cuda, 0},
+    {14, "oneapi:1", address, !host, none, 0},
+    {15, "webgpu:1", handle, !host, none, 0},
+    {16, "hexagon:1", handle, !host, none, 0},
+    {17, "maia:1", handle, !host, none, 0},
+    {18, "trn:1", handle, !host, none, 2},
+    {19, "tpu:1", handle, !host, none, 4},
+    {20, "tpu_host:1", address, host, none, 4},
+    {21, "ascend:1", handle, !host, none, 4},
+};
+
+known_device const* known(std::int32_t type) {
+  for (known_device const& each : known_devices) {
+    if (each.type == type) {
+      return &each;
+    }
+  }
+  return nullptr;
+}
+
+TEST(Device, EveryTypeIsAsTheProtocolDescribesItAndNoOtherIsKnown) {
+  for (std::int32_t type = -2; type < 300; ++type) {
+    device const where(type, 1);
+    known_device const* const expected = known(type);
+    ASSERT_EQ(is_known(where), expected != nullptr) << type;
+    EXPECT_EQ(has_address(where), expected != nullptr && expected->data == address) << type;
+    EXPECT_EQ(is_host_accessible(where), expected != nullptr && expected->host_accessible) << type;
+    EXPECT_EQ(runtime_of(where), expected != nullptr ? expected->runtime : none) << type;
+    if (expected != nullptr) {
+      EXPECT_EQ(find_row(where)->type, type);
+      EXPECT_EQ(find_row(where)->since_minor, expected->since_minor) << expected->name;
+      EXPECT_STREQ(name_of(where).c_str(), expected->name);
+      device parsed;
+      EXPECT_TRUE(try_parse_device(expected->name, parsed)) << expected->name;
+      EXPECT_EQ(parsed, where) << expected->name;
+    }
+  }
+}
+
+TEST(Device, TheHostReadsOnlyThroughAddresses) {
+  for (dlbridge::device_row const& each : dlbridge::device_rows) {
+    EXPECT_TRUE(!each.host_accessible || each.data == address) << each.name;
+  }
+}
+
+TEST(Device, NamesLeaveOnlyTheFirstCpusOrdinalOut) {
+  struct row {
+    device where;
+    char const* name;
+  };
+  row const rows[] = {
+      {{1, 0}, "cpu"},
+      {{2, 0}, "cuda:0"},
+      {{10, INT32_MAX}, "rocm:2147483647"},
+      {{2, -1}, "cuda:-1"},
+      {{0, 0}, "(device type 0, id 0)"},
+      {{5, 1}, "(device type 5, id 1)"},
+      {{INT32_MIN, INT32_MIN}, "(device type -2147483648, id -2147483648)"},
+  };
+  for (row const& each : rows) {
+    EXPECT_STREQ(name_of(each.where).c_str(), each.name);
+  }
+}
+
+TEST(Device, ANameWithoutOrdinalMeansTheFirst) {
+  struct row {
+    char const* name;
+    device where;
+  };
+  row const rows[] = {
+      {"cpu", {1, 0}},
+      {"cpu:0", {1, 0}},
+      {"cuda", {2, 0}},
+      {"cuda:0", {2, 0}},
+      {"cuda:1908273645", {2, 1908273645}},
+      {"cuda_host", {3, 0}},
+      {"rocm:007", {10, 7}},
+      {"tpu_host:2", {20, 2}},
+      {"oneapi:2147483647", {14, INT32_MAX}},
+  };
+  for (row const& each : rows) {
+    device parsed(99, 99);
+    EXPECT_TRUE(try_parse_device(each.name, parsed)) << each.name;
+    EXPECT_EQ(parsed, each.where) << each.name;
+  }
+}
+
+TEST(Device, WhatIsNoNameIsRefusedAndWritesNothing) {
+  for (char const* const name : {"",
+                                 ":",
+                                 ":0",
+                                 "cp",
+                                 "cpu0",
+                                 "CPU",
+                                 " cpu",
+                                 "cpu ",
+                                 "cpu:",
+                                 "cpu: 0",
+                                 "cpu:0 ",
+                                 "cpu:x",
+                                 "cpu:0x1",
+                                 "cpu:-1",
+                                 "cpu:+1",
+                                 "cpu:0:0",
+                                 "cuda_",
+                                 "cuda_hos",
+                                 "gpu",
+                                 "cuda:2147483648",
+                                 "cuda:99999999999999999999999999",
+                                 "(device type 99, id 0)"}) {
+    device out(99, 99);
+    EXPECT_FALSE(try_parse_device(name, out)) << name;
+    EXPECT_EQ(out, device(99, 99)) << name;
+  }
+}
+
+TEST(Device, GoesThroughTheForeignStructUnchangedKnownOrNot) {
+  foreign_ptr const foreign = make_foreign();
+  EXPECT_EQ(device(foreign_legacy(foreign.get())->dl_tensor.device), dlbridge::cpu);
+  for (std::int32_t const type : {-1, 0, 1, 5, 21, 22, INT32_MAX, INT32_MIN}) {
+    DLDevice const abi = device(type, type).abi();
+    EXPECT_EQ(static_cast<std::int32_t>(abi.device_type), type);
+    EXPECT_EQ(abi.device_id, type);
+    EXPECT_EQ(device(abi), device(type, type));
+  }
+}
+
+}  // namespace

@@ -1,0 +1,287 @@
+// dtype: the table of type codes, names both ways, element sizes, and dtype_of with its hook.
+#include <dlbridge/dtype.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <type_traits>
+
+#include "foreign.hpp"
+
+// A type of somebody else, made known through the public hook.
+namespace elsewhere {
+struct half {
+  std::uint16_t bits;
+};
+}  // namespace elsewhere
+template <>
+struct dlbridge::dtype_traits<elsewhere::half> {
+  static constexpr dlbridge::dtype value{kDLFloat, 16};
+};
+
+namespace {
+
+using dlbridge::dtype;
+using dlbridge::dtype_of;
+using dlbridge::try_parse_dtype;
+
+static_assert(std::is_trivially_copyable_v<dtype>);
+static_assert(std::is_nothrow_default_constructible_v<dtype>);
+static_assert(std::is_nothrow_copy_assignable_v<dtype>);
+static_assert(sizeof(dtype) == sizeof(DLDataType), "as small as what it stands for");
+static_assert(!std::is_convertible_v<DLDataType, dtype>, "only on purpose");
+static_assert(dtype{} == dtype{0, 0, 0} && dtype{2, 32} == dtype{2, 32, 1});
+static_assert(is_sound(dtype{2, 32}) && !is_sound(dtype{}), "when compiling");
+static_assert(dtype{2, 32} != dtype{0, 32} && dtype{2, 32} != dtype{2, 64} &&
+              dtype{2, 32} != dtype{2, 32, 2});
+
+// Written by hand from spec 1.4: code, a width it may have, how the field calls that, the one width
+// allowed if there is just one, and the minor version that brought it (4: not in a release yet).
+struct known_type {
+  int code;
+  int bits;
+  char const* name;
+  int only_bits;
+  int since_minor;
+};
+constexpr known_type known_types[] = {
+    {0, 64, "int64", 0, 0},
+    {1, 8, "uint8", 0, 0},
+    {2, 32, "float32", 0, 0},
+    {3, 64, "opaque64", 0, 0},
+    {4, 16, "bfloat16", 0, 0},
+    {5, 128, "complex128", 0, 0},
+    {6, 8, "bool", 0, 0},
+    {7, 8, "float8_e3m4", 8, 1},
+    {8, 8, "float8_e4m3", 8, 1},
+    {9, 8, "float8_e4m3b11fnuz", 8, 1},
+    {10, 8, "float8_e4m3fn", 8, 1},
+    {11, 8, "float8_e4m3fnuz", 8, 1},
+    {12, 8, "float8_e5m2", 8, 1},
+    {13, 8, "float8_e5m2fnuz", 8, 1},
+    {14, 8, "float8_e8m0fnu", 8, 1},
+    {15, 6, "float6_e2m3fn", 6, 1},
+    {16, 6, "float6_e3m2fn", 6, 1},
+    {17, 4, "float4_e2m1fn", 4, 1},
+    {18, 32, "bcomplex32", 0, 4},
+};
+constexpr int known_count = sizeof known_types / sizeof known_types[0];
+static_assert(known_count == dlbridge::dtype_row_count);
+
+TEST(Dtype, EveryCodeHasTheNameWidthAndAgeThatTheProtocolGivesIt) {
+  for (known_type const& each : known_types) {
+    dlbridge::dtype_row const& found = dlbridge::dtype_rows[each.code];
+    EXPECT_EQ(found.code, each.code);
+    EXPECT_EQ(found.fixed_bits, each.only_bits) << each.name;
+    EXPECT_EQ(found.since_minor, each.since_minor) << each.name;
+    EXPECT_STREQ(name_of(dtype(each.code, each.bits)).c_str(), each.name);
+    dtype parsed;
+    EXPECT_TRUE(try_parse_dtype(each.name, parsed)) << each.name;
+    EXPECT_EQ(parsed, dtype(each.code, each.bits)) << each.name;
+  }
+}
+
+// Every dtype that 8 bits of code and 8 bits of width can spell, with a few lanes.
+template <class Visit>
+void for_each_dtype(Visit visit) {
+  for (int code = 0; code < 256; ++code) {
+    for (int bits = 0; bits < 256; ++bits) {
+      for (int const lanes : {0, 1, 2, 65535}) {
+        visit(dtype(code, bits, lanes));
+      }
+    }
+  }
+}
+
+TEST(Dtype, IsSoundWhenTheCodeIsKnownAndTheWidthIsAllowed) {
+  for_each_dtype([](dtype t) {
+    bool const known = t.code < known_count;
+    int const only_bits = known ? known_types[t.code].only_bits : 0;
+    bool const sound =
+        known && t.bits > 0 && t.lanes > 0 && (only_bits == 0 || only_bits == int{t.bits});
+    ASSERT_EQ(is_known(t), known) << int{t.code};
+    ASSERT_EQ(is_sound(t), sound) << int{t.code} << " " << int{t.bits} << " " << t.lanes;
+  });
+}
+
+TEST(Dtype, TheNameOfEverySoundTypeIsReadBackAsThatType) {
+  for_each_dtype([](dtype t) {
+    if (is_sound(t)) {
+      dtype parsed;
+      ASSERT_TRUE(try_parse_dtype(name_of(t).c_str(), parsed)) << name_of(t).c_str();
+      ASSERT_EQ(parsed, t) << name_of(t).c_str();
+    }
+  });
+}
+
+TEST(Dtype, NamesShowLanesAndTheNumbersOfWhatIsNotSound) {
+  struct row {
+    dtype type;
+    char const* name;
+  };
+  row const rows[] = {
+      {{2, 32, 4}, "float32x4"},
+      {{2, 8}, "float8"},
+      {{6, 8, 2}, "boolx2"},
+      {{6, 1}, "bool1"},
+      {{17, 4, 2}, "float4_e2m1fnx2"},
+      {{9, 8, 65535}, "float8_e4m3b11fnuzx65535"},
+      {{2, 32, 0}, "(code 2, bits 32, lanes 0)"},
+      {{2, 0}, "(code 2, bits 0, lanes 1)"},
+      {{17, 8}, "(code 17, bits 8, lanes 1)"},
+      {{15, 8}, "(code 15, bits 8, lanes 1)"},
+      {{7, 16}, "(code 7, bits 16, lanes 1)"},
+      {{19, 8}, "(code 19, bits 8, lanes 1)"},
+      {{255, 255, 65535}, "(code 255, bits 255, lanes 65535)"},
+  };
+  for (row const& each : rows) {
+    EXPECT_STREQ(name_of(each.type).c_str(), each.name);
+  }
+}
+
+TEST(Dtype, WhatIsNoNameIsRefusedAndWritesNothing) {
+  for (char const* const name : {"",
+                                 " ",
+                                 "f",
+                                 "flaot32",
+                                 "Float32",
+                                 "float",
+                                 "float 32",
+                                 " float32",
+                                 "float32 ",
+                                 "float0",
+                                 "float032",
+                                 "float256",
+                                 "float-32",
+                                 "float3.2",
+                                 "float32x",
+                                 "float32x0",
+                                 "float32x04",
+                                 "float32x65536",
+                                 "float32xx2",
+                                 "float32x2x2",
+                                 "float32y2",
+                                 "float8_",
+                                 "float8_e4",
+                                 "float8_e4m38",
+                                 "float8_e4m3fnu",
+                                 "float4_e2m1fn4",
+                                 "int",
+                                 "uint",
+                                 "complex",
+                                 "opaque",
+                                 "bool_",
+                                 "boolean",
+                                 "xbool",
+                                 "99999999999",
+                                 "int99999999999999999999999",
+                                 "int8x99999999999999999999"}) {
+    dtype out(77, 77, 77);
+    EXPECT_FALSE(try_parse_dtype(name, out)) << name;
+    EXPECT_EQ(out, dtype(77, 77, 77)) << name;
+  }
+}
+
+TEST(Dtype, BoolMayLeaveItsWidthOutButNotGetItWrong) {
+  dtype out;
+  ASSERT_TRUE(try_parse_dtype("bool8", out));
+  EXPECT_EQ(out, dtype(kDLBool, 8));
+  for (char const* const name : {"bool0", "bool01", "bool256", "bool0x2", "bool999"}) {
+    EXPECT_FALSE(try_parse_dtype(name, out)) << name;
+  }
+}
+
+TEST(Dtype, WhateverIsReadIsSoundAndHasANameThatMeansTheSame) {
+  constexpr char const* pieces[] = {"int", "uint", "float", "bool", "float8_e4m3", "fn", "uz",
+                                    "b11", "x",    "0",     "1",    "6",           "32", "_"};
+  std::mt19937 random(2);
+  int read = 0;
+  for (int round = 0; round < 50000; ++round) {
+    std::string name;
+    for (std::size_t piece = random() % 5; piece-- > 0;) {
+      name += pieces[random() % (sizeof pieces / sizeof pieces[0])];
+    }
+    dtype first;
+    if (try_parse_dtype(name.c_str(), first)) {
+      ++read;
+      ASSERT_TRUE(is_sound(first)) << name;
+      dtype second;
+      ASSERT_TRUE(try_parse_dtype(name_of(first).c_str(), second)) << name;
+      ASSERT_EQ(first, second) << name;
+    }
+  }
+  EXPECT_GT(read, 1000) << "the names tried are too wild to prove anything";
+}
+
+TEST(Dtype, AnElementHasBitsTimesLanesRoundedUpToBytes) {  // spec 1.5
+  struct row {
+    dtype type;
+    std::int64_t bits;
+    std::int64_t bytes;
+    bool sub_byte;
+  };
+  row const rows[] = {
+      {{2, 32}, 32, 4, false},
+      {{2, 32, 4}, 128, 16, false},
+      {{5, 128}, 128, 16, false},
+      {{6, 8}, 8, 1, false},
+      {{6, 1}, 1, 1, true},
+      {{17, 4}, 4, 1, true},
+      {{17, 4, 2}, 8, 1, false},  // as torch has it
+      {{17, 4, 3}, 12, 2, true},  // two elements share their middle byte
+      {{15, 6}, 6, 1, true},
+      {{15, 6, 4}, 24, 3, false},  // four of them fill three bytes
+      {{0, 255, 65535}, 16711425, 2088929, true},
+  };
+  for (row const& each : rows) {
+    EXPECT_EQ(element_bits(each.type), each.bits) << name_of(each.type).c_str();
+    EXPECT_EQ(element_bytes(each.type), each.bytes) << name_of(each.type).c_str();
+    EXPECT_EQ(is_sub_byte(each.type), each.sub_byte) << name_of(each.type).c_str();
+  }
+}
+
+TEST(Dtype, GoesThroughTheForeignStructUnchanged) {
+  foreign_ptr const foreign = make_foreign();
+  DLDataType const theirs = foreign_legacy(foreign.get())->dl_tensor.dtype;
+  EXPECT_EQ(dtype(theirs), dtype(kDLFloat, 32));
+  for_each_dtype([](dtype t) {
+    DLDataType const abi = t.abi();
+    ASSERT_EQ(dtype(abi), t);
+    ASSERT_TRUE(abi.code == t.code && abi.bits == t.bits && abi.lanes == t.lanes);
+  });
+}
+
+template <class T>
+void expect_called(char const* name) {
+  constexpr dtype type = dtype_of<T>();
+  EXPECT_STREQ(name_of(type).c_str(), name);
+  EXPECT_EQ(element_bytes(type), static_cast<std::int64_t>(sizeof(T))) << name;
+  EXPECT_EQ(dtype_of<T const>(), type) << name;
+  EXPECT_EQ(dtype_of<T volatile>(), type) << name;
+}
+
+TEST(DtypeOf, IsWhatTheFieldCallsTheTypeConstOrNot) {
+  expect_called<bool>("bool");
+  expect_called<signed char>("int8");
+  expect_called<unsigned char>("uint8");
+  expect_called<char>(std::is_signed_v<char> ? "int8" : "uint8");
+  expect_called<std::byte>("uint8");
+  expect_called<short>("int16");
+  expect_called<unsigned short>("uint16");
+  expect_called<char16_t>("uint16");
+  expect_called<int>("int32");
+  expect_called<unsigned>("uint32");
+  expect_called<char32_t>("uint32");
+  expect_called<long>(sizeof(long) == 8 ? "int64" : "int32");
+  expect_called<unsigned long>(sizeof(long) == 8 ? "uint64" : "uint32");
+  expect_called<long long>("int64");
+  expect_called<unsigned long long>("uint64");
+  expect_called<float>("float32");
+  expect_called<double>("float64");
+  expect_called<elsewhere::half>("float16");
+}
+
+}  // namespace

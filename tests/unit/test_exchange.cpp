@@ -1,0 +1,256 @@
+// exchange.hpp: the C exchange table as a checked object, over tables written by hand.
+#include <dlbridge/exchange.hpp>
+
+#if DLBRIDGE_DLPACK_AT_LEAST(2)
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "foreign.hpp"
+
+namespace {
+
+using dlbridge::device;
+using dlbridge::errc;
+using dlbridge::exchange_table;
+using dlbridge::managed_tensor;
+using dlbridge::report;
+using dlbridge::stream_ref;
+
+static_assert(std::is_trivially_copyable_v<exchange_table>);
+static_assert(sizeof(exchange_table) == sizeof(void*));
+static_assert(!std::is_convertible_v<DLPackExchangeAPI*, exchange_table>);
+
+// An object of a library that has a table: around a tensor of the plain-C producer. It fails when
+// told so, as every slot may.
+struct object {
+  foreign_ptr foreign = make_foreign();
+  bool fails = false;
+};
+object* object_at(void* py_object) { return static_cast<object*>(py_object); }
+
+int allocate(DLTensor*, DLManagedTensorVersioned**, void*,
+             void (*)(void*, char const*, char const*)) {
+  return -1;
+}
+
+int export_object(void* py_object, DLManagedTensorVersioned** out) {
+  if (object_at(py_object)->fails) {
+    return -1;
+  }
+  *out = foreign_versioned(object_at(py_object)->foreign.get());
+  return 0;
+}
+
+// Holds the tensor that was imported last, as the library that owns the table would.
+struct importer {
+  DLManagedTensorVersioned* held = nullptr;
+  bool fails = false;
+} library;
+
+int import_object(DLManagedTensorVersioned* tensor, void** out_py_object) {
+  if (library.fails) {
+    return -1;
+  }
+  library.held = tensor;
+  *out_py_object = &library;
+  return 0;
+}
+
+int lend_object(void* py_object, DLTensor* out) {
+  if (object_at(py_object)->fails) {
+    return -1;
+  }
+  *out = foreign_versioned(object_at(py_object)->foreign.get())->dl_tensor;
+  return 0;
+}
+
+constexpr std::uintptr_t cuda_handle = 0xC0DA;
+int work_stream(DLDeviceType device_type, std::int32_t device_id, void** out_current_stream) {
+  if (device_type == kDLCUDA) {
+    *out_current_stream =
+        reinterpret_cast<void*>(cuda_handle + static_cast<std::uint32_t>(device_id));
+  }
+  return device_type == kDLROCM ? -1 : 0;  // for the CPU nothing is written, as Paddle does
+}
+
+DLPackExchangeAPI table_of(std::uint32_t major, DLPackExchangeAPIHeader* older = nullptr) {
+  return {{{major, 0}, older}, &allocate,    &export_object,
+          &import_object,      &lend_object, &work_stream};
+}
+
+TEST(ExchangeTable, IsEmptyWithoutAHeader) {
+  EXPECT_FALSE(exchange_table());
+  EXPECT_FALSE(exchange_table::find(nullptr));
+}
+
+TEST(ExchangeTable, OfOurMajorIsTakenAtOnce) {
+  DLPackExchangeAPI older = table_of(1);
+  DLPackExchangeAPI api = table_of(1, &older.header);
+  api.header.version.minor = 99;
+  EXPECT_EQ(exchange_table::find(&api.header).get(), &api);
+}
+
+TEST(ExchangeTable, OfNewerMajorsIsPassedOverForTheOneBehind) {
+  DLPackExchangeAPI ours = table_of(1);
+  DLPackExchangeAPI newer = table_of(2, &ours.header);
+  DLPackExchangeAPI newest = table_of(77, &newer.header);
+  EXPECT_EQ(exchange_table::find(&newest.header).get(), &ours);
+}
+
+TEST(ExchangeTable, OfOtherMajorsOnlyIsNone) {
+  DLPackExchangeAPI oldest = table_of(0);
+  DLPackExchangeAPI newer = table_of(2, &oldest.header);
+  EXPECT_FALSE(exchange_table::find(&newer.header));
+  EXPECT_FALSE(exchange_table::find(&oldest.header));
+}
+
+TEST(ExchangeTable, AChainThatDoesNotGoBackInTimeEnds) {
+  DLPackExchangeAPI newer = table_of(2);
+  newer.header.prev_api = &newer.header;
+  EXPECT_FALSE(exchange_table::find(&newer.header));
+  DLPackExchangeAPI newest = table_of(3, &newer.header);
+  newer.header.prev_api = &newest.header;
+  EXPECT_FALSE(exchange_table::find(&newest.header));
+}
+
+// Slots that the header calls mandatory are null in practice.
+TEST(ExchangeTable, SaysWhichSlotsAreThere) {
+  struct {
+    char const* name;
+    void (*remove)(DLPackExchangeAPI&);
+    bool (exchange_table::*there)() const noexcept;
+  } const slots[] = {
+      {"lend", [](DLPackExchangeAPI& a) { a.dltensor_from_py_object_no_sync = nullptr; },
+       &exchange_table::can_lend},
+      {"export", [](DLPackExchangeAPI& a) { a.managed_tensor_from_py_object_no_sync = nullptr; },
+       &exchange_table::can_export},
+      {"import", [](DLPackExchangeAPI& a) { a.managed_tensor_to_py_object_no_sync = nullptr; },
+       &exchange_table::can_import},
+      {"allocate", [](DLPackExchangeAPI& a) { a.managed_tensor_allocator = nullptr; },
+       &exchange_table::can_allocate},
+      {"stream", [](DLPackExchangeAPI& a) { a.current_work_stream = nullptr; },
+       &exchange_table::knows_stream},
+  };
+  for (auto const& removed : slots) {
+    DLPackExchangeAPI api = table_of(1);
+    removed.remove(api);
+    exchange_table const table = exchange_table::find(&api.header);
+    for (auto const& asked : slots) {
+      EXPECT_EQ((table.*asked.there)(), &asked != &removed)
+          << asked.name << " of a table without " << removed.name;
+    }
+  }
+}
+
+struct Exchange : testing::Test {
+  object a;
+  DLPackExchangeAPI api = table_of(1);
+  exchange_table table = exchange_table::find(&api.header);
+  report why;
+
+  int deleted() const { return a.foreign->deleter_calls; }
+  DLManagedTensorVersioned* raw() const { return foreign_versioned(a.foreign.get()); }
+  void SetUp() override { library = importer(); }
+};
+
+TEST_F(Exchange, LendsTheTensorOfAnObject) {
+  DLTensor lent{};
+  ASSERT_TRUE(table.try_lend(&a, lent));
+  EXPECT_EQ(lent.data, a.foreign->data);
+  EXPECT_EQ(foreign_sum(&lent), 15);
+  EXPECT_EQ(deleted(), 0);
+}
+
+TEST_F(Exchange, LendsNothingWhenTheSlotFails) {
+  a.fails = true;
+  DLTensor lent{};
+  EXPECT_FALSE(table.try_lend(&a, lent));
+}
+
+TEST_F(Exchange, ExportsATensorThatIsFreedOnce) {
+  {
+    managed_tensor const m = table.try_export(&a, why);
+    ASSERT_TRUE(m);
+    EXPECT_TRUE(why.ok());
+    EXPECT_EQ(m.get_versioned(), raw());
+  }
+  EXPECT_EQ(deleted(), 1);
+}
+
+TEST_F(Exchange, ExportsNothingWhenTheSlotFails) {
+  a.fails = true;
+  EXPECT_FALSE(table.try_export(&a, why));
+  EXPECT_TRUE(why.ok()) << "the reason is the exception that the slot has set";
+  EXPECT_EQ(deleted(), 0);
+}
+
+TEST_F(Exchange, AnExportWithoutATensorIsAReason) {
+  api.managed_tensor_from_py_object_no_sync = [](void*, DLManagedTensorVersioned**) { return 0; };
+  EXPECT_FALSE(table.try_export(&a, why));
+  EXPECT_STREQ(message(why).c_str(),
+               "producer failed: expected a tensor from the exchange table; got success and no "
+               "tensor");
+}
+
+TEST_F(Exchange, AnExportedTensorThatIsMalformedIsFreedOnce) {
+  raw()->dl_tensor.ndim = -1;
+  EXPECT_FALSE(table.try_export(&a, why));
+  EXPECT_TRUE(why.broke(errc::malformed));
+  EXPECT_EQ(deleted(), 1);
+}
+
+TEST_F(Exchange, AnExportedTensorOfAnotherMajorIsFreedOnce) {
+  raw()->version.major = 2;
+  EXPECT_FALSE(table.try_export(&a, why));
+  EXPECT_TRUE(why.broke(errc::version_mismatch));
+  EXPECT_EQ(deleted(), 1);
+}
+
+TEST_F(Exchange, ImportGivesTheTensorAway) {
+  managed_tensor m = managed_tensor::steal(raw());
+  EXPECT_EQ(table.try_import(m), &library);
+  EXPECT_FALSE(m);
+  EXPECT_EQ(library.held, raw());
+  EXPECT_EQ(deleted(), 0);
+  EXPECT_EQ(foreign_consume_versioned(library.held), 15);
+  EXPECT_EQ(deleted(), 1);
+}
+
+TEST_F(Exchange, AnImportThatFailsLeavesTheTensorHere) {
+  library.fails = true;
+  managed_tensor m = managed_tensor::steal(raw());
+  EXPECT_EQ(table.try_import(m), nullptr);
+  EXPECT_EQ(m.get_versioned(), raw());
+  EXPECT_EQ(deleted(), 0);
+  m.reset();
+  EXPECT_EQ(deleted(), 1);
+}
+
+TEST_F(Exchange, TellsTheStreamOnWhichTheLibraryWorks) {
+  stream_ref stream = stream_ref::default_of(dlbridge::cpu);
+  ASSERT_TRUE(table.try_work_stream(device(kDLCUDA, 3), stream));
+  EXPECT_EQ(stream.device(), device(kDLCUDA, 3));
+  EXPECT_EQ(stream.native_handle(), reinterpret_cast<void*>(cuda_handle + 3));
+}
+
+TEST_F(Exchange, AHandleThatIsNotWrittenIsNull) {
+  stream_ref stream(dlbridge::cpu, this);
+  ASSERT_TRUE(table.try_work_stream(dlbridge::cpu, stream));
+  EXPECT_EQ(stream.native_handle(), nullptr);
+}
+
+TEST_F(Exchange, AStreamThatIsNotToldLeavesTheOldOne) {
+  stream_ref stream(device(kDLCUDA, 1), this);
+  EXPECT_FALSE(table.try_work_stream(device(kDLROCM, 0), stream));
+  EXPECT_EQ(stream.device(), device(kDLCUDA, 1));
+  EXPECT_EQ(stream.native_handle(), this);
+}
+
+}  // namespace
+
+#endif

@@ -1,0 +1,191 @@
+// managed_tensor: one owner of either flavour, one deleter call whatever happens.
+#include <dlbridge/managed.hpp>
+
+#include <gtest/gtest.h>
+
+#include <type_traits>
+#include <utility>
+
+#include "foreign.hpp"
+
+namespace {
+
+using dlbridge::errc;
+using dlbridge::flavour;
+using dlbridge::managed_tensor;
+using dlbridge::report;
+using dlbridge::tensor_view;
+
+static_assert(sizeof(managed_tensor) == sizeof(void*));
+static_assert(std::is_nothrow_default_constructible_v<managed_tensor>);
+static_assert(std::is_nothrow_move_constructible_v<managed_tensor>);
+static_assert(std::is_nothrow_move_assignable_v<managed_tensor>);
+static_assert(!std::is_copy_constructible_v<managed_tensor>);
+static_assert(!std::is_copy_assignable_v<managed_tensor>);
+static_assert(!std::is_convertible_v<DLManagedTensorVersioned*, managed_tensor>);
+static_assert(std::is_convertible_v<managed_tensor const&, tensor_view>);
+static_assert(!std::is_convertible_v<managed_tensor, tensor_view>, "it would dangle");
+
+template <class Managed>
+struct ManagedTensor : testing::Test {
+  foreign_ptr foreign = make_foreign();
+  Managed* raw = hand_out<Managed>(foreign);
+  int deleted() const { return foreign->deleter_calls; }
+};
+using Flavours = testing::Types<DLManagedTensor, DLManagedTensorVersioned>;
+struct flavour_name {
+  template <class Managed>
+  static char const* GetName(int) {
+    return std::is_same_v<Managed, DLManagedTensor> ? "Legacy" : "Versioned";
+  }
+};
+TYPED_TEST_SUITE(ManagedTensor, Flavours, flavour_name);
+
+TYPED_TEST(ManagedTensor, OwnsNothingAtFirst) {
+  managed_tensor const empty;
+  EXPECT_FALSE(empty);
+  EXPECT_EQ(empty.get_legacy(), nullptr);
+  EXPECT_EQ(empty.get_versioned(), nullptr);
+}
+
+TYPED_TEST(ManagedTensor, KnowsItsFlavourAndGivesOnlyThatStruct) {
+  managed_tensor const m = managed_tensor::adopt(this->raw);
+  bool const legacy = std::is_same_v<TypeParam, DLManagedTensor>;
+  EXPECT_EQ(m.flavour(), legacy ? flavour::legacy : flavour::versioned);
+  EXPECT_EQ(m.get_legacy(), legacy ? foreign_legacy(this->foreign.get()) : nullptr);
+  EXPECT_EQ(m.get_versioned(), legacy ? nullptr : foreign_versioned(this->foreign.get()));
+  EXPECT_EQ(&m.tensor(), &this->raw->dl_tensor);
+  EXPECT_EQ(m.version(), legacy ? dlbridge::version{} : (dlbridge::version{1, 0}));
+}
+
+TYPED_TEST(ManagedTensor, CallsTheDeleterOnceAtTheEnd) {
+  {
+    managed_tensor const m = managed_tensor::steal(this->raw);
+  }
+  EXPECT_EQ(this->deleted(), 1);
+}
+
+TYPED_TEST(ManagedTensor, MovesWithoutCallingTheDeleter) {
+  managed_tensor first = managed_tensor::steal(this->raw);
+  managed_tensor second(std::move(first));
+  EXPECT_FALSE(first);
+  EXPECT_TRUE(second);
+  managed_tensor third;
+  third = std::move(second);
+  EXPECT_FALSE(second);
+  EXPECT_EQ(this->deleted(), 0);
+  third.reset();
+  third.reset();
+  EXPECT_EQ(this->deleted(), 1);
+}
+
+TYPED_TEST(ManagedTensor, AssignmentFreesWhatWasThereBefore) {
+  foreign_ptr const other = make_foreign();
+  managed_tensor m = managed_tensor::steal(this->raw);
+  m = managed_tensor::steal(hand_out<TypeParam>(other));
+  EXPECT_EQ(this->deleted(), 1);
+  EXPECT_EQ(other->deleter_calls, 0);
+  m = managed_tensor();
+  EXPECT_EQ(other->deleter_calls, 1);
+}
+
+TYPED_TEST(ManagedTensor, SurvivesAssignmentToItself) {
+  managed_tensor m = managed_tensor::steal(this->raw);
+  managed_tensor& same = m;
+  m = std::move(same);
+  EXPECT_EQ(this->deleted(), 0);
+  EXPECT_TRUE(m);
+}
+
+TYPED_TEST(ManagedTensor, SwapsOwners) {
+  managed_tensor full = managed_tensor::steal(this->raw);
+  managed_tensor empty;
+  swap(full, empty);
+  EXPECT_FALSE(full);
+  EXPECT_TRUE(empty);
+  EXPECT_EQ(this->deleted(), 0);
+}
+
+TYPED_TEST(ManagedTensor, ReleaseGivesUpWithoutFreeing) {
+  managed_tensor m = managed_tensor::steal(this->raw);
+  bool const legacy = m.flavour() == flavour::legacy;
+  EXPECT_EQ(legacy ? static_cast<void*>(m.release_versioned()) : m.release_legacy(), nullptr)
+      << "the struct of the other flavour";
+  ASSERT_TRUE(m) << "asking for the other flavour gives nothing up";
+  void* const given = legacy ? static_cast<void*>(m.release_legacy()) : m.release_versioned();
+  EXPECT_EQ(given, this->raw);
+  EXPECT_FALSE(m);
+  EXPECT_EQ(this->deleted(), 0);
+}
+
+TYPED_TEST(ManagedTensor, ToleratesANullDeleter) {
+  this->raw->deleter = nullptr;
+  {
+    managed_tensor const m = managed_tensor::steal(this->raw);
+  }
+  EXPECT_EQ(this->deleted(), 0);
+}
+
+TYPED_TEST(ManagedTensor, StealingNullOwnsNothing) {
+  EXPECT_FALSE(managed_tensor::steal(static_cast<TypeParam*>(nullptr)));
+  EXPECT_FALSE(managed_tensor::adopt(static_cast<TypeParam*>(nullptr)));
+}
+
+TYPED_TEST(ManagedTensor, ARefusedTensorIsFreedOnceAndTheReasonThrown) {
+  this->raw->dl_tensor.ndim = -1;
+  try {
+    static_cast<void>(managed_tensor::steal(this->raw));
+    FAIL() << "a negative rank was accepted";
+  } catch (dlbridge::error const& e) {
+    EXPECT_EQ(e.code(), errc::malformed);
+    EXPECT_STREQ(e.what(),
+                 "malformed tensor: expected ndim from 0 to 64; got ndim -1. The producer is "
+                 "broken; dlbridge cannot read this tensor");
+  }
+  EXPECT_EQ(this->deleted(), 1);
+}
+
+TYPED_TEST(ManagedTensor, TheReasonComesWithoutAnExceptionToo) {
+  this->raw->dl_tensor.ndim = 65;
+  report why;
+  managed_tensor const refused = managed_tensor::try_steal(this->raw, why);
+  EXPECT_FALSE(refused);
+  EXPECT_TRUE(why.broke(errc::malformed));
+  EXPECT_EQ(this->deleted(), 1);
+}
+
+TYPED_TEST(ManagedTensor, ItsViewShowsTheForeignMemory) {
+  managed_tensor const m = managed_tensor::steal(this->raw);
+  tensor_view const view = m;
+  EXPECT_EQ(view.data(), this->foreign->data);
+  EXPECT_EQ(view.rank(), 2);
+  EXPECT_EQ(view.extent(1), 3);
+}
+
+TEST(ManagedTensorVersion, AnUnreadableMajorIsFreedAndNothingElseOfItRead) {
+  for (std::uint32_t major : {0U, 2U, 77U}) {
+    foreign_ptr const foreign = make_foreign();
+    DLManagedTensorVersioned* const raw = foreign_versioned(foreign.get());
+    raw->version.major = major;
+    // What would crash a reader: the fields behind an unknown version mean nothing.
+    raw->dl_tensor.ndim = 1000;
+    raw->dl_tensor.shape = reinterpret_cast<std::int64_t*>(16);
+    report why;
+    EXPECT_FALSE(managed_tensor::try_steal(raw, why));
+    EXPECT_EQ(why.code(), errc::version_mismatch);
+    EXPECT_EQ(foreign->deleter_calls, 1);
+  }
+}
+
+TEST(ManagedTensorVersion, AnyMinorAndUnknownFlagsAreRead) {
+  foreign_ptr const foreign = make_foreign();
+  DLManagedTensorVersioned* const raw = foreign_versioned(foreign.get());
+  raw->version.minor = 99;
+  raw->flags = std::uint64_t{1} << 40 | dlbridge::flag_read_only;
+  managed_tensor const m = managed_tensor::steal(raw);
+  EXPECT_EQ(m.flags(), raw->flags) << "unknown bits are kept";
+  EXPECT_TRUE(m.view().read_only());
+  EXPECT_EQ(m.version(), (dlbridge::version{1, 99}));
+}
+
+}  // namespace

@@ -1,0 +1,475 @@
+// tensor.hpp: typed faces of a foreign tensor, and the refusal of every tensor that does not fit.
+#include <dlbridge/tensor.hpp>
+#include <dlbridge/types/complex.hpp>
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "foreign_fixture.hpp"
+#include "refusal.hpp"
+
+namespace {
+
+using dlbridge::any;
+using dlbridge::any_rank;
+using dlbridge::any_tensor;
+using dlbridge::dtype;
+using dlbridge::managed_tensor;
+using dlbridge::shape;
+using dlbridge::tensor;
+using dlbridge::tensor_span;
+using dlbridge::tensor_view;
+
+using matrix = shape<any, any>;
+
+static_assert(!std::is_default_constructible_v<tensor_span<float>>);
+static_assert(std::is_trivially_copyable_v<tensor_span<float, matrix>>);
+static_assert(!std::is_convertible_v<tensor_view, tensor_span<float>>, "it checks, and may throw");
+static_assert(!std::is_constructible_v<tensor_span<float>, managed_tensor>, "it would dangle");
+static_assert(std::is_nothrow_move_constructible_v<tensor<float, matrix>>);
+static_assert(std::is_nothrow_move_assignable_v<tensor<float, matrix>>);
+static_assert(!std::is_copy_constructible_v<tensor<float, matrix>>);
+static_assert(!std::is_convertible_v<managed_tensor, tensor<float>>);
+static_assert(!std::is_constructible_v<tensor<float>, managed_tensor&>, "it is moved in");
+static_assert(std::is_nothrow_default_constructible_v<any_tensor>);
+static_assert(std::is_nothrow_move_constructible_v<any_tensor>);
+static_assert(!std::is_convertible_v<managed_tensor, any_tensor>);
+static_assert(std::is_same_v<decltype(std::declval<tensor_span<float const, shape<any>>>()(0)),
+                             float const&>);
+
+// Both faces take the same tensors and refuse the same ones.
+struct borrowed_face {
+  template <class T, class... More>
+  using type = tensor_span<T, More...>;
+  template <class Face>
+  static Face make(managed_tensor& m) {
+    return Face(m);
+  }
+};
+struct owning_face {
+  template <class T, class... More>
+  using type = tensor<T, More...>;
+  template <class Face>
+  static Face make(managed_tensor& m) {
+    return Face(std::move(m));
+  }
+};
+template <class Face>
+struct TypedFace : ForeignTensor {
+  managed_tensor owned;
+
+  template <class T, class... More>
+  auto face() {
+    owned = managed_tensor::adopt(raw);
+    return Face::template make<typename Face::template type<T, More...>>(owned);
+  }
+  template <class T, class... More>
+  std::string refusal() {
+    return refusal_of([this] { return face<T, More...>(); });
+  }
+};
+struct face_name {
+  template <class Face>
+  static std::string GetName(int) {
+    return std::is_same_v<Face, borrowed_face> ? "Borrowed" : "Owning";
+  }
+};
+using Faces = testing::Types<borrowed_face, owning_face>;
+TYPED_TEST_SUITE(TypedFace, Faces, face_name);
+
+TYPED_TEST(TypedFace, FindsTheElementsThatAnArrayOfCFinds) {
+  this->lay_out({2, 3, 4});
+  auto const x = this->template face<float, shape<any, any, any>>();
+  auto const* const c = reinterpret_cast<float const(*)[3][4]>(this->foreign->data);
+  for (int i = 0; i < 2; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      for (int k = 0; k < 4; ++k) {
+        ASSERT_EQ(&x(i, j, k), &c[i][j][k]);
+      }
+    }
+  }
+}
+
+TYPED_TEST(TypedFace, WritesThroughToTheForeignMemory) {
+  auto const x = this->template face<float, matrix>();
+  x(1, 2) = 50;
+  EXPECT_EQ(this->foreign->data[5], 50);
+}
+
+TYPED_TEST(TypedFace, FollowsAnyStrides) {
+  this->lay_out({2, 3}, {-7, 2});
+  this->t.byte_offset = 7 * sizeof(float);
+  auto const x = this->template face<float const, matrix>();
+  EXPECT_EQ(x(0, 2), 7 + 4);
+  EXPECT_EQ(x(1, 0), 0);
+  EXPECT_EQ(x.stride(0), -7);
+}
+
+TYPED_TEST(TypedFace, TakesNullStridesAsRowMajor) {
+  this->t.strides = nullptr;
+  auto const x = this->template face<float const, matrix>();
+  EXPECT_EQ(x(1, 1), 4);
+  EXPECT_EQ(x.stride(0), 3);
+  EXPECT_EQ(x.stride(1), 1);
+}
+
+TYPED_TEST(TypedFace, TakesIndicesOfAnyIntegerType) {
+  auto const x = this->template face<float const, matrix>();
+  EXPECT_EQ(x(std::size_t{1}, std::uint8_t{2}), 5);
+  EXPECT_EQ(x(std::int64_t{1}, 2U), 5);
+}
+
+TYPED_TEST(TypedFace, OfRankZeroIsCalledWithoutIndices) {
+  this->t.ndim = 0;
+  this->t.shape = nullptr;
+  this->t.strides = nullptr;
+  this->t.byte_offset = 12;
+  auto const x = this->template face<float const, shape<>>();
+  EXPECT_EQ(x(), 3);
+  EXPECT_EQ(x.rank(), 0);
+  EXPECT_EQ(x.count(), 1);
+}
+
+TYPED_TEST(TypedFace, OfAnyRankTellsItsShape) {
+  this->t.strides = nullptr;
+  auto const x = this->template face<float>();
+  EXPECT_EQ(x.data(), this->foreign->data);
+  EXPECT_EQ(x.rank(), 2);
+  EXPECT_EQ(x.extent(1), 3);
+  EXPECT_EQ(x.stride(0), 3);
+  EXPECT_EQ(x.count(), 6);
+  EXPECT_EQ(x.device(), dlbridge::cpu);
+}
+
+TYPED_TEST(TypedFace, TakesStaticExtentsThatAreThere) {
+  EXPECT_EQ((this->template face<float, shape<2, 3>>()(1, 0)), 3);
+}
+
+TYPED_TEST(TypedFace, RefusesExtentsThatAreNotThere) {
+  EXPECT_EQ((this->template refusal<float, shape<any, 4>>()),
+            "extent_mismatch: expected float32[*, 4] on cpu, writable; got float32[2, 3] on cpu: "
+            "extents differ");
+}
+
+TYPED_TEST(TypedFace, RefusesAnotherRank) {
+  EXPECT_EQ((this->template refusal<float, shape<any>>()),
+            "rank_mismatch: expected float32[*] on cpu, writable; got float32[2, 3] on cpu: rank "
+            "differs");
+  EXPECT_EQ((this->template refusal<float, shape<>>()),
+            "rank_mismatch: expected float32[] on cpu, writable; got float32[2, 3] on cpu: rank "
+            "differs");
+}
+
+TYPED_TEST(TypedFace, RefusesAnotherType) {
+  EXPECT_EQ(this->template refusal<std::int32_t>(),
+            "dtype_mismatch: expected int32[...] on cpu, writable; got float32[2, 3] on cpu: dtype "
+            "differs");
+}
+
+TYPED_TEST(TypedFace, TakesReadOnlyMemoryForConstElementsOnly) {
+  this->raw->flags = dlbridge::flag_read_only;
+  EXPECT_EQ((this->template face<float const, matrix>()(1, 2)), 5);
+  EXPECT_EQ(this->template refusal<float>(),
+            "read_only: expected float32[...] on cpu, writable; got float32[2, 3] on cpu, "
+            "read-only: writability differs. Take it as const, or pass a writable copy");
+}
+
+TYPED_TEST(TypedFace, RefusesElementsOffTheirAlignment) {
+  this->t.byte_offset = 6;
+  EXPECT_EQ(this->template refusal<float const>(),
+            "misaligned: expected float32[...] on cpu, aligned to 4 bytes; got float32[2, 3] on "
+            "cpu, aligned to 2 bytes: alignment differs");
+}
+
+TYPED_TEST(TypedFace, NamesEveryBrokenRuleAtOnce) {
+  this->raw->flags = dlbridge::flag_read_only;
+  this->t.device = {kDLROCM, 2};
+  this->t.byte_offset = 1;
+  this->lay_out({3, 2}, {1, 3});
+  EXPECT_EQ((this->template refusal<double, shape<any, 3>, dlbridge::row_major>()),
+            "dtype_mismatch: expected float64[*, 3] on cpu, row-major, writable, aligned to 8 "
+            "bytes; got float32[3, 2] on rocm:2 with strides [1, 3], read-only, aligned to 1 "
+            "byte: dtype, extents, device, layout, writability, alignment differ. Take it as "
+            "const, or pass a writable copy");
+}
+
+// What a face asks for beyond dtype and shape: a tensor that has it, and one that has not.
+TYPED_TEST(TypedFace, AsksForTheLayoutThatItNames) {
+  struct {
+    std::vector<std::int64_t> sizes, strides;
+    bool row_major, column_major, compact;
+    char const* text;
+  } const cases[] = {
+      {{2, 3}, {3, 1}, true, false, true, "[2, 3] on cpu with strides [3, 1]"},
+      {{2, 3}, {1, 2}, false, true, true, "[2, 3] on cpu with strides [1, 2]"},
+      {{2, 3}, {4, 1}, false, false, false, "[2, 3] on cpu with strides [4, 1]"},
+      {{2, 1, 3}, {1, 9, 2}, false, true, true, "[2, 1, 3] on cpu with strides [1, 9, 2]"},
+      {{2, 2, 3}, {3, 6, 1}, false, false, true, "[2, 2, 3] on cpu with strides [3, 6, 1]"},
+      {{0, 3}, {-5, 0}, true, true, true, "[0, 3] on cpu with strides [-5, 0]"},
+  };
+  for (auto const& each : cases) {
+    this->lay_out(each.sizes, each.strides);
+    auto const expected = [&](bool holds, char const* layout) {
+      return holds ? std::string("accepted")
+                   : std::string("layout_mismatch: expected float32[...] on cpu, ") + layout +
+                         "; got float32" + each.text + ": layout differs";
+    };
+    EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::row_major>()),
+              expected(each.row_major, "row-major"));
+    EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::column_major>()),
+              expected(each.column_major, "column-major"));
+    EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::compact>()),
+              expected(each.compact, "compact"));
+  }
+}
+
+TYPED_TEST(TypedFace, AsksForTheAlignmentThatItNames) {
+  using aligned = dlbridge::aligned<128>;
+  EXPECT_EQ((this->template refusal<float const, any_rank, aligned>()), "accepted");
+  this->t.byte_offset = 64;
+  EXPECT_EQ((this->template refusal<float const, any_rank, aligned>()),
+            "misaligned: expected float32[...] on cpu, aligned to 128 bytes; got float32[2, 3] on "
+            "cpu, aligned to 64 bytes: alignment differs");
+}
+
+TYPED_TEST(TypedFace, AskingForLessThanTheTypesAlignmentChangesNothing) {
+  this->t.byte_offset = 2;
+  EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::aligned<1>>()),
+            "misaligned: expected float32[...] on cpu, aligned to 4 bytes; got float32[2, 3] on "
+            "cpu, aligned to 2 bytes: alignment differs");
+}
+
+TYPED_TEST(TypedFace, OnAHostDeviceCanBeIndexed) {
+  EXPECT_EQ((this->template face<float, matrix, dlbridge::on<kDLCPU>>()(1, 2)), 5);
+  this->t.device = {kDLCUDAHost, 0};
+  EXPECT_EQ((this->template face<float, matrix, dlbridge::on<kDLCUDAHost>>()(1, 2)), 5);
+}
+
+TYPED_TEST(TypedFace, AsksForThePlaceThatItNames) {
+  struct {
+    DLDeviceType type;
+    char const* name;
+    bool host, cuda, rocm;
+  } const devices[] = {
+      {kDLCPU, "cpu:1", true, false, false},
+      {kDLCUDA, "cuda:1", false, true, false},
+      {kDLCUDAHost, "cuda_host:1", true, false, false},
+      {kDLCUDAManaged, "cuda_managed:1", true, false, false},
+      {kDLROCM, "rocm:1", false, false, true},
+      {kDLROCMHost, "rocm_host:1", true, false, false},
+      {kDLOneAPI, "oneapi:1", false, false, false},
+      {kDLMetal, "metal:1", false, false, false},
+  };
+  for (auto const& each : devices) {
+    this->t.device = {each.type, 1};
+    auto const expected = [&](bool holds, char const* place) {
+      return holds ? std::string("accepted")
+                   : std::string("device_mismatch: expected float32[...] on ") + place +
+                         "; got float32[2, 3] on " + each.name + ": device differs";
+    };
+    EXPECT_EQ(this->template refusal<float const>(), expected(each.host, "cpu"));
+    EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::on_host>()),
+              expected(each.host, "cpu"));
+    EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::on_cuda>()),
+              expected(each.cuda, "cuda"));
+    EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::on_rocm>()),
+              expected(each.rocm, "rocm"));
+    EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::anywhere>()), "accepted");
+  }
+}
+
+struct Tensor : ForeignTensor {};
+
+TEST_F(Tensor, FreesWhatItOwnsOnce) {
+  {
+    tensor<float, matrix> const x{managed_tensor::steal(raw)};
+    EXPECT_EQ(deleted(), 0);
+  }
+  EXPECT_EQ(deleted(), 1);
+}
+
+TEST_F(Tensor, FreesWhatItRefuses) {
+  managed_tensor m = managed_tensor::steal(raw);
+  EXPECT_NE(refusal_of([&] { return tensor<double>(std::move(m)); }), "accepted");
+  EXPECT_FALSE(m);
+  EXPECT_EQ(deleted(), 1);
+}
+
+TEST_F(Tensor, MovesWithoutFreeing) {
+  tensor<float, matrix> first{managed_tensor::steal(raw)};
+  tensor<float, matrix> const second = std::move(first);
+  EXPECT_EQ(deleted(), 0);
+  EXPECT_EQ(second(1, 2), 5);
+}
+
+TEST_F(Tensor, AssignmentFreesWhatWasThereBefore) {
+  foreign_ptr const other = make_foreign();
+  other->data[5] = 50;
+  tensor<float, matrix> x{managed_tensor::steal(raw)};
+  x = tensor<float, matrix>{managed_tensor::steal(foreign_versioned(other.get()))};
+  EXPECT_EQ(deleted(), 1);
+  EXPECT_EQ(other->deleter_calls, 0);
+  EXPECT_EQ(x(1, 2), 50);
+}
+
+TEST_F(Tensor, ReleaseGivesUpWithoutFreeing) {
+  managed_tensor m;
+  {
+    tensor<float, matrix> x{managed_tensor::steal(raw)};
+    m = std::move(x).release();
+  }
+  EXPECT_EQ(m.get_versioned(), raw);
+  EXPECT_EQ(deleted(), 0);
+}
+
+TEST_F(Tensor, LendsItsSpanAndItsView) {
+  tensor<float, matrix> const x{managed_tensor::steal(raw)};
+  tensor_span<float, matrix> const span = x.span();
+  EXPECT_EQ(&span(1, 2), &x(1, 2));
+  EXPECT_EQ(x.view().data(), foreign->data);
+  EXPECT_EQ(span.view().rank(), 2);
+}
+
+TEST_F(Tensor, TellsWhatItAsksFor) {
+  dlbridge::requirement const need = tensor<float, shape<any, 3>, dlbridge::on_cuda>::required();
+  EXPECT_EQ(need.type, dtype(kDLFloat, 32));
+  EXPECT_EQ(need.rank, 2);
+  EXPECT_EQ(need.extents[0], any);
+  EXPECT_EQ(need.extents[1], 3);
+  EXPECT_EQ(need.where.type, kDLCUDA);
+  EXPECT_TRUE(need.writable);
+  EXPECT_EQ(tensor_span<double const>::required().extents, nullptr);
+  EXPECT_EQ(tensor_span<double const>::required().rank, any);
+}
+
+struct AnyTensor : Tensor {
+  any_tensor take() const { return any_tensor(managed_tensor::adopt(raw)); }
+};
+
+TEST_F(AnyTensor, IsEmptyAtFirst) { EXPECT_FALSE(any_tensor()); }
+
+TEST_F(AnyTensor, TakesEveryTypeOnEveryDevice) {
+  t.dtype = {kDLOpaqueHandle, 64, 1};
+  t.device = {kDLVulkan, 3};
+  {
+    any_tensor const x = take();
+    EXPECT_TRUE(x);
+    EXPECT_EQ(x.dtype(), dtype(kDLOpaqueHandle, 64));
+    EXPECT_EQ(x.view().device(), dlbridge::device(kDLVulkan, 3));
+  }
+  EXPECT_EQ(deleted(), 1);
+}
+
+TEST_F(AnyTensor, ShowsATypedFace) {
+  any_tensor const x = take();
+  auto const span = x.as<float, shape<2, any>>();
+  EXPECT_EQ(span(1, 2), 5);
+  EXPECT_EQ(refusal_of([&] { return x.as<double>(); }),
+            "dtype_mismatch: expected float64[...] on cpu, writable; got float32[2, 3] on cpu: "
+            "dtype differs");
+}
+
+TEST_F(AnyTensor, ReleaseGivesUpWithoutFreeing) {
+  any_tensor x = take();
+  EXPECT_EQ(std::move(x).release().release_versioned(), raw);
+  EXPECT_EQ(deleted(), 0);
+}
+
+struct Visit : AnyTensor {};
+
+constexpr auto type_of = [](auto span) {
+  return dlbridge::dtype_of<typename decltype(span)::element_type>();
+};
+
+TEST_F(Visit, FindsEveryArithmeticType) {
+  int const bits_of_codes[][2] = {{kDLBool, 8},  {kDLInt, 8},    {kDLInt, 16},  {kDLInt, 32},
+                                  {kDLInt, 64},  {kDLUInt, 8},   {kDLUInt, 16}, {kDLUInt, 32},
+                                  {kDLUInt, 64}, {kDLFloat, 32}, {kDLFloat, 64}};
+  any_tensor x = take();
+  for (auto const& [code, bits] : bits_of_codes) {
+    t.dtype = dtype(code, bits).abi();
+    EXPECT_EQ(dlbridge::visit(view(), type_of), dtype(code, bits));
+    EXPECT_EQ(dlbridge::visit(x, type_of), dtype(code, bits));
+    EXPECT_EQ(dlbridge::visit(std::as_const(x), type_of), dtype(code, bits));
+  }
+}
+
+TEST_F(Visit, RefusesOtherTypesNamingTheList) {
+  t.dtype = {kDLFloat, 16, 1};
+  EXPECT_EQ(refusal_of([&] { return dlbridge::visit(view(), type_of); }),
+            "dtype_mismatch: expected bool, int8, int16, int32, int64, uint8, uint16, uint32, "
+            "uint64, float32 or float64; got float16[2, 3] on cpu: dtype differs");
+  t.dtype = {kDLFloat, 32, 4};
+  EXPECT_EQ(refusal_of([&] { return dlbridge::visit<dlbridge::types<float>>(view(), type_of); }),
+            "dtype_mismatch: expected float32; got float32x4[2, 3] on cpu: dtype differs");
+}
+
+TEST_F(Visit, TakesAListOfYourOwn) {
+  using list = dlbridge::types<std::complex<float>, std::complex<double>, std::byte>;
+  auto const visit = [this] { return dlbridge::visit<list>(view(), type_of); };
+  t.dtype = {kDLComplex, 128, 1};
+  EXPECT_EQ(visit(), dtype(kDLComplex, 128));
+  t.dtype = {kDLUInt, 8, 1};
+  EXPECT_EQ(visit(), dtype(kDLUInt, 8));
+  t.dtype = {kDLFloat, 32, 1};
+  EXPECT_EQ(refusal_of(visit),
+            "dtype_mismatch: expected complex64, complex128 or uint8; got float32[2, 3] on cpu: "
+            "dtype differs");
+}
+
+TEST_F(Visit, WritesThroughATensorThatIsNotConst) {
+  any_tensor x = take();
+  dlbridge::visit(x, [](auto span) {
+    static_assert(!std::is_const_v<typename decltype(span)::element_type>);
+    span.data()[5] = 50;
+  });
+  EXPECT_EQ(foreign->data[5], 50);
+}
+
+TEST_F(Visit, ReadsThroughAConstTensorAndThroughAView) {
+  auto const last = [](auto span) {
+    static_assert(std::is_const_v<typename decltype(span)::element_type>);
+    return static_cast<double>(span.data()[5]);
+  };
+  raw->flags = dlbridge::flag_read_only;
+  any_tensor x = take();
+  EXPECT_EQ(dlbridge::visit(std::as_const(x), last), 5);
+  EXPECT_EQ(dlbridge::visit(view(), last), 5);
+  EXPECT_EQ(refusal_of([&] { return dlbridge::visit(x, type_of); }),
+            "read_only: expected float32[...] on cpu, writable; got float32[2, 3] on cpu, "
+            "read-only: writability differs. Take it as const, or pass a writable copy");
+}
+
+TEST_F(Visit, GivesWhatTheVisitorGives) {
+  float first = 7;
+  auto const same = [&first](auto) -> float& { return first; };
+  EXPECT_EQ(&dlbridge::visit(view(), same), &first);
+  struct not_default {
+    explicit not_default(int rank_) : rank(rank_) {}
+    int rank;
+  };
+  EXPECT_EQ(dlbridge::visit(view(), [](auto span) { return not_default(span.rank()); }).rank, 2);
+}
+
+TEST_F(Visit, RefusesMemoryThatTheHostCannotRead) {
+  t.device = {kDLCUDA, 0};
+  EXPECT_EQ(refusal_of([&] { return dlbridge::visit(view(), type_of); }),
+            "device_mismatch: expected float32[...] on cpu; got float32[2, 3] on cuda:0: device "
+            "differs");
+}
+
+TEST_F(Visit, CallsAVisitorThatCannotBeCopiedOnce) {
+  auto visitor = [calls = std::make_unique<int>(0)](auto) { return ++*calls; };
+  EXPECT_EQ(dlbridge::visit(view(), visitor), 1);
+  EXPECT_EQ(dlbridge::visit(view(), std::move(visitor)), 2);
+}
+
+}  // namespace

@@ -1,0 +1,802 @@
+// view: what is refused before anything of it is read, and what a view then says of foreign memory.
+#include <dlbridge/managed.hpp>
+#include <dlbridge/view.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <ostream>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "foreign.hpp"
+#include "refusal.hpp"
+
+namespace {
+
+using dlbridge::check_tensor;
+using dlbridge::device;
+using dlbridge::dtype;
+using dlbridge::errc;
+using dlbridge::managed_tensor;
+using dlbridge::report;
+using dlbridge::tensor_view;
+using dlbridge::view_of;
+
+static_assert(std::is_trivially_copyable_v<tensor_view>, "passed by value, through any border");
+static_assert(!std::is_default_constructible_v<tensor_view>, "there is always a tensor behind it");
+static_assert(std::is_nothrow_constructible_v<tensor_view, DLTensor const&>);
+static_assert(std::is_nothrow_constructible_v<tensor_view, DLTensor&, std::uint64_t>);
+static_assert(!std::is_convertible_v<DLTensor const&, tensor_view>, "only what was checked");
+static_assert(!std::is_constructible_v<tensor_view, DLTensor>, "it would dangle");
+static_assert(!std::is_constructible_v<tensor_view, DLTensor const, std::uint64_t>);
+static_assert(noexcept(check_tensor(std::declval<DLTensor const&>())));
+static_assert(sizeof(tensor_view) <= 64, "one cache line");
+
+template <class T, class = void>
+struct has_view_of : std::false_type {};
+template <class T>
+struct has_view_of<T, std::void_t<decltype(view_of(std::declval<T>()))>> : std::true_type {};
+static_assert(has_view_of<DLTensor const&>::value && !has_view_of<DLTensor>::value);
+
+constexpr std::int64_t most = INT64_MAX;
+constexpr std::int64_t least = INT64_MIN;
+constexpr std::int64_t huge = std::int64_t{1} << 62;
+
+std::uintptr_t address_of(void const* data) { return reinterpret_cast<std::uintptr_t>(data); }
+void* at_address(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+std::int64_t* dangling() { return static_cast<std::int64_t*>(at_address(8)); }
+
+// What is done to float32[2, 3] on the CPU, with strides [3, 1], before it is handed out.
+void set_shape(DLTensor& t, std::int64_t first, std::int64_t second) {
+  t.shape[0] = first;
+  t.shape[1] = second;
+}
+void set_strides(DLTensor& t, std::int64_t first, std::int64_t second) {
+  t.strides[0] = first;
+  t.strides[1] = second;
+}
+void set_dtype(DLTensor& t, dtype type) { t.dtype = type.abi(); }
+void set_device(DLTensor& t, int type) { t.device = device(type, 0).abi(); }
+void set_no_shape(DLTensor& t) {
+  t.ndim = 0;
+  t.shape = nullptr;
+  t.strides = nullptr;
+}
+
+struct case_of_tensor {
+  char const* name;
+  void (*change)(DLTensor& t);
+};
+struct bad_tensor : case_of_tensor {
+  errc code;
+  char const* sentence;
+  char const* advice;
+};
+std::ostream& operator<<(std::ostream& out, case_of_tensor const& row) { return out << row.name; }
+
+struct name_of_case {
+  template <class Row>
+  std::string operator()(testing::TestParamInfo<Row> const& info) const {
+    return info.param.name;
+  }
+};
+
+constexpr char const* broken = ". The producer is broken; dlbridge cannot read this tensor";
+constexpr char const* other_dtype = ". Ask the producer for another dtype, or use a newer dlbridge";
+constexpr char const* other_device =
+    ". Move the tensor to a device that dlbridge knows, or use a newer dlbridge";
+constexpr char const* no_storage =
+    ". Give the tensor storage first: fake, meta and lazy tensors have none";
+
+bad_tensor const bad_tensors[] = {
+    {{"NegativeRank", [](DLTensor& t) { t.ndim = -1; }},
+     errc::malformed,
+     "malformed tensor: expected ndim from 0 to 64; got ndim -1",
+     broken},
+    {{"LeastRank", [](DLTensor& t) { t.ndim = INT32_MIN; }},
+     errc::malformed,
+     "malformed tensor: expected ndim from 0 to 64; got ndim -2147483648",
+     broken},
+    {{"Rank65", [](DLTensor& t) { t.ndim = 65; }},
+     errc::malformed,
+     "malformed tensor: expected ndim from 0 to 64; got ndim 65",
+     broken},
+    {{"GreatestRankWithDanglingShape",
+      [](DLTensor& t) {
+        t.ndim = INT32_MAX;
+        t.shape = dangling();
+      }},
+     errc::malformed,
+     "malformed tensor: expected ndim from 0 to 64; got ndim 2147483647",
+     broken},
+    {{"NullShape", [](DLTensor& t) { t.shape = nullptr; }},
+     errc::malformed,
+     "malformed tensor: expected a shape; got a null shape with ndim 2",
+     broken},
+    {{"NullShapeAtRank1",
+      [](DLTensor& t) {
+        t.ndim = 1;
+        t.shape = nullptr;
+      }},
+     errc::malformed,
+     "malformed tensor: expected a shape; got a null shape with ndim 1",
+     broken},
+    {{"NegativeFirstExtent", [](DLTensor& t) { set_shape(t, -1, 3); }},
+     errc::malformed,
+     "malformed tensor: expected extents of 0 and above; got shape [-1, 3]",
+     broken},
+    {{"NegativeExtent", [](DLTensor& t) { set_shape(t, 2, -1); }},
+     errc::malformed,
+     "malformed tensor: expected extents of 0 and above; got shape [2, -1]",
+     broken},
+    {{"NegativeExtentBesideAnEmptyOne", [](DLTensor& t) { set_shape(t, 0, least); }},
+     errc::malformed,
+     "malformed tensor: expected extents of 0 and above; got shape [0, -9223372036854775808]",
+     broken},
+    {{"TwoNegativeExtents", [](DLTensor& t) { set_shape(t, -2, -3); }},
+     errc::malformed,
+     "malformed tensor: expected extents of 0 and above; got shape [-2, -3]",
+     broken},
+
+    {{"FirstUnknownCode", [](DLTensor& t) { set_dtype(t, {19, 8}); }},
+     errc::dtype_mismatch,
+     "expected a dtype of DLPack 1.x; got (code 19, bits 8, lanes 1): dtype differs",
+     other_dtype},
+    {{"LastUnknownCode", [](DLTensor& t) { set_dtype(t, {255, 255, 65535}); }},
+     errc::dtype_mismatch,
+     "expected a dtype of DLPack 1.x; got (code 255, bits 255, lanes 65535): dtype differs",
+     other_dtype},
+    {{"ZeroBits", [](DLTensor& t) { set_dtype(t, {kDLFloat, 0}); }},
+     errc::dtype_mismatch,
+     "expected a dtype of DLPack 1.x; got (code 2, bits 0, lanes 1): dtype differs",
+     other_dtype},
+    {{"ZeroLanes", [](DLTensor& t) { set_dtype(t, {kDLFloat, 32, 0}); }},
+     errc::dtype_mismatch,
+     "expected a dtype of DLPack 1.x; got (code 2, bits 32, lanes 0): dtype differs",
+     other_dtype},
+    {{"Float4Of8Bits", [](DLTensor& t) { set_dtype(t, {17, 8}); }},
+     errc::dtype_mismatch,
+     "expected a dtype of DLPack 1.x; got (code 17, bits 8, lanes 1): dtype differs",
+     other_dtype},
+    {{"Float6Of8Bits", [](DLTensor& t) { set_dtype(t, {16, 8}); }},
+     errc::dtype_mismatch,
+     "expected a dtype of DLPack 1.x; got (code 16, bits 8, lanes 1): dtype differs",
+     other_dtype},
+    {{"UnknownCodeOfAnEmptyTensor",
+      [](DLTensor& t) {
+        set_shape(t, 0, 0);
+        set_dtype(t, {99, 8});
+      }},
+     errc::dtype_mismatch,
+     "expected a dtype of DLPack 1.x; got (code 99, bits 8, lanes 1): dtype differs",
+     other_dtype},
+
+    {{"DeviceZero", [](DLTensor& t) { set_device(t, 0); }},
+     errc::device_mismatch,
+     "expected a device of DLPack 1.x; got (device type 0, id 0): device differs",
+     other_device},
+    {{"DeviceInTheGap", [](DLTensor& t) { set_device(t, 5); }},
+     errc::device_mismatch,
+     "expected a device of DLPack 1.x; got (device type 5, id 0): device differs",
+     other_device},
+    {{"FirstUnknownDevice", [](DLTensor& t) { set_device(t, 22); }},
+     errc::device_mismatch,
+     "expected a device of DLPack 1.x; got (device type 22, id 0): device differs",
+     other_device},
+    {{"NegativeDevice", [](DLTensor& t) { set_device(t, -1); }},
+     errc::device_mismatch,
+     "expected a device of DLPack 1.x; got (device type -1, id 0): device differs",
+     other_device},
+
+    {{"CountOverflow", [](DLTensor& t) { set_shape(t, huge, 2); }},
+     errc::overflow,
+     "size overflows: expected a size that fits 64 bits; got shape [4611686018427387904, 2]",
+     broken},
+    {{"CountThatWrapsToZero",
+      [](DLTensor& t) { set_shape(t, std::int64_t{1} << 32, std::int64_t{1} << 32); }},
+     errc::overflow,
+     "size overflows: expected a size that fits 64 bits; got shape [4294967296, 4294967296]",
+     broken},
+    {{"BitsOverflow",
+      [](DLTensor& t) {  // 2^58 floats of 2^5 bits
+        set_shape(t, std::int64_t{1} << 58, 1);
+        set_strides(t, 0, 0);
+      }},
+     errc::overflow,
+     "size overflows: expected a size that fits 64 bits; got shape [288230376151711744, 1]",
+     broken},
+    {{"BitsOverflowByLanes",
+      [](DLTensor& t) {
+        set_shape(t, std::int64_t{1} << 41, 1);
+        set_strides(t, 0, 0);
+        set_dtype(t, {kDLFloat, 128, 65535});
+      }},
+     errc::overflow,
+     "size overflows: expected a size that fits 64 bits; got shape [2199023255552, 1]",
+     broken},
+
+    {{"StrideOverflow", [](DLTensor& t) { set_strides(t, most, 1); }},
+     errc::overflow,
+     "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
+     "[9223372036854775807, 1] and byte offset 0",
+     broken},
+    {{"LeastStride", [](DLTensor& t) { set_strides(t, least, 1); }},
+     errc::overflow,
+     "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
+     "[-9223372036854775808, 1] and byte offset 0",
+     broken},
+    {{"ReachOverflow", [](DLTensor& t) { set_strides(t, 3, huge); }},
+     errc::overflow,
+     "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
+     "[3, 4611686018427387904] and byte offset 0",
+     broken},
+    {{"BytesOverflow", [](DLTensor& t) { set_strides(t, huge / 2, 1); }},
+     errc::overflow,
+     "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
+     "[2305843009213693952, 1] and byte offset 0",
+     broken},
+    {{"BytesOverflowDownwards", [](DLTensor& t) { set_strides(t, 1, -huge / 2); }},
+     errc::overflow,
+     "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
+     "[1, -2305843009213693952] and byte offset 0",
+     broken},
+    {{"BytesOverflowBehindAHandle",
+      [](DLTensor& t) {
+        set_device(t, kDLOpenCL);
+        set_strides(t, huge / 2, 1);
+      }},
+     errc::overflow,
+     "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
+     "[2305843009213693952, 1] and byte offset 0",
+     broken},
+    {{"GreatestByteOffset", [](DLTensor& t) { t.byte_offset = UINT64_MAX; }},
+     errc::overflow,
+     "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
+     "[3, 1] and byte offset 18446744073709551615",
+     broken},
+    {{"ByteOffsetPlusReachOverflow", [](DLTensor& t) { t.byte_offset = INT64_MAX - 10; }},
+     errc::overflow,
+     "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
+     "[3, 1] and byte offset 9223372036854775797",
+     broken},
+    {{"OverTheLastAddress",
+      [](DLTensor& t) {  // 24 bytes from the 23rd byte before the last
+        t.data = at_address(UINTPTR_MAX - 23);
+        t.strides = nullptr;
+      }},
+     errc::overflow,
+     "size overflows: expected bytes that can be addressed; got shape [2, 3] and byte offset 0",
+     broken},
+    {{"OverTheLastAddressByTheByteOffset",
+      [](DLTensor& t) {
+        t.data = at_address(UINTPTR_MAX - 63);
+        t.byte_offset = 40;
+      }},
+     errc::overflow,
+     "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
+     "[3, 1] and byte offset 40",
+     broken},
+    {{"BelowTheFirstAddress",
+      [](DLTensor& t) {  // 5 floats down from the fifth byte of the fourth float
+        t.data = at_address(16);
+        set_strides(t, -3, -1);
+      }},
+     errc::overflow,
+     "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
+     "[-3, -1] and byte offset 0",
+     broken},
+
+    {{"OneByteAtTheLastAddress",
+      [](DLTensor& t) {  // its end has no address
+        t.data = at_address(UINTPTR_MAX);
+        set_dtype(t, {kDLUInt, 8});
+        set_no_shape(t);
+      }},
+     errc::overflow,
+     "size overflows: expected bytes that can be addressed; got shape [] and byte offset 0",
+     broken},
+    {{"GreatestByteOffsetAtRank0WithDanglingStrides",
+      [](DLTensor& t) {
+        t.ndim = 0;
+        t.strides = dangling();
+        t.byte_offset = UINT64_MAX;
+      }},
+     errc::overflow,
+     "size overflows: expected bytes that can be addressed; got shape [] and byte offset "
+     "18446744073709551615",
+     broken},
+    {{"StrideOverflowAtRank1",
+      [](DLTensor& t) {
+        t.ndim = 1;
+        t.strides[0] = most;
+      }},
+     errc::overflow,
+     "size overflows: expected bytes that can be addressed; got shape [2] with strides "
+     "[9223372036854775807] and byte offset 0",
+     broken},
+
+    {{"NullData", [](DLTensor& t) { t.data = nullptr; }},
+     errc::null_data,
+     "tensor without data: expected memory; got null data for float32[2, 3] on cpu",
+     no_storage},
+    {{"NullDataAtRank0",
+      [](DLTensor& t) {
+        t.data = nullptr;
+        set_no_shape(t);
+      }},
+     errc::null_data,
+     "tensor without data: expected memory; got null data for float32[] on cpu",
+     no_storage},
+    {{"NullDataOnAnAddressDevice",
+      [](DLTensor& t) {
+        t.data = nullptr;
+        set_device(t, kDLOneAPI);
+      }},
+     errc::null_data,
+     "tensor without data: expected memory; got null data for float32[2, 3] on oneapi:0",
+     no_storage},
+    {{"NullDataWithAByteOffset",
+      [](DLTensor& t) {
+        t.data = nullptr;
+        t.byte_offset = 4096;
+      }},
+     errc::null_data,
+     "tensor without data: expected memory; got null data for float32[2, 3] on cpu",
+     no_storage},
+};
+
+struct BadTensor : testing::TestWithParam<bad_tensor> {
+  std::string refusal() const {
+    bad_tensor const& row = GetParam();
+    return std::string(dlbridge::row(row.code).name) + ": " + row.sentence + row.advice;
+  }
+
+  template <class Managed>
+  void expect_freed_once_by_steal() const {
+    foreign_ptr const foreign = make_foreign();
+    Managed* const raw = hand_out<Managed>(foreign);
+    GetParam().change(raw->dl_tensor);
+    EXPECT_EQ(refusal_of([&] { return managed_tensor::steal(raw); }), refusal());
+    EXPECT_EQ(foreign->deleter_calls, 1);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(From, BadTensor, testing::ValuesIn(bad_tensors), name_of_case());
+
+TEST_P(BadTensor, IsRefusedInOneSentence) {
+  foreign_ptr const foreign = make_foreign();
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  GetParam().change(t);
+  EXPECT_EQ(refusal_of([&] { return view_of(t); }), refusal());
+  report const why = check_tensor(t);
+  ASSERT_FALSE(why.ok());
+  EXPECT_EQ(why.code(), GetParam().code);
+  EXPECT_EQ(dlbridge::error(why).what(), std::string(GetParam().sentence) + GetParam().advice);
+}
+
+TEST_P(BadTensor, IsFreedOnceByTheOwnerThatRefusesIt) {
+  expect_freed_once_by_steal<DLManagedTensor>();
+  expect_freed_once_by_steal<DLManagedTensorVersioned>();
+}
+
+// Odd, but sound: every one of these is somewhere in the wild, or must not crash us if it is.
+struct odd_tensor : case_of_tensor {
+  std::int64_t count;
+};
+odd_tensor const odd_tensors[] = {
+    {{"NothingChanged", [](DLTensor&) {}}, 6},
+    {{"NullStrides", [](DLTensor& t) { t.strides = nullptr; }}, 6},
+    {{"Rank0WithoutShape", set_no_shape}, 1},
+    {{"Rank0WithDanglingShape",
+      [](DLTensor& t) {
+        t.ndim = 0;
+        t.shape = dangling();
+        t.strides = dangling();
+      }},
+     1},
+    {{"Rank64",
+      [](DLTensor& t) {
+        t.ndim = 64;
+        for (int i = 2; i < 64; ++i) {
+          t.shape[i] = 1;
+          t.strides[i] = least;
+        }
+      }},
+     6},
+    {{"AbsurdStridesWhereTheyMeanNothing",
+      [](DLTensor& t) {
+        set_shape(t, 1, 1);
+        set_strides(t, least, most);
+      }},
+     1},
+    {{"AbsurdStridesOfAnEmptyTensor",
+      [](DLTensor& t) {
+        set_shape(t, 2, 0);
+        set_strides(t, least, most);
+      }},
+     0},
+    {{"HugeExtentsOfAnEmptyTensor",
+      [](DLTensor& t) {
+        t.ndim = 3;
+        set_shape(t, huge, huge);
+        t.shape[2] = 0;
+        t.strides = nullptr;
+      }},
+     0},
+    {{"NullDataOfAnEmptyTensor",
+      [](DLTensor& t) {
+        set_shape(t, 0, 3);
+        t.data = nullptr;
+      }},
+     0},
+    {{"NullDataAndByteOffsetOfAnEmptyTensor",
+      [](DLTensor& t) {
+        set_shape(t, 0, 3);
+        t.data = nullptr;
+        t.byte_offset = 8;
+      }},
+     0},
+    {{"GreatestByteOffsetOfAnEmptyTensor",
+      [](DLTensor& t) {
+        set_shape(t, 0, 3);
+        t.byte_offset = UINT64_MAX;
+      }},
+     0},
+    {{"NullHandle",
+      [](DLTensor& t) {
+        set_device(t, kDLVulkan);
+        t.data = nullptr;
+        t.byte_offset = 64;
+      }},
+     6},
+    {{"HandleThatIsNoAddress",
+      [](DLTensor& t) {
+        set_device(t, kDLMetal);
+        t.data = at_address(UINTPTR_MAX);
+      }},
+     6},
+    {{"ReversedFromItsEnd",
+      [](DLTensor& t) {
+        set_strides(t, -3, -1);
+        t.byte_offset = 5 * sizeof(float);
+      }},
+     6},
+    {{"ReversedDownToTheFirstAddress",
+      [](DLTensor& t) {
+        t.data = at_address(5 * sizeof(float));
+        set_strides(t, -3, -1);
+      }},
+     6},
+    {{"ReversedAcrossItsDataDownToTheFirstAddress",
+      [](DLTensor& t) {
+        t.data = at_address(sizeof(float));
+        t.byte_offset = 4 * sizeof(float);
+        set_strides(t, -3, -1);
+      }},
+     6},
+    {{"UpToTheLastAddress", [](DLTensor& t) { t.data = at_address(UINTPTR_MAX - 24); }}, 6},
+    {{"Broadcast",
+      [](DLTensor& t) {
+        set_shape(t, std::int64_t{1} << 57, 1);
+        set_strides(t, 0, 7);
+      }},
+     std::int64_t{1} << 57},
+    {{"MostSingleBitsThereCanBe",
+      [](DLTensor& t) {
+        set_shape(t, most, 1);
+        set_strides(t, 0, 0);
+        set_dtype(t, {kDLBool, 1});
+      }},
+     most},
+    {{"OddAddress", [](DLTensor& t) { t.byte_offset = 1; }}, 6},
+    {{"PackedFloat4", [](DLTensor& t) { set_dtype(t, {17, 4}); }}, 6},
+    {{"Float4ByTwo", [](DLTensor& t) { set_dtype(t, {17, 4, 2}); }}, 6},
+    {{"CodeNewerThanTheHeader", [](DLTensor& t) { set_dtype(t, {18, 32}); }}, 6},
+    {{"DeviceNewerThanTheHeader", [](DLTensor& t) { set_device(t, 21); }}, 6},
+    {{"NegativeOrdinal", [](DLTensor& t) { t.device.device_id = -1; }}, 6},
+};
+
+struct OddTensor : testing::TestWithParam<odd_tensor> {
+  template <class Managed>
+  void expect_owned_and_freed_once() const {
+    foreign_ptr const foreign = make_foreign();
+    Managed* const raw = hand_out<Managed>(foreign);
+    GetParam().change(raw->dl_tensor);
+    {
+      managed_tensor const owner = managed_tensor::steal(raw);
+      tensor_view const view = owner;
+      EXPECT_EQ(view.count(), GetParam().count);
+      EXPECT_EQ(foreign->deleter_calls, 0);
+    }
+    EXPECT_EQ(foreign->deleter_calls, 1);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(From, OddTensor, testing::ValuesIn(odd_tensors), name_of_case());
+
+TEST_P(OddTensor, HasAViewThatAnswersEverything) {
+  foreign_ptr const foreign = make_foreign();
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  GetParam().change(t);
+  ASSERT_TRUE(check_tensor(t).ok()) << dlbridge::message(check_tensor(t)).c_str();
+  tensor_view const view = view_of(t);
+  EXPECT_EQ(view.count(), GetParam().count);
+  EXPECT_EQ(view.empty(), GetParam().count == 0);
+  EXPECT_EQ(view.rank(), t.ndim);
+  EXPECT_EQ(view.dtype(), dtype(t.dtype));
+  EXPECT_EQ(view.device(), device(t.device));
+  EXPECT_EQ(address_of(view.data()) + view.byte_offset(), address_of(t.data) + t.byte_offset);
+  std::int64_t strides[dlbridge::max_rank];
+  view.copy_strides(strides);
+  for (int i = 0; i < view.rank(); ++i) {
+    EXPECT_EQ(view.extent(i), t.shape[i]);
+    EXPECT_EQ(view.stride(i), strides[i]) << "one question, two answers";
+  }
+  EXPECT_FALSE(name_of(view).empty());
+  static_cast<void>(view.is_row_major() || view.is_column_major() || view.is_compact());
+}
+
+TEST_P(OddTensor, IsOwnedAndFreedOnce) {
+  expect_owned_and_freed_once<DLManagedTensor>();
+  expect_owned_and_freed_once<DLManagedTensorVersioned>();
+}
+
+// Packed elements step by bits, so there must be room to count those in 64 bits: a reach of at most
+// 2^60 - 1 bytes, either way and for the byte offset.
+TEST(CheckTensor, AcceptsReachAndOffsetUpToWhatStillCountsInBits) {
+  struct row {
+    std::int64_t stride;
+    std::uint64_t offset;
+    bool accepted;
+  };
+  constexpr std::int64_t farthest = (std::int64_t{1} << 60) - 1;
+  constexpr row rows[] = {
+      {farthest - 1, 0, true},   {farthest, 0, false}, {-farthest, 0, true},
+      {-farthest - 1, 0, false}, {1, farthest, true},  {1, farthest + 1, false},
+  };
+  foreign_ptr const foreign = make_foreign();
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  t.ndim = 1;
+  t.data = at_address(UINTPTR_MAX / 2);
+  for (dtype const one_byte : {dtype(kDLUInt, 8), dtype(17, 4), dtype(kDLBool, 1)}) {
+    set_dtype(t, one_byte);
+    for (row const& each : rows) {
+      t.strides[0] = each.stride;
+      t.byte_offset = each.offset;
+      EXPECT_EQ(check_tensor(t).ok(), each.accepted) << each.stride << " + " << each.offset;
+    }
+  }
+}
+
+__extension__ typedef __int128 wide;
+
+// Whatever is accepted can be addressed: the first and the last byte of every element lie between
+// the lowest and the highest address, and their bit offsets fit 64 bits.
+TEST(CheckTensor, AcceptsNothingThatCannotBeAddressed) {
+  std::mt19937_64 random(5);
+  auto const any_size = [&random] {
+    std::uint64_t const value = random() >> random() % 64;
+    return static_cast<std::int64_t>(random() % 2 == 0 ? value : 0 - value);
+  };
+  foreign_ptr const foreign = make_foreign();
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  int accepted = 0;
+  constexpr int rounds = 200000;
+  for (int round = 0; round < rounds; ++round) {
+    t.data = at_address(random() >> random() % 64);
+    t.byte_offset = random() % 2 == 0 ? 0 : random() >> random() % 64;
+    set_shape(t, any_size() & most, any_size() & most);
+    set_strides(t, any_size(), any_size());
+    t.shape[random() % 2] &= 3;
+    set_dtype(t, {kDLUInt, 1 << random() % 8});
+    if (!check_tensor(t).ok() || dlbridge::count_of(t.ndim, t.shape) == 0) {
+      continue;
+    }
+    ++accepted;
+    wide low = 0;
+    wide high = 0;
+    for (int i = 0; i < 2; ++i) {
+      wide const span = wide{t.shape[i] - 1} * t.strides[i];
+      (span < 0 ? low : high) += span;
+    }
+    wide const bytes = element_bytes(dtype(t.dtype));
+    wide const first = wide{address_of(t.data)} + t.byte_offset;
+    ASSERT_GE(first + low * bytes, 0);
+    ASSERT_LE(first + (high + 1) * bytes - 1, UINTPTR_MAX);
+    wide const bits = element_bits(dtype(t.dtype));
+    ASSERT_LE((high + 1) * bits, most);
+    ASSERT_GE(low * bits, least);
+  }
+  EXPECT_GT(accepted, rounds / 100);
+}
+
+TEST(TensorView, FoldsTheByteOffsetWhereDataIsAnAddressAndKeepsItWhereItIsAHandle) {
+  foreign_ptr const foreign = make_foreign();
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  t.byte_offset = 8;
+  // Written by hand from spec 1.3 and 1.6.
+  for (int const addresses : {1, 2, 3, 10, 11, 13, 14, 20}) {
+    set_device(t, addresses);
+    tensor_view const view = view_of(t);
+    EXPECT_EQ(view.data(), foreign->data + 2) << addresses;
+    EXPECT_EQ(view.byte_offset(), 0U) << addresses;
+  }
+  for (int const handles : {4, 7, 8, 9, 12, 15, 16, 17, 18, 19, 21}) {
+    set_device(t, handles);
+    tensor_view const view = view_of(t);
+    EXPECT_EQ(view.data(), foreign->data) << handles;
+    EXPECT_EQ(view.byte_offset(), 8U) << handles;
+  }
+}
+
+// Sums as the plain-C consumer does, by nothing but what the view answers.
+double sum_of(tensor_view const& view, int axis = 0, std::int64_t offset = 0) {
+  if (axis == view.rank()) {
+    return static_cast<double>(static_cast<float const*>(view.data())[offset]);
+  }
+  double total = 0;
+  for (std::int64_t i = 0; i < view.extent(axis); ++i) {
+    total += sum_of(view, axis + 1, offset + i * view.stride(axis));
+  }
+  return total;
+}
+
+TEST(TensorView, FindsTheElementsThatAForeignConsumerFinds) {
+  std::mt19937 random(6);
+  foreign_ptr const foreign = make_foreign();
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  for (int round = 0; round < 5000; ++round) {
+    std::int64_t shape[4];
+    for (std::int64_t& extent : shape) {
+      extent = random() % 8 == 0 ? 0 : 1 + static_cast<std::int64_t>(random() % 2);
+    }
+    foreign_set_shape(foreign.get(), static_cast<int>(random() % 5), shape);
+    t.byte_offset = random() % 16 * sizeof(float);
+    t.strides = random() % 4 == 0 ? nullptr : foreign->strides;
+    for (int i = 0; t.strides != nullptr && i < t.ndim; ++i) {
+      t.strides[i] = static_cast<std::int64_t>(random() % 12);
+      if (random() % 4 == 0 && t.shape[i] > 1) {  // run backwards, from as far as it reaches
+        t.byte_offset += static_cast<std::uint64_t>(t.strides[i]) * sizeof(float);
+        t.strides[i] = -t.strides[i];
+      }
+    }
+    if (t.byte_offset < 20 * sizeof(float)) {
+      ASSERT_EQ(sum_of(view_of(t)), foreign_sum(&t)) << name_of(view_of(t)).c_str();
+    }
+  }
+}
+
+TEST(TensorView, WithoutStridesIsRowMajorAndKnowsEveryStep) {
+  foreign_ptr const foreign = make_foreign();
+  std::int64_t const shape[] = {2, 3, 4};
+  foreign_set_shape(foreign.get(), 3, shape);
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  t.strides = nullptr;
+  tensor_view const view = view_of(t);
+  EXPECT_EQ(view.strides(), nullptr);
+  EXPECT_EQ(view.stride(0), 12);
+  EXPECT_EQ(view.stride(1), 4);
+  EXPECT_EQ(view.stride(2), 1);
+  EXPECT_TRUE(view.is_row_major());
+  EXPECT_TRUE(view.is_compact());
+  EXPECT_FALSE(view.is_column_major());
+}
+
+TEST(TensorView, KnowsItsOrderFromItsStrides) {
+  struct row {
+    std::int64_t first;
+    std::int64_t second;
+    bool row_major;
+    bool column_major;
+    bool compact;
+  };
+  foreign_ptr const foreign = make_foreign();
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  row const rows[] = {{3, 1, true, false, true},
+                      {1, 2, false, true, true},
+                      {4, 1, false, false, false},
+                      {-3, 1, false, false, false},
+                      {0, 1, false, false, false}};
+  for (row const& each : rows) {
+    set_strides(t, each.first, each.second);
+    t.byte_offset = 3 * sizeof(float);
+    tensor_view const view = view_of(t);
+    EXPECT_EQ(view.is_row_major(), each.row_major) << each.first;
+    EXPECT_EQ(view.is_column_major(), each.column_major) << each.first;
+    EXPECT_EQ(view.is_compact(), each.compact) << each.first;
+  }
+}
+
+TEST(TensorView, KnowsItsFlagsAndKeepsTheUnknownOnes) {
+  struct row {
+    std::uint64_t flags;
+    bool read_only;
+    bool is_copied;
+    bool is_padded;
+  };
+  foreign_ptr const foreign = make_foreign();
+  DLTensor const& t = foreign_legacy(foreign.get())->dl_tensor;
+  EXPECT_EQ(view_of(t).flags(), 0U) << "of a bare tensor nothing is known";
+  EXPECT_EQ(tensor_view(t).flags(), 0U);
+  row const rows[] = {{1, true, false, false},
+                      {2, false, true, false},
+                      {4, false, false, true},
+                      {7, true, true, true},
+                      {~std::uint64_t{7}, false, false, false}};
+  for (row const& each : rows) {
+    for (tensor_view const view : {view_of(t, each.flags), view_of(t, 3).with_flags(each.flags)}) {
+      EXPECT_EQ(view.flags(), each.flags);
+      EXPECT_EQ(view.read_only(), each.read_only);
+      EXPECT_EQ(view.is_copied(), each.is_copied);
+      EXPECT_EQ(view.is_padded(), each.is_padded);
+      EXPECT_EQ(view.data(), t.data);
+    }
+  }
+}
+
+TEST(TensorView, GivesWritableMemoryOnlyWhereItMayBeWritten) {
+  foreign_ptr const foreign = make_foreign();
+  DLTensor const& t = foreign_legacy(foreign.get())->dl_tensor;
+  EXPECT_EQ(view_of(t).mutable_data(), foreign->data);
+  tensor_view const locked = view_of(t, DLPACK_FLAG_BITMASK_READ_ONLY);
+  EXPECT_EQ(locked.data(), foreign->data);
+  EXPECT_EQ(refusal_of([&] { return locked.mutable_data(); }),
+            "read_only: expected writable memory; got read-only memory: writability differs. Take "
+            "it as const, or copy it");
+}
+
+TEST(TensorView, IsNamedByDtypeShapeAndDevice) {
+  foreign_ptr const foreign = make_foreign();
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  EXPECT_STREQ(name_of(view_of(t)).c_str(), "float32[2, 3] on cpu");
+  t.device = device(kDLCUDA, 3).abi();
+  set_shape(t, 0, most);
+  EXPECT_STREQ(name_of(view_of(t)).c_str(), "float32[0, 9223372036854775807] on cuda:3");
+  set_no_shape(t);
+  EXPECT_STREQ(name_of(view_of(t)).c_str(), "float32[] on cuda:3");
+}
+
+TEST(TensorView, ANameTooLongIsCut) {
+  foreign_ptr const foreign = make_foreign();
+  std::vector<std::int64_t> const shape(64, 0);
+  foreign_set_shape(foreign.get(), 64, shape.data());
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  t.shape[0] = most;
+  for (int i = 1; i < 63; ++i) {
+    t.shape[i] = huge;
+  }
+  std::string const name = name_of(view_of(t)).c_str();
+  EXPECT_EQ(name.substr(0, 30), "float32[9223372036854775807, 4");
+  EXPECT_EQ(name.substr(name.size() - 3), "...");
+}
+
+TEST(BytesFor, CountsPackedElementsInBitsAndAllOthersInBytes) {  // spec 1.5
+  struct row {
+    dtype type;
+    std::int64_t count;
+    std::int64_t packed;
+    std::int64_t padded;
+  };
+  row const rows[] = {
+      {{2, 32}, 0, 0, 0},    {{2, 32}, 6, 24, 24}, {{2, 32, 4}, 6, 96, 96}, {{17, 4}, 0, 0, 0},
+      {{17, 4}, 1, 1, 1},    {{17, 4}, 7, 4, 7},   {{17, 4}, 8, 4, 8},      {{17, 4, 2}, 7, 7, 7},
+      {{15, 6}, 4, 3, 4},    {{15, 6}, 5, 4, 5},   {{6, 1}, 8, 1, 8},       {{6, 1}, 9, 2, 9},
+      {{17, 4, 3}, 2, 3, 4},
+  };
+  for (row const& each : rows) {
+    EXPECT_EQ(dlbridge::bytes_for(each.count, each.type, false), each.packed)
+        << each.count << " of " << name_of(each.type).c_str();
+    EXPECT_EQ(dlbridge::bytes_for(each.count, each.type, true), each.padded)
+        << each.count << " of " << name_of(each.type).c_str();
+  }
+}
+
+TEST(BytesFor, HoldsAtTheGreatestCountThatIsAccepted) {
+  EXPECT_EQ(dlbridge::bytes_for(most, {kDLBool, 1}, false), std::int64_t{1} << 60);
+  EXPECT_EQ(dlbridge::bytes_for(most, {kDLBool, 1}, true), most);
+}
+
+}  // namespace

@@ -1,0 +1,11 @@
+// One of two translation units that include every Python-free header.
+#include <dlbridge/dlbridge.hpp>
+
+#include <vector>
+
+double sum_in_b(dlbridge::managed_tensor tensor);
+
+int main() {
+  dlbridge::managed_tensor tensor = dlbridge::build(std::vector<double>{1, 2, 3});
+  return sum_in_b(std::move(tensor)) == 6.0 ? 0 : 1;
+}

@@ -1,0 +1,7 @@
+// The other of two translation units that include every Python-free header.
+#include <dlbridge/dlbridge.hpp>
+
+double sum_in_b(dlbridge::managed_tensor tensor) {
+  dlbridge::tensor<double const, dlbridge::shape<3>> const t{std::move(tensor)};
+  return t(0) + t(1) + t(2);
+}

@@ -1,0 +1,26 @@
+// Where exceptions and RTTI are off, every Python-free header compiles, and a refusal ends in
+// DLBRIDGE_ON_ERROR with its report.
+#include <cstdlib>
+#include <cstring>
+
+#define DLBRIDGE_ON_ERROR(why) \
+  std::exit(std::strcmp(dlbridge::message(why).c_str(), expected_refusal) == 0 ? 0 : 2)
+static char const* const expected_refusal =
+    "malformed tensor: expected ndim from 0 to 64; got ndim -1. The producer is broken; dlbridge "
+    "cannot read this tensor";
+
+#include <dlbridge/dlbridge.hpp>
+
+static_assert(DLBRIDGE_EXCEPTIONS == 0);
+
+int main() {
+  DLManagedTensorVersioned broken = {};
+  broken.version.major = 1;
+  broken.dl_tensor.ndim = -1;
+  dlbridge::report why;
+  if (dlbridge::managed_tensor::try_steal(&broken, why) || why.ok()) {
+    return 1;  // what tries needs no exceptions
+  }
+  static_cast<void>(dlbridge::managed_tensor::steal(&broken));
+  return 1;
+}
