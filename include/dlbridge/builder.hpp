@@ -49,11 +49,11 @@ struct array_traits<managed_tensor> {
 };
 
 namespace detail {
-/// Writes a description into a managed struct whose shape and strides live at dims: strides always
-/// explicit (spec 1.7).
-inline void write_tensor(description const& d, std::int64_t* dims, DLTensor& t) noexcept {
+/// Writes a description into a struct whose shape and strides live at dims and strides: strides
+/// always explicit (spec 1.7).
+inline void write_tensor(description const& d, std::int64_t* dims, std::int64_t* strides,
+                         DLTensor& t) noexcept {
   int const rank = d.shape.size();
-  std::int64_t* const strides = dims + rank;
   for (int i = 0; i < rank; ++i) {
     dims[i] = d.shape[i];
   }
@@ -121,7 +121,8 @@ class block {
       raise(refusal(errc::bad_argument, "one rank for shape and strides, the same each time",
                     "several", "Correct array_traits<T>::describe"));
     }
-    write_tensor(d, reinterpret_cast<std::int64_t*>(this + 1), managed_.dl_tensor);
+    auto* const dims = reinterpret_cast<std::int64_t*>(this + 1);
+    write_tensor(d, dims, dims + d.shape.size(), managed_.dl_tensor);
     report why = check_tensor(managed_.dl_tensor);
     if (!why.ok()) {
       why.advice = "Correct the description of the array";

@@ -87,12 +87,21 @@ inline bool has_alignment(tensor_view const& view, std::size_t alignment) noexce
   return (position_of(view) & (alignment - 1)) == 0 || view.empty();
 }
 
-inline void name_alignment(std::uint64_t bytes, bounded_text<240>& text) noexcept {
+template <class Text>
+constexpr void append_alignment(Text& text, std::uint64_t bytes) noexcept {
   text.append(", aligned to ").append_unsigned(bytes).append(bytes == 1 ? " byte" : " bytes");
 }
+}  // namespace detail
 
-inline void name_requirement(requirement const& need, bounded_text<240>& text) noexcept {
-  text.append(need.any_type() ? "any dtype" : name_of(need.type).c_str()).append("[");
+/// Appends what is required, as refusals and signatures show it: "uint8[*, *, 3] on cpu, writable".
+template <class Text>
+constexpr Text& append_requirement(Text& text, requirement const& need) noexcept {
+  if (need.any_type()) {
+    text.append("any dtype");
+  } else {
+    append_name(text, need.type);
+  }
+  text.append("[");
   if (need.rank == any) {
     text.append("...");
   }
@@ -101,18 +110,22 @@ inline void name_requirement(requirement const& need, bounded_text<240>& text) n
     if (need.extents == nullptr || need.extents[i] == any) {
       text.append("*");
     } else {
-      text.append(need.extents[i]);
+      text.append_unsigned(static_cast<std::uint64_t>(need.extents[i]));
     }
   }
   text.append("]");
   if (need.where.type == place::host) {
     text.append(" on cpu");
   } else if (need.where.type != place::anywhere) {
-    bool const one = need.where.id != any;
-    device_row const* const found = find_row(device(need.where.type, 0));
-    text.append(" on ").append(one || found == nullptr
-                                   ? name_of(device(need.where.type, need.where.id)).c_str()
-                                   : found->name);
+    text.append(" on ");
+    if (need.where.id != any) {
+      append_name(text, device(need.where.type, need.where.id));
+    }
+    for (device_row const& each : device_rows) {
+      if (need.where.id == any && each.type == need.where.type) {
+        text.append(each.name);
+      }
+    }
   }
   constexpr char const* orders[] = {"", ", row-major", ", column-major", ", compact"};
   text.append(orders[static_cast<int>(need.order)]);
@@ -120,10 +133,12 @@ inline void name_requirement(requirement const& need, bounded_text<240>& text) n
     text.append(", writable");
   }
   if (need.alignment > 64) {
-    name_alignment(need.alignment, text);
+    detail::append_alignment(text, need.alignment);
   }
+  return text;
 }
 
+namespace detail {
 DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
                                              requirement const& need) noexcept {
   report r;
@@ -133,7 +148,7 @@ DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
     }
     return !kept;
   };
-  name_requirement(need, r.expected);
+  append_requirement(r.expected, need);
   r.got.append(name_of(view).c_str());
   rule(need.any_type() || need.type == view.dtype(), errc::dtype_mismatch);
   rule(need.rank == any || need.rank == view.rank(), errc::rank_mismatch);
@@ -151,10 +166,10 @@ DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
   }
   if (rule(has_alignment(view, need.alignment), errc::misaligned)) {
     if (need.alignment <= 64) {
-      name_alignment(need.alignment, r.expected);
+      append_alignment(r.expected, need.alignment);
     }
     std::uint64_t const position = position_of(view);
-    name_alignment(position & (0 - position), r.got);
+    append_alignment(r.got, position & (0 - position));
   }
   return r;
 }

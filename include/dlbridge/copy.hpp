@@ -1,40 +1,22 @@
 // copy(source, destination) for any strides; on top of it copy_of: a fresh compact managed tensor,
 // marked as copied, its memory from a callback.
-// floor 6 · side road: when memory must move
+// floor 7 · side road: when memory must move
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <new>
-#include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/host_memory.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
-
-/// Where the memory of copies comes from. allocate returns null when there is none.
-struct host_allocator {
-  void* (*allocate)(std::size_t bytes, std::size_t alignment) noexcept;
-  void (*deallocate)(void* memory, std::size_t bytes, std::size_t alignment) noexcept;
-};
-
-/// operator new. Copies are aligned to 64 bytes: JAX copies again below that, TensorFlow aborts.
-inline host_allocator default_allocator() noexcept {
-  return {[](std::size_t bytes, std::size_t alignment) noexcept {
-            return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
-          },
-          [](void* memory, std::size_t, std::size_t alignment) noexcept {
-            ::operator delete(memory, std::align_val_t{alignment});
-          }};
-}
-constexpr std::size_t copy_alignment = 64;
 
 namespace detail {
 // One dimension of a copy; steps in bytes, or in bits for packed elements.
@@ -224,30 +206,6 @@ inline void copy_apart(tensor_view const& source, tensor_view const& destination
       is_sub_byte(source.dtype()) && !(source.is_padded() && destination.is_padded());
   packed ? copy_packed(source, destination) : copy_elements(source, destination);
 }
-
-// Memory of a copy, freed with the tensor built on it.
-struct host_buffer {
-  void* memory = nullptr;
-  std::size_t bytes = 0;
-  host_allocator from{};
-
-  host_buffer(std::size_t bytes_, host_allocator const& from_)
-      : memory(from_.allocate(bytes_, copy_alignment)), bytes(bytes_), from(from_) {
-    if (memory == nullptr) {
-      report r = refusal(errc::out_of_memory, "memory for a copy of ", "none");
-      r.expected.append_unsigned(bytes).append(" bytes");
-      raise(r);
-    }
-  }
-  host_buffer(host_buffer&& other) noexcept
-      : memory(std::exchange(other.memory, nullptr)), bytes(other.bytes), from(other.from) {}
-  host_buffer& operator=(host_buffer&&) = delete;
-  ~host_buffer() {
-    if (memory != nullptr) {
-      from.deallocate(memory, bytes, copy_alignment);
-    }
-  }
-};
 }  // namespace detail
 
 /// A new tensor with the elements of source, compact in the given order (row_major or column_major)
@@ -297,11 +255,7 @@ inline managed_tensor copy_of(tensor_view const& source, layout order, flavour k
   if (order != layout::row_major && order != layout::column_major) {
     raise(refusal(errc::bad_argument, "row_major or column_major for a copy", "another layout"));
   }
-  auto const bytes =
-      static_cast<std::size_t>(bytes_for(source.count(), source.dtype(), source.is_padded()));
-  detail::host_buffer buffer(bytes != 0 ? bytes : 1, memory);
   description d;
-  d.data = buffer.memory;
   d.type = source.dtype();
   d.shape = dims::from(source.shape(), static_cast<std::size_t>(source.rank()));
   if (order == layout::column_major) {
@@ -310,10 +264,7 @@ inline managed_tensor copy_of(tensor_view const& source, layout order, flavour k
     d.strides = dims::from(strides, static_cast<std::size_t>(source.rank()));
   }
   d.flags = flag_is_copied | (source.flags() & flag_padded);
-  if (is_sub_byte(source.dtype()) && !source.is_padded()) {
-    std::memset(buffer.memory, 0, bytes);  // the bits behind the last element
-  }
-  managed_tensor made = build_on(std::move(buffer), d, kind);
+  managed_tensor made = detail::build_compact(d, kind, memory);
   if (!source.empty()) {
     detail::copy_apart(source, made.view());
   }

@@ -99,23 +99,25 @@ constexpr runtime_kind runtime_of(device where) noexcept {
 
 using device_text = bounded_text<48>;
 
-/// "cpu", "cuda:0", "oneapi:1"; the ordinal is left out for the CPU's one device. A type that is
-/// not known shows its numbers: "(device type 99, id 0)".
+/// Appends "cpu", "cuda:0", "oneapi:1"; the ordinal is left out for the CPU's one device. A type
+/// that is not known shows its numbers: "(device type 99, id 0)".
+template <class Text>
+constexpr Text& append_name(Text& text, device where) noexcept {
+  for (device_row const& each : device_rows) {
+    if (each.type == where.type) {
+      text.append(each.name);
+      return where == cpu ? text : text.append(":").append(std::int64_t{where.id});
+    }
+  }
+  return text.append("(device type ")
+      .append(std::int64_t{where.type})
+      .append(", id ")
+      .append(std::int64_t{where.id})
+      .append(")");
+}
 inline device_text name_of(device where) noexcept {
   device_text text;
-  device_row const* const found = find_row(where);
-  if (found == nullptr) {
-    return text.append("(device type ")
-        .append(std::int64_t{where.type})
-        .append(", id ")
-        .append(std::int64_t{where.id})
-        .append(")");
-  }
-  text.append(found->name);
-  if (where != cpu) {
-    text.append(":").append(std::int64_t{where.id});
-  }
-  return text;
+  return append_name(text, where);
 }
 
 /// The device that a name stands for, "cuda" meaning "cuda:0"; the inverse of name_of for ordinals

@@ -11,6 +11,7 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/exchange.hpp>
+#include <dlbridge/host_memory.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>

@@ -85,10 +85,10 @@ constexpr bool is_sound(dtype t) noexcept {
 
 using dtype_text = bounded_text<48>;
 
-/// The field's name for it: "float32", "bool", "float8_e5m2", "int4", and with lanes "float32x4".
-/// A type that is not sound shows its numbers.
-inline dtype_text name_of(dtype t) noexcept {
-  dtype_text text;
+/// Appends the field's name for it: "float32", "bool", "float8_e5m2", "int4", and with lanes
+/// "float32x4". A type that is not sound shows its numbers.
+template <class Text>
+constexpr Text& append_name(Text& text, dtype t) noexcept {
   if (!is_sound(t)) {
     return text.append("(code ")
         .append_unsigned(t.code)
@@ -107,6 +107,10 @@ inline dtype_text name_of(dtype t) noexcept {
     text.append("x").append_unsigned(t.lanes);
   }
   return text;
+}
+inline dtype_text name_of(dtype t) noexcept {
+  dtype_text text;
+  return append_name(text, t);
 }
 
 /// The type that a name stands for; the inverse of name_of. False, and nothing written, when there

@@ -3,11 +3,10 @@
 // floor 5 · IN and OUT: the road without capsules
 #pragma once
 
-#include <dlbridge/abi.hpp>
-
-#if DLBRIDGE_DLPACK_AT_LEAST(2)
-
 #include <cstdint>
+#include <cstring>
+
+#include <dlbridge/abi.hpp>
 
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
@@ -18,6 +17,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
+#if DLBRIDGE_DLPACK_AT_LEAST(2)
 /// A table found on a Python type (spec 5). Objects are void* here, because nothing on this floor
 /// knows Python; each must be of the very type that the table was found on.
 /// lives: tables are static, they outlive the process's last tensor (spec 5.2).
@@ -28,7 +28,8 @@ class exchange_table {
   exchange_table() noexcept = default;
 
   /// The table of our major version, from this header or the older ones behind it; empty if none.
-  static exchange_table find(DLPackExchangeAPIHeader const* header) noexcept {
+  static exchange_table find(void const* first) noexcept {
+    auto const* header = static_cast<DLPackExchangeAPIHeader const*>(first);
     for (; header != nullptr; header = older_than(*header)) {
       if (readable({header->version.major, header->version.minor})) {
         return exchange_table(reinterpret_cast<DLPackExchangeAPI const*>(header));
@@ -82,6 +83,22 @@ class exchange_table {
     return object;
   }
 
+  /// A new tensor in the library's own memory, of the prototype's dtype, shape and device; empty
+  /// when refused. reports: out_of_memory or producer_failed with the library's own words, or as
+  /// managed_tensor::steal.
+  managed_tensor try_allocate(DLTensor& prototype, report& why) const noexcept {
+    DLManagedTensorVersioned* raw = nullptr;
+    bool const made = api_->managed_tensor_allocator(&prototype, &raw, &why, &note_failure) == 0;
+    if (!made || raw == nullptr) {
+      if (why.ok()) {
+        why = refusal(errc::producer_failed, "a tensor from the library's allocator", "none");
+      }
+      return managed_tensor();
+    }
+    why = report{};
+    return managed_tensor::try_steal(raw, why);
+  }
+
   /// The stream on which the library works now on that device. False when it cannot tell.
   bool try_work_stream(dlbridge::device where, stream_ref& out) const noexcept {
     void* handle = nullptr;  // Paddle leaves it unwritten for the CPU
@@ -93,6 +110,13 @@ class exchange_table {
   }
 
  private:
+  static void note_failure(void* context, char const* kind, char const* words) {
+    bool const no_memory = kind != nullptr && std::strcmp(kind, "MemoryError") == 0;
+    *static_cast<report*>(context) =
+        refusal(no_memory ? errc::out_of_memory : errc::producer_failed,
+                "a tensor from the library's allocator", words != nullptr ? words : "no reason");
+  }
+
   explicit exchange_table(DLPackExchangeAPI const* api) noexcept : api_(api) {}
 
   // A chain that does not go back in time would lead round in a circle; it ends here.
@@ -106,8 +130,24 @@ class exchange_table {
 
   DLPackExchangeAPI const* api_ = nullptr;
 };
+#else
+/// With a dlpack.h before 1.2, which does not declare the table: none is ever found.
+class exchange_table {
+ public:
+  static exchange_table find(void const*) noexcept { return exchange_table(); }
+  explicit operator bool() const noexcept { return false; }
+  bool can_lend() const noexcept { return false; }
+  bool can_export() const noexcept { return false; }
+  bool can_import() const noexcept { return false; }
+  bool can_allocate() const noexcept { return false; }
+  bool knows_stream() const noexcept { return false; }
+  bool try_lend(void*, DLTensor&) const noexcept { return false; }
+  managed_tensor try_export(void*, report&) const noexcept { return managed_tensor(); }
+  void* try_import(managed_tensor&) const noexcept { return nullptr; }
+  managed_tensor try_allocate(DLTensor&, report&) const noexcept { return managed_tensor(); }
+  bool try_work_stream(dlbridge::device, stream_ref&) const noexcept { return false; }
+};
+#endif
 
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge
-
-#endif

@@ -51,26 +51,40 @@ struct shape_facts {
 template <std::int64_t... Extents>
 struct shape_facts<shape<Extents...>> {
   static constexpr int rank = sizeof...(Extents);
-  DLBRIDGE_LOCAL static std::int64_t const* extents() noexcept {
-    static constexpr std::int64_t values[sizeof...(Extents) + 1] = {Extents..., any};
-    return values;
-  }
+  DLBRIDGE_LOCAL static constexpr std::int64_t values[] = {Extents..., any};
+  static constexpr std::int64_t const* extents() noexcept { return values; }
 };
 template <>
 struct shape_facts<any_rank> {
   static constexpr int rank = any;
-  static std::int64_t const* extents() noexcept { return nullptr; }
+  static constexpr std::int64_t const* extents() noexcept { return nullptr; }
 };
 
-inline void apply(requirement& need, row_major) noexcept { need.order = layout::row_major; }
-inline void apply(requirement& need, column_major) noexcept { need.order = layout::column_major; }
-inline void apply(requirement& need, compact) noexcept { need.order = layout::compact; }
+template <class Other>
+constexpr void apply_place(std::int32_t&, Other) noexcept {}
 template <std::int32_t DeviceType>
-void apply(requirement& need, on<DeviceType>) noexcept {
+constexpr void apply_place(std::int32_t& type, on<DeviceType>) noexcept {
+  type = DeviceType;
+}
+/// The device type, or the place, that these constraints ask for.
+template <class... Constraints>
+constexpr std::int32_t place_type() noexcept {
+  std::int32_t type = place::host;
+  (apply_place(type, Constraints{}), ...);
+  return type;
+}
+
+constexpr void apply(requirement& need, row_major) noexcept { need.order = layout::row_major; }
+constexpr void apply(requirement& need, column_major) noexcept {
+  need.order = layout::column_major;
+}
+constexpr void apply(requirement& need, compact) noexcept { need.order = layout::compact; }
+template <std::int32_t DeviceType>
+constexpr void apply(requirement& need, on<DeviceType>) noexcept {
   need.where.type = DeviceType;
 }
 template <std::size_t Bytes>
-void apply(requirement& need, aligned<Bytes>) noexcept {
+constexpr void apply(requirement& need, aligned<Bytes>) noexcept {
   need.alignment = Bytes > need.alignment ? Bytes : need.alignment;
 }
 }  // namespace detail
@@ -87,7 +101,7 @@ class tensor_span {
   static constexpr bool has_static_rank = facts::rank != any;
 
   /// What this type asks of a tensor.
-  static requirement required() noexcept {
+  static constexpr requirement required() noexcept {
     requirement need;
     need.type = dtype_of<T>();
     need.rank = facts::rank;
@@ -100,15 +114,13 @@ class tensor_span {
 
   tensor_span() = delete;
   /// fails: as check_view, every broken rule in one message.
-  explicit tensor_span(tensor_view const& view) : view_(view) {
-    require_view(view, required());
-    if constexpr (facts::rank > 0) {
-      view.copy_strides(strides_);
-    } else {
-      strides_[0] = 0;  // not used, but copied
-    }
-  }
+  explicit tensor_span(tensor_view const& view)
+      : tensor_span((require_view(view, required()), view), trusted()) {}
   tensor_span(managed_tensor const&&) = delete;  // it would dangle
+  /// Trusts that the view keeps every rule of required().
+  static tensor_span trust(tensor_view const& view) noexcept {
+    return tensor_span(view, trusted());
+  }
 
   T* data() const noexcept { return static_cast<T*>(const_cast<void*>(view_.data())); }
   int rank() const noexcept { return view_.rank(); }
@@ -139,24 +151,22 @@ class tensor_span {
   }
 
  private:
-  static constexpr std::int32_t required_place() noexcept {
-    requirement need;
-    (apply_place(need, Constraints{}), ...);
-    return need.where.type;
-  }
   // Not by find_row: under gcc's sanitizers no pointer that it gives is a constant.
   static constexpr bool is_indexable() noexcept {
-    bool found = required_place() == place::host;
+    constexpr std::int32_t type = detail::place_type<Constraints...>();
+    bool found = type == place::host;
     for (device_row const& each : device_rows) {
-      found = found || (each.type == required_place() && each.host_accessible);
+      found = found || (each.type == type && each.host_accessible);
     }
     return found;
   }
-  template <class Other>
-  static constexpr void apply_place(requirement&, Other) noexcept {}
-  template <std::int32_t DeviceType>
-  static constexpr void apply_place(requirement& need, on<DeviceType>) noexcept {
-    need.where.type = DeviceType;
+  struct trusted {};
+  tensor_span(tensor_view const& view, trusted) noexcept : view_(view) {
+    if constexpr (facts::rank > 0) {
+      view.copy_strides(strides_);
+    } else {
+      strides_[0] = 0;  // not used, but copied
+    }
   }
 
   tensor_view view_;
@@ -170,11 +180,16 @@ class tensor {
   using span_type = tensor_span<T, Shape, Constraints...>;
   using element_type = T;
 
-  static requirement required() noexcept { return span_type::required(); }
+  static constexpr requirement required() noexcept { return span_type::required(); }
 
   /// owns: the tensor, from here on, also when it is refused and thereby freed.
   /// fails: as check_view.
   explicit tensor(managed_tensor owned) : span_(owned.view()), owned_(std::move(owned)) {}
+  /// owns: the tensor, of which it trusts that it keeps every rule of required().
+  static tensor trust(managed_tensor owned) noexcept {
+    tensor_view const view = owned.view();
+    return tensor(span_type::trust(view), std::move(owned));
+  }
 
   T* data() const noexcept { return span_.data(); }
   int rank() const noexcept { return span_.rank(); }
@@ -197,6 +212,9 @@ class tensor {
   [[nodiscard]] managed_tensor release() && noexcept { return std::move(owned_); }
 
  private:
+  tensor(span_type const& span, managed_tensor&& owned) noexcept
+      : span_(span), owned_(std::move(owned)) {}
+
   span_type span_;
   managed_tensor owned_;
 };

@@ -423,7 +423,7 @@ struct counted_memory {
             },
             [](void* memory, std::size_t count, std::size_t alignment) noexcept {
               EXPECT_EQ(count, last_bytes) << "given back as it was taken";
-              EXPECT_EQ(alignment, dlbridge::copy_alignment);
+              EXPECT_EQ(alignment, dlbridge::host_alignment);
               ++freed;
               std::free(memory);
             }};

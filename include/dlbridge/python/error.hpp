@@ -94,6 +94,13 @@ DLBRIDGE_COLD inline void set_error(report const& why, char const* where = nullp
   }
 }
 
+/// A Python exception is pending: thrown by C++ that called Python, and turned back into that
+/// exception at the border.
+class DLBRIDGE_PUBLIC python_error : public std::exception {
+ public:
+  char const* what() const noexcept override { return "a Python exception is pending"; }
+};
+
 /// Runs f, which may throw; what it throws becomes the pending exception, and false the answer.
 template <class F>
 bool guarded(F&& f, char const* where = nullptr) noexcept {
@@ -102,6 +109,7 @@ bool guarded(F&& f, char const* where = nullptr) noexcept {
     return true;
   } catch (dlbridge::error const& e) {
     set_error(e.why(), where);
+  } catch (python_error const&) {
   } catch (std::bad_alloc const&) {
     PyErr_NoMemory();
   } catch (std::exception const& e) {

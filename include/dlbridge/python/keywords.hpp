@@ -20,6 +20,10 @@ struct names {
   PyObject* copy = PyUnicode_InternFromString("copy");
   PyObject* readonly = PyUnicode_InternFromString("readonly");
   PyObject* dtype = PyUnicode_InternFromString("dtype");
+  PyObject* exchange_table = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
+  PyObject* exchange_table_1_2 = PyUnicode_InternFromString("__c_dlpack_exchange_api__");
+  PyObject* array_namespace = PyUnicode_InternFromString("__array_namespace__");
+  PyObject* module = PyUnicode_InternFromString("__module__");
   PyObject* array_interface = PyUnicode_InternFromString("__array_interface__");
 
   DLBRIDGE_LOCAL static names const& get() noexcept {

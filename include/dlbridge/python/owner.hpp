@@ -37,6 +37,9 @@ class object_owner {
   object_owner& operator=(object_owner&&) = delete;
   ~object_owner() { release_object(object_); }
 
+  /// Gives the reference up. GIL: held.
+  [[nodiscard]] ref release() noexcept { return ref::steal(std::exchange(object_, nullptr)); }
+
  private:
   PyObject* object_;
 };

@@ -8,7 +8,9 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/buffers.hpp>
 #include <dlbridge/python/interp.hpp>
+#include <dlbridge/python/slots.hpp>
 #include <dlbridge/python/tensor_attributes.hpp>
+#include <dlbridge/python/tensor_exchange.hpp>
 #include <dlbridge/python/tensor_methods.hpp>
 #include <dlbridge/python/tensor_object.hpp>
 #include <dlbridge/view.hpp>
@@ -77,6 +79,11 @@ DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept {
   static PyTypeObject* made = nullptr;
   if (made == nullptr) {
     made = detail::make_tensor_type();
+#if DLBRIDGE_DLPACK_AT_LEAST(2)
+    if (made != nullptr && !add_exchange_table<tensor_face<&tensor_type>>(made)) {
+      Py_CLEAR(made);
+    }
+#endif
   }
   return made;
 }

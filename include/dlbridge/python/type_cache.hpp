@@ -16,11 +16,12 @@ namespace python {
 /// modified nor gone: whoever lets Python code run meanwhile holds dlpack.
 struct type_entry {
   PyTypeObject* type = nullptr;
-  unsigned version_tag = 0;    // 0: do not trust this entry
-  PyObject* dlpack = nullptr;  // __dlpack__ as the type has it, or null
-  bool takes_self = false;     // it is called with the object first, and needs no binding
-  bool legacy_only = false;    // no object of it takes max_version
-  bool host_only = false;      // its memory can always be read by the CPU: numpy.ndarray
+  unsigned version_tag = 0;        // 0: do not trust this entry
+  PyObject* dlpack = nullptr;      // __dlpack__ as the type has it, or null
+  bool takes_self = false;         // it is called with the object first, and needs no binding
+  bool legacy_only = false;        // no object of it takes max_version
+  bool host_only = false;          // its memory can always be read by the CPU: numpy.ndarray
+  void const* exchange = nullptr;  // header of its exchange table, or null (exchange.hpp)
 };
 
 /// Entries by type. A type that is modified, or another one at the same address, has another
@@ -82,6 +83,25 @@ class type_cache {
     return has == 0 && (reinterpret_cast<PyCodeObject*>(code)->co_flags & CO_VARKEYWORDS) == 0;
   }
 
+  // A capsule under the name of DLPack 1.3, or a capsule or an address under that of 1.2
+  // (spec 5.1). What does not say where a table is, is none.
+  static void const* exchange_header_of(PyTypeObject* type) noexcept {
+    names const& n = names::get();
+    PyObject* found = _PyType_Lookup(type, n.exchange_table);
+    found = found != nullptr ? found : _PyType_Lookup(type, n.exchange_table_1_2);
+    if (found == nullptr) {
+      return nullptr;
+    }
+    void const* header = nullptr;
+    if (PyCapsule_IsValid(found, exchange_capsule_name()) != 0) {
+      header = PyCapsule_GetPointer(found, exchange_capsule_name());
+    } else if (PyLong_CheckExact(found)) {
+      header = PyLong_AsVoidPtr(found);
+      PyErr_Clear();
+    }
+    return header;
+  }
+
   static type_entry look_up(PyTypeObject* type) noexcept {
     type_entry fresh;
     fresh.type = type;
@@ -89,6 +109,7 @@ class type_cache {
     fresh.version_tag = tag_of(type);
     fresh.takes_self = fresh.dlpack != nullptr &&
                        PyType_HasFeature(Py_TYPE(fresh.dlpack), Py_TPFLAGS_METHOD_DESCRIPTOR);
+    fresh.exchange = exchange_header_of(type);
     fresh.host_only = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
                       std::strcmp(type->tp_name, "numpy.ndarray") == 0;
     return fresh;

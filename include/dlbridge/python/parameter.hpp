@@ -1,0 +1,155 @@
+// parameter<P>: how a Python object becomes a C++ parameter of type P, and why it does not; one
+// specialisation for each kind of tensor.
+// floor 14 · IN: from an argument to what the function takes
+#pragma once
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/check.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/argument.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/intake.hpp>
+#include <dlbridge/python/interp.hpp>
+#include <dlbridge/tensor.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+
+/// For each tensor type:
+///   is_tensor    true
+///   optional     whether None is taken, as no tensor
+///   borrows      whether it is only valid while the call holds the GIL and its arguments
+///   mode         how the tensor comes in
+///   required()   what it must be
+///   make(i, o)   the parameter out of a checked intake i of object o
+template <class P>
+struct parameter {
+  static constexpr bool is_tensor = false;
+  static constexpr bool borrows = false;
+};
+
+namespace detail {
+struct owning_parameter {
+  static constexpr bool is_tensor = true;
+  static constexpr bool optional = false;
+  static constexpr bool borrows = false;
+  static constexpr intake_mode mode = intake_mode::own;
+};
+struct untyped_parameter : owning_parameter {
+  static constexpr requirement required() noexcept {
+    requirement need;
+    need.where.type = place::anywhere;
+    return need;
+  }
+};
+}  // namespace detail
+
+template <class T, class Shape, class... Constraints>
+struct parameter<tensor_span<T, Shape, Constraints...>> : detail::owning_parameter {
+  static constexpr bool borrows = true;
+  static constexpr intake_mode mode =
+      std::is_const_v<T> ? intake_mode::borrow_to_read : intake_mode::borrow_to_write;
+  using type = tensor_span<T, Shape, Constraints...>;
+  static constexpr requirement required() noexcept { return type::required(); }
+  static type make(intake& from, PyObject*) noexcept { return type::trust(from.view()); }
+};
+template <class T, class Shape, class... Constraints>
+struct parameter<tensor<T, Shape, Constraints...>> : detail::owning_parameter {
+  using type = tensor<T, Shape, Constraints...>;
+  static constexpr requirement required() noexcept { return type::required(); }
+  static type make(intake& from, PyObject*) noexcept {
+    return type::trust(std::move(from.owned()));
+  }
+};
+template <class T, class Shape, class... Constraints>
+struct parameter<argument<T, Shape, Constraints...>> : detail::owning_parameter {
+  using type = argument<T, Shape, Constraints...>;
+  static constexpr requirement required() noexcept { return type::required(); }
+  static type make(intake& from, PyObject* object) noexcept {
+    return type(type::owner_type::trust(std::move(from.owned())), origin(object));
+  }
+};
+template <>
+struct parameter<any_tensor> : detail::untyped_parameter {
+  static any_tensor make(intake& from, PyObject*) noexcept {
+    return any_tensor(std::move(from.owned()));
+  }
+};
+template <>
+struct parameter<managed_tensor> : detail::untyped_parameter {
+  static managed_tensor make(intake& from, PyObject*) noexcept { return std::move(from.owned()); }
+};
+template <class P>
+struct parameter<std::optional<P>> : parameter<P> {
+  static constexpr bool optional = true;
+};
+
+template <class P>
+constexpr bool is_tensor_parameter = parameter<P>::is_tensor;
+
+/// One tensor argument of one call: taken in, checked, and why not.
+template <class P>
+class tensor_argument {
+  using facts = parameter<P>;
+
+ public:
+  /// Takes the object in and checks it. False when it does not fit; no exception is then pending.
+  bool load(PyObject* object) noexcept {
+    object_ = object;
+    if (facts::optional && object == Py_None) {
+      return true;
+    }
+    if (!own_.take_in(object, facts::mode)) {
+      raised_ = take_exception();
+      return false;
+    }
+    return meets(own_.view(), facts::required());
+  }
+
+  /// The same with a tensor that has been taken in before, in mode own, and may be taken again when
+  /// this parameter is not it. raised: what taking it in ended with, or none.
+  bool load_shared(PyObject* object, intake& from, ref const& raised) noexcept {
+    object_ = object;
+    shared_ = &from;
+    raised_ = ref::borrow(raised.get());
+    return (facts::optional && object == Py_None) ||
+           (!raised_ && meets(from.view(), facts::required()));
+  }
+
+  /// The parameter. Once, after load gave true.
+  P take() noexcept {
+    if constexpr (facts::optional) {
+      return object_ == Py_None ? P() : P(facts::make(in_hand(), object_));
+    } else {
+      return facts::make(in_hand(), object_);
+    }
+  }
+
+  PyObject* object() const noexcept { return object_; }
+
+  /// Whether it was loaded and does not fit.
+  bool refused() noexcept {
+    return object_ != nullptr && !(facts::optional && object_ == Py_None) &&
+           (raised_ || !meets(in_hand().view(), facts::required()));
+  }
+  report why() noexcept { return check_view(in_hand().view(), facts::required()); }
+  /// The exception that taking in ended with, or none.
+  ref& raised() noexcept { return raised_; }
+
+ private:
+  intake& in_hand() noexcept { return shared_ != nullptr ? *shared_ : own_; }
+
+  PyObject* object_ = nullptr;
+  intake* shared_ = nullptr;
+  intake own_;
+  ref raised_;
+};
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

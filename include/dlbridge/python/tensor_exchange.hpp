@@ -1,0 +1,67 @@
+// What Tensor's exchange table answers.
+// floor 10 · IN and OUT: a Tensor without capsules
+#pragma once
+
+#include <dlbridge/abi.hpp>
+
+#if DLBRIDGE_DLPACK_AT_LEAST(2)
+
+#include <utility>
+
+#include <dlbridge/error.hpp>
+#include <dlbridge/layout.hpp>
+#include <dlbridge/lend.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/interp.hpp>
+#include <dlbridge/python/slots.hpp>
+#include <dlbridge/python/tensor_object.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+
+/// The Face (slots.hpp) of Tensor. TensorType gives the type, which is made above.
+template <PyTypeObject* (*TensorType)() noexcept>
+struct tensor_face {
+  static managed_tensor give(PyObject* object) {
+    tensor_object& self = tensor_in(object);
+    return dlbridge::lend(share(self), self.view, flavour::versioned);
+  }
+
+  // A bare DLTensor has no mark for read-only memory; __dlpack__, which is asked next, has.
+  static void lend(PyObject* object, DLTensor& out) {
+    tensor_view const& view = tensor_in(object).view;
+    if (view.read_only()) {
+      raise(refusal(errc::read_only, "writable memory for a tensor that is lent",
+                    "read-only memory", "Ask for an owning one"));
+    }
+    out.data = const_cast<void*>(view.data());
+    out.device = view.device().abi();
+    out.ndim = view.rank();
+    out.dtype = view.dtype().abi();
+    out.shape = const_cast<std::int64_t*>(view.shape());
+    out.strides = const_cast<std::int64_t*>(view.strides());
+    out.byte_offset = view.byte_offset();
+    if (out.strides == nullptr && out.ndim != 0) {  // to be written out, as 1.2 demands
+      out.strides = lent_dims::next().strides;
+      view.copy_strides(out.strides);
+    }
+  }
+
+  static PyObject* take(managed_tensor& m) noexcept {
+    PyTypeObject* const type = TensorType();
+    ref made =
+        type != nullptr ? new_tensor(type, m.view(), managed_tensor(), shared_tensor()) : ref();
+    if (made) {
+      tensor_in(made.get()).owned = std::move(m);
+    }
+    return made.release();
+  }
+};
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
+
+#endif
