@@ -158,7 +158,7 @@ MODULES = Build("g++", 17)  # of which the compiled counterparts of the Python t
 
 def counterparts(session: nox.Session) -> str:
     """Builds what the Python tests are held against, and gives its directory."""
-    targets = ["foreign"]
+    targets = ["foreign_module"]
     targets += [f"{one}_{way}" for one in ("this_version", "other_version")
                 for way in ("hidden", "default")]  # fmt: skip
     return str(cmake(session, MODULES, *targets, DLBRIDGE_PYTHON="ON") / "python-modules")

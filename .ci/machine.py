@@ -77,7 +77,8 @@ def add_packages(*names: str) -> bool:
     if is_root():
         say(f"installing Debian's {' '.join(names)}")
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        install = ["apt-get", "-qq", "install", "-y", "--no-install-recommends", *names]
+        wait = "-oDPkg::Lock::Timeout=300"  # another one may be at work
+        install = ["apt-get", "-qq", wait, "install", "-y", "--no-install-recommends", *names]
         return succeeds(*install, env=environment) or (
             succeeds("apt-get", "-qq", "update")
             and subprocess.run(install, env=environment, stdout=subprocess.DEVNULL).returncode == 0
