@@ -85,8 +85,8 @@ BUILDS = [
 
 def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> Path:
     """Configures and builds; gives the build folder."""
-    folder = BUILD / build.name
     compiler = machine.COMPILERS[build.compiler]()
+    folder = BUILD / f"{build.name}-by-{Path(compiler.cxx).name}"  # another one starts afresh
     machine.add_packages("libgtest-dev", "googletest", "libbenchmark-dev")
     session.env.update(machine.build_environment(compiler))
     session.install("cmake", "ninja", "pybind11>=3.0", "apache-tvm-ffi")
@@ -97,7 +97,8 @@ def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> 
         "CMAKE_CXX_FLAGS": f"{compiler.flags} {build.flags}".strip(),
         "CMAKE_PREFIX_PATH": str(machine.UNPACKED / "usr"),
         "DLBRIDGE_SANITIZE": build.sanitize,
-        "DLBRIDGE_BENCH": "OFF",
+        "DLBRIDGE_BENCH": "OFF",  # said each time: the folder remembers
+        "DLBRIDGE_TESTS": "ON",
         "Python_EXECUTABLE": str(Path(session.bin) / "python"),
         **options,
     }
