@@ -6,6 +6,7 @@ there. `python3 noxfile.py` lists the single sessions that `tests` is made of.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -195,10 +196,12 @@ def python_sanitized(session: nox.Session) -> None:
         "pytest", "--peers=numpy", "-p", "no:faulthandler", *session.posargs,
         env={
             "LD_PRELOAD": ":".join(libraries),
-            "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter keeps what it likes; we count
+            # The interpreter keeps what it likes, so we count; what is freed is not kept for long,
+            # so that the process stays as large as it is.
+            "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=1",
             "PYTHONMALLOC": "malloc",
             "DLBRIDGE_TEST_MODULES": modules,
-            "DLBRIDGE_SOAK": "1",
+            "DLBRIDGE_SOAK": os.environ.get("DLBRIDGE_SOAK", "1"),
         },
     )  # fmt: skip
 
