@@ -98,8 +98,9 @@ def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> 
         "CMAKE_CXX_FLAGS": f"{compiler.flags} {build.flags}".strip(),
         "CMAKE_PREFIX_PATH": str(machine.UNPACKED / "usr"),
         "DLBRIDGE_SANITIZE": build.sanitize,
-        "DLBRIDGE_BENCH": "OFF",  # said each time: the folder remembers
+"DLBRIDGE_BENCH": "OFF",  # said each time: the folder remembers
         "DLBRIDGE_TESTS": "ON",
+        "DLBRIDGE_BRIDGES": "",  # they have a session of their own
         "Python_EXECUTABLE": str(Path(session.bin) / "python"),
         **options,
     }
@@ -137,6 +138,30 @@ def cpp(session: nox.Session, build: Build) -> None:
     folder = cmake(session, build, *targets, DLBRIDGE_PYTHON=python)
     if build.tests:
         session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress", "-j2")
+
+
+BRIDGES_OF_HEADERS = ("eigen", "eigen_tensor", "xtensor", "armadillo")
+BRIDGES_THAT_LINK = ("kokkos", "opencv")
+
+
+@nox.session(tags=["tests"])
+def bridges(session: nox.Session) -> None:
+    """Eigen, xtensor, Armadillo, Kokkos and OpenCV, each against its own library."""
+    names = [*BRIDGES_OF_HEADERS]
+    found = machine.add_packages("libeigen3-dev", "xtl-dev", "libxtensor-dev", "libarmadillo-dev")
+    if machine.find_gcc().brings_libcxx:
+        session.warn("without g++ Kokkos and OpenCV, which need its C++ library, are left out")
+    else:
+        names += BRIDGES_THAT_LINK
+        found &= machine.add_packages("libtrilinos-kokkos-dev", "libopencv-core-dev", needed=True)
+    if not found:
+        session.warn("not all of Debian's packages could be had; their libraries must be here")
+    if folders := machine.unpacked_libraries():
+        session.env["LD_LIBRARY_PATH"] = folders
+    folder = cmake(session, Build("g++", 17, sanitize=SANITIZERS), "bridges", DLBRIDGE_PYTHON="OFF",
+                   DLBRIDGE_BRIDGES=";".join(names), DLBRIDGE_REQUIRE_BRIDGES="ON")  # fmt: skip
+    session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress",
+                "-R", "^bridges[.]", "--no-tests=error")  # fmt: skip
 
 
 # Python ---------------------------------------------------------------------------------------
