@@ -98,7 +98,7 @@ def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> 
         "CMAKE_CXX_FLAGS": f"{compiler.flags} {build.flags}".strip(),
         "CMAKE_PREFIX_PATH": str(machine.UNPACKED / "usr"),
         "DLBRIDGE_SANITIZE": build.sanitize,
-"DLBRIDGE_BENCH": "OFF",  # said each time: the folder remembers
+        "DLBRIDGE_BENCH": "OFF",  # said each time: the folder remembers
         "DLBRIDGE_TESTS": "ON",
         "DLBRIDGE_BRIDGES": "",  # they have a session of their own
         "Python_EXECUTABLE": str(Path(session.bin) / "python"),
