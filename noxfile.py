@@ -6,6 +6,7 @@ there. `python3 noxfile.py` lists the single sessions that `tests` is made of.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -85,8 +86,8 @@ BUILDS = [
 
 def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> Path:
     """Configures and builds; gives the build folder."""
-    folder = BUILD / build.name
     compiler = machine.COMPILERS[build.compiler]()
+    folder = BUILD / f"{build.name}-by-{Path(compiler.cxx).name}"  # another one starts afresh
     machine.add_packages("libgtest-dev", "googletest", "libbenchmark-dev")
     session.env.update(machine.build_environment(compiler))
     session.install("cmake", "ninja", "pybind11>=3.0", "apache-tvm-ffi")
@@ -97,7 +98,9 @@ def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> 
         "CMAKE_CXX_FLAGS": f"{compiler.flags} {build.flags}".strip(),
         "CMAKE_PREFIX_PATH": str(machine.UNPACKED / "usr"),
         "DLBRIDGE_SANITIZE": build.sanitize,
-        "DLBRIDGE_BENCH": "OFF",
+        "DLBRIDGE_BENCH": "OFF",  # said each time: the folder remembers
+        "DLBRIDGE_TESTS": "ON",
+        "DLBRIDGE_BRIDGES": "",  # they have a session of their own
         "Python_EXECUTABLE": str(Path(session.bin) / "python"),
         **options,
     }
@@ -137,6 +140,30 @@ def cpp(session: nox.Session, build: Build) -> None:
         session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress", "-j2")
 
 
+BRIDGES_OF_HEADERS = ("eigen", "eigen_tensor", "xtensor", "armadillo")
+BRIDGES_THAT_LINK = ("kokkos", "opencv")
+
+
+@nox.session(tags=["tests"])
+def bridges(session: nox.Session) -> None:
+    """Eigen, xtensor, Armadillo, Kokkos and OpenCV, each against its own library."""
+    names = [*BRIDGES_OF_HEADERS]
+    found = machine.add_packages("libeigen3-dev", "xtl-dev", "libxtensor-dev", "libarmadillo-dev")
+    if machine.find_gcc().brings_libcxx:
+        session.warn("without g++ Kokkos and OpenCV, which need its C++ library, are left out")
+    else:
+        names += BRIDGES_THAT_LINK
+        found &= machine.add_packages("libtrilinos-kokkos-dev", "libopencv-core-dev", needed=True)
+    if not found:
+        session.warn("not all of Debian's packages could be had; their libraries must be here")
+    if folders := machine.unpacked_libraries():
+        session.env["LD_LIBRARY_PATH"] = folders
+    folder = cmake(session, Build("g++", 17, sanitize=SANITIZERS), "bridges", DLBRIDGE_PYTHON="OFF",
+                   DLBRIDGE_BRIDGES=";".join(names), DLBRIDGE_REQUIRE_BRIDGES="ON")  # fmt: skip
+    session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress",
+                "-R", "^bridges[.]", "--no-tests=error")  # fmt: skip
+
+
 # Python ---------------------------------------------------------------------------------------
 
 
@@ -158,7 +185,7 @@ MODULES = Build("g++", 17)  # of which the compiled counterparts of the Python t
 
 def counterparts(session: nox.Session) -> str:
     """Builds what the Python tests are held against, and gives its directory."""
-    targets = ["foreign"]
+    targets = ["foreign_module"]
     targets += [f"{one}_{way}" for one in ("this_version", "other_version")
                 for way in ("hidden", "default")]  # fmt: skip
     return str(cmake(session, MODULES, *targets, DLBRIDGE_PYTHON="ON") / "python-modules")
@@ -194,10 +221,12 @@ def python_sanitized(session: nox.Session) -> None:
         "pytest", "--peers=numpy", "-p", "no:faulthandler", *session.posargs,
         env={
             "LD_PRELOAD": ":".join(libraries),
-            "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter keeps what it likes; we count
+            # The interpreter keeps what it likes, so we count; what is freed is not kept for long,
+            # so that the process stays as large as it is.
+            "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=1",
             "PYTHONMALLOC": "malloc",
             "DLBRIDGE_TEST_MODULES": modules,
-            "DLBRIDGE_SOAK": "1",
+            "DLBRIDGE_SOAK": os.environ.get("DLBRIDGE_SOAK", "1"),
         },
     )  # fmt: skip
 

@@ -67,9 +67,20 @@ def _apt_of_our_own() -> list[str]:
     ]
 
 
-def add_packages(*names: str) -> bool:
-    """Installs Debian's packages as root, or unpacks them below UNPACKED. False when there is no
-    apt, or a package cannot be had."""
+def _needed_by(apt: list[str], names: tuple[str, ...]) -> list[str]:
+    """The packages, and all that they depend on and is not installed."""
+    plan = subprocess.run(
+        [*apt, "--simulate", "--no-install-recommends", "install", *names],
+        capture_output=True,
+        text=True,
+    )
+    return [line.split()[1] for line in plan.stdout.splitlines() if line.startswith("Inst ")]
+
+
+def add_packages(*names: str, needed: bool = False) -> bool:
+    """Installs Debian's packages as root, or unpacks them below UNPACKED; needed says whether with
+    what they depend on, which root has anyway. False when there is no apt, or a package cannot be
+    had."""
     if not has_apt():
         return False
     if all(succeeds("dpkg-query", "-s", name) for name in names):
@@ -77,7 +88,8 @@ def add_packages(*names: str) -> bool:
     if is_root():
         say(f"installing Debian's {' '.join(names)}")
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        install = ["apt-get", "-qq", "install", "-y", "--no-install-recommends", *names]
+        wait = "-oDPkg::Lock::Timeout=300"  # another one may be at work
+        install = ["apt-get", "-qq", wait, "install", "-y", "--no-install-recommends", *names]
         return succeeds(*install, env=environment) or (
             succeeds("apt-get", "-qq", "update")
             and subprocess.run(install, env=environment, stdout=subprocess.DEVNULL).returncode == 0
@@ -89,7 +101,7 @@ def add_packages(*names: str) -> bool:
         if not succeeds(*apt, "update"):
             return False
         (STATE / "apt" / "updated").touch()
-    for name in names:
+    for name in _needed_by(apt, names) if needed else names:
         if (UNPACKED / f".{name}").exists():
             continue
         say(f"unpacking Debian's {name}, as this user cannot install it")
@@ -102,6 +114,12 @@ def add_packages(*names: str) -> bool:
                 return False
         (UNPACKED / f".{name}").touch()
     return True
+
+
+def unpacked_libraries() -> str:
+    """The folders of shared libraries below UNPACKED, as LD_LIBRARY_PATH wants them."""
+    folders = {library.parent for library in UNPACKED.glob("**/lib/**/*.so.*")}
+    return os.pathsep.join(sorted(map(str, folders)))
 
 
 # Python's own tools ---------------------------------------------------------------------------

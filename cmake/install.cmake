@@ -14,11 +14,9 @@ endif()
 
 install(TARGETS dlbridge dlbridge_python
   EXPORT dlbridgeTargets
-  FILE_SET HEADERS DESTINATION ${include_directory})
+  FILE_SET HEADERS DESTINATION ${include_directory}
+  FILE_SET bridges DESTINATION ${include_directory})
 install(EXPORT dlbridgeTargets NAMESPACE dlbridge:: DESTINATION ${package_directory})
-# Bridges are headers that need a library which may not be here; they are installed as files.
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/dlbridge/bridges
-  DESTINATION ${include_directory}/dlbridge FILES_MATCHING PATTERN "*.hpp")
 
 set(CARRIED_INCLUDE_DIR ${include_directory})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/dlbridgeConfig.cmake.in dlbridgeConfig.cmake

@@ -1,5 +1,5 @@
-// as<Mdspan>(view) and as_span<T>(view): checked typed views without a copy, generic over std,
-// Kokkos and cuda::std, of which it includes none.
+// as<T>(view) and as_span<T>(view): checked typed views without a copy; T is an mdspan of std,
+// Kokkos or cuda::std, of which it includes none, or any type with view_traits.
 // floor 5 · IN: from a view to the caller's own view type
 #pragma once
 
@@ -33,6 +33,12 @@ template <class Mapping>
 struct takes_strides<Mapping, std::void_t<std::enable_if_t<std::is_constructible_v<
                                   Mapping, typename Mapping::extents_type,
                                   decltype(std::declval<Mapping const&>().strides())>>>>
+    : std::true_type {};
+
+template <class T, class = void>
+struct is_mdspan : std::false_type {};
+template <class T>
+struct is_mdspan<T, std::void_t<typename T::extents_type, typename T::mapping_type>>
     : std::true_type {};
 
 // The strides as layout_stride wants them: above zero, and each past all that the faster dimensions
@@ -70,34 +76,46 @@ constexpr std::int64_t fixed_extent(std::size_t i) noexcept {
   return fixed == static_cast<std::size_t>(-1) ? any : static_cast<std::int64_t>(fixed);
 }
 
-template <class Mdspan>
-requirement requirement_of(std::int64_t const* extents) noexcept {
-  using element = typename Mdspan::element_type;
+// What a view of elements of type T asks of memory that the CPU reads.
+template <class T>
+requirement requirement_of(std::int32_t rank, std::int64_t const* extents) noexcept {
   requirement need;
-  need.type = dtype_of<element>();
-  need.rank = static_cast<std::int32_t>(Mdspan::extents_type::rank());
+  need.type = dtype_of<T>();
+  need.rank = rank;
   need.extents = extents;
-  need.writable = !std::is_const_v<element>;
-  need.alignment = alignof(element);
+  need.writable = !std::is_const_v<T>;
+  need.alignment = alignof(T);
   return need;
 }
 
-[[noreturn]] DLBRIDGE_COLD inline void raise_layout(tensor_view const& view,
-                                                    requirement const& need, char const* expected) {
-  report r = explain_mismatch(view, need);
+// The address of the first element for a view that was checked to be of T.
+template <class T>
+T* elements_of(tensor_view const& view) noexcept {
+  return static_cast<T*>(const_cast<void*>(view.data()));
+}
+
+// Adds to a report that the strides are not what a type needs.
+DLBRIDGE_COLD inline void break_layout(report& r, tensor_view const& view,
+                                       char const* expected) noexcept {
   std::int64_t strides[max_rank];
   view.copy_strides(strides);
   r.breaks(errc::layout_mismatch);
   r.expected.append(expected);
   r.got.append(" with strides ");
   append_extents(r.got, view.rank(), strides);
+}
+
+[[noreturn]] DLBRIDGE_COLD inline void raise_layout(tensor_view const& view,
+                                                    requirement const& need, char const* expected) {
+  report r = explain_mismatch(view, need);
+  break_layout(r, view, expected);
   raise(r);
 }
 
 [[noreturn]] DLBRIDGE_COLD inline void raise_index_overflow(tensor_view const& view,
                                                             std::size_t bytes) {
   report r = refusal(errc::overflow, "a tensor whose indices fit ", name_of(view).c_str(),
-                     "Use an mdspan with a wider index_type");
+                     "Use a view type with a wider index");
   r.expected.append_unsigned(bytes * 8).append(" bits");
   raise(r);
 }
@@ -126,14 +144,14 @@ Mdspan as_mdspan(tensor_view const& view, std::index_sequence<I...>) {
   using index = typename Mdspan::index_type;
   using mapping = typename Mdspan::mapping_type;
   std::int64_t const extents[sizeof...(I) + 1] = {fixed_extent<extents_type>(I)..., any};
-  requirement const need = requirement_of<Mdspan>(extents);
+  auto const need = requirement_of<typename Mdspan::element_type>(sizeof...(I), extents);
   require_view(view, need);
   if (!fits_index<index>(view)) {
     raise_index_overflow(view, sizeof(index));
   }
   extents_type const sizes(static_cast<index>(view.extent(static_cast<int>(I)))...);
   auto const data = static_cast<typename Mdspan::data_handle_type>(
-      static_cast<typename Mdspan::element_type*>(const_cast<void*>(view.data())));
+      elements_of<typename Mdspan::element_type>(view));
   if constexpr (takes_strides<mapping>::value) {
     std::int64_t strides[max_rank];
     if (!nesting_strides(view, strides)) {
@@ -157,15 +175,32 @@ Mdspan as_mdspan(tensor_view const& view, std::index_sequence<I...>) {
 }
 }  // namespace detail
 
-/// The same elements as an mdspan type M, of std, Kokkos or cuda::std; no copy.
+/// How as<T> makes a T. An mdspan needs no more than this; specialise it for a view type of yours:
+///
+///   template <> struct dlbridge::view_traits<my_view> {
+///     static my_view view(tensor_view const& of);   // checks what my_view needs, or throws
+///   };
+template <class T>
+struct view_traits {
+  static_assert(detail::is_mdspan<T>::value,
+                "dlbridge: as<T> makes views, and this type is none that it knows. Specialise "
+                "dlbridge::view_traits<T>, or include the header of <dlbridge/bridges/> that has "
+                "it; a container cannot look at the memory of others");
+  static T view(tensor_view const& of) {
+    return detail::as_mdspan<T>(of, std::make_index_sequence<T::extents_type::rank()>{});
+  }
+};
+
+/// The same elements as an mdspan type T, of std, Kokkos or cuda::std, or as any type T with
+/// view_traits, which may give a type of its own for a T const; no copy.
 /// lives: as long as the tensor behind the view.
 /// fails: dtype_mismatch, rank_mismatch, extent_mismatch, device_mismatch (the CPU must be able to
-/// read it), read_only (M of non-const elements), misaligned, all in one message; then overflow
-/// (M's index_type is too narrow), layout_mismatch (for layout_stride also strides that are not
+/// read it), read_only (T of non-const elements), misaligned, all in one message; then overflow
+/// (T's index type is too narrow), layout_mismatch (for layout_stride also strides that are not
 /// positive or that interleave).
-template <class Mdspan>
-Mdspan as(tensor_view const& view) {
-  return detail::as_mdspan<Mdspan>(view, std::make_index_sequence<Mdspan::extents_type::rank()>{});
+template <class T>
+auto as(tensor_view const& view) {
+  return view_traits<T>::view(view);
 }
 
 #if defined(__cpp_lib_span)
@@ -179,13 +214,13 @@ std::span<T> as_span(tensor_view const& view) {
   need.writable = !std::is_const_v<T>;
   need.alignment = alignof(T);
   require_view(view, need);
-  return {static_cast<T*>(const_cast<void*>(view.data())), static_cast<std::size_t>(view.count())};
+  return {detail::elements_of<T>(view), static_cast<std::size_t>(view.count())};
 }
 #endif
 
 // A typed view of a temporary owner would dangle at once.
-template <class Mdspan>
-Mdspan as(managed_tensor const&&) = delete;
+template <class T>
+void as(managed_tensor const&&) = delete;
 template <class T>
 void as_span(managed_tensor const&&) = delete;
 

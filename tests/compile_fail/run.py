@@ -7,17 +7,20 @@ reason it was written for and no other, and in a line `// std: c++20` that it is
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 
 def compiles(compiler: str, includes: list[str], case: Path, *defines: str) -> tuple[bool, str]:
     flags = [f"-I{directory}" for entry in includes for directory in entry.split(";")]
     standard = re.search(r"// std: (\S+)|$", case.read_text()).group(1) or "c++17"
-    done = subprocess.run(
-        [compiler, f"-std={standard}", "-fsyntax-only", *flags, *defines, str(case)],
-        capture_output=True,
-        text=True,
-    )
+    with tempfile.TemporaryDirectory() as folder:  # zig's clang++ cannot only check the syntax
+        made = ["-c", str(case), "-o", str(Path(folder) / "made.o")]
+        done = subprocess.run(
+            [compiler, f"-std={standard}", *flags, *defines, *made],
+            capture_output=True,
+            text=True,
+        )
     return done.returncode == 0, done.stderr
 
 

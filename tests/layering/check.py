@@ -21,8 +21,14 @@ ALLOWED = {
 EXCEPTIONS = {
     "python/interp.hpp": {"Python.h"},
     "python/pybind11.hpp": {"pybind11/pybind11.h"},
-    "bridges/eigen.hpp": {"Eigen/Core", "unsupported/Eigen/CXX11/Tensor"},
-    "bridges/xtensor.hpp": {"xtensor/xarray.hpp", "xtensor/xtensor.hpp", "xtensor/xadapt.hpp"},
+    "bridges/eigen.hpp": {"Eigen/Core"},
+    "bridges/eigen_tensor.hpp": {"unsupported/Eigen/CXX11/Tensor"},
+    "bridges/xtensor.hpp": {
+        "xtensor/xarray.hpp",
+        "xtensor/xbuffer_adaptor.hpp",
+        "xtensor/xfixed.hpp",
+        "xtensor/xtensor.hpp",
+    },
     "bridges/kokkos.hpp": {"Kokkos_Core.hpp"},
     "bridges/opencv.hpp": {"opencv2/core.hpp"},
     "bridges/armadillo.hpp": {"armadillo"},

@@ -274,13 +274,41 @@ TYPED_TEST(As, WhatTheIndexTypeCannotHoldIsRefused) {
     dlbridge::view_text const name = name_of(this->view());
     std::string const refused =
         std::string("overflow: size overflows: expected a tensor whose indices fit 8 bits; got ") +
-        name.c_str() + ". Use an mdspan with a wider index_type";
+        name.c_str() + ". Use a view type with a wider index";
     EXPECT_EQ(this->template refusal<gaps>(), each.fits ? "accepted" : refused) << name.c_str();
     if (this->view().is_row_major()) {
       EXPECT_EQ(this->template refusal<compact>(), each.fits ? "accepted" : refused)
           << name.c_str();
     }
   }
+}
+
+/// A view type of somebody's own, which takes the first element.
+struct first_element {
+  float const* element;
+};
+
+}  // namespace
+
+template <>
+struct dlbridge::view_traits<first_element> {
+  static first_element view(tensor_view const& of) {
+    requirement need;
+    need.type = dtype_of<float>();
+    require_view(of, need);
+    return {static_cast<float const*>(of.data())};
+  }
+};
+
+namespace {
+
+struct AsViewOfOnesOwn : ForeignTensor {};
+
+TEST_F(AsViewOfOnesOwn, GoesByItsTraits) {
+  EXPECT_EQ(as<first_element>(view()).element, foreign->data);
+  t.device = {kDLCUDA, 0};
+  EXPECT_EQ(refusal_of([this] { return as<first_element>(view()); }).substr(0, 15),
+            "device_mismatch");
 }
 
 #if defined(__cpp_lib_span)

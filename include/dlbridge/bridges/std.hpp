@@ -138,6 +138,29 @@ struct is_view<Range,
                                                decltype(std::declval<Range const&>().data())>>>
     : std::bool_constant<std::is_trivially_copyable_v<Range> &&
                          std::is_same_v<typename nested<Range>::scalar, Range>> {};
+
+// Whether a range says that it has more to it than elements in a row: Eigen's, xtensor's, Kokkos',
+// Armadillo's arrays have data() and size() as well.
+template <class Range, class = void>
+struct has_rows : std::false_type {};
+template <class Range>
+struct has_rows<Range, std::void_t<decltype(std::declval<Range&>().rows())>> : std::true_type {};
+template <class Range, class = void>
+struct has_shape : std::false_type {};
+template <class Range>
+struct has_shape<Range, std::void_t<decltype(std::declval<Range&>().shape())>> : std::true_type {};
+template <class Range, class = void>
+struct has_extent : std::false_type {};
+template <class Range>
+struct has_extent<Range, std::void_t<decltype(std::declval<Range&>().extent(0))>> : std::true_type {
+};
+template <class Range, class = void>
+struct has_n_rows : std::false_type {};
+template <class Range>
+struct has_n_rows<Range, std::void_t<decltype(std::declval<Range&>().n_rows)>> : std::true_type {};
+template <class Range>
+constexpr bool is_plain_range = !has_rows<Range>::value && !has_shape<Range>::value &&
+                                !has_extent<Range>::value && !has_n_rows<Range>::value;
 }  // namespace detail
 
 /// A C array of any rank.
@@ -152,6 +175,10 @@ auto borrow(Range&& range) noexcept {
   static_assert(
       std::is_lvalue_reference_v<Range> || detail::is_view<std::remove_const_t<Range>>::value,
       "dlbridge: borrow does not keep a container alive; build(std::move(container)) does");
+  static_assert(detail::is_plain_range<std::remove_reference_t<Range>>,
+                "dlbridge: this range has a shape, which borrow would lose. Say it, "
+                "borrow(a.data(), {rows, columns}, {strides...}), or share the array, "
+                "build(std::make_shared<T>(...))");
   return detail::borrow_elements(range.data(), static_cast<std::size_t>(range.size()));
 }
 

@@ -15,6 +15,11 @@
 
 #include "foreign_producer.h"
 
+// Nothing here needs the libraries that bridges lead to, but the headers have come along.
+#if !__has_include(<dlbridge/bridges/eigen.hpp>)
+#error "dlbridge was installed without its bridges"
+#endif
+
 #if __has_include(<Python.h>)
 #error "this program is to be built without Python on its include path"
 #endif

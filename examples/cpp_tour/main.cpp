@@ -1,0 +1,271 @@
+// Every verb of docs/cpp.md, in its order. Each function shows one, and asserts what it shows.
+#undef NDEBUG  // its asserts are the point, also in a release build
+#include <array>
+#include <cassert>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#if __has_include(<version>)
+#include <version>
+#endif
+#if defined(__cpp_lib_mdspan)
+#include <mdspan>
+#endif
+
+// [hook]
+#include <dlbridge/dlbridge.hpp>
+
+class matrix {  // your array: doubles, each row padded to a multiple of four
+ public:
+  matrix(std::int64_t rows, std::int64_t columns)
+      : rows_(rows),
+        columns_(columns),
+        pitch_((columns + 3) / 4 * 4),
+        elements_(static_cast<std::size_t>(rows * pitch_)) {}
+  std::int64_t rows() const { return rows_; }
+  std::int64_t columns() const { return columns_; }
+  std::int64_t pitch() const { return pitch_; }
+  double* data() { return elements_.data(); }
+  double& operator()(std::int64_t i, std::int64_t j) { return data()[i * pitch_ + j]; }
+
+ private:
+  std::int64_t rows_, columns_, pitch_;
+  std::vector<double> elements_;
+};
+
+template <>
+struct dlbridge::array_traits<matrix> {
+  static description describe(matrix& m) noexcept {
+    return description::of(m.data(), {m.rows(), m.columns()}, {m.pitch(), 1});
+  }
+  static matrix adopt(managed_tensor&& in) {  // optional: the way in
+    tensor_span<double const, shape<any, any>> const from{in};
+    matrix made(from.extent(0), from.extent(1));
+    for (std::int64_t i = 0; i < made.rows(); ++i) {
+      for (std::int64_t j = 0; j < made.columns(); ++j) {
+        made(i, j) = from(i, j);
+      }
+    }
+    in.reset();  // it has been copied: its producer may free it now
+    return made;
+  }
+};
+// [/hook]
+
+namespace {
+
+DLManagedTensorVersioned* somebody_gives() {
+  return dlbridge::build(matrix(2, 3)).release_versioned();
+}
+
+void owning() {
+  // [steal]
+  auto first = dlbridge::managed_tensor::steal(somebody_gives());  // owned, whatever happens next
+  auto second = std::move(first);
+  assert(!first && second);
+
+  DLManagedTensorVersioned* raw = second.release_versioned();  // given up: now raw owes a call
+  assert(!second && raw != nullptr);
+  raw->deleter(raw);
+  // [/steal]
+}
+
+void refusing() {
+  // [try_steal]
+  DLManagedTensorVersioned* raw = somebody_gives();
+  raw->dl_tensor.ndim = -1;  // a broken producer
+
+  dlbridge::report why;
+  auto const owned = dlbridge::managed_tensor::try_steal(raw, why);  // its deleter has run
+  assert(!owned && why.broke(dlbridge::errc::malformed));
+  // [/try_steal]
+}
+
+void building() {
+  // [build]
+  matrix m(2, 3);
+  double* const there = m.data();
+  auto out = dlbridge::build(std::move(m));  // the matrix lives in the tensor's one allocation
+  assert(out.view().data() == there && out.view().stride(0) == 4);
+
+  auto shared = std::make_shared<matrix>(2, 3);
+  auto once = dlbridge::build(std::shared_ptr<matrix>(shared));  // the tensor has a share of it
+  auto twice = dlbridge::build(std::shared_ptr<matrix>(shared));
+  assert(once.view().data() == twice.view().data() && shared.use_count() == 3);
+
+  auto points = dlbridge::build(std::vector<std::array<float, 3>>(10));  // float32[10, 3]
+  assert(points.view().rank() == 2);
+
+  matrix const back = dlbridge::adopt_as<matrix>(std::move(out));
+  assert(back.rows() == 2 && !out);
+  // [/build]
+}
+
+void building_on() {
+  // [build_on]
+  auto pool = std::make_shared<std::vector<float>>(12);
+  auto const window = dlbridge::description::of(pool->data() + 2, {2, 3}, {4, 1});  // in elements
+  auto out = dlbridge::build_on(std::shared_ptr<void>(pool), window);
+  assert(pool.use_count() == 2);  // the owner is never looked at, only kept
+  out.reset();
+  assert(pool.use_count() == 1);
+
+  static float const table[2][2] = {{1, 2}, {3, 4}};
+  auto forever = dlbridge::build(dlbridge::borrow(table));  // nothing to keep: it outlives all
+  assert(forever.view().read_only());                       // as its elements are const
+  // [/build_on]
+}
+
+void lending() {
+  // [lend]
+  dlbridge::shared_tensor const kept{dlbridge::build(matrix(2, 3))};
+  auto const view = kept.get().view();
+  auto one = dlbridge::lend(kept, view, dlbridge::flavour::versioned);
+  auto other =
+      dlbridge::lend(kept, view.with_flags(dlbridge::flag_read_only), dlbridge::flavour::versioned);
+  assert(one.view().data() == other.view().data() && other.view().read_only());
+  // [/lend]
+}
+
+void changing_flavour() {
+  // [flavours]
+  auto legacy = dlbridge::to_legacy(dlbridge::build(matrix(2, 3)));
+  assert(legacy.get_versioned() == nullptr && legacy.get_legacy() != nullptr);
+  auto versioned = dlbridge::to_versioned(std::move(legacy));  // same memory, wrapped once more
+  DLManagedTensorVersioned* raw = versioned.release_versioned();
+  assert(raw->version.major == 1);
+  raw->deleter(raw);
+  // [/flavours]
+}
+
+void viewing() {
+  auto const owned = dlbridge::build(matrix(2, 3));
+  // [view]
+  dlbridge::tensor_view const v = owned.view();  // points into owned: keep it alive
+  assert(v.dtype() == dlbridge::dtype_of<double>() && v.device() == dlbridge::cpu);
+  assert(v.rank() == 2 && v.extent(1) == 3 && v.stride(0) == 4 && v.count() == 6);
+  assert(!v.read_only() && !v.is_row_major());  // its rows are padded
+  assert(std::string_view(dlbridge::name_of(v).c_str()) == "float64[2, 3] on cpu");
+  // [/view]
+
+  // [check]
+  std::int64_t const extents[] = {dlbridge::any, 4};
+  dlbridge::requirement need;  // accepts everything that the CPU can read
+  need.type = dlbridge::dtype_of<float>();
+  need.rank = 2;
+  need.extents = extents;
+  need.order = dlbridge::layout::row_major;
+
+  dlbridge::report const why = dlbridge::check_view(v, need);  // require_view(v, need) throws it
+  assert(why.broke(dlbridge::errc::dtype_mismatch) && why.broke(dlbridge::errc::layout_mismatch));
+  assert(std::string_view(dlbridge::message(why).c_str()) ==
+         "expected float32[*, 4] on cpu, row-major; got float64[2, 3] on cpu with strides [4, 1]: "
+         "dtype, extents, layout differ");
+  // [/check]
+}
+
+// [typed]
+using columns = dlbridge::shape<dlbridge::any, 3>;  // any number of rows, three columns
+
+double sum(dlbridge::tensor_span<double const, columns> t) {  // borrows; const takes read-only too
+  double total = 0;
+  for (int i = 0; i < t.extent(0); ++i) {
+    for (int j = 0; j < 3; ++j) {
+      total += t(i, j);
+    }
+  }
+  return total;
+}
+
+void fill(dlbridge::tensor<double, columns> const& t, double value) {  // owns; refuses read-only
+  for (int i = 0; i < t.extent(0); ++i) {
+    for (int j = 0; j < 3; ++j) {
+      t(i, j) = value;
+    }
+  }
+}
+// [/typed]
+
+void typing() {
+  // [typed_use]
+  dlbridge::tensor<double, columns> t{dlbridge::build(matrix(2, 3))};
+  fill(t, 0.5);
+  assert(sum(dlbridge::tensor_span<double const, columns>{t.view()}) == 3);
+  dlbridge::managed_tensor back = std::move(t).release();
+  // [/typed_use]
+  assert(back);
+}
+
+void visiting() {
+  // [visit]
+  dlbridge::any_tensor const t{dlbridge::build(std::vector<std::int16_t>{1, 2, 3})};
+  auto const bytes = dlbridge::visit(t, [](auto span) {  // called with tensor_span<T const>
+    return static_cast<std::size_t>(span.count()) * sizeof(*span.data());
+  });
+  assert(bytes == 6);
+  auto const numbers = t.as<std::int16_t const, dlbridge::shape<dlbridge::any>>();
+  assert(numbers(2) == 3);
+  // [/visit]
+}
+
+void spanning() {
+#if defined(__cpp_lib_span)
+  // [span]
+  auto const owned = dlbridge::build(std::vector<float>{1, 2, 3});
+  std::span<float const> const all = dlbridge::as_span<float const>(owned);  // row-major, any rank
+  assert(all.size() == 3 && all[1] == 2);
+  // [/span]
+#endif
+#if defined(__cpp_lib_mdspan)
+  // [mdspan]
+  auto const grid = dlbridge::build(matrix(2, 3));
+  using view = std::mdspan<double, std::extents<int, std::dynamic_extent, 3>, std::layout_stride>;
+  view const m = dlbridge::as<view>(grid);  // Kokkos' and cuda::std's are asked for the same way
+  assert(m.extent(0) == 2 && m.stride(0) == 4);
+  // [/mdspan]
+#endif
+}
+
+void copying() {
+  // [copy]
+  auto const from = dlbridge::build(matrix(2, 3));
+  auto const fresh = dlbridge::copy_of(from);  // compact, 64-byte aligned, marked as a copy
+  assert(fresh.view().is_row_major() && fresh.view().is_copied());
+
+  auto const to = dlbridge::build(matrix(2, 3));
+  dlbridge::copy(from, to);  // same dtype and extents, any strides; the two may overlap
+  // [/copy]
+}
+
+void catching() {
+  // [error]
+  try {
+    dlbridge::tensor<float const, columns> const t{dlbridge::build(std::vector<double>(4))};
+  } catch (dlbridge::error const& e) {                     // the vector has been freed by now
+    assert(e.code() == dlbridge::errc::dtype_mismatch);    // the first reason, in the table's order
+    assert(e.why().broke(dlbridge::errc::rank_mismatch));  // there may be several
+    std::puts(e.what());
+  }
+  // [/error]
+}
+
+}  // namespace
+
+int main() {
+  owning();
+  refusing();
+  building();
+  building_on();
+  lending();
+  changing_flavour();
+  viewing();
+  typing();
+  visiting();
+  spanning();
+  copying();
+  catching();
+}

@@ -1,0 +1,39 @@
+// dlbridge under -fno-exceptions -fno-rtti: what is named try_ or check_ never needs to throw.
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+// [on_error]
+// Called instead of a throw, and must not return. Without it a refusal ends in std::terminate.
+#define DLBRIDGE_ON_ERROR(why) (std::puts(dlbridge::message(why).c_str()), std::abort())
+#include <dlbridge/dlbridge.hpp>
+// [/on_error]
+
+// [take]
+using vector3 = dlbridge::tensor_span<float const, dlbridge::shape<3>>;
+
+bool try_sum(DLManagedTensorVersioned* raw, float& out) {
+  dlbridge::report why;
+  auto const owned = dlbridge::managed_tensor::try_steal(raw, why);
+  if (owned) {
+    why = dlbridge::check_view(owned, vector3::required());
+  }
+  if (!why.ok()) {
+    std::puts(dlbridge::message(why).c_str());
+    return false;
+  }
+  vector3 const v{owned.view()};  // checked above: it cannot be refused
+  out = v(0) + v(1) + v(2);
+  return true;
+}
+// [/take]
+
+int main() {
+  float total = 0;
+  auto good = dlbridge::build(std::vector<float>{1, 2, 3});
+  auto bad = dlbridge::build(std::vector<float>{1, 2});
+  bool const right = try_sum(good.release_versioned(), total) && total == 6 &&
+                     !try_sum(bad.release_versioned(), total);
+  return right ? 0 : 1;
+}

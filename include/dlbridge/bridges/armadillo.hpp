@@ -1,0 +1,118 @@
+// array_traits and view_traits of Armadillo: Mat, Col, Row and Cube, all of them column-major.
+// floor 7 · OUT and IN: Armadillo
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <armadillo>
+
+#include <dlbridge/as.hpp>
+#include <dlbridge/check.hpp>
+#include <dlbridge/traits.hpp>
+#include <dlbridge/types/complex.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// More than 16 elements (in a Cube 64) stay where they are; fewer lie inside the array and move
+/// into the tensor. Matrices and cubes of fixed size have no traits: C++ cannot name them. Move
+/// them into a Mat.
+template <class T>
+struct array_traits<arma::Mat<T>> {
+  static description describe(arma::Mat<T>& m) noexcept {
+    return description::of(m.memptr(), {m.n_rows, m.n_cols}, {arma::uword{1}, m.n_rows});
+  }
+};
+/// Col and Row have one dimension.
+template <class T>
+struct array_traits<arma::Col<T>> {
+  static description describe(arma::Col<T>& c) noexcept {
+    return description::of(c.memptr(), {c.n_elem});
+  }
+};
+template <class T>
+struct array_traits<arma::Row<T>> {
+  static description describe(arma::Row<T>& r) noexcept {
+    return description::of(r.memptr(), {r.n_elem});
+  }
+};
+template <class T>
+struct array_traits<arma::Cube<T>> {
+  static description describe(arma::Cube<T>& c) noexcept {
+    return description::of(c.memptr(), {c.n_rows, c.n_cols, c.n_slices},
+                           {arma::uword{1}, c.n_rows, c.n_elem_slice});
+  }
+};
+
+/// An Armadillo array that stays const, since Armadillo has no type that only reads: as<T const>
+/// gives one. A copy of the array inside owns its elements, as copies in Armadillo do.
+template <class Array>
+class read_only {
+ public:
+  template <class... Argument>
+  explicit read_only(std::in_place_t, Argument... argument) : array_(argument...) {}
+  read_only(read_only const&) = delete;
+  read_only& operator=(read_only const&) = delete;
+
+  Array const& operator*() const& noexcept { return array_; }
+  Array const* operator->() const noexcept { return &array_; }
+  Array const& operator*() const&& = delete;  // it would dangle
+
+ private:
+  Array const array_;
+};
+
+namespace detail {
+/// Arrays on foreign memory are strict: what would give them another size is Armadillo's error.
+template <class Result, class Element, std::size_t... I, class... How>
+Result arma_view(tensor_view const& of, std::index_sequence<I...>, How... how) {
+  requirement need = requirement_of<Element>(sizeof...(I), nullptr);
+  need.order = layout::column_major;
+  require_view(of, need);
+  if (!fits_index<arma::uword>(of)) {
+    raise_index_overflow(of, sizeof(arma::uword));
+  }
+  auto* const elements = const_cast<std::remove_const_t<Element>*>(elements_of<Element>(of));
+  return Result(how..., elements, static_cast<arma::uword>(of.extent(static_cast<int>(I)))...,
+                false, true);
+}
+
+template <class Array, std::size_t Rank>
+struct arma_view_traits {
+  static Array view(tensor_view const& of) {
+    return arma_view<Array, typename Array::elem_type>(of, std::make_index_sequence<Rank>{});
+  }
+};
+template <class Array, std::size_t Rank>
+struct arma_view_traits<Array const, Rank> {
+  static read_only<Array> view(tensor_view const& of) {
+    return arma_view<read_only<Array>, typename Array::elem_type const>(
+        of, std::make_index_sequence<Rank>{}, std::in_place);
+  }
+};
+}  // namespace detail
+
+/// as<arma::Mat<T>>(view) for writing, as<arma::Mat<T> const>(view) for a read_only: compact and
+/// column-major.
+template <class T>
+struct view_traits<arma::Mat<T>> : detail::arma_view_traits<arma::Mat<T>, 2> {};
+template <class T>
+struct view_traits<arma::Mat<T> const> : detail::arma_view_traits<arma::Mat<T> const, 2> {};
+template <class T>
+struct view_traits<arma::Col<T>> : detail::arma_view_traits<arma::Col<T>, 1> {};
+template <class T>
+struct view_traits<arma::Col<T> const> : detail::arma_view_traits<arma::Col<T> const, 1> {};
+template <class T>
+struct view_traits<arma::Row<T>> : detail::arma_view_traits<arma::Row<T>, 1> {};
+template <class T>
+struct view_traits<arma::Row<T> const> : detail::arma_view_traits<arma::Row<T> const, 1> {};
+template <class T>
+struct view_traits<arma::Cube<T>> : detail::arma_view_traits<arma::Cube<T>, 3> {};
+template <class T>
+struct view_traits<arma::Cube<T> const> : detail::arma_view_traits<arma::Cube<T> const, 3> {};
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,152 @@
+// array_traits and view_traits of Eigen's dense types: Matrix, Array, Map and Ref.
+// floor 7 · OUT and IN: Eigen, at its own strides
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <Eigen/Core>
+
+#include <dlbridge/as.hpp>
+#include <dlbridge/check.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/layout.hpp>
+#include <dlbridge/traits.hpp>
+#include <dlbridge/types/complex.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+template <>
+struct dtype_traits<Eigen::half> {
+  static constexpr dtype value{kDLFloat, 16};
+};
+template <>
+struct dtype_traits<Eigen::bfloat16> {
+  static constexpr dtype value{kDLBfloat, 16};
+};
+
+namespace detail {
+/// What is a vector at compile time has one dimension, everything else two.
+template <class Dense>
+description describe_dense(Dense& m) noexcept {
+  if constexpr (Dense::IsVectorAtCompileTime) {
+    return description::of(m.data(), {m.size()}, {m.innerStride()});
+  } else {
+    return description::of(m.data(), {m.rows(), m.cols()}, {m.rowStride(), m.colStride()});
+  }
+}
+
+/// A Ref to const copies what it cannot refer to, and leaves that copy behind when it is moved.
+template <class Ref>
+struct held_by : Ref {
+  static bool copy(Ref const& r) noexcept {
+    auto const member = &held_by::m_object;
+    return r.data() != nullptr && (r.*member).data() == r.data();
+  }
+};
+
+/// Of Stride, InnerStride or OuterStride, where dynamic.
+template <class Strides>
+Strides strides_of(Eigen::Index outer, Eigen::Index inner) noexcept {
+  constexpr Eigen::Index fixed_outer = Strides::OuterStrideAtCompileTime;
+  constexpr Eigen::Index fixed_inner = Strides::InnerStrideAtCompileTime;
+  outer = fixed_outer == Eigen::Dynamic ? outer : fixed_outer;
+  inner = fixed_inner == Eigen::Dynamic ? inner : fixed_inner;
+  if constexpr (std::is_constructible_v<Strides, Eigen::Index, Eigen::Index>) {
+    return Strides(outer, inner);
+  } else {
+    return Strides(fixed_inner == 0 ? outer : inner);
+  }
+}
+}  // namespace detail
+
+/// Elements of dynamic size stay where they are; those of fixed size move into the tensor.
+template <class T, int Rows, int Columns, int Options, int MaxRows, int MaxColumns>
+struct array_traits<Eigen::Matrix<T, Rows, Columns, Options, MaxRows, MaxColumns>> {
+  static description describe(
+      Eigen::Matrix<T, Rows, Columns, Options, MaxRows, MaxColumns>& m) noexcept {
+    return detail::describe_dense(m);
+  }
+};
+template <class T, int Rows, int Columns, int Options, int MaxRows, int MaxColumns>
+struct array_traits<Eigen::Array<T, Rows, Columns, Options, MaxRows, MaxColumns>> {
+  static description describe(
+      Eigen::Array<T, Rows, Columns, Options, MaxRows, MaxColumns>& a) noexcept {
+    return detail::describe_dense(a);
+  }
+};
+
+/// Memory of others, which must outlive the tensor. A Map or Ref of a const type is read-only.
+template <class Plain, int Options, class Strides>
+struct array_traits<Eigen::Map<Plain, Options, Strides>> {
+  static description describe(Eigen::Map<Plain, Options, Strides>& m) noexcept {
+    return detail::describe_dense(m);
+  }
+};
+/// A Ref that holds a copy, because it was made from what it cannot refer to, is refused.
+template <class Plain, int Options, class Strides>
+struct array_traits<Eigen::Ref<Plain, Options, Strides>> {
+  using ref = Eigen::Ref<Plain, Options, Strides>;
+  static description describe(ref& r) noexcept {
+    if constexpr (std::is_const_v<Plain>) {
+      return detail::held_by<ref>::copy(r) ? description::of_nothing() : detail::describe_dense(r);
+    } else {
+      return detail::describe_dense(r);
+    }
+  }
+};
+
+/// as<Eigen::Map<Plain, Options, Strides>>(view). Strides that are Dynamic may have any sign.
+/// fails: as as<T>; extents, strides and alignment that the type fixes must be those of the view.
+template <class Plain, int Options, class Strides>
+struct view_traits<Eigen::Map<Plain, Options, Strides>> {
+  using map = Eigen::Map<Plain, Options, Strides>;
+  using element =
+      std::conditional_t<std::is_const_v<Plain>, typename map::Scalar const, typename map::Scalar>;
+  static constexpr bool is_vector = map::IsVectorAtCompileTime;
+  static_assert(int{map::RowsAtCompileTime} == int{map::MaxRowsAtCompileTime} &&
+                    int{map::ColsAtCompileTime} == int{map::MaxColsAtCompileTime},
+                "dlbridge: a Map of bounded dynamic size cannot be checked; leave the bound out");
+  static_assert(Eigen::Dynamic == any, "an extent that is not fixed");
+
+  static map view(tensor_view const& of) {
+    std::int64_t const extents[] = {is_vector ? map::SizeAtCompileTime : map::RowsAtCompileTime,
+                                    map::ColsAtCompileTime};
+    requirement need = detail::requirement_of<element>(is_vector ? 1 : 2, extents);
+    constexpr auto aligned = static_cast<std::size_t>(Options & Eigen::AlignedMask);
+    need.alignment = aligned > need.alignment ? aligned : need.alignment;
+    require_view(of, need);
+    if (!detail::fits_index<Eigen::Index>(of)) {
+      detail::raise_index_overflow(of, sizeof(Eigen::Index));
+    }
+
+    constexpr Eigen::Index fixed_outer = Strides::OuterStrideAtCompileTime;
+    constexpr Eigen::Index fixed_inner = Strides::InnerStrideAtCompileTime;
+    constexpr int inner_dimension = !is_vector && map::IsRowMajor ? 1 : 0;
+    auto const step = [&of](int dimension, Eigen::Index otherwise) {
+      bool const steps = of.extent(dimension) > 1 && !of.empty();
+      return steps ? static_cast<Eigen::Index>(of.stride(dimension)) : otherwise;
+    };
+    Eigen::Index const least = fixed_inner > 0 ? fixed_inner : 1;
+    Eigen::Index const inner = step(inner_dimension, least);
+    auto const implied = detail::step_over(inner, of.extent(inner_dimension));
+    Eigen::Index const next = fixed_outer > 0 ? fixed_outer : static_cast<Eigen::Index>(implied);
+    Eigen::Index const outer = is_vector ? next : step(1 - inner_dimension, next);
+    if ((fixed_inner != Eigen::Dynamic && inner != least) ||
+        (fixed_outer != Eigen::Dynamic && outer != next)) {
+      detail::raise_layout(of, need, ", in the strides of the Map");
+    }
+    auto const first = static_cast<Eigen::Index>(of.extent(0));
+    Eigen::Index const rows = is_vector && map::RowsAtCompileTime == 1 ? 1 : first;
+    Eigen::Index const columns = !is_vector ? static_cast<Eigen::Index>(of.extent(1))
+                                            : (map::RowsAtCompileTime == 1 ? first : 1);
+    return map(detail::elements_of<element>(of), rows, columns,
+               detail::strides_of<Strides>(outer, inner));
+  }
+};
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,88 @@
+// array_traits and view_traits of Eigen's unsupported tensors: Tensor, TensorFixedSize, TensorMap.
+// floor 8 · OUT and IN: Eigen in any rank, of which eigen.hpp does not pay the compile time
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <unsupported/Eigen/CXX11/Tensor>
+
+#include <dlbridge/as.hpp>
+#include <dlbridge/bridges/eigen.hpp>
+#include <dlbridge/check.hpp>
+#include <dlbridge/layout.hpp>
+#include <dlbridge/traits.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace detail {
+template <class Tensor>
+description describe_eigen_tensor(Tensor& t) noexcept {
+  constexpr std::size_t rank = Tensor::NumIndices;
+  std::int64_t extents[rank + 1] = {};
+  std::int64_t strides[rank + 1] = {};
+  for (unsigned i = 0; i < rank; ++i) {  // an index to both Tensor and TensorMap
+    extents[i] = t.dimension(i);
+  }
+  if (int{Tensor::Layout} == int{Eigen::RowMajor}) {
+    fill_row_major(rank, extents, strides);
+  } else {
+    fill_column_major(rank, extents, strides);
+  }
+  return description::of(t.data(), dims::from(extents, rank), dims::from(strides, rank));
+}
+}  // namespace detail
+
+template <class T, int Rank, int Options, class Index>
+struct array_traits<Eigen::Tensor<T, Rank, Options, Index>> {
+  static description describe(Eigen::Tensor<T, Rank, Options, Index>& t) noexcept {
+    return detail::describe_eigen_tensor(t);
+  }
+};
+template <class T, class Extents, int Options, class Index>
+struct array_traits<Eigen::TensorFixedSize<T, Extents, Options, Index>> {
+  static description describe(Eigen::TensorFixedSize<T, Extents, Options, Index>& t) noexcept {
+    return detail::describe_eigen_tensor(t);
+  }
+};
+/// Memory of others, which must outlive the tensor. A TensorMap of a const type is read-only.
+template <class Plain, int Options, template <class> class Pointer>
+struct array_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
+  static description describe(Eigen::TensorMap<Plain, Options, Pointer>& t) noexcept {
+    return detail::describe_eigen_tensor(t);
+  }
+};
+
+/// as<Eigen::TensorMap<Eigen::Tensor<T, Rank>>>(view): compact, in the order of the type.
+template <class Plain, int Options, template <class> class Pointer>
+struct view_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
+  using map = Eigen::TensorMap<Plain, Options, Pointer>;
+  using element = std::remove_pointer_t<typename map::StoragePointerType>;
+  using extents = typename map::Dimensions;
+
+  static map view(tensor_view const& of) {
+    static_assert(
+        std::is_constructible_v<extents, Eigen::array<typename map::Index, map::NumIndices>>,
+        "dlbridge: as<T> makes a TensorMap of Tensor, not of TensorFixedSize");
+    requirement need = detail::requirement_of<element>(map::NumIndices, nullptr);
+    need.order =
+        int{map::Layout} == int{Eigen::RowMajor} ? layout::row_major : layout::column_major;
+    if (map::IsAligned && EIGEN_MAX_ALIGN_BYTES > need.alignment) {
+      need.alignment = EIGEN_MAX_ALIGN_BYTES;
+    }
+    require_view(of, need);
+    if (!detail::fits_index<typename map::Index>(of)) {
+      detail::raise_index_overflow(of, sizeof(typename map::Index));
+    }
+    extents sizes;
+    for (int i = 0; i < of.rank(); ++i) {
+      sizes[static_cast<std::size_t>(i)] = static_cast<typename map::Index>(of.extent(i));
+    }
+    return map(detail::elements_of<element>(of), sizes);
+  }
+};
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

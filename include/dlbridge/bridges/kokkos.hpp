@@ -1,0 +1,163 @@
+// array_traits and view_traits of Kokkos::View, in every layout and memory space that DLPack names.
+// floor 7 · OUT and IN: Kokkos, on host and devices
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <Kokkos_Core.hpp>
+
+#include <dlbridge/as.hpp>
+#include <dlbridge/check.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/traits.hpp>
+#include <dlbridge/types/complex.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+template <>
+struct dtype_traits<Kokkos::complex<float>> {
+  static constexpr dtype value{kDLComplex, 64};
+};
+template <>
+struct dtype_traits<Kokkos::complex<double>> {
+  static constexpr dtype value{kDLComplex, 128};
+};
+
+namespace detail {
+struct kokkos_row {
+  char const* space;  // its name(): the spaces themselves exist only where their backend is built
+  std::int32_t device_type;
+};
+DLBRIDGE_LOCAL inline constexpr kokkos_row kokkos_rows[] = {
+    {"Host", kDLCPU},
+    {"HBW", kDLCPU},
+    {"Cuda", kDLCUDA},
+    {"CudaUVM", kDLCUDAManaged},
+    {"CudaHostPinned", kDLCUDAHost},
+    {"HIP", kDLROCM},
+    {"HIPManaged", kDLROCM},
+    {"HIPHostPinned", kDLROCMHost},
+    {"SYCLDeviceUSM", kDLOneAPI},
+    {"SYCLSharedUSM", kDLOneAPI},
+    {"SYCLHostUSM", kDLOneAPI},
+};
+
+constexpr bool same_text(char const* a, char const* b) noexcept {
+  while (*a != '\0' && *a == *b) {
+    ++a;
+    ++b;
+  }
+  return *a == *b;
+}
+
+/// The device type of a memory space, or -1.
+constexpr std::int32_t device_type_of_space(char const* name) noexcept {
+  for (kokkos_row const& each : kokkos_rows) {
+    if (same_text(each.space, name)) {
+      return each.device_type;
+    }
+  }
+  return -1;
+}
+
+/// The ordinal of the device that an execution space runs on; 0 on the host.
+template <class Execution, class = void>
+struct ordinal_of {
+  static int get() noexcept { return 0; }
+};
+template <class Execution>
+struct ordinal_of<Execution, std::void_t<decltype(std::declval<Execution>().cuda_device())>> {
+  static int get() noexcept { return Execution().cuda_device(); }
+};
+template <class Execution>
+struct ordinal_of<Execution, std::void_t<decltype(std::declval<Execution>().hip_device())>> {
+  static int get() noexcept { return Execution().hip_device(); }
+};
+
+template <class View>
+struct kokkos_facts {
+  using element = typename View::value_type;
+  using layout = typename View::array_layout;
+  static constexpr int rank = static_cast<int>(View::traits::dimension::rank);
+  static constexpr int dynamic = static_cast<int>(View::traits::dimension::rank_dynamic);
+  static constexpr std::int32_t device_type = device_type_of_space(View::memory_space::name());
+  static_assert(device_type >= 0, "dlbridge: DLPack has no device for this Kokkos memory space");
+};
+}  // namespace detail
+
+/// A View shares its memory with the tensor, which must be freed before Kokkos::finalize() when
+/// Kokkos allocated it. Of a View that does not own its memory that must outlive the tensor.
+template <class Data, class... Properties>
+struct array_traits<Kokkos::View<Data, Properties...>> {
+  using array = Kokkos::View<Data, Properties...>;
+  using facts = detail::kokkos_facts<array>;
+
+  static description describe(array& v) noexcept {
+    std::int64_t extents[facts::rank + 1] = {};
+    std::int64_t strides[facts::rank + 1] = {};
+    for (int i = 0; i < facts::rank; ++i) {
+      extents[i] = static_cast<std::int64_t>(v.extent(i));
+      strides[i] = static_cast<std::int64_t>(v.stride(i));
+    }
+    description d = description::of(v.data(), dims::from(extents, facts::rank),
+                                    dims::from(strides, facts::rank));
+    if constexpr (facts::device_type != kDLCPU) {
+      d.device =
+          device(facts::device_type, detail::ordinal_of<typename array::execution_space>::get());
+    }
+    return d;
+  }
+};
+
+/// as<Kokkos::View<...>>(view), unmanaged: LayoutRight and LayoutLeft take compact tensors of their
+/// order, LayoutStride any strides from 0 on. A View of host memory takes whatever the CPU may
+/// read.
+template <class Data, class... Properties>
+struct view_traits<Kokkos::View<Data, Properties...>> {
+  using array = Kokkos::View<Data, Properties...>;
+  using facts = detail::kokkos_facts<array>;
+  static constexpr bool is_right = std::is_same_v<typename facts::layout, Kokkos::LayoutRight>;
+  static constexpr bool is_left = std::is_same_v<typename facts::layout, Kokkos::LayoutLeft>;
+  static constexpr bool is_strided = std::is_same_v<typename facts::layout, Kokkos::LayoutStride>;
+  static_assert(is_right || is_left || is_strided, "dlbridge: DLPack cannot say this layout");
+
+  static array view(tensor_view const& of) {
+    std::int64_t extents[facts::rank + 1];
+    for (int i = 0; i < facts::rank; ++i) {
+      extents[i] = i < facts::dynamic
+                       ? any
+                       : static_cast<std::int64_t>(array::static_extent(static_cast<unsigned>(i)));
+    }
+    requirement need = detail::requirement_of<typename facts::element>(facts::rank, extents);
+    need.order = is_right ? layout::row_major : is_left ? layout::column_major : layout::strided;
+    need.where.type = facts::device_type == kDLCPU ? place::host : facts::device_type;
+    if (array::traits::memory_traits::is_aligned) {
+      need.alignment = Kokkos::Impl::MEMORY_ALIGNMENT;
+    }
+    require_view(of, need);
+    typename facts::layout shape;
+    for (int i = 0; i < (is_strided ? facts::rank : facts::dynamic); ++i) {
+      shape.dimension[i] = static_cast<std::size_t>(of.extent(i));
+    }
+    if constexpr (is_strided) {
+      bool const empty = of.empty();
+      for (int i = 0; i < facts::rank; ++i) {
+        bool const steps = !empty && of.extent(i) > 1;
+        if (steps && of.stride(i) < 0) {
+          detail::raise_layout(of, need, ", strides of 0 and above");
+        }
+        shape.stride[i] = steps ? static_cast<std::size_t>(of.stride(i)) : 1;
+      }
+    }
+    return array(detail::elements_of<typename facts::element>(of), shape);
+  }
+};
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

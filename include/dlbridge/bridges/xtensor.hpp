@@ -1,0 +1,133 @@
+// array_traits and view_traits of xtensor: xarray, xtensor, xtensor_fixed, and adaptors of both.
+// floor 7 · OUT and IN: xtensor, at its own strides
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <xtensor/xarray.hpp>
+#include <xtensor/xbuffer_adaptor.hpp>
+#include <xtensor/xfixed.hpp>
+#include <xtensor/xtensor.hpp>
+
+#include <dlbridge/as.hpp>
+#include <dlbridge/check.hpp>
+#include <dlbridge/traits.hpp>
+#include <dlbridge/types/complex.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace detail {
+template <class Array>
+description describe_xtensor(Array& a) noexcept {
+  return description::of(a.data() + a.data_offset(), dims::from(a.shape().data(), a.dimension()),
+                         dims::from(a.strides().data(), a.dimension()));
+}
+
+template <class Buffer>
+struct is_borrowed_buffer : std::false_type {};
+template <class Pointer, class Allocator>
+struct is_borrowed_buffer<xt::xbuffer_adaptor<Pointer, xt::no_ownership, Allocator>>
+    : std::true_type {};
+
+template <class T>
+using borrowed_buffer =
+    xt::xbuffer_adaptor<T*, xt::no_ownership, std::allocator<std::remove_const_t<T>>>;
+
+/// With a dynamic layout at any strides from 0 on, else compact in the layout of the type.
+template <class Adaptor, class Buffer, xt::layout_type Layout>
+Adaptor adapt_view(tensor_view const& of, std::int32_t rank) {
+  static_assert(
+      is_borrowed_buffer<Buffer>::value,
+      "dlbridge: as<T> makes adaptors that own nothing, such as dlbridge::xarray_view<T>");
+  using element = std::remove_pointer_t<std::remove_reference_t<typename Buffer::pointer>>;
+  requirement need = requirement_of<element>(rank, nullptr);
+  need.order = Layout == xt::layout_type::row_major      ? layout::row_major
+               : Layout == xt::layout_type::column_major ? layout::column_major
+                                                         : layout::strided;
+  require_view(of, need);
+  auto const size = static_cast<std::size_t>(of.rank());
+  auto shape = xtl::make_sequence<typename Adaptor::shape_type>(size, 0);
+  auto strides = xtl::make_sequence<typename Adaptor::strides_type>(size, 0);
+  bool forwards = true;
+  for (std::size_t i = 0; i < size; ++i) {
+    shape[i] = static_cast<std::size_t>(of.extent(static_cast<int>(i)));
+    // Where nothing is stepped over xtensor counts on a step of 0.
+    strides[i] = shape[i] > 1 ? static_cast<std::ptrdiff_t>(of.stride(static_cast<int>(i))) : 0;
+    forwards = forwards && strides[i] >= 0;
+  }
+  Buffer elements(elements_of<element>(of), static_cast<std::size_t>(of.count()));
+  if (of.is_row_major() && Layout != xt::layout_type::column_major) {
+    return Adaptor(std::move(elements), shape, xt::layout_type::row_major);
+  }
+  if (of.is_column_major()) {
+    return Adaptor(std::move(elements), shape, xt::layout_type::column_major);
+  }
+  if (!forwards) {
+    raise_layout(of, need, ", strides of 0 and above");
+  }
+  return Adaptor(std::move(elements), shape, strides);
+}
+}  // namespace detail
+
+/// What as<T>(view) makes: an array of any rank, or of rank N, on elements that it does not own.
+template <class T, xt::layout_type Layout = xt::layout_type::dynamic>
+using xarray_view = xt::xarray_adaptor<detail::borrowed_buffer<T>, Layout>;
+template <class T, std::size_t N, xt::layout_type Layout = xt::layout_type::dynamic>
+using xtensor_view = xt::xtensor_adaptor<detail::borrowed_buffer<T>, N, Layout>;
+
+template <class Buffer, xt::layout_type Layout, class Shape, class Tag>
+struct array_traits<xt::xarray_container<Buffer, Layout, Shape, Tag>> {
+  static description describe(xt::xarray_container<Buffer, Layout, Shape, Tag>& a) noexcept {
+    return detail::describe_xtensor(a);
+  }
+};
+template <class Buffer, std::size_t N, xt::layout_type Layout, class Tag>
+struct array_traits<xt::xtensor_container<Buffer, N, Layout, Tag>> {
+  static description describe(xt::xtensor_container<Buffer, N, Layout, Tag>& a) noexcept {
+    return detail::describe_xtensor(a);
+  }
+};
+/// Its elements move into the tensor.
+template <class T, class Shape, xt::layout_type Layout, bool Sharable, class Tag>
+struct array_traits<xt::xfixed_container<T, Shape, Layout, Sharable, Tag>> {
+  static description describe(xt::xfixed_container<T, Shape, Layout, Sharable, Tag>& a) noexcept {
+    return detail::describe_xtensor(a);
+  }
+};
+/// An adaptor that owns its buffer gives it to the tensor; memory that it does not own must outlive
+/// the tensor.
+template <class Buffer, xt::layout_type Layout, class Shape, class Tag>
+struct array_traits<xt::xarray_adaptor<Buffer, Layout, Shape, Tag>> {
+  static description describe(xt::xarray_adaptor<Buffer, Layout, Shape, Tag>& a) noexcept {
+    return detail::describe_xtensor(a);
+  }
+};
+template <class Buffer, std::size_t N, xt::layout_type Layout, class Tag>
+struct array_traits<xt::xtensor_adaptor<Buffer, N, Layout, Tag>> {
+  static description describe(xt::xtensor_adaptor<Buffer, N, Layout, Tag>& a) noexcept {
+    return detail::describe_xtensor(a);
+  }
+};
+
+template <class Buffer, xt::layout_type Layout, class Shape, class Tag>
+struct view_traits<xt::xarray_adaptor<Buffer, Layout, Shape, Tag>> {
+  using adaptor = xt::xarray_adaptor<Buffer, Layout, Shape, Tag>;
+  static adaptor view(tensor_view const& of) {
+    return detail::adapt_view<adaptor, Buffer, Layout>(of, any);
+  }
+};
+template <class Buffer, std::size_t N, xt::layout_type Layout, class Tag>
+struct view_traits<xt::xtensor_adaptor<Buffer, N, Layout, Tag>> {
+  using adaptor = xt::xtensor_adaptor<Buffer, N, Layout, Tag>;
+  static adaptor view(tensor_view const& of) {
+    return detail::adapt_view<adaptor, Buffer, Layout>(of, static_cast<std::int32_t>(N));
+  }
+};
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
