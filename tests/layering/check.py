@@ -16,11 +16,11 @@ ALLOWED = {
     "runtime": {"dlpack/dlpack.h", "dlfcn.h", "windows.h"},
     "bridges": {"dlpack/dlpack.h"},
     "python": {"dlpack/dlpack.h"},
+    "python/pybind11": {"dlpack/dlpack.h", "pybind11/pybind11.h"},
 }
 # The one library that a single header may know, and the one includer of Python.h.
 EXCEPTIONS = {
     "python/interp.hpp": {"Python.h"},
-    "python/pybind11.hpp": {"pybind11/pybind11.h"},
     "bridges/eigen.hpp": {"Eigen/Core"},
     "bridges/eigen_tensor.hpp": {"unsupported/Eigen/CXX11/Tensor"},
     "bridges/xtensor.hpp": {

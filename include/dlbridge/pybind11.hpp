@@ -1,0 +1,9 @@
+// The door for extension authors who use pybind11. It holds nothing but includes.
+#pragma once
+
+#include <dlbridge/dlbridge.hpp>
+#include <dlbridge/python/pybind11/casters.hpp>
+#include <dlbridge/python/pybind11/def.hpp>
+#include <dlbridge/python/pybind11/def_dlpack.hpp>
+#include <dlbridge/python/pybind11/def_fast.hpp>
+#include <dlbridge/python/pybind11/errors.hpp>

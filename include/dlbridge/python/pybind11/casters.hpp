@@ -1,0 +1,164 @@
+// pybind11 casters for every tensor type: what plain m.def and py::cast use.
+// floor 17 · IN and OUT: a tensor in any function of pybind11's
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include <dlbridge/builder.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/argument.hpp>
+#include <dlbridge/python/interp.hpp>
+#include <dlbridge/python/origin.hpp>
+#include <dlbridge/python/owner.hpp>
+#include <dlbridge/python/parameter.hpp>
+#include <dlbridge/python/pybind11/errors.hpp>
+#include <dlbridge/python/results.hpp>
+#include <dlbridge/python/signature.hpp>
+#include <dlbridge/tensor.hpp>
+#include <dlbridge/traits.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// A view on memory that belongs to the object a method is called on, or to the first argument of a
+/// function: what it is returned as keeps that object alive.
+class part {
+ public:
+  explicit part(tensor_view const& view) : memory_(describe_view(view)) {}
+  explicit part(description memory) : memory_(std::move(memory)) {}
+  template <class T, class Shape, class... Constraints>
+  explicit part(tensor_span<T, Shape, Constraints...> const& span) : part(marked<T>(span.view())) {}
+  description const& memory() const noexcept { return memory_; }
+
+ private:
+  template <class T>
+  static tensor_view marked(tensor_view const& view) noexcept {
+    return std::is_const_v<T> ? view.with_flags(view.flags() | flag_read_only) : view;
+  }
+  description memory_;
+};
+
+namespace python {
+namespace detail {
+// Characters as pybind11 wants them in a signature.
+template <class P, std::size_t... I>
+constexpr auto described(std::index_sequence<I...>) {
+  constexpr literal_text text = annotation_of<P>();
+  return py::detail::descr<sizeof...(I)>(text.data[I]...);
+}
+template <class P>
+constexpr auto description_of() {
+  return described<P>(std::make_index_sequence<annotation_of<P>().size>());
+}
+
+// What load keeps and the cast takes, for all parameters alike.
+template <class P>
+class tensor_caster {
+ public:
+  // What py::detail::io_name gives: one spelling for parameters, another for results.
+  static constexpr auto name =
+      py::detail::const_name("@") + description_of<P>() + py::detail::const_name("@typing.Any@");
+
+  bool load(py::handle source, bool) noexcept {
+    loaded_ = tensor_argument<P>();
+    bool const fits = loaded_.load(source.ptr());
+    ref& raised = loaded_.raised();
+    if (raised && PyErr_GivenExceptionMatches(raised.get(), PyExc_Exception) == 0) {
+      set_exception(std::move(raised));  // pybind11 sees it when the call comes back
+    }
+    return fits;
+  }
+
+  template <class>
+  using cast_op_type = P;
+  operator P() { return loaded_.take(); }
+
+  static py::handle cast(P&& result, py::return_value_policy, py::handle) {
+    if constexpr (is_result<P>) {
+      return checked(give_result(std::move(result), nullptr, nullptr)).release();
+    } else {
+      static_assert(is_result<P>,
+                    "dlbridge: a tensor_span that is returned would outlive what it looks at. "
+                    "Return an owning tensor (managed_tensor, tensor, argument), or dlbridge::part "
+                    "from a method, which keeps the object alive");
+      return {};
+    }
+  }
+  template <class Lvalue>
+  static py::handle cast(Lvalue const&, py::return_value_policy, py::handle) {
+    static_assert(sizeof(Lvalue) == 0,
+                  "dlbridge: a tensor is returned by value, moved out. To show the memory of a "
+                  "class, give the class __dlpack__ by dlbridge::def_dlpack, or return a "
+                  "dlbridge::part");
+    return {};
+  }
+
+ private:
+  tensor_argument<P> loaded_;
+};
+
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
+
+namespace pybind11 {
+namespace detail {
+template <class T, class Shape, class... Constraints>
+class type_caster<dlbridge::tensor_span<T, Shape, Constraints...>>
+    : public dlbridge::python::detail::tensor_caster<
+          dlbridge::tensor_span<T, Shape, Constraints...>> {};
+template <class T, class Shape, class... Constraints>
+class type_caster<dlbridge::tensor<T, Shape, Constraints...>>
+    : public dlbridge::python::detail::tensor_caster<dlbridge::tensor<T, Shape, Constraints...>> {};
+template <class T, class Shape, class... Constraints>
+class type_caster<dlbridge::argument<T, Shape, Constraints...>>
+    : public dlbridge::python::detail::tensor_caster<dlbridge::argument<T, Shape, Constraints...>> {
+};
+template <>
+class type_caster<dlbridge::any_tensor>
+    : public dlbridge::python::detail::tensor_caster<dlbridge::any_tensor> {};
+template <>
+class type_caster<dlbridge::managed_tensor>
+    : public dlbridge::python::detail::tensor_caster<dlbridge::managed_tensor> {};
+template <class T, class Shape, class... Constraints>
+class type_caster<std::optional<dlbridge::tensor_span<T, Shape, Constraints...>>>
+    : public dlbridge::python::detail::tensor_caster<
+          std::optional<dlbridge::tensor_span<T, Shape, Constraints...>>> {};
+template <class T, class Shape, class... Constraints>
+class type_caster<std::optional<dlbridge::tensor<T, Shape, Constraints...>>>
+    : public dlbridge::python::detail::tensor_caster<
+          std::optional<dlbridge::tensor<T, Shape, Constraints...>>> {};
+template <class T, class Shape, class... Constraints>
+class type_caster<std::optional<dlbridge::argument<T, Shape, Constraints...>>>
+    : public dlbridge::python::detail::tensor_caster<
+          std::optional<dlbridge::argument<T, Shape, Constraints...>>> {};
+template <>
+class type_caster<std::optional<dlbridge::any_tensor>>
+    : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::any_tensor>> {};
+template <>
+class type_caster<std::optional<dlbridge::managed_tensor>>
+    : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::managed_tensor>> {};
+template <>
+class type_caster<dlbridge::part> {
+ public:
+  static constexpr auto name = const_name("typing.Any");
+  static handle cast(dlbridge::part const& shown, return_value_policy, handle parent) {
+    if (!parent) {
+      throw type_error(
+          "a dlbridge::part has no object to keep alive; return it from a method, or "
+          "from a function of the object that it is part of");
+    }
+    namespace dp = dlbridge::python;
+    dp::object_owner owner(dp::ref::borrow(parent.ptr()));
+    return dp::detail::checked(dp::give_own(dlbridge::build_on(std::move(owner), shown.memory())))
+        .release();
+  }
+};
+}  // namespace detail
+}  // namespace pybind11

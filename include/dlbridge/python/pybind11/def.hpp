@@ -1,0 +1,180 @@
+// dlbridge::def: binds a function of tensors with everything that pybind11 offers.
+// floor 19 · IN and OUT: what an extension author writes
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/python/interp.hpp>
+#include <dlbridge/python/origin.hpp>
+#include <dlbridge/python/overloads.hpp>
+#include <dlbridge/python/parameter.hpp>
+#include <dlbridge/python/pybind11/bound.hpp>
+#include <dlbridge/python/pybind11/errors.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// An extra of def: what the function returns is of this library, whatever it was given.
+struct returns {
+  library which;
+};
+
+namespace python {
+namespace detail {
+// Extras of def that are not pybind11's, or that def has to apply itself.
+template <class Extra>
+constexpr bool is_guard = false;
+template <class... Guards>
+constexpr bool is_guard<py::call_guard<Guards...>> = true;
+
+struct releases_gil {
+  template <class Guard>
+  static constexpr bool in = std::is_same_v<Guard, py::gil_scoped_release>;
+};
+template <class Extra>
+constexpr bool is_releasing = false;
+template <class... Guards>
+constexpr bool is_releasing<py::call_guard<Guards...>> = (releases_gil::in<Guards> || ...);
+
+template <class Extra>
+void note_extra(call_facts& facts, Extra const& extra) {
+  if constexpr (std::is_base_of_v<py::arg, Extra>) {
+    facts.parameters.emplace_back(extra.name != nullptr ? extra.name : "");
+  } else if constexpr (std::is_same_v<Extra, returns>) {
+    facts.home = extra.which;
+    facts.has_home = true;
+  }
+}
+
+// What is pybind11's own among the extras.
+template <class Extra>
+auto kept_extra(Extra const& extra) {
+  if constexpr (is_guard<Extra> || std::is_same_v<Extra, returns>) {
+    return std::tuple<>();
+  } else {
+    return std::tuple<Extra const&>(extra);
+  }
+}
+
+template <class F>
+F as_function(F function) {
+  return function;
+}
+template <class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...)) {
+  return [member](Class& self, Parameters... given) -> Result {
+    return (self.*member)(std::forward<Parameters>(given)...);
+  };
+}
+template <class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...) const) {
+  return [member](Class const& self, Parameters... given) -> Result {
+    return (self.*member)(std::forward<Parameters>(given)...);
+  };
+}
+
+template <class Signature>
+constexpr bool takes_spans = false;
+template <class Result, class... Parameters>
+constexpr bool takes_spans<Result(Parameters...)> =
+    (parameter<std::decay_t<Parameters>>::borrows || ...);
+template <class Signature>
+constexpr bool returns_span = false;
+template <class Result, class... Parameters>
+constexpr bool returns_span<Result(Parameters...)> = parameter<std::decay_t<Result>>::borrows;
+
+// Puts a function into its module or class: by itself, or as one more candidate of its name.
+inline void place(py::object const& scope, char const* name, py::object function,
+                  std::shared_ptr<call_facts> facts) {
+  static char const* const table_name = "__dlbridge_functions__";
+  bool const is_method = PyType_Check(scope.ptr()) != 0;
+  auto const put = [&](py::object const& what) {
+    scope.attr(name) =
+        is_method ? py::reinterpret_steal<py::object>(PyInstanceMethod_New(what.ptr())) : what;
+  };
+  py::dict known = py::getattr(scope, "__dict__");
+  if (!known.contains(name)) {
+    auto* const kept = new std::shared_ptr<call_facts>(std::move(facts));
+    py::capsule const note(kept,
+                           [](void* p) { delete static_cast<std::shared_ptr<call_facts>*>(p); });
+    py::dict table = known.contains(table_name) ? py::dict(known[table_name]) : py::dict();
+    table[name] = py::make_tuple(function, note);
+    py::setattr(scope, table_name, table);
+    put(function);
+    return;
+  }
+  py::dict table = known.contains(table_name) ? py::dict(known[table_name]) : py::dict();
+  if (!table.contains(name)) {
+    throw py::type_error(std::string(name) +
+                         " is there already, and was not made by dlbridge::def; an overload can "
+                         "only be added to one that was");
+  }
+  py::tuple const first = table[name];
+  overload_set* set = overload_set::of(first[0].ptr());
+  if (set == nullptr) {
+    py::object const module_name = py::getattr(scope, is_method ? "__module__" : "__name__");
+    py::object made = checked(overload_set::make(name, module_name.ptr()));
+    set = overload_set::of(made.ptr());
+    auto* const earlier =
+        py::reinterpret_borrow<py::capsule>(first[1]).get_pointer<std::shared_ptr<call_facts>>();
+    set->add(ref::borrow(first[0].ptr()), *earlier);
+    table[name] = py::make_tuple(made, first[1]);
+    put(made);
+  }
+  set->add(ref::borrow(function.ptr()), std::move(facts));
+}
+
+}  // namespace detail
+}  // namespace python
+
+/// Binds a function whose parameters may be tensors, to a module or a class, as module_::def does:
+/// with pybind11's extras (py::arg, defaults, a docstring, call_guard), and returns.
+///
+/// Each tensor argument is imported once; all that does not fit is said in one TypeError. Another
+/// def of the same name adds an overload: they are tried in order. Tensors go back as the type of
+/// the argument they were made by (argument), or of the first tensor argument, unless returns says
+/// another library; without tensor arguments as dlbridge.Tensor.
+/// thread and GIL: held while arguments come in and results go out; a call_guard holds for the
+/// function alone, and may release it if no parameter is a tensor_span.
+template <class Scope, class F, class... Extra>
+Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) {
+  namespace pd = python::detail;
+  auto callee = pd::as_function(std::forward<F>(function));
+  using signature = pybind11::detail::function_signature_t<decltype(callee)>;
+  using guard = pybind11::detail::extract_guard_t<Extra...>;
+  static_assert(!((pd::is_releasing<Extra> || ...) && pd::takes_spans<signature>),
+                "dlbridge: a tensor_span is borrowed while the GIL is held, and this call releases "
+                "it. Take an owning tensor or argument instead");
+  static_assert(
+      !pd::returns_span<signature>,
+      "dlbridge: a tensor_span that is returned would outlive what it looks at. Return an "
+      "owning tensor (managed_tensor, tensor, argument), or dlbridge::part from a method, "
+      "which keeps the object alive");
+  auto facts = std::make_shared<python::call_facts>();
+  facts->name = name;
+  (pd::note_extra(*facts, extra), ...);
+  auto kept = std::tuple_cat(pd::kept_extra(extra)...);
+  pd::bound<decltype(callee), guard, signature> body(std::move(callee), facts);
+  pybind11::object made = std::apply(
+      [&](auto const&... own) -> pybind11::object {
+        if constexpr (std::is_base_of_v<pybind11::detail::generic_type, Scope>) {
+          return pybind11::cpp_function(std::move(body), pybind11::name(name),
+                                        pybind11::is_method(scope), own...);
+        } else {
+          return pybind11::cpp_function(std::move(body), pybind11::name(name),
+                                        pybind11::scope(scope), own...);
+        }
+      },
+      kept);
+  pd::place(scope, name, std::move(made), std::move(facts));
+  return scope;
+}
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

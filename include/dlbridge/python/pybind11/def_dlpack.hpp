@@ -1,0 +1,135 @@
+// dlbridge::def_dlpack: makes a class that pybind11 wraps a DLPack producer, from its array_traits.
+// floor 10 · OUT: from an array of yours to every consumer
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/builder.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/capsule.hpp>
+#include <dlbridge/python/interp.hpp>
+#include <dlbridge/python/owner.hpp>
+#include <dlbridge/python/produce.hpp>
+#include <dlbridge/python/pybind11/errors.hpp>
+#include <dlbridge/python/slots.hpp>
+#include <dlbridge/shared.hpp>
+#include <dlbridge/traits.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// The Face (slots.hpp) of a class that pybind11 wraps, by its array_traits.
+template <class T, class = void>
+constexpr bool can_adopt = false;
+template <class T>
+constexpr bool
+    can_adopt<T, std::void_t<decltype(array_traits<T>::adopt(std::declval<managed_tensor>()))>> =
+        true;
+
+template <class T>
+struct class_face {
+  static description describe_object(PyObject* self) {
+    return dlbridge::describe(py::cast<T&>(py::handle(self)));
+  }
+  static managed_tensor give_as(PyObject* self, flavour kind) {
+    return build_on(object_owner(ref::borrow(self)), describe_object(self), kind);
+  }
+  static managed_tensor give(PyObject* self) { return give_as(self, flavour::versioned); }
+
+  static void lend(PyObject* self, DLTensor& out) {
+    description const d = describe_object(self);
+    if ((d.flags & flag_read_only) != 0) {
+      raise(refusal(errc::read_only, "writable memory for a tensor that is lent",
+                    "read-only memory", "Ask for an owning one"));
+    }
+    lent_dims& kept = lent_dims::next();
+    dlbridge::detail::write_tensor(d, kept.shape, kept.strides, out);
+    report const why = check_tensor(out);
+    if (!why.ok()) {
+      raise(why);
+    }
+    dlbridge::detail::settle_data(out);
+  }
+
+  static PyObject* take(managed_tensor& m) {
+    if constexpr (can_adopt<T>) {
+      return py::cast(adopt_as<T>(std::move(m))).release().ptr();
+    } else {
+      raise(refusal(errc::bad_argument, "a class that can adopt a tensor",
+                    "one without array_traits<T>::adopt"));
+    }
+  }
+
+  static PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count,
+                          PyObject* keywords) noexcept {
+    ref capsule;
+    translated([&] {
+      description const d = describe_object(self);
+      export_request request;
+      if (!read_export_request(args, count, keywords, d.device, request)) {
+        return;
+      }
+      bool const plain = request.copy != copy_policy::always && request.target == d.device;
+      if (plain) {
+        capsule = wrap_capsule(
+            build_on(object_owner(ref::borrow(self)), d, request.kind, request.read_only));
+      } else {
+        shared_tensor const shared(give(self));
+        capsule = produce(shared, shared.get().view(), request);
+      }
+    });
+    return capsule.release();
+  }
+
+  static PyObject* dlpack_device(PyObject* self, PyObject*) noexcept {
+    ref pair;
+    translated([&] { pair = device_pair(describe_object(self).device); });
+    return pair.release();
+  }
+
+ private:
+  template <class F>
+  static void translated(F&& f) noexcept {
+    try {
+      f();
+    } catch (...) {
+      pybind11_translator::translate();
+    }
+  }
+};
+}  // namespace detail
+}  // namespace python
+
+/// Makes a class with array_traits a DLPack producer: __dlpack__, __dlpack_device__ and the
+/// exchange table. What is exported keeps the object alive; its memory must stay where it is until
+/// then.
+template <class T, class... Options>
+void def_dlpack(pybind11::class_<T, Options...>& bound_class) {
+  using face = python::detail::class_face<T>;
+  static PyMethodDef methods[] = {
+      {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&face::dlpack)),
+       METH_FASTCALL | METH_KEYWORDS,
+       "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+       "A capsule with the array's memory, which keeps the array alive."},
+      {"__dlpack_device__", &face::dlpack_device, METH_NOARGS,
+       "__dlpack_device__($self, /)\n--\n\nThe device of the memory, (type, id)."}};
+  auto* const type = reinterpret_cast<PyTypeObject*>(bound_class.ptr());
+  for (PyMethodDef& each : methods) {
+    bound_class.attr(each.ml_name) =
+        python::detail::checked(python::ref::steal(PyDescr_NewMethod(type, &each)));
+  }
+#if DLBRIDGE_DLPACK_AT_LEAST(2)
+  if (!python::add_exchange_table<face>(type)) {
+    throw pybind11::error_already_set();
+  }
+#endif
+}
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
