@@ -1,5 +1,5 @@
-// bound: the function that def gives pybind11: it takes objects, imports and checks them, calls,
-// and sends the result home. floor 18 · IN and OUT: one call of one overload
+// bound: the function that def gives pybind11. It imports and checks, calls, and sends home.
+// floor 18 · IN and OUT: one call of one overload
 #pragma once
 
 #include <pybind11/pybind11.h>
