@@ -53,8 +53,11 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 #define DLBRIDGE_PUBLIC __attribute__((visibility("default")))
 #endif
 
-// COLD keeps the texts of refusals out of the caller's instructions; ASSUME states what holds.
+// NOINLINE keeps a long road's registers out of a short one's instructions, INLINE is for the short
+// one; COLD keeps the texts of refusals out of the caller's; ASSUME states what holds.
 #if defined(__GNUC__) || defined(__clang__)
+#define DLBRIDGE_INLINE inline __attribute__((always_inline))
+#define DLBRIDGE_NOINLINE __attribute__((noinline))
 #define DLBRIDGE_COLD __attribute__((noinline, cold))
 #define DLBRIDGE_ASSUME(condition) \
   do {                             \
@@ -63,9 +66,13 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
     }                              \
   } while (false)
 #elif defined(_MSC_VER)
+#define DLBRIDGE_INLINE __forceinline
+#define DLBRIDGE_NOINLINE __declspec(noinline)
 #define DLBRIDGE_COLD __declspec(noinline)
 #define DLBRIDGE_ASSUME(condition) __assume(condition)
 #else
+#define DLBRIDGE_INLINE inline
+#define DLBRIDGE_NOINLINE
 #define DLBRIDGE_COLD
 #define DLBRIDGE_ASSUME(condition) static_cast<void>(0)
 #endif

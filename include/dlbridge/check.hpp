@@ -50,30 +50,38 @@ struct requirement {
 };
 
 namespace detail {
-inline bool has_layout(tensor_view const& view, layout order) noexcept {
+inline bool has_layout(int rank, std::int64_t const* shape, std::int64_t const* strides,
+                       layout order) noexcept {
   switch (order) {
     case layout::row_major:
-      return view.is_row_major();
+      return is_row_major(rank, shape, strides);
     case layout::column_major:
-      return view.is_column_major();
+      return is_column_major(rank, shape, strides);
     case layout::compact:
-      return view.is_compact();
+      return is_compact(rank, shape, strides);
     case layout::strided:
       break;
   }
   return true;
 }
+inline bool has_layout(tensor_view const& view, layout order) noexcept {
+  return has_layout(view.rank(), view.shape(), view.strides(), order);
+}
 
-inline bool has_extents(tensor_view const& view, requirement const& need) noexcept {
-  if (need.extents == nullptr || view.rank() != need.rank) {
-    return true;  // a wrong rank is reported as such
+// A wrong rank is reported as such, and not here.
+inline bool has_extents(int rank, std::int64_t const* shape, requirement const& need) noexcept {
+  if (need.extents == nullptr || rank != need.rank) {
+    return true;
   }
   for (int i = 0; i < need.rank; ++i) {
-    if (need.extents[i] != any && need.extents[i] != view.extent(i)) {
+    if (need.extents[i] != any && need.extents[i] != shape[i]) {
       return false;
     }
   }
   return true;
+}
+inline bool has_extents(tensor_view const& view, requirement const& need) noexcept {
+  return has_extents(view.rank(), view.shape(), need);
 }
 
 // What the first element's alignment is read from: its address, or its offset from a handle, whose
@@ -182,6 +190,20 @@ inline bool meets(tensor_view const& view, requirement const& need) noexcept {
          need.where.holds(view.device()) && detail::has_layout(view, need.order) &&
          (!need.writable || !view.read_only()) && detail::has_alignment(view, need.alignment);
 }
+
+namespace detail {
+// Whether an ordinary tensor in host memory is sound and keeps every rule. False says nothing: then
+// it is to be found out with care.
+DLBRIDGE_INLINE bool fits_plainly(DLTensor const& t, requirement const& need) noexcept {
+  bool const plain = t.dtype.code == need.type.code && t.dtype.bits == need.type.bits &&
+                     t.dtype.lanes == need.type.lanes && t.device.device_type == kDLCPU &&
+                     (need.rank == any || t.ndim == need.rank) && has_plain_data(t) &&
+                     has_plain_sizes(t) && t.byte_offset == 0 &&
+                     (reinterpret_cast<std::uintptr_t>(t.data) & (need.alignment - 1)) == 0;
+  return plain && has_extents(t.ndim, t.shape, need) &&
+         has_layout(t.ndim, t.shape, t.strides, need.order);
+}
+}  // namespace detail
 
 /// Every rule that the view breaks, with all that was expected and came; ok when it breaks none.
 /// reports: dtype_mismatch, rank_mismatch, extent_mismatch, device_mismatch, layout_mismatch,

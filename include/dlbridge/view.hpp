@@ -75,6 +75,19 @@ class tensor_view {
     }
   }
 
+  /// The struct that this is a view of, its offset folded. lives: as the view.
+  DLTensor to_dltensor() const noexcept {
+    DLTensor t;
+    t.data = data_;
+    t.device = device_.abi();
+    t.ndim = rank_;
+    t.dtype = dtype_.abi();
+    t.shape = const_cast<std::int64_t*>(shape_);
+    t.strides = const_cast<std::int64_t*>(strides_);
+    t.byte_offset = byte_offset_;
+    return t;
+  }
+
   std::int64_t count() const noexcept { return count_of(rank_, shape_); }
   bool empty() const noexcept { return count() == 0; }
   bool read_only() const noexcept { return (flags_ & flag_read_only) != 0; }
@@ -172,27 +185,33 @@ inline bool has_addressable_reach(DLTensor const& t) noexcept {
 
 // Nearly every tensor is ordinary: a few dimensions of moderate extents and steps, none backwards,
 // in memory with addresses. Its sizes stay below 2^51 bytes, and nothing can overflow.
-inline bool is_plainly_sound(DLTensor const& t) noexcept {
+inline bool has_plain_sizes(DLTensor const& t) noexcept {
   constexpr std::uint64_t moderate = std::uint64_t{1} << 28;
   constexpr std::uint64_t most = std::uint64_t{1} << 34;
-  auto const base = reinterpret_cast<std::uintptr_t>(t.data);
-  if (static_cast<std::uint32_t>(t.ndim) > 8 || (t.shape == nullptr && t.ndim != 0) ||
-      !is_sound(dtype(t.dtype)) || t.dtype.lanes != 1 || !has_address(device(t.device)) ||
-      base == 0 || base > UINTPTR_MAX / 2 || t.byte_offset > most) {
+  if (static_cast<std::uint32_t>(t.ndim) > 8 || (t.shape == nullptr && t.ndim != 0)) {
     return false;
   }
-  std::uint64_t count = 1;
+  std::uint64_t largest = 0;  // at least any extent and step
   std::uint64_t reach = 0;
+  double count = 1;  // exact up to 2^53, and it cannot wrap
   for (int i = 0; i < t.ndim; ++i) {
     auto const above_one = static_cast<std::uint64_t>(t.shape[i]) - 1;  // huge for 0 and below
     auto const step = t.strides != nullptr ? static_cast<std::uint64_t>(t.strides[i]) : 0;
-    if (above_one >= moderate || step >= moderate || count > most) {
-      return false;
-    }
-    count *= above_one + 1;
+    largest |= above_one | step;
     reach += above_one * step;
+    count *= static_cast<double>(t.shape[i]);
   }
-  return count <= most && reach <= most;
+  return largest < moderate && reach <= most && count <= static_cast<double>(most);
+}
+
+inline bool has_plain_data(DLTensor const& t) noexcept {
+  auto const base = reinterpret_cast<std::uintptr_t>(t.data);
+  return base != 0 && base <= UINTPTR_MAX / 2 && t.byte_offset <= std::uint64_t{1} << 34;
+}
+
+inline bool is_plainly_sound(DLTensor const& t) noexcept {
+  return is_sound(dtype(t.dtype)) && t.dtype.lanes == 1 && has_address(device(t.device)) &&
+         has_plain_data(t) && has_plain_sizes(t);
 }
 
 inline flaw find_flaw(DLTensor const& t) noexcept {

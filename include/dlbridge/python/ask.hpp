@@ -1,5 +1,5 @@
 // One call of a producer's __dlpack__, with just the keywords that are wanted.
-// floor 4 · IN: the question
+// floor 7 · IN: the question
 #pragma once
 
 #include <dlbridge/abi.hpp>

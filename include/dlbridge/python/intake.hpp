@@ -3,11 +3,14 @@
 // floor 12 · IN: from a Python object to a tensor that is used now
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
+#include <dlbridge/check.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/exchange.hpp>
+#include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/consume.hpp>
 #include <dlbridge/python/error.hpp>
@@ -29,13 +32,18 @@ enum class intake_mode : std::uint8_t { borrow_to_read, borrow_to_write, own };
 /// thread and GIL: held.
 class intake {
  public:
-  intake() noexcept : view_(empty_tensor()) {}
-  intake(intake&&) noexcept = default;
-  intake& operator=(intake&&) noexcept = default;
+  intake() noexcept {}
+  intake(intake&& other) noexcept
+      : shown_(other.shown_), flags_(other.flags_), owned_(std::move(other.owned_)) {}
+  intake& operator=(intake&& other) noexcept {
+    shown_ = other.shown_;
+    flags_ = other.flags_;
+    owned_.swap(other.owned_);
+    return *this;
+  }
   ~intake() {
     if (owned_) {
-      error_keeper const kept;  // a refusal may be pending while a foreign deleter runs
-      owned_.reset();
+      drop();
     }
   }
 
@@ -47,77 +55,97 @@ class intake {
     if (is_tensor(object)) {
       return take_own(object, mode);
     }
-    void const* const header = type_cache::find(Py_TYPE(object)).exchange;
-    exchange_table const table = exchange_table::find(header);
+    exchange_table const table = type_cache::find(Py_TYPE(object)).exchange;
     if (table && take_by_table(table, object, mode)) {
       return true;
     }
-    owned_ = PyErr_Occurred() == nullptr ? consume(object, consume_request()) : managed_tensor();
-    if (!owned_) {
+    if (PyErr_Occurred() != nullptr) {
       return false;
     }
-    view_ = owned_.view();
-    return true;
+    owned_ = consume(object, consume_request());
+    if (owned_) {
+      show_owned();
+    }
+    return static_cast<bool>(owned_);
   }
 
-  tensor_view const& view() const noexcept { return view_; }
+  /// Borrows an ordinary tensor that keeps every rule, to be read. False says nothing: take_in
+  /// does.
+  DLBRIDGE_INLINE bool borrow_plainly(PyObject* object, requirement const& need) noexcept {
+    type_entry const* const known = type_cache::peek(Py_TYPE(object));
+    if (known == nullptr || !known->exchange || !known->exchange.can_lend()) {
+      return false;
+    }
+    flags_ = 0;
+    if (!known->exchange.try_lend(object, shown_)) {
+      PyErr_Clear();  // asked again by take_in, it says the same
+      return false;
+    }
+    return !is_complex(shown_.dtype) && dlbridge::detail::fits_plainly(shown_, need);
+  }
+
+  /// Only after take_in gave true. lives: as the object lends it, or as owned().
+  tensor_view view() const noexcept { return tensor_view(shown_, flags_); }
   /// What is owned; empty when the tensor is only lent. Its view stays valid.
   managed_tensor& owned() noexcept { return owned_; }
 
  private:
-  DLBRIDGE_LOCAL static DLTensor const& empty_tensor() noexcept {
-    static constexpr DLTensor none{};
-    return none;
+  static bool is_complex(DLDataType type) noexcept { return type.code == kDLComplex; }
+
+  DLBRIDGE_COLD void drop() noexcept {
+    error_keeper const kept;  // a refusal may be pending while a foreign deleter runs
+    owned_.reset();
+  }
+
+  void show_owned() noexcept {
+    shown_ = owned_.tensor();
+    flags_ = owned_.flags();
   }
 
   bool take_own(PyObject* object, intake_mode mode) noexcept {
     tensor_object& self = tensor_in(object);
-    view_ = self.view;
+    shown_ = self.view.to_dltensor();
+    flags_ = self.view.flags();
     if (mode != intake_mode::own) {
       return true;
     }
     bool const done =
         guarded([&] { owned_ = dlbridge::lend(share(self), self.view, flavour::versioned); });
-    view_ = done ? owned_.view() : view_;
+    if (done) {
+      show_owned();
+    }
     return done;
   }
 
+  // False without an exception: to be asked for by __dlpack__.
   bool take_by_table(exchange_table table, PyObject* object, intake_mode mode) noexcept {
+    report why;
     if (mode == intake_mode::borrow_to_read && table.can_lend()) {
-      DLTensor lent;
-      if (!table.try_lend(object, lent)) {
-        return may_ask_again();
-      }
-      dlbridge::detail::flaw const found = dlbridge::detail::find_flaw(lent);
-      if (found != dlbridge::detail::flaw::none) {
-        set_error(dlbridge::detail::explain(found, lent));
+      if (!table.try_lend(object, shown_)) {
+        forgive_exception();
         return false;
       }
-      view_ = tensor_view(lent);
+      flags_ = 0;
+      why = check_tensor(shown_);
     } else if (table.can_export()) {
-      report why;
       owned_ = table.try_export(object, why);
-      if (!why.ok()) {
-        set_error(why);
+      if (owned_) {
+        show_owned();
+      } else if (why.ok()) {
+        forgive_exception();
         return false;
       }
-      if (!owned_) {
-        return may_ask_again();
-      }
-      view_ = owned_.view();
     } else {
       return false;
     }
-    return !is_complex(view_.dtype());
+    if (!why.ok()) {
+      set_error(why);
+    }
+    return why.ok() && !is_complex(shown_.dtype);
   }
 
-  static bool may_ask_again() noexcept {
-    forgive_exception();
-    return false;
-  }
-  static bool is_complex(dtype type) noexcept { return type.code == kDLComplex; }
-
-  tensor_view view_;
+  DLTensor shown_;  // not set before take_in
+  std::uint64_t flags_;
   managed_tensor owned_;
 };
 

@@ -110,7 +110,7 @@ struct homecoming {
 inline homecoming find_homecoming(PyObject* object) noexcept {
   PyTypeObject* const type = Py_TYPE(object);
   homecoming found;
-  exchange_table const table = exchange_table::find(type_cache::find(type).exchange);
+  exchange_table const table = type_cache::find(type).exchange;
   if (table && table.can_import()) {
     found.table = table;
     return found;
@@ -171,8 +171,7 @@ DLBRIDGE_LOCAL inline exchange_table installed_table() noexcept {
     ref const type = import_function("dlbridge", "Tensor");
     PyErr_Clear();
     return type && PyType_Check(type.get())
-               ? exchange_table::find(
-                     type_cache::find(reinterpret_cast<PyTypeObject*>(type.get())).exchange)
+               ? type_cache::find(reinterpret_cast<PyTypeObject*>(type.get())).exchange
                : exchange_table();
   }();
   return found;
@@ -293,10 +292,9 @@ class origin {
   /// The stream on which the library works now on a device; its default one where it cannot tell.
   stream_ref stream(device where) const noexcept {
     stream_ref found = stream_ref::default_of(where);
-    exchange_table const table =
-        runtime_of(where) == runtime_kind::none || object_ == nullptr
-            ? exchange_table()
-            : exchange_table::find(type_cache::find(Py_TYPE(object_)).exchange);
+    exchange_table const table = runtime_of(where) == runtime_kind::none || object_ == nullptr
+                                     ? exchange_table()
+                                     : type_cache::find(Py_TYPE(object_)).exchange;
     if (table && table.knows_stream() && !table.try_work_stream(where, found)) {
       PyErr_Clear();
     }

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <dlbridge/abi.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
@@ -98,17 +99,13 @@ class tensor_argument {
   using facts = parameter<P>;
 
  public:
+  tensor_argument() noexcept {}  // said, so that no one clears what load sets
   /// Takes the object in and checks it. False when it does not fit; no exception is then pending.
-  bool load(PyObject* object) noexcept {
+  DLBRIDGE_INLINE bool load(PyObject* object) noexcept {
     object_ = object;
-    if (facts::optional && object == Py_None) {
-      return true;
-    }
-    if (!own_.take_in(object, facts::mode)) {
-      raised_ = take_exception();
-      return false;
-    }
-    return meets(own_.view(), facts::required());
+    return (facts::mode == intake_mode::borrow_to_read &&
+            own_.borrow_plainly(object, facts::required())) ||
+           load_with_care(object);
   }
 
   /// The same with a tensor that has been taken in before, in mode own, and may be taken again when
@@ -142,6 +139,17 @@ class tensor_argument {
   ref& raised() noexcept { return raised_; }
 
  private:
+  DLBRIDGE_NOINLINE bool load_with_care(PyObject* object) noexcept {
+    if (facts::optional && object == Py_None) {
+      return true;
+    }
+    if (!own_.take_in(object, facts::mode)) {
+      raised_ = take_exception();
+      return false;
+    }
+    return meets(own_.view(), facts::required());
+  }
+
   intake& in_hand() noexcept { return shared_ != nullptr ? *shared_ : own_; }
 
   PyObject* object_ = nullptr;

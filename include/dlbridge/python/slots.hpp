@@ -44,7 +44,7 @@ struct lent_dims {
 ///   static void lend(PyObject* self, DLTensor& out);      // until control returns; may throw
 ///   static PyObject* take(managed_tensor& m);             // a new object; m is taken on success
 ///
-/// Each may also set a Python exception, and then gives nothing. No slot throws.
+/// The first and the last may also set a Python exception, and then give nothing. No slot throws.
 /// thread and GIL: held in the slots that take or make an object; not needed by the allocator.
 template <class Face>
 class exchange_slots {
@@ -77,8 +77,7 @@ class exchange_slots {
   }
 
   static int lend(void* object, DLTensor* out) noexcept {
-    bool const lent = guarded([&] { Face::lend(static_cast<PyObject*>(object), *out); });
-    return lent && PyErr_Occurred() == nullptr ? 0 : -1;
+    return guarded([&] { Face::lend(static_cast<PyObject*>(object), *out); }) ? 0 : -1;
   }
 
   // Checked before it is owned: a tensor that is refused stays with the caller, as torch and

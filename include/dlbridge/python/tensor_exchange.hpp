@@ -36,13 +36,7 @@ struct tensor_face {
       raise(refusal(errc::read_only, "writable memory for a tensor that is lent",
                     "read-only memory", "Ask for an owning one"));
     }
-    out.data = const_cast<void*>(view.data());
-    out.device = view.device().abi();
-    out.ndim = view.rank();
-    out.dtype = view.dtype().abi();
-    out.shape = const_cast<std::int64_t*>(view.shape());
-    out.strides = const_cast<std::int64_t*>(view.strides());
-    out.byte_offset = view.byte_offset();
+    out = view.to_dltensor();
     if (out.strides == nullptr && out.ndim != 0) {  // to be written out, as 1.2 demands
       out.strides = lent_dims::next().strides;
       view.copy_strides(out.strides);

@@ -1,10 +1,11 @@
 // What a Python type offers to a consumer, looked up once per type and version of it.
-// floor 3 · IN: before anything is asked
+// floor 6 · IN: before anything is asked
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
+#include <dlbridge/exchange.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/keywords.hpp>
 
@@ -16,12 +17,12 @@ namespace python {
 /// modified nor gone: whoever lets Python code run meanwhile holds dlpack.
 struct type_entry {
   PyTypeObject* type = nullptr;
-  unsigned version_tag = 0;        // 0: do not trust this entry
-  PyObject* dlpack = nullptr;      // __dlpack__ as the type has it, or null
-  bool takes_self = false;         // it is called with the object first, and needs no binding
-  bool legacy_only = false;        // no object of it takes max_version
-  bool host_only = false;          // its memory can always be read by the CPU: numpy.ndarray
-  void const* exchange = nullptr;  // header of its exchange table, or null (exchange.hpp)
+  unsigned version_tag = 0;    // 0: do not trust this entry
+  PyObject* dlpack = nullptr;  // __dlpack__ as the type has it, or null
+  bool takes_self = false;     // it is called with the object first, and needs no binding
+  bool legacy_only = false;    // no object of it takes max_version
+  bool host_only = false;      // its memory can always be read by the CPU: numpy.ndarray
+  exchange_table exchange;     // its exchange table, if it has one of our major version
 };
 
 /// Entries by type. A type that is modified, or another one at the same address, has another
@@ -29,6 +30,15 @@ struct type_entry {
 /// thread and GIL: held. Free-threaded builds look up each time.
 class type_cache {
  public:
+  /// The entry of a type that is known and unchanged, or null: for who lets no Python code run
+  /// while looking at it.
+  static type_entry const* peek(PyTypeObject* type) noexcept {
+    type_entry const& kept = slot(type);
+    bool const holds =
+        kept.type == type && kept.version_tag != 0 && kept.version_tag == tag_of(type);
+    return holds ? &kept : nullptr;
+  }
+
   /// A copy, since Python code that runs later may replace the entry.
   DLBRIDGE_LOCAL static type_entry find(PyTypeObject* type) noexcept {
     type_entry& kept = slot(type);
@@ -109,7 +119,7 @@ class type_cache {
     fresh.version_tag = tag_of(type);
     fresh.takes_self = fresh.dlpack != nullptr &&
                        PyType_HasFeature(Py_TYPE(fresh.dlpack), Py_TPFLAGS_METHOD_DESCRIPTOR);
-    fresh.exchange = exchange_header_of(type);
+    fresh.exchange = exchange_table::find(exchange_header_of(type));
     fresh.host_only = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
                       std::strcmp(type->tp_name, "numpy.ndarray") == 0;
     return fresh;

@@ -65,7 +65,9 @@ class tensor_caster {
       py::detail::const_name("@") + description_of<P>() + py::detail::const_name("@typing.Any@");
 
   bool load(py::handle source, bool) noexcept {
-    loaded_ = tensor_argument<P>();
+    if (loaded_.object() != nullptr) {  // pybind11 may try twice
+      loaded_ = tensor_argument<P>();
+    }
     bool const fits = loaded_.load(source.ptr());
     ref& raised = loaded_.raised();
     if (raised && PyErr_GivenExceptionMatches(raised.get(), PyExc_Exception) == 0) {
