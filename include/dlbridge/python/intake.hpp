@@ -15,6 +15,7 @@
 #include <dlbridge/python/consume.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interp.hpp>
+#include <dlbridge/python/numpy.hpp>
 #include <dlbridge/python/tensor_object.hpp>
 #include <dlbridge/python/tensor_type.hpp>
 #include <dlbridge/python/type_cache.hpp>
@@ -33,14 +34,7 @@ enum class intake_mode : std::uint8_t { borrow_to_read, borrow_to_write, own };
 class intake {
  public:
   intake() noexcept {}
-  intake(intake&& other) noexcept
-      : shown_(other.shown_), flags_(other.flags_), owned_(std::move(other.owned_)) {}
-  intake& operator=(intake&& other) noexcept {
-    shown_ = other.shown_;
-    flags_ = other.flags_;
-    owned_.swap(other.owned_);
-    return *this;
-  }
+  intake(intake&&) = delete;  // what is shown may lie in it
   ~intake() {
     if (owned_) {
       drop();
@@ -69,11 +63,18 @@ class intake {
     return static_cast<bool>(owned_);
   }
 
-  /// Borrows an ordinary tensor that keeps every rule, to be read. False says nothing: take_in
-  /// does.
+  /// Borrows an ordinary tensor that keeps every rule. False says nothing: take_in does.
   DLBRIDGE_INLINE bool borrow_plainly(PyObject* object, requirement const& need) noexcept {
     type_entry const* const known = type_cache::peek(Py_TYPE(object));
-    if (known == nullptr || !known->exchange || !known->exchange.can_lend()) {
+    if (known == nullptr || (!known->exchange && !known->host_only)) {
+      return false;
+    }
+    if (known->host_only) {
+      return detail::can_show_ndarrays(Py_TYPE(object)) &&
+             detail::show_ndarray(object, shown_, strides_, flags_) &&
+             (!need.writable || flags_ == 0) && dlbridge::detail::fits_plainly(shown_, need);
+    }
+    if (need.writable || !known->exchange.can_lend()) {
       return false;
     }
     flags_ = 0;
@@ -147,6 +148,7 @@ class intake {
   DLTensor shown_;  // not set before take_in
   std::uint64_t flags_;
   managed_tensor owned_;
+  std::int64_t strides_[detail::direct_rank];  // of an ndarray, in elements
 };
 
 }  // namespace python

@@ -31,6 +31,7 @@ namespace python {
 template <class P>
 struct parameter {
   static constexpr bool is_tensor = false;
+  static constexpr bool optional = false;
   static constexpr bool borrows = false;
 };
 
@@ -103,8 +104,7 @@ class tensor_argument {
   /// Takes the object in and checks it. False when it does not fit; no exception is then pending.
   DLBRIDGE_INLINE bool load(PyObject* object) noexcept {
     object_ = object;
-    return (facts::mode == intake_mode::borrow_to_read &&
-            own_.borrow_plainly(object, facts::required())) ||
+    return (facts::mode != intake_mode::own && own_.borrow_plainly(object, facts::required())) ||
            load_with_care(object);
   }
 

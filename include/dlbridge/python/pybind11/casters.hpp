@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <dlbridge/builder.hpp>
@@ -64,12 +65,12 @@ class tensor_caster {
   static constexpr auto name =
       py::detail::const_name("@") + description_of<P>() + py::detail::const_name("@typing.Any@");
 
+  tensor_caster() noexcept {}  // said, here and below, so that no one clears what load sets
+
   bool load(py::handle source, bool) noexcept {
-    if (loaded_.object() != nullptr) {  // pybind11 may try twice
-      loaded_ = tensor_argument<P>();
-    }
-    bool const fits = loaded_.load(source.ptr());
-    ref& raised = loaded_.raised();
+    tensor_argument<P>& loading = loaded_.emplace();  // pybind11 may try twice
+    bool const fits = loading.load(source.ptr());
+    ref& raised = loading.raised();
     if (raised && PyErr_GivenExceptionMatches(raised.get(), PyExc_Exception) == 0) {
       set_exception(std::move(raised));  // pybind11 sees it when the call comes back
     }
@@ -78,7 +79,7 @@ class tensor_caster {
 
   template <class>
   using cast_op_type = P;
-  operator P() { return loaded_.take(); }
+  operator P() { return loaded_->take(); }
 
   static py::handle cast(P&& result, py::return_value_policy, py::handle) {
     if constexpr (is_result<P>) {
@@ -101,7 +102,7 @@ class tensor_caster {
   }
 
  private:
-  tensor_argument<P> loaded_;
+  std::optional<tensor_argument<P>> loaded_;
 };
 
 }  // namespace detail
@@ -111,41 +112,47 @@ class tensor_caster {
 
 namespace pybind11 {
 namespace detail {
-template <class T, class Shape, class... Constraints>
-class type_caster<dlbridge::tensor_span<T, Shape, Constraints...>>
-    : public dlbridge::python::detail::tensor_caster<
-          dlbridge::tensor_span<T, Shape, Constraints...>> {};
-template <class T, class Shape, class... Constraints>
-class type_caster<dlbridge::tensor<T, Shape, Constraints...>>
-    : public dlbridge::python::detail::tensor_caster<dlbridge::tensor<T, Shape, Constraints...>> {};
-template <class T, class Shape, class... Constraints>
-class type_caster<dlbridge::argument<T, Shape, Constraints...>>
-    : public dlbridge::python::detail::tensor_caster<dlbridge::argument<T, Shape, Constraints...>> {
+template <class P>
+class type_caster<P, std::enable_if_t<dlbridge::python::is_tensor_parameter<P> &&
+                                      !dlbridge::python::parameter<P>::optional>>
+    : public dlbridge::python::detail::tensor_caster<P> {
+ public:
+  type_caster() noexcept {}
 };
-template <>
-class type_caster<dlbridge::any_tensor>
-    : public dlbridge::python::detail::tensor_caster<dlbridge::any_tensor> {};
-template <>
-class type_caster<dlbridge::managed_tensor>
-    : public dlbridge::python::detail::tensor_caster<dlbridge::managed_tensor> {};
+// One by one, to be closer than what pybind11/stl.h has for any optional.
 template <class T, class Shape, class... Constraints>
 class type_caster<std::optional<dlbridge::tensor_span<T, Shape, Constraints...>>>
     : public dlbridge::python::detail::tensor_caster<
-          std::optional<dlbridge::tensor_span<T, Shape, Constraints...>>> {};
+          std::optional<dlbridge::tensor_span<T, Shape, Constraints...>>> {
+ public:
+  type_caster() noexcept {}
+};
 template <class T, class Shape, class... Constraints>
 class type_caster<std::optional<dlbridge::tensor<T, Shape, Constraints...>>>
     : public dlbridge::python::detail::tensor_caster<
-          std::optional<dlbridge::tensor<T, Shape, Constraints...>>> {};
+          std::optional<dlbridge::tensor<T, Shape, Constraints...>>> {
+ public:
+  type_caster() noexcept {}
+};
 template <class T, class Shape, class... Constraints>
 class type_caster<std::optional<dlbridge::argument<T, Shape, Constraints...>>>
     : public dlbridge::python::detail::tensor_caster<
-          std::optional<dlbridge::argument<T, Shape, Constraints...>>> {};
+          std::optional<dlbridge::argument<T, Shape, Constraints...>>> {
+ public:
+  type_caster() noexcept {}
+};
 template <>
 class type_caster<std::optional<dlbridge::any_tensor>>
-    : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::any_tensor>> {};
+    : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::any_tensor>> {
+ public:
+  type_caster() noexcept {}
+};
 template <>
 class type_caster<std::optional<dlbridge::managed_tensor>>
-    : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::managed_tensor>> {};
+    : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::managed_tensor>> {
+ public:
+  type_caster() noexcept {}
+};
 template <>
 class type_caster<dlbridge::part> {
  public:
