@@ -263,14 +263,17 @@ def docs(session: nox.Session) -> None:
 @nox.session(tags=["tests"])
 def bench(session: nox.Session) -> None:
     """The benchmarks: `python3 noxfile.py bench -- full` for figures; without it they only run."""
-    folder = cmake(session, Build("g++", 17), "all", DLBRIDGE_BENCH="ON", DLBRIDGE_TESTS="OFF")
+    session.install("nanobind")  # beside which arguments are timed
+    folder = cmake(session, Build("g++", 17), "all", DLBRIDGE_BENCH="ON", DLBRIDGE_TESTS="OFF",
+                   DLBRIDGE_PYTHON="ON")  # fmt: skip
     session.install(".", "numpy", "torch==2.13.0")
     full = "full" in session.posargs
     session.run(str(folder / "bench" / "dlbridge_bench"),
                 f"--benchmark_min_time={0.2 if full else 0.001}",
                 "--benchmark_enable_random_interleaving=true", external=True)  # fmt: skip
-    session.run("python", "bench/py/exchange.py", *([] if full else ["--quick"]),
-                env={"PYTHONPATH": str(folder / "bench-modules")})  # fmt: skip
+    modules = {"PYTHONPATH": str(folder / "bench-modules")}
+    session.run("python", "bench/py/exchange.py", *([] if full else ["--quick"]), env=modules)
+    session.run("python", "bench/py/arguments.py", "--check" if full else "--quick", env=modules)
 
 
 @nox.session(tags=["tests"])
