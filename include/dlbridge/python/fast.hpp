@@ -237,8 +237,6 @@ void add_fast(PyObject* module, char const* name, std::initializer_list<char con
                 (*doc != '\0' ? std::string("\n\n") + doc : std::string());
   record->has_home = home != nullptr;
   record->home = home != nullptr ? *home : library::own;
-  PyCFunctionWithKeywords const plain = nullptr;
-  static_cast<void>(plain);
   record->definition = {record->name.c_str(),
                         reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Call::call)),
                         METH_FASTCALL | METH_KEYWORDS, record->doc.c_str()};
