@@ -4,11 +4,13 @@
 
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/origin.hpp>
@@ -89,42 +91,50 @@ constexpr bool returns_span = false;
 template <class Result, class... Parameters>
 constexpr bool returns_span<Result(Parameters...)> = parameter<std::decay_t<Result>>::borrows;
 
+// A function that def has made, with what it knows of itself.
+struct DLBRIDGE_LOCAL made_function {
+  py::object function;
+  std::shared_ptr<call_facts> facts;
+};
+// All of this extension, so that a second def of a name finds the first. They are held, so that
+// none is mistaken for another at its address. GIL: held.
+DLBRIDGE_LOCAL inline std::vector<made_function>& made_functions() {
+  static auto* const all = new std::vector<made_function>;  // kept beyond the interpreter's end
+  return *all;
+}
+
 // Puts a function into its module or class: by itself, or as one more candidate of its name.
 inline void place(py::object const& scope, char const* name, py::object function,
                   std::shared_ptr<call_facts> facts) {
-  static char const* const table_name = "__dlbridge_functions__";
   bool const is_method = PyType_Check(scope.ptr()) != 0;
   auto const put = [&](py::object const& what) {
     scope.attr(name) =
         is_method ? py::reinterpret_steal<py::object>(PyInstanceMethod_New(what.ptr())) : what;
   };
-  py::dict known = py::getattr(scope, "__dict__");
+  py::dict const known = py::getattr(scope, "__dict__");
   if (!known.contains(name)) {
-    auto* const kept = new std::shared_ptr<call_facts>(std::move(facts));
-    py::capsule const note(kept,
-                           [](void* p) { delete static_cast<std::shared_ptr<call_facts>*>(p); });
-    py::dict table = known.contains(table_name) ? py::dict(known[table_name]) : py::dict();
-    table[name] = py::make_tuple(function, note);
-    py::setattr(scope, table_name, table);
+    made_functions().push_back({function, std::move(facts)});
     put(function);
     return;
   }
-  py::dict table = known.contains(table_name) ? py::dict(known[table_name]) : py::dict();
-  if (!table.contains(name)) {
-    throw py::type_error(std::string(name) +
-                         " is there already, and was not made by dlbridge::def; an overload can "
-                         "only be added to one that was");
-  }
-  py::tuple const first = table[name];
-  overload_set* set = overload_set::of(first[0].ptr());
+  py::object const there = known[name];
+  PyObject* const first =
+      PyInstanceMethod_Check(there.ptr()) ? PyInstanceMethod_Function(there.ptr()) : there.ptr();
+  overload_set* set = overload_set::of(first);
   if (set == nullptr) {
+    auto const& all = made_functions();
+    auto const earlier = std::find_if(all.begin(), all.end(), [&](made_function const& each) {
+      return each.function.ptr() == first;
+    });
+    if (earlier == all.end()) {
+      throw py::type_error(std::string(name) +
+                           " is there already, and was not made by dlbridge::def; an overload can "
+                           "only be added to one that was");
+    }
     py::object const module_name = py::getattr(scope, is_method ? "__module__" : "__name__");
-    py::object made = checked(overload_set::make(name, module_name.ptr()));
+    py::object const made = checked(overload_set::make(name, module_name.ptr()));
     set = overload_set::of(made.ptr());
-    auto* const earlier =
-        py::reinterpret_borrow<py::capsule>(first[1]).get_pointer<std::shared_ptr<call_facts>>();
-    set->add(ref::borrow(first[0].ptr()), *earlier);
-    table[name] = py::make_tuple(made, first[1]);
+    set->add(ref::borrow(first), earlier->facts);
     put(made);
   }
   set->add(ref::borrow(function.ptr()), std::move(facts));
