@@ -6,11 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import dlbridge
 import image_filter
 import numpy as np
 import pytest
 import torch
+
+import dlbridge
 
 LIBRARIES = {"numpy": np.asarray, "torch": torch.from_numpy, "dlbridge": dlbridge.from_dlpack}
 KINDS = {"numpy": np.ndarray, "torch": torch.Tensor, "dlbridge": dlbridge.Tensor}
