@@ -135,6 +135,8 @@ def test_a_fake_tensor_is_refused():
         fake = torch.ones(2, 2)
     with pytest.raises(TypeError, match="null data"):
         image_filter.mean(fake)
+    with pytest.raises(TypeError, match="meta"):
+        image_filter.mean(torch.ones(2, 2, device="meta"))
 
 
 # Stubs ----------------------------------------------------------------------------------------
