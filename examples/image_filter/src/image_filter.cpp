@@ -99,7 +99,7 @@ double mean(dlbridge::tensor_span<float const, gray> image) {
 // [/mean]
 
 // [visit]
-double brightest(dlbridge::any_tensor image) {  // of any dtype, rank and device
+double brightest(dlbridge::any_tensor image) {  // of any dtype and rank
   return dlbridge::visit(image.view(), [](auto span) {
     using element = std::remove_const_t<typename decltype(span)::element_type>;
     if (span.count() == 0) {
