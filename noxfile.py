@@ -7,6 +7,7 @@ there. `python3 noxfile.py` lists the single sessions that `tests` is made of.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -247,6 +248,33 @@ def wheel(session: nox.Session) -> None:
     directory = str(session.run("python", "-m", "dlbridge", "--cmake-dir", silent=True)).strip()
     folder = cmake(session, MODULES, "all", DLBRIDGE_WHEEL_CMAKE_DIR=directory)
     session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "-R", "package.wheel")
+
+
+EXAMPLES = ("image_filter", "array_library", "before_after")  # those that pip installs
+
+
+@nox.session(tags=["tests"])
+def examples(session: nox.Session) -> None:
+    """The examples, built in isolation against the wheel and tested as a stranger would."""
+    session.env.update(machine.build_environment(machine.find_gcc()))
+    wheels = Path(session.create_tmp()).resolve() / "wheels"
+    shutil.rmtree(wheels, ignore_errors=True)
+    session.run("python", "-m", "pip", "wheel", "-q", "--no-deps", f"--wheel-dir={wheels}", ".")
+    session.install(
+        "cmake", "ninja", "numpy", "torch==2.13.0", "pytest", "pybind11-stubgen", "mypy"
+    )
+    session.install("--force-reinstall", "--no-deps", *map(str, wheels.glob("*.whl")))
+    for name in EXAMPLES:  # the isolated builds find dlbridge where pip is told to look
+        session.chdir(CHECKOUT / "examples" / name)
+        session.install("--force-reinstall", "--no-deps", f"--find-links={wheels}", ".")
+        session.run("pytest", "-q", "-p", "no:cacheprovider")
+    cmake_directory = str(session.run("dlbridge", "--cmake-dir", silent=True)).strip()
+    folder = str(BUILD / "example-array_library")
+    session.chdir(CHECKOUT / "examples" / "array_library")
+    session.run("cmake", "--fresh", "-S", ".", "-B", folder, "-G", "Ninja", "--log-level=WARNING",
+                f"-Ddlbridge_DIR={cmake_directory}")  # fmt: skip
+    session.run("cmake", "--build", folder)
+    session.run("ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error")
 
 
 # Pages, programs, style -----------------------------------------------------------------------

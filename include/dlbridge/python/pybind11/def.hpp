@@ -22,11 +22,6 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// An extra of def: what the function returns is of this library, whatever it was given.
-struct returns {
-  library which;
-};
-
 namespace python {
 namespace detail {
 // Extras of def that are not pybind11's, or that def has to apply itself.
@@ -126,10 +121,9 @@ inline void place(py::object const& scope, char const* name, py::object function
     return;
   }
   bool const is_method = PyType_Check(scope.ptr()) != 0;
-  PyObject* const called = PyInstanceMethod_Check(present.ptr())
-                               ? PyInstanceMethod_GET_FUNCTION(present.ptr())
-                               : nullptr;
-  overload_set* set = overload_set::of(called != nullptr ? called : present.ptr());
+  py::object const called =
+      PyInstanceMethod_Check(present.ptr()) != 0 ? py::getattr(present, "__func__") : present;
+  overload_set* set = overload_set::of(called.ptr());
   if (set == nullptr) {
     made_function const* const first = made_function::find(present.ptr());
     if (first == nullptr) {
