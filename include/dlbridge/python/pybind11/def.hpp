@@ -45,7 +45,6 @@ void note_extra(call_facts& facts, Extra const& extra) {
     facts.parameters.emplace_back(extra.name != nullptr ? extra.name : "");
   } else if constexpr (std::is_same_v<Extra, returns>) {
     facts.home = extra.which;
-    facts.has_home = true;
   }
 }
 
