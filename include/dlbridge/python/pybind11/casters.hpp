@@ -16,6 +16,7 @@
 #include <dlbridge/python/owner.hpp>
 #include <dlbridge/python/parameter.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
+#include <dlbridge/python/refusals.hpp>
 #include <dlbridge/python/results.hpp>
 #include <dlbridge/python/signature.hpp>
 #include <dlbridge/tensor.hpp>
@@ -64,12 +65,14 @@ class tensor_caster {
   static constexpr auto name =
       py::detail::const_name("@") + description_of<P>() + py::detail::const_name("@typing.Any@");
 
-  bool load(py::handle source, bool) noexcept {
+  // Throws nothing but KeyboardInterrupt and the like, which end the call.
+  bool load(py::handle source, bool) {
     loaded_ = tensor_argument<P>();
     bool const fits = loaded_.load(source.ptr());
     ref& raised = loaded_.raised();
-    if (raised && PyErr_GivenExceptionMatches(raised.get(), PyExc_Exception) == 0) {
-      set_exception(std::move(raised));  // pybind11 sees it when the call comes back
+    if (raised && !refusals::is_refusal(raised)) {
+      set_exception(std::move(raised));
+      throw_pending();
     }
     return fits;
   }
