@@ -786,5 +786,9 @@ PyMODINIT_FUNC PyInit_foreign(void) {
     Py_XDECREF(module);
     return NULL;
   }
+  Py_INCREF(&handle_type);
+  Py_INCREF(&consumed_type);
+  PyModule_AddObject(module, "Handle", (PyObject*)&handle_type);
+  PyModule_AddObject(module, "Consumed", (PyObject*)&consumed_type);
   return module;
 }

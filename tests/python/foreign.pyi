@@ -1,6 +1,7 @@
 """The module that tests/fakes/foreign_module.c makes: DLPack hands that dlbridge did not write."""
 
-from typing import Any, Callable, Iterable, Literal, NamedTuple, TypedDict, overload
+from collections.abc import Iterable
+from typing import Any, Callable, Literal, NamedTuple, TypedDict, overload
 
 Dims = tuple[int, ...] | int | None
 """Integers, a raw address, or a null pointer."""
@@ -170,6 +171,4 @@ def slot(type: type, name: Literal["take"], tensor: Consumed, /) -> Any: ...
 @overload
 def slot(type: type, name: Literal["lend"], object: object, /) -> Lent: ...
 @overload
-def slot(
-    type: type, name: Literal["stream"], device_type: int, device_id: int, /
-) -> int: ...
+def slot(type: type, name: Literal["stream"], device_type: int, device_id: int, /) -> int: ...

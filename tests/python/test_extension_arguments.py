@@ -68,9 +68,7 @@ def test_read_only_memory_to_read(road: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("road", ROADS)
-def test_our_own_tensor_is_not_asked(
-    road: str, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_our_own_tensor_is_not_asked(road: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     p = Producer(shape=(3,))
     t = dlbridge.from_dlpack(p)
     monkeypatch.delattr(dlbridge.Tensor, "__dlpack__")

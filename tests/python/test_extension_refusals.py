@@ -28,8 +28,8 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
      "expected float32[...] on cpu, writable; got float32[2, 3] on cpu, read-only: writability "
      "differs. Take it as const, or pass a writable copy"),
     ("row_major", {"strides": (1, 2)},
-     "expected float32[...] on cpu, row-major; got float32[2, 3] on cpu with strides [1, 2]: layout "
-     "differs"),
+     "expected float32[...] on cpu, row-major; got float32[2, 3] on cpu with strides [1, 2]: "
+     "layout differs"),
     ("column_major", {},
      "expected float32[...] on cpu, column-major; got float32[2, 3] on cpu with strides [3, 1]: "
      "layout differs"),
@@ -57,8 +57,8 @@ FAULTS: list[tuple[dict[str, Any], type[Exception], str]] = [
      "tensor without data: expected memory; got null data for float32[3] on cpu. Give the tensor "
      "storage first: fake, meta and lazy tensors have none"),
     ({"version": (2, 0)}, BufferError,
-     "unreadable DLPack version: expected DLPack version 1.x; got version 2.0. Ask the producer for "
-     "max_version=(1, x), or use a newer dlbridge"),
+     "unreadable DLPack version: expected DLPack version 1.x; got version 2.0. Ask the producer "
+     "for max_version=(1, x), or use a newer dlbridge"),
     ({"ndim": -1}, BufferError,
      "malformed tensor: expected ndim from 0 to 64; got ndim -1. The producer is broken; dlbridge "
      "cannot read this tensor"),
@@ -179,7 +179,8 @@ def test_one_wrong_argument_of_two() -> None:
 def test_a_method_does_not_count_self() -> None:
     why = refused(extension.Image(2, 3).dot, Producer(shape=(3,)))
     assert str(why) == (
-        "dot(): argument 'other': expected float32[*, *] on cpu; got float32[3] on cpu: rank differs"
+        "dot(): argument 'other': expected float32[*, *] on cpu; got float32[3] on cpu: rank "
+        "differs"
     )
 
 

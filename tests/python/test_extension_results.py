@@ -140,7 +140,9 @@ def test_parts_of_what_is_constant_are_read_only() -> None:
 
 
 def test_a_part_of_nothing() -> None:
-    with pytest.raises(TypeError, match=r"^a dlbridge::part has no object to keep alive; return it"):
+    with pytest.raises(
+        TypeError, match=r"^a dlbridge::part has no object to keep alive; return it"
+    ):
         extension.row_of_nothing()
 
 
@@ -176,9 +178,7 @@ FAILURES: list[tuple[int, type[BaseException], str]] = [
 
 @pytest.mark.parametrize("how, kind, words", FAILURES)
 @pytest.mark.parametrize("road", ROADS)
-def test_what_a_body_throws(
-    road: str, how: int, kind: type[BaseException], words: str
-) -> None:
+def test_what_a_body_throws(road: str, how: int, kind: type[BaseException], words: str) -> None:
     with pytest.raises(kind) as raised:
         function(road, "fail")(how)
     assert type(raised.value) is kind
