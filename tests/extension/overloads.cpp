@@ -31,6 +31,11 @@ void add_overloads(py::module_& m) {
       py::arg("x"));
   dlbridge::def(m, "first_throws", [](vector<float> const&) { return 2; }, py::arg("x"));
 
+  m.def("overload_of_anothers", [](py::module_ to) {
+    to.attr("taken") = py::cpp_function([] {});
+    dlbridge::def(to, "taken", [](vector<float> const&) {});
+  });
+
   // A body that calls another overload set.
   dlbridge::def(
       m, "nested",

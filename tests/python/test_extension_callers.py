@@ -158,7 +158,8 @@ def test_refused(library: Library) -> None:
     with pytest.raises(TypeError) as raised:
         extension.by_def.sum(library.make([[1], [2]], "uint8"))
     assert str(raised.value) == (
-        "sum(): argument 'x': expected float32[*] on cpu; got uint8[2, 1] on cpu: dtype, rank differ"
+        "sum(): argument 'x': expected float32[*] on cpu; got uint8[2, 1] on cpu: dtype, rank "
+        "differ"
     )
 
 

@@ -1,5 +1,5 @@
-"""The C exchange table: theirs, faulty in every way, for arguments and results; and every slot of ours,
-called in plain C."""
+"""The C exchange table: theirs, faulty in every way, for arguments and results; and every slot of
+ours, called in plain C."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ SPELLINGS: dict[str, Any] = {
     "a capsule, 1.2": lambda: table_class(foreign.exchange_capsule(table()), OLD_NAME),
     "a newer minor": lambda: table_class(table(version=(1, 99))),
     "a newer major": lambda: table_class(table(version=(2, 0), prev=table())),
-    "much newer": lambda: table_class(table(version=(9, 0), prev=table(version=(2, 0), prev=table()))),
+    "much newer": lambda: table_class(
+        table(version=(9, 0), prev=table(version=(2, 0), prev=table()))
+    ),
     "a subclass": lambda: type("Subclass", (table_class(table()),), {}),
 }  # fmt: skip
 
@@ -222,7 +224,8 @@ def test_an_allocator_that_fails(road: str) -> None:
     with pytest.raises(MemoryError) as raised:
         function(road, "doubled")(table_class(table(failing=["allocate"]))(handle))
     assert str(raised.value) == (
-        "out of memory: expected a tensor from the library's allocator; got the foreign heap is full"
+        "out of memory: expected a tensor from the library's allocator; got the foreign heap is "
+        "full"
     )
     assert handle.calls == 1
 
@@ -230,7 +233,7 @@ def test_an_allocator_that_fails(road: str) -> None:
 @pytest.mark.parametrize("road", ROADS)
 def test_a_table_that_does_not_take_a_result(road: str) -> None:
     handle = foreign.tensor(shape=(3,))
-    with pytest.raises(RuntimeError, match="^the foreign slot fails$"):
+    with pytest.raises(RuntimeError, match=r"^the foreign slot fails$"):
         function(road, "same")(table_class(table(failing=["take"]))(handle))
     assert (handle.handed_out, handle.calls) == (1, 1)
 

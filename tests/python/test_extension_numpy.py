@@ -37,7 +37,7 @@ def test_read_only_arrays_are_not_written(road: str) -> None:
     x = vector(1, 2)
     x.flags.writeable = False
     assert function(road, "span_to_read")(x) == x.ctypes.data
-    with pytest.raises(TypeError, match="read-only: writability differs. Take it as const"):
+    with pytest.raises(TypeError, match=r"read-only: writability differs. Take it as const"):
         function(road, "span_to_write")(x)
     back = function(road, "same")(x)
     assert not back.flags.writeable
@@ -46,7 +46,7 @@ def test_read_only_arrays_are_not_written(road: str) -> None:
 @pytest.mark.parametrize("road", EXACT)
 def test_misaligned_arrays_are_refused(road: str) -> None:
     x = np.zeros(13, dtype=np.uint8)[1:].view(np.float32)
-    with pytest.raises(TypeError, match="aligned to 1 byte: alignment differs$"):
+    with pytest.raises(TypeError, match=r"aligned to 1 byte: alignment differs$"):
         function(road, "span_to_read")(x)
 
 

@@ -1,4 +1,4 @@
-"""Overload sets: the first that fits is called, tensors are imported once, and every reason given."""
+"""Overload sets: the first that fits, tensors imported once, and every reason given."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_what_is_no_refusal_ends_the_call(raised: BaseException) -> None:
 
 def test_a_type_error_of_the_body_is_its_own() -> None:
     p = vector()
-    with pytest.raises(TypeError, match="^of the body's$"):
+    with pytest.raises(TypeError, match=r"^of the body's$"):
         extension.first_throws(p)
     assert is_settled(p)
 
@@ -179,6 +179,13 @@ def test_docstring_lists_the_signatures() -> None:
     lines = extension.kind.__doc__.splitlines()
     assert lines[:2] == ["kind(*args, **kwargs)", "Overloaded function."]
     assert [line for line in lines[2:] if line] == SIGNATURES
+
+
+def test_what_def_did_not_make_gets_no_overload() -> None:
+    words = "^taken is there already, and was not made by dlbridge::def; an overload can only be"
+    with pytest.raises(TypeError, match=words):
+        extension.overload_of_anothers(extension.fast)
+    del extension.fast.taken
 
 
 def test_many_threads() -> None:

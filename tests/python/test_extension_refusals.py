@@ -1,4 +1,4 @@
-"""Arguments that do not fit: what is said, word by word, and that nothing is leaked or freed twice."""
+"""Arguments that do not fit: what is said, word by word; nothing is leaked or freed twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from roads import EXACT, ROADS, function
 # Function, fields of a foreign tensor, and what is said behind "function(): argument 'x': ".
 REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("int64", {}, "expected int64[...] on cpu; got float32[2, 3] on cpu: dtype differs"),
-    ("rank_2", {"shape": (6,)}, "expected float32[*, *] on cpu; got float32[6] on cpu: rank differs"),
+    ("rank_2", {"shape": (6,)},
+     "expected float32[*, *] on cpu; got float32[6] on cpu: rank differs"),
     ("rank_0", {"shape": (1,)}, "expected float32[] on cpu; got float32[1] on cpu: rank differs"),
     ("fixed", {"shape": (3, 2)},
      "expected float32[2, 3] on cpu; got float32[3, 2] on cpu: extents differ"),

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/origin.hpp>
@@ -89,43 +90,57 @@ constexpr bool returns_span = false;
 template <class Result, class... Parameters>
 constexpr bool returns_span<Result(Parameters...)> = parameter<std::decay_t<Result>>::borrows;
 
+// What def has made that is no overload yet, with its function, which is kept for the process: so
+// nobody else has its address. Not in the module, whose every attribute comes into its stubs.
+struct made_function {
+  PyObject* function;
+  std::shared_ptr<call_facts> facts;
+
+  DLBRIDGE_LOCAL static std::vector<made_function>& all() {
+    static auto* const made = new std::vector<made_function>;
+    return *made;
+  }
+  static std::shared_ptr<call_facts> facts_of(PyObject* function) {
+    for (made_function const& each : all()) {
+      if (each.function == function) {
+        return each.facts;
+      }
+    }
+    return nullptr;
+  }
+};
+
 // Puts a function into its module or class: by itself, or as one more candidate of its name.
 inline void place(py::object const& scope, char const* name, py::object function,
                   std::shared_ptr<call_facts> facts) {
-  static char const* const table_name = "__dlbridge_functions__";
   bool const is_method = PyType_Check(scope.ptr()) != 0;
-  auto const put = [&](py::object const& what) {
-    scope.attr(name) =
-        is_method ? py::reinterpret_steal<py::object>(PyInstanceMethod_New(what.ptr())) : what;
+  auto const put = [&](PyObject* what) {
+    scope.attr(name) = is_method ? py::reinterpret_steal<py::object>(PyInstanceMethod_New(what))
+                                 : py::reinterpret_borrow<py::object>(what);
   };
-  py::dict known = py::getattr(scope, "__dict__");
+  py::dict const known = py::getattr(scope, "__dict__");
   if (!known.contains(name)) {
-    auto* const kept = new std::shared_ptr<call_facts>(std::move(facts));
-    py::capsule const note(kept,
-                           [](void* p) { delete static_cast<std::shared_ptr<call_facts>*>(p); });
-    py::dict table = known.contains(table_name) ? py::dict(known[table_name]) : py::dict();
-    table[name] = py::make_tuple(function, note);
-    py::setattr(scope, table_name, table);
-    put(function);
+    put(function.ptr());
+    made_function::all().push_back({function.release().ptr(), std::move(facts)});
     return;
   }
-  py::dict table = known.contains(table_name) ? py::dict(known[table_name]) : py::dict();
-  if (!table.contains(name)) {
-    throw py::type_error(std::string(name) +
-                         " is there already, and was not made by dlbridge::def; an overload can "
-                         "only be added to one that was");
-  }
-  py::tuple const first = table[name];
-  overload_set* set = overload_set::of(first[0].ptr());
+  py::object const there = known[name];
+  PyObject* const first = PyInstanceMethod_Check(there.ptr())
+                              ? PyInstanceMethod_GET_FUNCTION(there.ptr())
+                              : there.ptr();
+  overload_set* set = overload_set::of(first);
   if (set == nullptr) {
+    std::shared_ptr<call_facts> earlier = made_function::facts_of(first);
+    if (earlier == nullptr) {
+      throw py::type_error(std::string(name) +
+                           " is there already, and was not made by dlbridge::def; an overload can "
+                           "only be added to one that was");
+    }
     py::object const module_name = py::getattr(scope, is_method ? "__module__" : "__name__");
-    py::object made = checked(overload_set::make(name, module_name.ptr()));
+    py::object const made = checked(overload_set::make(name, module_name.ptr()));
     set = overload_set::of(made.ptr());
-    auto* const earlier =
-        py::reinterpret_borrow<py::capsule>(first[1]).get_pointer<std::shared_ptr<call_facts>>();
-    set->add(ref::borrow(first[0].ptr()), *earlier);
-    table[name] = py::make_tuple(made, first[1]);
-    put(made);
+    set->add(ref::borrow(first), std::move(earlier));
+    put(made.ptr());
   }
   set->add(ref::borrow(function.ptr()), std::move(facts));
 }
