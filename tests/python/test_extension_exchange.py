@@ -317,7 +317,8 @@ def test_our_table_takes(cls: type, _: Any) -> None:
     taken = foreign.consume(handle.capsule(True))
     made = foreign.slot(cls, "take", taken)
     assert type(made) is cls
-    assert memoryview(dlbridge.from_dlpack(made)).tolist() == [[0, 8, 16], [1, 9, 17]]
+    values: Any = memoryview(dlbridge.from_dlpack(made)).tolist()
+    assert values == [[0, 8, 16], [1, 9, 17]]
     with pytest.raises(RuntimeError, match="released"):
         taken.release()
     del made

@@ -124,10 +124,7 @@ inline void place(py::object const& scope, char const* name, py::object function
     made_function::all().push_back({function.release().ptr(), std::move(facts)});
     return;
   }
-  py::object const there = known[name];
-  PyObject* const first = PyInstanceMethod_Check(there.ptr())
-                              ? PyInstanceMethod_GET_FUNCTION(there.ptr())
-                              : there.ptr();
+  PyObject* const first = py::detail::get_function(py::object(known[name])).ptr();
   overload_set* set = overload_set::of(first);
   if (set == nullptr) {
     std::shared_ptr<call_facts> earlier = made_function::facts_of(first);
