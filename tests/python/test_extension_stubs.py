@@ -1,4 +1,4 @@
-"""Stubs: what pybind11-stubgen writes of an extension is what mypy accepts and a person understands."""
+"""Stubs: what pybind11-stubgen writes of an extension, mypy accepts and a person understands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ VECTOR = 'typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[*] on cpu{}"
 # File, and a line of it.
 SIGNATURES: list[tuple[str, str]] = [
     ("by_fast.pyi",
-     'def rgb(x: typing.Annotated[dlbridge.typing.SupportsDLPack, "uint8[*, *, 3] on cpu"]) -> int:'),
+     'def rgb(x: typing.Annotated[dlbridge.typing.SupportsDLPack, "uint8[*, *, 3] on cpu"]) '
+     "-> int:"),
     ("by_def.pyi", f"def doubled(x: {VECTOR.format('')}) -> typing.Any:"),
     ("by_pybind11.pyi", f"def maybe_owned(x: {VECTOR.format('')} | None) -> int:"),
     ("fast.pyi",
