@@ -30,7 +30,7 @@ double dot(span_to_read const& x, span_to_read const& y) {
 
 void add_fast(py::module_& m) {
   py::module_ fast = m.def_submodule("fast");
-  dlbridge::def_fast<&echo<bool>>(fast, "bool", {"value"});
+  dlbridge::def_fast<&echo<bool>>(fast, "boolean", {"value"});
   dlbridge::def_fast<&echo<std::int8_t>>(fast, "int8", {"value"});
   dlbridge::def_fast<&echo<std::int16_t>>(fast, "int16", {"value"});
   dlbridge::def_fast<&echo<std::int32_t>>(fast, "int32", {"value"});

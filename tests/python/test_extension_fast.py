@@ -79,13 +79,13 @@ def test_floats(name: str, third: float) -> None:
 
 
 def test_bools() -> None:
-    assert fast.bool(True) is True
-    assert fast.bool(False) is False
+    assert fast.boolean(True) is True
+    assert fast.boolean(False) is False
     for given in (0, 1, "", None):
         with pytest.raises(TypeError) as raised:
-            fast.bool(given)
+            fast.boolean(given)
         kind = type(given).__name__
-        assert str(raised.value) == f"bool(): argument 'value': expected a bool; got {kind}"
+        assert str(raised.value) == f"boolean(): argument 'value': expected a bool; got {kind}"
 
 
 @pytest.mark.parametrize("name", ["int8", "uint64", "float32"])
