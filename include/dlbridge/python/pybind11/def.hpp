@@ -85,7 +85,8 @@ constexpr bool returns_span = false;
 template <class Result, class... Parameters>
 constexpr bool returns_span<Result(Parameters...)> = parameter<std::decay_t<Result>>::borrows;
 
-// A function that def has made, so that another of its name can join it. Held for the process.
+// A function that def has made, so that another of its name can join it: held for the process, so
+// nobody else has its address. Not in the module, whose every attribute comes into its stubs.
 struct made_function {
   PyObject* function;
   std::shared_ptr<call_facts> facts;
