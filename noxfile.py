@@ -7,6 +7,7 @@ there. `python3 noxfile.py` lists the single sessions that `tests` is made of.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -174,21 +175,34 @@ class Peers:
     name: str
     packages: tuple[str, ...]
     peers: tuple[str, ...]
+    tests: tuple[str, ...] = ()  # all of them, unless some are named
 
 
+NEWEST = {  # by the name of the package
+    "numpy": "numpy",
+    "ml_dtypes": "ml_dtypes",
+    "torch==2.13.0": "torch",
+    "jax": "jax",
+    "array-api-strict": "array_api_strict",
+    "apache-tvm-ffi": "tvm_ffi",
+    "pybind11-stubgen": "pybind11_stubgen",
+}
 PEERS = [
-    Peers("newest", ("numpy", "ml_dtypes", "torch==2.13.0"), ("numpy", "ml_dtypes", "torch")),
+    Peers("newest", (*NEWEST, "mypy"), tuple(NEWEST.values())),
     Peers("numpy-1", ("numpy==1.26.4",), ("numpy",)),  # knows no max_version
-]
+    # Of its own, as it needs other versions of what the newest ones need.
+    Peers("tensorflow", ("tensorflow-cpu",), ("tensorflow",),
+          ("tests/python/test_extension_callers.py",)),
+]  # fmt: skip
 MODULES = Build("g++", 17)  # of which the compiled counterparts of the Python tests are built
 
 
-def counterparts(session: nox.Session) -> str:
+def counterparts(session: nox.Session, build: Build = MODULES) -> str:
     """Builds what the Python tests are held against, and gives its directory."""
-    targets = ["foreign_module"]
+    targets = ["foreign_module", "extension"]
     targets += [f"{one}_{way}" for one in ("this_version", "other_version")
                 for way in ("hidden", "default")]  # fmt: skip
-    return str(cmake(session, MODULES, *targets, DLBRIDGE_PYTHON="ON") / "python-modules")
+    return str(cmake(session, build, *targets, DLBRIDGE_PYTHON="ON") / "python-modules")
 
 
 @nox.session(tags=["tests"])
@@ -197,14 +211,14 @@ def python(session: nox.Session, peers: Peers) -> None:
     """The Python tests against foreign libraries, on the installed package."""
     modules = counterparts(session)
     session.install(".", "pytest", *peers.packages)
-    session.run("pytest", f"--peers={','.join(peers.peers)}", *session.posargs,
+    session.run("pytest", f"--peers={','.join(peers.peers)}", *peers.tests, *session.posargs,
                 env={"DLBRIDGE_TEST_MODULES": modules})  # fmt: skip
 
 
 @nox.session(tags=["tests"])
 def python_sanitized(session: nox.Session) -> None:
     """The Python tests with every access of ours watched, and a million exchanges each way."""
-    modules = counterparts(session)
+    modules = counterparts(session, Build("g++", 17, sanitize=SANITIZERS))
     session.install("pytest", "numpy")
     flags = f"-fsanitize={SANITIZERS} -fno-sanitize-recover=all -fno-omit-frame-pointer -g"
     session.install(
@@ -249,6 +263,33 @@ def wheel(session: nox.Session) -> None:
     session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "-R", "package.wheel")
 
 
+EXAMPLES = ("image_filter", "array_library", "before_after")  # those that pip installs
+
+
+@nox.session(tags=["tests"])
+def examples(session: nox.Session) -> None:
+    """The examples, built in isolation against the wheel and tested as a stranger would."""
+    session.env.update(machine.build_environment(machine.find_gcc()))
+    wheels = Path(session.create_tmp()).resolve() / "wheels"
+    shutil.rmtree(wheels, ignore_errors=True)
+    session.run("python", "-m", "pip", "wheel", "-q", "--no-deps", f"--wheel-dir={wheels}", ".")
+    session.install(
+        "cmake", "ninja", "numpy", "torch==2.13.0", "pytest", "pybind11-stubgen", "mypy"
+    )
+    session.install("--force-reinstall", "--no-deps", *map(str, wheels.glob("*.whl")))
+    for name in EXAMPLES:  # the isolated builds find dlbridge where pip is told to look
+        session.chdir(CHECKOUT / "examples" / name)
+        session.install("--force-reinstall", "--no-deps", f"--find-links={wheels}", ".")
+        session.run("pytest", "-q", "-p", "no:cacheprovider")
+    cmake_directory = str(session.run("dlbridge", "--cmake-dir", silent=True)).strip()
+    folder = str(BUILD / "example-array_library")
+    session.chdir(CHECKOUT / "examples" / "array_library")
+    session.run("cmake", "--fresh", "-S", ".", "-B", folder, "-G", "Ninja", "--log-level=WARNING",
+                f"-Ddlbridge_DIR={cmake_directory}")  # fmt: skip
+    session.run("cmake", "--build", folder)
+    session.run("ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error")
+
+
 # Pages, programs, style -----------------------------------------------------------------------
 
 
@@ -281,7 +322,7 @@ def style(session: nox.Session) -> None:
     """Formatting, lint and types."""
     session.env.update(machine.build_environment(machine.find_gcc()))
     session.install(".", "clang-format==19.1.7", "ruff", "mypy", "nox", "pytest")
-    session.install("numpy", "ml_dtypes", "rich", "torch==2.13.0")  # whose types are checked
+    session.install("numpy", "ml_dtypes", "rich", "torch==2.13.0", "apache-tvm-ffi")  # for types
     tracked = subprocess.check_output(["git", "ls-files"], text=True, cwd=CHECKOUT).split()
     cpp = [name for name in tracked if name.endswith((".hpp", ".cpp", ".h", ".c"))]
     session.run("clang-format", "--dry-run", "-Werror", *cpp)

@@ -1,4 +1,4 @@
-"""Compiles each case twice: as it is it must compile, and with -DWRONG it must not.
+"""Compiles each case of a folder twice: as it is it must compile, and with -DWRONG it must not.
 
 A case says in a line `// says: REGEX` what the compiler must then print, so that it fails for the
 reason it was written for and no other, and in a line `// std: c++20` that it is not C++17.
@@ -25,8 +25,8 @@ def compiles(compiler: str, includes: list[str], case: Path, *defines: str) -> t
 
 
 def main() -> int:
-    compiler, *includes = sys.argv[1:]
-    cases = sorted(Path(__file__).parent.glob("*.cpp"))
+    compiler, folder, *includes = sys.argv[1:]
+    cases = sorted(Path(folder).glob("*.cpp"))
     faults = 0
     for case in cases:
         says = re.search(r"// says: (.*)", case.read_text()).group(1)

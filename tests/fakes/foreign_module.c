@@ -1,15 +1,12 @@
 /* The Python module `foreign`: a producer and a consumer that dlbridge did not write, in plain C
    that knows only CPython, dlpack.h and foreign_producer.h. tests/python/foreign.pyi describes it.
 */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "foreign_module.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include "foreign_producer.h"
 
 enum { MOST_CALLS = 8, MOST_AT_EXIT = 16 };
 
@@ -204,6 +201,15 @@ static PyCapsule_Destructor find_destructor(const char* kind, int versioned) {
   return versioned ? destroy_versioned : destroy_legacy;
 }
 
+static void note_handed_out(lent* of, int versioned, const void* managed) {
+  if (has_deleter(versioned, managed)) {
+    pthread_mutex_lock(&lock);
+    ++of->handed_out;
+    ++total_handed_out;
+    pthread_mutex_unlock(&lock);
+  }
+}
+
 /* capsule(versioned=False, *, name=<the fresh one>, destructor="spec") */
 static PyObject* handle_capsule(PyObject* self, PyObject* args, PyObject* keywords) {
   static char* accepted[] = {"versioned", "name", "destructor", NULL};
@@ -231,11 +237,8 @@ static PyObject* handle_capsule(PyObject* self, PyObject* args, PyObject* keywor
   }
   managed = versioned ? (void*)&of->tensor->versioned : (void*)&of->tensor->legacy;
   capsule = PyCapsule_New(managed, text, find_destructor(kind, versioned));
-  if (capsule != NULL && has_deleter(versioned, managed)) {
-    pthread_mutex_lock(&lock);
-    ++of->handed_out;
-    ++total_handed_out;
-    pthread_mutex_unlock(&lock);
+  if (capsule != NULL) {
+    note_handed_out(of, versioned, managed);
   }
   return capsule;
 }
@@ -350,10 +353,9 @@ static int fill_tensor(lent* of, PyObject* args, PyObject* keywords) {
 
 /* tensor(*, shape, strides, ndim, data, byte_offset, dtype, device, version, flags, deleter, fill):
    a handle on a new one. */
-static PyObject* make_tensor(PyObject* module, PyObject* args, PyObject* keywords) {
+PyObject* foreign_make_handle(PyObject* args, PyObject* keywords) {
   lent* of = calloc(1, sizeof *of);
   handle* made = PyObject_New(handle, &handle_type);
-  (void)module;
   if (of == NULL || made == NULL || (of->tensor = foreign_new()) == NULL) {
     free(of);
     PyObject_Free(made);
@@ -366,6 +368,25 @@ static PyObject* make_tensor(PyObject* module, PyObject* args, PyObject* keyword
     return NULL;
   }
   return (PyObject*)made;
+}
+
+static PyObject* make_tensor(PyObject* module, PyObject* args, PyObject* keywords) {
+  (void)module;
+  return foreign_make_handle(args, keywords);
+}
+
+foreign_tensor* foreign_behind(PyObject* of) {
+  if (!Py_IS_TYPE(of, &handle_type)) {
+    PyErr_SetString(PyExc_TypeError, "a Handle wanted");
+    return NULL;
+  }
+  return ((handle*)of)->of->tensor;
+}
+
+struct DLManagedTensorVersioned* foreign_hand_out(PyObject* of) {
+  lent* behind = ((handle*)of)->of;
+  note_handed_out(behind, 1, &behind->tensor->versioned);
+  return &behind->tensor->versioned;
 }
 
 /* ---- Consumed: the consumer's side ---- */
@@ -384,27 +405,39 @@ static const DLTensor* tensor_in(PyObject* self) {
   return tensor_of(c->versioned, c->managed);
 }
 
+PyObject* foreign_make_consumed(int versioned, void* managed) {
+  consumed* made = PyObject_New(consumed, &consumed_type);
+  if (made != NULL) {
+    made->versioned = versioned;
+    made->managed = managed;
+  }
+  return (PyObject*)made;
+}
+
+struct DLManagedTensorVersioned* foreign_owned_by(PyObject* self) {
+  if (!Py_IS_TYPE(self, &consumed_type) || !((consumed*)self)->versioned) {
+    PyErr_SetString(PyExc_TypeError, "a Consumed with a versioned tensor wanted");
+    return NULL;
+  }
+  return tensor_in(self) != NULL ? ((consumed*)self)->managed : NULL;
+}
+
+void foreign_give_up(PyObject* self) { ((consumed*)self)->managed = NULL; }
+
 /* consume(capsule): by the book, it renames the capsule and owns what was in it. */
 static PyObject* consume(PyObject* module, PyObject* capsule) {
   int versioned = PyCapsule_IsValid(capsule, fresh[1]);
-  consumed* made;
+  void* managed;
   (void)module;
   if (!versioned && !PyCapsule_IsValid(capsule, fresh[0])) {
     PyErr_SetString(PyExc_ValueError, "no fresh DLPack capsule");
     return NULL;
   }
-  made = PyObject_New(consumed, &consumed_type);
-  if (made == NULL) {
+  managed = PyCapsule_GetPointer(capsule, fresh[versioned]);
+  if (managed == NULL || PyCapsule_SetName(capsule, used[versioned]) != 0) {
     return NULL;
   }
-  made->versioned = versioned;
-  made->managed = PyCapsule_GetPointer(capsule, fresh[versioned]);
-  if (made->managed == NULL || PyCapsule_SetName(capsule, used[versioned]) != 0) {
-    made->managed = NULL;
-    Py_DECREF(made);
-    return NULL;
-  }
-  return (PyObject*)made;
+  return foreign_make_consumed(versioned, managed);
 }
 
 static void* call_in_thread(void* self) {
@@ -748,9 +781,14 @@ static PyStructSequence_Desc call_description = {"foreign.Call", NULL, call_fiel
 PyMODINIT_FUNC PyInit_foreign(void) {
   PyObject* module = PyModule_Create(&definition);
   if (module == NULL || PyType_Ready(&handle_type) != 0 || PyType_Ready(&consumed_type) != 0 ||
-      PyStructSequence_InitType2(&call_type, &call_description) != 0) {
+      PyStructSequence_InitType2(&call_type, &call_description) != 0 ||
+      foreign_add_exchange(module) != 0) {
     Py_XDECREF(module);
     return NULL;
   }
+  Py_INCREF(&handle_type);
+  Py_INCREF(&consumed_type);
+  PyModule_AddObject(module, "Handle", (PyObject*)&handle_type);
+  PyModule_AddObject(module, "Consumed", (PyObject*)&consumed_type);
   return module;
 }

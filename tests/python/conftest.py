@@ -10,12 +10,19 @@ from pathlib import Path
 
 import pytest
 
-# Libraries that dlbridge exchanges tensors with, by the file that proves it.
+# Libraries that dlbridge exchanges tensors with, and tools, by the file that proves it.
 PEERS = {
     "test_numpy.py": "numpy",
     "test_ml_dtypes.py": "ml_dtypes",
     "test_torch.py": "torch",
+    "test_extension_numpy.py": "numpy",
+    "test_extension_torch.py": "torch",
+    "test_extension_tvm_ffi.py": "tvm_ffi",
+    "test_extension_stubs.py": "pybind11_stubgen",
 }
+# Those that need no file of their own: one table of all callers has them.
+CALLERS = {"array_api_strict", "jax", "tensorflow"}
+KNOWN = sorted({*PEERS.values(), *CALLERS})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,8 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     sys.path.insert(0, modules)
     for peer in sorted(asked_for(config)):
-        if peer not in PEERS.values():
-            raise pytest.UsageError(f"--peers: no tests for {peer!r}, only for {[*PEERS.values()]}")
+        if peer not in KNOWN:
+            raise pytest.UsageError(f"--peers: no tests for {peer!r}, only for {KNOWN}")
         try:
             importlib.import_module(peer)
         except ImportError as missing:
@@ -52,6 +59,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     peer = PEERS.get(collection_path.name)
     return True if peer is not None and peer not in asked_for(config) else None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Gives `library` every row of the file's LIBRARIES that is asked for, and our own."""
+    if "library" in metafunc.fixturenames:
+        chosen = {"dlbridge", *asked_for(metafunc.config)}
+        table = {k: v for k, v in metafunc.module.LIBRARIES.items() if k in chosen}
+        metafunc.parametrize("library", table.values(), ids=table.keys())
 
 
 def pytest_collection_finish() -> None:

@@ -1,6 +1,7 @@
 """The module that tests/fakes/foreign_module.c makes: DLPack hands that dlbridge did not write."""
 
-from typing import Any, Callable, Literal, NamedTuple, TypedDict
+from collections.abc import Iterable
+from typing import Any, Callable, Literal, NamedTuple, TypedDict, overload
 
 Dims = tuple[int, ...] | int | None
 """Integers, a raw address, or a null pointer."""
@@ -117,3 +118,57 @@ def accounts() -> tuple[int, int]:
 
 def trap() -> int:
     """The address of a page that nobody may read."""
+
+Slot = Literal["allocate", "give", "take", "lend", "stream"]
+
+class Exported:
+    """An object with a tensor. A class of it with `__dlpack_c_exchange_api__` has a table."""
+
+    def __init__(self, handle: Handle, /) -> None: ...
+
+def exchange_table(
+    *,
+    version: tuple[int, int] = (1, 3),
+    prev: int = 0,
+    missing: Iterable[Slot] = (),
+    failing: Iterable[Slot] = (),
+) -> int:
+    """The address of a table for classes of Exported, which is never freed. What its `take` makes
+    are Consumed."""
+
+def exchange_capsule(table: int, /) -> object:
+    """The address in a capsule, as dlpack.h 1.3 has it."""
+
+def slot_calls() -> dict[Slot, int]:
+    """How often the slots of all those tables have been called."""
+
+class Lent(TypedDict):
+    data: int
+    shape: tuple[int, ...] | None
+    strides: tuple[int, ...] | None
+    dtype: tuple[int, int, int]
+    device: tuple[int, int]
+    byte_offset: int
+
+@overload
+def slot(type: type, name: Literal["version"], /) -> tuple[int, int, bool | None]:
+    """Calls a slot of any type's table, in plain C. A refused `take` leaves the tensor with the
+    Consumed."""
+
+@overload
+def slot(
+    type: type,
+    name: Literal["allocate"],
+    shape: tuple[int, ...],
+    dtype: tuple[int, int, int],
+    device: tuple[int, int],
+    /,
+) -> Consumed: ...
+@overload
+def slot(type: type, name: Literal["give"], object: object, /) -> Consumed: ...
+@overload
+def slot(type: type, name: Literal["take"], tensor: Consumed, /) -> Any: ...
+@overload
+def slot(type: type, name: Literal["lend"], object: object, /) -> Lent: ...
+@overload
+def slot(type: type, name: Literal["stream"], device_type: int, device_id: int, /) -> int: ...

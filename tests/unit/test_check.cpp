@@ -310,4 +310,64 @@ TEST(Check, FindsExactlyTheRulesThatBreakInAnyMixture) {
   EXPECT_GT(kept, rounds / 50);
 }
 
+// What a requirement looks like, put together by the compiler, as signatures need it.
+struct compiled_text {
+  char data[160] = {};
+  std::size_t size = 0;
+
+  constexpr compiled_text& append(char const* text) noexcept {
+    for (; *text != '\0'; ++text) {
+      data[size++] = *text;
+    }
+    return *this;
+  }
+  constexpr compiled_text& append_unsigned(std::uint64_t number) noexcept {
+    if (number >= 10) {
+      append_unsigned(number / 10);
+    }
+    char const digit[] = {static_cast<char>('0' + number % 10), '\0'};
+    return append(digit);
+  }
+  constexpr compiled_text& append(std::int64_t number) noexcept {
+    return append_unsigned(static_cast<std::uint64_t>(number));
+  }
+};
+
+constexpr compiled_text text_of(requirement const& need) {
+  compiled_text text;
+  append_requirement(text, need);
+  return text;
+}
+
+constexpr requirement wanted(dtype type, std::int64_t const* extents, std::int32_t where,
+                             layout order, bool writable, std::size_t alignment) {
+  requirement need;
+  need.type = type;
+  need.rank = extents != nullptr ? 2 : static_cast<std::int32_t>(any);
+  need.extents = extents;
+  need.where.type = where;
+  need.order = order;
+  need.writable = writable;
+  need.alignment = alignment;
+  return need;
+}
+
+TEST(Check, ARequirementIsTextWhenCompiling) {
+  constexpr compiled_text texts[] = {
+      text_of(requirement()),
+      text_of(wanted(dtype(kDLBfloat, 16), any_by_4, place::anywhere, layout::row_major, true, 1)),
+      text_of(wanted(dtype(kDLInt, 4, 2), two_by_three, kDLCUDA, layout::column_major, false, 64)),
+      text_of(wanted(dtype(kDLComplex, 128), nullptr, place::host, layout::compact, true, 256)),
+  };
+  char const* const expected[] = {
+      "any dtype[...] on cpu",
+      "bfloat16[*, 4], row-major, writable",
+      "int4x2[2, 3] on cuda, column-major",
+      "complex128[...] on cpu, compact, writable, aligned to 256 bytes",
+  };
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(std::string(texts[i].data, texts[i].size), expected[i]);
+  }
+}
+
 }  // namespace

@@ -33,9 +33,21 @@ struct object {
 };
 object* object_at(void* py_object) { return static_cast<object*>(py_object); }
 
-int allocate(DLTensor*, DLManagedTensorVersioned**, void*,
-             void (*)(void*, char const*, char const*)) {
-  return -1;
+// What the library's allocator does next: the tensor that it gives, or what it says.
+struct allocator {
+  DLManagedTensorVersioned* given = nullptr;
+  char const* kind = nullptr;
+  char const* words = nullptr;
+  int code = -1;
+} heap;
+
+int allocate(DLTensor*, DLManagedTensorVersioned** out, void* context,
+             void (*set_error)(void*, char const*, char const*)) {
+  *out = heap.given;
+  if (heap.kind != nullptr || heap.words != nullptr) {
+    set_error(context, heap.kind, heap.words);
+  }
+  return heap.code;
 }
 
 int export_object(void* py_object, DLManagedTensorVersioned** out) {
@@ -229,6 +241,53 @@ TEST_F(Exchange, AnImportThatFailsLeavesTheTensorHere) {
   EXPECT_EQ(deleted(), 0);
   m.reset();
   EXPECT_EQ(deleted(), 1);
+}
+
+TEST_F(Exchange, AllocatesATensorThatIsFreedOnce) {
+  heap = {raw(), nullptr, nullptr, 0};
+  DLTensor prototype{};
+  {
+    managed_tensor const m = table.try_allocate(prototype, why);
+    EXPECT_EQ(m.get_versioned(), raw());
+    EXPECT_TRUE(why.ok());
+  }
+  EXPECT_EQ(deleted(), 1);
+}
+
+TEST_F(Exchange, AnAllocatedTensorIsCheckedLikeAnyOther) {
+  heap = {raw(), nullptr, nullptr, 0};
+  raw()->dl_tensor.ndim = -1;
+  DLTensor prototype{};
+  EXPECT_FALSE(table.try_allocate(prototype, why));
+  EXPECT_TRUE(why.broke(errc::malformed));
+  EXPECT_EQ(deleted(), 1);
+}
+
+TEST_F(Exchange, AnAllocatorSaysWhyNot) {
+  struct {
+    allocator next;
+    char const* words;
+  } const cases[] = {
+      {{nullptr, "MemoryError", "full", -1},
+       "out of memory: expected a tensor from the library's allocator; got full"},
+      {{nullptr, "ValueError", "not that", -1},
+       "producer failed: expected a tensor from the library's allocator; got not that"},
+      {{nullptr, nullptr, "words", -1},
+       "producer failed: expected a tensor from the library's allocator; got words"},
+      {{nullptr, "Error", nullptr, -1},
+       "producer failed: expected a tensor from the library's allocator; got no reason"},
+      {{nullptr, nullptr, nullptr, -1},
+       "producer failed: expected a tensor from the library's allocator; got none"},
+      {{nullptr, nullptr, nullptr, 0},
+       "producer failed: expected a tensor from the library's allocator; got none"},
+  };
+  for (auto const& each : cases) {
+    heap = each.next;
+    why = report();
+    DLTensor prototype{};
+    EXPECT_FALSE(table.try_allocate(prototype, why));
+    EXPECT_STREQ(message(why).c_str(), each.words);
+  }
 }
 
 TEST_F(Exchange, TellsTheStreamOnWhichTheLibraryWorks) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "foreign.hpp"
 #include "foreign_fixture.hpp"
 #include "refusal.hpp"
 
@@ -470,6 +471,32 @@ TEST_F(Visit, CallsAVisitorThatCannotBeCopiedOnce) {
   auto visitor = [calls = std::make_unique<int>(0)](auto) { return ++*calls; };
   EXPECT_EQ(dlbridge::visit(view(), visitor), 1);
   EXPECT_EQ(dlbridge::visit(view(), std::move(visitor)), 2);
+}
+
+// What was checked before is not checked again: a tensor that would be refused shows it.
+TEST(Trust, MakesFacesOfWhatWasCheckedBefore) {
+  foreign_ptr const foreign = make_foreign();
+  DLManagedTensorVersioned* const raw = foreign_versioned(foreign.get());
+  using span = tensor_span<std::int32_t, matrix>;
+  using owned = tensor<std::int32_t, matrix>;
+  static_assert(noexcept(span::trust(std::declval<tensor_view>())));
+  static_assert(noexcept(owned::trust(std::declval<managed_tensor>())));
+
+  managed_tensor m = managed_tensor::steal(raw);
+  EXPECT_NE(refusal_of([&] { return span(m.view()); }), "accepted");
+  span const trusted = span::trust(m.view());
+  EXPECT_EQ(static_cast<void*>(trusted.data()), foreign->data);
+  EXPECT_EQ(trusted.stride(0), 3);
+  EXPECT_EQ(static_cast<void*>(&trusted(1, 2)), foreign->data + 5);
+  {
+    owned face = owned::trust(std::move(m));
+    EXPECT_EQ(static_cast<void*>(face.data()), foreign->data);
+    EXPECT_EQ(face.extent(1), 3);
+    owned const moved = std::move(face);
+    EXPECT_EQ(moved.view().data(), foreign->data);
+    EXPECT_EQ(foreign->deleter_calls, 0);
+  }
+  EXPECT_EQ(foreign->deleter_calls, 1);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ class consumption {
       return found != nullptr;
     }
     report r = refusal(errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__",
-                       "one of type ", "as_tensor() also takes buffers and array interfaces");
+                       "one of type ", request_.advice);
     r.got.append(Py_TYPE(producer_)->tp_name);
     set_error(r);
     return false;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <new>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -29,8 +30,7 @@ struct fast_record {
   std::string name;
   std::vector<std::string> parameters;
   std::string doc;
-  library home = library::own;
-  bool has_home = false;
+  std::optional<returns> home;
   PyMethodDef definition{};
 
   static fast_record& of(PyObject* capsule) noexcept {
@@ -178,7 +178,8 @@ struct fast_call {
       if constexpr (count > 0) {
         like = first_tensor<std::decay_t<Parameters>...>(args);
       }
-      return give_result(std::forward<Value>(value), like, known.has_home ? &known.home : nullptr)
+      return give_result(std::forward<Value>(value), like,
+                         known.home ? &known.home->which : nullptr)
           .release();
     }
   }
@@ -225,7 +226,7 @@ struct callable : Translator, Target {};
 
 template <class Call, class Result, class... Parameters>
 void add_fast(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
-              char const* doc, library const* home) {
+              char const* doc, std::optional<returns> home) {
   auto* const record = new fast_record;
   ref const self = ref::steal(PyCapsule_New(record, nullptr, &fast_record::destroy));
   record->name = name;
@@ -235,10 +236,7 @@ void add_fast(PyObject* module, char const* name, std::initializer_list<char con
   }
   record->doc = signature_of<Result, Parameters...>(name, record->parameters) +
                 (*doc != '\0' ? std::string("\n\n") + doc : std::string());
-  record->has_home = home != nullptr;
-  record->home = home != nullptr ? *home : library::own;
-  PyCFunctionWithKeywords const plain = nullptr;
-  static_cast<void>(plain);
+  record->home = home;
   record->definition = {record->name.c_str(),
                         reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Call::call)),
                         METH_FASTCALL | METH_KEYWORDS, record->doc.c_str()};
@@ -258,7 +256,7 @@ struct fast_signature<Result (*)(Parameters...)> {
   using call = fast_call<Callable, Result, Parameters...>;
   template <class Callable>
   static void add(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
-                  char const* doc, library const* home) {
+                  char const* doc, std::optional<returns> home) {
     if (parameters.size() > sizeof...(Parameters)) {
       raise(refusal(errc::bad_argument, "at most one name for each parameter", name));
     }
@@ -277,7 +275,7 @@ struct fast_signature<Result (*)(Parameters...) noexcept>
 template <auto Function, class Translator = detail::plain_translator>
 void def_fast(PyObject* module, char const* name,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
-              library const* home = nullptr) {
+              std::optional<returns> home = {}) {
   using target = detail::callable<Translator, detail::constant_callable<Function>>;
   detail::fast_signature<decltype(Function)>::template add<target>(module, name, parameters, doc,
                                                                    home);
@@ -286,7 +284,7 @@ void def_fast(PyObject* module, char const* name,
 template <class Lambda, class Translator = detail::plain_translator>
 void def_fast(PyObject* module, char const* name, Lambda lambda,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
-              library const* home = nullptr) {
+              std::optional<returns> home = {}) {
   static_assert(std::is_empty_v<Lambda>,
                 "dlbridge: def_fast takes functions and lambdas that capture nothing. Use "
                 "dlbridge::def for one that does");

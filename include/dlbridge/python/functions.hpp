@@ -87,6 +87,7 @@ inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
   if (!read_import_arguments("from_dlpack", args, count, keywords, given)) {
     return nullptr;
   }
+  given.request.advice = "as_tensor() also takes buffers and array interfaces";
   return is_at_hand(args[0], given.request)
              ? share_imported(args[0], given.readonly)
              : wrap_imported(consume(args[0], given.request), given.readonly);

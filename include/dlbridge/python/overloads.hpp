@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +25,7 @@ namespace python {
 struct call_facts {
   std::string name;
   std::vector<std::string> parameters;  // those that were named; a method's self is not
-  library home = library::own;
-  bool has_home = false;
+  std::optional<library> home;
   bool overloaded = false;
 
   /// The name of parameter i of count, or null.

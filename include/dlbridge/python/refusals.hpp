@@ -19,6 +19,13 @@ class refusals {
  public:
   refusals() noexcept : lines_(ref::steal(PyList_New(0))) {}
 
+  /// Whether an exception of a producer's says no to one argument. What does not, such as
+  /// KeyboardInterrupt or MemoryError, is to be raised as it is.
+  static bool is_refusal(ref const& raised) noexcept {
+    return PyErr_GivenExceptionMatches(raised.get(), PyExc_Exception) != 0 &&
+           PyErr_GivenExceptionMatches(raised.get(), PyExc_MemoryError) == 0;
+  }
+
   bool empty() const noexcept { return !lines_ || PyList_GET_SIZE(lines_.get()) == 0; }
 
   /// Asks a tensor argument. name may be null; position counts from 1.
@@ -36,9 +43,7 @@ class refusals {
 
   /// An argument that an exception speaks for.
   void add(char const* name, int position, ref raised) noexcept {
-    bool const is_refusal = PyErr_GivenExceptionMatches(raised.get(), PyExc_Exception) != 0 &&
-                            PyErr_GivenExceptionMatches(raised.get(), PyExc_MemoryError) == 0;
-    if (!is_refusal && !stop_) {
+    if (!is_refusal(raised) && !stop_) {
       stop_ = ref::borrow(raised.get());
     }
     ref said = ref::steal(PyObject_Str(raised.get()));
@@ -63,8 +68,7 @@ class refusals {
   /// What text() was caused by, or none.
   PyObject* cause() const noexcept { return cause_.get(); }
 
-  /// An exception that is no refusal, such as KeyboardInterrupt or MemoryError: to be raised as it
-  /// is. None as a rule.
+  /// An exception that is no refusal. None as a rule.
   ref& stop() noexcept { return stop_; }
 
   /// Sets the TypeError: "function(): argument 'x': expected ...".

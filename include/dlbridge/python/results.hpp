@@ -15,6 +15,12 @@
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
+
+/// For def and def_fast: what the function returns is of this library, whatever it was given.
+struct returns {
+  library which;
+};
+
 namespace python {
 namespace detail {
 template <class T>

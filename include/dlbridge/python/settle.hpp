@@ -22,6 +22,7 @@ struct consume_request {
   device target;
   copy_policy copy = copy_policy::if_needed;
   PyObject* stream = nullptr;
+  char const* advice = nullptr;  // what to do with an object that is no producer: static text
 };
 
 namespace detail {

@@ -108,8 +108,7 @@ class bound<F, Guard, Result(Parameters...)> {
       std::decay_t<Result> made =
           guarded_call(passed_on<Parameters>(std::get<I>(loaded), given)...);
       PyObject* const like = first_tensor<std::decay_t<Parameters>...>(objects);
-      return {
-          checked(give_result(std::move(made), like, facts_->has_home ? &facts_->home : nullptr))};
+      return {checked(give_result(std::move(made), like, facts_->home ? &*facts_->home : nullptr))};
     } else {
       return guarded_call(passed_on<Parameters>(std::get<I>(loaded), given)...);
     }

@@ -17,6 +17,7 @@
 #include <dlbridge/python/owner.hpp>
 #include <dlbridge/python/parameter.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
+#include <dlbridge/python/refusals.hpp>
 #include <dlbridge/python/results.hpp>
 #include <dlbridge/python/signature.hpp>
 #include <dlbridge/tensor.hpp>
@@ -65,14 +66,16 @@ class tensor_caster {
   static constexpr auto name =
       py::detail::const_name("@") + description_of<P>() + py::detail::const_name("@typing.Any@");
 
-  tensor_caster() noexcept {}  // said, here and below, so that no one clears what load sets
+  tensor_caster() noexcept {}  // said, so that no one clears what load sets
 
-  bool load(py::handle source, bool) noexcept {
+  // Throws nothing but KeyboardInterrupt and the like, which end the call.
+  bool load(py::handle source, bool) {
     tensor_argument<P>& loading = loaded_.emplace();  // pybind11 may try twice
     bool const fits = loading.load(source.ptr());
     ref& raised = loading.raised();
-    if (raised && PyErr_GivenExceptionMatches(raised.get(), PyExc_Exception) == 0) {
-      set_exception(std::move(raised));  // pybind11 sees it when the call comes back
+    if (raised && !refusals::is_refusal(raised)) {
+      set_exception(std::move(raised));
+      throw_pending();
     }
     return fits;
   }

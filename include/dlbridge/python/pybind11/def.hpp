@@ -9,7 +9,9 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include <dlbridge/abi.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/origin.hpp>
 #include <dlbridge/python/overloads.hpp>
@@ -19,11 +21,6 @@
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
-
-/// An extra of def: what the function returns is of this library, whatever it was given.
-struct returns {
-  library which;
-};
 
 namespace python {
 namespace detail {
@@ -48,7 +45,6 @@ void note_extra(call_facts& facts, Extra const& extra) {
     facts.parameters.emplace_back(extra.name != nullptr ? extra.name : "");
   } else if constexpr (std::is_same_v<Extra, returns>) {
     facts.home = extra.which;
-    facts.has_home = true;
   }
 }
 
@@ -89,47 +85,61 @@ constexpr bool returns_span = false;
 template <class Result, class... Parameters>
 constexpr bool returns_span<Result(Parameters...)> = parameter<std::decay_t<Result>>::borrows;
 
+// A function that def has made, so that another of its name can join it: held for the process, so
+// nobody else has its address. Not in the module, whose every attribute comes into its stubs.
+struct made_function {
+  PyObject* function;
+  std::shared_ptr<call_facts> facts;
+
+  DLBRIDGE_LOCAL static std::vector<made_function>& all() {
+    static auto* const kept = new std::vector<made_function>;
+    return *kept;
+  }
+  static made_function const* find(PyObject* function) {
+    for (made_function const& each : all()) {
+      if (each.function == function) {
+        return &each;
+      }
+    }
+    return nullptr;
+  }
+};
+
+// What a module or class has under a name by itself, not by its bases; none when nothing.
+inline py::object own_attribute(py::object const& scope, char const* name) {
+  py::object const attributes = py::getattr(scope, "__dict__");
+  return attributes.contains(name) ? py::object(attributes[name]) : py::object();
+}
+
 // Puts a function into its module or class: by itself, or as one more candidate of its name.
 inline void place(py::object const& scope, char const* name, py::object function,
                   std::shared_ptr<call_facts> facts) {
-  static char const* const table_name = "__dlbridge_functions__";
-  bool const is_method = PyType_Check(scope.ptr()) != 0;
-  auto const put = [&](py::object const& what) {
-    scope.attr(name) =
-        is_method ? py::reinterpret_steal<py::object>(PyInstanceMethod_New(what.ptr())) : what;
-  };
-  py::dict known = py::getattr(scope, "__dict__");
-  if (!known.contains(name)) {
-    auto* const kept = new std::shared_ptr<call_facts>(std::move(facts));
-    py::capsule const note(kept,
-                           [](void* p) { delete static_cast<std::shared_ptr<call_facts>*>(p); });
-    py::dict table = known.contains(table_name) ? py::dict(known[table_name]) : py::dict();
-    table[name] = py::make_tuple(function, note);
-    py::setattr(scope, table_name, table);
-    put(function);
+  py::object const present = own_attribute(scope, name);
+  if (!present) {
+    scope.attr(name) = function;
+    made_function::all().push_back({function.release().ptr(), std::move(facts)});
     return;
   }
-  py::dict table = known.contains(table_name) ? py::dict(known[table_name]) : py::dict();
-  if (!table.contains(name)) {
-    throw py::type_error(std::string(name) +
-                         " is there already, and was not made by dlbridge::def; an overload can "
-                         "only be added to one that was");
-  }
-  py::tuple const first = table[name];
-  overload_set* set = overload_set::of(first[0].ptr());
+  bool const is_method = PyType_Check(scope.ptr()) != 0;
+  py::object const called =
+      PyInstanceMethod_Check(present.ptr()) != 0 ? py::getattr(present, "__func__") : present;
+  overload_set* set = overload_set::of(called.ptr());
   if (set == nullptr) {
+    made_function const* const first = made_function::find(present.ptr());
+    if (first == nullptr) {
+      throw py::type_error(std::string(name) +
+                           " is there already, and was not made by dlbridge::def; an overload can "
+                           "only be added to one that was");
+    }
     py::object const module_name = py::getattr(scope, is_method ? "__module__" : "__name__");
-    py::object made = checked(overload_set::make(name, module_name.ptr()));
+    py::object const made = checked(overload_set::make(name, module_name.ptr()));
     set = overload_set::of(made.ptr());
-    auto* const earlier =
-        py::reinterpret_borrow<py::capsule>(first[1]).get_pointer<std::shared_ptr<call_facts>>();
-    set->add(ref::borrow(first[0].ptr()), *earlier);
-    table[name] = py::make_tuple(made, first[1]);
-    put(made);
+    set->add(ref::borrow(first->function), first->facts);
+    scope.attr(name) =
+        is_method ? py::reinterpret_steal<py::object>(PyInstanceMethod_New(made.ptr())) : made;
   }
   set->add(ref::borrow(function.ptr()), std::move(facts));
 }
-
 }  // namespace detail
 }  // namespace python
 

@@ -4,6 +4,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -59,7 +60,18 @@ struct class_face {
 
   static PyObject* take(managed_tensor& m) {
     if constexpr (can_adopt<T>) {
-      return py::cast(adopt_as<T>(std::move(m))).release().ptr();
+      // adopt may free what it refuses, and the slot's caller frees it too: what adopt gets is a
+      // share, so that there is something left to give back.
+      auto const held = std::make_shared<managed_tensor>(std::move(m));
+      try {
+        auto share = held;
+        return py::cast(adopt_as<T>(build_on(std::move(share), dlbridge::describe(*held))))
+            .release()
+            .ptr();
+      } catch (...) {
+        m = std::move(*held);
+        throw;
+      }
     } else {
       raise(refusal(errc::bad_argument, "a class that can adopt a tensor",
                     "one without array_traits<T>::adopt"));

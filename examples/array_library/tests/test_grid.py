@@ -1,0 +1,96 @@
+"""grid's arrays in NumPy and PyTorch, theirs in grid: the same memory each time."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import grid
+import numpy as np
+import pytest
+import torch
+
+
+def address(x):
+    return x.data_ptr() if isinstance(x, torch.Tensor) else x.ctypes.data
+
+
+@pytest.fixture
+def matrix():
+    made = grid.DoubleArray([2, 3])
+    made[1, 2] = 5
+    return made
+
+
+def test_numpy_and_torch_read_it_without_a_copy(matrix):
+    a = np.from_dlpack(matrix)
+    t = torch.from_dlpack(matrix)
+    assert a.tolist() == t.tolist() == [[0, 0, 0], [0, 0, 5]]
+    assert address(a) == address(t)
+    t[0, 0] = 7
+    assert matrix[0, 0] == a[0, 0] == 7
+
+
+def test_views_go_out_with_their_strides(matrix):
+    t = torch.from_dlpack(matrix.transposed())
+    assert (tuple(t.shape), t.stride()) == ((3, 2), (1, 3))
+
+
+def test_memory_outlives_the_array():
+    t = torch.from_dlpack(grid.FloatArray([1000]))
+    gc.collect()
+    assert t.dtype == torch.float32 and t.sum() == 0
+
+
+@pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
+def test_any_tensor_comes_in_without_a_copy(make):
+    x = make(np.arange(6, dtype="float32").reshape(2, 3))
+    ours = grid.from_dlpack(x)
+    assert type(ours) is grid.FloatArray and ours.shape == [2, 3] and ours.sum() == 15
+    assert address(np.from_dlpack(ours)) == address(x)
+    assert grid.from_dlpack(grid.from_dlpack(ours).transposed())[2, 1] == 5
+    x[0, 0] = 1
+    assert ours[0, 0] == 1
+
+
+def test_what_came_in_is_kept_and_let_go():
+    x = np.zeros((2, 3))
+    gone = weakref.ref(x)
+    view = grid.from_dlpack(x).transposed()
+    del x
+    assert gone() is not None and view.shape == [3, 2]
+    del view
+    assert gone() is None
+
+
+def test_scalars_and_empty_arrays():
+    assert np.from_dlpack(grid.FloatArray([])).shape == ()
+    assert np.from_dlpack(grid.FloatArray([0, 3])).shape == (0, 3)
+    assert grid.from_dlpack(np.zeros((0, 3))).sum() == 0
+
+
+def test_read_only_memory_is_copied_or_refused():
+    frozen = np.ones(3)
+    frozen.flags.writeable = False
+    with pytest.raises(TypeError, match="writability differs"):
+        grid.from_dlpack(frozen)
+    ours = grid.copy(frozen)
+    ours[0,] = 2
+    assert ours.sum() == 4 and frozen.sum() == 3
+
+
+def test_other_dtypes_are_refused_with_both_reasons():
+    with pytest.raises(TypeError) as refused:
+        grid.from_dlpack(np.zeros(3, "int64"))
+    text = str(refused.value)
+    assert "expected float32[...] on cpu, writable; got int64[3] on cpu: dtype differs" in text
+    assert "expected float64[...] on cpu, writable; got int64[3] on cpu: dtype differs" in text
+
+
+def test_a_part_keeps_its_array(matrix):
+    d = np.from_dlpack(grid.diagonal(matrix))
+    matrix[1, 1] = 4
+    assert d.tolist() == [0, 4]
+    del matrix
+    gc.collect()
+    assert d.tolist() == [0, 4]

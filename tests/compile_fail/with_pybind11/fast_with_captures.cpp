@@ -1,0 +1,12 @@
+// A fast function has no place for state.
+// says: def_fast takes functions and lambdas that capture nothing
+#include <dlbridge/pybind11.hpp>
+
+PYBIND11_MODULE(bad, m) {
+  double factor = 2;
+#ifdef WRONG
+  dlbridge::def_fast(m, "scaled", [factor](double x) { return factor * x; });
+#else
+  dlbridge::def(m, "scaled", [factor](double x) { return factor * x; });
+#endif
+}

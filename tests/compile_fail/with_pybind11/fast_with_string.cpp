@@ -1,0 +1,13 @@
+// A fast function has no converters.
+// says: def_fast takes tensors and numbers
+#include <dlbridge/pybind11.hpp>
+
+#include <string>
+
+PYBIND11_MODULE(bad, m) {
+#ifdef WRONG
+  dlbridge::def_fast(m, "count", [](std::string text) { return text.size(); });
+#else
+  dlbridge::def(m, "count", [](std::string const& text) { return text.size(); });
+#endif
+}

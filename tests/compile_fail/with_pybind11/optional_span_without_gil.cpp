@@ -1,0 +1,16 @@
+// An optional span is borrowed as well.
+// says: a tensor_span is borrowed while the GIL is held, and this call releases
+#include <dlbridge/pybind11.hpp>
+
+namespace py = pybind11;
+#ifdef WRONG
+using parameter = dlbridge::tensor_span<float const>;
+#else
+using parameter = dlbridge::argument<float const>;
+#endif
+
+PYBIND11_MODULE(bad, m) {
+  dlbridge::def(
+      m, "there", [](std::optional<parameter> x) { return x.has_value(); },
+      py::call_guard<py::gil_scoped_release>());
+}

@@ -1,0 +1,16 @@
+// A span is only valid while nobody else may run; an owning parameter may be used without the GIL.
+// says: a tensor_span is borrowed while the GIL is held, and this call releases
+#include <dlbridge/pybind11.hpp>
+
+namespace py = pybind11;
+#ifdef WRONG
+using parameter = dlbridge::tensor_span<float const>;
+#else
+using parameter = dlbridge::tensor<float const>;
+#endif
+
+PYBIND11_MODULE(bad, m) {
+  dlbridge::def(
+      m, "count", [](parameter const& x) { return x.count(); },
+      py::call_guard<py::gil_scoped_release>());
+}

@@ -1,0 +1,129 @@
+// Classes of an author's own: as tensors, with methods that take tensors, and with parts.
+#include <dlbridge/pybind11.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "parts.hpp"
+#include "roads.hpp"
+
+namespace {
+
+using matrix_shape = dlbridge::shape<dlbridge::any, dlbridge::any>;
+using matrix_span = dlbridge::tensor_span<float const, matrix_shape>;
+
+class image {
+ public:
+  image(int rows, int columns)
+      : rows_(rows), columns_(columns), pixels_(static_cast<std::size_t>(rows * columns)) {}
+
+  int rows() const noexcept { return rows_; }
+  int columns() const noexcept { return columns_; }
+  float* pixel(int row, int column = 0) noexcept {
+    return pixels_.data() + row * columns_ + column;
+  }
+  float const* pixel(int row, int column = 0) const noexcept {
+    return pixels_.data() + row * columns_ + column;
+  }
+
+  double dot(matrix_span const& other) const {
+    double total = 0;
+    for (int i = 0; i < rows_; ++i) {
+      for (int j = 0; j < columns_; ++j) {
+        total += static_cast<double>(*pixel(i, j)) * static_cast<double>(other(i, j));
+      }
+    }
+    return total;
+  }
+
+ private:
+  int rows_;
+  int columns_;
+  std::vector<float> pixels_;
+};
+
+// Read-only, and cannot take a tensor in.
+struct constant {
+  std::vector<float> values{1, 2, 3};
+};
+
+}  // namespace
+
+template <>
+struct dlbridge::array_traits<image> {
+  static description describe(image& i) noexcept {
+    return description::of(i.pixel(0), {i.rows(), i.columns()});
+  }
+  static image adopt(managed_tensor&& m) {
+    tensor<float const, matrix_shape> const from(std::move(m));
+    image made(static_cast<int>(from.extent(0)), static_cast<int>(from.extent(1)));
+    for (int i = 0; i < made.rows(); ++i) {
+      for (int j = 0; j < made.columns(); ++j) {
+        *made.pixel(i, j) = from(i, j);
+      }
+    }
+    return made;
+  }
+};
+template <>
+struct dlbridge::array_traits<constant> {
+  static description describe(constant& c) noexcept {
+    return description::of(static_cast<float const*>(c.values.data()), {c.values.size()});
+  }
+};
+
+void add_classes(py::module_& m) {
+  py::class_<image> bound(m, "Image");
+  bound.def(py::init<int, int>());
+  bound.def("fill", [](image& i, float value) {
+    for (int row = 0; row < i.rows(); ++row) {
+      std::fill_n(i.pixel(row), i.columns(), value);
+    }
+  });
+  bound.def_property_readonly("first_row", [](image& i) {
+    return dlbridge::part(dlbridge::description::of(i.pixel(0), {i.columns()}));
+  });
+  bound.def("row", [](image& i, int row) {
+    return dlbridge::part(dlbridge::description::of(i.pixel(row), {i.columns()}));
+  });
+  bound.def("constant_row", [](image const& i, int row) {
+    return dlbridge::part(dlbridge::description::of(i.pixel(row), {i.columns()}));
+  });
+  dlbridge::def(bound, "dot", &image::dot, py::arg("other"));
+  dlbridge::def(
+      bound, "add",
+      [](image& i, matrix_span other) {
+        *i.pixel(0) += other(0, 0);
+        return &i;
+      },
+      py::arg("other"), py::return_value_policy::reference_internal);
+  dlbridge::def(
+      bound, "add",
+      [](image& i, dlbridge::tensor_span<double const, matrix_shape> other) {
+        *i.pixel(0) += static_cast<float>(other(0, 0));
+        return &i;
+      },
+      py::arg("other"), py::return_value_policy::reference_internal);
+  dlbridge::def(
+      bound, "like",
+      [](image const& i, dlbridge::argument<float const> const& other) {
+        return other.empty_like<float>({i.rows(), i.columns()});
+      },
+      py::arg("other"));
+  dlbridge::def_dlpack(bound);
+
+  m.def("first_row_of", [](image& i) {
+    return dlbridge::part(dlbridge::description::of(i.pixel(0), {i.columns()}));
+  });
+  m.def("row_of_nothing", [] {
+    static float row[3] = {};
+    return dlbridge::part(dlbridge::description::of(row, {3}));
+  });
+
+  py::class_<constant, std::shared_ptr<constant>> frozen(m, "Constant");
+  frozen.def(py::init<>());
+  dlbridge::def_dlpack(frozen);
+}

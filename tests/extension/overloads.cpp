@@ -1,0 +1,50 @@
+// Names with several signatures.
+#include <dlbridge/pybind11.hpp>
+
+#include <cstdint>
+
+#include "parts.hpp"
+
+namespace py = pybind11;
+
+namespace {
+
+using vector_shape = dlbridge::shape<dlbridge::any>;
+template <class T>
+using vector = dlbridge::tensor<T const, vector_shape>;
+
+}  // namespace
+
+void add_overloads(py::module_& m) {
+  dlbridge::def(m, "kind", [](vector<float> const&) { return "float32"; }, py::arg("x"));
+  dlbridge::def(m, "kind", [](vector<double> const&) { return "float64"; }, py::arg("x"));
+  dlbridge::def(
+      m, "kind", [](vector<std::int64_t> const&, int) { return "int64 and n"; }, py::arg("x"),
+      py::arg("n"));
+  dlbridge::def(
+      m, "kind", [](vector<std::int64_t> const&, vector<float> const&) { return "two"; },
+      py::arg("x"), py::arg("y"));
+
+  // An exception of the first body's is not a refusal: the second, which fits too, is not called.
+  dlbridge::def(
+      m, "first_throws", [](vector<float> const&) -> int { throw py::type_error("of the body's"); },
+      py::arg("x"));
+  dlbridge::def(m, "first_throws", [](vector<float> const&) { return 2; }, py::arg("x"));
+
+  m.def("overload_of_anothers", [](py::module_ to) {
+    to.attr("taken") = py::cpp_function([] {});
+    dlbridge::def(to, "taken", [](vector<float> const&) {});
+  });
+
+  // A body that calls another overload set.
+  dlbridge::def(
+      m, "nested",
+      [module = py::handle(m)](vector<float> const&, py::object const& other) -> py::object {
+        return module.attr("kind")(other);
+      },
+      py::arg("x"), py::arg("other"));
+  dlbridge::def(
+      m, "nested",
+      [](vector<double> const&, py::object const&) -> py::object { return py::none(); },
+      py::arg("x"), py::arg("other"));
+}

@@ -1,0 +1,113 @@
+// Every kind of tensor result, where it comes back as what, and what a function may throw.
+#include <dlbridge/pybind11.hpp>
+
+#include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "parts.hpp"
+#include "roads.hpp"
+
+namespace {
+
+using dlbridge::library;
+using vector_shape = dlbridge::shape<dlbridge::any>;
+using span_to_read = dlbridge::tensor_span<float const, vector_shape>;
+using originated = dlbridge::argument<float const, vector_shape>;
+using owned = dlbridge::tensor<float, vector_shape>;
+
+dlbridge::managed_tensor count_to(int n) {
+  std::vector<float> values;
+  for (int i = 0; i < n; ++i) {
+    values.push_back(static_cast<float>(i));
+  }
+  return dlbridge::build(std::move(values));
+}
+
+void add_conversions(roads& to) {
+  to.add("to_managed", [](int x) { return count_to(x); });
+  to.add("to_tensor", [](int x) { return owned(count_to(x)); });
+  to.add("to_any", [](int x) { return dlbridge::any_tensor(count_to(x)); });
+  to.add("to_maybe", [](int x) {
+    return x >= 0 ? std::optional<dlbridge::managed_tensor>(count_to(x)) : std::nullopt;
+  });
+  to.add("to_shared", [](int x) {
+    return dlbridge::build(std::make_shared<std::vector<float>>(static_cast<std::size_t>(x), 1.0F));
+  });
+}
+
+void add_originated(roads& to) {
+  to.add("same", [](originated x) { return x; });
+  to.add("maybe_same", [](std::optional<originated> x) { return x; });
+  to.add("doubled", [](originated x) {
+    auto out = x.empty_like<float>({x.extent(0)});
+    for (std::int64_t i = 0; i < x.extent(0); ++i) {
+      out(i) = 2 * x(i);
+    }
+    return out;
+  });
+  to.add("widened", [](dlbridge::argument<float const> x) { return x.empty_like<double>(); });
+  to.add("counted_like", [](span_to_read x) { return count_to(static_cast<int>(x.extent(0))); });
+}
+
+struct named_library {
+  char const* name;
+  library which;
+};
+constexpr named_library libraries[] = {
+    {"dlbridge", library::own},    {"numpy", library::numpy}, {"torch", library::torch},
+    {"jax", library::jax},         {"cupy", library::cupy},   {"tensorflow", library::tensorflow},
+    {"tvm_ffi", library::tvm_ffi},
+};
+
+// The ways in which a body fails, by number.
+void fail(int how) {
+  switch (how) {
+    case 0:
+      dlbridge::raise(dlbridge::refusal(dlbridge::errc::overflow, "less", "more"));
+    case 1:
+      throw py::key_error("of pybind11's");
+    case 2:
+      throw std::runtime_error("of the standard library's");
+    case 3:
+      PyErr_SetString(PyExc_LookupError, "of Python's");
+      throw py::error_already_set();
+    case 4:
+      PyErr_SetString(PyExc_LookupError, "of Python's");
+      throw dlbridge::python::python_error();
+    case 5:
+      throw std::bad_alloc();
+    case 6:
+      throw py::type_error("of the body's");
+    default: {
+      dlbridge::any_tensor const counted(count_to(3));
+      counted.as<double, dlbridge::shape<2, 2>>();
+    }
+  }
+}
+
+}  // namespace
+
+void add_results(py::module_& m) {
+  roads to(m);
+  add_conversions(to);
+  add_originated(to);
+  to.add("fail", [](int x) { fail(x); });
+  dlbridge::def(
+      m, "fail_with", [](span_to_read, int how) { fail(how); }, py::arg("x"), py::arg("how"));
+  py::module_ as = m.def_submodule("returns");
+  for (named_library const& each : libraries) {
+    dlbridge::def(
+        as, each.name, [](int n) { return count_to(n); }, py::arg("n"),
+        dlbridge::returns{each.which});
+  }
+  dlbridge::def(
+      m, "second_decides",
+      [](std::optional<originated>, span_to_read y) {
+        return count_to(static_cast<int>(y.extent(0)));
+      },
+      py::arg("x"), py::arg("y"));
+}

@@ -1,0 +1,49 @@
+// One function bound on each of the three roads from Python to C++: by_def, by_pybind11, by_fast.
+#pragma once
+
+#include <dlbridge/pybind11.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace py = pybind11;
+
+/// The address of a tensor's first element, by which a test sees that nothing was copied.
+inline std::uintptr_t address_of(dlbridge::tensor_view const& view) {
+  return reinterpret_cast<std::uintptr_t>(view.data());
+}
+inline std::uintptr_t address_of(dlbridge::managed_tensor const& tensor) {
+  return address_of(tensor.view());
+}
+template <class Tensor>
+std::uintptr_t address_of(Tensor const& tensor) {
+  return address_of(tensor.view());
+}
+template <class Tensor>
+std::optional<std::uintptr_t> address_of(std::optional<Tensor> const& tensor) {
+  return tensor ? std::optional<std::uintptr_t>(address_of(*tensor)) : std::nullopt;
+}
+
+/// The submodules that have the same functions, each bound in its own way.
+struct roads {
+  py::module_ by_def;
+  py::module_ by_pybind11;
+  py::module_ by_fast;
+
+  explicit roads(py::module_& m)
+      : by_def(submodule(m, "by_def")),
+        by_pybind11(submodule(m, "by_pybind11")),
+        by_fast(submodule(m, "by_fast")) {}
+
+  template <class Lambda>
+  void add(char const* name, Lambda function) {
+    dlbridge::def(by_def, name, function, py::arg("x"));
+    by_pybind11.def(name, function, py::arg("x"));
+    dlbridge::def_fast(by_fast, name, function, {"x"});
+  }
+
+ private:
+  static py::module_ submodule(py::module_& m, char const* name) {
+    return py::hasattr(m, name) ? py::module_(m.attr(name)) : m.def_submodule(name);
+  }
+};

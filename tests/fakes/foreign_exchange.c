@@ -1,0 +1,370 @@
+/* Exchange tables in plain C, from both sides: Exported, whose tables can be faulty in every way,
+   and slot(), which calls any slot of anybody's table. foreign.pyi describes them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "foreign_module.h"
+
+#if DLPACK_MAJOR_VERSION > 1 || DLPACK_MINOR_VERSION >= 2
+
+static const char* const capsule_name = "dlpack_exchange_api";
+enum { ALLOCATE, GIVE, TAKE, LEND, STREAM, SLOTS };
+static const char* const slot_names[] = {"allocate", "give", "take", "lend", "stream"};
+static long slot_calls[SLOTS];
+
+/* ---- Exported: an object with a tensor, for classes that have a table ---- */
+
+typedef struct {
+  PyObject_HEAD PyObject* handle;
+} exported;
+
+static PyObject* exported_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+  PyObject* handle;
+  exported* made;
+  if (keywords != NULL && PyDict_GET_SIZE(keywords) != 0) {
+    return PyErr_Format(PyExc_TypeError, "no keywords");
+  }
+  if (!PyArg_ParseTuple(args, "O", &handle) || foreign_behind(handle) == NULL) {
+    return NULL;
+  }
+  made = (exported*)type->tp_alloc(type, 0);
+  if (made != NULL) {
+    Py_INCREF(handle);
+    made->handle = handle;
+  }
+  return (PyObject*)made;
+}
+
+static void exported_dealloc(PyObject* self) {
+  Py_XDECREF(((exported*)self)->handle);
+  Py_TYPE(self)->tp_free(self);
+}
+
+static PyTypeObject exported_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "foreign.Exported",
+                                     .tp_basicsize = sizeof(exported),
+                                     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                                     .tp_new = exported_new, .tp_dealloc = exported_dealloc};
+
+/* ---- the slots of Exported's tables ---- */
+
+static int give(void* object, struct DLManagedTensorVersioned** out) {
+  ++slot_calls[GIVE];
+  *out = foreign_hand_out(((exported*)object)->handle);
+  return 0;
+}
+
+static int take(struct DLManagedTensorVersioned* tensor, void** out) {
+  ++slot_calls[TAKE];
+  *out = foreign_make_consumed(1, tensor);
+  return *out != NULL ? 0 : -1;
+}
+
+static int lend(void* object, DLTensor* out) {
+  ++slot_calls[LEND];
+  *out = foreign_behind(((exported*)object)->handle)->versioned.dl_tensor;
+  return 0;
+}
+
+static int allocate(DLTensor* prototype, struct DLManagedTensorVersioned** out, void* context,
+                    void (*set_error)(void*, const char*, const char*)) {
+  PyObject* shape = PyTuple_New(prototype->ndim);
+  PyObject* keywords;
+  PyObject* none = PyTuple_New(0);
+  PyObject* handle;
+  int i;
+  ++slot_calls[ALLOCATE];
+  for (i = 0; i < prototype->ndim; ++i) {
+    PyTuple_SET_ITEM(shape, i, PyLong_FromLongLong(prototype->shape[i]));
+  }
+  keywords = Py_BuildValue("{s:N,s:(iii)}", "shape", shape, "dtype", prototype->dtype.code,
+                           prototype->dtype.bits, prototype->dtype.lanes);
+  handle = foreign_make_handle(none, keywords);
+  Py_DECREF(none);
+  Py_DECREF(keywords);
+  if (handle == NULL) {
+    PyErr_Clear();
+    set_error(context, "ValueError", "the foreign heap has no such tensors");
+    return -1;
+  }
+  *out = foreign_hand_out(handle);
+  Py_DECREF(handle);
+  return 0;
+}
+
+static int stream(DLDeviceType type, int32_t id, void** out) {
+  ++slot_calls[STREAM];
+  *out = (char*)NULL + 0x1000 * (int)type + id;
+  return 0;
+}
+
+/* ---- the same, failing ---- */
+
+static int fail(int slot) {
+  ++slot_calls[slot];
+  PyErr_SetString(PyExc_RuntimeError, "the foreign slot fails");
+  return -1;
+}
+static int fail_to_give(void* object, struct DLManagedTensorVersioned** out) {
+  (void)object;
+  (void)out;
+  return fail(GIVE);
+}
+static int fail_to_take(struct DLManagedTensorVersioned* tensor, void** out) {
+  (void)tensor;
+  (void)out;
+  return fail(TAKE);
+}
+static int fail_to_lend(void* object, DLTensor* out) {
+  (void)object;
+  (void)out;
+  return fail(LEND);
+}
+static int fail_to_allocate(DLTensor* prototype, struct DLManagedTensorVersioned** out,
+                            void* context, void (*set_error)(void*, const char*, const char*)) {
+  (void)prototype;
+  (void)out;
+  ++slot_calls[ALLOCATE];
+  set_error(context, "MemoryError", "the foreign heap is full");
+  return -1;
+}
+static int fail_to_stream(DLDeviceType type, int32_t id, void** out) {
+  (void)type;
+  (void)id;
+  (void)out;
+  return fail(STREAM);
+}
+
+static int contains(PyObject* names, int slot) {
+  PyObject* name = PyUnicode_FromString(slot_names[slot]);
+  int found = names != NULL && name != NULL && PySequence_Contains(names, name) == 1;
+  Py_XDECREF(name);
+  return found;
+}
+
+/* exchange_table(*, version=(1, 3), prev=0, missing=(), failing=()): the address of a new one,
+   which is never freed, as tables are not. */
+static PyObject* exchange_table(PyObject* module, PyObject* args, PyObject* keywords) {
+  static char* accepted[] = {"version", "prev", "missing", "failing", NULL};
+  DLPackExchangeAPI* made = calloc(1, sizeof *made);
+  unsigned major = 1;
+  unsigned minor = 3;
+  PyObject* prev = NULL;
+  PyObject* missing = NULL;
+  PyObject* failing = NULL;
+  (void)module;
+  if (made == NULL || !PyArg_ParseTupleAndKeywords(args, keywords, "|$(II)OOO", accepted, &major,
+                                                   &minor, &prev, &missing, &failing)) {
+    free(made);
+    return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+  }
+  made->header.version.major = major;
+  made->header.version.minor = minor;
+  made->header.prev_api = prev != NULL ? PyLong_AsVoidPtr(prev) : NULL;
+  made->managed_tensor_allocator = contains(missing, ALLOCATE)   ? NULL
+                                   : contains(failing, ALLOCATE) ? fail_to_allocate
+                                                                 : allocate;
+  made->managed_tensor_from_py_object_no_sync = contains(missing, GIVE)   ? NULL
+                                                : contains(failing, GIVE) ? fail_to_give
+                                                                          : give;
+  made->managed_tensor_to_py_object_no_sync = contains(missing, TAKE)   ? NULL
+                                              : contains(failing, TAKE) ? fail_to_take
+                                                                        : take;
+  made->dltensor_from_py_object_no_sync = contains(missing, LEND)   ? NULL
+                                          : contains(failing, LEND) ? fail_to_lend
+                                                                    : lend;
+  made->current_work_stream = contains(missing, STREAM)   ? NULL
+                              : contains(failing, STREAM) ? fail_to_stream
+                                                          : stream;
+  return PyLong_FromVoidPtr(made);
+}
+
+/* exchange_capsule(address): the table as dlpack.h 1.3 wants it. */
+static PyObject* exchange_capsule(PyObject* module, PyObject* address) {
+  void* table = PyLong_AsVoidPtr(address);
+  (void)module;
+  return table != NULL ? PyCapsule_New(table, capsule_name, NULL) : NULL;
+}
+
+/* calls(): how often each slot of Exported's tables was called. */
+static PyObject* count_calls(PyObject* module, PyObject* unused) {
+  (void)module;
+  (void)unused;
+  return Py_BuildValue("{s:l,s:l,s:l,s:l,s:l}", slot_names[0], slot_calls[0], slot_names[1],
+                       slot_calls[1], slot_names[2], slot_calls[2], slot_names[3], slot_calls[3],
+                       slot_names[4], slot_calls[4]);
+}
+
+/* ---- slot(): the consumer's side ---- */
+
+static const DLPackExchangeAPI* table_of(PyObject* type) {
+  PyObject* found = PyObject_GetAttrString(type, "__dlpack_c_exchange_api__");
+  const DLPackExchangeAPI* table = NULL;
+  if (found != NULL) {
+    table = PyCapsule_GetPointer(found, capsule_name);
+    Py_DECREF(found);
+  }
+  return table;
+}
+
+static void note_error(void* context, const char* kind, const char* words) {
+  *(PyObject**)context = PyUnicode_FromFormat("%s: %s", kind, words);
+}
+
+/* A Python exception if the slot says that it failed, and SystemError if what it says and what it
+   did are two things. */
+static int succeeded(int code, const void* out) {
+  if (code == 0 && out != NULL && !PyErr_Occurred()) {
+    return 1;
+  }
+  if (code == 0 || out != NULL || !PyErr_Occurred()) {
+    PyErr_Format(PyExc_SystemError, "slot gave %d, %s, %s", code, out ? "a result" : "no result",
+                 PyErr_Occurred() ? "an exception" : "no exception");
+  }
+  return 0;
+}
+
+static PyObject* call_allocate(const DLPackExchangeAPI* api, PyObject* args) {
+  struct DLManagedTensorVersioned* made = NULL;
+  PyObject* said = NULL;
+  PyObject* shape;
+  DLTensor prototype;
+  int64_t extents[FOREIGN_MAX_RANK];
+  int code, bits, lanes, device, id;
+  int i;
+  memset(&prototype, 0, sizeof prototype);
+  if (!PyArg_ParseTuple(args, "O!(iii)(ii)", &PyTuple_Type, &shape, &code, &bits, &lanes, &device,
+                        &id)) {
+    return NULL;
+  }
+  for (i = 0; i < (int)PyTuple_GET_SIZE(shape); ++i) {
+    extents[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i));
+  }
+  prototype.ndim = i;
+  prototype.shape = extents;
+  prototype.dtype.code = (uint8_t)code;
+  prototype.dtype.bits = (uint8_t)bits;
+  prototype.dtype.lanes = (uint16_t)lanes;
+  prototype.device.device_type = (DLDeviceType)device;
+  prototype.device.device_id = id;
+  code = api->managed_tensor_allocator(&prototype, &made, &said, note_error);
+  if (said != NULL && !PyErr_Occurred()) {
+    PyErr_SetObject(PyExc_RuntimeError, said);
+  }
+  Py_XDECREF(said);
+  return succeeded(code, made) ? foreign_make_consumed(1, made) : NULL;
+}
+
+static PyObject* call_give(const DLPackExchangeAPI* api, PyObject* object) {
+  struct DLManagedTensorVersioned* made = NULL;
+  int code = api->managed_tensor_from_py_object_no_sync(object, &made);
+  return succeeded(code, made) ? foreign_make_consumed(1, made) : NULL;
+}
+
+/* On failure the tensor is still the Consumed's. */
+static PyObject* call_take(const DLPackExchangeAPI* api, PyObject* consumed) {
+  struct DLManagedTensorVersioned* tensor = foreign_owned_by(consumed);
+  void* made = NULL;
+  int code;
+  if (tensor == NULL) {
+    return NULL;
+  }
+  code = api->managed_tensor_to_py_object_no_sync(tensor, &made);
+  if (!succeeded(code, made)) {
+    return NULL;
+  }
+  foreign_give_up(consumed);
+  return made;
+}
+
+static PyObject* dims_of(int32_t count, const int64_t* values) {
+  PyObject* made = values != NULL ? PyTuple_New(count) : Py_BuildValue("");
+  int i;
+  for (i = 0; values != NULL && i < count; ++i) {
+    PyTuple_SET_ITEM(made, i, PyLong_FromLongLong(values[i]));
+  }
+  return made;
+}
+
+static PyObject* call_lend(const DLPackExchangeAPI* api, PyObject* object) {
+  DLTensor t;
+  int code;
+  memset(&t, 0, sizeof t);
+  code = api->dltensor_from_py_object_no_sync(object, &t);
+  if (!succeeded(code, code == 0 ? &t : NULL)) {
+    return NULL;
+  }
+  return Py_BuildValue("{s:N,s:N,s:N,s:(iii),s:(ii),s:K}", "data", PyLong_FromVoidPtr(t.data),
+                       "shape", dims_of(t.ndim, t.shape), "strides", dims_of(t.ndim, t.strides),
+                       "dtype", t.dtype.code, t.dtype.bits, t.dtype.lanes, "device",
+                       (int)t.device.device_type, t.device.device_id, "byte_offset",
+                       (unsigned long long)t.byte_offset);
+}
+
+static PyObject* call_stream(const DLPackExchangeAPI* api, PyObject* args) {
+  int type, id;
+  void* handle = &type;
+  if (!PyArg_ParseTuple(args, "ii", &type, &id) ||
+      api->current_work_stream((DLDeviceType)type, id, &handle) != 0) {
+    return NULL;
+  }
+  return PyLong_FromVoidPtr(handle);
+}
+
+/* slot(type, name, *args): calls one slot of the table of a type. */
+static PyObject* call_slot(PyObject* module, PyObject* args) {
+  PyObject* rest = PyTuple_GetSlice(args, 2, PyTuple_GET_SIZE(args));
+  PyObject* only = rest != NULL && PyTuple_GET_SIZE(rest) == 1 ? PyTuple_GET_ITEM(rest, 0) : NULL;
+  PyObject* type;
+  PyObject* made = NULL;
+  PyObject* head = PyTuple_GetSlice(args, 0, 2);
+  const char* name;
+  const DLPackExchangeAPI* api;
+  (void)module;
+  if (rest != NULL && head != NULL && PyArg_ParseTuple(head, "Os", &type, &name) &&
+      (api = table_of(type)) != NULL) {
+    if (strcmp(name, "version") == 0) {
+      made = Py_BuildValue("(IIO)", api->header.version.major, api->header.version.minor,
+                           api->header.prev_api == NULL ? Py_None : Py_True);
+    } else if (strcmp(name, "allocate") == 0) {
+      made = call_allocate(api, rest);
+    } else if (strcmp(name, "stream") == 0) {
+      made = call_stream(api, rest);
+    } else if (only == NULL) {
+      PyErr_SetString(PyExc_TypeError, "one object wanted");
+    } else if (strcmp(name, "give") == 0) {
+      made = call_give(api, only);
+    } else if (strcmp(name, "take") == 0) {
+      made = call_take(api, only);
+    } else {
+      made = call_lend(api, only);
+    }
+  }
+  Py_XDECREF(head);
+  Py_XDECREF(rest);
+  return made;
+}
+
+static PyMethodDef functions[] = {{"exchange_table", (PyCFunction)(void (*)(void))exchange_table,
+                                   METH_VARARGS | METH_KEYWORDS, NULL},
+                                  {"exchange_capsule", exchange_capsule, METH_O, NULL},
+                                  {"slot_calls", count_calls, METH_NOARGS, NULL},
+                                  {"slot", call_slot, METH_VARARGS, NULL},
+                                  {NULL, NULL, 0, NULL}};
+
+int foreign_add_exchange(PyObject* module) {
+  if (PyType_Ready(&exported_type) != 0 || PyModule_AddFunctions(module, functions) != 0) {
+    return -1;
+  }
+  Py_INCREF(&exported_type);
+  return PyModule_AddObject(module, "Exported", (PyObject*)&exported_type);
+}
+
+#else
+
+/* dlpack.h before 1.2 declares no exchange table. */
+int foreign_add_exchange(PyObject* module) {
+  (void)module;
+  return 0;
+}
+
+#endif

@@ -1,0 +1,152 @@
+"""Arguments that fit: every kind of parameter and every constraint, on each road, by address."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pytest
+
+import dlbridge
+import extension
+import foreign
+from producers import AlwaysLegacy, Bare, NoDevice, OldStyle, OnInstance, Producer
+from roads import ROADS, function, is_settled
+
+TO_READ = ["span_to_read", "owned", "argument", "any_tensor", "managed_tensor"]
+TO_WRITE = ["span_to_write", "owned_to_write"]
+KINDS = [*TO_READ, *TO_WRITE]
+
+# What each constraint takes: fields of a foreign tensor.
+TAKES: list[tuple[str, dict[str, Any]]] = [
+    ("int64", {"dtype": (0, 64, 1)}),
+    ("int64", {"dtype": (0, 64, 1), "shape": (), "flags": 1}),
+    ("rank_0", {"shape": ()}),
+    ("rank_2", {"shape": (2, 3), "strides": (1, 2)}),
+    ("rank_2", {"shape": (2, 3), "strides": (-3, 0), "byte_offset": 24}),
+    ("rgb", {"dtype": (1, 8, 1), "shape": (4, 5, 3)}),
+    ("rgb", {"dtype": (1, 8, 1), "shape": (4, 0, 3)}),
+    ("fixed", {"shape": (2, 3), "byte_offset": 4}),
+    ("writable", {"shape": (2, 3)}),
+    ("row_major", {"shape": (2, 3)}),
+    ("row_major", {"shape": (2, 3), "strides": None}),
+    ("row_major", {"shape": (1, 3), "strides": (77, 1)}),
+    ("column_major", {"shape": (2, 3), "strides": (1, 2)}),
+    ("compact", {"shape": (2, 3, 4), "strides": (4, 8, 1)}),
+    ("anywhere", {"shape": (2, 3), "device": (2, 1)}),
+    ("on_cuda", {"shape": (2, 3), "device": (2, 1)}),
+    ("aligned_64", {"shape": (2, 3), "byte_offset": 64}),
+    ("aligned_256", {"shape": (2, 3)}),
+    ("aligned_256", {"shape": (0, 3), "byte_offset": 4}),
+    ("all", {"shape": (5, 3)}),
+]
+
+
+@pytest.mark.parametrize("name", [*KINDS, *[f"maybe_{kind}" for kind in KINDS]])
+@pytest.mark.parametrize("road", ROADS)
+def test_every_kind_of_parameter(road: str, name: str) -> None:
+    p = Producer(shape=(3,))
+    assert function(road, name)(p) == p.handle.address
+    assert is_settled(p)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("road", ROADS)
+def test_none_is_no_tensor(road: str, kind: str) -> None:
+    assert function(road, f"maybe_{kind}")(None) == 0
+    with pytest.raises(TypeError):
+        function(road, kind)(None)
+
+
+@pytest.mark.parametrize("kind", TO_READ)
+@pytest.mark.parametrize("road", ROADS)
+def test_read_only_memory_to_read(road: str, kind: str) -> None:
+    p = Producer(shape=(3,), flags=1)
+    assert function(road, kind)(p) == p.handle.address
+    assert is_settled(p)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("road", ROADS)
+def test_our_own_tensor_is_not_asked(road: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    p = Producer(shape=(3,))
+    t = dlbridge.from_dlpack(p)
+    monkeypatch.delattr(dlbridge.Tensor, "__dlpack__")
+    assert function(road, kind)(t) == p.handle.address
+    assert p.calls == [0]
+    del t
+    assert is_settled(p)
+
+
+@pytest.mark.parametrize("make", [OldStyle, Bare, AlwaysLegacy, NoDevice, OnInstance])
+@pytest.mark.parametrize("road", ROADS)
+def test_producers_of_every_habit(road: str, make: Any) -> None:
+    assert function(road, "sum")(make(shape=(4,))) == 6
+    p = make(shape=(4,))
+    assert function(road, "owned")(p) == getattr(p, "behind", p).handle.address
+
+
+@pytest.mark.parametrize("name, fields", TAKES, ids=lambda each: str(each))
+@pytest.mark.parametrize("road", ROADS)
+def test_every_constraint(road: str, name: str, fields: dict[str, Any]) -> None:
+    p = Producer(**fields)
+    empty = 0 in fields["shape"] if "shape" in fields else False
+    address = function(road, name)(p)
+    assert empty or address == p.handle.address + fields.get("byte_offset", 0)
+    assert is_settled(p)
+
+
+def test_strides_are_read_right() -> None:
+    total = {road: function(road, "sum")(Producer(shape=(4,), strides=(5,))) for road in ROADS}
+    backwards = Producer(shape=(4,), strides=(-1,), byte_offset=12)
+    assert set(total.values()) == {0 + 5 + 10 + 15}
+    assert extension.by_def.sum(backwards) == 6
+
+
+def test_defaults_and_keywords() -> None:
+    p = Producer(shape=(3,))
+    extension.scale(p)
+    t = dlbridge.from_dlpack(p.handle.capsule())
+    assert memoryview(t).tolist() == [0, 2, 4]
+    extension.scale(factor=10, x=t)
+    assert memoryview(t).tolist() == [0, 20, 40]
+    assert extension.join(t, y=Producer(shape=(3,))) == 3
+    assert extension.join(x=t, y=t, how="there") == 60
+    with pytest.raises(TypeError, match=r"join\(\): incompatible function arguments"):
+        extension.join(t, t, "there")
+    assert extension.scale.__doc__ == (
+        'scale(x: typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[*] on cpu, writable"], '
+        "factor: typing.SupportsFloat | typing.SupportsIndex = 2.0) -> None\n\n"
+        "Multiplies in place.\n"
+    )
+
+
+def test_one_object_as_two_arguments() -> None:
+    p = Producer(shape=(3,))
+    assert extension.unnamed(p, p) == 6
+    assert (p.owed, p.calls) == ([1, 1], [1, 1])
+
+
+def test_owning_arguments_without_the_gil() -> None:
+    given = [Producer(shape=(4,)), Producer(shape=(5,))]
+    assert extension.without_gil(*given) == (False, 16.0)
+    assert is_settled(*given)
+    assert [p.handle.log[0].gil for p in given] == [False, True]  # one by value, one by const&
+
+
+def test_an_argument_outlives_the_call_in_its_result() -> None:
+    p = Producer(shape=(3,))
+    kept = extension.by_def.same(p)
+    assert (kept.data_ptr, p.calls) == (p.handle.address, [0])
+    del kept
+    assert is_settled(p)
+
+
+def test_nothing_is_left_over() -> None:
+    gc.collect()
+    out, calls = foreign.accounts()
+    for road in ROADS:
+        for kind in KINDS:
+            function(road, kind)(Producer(shape=(3,)))
+    now_out, now_calls = foreign.accounts()
+    assert now_out - out == now_calls - calls == len(ROADS) * len(KINDS)

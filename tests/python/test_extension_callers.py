@@ -1,0 +1,174 @@
+"""One compiled function, called with every library's own arrays: zero-copy in, own type out."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any, Callable
+
+import pytest
+
+import dlbridge
+import extension
+import foreign
+from roads import ROADS, function
+
+
+@dataclass(frozen=True)
+class Library:
+    """How its arrays are made of a list, where their memory is, and what their type is called."""
+
+    name: str
+    make: Callable[[list[Any], str], Any]
+    address: Callable[[Any], int]
+    type: str
+    widest: str = "float64"  # JAX narrows what it takes, unless it is told not to
+
+
+def from_numpy(call: Callable[[Any, Any], Any]) -> Callable[[list[Any], str], Any]:
+    """Makes an array out of numpy's, given the module as well."""
+
+    def make(values: list[Any], dtype: str) -> Any:
+        numpy = importlib.import_module("numpy")
+        return call(numpy, numpy.array(values, dtype=dtype))
+
+    return make
+
+
+def module(name: str) -> Any:
+    return importlib.import_module(name)
+
+
+def tensorflow_address(x: Any) -> int:
+    """By a capsule of its own, since its arrays do not say."""
+    return foreign.consume(module("tensorflow.experimental.dlpack").to_dlpack(x)).data
+
+
+def of_dlbridge(values: list[Any], dtype: str) -> Any:
+    array = module("array").array(
+        {"float32": "f", "uint8": "B", "float64": "d"}[dtype], flat(values)
+    )
+    return dlbridge.as_tensor(memoryview(array).cast("B").cast(array.typecode, shape(values)))
+
+
+def shape(values: Any) -> list[int]:
+    return [len(values), *shape(values[0])] if isinstance(values, list) else []
+
+
+def flat(values: Any) -> list[Any]:
+    return (
+        [each for part in values for each in flat(part)] if isinstance(values, list) else [values]
+    )
+
+
+LIBRARIES = {
+    each.name: each
+    for each in [
+        Library("dlbridge", of_dlbridge, lambda x: x.data_ptr, "Tensor"),
+        Library("numpy", from_numpy(lambda _, a: a), lambda x: x.ctypes.data, "ndarray"),
+        Library(
+            "torch",
+            from_numpy(lambda _, a: module("torch").from_numpy(a)),
+            lambda x: x.data_ptr(),
+            "Tensor",
+        ),
+        Library(
+            "jax",
+            from_numpy(lambda _, a: module("jax.numpy").array(a)),
+            lambda x: x.unsafe_buffer_pointer(),
+            "ArrayImpl",
+            "float32",
+        ),
+        Library(
+            "tvm_ffi",
+            from_numpy(lambda _, a: module("tvm_ffi").from_dlpack(a)),
+            lambda x: x.data_ptr(),
+            "Tensor",
+        ),
+        Library(
+            "array_api_strict",
+            from_numpy(lambda _, a: module("array_api_strict").asarray(a)),
+            lambda x: x._array.ctypes.data,
+            "Array",
+        ),
+        Library(
+            "tensorflow",
+            from_numpy(lambda _, a: module("tensorflow").constant(a)),
+            tensorflow_address,
+            "EagerTensor",
+        ),
+    ]
+}
+
+
+def values(x: Any) -> Any:
+    return memoryview(dlbridge.from_dlpack(x)).tolist()
+
+
+def is_own(library: Library, x: Any) -> bool:
+    cls = type(x)
+    root = cls.__module__.partition(".")[0]
+    return cls.__name__ == library.type and root in (library.name, f"{library.name}lib")
+
+
+@pytest.mark.parametrize(
+    "kind", ["span_to_read", "owned", "argument", "any_tensor", "managed_tensor", "maybe_owned"]
+)
+@pytest.mark.parametrize("road", ROADS)
+def test_in_without_a_copy(library: Library, road: str, kind: str) -> None:
+    x = library.make([1, 2, 3, 4], "float32")
+    assert function(road, kind)(x) == library.address(x)
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_its_own_type_comes_out(library: Library, road: str) -> None:
+    x = library.make([1, 2, 3], "float32")
+    for name, expected in [
+        ("doubled", [2, 4, 6]),
+        ("same", [1, 2, 3]),
+        ("counted_like", [0, 1, 2]),
+    ]:
+        y = function(road, name)(x)
+        plain = road == "by_pybind11" and name == "counted_like"  # which knows no origin
+        assert is_own(LIBRARIES["dlbridge"] if plain else library, y)
+        assert values(y) == expected
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_the_same_memory_comes_out(library: Library, road: str) -> None:
+    x = library.make([1, 2, 3], "float32")
+    assert library.address(function(road, "same")(x)) == library.address(x)
+
+
+def test_another_dtype_and_shape(library: Library) -> None:
+    x = library.make([[1, 2], [3, 4], [5, 6]], "float32")
+    y = extension.by_def.widened(x)
+    assert is_own(library, y)
+    t = dlbridge.from_dlpack(y)
+    assert (t.dtype, t.shape) == (library.widest, (3, 2))
+
+
+def test_values(library: Library) -> None:
+    x = library.make([1.5, 2.5, 4], "float32")
+    assert [function(road, "sum")(x) for road in ROADS] == [8, 8, 8]
+    assert extension.Image(1, 2).dot(library.make([[1, 2]], "float32")) == 0
+
+
+def test_refused(library: Library) -> None:
+    with pytest.raises(TypeError) as raised:
+        extension.by_def.sum(library.make([[1], [2]], "uint8"))
+    assert str(raised.value) == (
+        "sum(): argument 'x': expected float32[*] on cpu; got uint8[2, 1] on cpu: dtype, rank "
+        "differ"
+    )
+
+
+def test_overloads(library: Library) -> None:
+    assert extension.kind(library.make([1], "float32")) == "float32"
+
+
+def test_returns_names_it(library: Library) -> None:
+    if library.name != "array_api_strict":  # which cannot be named
+        made = getattr(extension.returns, library.name)(3)
+        assert is_own(library, made)
+        assert values(made) == [0, 1, 2]

@@ -1,0 +1,407 @@
+"""The C exchange table: theirs, faulty in every way, for arguments and results; and every slot of
+ours, called in plain C."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dlbridge
+import extension
+import foreign
+from producers import Producer
+from roads import EXACT, ROADS, function
+
+NAME = "__dlpack_c_exchange_api__"
+OLD_NAME = "__c_dlpack_exchange_api__"  # of dlpack.h 1.2
+CPU = (1, 0)
+FLOAT32 = (2, 32, 1)
+
+
+def table_class(table: object, name: str = NAME) -> Any:
+    """A class that has a table and nothing else of a producer."""
+    return type("Array", (foreign.Exported,), {name: table})
+
+
+class Answers(foreign.Exported):
+    """Has a __dlpack__ as well, and counts how often it is asked."""
+
+    def __init__(self, handle: foreign.Handle) -> None:
+        self.handle = handle
+        self.asked = 0
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CPU
+
+    def __dlpack__(self, **keywords: Any) -> object:
+        self.asked += 1
+        return self.handle.capsule(True)
+
+
+def answering_class(table: object) -> Any:
+    return type("Array", (Answers,), {NAME: table})
+
+
+class Calls:
+    """What slots were called since."""
+
+    def __init__(self) -> None:
+        self.before = foreign.slot_calls()
+
+    def made(self) -> dict[str, int]:
+        now = foreign.slot_calls()
+        return {slot: now[slot] - old for slot, old in self.before.items() if now[slot] != old}
+
+
+def table(**fields: Any) -> int:
+    return foreign.exchange_table(**fields)
+
+
+# Theirs, for arguments.
+
+SPELLINGS: dict[str, Any] = {
+    "an address": lambda: table_class(table()),
+    "an address, 1.2": lambda: table_class(table(), OLD_NAME),
+    "a capsule": lambda: table_class(foreign.exchange_capsule(table())),
+    "a capsule, 1.2": lambda: table_class(foreign.exchange_capsule(table()), OLD_NAME),
+    "a newer minor": lambda: table_class(table(version=(1, 99))),
+    "a newer major": lambda: table_class(table(version=(2, 0), prev=table())),
+    "much newer": lambda: table_class(
+        table(version=(9, 0), prev=table(version=(2, 0), prev=table()))
+    ),
+    "a subclass": lambda: type("Subclass", (table_class(table()),), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("road", ROADS)
+def test_a_table_is_found_by_every_spelling(road: str, spelling: str) -> None:
+    handle = foreign.tensor(shape=(3,))
+    x = SPELLINGS[spelling]()(handle)
+    calls = Calls()
+    assert function(road, "span_to_read")(x) == handle.address
+    assert calls.made() == {"lend": 1}
+    assert handle.handed_out == 0
+
+
+@pytest.mark.parametrize(
+    "kind", ["span_to_write", "owned", "owned_to_write", "argument", "any_tensor", "managed_tensor"]
+)
+@pytest.mark.parametrize("road", ROADS)
+def test_who_keeps_or_writes_owns(road: str, kind: str) -> None:
+    handle = foreign.tensor(shape=(3,))
+    calls = Calls()
+    assert function(road, kind)(table_class(table())(handle)) == handle.address
+    assert calls.made() == {"give": 1}
+    assert (handle.handed_out, handle.calls) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"version": (2, 0)}, {"version": (0, 9)}, {"missing": ("lend", "give")},
+     {"failing": ("lend", "give")}],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["span_to_read", "owned"])
+@pytest.mark.parametrize("road", ROADS)
+def test_without_a_table_that_serves_the_method_is_asked(
+    road: str, kind: str, fields: dict[str, Any]
+) -> None:
+    x = answering_class(table(**fields))(foreign.tensor(shape=(3,)))
+    assert function(road, kind)(x) == x.handle.address
+    assert (x.asked, x.handle.handed_out, x.handle.calls) == (1, 1, 1)
+
+
+def test_without_a_slot_to_lend_one_is_owned() -> None:
+    handle = foreign.tensor(shape=(3,))
+    calls = Calls()
+    assert extension.by_def.span_to_read(table_class(table(missing=["lend"]))(handle))
+    assert calls.made() == {"give": 1}
+    assert handle.calls == 1
+
+
+@pytest.mark.parametrize("kind", ["span_to_read", "owned"])
+@pytest.mark.parametrize("road", EXACT)
+def test_a_table_that_fails_and_no_method(road: str, kind: str) -> None:
+    handle = foreign.tensor(shape=(3,))
+    x = table_class(table(failing=["lend", "give"]))(handle)
+    with pytest.raises(TypeError) as raised:
+        function(road, kind)(x)
+    assert "not a DLPack producer" in str(raised.value)
+    assert handle.handed_out == handle.calls == 0
+
+
+FAULTS: list[tuple[dict[str, Any], str]] = [
+    ({"data": None}, "tensor without data: expected memory; got null data for float32[3] on cpu"),
+    ({"ndim": -1}, "malformed tensor: expected ndim from 0 to 64; got ndim -1"),
+    ({"shape": None, "ndim": 1}, "malformed tensor: expected "),
+    ({"byte_offset": 2}, "expected float32[*] on cpu"),
+    ({"dtype": (0, 64, 1)}, "; got int64[3] on cpu: dtype differs"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fields, words", FAULTS, ids=str)
+@pytest.mark.parametrize("kind", ["span_to_read", "span_to_write", "owned"])
+@pytest.mark.parametrize("road", EXACT)
+def test_what_a_table_gives_is_checked(
+    road: str, kind: str, fields: dict[str, Any], words: str
+) -> None:
+    x = answering_class(table())(foreign.tensor(**{"shape": (3,), **fields}))
+    with pytest.raises(TypeError) as raised:
+        function(road, kind)(x)
+    assert words in str(raised.value)
+    assert x.asked == 0
+    assert x.handle.calls == x.handle.handed_out == (0 if kind == "span_to_read" else 1)
+
+
+@pytest.mark.parametrize("fields", [{"version": (2, 0)}, {"flags": 1}], ids=str)
+def test_an_owned_tensor_that_is_refused_is_freed(fields: dict[str, Any]) -> None:
+    handle = foreign.tensor(shape=(3,), **fields)
+    with pytest.raises(TypeError):
+        extension.by_def.owned_to_write(table_class(table())(handle))
+    assert (handle.handed_out, handle.calls) == (1, 1)
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_complex_tensors_are_asked_for_again(road: str) -> None:
+    x = answering_class(table())(foreign.tensor(shape=(2,), dtype=(5, 64, 1)))
+    calls = Calls()
+    assert function(road, "complex_sum")(x) == 1 + 3
+    assert (calls.made(), x.asked) == ({"lend": 1}, 1)
+    assert (x.handle.handed_out, x.handle.calls) == (1, 1)
+
+
+def test_a_class_that_gets_a_table_later() -> None:
+    cls = type("Array", (Answers,), {})
+    x: Any = cls(foreign.tensor(shape=(3,)))
+    extension.by_def.span_to_read(x)
+    assert x.asked == 1
+    cls.__dlpack_c_exchange_api__ = table()  # type: ignore[attr-defined]
+    extension.by_def.span_to_read(x)
+    assert x.asked == 1
+
+
+# Theirs, for results.
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_a_result_comes_back_by_the_table(road: str) -> None:
+    handle = foreign.tensor(shape=(3,))
+    calls = Calls()
+    back = function(road, "same")(table_class(table())(handle))
+    assert type(back) is foreign.Consumed
+    assert (back.data, back.shape, handle.calls) == (handle.address, (3,), 0)
+    assert calls.made() == {"give": 1, "take": 1}
+    back.release()
+    assert handle.calls == 1
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_new_memory_is_of_the_tables_allocator(road: str) -> None:
+    out, freed = foreign.accounts()
+    calls = Calls()
+    back = function(road, "doubled")(table_class(table())(foreign.tensor(shape=(3,))))
+    assert type(back) is foreign.Consumed
+    assert memoryview(back.tobytes()).cast("f").tolist() == [0, 2, 4]
+    assert calls.made() == {"give": 1, "allocate": 1, "take": 1}
+    back.release()
+    assert [now - before for now, before in zip(foreign.accounts(), (out, freed))] == [2, 2]
+
+
+def test_without_an_allocator_the_memory_is_ours() -> None:
+    back = extension.by_def.doubled(
+        table_class(table(missing=["allocate"]))(foreign.tensor(shape=(3,)))
+    )
+    assert type(back) is foreign.Consumed
+    assert (back.data % 64, back.version) == (0, (1, 3))
+    assert memoryview(back.tobytes()).cast("f").tolist() == [0, 2, 4]
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_an_allocator_that_fails(road: str) -> None:
+    handle = foreign.tensor(shape=(3,))
+    with pytest.raises(MemoryError) as raised:
+        function(road, "doubled")(table_class(table(failing=["allocate"]))(handle))
+    assert str(raised.value) == (
+        "out of memory: expected a tensor from the library's allocator; got the foreign heap is "
+        "full"
+    )
+    assert handle.calls == 1
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_a_table_that_does_not_take_a_result(road: str) -> None:
+    handle = foreign.tensor(shape=(3,))
+    with pytest.raises(RuntimeError, match=r"^the foreign slot fails$"):
+        function(road, "same")(table_class(table(failing=["take"]))(handle))
+    assert (handle.handed_out, handle.calls) == (1, 1)
+
+
+def test_without_a_slot_that_takes_results_are_tensors() -> None:
+    back = extension.by_def.same(table_class(table(missing=["take"]))(foreign.tensor(shape=(3,))))
+    assert type(back) is dlbridge.Tensor
+
+
+# Ours: every slot, called by plain C.
+
+
+def image() -> Any:
+    made = extension.Image(2, 3)
+    made.fill(2)
+    return made
+
+
+def tensor(**fields: Any) -> dlbridge.Tensor:
+    return dlbridge.from_dlpack(Producer(**fields))
+
+
+OURS: list[tuple[type, Any]] = [(dlbridge.Tensor, tensor), (extension.Image, image)]
+ALL = [*OURS, (extension.Constant, extension.Constant)]
+
+
+@pytest.mark.parametrize("cls, _", ALL)
+def test_our_header(cls: type, _: Any) -> None:
+    assert foreign.slot(cls, "version") == (1, 3, None)
+    assert foreign.slot(cls, "stream", 1, 0) == 0
+    assert foreign.slot(cls, "stream", 2, 3) == 0
+
+
+@pytest.mark.parametrize("cls, make", OURS)
+def test_our_table_gives(cls: type, make: Any) -> None:
+    x = make()
+    given = foreign.slot(cls, "give", x)
+    assert (given.shape, given.strides, given.dtype, given.device) == ((2, 3), (3, 1), FLOAT32, CPU)
+    assert (given.version, given.flags, given.byte_offset) == ((1, 3), 0, 0)
+    expected = given.tobytes()
+    del x
+    assert given.tobytes() == expected
+    assert given.release("thread")
+
+
+@pytest.mark.parametrize("cls, make", OURS)
+def test_our_table_lends(cls: type, make: Any) -> None:
+    x = make()
+    assert foreign.slot(cls, "lend", x) == {
+        "data": dlbridge.from_dlpack(x).data_ptr,
+        "shape": (2, 3),
+        "strides": (3, 1),
+        "dtype": FLOAT32,
+        "device": CPU,
+        "byte_offset": 0,
+    }
+
+
+def test_our_table_lends_with_strides_written_out() -> None:
+    assert foreign.slot(dlbridge.Tensor, "lend", tensor(strides=None))["strides"] == (3, 1)
+
+
+@pytest.mark.parametrize(
+    "cls, make",
+    [(dlbridge.Tensor, lambda: tensor(flags=1)), (extension.Constant, extension.Constant)],
+)
+def test_read_only_memory_is_given_and_not_lent(cls: type, make: Any) -> None:
+    x = make()
+    with pytest.raises(BufferError) as raised:
+        foreign.slot(cls, "lend", x)
+    assert str(raised.value) == (
+        "expected writable memory for a tensor that is lent; got read-only memory: writability "
+        "differs. Ask for an owning one"
+    )
+    assert foreign.slot(cls, "give", x).flags == 1
+
+
+@pytest.mark.parametrize("cls, _", OURS)
+def test_our_table_takes(cls: type, _: Any) -> None:
+    handle = foreign.tensor(strides=(1, 8))
+    taken = foreign.consume(handle.capsule(True))
+    made = foreign.slot(cls, "take", taken)
+    assert type(made) is cls
+    values: Any = memoryview(dlbridge.from_dlpack(made)).tolist()
+    assert values == [[0, 8, 16], [1, 9, 17]]
+    with pytest.raises(RuntimeError, match="released"):
+        taken.release()
+    del made
+    assert handle.calls == 1
+
+
+REFUSED: list[tuple[type, dict[str, Any], str]] = [
+    *[(cls, {"version": (2, 0)}, "unreadable DLPack version: expected DLPack version 1.x")
+      for cls, _ in ALL],
+    *[(cls, {"ndim": -1}, "malformed tensor") for cls, _ in ALL],
+    *[(cls, {"data": None}, "tensor without data") for cls, _ in ALL],
+    (extension.Image, {"dtype": (0, 32, 1)}, "expected float32.*: dtype differs"),
+    (extension.Image, {"shape": (3,)}, "rank differs"),
+    (extension.Constant, {}, "expected a class that can adopt a tensor; got one without"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("cls, fields, words", REFUSED, ids=lambda each: str(each)[:30])
+def test_what_our_table_refuses_stays_with_the_caller(
+    cls: type, fields: dict[str, Any], words: str
+) -> None:
+    handle = foreign.tensor(**fields)
+    taken = foreign.consume(handle.capsule(True))
+    with pytest.raises((BufferError, ValueError), match=words):
+        foreign.slot(cls, "take", taken)
+    assert handle.calls == 0
+    taken.release()
+    assert handle.calls == 1
+
+
+@pytest.mark.parametrize("cls, _", ALL)
+@pytest.mark.parametrize("shape", [(), (0,), (2, 3), (5, 0, 7)], ids=str)
+def test_our_table_allocates(shape: tuple[int, ...], cls: type, _: Any) -> None:
+    made = foreign.slot(cls, "allocate", shape, (0, 16, 1), CPU)
+    assert (made.shape or (), made.dtype, made.device) == (shape, (0, 16, 1), CPU)
+    assert made.data % 64 == 0
+    made.write(b"\1" * 2 * len(made.tobytes() and b"1"))
+    assert made.release("nogil")
+
+
+NOT_ALLOCATED: list[tuple[tuple[int, ...], tuple[int, int, int], tuple[int, int], str]] = [
+    (
+        (2,),
+        FLOAT32,
+        (2, 1),
+        "BufferError: .*expected cpu, where this library allocates; got cuda:1",
+    ),
+    ((-1,), FLOAT32, CPU, "BufferError: malformed tensor: expected extents of 0 and above"),
+    ((2**40, 2**40), FLOAT32, CPU, "BufferError: size overflows"),
+    ((1,) * 65, FLOAT32, CPU, "BufferError: size overflows"),
+    ((2**45,), FLOAT32, CPU, "MemoryError: out of memory"),
+]
+
+
+@pytest.mark.parametrize("shape, dtype, device, words", NOT_ALLOCATED, ids=lambda e: str(e)[:20])
+@pytest.mark.parametrize("cls, _", ALL)
+def test_our_allocator_says_why_not(
+    cls: type, _: Any, shape: Any, dtype: Any, device: Any, words: str
+) -> None:
+    with pytest.raises(RuntimeError, match=f"^{words}"):
+        foreign.slot(cls, "allocate", shape, dtype, device)
+
+
+# Two of ours.
+
+
+def test_an_image_as_an_argument_goes_by_its_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(extension.Image, "__dlpack__")
+    assert image().dot(image()) == 24
+    back = image().like(image())
+    assert (type(back), back.dot(back) >= 0) == (extension.Image, True)
+
+
+def test_a_class_of_an_extensions_by_the_method() -> None:
+    for cls, make in [(extension.Image, image), (extension.Constant, extension.Constant)]:
+        x = make()
+        taken = foreign.consume(x.__dlpack__(max_version=(1, 0)))
+        assert (x.__dlpack_device__(), type(x)) == (CPU, cls)
+        address = taken.data
+        assert foreign.slot(cls, "give", x).data == address
+        del x
+        assert taken.tobytes()
+    with pytest.raises(BufferError, match="writable memory for a legacy tensor"):
+        extension.Constant().__dlpack__()
+    copied = foreign.consume(extension.Constant().__dlpack__(max_version=(1, 0), copy=True))
+    assert copied.flags == 2

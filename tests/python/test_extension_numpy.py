@@ -1,0 +1,89 @@
+"""What is NumPy's own about an extension's arguments: subclasses, flags, and memory of any kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import extension
+from roads import EXACT, ROADS, function
+
+
+class Sub(np.ndarray[Any, Any]):
+    pass
+
+
+def vector(*values: float) -> Any:
+    return np.array(values, dtype=np.float32)
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_a_subclass_goes_in_and_an_ndarray_comes_out(road: str) -> None:
+    x = vector(1, 2, 3).view(Sub)
+    assert function(road, "owned")(x) == x.ctypes.data
+    assert type(function(road, "doubled")(x)) is np.ndarray
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_an_own_array_is_empty_likes(road: str) -> None:
+    doubled = function(road, "doubled")(vector(1, 2))
+    assert (doubled.flags.owndata, doubled.flags.writeable) == (True, True)
+
+
+@pytest.mark.parametrize("road", EXACT)
+def test_read_only_arrays_are_not_written(road: str) -> None:
+    x = vector(1, 2)
+    x.flags.writeable = False
+    assert function(road, "span_to_read")(x) == x.ctypes.data
+    with pytest.raises(TypeError, match=r"read-only: writability differs. Take it as const"):
+        function(road, "span_to_write")(x)
+    back = function(road, "same")(x)
+    assert not back.flags.writeable
+
+
+@pytest.mark.parametrize("road", EXACT)
+def test_misaligned_arrays_are_refused(road: str) -> None:
+    x = np.zeros(13, dtype=np.uint8)[1:].view(np.float32)
+    with pytest.raises(TypeError, match=r"aligned to 1 byte: alignment differs$"):
+        function(road, "span_to_read")(x)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        vector(1, 2, 3)[::-1],
+        np.broadcast_to(vector(2), (3,)),
+        np.asfortranarray(np.ones((3, 2), np.float32))[:, 1],
+    ],
+)
+def test_strides(x: Any) -> None:
+    assert [function(road, "sum")(x) for road in ROADS] == [x.sum()] * 3
+
+
+@pytest.mark.parametrize("dtype", ["object", "U3", "M8[s]", "f4,f4"])
+@pytest.mark.parametrize("road", EXACT)
+def test_what_numpy_refuses_is_the_cause(road: str, dtype: str) -> None:
+    x: Any = np.zeros(2, dtype=dtype)
+    with pytest.raises(TypeError) as raised:
+        function(road, "sum")(x)
+    cause = raised.value.__cause__
+    assert isinstance(cause, (BufferError, TypeError))
+    assert str(raised.value) == f"sum(): argument 'x': {type(cause).__name__}: {cause}"
+
+
+def test_writes_show() -> None:
+    x = vector(1, 2, 3)
+    extension.scale(x[::2], 10)
+    assert x.tolist() == [10, 2, 30]
+
+
+def test_numpy_takes_a_class_of_an_extension() -> None:
+    image = extension.Image(2, 3)
+    x = np.from_dlpack(image)
+    x[1, 2] = 7
+    assert np.from_dlpack(image.row(1)).tolist() == [0, 0, 7]
+    del image
+    assert x[1, 2] == 7
+    assert not np.from_dlpack(extension.Constant()).flags.writeable

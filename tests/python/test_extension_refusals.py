@@ -1,0 +1,221 @@
+"""Arguments that do not fit: what is said, word by word; nothing is leaked or freed twice."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pytest
+
+import dlbridge
+import extension
+import foreign
+from producers import Gives, Producer, Raises, SaysDevice
+from roads import EXACT, ROADS, function
+
+# Function, fields of a foreign tensor, and what is said behind "function(): argument 'x': ".
+REFUSALS: list[tuple[str, dict[str, Any], str]] = [
+    ("int64", {}, "expected int64[...] on cpu; got float32[2, 3] on cpu: dtype differs"),
+    ("rank_2", {"shape": (6,)},
+     "expected float32[*, *] on cpu; got float32[6] on cpu: rank differs"),
+    ("rank_0", {"shape": (1,)}, "expected float32[] on cpu; got float32[1] on cpu: rank differs"),
+    ("fixed", {"shape": (3, 2)},
+     "expected float32[2, 3] on cpu; got float32[3, 2] on cpu: extents differ"),
+    ("rgb", {"dtype": (0, 64, 1), "shape": (4, 2), "device": (2, 0)},
+     "expected uint8[*, *, 3] on cpu; got int64[4, 2] on cuda:0: dtype, rank, device differ"),
+    ("rgb", {"dtype": (1, 8, 1), "shape": (4, 5, 4)},
+     "expected uint8[*, *, 3] on cpu; got uint8[4, 5, 4] on cpu: extents differ"),
+    ("writable", {"flags": 1},
+     "expected float32[...] on cpu, writable; got float32[2, 3] on cpu, read-only: writability "
+     "differs. Take it as const, or pass a writable copy"),
+    ("row_major", {"strides": (1, 2)},
+     "expected float32[...] on cpu, row-major; got float32[2, 3] on cpu with strides [1, 2]: "
+     "layout differs"),
+    ("column_major", {},
+     "expected float32[...] on cpu, column-major; got float32[2, 3] on cpu with strides [3, 1]: "
+     "layout differs"),
+    ("compact", {"strides": (6, 1)},
+     "expected float32[...] on cpu, compact; got float32[2, 3] on cpu with strides [6, 1]: layout "
+     "differs"),
+    ("on_cuda", {}, "expected float32[...] on cuda; got float32[2, 3] on cpu: device differs"),
+    ("anywhere", {"device": (2, 1), "dtype": (4, 16, 1)},
+     "expected float32[...]; got bfloat16[2, 3] on cuda:1: dtype differs"),
+    ("span_to_read", {"shape": (2,), "byte_offset": 2},
+     "expected float32[*] on cpu, aligned to 4 bytes; got float32[2] on cpu, aligned to 2 bytes: "
+     "alignment differs"),
+    ("aligned_64", {"byte_offset": 16},
+     "expected float32[...] on cpu, aligned to 64 bytes; got float32[2, 3] on cpu, aligned to 16 "
+     "bytes: alignment differs"),
+    ("all", {"shape": (3, 2), "strides": (1, 3), "flags": 1, "byte_offset": 4, "dtype": (0, 32, 1)},
+     "expected float32[*, 3] on cpu, row-major, writable, aligned to 256 bytes; got int32[3, 2] on "
+     "cpu with strides [1, 3], read-only, aligned to 4 bytes: dtype, extents, layout, writability, "
+     "alignment differ. Take it as const, or pass a writable copy"),
+]  # fmt: skip
+
+# The same, of what is no tensor that can be read. The exception is the refusal's cause.
+FAULTS: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"data": None}, BufferError,
+     "tensor without data: expected memory; got null data for float32[3] on cpu. Give the tensor "
+     "storage first: fake, meta and lazy tensors have none"),
+    ({"version": (2, 0)}, BufferError,
+     "unreadable DLPack version: expected DLPack version 1.x; got version 2.0. Ask the producer "
+     "for max_version=(1, x), or use a newer dlbridge"),
+    ({"ndim": -1}, BufferError,
+     "malformed tensor: expected ndim from 0 to 64; got ndim -1. The producer is broken; dlbridge "
+     "cannot read this tensor"),
+]  # fmt: skip
+
+
+def refused(call: Any, *given: Any, **named: Any) -> TypeError:
+    with pytest.raises(TypeError) as raised:
+        call(*given, **named)
+    return raised.value
+
+
+@pytest.mark.parametrize("name, fields, words", REFUSALS, ids=lambda each: str(each)[:30])
+@pytest.mark.parametrize("road", EXACT)
+def test_words(road: str, name: str, fields: dict[str, Any], words: str) -> None:
+    p = Producer(**fields)
+    why = refused(function(road, name), p)
+    assert str(why) == f"{name}(): argument 'x': {words}"
+    assert why.__cause__ is None
+    assert (p.owed, p.calls) == ([1], [1])
+
+
+@pytest.mark.parametrize("name, fields, words", REFUSALS, ids=lambda each: str(each)[:30])
+def test_pybind11_words(name: str, fields: dict[str, Any], words: str) -> None:
+    p = Producer(**fields)
+    why = str(refused(extension.by_pybind11.__dict__[name], p))
+    expected = words.partition("; got ")[0].partition("expected ")[2]
+    expected = expected.replace(", aligned to 4 bytes", "").replace(", aligned to 64 bytes", "")
+    assert why.startswith(f"{name}(): incompatible function arguments.")
+    assert f'x: typing.Annotated[dlbridge.typing.SupportsDLPack, "{expected}"]' in why
+    assert (p.owed, p.calls) == ([1], [1])
+
+
+@pytest.mark.parametrize("fields, kind, words", FAULTS, ids=lambda each: str(each)[:30])
+@pytest.mark.parametrize("name", ["span_to_read", "span_to_write", "any_tensor", "maybe_owned"])
+@pytest.mark.parametrize("road", EXACT)
+def test_faulty_tensors(
+    road: str, name: str, fields: dict[str, Any], kind: type[Exception], words: str
+) -> None:
+    p = Producer(**{"shape": (3,), **fields})
+    why = refused(function(road, name), p)
+    assert str(why) == f"{name}(): argument 'x': {kind.__name__}: {words}"
+    assert (type(why.__cause__), str(why.__cause__)) == (kind, words)
+    assert (p.owed, p.calls) == ([1], [1])
+
+
+@pytest.mark.parametrize("given", [3, None, "text", [1.0, 2.0], object()], ids=repr)
+@pytest.mark.parametrize("road", EXACT)
+def test_no_producer(road: str, given: object) -> None:
+    why = refused(function(road, "sum"), given)
+    assert str(why).startswith(
+        "sum(): argument 'x': not a DLPack producer: expected an object with __dlpack__ and "
+        f"__dlpack_device__; got one of type {type(given).__name__}"
+    )
+    assert why.__cause__ is None
+
+
+@pytest.mark.parametrize("raised", [RuntimeError("boom"), ValueError("é"), TypeError("its own")])
+@pytest.mark.parametrize("road", EXACT)
+def test_a_producer_that_raises(road: str, raised: Exception) -> None:
+    why = refused(function(road, "sum"), Raises(raised))
+    assert str(why) == f"sum(): argument 'x': {type(raised).__name__}: {raised}"
+    assert why.__cause__ is raised
+    assert raised.__traceback__ is not None
+
+
+@pytest.mark.parametrize("road", EXACT)
+def test_a_producer_whose_device_raises(road: str) -> None:
+    boom = RuntimeError("boom")
+    why = refused(function(road, "sum"), SaysDevice(boom))
+    assert (str(why), why.__cause__) == ("sum(): argument 'x': RuntimeError: boom", boom)
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt("stop"), SystemExit(3), MemoryError("none")])
+@pytest.mark.parametrize("road", ROADS)
+def test_what_is_no_refusal_goes_through(road: str, raised: BaseException) -> None:
+    with pytest.raises(type(raised)) as seen:
+        function(road, "sum")(Raises(raised))
+    assert seen.value is raised
+
+
+@pytest.mark.parametrize("first", [Raises(KeyboardInterrupt()), Producer(shape=(2, 2))])
+def test_an_interrupt_beats_a_refusal(first: Any) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        extension.join(first, Raises(KeyboardInterrupt()))
+
+
+def test_two_wrong_arguments_at_once() -> None:
+    x, y = Producer(dtype=(0, 64, 1), shape=(4, 2)), Producer(shape=(2, 2))
+    why = refused(extension.join, x, y)
+    assert str(why) == (
+        "join():\n"
+        "  argument 'x': expected float32[*] on cpu; got int64[4, 2] on cpu: dtype, rank differ\n"
+        "  argument 'y': expected float32[*] on cpu; got float32[2, 2] on cpu: rank differs"
+    )
+    assert (x.owed, x.calls, y.owed, y.calls) == ([1], [1], [1], [1])
+
+
+def test_two_wrong_arguments_of_which_one_raises() -> None:
+    boom = RuntimeError("boom")
+    why = refused(extension.unnamed, Producer(shape=()), Raises(boom))
+    assert str(why) == (
+        "unnamed():\n"
+        "  argument 1: expected float32[*] on cpu; got float32[] on cpu: rank differs\n"
+        "  argument 2: RuntimeError: boom"
+    )
+    assert why.__cause__ is boom
+
+
+def test_one_wrong_argument_of_two() -> None:
+    x, y = Producer(shape=(2,)), Producer(shape=(2, 2))
+    assert str(refused(extension.join, x, y)) == (
+        "join(): argument 'y': expected float32[*] on cpu; got float32[2, 2] on cpu: rank differs"
+    )
+    assert (x.owed, x.calls, y.owed, y.calls) == ([1], [1], [1], [1])
+
+
+def test_a_method_does_not_count_self() -> None:
+    why = refused(extension.Image(2, 3).dot, Producer(shape=(3,)))
+    assert str(why) == (
+        "dot(): argument 'other': expected float32[*, *] on cpu; got float32[3] on cpu: rank "
+        "differs"
+    )
+
+
+@pytest.mark.parametrize("road", EXACT)
+def test_a_capsule_that_is_none(road: str) -> None:
+    why = refused(function(road, "sum"), Gives(3))
+    assert str(why) == (
+        "sum(): argument 'x': BufferError: producer failed: expected a capsule named 'dltensor' or "
+        "'dltensor_versioned'; got an object of type int. Its __dlpack__ is broken"
+    )
+
+
+@pytest.mark.parametrize("kind", ["span_to_write", "owned_to_write"])
+@pytest.mark.parametrize("road", EXACT)
+def test_a_read_only_tensor_of_our_own(road: str, kind: str) -> None:
+    t = dlbridge.from_dlpack(Producer(shape=(3,)), readonly=True)
+    assert str(refused(function(road, kind), t)) == (
+        f"{kind}(): argument 'x': expected float32[*] on cpu, writable; got float32[3] on cpu, "
+        "read-only: writability differs. Take it as const, or pass a writable copy"
+    )
+
+
+def test_a_long_text_is_cut_and_not_broken() -> None:
+    why = refused(extension.by_def.fixed, Producer(shape=(1,) * 64))
+    assert "rank differs" in str(why)
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_nothing_is_left_over(road: str) -> None:
+    gc.collect()
+    out, calls = foreign.accounts()
+    for name, fields, _ in REFUSALS:
+        refused(function(road, name), Producer(**fields))
+    for fields, _, _ in FAULTS:
+        refused(function(road, "sum"), Producer(**{"shape": (3,), **fields}))
+    now_out, now_calls = foreign.accounts()
+    assert now_out - out == now_calls - calls == len(REFUSALS) + len(FAULTS)

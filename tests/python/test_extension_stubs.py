@@ -1,0 +1,106 @@
+"""Stubs: what pybind11-stubgen writes of an extension, mypy accepts and a person understands."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODULES = os.environ["DLBRIDGE_TEST_MODULES"]
+VECTOR = 'typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[*] on cpu{}"]'
+
+# File, and a line of it.
+SIGNATURES: list[tuple[str, str]] = [
+    ("by_fast.pyi",
+     'def rgb(x: typing.Annotated[dlbridge.typing.SupportsDLPack, "uint8[*, *, 3] on cpu"]) '
+     "-> int:"),
+    ("by_def.pyi", f"def doubled(x: {VECTOR.format('')}) -> typing.Any:"),
+    ("by_pybind11.pyi", f"def maybe_owned(x: {VECTOR.format('')} | None) -> int:"),
+    ("fast.pyi",
+     f"def axpy(a: float, x: {VECTOR.format('')}, y: {VECTOR.format(', writable')}) -> None:"),
+    ("__init__.pyi", "    def __dlpack_device__(self):"),
+]  # fmt: skip
+
+USER = """
+import numpy as np
+import dlbridge
+import extension
+
+x = np.zeros(3, dtype=np.float32)
+extension.scale(x, 2.0)
+total: float = extension.join(x, y=dlbridge.from_dlpack(x))
+extension.fast.axpy(1.0, x, x)
+product: float = extension.Image(1, 3).dot(np.zeros((1, 3), dtype=np.float32))
+same: int = extension.by_def.maybe_owned(None)
+back = np.from_dlpack(dlbridge.from_dlpack(x))
+back.sum()
+"""
+WRONG = """
+import extension
+
+extension.scale(3, 2.0)
+extension.by_def.owned(None)
+extension.fast.axpy("1", 2, 3)
+"""
+
+
+@pytest.fixture(scope="module")
+def stubs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("stubs")
+    generator = [sys.executable, "-m", "pybind11_stubgen", "extension", "-o", str(folder)]
+    path = os.pathsep.join([MODULES, os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [*generator, "--exit-code"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def mypy(stubs: Path, *what: str) -> list[str]:
+    """What mypy says, line by line; its cache is kept beside the stubs."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", *what],
+        env={**os.environ, "MYPYPATH": str(stubs)},
+        cwd=stubs,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("file, line", SIGNATURES, ids=lambda each: str(each)[:20])
+def test_signatures(stubs: Path, file: str, line: str) -> None:
+    assert line in (stubs / "extension" / file).read_text().splitlines()
+
+
+def test_overloads(stubs: Path) -> None:
+    text = (stubs / "extension" / "__init__.pyi").read_text()
+    assert text.count("def kind(") == 4
+    assert text.count("    def add(") == 2
+
+
+def test_nothing_of_ours_is_left_in_it(stubs: Path) -> None:
+    for stub in stubs.rglob("*.pyi"):
+        assert "__dlbridge" not in stub.read_text()
+
+
+def test_mypy_accepts_the_stubs(stubs: Path) -> None:
+    assert mypy(stubs, "-p", "extension") == []
+
+
+def test_a_users_file(stubs: Path) -> None:
+    (stubs / "user.py").write_text(USER)
+    assert mypy(stubs, "user.py") == []
+
+
+def test_a_wrong_users_file(stubs: Path) -> None:
+    (stubs / "wrong.py").write_text(WRONG)
+    said = "\n".join(mypy(stubs, "wrong.py"))
+    assert [f"wrong.py:{line}: error: Argument 1" in said for line in (4, 5, 6)] == [True] * 3

@@ -1,0 +1,135 @@
+// host_memory.hpp: fresh tensors in memory of our own, or of an allocator that is given.
+#include <dlbridge/host_memory.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "refusal.hpp"
+
+namespace {
+
+using dlbridge::build_empty;
+using dlbridge::dims;
+using dlbridge::dtype;
+using dlbridge::dtype_of;
+using dlbridge::flavour;
+using dlbridge::managed_tensor;
+using dlbridge::tensor_view;
+
+constexpr dtype int4(kDLInt, 4);
+
+TEST(BuildEmpty, IsRowMajorWritableAndAligned) {
+  for (int columns = 1; columns < 40; ++columns) {
+    managed_tensor const m = build_empty(dtype_of<std::int16_t>(), {3, columns});
+    tensor_view const view = m.view();
+    EXPECT_EQ(view.dtype(), dtype_of<std::int16_t>());
+    EXPECT_EQ(view.device(), dlbridge::cpu);
+    EXPECT_EQ(view.rank(), 2);
+    EXPECT_EQ(view.extent(1), columns);
+    EXPECT_TRUE(view.is_row_major());
+    EXPECT_FALSE(view.read_only());
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(view.data()) % dlbridge::host_alignment, 0U);
+    EXPECT_EQ(m.get_versioned()->flags, 0U) << "it is no copy of anything";
+  }
+}
+
+TEST(BuildEmpty, OfEitherFlavour) {
+  EXPECT_NE(build_empty(dtype_of<float>(), {2}).get_versioned(), nullptr);
+  EXPECT_NE(build_empty(dtype_of<float>(), {2}, flavour::legacy).get_legacy(), nullptr);
+}
+
+TEST(BuildEmpty, OfRank0AndOfNoElements) {
+  EXPECT_EQ(build_empty(dtype_of<double>(), dims()).view().count(), 1);
+  for (dims const& shape : {dims(0), dims(2, 0, 3), dims(0, INT64_MAX)}) {
+    managed_tensor const m = build_empty(dtype_of<double>(), shape);
+    EXPECT_EQ(m.view().count(), 0);
+    EXPECT_EQ(m.view().rank(), shape.size());
+  }
+}
+
+TEST(BuildEmpty, LeavesNoBitOfPackedElementsUnset) {
+  managed_tensor const m = build_empty(int4, {3});
+  auto const* bytes = static_cast<unsigned char const*>(m.view().data());
+  EXPECT_EQ(bytes[0], 0);
+  EXPECT_EQ(bytes[1], 0);
+}
+
+TEST(BuildEmpty, RefusesWhatHasNoSize) {
+  struct {
+    dims shape;
+    char const* words;
+  } const cases[] = {
+      {dims(2, -1),
+       "malformed: malformed tensor: expected extents of 0 and above; got shape "
+       "[2, -1]"},
+      {dims(std::int64_t{1} << 62, 4),
+       "overflow: size overflows: expected a size that fits 64 "
+       "bits; got shape [4611686018427387904, 4]"},
+      {dims(std::int64_t{1} << 61),
+       "overflow: size overflows: expected a size that fits 64 bits; "
+       "got shape [2305843009213693952]"},
+      {dims::from(static_cast<std::int64_t const*>(nullptr), 0), "accepted"},
+  };
+  for (auto const& each : cases) {
+    EXPECT_EQ(refusal_of([&] { return build_empty(dtype_of<double>(), each.shape); }), each.words);
+  }
+}
+
+TEST(BuildEmpty, RefusesTooManyDimensions) {
+  std::int64_t const ones[65] = {};
+  EXPECT_EQ(refusal_of([&] { return build_empty(dtype_of<float>(), dims::from(ones, 65)); }),
+            "overflow: size overflows: expected a size that fits 64 bits; got shape []");
+}
+
+// An allocator that counts, and refuses when told so.
+struct counter {
+  std::size_t allocated = 0;
+  std::size_t freed = 0;
+  std::size_t alignment = 0;
+  bool empty = false;
+} counted;
+
+constexpr dlbridge::host_allocator counting = {
+    [](std::size_t bytes, std::size_t alignment) noexcept -> void* {
+      counted.allocated += bytes;
+      counted.alignment = alignment;
+      return counted.empty ? nullptr : std::aligned_alloc(alignment, (bytes + 63) / 64 * 64);
+    },
+    [](void* memory, std::size_t bytes, std::size_t) noexcept {
+      counted.freed += bytes;
+      std::free(memory);
+    }};
+
+struct HostAllocator : testing::Test {
+  void SetUp() override { counted = counter(); }
+};
+
+TEST_F(HostAllocator, IsGivenItsMemoryBackOnce) {
+  {
+    managed_tensor const m = build_empty(dtype_of<float>(), {5}, flavour::versioned, counting);
+    EXPECT_EQ(counted.allocated, 20U);
+    EXPECT_EQ(counted.alignment, dlbridge::host_alignment);
+    EXPECT_EQ(counted.freed, 0U);
+  }
+  EXPECT_EQ(counted.freed, 20U);
+}
+
+TEST_F(HostAllocator, HasNoMemory) {
+  counted.empty = true;
+  EXPECT_EQ(
+      refusal_of([] { return build_empty(dtype_of<float>(), {5}, flavour::versioned, counting); }),
+      "out_of_memory: out of memory: expected host memory of 20 bytes; got none");
+  EXPECT_EQ(counted.freed, 0U);
+}
+
+TEST_F(HostAllocator, IsNotAskedForWhatIsRefused) {
+  EXPECT_NE(
+      refusal_of([] { return build_empty(dtype_of<float>(), {-5}, flavour::versioned, counting); }),
+      "accepted");
+  EXPECT_EQ(counted.allocated, 0U);
+}
+
+}  // namespace
