@@ -13,7 +13,7 @@ from pathlib import Path
 ALLOWED = {
     "": {"dlpack/dlpack.h"},
     "types": {"dlpack/dlpack.h"},
-    "runtime": {"dlpack/dlpack.h", "dlfcn.h", "windows.h"},
+    "runtime": {"dlpack/dlpack.h", "dlfcn.h", "link.h", "windows.h"},
     "bridges": {"dlpack/dlpack.h"},
     "python": {"dlpack/dlpack.h"},
     "python/pybind11": {"dlpack/dlpack.h", "pybind11/pybind11.h"},

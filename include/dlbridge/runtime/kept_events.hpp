@@ -10,7 +10,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// Ordinals from here on are refused: what is kept for each device lies in a table of this size.
+/// For the first so many devices of a runtime something is kept; those behind work without.
 constexpr int max_devices = 64;
 
 /// Up to eight events of one device. An event may be recorded anew as soon as the waits on it have

@@ -1,0 +1,9 @@
+// The door to devices whose drivers are found at run time: streams in order, copies between devices
+// and the host. It holds nothing but includes.
+#pragma once
+
+#include <dlbridge/runtime/cuda.hpp>
+#include <dlbridge/runtime/driver.hpp>
+#include <dlbridge/runtime/hip.hpp>
+#include <dlbridge/runtime/library.hpp>
+#include <dlbridge/runtime/order.hpp>
