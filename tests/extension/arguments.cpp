@@ -1,6 +1,8 @@
 // Every kind of tensor parameter, and of each the optional; what they share with other parameters.
 #include <dlbridge/pybind11.hpp>
 
+#include <pybind11/typing.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,7 +42,7 @@ void scale(span_to_write const& x, double factor) {
 }
 
 // Whether the GIL is held inside, and what the tensor adds up to there.
-py::tuple without_gil(originated x, owned const& y) {
+py::typing::Tuple<bool, double> without_gil(originated x, owned const& y) {
   bool const held = PyGILState_Check() != 0;
   double const total = sum(x.span()) + sum(y.span());
   py::gil_scoped_acquire const gil;

@@ -13,9 +13,9 @@ MODULES = Path(os.environ["DLBRIDGE_TEST_MODULES"])
 VISIBILITIES = ["hidden", "default"]
 VERSIONS = ["this_version", "other_version"]
 
-# The exception's type is public, so that it is caught across libraries by its type.
+# The types of exceptions are public, so that they are caught across libraries by their type.
 SHARED_ON_PURPOSE = re.compile(
-    r"((typeinfo|typeinfo name|vtable) for )?dlbridge::\w+::error(::.*)?$"
+    r"((typeinfo|typeinfo name|vtable) for )?dlbridge::\w+::(python::python_)?error(::.*)?$"
 )
 
 
