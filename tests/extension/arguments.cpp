@@ -35,6 +35,21 @@ double sum(span_to_read const& x) {
   return total;
 }
 
+// Where a tensor of any rank is and how it lies there, as the extension sees it.
+template <class T>
+void add_described(py::module_& m) {
+  m.def("described", [](dlbridge::tensor_span<T const> x) -> py::object {
+    py::list extents;
+    py::list strides;
+    for (int i = 0; i < x.rank(); ++i) {
+      extents.append(x.extent(i));
+      strides.append(x.stride(i));
+    }
+    return py::make_tuple(address_of(x), std::move(extents), std::move(strides),
+                          x.view().read_only());
+  });
+}
+
 void scale(span_to_write const& x, double factor) {
   for (std::int64_t i = 0; i < x.extent(0); ++i) {
     x(i) = static_cast<float>(static_cast<double>(x(i)) * factor);
@@ -69,6 +84,10 @@ void add_arguments(py::module_& m) {
     }
     return static_cast<double>(total.imag());
   });
+  add_described<bool>(m);
+  add_described<std::int16_t>(m);
+  add_described<float>(m);
+  add_described<std::complex<double>>(m);
   dlbridge::def(m, "scale", &scale, py::arg("x"), py::arg("factor") = 2.0, "Multiplies in place.");
   dlbridge::def(
       m, "join",

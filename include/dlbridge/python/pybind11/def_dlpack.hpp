@@ -122,7 +122,7 @@ struct class_face {
 /// exchange table. What is exported keeps the object alive; its memory must stay where it is until
 /// then.
 template <class T, class... Options>
-void def_dlpack(pybind11::class_<T, Options...>& bound_class) {
+DLBRIDGE_LOCAL void def_dlpack(pybind11::class_<T, Options...>& bound_class) {
   using face = python::detail::class_face<T>;
   static PyMethodDef methods[] = {
       // with docstrings as pybind11's are, for makers of stubs
