@@ -71,7 +71,8 @@ inline copy_plan plan_copy(tensor_view const& source, tensor_view const& destina
 
 // Visits all but the innermost dimension; row(source, destination) gets offsets in units.
 template <class Row>
-void for_each_row(copy_plan const& plan, Row row) noexcept {
+void for_each_row(copy_plan const& plan,
+                  Row row) noexcept(noexcept(row(std::int64_t{}, std::int64_t{}))) {
   int const outer = plan.rank - 1;
   std::int64_t index[max_rank] = {};
   std::int64_t source = 0;
@@ -201,6 +202,26 @@ inline bool may_overlap(tensor_view const& a, tensor_view const& b) noexcept {
   return first_a < last_b && first_b < last_a;
 }
 
+// Refuses what the elements of source cannot be written to.
+inline void require_destination(tensor_view const& source, tensor_view const& destination,
+                                place where) {
+  requirement need;
+  need.type = source.dtype();
+  need.rank = source.rank();
+  need.extents = source.shape();
+  need.where = where;
+  need.writable = true;
+  require_view(destination, need);
+  if (has_alias(destination.rank(), destination.shape(), destination.strides())) {
+    std::int64_t strides[max_rank];
+    destination.copy_strides(strides);
+    report r = refusal(errc::layout_mismatch, "a destination whose elements are all apart",
+                       name_of(destination).c_str());
+    append_extents(r.got.append(" with strides "), destination.rank(), strides);
+    raise(r);
+  }
+}
+
 inline void copy_apart(tensor_view const& source, tensor_view const& destination) noexcept {
   bool const packed =
       is_sub_byte(source.dtype()) && !(source.is_padded() && destination.is_padded());
@@ -224,20 +245,7 @@ managed_tensor copy_of(tensor_view const& source, layout order = layout::row_maj
 /// (overlap).
 inline void copy(tensor_view const& source, tensor_view const& destination) {
   require_view(source, requirement{});
-  requirement need;
-  need.type = source.dtype();
-  need.rank = source.rank();
-  need.extents = source.shape();
-  need.writable = true;
-  require_view(destination, need);
-  if (has_alias(destination.rank(), destination.shape(), destination.strides())) {
-    std::int64_t strides[max_rank];
-    destination.copy_strides(strides);
-    report r = refusal(errc::layout_mismatch, "a destination whose elements are all apart",
-                       name_of(destination).c_str());
-    append_extents(r.got.append(" with strides "), destination.rank(), strides);
-    raise(r);
-  }
+  detail::require_destination(source, destination, place{});
   if (source.empty()) {
     return;
   }

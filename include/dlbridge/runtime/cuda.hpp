@@ -163,10 +163,15 @@ class context_guard<cuda_table> {
     if (why.ok() && context != nullptr) {
       why = try_call(driver_, driver_.context_get_device, &current);
     }
-    if (why.ok() && (context == nullptr || current != device)) {
-      why = try_primary(device, context);
+    if (!why.ok() || (context != nullptr && current == device)) {
+      return why.ok() ? try_enter_place(context) : why;
     }
-    return why.ok() ? try_enter_place(context) : why;
+    why = try_enter_primary(device);
+    if (!why.ok()) {  // the device may have been reset
+      forget_primary(device);
+      why = try_enter_primary(device);
+    }
+    return why;
   }
   report try_enter_place(void* context) noexcept {
     leave();
@@ -210,6 +215,18 @@ class context_guard<cuda_table> {
   }
 
  private:
+  report try_enter_primary(int device) noexcept {
+    void* context = nullptr;
+    report why = try_primary(device, context);
+    return why.ok() ? try_enter_place(context) : why;
+  }
+  static void forget_primary(int device) noexcept {
+    if (device < max_devices) {
+      detail::cuda_devices()[device].primary.store(nullptr);
+      while (detail::cuda_devices()[device].events.try_take() != nullptr) {
+      }
+    }
+  }
   // Retains the primary context of a device when it is first needed, and never releases it.
   report try_primary(int device, void*& context) const noexcept {
     std::atomic<void*>* const kept =

@@ -154,6 +154,12 @@ report try_call(Table const& driver, driver_function<Parameters...> const& funct
 }
 
 namespace detail {
+inline void require_success(report const& why) {
+  if (!why.ok()) {
+    raise(why);
+  }
+}
+
 // A driver as it was found, once for this library; why says what for it is of no use.
 template <class Table>
 struct loaded_driver {

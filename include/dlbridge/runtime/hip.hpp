@@ -49,6 +49,7 @@ struct hip_table : driver_source {
   f<void*> memory_free{*this, "hipFree"};
   f<void**, std::size_t, void*> memory_allocate_async{*this, "hipMallocAsync", presence::optional};
   f<void*, void*> memory_free_async{*this, "hipFreeAsync", presence::optional};
+  f<void**, std::size_t, unsigned> managed_allocate{*this, "hipMallocManaged", presence::optional};
   f<void**, std::size_t, unsigned> host_allocate{*this, "hipHostMalloc"};
   f<void*> host_free{*this, "hipHostFree"};
   f<void*, void const*, std::size_t, int, void*> copy_async{*this, "hipMemcpyAsync"};

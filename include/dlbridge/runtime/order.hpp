@@ -208,17 +208,9 @@ inline report try_order_after(stream_ref consumer, stream_ref producer) noexcept
 
 /// The forms that throw. fails: as the ones that try.
 inline void order_after(stream_ref consumer, stream_ref producer) {
-  report const why = try_order_after(consumer, producer);
-  if (!why.ok()) {
-    raise(why);
-  }
+  detail::require_success(try_order_after(consumer, producer));
 }
-inline void host_wait(stream_ref stream) {
-  report const why = try_host_wait(stream);
-  if (!why.ok()) {
-    raise(why);
-  }
-}
+inline void host_wait(stream_ref stream) { detail::require_success(try_host_wait(stream)); }
 
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

@@ -1,0 +1,49 @@
+// How a call ended, in the numbers that both drivers share, and the exception that carries one.
+// floor 1
+#pragma once
+
+namespace simulated {
+
+enum class status : int {
+  success = 0,
+  invalid_value = 1,
+  out_of_memory = 2,
+  not_initialized = 3,
+  no_device = 100,
+  invalid_device = 101,
+  invalid_context = 201,
+  peer_access_unsupported = 217,
+  invalid_handle = 400,
+  illegal_state = 401,
+  not_ready = 600,
+  illegal_address = 700,
+  peer_access_already_enabled = 704,
+  context_is_destroyed = 709,
+  host_memory_already_registered = 712,
+  host_memory_not_registered = 713,
+  not_permitted = 800,
+  not_supported = 801,
+  capture_unsupported = 900,
+  capture_invalidated = 901,
+  capture_merge = 902,
+  capture_unmatched = 903,
+  capture_unjoined = 904,
+  capture_isolation = 905,
+  capture_implicit = 906,
+  captured_event = 907,
+  capture_wrong_thread = 908,
+};
+
+struct refused {
+  status why;
+};
+
+[[noreturn]] inline void refuse(status why) { throw refused{why}; }
+
+inline void expect(bool holds, status otherwise = status::invalid_value) {
+  if (!holds) {
+    refuse(otherwise);
+  }
+}
+
+}  // namespace simulated

@@ -1,0 +1,97 @@
+// CUDA's functions that copy and fill.
+#include "face.hpp"
+
+using namespace simulated;
+using namespace simulated::cuda;
+
+namespace {
+
+// The layout of CUDA_MEMCPY2D.
+struct copy_2d {
+  std::size_t from_x, from_y;
+  unsigned from_type;
+  void const* from_host;
+  CUdeviceptr from_device;
+  void* from_array;
+  std::size_t from_pitch;
+  std::size_t to_x, to_y;
+  unsigned to_type;
+  void* to_host;
+  CUdeviceptr to_device;
+  void* to_array;
+  std::size_t to_pitch;
+  std::size_t width, height;
+};
+
+std::uintptr_t number(void const* address) { return reinterpret_cast<std::uintptr_t>(address); }
+
+place side(unsigned type, void const* host, CUdeviceptr device, std::size_t pitch, std::size_t x,
+           std::size_t y, copy_2d const& all) {
+  constexpr unsigned of_host = 1, of_device = 2, unified = 4;
+  expect(type == of_host || type == of_device || type == unified);
+  std::size_t const step = pitch == 0 ? x + all.width : pitch;
+  expect(step >= x + all.width);
+  std::uintptr_t const base = type == of_host ? number(host) : device;
+  return {base + y * step + x, step, type == of_device};
+}
+
+}  // namespace
+
+SIMULATED_CUDA(cuMemcpyHtoDAsync_v2)(CUdeviceptr to, void const* from, std::size_t bytes,
+                                     CUstream handle) {
+  return in_context(cuMemcpyHtoDAsync_v2_entry, [&](driver& d, context_ptr const&) {
+    d.copy(stream_of(d, handle), "cuMemcpyHtoDAsync_v2", {to, bytes, true},
+           {number(from), bytes, false}, bytes);
+  });
+}
+
+SIMULATED_CUDA(cuMemcpyDtoHAsync_v2)(void* to, CUdeviceptr from, std::size_t bytes,
+                                     CUstream handle) {
+  return in_context(cuMemcpyDtoHAsync_v2_entry, [&](driver& d, context_ptr const&) {
+    d.copy(stream_of(d, handle), "cuMemcpyDtoHAsync_v2", {number(to), bytes, false},
+           {from, bytes, true}, bytes);
+  });
+}
+
+SIMULATED_CUDA(cuMemcpyDtoDAsync_v2)(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
+                                     CUstream handle) {
+  return in_context(cuMemcpyDtoDAsync_v2_entry, [&](driver& d, context_ptr const&) {
+    d.copy(stream_of(d, handle), "cuMemcpyDtoDAsync_v2", {to, bytes, true}, {from, bytes, true},
+           bytes);
+  });
+}
+
+SIMULATED_CUDA(cuMemcpyPeerAsync)(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                                  CUcontext from_context, std::size_t bytes, CUstream handle) {
+  return in_context(cuMemcpyPeerAsync_entry, [&](driver& d, context_ptr const&) {
+    expect(d.find_context(to_context)->is_alive, status::context_is_destroyed);
+    expect(d.find_context(from_context)->is_alive, status::context_is_destroyed);
+    d.copy(stream_of(d, handle), "cuMemcpyPeerAsync", {to, bytes, true}, {from, bytes, true},
+           bytes);
+  });
+}
+
+SIMULATED_CUDA(cuMemcpyAsync)(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
+                              CUstream handle) {
+  return in_context(cuMemcpyAsync_entry, [&](driver& d, context_ptr const&) {
+    d.copy(stream_of(d, handle), "cuMemcpyAsync", {to, bytes, false}, {from, bytes, false}, bytes);
+  });
+}
+
+SIMULATED_CUDA(cuMemcpy2DAsync_v2)(copy_2d const* all, CUstream handle) {
+  return in_context(cuMemcpy2DAsync_v2_entry, [&](driver& d, context_ptr const&) {
+    expect(all != nullptr);
+    place const to =
+        side(all->to_type, all->to_host, all->to_device, all->to_pitch, all->to_x, all->to_y, *all);
+    place const from = side(all->from_type, all->from_host, all->from_device, all->from_pitch,
+                            all->from_x, all->from_y, *all);
+    d.copy(stream_of(d, handle), "cuMemcpy2DAsync_v2", to, from, all->width, all->height);
+  });
+}
+
+SIMULATED_CUDA(cuMemsetD8Async)(CUdeviceptr to, unsigned char value, std::size_t bytes,
+                                CUstream handle) {
+  return in_context(cuMemsetD8Async_entry, [&](driver& d, context_ptr const&) {
+    d.fill(stream_of(d, handle), "cuMemsetD8Async", pointer(to), value, bytes);
+  });
+}

@@ -1,0 +1,153 @@
+// Current contexts, and the handles that belong to them.
+#include <thread>
+
+#include "cuda_calls.hpp"
+
+namespace {
+
+class CudaContexts : public machine {};
+
+TEST_F(CudaContexts, NothingWithoutInit) {
+  simulated_reset();
+  int number = 0;
+  EXPECT_EQ(cuDeviceGetCount(&number), not_initialized);
+  EXPECT_EQ(cuDriverGetVersion(&number), ok);
+  EXPECT_EQ(cuInit(1), invalid_value);
+  EXPECT_EQ(cuInit(0), ok);
+  EXPECT_EQ(cuDeviceGetCount(&number), ok);
+  EXPECT_EQ(number, 2);
+}
+
+TEST_F(CudaContexts, NothingWithoutACurrentContext) {
+  void* const stream = new_stream();
+  ASSERT_EQ(cuCtxSetCurrent(nullptr), ok);
+  void* made = nullptr;
+  CUdeviceptr memory = 0;
+  EXPECT_EQ(cuStreamCreate(&made, 0), invalid_context);
+  EXPECT_EQ(cuEventCreate(&made, 0), invalid_context);
+  EXPECT_EQ(cuMemAlloc_v2(&memory, 1), invalid_context);
+  EXPECT_EQ(cuCtxSynchronize(), invalid_context);
+  EXPECT_EQ(cuStreamSynchronize(nullptr), invalid_context);
+  EXPECT_EQ(simulated_write(nullptr, at(1), 0, 1), invalid_context);
+  void* owner = nullptr;
+  EXPECT_EQ(cuStreamGetCtx(stream, &owner), ok);
+  EXPECT_EQ(owner, context);
+  EXPECT_EQ(cuStreamGetCtx(nullptr, &owner), invalid_context);
+}
+
+TEST_F(CudaContexts, TheCurrentOneIsEachThreadsOwn) {
+  std::thread([] {
+    void* now = at(1);
+    EXPECT_EQ(cuCtxGetCurrent(&now), ok);
+    EXPECT_EQ(now, nullptr);
+  }).join();
+}
+
+TEST_F(CudaContexts, PushAndPop) {
+  void* other = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&other, 1), ok);
+  ASSERT_EQ(cuCtxPushCurrent_v2(other), ok);
+  int device = -1;
+  EXPECT_EQ(cuCtxGetDevice(&device), ok);
+  EXPECT_EQ(device, 1);
+  void* popped = nullptr;
+  EXPECT_EQ(cuCtxPopCurrent_v2(&popped), ok);
+  EXPECT_EQ(popped, other);
+  EXPECT_EQ(cuCtxGetDevice(&device), ok);
+  EXPECT_EQ(device, 0);
+  EXPECT_EQ(cuCtxPopCurrent_v2(&popped), ok);
+  EXPECT_EQ(cuCtxPopCurrent_v2(&popped), invalid_context);
+}
+
+TEST_F(CudaContexts, PrimaryContextsAreCounted) {
+  void* again = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&again, 0), ok);
+  EXPECT_EQ(again, context);
+  EXPECT_EQ(simulated_counter("retains"), 2);
+  ASSERT_EQ(cuDevicePrimaryCtxRelease_v2(0), ok);
+  EXPECT_EQ(simulated_counter("contexts"), 1);
+  void* const stream = new_stream();
+  ASSERT_EQ(cuDevicePrimaryCtxRelease_v2(0), ok);
+  EXPECT_EQ(simulated_counter("contexts"), 0);
+  unsigned flags = 1;
+  int active = 1;
+  EXPECT_EQ(cuDevicePrimaryCtxGetState(0, &flags, &active), ok);
+  EXPECT_EQ(active, 0);
+  EXPECT_EQ(cuCtxSynchronize(), context_destroyed);
+  EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), invalid_context);
+  EXPECT_EQ(cuStreamGetCtx(stream, &again), context_destroyed);
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&again, 0), ok);
+  EXPECT_EQ(simulated_write(nullptr, at(new_memory(1)), 1, 1), ok) << "it lives again";
+}
+
+TEST_F(CudaContexts, OtherContextsAreCreatedAndDestroyed) {
+  void* other = nullptr;
+  ASSERT_EQ(cuCtxCreate_v2(&other, 0, 0), ok);
+  EXPECT_NE(other, context);
+  new_memory(100);
+  ASSERT_EQ(cuCtxDestroy_v2(other), ok);
+  EXPECT_EQ(simulated_counter("device_bytes"), 0);
+  EXPECT_EQ(cuCtxPushCurrent_v2(other), context_destroyed);
+  EXPECT_EQ(cuCtxPushCurrent_v2(at(12345)), invalid_context);
+  void* now = nullptr;
+  EXPECT_EQ(cuCtxGetCurrent(&now), ok);
+  EXPECT_EQ(now, context) << "creating pushed, destroying popped";
+}
+
+TEST_F(CudaContexts, AnEventIsRecordedInItsContextOnlyAndAwaitedAnywhere) {
+  void* const mark = new_event();
+  void* const here = new_stream();
+  void* other = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&other, 1), ok);
+  ASSERT_EQ(cuCtxSetCurrent(other), ok);
+  void* const there = new_stream();
+  EXPECT_EQ(cuEventRecord(mark, there), invalid_handle);
+  EXPECT_EQ(cuEventRecord(mark, nullptr), invalid_handle);
+  EXPECT_EQ(cuEventRecord(mark, here), ok);
+  EXPECT_EQ(cuStreamWaitEvent(there, mark, 0), ok);
+  EXPECT_EQ(simulated_write(here, at(new_memory(1)), 1, 1), invalid_handle);
+}
+
+TEST_F(CudaContexts, DestroyedAndForeignHandlesAreRefused) {
+  void* const stream = new_stream();
+  void* const mark = new_event();
+  ASSERT_EQ(cuStreamDestroy_v2(stream), ok);
+  ASSERT_EQ(cuEventDestroy_v2(mark), ok);
+  EXPECT_EQ(cuStreamSynchronize(stream), invalid_handle);
+  EXPECT_EQ(cuStreamDestroy_v2(stream), invalid_handle);
+  EXPECT_EQ(cuEventSynchronize(mark), invalid_handle);
+  EXPECT_EQ(cuEventRecord(mark, nullptr), invalid_handle);
+  EXPECT_EQ(cuStreamSynchronize(new_event()), invalid_handle);
+  EXPECT_EQ(cuStreamDestroy_v2(nullptr), invalid_handle);
+  EXPECT_EQ(cuStreamDestroy_v2(legacy_stream), invalid_handle);
+}
+
+TEST_F(CudaContexts, DevicesOutOfRange) {
+  int device = 0;
+  void* other = nullptr;
+  EXPECT_EQ(cuDeviceGet(&device, 2), invalid_device);
+  EXPECT_EQ(cuDeviceGet(&device, -1), invalid_device);
+  EXPECT_EQ(cuDevicePrimaryCtxRetain(&other, 2), invalid_device);
+  EXPECT_EQ(cuDeviceCanAccessPeer(&device, 0, 2), invalid_device);
+}
+
+TEST_F(CudaContexts, PeersByRule) {
+  void* other = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&other, 1), ok);
+  auto const memory = new_memory(1);
+  ASSERT_EQ(cuCtxPushCurrent_v2(other), ok);
+  EXPECT_EQ(simulated_write(nullptr, at(memory), 7, 1), illegal_address);
+  int possible = 0;
+  EXPECT_EQ(cuDeviceCanAccessPeer(&possible, 1, 0), ok);
+  EXPECT_EQ(possible, 1);
+  EXPECT_EQ(cuCtxEnablePeerAccess(context, 0), ok);
+  EXPECT_EQ(cuCtxEnablePeerAccess(context, 0), already_enabled);
+  EXPECT_EQ(simulated_write(nullptr, at(memory), 7, 1), ok);
+  simulated_set_peer_access(0, 1, 0);
+  EXPECT_EQ(cuDeviceCanAccessPeer(&possible, 0, 1), ok);
+  EXPECT_EQ(possible, 0);
+  ASSERT_EQ(cuCtxPopCurrent_v2(nullptr), ok);
+  EXPECT_EQ(cuCtxEnablePeerAccess(other, 0), peer_unsupported);
+}
+
+}  // namespace
