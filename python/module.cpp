@@ -58,6 +58,7 @@ struct dlbridge::array_traits<witnessed_vector> {
 
 PYBIND11_MODULE(_core, m, py::multiple_interpreters::not_supported()) {
   namespace dp = dlbridge::python;
+  dlbridge::use_devices();
   m.doc() = "The C++ half of dlbridge.";
   if (PyModule_AddFunctions(m.ptr(), dp::module_functions()) != 0) {
     throw py::error_already_set();

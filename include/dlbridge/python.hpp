@@ -7,6 +7,7 @@
 #include <dlbridge/python/buffers.hpp>
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/consume.hpp>
+#include <dlbridge/python/devices.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/fast.hpp>
 #include <dlbridge/python/functions.hpp>

@@ -40,6 +40,11 @@ class stream_ref {
   dlbridge::device device() const noexcept { return where_; }
   void* native_handle() const noexcept { return native_handle_; }
 
+  friend bool operator==(stream_ref a, stream_ref b) noexcept {
+    return a.where_ == b.where_ && a.native_handle_ == b.native_handle_;
+  }
+  friend bool operator!=(stream_ref a, stream_ref b) noexcept { return !(a == b); }
+
  private:
   dlbridge::device where_;
   void* native_handle_;

@@ -12,6 +12,7 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/layout.hpp>
+#include <dlbridge/stream.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -95,6 +96,7 @@ struct description {
 ///       return description::of(a.data(), {a.rows(), a.columns()});
 ///     }
 ///     static my_array adopt(managed_tensor&& m);   // optional: takes a tensor in
+///     static stream_ref stream(my_array& a) noexcept;  // optional: where its work is enqueued
 ///   };
 ///
 /// describe is called when the array has reached its final place, so small buffers may be inside
@@ -113,6 +115,25 @@ description describe(T& array) noexcept {
   static_assert(noexcept(array_traits<std::remove_cv_t<T>>::describe(array)),
                 "dlbridge: array_traits<T>::describe must be noexcept; it runs between two owners");
   return array_traits<std::remove_cv_t<T>>::describe(array);
+}
+
+namespace detail {
+template <class T, class = void>
+constexpr bool knows_its_stream = false;
+template <class T>
+constexpr bool
+    knows_its_stream<T, std::void_t<decltype(array_traits<T>::stream(std::declval<T&>()))>> = true;
+}  // namespace detail
+
+/// The stream on which the elements of an array are ready: by array_traits<T>::stream, or the
+/// default one of its device.
+template <class T>
+stream_ref ready_on(T& array, device where) noexcept {
+  if constexpr (detail::knows_its_stream<T>) {
+    return array_traits<T>::stream(array);
+  } else {
+    return stream_ref::default_of(where);
+  }
 }
 
 /// A T made from a tensor, by array_traits<T>::adopt. owns: what adopt moves from; a tensor that it

@@ -9,6 +9,7 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/ask.hpp>
 #include <dlbridge/python/capsule.hpp>
+#include <dlbridge/python/device_work.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/keywords.hpp>
@@ -32,6 +33,8 @@ class consumption {
         request_(request),
         type_(type_cache::find(Py_TYPE(producer))),
         method_(ref::borrow(type_.dlpack)) {}
+
+  stream_ref ready_on() const noexcept { return ready_; }
 
   managed_tensor run() noexcept {
     if (type_.host_only && !type_.legacy_only && !request_.has_target &&
@@ -97,36 +100,57 @@ class consumption {
   // TensorFlow any dl_device, even its own.
   bool choose_keywords() noexcept {
     keywords_.max_version = stated_version_object();
-    runtime_kind const runtime = runtime_of(where_);
+    moves_ = request_.has_target && !same_place(where_, request_.target);
+    device const asked = moves_ ? request_.target : where_;
     bool const named = request_.stream != nullptr && request_.stream != Py_None;
-    if (runtime != runtime_kind::none) {
-      std::int64_t value = protocol_stream(stream_ref::default_of(where_));
-      stream_request understood;
-      if (named && !read_stream(request_.stream, where_, value)) {
+    if (runtime_of(asked) != runtime_kind::none) {
+      if (!send_stream(request_.stream, asked)) {
         return false;
       }
-      report const why = try_read_stream(where_, value, understood);
-      if (!why.ok()) {
-        set_error(why);
-        return false;
-      }
-      stream_ = ref::steal(PyLong_FromLongLong(value));
-      keywords_.stream = stream_.get();
-    } else if (named && !is_host_accessible(where_)) {
+    } else if (named && !moves_ && !is_host_accessible(where_)) {
       keywords_.stream = request_.stream;  // a SYCL queue, say: not ours to read (spec 4.4)
-    }
-    if (request_.has_target && !same_place(where_, request_.target)) {
+    }  // to the CPU the producer waits itself (spec 4.3)
+    if (moves_) {
       dl_device_ =
           ref::steal(Py_BuildValue("(ii)", int{request_.target.type}, int{request_.target.id}));
       keywords_.dl_device = dl_device_.get();
-      if (request_.target == cpu) {
-        keywords_.stream = nullptr;  // the producer waits itself (spec 4.3)
-      }
     }
     keywords_.copy = request_.copy == copy_policy::always  ? Py_True
                      : request_.copy == copy_policy::never ? Py_False
                                                            : nullptr;
     return PyErr_Occurred() == nullptr;
+  }
+
+  // Asks for the elements to be ready on a stream of a device; always on one that is named, as
+  // torch takes a missing stream for no order at all.
+  bool send_stream(PyObject* named, device where) noexcept {
+    bool const none = named == nullptr || named == Py_None;
+    std::int64_t value = protocol_stream(stream_ref::default_of(where));
+    if (!none && !read_stream(named, where, value)) {
+      return false;
+    }
+    stream_request understood;
+    report const why = try_read_stream(where, value, understood);
+    if (!why.ok()) {
+      set_error(why);
+      return false;
+    }
+    ready_ = understood.ordered ? understood.stream : stream_ref::default_of(where);
+    stream_ = ref::steal(PyLong_FromLongLong(value));
+    keywords_.stream = stream_.get();
+    return static_cast<bool>(stream_);
+  }
+
+  // From here on the tensor is asked for as it is, to be moved by us; the stream is then one of its
+  // own device.
+  bool leave_in_place() noexcept {
+    moves_ = false;
+    keywords_.dl_device = nullptr;
+    keywords_.stream = nullptr;
+    ready_ = stream_ref::default_of(where_);
+    bool const named_here = runtime_of(request_.target) == runtime_kind::none;
+    return runtime_of(where_) == runtime_kind::none ||
+           send_stream(named_here ? request_.stream : nullptr, where_);
   }
 
   // Asks, and asks again where the answer means that the producer is older than the question.
@@ -156,7 +180,11 @@ class consumption {
       return refuse_dropped_copy(std::move(first));
     }
     copy_here_ = request_.copy == copy_policy::always;
-    // A refused copy is asked for without copy; an unknown keyword without every newer one.
+    // A refused copy is asked for without copy, a refused move without one; an unknown keyword
+    // without every newer one.
+    if (moves_ && (old || may_move_here()) && !leave_in_place()) {
+      return ref();
+    }
     ref capsule = call_dlpack(producer_, type_, without(old, true));
     if (capsule) {
       if (old && simple) {
@@ -173,12 +201,18 @@ class consumption {
     return ref();
   }
 
-  // TypeError may mean an unknown keyword; any other exception only that copy=True cannot be had.
+  // TypeError may mean an unknown keyword; any other exception only that copy=True, or the tensor
+  // elsewhere, cannot be had from this producer.
   bool may_ask_again() const noexcept {
     if (PyErr_ExceptionMatches(PyExc_TypeError)) {
       return true;
     }
-    return request_.copy == copy_policy::always && PyErr_ExceptionMatches(PyExc_Exception);
+    return (request_.copy == copy_policy::always || may_move_here()) &&
+           PyErr_ExceptionMatches(PyExc_Exception);
+  }
+
+  bool may_move_here() const noexcept {
+    return moves_ && request_.copy != copy_policy::never && can_move(where_, request_.target);
   }
 
   call_keywords without(bool newer, bool copy) const noexcept {
@@ -237,7 +271,10 @@ class consumption {
     if (PyErr_Occurred() != nullptr) {
       return managed_tensor();
     }
-    return settle_tensor(std::move(m), request_, wants_copy);
+    if (ready_.device() != m.view().device()) {  // moved by the producer, or never where it said
+      ready_ = stream_ref::default_of(m.view().device());
+    }
+    return settle_tensor(std::move(m), request_, wants_copy, ready_);
   }
 
   // A copy is marked, or proven: torch and JAX mark none, tvm-ffi and dpnp may make none, and what
@@ -261,20 +298,27 @@ class consumption {
   device where_ = cpu;
   call_keywords keywords_;
   ref stream_;
+  stream_ref ready_ = stream_ref::default_of(cpu);  // on which the elements will be
   ref dl_device_;
+  bool moves_ = false;  // whether the producer is asked to move the tensor
   bool copy_here_ = false;
 };
 }  // namespace detail
 
-/// Takes the tensor of a producer, or out of a raw capsule.
-/// owns: the result owns; a refused tensor has been freed or never left its producer.
-/// thread and GIL: held; Python code runs.
-/// fails: empty, with a Python exception: the producer's own, unchanged; CopyForbiddenError when
-/// copy=False cannot be promised; else as set_error of not_a_producer, not_a_capsule, capsule_used,
-/// producer_failed, device_mismatch, bad_stream, bad_argument, or as managed_tensor::steal.
-inline managed_tensor consume(PyObject* producer, consume_request const& request) noexcept {
+/// Takes the tensor of a producer, or out of a raw capsule. ready is set to the stream of its
+/// device on which its elements are: the request's, or the default one. owns: the result owns; a
+/// refused tensor has been freed or never left its producer. thread and GIL: held; Python code
+/// runs. fails: empty, with a Python exception: the producer's own, unchanged; CopyForbiddenError
+/// when copy=False cannot be promised; else as set_error of not_a_producer, not_a_capsule,
+/// capsule_used, producer_failed, device_mismatch, bad_stream, bad_argument, or as
+/// managed_tensor::steal and device_work::move.
+inline managed_tensor consume(PyObject* producer, consume_request const& request,
+                              stream_ref& ready) noexcept {
   if (!PyCapsule_CheckExact(producer)) {
-    return detail::consumption(producer, request).run();
+    detail::consumption asking(producer, request);
+    managed_tensor taken = asking.run();
+    ready = asking.ready_on();
+    return taken;
   }
   report why;
   managed_tensor taken = steal_capsule(producer, why);
@@ -284,7 +328,13 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
   if (!taken) {
     return taken;
   }
-  return detail::settle_tensor(std::move(taken), request, request.copy == copy_policy::always);
+  ready = stream_ref::default_of(taken.view().device());  // a capsule cannot say another
+  return detail::settle_tensor(std::move(taken), request, request.copy == copy_policy::always,
+                               ready);
+}
+inline managed_tensor consume(PyObject* producer, consume_request const& request) noexcept {
+  stream_ref ready = stream_ref::default_of(cpu);
+  return consume(producer, request, ready);
 }
 
 }  // namespace python

@@ -18,15 +18,18 @@
 #include <dlbridge/python/tensor_object.hpp>
 #include <dlbridge/python/tensor_type.hpp>
 #include <dlbridge/python/values.hpp>
+#include <dlbridge/stream.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// What from_dlpack and as_tensor take besides the object.
+// What from_dlpack and as_tensor take besides the object; and the stream on which the elements of
+// what came in are.
 struct import_arguments {
   consume_request request;
   PyObject* readonly = Py_None;
+  stream_ref ready = stream_ref::default_of(cpu);
 };
 
 inline bool read_import_arguments(char const* function, PyObject* const* args, Py_ssize_t count,
@@ -56,8 +59,12 @@ inline PyObject* mark(ref made, PyObject* readonly) noexcept {
   }
   return made.release();
 }
-inline PyObject* wrap_imported(managed_tensor m, PyObject* readonly) noexcept {
-  return mark(m ? wrap_tensor(std::move(m)) : ref(), readonly);
+inline PyObject* wrap_imported(managed_tensor m, import_arguments const& given) noexcept {
+  ref made = m ? wrap_tensor(std::move(m)) : ref();
+  if (made && given.ready.native_handle() != nullptr) {
+    set_ready(tensor_in(made.get()), given.ready, given.request.stream);
+  }
+  return mark(std::move(made), given.readonly);
 }
 
 // Whether a Tensor only needs another head: one that goes through the protocol again and again
@@ -90,7 +97,7 @@ inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
   given.request.advice = "as_tensor() also takes buffers and array interfaces";
   return is_at_hand(args[0], given.request)
              ? share_imported(args[0], given.readonly)
-             : wrap_imported(consume(args[0], given.request), given.readonly);
+             : wrap_imported(consume(args[0], given.request, given.ready), given);
 }
 
 // Memory that is described by another protocol than DLPack; empty, with an exception, if by none.
@@ -142,12 +149,12 @@ inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
     return nullptr;
   }
   if (speaks > 0) {
-    managed_tensor taken = consume(object, given.request);
+    managed_tensor taken = consume(object, given.request, given.ready);
     // An older NumPy refuses what it has no mark for, such as read-only memory; its buffer has one.
     bool const other = !taken && PyErr_ExceptionMatches(PyExc_BufferError) &&
                        PyObject_CheckBuffer(object) && !PyCapsule_CheckExact(object);
     if (!other) {
-      return wrap_imported(std::move(taken), given.readonly);
+      return wrap_imported(std::move(taken), given);
     }
   }
   ref refused = take_exception();
@@ -159,9 +166,10 @@ inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
     }
     return nullptr;
   }
-  return wrap_imported(
-      settle_tensor(std::move(taken), given.request, given.request.copy == copy_policy::always),
-      given.readonly);
+  given.ready = stream_ref::default_of(taken.view().device());
+  taken = settle_tensor(std::move(taken), given.request, given.request.copy == copy_policy::always,
+                        given.ready);
+  return wrap_imported(std::move(taken), given);
 }
 
 inline PyObject* to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t count,
@@ -189,8 +197,9 @@ inline PyObject* to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t c
   tensor_object& self = tensor_in(tensor.get());
   request.kind = flavour_for(max_version);
   request.target = self.view.device();
+  request.order = unnamed_stream(request.target);  // a raw capsule's consumer names none
   ref capsule;
-  guarded([&] { capsule = produce(share(self), self.view, request); });
+  guarded([&] { capsule = produce(share(self), self.view, self.ready_on(), request); });
   return capsule.release();
 }
 
@@ -246,7 +255,7 @@ inline PyObject* rebuild(PyObject*, PyObject* arguments) noexcept {
   d.shape = dims::from(extents, size);
   d.strides = dims::from(strides, *order == 'F' ? size : 0);
   d.flags = (flags & flag_padded) | (readonly != 0 || buffer.readonly != 0 ? flag_read_only : 0);
-  return wrap_imported(build_on_object(std::move(memory), d), Py_None);
+  return wrap_imported(build_on_object(std::move(memory), d), import_arguments());
 }
 }  // namespace detail
 

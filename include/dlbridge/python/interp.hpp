@@ -38,6 +38,18 @@ class gil_hold {
   PyGILState_STATE state_;
 };
 
+/// Lets other threads have the GIL while it lives: no Python object may be touched.
+class gil_release {
+ public:
+  gil_release() noexcept : state_(PyEval_SaveThread()) {}
+  ~gil_release() { PyEval_RestoreThread(state_); }
+  gil_release(gil_release const&) = delete;
+  gil_release& operator=(gil_release const&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
 /// Puts the pending exception aside while it lives, and back when it dies: destructors run with one
 /// set, and must neither lose nor see it (spec 3.4). What is raised meanwhile must be reported
 /// before.

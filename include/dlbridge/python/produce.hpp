@@ -9,6 +9,7 @@
 #include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/capsule.hpp>
+#include <dlbridge/python/device_work.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/keywords.hpp>
@@ -77,7 +78,7 @@ inline bool read_export_request(PyObject* const* args, Py_ssize_t count, PyObjec
   if (given[2] != Py_None && !read_device_pair(given[2], "dl_device", out.target)) {
     return false;
   }
-  if (out.target != own && out.target != cpu) {
+  if (out.target != own && out.target != cpu && !can_move(own, out.target)) {
     report r = refusal(errc::device_mismatch, name_of(own).c_str(), "dl_device ",
                        "Move the tensor with a library that works on both devices");
     r.expected.append(own != cpu ? " or cpu" : "");
@@ -86,35 +87,71 @@ inline bool read_export_request(PyObject* const* args, Py_ssize_t count, PyObjec
     return false;
   }
   bool const to_cpu = given[2] != Py_None && out.target == cpu && own != cpu;
-  return read_copy(given[3], out.copy) && detail::read_order(given[0], to_cpu, own, out);
+  return read_copy(given[3], out.copy) &&
+         detail::read_order(given[0], to_cpu, to_cpu ? own : out.target, out);
 }
 
+namespace detail {
+// A copy, or the same memory, for a consumer on the CPU's side of what the CPU can read.
+inline managed_tensor export_from_host(shared_tensor const& owner, tensor_view const& view,
+                                       stream_ref ready, export_request const& request) {
+  require_wait(ready);
+  return request.copy == copy_policy::always
+             ? copy_of(view, layout::row_major, request.kind)
+             : lend(owner, view.on_device(request.target), request.kind, request.read_only);
+}
+
+// A copy where it was asked for: on another device made on the consumer's stream, else on the
+// tensor's own.
+inline managed_tensor export_moved(tensor_view const& view, stream_ref ready,
+                                   export_request const& request) {
+  device const own = view.device();
+  if (request.copy == copy_policy::never || !can_move(own, request.target)) {
+    raise(refusal(request.copy == copy_policy::never ? errc::copy_forbidden : errc::device_mismatch,
+                  "memory that the CPU can read", name_of(own).c_str(),
+                  "Move the tensor with its own library first"));
+  }
+  stream_request const& order = request.order;
+  bool const to_runtime = runtime_of(request.target) != runtime_kind::none;
+  bool const on_theirs = order.ordered && to_runtime && request.target != own;
+  stream_ref const on = on_theirs ? order.stream
+                        : runtime_of(own) != runtime_kind::none
+                            ? ready
+                            : stream_ref::default_of(request.target);
+  require_order(on, ready);
+  managed_tensor moved = device_work::get().move(view, request.target, on, request.kind);
+  if (order.ordered && to_runtime) {
+    require_order(order.stream, on);
+  }
+  return moved;
+}
+}  // namespace detail
+
 /// A managed tensor for the request, on what view shows of a tensor that owner shares, or a copy.
+/// ready is the stream on which its elements are; the consumer's stream is made to wait for it.
 /// owns: a share of the owner. thread and GIL: not needed by what it gives.
 /// fails: read_only, version_mismatch, out_of_memory; copy_forbidden, device_mismatch (the CPU
-/// cannot read it).
+/// cannot read it, and nothing moves it); as try_order, try_wait and device_work::move.
 inline managed_tensor export_tensor(shared_tensor const& owner, tensor_view const& view,
-                                    export_request const& request) {
-  bool const moves = request.target != view.device() || request.copy == copy_policy::always;
-  if (moves && !is_host_accessible(view.device())) {
-    report r =
-        refusal(request.copy == copy_policy::never ? errc::copy_forbidden : errc::device_mismatch,
-                "memory that the CPU can read", name_of(view.device()).c_str(),
-                "Move the tensor with its own library first");
-    raise(r);
+                                    stream_ref ready, export_request const& request) {
+  device const own = view.device();
+  bool const stays = request.target == own;
+  if (stays && request.copy != copy_policy::always) {
+    if (request.order.ordered) {
+      require_order(request.order.stream, ready);
+    }
+    return lend(owner, view, request.kind, request.read_only);
   }
-  if (request.copy == copy_policy::always) {
-    return copy_of(view, layout::row_major, request.kind);
-  }
-  tensor_view const there = view.on_device(request.target);
-  return lend(owner, there, request.kind, request.read_only);
+  return is_host_accessible(own) && (stays || request.target == cpu)
+             ? detail::export_from_host(owner, view, ready, request)
+             : detail::export_moved(view, ready, request);
 }
 
 /// The capsule for a request; none with a Python exception set.
-inline ref produce(shared_tensor const& owner, tensor_view const& view,
+inline ref produce(shared_tensor const& owner, tensor_view const& view, stream_ref ready,
                    export_request const& request) noexcept {
   managed_tensor made;
-  if (!guarded([&] { made = export_tensor(owner, view, request); }, "__dlpack__")) {
+  if (!guarded([&] { made = export_tensor(owner, view, ready, request); }, "__dlpack__")) {
     return ref();
   }
   return wrap_capsule(std::move(made));

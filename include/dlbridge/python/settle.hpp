@@ -2,15 +2,19 @@
 // floor 8 · IN: the last step
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
+#include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/device_work.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/values.hpp>
+#include <dlbridge/stream.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -32,41 +36,94 @@ inline bool same_place(device a, device b) noexcept {
   return a.type == b.type && (a.id == b.id || is_host_accessible(a));
 }
 
-// Brings a tensor to the requested device and into its own memory, where that is still to do. When
-// that is refused its deleter runs before the exception is set, or without seeing it.
+DLBRIDGE_COLD inline report no_way(device from, device to) noexcept {
+  report r = refusal(errc::device_mismatch, "", name_of(from).c_str(),
+                     "The producer did not move it; move it with its own library first");
+  r.expected.append(name_of(to).c_str());
+  return r;
+}
+
+// The stream that a caller names for a device, or its default one: where work on it goes.
+inline bool choose_stream(PyObject* named, device where, stream_ref& out) noexcept {
+  out = stream_ref::default_of(where);
+  if (named == nullptr || named == Py_None || runtime_of(where) == runtime_kind::none) {
+    return true;
+  }
+  std::int64_t value = 0;
+  stream_request understood;
+  if (!read_stream(named, where, value)) {
+    return false;
+  }
+  report const why = try_read_stream(where, value, understood);
+  if (!why.ok()) {
+    set_error(why);
+    return false;
+  }
+  out = understood.ordered ? understood.stream : out;
+  return true;
+}
+
+// A copy elsewhere, or of what the CPU cannot read, made in the order of a stream; ready becomes
+// the stream on which the copy is. Throws.
+inline managed_tensor move_tensor(managed_tensor const& m, device to, stream_ref on,
+                                  stream_ref& ready) {
+  require_order(on, ready);
+  managed_tensor moved = device_work::get().move(m.view(), to, on, flavour::versioned);
+  ready = runtime_of(to) == runtime_kind::none ? stream_ref::default_of(to) : on;
+  return moved;
+}
+
+// The same tensor where the CPU reads it: itself, as pinned and managed memory is the CPU's as
+// well, or a copy. Throws.
+inline managed_tensor settle_on_host(managed_tensor m, bool wants_copy, stream_ref& ready) {
+  require_wait(ready);
+  ready = stream_ref::default_of(cpu);
+  if (wants_copy) {
+    return copy_of(m.view());
+  }
+  description d = describe(m);
+  d.device = cpu;
+  return build_on(std::move(m), d);
+}
+
+// Brings a tensor to the requested device and into its own memory, where that is still to do. ready
+// is the stream on which its elements are, before and after. When it is refused its deleter runs
+// before the exception is set, or without seeing it.
 inline managed_tensor settle_tensor(managed_tensor m, consume_request const& request,
-                                    bool wants_copy) noexcept {
+                                    bool wants_copy, stream_ref& ready) noexcept {
   device const where = m.view().device();
-  bool const elsewhere = request.has_target && !same_place(where, request.target);
-  if (elsewhere && !(request.target == cpu && is_host_accessible(where))) {
-    report r = refusal(errc::device_mismatch, "", name_of(where).c_str(),
-                       "The producer did not move it; move it with its own library first");
-    r.expected.append(name_of(request.target).c_str());
-    m.reset();
-    set_error(r);
+  device const target = request.has_target ? request.target : where;
+  bool const elsewhere = !same_place(where, target);
+  bool const on_host = is_host_accessible(where) && (!elsewhere || target == cpu);
+  if (!elsewhere && !wants_copy) {
     return m;
   }
-  if (wants_copy && !is_host_accessible(where)) {
+  report why;
+  if (!on_host && !can_move(where, target)) {
+    why = elsewhere ? no_way(where, target)
+                    : refusal(errc::device_mismatch, "memory that the CPU can read, to copy it",
+                              name_of(where).c_str(), "Copy the tensor with its own library first");
+  } else if (!on_host && request.copy == copy_policy::never) {
+    why = refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
+    append_name(append_name(why.got.append("one from "), where).append(" to "), target);
+  }
+  if (!why.ok()) {
     m.reset();
-    set_error(refusal(errc::device_mismatch, "memory that the CPU can read, to copy it",
-                      name_of(where).c_str(), "Copy the tensor with its own library first"));
+    set_error(why);
     return m;
   }
   managed_tensor settled;
-  bool const done = guarded([&] {
-    if (wants_copy) {
-      settled = copy_of(m.view());
-    } else if (elsewhere) {  // pinned and managed memory is the CPU's as well
-      description d = describe(m);
-      d.device = cpu;
-      settled = build_on(std::move(m), d);
-    } else {
-      settled = std::move(m);
-    }
-  });
+  stream_ref on = ready;
+  bool const moves_to_runtime = runtime_of(target) != runtime_kind::none && elsewhere;
+  bool const done =
+      (!moves_to_runtime || choose_stream(request.stream, target, on)) && guarded([&] {
+        settled = on_host ? settle_on_host(std::move(m), wants_copy, ready)
+                          : move_tensor(m, target, on, ready);
+      });
+  error_keeper const kept;
+  m.reset();
   if (!done) {
-    error_keeper const kept;
-    m.reset();
+    settled.reset();
   }
   return settled;
 }

@@ -12,9 +12,11 @@
 #include <dlbridge/layout.hpp>
 #include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/device_work.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/slots.hpp>
 #include <dlbridge/python/tensor_object.hpp>
+#include <dlbridge/stream.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
@@ -26,12 +28,14 @@ template <PyTypeObject* (*TensorType)() noexcept>
 struct tensor_face {
   static managed_tensor give(PyObject* object) {
     tensor_object& self = tensor_in(object);
+    order_default_stream(self);
     return dlbridge::lend(share(self), self.view, flavour::versioned);
   }
 
   // A bare DLTensor has no mark for read-only memory; __dlpack__, which is asked next, has.
   static void lend(PyObject* object, DLTensor& out) {
     tensor_view const& view = tensor_in(object).view;
+    order_default_stream(tensor_in(object));
     if (view.read_only()) {
       raise(refusal(errc::read_only, "writable memory for a tensor that is lent",
                     "read-only memory", "Ask for an owning one"));
@@ -51,6 +55,13 @@ struct tensor_face {
       tensor_in(made.get()).owned = std::move(m);
     }
     return made.release();
+  }
+
+ private:
+  // Nobody waits here but for the stream that current_work_stream names (spec 5.3).
+  static void order_default_stream(tensor_object const& self) {
+    stream_ref const ready = self.ready_on();
+    require_order(stream_ref::default_of(ready.device()), ready);
   }
 };
 

@@ -29,7 +29,7 @@ inline PyObject* dlpack_method(PyObject* object, PyObject* const* args, Py_ssize
     return nullptr;
   }
   ref capsule;
-  guarded([&] { capsule = produce(share(self), self.view, request); });
+  guarded([&] { capsule = produce(share(self), self.view, self.ready_on(), request); });
   return capsule.release();
 }
 

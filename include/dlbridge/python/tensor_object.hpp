@@ -8,6 +8,7 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/shared.hpp>
+#include <dlbridge/stream.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
@@ -18,9 +19,13 @@ namespace python {
 /// thread and GIL: held in everything that touches one.
 struct tensor_object {
   PyObject_HEAD PyObject* weak_references;
-  tensor_view view;      // of what is owned, with the read-only mark decided
-  managed_tensor owned;  // until the first export
-  shared_tensor shared;  // from then on, as exports outlive the object
+  tensor_view view;         // of what is owned, with the read-only mark decided
+  managed_tensor owned;     // until the first export
+  shared_tensor shared;     // from then on, as exports outlive the object
+  void* stream;             // of the device, on which the elements are ready
+  PyObject* stream_object;  // whose stream that is, held; or null
+
+  stream_ref ready_on() const noexcept { return stream_ref(view.device(), stream); }
 };
 
 inline tensor_object& tensor_in(PyObject* object) noexcept {
@@ -78,6 +83,8 @@ inline ref new_tensor(PyTypeObject* type, tensor_view const& view, managed_tenso
   ::new (&self.view) tensor_view(view);
   ::new (&self.owned) managed_tensor(std::move(owned));
   ::new (&self.shared) shared_tensor(std::move(shared));
+  self.stream = stream_ref::default_of(view.device()).native_handle();
+  self.stream_object = nullptr;
   return ref::steal(made);
 }
 /// owns: m, which must not be empty.
@@ -88,6 +95,16 @@ inline ref new_tensor(PyTypeObject* type, managed_tensor m) noexcept {
 /// owns: a share of what another object owns too.
 inline ref new_tensor(PyTypeObject* type, tensor_view const& view, shared_tensor shared) noexcept {
   return new_tensor(type, view, managed_tensor(), std::move(shared));
+}
+
+/// Says on which stream the elements are ready, and whose that is: an object that is held, or null,
+/// None or an integer, which are not.
+inline void set_ready(tensor_object& self, stream_ref ready, PyObject* whose) noexcept {
+  self.stream = ready.native_handle();
+  if (whose != nullptr && whose != Py_None && !PyLong_Check(whose)) {
+    Py_INCREF(whose);
+    Py_XSETREF(self.stream_object, whose);
+  }
 }
 
 /// What is owned, shared from now on. An export then needs no Python to free its share.
@@ -121,6 +138,7 @@ inline void destroy_tensor(PyObject* object) noexcept {
     }
     self.shared.~shared_tensor();
     self.owned.~managed_tensor();
+    Py_XDECREF(self.stream_object);
   }
   detail::deallocate_tensor(object);
   Py_DECREF(type);

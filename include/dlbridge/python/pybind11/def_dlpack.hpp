@@ -12,12 +12,14 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/capsule.hpp>
+#include <dlbridge/python/device_work.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/owner.hpp>
 #include <dlbridge/python/produce.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 #include <dlbridge/python/slots.hpp>
 #include <dlbridge/shared.hpp>
+#include <dlbridge/stream.hpp>
 #include <dlbridge/traits.hpp>
 #include <dlbridge/view.hpp>
 
@@ -38,13 +40,16 @@ struct class_face {
   static description describe_object(PyObject* self) {
     return dlbridge::describe(py::cast<T&>(py::handle(self)));
   }
-  static managed_tensor give_as(PyObject* self, flavour kind) {
-    return build_on(object_owner(ref::borrow(self)), describe_object(self), kind);
+  static stream_ref ready_on(PyObject* self, device where) {
+    return dlbridge::ready_on(py::cast<T&>(py::handle(self)), where);
   }
-  static managed_tensor give(PyObject* self) { return give_as(self, flavour::versioned); }
+  static managed_tensor own(PyObject* self, description const& d) {
+    return build_on(object_owner(ref::borrow(self)), d, flavour::versioned);
+  }
+  static managed_tensor give(PyObject* self) { return own(self, describe_for_table(self)); }
 
   static void lend(PyObject* self, DLTensor& out) {
-    description const d = describe_object(self);
+    description const d = describe_for_table(self);
     if ((d.flags & flag_read_only) != 0) {
       raise(refusal(errc::read_only, "writable memory for a tensor that is lent",
                     "read-only memory", "Ask for an owning one"));
@@ -83,17 +88,21 @@ struct class_face {
     ref capsule;
     translated([&] {
       description const d = describe_object(self);
+      stream_ref const ready = ready_on(self, d.device);
       export_request request;
       if (!read_export_request(args, count, keywords, d.device, request)) {
         return;
       }
       bool const plain = request.copy != copy_policy::always && request.target == d.device;
       if (plain) {
+        if (request.order.ordered) {
+          require_order(request.order.stream, ready);
+        }
         capsule = wrap_capsule(
             build_on(object_owner(ref::borrow(self)), d, request.kind, request.read_only));
       } else {
-        shared_tensor const shared(give(self));
-        capsule = produce(shared, shared.get().view(), request);
+        shared_tensor const shared(own(self, d));
+        capsule = produce(shared, shared.get().view(), ready, request);
       }
     });
     return capsule.release();
@@ -106,6 +115,13 @@ struct class_face {
   }
 
  private:
+  // Nobody waits here but for the stream that current_work_stream names (spec 5.3).
+  static description describe_for_table(PyObject* self) {
+    description const d = describe_object(self);
+    require_order(stream_ref::default_of(d.device), ready_on(self, d.device));
+    return d;
+  }
+
   template <class F>
   static void translated(F&& f) noexcept {
     try {

@@ -1,0 +1,57 @@
+// use_devices: gives a module the code that orders streams and moves tensors between devices.
+// floor 10 · side road: to the device runtimes
+#pragma once
+
+#include <dlbridge/device.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/device_work.hpp>
+#include <dlbridge/python/interp.hpp>
+#include <dlbridge/runtime/memory.hpp>
+#include <dlbridge/runtime/order.hpp>
+#include <dlbridge/runtime/transfer.hpp>
+#include <dlbridge/stream.hpp>
+#include <dlbridge/version.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// Whether copies between two devices have a road, and its driver is here.
+inline bool has_road(device from, device to) noexcept {
+  runtime_kind const kind = runtime_of_memory(from) != runtime_kind::none ? runtime_of_memory(from)
+                                                                          : runtime_of_memory(to);
+  runtime_kind found = runtime_kind::none;
+  stream_ref const on = stream_ref::default_of(runtime_of(to) == kind ? to : from);
+  return dlbridge::detail::find_road(from, to, on, found).ok() && found != runtime_kind::none &&
+         with_driver(found, [](auto const&) { return report{}; }).ok();
+}
+}  // namespace detail
+}  // namespace python
+
+/// Lets this module's Tensors and classes be ordered on streams of CUDA and ROCm, and moved between
+/// devices and the CPU. Once, where the module is made. The drivers are looked for when first
+/// needed; without one everything on the CPU is as before.
+/// GIL: held. It is released while a stream is waited for.
+inline void use_devices() noexcept {
+  python::device_work& work = python::device_work::get();
+  work.order_after = [](stream_ref consumer, stream_ref producer) {
+    python::gil_release const released;
+    return try_order_after(consumer, producer);
+  };
+  work.host_wait = [](stream_ref stream) {
+    python::gil_release const released;
+    return try_host_wait(stream);
+  };
+  work.can_move = [](device from, device to) { return python::detail::has_road(from, to); };
+  work.move = [](tensor_view const& source, device to, stream_ref on, flavour kind) {
+    python::gil_release const released;
+    transfer_options how;
+    how.kind = kind;
+    return transfer(source, to, on, how);
+  };
+}
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
