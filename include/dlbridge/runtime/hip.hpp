@@ -39,7 +39,7 @@ struct hip_table : driver_source {
   f<int> set_device{*this, "hipSetDevice"};
   f<void*> stream_synchronize{*this, "hipStreamSynchronize"};
   f<void*, void*, unsigned> stream_wait_event{*this, "hipStreamWaitEvent"};
-  f<void*, int*> stream_is_capturing{*this, "hipStreamIsCapturing"};
+  f<void*, int*> stream_is_capturing{*this, "hipStreamIsCapturing", presence::optional};
   f<void*, int*, std::uint64_t*, void**, void***, std::size_t*> stream_get_capture_info{
       *this, "hipStreamGetCaptureInfo_v2", presence::optional};
   f<void**, unsigned> event_create{*this, "hipEventCreateWithFlags"};
