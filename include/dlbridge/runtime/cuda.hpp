@@ -57,7 +57,6 @@ struct cuda_table : driver_source {
   f<int> primary_release{*this, "cuDevicePrimaryCtxRelease_v2"};
   f<int, unsigned*, int*> primary_get_state{*this, "cuDevicePrimaryCtxGetState"};
   f<void**> context_get_current{*this, "cuCtxGetCurrent"};
-  f<void*> context_set_current{*this, "cuCtxSetCurrent"};
   f<void*> context_push{*this, "cuCtxPushCurrent_v2"};
   f<void**> context_pop{*this, "cuCtxPopCurrent_v2"};
   f<int*> context_get_device{*this, "cuCtxGetDevice"};
@@ -172,8 +171,9 @@ class context_guard<cuda_table> {
   }
   report try_enter_place(void* context) noexcept {
     leave();
-    report why = try_call(driver_, driver_.context_get_current, &before_);
-    if (why.ok() && before_ != context) {
+    void* before = nullptr;
+    report why = try_call(driver_, driver_.context_get_current, &before);
+    if (why.ok() && before != context) {
       why = try_call(driver_, driver_.context_push, context);
       entered_ = why.ok();
     }
@@ -182,8 +182,11 @@ class context_guard<cuda_table> {
   }
   void leave() noexcept {
     void* popped = nullptr;
-    if (entered_ && driver_.context_pop(&popped) != driver_success) {
-      static_cast<void>(driver_.context_set_current(before_));
+    void* current = nullptr;
+    // A failure may be an older one that is reported late: what counts is what is current.
+    if (entered_ && driver_.context_pop(&popped) != driver_success &&
+        driver_.context_get_current(&current) == driver_success && current == place_) {
+      static_cast<void>(driver_.context_pop(&popped));
     }
     entered_ = false;
     place_ = nullptr;
@@ -240,7 +243,6 @@ class context_guard<cuda_table> {
   }
 
   cuda_table const& driver_;
-  void* before_ = nullptr;
   void* place_ = nullptr;
   bool entered_ = false;
 };

@@ -143,7 +143,8 @@ class context_guard<hip_table> {
   }
   report try_enter_place(int ordinal) noexcept { return try_enter_device(ordinal); }
   void leave() noexcept {
-    if (entered_) {
+    // Once more when it fails: the answer may be an older failure's, reported late.
+    if (entered_ && driver_.set_device(before_) != driver_success) {
       static_cast<void>(driver_.set_device(before_));
     }
     entered_ = false;
