@@ -133,12 +133,14 @@ class machine {
     return static_cast<std::uintptr_t>(ordinal);
   }
 
-  dlbridge::stream_ref new_stream(int ordinal = 0) {
+  /// Of flag 0 it is in order with the default stream.
+  dlbridge::stream_ref new_stream(int ordinal = 0, unsigned flags = 1) {
     std::uintptr_t const before = current();
     use(ordinal);
     void* made = nullptr;
-    EXPECT_EQ((call<int(void**, unsigned)>("cuStreamCreate", "hipStreamCreateWithFlags")(&made, 1)),
-              0);
+    EXPECT_EQ(
+        (call<int(void**, unsigned)>("cuStreamCreate", "hipStreamCreateWithFlags")(&made, flags)),
+        0);
     put_back(before);
     return dlbridge::stream_ref(device(ordinal), made);
   }
@@ -158,10 +160,11 @@ class machine {
     EXPECT_EQ(
         call<int(void*)>("cuStreamSynchronize", "hipStreamSynchronize")(stream.native_handle()), 0);
   }
-  /// Captures what is enqueued on a stream from here on; only of this thread, as torch does.
-  void begin_capture(dlbridge::stream_ref stream) {
+  /// Captures what is enqueued on a stream from here on. The mode says to whom unsafe calls are
+  /// forbidden: 0 to everybody, 1 to this thread.
+  void begin_capture(dlbridge::stream_ref stream, int mode = 1) {
     EXPECT_EQ((call<int(void*, int)>("cuStreamBeginCapture_v2", "hipStreamBeginCapture")(
-                  stream.native_handle(), 1)),
+                  stream.native_handle(), mode)),
               0);
   }
   /// How many works were captured; -1 when the capture was broken.

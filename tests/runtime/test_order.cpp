@@ -231,6 +231,20 @@ TEST_P(Order, OneSideInACaptureIsRefusedWithNothingEnqueued) {
   EXPECT_EQ(m.end_capture(captured), 0) << "the capture is as it was";
 }
 
+TEST_P(Order, TheDefaultStreamIsLeftAloneWhileABlockingStreamIsCaptured) {
+  if (!m.is_cuda()) {
+    GTEST_SKIP() << "HIP answers for its default stream";
+  }
+  stream_ref const captured = m.new_stream(0, 0);
+  stream_ref const other = m.new_stream();
+  m.begin_capture(captured, 0);
+  report const why = try_order_after(other, stream_ref::default_of(m.device()));
+  EXPECT_TRUE(why.broke(errc::capturing)) << message(why).c_str();
+  EXPECT_TRUE(try_host_wait(stream_ref::default_of(m.device())).broke(errc::capturing));
+  order_after(other, m.new_stream());
+  EXPECT_EQ(m.end_capture(captured), 0);
+}
+
 TEST_P(Order, TwoCapturesAreRefused) {
   stream_ref const one = m.new_stream();
   stream_ref const other = m.new_stream();

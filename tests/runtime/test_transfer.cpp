@@ -451,6 +451,26 @@ TEST_P(Transfer, WhatWouldWaitIsRefusedInACapture) {
   EXPECT_EQ(m.counter("device_bytes"), memory);
 }
 
+TEST_P(Transfer, MemoryComesAndGoesWhileAnotherStreamIsCaptured) {
+  bytes data = noise(64);
+  elements const sixteen = row_major({16});
+  DLTensor const t = sixteen.at(data.data(), dlbridge::cpu);
+  stream_ref const captured = m.new_stream();
+  stream_ref const on = m.new_stream();
+  for (device const where : {m.device(), m.pinned()}) {
+    for (int const mode : {0, 1}) {  // forbidding it to everybody, and to this thread
+      m.begin_capture(captured, mode);
+      managed_tensor made = transfer(sixteen.view(t), where, on);
+      made.reset();
+      std::thread([&] {
+        m.use(0);
+        transfer(sixteen.view(t), where, on).reset();
+      }).join();
+      EXPECT_EQ(m.end_capture(captured), 0) << "the capture is as it was";
+    }
+  }
+}
+
 // Faults -----------------------------------------------------------------------------------------
 
 TEST_P(Transfer, WithoutMemoryItSaysSoAndKeepsNone) {

@@ -67,6 +67,8 @@ struct cuda_table : driver_source {
                                      presence::optional};  // from CUDA 10
   f<void*, int*, std::uint64_t*, void**, void***, std::size_t*> stream_get_capture_info{
       *this, "cuStreamGetCaptureInfo_v2", presence::optional};  // from CUDA 11.3
+  f<int*> exchange_capture_mode{*this, "cuThreadExchangeStreamCaptureMode",
+                                presence::optional};  // from CUDA 10.1
   f<void**, unsigned> event_create{*this, "cuEventCreate"};
   f<void*> event_destroy{*this, "cuEventDestroy_v2"};
   f<void*, void*> event_record{*this, "cuEventRecord"};

@@ -42,6 +42,7 @@ struct hip_table : driver_source {
   f<void*, int*> stream_is_capturing{*this, "hipStreamIsCapturing", presence::optional};
   f<void*, int*, std::uint64_t*, void**, void***, std::size_t*> stream_get_capture_info{
       *this, "hipStreamGetCaptureInfo_v2", presence::optional};
+  f<int*> exchange_capture_mode{*this, "hipThreadExchangeStreamCaptureMode", presence::optional};
   f<void**, unsigned> event_create{*this, "hipEventCreateWithFlags"};
   f<void*> event_destroy{*this, "hipEventDestroy"};
   f<void*, void*> event_record{*this, "hipEventRecord"};

@@ -102,6 +102,13 @@ SIMULATED_HIP_CALL(hipStreamGetCaptureInfo_v2)(hipStream_t handle, int* status,
   });
 }
 
+SIMULATED_HIP_CALL(hipThreadExchangeStreamCaptureMode)(int* mode) {
+  return on_device(hipThreadExchangeStreamCaptureMode_entry, [&](driver& d) {
+    expect(mode != nullptr && *mode >= 0 && *mode <= 2);
+    std::swap(*mode, d.thread_capture_mode());
+  });
+}
+
 SIMULATED_HIP_CALL(hipStreamBeginCapture)(hipStream_t handle, int mode) {
   return on_device(hipStreamBeginCapture_entry,
                    [&](driver& d) { d.begin_capture(stream_of(d, handle), mode); });
