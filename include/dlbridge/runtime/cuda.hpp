@@ -57,16 +57,18 @@ struct cuda_table : driver_source {
   f<int> primary_release{*this, "cuDevicePrimaryCtxRelease_v2"};
   f<int, unsigned*, int*> primary_get_state{*this, "cuDevicePrimaryCtxGetState"};
   f<void**> context_get_current{*this, "cuCtxGetCurrent"};
-  f<void*> context_set_current{*this, "cuCtxSetCurrent"};
   f<void*> context_push{*this, "cuCtxPushCurrent_v2"};
   f<void**> context_pop{*this, "cuCtxPopCurrent_v2"};
   f<int*> context_get_device{*this, "cuCtxGetDevice"};
   f<void*, void**> stream_get_context{*this, "cuStreamGetCtx"};
   f<void*> stream_synchronize{*this, "cuStreamSynchronize"};
   f<void*, void*, unsigned> stream_wait_event{*this, "cuStreamWaitEvent"};
-  f<void*, int*> stream_is_capturing{*this, "cuStreamIsCapturing"};
+  f<void*, int*> stream_is_capturing{*this, "cuStreamIsCapturing",
+                                     presence::optional};  // from CUDA 10
   f<void*, int*, std::uint64_t*, void**, void***, std::size_t*> stream_get_capture_info{
       *this, "cuStreamGetCaptureInfo_v2", presence::optional};  // from CUDA 11.3
+  f<int*> exchange_capture_mode{*this, "cuThreadExchangeStreamCaptureMode",
+                                presence::optional};  // from CUDA 10.1
   f<void**, unsigned> event_create{*this, "cuEventCreate"};
   f<void*> event_destroy{*this, "cuEventDestroy_v2"};
   f<void*, void*> event_record{*this, "cuEventRecord"};
@@ -163,20 +165,17 @@ class context_guard<cuda_table> {
     if (why.ok() && context != nullptr) {
       why = try_call(driver_, driver_.context_get_device, &current);
     }
-    if (!why.ok() || (context != nullptr && current == device)) {
-      return why.ok() ? try_enter_place(context) : why;
+    if (!why.ok()) {
+      return why;
     }
-    why = try_enter_primary(device);
-    if (!why.ok()) {  // the device may have been reset
-      forget_primary(device);
-      why = try_enter_primary(device);
-    }
-    return why;
+    return context != nullptr && current == device ? try_enter_place(context)
+                                                   : try_enter_primary(device);
   }
   report try_enter_place(void* context) noexcept {
     leave();
-    report why = try_call(driver_, driver_.context_get_current, &before_);
-    if (why.ok() && before_ != context) {
+    void* before = nullptr;
+    report why = try_call(driver_, driver_.context_get_current, &before);
+    if (why.ok() && before != context) {
       why = try_call(driver_, driver_.context_push, context);
       entered_ = why.ok();
     }
@@ -185,8 +184,11 @@ class context_guard<cuda_table> {
   }
   void leave() noexcept {
     void* popped = nullptr;
-    if (entered_ && driver_.context_pop(&popped) != driver_success) {
-      static_cast<void>(driver_.context_set_current(before_));
+    void* current = nullptr;
+    // A failure may be an older one that is reported late: what counts is what is current.
+    if (entered_ && driver_.context_pop(&popped) != driver_success &&
+        driver_.context_get_current(&current) == driver_success && current == place_) {
+      static_cast<void>(driver_.context_pop(&popped));
     }
     entered_ = false;
     place_ = nullptr;
@@ -202,49 +204,47 @@ class context_guard<cuda_table> {
         device >= max_devices) {
       return nullptr;
     }
-    void* primary = detail::cuda_devices()[device].primary.load(std::memory_order_acquire);
-    if (primary == nullptr) {
+    detail::cuda_device_state& state = detail::cuda_devices()[device];
+    if (state.primary.load(std::memory_order_acquire) != place_) {
       unsigned flags = 0;
       int active = 0;  // one that nobody uses is not to be made for this
+      void* primary = nullptr;
       if (driver_.primary_get_state(device, &flags, &active) != driver_success || active == 0 ||
-          !try_primary(device, primary).ok()) {
+          !try_retain(device, primary).ok() || primary != place_) {
         return nullptr;
       }
     }
-    return primary == place_ ? &detail::cuda_devices()[device].events : nullptr;
+    return &state.events;
   }
 
  private:
   report try_enter_primary(int device) noexcept {
-    void* context = nullptr;
-    report why = try_primary(device, context);
-    return why.ok() ? try_enter_place(context) : why;
+    void* context = device < max_devices ? detail::cuda_devices()[device].primary.load() : nullptr;
+    report why = context != nullptr ? try_enter_place(context) : report{};
+    if (context == nullptr || !why.ok()) {  // at first, and when the device has been reset
+      why = try_retain(device, context);
+      why = why.ok() ? try_enter_place(context) : why;
+    }
+    return why;
   }
-  static void forget_primary(int device) noexcept {
-    if (device < max_devices) {
-      detail::cuda_devices()[device].primary.store(nullptr);
-      while (detail::cuda_devices()[device].events.try_take() != nullptr) {
+  // Retains the primary context of a device, once for as long as it is the same.
+  report try_retain(int device, void*& context) const noexcept {
+    report const why = try_call(driver_, driver_.primary_retain, &context, device);
+    if (!why.ok() || device >= max_devices) {
+      return why;
+    }
+    detail::cuda_device_state& state = detail::cuda_devices()[device];
+    void* const before = state.primary.exchange(context, std::memory_order_acq_rel);
+    if (before == context) {
+      static_cast<void>(driver_.primary_release(device));
+    } else if (before != nullptr) {  // its events are gone with it
+      while (state.events.try_take() != nullptr) {
       }
-    }
-  }
-  // Retains the primary context of a device when it is first needed, and never releases it.
-  report try_primary(int device, void*& context) const noexcept {
-    std::atomic<void*>* const kept =
-        device < max_devices ? &detail::cuda_devices()[device].primary : nullptr;
-    context = kept != nullptr ? kept->load(std::memory_order_acquire) : nullptr;
-    if (context != nullptr) {
-      return report{};
-    }
-    report why = try_call(driver_, driver_.primary_retain, &context, device);
-    void* none = nullptr;
-    if (why.ok() && kept != nullptr && !kept->compare_exchange_strong(none, context)) {
-      static_cast<void>(driver_.primary_release(device));  // another thread was faster
     }
     return why;
   }
 
   cuda_table const& driver_;
-  void* before_ = nullptr;
   void* place_ = nullptr;
   bool entered_ = false;
 };

@@ -105,8 +105,9 @@ DLBRIDGE_LOCAL inline constexpr driver_failure_row driver_failure_rows[] = {
     {101, 101, errc::runtime_failed, "Name a device that the runtime has; they count from 0"},
     {201, 201, errc::runtime_failed, "The context of this device was destroyed"},
     {400, 400, errc::runtime_failed,
-     "A stream must be one of this runtime, and may not be destroyed before the call"},
-    {709, 709, errc::runtime_failed, "The context of this device was destroyed"},
+     "A stream must be one of this runtime, and live until the call returns"},
+    {709, 709, errc::runtime_failed,
+     "A stream, and the context it was made in, must live until the call returns"},
     {900, 908, errc::capturing,
      "Hand tensors over before the capture begins, or pass stream=-1 and order the streams "
      "yourself"},

@@ -39,9 +39,10 @@ struct hip_table : driver_source {
   f<int> set_device{*this, "hipSetDevice"};
   f<void*> stream_synchronize{*this, "hipStreamSynchronize"};
   f<void*, void*, unsigned> stream_wait_event{*this, "hipStreamWaitEvent"};
-  f<void*, int*> stream_is_capturing{*this, "hipStreamIsCapturing"};
+  f<void*, int*> stream_is_capturing{*this, "hipStreamIsCapturing", presence::optional};
   f<void*, int*, std::uint64_t*, void**, void***, std::size_t*> stream_get_capture_info{
       *this, "hipStreamGetCaptureInfo_v2", presence::optional};
+  f<int*> exchange_capture_mode{*this, "hipThreadExchangeStreamCaptureMode", presence::optional};
   f<void**, unsigned> event_create{*this, "hipEventCreateWithFlags"};
   f<void*> event_destroy{*this, "hipEventDestroy"};
   f<void*, void*> event_record{*this, "hipEventRecord"};
@@ -143,7 +144,8 @@ class context_guard<hip_table> {
   }
   report try_enter_place(int ordinal) noexcept { return try_enter_device(ordinal); }
   void leave() noexcept {
-    if (entered_) {
+    // Once more when it fails: the answer may be an older failure's, reported late.
+    if (entered_ && driver_.set_device(before_) != driver_success) {
       static_cast<void>(driver_.set_device(before_));
     }
     entered_ = false;

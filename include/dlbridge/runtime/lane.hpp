@@ -74,10 +74,10 @@ class transfer_lane {
   /// Waits for what is on the stream; there is none where both sides are the host's.
   void wait() {
     require_no_capture();
-    pending_ = false;
     if (has_stream_) {
       require_success(try_call(driver_, driver_.stream_synchronize, on_.native_handle()));
     }
+    pending_ = false;
   }
   void leave_running() noexcept { pending_ = false; }
   /// Waits for copies that nobody has waited for, because one of them was refused.

@@ -27,6 +27,29 @@ constexpr runtime_kind runtime_of_memory(device where) noexcept {
                                      : runtime_of(where);
 }
 
+namespace detail {
+// Taking and freeing memory is what a capture forbids to its thread, or to all threads, and is
+// broken by: nobody knows that it is none of its business. While this lives nothing is forbidden.
+template <class Table>
+class apart_from_captures {
+ public:
+  explicit apart_from_captures(Table const& driver) noexcept : driver_(driver) { exchange(); }
+  apart_from_captures(apart_from_captures const&) = delete;
+  apart_from_captures& operator=(apart_from_captures const&) = delete;
+  ~apart_from_captures() { exchange(); }
+
+ private:
+  void exchange() noexcept {
+    if (driver_.exchange_capture_mode) {
+      static_cast<void>(driver_.exchange_capture_mode(&mode_));
+    }
+  }
+
+  Table const& driver_;
+  int mode_ = 2;  // relaxed, and what was before
+};
+}  // namespace detail
+
 /// Memory of a device, pinned host memory or managed memory, by the type of device asked for.
 /// Frees by a call that waits for what uses the memory; or in the order of a stream, when it was
 /// taken so.
@@ -52,6 +75,7 @@ class driver_memory {
   report try_allocate(Table const& driver, context_guard<Table> const& entered, device where,
                       std::size_t bytes) noexcept {
     constexpr unsigned portable = 1;  // pinned in every context; managed: reached from everywhere
+    detail::apart_from_captures<Table> const apart(driver);
     bool const managed = where.type == kDLCUDAManaged;
     bool const pinned = where.type == kDLCUDAHost || where.type == kDLROCMHost;
     report why = pinned    ? try_call(driver, driver.host_allocate, &address_, bytes, portable)
@@ -107,6 +131,7 @@ class driver_memory {
         driver_->memory_free_async(address_, stream_) == driver_success) {
       return;
     }
+    detail::apart_from_captures<Table> const apart(*driver_);
     if ((how_ == freed_as::host ? driver_->host_free(address_) : driver_->memory_free(address_)) !=
         driver_success) {
       driver_->forget_error();

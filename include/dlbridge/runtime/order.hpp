@@ -3,6 +3,7 @@
 // floor 5 · side road: in whose order work happens
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <dlbridge/abi.hpp>
@@ -50,13 +51,16 @@ struct capture_state {
   std::uint64_t id = 0;  // of the capture; 0 when the driver cannot tell one from another
 };
 
-// The context of the stream must be entered.
+// The context of the stream must be entered. Drivers that know no captures have none.
 template <class Table>
 report try_read_capture(Table const& driver, stream_ref stream, capture_state& out) noexcept {
+  out = capture_state{};
+  if (!driver.stream_is_capturing) {
+    return report{};
+  }
   int status = 0;
   report why = try_call(driver, driver.stream_is_capturing, stream.native_handle(), &status);
   out.active = status != 0;
-  out.id = 0;
   if (why.ok() && out.active && driver.stream_get_capture_info) {
     why = try_call(driver, driver.stream_get_capture_info, stream.native_handle(), &status, &out.id,
                    static_cast<void**>(nullptr), static_cast<void***>(nullptr),

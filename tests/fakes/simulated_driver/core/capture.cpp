@@ -94,14 +94,19 @@ void driver::refuse_legacy(stream const& one, bool is_question) {
   expect(!is_refused, status::capture_implicit);
 }
 
+int& driver::thread_capture_mode() {
+  thread_local int mode = global;
+  return mode;
+}
+
 // Of a whole context, or of all where it is null.
 void driver::refuse_unsafe(context const* of) {
+  int const own = of == nullptr ? thread_capture_mode() : static_cast<int>(global);
   bool is_refused = false;
   for (stream_ptr const& one : all_streams()) {
     bool const is_concerned = of == nullptr || one->of.get() == of;
-    if (is_active(*one) && is_concerned &&
-        (one->within->mode == global ||
-         (one->within->mode == thread_local_mode && one->within->thread == this_thread()))) {
+    if (is_active(*one) && is_concerned && own != relaxed && one->within->mode != relaxed &&
+        (one->within->thread == this_thread() || (one->within->mode == global && own == global))) {
       invalidate(*one->within);
       is_refused = true;
     }

@@ -98,6 +98,8 @@ class driver {
   void refuse_synchronizing(stream& one);  // where it is capturing
   // Where it is the legacy one, and others capture; a mere question breaks no capture.
   void refuse_legacy(stream const& one, bool is_question = false);
+  // By the mode that a thread has chosen for itself: global, thread-local, relaxed.
+  static int& thread_capture_mode();
   void refuse_unsafe(context const* of);  // what a global capture forbids to everybody
   bool record_in_capture(event& mark, stream& on);
   bool wait_in_capture(stream_ptr const& waiting, event& mark);

@@ -50,6 +50,13 @@ SIMULATED_CUDA(cuStreamGetCaptureInfo_v2)(CUstream handle, int* status, unsigned
   });
 }
 
+SIMULATED_CUDA(cuThreadExchangeStreamCaptureMode)(int* mode) {
+  return initialized(cuThreadExchangeStreamCaptureMode_entry, [&](driver& d) {
+    expect(mode != nullptr && *mode >= 0 && *mode <= 2);
+    std::swap(*mode, d.thread_capture_mode());
+  });
+}
+
 SIMULATED_CUDA(cuStreamBeginCapture_v2)(CUstream handle, int mode) {
   return in_context(cuStreamBeginCapture_v2_entry, [&](driver& d, context_ptr const&) {
     d.begin_capture(stream_of(d, handle), mode);

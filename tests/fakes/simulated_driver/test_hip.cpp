@@ -1,0 +1,257 @@
+// HIP's face of the simulated driver, where it differs from CUDA's.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <thread>
+
+#include "simulated.h"
+
+extern "C" {
+int hipInit(unsigned);
+int hipGetDeviceCount(int*);
+int hipGetDevice(int*);
+int hipSetDevice(int);
+int hipDeviceGetName(char*, int, int);
+int hipDeviceCanAccessPeer(int*, int, int);
+int hipDeviceEnablePeerAccess(int, unsigned);
+int hipDeviceSynchronize();
+int hipRuntimeGetVersion(int*);
+int hipStreamCreateWithFlags(void**, unsigned);
+int hipStreamDestroy(void*);
+int hipStreamSynchronize(void*);
+int hipStreamQuery(void*);
+int hipStreamWaitEvent(void*, void*, unsigned);
+int hipStreamIsCapturing(void*, int*);
+int hipStreamGetCaptureInfo_v2(void*, int*, unsigned long long*, void**, void const**,
+                               std::size_t*);
+int hipStreamBeginCapture(void*, int);
+int hipStreamEndCapture(void*, void**);
+int hipGraphDestroy(void*);
+int hipEventCreateWithFlags(void**, unsigned);
+int hipEventDestroy(void*);
+int hipEventRecord(void*, void*);
+int hipEventSynchronize(void*);
+int hipEventQuery(void*);
+int hipMalloc(void**, std::size_t);
+int hipFree(void*);
+int hipMallocAsync(void**, std::size_t, void*);
+int hipFreeAsync(void*, void*);
+int hipHostMalloc(void**, std::size_t, unsigned);
+int hipHostFree(void*);
+int hipHostRegister(void*, std::size_t, unsigned);
+int hipHostUnregister(void*);
+int hipMallocManaged(void**, std::size_t, unsigned);
+int hipMemcpyAsync(void*, void const*, std::size_t, int, void*);
+int hipMemcpyPeerAsync(void*, int, void const*, int, std::size_t, void*);
+int hipMemcpy2DAsync(void*, std::size_t, void const*, std::size_t, std::size_t, std::size_t, int,
+                     void*);
+int hipMemsetAsync(void*, int, std::size_t, void*);
+int hipPointerGetAttribute(void*, int, void*);
+char const* hipGetErrorName(int);
+char const* hipGetErrorString(int);
+}
+
+namespace {
+
+constexpr int ok = 0, invalid_value = 1, invalid_device = 101, invalid_handle = 400;
+constexpr int not_ready = 600, context_destroyed = 709, capture_unsupported = 900;
+constexpr int to_device = 1, to_host = 2, by_address = 4;
+
+class Hip : public ::testing::Test {
+ protected:
+  void SetUp() override { simulated_reset(); }
+
+  unsigned char* new_memory(std::size_t bytes) {
+    void* made = nullptr;
+    EXPECT_EQ(hipMalloc(&made, bytes), ok);
+    return static_cast<unsigned char*>(made);
+  }
+  void* new_stream(unsigned flags = 1) {
+    void* made = nullptr;
+    EXPECT_EQ(hipStreamCreateWithFlags(&made, flags), ok);
+    return made;
+  }
+  void* new_event() {
+    void* made = nullptr;
+    EXPECT_EQ(hipEventCreateWithFlags(&made, 2), ok);
+    return made;
+  }
+  static int byte_at(void const* address) {
+    unsigned char found = 0;
+    return simulated_peek(address, &found, 1) == 0 ? found : -1;
+  }
+};
+
+TEST_F(Hip, InitialisesItself) {
+  int number = 0;
+  EXPECT_EQ(hipGetDeviceCount(&number), ok);
+  EXPECT_EQ(number, 2);
+  EXPECT_EQ(hipRuntimeGetVersion(&number), ok);
+  EXPECT_GT(number, 60000000);
+  EXPECT_EQ(hipInit(1), invalid_value);
+  char name[40] = "";
+  EXPECT_EQ(hipDeviceGetName(name, sizeof name, 0), ok);
+  EXPECT_STREQ(name, "Simulated HIP device 0");
+}
+
+TEST_F(Hip, TheDeviceIsEachThreadsOwn) {
+  EXPECT_EQ(hipSetDevice(2), invalid_device);
+  ASSERT_EQ(hipSetDevice(1), ok);
+  int device = -1;
+  EXPECT_EQ(hipGetDevice(&device), ok);
+  EXPECT_EQ(device, 1);
+  std::thread([] {
+    int there = -1;
+    EXPECT_EQ(hipGetDevice(&there), ok);
+    EXPECT_EQ(there, 0);
+  }).join();
+}
+
+using HipDeathTest = Hip;
+
+TEST_F(HipDeathTest, TheHostCannotTouchMemoryOfADevice) {
+  unsigned char volatile* const memory = new_memory(4);
+  EXPECT_DEATH(static_cast<void>(*memory), "");
+}
+
+TEST_F(Hip, WorkRunsLateAndUnorderedWorkBackwards) {
+  unsigned char* const from = new_memory(4);
+  unsigned char* const to = new_memory(4);
+  ASSERT_EQ(hipMemsetAsync(from, 7, 4, new_stream()), ok);
+  ASSERT_EQ(simulated_copy(new_stream(), to, from, 4), ok);
+  EXPECT_NE(byte_at(from), 7);
+  ASSERT_EQ(hipDeviceSynchronize(), ok);
+  EXPECT_EQ(byte_at(from), 7);
+  EXPECT_NE(byte_at(to), 7);
+  EXPECT_EQ(simulated_race_count(), 1U);
+}
+
+TEST_F(Hip, AWaitBringsTheBytes) {
+  unsigned char* const from = new_memory(4);
+  unsigned char* const to = new_memory(4);
+  void* const producer = new_stream();
+  void* const consumer = new_stream();
+  void* const mark = new_event();
+  ASSERT_EQ(hipMemsetAsync(from, 7, 4, producer), ok);
+  ASSERT_EQ(hipEventRecord(mark, producer), ok);
+  ASSERT_EQ(hipStreamWaitEvent(consumer, mark, 0), ok);
+  ASSERT_EQ(hipEventDestroy(mark), ok);
+  ASSERT_EQ(hipMemcpyAsync(to, from, 4, by_address, consumer), ok);
+  ASSERT_EQ(hipStreamSynchronize(consumer), ok);
+  EXPECT_EQ(byte_at(to), 7);
+  EXPECT_EQ(simulated_race_count(), 0U);
+}
+
+TEST_F(Hip, TheNullStreamIsInOrderWithBlockingOnes) {
+  unsigned char* const memory = new_memory(2);
+  ASSERT_EQ(hipMemsetAsync(memory, 7, 1, new_stream(0)), ok);
+  ASSERT_EQ(hipMemsetAsync(memory + 1, 7, 1, new_stream(1)), ok);
+  ASSERT_EQ(hipStreamSynchronize(nullptr), ok);
+  EXPECT_EQ(byte_at(memory), 7);
+  EXPECT_NE(byte_at(memory + 1), 7);
+}
+
+TEST_F(Hip, EventsBelongToADevice) {
+  void* const mark = new_event();
+  ASSERT_EQ(hipSetDevice(1), ok);
+  void* const there = new_stream();
+  EXPECT_EQ(hipEventRecord(mark, there), invalid_handle);
+  EXPECT_EQ(hipEventRecord(mark, nullptr), invalid_handle);
+  EXPECT_EQ(hipStreamWaitEvent(there, mark, 0), ok);
+}
+
+TEST_F(Hip, DestroyedHandles) {
+  void* const stream = new_stream();
+  void* const mark = new_event();
+  ASSERT_EQ(hipStreamDestroy(stream), ok);
+  ASSERT_EQ(hipEventDestroy(mark), ok);
+  EXPECT_EQ(hipStreamSynchronize(stream), context_destroyed);
+  EXPECT_EQ(hipStreamDestroy(nullptr), invalid_handle);
+  EXPECT_EQ(hipEventRecord(mark, nullptr), invalid_handle);
+}
+
+TEST_F(Hip, PointerQueries) {
+  constexpr int memory_type = 2, is_managed = 8, device_ordinal = 9;
+  void* pinned = nullptr;
+  void* managed = nullptr;
+  ASSERT_EQ(hipHostMalloc(&pinned, 4, 0), ok);
+  ASSERT_EQ(hipMallocManaged(&managed, 4, 1), ok);
+  ASSERT_EQ(hipSetDevice(1), ok);
+  unsigned char* const memory = new_memory(4);
+  auto const query = [](int attribute, void* address) {
+    unsigned found = 0;
+    EXPECT_EQ(hipPointerGetAttribute(&found, attribute, address), ok);
+    return found;
+  };
+  EXPECT_EQ(query(memory_type, memory), 2U);
+  EXPECT_EQ(query(memory_type, pinned), 1U);
+  EXPECT_EQ(query(is_managed, managed), 1U);
+  EXPECT_EQ(query(is_managed, pinned), 0U);
+  EXPECT_EQ(query(device_ordinal, memory), 1U);
+  int here = 0;
+  EXPECT_EQ(hipPointerGetAttribute(&here, memory_type, &here), invalid_value);
+  EXPECT_EQ(hipHostFree(pinned), ok);
+  EXPECT_EQ(hipFree(managed), ok);
+  EXPECT_EQ(hipFree(nullptr), ok);
+  EXPECT_EQ(hipFree(&here), invalid_value);
+}
+
+TEST_F(Hip, CopiesOfEveryKind) {
+  std::array<unsigned char, 6> from{1, 2, 3, 4, 5, 6};
+  std::array<unsigned char, 6> to{};
+  unsigned char* const memory = new_memory(12);
+  ASSERT_EQ(hipMemcpy2DAsync(memory, 4, from.data(), 2, 2, 3, to_device, nullptr), ok);
+  ASSERT_EQ(hipMemcpy2DAsync(to.data(), 2, memory, 4, 2, 3, to_host, nullptr), ok);
+  EXPECT_EQ(to, from);
+  EXPECT_EQ(hipMemcpyAsync(memory, from.data(), 1, to_host, nullptr), invalid_value);
+  ASSERT_EQ(hipSetDevice(1), ok);
+  unsigned char* const there = new_memory(4);
+  ASSERT_EQ(hipMemcpyPeerAsync(there, 1, memory, 0, 2, nullptr), ok);
+  ASSERT_EQ(hipDeviceSynchronize(), ok);
+  EXPECT_EQ(byte_at(there + 1), 2);
+  EXPECT_EQ(simulated_write(nullptr, memory, 1, 1), 700) << "no peer yet";
+  EXPECT_EQ(hipDeviceEnablePeerAccess(0, 0), ok);
+  EXPECT_EQ(simulated_write(nullptr, memory, 1, 1), ok);
+}
+
+TEST_F(Hip, MemoryInTheOrderOfAStream) {
+  void* memory = nullptr;
+  void* const stream = new_stream();
+  ASSERT_EQ(hipMallocAsync(&memory, 8, stream), ok);
+  ASSERT_EQ(hipMemsetAsync(memory, 1, 8, stream), ok);
+  ASSERT_EQ(hipFreeAsync(memory, stream), ok);
+  EXPECT_EQ(simulated_race_count(), 0U);
+  EXPECT_EQ(simulated_counter("device_bytes"), 8);
+  ASSERT_EQ(hipStreamSynchronize(stream), ok);
+  EXPECT_EQ(simulated_counter("device_bytes"), 0);
+}
+
+TEST_F(Hip, Capturing) {
+  void* const stream = new_stream();
+  unsigned char* const memory = new_memory(1);
+  void* graph = nullptr;
+  int status = -1;
+  unsigned long long id = 0;
+  ASSERT_EQ(hipStreamBeginCapture(stream, 0), ok);
+  ASSERT_EQ(hipMemsetAsync(memory, 7, 1, stream), ok);
+  EXPECT_EQ(hipStreamGetCaptureInfo_v2(stream, &status, &id, nullptr, nullptr, nullptr), ok);
+  EXPECT_EQ(status, 1);
+  EXPECT_NE(id, 0U);
+  ASSERT_EQ(hipStreamEndCapture(stream, &graph), ok);
+  EXPECT_EQ(simulated_graph_works(graph), 1);
+  EXPECT_EQ(hipGraphDestroy(graph), ok);
+  ASSERT_EQ(hipStreamBeginCapture(stream, 0), ok);
+  EXPECT_EQ(hipStreamSynchronize(stream), capture_unsupported);
+  EXPECT_EQ(hipStreamIsCapturing(stream, &status), ok);
+  EXPECT_EQ(status, 2);
+}
+
+TEST_F(Hip, NamesOfCodesAreGivenDirectly) {
+  EXPECT_STREQ(hipGetErrorName(not_ready), "hipErrorNotReady");
+  EXPECT_STREQ(hipGetErrorName(12345), "hipErrorUnknown");
+  EXPECT_STREQ(hipGetErrorString(2), "out of memory");
+}
+
+}  // namespace
