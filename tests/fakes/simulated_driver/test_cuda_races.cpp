@@ -35,10 +35,19 @@ TEST_F(CudaRaces, AReadThatDidNotWait) {
 }
 
 TEST_F(CudaRaces, AReadThatWaited) {
-  ASSERT_EQ(write(one), ok);
-  order(two, one);
-  ASSERT_EQ(read(two), ok);
-  EXPECT_EQ(simulated_race_count(), 0U);
+  void* const mark = new_event();
+  // [wait]
+  simulated_write(one, at(memory), 7, 16);  // a kernel on stream `one`
+  cuEventRecord(mark, one);
+  cuStreamWaitEvent(two, mark, 0);
+  simulated_copy(two, at(other), at(memory), 16);  // another on stream `two`
+  cuStreamSynchronize(two);
+
+  unsigned char found[16];
+  simulated_peek(at(other), found, 16);  // the host itself cannot read there
+  EXPECT_EQ(found[15], 7);
+  EXPECT_EQ(simulated_race_count(), 0U);  // 1 without the event
+  // [/wait]
 }
 
 TEST_F(CudaRaces, AWaitForAnEventThatWasRecordedTooEarly) {
