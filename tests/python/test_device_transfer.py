@@ -1,0 +1,245 @@
+"""Tensors moved between simulated devices and the CPU: bit for bit, in stream order, nothing lost."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import pytest
+from simulated import Driver
+
+import dlbridge
+import foreign
+from device_arrays import NAMES, TYPES, DeviceArray, alive, current, nothing_lost
+
+KINDS = ["cuda", "hip"]
+IS_COPIED = 2
+
+
+@pytest.fixture(params=KINDS)
+def driver(request: pytest.FixtureRequest) -> Driver:
+    driver = Driver(request.param)
+    driver.reset()
+    return driver
+
+
+def name(driver: Driver, device: int = 0) -> str:
+    return f"{NAMES[driver.kind]}:{device}"
+
+
+def bits(x: Any) -> bytes:
+    return np.ascontiguousarray(x).tobytes()
+
+
+BASE = np.random.default_rng(5).integers(0, 2**31, (6, 7, 8), dtype=np.int32)
+ARRAYS = {
+    "row-major": BASE,
+    "column-major": np.asfortranarray(BASE),
+    "slice": BASE[1:5, 2:6, 1:7],
+    "steps": BASE[::2, ::3, ::-2],
+    "turned": BASE.transpose(2, 0, 1),
+    "broadcast": np.broadcast_to(BASE[0, 0], (3, 8)),
+    "one row of many": BASE[:, 3, :],
+    "one column": BASE[:, :, 2],
+    "bytes": BASE.view(np.uint8)[:, 1::2, 3:17],
+    "complex": BASE.view(np.complex64)[::2, :, 1:],
+    "rank 0": BASE[1, 2, 3, ...],
+    "size 0": BASE[:0],
+    "read-only": BASE[2:].copy(),
+}
+ARRAYS["read-only"].flags.writeable = False
+
+
+@pytest.mark.parametrize("which", ARRAYS)
+def test_there_and_back(driver: Driver, which: str) -> None:
+    x = ARRAYS[which]
+    with nothing_lost(driver):
+        there = dlbridge.from_dlpack(x, device=name(driver))
+        assert str(there.device) == name(driver)
+        assert there.shape == x.shape
+        back = dlbridge.from_dlpack(there, device="cpu")
+        assert bits(back) == bits(x)
+        assert bits(np.from_dlpack(there, device="cpu")) == bits(x)  # NumPy asks the Tensor itself
+        assert np.asarray(back).flags.writeable, "a copy is its owner's"
+        told = foreign.consume(there.__dlpack__(dl_device=(1, 0), max_version=(1, 0)))
+        assert (told.tobytes(), told.flags) == (bits(x), IS_COPIED)
+        assert not x.size or back.data_ptr != x.ctypes.data
+        assert driver.counter("device_synchronizations") == 0, "only freeing waits for a device"
+        del there, back, told
+    assert driver.races == []
+
+
+@pytest.mark.parametrize("which", ["slice", "steps", "bytes"])
+def test_a_strided_tensor_of_a_device(driver: Driver, which: str) -> None:
+    """The producer hands out part of a buffer, which a late kernel still writes."""
+    x = ARRAYS[which]
+    base = x.base if x.base is not None else x
+    while base.base is not None:
+        base = base.base
+    start = x.ctypes.data - base.ctypes.data
+    array = DeviceArray(
+        driver.buffer(base.nbytes),
+        driver.stream(),
+        shape=x.shape,
+        strides=tuple(each // x.itemsize for each in x.strides),
+        dtype=(0 if x.dtype == np.int32 else 1, x.itemsize * 8, 1),
+        byte_offset=start,
+    )
+    late = driver.buffer(base.nbytes)
+    late.poke(base.tobytes())
+    array.stream.copy(array.buffer, late)
+    assert bits(dlbridge.from_dlpack(array, device="cpu")) == bits(x)
+    assert array.asked[0]["dl_device"] == (1, 0), "the producer comes first"
+    assert "dl_device" not in array.asked[1]
+    assert array.is_settled
+    assert driver.races == []
+
+
+@pytest.mark.parametrize("dtype, count", [((0, 4, 1), 7), ((17, 4, 2), 5), ((1, 2, 1), 9)])
+def test_packed_elements(driver: Driver, dtype: tuple[int, int, int], count: int) -> None:
+    size = (count * dtype[1] * dtype[2] + 7) // 8
+    content = bytes(range(1, size + 1))
+    array = DeviceArray(
+        driver.buffer(size), driver.stream(), shape=(count,), strides=(1,), dtype=dtype
+    )
+    array.buffer.poke(content)
+    back = dlbridge.from_dlpack(array, device="cpu")
+    assert ctypes.string_at(back.data_ptr, size) == content
+    there = dlbridge.from_dlpack(back, device=name(driver))
+    again = dlbridge.from_dlpack(there, device="cpu")
+    assert ctypes.string_at(again.data_ptr, size) == content
+    assert again.dtype == back.dtype
+
+
+def test_both_drivers_in_one_process() -> None:
+    """From NumPy to CUDA, by the CPU to ROCm, and home."""
+    drivers = [Driver(kind) for kind in KINDS]
+    x = BASE[::2, 1:, ::-1]
+    t: Any = x
+    for kind in KINDS * 2:
+        t = dlbridge.from_dlpack(dlbridge.from_dlpack(t, device="cpu"), device=NAMES[kind])
+    assert bits(dlbridge.from_dlpack(t, device="cpu")) == bits(x)
+    assert [driver.races for driver in drivers] == [[], []]
+
+
+def test_no_driver_reaches_both(driver: Driver) -> None:
+    other = "rocm" if driver.kind == "cuda" else "cuda"
+    t = dlbridge.from_dlpack(BASE, device=name(driver))
+    with pytest.raises(BufferError, match=rf"expected {other}:0|dl_device {other}:0"):
+        dlbridge.from_dlpack(t, device=other)
+
+
+def test_between_peers(driver: Driver) -> None:
+    x = ARRAYS["steps"]
+    with nothing_lost(driver):
+        t = dlbridge.from_dlpack(x, device=name(driver, 0))
+        u = dlbridge.from_dlpack(t, device=name(driver, 1))
+        assert str(u.device) == name(driver, 1)
+        assert bits(dlbridge.from_dlpack(u, device="cpu")) == bits(x)
+        del t, u
+    assert driver.races == []
+
+
+@pytest.mark.parametrize("copy", [None, True, False])
+def test_copy(driver: Driver, copy: Any) -> None:
+    t = dlbridge.from_dlpack(BASE, device=name(driver))
+    assert dlbridge.from_dlpack(t, copy=copy).data_ptr == t.data_ptr or copy
+    if copy is False:
+        with pytest.raises(dlbridge.CopyForbiddenError):
+            dlbridge.from_dlpack(t, device="cpu", copy=False)
+        with pytest.raises(dlbridge.CopyForbiddenError):
+            t.__dlpack__(dl_device=(1, 0), copy=False)
+        with pytest.raises(BufferError, match="unsupported device"):  # as NumPy has it
+            dlbridge.from_dlpack(BASE, device=name(driver), copy=False)
+        return
+    for x in (t, BASE):
+        there = dlbridge.from_dlpack(x, device=name(driver), copy=copy)
+        assert (there.data_ptr == t.data_ptr) == (x is t and copy is None)
+        assert bits(dlbridge.from_dlpack(there, device="cpu", copy=copy)) == bits(BASE)
+
+
+def test_dl_device_there_and_back(driver: Driver) -> None:
+    """What our own Tensor answers a consumer that asks for another device."""
+    where = (TYPES[driver.kind], 1)
+    host = dlbridge.from_dlpack(BASE)
+    theirs = driver.stream()
+    taken = foreign.consume(
+        host.__dlpack__(dl_device=where, copy=True, stream=-1, max_version=(1, 0))
+    )
+    assert (taken.device, taken.flags) == (where, IS_COPIED)
+    assert taken.data != host.data_ptr
+    taken.release()
+    driver.select(1)
+    theirs = driver.stream()
+    taken = foreign.consume(host.__dlpack__(dl_device=where, stream=theirs.handle))
+    assert taken.device == where
+    assert taken.release()
+    assert driver.races == []
+
+
+def test_the_stream_of_the_copy(driver: Driver) -> None:
+    """It comes after what the producer enqueued, and before what the caller does next."""
+    ours = driver.stream()
+    t = dlbridge.from_dlpack(BASE, device=name(driver), stream=ours.handle)
+    target = driver.buffer(BASE.nbytes)
+    driver.call("simulated_copy", ours.handle, target.address, t.data_ptr, BASE.nbytes)
+    ours.synchronize()
+    assert target.peek() == BASE.tobytes()
+    theirs = driver.stream()
+    t.__dlpack__(stream=theirs.handle)
+    driver.call("simulated_read", theirs.handle, t.data_ptr, BASE.nbytes)
+    assert driver.races == []
+
+
+def test_a_device_that_is_not_there(driver: Driver) -> None:
+    with nothing_lost(driver), pytest.raises(RuntimeError, match="Name a device that the runtime"):
+        dlbridge.from_dlpack(BASE, device=name(driver, 9))
+
+
+def test_no_memory(driver: Driver) -> None:
+    t = dlbridge.from_dlpack(BASE, device=name(driver))
+    driver.limit_memory(2 * BASE.nbytes - 1)
+    with nothing_lost(driver), pytest.raises(MemoryError, match="out of memory"):
+        dlbridge.from_dlpack(BASE, device=name(driver))
+    assert bits(dlbridge.from_dlpack(t, device="cpu")) == bits(BASE)
+
+
+def test_host_access_is_refused(driver: Driver) -> None:
+    t = dlbridge.from_dlpack(BASE, device=name(driver))
+    for access in (memoryview, np.asarray, np.from_dlpack):
+        with pytest.raises((BufferError, RuntimeError, TypeError), match=r"device|CPU"):
+            access(t)
+
+
+def test_every_call_fails_in_turn(driver: Driver) -> None:
+    """No leak, no crash, what is current stays so; and then all is well again."""
+    x = ARRAYS["steps"]
+    t = dlbridge.from_dlpack(x, device=name(driver))
+    there = DeviceArray(driver.buffer(16), driver.stream())
+    before = alive(driver), current(driver)
+    failed = set()
+    for function in driver.functions:
+        if any(word in function for word in ("Free", "Destroy", "Release")):
+            continue  # what cannot be given back is lost, and nobody's fault
+        driver.fail_function(function, 999)
+        for act in (
+            lambda: dlbridge.from_dlpack(x, device=name(driver)),
+            lambda: dlbridge.from_dlpack(t, device="cpu"),
+            lambda: dlbridge.from_dlpack(t, device=name(driver, 1)),
+            lambda: dlbridge.from_dlpack(there, stream=-1).__dlpack__(stream=there.stream.handle),
+        ):
+            calls = driver.calls(function)
+            try:
+                act()
+            except (RuntimeError, BufferError) as refused:
+                failed.add(function)
+                assert function in str(refused) or "999" in str(refused)
+            else:
+                assert function.endswith("GetErrorName") or driver.calls(function) >= calls
+        driver.stop_failing()
+        driver.drain()
+        assert (alive(driver), current(driver)) == before, function
+    assert len(failed) >= 8
+    assert bits(dlbridge.from_dlpack(t, device="cpu")) == bits(x)
+    del t, there
