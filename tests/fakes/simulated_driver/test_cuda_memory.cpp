@@ -189,6 +189,7 @@ TEST_F(CudaMemory, CopiesBetweenDevices) {
   auto const there = new_memory(4);
   EXPECT_EQ(query(device_ordinal, there), 1U);
   ASSERT_EQ(simulated_write(nullptr, at(there), 7, 4), ok);
+  EXPECT_EQ(cuMemcpyPeerAsync(here, other, there, context, 4, nullptr), invalid_value);
   ASSERT_EQ(cuMemcpyPeerAsync(here, context, there, other, 4, nullptr), ok);
   ASSERT_EQ(cuCtxSynchronize(), ok);
   EXPECT_EQ(byte_at(here), 7);

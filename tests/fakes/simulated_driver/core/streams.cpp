@@ -1,5 +1,6 @@
 // Streams and events: making, finding, ordering, waiting for and destroying them.
 #include <atomic>
+#include <tuple>
 
 #include "driver.hpp"
 
