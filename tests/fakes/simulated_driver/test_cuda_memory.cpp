@@ -215,13 +215,20 @@ TEST_F(CudaMemory, FreeingWaitsForTheDevice) {
   EXPECT_EQ(simulated_counter("device_synchronizations"), 1);
 }
 
-TEST_F(CudaMemory, LargeMemoryIsGivenBack) {
-  for (int i = 0; i < 100; ++i) {
-    auto const memory = new_memory(std::size_t{64} << 20);
+TEST_F(CudaMemory, FreedMemoryIsGivenBackAndItsAddressesRest) {
+  auto const kept = new_memory(100);
+  CUdeviceptr last = 0;
+  for (int i = 0; i < 200; ++i) {
+    auto const memory = new_memory(std::size_t{1} << 30);  // three times what there are addresses
+    EXPECT_NE(memory, last);
+    last = memory;
     ASSERT_EQ(cuMemsetD8Async(memory, 1, std::size_t{1} << 20, nullptr), ok);
     ASSERT_EQ(cuMemFree_v2(memory), ok);
   }
-  EXPECT_EQ(simulated_counter("device_bytes"), 0);
+  EXPECT_EQ(simulated_counter("device_bytes"), 100);
+  CUdeviceptr made = 0;
+  EXPECT_EQ(cuMemAlloc_v2(&made, std::size_t{1} << 40), out_of_memory);
+  ASSERT_EQ(cuMemFree_v2(kept), ok);
 }
 
 }  // namespace

@@ -122,6 +122,16 @@ TEST_F(CudaRaces, OrderPassesThroughAThirdStream) {
   EXPECT_EQ(simulated_race_count(), 0U);
 }
 
+TEST_F(CudaRaces, ARaceHidesNoOther) {
+  ASSERT_EQ(write(one), ok);
+  ASSERT_EQ(write(two), ok);
+  EXPECT_EQ(simulated_race_count(), 1U);
+  void* const three = new_stream();
+  order(three, two);
+  ASSERT_EQ(write(three), ok);
+  EXPECT_EQ(simulated_race_count(), 2U) << "it is not after the first one";
+}
+
 TEST_F(CudaRaces, OrderPassesThroughTheLegacyStream) {
   ASSERT_EQ(write(new_stream(true)), ok);
   ASSERT_EQ(write(nullptr), ok);

@@ -71,6 +71,7 @@ void driver::free_in_order(stream_ptr const& on, char const* name, void* start) 
          gone->kind == memory_kind::device);
   work_ptr const made = enqueue(on, name, {all_of(*gone)}, [this, gone] {
     if (gone->live) {
+      raced.forget_memory(all_of(*gone));
       storage.free(*gone);
     }
   });
