@@ -59,6 +59,20 @@ TEST_F(CudaRaces, AWaitForAnEventThatWasRecordedTooEarly) {
   EXPECT_EQ(simulated_race_count(), 1U);
 }
 
+TEST_F(CudaRaces, AWaitIsForTheRecordOfItsTime) {
+  void* const mark = new_event();
+  ASSERT_EQ(write(one), ok);
+  ASSERT_EQ(cuEventRecord(mark, one), ok);
+  ASSERT_EQ(cuStreamWaitEvent(two, mark, 0), ok);
+  ASSERT_EQ(cuEventRecord(mark, new_stream()), ok);
+  ASSERT_EQ(read(two), ok);
+  EXPECT_EQ(simulated_race_count(), 0U);
+  ASSERT_EQ(cuStreamWaitEvent(new_stream(), mark, 0), ok);
+  EXPECT_EQ(cuEventSynchronize(mark), ok);
+  ASSERT_EQ(write(new_stream()), ok);
+  EXPECT_EQ(simulated_race_count(), 2U) << "with both";
+}
+
 TEST_F(CudaRaces, AWriteWhileAnotherStillReads) {
   ASSERT_EQ(read(one), ok);
   ASSERT_EQ(write(two), ok);
@@ -106,6 +120,16 @@ TEST_F(CudaRaces, OrderPassesThroughAThirdStream) {
   order(two, between);
   ASSERT_EQ(write(two), ok);
   EXPECT_EQ(simulated_race_count(), 0U);
+}
+
+TEST_F(CudaRaces, ARaceHidesNoOther) {
+  ASSERT_EQ(write(one), ok);
+  ASSERT_EQ(write(two), ok);
+  EXPECT_EQ(simulated_race_count(), 1U);
+  void* const three = new_stream();
+  order(three, two);
+  ASSERT_EQ(write(three), ok);
+  EXPECT_EQ(simulated_race_count(), 2U) << "it is not after the first one";
 }
 
 TEST_F(CudaRaces, OrderPassesThroughTheLegacyStream) {

@@ -117,6 +117,17 @@ def test_devices(simulated_drivers: SimulatedDrivers) -> None:
     simulated_drivers(devices, devices=3)
 
 
+def no_device() -> None:
+    with pytest.raises(DriverError, match="cuInit gave 100"):
+        Driver("cuda")
+    with pytest.raises(DriverError, match="hipSetDevice gave 100"):
+        Driver("hip")
+
+
+def test_no_device(simulated_drivers: SimulatedDrivers) -> None:
+    simulated_drivers(no_device, devices=0)
+
+
 def test_a_whole_file(simulated_drivers: SimulatedDrivers, tmp_path: Path) -> None:
     file = tmp_path / "test_inner.py"
     inner = "import simulated\ndef test_inner():\n    simulated.Driver('cuda').synchronize()\n"
