@@ -19,6 +19,8 @@ PEERS = {
     "test_extension_torch.py": "torch",
     "test_extension_tvm_ffi.py": "tvm_ffi",
     "test_extension_stubs.py": "pybind11_stubgen",
+    "test_device_streams.py": "simulated",
+    "test_device_transfer.py": "simulated",
 }
 # Those that need no file of their own: one table of all callers has them.
 CALLERS = {"array_api_strict", "jax", "tensorflow"}
