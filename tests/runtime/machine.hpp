@@ -137,11 +137,15 @@ class machine {
   dlbridge::stream_ref new_stream(int ordinal = 0, unsigned flags = 1) {
     std::uintptr_t const before = current();
     use(ordinal);
-    void* made = nullptr;
-    EXPECT_EQ(
-        (call<int(void**, unsigned)>("cuStreamCreate", "hipStreamCreateWithFlags")(&made, flags)),
-        0);
+    dlbridge::stream_ref const made = new_stream_here(ordinal, flags);
     put_back(before);
+    return made;
+  }
+  /// In what is current, which is of this device.
+  dlbridge::stream_ref new_stream_here(int ordinal = 0, unsigned flags = 1) {
+    void* made = nullptr;
+    auto* const create = call<int(void**, unsigned)>("cuStreamCreate", "hipStreamCreateWithFlags");
+    EXPECT_EQ(create(&made, flags), 0);
     return dlbridge::stream_ref(device(ordinal), made);
   }
   void destroy(dlbridge::stream_ref stream) {
