@@ -91,7 +91,7 @@ def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> 
     folder = BUILD / f"{build.name}-by-{Path(compiler.cxx).name}"  # another one starts afresh
     machine.add_packages("libgtest-dev", "googletest", "libbenchmark-dev")
     session.env.update(machine.build_environment(compiler))
-    session.install("cmake", "ninja", "pybind11>=3.0", "apache-tvm-ffi")
+    session.install("cmake", "ninja", "pybind11>=3.0", "apache-tvm-ffi", "pytest")
     defines: dict[str, str] = {
         "CMAKE_BUILD_TYPE": "Debug" if build.sanitize else "Release",
         "CMAKE_CXX_STANDARD": str(build.standard),
@@ -329,3 +329,4 @@ def style(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy", "python/dlbridge", "tests/python", "noxfile.py", ".ci/machine.py")
+    session.run("mypy", "tests/fakes/simulated_driver")

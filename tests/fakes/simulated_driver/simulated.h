@@ -86,7 +86,7 @@ void simulated_set_peer_access(int from, int to, int is_possible);
 long simulated_graph_works(void* graph);
 
 /* As if the process had just begun, for the calling thread: runs what is pending, forgets contexts,
-   memory, races, failures, counts and circumstances. Handles and addresses do not come back. */
+   memory, races, failures, counts and circumstances. Handles do not come back. */
 void simulated_reset(void);
 
 #ifdef __cplusplus

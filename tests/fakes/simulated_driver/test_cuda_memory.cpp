@@ -189,6 +189,7 @@ TEST_F(CudaMemory, CopiesBetweenDevices) {
   auto const there = new_memory(4);
   EXPECT_EQ(query(device_ordinal, there), 1U);
   ASSERT_EQ(simulated_write(nullptr, at(there), 7, 4), ok);
+  EXPECT_EQ(cuMemcpyPeerAsync(here, other, there, context, 4, nullptr), invalid_value);
   ASSERT_EQ(cuMemcpyPeerAsync(here, context, there, other, 4, nullptr), ok);
   ASSERT_EQ(cuCtxSynchronize(), ok);
   EXPECT_EQ(byte_at(here), 7);
@@ -214,13 +215,20 @@ TEST_F(CudaMemory, FreeingWaitsForTheDevice) {
   EXPECT_EQ(simulated_counter("device_synchronizations"), 1);
 }
 
-TEST_F(CudaMemory, LargeMemoryIsGivenBack) {
-  for (int i = 0; i < 100; ++i) {
-    auto const memory = new_memory(std::size_t{64} << 20);
+TEST_F(CudaMemory, FreedMemoryIsGivenBackAndItsAddressesRest) {
+  auto const kept = new_memory(100);
+  CUdeviceptr last = 0;
+  for (int i = 0; i < 200; ++i) {
+    auto const memory = new_memory(std::size_t{1} << 30);  // three times what there are addresses
+    EXPECT_NE(memory, last);
+    last = memory;
     ASSERT_EQ(cuMemsetD8Async(memory, 1, std::size_t{1} << 20, nullptr), ok);
     ASSERT_EQ(cuMemFree_v2(memory), ok);
   }
-  EXPECT_EQ(simulated_counter("device_bytes"), 0);
+  EXPECT_EQ(simulated_counter("device_bytes"), 100);
+  CUdeviceptr made = 0;
+  EXPECT_EQ(cuMemAlloc_v2(&made, std::size_t{1} << 40), out_of_memory);
+  ASSERT_EQ(cuMemFree_v2(kept), ok);
 }
 
 }  // namespace

@@ -35,10 +35,19 @@ TEST_F(CudaRaces, AReadThatDidNotWait) {
 }
 
 TEST_F(CudaRaces, AReadThatWaited) {
-  ASSERT_EQ(write(one), ok);
-  order(two, one);
-  ASSERT_EQ(read(two), ok);
-  EXPECT_EQ(simulated_race_count(), 0U);
+  void* const mark = new_event();
+  // [wait]
+  simulated_write(one, at(memory), 7, 16);  // a kernel on stream `one`
+  cuEventRecord(mark, one);
+  cuStreamWaitEvent(two, mark, 0);
+  simulated_copy(two, at(other), at(memory), 16);  // another on stream `two`
+  cuStreamSynchronize(two);
+
+  unsigned char found[16];
+  simulated_peek(at(other), found, 16);  // the host itself cannot read there
+  EXPECT_EQ(found[15], 7);
+  EXPECT_EQ(simulated_race_count(), 0U);  // 1 without the event
+  // [/wait]
 }
 
 TEST_F(CudaRaces, AWaitForAnEventThatWasRecordedTooEarly) {
@@ -48,6 +57,20 @@ TEST_F(CudaRaces, AWaitForAnEventThatWasRecordedTooEarly) {
   ASSERT_EQ(cuStreamWaitEvent(two, mark, 0), ok);
   ASSERT_EQ(read(two), ok);
   EXPECT_EQ(simulated_race_count(), 1U);
+}
+
+TEST_F(CudaRaces, AWaitIsForTheRecordOfItsTime) {
+  void* const mark = new_event();
+  ASSERT_EQ(write(one), ok);
+  ASSERT_EQ(cuEventRecord(mark, one), ok);
+  ASSERT_EQ(cuStreamWaitEvent(two, mark, 0), ok);
+  ASSERT_EQ(cuEventRecord(mark, new_stream()), ok);
+  ASSERT_EQ(read(two), ok);
+  EXPECT_EQ(simulated_race_count(), 0U);
+  ASSERT_EQ(cuStreamWaitEvent(new_stream(), mark, 0), ok);
+  EXPECT_EQ(cuEventSynchronize(mark), ok);
+  ASSERT_EQ(write(new_stream()), ok);
+  EXPECT_EQ(simulated_race_count(), 2U) << "with both";
 }
 
 TEST_F(CudaRaces, AWriteWhileAnotherStillReads) {
@@ -97,6 +120,16 @@ TEST_F(CudaRaces, OrderPassesThroughAThirdStream) {
   order(two, between);
   ASSERT_EQ(write(two), ok);
   EXPECT_EQ(simulated_race_count(), 0U);
+}
+
+TEST_F(CudaRaces, ARaceHidesNoOther) {
+  ASSERT_EQ(write(one), ok);
+  ASSERT_EQ(write(two), ok);
+  EXPECT_EQ(simulated_race_count(), 1U);
+  void* const three = new_stream();
+  order(three, two);
+  ASSERT_EQ(write(three), ok);
+  EXPECT_EQ(simulated_race_count(), 2U) << "it is not after the first one";
 }
 
 TEST_F(CudaRaces, OrderPassesThroughTheLegacyStream) {

@@ -49,6 +49,8 @@ int hipMemcpy2DAsync(void*, std::size_t, void const*, std::size_t, std::size_t, 
                      void*);
 int hipMemsetAsync(void*, int, std::size_t, void*);
 int hipPointerGetAttribute(void*, int, void*);
+int hipGetLastError();
+int hipPeekAtLastError();
 char const* hipGetErrorName(int);
 char const* hipGetErrorString(int);
 }
@@ -246,6 +248,21 @@ TEST_F(Hip, Capturing) {
   EXPECT_EQ(hipStreamSynchronize(stream), capture_unsupported);
   EXPECT_EQ(hipStreamIsCapturing(stream, &status), ok);
   EXPECT_EQ(status, 2);
+}
+
+TEST_F(Hip, ErrorsAreRememberedUntilSomebodyAsks) {
+  EXPECT_EQ(hipGetLastError(), ok);
+  int here = 0;
+  EXPECT_EQ(hipFree(&here), invalid_value);
+  EXPECT_EQ(hipFree(nullptr), ok);
+  EXPECT_EQ(hipPeekAtLastError(), invalid_value) << "a call that went well forgets nothing";
+  std::thread([] { EXPECT_EQ(hipGetLastError(), ok); }).join();
+  EXPECT_EQ(hipGetLastError(), invalid_value);
+  EXPECT_EQ(hipGetLastError(), ok);
+  void* const stream = new_stream();
+  ASSERT_EQ(hipMemsetAsync(new_memory(1), 7, 1, stream), ok);
+  EXPECT_EQ(hipStreamQuery(stream), not_ready);
+  EXPECT_EQ(hipGetLastError(), ok);
 }
 
 TEST_F(Hip, NamesOfCodesAreGivenDirectly) {

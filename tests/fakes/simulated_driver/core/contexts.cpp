@@ -103,6 +103,10 @@ void driver::destroy(context& gone) {
   for (allocation_ptr const& one : owned) {
     storage.free(*one);
   }
+  if (!gone.is_primary) {
+    gone.streams.clear();
+    gone.legacy = nullptr;
+  }
   gone.per_thread.clear();
   gone.peers.clear();
   gone.is_alive = false;

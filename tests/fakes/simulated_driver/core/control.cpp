@@ -53,6 +53,8 @@ void driver::reset() {
     if (one->is_alive) {
       destroy(*one);
     }
+    one->streams.clear();  // they hold the context, and it them
+    one->legacy = nullptr;
   }
   for (auto const& [start, one] : std::map<std::uintptr_t, allocation_ptr>(storage.all())) {
     storage.free(*one);

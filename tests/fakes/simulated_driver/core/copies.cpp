@@ -65,7 +65,7 @@ void driver::copy(stream_ptr const& on, char const* name, place to, place from, 
   char* const target = storage.reach(to.start);
   work_ptr const made = enqueue(on, name, touched, [=] {
     move_rows(target, to.pitch, source, from.pitch, width, rows);
-    staged->clear();
+    staged->clear();  // which the work has kept alive until here
   });
   if (is_awaited) {
     ++host_synchronizations;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <iterator>
 
 namespace simulated {
 namespace {
@@ -56,17 +57,40 @@ window const* memory::window_around(std::uintptr_t address) const {
   return nullptr;
 }
 
+// The next room for so many bytes; once through the window, from its beginning again. Null where
+// there is none. An overrun by a few bytes is outside of every allocation.
+char* memory::find_room(window& in, std::size_t bytes) const {
+  std::size_t const step = bytes >= page ? page : alignment;  // whole pages can be given back
+  auto const base = reinterpret_cast<std::uintptr_t>(in.user);
+  bool is_again = in.next == 0;
+  for (std::size_t start = round_up(in.next, step);;) {
+    if (bytes > window_bytes - alignment || start > window_bytes - alignment - bytes) {
+      if (is_again) {
+        return nullptr;
+      }
+      is_again = true;
+      start = 0;
+      continue;
+    }
+    auto const after = live_.upper_bound(base + start + bytes + alignment);
+    bool const is_taken = after != live_.begin() && std::prev(after)->first >= base &&
+                          std::prev(after)->second->end() + alignment > base + start;
+    if (!is_taken) {
+      in.next = start + bytes + alignment;
+      return in.user + start;
+    }
+    start = round_up(std::prev(after)->second->end() - base + alignment, step);
+  }
+}
+
 std::shared_ptr<allocation> memory::allocate(memory_kind kind, int device, std::size_t bytes) {
   window& from = window_of(kind == memory_kind::device ? device : readable);
-  // Pages of its own for what is large, so that they can be given back.
-  std::size_t const start = round_up(from.used, bytes >= page ? page : alignment);
-  if (from.user == nullptr || bytes > window_bytes - start || start > window_bytes - alignment) {
+  char* const start = from.user == nullptr ? nullptr : find_room(from, bytes);
+  if (start == nullptr) {
     return nullptr;
   }
-  // No address is used twice, and an overrun by a few bytes is outside of every allocation.
-  from.used = round_up(start + bytes + alignment, alignment);
   auto made = std::make_shared<allocation>();
-  made->start = reinterpret_cast<std::uintptr_t>(from.user + start);
+  made->start = reinterpret_cast<std::uintptr_t>(start);
   made->bytes = bytes;
   made->kind = kind;
   made->device = device;

@@ -21,6 +21,7 @@ struct allocation {
   bool freed_in_order = false;  // by a work on a stream, which may not have run yet
   bool live = true;
 
+  std::uintptr_t end() const { return start + bytes; }
   bool contains(std::uintptr_t address, std::size_t size) const {
     return address >= start && size <= bytes && address - start <= bytes - size;
   }
@@ -31,7 +32,7 @@ struct window {
   char* user = nullptr;
   char* own = nullptr;
   int file = -1;
-  std::size_t used = 0;
+  std::size_t next = 0;  // where to look for room; what was freed before it rests until the end
 };
 
 class memory {
@@ -56,6 +57,7 @@ class memory {
 
  private:
   window& window_of(int device);
+  char* find_room(window& in, std::size_t bytes) const;
   window const* window_around(std::uintptr_t address) const;
 
   std::map<int, window> windows_;  // by device; -1: what the host can read too

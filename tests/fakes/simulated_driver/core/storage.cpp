@@ -13,10 +13,10 @@ access all_of(allocation const& one) { return writing(one.start, one.bytes); }
 }  // namespace
 
 allocation_ptr driver::allocate(context const& by, memory_kind kind, std::size_t bytes) {
-  std::size_t const used = storage.bytes_of(memory_kind::device, by.device);
-  bool const is_limited = memory_limit != 0 && kind == memory_kind::device;
-  expect(!is_limited || (used <= memory_limit && bytes <= memory_limit - used),
-         status::out_of_memory);
+  if (memory_limit != 0 && kind == memory_kind::device) {
+    std::size_t const used = storage.bytes_of(kind, by.device);
+    expect(used <= memory_limit && bytes <= memory_limit - used, status::out_of_memory);
+  }
   allocation_ptr made = storage.allocate(kind, by.device, bytes);
   expect(made != nullptr, status::out_of_memory);
   made->context = by.handle;
@@ -71,6 +71,7 @@ void driver::free_in_order(stream_ptr const& on, char const* name, void* start) 
          gone->kind == memory_kind::device);
   work_ptr const made = enqueue(on, name, {all_of(*gone)}, [this, gone] {
     if (gone->live) {
+      raced.forget_memory(all_of(*gone));
       storage.free(*gone);
     }
   });

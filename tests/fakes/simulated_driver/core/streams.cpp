@@ -1,5 +1,6 @@
 // Streams and events: making, finding, ordering, waiting for and destroying them.
 #include <atomic>
+#include <tuple>
 
 #include "driver.hpp"
 
@@ -64,9 +65,9 @@ void driver::synchronize(stream_ptr const& one) {
   refuse_synchronizing(*one);
   refuse_legacy(*one);
   ++host_synchronizations;
-  std::vector<stream_ptr> needed = implied_before(*one);  // those that the legacy one waits for
-  if (!one->is_legacy()) {
-    needed.clear();
+  std::vector<stream_ptr> needed;
+  if (one->is_legacy()) {
+    needed = implied_before(*one);
   }
   needed.push_back(one);
   clock known;

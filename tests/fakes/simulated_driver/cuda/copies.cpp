@@ -35,6 +35,13 @@ place side(unsigned type, void const* host, CUdeviceptr device, std::size_t pitc
   return {base + y * step + x, step, type == of_device};
 }
 
+// A copy between peers says whose memory it means.
+void check_owner(driver& d, CUdeviceptr address, CUcontext handle) {
+  context_ptr const owner = d.find_context(handle);
+  expect(owner->is_alive, status::context_is_destroyed);
+  expect(d.lookup(pointer(address))->device == owner->device);
+}
+
 }  // namespace
 
 SIMULATED_CUDA(cuMemcpyHtoDAsync_v2)(CUdeviceptr to, void const* from, std::size_t bytes,
@@ -64,8 +71,8 @@ SIMULATED_CUDA(cuMemcpyDtoDAsync_v2)(CUdeviceptr to, CUdeviceptr from, std::size
 SIMULATED_CUDA(cuMemcpyPeerAsync)(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                                   CUcontext from_context, std::size_t bytes, CUstream handle) {
   return in_context(cuMemcpyPeerAsync_entry, [&](driver& d, context_ptr const&) {
-    expect(d.find_context(to_context)->is_alive, status::context_is_destroyed);
-    expect(d.find_context(from_context)->is_alive, status::context_is_destroyed);
+    check_owner(d, to, to_context);
+    check_owner(d, from, from_context);
     d.copy(stream_of(d, handle), "cuMemcpyPeerAsync", {to, bytes, true}, {from, bytes, true},
            bytes);
   });

@@ -1,5 +1,6 @@
 // HIP's functions about the driver itself, devices and errors.
 #include <cstdio>
+#include <utility>
 
 #include "../core/names.hpp"
 #include "face.hpp"
@@ -9,6 +10,11 @@ namespace simulated::hip {
 int& current_device() {
   thread_local int device = 0;
   return device;
+}
+
+int& last_error() {
+  thread_local int code = 0;
+  return code;
 }
 
 context_ptr context_of(driver& d, int device) {
@@ -22,7 +28,10 @@ context_ptr context_of(driver& d, int device) {
 namespace simulated {
 
 context_ptr current_context(driver& d) { return hip::context_of(d, hip::current_device()); }
-void forget_current_context() { hip::current_device() = 0; }
+void forget_current_context() {
+  hip::current_device() = 0;
+  hip::last_error() = 0;
+}
 
 }  // namespace simulated
 
@@ -125,7 +134,18 @@ SIMULATED_HIP_CALL(hipDeviceSynchronize)() {
   });
 }
 
-// These two give the text itself.
+// These give what they are asked for, and no code of their own.
+
+SIMULATED_HIP_CALL(hipGetLastError)() {
+  call(hipGetLastError_entry, [](driver&) {});
+  return std::exchange(last_error(), 0);
+}
+
+SIMULATED_HIP_CALL(hipPeekAtLastError)() {
+  call(hipPeekAtLastError_entry, [](driver&) {});
+  return last_error();
+}
+
 static function hipGetErrorName_entry{"hipGetErrorName"};
 extern "C" __attribute__((visibility("default"))) char const* hipGetErrorName(int code) {
   call(hipGetErrorName_entry, [](driver&) {});

@@ -27,14 +27,21 @@ inline std::uintptr_t number(void const* address) {
 }
 inline void* pointer(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
-// HIP initialises itself, where there is a device.
+// What the last call of the thread that failed gave, until somebody asks; 0 then.
+int& last_error();
+
+// HIP initialises itself, where there is a device, and remembers errors.
 template <class Body>
 int on_device(function& called, Body body) {
-  return call(called, [&](driver& d) {
+  int const code = call(called, [&](driver& d) {
     expect(d.device_count() > 0, status::no_device);
     d.is_initialized = true;
     body(d);
   });
+  if (code != 0 && code != static_cast<int>(status::not_ready)) {
+    last_error() = code;
+  }
+  return code;
 }
 
 }  // namespace simulated::hip

@@ -154,6 +154,7 @@ SIMULATED_HIP_CALL(hipMemcpyPeerAsync)(void* to, int to_device, void const* from
   return on_device(hipMemcpyPeerAsync_entry, [&](driver& d) {
     d.require_device(to_device);
     d.require_device(from_device);
+    expect(d.lookup(to)->device == to_device && d.lookup(from)->device == from_device);
     d.copy(stream_of(d, handle), "hipMemcpyPeerAsync", {number(to), bytes, true},
            {number(from), bytes, true}, bytes);
   });
