@@ -1,6 +1,8 @@
 // Every kind of tensor parameter, and of each the optional; what they share with other parameters.
 #include <dlbridge/pybind11.hpp>
 
+#include <pybind11/typing.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,6 +35,21 @@ double sum(span_to_read const& x) {
   return total;
 }
 
+// Where a tensor of any rank is and how it lies there, as the extension sees it.
+template <class T>
+void add_described(py::module_& m) {
+  m.def("described", [](dlbridge::tensor_span<T const> x) -> py::object {
+    py::list extents;
+    py::list strides;
+    for (int i = 0; i < x.rank(); ++i) {
+      extents.append(x.extent(i));
+      strides.append(x.stride(i));
+    }
+    return py::make_tuple(address_of(x), std::move(extents), std::move(strides),
+                          x.view().read_only());
+  });
+}
+
 void scale(span_to_write const& x, double factor) {
   for (std::int64_t i = 0; i < x.extent(0); ++i) {
     x(i) = static_cast<float>(static_cast<double>(x(i)) * factor);
@@ -40,7 +57,7 @@ void scale(span_to_write const& x, double factor) {
 }
 
 // Whether the GIL is held inside, and what the tensor adds up to there.
-py::tuple without_gil(originated x, owned const& y) {
+py::typing::Tuple<bool, double> without_gil(originated x, owned const& y) {
   bool const held = PyGILState_Check() != 0;
   double const total = sum(x.span()) + sum(y.span());
   py::gil_scoped_acquire const gil;
@@ -67,6 +84,10 @@ void add_arguments(py::module_& m) {
     }
     return static_cast<double>(total.imag());
   });
+  add_described<bool>(m);
+  add_described<std::int16_t>(m);
+  add_described<float>(m);
+  add_described<std::complex<double>>(m);
   dlbridge::def(m, "scale", &scale, py::arg("x"), py::arg("factor") = 2.0, "Multiplies in place.");
   dlbridge::def(
       m, "join",

@@ -93,7 +93,7 @@ static int allocate(DLTensor* prototype, struct DLManagedTensorVersioned** out, 
 
 static int stream(DLDeviceType type, int32_t id, void** out) {
   ++slot_calls[STREAM];
-  *out = (char*)NULL + 0x1000 * (int)type + id;
+  *out = (void*)(uintptr_t)(0x1000 * (int)type + id);
   return 0;
 }
 

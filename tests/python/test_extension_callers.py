@@ -102,7 +102,7 @@ LIBRARIES = {
 
 
 def values(x: Any) -> Any:
-    return memoryview(dlbridge.from_dlpack(x)).tolist()
+    return memoryview(dlbridge.as_tensor(x)).tolist()  # NumPy 1 makes read-only arrays
 
 
 def is_own(library: Library, x: Any) -> bool:

@@ -21,7 +21,7 @@ SIGNATURES: list[tuple[str, str]] = [
     ("by_pybind11.pyi", f"def maybe_owned(x: {VECTOR.format('')} | None) -> int:"),
     ("fast.pyi",
      f"def axpy(a: float, x: {VECTOR.format('')}, y: {VECTOR.format(', writable')}) -> None:"),
-    ("__init__.pyi", "    def __dlpack_device__(self):"),
+    ("__init__.pyi", "    def __dlpack_device__(self) -> tuple[int, int]:"),
 ]  # fmt: skip
 
 USER = """
@@ -63,9 +63,10 @@ def stubs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def mypy(stubs: Path, *what: str) -> list[str]:
-    """What mypy says, line by line; its cache is kept beside the stubs."""
+    """What mypy says, line by line. To it, two tensors differ by neither dtype nor rank."""
+    options = ["--strict", "--no-error-summary", "--disable-error-code=overload-cannot-match"]
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", *what],
+        [sys.executable, "-m", "mypy", *options, *what],
         env={**os.environ, "MYPYPATH": str(stubs)},
         cwd=stubs,
         capture_output=True,

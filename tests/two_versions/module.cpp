@@ -1,14 +1,43 @@
 // One extension module; built from two versions of the headers, under two visibilities.
+#include <dlbridge/pybind11.hpp>
 #include <dlbridge/python.hpp>
 
-#include <pybind11/pybind11.h>
-
+#include <cstdint>
 #include <vector>
 
 namespace py = pybind11;
 
+struct ramp {
+  std::vector<float> values = {1, 2, 3};
+};
+
+template <>
+struct dlbridge::array_traits<ramp> {
+  static description describe(ramp& r) noexcept {
+    return description::of(r.values.data(), {r.values.size()});
+  }
+};
+
+using to_read = dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::any>>;
+
+float total(to_read x) {
+  float sum = 0;
+  for (std::int64_t i = 0; i < x.extent(0); ++i) {
+    sum += x(i);
+  }
+  return sum;
+}
+
 PYBIND11_MODULE(MODULE_NAME, m) {
   namespace dp = dlbridge::python;
+  dlbridge::init(m);
+  py::class_<ramp> bound(m, "Ramp", py::module_local());
+  bound.def(py::init<>());
+  dlbridge::def_dlpack(bound);
+  dlbridge::def(m, "total", &total, py::arg("x"));
+  dlbridge::def_fast<&total>(m, "total_fast", {"x"});
+  m.def("total_plain", &total);
+  m.def("counted", [] { return dlbridge::build(std::vector<float>{0, 1, 2}); });
   if (PyModule_AddFunctions(m.ptr(), dp::module_functions()) != 0) {
     throw py::error_already_set();
   }

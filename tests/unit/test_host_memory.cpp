@@ -42,7 +42,8 @@ TEST(BuildEmpty, OfEitherFlavour) {
 }
 
 TEST(BuildEmpty, OfRank0AndOfNoElements) {
-  EXPECT_EQ(build_empty(dtype_of<double>(), dims()).view().count(), 1);
+  managed_tensor const one = build_empty(dtype_of<double>(), dims());
+  EXPECT_EQ(one.view().count(), 1);
   for (dims const& shape : {dims(0), dims(2, 0, 3), dims(0, INT64_MAX)}) {
     managed_tensor const m = build_empty(dtype_of<double>(), shape);
     EXPECT_EQ(m.view().count(), 0);

@@ -122,15 +122,17 @@ struct class_face {
 /// exchange table. What is exported keeps the object alive; its memory must stay where it is until
 /// then.
 template <class T, class... Options>
-void def_dlpack(pybind11::class_<T, Options...>& bound_class) {
+DLBRIDGE_LOCAL void def_dlpack(pybind11::class_<T, Options...>& bound_class) {
   using face = python::detail::class_face<T>;
   static PyMethodDef methods[] = {
+      // with docstrings as pybind11's are, for makers of stubs
       {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&face::dlpack)),
        METH_FASTCALL | METH_KEYWORDS,
-       "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+       "__dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = None, "
+       "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> typing.Any\n\n"
        "A capsule with the array's memory, which keeps the array alive."},
       {"__dlpack_device__", &face::dlpack_device, METH_NOARGS,
-       "__dlpack_device__($self, /)\n--\n\nThe device of the memory, (type, id)."}};
+       "__dlpack_device__(self) -> tuple[int, int]\n\nThe device of the memory, (type, id)."}};
   auto* const type = reinterpret_cast<PyTypeObject*>(bound_class.ptr());
   for (PyMethodDef& each : methods) {
     bound_class.attr(each.ml_name) =
