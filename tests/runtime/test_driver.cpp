@@ -89,6 +89,7 @@ TEST(Driver, ThatIsOlderMakesStreamsWaitToo) {
                   .ok());
   EXPECT_TRUE(try_host_wait(driver, dlbridge::stream_ref(where, streams[0])).ok());
   ASSERT_EQ(driver.context_pop(&context), 0);
+  driver.library().try_find("simulated_reset")();
 }
 
 TEST(Driver, ThatIsAnotherLibraryIsNone) {
