@@ -188,6 +188,7 @@ PEERS = [
     Peers("tensorflow", ("tensorflow-cpu",), ("tensorflow",),
           ("tests/python/test_extension_callers.py",)),
 ]  # fmt: skip
+DEVICE_TESTS = "tests/python/test_device_*.py"
 MODULES = Build("g++", 17)  # of which the compiled counterparts of the Python tests are built
 
 
@@ -207,6 +208,22 @@ def python(session: nox.Session, peers: Peers) -> None:
     session.install(".", "pytest", *peers.packages)
     session.run("pytest", f"--peers={','.join(peers.peers)}", *peers.tests, *session.posargs,
                 env={"DLBRIDGE_TEST_MODULES": modules})  # fmt: skip
+
+
+@nox.session(tags=["tests"])
+def devices(session: nox.Session) -> None:
+    """Streams, and tensors moved to and fro, on simulated drivers of CUDA and ROCm."""
+    folder = cmake(session, MODULES, "foreign_module", "simulated_drivers", DLBRIDGE_PYTHON="ON")
+    session.install(".", "pytest", "numpy")
+    session.run(
+        "pytest", "--peers=numpy,simulated", *sorted(map(str, Path().glob(DEVICE_TESTS))),
+        *session.posargs,
+        env={
+            "DLBRIDGE_TEST_MODULES": str(folder / "python-modules"),
+            "LD_LIBRARY_PATH": str(folder / "simulated-drivers"),
+            "PYTHONPATH": str(CHECKOUT / "tests" / "fakes" / "simulated_driver"),
+        },
+    )  # fmt: skip
 
 
 @nox.session(tags=["tests"])

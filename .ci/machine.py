@@ -177,10 +177,11 @@ def build_tools() -> Path:
     """The programs that C++ is built with, and what it is built against: one place for all
     sessions, so that none builds again what another has built."""
     folder = TOOLS / "bin"
-    if not (folder / ".complete").exists():
+    complete = folder / ".complete"  # and of what
+    if not complete.exists() or complete.read_text() != str(BUILD_TOOLS):
         say(f"installing {' '.join(BUILD_TOOLS)}")
         subprocess.run([folder / "python", "-m", "pip", "install", "-q", *BUILD_TOOLS], check=True)
-        (folder / ".complete").touch()
+        complete.write_text(str(BUILD_TOOLS))
     return folder
 
 

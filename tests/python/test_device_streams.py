@@ -180,7 +180,7 @@ def test_through_the_exchange_table(driver: Driver) -> None:
     t = dlbridge.from_dlpack(x, stream=x.stream.handle)
     for take in ("give", "lend"):
         x.stream.write(x.buffer, 7)
-        got = foreign.slot(type(t), take, t)  # type: ignore[call-overload]
+        got = foreign.slot(type(t), take, t)
         handle = foreign.slot(type(t), "stream", TYPES[driver.kind], 0)
         default = Stream(driver, handle)
         default.read(x.buffer)

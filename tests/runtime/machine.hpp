@@ -59,6 +59,14 @@ class machine {
     return kind == dlbridge::runtime_kind::cuda ? cuda : hip;
   }
 
+  machine(machine const&) = delete;
+  machine& operator=(machine const&) = delete;
+  ~machine() {
+    if (is_here()) {
+      reset();  // or its state would be taken for a leak
+    }
+  }
+
   bool is_here() const { return library_.handle != nullptr; }
   bool is_cuda() const { return kind_ == dlbridge::runtime_kind::cuda; }
   /// Its n-th device, and the type of its pinned memory.
@@ -137,11 +145,15 @@ class machine {
   dlbridge::stream_ref new_stream(int ordinal = 0, unsigned flags = 1) {
     std::uintptr_t const before = current();
     use(ordinal);
-    void* made = nullptr;
-    EXPECT_EQ(
-        (call<int(void**, unsigned)>("cuStreamCreate", "hipStreamCreateWithFlags")(&made, flags)),
-        0);
+    dlbridge::stream_ref const made = new_stream_here(ordinal, flags);
     put_back(before);
+    return made;
+  }
+  /// In what is current, which is of this device.
+  dlbridge::stream_ref new_stream_here(int ordinal = 0, unsigned flags = 1) {
+    void* made = nullptr;
+    auto* const create = call<int(void**, unsigned)>("cuStreamCreate", "hipStreamCreateWithFlags");
+    EXPECT_EQ(create(&made, flags), 0);
     return dlbridge::stream_ref(device(ordinal), made);
   }
   void destroy(dlbridge::stream_ref stream) {

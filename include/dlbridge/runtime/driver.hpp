@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/error.hpp>
@@ -18,8 +19,9 @@ inline namespace DLBRIDGE_ABI {
 using driver_result = int;
 constexpr driver_result driver_success = 0;
 constexpr driver_result driver_out_of_memory = 2;
+constexpr driver_result driver_no_device = 100;
+constexpr driver_result driver_invalid_device = 101;
 constexpr driver_result driver_not_supported = 801;
-constexpr driver_result driver_capture_implicit = 906;
 
 /// Where the functions of a table come from. Remembers the first that is missing.
 class driver_source {
@@ -98,11 +100,12 @@ struct driver_failure_row {
   char const* advice;
 };
 DLBRIDGE_LOCAL inline constexpr driver_failure_row driver_failure_rows[] = {
-    {2, 2, errc::out_of_memory, "Free memory of the device, or take the tensor in parts"},
+    {driver_out_of_memory, driver_out_of_memory, errc::out_of_memory,
+     "Free memory of the device, or take the tensor in parts"},
     {3, 4, errc::runtime_failed,
      "A process that was forked, or that is ending, cannot use the runtime; start it afresh"},
-    {100, 100, errc::runtime_failed, "The driver is here, but it sees no device"},
-    {101, 101, errc::runtime_failed, "Name a device that the runtime has; they count from 0"},
+    {driver_no_device, driver_invalid_device, errc::runtime_failed,
+     "Name a device that the runtime has; they count from 0"},
     {201, 201, errc::runtime_failed, "The context of this device was destroyed"},
     {400, 400, errc::runtime_failed,
      "A stream must be one of this runtime, and live until the call returns"},
@@ -129,7 +132,10 @@ DLBRIDGE_COLD report failed_call(Table const& driver, char const* call,
   char const* const name = driver.error_name(result);
   char const* const text = driver.error_text(result);
   r.got.append(name != nullptr ? name : "error").append(" (").append(std::int64_t{result});
-  r.got.append(")").append(text != nullptr ? ", " : "").append(text != nullptr ? text : "");
+  r.got.append(")");
+  if (text != nullptr && (name == nullptr || std::strcmp(name, text) != 0)) {
+    r.got.append(", ").append(text);
+  }
   driver.forget_error();
   return r;
 }
@@ -172,8 +178,14 @@ struct loaded_driver {
     if (why.ok() && table.missing() != nullptr) {
       why = missing_function(table.library().name(), table.missing());
     }
-    if (why.ok()) {
-      why = try_call(table, table.init, 0U);
+    driver_result const result = why.ok() ? table.init(0U) : driver_success;
+    if (result != driver_success) {
+      why = failed_call(table, table.init.name(), result);
+      if (result == driver_no_device || result == driver_invalid_device) {
+        why.advice =
+            "The driver is here, but sees no device. Give it one, or keep to memory that "
+            "the CPU can reach";
+      }
     }
   }
 
