@@ -1,6 +1,7 @@
 // dlbridge._core: pybind11 sets the module up; what is called often is plain C API from the
 // headers.
 #include <dlbridge/python.hpp>
+#include <dlbridge/runtime.hpp>
 
 #include <pybind11/pybind11.h>
 
@@ -38,6 +39,43 @@ struct witnessed_vector {
   farewell said;
 };
 
+// What doctor shows of a driver: its library and version, and the names of its devices; or why it
+// is of no use.
+template <class Table>
+py::dict about(Table const& driver, char const* name_function) {
+  using name_of_device = dlbridge::driver_function<char*, int, int>;
+  name_of_device const get_name(name_function, reinterpret_cast<name_of_device::pointer>(
+                                                   driver.library().try_find(name_function)));
+  int version = 0;
+  int count = 0;
+  static_cast<void>(try_call(driver, driver.driver_get_version, &version));
+  static_cast<void>(try_call(driver, driver.device_get_count, &count));
+  py::list devices;
+  for (int i = 0; i < count; ++i) {
+    char name[256] = "";
+    static_cast<void>(try_call(driver, get_name, name, 255, i));
+    devices.append(name);
+  }
+  py::dict found;
+  found["library"] = driver.library().name();
+  found["version"] = version;
+  found["devices"] = devices;
+  return found;
+}
+py::dict about(dlbridge::report const& why) {
+  py::dict found;
+  found["why"] = dlbridge::message(why).c_str();
+  return found;
+}
+py::dict drivers() {
+  dlbridge::cuda_table const* const cuda = dlbridge::cuda();
+  dlbridge::hip_table const* const hip = dlbridge::hip();
+  py::dict found;
+  found["cuda"] = cuda ? about(*cuda, "cuDeviceGetName") : about(dlbridge::why_no_cuda());
+  found["rocm"] = hip ? about(*hip, "hipDeviceGetName") : about(dlbridge::why_no_hip());
+  return found;
+}
+
 py::object add(char const* name, PyObject* object, py::module_& m) {
   if (object == nullptr) {
     throw py::error_already_set();
@@ -71,6 +109,7 @@ PYBIND11_MODULE(_core, m, py::multiple_interpreters::not_supported()) {
       py::str("{}.{}.{}")
           .format(DLBRIDGE_VERSION_MAJOR, DLBRIDGE_VERSION_MINOR, DLBRIDGE_VERSION_PATCH);
   m.attr("DLPACK_VERSION") = py::make_tuple(dlbridge::stated_major, dlbridge::stated_minor);
+  m.def("_drivers", &drivers, "The drivers of CUDA and ROCm, or why there is none.");
   m.def(
       "_vector",
       [](std::size_t size, py::object on_free) {

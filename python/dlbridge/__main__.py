@@ -1,4 +1,4 @@
-"""The command line: python -m dlbridge demo | --include-dir | --cmake-dir | --version."""
+"""The command line: python -m dlbridge demo | doctor | --include-dir | --cmake-dir | --version."""
 
 from __future__ import annotations
 
@@ -39,6 +39,11 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         help="leave the other libraries out; may be given several times",
     )
+    doctor = commands.add_parser(
+        "doctor",
+        help="show what this machine has: drivers and their devices, headers, compilers, libraries",
+    )
+    doctor.add_argument("--json", action="store_true", help="print one JSON object instead")
     return top
 
 
@@ -54,6 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from dlbridge import demo
 
         return demo.run(as_json=given.json, only=given.only)
+    if given.command == "doctor":
+        from dlbridge import doctor
+
+        return doctor.run(as_json=given.json)
     if not (given.include_dir or given.cmake_dir):
         top.print_help()
         return 2

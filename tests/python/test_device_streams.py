@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Optional
+from typing import Any
 
 import pytest
-from simulated import Driver, Stream
 
 import dlbridge
 import foreign
 from device_arrays import DEFAULTS, TYPES, DeviceArray, current, nothing_lost
+from simulated import Driver, Stream
 
 KINDS = ["cuda", "hip"]
 # stream=, the handle of the stream that it means or "own" for a new one, whether it is ordered.
@@ -136,8 +136,7 @@ class Holder:
 def test_stream_objects(driver: Driver, attribute: str) -> None:
     ours, theirs = driver.stream(), driver.stream()
     x = DeviceArray(driver.buffer(4), ours)
-    owner: Optional[Holder] = Holder(**{attribute: ours.handle})
-    t = dlbridge.from_dlpack(x, stream=owner)
+    t = dlbridge.from_dlpack(x, stream=Holder(**{attribute: ours.handle}))
     ours.write(x.buffer, 7)
     t.__dlpack__(stream=Holder(**{attribute: theirs.handle}))
     theirs.read(x.buffer)

@@ -1,4 +1,4 @@
-"""Tensors moved between simulated devices and the CPU: bit for bit, in stream order, nothing lost."""
+"""Tensors moved between simulated devices and the CPU: bit for bit, in order, nothing lost."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from simulated import Driver
 
 import dlbridge
 import foreign
 from device_arrays import NAMES, TYPES, DeviceArray, alive, current, nothing_lost
+from simulated import Driver
 
 KINDS = ["cuda", "hip"]
 IS_COPIED = 2
@@ -242,4 +242,3 @@ def test_every_call_fails_in_turn(driver: Driver) -> None:
         assert (alive(driver), current(driver)) == before, function
     assert len(failed) >= 8
     assert bits(dlbridge.from_dlpack(t, device="cpu")) == bits(x)
-    del t, there

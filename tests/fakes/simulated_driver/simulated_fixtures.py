@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Callable, Union
 
 import pytest
+
 from simulated import run_inside
 
 Test = Union[Callable[[], object], str, os.PathLike[str]]

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
-from simulated import Driver, DriverError, run_inside
 from simulated_fixtures import SimulatedDrivers, simulated_drivers
+
+from simulated import Driver, DriverError, run_inside
 
 __all__ = ["simulated_drivers"]
 

@@ -1,0 +1,123 @@
+"""The doctor: what this machine has that bears on exchanging tensors, and what it lacks.
+
+Nothing is imported but dlbridge, and no device is touched beyond being asked for its name.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import dlbridge
+from dlbridge import _core, _tables
+
+# Distributions by the library they bring; the first that is installed counts.
+LIBRARIES = {
+    "numpy": ["numpy"],
+    "torch": ["torch"],
+    "jax": ["jax"],
+    "tensorflow": ["tensorflow", "tensorflow-cpu"],
+    "cupy": ["cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy"],
+    "tvm_ffi": ["apache-tvm-ffi"],
+    "mxnet": ["mxnet"],
+    "mpi4py": ["mpi4py"],
+    "dpctl": ["dpctl"],
+    "dpnp": ["dpnp"],
+    "paddle": ["paddlepaddle", "paddlepaddle-gpu"],
+    "mlx": ["mlx"],
+    "pyarrow": ["pyarrow"],
+    "ml_dtypes": ["ml_dtypes"],
+    "pybind11": ["pybind11"],
+    "nanobind": ["nanobind"],
+}
+COMPILERS = ["c++", "g++", "clang++", "nvcc", "hipcc", "icpx", "cmake"]
+SECONDS_PER_COMPILER = 10
+
+
+def _version_of(distributions: list[str]) -> str | None:
+    for each in distributions:
+        try:
+            return importlib.metadata.version(each)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return None
+
+
+def _say_version(program: str) -> str | None:
+    """The line in which a program names its version, or None when there is no such program."""
+    path = shutil.which(program)
+    if path is None:
+        return None
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=SECONDS_PER_COMPILER
+        )
+    except (OSError, subprocess.TimeoutExpired) as reason:
+        return f"{path}: {reason}"
+    lines = [line for line in done.stdout.splitlines() if re.search(r"\d+[.]\d+", line)]
+    return lines[0].strip() if lines else path
+
+
+def _header_version(directory: Path) -> str | None:
+    """The version that a dlpack.h states, or None when there is no such header."""
+    header = directory / "dlpack" / "dlpack.h"
+    if not header.exists():
+        return None
+    pattern = r"#define DLPACK_(?:MAJOR|MINOR)_VERSION (\d+)"
+    return ".".join(re.findall(pattern, header.read_text(errors="replace"))) or "before 1.0"
+
+
+def examine() -> dict[str, Any]:
+    """What was found, as plain values: what --json prints."""
+    include = Path(dlbridge.get_include())
+    compilers = {name: _say_version(name) for name in COMPILERS}
+    chosen = os.environ.get("CXX")
+    if chosen:
+        compilers = {f"CXX={chosen}": _say_version(chosen), **compilers}
+    return {
+        "dlbridge": dlbridge.__version__,
+        "dlpack": ".".join(map(str, dlbridge.DLPACK_VERSION)),
+        "include": str(include),
+        "dlpack.h": _header_version(include),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "drivers": _core._drivers(),
+        "compilers": {name: said for name, said in compilers.items() if said is not None},
+        "libraries": {
+            name: version
+            for name, version in ((each, _version_of(from_)) for each, from_ in LIBRARIES.items())
+            if version is not None
+        },
+    }
+
+
+def _show_driver(found: dict[str, Any]) -> str:
+    if "why" in found:
+        return str(found["why"])
+    devices = ", ".join(f"{i}: {name}" for i, name in enumerate(found["devices"]))
+    return f"{found['library']}, version {found['version']}; {devices or 'no device'}"
+
+
+def run(as_json: bool = False) -> int:
+    """Prints what was found. Returns the exit status, which is 0: lacking something is no error."""
+    found = examine()
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return 0
+    rows = [
+        ("dlbridge", f"{found['dlbridge']}, which speaks DLPack {found['dlpack']}"),
+        ("headers", f"{found['include']}, with dlpack.h {found['dlpack.h'] or 'missing'}"),
+        ("Python", f"{found['python']} on {found['platform']}"),
+        *((f"driver of {name.upper()}", _show_driver(it)) for name, it in found["drivers"].items()),
+        *found["compilers"].items(),
+        *found["libraries"].items(),
+    ]
+    _tables.show("What there is on this machine", ("what", "which"), rows)
+    return 0
