@@ -103,6 +103,8 @@ def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> 
         "DLBRIDGE_BENCH": "OFF",  # said each time: the folder remembers
         "DLBRIDGE_TESTS": "ON",
         "DLBRIDGE_BRIDGES": "",  # they have a session of their own
+        "DLBRIDGE_CUDA_INCLUDE_DIRS": "",
+        "DLBRIDGE_REQUIRE_HIP": "OFF",
         "Python_EXECUTABLE": str(tools / "python"),
         **options,
     }
@@ -157,6 +159,23 @@ def bridges(session: nox.Session) -> None:
                    DLBRIDGE_BRIDGES=";".join(names), DLBRIDGE_REQUIRE_BRIDGES="ON")  # fmt: skip
     session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress",
                 "-R", "^bridges[.]", "--no-tests=error", external=True)  # fmt: skip
+
+
+@nox.session(tags=["tests"])
+def runtime(session: nox.Session) -> None:
+    """Streams and copies on simulated devices; the drivers' tables against CUDA's and HIP's own."""
+    has_hip = machine.add_packages("libamdhip64-5", "libamdhip64-dev", needed=True)
+    if not has_hip:
+        session.warn("ROCm's runtime could not be had; what is asked of it is left out")
+    elif folders := machine.unpacked_libraries():
+        session.env["LD_LIBRARY_PATH"] = folders
+    session.install("nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime")  # for cuda.h, 12 and newest
+    headers = Path(session.virtualenv.location).glob("lib/python*/site-packages/nvidia/*/include")
+    folder = cmake(session, Build("g++", 17), "runtime", DLBRIDGE_PYTHON="OFF",
+                   DLBRIDGE_CUDA_INCLUDE_DIRS=";".join(map(str, headers)),
+                   DLBRIDGE_REQUIRE_HIP="ON" if has_hip else "OFF")  # fmt: skip
+    session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress",
+                "-R", "^runtime[.]", "--no-tests=error", external=True)  # fmt: skip
 
 
 # Python ---------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // One of two translation units that include every Python-free header.
 #include <dlbridge/dlbridge.hpp>
+#include <dlbridge/runtime.hpp>
 
 #include <vector>
 

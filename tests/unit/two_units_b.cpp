@@ -1,5 +1,6 @@
 // The other of two translation units that include every Python-free header.
 #include <dlbridge/dlbridge.hpp>
+#include <dlbridge/runtime.hpp>
 
 double sum_in_b(dlbridge::managed_tensor tensor) {
   dlbridge::tensor<double const, dlbridge::shape<3>> const t{std::move(tensor)};

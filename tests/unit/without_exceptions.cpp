@@ -10,6 +10,7 @@ static char const* const expected_refusal =
     "cannot read this tensor";
 
 #include <dlbridge/dlbridge.hpp>
+#include <dlbridge/runtime.hpp>
 
 static_assert(DLBRIDGE_EXCEPTIONS == 0);
 

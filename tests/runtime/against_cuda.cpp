@@ -1,0 +1,99 @@
+// The table of CUDA's functions against cuda.h: as many parameters of the same sizes, and the same
+// struct and enumerators.
+#include <cuda.h>
+
+#include <dlbridge/runtime/cuda.hpp>
+#include <dlbridge/runtime/driver.hpp>
+
+#include <cstddef>
+
+namespace {
+
+using dlbridge::cuda_block_copy;
+using dlbridge::cuda_table;
+using dlbridge::driver_function;
+
+template <class... Ours, class... Theirs>
+constexpr bool is_like(driver_function<Ours...> cuda_table::*, CUresult (*)(Theirs...)) {
+  if constexpr (sizeof...(Ours) == sizeof...(Theirs)) {
+    return ((sizeof(Ours) == sizeof(Theirs)) && ...);
+  }
+  return false;
+}
+#define SAME_CALL(ours, theirs) static_assert(is_like(&cuda_table::ours, &theirs), #theirs)
+SAME_CALL(init, cuInit);
+SAME_CALL(get_error_name, cuGetErrorName);
+SAME_CALL(get_error_string, cuGetErrorString);
+SAME_CALL(driver_get_version, cuDriverGetVersion);
+SAME_CALL(device_get_count, cuDeviceGetCount);
+SAME_CALL(device_get, cuDeviceGet);
+SAME_CALL(primary_retain, cuDevicePrimaryCtxRetain);
+SAME_CALL(primary_release, cuDevicePrimaryCtxRelease);
+SAME_CALL(primary_get_state, cuDevicePrimaryCtxGetState);
+SAME_CALL(context_get_current, cuCtxGetCurrent);
+SAME_CALL(context_push, cuCtxPushCurrent);
+SAME_CALL(context_pop, cuCtxPopCurrent);
+SAME_CALL(context_get_device, cuCtxGetDevice);
+SAME_CALL(stream_get_context, cuStreamGetCtx);
+SAME_CALL(stream_synchronize, cuStreamSynchronize);
+SAME_CALL(stream_wait_event, cuStreamWaitEvent);
+SAME_CALL(stream_is_capturing, cuStreamIsCapturing);
+SAME_CALL(exchange_capture_mode, cuThreadExchangeStreamCaptureMode);
+SAME_CALL(event_create, cuEventCreate);
+SAME_CALL(event_destroy, cuEventDestroy);
+SAME_CALL(event_record, cuEventRecord);
+SAME_CALL(memory_allocate, cuMemAlloc);
+SAME_CALL(memory_free, cuMemFree);
+SAME_CALL(memory_allocate_async, cuMemAllocAsync);
+SAME_CALL(memory_free_async, cuMemFreeAsync);
+SAME_CALL(managed_allocate, cuMemAllocManaged);
+SAME_CALL(host_allocate, cuMemHostAlloc);
+SAME_CALL(host_free, cuMemFreeHost);
+SAME_CALL(copy_async, cuMemcpyAsync);
+SAME_CALL(copy_peer_async, cuMemcpyPeerAsync);
+SAME_CALL(copy_block_async, cuMemcpy2DAsync);
+SAME_CALL(pointer_get_attribute, cuPointerGetAttribute);
+#if CUDA_VERSION < 13000
+SAME_CALL(stream_get_capture_info, cuStreamGetCaptureInfo_v2);
+#endif
+
+#define SAME_MEMBER(ours, theirs)                                                     \
+  static_assert(offsetof(cuda_block_copy, ours) == offsetof(CUDA_MEMCPY2D, theirs) && \
+                    sizeof(cuda_block_copy::ours) == sizeof(CUDA_MEMCPY2D::theirs),   \
+                #theirs)
+static_assert(sizeof(cuda_block_copy) == sizeof(CUDA_MEMCPY2D));
+SAME_MEMBER(from_x, srcXInBytes);
+SAME_MEMBER(from_y, srcY);
+SAME_MEMBER(from_type, srcMemoryType);
+SAME_MEMBER(from_host, srcHost);
+SAME_MEMBER(from_device, srcDevice);
+SAME_MEMBER(from_array, srcArray);
+SAME_MEMBER(from_pitch, srcPitch);
+SAME_MEMBER(to_x, dstXInBytes);
+SAME_MEMBER(to_y, dstY);
+SAME_MEMBER(to_type, dstMemoryType);
+SAME_MEMBER(to_host, dstHost);
+SAME_MEMBER(to_device, dstDevice);
+SAME_MEMBER(to_array, dstArray);
+SAME_MEMBER(to_pitch, dstPitch);
+SAME_MEMBER(width, WidthInBytes);
+SAME_MEMBER(height, Height);
+
+static_assert(CUDA_SUCCESS == dlbridge::driver_success);
+static_assert(CUDA_ERROR_OUT_OF_MEMORY == dlbridge::driver_out_of_memory);
+static_assert(CUDA_ERROR_NO_DEVICE == dlbridge::driver_no_device);
+static_assert(CUDA_ERROR_INVALID_DEVICE == dlbridge::driver_invalid_device);
+static_assert(CUDA_ERROR_NOT_SUPPORTED == dlbridge::driver_not_supported);
+static_assert(CUDA_ERROR_NOT_INITIALIZED == 3 && CUDA_ERROR_DEINITIALIZED == 4);
+static_assert(CUDA_ERROR_INVALID_CONTEXT == 201 && CUDA_ERROR_CONTEXT_IS_DESTROYED == 709);
+static_assert(CUDA_ERROR_INVALID_HANDLE == 400);
+static_assert(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED == 900);
+static_assert(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD == 908);
+static_assert(CU_STREAM_CAPTURE_STATUS_NONE == 0 && CU_STREAM_CAPTURE_MODE_RELAXED == 2);
+static_assert(CU_EVENT_DISABLE_TIMING == 2);
+static_assert(CU_MEMHOSTALLOC_PORTABLE == 1 && CU_MEM_ATTACH_GLOBAL == 1);
+static_assert(CU_MEMORYTYPE_HOST == 1 && CU_MEMORYTYPE_DEVICE == 2 && CU_MEMORYTYPE_UNIFIED == 4);
+static_assert(CU_POINTER_ATTRIBUTE_MEMORY_TYPE == 2 && CU_POINTER_ATTRIBUTE_IS_MANAGED == 8 &&
+              CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL == 9);
+
+}  // namespace

@@ -1,0 +1,75 @@
+// The table of HIP's functions against hip_runtime_api.h: as many parameters of the same sizes, and
+// the same enumerators.
+#define __HIP_PLATFORM_AMD__ 1
+#define __HIP_PLATFORM_HCC__ 1  // by which older ones go
+#include <hip/hip_runtime_api.h>
+
+#include <dlbridge/runtime/driver.hpp>
+#include <dlbridge/runtime/hip.hpp>
+
+namespace {
+
+using dlbridge::driver_function;
+using dlbridge::hip_table;
+
+template <class... Ours, class... Theirs>
+constexpr bool is_like(driver_function<Ours...> hip_table::*, hipError_t (*)(Theirs...)) {
+  if constexpr (sizeof...(Ours) == sizeof...(Theirs)) {
+    return ((sizeof(Ours) == sizeof(Theirs)) && ...);
+  }
+  return false;
+}
+// Overloads for C++ come beside some of them: the types of the one that is exported choose it.
+template <class... Theirs, class... Ours>
+constexpr bool is_like_exported(driver_function<Ours...> hip_table::* ours,
+                                hipError_t (*theirs)(Theirs...)) {
+  return is_like(ours, theirs);
+}
+#define SAME_CALL(ours, theirs) static_assert(is_like(&hip_table::ours, &theirs), #theirs)
+#define SAME_EXPORTED_CALL(ours, theirs, ...) \
+  static_assert(is_like_exported<__VA_ARGS__>(&hip_table::ours, &theirs), #theirs)
+SAME_CALL(init, hipInit);
+SAME_CALL(driver_get_version, hipDriverGetVersion);
+SAME_CALL(runtime_get_version, hipRuntimeGetVersion);
+SAME_CALL(device_get_count, hipGetDeviceCount);
+SAME_CALL(get_device, hipGetDevice);
+SAME_CALL(set_device, hipSetDevice);
+SAME_CALL(stream_synchronize, hipStreamSynchronize);
+SAME_CALL(stream_wait_event, hipStreamWaitEvent);
+SAME_CALL(stream_is_capturing, hipStreamIsCapturing);
+SAME_CALL(stream_get_capture_info, hipStreamGetCaptureInfo_v2);
+SAME_CALL(exchange_capture_mode, hipThreadExchangeStreamCaptureMode);
+SAME_CALL(event_create, hipEventCreateWithFlags);
+SAME_CALL(event_destroy, hipEventDestroy);
+SAME_CALL(memory_free, hipFree);
+SAME_CALL(memory_free_async, hipFreeAsync);
+SAME_CALL(host_free, hipHostFree);
+SAME_CALL(copy_async, hipMemcpyAsync);
+SAME_CALL(copy_peer_async, hipMemcpyPeerAsync);
+SAME_CALL(copy_block_async, hipMemcpy2DAsync);
+SAME_CALL(pointer_get_attribute, hipPointerGetAttribute);
+SAME_CALL(get_last_error, hipGetLastError);
+SAME_EXPORTED_CALL(event_record, hipEventRecord, hipEvent_t, hipStream_t);
+SAME_EXPORTED_CALL(memory_allocate, hipMalloc, void**, size_t);
+SAME_EXPORTED_CALL(memory_allocate_async, hipMallocAsync, void**, size_t, hipStream_t);
+SAME_EXPORTED_CALL(managed_allocate, hipMallocManaged, void**, size_t, unsigned);
+SAME_EXPORTED_CALL(host_allocate, hipHostMalloc, void**, size_t, unsigned);
+
+static_assert(hipSuccess == dlbridge::driver_success);
+static_assert(hipErrorOutOfMemory == dlbridge::driver_out_of_memory);
+static_assert(hipErrorNoDevice == dlbridge::driver_no_device);
+static_assert(hipErrorInvalidDevice == dlbridge::driver_invalid_device);
+static_assert(hipErrorNotSupported == dlbridge::driver_not_supported);
+static_assert(hipErrorNotInitialized == 3 && hipErrorDeinitialized == 4);
+static_assert(hipErrorInvalidHandle == 400 && hipErrorContextIsDestroyed == 709);
+static_assert(hipErrorStreamCaptureUnsupported == 900 && hipErrorStreamCaptureWrongThread == 908);
+static_assert(hipStreamCaptureStatusNone == 0 && hipStreamCaptureModeRelaxed == 2);
+static_assert(hipEventDisableTiming == 2 && hipHostMallocPortable == 1);
+static_assert(hipMemAttachGlobal == 1);
+static_assert(hipMemcpyHostToHost == 0 && hipMemcpyHostToDevice == 1 &&
+              hipMemcpyDeviceToHost == 2 && hipMemcpyDeviceToDevice == 3 && hipMemcpyDefault == 4);
+static_assert(HIP_POINTER_ATTRIBUTE_MEMORY_TYPE == 2 && HIP_POINTER_ATTRIBUTE_IS_MANAGED == 8 &&
+              HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL == 9);
+static_assert(hipMemoryTypeHost == (HIP_VERSION_MAJOR < 6 ? 0 : 1));
+
+}  // namespace
