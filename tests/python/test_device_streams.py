@@ -51,7 +51,9 @@ def test_as_producer(kind: str, value: Any, handle: Any, ordered: bool) -> None:
     ours = driver.stream()
     value, theirs = chosen(driver, value, handle)
     x = DeviceArray(driver.buffer(4), ours)
-    t = dlbridge.from_dlpack(x, stream=ours.handle)
+    # [stream]
+    t = dlbridge.from_dlpack(x, stream=ours.handle)  # x is ready on our stream, and t is there
+    # [/stream]
     ours.write(x.buffer, 7)
     before = current(driver)
     taken = foreign.consume(t.__dlpack__(stream=value))

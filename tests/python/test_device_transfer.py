@@ -181,6 +181,11 @@ def test_dl_device_there_and_back(driver: Driver) -> None:
 def test_the_stream_of_the_copy(driver: Driver) -> None:
     """It comes after what the producer enqueued, and before what the caller does next."""
     ours = driver.stream()
+    # [move]
+    t = dlbridge.from_dlpack(BASE, device=name(driver))  # from NumPy to cuda:0, say
+    back = np.from_dlpack(t, device="cpu")  # NumPy asks the Tensor to move
+    assert np.array_equal(back, BASE)
+    # [/move]
     t = dlbridge.from_dlpack(BASE, device=name(driver), stream=ours.handle)
     target = driver.buffer(BASE.nbytes)
     driver.call("simulated_copy", ours.handle, target.address, t.data_ptr, BASE.nbytes)

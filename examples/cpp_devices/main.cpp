@@ -1,0 +1,75 @@
+// Streams in order, and tensors moved between a device and the CPU, without Python.
+#include <dlbridge/dlbridge.hpp>
+#include <dlbridge/runtime.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+namespace {
+
+// [array]
+// An array of a library that enqueues its work on a stream of its own.
+struct gpu_array {
+  dlbridge::managed_tensor memory;
+  dlbridge::stream_ref work;
+};
+
+}  // namespace
+
+template <>
+struct dlbridge::array_traits<gpu_array> {
+  static description describe(gpu_array& a) noexcept { return dlbridge::describe(a.memory); }
+  static stream_ref stream(gpu_array& a) noexcept { return a.work; }
+};
+// [/array]
+
+namespace {
+
+bool same(dlbridge::managed_tensor const& a, std::vector<float> const& b) {
+  dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::any>> const elements(a);
+  bool is_same = elements.extent(0) == static_cast<std::int64_t>(b.size());
+  for (std::int64_t i = 0; is_same && i < elements.extent(0); ++i) {
+    is_same = elements(i) == b[static_cast<std::size_t>(i)];
+  }
+  return is_same;
+}
+
+int run(dlbridge::device gpu) {
+  std::vector<float> numbers{1, 2, 3, 4, 5, 6};
+  // [move]
+  dlbridge::managed_tensor const host = dlbridge::build(dlbridge::borrow(numbers));
+  dlbridge::stream_ref const stream = dlbridge::stream_ref::default_of(gpu);
+  dlbridge::managed_tensor there = dlbridge::transfer(host.view(), gpu, stream);
+  dlbridge::managed_tensor back = dlbridge::transfer(there.view(), dlbridge::cpu, stream);
+  // [/move]
+  if (there.view().device() != gpu || !same(back, numbers)) {
+    return 1;
+  }
+  gpu_array array{std::move(there), stream};
+  // [order]
+  // The consumer's stream waits for what is enqueued on the array's; the host waits for neither.
+  dlbridge::stream_ref const consumer = stream;
+  dlbridge::order_after(consumer, dlbridge::ready_on(array, gpu));
+  dlbridge::managed_tensor handed_over = dlbridge::build(std::move(array));
+  // [/order]
+  dlbridge::host_wait(stream);
+  return handed_over.view().device() == gpu ? 0 : 1;
+}
+
+}  // namespace
+
+int main() {
+  int failures = 0;
+  // [absent]
+  if (dlbridge::cuda() == nullptr) {
+    std::puts(dlbridge::message(dlbridge::why_no_cuda()).c_str());
+  }
+  // [/absent]
+  failures += dlbridge::cuda() != nullptr ? run(dlbridge::device(kDLCUDA, 0)) : 0;
+  failures += dlbridge::hip() != nullptr ? run(dlbridge::device(kDLROCM, 0)) : 0;
+  std::puts(failures == 0 ? "done" : "something did not hold");
+  return failures;
+}
