@@ -59,14 +59,6 @@ class machine {
     return kind == dlbridge::runtime_kind::cuda ? cuda : hip;
   }
 
-  machine(machine const&) = delete;
-  machine& operator=(machine const&) = delete;
-  ~machine() {
-    if (is_here()) {
-      reset();  // or its state would be taken for a leak
-    }
-  }
-
   bool is_here() const { return library_.handle != nullptr; }
   bool is_cuda() const { return kind_ == dlbridge::runtime_kind::cuda; }
   /// Its n-th device, and the type of its pinned memory.
