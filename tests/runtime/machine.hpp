@@ -220,6 +220,9 @@ class OnEachRuntime : public ::testing::TestWithParam<dlbridge::runtime_kind> {
   void TearDown() override {
     if (m.is_here()) {
       EXPECT_EQ(m.current(), before_) << "what was current is so no more";
+      if (!m.is_cuda()) {
+        EXPECT_EQ(m.call<int()>("", "hipGetLastError")(), 0) << "our failures are left to others";
+      }
       m.drain();
       EXPECT_EQ(m.races(), "");
     }
