@@ -16,6 +16,7 @@
 #include <mdspan>
 #endif
 
+#include <dlbridge/runtime.hpp>
 // [hook]
 #include <dlbridge/dlbridge.hpp>
 
@@ -241,6 +242,35 @@ void copying() {
   // [/copy]
 }
 
+void moving() {
+  // [devices]
+  dlbridge::device const gpu(kDLCUDA, 0);
+  auto const stream = dlbridge::stream_ref::default_of(gpu);  // or stream_ref(gpu, your_stream)
+
+  if (dlbridge::cuda() == nullptr) {  // no driver, or no device: nothing was linked
+    std::puts(dlbridge::message(dlbridge::why_no_cuda()).c_str());
+  } else {
+    auto const here = dlbridge::build(matrix(2, 3));
+    auto const there = dlbridge::transfer(here, gpu, stream);
+    auto const back = dlbridge::transfer(there, dlbridge::cpu, stream);
+    assert(there.view().device() == gpu && back.view().is_copied());
+  }
+  // [/devices]
+}
+
+void ordering() {
+  // [order]
+  auto const hand_over = [](dlbridge::stream_ref consumer, dlbridge::stream_ref producer) {
+    dlbridge::order_after(consumer, producer);  // by an event: the host waits for nothing
+  };
+  dlbridge::device const gpu(kDLCUDA, 0);
+  if (dlbridge::cuda() != nullptr) {
+    hand_over(dlbridge::stream_ref::default_of(gpu, dlbridge::default_stream::per_thread),
+              dlbridge::stream_ref::default_of(gpu));
+  }
+  // [/order]
+}
+
 void catching() {
   // [error]
   try {
@@ -267,5 +297,7 @@ int main() {
   visiting();
   spanning();
   copying();
+  moving();
+  ordering();
   catching();
 }

@@ -25,6 +25,18 @@ using dlbridge::report;
 using dlbridge::runtime_kind;
 using dlbridge::detail::loaded_driver;
 
+// What the machines still have is theirs until the process ends; here it would be taken for a leak.
+class Ending : public ::testing::Environment {
+  void TearDown() override {
+    for (runtime_kind const kind : {runtime_kind::cuda, runtime_kind::hip}) {
+      if (machine::of(kind).is_here()) {
+        machine::of(kind).reset();
+      }
+    }
+  }
+};
+::testing::Environment* const ending = ::testing::AddGlobalTestEnvironment(new Ending);
+
 static_assert(std::is_trivially_destructible_v<cuda_table>, "it outlives every exit handler");
 static_assert(std::is_trivially_destructible_v<hip_table>);
 static_assert(!std::is_copy_constructible_v<dlbridge::context_guard<cuda_table>>);

@@ -186,9 +186,9 @@ class context_guard<cuda_table> {
     void* popped = nullptr;
     void* current = nullptr;
     // A failure may be an older one that is reported late: what counts is what is current.
-    if (entered_ && driver_.context_pop(&popped) != driver_success &&
-        driver_.context_get_current(&current) == driver_success && current == place_) {
-      static_cast<void>(driver_.context_pop(&popped));
+    if (entered_ && !succeeds(driver_, driver_.context_pop, &popped) &&
+        succeeds(driver_, driver_.context_get_current, &current) && current == place_) {
+      static_cast<void>(succeeds(driver_, driver_.context_pop, &popped));
     }
     entered_ = false;
     place_ = nullptr;
@@ -200,7 +200,7 @@ class context_guard<cuda_table> {
   /// device's primary one.
   kept_events* kept() const noexcept {
     int device = -1;
-    if (driver_.context_get_device(&device) != driver_success || device < 0 ||
+    if (!succeeds(driver_, driver_.context_get_device, &device) || device < 0 ||
         device >= max_devices) {
       return nullptr;
     }
@@ -209,7 +209,7 @@ class context_guard<cuda_table> {
       unsigned flags = 0;
       int active = 0;  // one that nobody uses is not to be made for this
       void* primary = nullptr;
-      if (driver_.primary_get_state(device, &flags, &active) != driver_success || active == 0 ||
+      if (!succeeds(driver_, driver_.primary_get_state, device, &flags, &active) || active == 0 ||
           !try_retain(device, primary).ok() || primary != place_) {
         return nullptr;
       }
@@ -236,7 +236,7 @@ class context_guard<cuda_table> {
     detail::cuda_device_state& state = detail::cuda_devices()[device];
     void* const before = state.primary.exchange(context, std::memory_order_acq_rel);
     if (before == context) {
-      static_cast<void>(driver_.primary_release(device));
+      static_cast<void>(succeeds(driver_, driver_.primary_release, device));
     } else if (before != nullptr) {  // its events are gone with it
       while (state.events.try_take() != nullptr) {
       }
@@ -283,17 +283,17 @@ inline report try_copy_peer(cuda_table const& driver, void* to, void* to_context
 inline bool try_locate(cuda_table const& driver, void const* address, device& out) noexcept {
   constexpr int memory_type = 2, is_managed = 8, device_ordinal = 9;
   unsigned type = 0;
-  if (driver.pointer_get_attribute(&type, memory_type, address) != driver_success) {
+  if (!succeeds(driver, driver.pointer_get_attribute, &type, memory_type, address)) {
     return false;
   }
   unsigned managed = 0;
   int ordinal = 0;
-  if (driver.pointer_get_attribute(&managed, is_managed, address) == driver_success &&
+  if (succeeds(driver, driver.pointer_get_attribute, &managed, is_managed, address) &&
       managed != 0) {
     out = device(kDLCUDAManaged, 0);
   } else if (type == 1) {
     out = device(kDLCUDAHost, 0);
-  } else if (driver.pointer_get_attribute(&ordinal, device_ordinal, address) == driver_success) {
+  } else if (succeeds(driver, driver.pointer_get_attribute, &ordinal, device_ordinal, address)) {
     out = device(kDLCUDA, ordinal);
   } else {
     return false;

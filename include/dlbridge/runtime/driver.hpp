@@ -160,6 +160,18 @@ report try_call(Table const& driver, driver_function<Parameters...> const& funct
   return result == driver_success ? report{} : detail::failed_call(driver, function.name(), result);
 }
 
+/// Calls a function whose failure has an answer of its own. Nothing of it is left for others to
+/// see.
+template <class Table, class... Parameters, class... Arguments>
+bool succeeds(Table const& driver, driver_function<Parameters...> const& function,
+              Arguments... arguments) noexcept {
+  bool const done = function && function(arguments...) == driver_success;
+  if (!done) {
+    driver.forget_error();
+  }
+  return done;
+}
+
 namespace detail {
 inline void require_success(report const& why) {
   if (!why.ok()) {

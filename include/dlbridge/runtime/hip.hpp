@@ -145,8 +145,8 @@ class context_guard<hip_table> {
   report try_enter_place(int ordinal) noexcept { return try_enter_device(ordinal); }
   void leave() noexcept {
     // Once more when it fails: the answer may be an older failure's, reported late.
-    if (entered_ && driver_.set_device(before_) != driver_success) {
-      static_cast<void>(driver_.set_device(before_));
+    if (entered_ && !succeeds(driver_, driver_.set_device, before_)) {
+      static_cast<void>(succeeds(driver_, driver_.set_device, before_));
     }
     entered_ = false;
     place_ = -1;
@@ -188,19 +188,18 @@ inline bool try_locate(hip_table const& driver, void const* address, device& out
   constexpr int memory_type = 2, is_managed = 8, device_ordinal = 9;
   unsigned type = 0;
   int version = 0;
-  if (driver.pointer_get_attribute(&type, memory_type, address) != driver_success ||
-      driver.runtime_get_version(&version) != driver_success) {
-    driver.forget_error();
+  if (!succeeds(driver, driver.pointer_get_attribute, &type, memory_type, address) ||
+      !succeeds(driver, driver.runtime_get_version, &version)) {
     return false;
   }
   unsigned const host = version >= 60000000 ? 1 : 0;  // ROCm 6 numbered the enumerators anew
   unsigned managed = 0;
   int ordinal = 0;
-  bool const is_host = type == host || (driver.pointer_get_attribute(&managed, is_managed,
-                                                                     address) == driver_success &&
-                                        managed != 0);
+  bool const is_managed_memory =
+      succeeds(driver, driver.pointer_get_attribute, &managed, is_managed, address) && managed != 0;
+  bool const is_host = type == host || is_managed_memory;
   if (!is_host &&
-      driver.pointer_get_attribute(&ordinal, device_ordinal, address) != driver_success) {
+      !succeeds(driver, driver.pointer_get_attribute, &ordinal, device_ordinal, address)) {
     return false;
   }
   out = is_host ? device(kDLROCMHost, 0) : device(kDLROCM, ordinal);

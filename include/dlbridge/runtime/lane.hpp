@@ -83,7 +83,7 @@ class transfer_lane {
   /// Waits for copies that nobody has waited for, because one of them was refused.
   void drain() noexcept {
     if (pending_ && !capture_.active) {
-      static_cast<void>(driver_.stream_synchronize(on_.native_handle()));
+      static_cast<void>(succeeds(driver_, driver_.stream_synchronize, on_.native_handle()));
     }
     pending_ = false;
   }

@@ -41,7 +41,7 @@ class apart_from_captures {
  private:
   void exchange() noexcept {
     if (driver_.exchange_capture_mode) {
-      static_cast<void>(driver_.exchange_capture_mode(&mode_));
+      static_cast<void>(succeeds(driver_, driver_.exchange_capture_mode, &mode_));
     }
   }
 
@@ -66,7 +66,7 @@ class driver_memory {
         stream_(other.stream_),
         how_(other.how_) {}
   driver_memory& operator=(driver_memory&&) = delete;
-  ~driver_memory() { free(); }
+  ~driver_memory() { give_back(); }
 
   void* address() const noexcept { return address_; }
 
@@ -121,21 +121,19 @@ class driver_memory {
   }
 
   // At the end of a process the driver may be gone, and all its memory with it.
-  void free() noexcept {
+  void give_back() noexcept {
     if (address_ == nullptr) {
       return;
     }
     context_guard<Table> guard(*driver_);
     static_cast<void>(guard.try_enter_place(place_));
     if (how_ == freed_as::in_stream &&
-        driver_->memory_free_async(address_, stream_) == driver_success) {
+        succeeds(*driver_, driver_->memory_free_async, address_, stream_)) {
       return;
     }
     detail::apart_from_captures<Table> const apart(*driver_);
-    if ((how_ == freed_as::host ? driver_->host_free(address_) : driver_->memory_free(address_)) !=
-        driver_success) {
-      driver_->forget_error();
-    }
+    auto const& free = how_ == freed_as::host ? driver_->host_free : driver_->memory_free;
+    static_cast<void>(succeeds(*driver_, free, address_));
   }
 
   Table const* driver_ = nullptr;

@@ -109,18 +109,18 @@ class borrowed_event {
   borrowed_event& operator=(borrowed_event const&) = delete;
   ~borrowed_event() {
     if (event_ != nullptr && (kept_ == nullptr || !kept_->try_keep(event_))) {
-      static_cast<void>(driver_.event_destroy(event_));
+      static_cast<void>(succeeds(driver_, driver_.event_destroy, event_));
     }
   }
 
   void* get() const noexcept { return event_; }
   report try_record(void* stream) noexcept {
     if (event_ != nullptr) {
-      if (driver_.event_record(event_, stream) == driver_success) {
+      if (succeeds(driver_, driver_.event_record, event_, stream)) {
         return report{};
       }
       // It may be from before the device was reset: a new one will tell.
-      static_cast<void>(driver_.event_destroy(event_));
+      static_cast<void>(succeeds(driver_, driver_.event_destroy, event_));
       event_ = nullptr;
     }
     constexpr unsigned timing_off = 2;
