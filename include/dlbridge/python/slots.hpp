@@ -2,14 +2,11 @@
 // floor 9 · IN and OUT: the road without capsules, from our side
 #pragma once
 
-#include <dlbridge/abi.hpp>
-
-#if DLBRIDGE_DLPACK_AT_LEAST(2)
-
 #include <cstdint>
 #include <exception>
 #include <utility>
 
+#include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/exchange.hpp>
@@ -37,6 +34,7 @@ struct lent_dims {
   }
 };
 
+#if DLBRIDGE_DLPACK_AT_LEAST(2)
 /// The table of a Python type (spec 5.3), whose objects live in host memory as far as allocation
 /// and streams go. Face says what is the type's own:
 ///
@@ -142,9 +140,8 @@ bool add_exchange_table(PyTypeObject* type) noexcept {
   return capsule && PyObject_SetAttr(reinterpret_cast<PyObject*>(type), names::get().exchange_table,
                                      capsule.get()) == 0;
 }
+#endif
 
 }  // namespace python
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge
-
-#endif
