@@ -147,7 +147,7 @@ void append_extents(bounded_text<N>& text, int rank, std::int64_t const* extents
 }
 
 /// "int64[4, 2] on cuda:0".
-inline view_text name_of(tensor_view const& view) noexcept {
+DLBRIDGE_COLD inline view_text name_of(tensor_view const& view) noexcept {
   view_text text;
   text.append(name_of(view.dtype()).c_str());
   append_extents(text, view.rank(), view.shape());

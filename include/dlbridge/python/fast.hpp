@@ -217,7 +217,7 @@ struct kept_callable {
 /// pybind11's as well.
 struct plain_translator {
   static void translate() noexcept {
-    guarded([] { throw; });
+    set_error_thrown();
   }
 };
 

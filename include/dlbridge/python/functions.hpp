@@ -1,6 +1,6 @@
 // The Python functions from_dlpack, as_tensor and to_dlpack, as raw vectorcall functions that any
 // module can add.
-// floor 12 · IN and OUT: what Python code calls
+// floor 13 · IN and OUT: what Python code calls
 #pragma once
 
 #include <cstdint>
