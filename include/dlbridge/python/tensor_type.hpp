@@ -1,5 +1,5 @@
-// The Tensor Python type: a final C-API heap type, made once. An extension's own is plain: what only
-// the package's has comes from tensor_full.hpp.
+// The Tensor Python type: a final C-API heap type, made once, and plain unless tensor_full.hpp has
+// completed it before.
 // floor 11 · IN and OUT: what Python code holds between two libraries
 #pragma once
 
