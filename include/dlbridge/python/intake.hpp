@@ -13,11 +13,11 @@
 #include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/consume.hpp>
+#include <dlbridge/python/consume_request.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/numpy.hpp>
 #include <dlbridge/python/tensor_object.hpp>
-#include <dlbridge/python/tensor_type.hpp>
 #include <dlbridge/python/type_cache.hpp>
 #include <dlbridge/view.hpp>
 

@@ -14,6 +14,7 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/consume.hpp>
+#include <dlbridge/python/consume_request.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/owner.hpp>
