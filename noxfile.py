@@ -315,6 +315,7 @@ def bench(session: nox.Session) -> None:
     modules = {"PYTHONPATH": str(folder / "bench-modules")}
     session.run("python", "bench/py/exchange.py", *([] if full else ["--quick"]), env=modules)
     session.run("python", "bench/py/arguments.py", "--check" if full else "--quick", env=modules)
+    session.run("python", "bench/compile_cost.py", "--check" if full else "--quick")
 
 
 @nox.session(tags=["tests"])

@@ -96,7 +96,7 @@ inline library_row const* find_library(PyTypeObject* type) noexcept {
   return nullptr;
 }
 
-inline ref import_function(char const* module, char const* function) noexcept {
+DLBRIDGE_COLD inline ref import_function(char const* module, char const* function) noexcept {
   ref const found = ref::steal(PyImport_ImportModule(module));
   return found ? ref::steal(PyObject_GetAttrString(found.get(), function)) : ref();
 }
@@ -108,7 +108,7 @@ struct homecoming {
   PyObject* function = nullptr;  // from_dlpack; kept for the process
 };
 
-inline homecoming find_homecoming(PyObject* object) noexcept {
+DLBRIDGE_COLD inline homecoming find_homecoming(PyObject* object) noexcept {
   PyTypeObject* const type = Py_TYPE(object);
   homecoming found;
   exchange_table const table = type_cache::find(type).exchange;

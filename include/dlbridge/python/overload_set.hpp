@@ -30,7 +30,7 @@ class overload_set {
   }
 
   /// A function without candidates yet. fails: none, with a Python exception set.
-  static ref make(char const* name, PyObject* module_name) {
+  DLBRIDGE_COLD static ref make(char const* name, PyObject* module_name) {
     auto* const made = new overload_set;
     ref const self = ref::steal(PyCapsule_New(made, capsule_name(), &destroy));
     if (!self) {
@@ -44,7 +44,7 @@ class overload_set {
   }
 
   /// Adds one, tried after those before it. False with a Python exception set.
-  bool add(ref function, call_facts& facts) {
+  DLBRIDGE_COLD bool add(ref function, call_facts& facts) {
     auto added = std::make_unique<candidate>();
     ref const doc = ref::steal(PyObject_GetAttrString(function.get(), "__doc__"));
     char const* text = doc && PyUnicode_Check(doc.get()) ? PyUnicode_AsUTF8(doc.get()) : nullptr;
@@ -86,7 +86,7 @@ class overload_set {
   static PyCFunction entry_point() noexcept {
     return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&overload_set::call));
   }
-  static void destroy(PyObject* capsule) noexcept {
+  DLBRIDGE_COLD static void destroy(PyObject* capsule) noexcept {
     delete static_cast<overload_set*>(PyCapsule_GetPointer(capsule, capsule_name()));
   }
 
@@ -107,7 +107,7 @@ class overload_set {
     return nullptr;
   }
 
-  void refuse(overload_call& one) const noexcept {
+  DLBRIDGE_COLD void refuse(overload_call& one) const noexcept {
     ref const lines = ref::steal(PyList_New(0));
     Py_ssize_t i = 0;
     for (candidate const* each = first_.get(); lines && each != nullptr; each = each->next.get()) {
@@ -150,7 +150,7 @@ inline ref own_attribute(PyObject* scope, char const* name) noexcept {
 }
 
 // The overload set of a name that a function made by def has so far; null with an exception set.
-inline overload_set* make_set(PyObject* scope, char const* name, PyObject* present) {
+DLBRIDGE_COLD inline overload_set* make_set(PyObject* scope, char const* name, PyObject* present) {
   call_facts* const first = find_made(present);
   if (first == nullptr) {
     PyErr_Format(PyExc_TypeError,
@@ -175,7 +175,8 @@ inline overload_set* make_set(PyObject* scope, char const* name, PyObject* prese
 
 /// Puts a function into its module or class: by itself, or as one more candidate of its name. It
 /// and its facts are kept for the process. False with a Python exception set.
-inline bool place(PyObject* scope, char const* name, ref function, call_facts& facts) {
+DLBRIDGE_COLD inline bool place(PyObject* scope, char const* name, ref function,
+                                call_facts& facts) {
   ref const present = detail::own_attribute(scope, name);
   if (!present) {
     if (PyObject_SetAttrString(scope, name, function.get()) != 0) {
@@ -186,7 +187,7 @@ inline bool place(PyObject* scope, char const* name, ref function, call_facts& f
     return true;
   }
   overload_set* set = overload_set::of(PyInstanceMethod_Check(present.get()) != 0
-                                           ? PyInstanceMethod_GET_FUNCTION(present.get())
+                                           ? PyInstanceMethod_Function(present.get())
                                            : present.get());
   set = set != nullptr ? set : detail::make_set(scope, name, present.get());
   return set != nullptr && set->add(std::move(function), facts);

@@ -88,7 +88,7 @@ class overload_call {
   void accept() noexcept { accepted_ = true; }
 
   /// The candidate does not fit. Leaves an exception pending, which only ends the candidate.
-  void refuse(refusals&& why) noexcept {
+  DLBRIDGE_COLD void refuse(refusals&& why) noexcept {
     if (why.stop()) {
       accepted_ = true;
       why.set_error("");
@@ -127,7 +127,7 @@ class overload_call {
 
   /// Sets the TypeError once every candidate has refused. lines: one for each, in order, each with
   /// a reason from here.
-  void set_error(char const* name, PyObject* lines) noexcept {
+  DLBRIDGE_COLD void set_error(char const* name, PyObject* lines) noexcept {
     ref const nothing = ref::steal(PyUnicode_FromString(""));
     ref const text = ref::steal(PyUnicode_Join(nothing.get(), lines));
     if (text) {

@@ -86,7 +86,7 @@ inline managed_tensor adopt_sound(DLManagedTensorVersioned* raw) noexcept {
   return managed_tensor::adopt(raw);
 }
 
-inline bool add_exchange_table(PyTypeObject* type, void const* table) noexcept {
+DLBRIDGE_COLD inline bool add_exchange_table(PyTypeObject* type, void const* table) noexcept {
   ref const capsule =
       ref::steal(PyCapsule_New(const_cast<void*>(table), exchange_capsule_name(), nullptr));
   return capsule && PyObject_SetAttr(reinterpret_cast<PyObject*>(type), names::get().exchange_table,
