@@ -246,9 +246,6 @@ class origin {
   /// that of its __array_namespace__, or as a Tensor where it has none of them.
   /// owns: m, freed when it fails. fails: none, with a Python exception set.
   ref give(managed_tensor m) const noexcept {
-    if (is_tensor(object_)) {
-      return wrap_tensor(std::move(m));
-    }
     detail::homecoming const way = detail::homecoming_cache::find(object_);
     if (way.table) {
       return detail::give_by_table(way.table, std::move(m));
@@ -263,8 +260,7 @@ class origin {
   /// the library has no allocator. born is the object it is a view of, where there is one already.
   /// fails: empty, with a Python exception set.
   managed_tensor allocate(dtype type, dims const& shape, device where, ref& born) const noexcept {
-    detail::homecoming const way =
-        is_tensor(object_) ? detail::homecoming() : detail::homecoming_cache::find(object_);
+    detail::homecoming const way = detail::homecoming_cache::find(object_);
     managed_tensor made;
     if (way.table && way.table.can_allocate()) {
       DLTensor prototype{};

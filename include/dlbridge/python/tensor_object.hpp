@@ -27,14 +27,6 @@ inline tensor_object& tensor_in(PyObject* object) noexcept {
   return *reinterpret_cast<tensor_object*>(object);
 }
 
-/// The type of this extension's own Tensors, null until tensor_type (tensor_type.hpp) has made it:
-/// who takes tensors and makes none need not compile it.
-DLBRIDGE_LOCAL inline PyTypeObject*& made_tensor_type() noexcept {
-  static PyTypeObject* made = nullptr;
-  return made;
-}
-inline bool is_tensor(PyObject* object) noexcept { return Py_TYPE(object) == made_tensor_type(); }
-
 namespace detail {
 // A few freed objects, to be used again: tensors come and go with each call.
 struct free_tensors {

@@ -66,7 +66,7 @@ DLBRIDGE_LOCAL inline PyTypeObject* make_tensor_type() noexcept {
 /// The type, made on first use and kept for the process. Borrowed; null with an exception set when
 /// it cannot be made.
 DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept {
-  PyTypeObject*& made = made_tensor_type();
+  static PyTypeObject* made = nullptr;
   if (made == nullptr) {
     made = detail::make_tensor_type();
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
@@ -77,6 +77,8 @@ DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept {
   }
   return made;
 }
+
+inline bool is_tensor(PyObject* object) noexcept { return Py_TYPE(object) == tensor_type(); }
 
 /// A new Tensor. owns: m. None, with an exception set, when m is empty because something failed, or
 /// out of memory.
