@@ -91,7 +91,8 @@ def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> 
     folder = BUILD / f"{build.name}-by-{Path(compiler.cxx).name}"  # another one starts afresh
     machine.add_packages("libgtest-dev", "googletest", "libbenchmark-dev")
     session.env.update(machine.build_environment(compiler))
-    session.install("cmake", "ninja", "pybind11>=3.0", "apache-tvm-ffi")
+    tools = machine.build_tools()
+    session.env["PATH"] = os.pathsep.join([session.bin, str(tools), os.environ["PATH"]])
     defines: dict[str, str] = {
         "CMAKE_BUILD_TYPE": "Debug" if build.sanitize else "Release",
         "CMAKE_CXX_STANDARD": str(build.standard),
@@ -102,7 +103,7 @@ def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> 
         "DLBRIDGE_BENCH": "OFF",  # said each time: the folder remembers
         "DLBRIDGE_TESTS": "ON",
         "DLBRIDGE_BRIDGES": "",  # they have a session of their own
-        "Python_EXECUTABLE": str(Path(session.bin) / "python"),
+        "Python_EXECUTABLE": str(tools / "python"),
         **options,
     }
     if compiler.brings_libcxx:  # GoogleTest is to be built with it too
@@ -112,20 +113,12 @@ def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> 
     if build.dlpack != "newest":
         defines["DLPACK_INCLUDE_DIR"] = str(machine.dlpack_header(build.dlpack))
     session.run(
-        *[
-            "cmake",
-            "-S",
-            ".",
-            "-B",
-            str(folder),
-            "-G",
-            "Ninja",
-            "--log-level=WARNING",
-            "-Wno-deprecated",
-        ],
+        *["cmake", "-S", ".", "-B", str(folder), "-G", "Ninja"],
+        *["--log-level=WARNING", "-Wno-deprecated"],
         *[f"-D{name}={value}" for name, value in defines.items()],
+        external=True,
     )
-    session.run("cmake", "--build", str(folder), "--target", *targets)
+    session.run("cmake", "--build", str(folder), "--target", *targets, external=True)
     return folder
 
 
@@ -138,7 +131,8 @@ def cpp(session: nox.Session, build: Build) -> None:
     python = "ON" if "dlbridge_python" in build.headers else "OFF"
     folder = cmake(session, build, *targets, DLBRIDGE_PYTHON=python)
     if build.tests:
-        session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress", "-j2")
+        session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress", "-j2",
+                    external=True)  # fmt: skip
 
 
 BRIDGES_OF_HEADERS = ("eigen", "eigen_tensor", "xtensor", "armadillo")
@@ -162,7 +156,7 @@ def bridges(session: nox.Session) -> None:
     folder = cmake(session, Build("g++", 17, sanitize=SANITIZERS), "bridges", DLBRIDGE_PYTHON="OFF",
                    DLBRIDGE_BRIDGES=";".join(names), DLBRIDGE_REQUIRE_BRIDGES="ON")  # fmt: skip
     session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress",
-                "-R", "^bridges[.]", "--no-tests=error")  # fmt: skip
+                "-R", "^bridges[.]", "--no-tests=error", external=True)  # fmt: skip
 
 
 # Python ---------------------------------------------------------------------------------------
@@ -260,7 +254,8 @@ def wheel(session: nox.Session) -> None:
     session.install(".")
     directory = str(session.run("python", "-m", "dlbridge", "--cmake-dir", silent=True)).strip()
     folder = cmake(session, MODULES, "all", DLBRIDGE_WHEEL_CMAKE_DIR=directory)
-    session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "-R", "package.wheel")
+    session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "-R", "package.wheel",
+                external=True)  # fmt: skip
 
 
 EXAMPLES = ("image_filter", "array_library", "before_after")  # those that pip installs
@@ -304,7 +299,6 @@ def docs(session: nox.Session) -> None:
 @nox.session(tags=["tests"])
 def bench(session: nox.Session) -> None:
     """The benchmarks: `python3 noxfile.py bench -- full` for figures; without it they only run."""
-    session.install("nanobind")  # beside which arguments are timed
     folder = cmake(session, Build("g++", 17), "all", DLBRIDGE_BENCH="ON", DLBRIDGE_TESTS="OFF",
                    DLBRIDGE_PYTHON="ON")  # fmt: skip
     session.install(".", "numpy", "torch==2.13.0")

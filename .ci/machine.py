@@ -170,6 +170,20 @@ def make_tools() -> Path:
     return python
 
 
+BUILD_TOOLS = ("cmake", "ninja", "pybind11>=3.0", "apache-tvm-ffi", "nanobind")
+
+
+def build_tools() -> Path:
+    """The programs that C++ is built with, and what it is built against: one place for all
+    sessions, so that none builds again what another has built."""
+    folder = TOOLS / "bin"
+    if not (folder / ".complete").exists():
+        say(f"installing {' '.join(BUILD_TOOLS)}")
+        subprocess.run([folder / "python", "-m", "pip", "install", "-q", *BUILD_TOOLS], check=True)
+        (folder / ".complete").touch()
+    return folder
+
+
 # Compilers ------------------------------------------------------------------------------------
 
 

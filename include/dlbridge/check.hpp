@@ -126,14 +126,9 @@ constexpr Text& append_requirement(Text& text, requirement const& need) noexcept
     text.append(" on cpu");
   } else if (need.where.type != place::anywhere) {
     text.append(" on ");
-    if (need.where.id != any) {
-      append_name(text, device(need.where.type, need.where.id));
-    }
-    for (device_row const& each : device_rows) {
-      if (need.where.id == any && each.type == need.where.type) {
-        text.append(each.name);
-      }
-    }
+    device const wanted(need.where.type, need.where.id);
+    device_row const* const family = need.where.id == any ? find_row(wanted) : nullptr;
+    family != nullptr ? text.append(family->name) : append_name(text, wanted);
   }
   constexpr char const* orders[] = {"", ", row-major", ", column-major", ", compact"};
   text.append(orders[static_cast<int>(need.order)]);

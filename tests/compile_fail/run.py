@@ -4,10 +4,12 @@ A case says in a line `// says: REGEX` what the compiler must then print, so tha
 reason it was written for and no other, and in a line `// std: c++20` that it is not C++17.
 """
 
+import os
 import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 
@@ -24,26 +26,27 @@ def compiles(compiler: str, includes: list[str], case: Path, *defines: str) -> t
     return done.returncode == 0, done.stderr
 
 
+def fault(compiler: str, includes: list[str], case: Path) -> str:
+    """What is wrong with a case; empty when nothing is."""
+    says = re.search(r"// says: (.*)", case.read_text()).group(1)
+    right, why = compiles(compiler, includes, case)
+    wrong, said = compiles(compiler, includes, case, "-DWRONG")
+    if not right:
+        return f"the positive twin does not compile\n{why}"
+    if wrong:
+        return "the wrong one compiles"
+    return "" if re.search(says, said) else f"refused without saying /{says}/\n{said}"
+
+
 def main() -> int:
     compiler, folder, *includes = sys.argv[1:]
     cases = sorted(Path(folder).glob("*.cpp"))
-    faults = 0
-    for case in cases:
-        says = re.search(r"// says: (.*)", case.read_text()).group(1)
-        right, why = compiles(compiler, includes, case)
-        wrong, said = compiles(compiler, includes, case, "-DWRONG")
-        if not right:
-            print(f"FAILED {case.name}: the positive twin does not compile\n{why}")
-        elif wrong:
-            print(f"FAILED {case.name}: the wrong one compiles")
-        elif not re.search(says, said):
-            print(f"FAILED {case.name}: refused without saying /{says}/\n{said}")
-        else:
-            print(f"ok     {case.name}")
-            continue
-        faults += 1
-    print(f"{len(cases) - faults} of {len(cases)} cases passed")
-    return int(faults > 0 or not cases)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(lambda case: fault(compiler, includes, case), cases))
+    for case, said in zip(cases, found):
+        print(f"FAILED {case.name}: {said}" if said else f"ok     {case.name}")
+    print(f"{found.count('')} of {len(cases)} cases passed")
+    return int(any(found) or not cases)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def test_read_only_arrays_are_not_written(road: str) -> None:
     x = vector(1, 2)
     x.flags.writeable = False
     if not NEW:  # it has no mark for read-only memory, and refuses it
-        with pytest.raises(TypeError, match="BufferError: .* readonly"):
+        with pytest.raises(TypeError, match=r"BufferError: .* readonly"):
             function(road, "span_to_read")(x)
         return
     assert function(road, "span_to_read")(x) == x.ctypes.data
@@ -70,8 +70,8 @@ def test_strides(x: Any) -> None:
 
 def any_array(pick: random.Random, dtype: str) -> Any:
     """An array of any rank, cut, turned and repeated at random, maybe empty, maybe read-only."""
-    x = np.zeros([pick.randrange(6) for _ in range(pick.randrange(5))], dtype)
-    x = np.asarray(x, order=pick.choice("CF"))
+    order: Any = pick.choice("CF")
+    x = np.zeros([pick.randrange(6) for _ in range(pick.randrange(5))], dtype, order)
     for axis, extent in enumerate(x.shape):
         start, step = pick.randrange(extent + 1), pick.choice([-3, -2, -1, 1, 1, 2, 3])
         x = x[(slice(None),) * axis + (slice(start, None, step),)]

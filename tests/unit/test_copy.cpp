@@ -489,7 +489,7 @@ TEST_P(CopyOf, SaysSoWhenThereIsNoMemory) {
   host_allocator const memory = counted_memory::allocator();
   counted_memory::fails = true;
   EXPECT_EQ(refusal_of([&] { return make(0, memory); }),
-            "out_of_memory: out of memory: expected memory for a copy of 24 bytes; got none");
+            "out_of_memory: out of memory: expected host memory of 24 bytes; got none");
   EXPECT_EQ(counted_memory::freed, 0);
 }
 
