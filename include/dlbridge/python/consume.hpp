@@ -9,11 +9,11 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/ask.hpp>
 #include <dlbridge/python/capsule.hpp>
+#include <dlbridge/python/consume_request.hpp>
 #include <dlbridge/python/device_work.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/keywords.hpp>
-#include <dlbridge/python/settle.hpp>
 #include <dlbridge/python/type_cache.hpp>
 #include <dlbridge/python/values.hpp>
 #include <dlbridge/stream.hpp>
@@ -256,7 +256,7 @@ class consumption {
 
   // Does what the producer was asked for and did not do.
   managed_tensor settle(managed_tensor m) noexcept {
-    if (!m) {
+    if (!m || request_.settle == nullptr) {
       return m;
     }
     if (request_.copy == copy_policy::never && m.view().is_copied()) {
@@ -274,7 +274,7 @@ class consumption {
     if (ready_.device() != m.view().device()) {  // moved by the producer, or never where it said
       ready_ = stream_ref::default_of(m.view().device());
     }
-    return settle_tensor(std::move(m), request_, wants_copy, ready_);
+    return request_.settle(std::move(m), request_, wants_copy, ready_);
   }
 
   // A copy is marked, or proven: torch and JAX mark none, tvm-ffi and dpnp may make none, and what
@@ -329,8 +329,10 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
     return taken;
   }
   ready = stream_ref::default_of(taken.view().device());  // a capsule cannot say another
-  return detail::settle_tensor(std::move(taken), request, request.copy == copy_policy::always,
-                               ready);
+  if (request.settle == nullptr) {
+    return taken;
+  }
+  return request.settle(std::move(taken), request, request.copy == copy_policy::always, ready);
 }
 inline managed_tensor consume(PyObject* producer, consume_request const& request) noexcept {
   stream_ref ready = stream_ref::default_of(cpu);

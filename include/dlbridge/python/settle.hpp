@@ -1,4 +1,4 @@
-// What a consumer asks for, and the tensor that came brought to where and how it was asked for.
+// A tensor that came, brought to where and how it was asked for.
 // floor 8 · IN: the last step
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <dlbridge/copy.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/consume_request.hpp>
 #include <dlbridge/python/device_work.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interp.hpp>
@@ -20,22 +21,7 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// What a consumer wants of a producer. stream is what the caller passed, or null.
-struct consume_request {
-  bool has_target = false;
-  device target;
-  copy_policy copy = copy_policy::if_needed;
-  PyObject* stream = nullptr;
-  char const* advice = nullptr;  // what to do with an object that is no producer: static text
-};
-
 namespace detail {
-// Whether a tensor on device a is where device b was asked for. Ordinals tell devices apart only
-// where memory belongs to one: managed memory, say, has 0 or the number of a GPU (spec 1.3).
-inline bool same_place(device a, device b) noexcept {
-  return a.type == b.type && (a.id == b.id || is_host_accessible(a));
-}
-
 DLBRIDGE_COLD inline report no_way(device from, device to) noexcept {
   report r = refusal(errc::device_mismatch, "", name_of(from).c_str(),
                      "The producer did not move it; move it with its own library first");
