@@ -195,6 +195,12 @@ TEST_F(CudaMemory, CopiesBetweenDevices) {
   EXPECT_EQ(byte_at(here), 7);
 }
 
+TEST_F(CudaMemory, NewMemoryIsNotZero) {
+  auto const memory = new_memory(100);
+  EXPECT_EQ(byte_at(memory + 99), 0xCD);
+  EXPECT_EQ(*new_pinned(1), 0xCD);
+}
+
 TEST_F(CudaMemory, ALimitRunsOutHalfWay) {
   simulated_set_memory_limit(100);
   auto const first = new_memory(60);

@@ -1,5 +1,6 @@
 // Many threads on one driver, with host functions that run without its lock.
 #include <atomic>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -35,6 +36,42 @@ TEST_F(CudaThreads, EachOnItsStream) {
   }
   EXPECT_EQ(counted, 80);
   EXPECT_EQ(simulated_race_count(), 0U);
+}
+
+// The lock is not held meanwhile: another thread may have what the function waits for.
+TEST_F(CudaThreads, AHostFunctionMayWaitForAThreadThatCalls) {
+  struct meeting {
+    std::promise<void> entered, called;
+  } both;
+  auto const wait = [](void* into) {
+    auto* const noted = static_cast<meeting*>(into);
+    noted->entered.set_value();
+    noted->called.get_future().wait();
+  };
+  void* const stream = new_stream();
+  ASSERT_EQ(cuLaunchHostFunc(stream, wait, &both), ok);
+  std::thread other([&] {
+    both.entered.get_future().wait();
+    EXPECT_EQ(cuCtxSetCurrent(context), ok);
+    EXPECT_EQ(cuStreamDestroy_v2(new_stream()), ok);
+    both.called.set_value();
+  });
+  EXPECT_EQ(cuStreamSynchronize(stream), ok);
+  other.join();
+}
+
+// Objects of a thread that end after its last call make calls too.
+TEST_F(CudaThreads, ADestructorOfAThreadMayCall) {
+  struct owner {
+    void* mark = nullptr;
+    ~owner() { EXPECT_EQ(cuEventDestroy_v2(mark), ok); }
+  };
+  std::thread([&] {
+    thread_local owner mine;
+    EXPECT_EQ(cuCtxSetCurrent(context), ok);
+    mine.mark = new_event();
+  }).join();
+  EXPECT_EQ(simulated_counter("events"), 0);
 }
 
 TEST_F(CudaThreads, AllWaitForOneHostFunction) {

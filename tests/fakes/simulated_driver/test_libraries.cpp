@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
 namespace {
@@ -14,9 +15,13 @@ class library {
   explicit library(std::string const& path) : handle_(dlopen(path.c_str(), RTLD_NOW)) {}
   bool is_loaded() const { return handle_ != nullptr; }
   bool has(char const* name) const { return dlsym(handle_, name) != nullptr; }
+  template <class Function>
+  Function find(char const* name) const {
+    return reinterpret_cast<Function>(dlsym(handle_, name));
+  }
   template <class... Arguments>
   int call(char const* name, Arguments... arguments) const {
-    return reinterpret_cast<int (*)(Arguments...)>(dlsym(handle_, name))(arguments...);
+    return find<int (*)(Arguments...)>(name)(arguments...);
   }
 
  private:
@@ -38,6 +43,26 @@ TEST(Libraries, BothInOneProcessHaveStatesOfTheirOwn) {
   ASSERT_EQ(cuda.call("cuDevicePrimaryCtxRetain", &context, 0), 0);
   ASSERT_EQ(cuda.call("cuCtxSetCurrent", context), 0);
   EXPECT_EQ(cuda.call("cuStreamSynchronize", stream), 400) << "a stream of the other driver";
+}
+
+// Made before any library is opened, and so destroyed after all of them have ended.
+struct last_call {
+  int (*function)(int*) = nullptr;
+  ~last_call() {
+    int version = 0;
+    if (function != nullptr) {
+      std::_Exit(function(&version));
+    }
+  }
+} last;
+
+TEST(LibrariesDeathTest, CallsComeTooLateWhenTheProcessEnds) {
+  auto const end = [] {
+    library const cuda(folder + "/libcuda.so.1");
+    last.function = cuda.find<int (*)(int*)>("cuDriverGetVersion");
+    std::exit(0);
+  };
+  EXPECT_EXIT(end(), ::testing::ExitedWithCode(4), "");
 }
 
 TEST(Libraries, AnOldOneLacksWhatCameLater) {

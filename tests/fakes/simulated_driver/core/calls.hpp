@@ -32,6 +32,10 @@ struct call_plan {
   int code = 0;
 };
 
+// Whether the process is ending and has left this library already, as it leaves the real ones
+// before the static objects of who opened them.
+bool is_over();
+
 // Counts a call. What it must give instead of doing its work, or 0.
 int count_call(function& called, call_plan& plan);
 

@@ -160,6 +160,9 @@ bool& inside_host_function();
 template <class Body>
 int call(function& called, Body body) {
   driver& d = driver::get();
+  if (is_over()) {
+    return static_cast<int>(status::deinitialized);
+  }
   if (inside_host_function()) {
     return static_cast<int>(status::not_permitted);
   }

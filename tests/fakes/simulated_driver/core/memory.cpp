@@ -14,8 +14,10 @@ namespace {
 constexpr std::size_t window_bytes = std::size_t{1} << 36;  // of addresses, not of memory
 constexpr std::size_t alignment = 512;
 constexpr std::size_t page = 4096;
-constexpr int readable = -1;  // the window of managed and pinned memory
-constexpr unsigned char poison = 0xDD;
+constexpr int readable = -1;               // the window of managed and pinned memory
+constexpr unsigned char poison = 0xDD;     // of freed memory
+constexpr unsigned char unwritten = 0xCD;  // of new memory, where it is not very large
+constexpr std::size_t very_large = std::size_t{1} << 20;
 
 std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
@@ -96,6 +98,9 @@ std::shared_ptr<allocation> memory::allocate(memory_kind kind, int device, std::
   made->device = device;
   made->id = next_id_++;
   live_[made->start] = made;
+  if (bytes <= very_large) {
+    std::memset(reach(made->start), unwritten, bytes);
+  }
   return made;
 }
 

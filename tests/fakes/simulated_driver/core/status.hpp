@@ -9,6 +9,7 @@ enum class status : int {
   invalid_value = 1,
   out_of_memory = 2,
   not_initialized = 3,
+  deinitialized = 4,
   no_device = 100,
   invalid_device = 101,
   invalid_context = 201,

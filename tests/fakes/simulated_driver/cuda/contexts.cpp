@@ -1,11 +1,14 @@
 // CUDA's functions about contexts: the primary ones, others, and the stack of each thread.
+#include <map>
+
 #include "face.hpp"
 
 namespace simulated::cuda {
 
 std::vector<context_ptr>& context_stack() {
-  thread_local std::vector<context_ptr> stack;
-  return stack;
+  // Never destroyed, and so no thread's last objects come too late.
+  static auto* const stacks = new std::map<int, std::vector<context_ptr>>;
+  return (*stacks)[this_thread()];
 }
 
 context_ptr current() {

@@ -20,7 +20,7 @@ using CUstream = void*;
 using CUevent = void*;
 using CUgraph = void*;
 
-// The contexts of the calling thread, the current one last; null entries are allowed.
+// The contexts of the calling thread, the current one last. Only under the driver's lock.
 std::vector<context_ptr>& context_stack();
 // Refuses where there is none, or a destroyed one.
 context_ptr current();
