@@ -370,6 +370,18 @@ TEST_P(Transfer, MemoryIsFreedOnceFromAnyThread) {
   EXPECT_EQ(m.called("cuMemFree_v2", "hipFree"), 2);
 }
 
+TEST_P(Transfer, WhatOutlivesTheDriverIsLetGo) {
+  static std::vector<managed_tensor> until_exit;  // where the driver has ended before
+  bytes data(64, 7);
+  elements const sixteen = row_major({16});
+  DLTensor const t = sixteen.at(data.data(), dlbridge::cpu);
+  transfer_options how;
+  how.stream_lives = true;
+  until_exit.push_back(transfer(sixteen.view(t), m.device(), m.new_stream(), how));
+  until_exit.push_back(transfer(sixteen.view(t), m.pinned(), m.new_stream()));
+  until_exit.push_back(transfer(sixteen.view(t), m.device(), m.new_stream()));
+}
+
 TEST_P(Transfer, PinnedMemoryIsHostMemoryOfTheDriver) {
   bytes data = noise(64);
   elements const sixteen = row_major({16});
