@@ -126,10 +126,8 @@ class Transfer : public OnEachRuntime {
     t.device = dlbridge::cpu.abi();
     return flat(tensor_view(t, view.flags()));
   }
-  long copies() {
-    return m.called("cuMemcpyAsync", "hipMemcpyAsync") + blocks() +
-           m.called("cuMemcpyPeerAsync", "hipMemcpyPeerAsync");
-  }
+  long copies() { return m.called("cuMemcpyAsync", "hipMemcpyAsync") + blocks() + peer_copies(); }
+  long peer_copies() { return m.called("cuMemcpyPeerAsync", "hipMemcpyPeerAsync"); }
   long blocks() { return m.called("cuMemcpy2DAsync_v2", "hipMemcpy2DAsync"); }
   std::vector<std::pair<device, device>> roads() const {
     return {{dlbridge::cpu, m.device(0)},
@@ -250,6 +248,7 @@ TEST_P(Transfer, OneBlockIsOneCopy) {
       m.forget_calls();
       managed_tensor const made = transfer(each.view(t), road.second, on);
       EXPECT_EQ(copies(), 1);
+      EXPECT_EQ(peer_copies(), road.second == m.device(1) ? 1 : 0) << "also without peer access";
       EXPECT_EQ(sizes(made.view().strides(), made.view().strides() + made.view().rank()),
                 each.strides)
           << "its order is kept";
