@@ -399,6 +399,26 @@ TEST_P(Transfer, PinnedMemoryIsHostMemoryOfTheDriver) {
   }
 }
 
+TEST_P(Transfer, TheHostReadsPinnedMemoryAfterWhatIsOnTheStream) {
+  stream_ref const on = m.new_stream();
+  bytes data(64, 1);
+  elements const plain = row_major({16});
+  elements const backwards{float32, {16}, {-1}, false};
+  DLTensor const t = plain.at(data.data(), dlbridge::cpu);
+  managed_tensor const pinned = transfer(plain.view(t), m.pinned(), on);
+  auto* const first = static_cast<unsigned char*>(const_cast<void*>(pinned.view().data()));
+  DLTensor const u = backwards.at(first + 60, m.pinned());
+  unsigned char value = 7;
+  for (device const where : {m.device(), m.pinned(), dlbridge::cpu}) {
+    EXPECT_EQ(m.write(on.native_handle(), first, ++value, 64), 0);
+    managed_tensor const made = transfer(backwards.view(u), where, on);
+    EXPECT_EQ(flat_of(made.view()), bytes(64, value)) << name_of(where).c_str();
+  }
+  EXPECT_EQ(m.write(on.native_handle(), first, ++value, 64), 0);
+  transfer_into(backwards.view(u), plain.view(t), on);
+  EXPECT_EQ(data, bytes(64, value));
+}
+
 TEST_P(Transfer, ManagedMemoryIsReachedFromBothSides) {
   if (!m.is_cuda()) {
     GTEST_SKIP() << "DLPack has no device type for ROCm's";
