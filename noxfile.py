@@ -92,7 +92,7 @@ def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> 
     machine.add_packages("libgtest-dev", "googletest", "libbenchmark-dev")
     session.env.update(machine.build_environment(compiler))
     tools = machine.build_tools()
-    session.env["PATH"] = os.pathsep.join([*session.bin_paths, str(tools), os.environ["PATH"]])
+    session.env["PATH"] = os.pathsep.join([session.bin, str(tools), os.environ["PATH"]])
     defines: dict[str, str] = {
         "CMAKE_BUILD_TYPE": "Debug" if build.sanitize else "Release",
         "CMAKE_CXX_STANDARD": str(build.standard),

@@ -39,7 +39,7 @@ def test_read_only_arrays_are_not_written(road: str) -> None:
     x = vector(1, 2)
     x.flags.writeable = False
     if not NEW:  # it has no mark for read-only memory, and refuses it
-        with pytest.raises(TypeError, match="BufferError: .* readonly"):
+        with pytest.raises(TypeError, match=r"BufferError: .* readonly"):
             function(road, "span_to_read")(x)
         return
     assert function(road, "span_to_read")(x) == x.ctypes.data
