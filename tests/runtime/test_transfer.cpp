@@ -317,6 +317,21 @@ TEST_P(Transfer, WithASourceThatLivesNobodyWaits) {
   EXPECT_EQ(m.called("cuStreamSynchronize", "hipStreamSynchronize"), 0);
 }
 
+TEST_P(Transfer, OnTheHostItIsReadyWhateverLives) {
+  stream_ref const on = m.new_stream();
+  auto* const memory = m.new_memory(64);
+  elements const sixteen = row_major({16});
+  DLTensor const t = sixteen.at(memory, m.device());
+  EXPECT_EQ(m.write(on.native_handle(), memory, 7, 64), 0);
+  transfer_options how;
+  how.source_lives = true;
+  for (device const where : {m.pinned(), dlbridge::cpu}) {
+    managed_tensor const made = transfer(sixteen.view(t), where, on, how);
+    EXPECT_EQ(m.pending(), 0U);
+    EXPECT_EQ(flat_of(made.view()), bytes(64, 7));
+  }
+}
+
 TEST_P(Transfer, MemoryComesAndGoesInTheOrderOfALentStream) {
   stream_ref const on = m.new_stream();
   auto* const memory = m.new_memory(64);
