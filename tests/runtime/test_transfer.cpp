@@ -301,6 +301,20 @@ TEST_P(Transfer, ItComesAfterWhatIsOnTheStream) {
   EXPECT_EQ(flat_of(made.view()), bytes(64, 8));
 }
 
+TEST_P(Transfer, TheStreamMayBeEitherDevices) {
+  elements const sixteen = row_major({16});
+  block const from = new_block(m.device(0));
+  DLTensor const t = sixteen.at(from.middle(), m.device(0));
+  transfer_options how;
+  how.stream_lives = true;
+  for (int const ordinal : {0, 1}) {
+    managed_tensor const made = transfer(sixteen.view(t), m.device(1), m.new_stream(ordinal), how);
+    EXPECT_EQ(located(made.view()), m.device(1));
+    EXPECT_EQ(flat_of(made.view()), flat_of(sixteen.view(t)));
+  }
+  EXPECT_EQ(m.called("cuMemAllocAsync", "hipMallocAsync"), 1) << "in the order of its own device";
+}
+
 TEST_P(Transfer, WithASourceThatLivesNobodyWaits) {
   stream_ref const on = m.new_stream();
   auto* const memory = m.new_memory(64);
