@@ -320,7 +320,8 @@ def bench(session: nox.Session) -> None:
     """The benchmarks: `python3 noxfile.py bench -- full` for figures; without it they only run."""
     folder = cmake(session, Build("g++", 17), "all", DLBRIDGE_BENCH="ON", DLBRIDGE_TESTS="OFF",
                    DLBRIDGE_PYTHON="ON")  # fmt: skip
-    session.install(".", "numpy", "torch==2.13.0")
+    peers = ("apache-tvm-ffi", "nanobind", "pybind11>=3.0")  # beside which things are measured
+    session.install(".", "numpy", "torch==2.13.0", *peers)
     full = "full" in session.posargs
     session.run(str(folder / "bench" / "dlbridge_bench"),
                 f"--benchmark_min_time={0.2 if full else 0.001}",
@@ -328,6 +329,7 @@ def bench(session: nox.Session) -> None:
     modules = {"PYTHONPATH": str(folder / "bench-modules")}
     session.run("python", "bench/py/exchange.py", *([] if full else ["--quick"]), env=modules)
     session.run("python", "bench/py/arguments.py", "--check" if full else "--quick", env=modules)
+    session.run("python", "bench/compile_cost.py", "--check" if full else "--quick")
 
 
 @nox.session(tags=["tests"])

@@ -62,7 +62,7 @@ PYBIND11_MODULE(_core, m, py::multiple_interpreters::not_supported()) {
   if (PyModule_AddFunctions(m.ptr(), dp::module_functions()) != 0) {
     throw py::error_already_set();
   }
-  add("Tensor", reinterpret_cast<PyObject*>(dp::tensor_type()), m);
+  add("Tensor", reinterpret_cast<PyObject*>(dp::full_tensor_type()), m);
   add("dtype", dp::text_types::get().dtype, m);
   add("device", dp::text_types::get().device, m);
   add("CopyForbiddenError", dp::copy_forbidden_error(), m);

@@ -83,6 +83,31 @@ inline void settle_data(DLTensor& t) noexcept {
   }
 }
 
+// Describes a new block in its own tensor, t, whose shape and strides lie at numbers. Not one for
+// each owner: what follows is the same for all. owns: made, which is freed when the description is
+// refused.
+DLBRIDGE_NOINLINE inline managed_tensor describe_block(managed_tensor made, DLTensor& t,
+                                                       std::int64_t* numbers, description const& d,
+                                                       int rank) {
+  if (d.shape.size() != rank || (d.strides.size() != 0 && d.strides.size() != rank)) {
+    made.reset();
+    raise(refusal(errc::bad_argument, "one rank for shape and strides, the same each time",
+                  "several", "Correct array_traits<T>::describe"));
+  }
+  write_tensor(d, numbers, numbers + rank, t);
+  report why = check_tensor(t);
+  if (!why.ok()) {
+    why.advice = "Correct the description of the array";
+    made.reset();
+    raise(why);
+  }
+  settle_data(t);
+  return made;
+}
+[[noreturn]] DLBRIDGE_COLD inline void raise_no_memory() {
+  raise(refusal(errc::out_of_memory, "memory for a managed tensor", "none"));
+}
+
 /// One allocation: the managed struct, the owner, and behind them the shape and the strides.
 template <class Managed, class Owner>
 class block {
@@ -92,7 +117,7 @@ class block {
     std::size_t const dims = 2 * static_cast<std::size_t>(rank) * sizeof(std::int64_t);
     void* const memory = allocate(sizeof(block) + dims);
     if (memory == nullptr) {
-      raise(refusal(errc::out_of_memory, "memory for a managed tensor", "none"));
+      raise_no_memory();
     }
     struct guard {  // moving the owner may throw
       void* memory;
@@ -115,22 +140,8 @@ class block {
       managed_.version = {stated_major, stated_minor};
       managed_.flags = d.flags;
     }
-    managed_tensor made = managed_tensor::adopt(&managed_);
-    if (d.shape.size() != rank || (d.strides.size() != 0 && d.strides.size() != rank)) {
-      made.reset();
-      raise(refusal(errc::bad_argument, "one rank for shape and strides, the same each time",
-                    "several", "Correct array_traits<T>::describe"));
-    }
-    auto* const dims = reinterpret_cast<std::int64_t*>(this + 1);
-    write_tensor(d, dims, dims + d.shape.size(), managed_.dl_tensor);
-    report why = check_tensor(managed_.dl_tensor);
-    if (!why.ok()) {
-      why.advice = "Correct the description of the array";
-      made.reset();
-      raise(why);
-    }
-    settle_data(managed_.dl_tensor);
-    return made;
+    return describe_block(managed_tensor::adopt(&managed_), managed_.dl_tensor,
+                          reinterpret_cast<std::int64_t*>(this + 1), d, rank);
   }
 
  private:

@@ -102,8 +102,9 @@ constexpr void append_alignment(Text& text, std::uint64_t bytes) noexcept {
 }  // namespace detail
 
 /// Appends what is required, as refusals and signatures show it: "uint8[*, *, 3] on cpu, writable".
+/// has_extents: whether there are any; g++ with -fsanitize=undefined cannot tell in a constant.
 template <class Text>
-constexpr Text& append_requirement(Text& text, requirement const& need) noexcept {
+constexpr Text& append_requirement(Text& text, requirement const& need, bool has_extents) noexcept {
   if (need.any_type()) {
     text.append("any dtype");
   } else {
@@ -115,7 +116,7 @@ constexpr Text& append_requirement(Text& text, requirement const& need) noexcept
   }
   for (int i = 0; i < need.rank; ++i) {
     text.append(i == 0 ? "" : ", ");
-    if (need.extents == nullptr || need.extents[i] == any) {
+    if (!has_extents || need.extents[i] == any) {
       text.append("*");
     } else {
       text.append_unsigned(static_cast<std::uint64_t>(need.extents[i]));
@@ -126,9 +127,16 @@ constexpr Text& append_requirement(Text& text, requirement const& need) noexcept
     text.append(" on cpu");
   } else if (need.where.type != place::anywhere) {
     text.append(" on ");
-    device const wanted(need.where.type, need.where.id);
-    device_row const* const family = need.where.id == any ? find_row(wanted) : nullptr;
-    family != nullptr ? text.append(family->name) : append_name(text, wanted);
+    bool is_family = false;  // of devices, any of which will do
+    for (device_row const& each : device_rows) {
+      if (need.where.id == any && each.type == need.where.type) {
+        text.append(each.name);
+        is_family = true;
+      }
+    }
+    if (!is_family) {
+      append_name(text, device(need.where.type, need.where.id));
+    }
   }
   constexpr char const* orders[] = {"", ", row-major", ", column-major", ", compact"};
   text.append(orders[static_cast<int>(need.order)]);
@@ -151,7 +159,7 @@ DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
     }
     return !kept;
   };
-  append_requirement(r.expected, need);
+  append_requirement(r.expected, need, need.extents != nullptr);
   r.got.append(name_of(view).c_str());
   rule(need.any_type() || need.type == view.dtype(), errc::dtype_mismatch);
   rule(need.rank == any || need.rank == view.rank(), errc::rank_mismatch);

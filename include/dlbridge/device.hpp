@@ -115,7 +115,7 @@ constexpr Text& append_name(Text& text, device where) noexcept {
       .append(std::int64_t{where.id})
       .append(")");
 }
-inline device_text name_of(device where) noexcept {
+DLBRIDGE_COLD inline device_text name_of(device where) noexcept {
   device_text text;
   return append_name(text, where);
 }

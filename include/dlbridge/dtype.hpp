@@ -108,7 +108,7 @@ constexpr Text& append_name(Text& text, dtype t) noexcept {
   }
   return text;
 }
-inline dtype_text name_of(dtype t) noexcept {
+DLBRIDGE_COLD inline dtype_text name_of(dtype t) noexcept {
   dtype_text text;
   return append_name(text, t);
 }

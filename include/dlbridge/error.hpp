@@ -78,6 +78,34 @@ constexpr errc_row const& row(errc code) noexcept {
   return errc_rows[static_cast<std::size_t>(code)];
 }
 
+namespace detail {
+// Texts of every capacity are put together here, once, and out of line: where something is refused.
+DLBRIDGE_COLD inline void append_text(char* data, std::uint16_t& size, std::size_t capacity,
+                                      char const* text, std::size_t length) noexcept {
+  std::size_t const room = capacity - 1 - size;
+  std::size_t const taken = length < room ? length : room;
+  std::memcpy(data + size, text, taken);
+  size = static_cast<std::uint16_t>(size + taken);
+  data[size] = '\0';
+  if (taken < length) {
+    std::memcpy(data + capacity - 4, "...", 4);
+  }
+}
+DLBRIDGE_COLD inline void append_number(char* data, std::uint16_t& size, std::size_t capacity,
+                                        std::uint64_t magnitude, bool negative) noexcept {
+  char digits[21];
+  std::size_t first = sizeof digits;
+  do {
+    digits[--first] = static_cast<char>('0' + magnitude % 10);
+    magnitude /= 10;
+  } while (magnitude != 0);
+  if (negative) {
+    digits[--first] = '-';
+  }
+  append_text(data, size, capacity, digits + first, sizeof digits - first);
+}
+}  // namespace detail
+
 /// Text of bounded length on the stack. What does not fit is cut, and the text then ends in "...".
 template <std::size_t Capacity>
 class bounded_text {
@@ -93,28 +121,17 @@ class bounded_text {
 
   bounded_text& append(char const* text) noexcept { return append(text, std::strlen(text)); }
   bounded_text& append(char const* text, std::size_t length) noexcept {
-    std::size_t const room = Capacity - 1 - size_;
-    std::size_t const taken = length < room ? length : room;
-    std::memcpy(data_ + size_, text, taken);
-    size_ = static_cast<std::uint16_t>(size_ + taken);
-    data_[size_] = '\0';
-    if (taken < length) {
-      std::memcpy(data_ + Capacity - 4, "...", 4);
-    }
+    detail::append_text(data_, size_, Capacity, text, length);
     return *this;
   }
   bounded_text& append(std::int64_t number) noexcept {
-    auto const magnitude = static_cast<std::uint64_t>(number);
-    return number < 0 ? append("-").append_unsigned(0 - magnitude) : append_unsigned(magnitude);
+    auto const bits = static_cast<std::uint64_t>(number);
+    detail::append_number(data_, size_, Capacity, number < 0 ? 0 - bits : bits, number < 0);
+    return *this;
   }
   bounded_text& append_unsigned(std::uint64_t number) noexcept {
-    char digits[20];
-    std::size_t first = sizeof digits;
-    do {
-      digits[--first] = static_cast<char>('0' + number % 10);
-      number /= 10;
-    } while (number != 0);
-    return append(digits + first, sizeof digits - first);
+    detail::append_number(data_, size_, Capacity, number, false);
+    return *this;
   }
 
  private:
@@ -144,8 +161,8 @@ struct report {
 };
 
 /// A report with one broken rule. The texts are copied; advice must be static.
-inline report refusal(errc code, char const* expected, char const* got,
-                      char const* advice = nullptr) noexcept {
+DLBRIDGE_COLD inline report refusal(errc code, char const* expected, char const* got,
+                                    char const* advice = nullptr) noexcept {
   report r;
   r.breaks(code);
   r.expected.append(expected);
@@ -164,7 +181,7 @@ constexpr bool is_mismatch(errc code) noexcept {
 
 /// One sentence that names everything expected, everything that came, and what to do:
 /// "expected uint8[*, *, 3] on cpu; got int64[4, 2] on cuda:0: dtype, rank, device differ".
-inline message_text message(report const& r) noexcept {
+DLBRIDGE_COLD inline message_text message(report const& r) noexcept {
   message_text text;
   bool const mismatch = !r.ok() && detail::is_mismatch(r.code());
   if (!r.ok() && !mismatch) {

@@ -26,7 +26,7 @@ struct lent {
   static managed_tensor make(shared_tensor&& owner, tensor_view const& view) {
     auto* const made = new (std::nothrow) lent{Managed(), std::move(owner)};
     if (made == nullptr) {
-      raise(refusal(errc::out_of_memory, "memory for a managed tensor", "none"));
+      raise_no_memory();
     }
     Managed& m = made->managed;
     m.manager_ctx = made;

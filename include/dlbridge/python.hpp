@@ -20,6 +20,7 @@
 #include <dlbridge/python/scalar.hpp>
 #include <dlbridge/python/signature.hpp>
 #include <dlbridge/python/slots.hpp>
+#include <dlbridge/python/tensor_full.hpp>
 #include <dlbridge/python/tensor_type.hpp>
 #include <dlbridge/python/text_types.hpp>
 #include <dlbridge/python/values.hpp>

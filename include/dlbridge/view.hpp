@@ -147,7 +147,7 @@ void append_extents(bounded_text<N>& text, int rank, std::int64_t const* extents
 }
 
 /// "int64[4, 2] on cuda:0".
-inline view_text name_of(tensor_view const& view) noexcept {
+DLBRIDGE_COLD inline view_text name_of(tensor_view const& view) noexcept {
   view_text text;
   text.append(name_of(view.dtype()).c_str());
   append_extents(text, view.rank(), view.shape());
@@ -214,10 +214,7 @@ inline bool is_plainly_sound(DLTensor const& t) noexcept {
          has_plain_data(t) && has_plain_sizes(t);
 }
 
-inline flaw find_flaw(DLTensor const& t) noexcept {
-  if (is_plainly_sound(t)) {
-    return flaw::none;
-  }
+DLBRIDGE_NOINLINE inline flaw find_flaw_with_care(DLTensor const& t) noexcept {
   if (t.ndim < 0 || t.ndim > max_rank) {
     return flaw::rank;
   }
@@ -249,6 +246,10 @@ inline flaw find_flaw(DLTensor const& t) noexcept {
     return flaw::null_data;
   }
   return flaw::none;
+}
+
+inline flaw find_flaw(DLTensor const& t) noexcept {
+  return is_plainly_sound(t) ? flaw::none : find_flaw_with_care(t);
 }
 
 DLBRIDGE_COLD inline report explain(flaw what, DLTensor const& t) noexcept {

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import struct
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -204,3 +207,45 @@ def test_results_are_freed_once(road: str) -> None:
         del del_me
     now_out, now_calls = foreign.accounts()
     assert now_out - out == now_calls - calls == 4
+
+
+ALONE = """
+import sys
+sys.modules["dlbridge"] = None  # as if it were not installed
+import weakref
+import extension, foreign
+
+made = extension.by_def.to_managed(3)
+assert type(made).__name__ == "Tensor"
+assert repr(made) == "<dlbridge.Tensor float32[3] on cpu>"
+assert made.__dlpack_device__() == (1, 0)
+assert [hasattr(made, name) for name in ("shape", "__array__", "__buffer__")] == [False] * 3
+for version in (None, (1, 0)):
+    taken = foreign.consume(made.__dlpack__(max_version=version))
+    assert (taken.shape, taken.flags) == ((3,), version and 0)
+    taken.release()
+copied = foreign.consume(made.__dlpack__(max_version=(1, 0), copy=True))
+assert copied.flags == 2
+copied.release()
+try:
+    type(made)()
+except TypeError:
+    pass
+back = extension.by_fast.same(made)
+assert type(back) is type(made) is type(extension.by_fast.doubled(back))
+gone = weakref.ref(made)
+del made
+assert gone() is None
+print("done")
+"""
+
+
+def test_without_the_package_a_plain_tensor_serves() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE],
+        env={**os.environ, "PYTHONPATH": os.environ["DLBRIDGE_TEST_MODULES"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("done\n", "")

@@ -42,7 +42,7 @@ PYBIND11_MODULE(MODULE_NAME, m) {
     throw py::error_already_set();
   }
   m.attr("Tensor") =
-      py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(dp::tensor_type()));
+      py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(dp::full_tensor_type()));
   m.attr("minor") = DLBRIDGE_VERSION_MINOR;
   m.def("vector", [](std::vector<float>::size_type size) {
     return py::reinterpret_steal<py::object>(

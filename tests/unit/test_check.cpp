@@ -335,7 +335,7 @@ struct compiled_text {
 
 constexpr compiled_text text_of(requirement const& need) {
   compiled_text text;
-  append_requirement(text, need);
+  append_requirement(text, need, true);
   return text;
 }
 

@@ -9,10 +9,10 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/ask.hpp>
 #include <dlbridge/python/capsule.hpp>
+#include <dlbridge/python/consume_request.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/keywords.hpp>
-#include <dlbridge/python/settle.hpp>
 #include <dlbridge/python/type_cache.hpp>
 #include <dlbridge/python/values.hpp>
 #include <dlbridge/stream.hpp>
@@ -222,7 +222,7 @@ class consumption {
 
   // Does what the producer was asked for and did not do.
   managed_tensor settle(managed_tensor m) noexcept {
-    if (!m) {
+    if (!m || request_.settle == nullptr) {
       return m;
     }
     if (request_.copy == copy_policy::never && m.view().is_copied()) {
@@ -237,7 +237,7 @@ class consumption {
     if (PyErr_Occurred() != nullptr) {
       return managed_tensor();
     }
-    return settle_tensor(std::move(m), request_, wants_copy);
+    return request_.settle(std::move(m), request_, wants_copy);
   }
 
   // A copy is marked, or proven: torch and JAX mark none, tvm-ffi and dpnp may make none, and what
@@ -281,10 +281,10 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
   if (!why.ok()) {
     set_error(why);
   }
-  if (!taken) {
+  if (!taken || request.settle == nullptr) {
     return taken;
   }
-  return detail::settle_tensor(std::move(taken), request, request.copy == copy_policy::always);
+  return request.settle(std::move(taken), request, request.copy == copy_policy::always);
 }
 
 }  // namespace python

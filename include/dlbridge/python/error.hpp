@@ -101,12 +101,10 @@ class DLBRIDGE_PUBLIC python_error : public std::exception {
   char const* what() const noexcept override { return "a Python exception is pending"; }
 };
 
-/// Runs f, which may throw; what it throws becomes the pending exception, and false the answer.
-template <class F>
-bool guarded(F&& f, char const* where = nullptr) noexcept {
+/// In a catch block: what was thrown becomes the pending exception.
+DLBRIDGE_COLD inline void set_error_thrown(char const* where = nullptr) noexcept {
   try {
-    f();
-    return true;
+    throw;
   } catch (dlbridge::error const& e) {
     set_error(e.why(), where);
   } catch (python_error const&) {
@@ -116,6 +114,17 @@ bool guarded(F&& f, char const* where = nullptr) noexcept {
     PyErr_SetString(PyExc_RuntimeError, e.what());
   } catch (...) {
     PyErr_SetString(PyExc_RuntimeError, "a C++ exception of an unknown type");
+  }
+}
+
+/// Runs f, which may throw; what it throws becomes the pending exception, and false the answer.
+template <class F>
+bool guarded(F&& f, char const* where = nullptr) noexcept {
+  try {
+    f();
+    return true;
+  } catch (...) {
+    set_error_thrown(where);
   }
   return false;
 }

@@ -216,9 +216,7 @@ struct kept_callable {
 /// What becomes of an exception that the function throws. The pybind11 door has one that knows
 /// pybind11's as well.
 struct plain_translator {
-  static void translate() noexcept {
-    guarded([] { throw; });
-  }
+  static void translate() noexcept { set_error_thrown(); }
 };
 
 template <class Translator, class Target>

@@ -1,6 +1,6 @@
 // The Python functions from_dlpack, as_tensor and to_dlpack, as raw vectorcall functions that any
 // module can add.
-// floor 12 · IN and OUT: what Python code calls
+// floor 13 · IN and OUT: what Python code calls
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/keywords.hpp>
 #include <dlbridge/python/produce.hpp>
+#include <dlbridge/python/settle.hpp>
 #include <dlbridge/python/tensor_object.hpp>
 #include <dlbridge/python/tensor_type.hpp>
 #include <dlbridge/python/values.hpp>
@@ -39,6 +40,7 @@ inline bool read_import_arguments(char const* function, PyObject* const* args, P
   }
   out.request.has_target = given[0] != Py_None;
   out.request.stream = given[2];
+  out.request.settle = &settle_tensor;
   out.readonly = given[3];
   if (out.readonly != Py_None && !PyBool_Check(out.readonly)) {
     return refuse_value(out.readonly, "readonly", "True, False or None");

@@ -10,14 +10,12 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/exchange.hpp>
-#include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/consume.hpp>
+#include <dlbridge/python/consume_request.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/numpy.hpp>
-#include <dlbridge/python/tensor_object.hpp>
-#include <dlbridge/python/tensor_type.hpp>
 #include <dlbridge/python/type_cache.hpp>
 #include <dlbridge/view.hpp>
 
@@ -46,9 +44,6 @@ class intake {
   /// for by __dlpack__ even so, since torch's table exports conjugated views as if they were plain;
   /// what a table refuses is asked for again, for a reason in words.
   bool take_in(PyObject* object, intake_mode mode) noexcept {
-    if (is_tensor(object)) {
-      return take_own(object, mode);
-    }
     exchange_table const table = type_cache::find(Py_TYPE(object)).exchange;
     if (table && take_by_table(table, object, mode)) {
       return true;
@@ -101,21 +96,6 @@ class intake {
   void show_owned() noexcept {
     shown_ = owned_.tensor();
     flags_ = owned_.flags();
-  }
-
-  bool take_own(PyObject* object, intake_mode mode) noexcept {
-    tensor_object& self = tensor_in(object);
-    shown_ = self.view.to_dltensor();
-    flags_ = self.view.flags();
-    if (mode != intake_mode::own) {
-      return true;
-    }
-    bool const done =
-        guarded([&] { owned_ = dlbridge::lend(share(self), self.view, flavour::versioned); });
-    if (done) {
-      show_owned();
-    }
-    return done;
   }
 
   // False without an exception: to be asked for by __dlpack__.

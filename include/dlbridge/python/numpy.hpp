@@ -84,8 +84,8 @@ DLBRIDGE_LOCAL inline constexpr ndarray_type ndarray_types[24] = {
 
 // Shows an ndarray; its strides, in elements, go to eight integers of the caller's. False for
 // whatever is out of the ordinary: __dlpack__ takes it, or refuses it in words.
-inline bool show_ndarray(PyObject* object, DLTensor& out, std::int64_t* strides,
-                         std::uint64_t& flags) noexcept {
+DLBRIDGE_INLINE bool show_ndarray(PyObject* object, DLTensor& out, std::int64_t* strides,
+                                  std::uint64_t& flags) noexcept {
   auto const& array = *reinterpret_cast<ndarray_fields const*>(object);
   auto const& descr = *reinterpret_cast<descr_fields const*>(array.descr);
   auto const number = static_cast<unsigned>(descr.number);
@@ -113,7 +113,7 @@ inline bool show_ndarray(PyObject* object, DLTensor& out, std::int64_t* strides,
 }
 
 // Whether the fields of this array say what its __dlpack__ says.
-inline bool agrees(PyObject* array) noexcept {
+DLBRIDGE_COLD inline bool agrees(PyObject* array) noexcept {
   DLTensor shown;
   std::int64_t strides[direct_rank];
   std::uint64_t flags = 0;
@@ -134,7 +134,7 @@ inline bool agrees(PyObject* array) noexcept {
 }
 
 // Tries arrays of every type number in an odd order of memory, writable and not.
-inline bool test_ndarrays(PyTypeObject* type) noexcept {
+DLBRIDGE_COLD inline bool test_ndarrays(PyTypeObject* type) noexcept {
   if (type->tp_basicsize < static_cast<Py_ssize_t>(sizeof(ndarray_fields))) {
     return false;
   }

@@ -14,6 +14,7 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/consume.hpp>
+#include <dlbridge/python/consume_request.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/owner.hpp>
@@ -95,7 +96,7 @@ inline library_row const* find_library(PyTypeObject* type) noexcept {
   return nullptr;
 }
 
-inline ref import_function(char const* module, char const* function) noexcept {
+DLBRIDGE_COLD inline ref import_function(char const* module, char const* function) noexcept {
   ref const found = ref::steal(PyImport_ImportModule(module));
   return found ? ref::steal(PyObject_GetAttrString(found.get(), function)) : ref();
 }
@@ -107,7 +108,7 @@ struct homecoming {
   PyObject* function = nullptr;  // from_dlpack; kept for the process
 };
 
-inline homecoming find_homecoming(PyObject* object) noexcept {
+DLBRIDGE_COLD inline homecoming find_homecoming(PyObject* object) noexcept {
   PyTypeObject* const type = Py_TYPE(object);
   homecoming found;
   exchange_table const table = type_cache::find(type).exchange;
@@ -245,9 +246,6 @@ class origin {
   /// that of its __array_namespace__, or as a Tensor where it has none of them.
   /// owns: m, freed when it fails. fails: none, with a Python exception set.
   ref give(managed_tensor m) const noexcept {
-    if (is_tensor(object_)) {
-      return wrap_tensor(std::move(m));
-    }
     detail::homecoming const way = detail::homecoming_cache::find(object_);
     if (way.table) {
       return detail::give_by_table(way.table, std::move(m));
@@ -262,8 +260,7 @@ class origin {
   /// the library has no allocator. born is the object it is a view of, where there is one already.
   /// fails: empty, with a Python exception set.
   managed_tensor allocate(dtype type, dims const& shape, device where, ref& born) const noexcept {
-    detail::homecoming const way =
-        is_tensor(object_) ? detail::homecoming() : detail::homecoming_cache::find(object_);
+    detail::homecoming const way = detail::homecoming_cache::find(object_);
     managed_tensor made;
     if (way.table && way.table.can_allocate()) {
       DLTensor prototype{};

@@ -30,7 +30,7 @@ class refusals {
 
   /// Asks a tensor argument. name may be null; position counts from 1.
   template <class P>
-  void ask(tensor_argument<P>& argument, char const* name, int position) noexcept {
+  DLBRIDGE_COLD void ask(tensor_argument<P>& argument, char const* name, int position) noexcept {
     if (!argument.refused()) {
       return;
     }
@@ -42,7 +42,7 @@ class refusals {
   }
 
   /// An argument that an exception speaks for.
-  void add(char const* name, int position, ref raised) noexcept {
+  DLBRIDGE_COLD void add(char const* name, int position, ref raised) noexcept {
     if (!is_refusal(raised) && !stop_) {
       stop_ = ref::borrow(raised.get());
     }
@@ -61,7 +61,7 @@ class refusals {
   }
 
   /// Everything said, "argument 'x': expected ...", one line for each argument.
-  ref text() const noexcept {
+  DLBRIDGE_COLD ref text() const noexcept {
     ref const between = ref::steal(PyUnicode_FromString("\n  "));
     return between && lines_ ? ref::steal(PyUnicode_Join(between.get(), lines_.get())) : ref();
   }
@@ -72,7 +72,7 @@ class refusals {
   ref& stop() noexcept { return stop_; }
 
   /// Sets the TypeError: "function(): argument 'x': expected ...".
-  void set_error(char const* function) noexcept {
+  DLBRIDGE_COLD void set_error(char const* function) noexcept {
     if (stop_) {
       set_exception(std::move(stop_));
       return;
@@ -86,7 +86,7 @@ class refusals {
   }
 
   /// Makes cause, unless null, the cause of the pending exception.
-  static void chain(PyObject* cause) noexcept {
+  DLBRIDGE_COLD static void chain(PyObject* cause) noexcept {
     if (cause == nullptr) {
       return;
     }
@@ -106,7 +106,7 @@ class refusals {
     return PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "replace");
   }
 
-  void add_line(char const* name, int position, ref what) noexcept {
+  DLBRIDGE_COLD void add_line(char const* name, int position, ref what) noexcept {
     ref const line =
         !what ? ref()
         : name != nullptr

@@ -1,4 +1,4 @@
-// What a consumer asks for, and the tensor that came brought to where and how it was asked for.
+// A tensor that came, brought to where and how it was asked for.
 // floor 8 · IN: the last step
 #pragma once
 
@@ -8,30 +8,15 @@
 #include <dlbridge/copy.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/consume_request.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interp.hpp>
-#include <dlbridge/python/values.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// What a consumer wants of a producer. stream is what the caller passed, or null.
-struct consume_request {
-  bool has_target = false;
-  device target;
-  copy_policy copy = copy_policy::if_needed;
-  PyObject* stream = nullptr;
-  char const* advice = nullptr;  // what to do with an object that is no producer: static text
-};
-
 namespace detail {
-// Whether a tensor on device a is where device b was asked for. Ordinals tell devices apart only
-// where memory belongs to one: managed memory, say, has 0 or the number of a GPU (spec 1.3).
-inline bool same_place(device a, device b) noexcept {
-  return a.type == b.type && (a.id == b.id || is_host_accessible(a));
-}
-
 // Brings a tensor to the requested device and into its own memory, where that is still to do. When
 // that is refused its deleter runs before the exception is set, or without seeing it.
 inline managed_tensor settle_tensor(managed_tensor m, consume_request const& request,

@@ -48,7 +48,7 @@ template <class P>
 constexpr literal_text annotation_of() noexcept {
   literal_text text;
   text.append("typing.Annotated[dlbridge.typing.SupportsDLPack, \"");
-  append_requirement(text, parameter<P>::required()).append("\"]");
+  append_requirement(text, parameter<P>::required(), true).append("\"]");
   return parameter<P>::optional ? text.append(" | None") : text;
 }
 

@@ -1,5 +1,5 @@
-// The methods of Tensor: the DLPack protocol, NumPy's __array__, and pickling.
-// floor 10 · OUT: how a tensor leaves Python's hands
+// The methods of the package's Tensor: the DLPack protocol, NumPy's __array__, and pickling.
+// floor 11 · OUT: how a tensor leaves Python's hands
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,8 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/formats.hpp>
 #include <dlbridge/python/interp.hpp>
-#include <dlbridge/python/keywords.hpp>
-#include <dlbridge/python/produce.hpp>
 #include <dlbridge/python/tensor_object.hpp>
+#include <dlbridge/python/tensor_protocol.hpp>
 #include <dlbridge/python/values.hpp>
 #include <dlbridge/view.hpp>
 
@@ -21,22 +20,6 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-inline PyObject* dlpack_method(PyObject* object, PyObject* const* args, Py_ssize_t count,
-                               PyObject* keywords) noexcept {
-  tensor_object& self = tensor_in(object);
-  export_request request;
-  if (!read_export_request(args, count, keywords, self.view.device(), request)) {
-    return nullptr;
-  }
-  ref capsule;
-  guarded([&] { capsule = produce(share(self), self.view, request); });
-  return capsule.release();
-}
-
-inline PyObject* dlpack_device_method(PyObject* self, PyObject*) noexcept {
-  return device_pair(tensor_in(self).view.device()).release();
-}
-
 // Another Tensor on the same memory under another description.
 inline ref retyped(PyObject* object, description const& d) noexcept {
   tensor_object& self = tensor_in(object);
@@ -154,25 +137,13 @@ inline PyObject* reduce_method(PyObject* object, PyObject* argument) noexcept {
                                static_cast<unsigned long long>(view.flags() & flag_padded))
                : nullptr;
 }
-
-template <class Function>
-PyCFunction method(Function* function) noexcept {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
 }  // namespace detail
 
-/// The table for Py_tp_methods.
+/// The table for Py_tp_methods of the type in full.
 DLBRIDGE_LOCAL inline PyMethodDef* tensor_methods() noexcept {
   static PyMethodDef table[] = {
-      {"__dlpack__", detail::method(&detail::dlpack_method), METH_FASTCALL | METH_KEYWORDS,
-       "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-       "A capsule with this tensor (array API 2023.12): legacy without max_version or below (1, 0),"
-       " versioned from there on.\n\nThe capsule keeps the memory alive on its own. Raises "
-       "BufferError when the tensor cannot be exported as asked: read-only memory as legacy, a "
-       "device it is not on, or copy=False with a copy needed; ValueError for a bad value, "
-       "TypeError for an unknown keyword."},
-      {"__dlpack_device__", detail::method(&detail::dlpack_device_method), METH_NOARGS,
-       "__dlpack_device__($self, /)\n--\n\nThe device as (device type, device id), both int."},
+      detail::dlpack_row(),
+      detail::dlpack_device_row(),
       {"__array__", detail::method(&detail::array_method), METH_VARARGS | METH_KEYWORDS,
        "__array__($self, /, dtype=None, copy=None)\n--\n\nA NumPy array on the same memory, "
        "converted or copied if asked. Raises BufferError when the CPU cannot read the tensor or "

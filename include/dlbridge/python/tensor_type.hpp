@@ -1,45 +1,27 @@
-// The Tensor Python type: a final C-API heap type, made once from its attributes and methods.
+// The Tensor Python type: a final C-API heap type, made once, and plain unless tensor_full.hpp has
+// completed it before.
 // floor 11 · IN and OUT: what Python code holds between two libraries
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <utility>
 
-#include <dlbridge/error.hpp>
-#include <dlbridge/python/buffers.hpp>
+#include <dlbridge/managed.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/slots.hpp>
-#include <dlbridge/python/tensor_attributes.hpp>
 #include <dlbridge/python/tensor_exchange.hpp>
-#include <dlbridge/python/tensor_methods.hpp>
 #include <dlbridge/python/tensor_object.hpp>
+#include <dlbridge/python/tensor_protocol.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// <dlbridge.Tensor float32[2, 3] on cpu, row-major, read-only>
-inline PyObject* show_tensor(PyObject* self) noexcept {
-  tensor_view const& view = tensor_in(self).view;
-  bounded_text<480> text("<dlbridge.Tensor ");
-  text.append(name_of(view).c_str());
-  if (view.is_row_major()) {
-    text.append(", row-major");
-  } else if (view.is_column_major()) {
-    text.append(", column-major");
-  } else {
-    std::int64_t strides[max_rank];
-    view.copy_strides(strides);
-    append_extents(text.append(", strides "), view.rank(), strides);
-  }
-  return PyUnicode_FromString(text.append(view.read_only() ? ", read-only>" : ">").c_str());
+// <dlbridge.Tensor float32[2, 3] on cpu>
+inline PyObject* show_plainly(PyObject* self) noexcept {
+  return PyUnicode_FromFormat("<dlbridge.Tensor %s>", name_of(tensor_in(self).view).c_str());
 }
-
-inline int get_buffer(PyObject* self, Py_buffer* out, int flags) noexcept {
-  return fill_buffer(self, tensor_in(self).view, out, flags);
-}
-inline void free_buffer(PyObject*, Py_buffer* buffer) noexcept { release_buffer(buffer); }
 
 inline PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) noexcept {
   PyErr_SetString(PyExc_TypeError,
@@ -48,23 +30,31 @@ inline PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) noexcept {
   return nullptr;
 }
 
-DLBRIDGE_LOCAL inline PyTypeObject* make_tensor_type() noexcept {
+// What an extension needs of a Tensor: consumers take it. Every extension compiles this, so it is
+// kept short.
+DLBRIDGE_LOCAL inline PyType_Slot* plain_tensor_slots() noexcept {
+  static PyMethodDef methods[] = {
+      dlpack_row(), dlpack_device_row(), {nullptr, nullptr, 0, nullptr}};
   static PyType_Slot slots[] = {
-      {Py_tp_doc,
-       const_cast<char*>("A tensor on memory that some library owns; made by from_dlpack and "
-                         "as_tensor.\n\nIt describes the memory and passes it on: "
-                         "np.from_dlpack(t), np.asarray(t), memoryview(t). It has no elements of "
-                         "its own, no indexing and no arithmetic.")},
+      {Py_tp_doc, const_cast<char*>("A tensor for any DLPack consumer: np.from_dlpack(t), "
+                                    "torch.from_dlpack(t).")},
       {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
       {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
-      {Py_tp_repr, reinterpret_cast<void*>(&show_tensor)},
-      {Py_tp_methods, tensor_methods()},
-      {Py_tp_getset, tensor_attributes()},
-      {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
-      {Py_bf_releasebuffer, reinterpret_cast<void*>(&free_buffer)},
+      {Py_tp_repr, reinterpret_cast<void*>(&show_plainly)},
+      {Py_tp_methods, methods},
       {0, nullptr}};
-  static PyType_Spec spec{"dlbridge.Tensor", static_cast<int>(sizeof(tensor_object)), 0,
-                          Py_TPFLAGS_DEFAULT, slots};
+  return slots;
+}
+
+// What the type is made of: the plain slots, unless full_tensor_type has put others here.
+DLBRIDGE_LOCAL inline PyType_Slot*& tensor_slots() noexcept {
+  static PyType_Slot* chosen = plain_tensor_slots();
+  return chosen;
+}
+
+DLBRIDGE_LOCAL inline PyTypeObject* make_tensor_type() noexcept {
+  PyType_Spec spec{"dlbridge.Tensor", static_cast<int>(sizeof(tensor_object)), 0,
+                   Py_TPFLAGS_DEFAULT, tensor_slots()};
   auto* const made = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (made != nullptr) {
     made->tp_weaklistoffset = offsetof(tensor_object, weak_references);

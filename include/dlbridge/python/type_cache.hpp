@@ -79,7 +79,7 @@ class type_cache {
     return type->tp_version_tag;
   }
 
-  static bool lacks_max_version(PyObject* function) noexcept {
+  DLBRIDGE_COLD static bool lacks_max_version(PyObject* function) noexcept {
     if (function == nullptr || Py_TYPE(function) == &PyMethodDescr_Type) {
       return function != nullptr;
     }

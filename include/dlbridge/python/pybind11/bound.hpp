@@ -5,7 +5,6 @@
 #include <pybind11/pybind11.h>
 
 #include <cstddef>
-#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -50,8 +49,7 @@ class bound<F, Guard, Result(Parameters...)> {
   static constexpr std::size_t count = sizeof...(Parameters);
 
  public:
-  bound(F function, std::shared_ptr<call_facts const> facts)
-      : function_(std::move(function)), facts_(std::move(facts)) {}
+  bound(F function, call_facts const& facts) : function_(std::move(function)), facts_(&facts) {}
 
   returned<Result> operator()(passed<Parameters>... given) {
     return run(std::index_sequence_for<Parameters...>(), given...);
@@ -155,7 +153,7 @@ class bound<F, Guard, Result(Parameters...)> {
   }
 
   F function_;
-  std::shared_ptr<call_facts const> facts_;
+  call_facts const* facts_;
 };
 
 }  // namespace detail

@@ -4,16 +4,13 @@
 
 #include <pybind11/pybind11.h>
 
-#include <memory>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/interp.hpp>
-#include <dlbridge/python/origin.hpp>
+#include <dlbridge/python/overload_set.hpp>
 #include <dlbridge/python/overloads.hpp>
 #include <dlbridge/python/parameter.hpp>
 #include <dlbridge/python/pybind11/bound.hpp>
@@ -42,7 +39,7 @@ constexpr bool is_releasing<py::call_guard<Guards...>> = (releases_gil::in<Guard
 template <class Extra>
 void note_extra(call_facts& facts, Extra const& extra) {
   if constexpr (std::is_base_of_v<py::arg, Extra>) {
-    facts.parameters.emplace_back(extra.name != nullptr ? extra.name : "");
+    facts.add_parameter(extra.name);
   } else if constexpr (std::is_same_v<Extra, returns>) {
     facts.home = extra.which;
   }
@@ -85,61 +82,6 @@ constexpr bool returns_span = false;
 template <class Result, class... Parameters>
 constexpr bool returns_span<Result(Parameters...)> = parameter<std::decay_t<Result>>::borrows;
 
-// A function that def has made, so that another of its name can join it: held for the process, so
-// nobody else has its address. Not in the module, whose every attribute comes into its stubs.
-struct made_function {
-  PyObject* function;
-  std::shared_ptr<call_facts> facts;
-
-  DLBRIDGE_LOCAL static std::vector<made_function>& all() {
-    static auto* const kept = new std::vector<made_function>;
-    return *kept;
-  }
-  static made_function const* find(PyObject* function) {
-    for (made_function const& each : all()) {
-      if (each.function == function) {
-        return &each;
-      }
-    }
-    return nullptr;
-  }
-};
-
-// What a module or class has under a name by itself, not by its bases; none when nothing.
-inline py::object own_attribute(py::object const& scope, char const* name) {
-  py::object const attributes = py::getattr(scope, "__dict__");
-  return attributes.contains(name) ? py::object(attributes[name]) : py::object();
-}
-
-// Puts a function into its module or class: by itself, or as one more candidate of its name.
-inline void place(py::object const& scope, char const* name, py::object function,
-                  std::shared_ptr<call_facts> facts) {
-  py::object const present = own_attribute(scope, name);
-  if (!present) {
-    scope.attr(name) = function;
-    made_function::all().push_back({function.release().ptr(), std::move(facts)});
-    return;
-  }
-  bool const is_method = PyType_Check(scope.ptr()) != 0;
-  py::object const called =
-      PyInstanceMethod_Check(present.ptr()) != 0 ? py::getattr(present, "__func__") : present;
-  overload_set* set = overload_set::of(called.ptr());
-  if (set == nullptr) {
-    made_function const* const first = made_function::find(present.ptr());
-    if (first == nullptr) {
-      throw py::type_error(std::string(name) +
-                           " is there already, and was not made by dlbridge::def; an overload can "
-                           "only be added to one that was");
-    }
-    py::object const module_name = py::getattr(scope, is_method ? "__module__" : "__name__");
-    py::object const made = checked(overload_set::make(name, module_name.ptr()));
-    set = overload_set::of(made.ptr());
-    set->add(ref::borrow(first->function), first->facts);
-    scope.attr(name) =
-        is_method ? py::reinterpret_steal<py::object>(PyInstanceMethod_New(made.ptr())) : made;
-  }
-  set->add(ref::borrow(function.ptr()), std::move(facts));
-}
 }  // namespace detail
 }  // namespace python
 
@@ -166,11 +108,10 @@ Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) 
       "dlbridge: a tensor_span that is returned would outlive what it looks at. Return an "
       "owning tensor (managed_tensor, tensor, argument), or dlbridge::part from a method, "
       "which keeps the object alive");
-  auto facts = std::make_shared<python::call_facts>();
-  facts->name = name;
+  auto* const facts = new python::call_facts(name);
   (pd::note_extra(*facts, extra), ...);
   auto kept = std::tuple_cat(pd::kept_extra(extra)...);
-  pd::bound<decltype(callee), guard, signature> body(std::move(callee), facts);
+  pd::bound<decltype(callee), guard, signature> body(std::move(callee), *facts);
   pybind11::object made = std::apply(
       [&](auto const&... own) -> pybind11::object {
         if constexpr (std::is_base_of_v<pybind11::detail::generic_type, Scope>) {
@@ -182,7 +123,9 @@ Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) 
         }
       },
       kept);
-  pd::place(scope, name, std::move(made), std::move(facts));
+  if (!python::place(scope.ptr(), name, python::ref::steal(made.release().ptr()), *facts)) {
+    pd::throw_pending();
+  }
   return scope;
 }
 

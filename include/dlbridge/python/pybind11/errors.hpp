@@ -37,7 +37,7 @@ struct pybind11_translator {
     } catch (py::builtin_exception const& e) {
       e.set_error();
     } catch (...) {
-      guarded([] { throw; });
+      set_error_thrown();
     }
   }
 };
