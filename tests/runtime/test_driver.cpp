@@ -120,6 +120,18 @@ TEST(Driver, ThatIsMissingHasNoFunctionToCall) {
   EXPECT_EQ(none.table.error_name(1), nullptr);
 }
 
+// In a process of its own, as the others have the driver from the beginning.
+TEST(Late, DriversAreFoundWhenSomebodyBringsThem) {
+  if (std::getenv("DLBRIDGE_LATE") == nullptr || dlbridge::cuda() != nullptr) {
+    GTEST_SKIP() << "the driver is here already";
+  }
+  EXPECT_TRUE(dlbridge::why_no_cuda().broke(errc::runtime_missing));
+  ASSERT_NE(dlopen(CUDA, RTLD_NOW | RTLD_LOCAL), nullptr);
+  ASSERT_NE(dlbridge::cuda(), nullptr) << text_of(dlbridge::why_no_cuda());
+  EXPECT_TRUE(dlbridge::why_no_cuda().ok());
+  EXPECT_EQ(dlbridge::cuda(), dlbridge::cuda());
+}
+
 TEST(Driver, WithoutADeviceSaysSo) {
   char const* const devices = std::getenv("SIMULATED_DEVICES");
   if (devices == nullptr || std::string(devices) != "0") {

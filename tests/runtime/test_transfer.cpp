@@ -126,10 +126,8 @@ class Transfer : public OnEachRuntime {
     t.device = dlbridge::cpu.abi();
     return flat(tensor_view(t, view.flags()));
   }
-  long copies() {
-    return m.called("cuMemcpyAsync", "hipMemcpyAsync") + blocks() +
-           m.called("cuMemcpyPeerAsync", "hipMemcpyPeerAsync");
-  }
+  long copies() { return m.called("cuMemcpyAsync", "hipMemcpyAsync") + blocks() + peer_copies(); }
+  long peer_copies() { return m.called("cuMemcpyPeerAsync", "hipMemcpyPeerAsync"); }
   long blocks() { return m.called("cuMemcpy2DAsync_v2", "hipMemcpy2DAsync"); }
   std::vector<std::pair<device, device>> roads() const {
     return {{dlbridge::cpu, m.device(0)},
@@ -250,6 +248,7 @@ TEST_P(Transfer, OneBlockIsOneCopy) {
       m.forget_calls();
       managed_tensor const made = transfer(each.view(t), road.second, on);
       EXPECT_EQ(copies(), 1);
+      EXPECT_EQ(peer_copies(), road.second == m.device(1) ? 1 : 0) << "also without peer access";
       EXPECT_EQ(sizes(made.view().strides(), made.view().strides() + made.view().rank()),
                 each.strides)
           << "its order is kept";
@@ -302,6 +301,20 @@ TEST_P(Transfer, ItComesAfterWhatIsOnTheStream) {
   EXPECT_EQ(flat_of(made.view()), bytes(64, 8));
 }
 
+TEST_P(Transfer, TheStreamMayBeEitherDevices) {
+  elements const sixteen = row_major({16});
+  block const from = new_block(m.device(0));
+  DLTensor const t = sixteen.at(from.middle(), m.device(0));
+  transfer_options how;
+  how.stream_lives = true;
+  for (int const ordinal : {0, 1}) {
+    managed_tensor const made = transfer(sixteen.view(t), m.device(1), m.new_stream(ordinal), how);
+    EXPECT_EQ(located(made.view()), m.device(1));
+    EXPECT_EQ(flat_of(made.view()), flat_of(sixteen.view(t)));
+  }
+  EXPECT_EQ(m.called("cuMemAllocAsync", "hipMallocAsync"), 1) << "in the order of its own device";
+}
+
 TEST_P(Transfer, WithASourceThatLivesNobodyWaits) {
   stream_ref const on = m.new_stream();
   auto* const memory = m.new_memory(64);
@@ -316,6 +329,21 @@ TEST_P(Transfer, WithASourceThatLivesNobodyWaits) {
   m.drain();
   EXPECT_EQ(flat_of(made.view()), bytes(64, 7));
   EXPECT_EQ(m.called("cuStreamSynchronize", "hipStreamSynchronize"), 0);
+}
+
+TEST_P(Transfer, OnTheHostItIsReadyWhateverLives) {
+  stream_ref const on = m.new_stream();
+  auto* const memory = m.new_memory(64);
+  elements const sixteen = row_major({16});
+  DLTensor const t = sixteen.at(memory, m.device());
+  EXPECT_EQ(m.write(on.native_handle(), memory, 7, 64), 0);
+  transfer_options how;
+  how.source_lives = true;
+  for (device const where : {m.pinned(), dlbridge::cpu}) {
+    managed_tensor const made = transfer(sixteen.view(t), where, on, how);
+    EXPECT_EQ(m.pending(), 0U);
+    EXPECT_EQ(flat_of(made.view()), bytes(64, 7));
+  }
 }
 
 TEST_P(Transfer, MemoryComesAndGoesInTheOrderOfALentStream) {
@@ -370,6 +398,18 @@ TEST_P(Transfer, MemoryIsFreedOnceFromAnyThread) {
   EXPECT_EQ(m.called("cuMemFree_v2", "hipFree"), 2);
 }
 
+TEST_P(Transfer, WhatOutlivesTheDriverIsLetGo) {
+  static std::vector<managed_tensor> until_exit;  // where the driver has ended before
+  bytes data(64, 7);
+  elements const sixteen = row_major({16});
+  DLTensor const t = sixteen.at(data.data(), dlbridge::cpu);
+  transfer_options how;
+  how.stream_lives = true;
+  until_exit.push_back(transfer(sixteen.view(t), m.device(), m.new_stream(), how));
+  until_exit.push_back(transfer(sixteen.view(t), m.pinned(), m.new_stream()));
+  until_exit.push_back(transfer(sixteen.view(t), m.device(), m.new_stream()));
+}
+
 TEST_P(Transfer, PinnedMemoryIsHostMemoryOfTheDriver) {
   bytes data = noise(64);
   elements const sixteen = row_major({16});
@@ -386,6 +426,26 @@ TEST_P(Transfer, PinnedMemoryIsHostMemoryOfTheDriver) {
     made.reset();
     EXPECT_EQ(m.counter("pinned_bytes"), 0);
   }
+}
+
+TEST_P(Transfer, TheHostReadsPinnedMemoryAfterWhatIsOnTheStream) {
+  stream_ref const on = m.new_stream();
+  bytes data(64, 1);
+  elements const plain = row_major({16});
+  elements const backwards{float32, {16}, {-1}, false};
+  DLTensor const t = plain.at(data.data(), dlbridge::cpu);
+  managed_tensor const pinned = transfer(plain.view(t), m.pinned(), on);
+  auto* const first = static_cast<unsigned char*>(const_cast<void*>(pinned.view().data()));
+  DLTensor const u = backwards.at(first + 60, m.pinned());
+  unsigned char value = 7;
+  for (device const where : {m.device(), m.pinned(), dlbridge::cpu}) {
+    EXPECT_EQ(m.write(on.native_handle(), first, ++value, 64), 0);
+    managed_tensor const made = transfer(backwards.view(u), where, on);
+    EXPECT_EQ(flat_of(made.view()), bytes(64, value)) << name_of(where).c_str();
+  }
+  EXPECT_EQ(m.write(on.native_handle(), first, ++value, 64), 0);
+  transfer_into(backwards.view(u), plain.view(t), on);
+  EXPECT_EQ(data, bytes(64, value));
 }
 
 TEST_P(Transfer, ManagedMemoryIsReachedFromBothSides) {

@@ -104,10 +104,15 @@ DLBRIDGE_LOCAL inline loaded_driver<cuda_table> const& cuda_driver() noexcept {
 #else
   static constexpr char const* files[] = {"libcuda.so.1", "libcuda.so"};
 #endif
-  static loaded_driver<cuda_table> const driver(
-      library_names{"libcuda.so", files, sizeof files / sizeof files[0],
-                    "Install NVIDIA's driver, or keep to memory that the CPU can reach"});
-  return driver;
+  static constexpr library_names names{
+      "libcuda.so", files, sizeof files / sizeof files[0],
+      "Install NVIDIA's driver, or keep to memory that the CPU can reach"};
+  static loaded_driver<cuda_table> const driver(names);
+  if (driver.is_here() || !shared_library::is_loaded(names)) {
+    return driver;
+  }
+  static loaded_driver<cuda_table> const later(names);  // somebody else has brought it since
+  return later;
 }
 
 // The primary contexts that were retained, and the events of each, by device. All of them live as
@@ -122,7 +127,8 @@ DLBRIDGE_LOCAL inline cuda_device_state* cuda_devices() noexcept {
 }
 }  // namespace detail
 
-/// The CUDA driver, or null when it is not here or sees no device; it is looked for once.
+/// The CUDA driver, or null when it is not here or sees no device. It is looked for once, and
+/// found later only where somebody else loads it.
 inline cuda_table const* cuda() noexcept {
   auto const& driver = detail::cuda_driver();
   return driver.why.ok() ? &driver.table : nullptr;

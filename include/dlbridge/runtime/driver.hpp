@@ -200,6 +200,7 @@ struct loaded_driver {
       }
     }
   }
+  bool is_here() const noexcept { return static_cast<bool>(table.library()); }
 
  private:
   static shared_library open(library_names const& names, report& why) noexcept {

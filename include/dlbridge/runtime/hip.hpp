@@ -91,10 +91,15 @@ DLBRIDGE_LOCAL inline loaded_driver<hip_table> const& hip_driver() noexcept {
   static constexpr char const* files[] = {"libamdhip64.so.7", "libamdhip64.so.6",
                                           "libamdhip64.so.5", "libamdhip64.so"};
 #endif
-  static loaded_driver<hip_table> const driver(
-      library_names{"libamdhip64", files, sizeof files / sizeof files[0],
-                    "Install ROCm's runtime, or keep to memory that the CPU can reach"});
-  return driver;
+  static constexpr library_names names{
+      "libamdhip64", files, sizeof files / sizeof files[0],
+      "Install ROCm's runtime, or keep to memory that the CPU can reach"};
+  static loaded_driver<hip_table> const driver(names);
+  if (driver.is_here() || !shared_library::is_loaded(names)) {
+    return driver;
+  }
+  static loaded_driver<hip_table> const later(names);  // as a wheel brings a copy of its own
+  return later;
 }
 
 DLBRIDGE_LOCAL inline kept_events* hip_events() noexcept {
@@ -112,7 +117,8 @@ inline int hip_copy_kind(memory_side from, memory_side to) noexcept {
 }
 }  // namespace detail
 
-/// The HIP runtime, or null when it is not here or sees no device; it is looked for once.
+/// The HIP runtime, or null when it is not here or sees no device. It is looked for once, and
+/// found later only where somebody else loads it.
 inline hip_table const* hip() noexcept {
   auto const& driver = detail::hip_driver();
   return driver.why.ok() ? &driver.table : nullptr;

@@ -54,6 +54,8 @@ class shared_library {
   /// loader's own search finds it.
   /// reports: runtime_missing, with every file looked for and the loader's reason.
   static inline report try_open(library_names const& names, shared_library& out) noexcept;
+  /// Whether this process has loaded it, be it by somebody else.
+  static inline bool is_loaded(library_names const& names) noexcept;
 
  private:
   void* handle_ = nullptr;
@@ -143,6 +145,10 @@ inline bool says_absent(char const* why, char const* name) noexcept {
 
 inline any_function shared_library::try_find(char const* symbol) const noexcept {
   return handle_ == nullptr ? nullptr : detail::find_symbol(handle_, symbol);
+}
+
+inline bool shared_library::is_loaded(library_names const& names) noexcept {
+  return detail::find_loaded_library(names.prefix) != nullptr;
 }
 
 inline report shared_library::try_open(library_names const& names, shared_library& out) noexcept {
