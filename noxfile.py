@@ -189,6 +189,7 @@ class Peers:
     packages: tuple[str, ...]
     peers: tuple[str, ...]
     tests: tuple[str, ...] = ()  # all of them, unless some are named
+    libraries: tuple[tuple[str, str], ...] = ()  # variables that name one, below its lib folder
 
 
 NEWEST = {  # by the name of the package
@@ -206,6 +207,9 @@ PEERS = [
     # Of its own, as it needs other versions of what the newest ones need.
     Peers("tensorflow", ("tensorflow-cpu",), ("tensorflow",),
           ("tests/python/test_extension_callers.py",)),
+    # Intel's XPU arrays, on a SYCL device that is a CPU.
+    Peers("oneapi", ("dpctl", "dpnp", "intel-opencl-rt"), ("dpnp",),
+          ("tests/python/test_dpnp.py",), (("OCL_ICD_FILENAMES", "libintelocl.so"),)),
 ]  # fmt: skip
 DEVICE_TESTS = "tests/python/test_device_*.py"
 MODULES = Build("g++", 17)  # of which the compiled counterparts of the Python tests are built
@@ -225,8 +229,10 @@ def python(session: nox.Session, peers: Peers) -> None:
     """The Python tests against foreign libraries, on the installed package."""
     modules = counterparts(session)
     session.install(".", "pytest", *peers.packages)
+    folder = Path(session.virtualenv.location).resolve() / "lib"
     session.run("pytest", f"--peers={','.join(peers.peers)}", *peers.tests, *session.posargs,
-                env={"DLBRIDGE_TEST_MODULES": modules})  # fmt: skip
+                env={"DLBRIDGE_TEST_MODULES": modules,
+                     **{name: str(folder / file) for name, file in peers.libraries}})  # fmt: skip
 
 
 @nox.session(tags=["tests"])

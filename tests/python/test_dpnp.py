@@ -1,0 +1,150 @@
+"""Intel's XPU arrays (kDLOneAPI), on a SYCL device that is a CPU: carried both ways, never read."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any, Callable
+
+import dpctl
+import dpnp
+import dpnp.tensor as dpt
+import numpy as np
+import pytest
+
+import dlbridge
+import producers
+
+ONEAPI = (14, 0)
+
+
+def of_dpnp(shape: tuple[int, ...], dtype: str) -> Any:
+    return dpnp.arange(int(np.prod(shape)), dtype=dtype).reshape(shape)
+
+
+def of_usm(shape: tuple[int, ...], dtype: str) -> Any:
+    return dpt.reshape(dpt.arange(int(np.prod(shape)), dtype=dtype), shape)
+
+
+def usm(x: Any) -> Any:
+    return x if isinstance(x, dpt.usm_ndarray) else x.get_array()
+
+
+def home(x: Any, t: Any) -> Any:
+    return dpt.from_dlpack(t) if isinstance(x, dpt.usm_ndarray) else dpnp.from_dlpack(t)
+
+
+Maker = Callable[[tuple[int, ...], str], Any]
+makers = pytest.mark.parametrize("make", [of_dpnp, of_usm])
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "whole": lambda x: x,
+    "offset": lambda x: x[1:, ::2, 1:3],
+    "turned": lambda x: x[0].T,
+    "column": lambda x: x[:, 1, 2],
+    "rank 0": lambda x: x[1, 2, 3],
+}
+
+
+@makers
+@pytest.mark.parametrize("view", VIEWS)
+def test_there_and_back_without_a_copy(make: Maker, view: str) -> None:
+    """dpnp gives the base with a byte offset; what comes back has it added to the address."""
+    x = VIEWS[view](make((2, 3, 4), "float32"))
+    t = dlbridge.from_dlpack(x)
+    assert (t.__dlpack_device__(), str(t.device)) == (ONEAPI, "oneapi:0")
+    assert (t.shape, t.dtype) == (x.shape, "float32")
+    assert t.data_ptr == usm(x)._pointer
+    y = home(x, t)
+    assert type(y) is type(x)
+    assert usm(y)._pointer == usm(x)._pointer
+    assert dpnp.asnumpy(y).tolist() == dpnp.asnumpy(x).tolist()
+
+
+@makers
+def test_what_dpnp_does_not_take_back(make: Maker) -> None:
+    """It looks for the memory of negative strides above the address alone, and for memory of empty
+    arrays, which are exported with none. When this fails, dpnp has learned."""
+    backwards, empty = make((2, 3), "int32")[::-1], make((2, 3), "int32")[:0]
+    t = dlbridge.from_dlpack(backwards)
+    assert (t.data_ptr, t.strides) == (usm(backwards)._pointer, (-3, 1))
+    with pytest.raises(ValueError, match="can not accommodate"):
+        home(backwards, t)
+    t = dlbridge.from_dlpack(empty)
+    assert t.shape == (0, 3)
+    with pytest.raises(TypeError, match="__cinit__"):
+        home(empty, t)
+
+
+@makers
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64", "float32", "complex64"])
+def test_dtypes(make: Maker, dtype: str) -> None:
+    x = make((2, 3), dtype)
+    t = dlbridge.from_dlpack(x)
+    assert t.dtype == dtype
+    assert str(home(x, t).dtype) == dtype
+
+
+@makers
+def test_writes_show(make: Maker) -> None:
+    x = make((2, 3), "int32")
+    y = home(x, dlbridge.from_dlpack(x))
+    y[1, 2] = 77
+    assert int(x[1, 2]) == 77
+
+
+@makers
+def test_freed_once_when_nobody_needs_it(make: Maker) -> None:
+    """A foreign tensor on SYCL's memory, through a Tensor, to dpnp."""
+    x = make((2, 3), "int32")
+    p = producers.Producer(device=ONEAPI, data=usm(x)._pointer, dtype=(0, 32, 1))
+    y = home(x, dlbridge.from_dlpack(p))
+    gc.collect()
+    assert (p.calls, usm(y)._pointer) == ([0], usm(x)._pointer)
+    assert dpnp.asnumpy(y).tolist() == [[0, 1, 2], [3, 4, 5]]
+    del y
+    gc.collect()
+    assert p.calls == p.owed == [1]
+
+
+@makers
+def test_the_memory_outlives_the_array(make: Maker) -> None:
+    t = dlbridge.from_dlpack(make((2, 3), "int32"))
+    gc.collect()
+    assert dpnp.asnumpy(dpnp.from_dlpack(t)).tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@makers
+def test_moving_is_asked_of_the_producer(make: Maker) -> None:
+    x = make((2, 3, 4), "float32")
+    for t in (dlbridge.from_dlpack(x, device="cpu"), dlbridge.as_tensor(x, device="cpu")):
+        assert t.device == "cpu"
+        assert np.asarray(t).tolist() == dpnp.asnumpy(x).tolist()
+    with pytest.raises(BufferError, match="without a copy"):  # in dpnp's own words
+        dlbridge.from_dlpack(x, device="cpu", copy=False)
+    with pytest.raises(BufferError, match="unsupported device"):  # in NumPy's
+        dlbridge.from_dlpack(np.ones(3), device="oneapi:0")
+
+
+@makers
+def test_the_host_reads_nothing(make: Maker) -> None:
+    t = dlbridge.from_dlpack(make((2, 3), "float32"))
+    for access in (memoryview, np.asarray, np.from_dlpack):
+        with pytest.raises((BufferError, RuntimeError)):
+            access(t)
+    with pytest.raises(BufferError, match="memory that the CPU can read"):
+        t.__dlpack__(dl_device=(1, 0))
+
+
+@makers
+def test_a_queue_is_passed_on_as_it_is(make: Maker) -> None:
+    x = make((2, 3), "float32")
+    t = dlbridge.from_dlpack(x, stream=dpctl.SyclQueue(x.sycl_device))
+    assert t.data_ptr == usm(x)._pointer
+    with pytest.raises(TypeError, match="SyclQueue"):  # in dpnp's own words
+        dlbridge.from_dlpack(x, stream=1)
+
+
+def test_dpnp_takes_tensors_of_the_host() -> None:
+    a = np.arange(6, dtype=np.float32).reshape(2, 3)
+    x = dpnp.from_dlpack(dlbridge.from_dlpack(a))
+    assert dpnp.asnumpy(x).tolist() == a.tolist()
