@@ -25,14 +25,19 @@ struct host_allocator {
   void (*deallocate)(void* memory, std::size_t bytes, std::size_t alignment) noexcept;
 };
 
+namespace detail {
+// Functions, as nvcc does not get lambdas of these types through.
+inline void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
+  return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
+}
+inline void deallocate_aligned(void* memory, std::size_t, std::size_t alignment) noexcept {
+  ::operator delete(memory, std::align_val_t{alignment});
+}
+}  // namespace detail
+
 /// operator new. Memory is aligned to 64 bytes: JAX copies below that, TensorFlow aborts.
 inline host_allocator default_allocator() noexcept {
-  return {[](std::size_t bytes, std::size_t alignment) noexcept {
-            return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
-          },
-          [](void* memory, std::size_t, std::size_t alignment) noexcept {
-            ::operator delete(memory, std::align_val_t{alignment});
-          }};
+  return {&detail::allocate_aligned, &detail::deallocate_aligned};
 }
 constexpr std::size_t host_alignment = 64;
 
