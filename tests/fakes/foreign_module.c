@@ -650,8 +650,10 @@ static PyObject* consumed_write(PyObject* self, PyObject* bytes) {
   if (t == NULL || !PyBytes_Check(bytes)) {
     return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "bytes wanted");
   }
-  memcpy((char*)t->data + t->byte_offset, PyBytes_AS_STRING(bytes),
-         (size_t)PyBytes_GET_SIZE(bytes));
+  if (PyBytes_GET_SIZE(bytes) != 0) {
+    memcpy((char*)t->data + t->byte_offset, PyBytes_AS_STRING(bytes),
+           (size_t)PyBytes_GET_SIZE(bytes));
+  }
   Py_RETURN_NONE;
 }
 

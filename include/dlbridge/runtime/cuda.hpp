@@ -182,6 +182,7 @@ class context_guard<cuda_table> {
     void* before = nullptr;
     report why = try_call(driver_, driver_.context_get_current, &before);
     if (why.ok() && before != context) {
+      before_ = before;
       why = try_call(driver_, driver_.context_push, context);
       entered_ = why.ok();
     }
@@ -193,8 +194,9 @@ class context_guard<cuda_table> {
     void* current = nullptr;
     // A failure may be an older one that is reported late: what counts is what is current.
     if (entered_ && !succeeds(driver_, driver_.context_pop, &popped) &&
-        succeeds(driver_, driver_.context_get_current, &current) && current == place_) {
-      static_cast<void>(succeeds(driver_, driver_.context_pop, &popped));
+        succeeds(driver_, driver_.context_get_current, &current) && current == place_ &&
+        !succeeds(driver_, driver_.context_pop, &popped)) {
+      static_cast<void>(succeeds(driver_, driver_.context_set_current, before_));
     }
     entered_ = false;
     place_ = nullptr;
@@ -253,6 +255,7 @@ class context_guard<cuda_table> {
   cuda_table const& driver_;
   void* place_ = nullptr;
   bool entered_ = false;
+  void* before_ = nullptr;  // what was current then
 };
 
 /// Enqueues a copy on a stream of the context that is entered. reports: as try_call.
