@@ -251,6 +251,14 @@ def devices(session: nox.Session) -> None:
     )  # fmt: skip
 
 
+@nox.session(venv_params=["--system-site-packages"])
+def gpu(session: nox.Session) -> None:
+    """On a machine with a GPU, with whichever of CuPy, PyTorch and JAX it has."""
+    session.env.update(machine.build_environment(machine.find_gcc()))
+    session.install(".", "pytest", "numpy")
+    session.run("python", "-m", "pytest", "tests/gpu", *session.posargs)
+
+
 @nox.session(tags=["tests"])
 def python_sanitized(session: nox.Session) -> None:
     """The Python tests with every access of ours watched, and a million exchanges each way."""
@@ -366,5 +374,7 @@ def style(session: nox.Session) -> None:
     session.run("clang-format", "--dry-run", "-Werror", *cpp)
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
-    session.run("mypy", "python/dlbridge", "tests/python", "noxfile.py", ".ci/machine.py")
+    session.run(
+        "mypy", "python/dlbridge", "tests/python", "tests/gpu", "noxfile.py", ".ci/machine.py"
+    )
     session.run("mypy", "tests/fakes/simulated_driver")

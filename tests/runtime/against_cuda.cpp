@@ -33,6 +33,7 @@ SAME_CALL(primary_get_state, cuDevicePrimaryCtxGetState);
 SAME_CALL(context_get_current, cuCtxGetCurrent);
 SAME_CALL(context_push, cuCtxPushCurrent);
 SAME_CALL(context_pop, cuCtxPopCurrent);
+SAME_CALL(context_set_current, cuCtxSetCurrent);
 SAME_CALL(context_get_device, cuCtxGetDevice);
 SAME_CALL(stream_get_context, cuStreamGetCtx);
 SAME_CALL(stream_synchronize, cuStreamSynchronize);

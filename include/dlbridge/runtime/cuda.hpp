@@ -59,6 +59,7 @@ struct cuda_table : driver_source {
   f<void**> context_get_current{*this, "cuCtxGetCurrent"};
   f<void*> context_push{*this, "cuCtxPushCurrent_v2"};
   f<void**> context_pop{*this, "cuCtxPopCurrent_v2"};
+  f<void*> context_set_current{*this, "cuCtxSetCurrent"};
   f<int*> context_get_device{*this, "cuCtxGetDevice"};
   f<void*, void**> stream_get_context{*this, "cuStreamGetCtx"};
   f<void*> stream_synchronize{*this, "cuStreamSynchronize"};
