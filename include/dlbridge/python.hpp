@@ -14,6 +14,7 @@
 #include <dlbridge/python/intake.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/origin.hpp>
+#include <dlbridge/python/other_protocols.hpp>
 #include <dlbridge/python/owner.hpp>
 #include <dlbridge/python/parameter.hpp>
 #include <dlbridge/python/produce.hpp>

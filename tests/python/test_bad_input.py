@@ -271,8 +271,8 @@ NOT_A_PRODUCER = (
     "type {type}. as_tensor() also takes buffers and array interfaces"
 )
 NO_ROAD = (
-    "not a DLPack producer: expected an object with __dlpack__, the buffer protocol or "
-    "__array_interface__; got one of type {type}"
+    "not a DLPack producer: expected an object with __dlpack__, the buffer protocol, "
+    "__array_interface__ or __cuda_array_interface__; got one of type {type}"
 )
 CAPSULE = "expected a capsule named 'dltensor' or 'dltensor_versioned'; got "
 USED = f"capsule already used: {CAPSULE}one named "

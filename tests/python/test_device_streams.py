@@ -10,7 +10,7 @@ import pytest
 import dlbridge
 import foreign
 from device_arrays import DEFAULTS, TYPES, DeviceArray, current, nothing_lost
-from simulated import Driver, Stream
+from simulated import Buffer, Driver, Stream
 
 KINDS = ["cuda", "hip"]
 # stream=, the handle of the stream that it means or "own" for a new one, whether it is ordered.
@@ -188,6 +188,42 @@ def test_through_the_exchange_table(driver: Driver) -> None:
         default.synchronize()
         del got
     assert driver.races == []
+
+
+class Described:
+    """A device array that speaks numba's interface alone."""
+
+    def __init__(self, buffer: Buffer, **more: Any) -> None:
+        self.__cuda_array_interface__ = {**buffer.__cuda_array_interface__, **more}
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_an_array_interface_says_its_stream(named: bool) -> None:
+    driver = fresh("cuda")
+    work, ours, theirs = driver.stream(), driver.stream(), driver.stream()
+    memory = driver.buffer(4)
+    work.write(memory, 7)
+    x = Described(memory, stream=work.handle)
+    t = dlbridge.as_tensor(x, stream=ours.handle if named else None)
+    assert (t.data_ptr, str(t.device), t.shape, t.dtype) == (memory.address, "cuda:0", (4,), "uint8")
+    interface: Any = t
+    assert interface.__cuda_array_interface__["stream"] == (ours if named else work).handle
+    t.__dlpack__(stream=theirs.handle)
+    theirs.read(memory)
+    assert driver.races == []
+
+
+def test_an_array_interface_without_a_stream() -> None:
+    driver = fresh("cuda")
+    driver.select(1)
+    memory, managed = driver.buffer(4), driver.buffer(4, "managed")
+    managed.poke(b"abcd")
+    assert str(dlbridge.as_tensor(memory).device) == "cuda:1", "as its driver says"
+    assert bytes(memoryview(dlbridge.as_tensor(managed, device="cpu"))) == b"abcd"
+    with pytest.raises(ValueError, match="stream 0"):
+        dlbridge.as_tensor(Described(memory, stream=0))
+    with pytest.raises(BufferError, match="dict with shape, typestr"):
+        dlbridge.as_tensor(Described(memory, shape=None))
 
 
 def test_one_stream_on_both_sides_needs_no_driver(driver: Driver) -> None:

@@ -593,7 +593,7 @@ def test_cuda_array_interface(device: tuple[int, int]) -> None:
         "data": (p.handle.address, True),
         "strides": (48, 16),
         "version": 3,
-        "stream": None,
+        "stream": 1,  # on which it was asked for
     }
 
 

@@ -74,7 +74,7 @@ inline bool read_integers(PyObject* sequence, std::int64_t* out, int& count) noe
 
 DLBRIDGE_COLD inline managed_tensor refuse_interface(char const* expected) noexcept {
   PyErr_Clear();
-  set_error(refusal(errc::malformed, expected, "another __array_interface__",
+  set_error(refusal(errc::malformed, expected, "another array interface",
                     "The producer is broken; it should follow version 3 of the interface"));
   return managed_tensor();
 }
@@ -119,9 +119,11 @@ inline managed_tensor from_buffer(PyObject* exporter) noexcept {
   return detail::build_on_object(std::move(memory), d);
 }
 
-/// A tensor on the memory that obj.__array_interface__ (version 3) describes by address.
+/// A tensor on the memory of a device that obj.__array_interface__, or __cuda_array_interface__
+/// (version 3), describes by address.
 /// owns: the object. GIL: held. fails: as from_buffer, and malformed.
-inline managed_tensor from_array_interface(PyObject* object, PyObject* interface) noexcept {
+inline managed_tensor from_array_interface(PyObject* object, PyObject* interface,
+                                           device where) noexcept {
   auto const item = [interface](char const* key) {  // held, since reading runs Python code
     PyObject* const found =
         PyDict_Check(interface) ? PyDict_GetItemString(interface, key) : nullptr;
@@ -142,6 +144,7 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
     return detail::refuse_interface("an array without a mask, which DLPack cannot carry");
   }
   description d;
+  d.device = where;
   std::int64_t item_bytes = 0;
   if (!try_read_typestr(typestr, item_bytes, d.type)) {
     detail::refuse_format("a typestr of one native number", typestr);

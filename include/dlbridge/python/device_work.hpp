@@ -23,6 +23,8 @@ struct device_work {
   report (*host_wait)(stream_ref stream) = nullptr;
   /// Whether move has a road, and the drivers for it.
   bool (*can_move)(device from, device to) = nullptr;
+  /// As dlbridge::located: where memory really is, as its driver knows.
+  device (*located)(tensor_view const& view) = nullptr;
   /// As dlbridge::transfer, which throws: a copy, made in the order of a stream.
   managed_tensor (*move)(tensor_view const& source, device to, stream_ref on,
                          flavour kind) = nullptr;

@@ -45,6 +45,7 @@ inline void use_devices() noexcept {
     return try_host_wait(stream);
   };
   work.can_move = [](device from, device to) { return python::detail::has_road(from, to); };
+  work.located = [](tensor_view const& view) { return located(view); };
   work.move = [](tensor_view const& source, device to, stream_ref on, flavour kind) {
     python::gil_release const released;
     transfer_options how;

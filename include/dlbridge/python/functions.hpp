@@ -9,11 +9,11 @@
 #include <dlbridge/builder.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/python/buffers.hpp>
 #include <dlbridge/python/consume.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interp.hpp>
 #include <dlbridge/python/keywords.hpp>
+#include <dlbridge/python/other_protocols.hpp>
 #include <dlbridge/python/produce.hpp>
 #include <dlbridge/python/settle.hpp>
 #include <dlbridge/python/tensor_object.hpp>
@@ -102,27 +102,6 @@ inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
              : wrap_imported(consume(args[0], given.request, given.ready), given);
 }
 
-// Memory that is described by another protocol than DLPack; empty, with an exception, if by none.
-inline managed_tensor consume_other(PyObject* object) noexcept {
-  if (PyObject_CheckBuffer(object)) {
-    return from_buffer(object);
-  }
-  ref const interface = optional_attribute(object, names::get().array_interface);
-  if (interface) {
-    return from_array_interface(object, interface.get());
-  }
-  if (PyErr_Occurred() != nullptr) {
-    return managed_tensor();
-  }
-  report r = refusal(errc::not_a_producer,
-                     "an object with __dlpack__, the buffer protocol or "
-                     "__array_interface__",
-                     "one of type ");
-  r.got.append(Py_TYPE(object)->tp_name);
-  set_error(r);
-  return managed_tensor();
-}
-
 // 1, 0, or -1 with an exception set.
 inline int speaks_dlpack(PyObject* object) noexcept {
   if (PyCapsule_CheckExact(object)) {
@@ -160,7 +139,7 @@ inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
     }
   }
   ref refused = take_exception();
-  managed_tensor taken = consume_other(object);
+  managed_tensor taken = consume_other(object, given.request.stream, given.ready);
   if (!taken) {
     if (refused) {  // the first road's reason is the one that counts
       PyErr_Clear();
@@ -168,7 +147,6 @@ inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
     }
     return nullptr;
   }
-  given.ready = stream_ref::default_of(taken.view().device());
   taken = settle_tensor(std::move(taken), given.request, given.request.copy == copy_policy::always,
                         given.ready);
   return wrap_imported(std::move(taken), given);
@@ -280,7 +258,8 @@ DLBRIDGE_LOCAL inline PyMethodDef* module_functions() noexcept {
       {"as_tensor", detail::method(&detail::as_tensor), METH_FASTCALL | METH_KEYWORDS,
        "as_tensor(x, /, *, device=None, copy=None, stream=None, readonly=None)\n--\n\n"
        "A Tensor on the memory of x, through whatever x offers: DLPack, the buffer protocol, "
-       "__array_interface__.\n\nArguments and errors as for from_dlpack."},
+       "__array_interface__, __cuda_array_interface__.\n\nArguments and errors as for "
+       "from_dlpack."},
       {"to_dlpack", detail::method(&detail::to_dlpack), METH_FASTCALL | METH_KEYWORDS,
        "to_dlpack(x, /, *, max_version=None, copy=None)\n--\n\n"
        "A raw capsule with x, for consumers that take nothing else, such as TensorFlow's and "

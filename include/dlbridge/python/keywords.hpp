@@ -25,6 +25,7 @@ struct names {
   PyObject* array_namespace = PyUnicode_InternFromString("__array_namespace__");
   PyObject* module = PyUnicode_InternFromString("__module__");
   PyObject* array_interface = PyUnicode_InternFromString("__array_interface__");
+  PyObject* cuda_array_interface = PyUnicode_InternFromString("__cuda_array_interface__");
 
   DLBRIDGE_LOCAL static names const& get() noexcept {
     static names const made;

@@ -115,10 +115,11 @@ inline PyObject* get_cuda_array_interface(PyObject* self, void*) noexcept {
   if (!shape || !strides || !address) {
     return nullptr;
   }
-  return Py_BuildValue("{s:O,s:s,s:(OO),s:O,s:i,s:O}", "shape", shape.get(), "typestr",
+  std::int64_t const stream = protocol_stream(tensor_in(self).ready_on());
+  return Py_BuildValue("{s:O,s:s,s:(OO),s:O,s:i,s:L}", "shape", shape.get(), "typestr",
                        typestr_of(*format).c_str(), "data", address.get(),
                        view.read_only() ? Py_True : Py_False, "strides", strides.get(), "version",
-                       3, "stream", Py_None);
+                       3, "stream", static_cast<long long>(stream));
 }
 }  // namespace detail
 
