@@ -288,7 +288,7 @@ def test_interface_may_change_while_it_is_read(where: str) -> None:
 
 
 MALFORMED = (
-    "malformed tensor: expected {}; got another __array_interface__. The producer is broken; it "
+    "malformed tensor: expected {}; got another array interface. The producer is broken; it "
     "should follow version 3 of the interface"
 )
 ENTRIES = MALFORMED.format("a dict with shape, typestr, and data as (address, read-only)")
