@@ -60,6 +60,7 @@ class Build:
     sanitize: str = ""
     headers: tuple[str, ...] = ()  # the sets that are compiled header by header
     tests: bool = True
+    optimized: bool = False  # where instructions and time count; the others are sooner built
 
     @property
     def name(self) -> str:
@@ -72,8 +73,9 @@ class Build:
 
 BOTH = ("dlbridge", "dlbridge_python")
 BARE = "-fno-exceptions -fno-rtti"
+MAIN = Build("g++", 17, headers=BOTH, optimized=True)
 BUILDS = [
-    Build("g++", 17, headers=BOTH),
+    MAIN,
     Build("clang++", 23, headers=BOTH),  # with libc++, which has mdspan
     Build("g++", 17, dlpack="1.0", headers=BOTH),
     Build("g++", 17, sanitize=SANITIZERS),
@@ -94,7 +96,7 @@ def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> 
     tools = machine.build_tools()
     session.env["PATH"] = os.pathsep.join([session.bin, str(tools), os.environ["PATH"]])
     defines: dict[str, str] = {
-        "CMAKE_BUILD_TYPE": "Debug" if build.sanitize else "Release",
+        "CMAKE_BUILD_TYPE": "Release" if build.optimized else "Debug",
         "CMAKE_CXX_STANDARD": str(build.standard),
         "CMAKE_CXX_EXTENSIONS": "OFF",
         "CMAKE_CXX_FLAGS": f"{compiler.flags} {build.flags}".strip(),
@@ -102,6 +104,7 @@ def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> 
         "DLBRIDGE_SANITIZE": build.sanitize,
         "DLBRIDGE_BENCH": "OFF",  # said each time: the folder remembers
         "DLBRIDGE_TESTS": "ON",
+        "DLBRIDGE_TEST_DEVICES": "OFF" if build.dlpack != "newest" else "ON",  # they know none
         "DLBRIDGE_BRIDGES": "",  # they have a session of their own
         "DLBRIDGE_CUDA_INCLUDE_DIRS": "",
         "DLBRIDGE_REQUIRE_HIP": "OFF",
@@ -171,7 +174,7 @@ def runtime(session: nox.Session) -> None:
         session.env["LD_LIBRARY_PATH"] = folders
     session.install("nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime")  # for cuda.h, 12 and newest
     headers = Path(session.virtualenv.location).glob("lib/python*/site-packages/nvidia/*/include")
-    folder = cmake(session, Build("g++", 17), "runtime", DLBRIDGE_PYTHON="OFF",
+    folder = cmake(session, MAIN, "runtime", DLBRIDGE_PYTHON="OFF",
                    DLBRIDGE_CUDA_INCLUDE_DIRS=";".join(map(str, headers)),
                    DLBRIDGE_REQUIRE_HIP="ON" if has_hip else "OFF")  # fmt: skip
     session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress",
@@ -212,10 +215,9 @@ PEERS = [
           ("tests/python/test_dpnp.py",), (("OCL_ICD_FILENAMES", "libintelocl.so"),)),
 ]  # fmt: skip
 DEVICE_TESTS = "tests/python/test_device_*.py"
-MODULES = Build("g++", 17)  # of which the compiled counterparts of the Python tests are built
 
 
-def counterparts(session: nox.Session, build: Build = MODULES) -> str:
+def counterparts(session: nox.Session, build: Build = MAIN) -> str:
     """Builds what the Python tests are held against, and gives its directory."""
     targets = ["foreign_module", "extension"]
     targets += [f"{one}_{way}" for one in ("this_version", "other_version")
@@ -238,7 +240,7 @@ def python(session: nox.Session, peers: Peers) -> None:
 @nox.session(tags=["tests"])
 def devices(session: nox.Session) -> None:
     """Streams, and tensors moved to and fro, on simulated drivers of CUDA and ROCm."""
-    folder = cmake(session, MODULES, "foreign_module", "simulated_drivers", DLBRIDGE_PYTHON="ON")
+    folder = cmake(session, MAIN, "foreign_module", "simulated_drivers", DLBRIDGE_PYTHON="ON")
     session.install(".", "pytest", "numpy")
     session.run(
         "pytest", "--peers=numpy,simulated", *sorted(map(str, Path().glob(DEVICE_TESTS))),
@@ -303,7 +305,7 @@ def wheel(session: nox.Session) -> None:
     """A consumer that finds headers, dlpack.h and CMake files in the installed package alone."""
     session.install(".")
     directory = str(session.run("python", "-m", "dlbridge", "--cmake-dir", silent=True)).strip()
-    folder = cmake(session, MODULES, "all", DLBRIDGE_WHEEL_CMAKE_DIR=directory)
+    folder = cmake(session, MAIN, "all", DLBRIDGE_WHEEL_CMAKE_DIR=directory)
     session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "-R", "package.wheel",
                 external=True)  # fmt: skip
 
@@ -349,7 +351,7 @@ def docs(session: nox.Session) -> None:
 @nox.session(tags=["tests"])
 def bench(session: nox.Session) -> None:
     """The benchmarks: `python3 noxfile.py bench -- full` for figures; without it they only run."""
-    folder = cmake(session, Build("g++", 17), "all", DLBRIDGE_BENCH="ON", DLBRIDGE_TESTS="OFF",
+    folder = cmake(session, MAIN, "all", DLBRIDGE_BENCH="ON", DLBRIDGE_TESTS="OFF",
                    DLBRIDGE_PYTHON="ON")  # fmt: skip
     peers = ("apache-tvm-ffi", "nanobind", "pybind11>=3.0")  # beside which things are measured
     session.install(".", "numpy", "torch==2.13.0", *peers)
