@@ -10,6 +10,7 @@ import pytest
 import dlbridge
 import foreign
 from device_arrays import DEFAULTS, TYPES, DeviceArray, current, nothing_lost
+from dlbridge import doctor
 from simulated import Buffer, Driver, Stream
 
 KINDS = ["cuda", "hip"]
@@ -278,3 +279,11 @@ def test_capture(driver: Driver) -> None:
     driver.call(end, theirs.handle, ctypes.byref(graph))
     assert driver.library.simulated_graph_works(graph) == 0
     t.__dlpack__(stream=theirs.handle)
+
+
+def test_doctor_names_the_devices() -> None:
+    found = doctor.examine()["drivers"]
+    for kind, library in [("cuda", "libcuda.so.1"), ("rocm", "libamdhip64.so.6")]:
+        assert library.startswith(found[kind]["library"])  # less of it, when somebody has loaded it
+        assert len(found[kind]["devices"]) == 2
+        assert all(found[kind]["devices"])
