@@ -283,7 +283,7 @@ def python_sanitized(session: nox.Session) -> None:
             "LD_PRELOAD": ":".join(libraries),
             # The interpreter keeps what it likes, so we count; what is freed is not kept for long,
             # so that the process stays as large as it is.
-            "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=1",
+            "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=1:allocator_may_return_null=1",
             "PYTHONMALLOC": "malloc",
             "DLBRIDGE_TEST_MODULES": modules,
             "DLBRIDGE_SOAK": os.environ.get("DLBRIDGE_SOAK", "1"),

@@ -38,6 +38,15 @@ def symbols(version: str, visibility: str) -> list[tuple[str, str]]:
     return [(kind, name) for kind, name in found if "dlbridge" in name]
 
 
+def is_ours(name: str) -> bool:
+    """Whether it stands in our namespace; std::optional of a type of ours does not."""
+    outside, depth = "", 0
+    for character in name:
+        depth += {"<": 1, ">": -1, "(": 1, ")": -1}.get(character, 0)
+        outside += character if depth == 0 else ""
+    return "dlbridge::" in outside
+
+
 @pytest.mark.parametrize("visibility", VISIBILITIES)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_no_object_of_ours_is_shared(version: str, visibility: str) -> None:
@@ -52,13 +61,14 @@ def test_no_object_of_ours_is_shared(version: str, visibility: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_module_as_pybind11_builds_it_shows_no_function_either(version: str) -> None:
-    shown = [each for each in symbols(version, "hidden") if not SHARED_ON_PURPOSE.match(each[1])]
+    listed = symbols(version, "hidden")
+    shown = [name for _, name in listed if is_ours(name) and not SHARED_ON_PURPOSE.match(name)]
     assert shown == []
 
 
 def test_the_listing_would_show_ours() -> None:
     """The negative control: with everything visible there are functions of ours to be seen."""
-    assert any("dlbridge" in name for _, name in symbols("this_version", "default"))
+    assert any(is_ours(name) for kind, name in symbols("this_version", "default") if kind == "W")
 
 
 @pytest.mark.parametrize("visibility", VISIBILITIES)
