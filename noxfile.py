@@ -377,5 +377,5 @@ def style(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy", "python/dlbridge", "tests/python", "noxfile.py", ".ci/machine.py")
-    for folder in ("tests/gpu", "tests/fakes/simulated_driver"):  # a run for each: two are called conftest
+    for folder in ("tests/gpu", "tests/fakes/simulated_driver"):
         session.run("mypy", folder)
