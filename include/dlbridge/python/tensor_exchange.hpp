@@ -59,9 +59,11 @@ struct tensor_face {
 
  private:
   // Nobody waits here but for the stream that current_work_stream names (spec 5.3).
-  static void order_default_stream(tensor_object const& self) {
-    stream_ref const ready = self.ready_on();
-    require_order(stream_ref::default_of(ready.device()), ready);
+  DLBRIDGE_INLINE static void order_default_stream(tensor_object const& self) {
+    if (self.stream != nullptr) {  // as on the CPU, and on ROCm's default stream
+      stream_ref const ready = self.ready_on();
+      require_order(stream_ref::default_of(ready.device()), ready);
+    }
   }
 };
 
