@@ -305,13 +305,14 @@ class consumption {
 };
 }  // namespace detail
 
-/// Takes the tensor of a producer, or out of a raw capsule. ready is set to the stream of its
-/// device on which its elements are: the request's, or the default one. owns: the result owns; a
-/// refused tensor has been freed or never left its producer. thread and GIL: held; Python code
-/// runs. fails: empty, with a Python exception: the producer's own, unchanged; CopyForbiddenError
-/// when copy=False cannot be promised; else as set_error of not_a_producer, not_a_capsule,
-/// capsule_used, producer_failed, device_mismatch, bad_stream, bad_argument, or as
-/// managed_tensor::steal and device_work::move.
+/// Takes the tensor of a producer, or out of a raw capsule.
+/// stream: ready becomes the one of its device on which its elements are, as asked or by default.
+/// owns: the result owns; a refused tensor has been freed or never left its producer.
+/// thread and GIL: held; Python code runs.
+/// fails: empty, with a Python exception: the producer's own, unchanged; CopyForbiddenError when
+/// copy=False cannot be promised; else as set_error of not_a_producer, not_a_capsule, capsule_used,
+/// producer_failed, device_mismatch, bad_stream, bad_argument, or as managed_tensor::steal and
+/// device_work::move.
 inline managed_tensor consume(PyObject* producer, consume_request const& request,
                               stream_ref& ready) noexcept {
   if (!PyCapsule_CheckExact(producer)) {
