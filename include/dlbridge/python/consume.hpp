@@ -124,18 +124,10 @@ class consumption {
   // Asks for the elements to be ready on a stream of a device; always on one that is named, as
   // torch takes a missing stream for no order at all.
   bool send_stream(PyObject* named, device where) noexcept {
-    bool const none = named == nullptr || named == Py_None;
-    std::int64_t value = protocol_stream(stream_ref::default_of(where));
-    if (!none && !read_stream(named, where, value)) {
+    std::int64_t value = 0;
+    if (!choose_stream(named, where, ready_, &value)) {
       return false;
     }
-    stream_request understood;
-    report const why = try_read_stream(where, value, understood);
-    if (!why.ok()) {
-      set_error(why);
-      return false;
-    }
-    ready_ = understood.ordered ? understood.stream : stream_ref::default_of(where);
     stream_ = ref::steal(PyLong_FromLongLong(value));
     keywords_.stream = stream_.get();
     return static_cast<bool>(stream_);

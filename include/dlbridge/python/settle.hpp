@@ -2,7 +2,6 @@
 // floor 8 · IN: the last step
 #pragma once
 
-#include <cstdint>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
@@ -27,26 +26,6 @@ DLBRIDGE_COLD inline report no_way(device from, device to) noexcept {
                      "The producer did not move it; move it with its own library first");
   r.expected.append(name_of(to).c_str());
   return r;
-}
-
-// The stream that a caller names for a device, or its default one: where work on it goes.
-inline bool choose_stream(PyObject* named, device where, stream_ref& out) noexcept {
-  out = stream_ref::default_of(where);
-  if (named == nullptr || named == Py_None || runtime_of(where) == runtime_kind::none) {
-    return true;
-  }
-  std::int64_t value = 0;
-  stream_request understood;
-  if (!read_stream(named, where, value)) {
-    return false;
-  }
-  report const why = try_read_stream(where, value, understood);
-  if (!why.ok()) {
-    set_error(why);
-    return false;
-  }
-  out = understood.ordered ? understood.stream : out;
-  return true;
 }
 
 // A copy elsewhere, or of what the CPU cannot read, made in the order of a stream; ready becomes

@@ -199,6 +199,34 @@ inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexce
   return true;
 }
 
+/// The stream on which work on a device goes: the one that a caller names, or the default one,
+/// which it also is where -1 asks for no order, or where there are no streams. sent, if any,
+/// becomes the protocol's integer for what was named. False with an exception set, as read_stream
+/// and for bad_stream.
+inline bool choose_stream(PyObject* named, device where, stream_ref& out,
+                          std::int64_t* sent = nullptr) noexcept {
+  out = stream_ref::default_of(where);
+  std::int64_t value = protocol_stream(out);
+  stream_request understood;
+  bool const is_named =
+      named != nullptr && named != Py_None && runtime_of(where) != runtime_kind::none;
+  if (is_named) {
+    if (!read_stream(named, where, value)) {
+      return false;
+    }
+    report const why = try_read_stream(where, value, understood);
+    if (!why.ok()) {
+      set_error(why);
+      return false;
+    }
+    out = understood.ordered ? understood.stream : out;
+  }
+  if (sent != nullptr) {
+    *sent = value;
+  }
+  return true;
+}
+
 }  // namespace python
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge
