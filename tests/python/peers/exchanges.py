@@ -204,7 +204,7 @@ def _return(library: Library, module: Any, road: str, case: Case) -> Outcome:
     hand = case.make(hands.HANDS, None)
     try:
         theirs = TAKES["take"](library, module, dlbridge.from_dlpack(hand))
-        t = dlbridge.from_dlpack(library.give(module, theirs))
+        t = dlbridge.as_tensor(library.give(module, theirs))
     except Exception as raised:
         return Outcome("refused", _say(raised))
     del theirs
