@@ -21,8 +21,9 @@ import pytest
 import dlbridge
 import hands
 from dlbridge.tools import abi, children, elements
-from dlbridge.tools.libraries import CASES, LIBRARIES, Case, Library, capsule_of
+from dlbridge.tools.libraries import CASES, Case, Library, capsule_of
 from expected import Expected, expected_of, row_of
+from rows import LIBRARIES
 
 VERSION = (1, 0)
 Road = Callable[[Library, Any, Any], Any]  # library, its module, what is handed over

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dlbridge.tools.libraries import LIBRARIES
+from rows import LIBRARIES
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,7 @@ JAX_STRIDES = refused("Only DLPack tensors with trivial (compact) striding are s
 ORT_STRIDES = refused("ORT only supports contiguous tensor for now")
 ARROW_ARRAYS = ("vector", "stepped", "backwards", "int8", "int32", "int64", "uint8", "float16",
                 "float64")  # fmt: skip
+NB_WRITES = refused("TypeError: take(): incompatible function arguments")
 SYCL = Row(
     gives={"bfloat16": impossible("data type 'bfloat16' not understood"),
            "device=cpu: *": COPIED},
@@ -291,6 +292,15 @@ EXPECTED: dict[str, Row] = {
     "dask": Row(
         gives={"broadcast": READ_ONLY, "bfloat16": NO_BFLOAT16},
         takes={"*": COPIED, "size 0": ZERO_COPY, "bfloat16": NUMPY_KNOWS_NO_SUCH},
+    ),
+    "nanobind": Row(
+        gives={"transposed": NO_T, "offset": NO_INDEX, "stepped": NO_INDEX, "backwards": NO_INDEX},
+        takes={
+            "capsule: read-only": NO_MARK,  # a parameter that does not say nb::ro is for writing
+            "take: read-only": NB_WRITES,
+            "versioned capsule: read-only": NB_WRITES,
+        },
+        returns={"read-only": NB_WRITES},
     ),
     "dpctl": SYCL,
     "dpnp": Row(
