@@ -175,6 +175,19 @@ def test_the_address_is_the_memorys(face: Face) -> None:
 
 
 @faces
+def test_mpi_itself_names_that_address(face: Face) -> None:
+    """Base and size of a window, as the MPI library keeps them."""
+    m = Memory(face, values(0))
+    window = MPI.Win.Create(m.face, comm=WORLD)
+    assert window.Get_attr(MPI.WIN_BASE) == m.address
+    assert window.Get_attr(MPI.WIN_SIZE) == COUNT * 8
+    assert m.drop() == [0, 0]  # the window keeps it
+    window.Free()
+    del window
+    assert m.drop() == [1, 1]
+
+
+@faces
 def test_a_message_that_was_set_up_once_sends_what_is_there_now(face: Face) -> None:
     """A copy, made at any time before, would send something else."""
     s, r = Memory(face, values(RANK)), Memory(face, values(RANK))
