@@ -10,7 +10,7 @@ import pytest
 import dlbridge
 import foreign
 from device_arrays import DEFAULTS, TYPES, DeviceArray, current, nothing_lost
-from dlbridge import doctor
+from dlbridge.tools import doctor
 from simulated import Buffer, Driver, Stream
 
 KINDS = ["cuda", "hip"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import platform
 import subprocess
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 
 import dlbridge
-from dlbridge import _core, doctor
+from dlbridge import _core
+from dlbridge.tools import doctor
 
 
 def run(*arguments: str) -> str:
@@ -39,7 +41,7 @@ def test_for_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
     }
     monkeypatch.setattr(_core, "_drivers", lambda: known)
     monkeypatch.setenv("COLUMNS", "200")
-    assert doctor.run() == 0
+    assert doctor.run(argparse.Namespace(json=False)) == 0
     said = capsys.readouterr().out
     assert "libcuda.so.1, version 13000; 0: First, 1: Second" in said
     assert "there is none" in said

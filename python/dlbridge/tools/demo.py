@@ -6,105 +6,36 @@ only its own rows.
 
 from __future__ import annotations
 
+import argparse
 import array
 import ctypes
 import gc
-import importlib.util
 import json
-import os
-import subprocess
-import sys
+import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Callable
 
 import dlbridge
-from dlbridge import _core, _tables
+from dlbridge import _core
+from dlbridge.tools import children, tables
+from dlbridge.tools.libraries import LIBRARIES, Library
 
-SECONDS_PER_LIBRARY = 120
+SUMMARY = "carry tensors of every importable library into C++ and back, and show what happened"
 VALUES = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+SHOWN = ("array", "numpy", "torch", "jax", "tensorflow", "cupy", "paddle", "tvm_ffi")
 
 
-@dataclass(frozen=True)
-class Library:
-    """How a library is talked to; every function gets the imported module first."""
-
-    module: str
-    make: Callable[[Any], Any]  # an array of VALUES as float32
-    address: Callable[[Any, Any], int]
-    back: Callable[[Any, Any], Any]  # its own kind of array from a dlbridge.Tensor
-    values: Callable[[Any, Any], Any]  # the elements as a list
-
-
-def _buffer_address(memory: Any) -> int:
-    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
-
-
-LIBRARIES = [
-    Library(
-        "array",  # Python's own: no DLPack, but the buffer protocol
-        make=lambda m: m.array("f", VALUES),
-        address=lambda m, x: _buffer_address(x),
-        back=lambda m, t: memoryview(t),
-        values=lambda m, x: list(x),
-    ),
-    Library(
-        "numpy",
-        make=lambda m: m.array(VALUES, dtype="float32"),
-        address=lambda m, x: x.ctypes.data,
-        back=lambda m, t: m.from_dlpack(t),
-        values=lambda m, x: x.tolist(),
-    ),
-    Library(
-        "torch",
-        make=lambda m: m.tensor(VALUES),
-        address=lambda m, x: x.data_ptr(),
-        back=lambda m, t: m.from_dlpack(t),
-        values=lambda m, x: x.tolist(),
-    ),
-    Library(
-        "jax",
-        make=lambda m: m.numpy.asarray(VALUES, dtype="float32"),
-        address=lambda m, x: x.unsafe_buffer_pointer(),
-        back=lambda m, t: m.dlpack.from_dlpack(t),
-        values=lambda m, x: x.tolist(),
-    ),
-    Library(
-        "tensorflow",
-        make=lambda m: m.constant(VALUES, dtype="float32"),
-        address=lambda m, x: x.numpy().ctypes.data,
-        back=lambda m, t: m.experimental.dlpack.from_dlpack(dlbridge.to_dlpack(t)),
-        values=lambda m, x: x.numpy().tolist(),
-    ),
-    Library(
-        "cupy",
-        make=lambda m: m.asarray(VALUES, dtype="float32"),
-        address=lambda m, x: x.data.ptr,
-        back=lambda m, t: m.from_dlpack(t),
-        values=lambda m, x: x.tolist(),
-    ),
-    Library(
-        "paddle",
-        make=lambda m: m.to_tensor(VALUES, dtype="float32"),
-        address=lambda m, x: x.data_ptr(),
-        back=lambda m, t: m.from_dlpack(t),
-        values=lambda m, x: x.tolist(),
-    ),
-    Library(
-        "tvm_ffi",
-        make=lambda m: m.from_dlpack(dlbridge.as_tensor(array.array("f", VALUES))),
-        address=lambda m, x: x.data_ptr(),
-        back=lambda m, t: m.from_dlpack(t),
-        values=lambda m, x: memoryview(dlbridge.from_dlpack(x)).tolist(),
-    ),
-]
+def _takes(library: Library, module: Any, tensor: dlbridge.Tensor) -> Any:
+    assert library.take is not None
+    return library.take(module, dlbridge.to_dlpack(tensor) if library.takes_capsules else tensor)
 
 
 def _into_cpp_and_back(library: Library, module: Any) -> dict[str, Any]:
-    source = library.make(module)
+    assert library.array is not None and library.address is not None
+    source = library.array(module, VALUES, "float32")
     there = library.address(module, source)
     tensor = dlbridge.as_tensor(source)
-    back = library.back(module, tensor)
+    back = _takes(library, module, tensor)
     row = {
         "tensor": f"{tensor.dtype}{list(tensor.shape)}",
         "address": there,
@@ -119,10 +50,11 @@ def _into_cpp_and_back(library: Library, module: Any) -> dict[str, Any]:
 
 
 def _out_of_cpp(library: Library, module: Any) -> dict[str, Any]:
+    assert library.address is not None
     freed: list[bool] = []
     tensor = _core._vector(len(VALUES), lambda: freed.append(True))
     in_cpp = tensor.data_ptr
-    theirs = library.back(module, tensor)
+    theirs = _takes(library, module, tensor)
     row = {"address_in_cpp": in_cpp, "address": library.address(module, theirs)}
     row["zero_copy"] = row["address"] == in_cpp
     del tensor
@@ -168,12 +100,12 @@ def _refusals() -> list[dict[str, str]]:
     return rows
 
 
-def _run_library(name: str) -> dict[str, Any]:
+def run_library(name: str) -> dict[str, Any]:
     """The rows of one library, in the child process."""
-    library = next(each for each in LIBRARIES if each.module == name)
-    module = importlib.import_module(name)
+    library = LIBRARIES[name]
+    module = library.load()
     return {
-        "version": getattr(module, "__version__", "Python " + sys.version.split()[0]),
+        "version": library.version or f"Python {platform.python_version()}",
         "in": _into_cpp_and_back(library, module),
         "out": _out_of_cpp(library, module),
     }
@@ -181,31 +113,17 @@ def _run_library(name: str) -> dict[str, Any]:
 
 def _ask_child(name: str) -> dict[str, Any]:
     """Runs one library in a child process; whatever goes wrong there becomes its row."""
-    program = (
-        "import sys, json, os; out = os.dup(1); os.dup2(2, 1); from dlbridge import demo; "
-        "os.write(out, json.dumps(demo._run_library(sys.argv[1])).encode())"
-    )
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", program, name],
-            capture_output=True,
-            timeout=SECONDS_PER_LIBRARY,
-            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        )
-    except subprocess.TimeoutExpired:
-        return {"library": name, "failed": f"took more than {SECONDS_PER_LIBRARY} s"}
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing was said"]
-        return {"library": name, "failed": f"exit status {done.returncode}: {said[-1]}"}
-    return {"library": name, **json.loads(done.stdout)}
+    answer = children.call("dlbridge.tools.demo:run_library", name=name)
+    if answer.outcome == "returned":
+        return {"library": name, **answer.value}
+    last = answer.noise.splitlines()[-1:] if answer.outcome == "crashed" else []
+    return {"library": name, "failed": ": ".join([f"{answer.outcome}: {answer.said}", *last])}
 
 
 def collect(only: Sequence[str] | None = None) -> dict[str, Any]:
     """Everything the demo shows, as one object for machines."""
     names = [
-        library.module
-        for library in LIBRARIES
-        if (only is None or library.module in only) and importlib.util.find_spec(library.module)
+        name for name in SHOWN if (only is None or name in only) and LIBRARIES[name].importable
     ]
     return {
         "dlbridge": dlbridge.__version__,
@@ -226,40 +144,42 @@ def _holds(row: dict[str, Any]) -> bool:
     )
 
 
+def _tensors(rows: Sequence[dict[str, Any]]) -> str:
+    return ", ".join(sorted({row["in"]["tensor"] for row in rows})) or "a tensor"
+
+
 def _beside(address: int, other: int) -> str:
-    return "same" if address == other else f"copied to {hex(other)}"
+    return "same" if address == other else "copied"
 
 
 def _freed(row: dict[str, Any]) -> str:
     calls = row["out"]["deleter_calls"]
     if calls != 1:
         return f"DELETER RAN {calls} TIMES"
-    if row["out"]["freed_with_ours"]:
-        return "with our Tensor, as theirs is a copy"
-    return f"once, with {row['library']}'s, after our Tensor had gone"
+    return "once, with ours" if row["out"]["freed_with_ours"] else "once, with theirs"
 
 
 def _show(result: dict[str, Any]) -> None:
     libraries = [row for row in result["libraries"] if "failed" not in row]
     print(f"dlbridge {result['dlbridge']}, DLPack {result['dlpack']}\n")
-    _tables.show(
-        "Into C++ and back",
-        ["library", "tensor", "address", "in C++", "back again", "when its source had gone"],
+    tables.show(
+        f"Into C++ and back: {_tensors(libraries)}, read when its source has gone",
+        ["library", "version", "address", "in C++", "back", "values"],
         [
             [
-                f"{row['library']} {row['version']}",
-                row["in"]["tensor"],
+                row["library"],
+                row["version"],
                 hex(row["in"]["address"]),
                 _beside(row["in"]["address"], row["in"]["address_in_cpp"]),
                 _beside(row["in"]["address"], row["in"]["address_back"]),
-                "values stand" if row["in"]["outlives_source"] else "VALUES LOST",
+                "right" if row["in"]["outlives_source"] else "LOST",
             ]
             for row in libraries
         ],
     )
-    _tables.show(
-        "A std::vector<float> of C++ out to each",
-        ["library", "address in C++", "there", "the vector was freed"],
+    tables.show(
+        "Out of C++: a std::vector<float>, its Tensor dropped first",
+        ["library", "address in C++", "there", "freed"],
         [
             [
                 row["library"],
@@ -270,10 +190,9 @@ def _show(result: dict[str, Any]) -> None:
             for row in libraries
         ],
     )
-    _tables.show(
+    tables.show_items(
         "Refused, and why",
-        ["tried", "raised", "said"],
-        [[row["tried"], row["raised"], row["said"]] for row in result["refusals"]],
+        [(row["tried"], f"{row['raised']}: {row['said']}") for row in result["refusals"]],
     )
     for row in result["libraries"]:
         if "failed" in row:
@@ -288,10 +207,21 @@ def _show(result: dict[str, Any]) -> None:
     )
 
 
-def run(as_json: bool = False, only: Sequence[str] | None = None) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead")
+    parser.add_argument(
+        "--only",
+        metavar="LIBRARY",
+        choices=SHOWN,
+        action="append",
+        help="leave the other libraries out; may be given several times",
+    )
+
+
+def run(given: argparse.Namespace) -> int:
     """Shows the demo. 0 when everything held, 1 when a library failed or a refusal is missing."""
-    result = collect(only)
-    if as_json:
+    result = collect(given.only)
+    if given.json:
         print(json.dumps(result, indent=2))
     else:
         _show(result)

@@ -5,7 +5,7 @@ Nothing is imported but dlbridge, and no device is touched beyond being asked fo
 
 from __future__ import annotations
 
-import importlib.metadata
+import argparse
 import json
 import os
 import platform
@@ -16,38 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import dlbridge
-from dlbridge import _core, _tables
+from dlbridge import _core
+from dlbridge.tools import tables
+from dlbridge.tools.libraries import LIBRARIES
 
-# Distributions by the library they bring; the first that is installed counts.
-LIBRARIES = {
-    "numpy": ["numpy"],
-    "torch": ["torch"],
-    "jax": ["jax"],
-    "tensorflow": ["tensorflow", "tensorflow-cpu"],
-    "cupy": ["cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy"],
-    "tvm_ffi": ["apache-tvm-ffi"],
-    "mxnet": ["mxnet"],
-    "mpi4py": ["mpi4py"],
-    "dpctl": ["dpctl"],
-    "dpnp": ["dpnp"],
-    "paddle": ["paddlepaddle", "paddlepaddle-gpu"],
-    "mlx": ["mlx"],
-    "pyarrow": ["pyarrow"],
-    "ml_dtypes": ["ml_dtypes"],
-    "pybind11": ["pybind11"],
-    "nanobind": ["nanobind"],
-}
+SUMMARY = "what this machine has: drivers and their devices, headers, compilers, libraries"
 COMPILERS = ["c++", "g++", "clang++", "nvcc", "hipcc", "icpx", "cmake"]
 SECONDS_PER_COMPILER = 10
-
-
-def _version_of(distributions: list[str]) -> str | None:
-    for each in distributions:
-        try:
-            return importlib.metadata.version(each)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return None
 
 
 def _say_version(program: str) -> str | None:
@@ -91,9 +66,9 @@ def examine() -> dict[str, Any]:
         "drivers": _core._drivers(),
         "compilers": {name: said for name, said in compilers.items() if said is not None},
         "libraries": {
-            name: version
-            for name, version in ((each, _version_of(from_)) for each, from_ in LIBRARIES.items())
-            if version is not None
+            row.module: row.version
+            for row in LIBRARIES.values()
+            if row.version is not None and row.module != "dlbridge"
         },
     }
 
@@ -105,10 +80,14 @@ def _show_driver(found: dict[str, Any]) -> str:
     return f"{found['library']}, version {found['version']}; {devices or 'no device'}"
 
 
-def run(as_json: bool = False) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead")
+
+
+def run(given: argparse.Namespace) -> int:
     """Prints what was found. Returns the exit status, which is 0: lacking something is no error."""
     found = examine()
-    if as_json:
+    if given.json:
         print(json.dumps(found, indent=2))
         return 0
     rows = [
@@ -119,5 +98,5 @@ def run(as_json: bool = False) -> int:
         *found["compilers"].items(),
         *found["libraries"].items(),
     ]
-    _tables.show("What there is on this machine", ("what", "which"), rows)
+    tables.show("What there is on this machine", ("what", "which"), rows)
     return 0
