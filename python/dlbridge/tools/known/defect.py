@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,6 +18,8 @@ from dlbridge.tools import children
 
 HELPER = Path(__file__).with_name("by_hand.py")
 SECONDS = 120.0
+
+WILD = ("SIGBUS", "SIGILL", "SIGABRT")  # a wild pointer ends in these too, as chance has it
 
 Outcome = Literal[
     "crash",  # the process ends, and nothing can catch it
@@ -55,7 +58,7 @@ class Defect:
     breaks: str  # what people see, and with whom
     remedy: str  # what to do, and what dlbridge does about it
     program: str  # a few lines of Python that show it, with by_hand at their side
-    shows: str  # the last line that they print, or how they end: "SIGSEGV or SIGABRT"
+    shows: str  # the last line that they print, or how they end: "SIGSEGV", "exit status 3"
     works: str = ""  # a few lines with dlbridge that show the remedy: they run to their end
     found_by: tuple[str, ...] = ("inspect",)  # ids of conformance checks
 
@@ -69,7 +72,8 @@ class Defect:
 
     def is_shown_by(self, shown: Shown) -> bool:
         """Whether a run of the program has shown it."""
-        return (shown.ended or shown.line) in (self.shows, *self.shows.split(" or "))
+        expected = (self.shows, *WILD) if self.shows == "SIGSEGV" else (self.shows,)
+        return (shown.ended or shown.line) in expected
 
 
 def run(program: str, *, python: str = sys.executable, seconds: float = SECONDS) -> Shown:
@@ -108,12 +112,14 @@ else:
 
 # Versions --------------------------------------------------------------------------------------
 
+Key = tuple[tuple[int, ...], int]
 
-def _key(version: str) -> tuple[tuple[int, ...], int]:
+
+def _key(version: str) -> Key | None:
     """What versions are ordered by: the release, then whether it is before, it, or after."""
     found = re.match(r"(\d+(?:[.]\d+)*)[.-]?(a|b|rc|dev|post)?(\d*)", version.split("+")[0])
     if found is None:
-        raise ValueError(f"expected a version such as 2.13.0; got {version!r}")
+        return None
     release = tuple(map(int, re.sub(r"([.]0+)+$", "", found[1]).split(".")))
     if found[2] is None:
         return release, 0
@@ -123,11 +129,19 @@ def _key(version: str) -> tuple[tuple[int, ...], int]:
 def contains(seen_in: str, version: str) -> bool:
     """Whether a version is one of these: versions, and ranges from the first to the last.
 
+    One that is no version, such as "unknown", is in none. Raises ValueError for such in seen_in.
+
     >>> contains("1.23.5, 2.1 to 2.4.6", "2.4.6"), contains("2.13", "2.13.0+cpu")
     (True, True)
     """
-    return any(_contains(each.split(" to "), version) for each in seen_in.split(", "))
+    key = _key(version)
+    return any(key is not None and first <= key <= last for first, last in _ranges(seen_in))
 
 
-def _contains(ends: list[str], version: str) -> bool:
-    return _key(ends[0].strip()) <= _key(version) <= _key(ends[-1].strip())
+def _ranges(seen_in: str) -> Iterator[tuple[Key, Key]]:
+    for each in seen_in.split(", "):
+        ends = each.split(" to ")
+        first, last = _key(ends[0]), _key(ends[-1])
+        if first is None or last is None:
+            raise ValueError(f"expected versions such as 2.1 to 2.4.6; got {each!r}")
+        yield first, last

@@ -41,7 +41,7 @@ ROWS = [
         import torch, by_hand
         torch.from_dlpack(by_hand.capsule(ndim=-1))
         """,
-        "SIGSEGV or SIGABRT",
+        "SIGSEGV",
         refused("by_hand.capsule(ndim=-1)"),
         ("C-11",),
     ),
