@@ -102,10 +102,27 @@ def test_for_people(
 
 
 def test_one_defect_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    assert doctor.run(given(defect="torch-read-only")) == 0
+    assert doctor.run(given(defect=known.DEFECTS["torch-read-only"])) == 0
     said = capsys.readouterr().out
     assert "\n    import torch, by_hand\n" in said
     assert "it now holds 9.0" in said
+
+
+def test_a_defect_that_is_misspelt_is_refused() -> None:
+    command = [sys.executable, "-m", "dlbridge", "doctor", "--defect", "torch-readonly"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "did you mean torch-read-only" in done.stderr
+
+
+def test_a_machine_without_libraries(
+    two_devices: None, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(doctor, "LIBRARIES", {})
+    assert doctor.run(given(fast=False)) == 0
+    said = capsys.readouterr().out
+    assert "none of those known" in said
+    assert "Known defects" not in said
 
 
 def test_libraries_that_crash_raise_or_print_cost_their_own_line(
@@ -182,6 +199,17 @@ def test_what_numpy_speaks() -> None:
     assert found["legacy"] and found["protocol"]
     assert found["exchange_table"] is None
     assert "failed" not in found
+
+
+WORDS = "the last cell is wrapped to whole words, a/path/that/can/be/copied/as/it/is"
+
+
+@pytest.mark.parametrize("width", [36, 60, 200])
+def test_rows_are_wrapped(width: int) -> None:
+    said = sections.lines([("one", "two", WORDS), ("longer", "", "short")], width)
+    assert " ".join(" ".join(said).split()) == f"one two {WORDS} longer short"
+    assert all(len(line) <= width or "a/path" in line for line in said)
+    assert (len(said) == 2) == (width == 200)
 
 
 # Advice ----------------------------------------------------------------------------------------

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import importlib.util
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -136,11 +138,11 @@ def report(found: dict[str, Any]) -> list[sections.Section]:
         ("dlpack.h", [_says_header(row) for row in found["headers"]]),
         ("Compilers", list(found["compilers"].items())),
         ("Drivers and devices", [_says_driver(*row) for row in found["drivers"].items()]),
-        ("Libraries", [_says_library(*row) for row in libraries]),
+        ("Libraries", [_says_library(*row) for row in libraries] or [("none of those known",)]),
         *(_says_defects(*row) for row in libraries if row[1]["defects"]),
         ("Advice", [("!", sentence) for sentence in found["advice"]]),
     ]
-    return parts
+    return [part for part in parts if part[1] or part is parts[0]]
 
 
 def explain(defect: known.Defect) -> list[sections.Section]:
@@ -159,7 +161,7 @@ def explain(defect: known.Defect) -> list[sections.Section]:
 @contextlib.contextmanager
 def _waiting() -> Iterator[None]:
     """Says on a terminal that this takes a while."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return
     print("Importing each library in a process of its own ...", end="\r", file=sys.stderr)
@@ -169,13 +171,21 @@ def _waiting() -> Iterator[None]:
         print(" " * 60, end="\r", file=sys.stderr)
 
 
+def _defect(name: str) -> known.Defect:
+    if name in known.DEFECTS:
+        return known.DEFECTS[name]
+    close = difflib.get_close_matches(name, known.DEFECTS, n=3, cutoff=0.4)
+    meant = f"; did you mean {' or '.join(close)}?" if close else ""
+    raise argparse.ArgumentTypeError(f"no defect is known as {name!r}{meant}")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
     parser.add_argument("--fast", action="store_true", help="import no library")
     parser.add_argument(
         "--defect",
         metavar="ID",
-        choices=sorted(known.DEFECTS),
+        type=_defect,
         help="instead of all this: what is known of one defect, and a program that shows it",
     )
 
@@ -183,14 +193,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Prints what was found. Returns the exit status, which is 0."""
     if given.defect is not None:
-        defect = known.DEFECTS[given.defect]
-        sections.show(explain(defect))
-        print("\n".join(f"    {line}" for line in defect.program.splitlines()))
+        sections.show(explain(given.defect))
+        print(textwrap.indent(given.defect.program, "    "))
         return 0
     if given.json:
         print(json.dumps(examine(fast=given.fast), indent=2))
         return 0
-    with _waiting():
+    with contextlib.nullcontext() if given.fast else _waiting():
         found = examine(fast=given.fast)
     sections.show(report(found))
     return 0

@@ -13,6 +13,7 @@ import pytest
 import dlbridge
 from dlbridge.tools import abi, known
 from dlbridge.tools.known import defect as defects
+from dlbridge.tools.known import page
 
 HERE = [each for each in known.DEFECTS.values() if known.installed(each.library)]
 FINE = 'print("fine")'
@@ -106,3 +107,8 @@ def test_what_is_made_by_hand_is_what_others_read(by_hand: Path) -> None:
     assert memoryview(tensor).tolist() == [4, 5, 6, 7]
     del capsule, tensor
     assert len(hand.freed) == 2
+
+
+def test_the_page_is_the_table() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs" / "defects.md"
+    assert docs.read_text() == page.page(), "run python -m dlbridge.tools.known.page"
