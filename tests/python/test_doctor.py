@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
 import os
 import platform
@@ -76,6 +77,12 @@ def test_for_programs() -> None:
     assert set(found["drivers"]) == {"cuda", "rocm"}
     for driver in found["drivers"].values():
         assert set(driver) in ({"why"}, {"library", "version", "devices"})
+
+
+def test_what_a_library_asks_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ["scipy>=1.14", "numpy>=3; python_version > '3.99'", "numpy (<2.2,>=1.26)"]
+    monkeypatch.setattr(importlib.metadata, "requires", lambda name: asked)
+    assert doctor._needs_numpy(LIBRARIES["jax"]) == "<2.2,>=1.26"
 
 
 def test_fast_imports_nothing() -> None:
@@ -241,6 +248,10 @@ ADVICE: dict[str, tuple[Found, str]] = {
     ),
     "numpy without dlpack": (machine(numpy={"version": "1.21.6"}), "since 1.22"),
     "numpy of old": (machine(numpy={"version": "1.26.4"}), "before 2.1; here is 1.26.4"),
+    "too new a numpy": (
+        machine(numpy={"version": "2.4.6"}, tensorflow={"needs_numpy": "<2.2.0,>=1.26"}),
+        "asks for NumPy <2.2.0,>=1.26; here is 2.4.6",
+    ),
     "mxnet's end": (machine(mxnet={}), "its last release"),
     "ipex": (
         {**machine(), "also_installed": ["intel_extension_for_pytorch"]},

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import dlbridge
-from dlbridge.tools import abi, known
-from dlbridge.tools.known import defect as defects
+from dlbridge.tools import abi, known, versions
 from dlbridge.tools.known import page
 
 HERE = [each for each in known.DEFECTS.values() if known.installed(each.library)]
@@ -74,14 +73,14 @@ def test_no_row_is_there_twice() -> None:
 
 
 def test_versions() -> None:
-    assert not doctest.testmod(defects).failed
-    assert defects.contains("2.1 to 2.4.6", "2.1.0")
-    assert not defects.contains("2.1 to 2.4.6", "2.1rc1")
-    assert not defects.contains("2.1 to 2.4.6", "2.4.6.post1")
-    assert defects.contains("1.0, 3.0.post2", "3.0.post2")
-    assert not defects.contains("1.0", "unknown")
+    assert not doctest.testmod(versions).failed
+    assert versions.contains("2.1 to 2.4.6", "2.1.0")
+    assert not versions.contains("2.1 to 2.4.6", "2.1rc1")
+    assert not versions.contains("2.1 to 2.4.6", "2.4.6.post1")
+    assert versions.contains("1.0, 3.0.post2", "3.0.post2")
+    assert not versions.contains("1.0", "unknown")
     with pytest.raises(ValueError, match=r"expected versions"):
-        defects.contains("newest", "1.0")
+        versions.contains("newest", "1.0")
 
 
 def test_programs_that_end_badly_are_told_apart() -> None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -30,6 +32,16 @@ NO_LIBRARIES = ("array", "dlbridge")  # rows of the table that are not somebody 
 def _defects(name: str, version: str) -> list[dict[str, str]]:
     rows = known.of(name, version)
     return [{"id": row.id, "outcome": row.outcome, "what": row.what} for row in rows]
+
+
+def _needs_numpy(library: Library) -> str | None:
+    """The versions of NumPy that a library asks for, where it asks whatever the machine."""
+    for each in library.distributions:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            asked = importlib.metadata.requires(each) or []
+            found = (re.fullmatch(r"numpy\s*\(?([^;)]+)\)?\s*", line) for line in asked)
+            return next((limits[1].strip() for limits in found if limits), None)
+    return None
 
 
 def _look(library: Library) -> dict[str, Any]:
@@ -54,6 +66,7 @@ def examine(*, fast: bool = False) -> dict[str, Any]:
         with ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
             libraries = {row.module: it for row, it in zip(here, pool.map(_look, here))}
     for name, row in libraries.items():
+        row["needs_numpy"] = _needs_numpy(LIBRARIES[name])
         row["defects"] = _defects(name, row["version"])
     found: dict[str, Any] = {
         "dlbridge": {
