@@ -155,7 +155,7 @@ def test_a_library_that_hangs_is_said(
     pretend("warp", "import time; time.sleep(60)")
     found = doctor.examine()
     assert found["libraries"]["warp"]["outcome"] == "hung"
-    assert found["advice"] == ["Importing Warp does not end: no answer within 1 s."]
+    assert "Importing Warp does not end: no answer within 1 s." in found["advice"]
 
 
 def test_a_driver_that_crashes_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
