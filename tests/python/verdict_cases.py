@@ -38,7 +38,12 @@ class Producer:
         return self.words.get("device", abi.CPU)  # type: ignore[no-any-return]
 
     def __dlpack__(
-        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
     ) -> Any:
         versioned = max_version is not None and max_version[0] >= 1 and not self.legacy_only
         if not versioned and self.words.get("flags", 0) & abi.READ_ONLY:
@@ -224,9 +229,7 @@ def _warp_take(module: Any, x: Any) -> Any:
 # Take, address, values of those that have no such row yet.
 OTHERS: dict[str, tuple[Any, Any, Any]] = {
     "tensorflow": (
-        lambda m, x: m.experimental.dlpack.from_dlpack(
-            x if abi.is_capsule(x) else x.__dlpack__()
-        ),
+        lambda m, x: m.experimental.dlpack.from_dlpack(x if abi.is_capsule(x) else x.__dlpack__()),
         lambda x: abi.read(x.__dlpack__()).first,
         lambda x: x.numpy().tolist(),
     ),
