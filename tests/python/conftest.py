@@ -22,6 +22,7 @@ PEERS = {
     "test_device_streams.py": "simulated",
     "test_device_transfer.py": "simulated",
     "test_dpnp.py": "dpnp",
+    "test_inspect_verdicts.py": "numpy",
 }
 # Those that need no file of their own: one table of all callers has them.
 CALLERS = {"array_api_strict", "jax", "tensorflow"}

@@ -94,5 +94,5 @@ UNMET = {
     "shape NULL", "ndim over 64", "shape unreadable", "strides unreadable", "extent negative",
     "too big", "lanes 0", "float128", "data NULL", "memory unreadable",
     "byte offset on a device", "byte offset in an element", "alignment of elements",
-    "strides NULL against its version", "padded without need",
+    "strides NULL against its version", "format =", "padded without need",
 }  # fmt: skip
