@@ -1,0 +1,1 @@
+"""The probes of consumers, C-01 to C-16: what they make of capsules that are made by hand."""

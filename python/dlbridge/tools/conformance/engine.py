@@ -1,0 +1,184 @@
+"""Runs the probes of a target, each in a child process, and makes one result of each rule."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from typing import Any, Callable, Literal
+
+import dlbridge
+from dlbridge.tools import children
+from dlbridge.tools.conformance.probes import Probe, in_order
+from dlbridge.tools.conformance.rules import RULES, Severity
+from dlbridge.tools.conformance.target import CannotExamine
+
+Outcome = Literal["crash", "fail", "warn", "skip", "pass"]
+WORST_FIRST: tuple[Outcome, ...] = ("crash", "fail", "warn", "skip", "pass")
+SECONDS = 60.0  # for one probe; opening the target, which imports it, may take children.SECONDS
+CHILD = "dlbridge.tools.conformance.child"
+
+Progress = Callable[[int, int, str], None]  # how many probes are done, of how many; the rule
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one rule."""
+
+    id: str
+    severity: Severity  # of the rule, or of the break where that is lighter
+    outcome: Outcome
+    expected: str
+    got: str  # what broke it, why it was skipped, or what is worth noting
+    fix: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of all the rules."""
+
+    target: str
+    consumer: str | None
+    versions: dict[str, str | None]
+    results: list[Result]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rules had each outcome."""
+        return {
+            each: sum(result.outcome == each for result in self.results)
+            for each in reversed(WORST_FIRST)
+        }
+
+    @property
+    def status(self) -> int:
+        """The exit status: 1 when a rule of severity F is broken, or a check crashed; else 0."""
+        return int(any(result.outcome in ("crash", "fail") for result in self.results))
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "dlbridge": dlbridge.__version__,
+            "target": self.target,
+            "consumer": self.consumer,
+            "versions": self.versions,
+            "results": [asdict(result) for result in self.results],
+            "counts": self.counts,
+        }
+
+
+def examine(
+    target: str,
+    *,
+    consumer: str | None = None,
+    only: Collection[str] | None = None,
+    seconds: float = SECONDS,
+    progress: Progress | None = None,
+) -> Report:
+    """Examines a target in child processes, by every rule or only by some.
+
+    `target` and `consumer` as on the command line: "mylib:make", "mylib:from_dlpack". Raises
+    CannotExamine when there is nothing to examine: no such module, a factory that only raises.
+    """
+    probes = [it for it in in_order() if only is None or it.rule in only]
+    with _Examination(target, consumer, seconds) as examination:
+        for done, probe in enumerate(probes):
+            if progress is not None:
+                progress(done, len(probes), probe.rule)
+            examination.run(probe)
+        if progress is not None:
+            progress(len(probes), len(probes), "")
+        rules = [rule for rule in RULES if only is None or rule in only]
+        return Report(
+            target=target,
+            consumer=examination.opened["consumer"],
+            versions={"python": platform.python_version(), **examination.opened["versions"]},
+            results=[_result(rule, examination.came.get(rule, [])) for rule in rules],
+        )
+
+
+class _Examination:
+    """One child after another, each with the target open, and what came of the probes so far."""
+
+    def __init__(self, target: str, consumer: str | None, seconds: float) -> None:
+        paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        self.worker = children.Worker(seconds=seconds, environment={"PYTHONPATH": paths})
+        self.keywords = {"name": target, "consumer": consumer}
+        self.came: dict[str, list[dict[str, Any]]] = {}
+        self.is_open = False
+        self.opened: dict[str, Any] = {}
+
+    def __enter__(self) -> _Examination:
+        try:
+            self._open()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.worker.__exit__(None, None, None)
+
+    def _open(self) -> None:
+        answer = self.worker.call(
+            f"{CHILD}:open_target", within=max(children.SECONDS, self.worker.seconds),
+            **self.keywords,
+        )  # fmt: skip
+        said = answer.value["why"] if answer.outcome == "returned" else _how(answer)
+        if said is not None:
+            raise CannotExamine(f"{self.keywords['name']}: {said}")
+        self.opened, self.is_open = answer.value, True
+
+    def _restart(self) -> None:
+        self.worker.close()
+        self.is_open = False
+
+    def run(self, probe: Probe) -> None:
+        """Runs one probe, and leaves no process behind that it may have damaged."""
+        if not self.is_open:
+            self._open()
+        answer = self.worker.call(f"{CHILD}:run_probe", probe=probe.name, **self.keywords)
+        if answer.outcome == "returned":
+            result = answer.value
+        else:
+            result = {"outcome": "crash", "got": f"the process {_how(answer)}"}
+        self.came.setdefault(probe.rule, []).append(result)
+        if answer.outcome != "returned" or (probe.hostile and result["outcome"] != "pass"):
+            self._restart()
+
+
+def _how(answer: children.Answer) -> str:
+    """An answer that is none, in words."""
+    last = answer.noise.splitlines()[-1:] if answer.outcome == "crashed" else []
+    words = {"crashed": "crashed", "hung": "hung", "raised": "raised"}[answer.outcome]
+    return ": ".join([f"{words}, {answer.said}", *last])
+
+
+def _result(rule_id: str, came: list[dict[str, Any]]) -> Result:
+    """The worst of what came of a rule's probes."""
+    rule = RULES[rule_id]
+    judged = [(_outcome(each, rule.severity), each) for each in came] or [
+        ("skip", {"got": "no check examines it"})
+    ]
+    worst = min((outcome for outcome, _ in judged), key=WORST_FIRST.index)
+    those = [each for outcome, each in judged if outcome == worst]
+    first = those[0]
+    return Result(
+        id=rule.id,
+        severity=first.get("severity") or ("F" if worst == "crash" else rule.severity),
+        outcome=worst,
+        expected=first.get("expected") or rule.says,
+        got="; ".join(each["got"] for each in those if each["got"]),
+        fix=first.get("fix") or rule.fix,
+        source=rule.source,
+    )
+
+
+def _outcome(came: dict[str, Any], severity: Severity) -> Outcome:
+    """A break is a failure, a warning or a note, by its severity."""
+    if came["outcome"] != "fail":
+        return came["outcome"]  # type: ignore[no-any-return]
+    by_severity: dict[str, Outcome] = {"F": "fail", "W": "warn", "N": "pass"}
+    return by_severity[came.get("severity") or severity]

@@ -1,0 +1,1 @@
+"""The probes of lifetime and threads, X-01 to X-12: who frees, when, and on which thread."""
