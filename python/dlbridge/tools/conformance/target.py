@@ -61,9 +61,8 @@ class Target:
             return self.factory(**given)
         except Exception as refused:
             asked = ", ".join(f"{word}={value!r}" for word, value in wanted.items())
-            raise Skip(
-                f"the factory, asked for {asked or 'its usual object'}, raised {name_error(refused)}"
-            ) from refused
+            asked = f", asked for {asked}," if asked else ""
+            raise Skip(f"the factory{asked} raised {name_error(refused)}") from refused
 
     def consume(self, producer: Any) -> Any:
         """What the consumer makes of a producer. Raises Skip where there is no consumer."""
