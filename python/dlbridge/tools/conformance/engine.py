@@ -170,7 +170,7 @@ def _result(rule_id: str, came: list[dict[str, Any]]) -> Result:
         severity=first.get("severity") or ("F" if worst == "crash" else rule.severity),
         outcome=worst,
         expected=first.get("expected") or rule.says,
-        got="; ".join(each["got"] for each in those if each["got"]),
+        got="; ".join(dict.fromkeys(each["got"] for each in those if each["got"])),
         fix=first.get("fix") or rule.fix,
         source=rule.source,
     )

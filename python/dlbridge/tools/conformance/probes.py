@@ -12,7 +12,8 @@ from dlbridge.tools.conformance.rules import RULES, Severity
 if TYPE_CHECKING:
     from dlbridge.tools.conformance.target import Target
 
-MODULES = ("producer", "lifetime", "consumer", "draft")  # beside this file: they hold the probes
+# Beside this file: they hold the probes.
+MODULES = ("protocol", "description", "requests", "lifetime", "consumer", "draft")
 
 # A probe gets the target and returns when the rule holds; a text it returns is a note.
 Function = Callable[["Target"], "str | None"]

@@ -88,7 +88,7 @@ ROWS = [
     Rule(
         "P-09",
         "W",
-        "max_version of a wrong form, as (1,), '1.0' or 1, is a TypeError.",
+        "max_version of a wrong form, as (1,), '1.0' or 1, is a TypeError or ValueError.",
         "NumPy, dpctl and nanobind refuse it so",
         "Check that max_version is a tuple of two integers before reading it.",
     ),
@@ -212,10 +212,10 @@ ROWS = [
         "P-26",
         "F",
         "dl_device equal to the own device works, an unknown one is a BufferError, one that is no"
-        " pair a TypeError.",
+        " pair a TypeError or ValueError.",
         "array API, __dlpack__, dl_device",
         "Compare dl_device with __dlpack_device__(), raise BufferError for what you cannot reach,"
-        " and TypeError for no pair of integers.",
+        " and TypeError or ValueError for no pair of integers.",
     ),
     Rule(
         "P-27",
