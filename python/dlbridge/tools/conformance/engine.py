@@ -151,9 +151,16 @@ class _Examination:
 
 def _how(answer: children.Answer) -> str:
     """An answer that is none, in words."""
-    last = answer.noise.splitlines()[-1:] if answer.outcome == "crashed" else []
+    last = _last_words(answer.noise) if answer.outcome == "crashed" else []
     words = {"crashed": "crashed", "hung": "hung", "raised": "raised"}[answer.outcome]
     return ": ".join([f"{words}, {answer.said}", *last])
+
+
+def _last_words(noise: str) -> list[str]:
+    """What a process said before it died, and before faulthandler told where."""
+    lines = noise.partition("Fatal Python error")[0].strip().splitlines()
+    telling = [line for line in lines if "what():" in line or "Check failed" in line]
+    return [line.strip()[:200] for line in (telling or lines)[-1:]]
 
 
 def _result(rule_id: str, came: list[dict[str, Any]]) -> Result:

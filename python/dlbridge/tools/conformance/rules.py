@@ -585,6 +585,20 @@ ROWS = [
         "array API, from_dlpack, copy",
         "Pass copy=True on, or copy yourself; do not trust that alignment will force a copy.",
     ),
+    Rule(
+        "S-15",
+        "W",
+        "from_dlpack(x, copy=False) is refused with BufferError or ValueError where x has to copy.",
+        "array API, from_dlpack, copy; array-api#831",
+        "Pass copy=False on, and let the producer's BufferError through.",
+    ),
+    Rule(
+        "S-16",
+        "F",
+        "asarray(x, copy=True) never shares memory with x; copy=False shares it, or raises.",
+        "array API, asarray, copy",
+        "Honour copy also for arrays of your own; raise ValueError where copy=False cannot be.",
+    ),
 ]
 
 RULES: dict[str, Rule] = {row.id: row for row in ROWS}
