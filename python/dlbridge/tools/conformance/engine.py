@@ -151,9 +151,18 @@ class _Examination:
 
 def _how(answer: children.Answer) -> str:
     """An answer that is none, in words."""
-    last = answer.noise.splitlines()[-1:] if answer.outcome == "crashed" else []
-    words = {"crashed": "crashed", "hung": "hung", "raised": "raised"}[answer.outcome]
-    return ": ".join([f"{words}, {answer.said}", *last])
+    last = _last_words(answer.noise) if answer.outcome == "crashed" else ""
+    return ": ".join(filter(None, [answer.outcome, answer.said, last]))
+
+
+def _last_words(noise: str) -> str:
+    """What a process printed last, before Python's own report of its end.
+
+    >>> _last_words("terminate called\\nFatal Python error: Aborted\\n\\nExtension modules: x")
+    'terminate called'
+    """
+    before, _, _ = noise.partition("Fatal Python error")
+    return (before.strip().splitlines() or [""])[-1].strip()[:200]
 
 
 def _result(rule_id: str, came: list[dict[str, Any]]) -> Result:
