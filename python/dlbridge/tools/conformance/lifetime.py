@@ -35,7 +35,7 @@ from dlbridge.tools.conformance.target import Target, name_error
 TIMES, FEWEST = 10_000, 300
 SECONDS = 2.0  # for one of the long counts, which is cut short where a library is slow
 PATIENCE = 2.0  # seconds for a library that frees on another thread
-RACES, RUNNERS = 100, 4
+RACES, RUNNERS = 50, 4
 
 
 def _weak(x: Any) -> weakref.ref[Any] | None:
@@ -180,10 +180,9 @@ def _by_hand(**words: Any) -> Callable[..., abi.Made]:
 def _settle(holds: Callable[[], bool]) -> bool:
     """Whether something comes to hold, in a moment."""
     until = time.perf_counter() + PATIENCE
-    gc.collect()
     while not holds() and time.perf_counter() < until:
-        time.sleep(0.01)
         gc.collect()
+        time.sleep(0.01)
     return holds()
 
 

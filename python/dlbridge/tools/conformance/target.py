@@ -142,7 +142,7 @@ def _of_library(library: Library) -> Target:
 def _of_namespace(name: str) -> Target:
     """A module with the functions of the array API: asarray or zeros, and from_dlpack."""
     module = importlib.import_module(name)
-    as_array = getattr(module, "asarray", None)
+    as_array: Any = getattr(module, "asarray", None)
 
     def factory(shape: tuple[int, ...], dtype: str) -> Any:
         return as_array(numbers(shape, dtype), dtype=getattr(module, dtype))
