@@ -345,7 +345,7 @@ def docs(session: nox.Session) -> None:
     """The code in README and docs is code that runs."""
     session.env.update(machine.build_environment(machine.find_gcc()))
     session.install(".", "numpy", "torch==2.13.0")
-    session.run("python", "tests/docs/check_snippets.py")
+    session.run("python", "tests/docs/check_pages.py")
 
 
 @nox.session(tags=["tests"])

@@ -33,10 +33,11 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     """
     if device not in (None, "cpu"):
         raise ValueError(f"expected device 'cpu' or None; got {device!r}")
-    return _take(_ask(x, None if device is None else CPU, copy))
+    return _take(*_ask(x, None if device is None else CPU, copy))
 
 
-def _ask(x: Any, device: tuple[int, int] | None, copy: bool | None) -> Any:
+def _ask(x: Any, device: tuple[int, int] | None, copy: bool | None) -> tuple[Any, bool]:
+    """What x gives, and whether it was asked for a versioned capsule."""
     words: dict[str, Any] = {} if planted("never_asks_version") else {"max_version": VERSION}
     if device is not None:
         words["dl_device"] = device
@@ -46,27 +47,28 @@ def _ask(x: Any, device: tuple[int, int] | None, copy: bool | None) -> Any:
         words["stream"] = -1
     old = (TypeError, BufferError) if planted("any_error_retries") else TypeError
     try:
-        return x.__dlpack__(**words)
+        return x.__dlpack__(**words), "max_version" in words
     except old:  # of before max_version, or of before any keyword
-        if (copy is not None and not planted("copy_dropped")) or device is not None:
+        dropped = copy is False and planted("copy_dropped")
+        if (copy is not None and not dropped) or device is not None:
             raise
-        return x.__dlpack__()
+        return x.__dlpack__(), False
 
 
-def _take(capsule: Any) -> Array:
+def _take(capsule: Any, asked_for_versioned: bool) -> Array:
     if not isinstance(capsule, capsule_type):
-        if planted("non_capsule_read"):
-            return _read(C.cast(id(capsule), C.c_void_p).value or 0, VERSIONED)
+        if planted("non_capsule_read"):  # where a capsule has its pointer
+            return _read(C.c_size_t.from_address(id(capsule) + 16).value, LEGACY)
         raise TypeError(f"expected a capsule from __dlpack__; got {type(capsule).__name__}")
     own_name = name = capsule_name(capsule)
     if planted("used_accepted") and name:
         name = name.replace(b"used_", b"")
-    if planted("name_unread") and name == LEGACY:
+    if planted("name_unread") and name == LEGACY and asked_for_versioned:
         name = VERSIONED
     if name not in STRUCTS or name in _refused():
         raise BufferError(f"expected a fresh capsule of a tensor; its name is {own_name!r}")
     address = int(capsule_pointer(capsule, own_name))
-    if planted("renamed_early") or planted("major_leaks") and _major(address, name) != 1:
+    if planted("renamed_early") or (planted("major_leaks") and _major(address, name) != 1):
         rename_capsule(capsule, USED[name])
     array = _read(address, name)
     if not planted("not_renamed"):

@@ -6,7 +6,7 @@ import ctypes as C
 import itertools
 import math
 import struct
-from typing import Any, NoReturn
+from typing import Any
 
 from mutants import planted
 from small_structs import (
@@ -20,7 +20,6 @@ from small_structs import (
     Destructor,
     Memory,
     address_of,
-    capsule_name,
     dying_name,
     dying_pointer,
     malloc,
@@ -149,7 +148,9 @@ class Array:
         if copy is not None and not isinstance(copy, bool) and not planted("copy_by_truth"):
             raise TypeError(f"expected copy True, False or None; got {copy!r}")
         if self.readonly and not versioned and not copy and not planted("read_only_dropped"):
-            _refuse("a legacy capsule cannot say that memory is read-only; ask for max_version")
+            raise (TypeError if planted("type_error") else BufferError)(
+                "a legacy capsule cannot say that memory is read-only; ask for max_version"
+            )
         if planted("size_0_raises"):
             _ = 64 // self.size
         if (copy and not planted("copy_true_shares")) or (
@@ -164,11 +165,7 @@ class Array:
         if not isinstance(wanted, tuple) or [type(part) for part in wanted] != [int, int]:
             raise TypeError(f"expected dl_device as (device type, device id); got {wanted!r}")
         if wanted != CPU:
-            _refuse(f"expected dl_device {CPU}, as this memory cannot move; got {wanted}")
-
-
-def _refuse(text: str) -> NoReturn:
-    raise (TypeError if planted("type_error") else BufferError)(text)
+            raise BufferError(f"expected dl_device {CPU}, as this memory stays; got {wanted}")
 
 
 def _is_versioned(wanted: Any) -> bool:
@@ -187,12 +184,13 @@ def _is_versioned(wanted: Any) -> bool:
 
 # What is written into the capsule --------------------------------------------------------------
 
-_last: list[Any] = []  # of one_capsule
+_last: dict[Any, Any] = {}  # of one_capsule
 
 
 def _export(array: Array, versioned: bool, flags: int, wanted: Any) -> Any:
-    if planted("one_capsule") and _last and capsule_name(_last[0]) in STRUCTS:
-        return _last[0]
+    request = (array, versioned, flags)
+    if planted("one_capsule") and request in _last:
+        return _last[request]
     name = VERSIONED if versioned else LEGACY
     kind = STRUCTS[name]
     block = malloc(C.sizeof(kind) + 16 * len(array.shape) + 16)  # the extents lie behind the struct
@@ -211,7 +209,7 @@ def _export(array: Array, versioned: bool, flags: int, wanted: Any) -> Any:
     name = b"dltensor_v1" if planted("wrong_name") and versioned else name
     capsule = new_capsule(block, name, _destructor())
     if planted("one_capsule"):
-        _last[:] = [capsule]
+        _last[request] = capsule
     return capsule
 
 

@@ -144,40 +144,42 @@ def _holds(row: dict[str, Any]) -> bool:
     )
 
 
+def _tensors(rows: Sequence[dict[str, Any]]) -> str:
+    return ", ".join(sorted({row["in"]["tensor"] for row in rows})) or "a tensor"
+
+
 def _beside(address: int, other: int) -> str:
-    return "same" if address == other else f"copied to {hex(other)}"
+    return "same" if address == other else "copied"
 
 
 def _freed(row: dict[str, Any]) -> str:
     calls = row["out"]["deleter_calls"]
     if calls != 1:
         return f"DELETER RAN {calls} TIMES"
-    if row["out"]["freed_with_ours"]:
-        return "with our Tensor, as theirs is a copy"
-    return f"once, with {row['library']}'s, after our Tensor had gone"
+    return "once, with ours" if row["out"]["freed_with_ours"] else "once, with theirs"
 
 
 def _show(result: dict[str, Any]) -> None:
     libraries = [row for row in result["libraries"] if "failed" not in row]
     print(f"dlbridge {result['dlbridge']}, DLPack {result['dlpack']}\n")
     tables.show(
-        "Into C++ and back",
-        ["library", "tensor", "address", "in C++", "back again", "when its source had gone"],
+        f"Into C++ and back: {_tensors(libraries)}, read when its source has gone",
+        ["library", "version", "address", "in C++", "back", "values"],
         [
             [
-                f"{row['library']} {row['version']}",
-                row["in"]["tensor"],
+                row["library"],
+                row["version"],
                 hex(row["in"]["address"]),
                 _beside(row["in"]["address"], row["in"]["address_in_cpp"]),
                 _beside(row["in"]["address"], row["in"]["address_back"]),
-                "values stand" if row["in"]["outlives_source"] else "VALUES LOST",
+                "right" if row["in"]["outlives_source"] else "LOST",
             ]
             for row in libraries
         ],
     )
     tables.show(
-        "A std::vector<float> of C++ out to each",
-        ["library", "address in C++", "there", "the vector was freed"],
+        "Out of C++: a std::vector<float>, its Tensor dropped first",
+        ["library", "address in C++", "there", "freed"],
         [
             [
                 row["library"],
@@ -188,10 +190,9 @@ def _show(result: dict[str, Any]) -> None:
             for row in libraries
         ],
     )
-    tables.show(
+    tables.show_items(
         "Refused, and why",
-        ["tried", "raised", "said"],
-        [[row["tried"], row["raised"], row["said"]] for row in result["refusals"]],
+        [(row["tried"], f"{row['raised']}: {row['said']}") for row in result["refusals"]],
     )
     for row in result["libraries"]:
         if "failed" in row:

@@ -19,12 +19,32 @@ def show(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> No
     if Console is None:
         print(plain(title, header, rows, shutil.get_terminal_size((100, 24)).columns))
         return
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD)
     for name in header:
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    console = Console()
+    console.print(title, style="bold", highlight=False)
+    console.print(table)
+
+
+def show_items(title: str, items: Sequence[tuple[str, str]]) -> None:
+    """Prints a title, and below it each item: its head on a line, its text wrapped below."""
+    width = min(shutil.get_terminal_size((100, 24)).columns, 100)
+    lines = []
+    for head, text in items:
+        indented = "    "
+        lines += [
+            f"  {head}",
+            textwrap.fill(text, width, initial_indent=indented, subsequent_indent=indented),
+        ]
+    if Console is None:
+        print(title, *lines, "", sep="\n")
+        return
+    console = Console()
+    console.print(title, style="bold", highlight=False)
+    console.print(*lines, "", sep="\n", highlight=False, markup=False, soft_wrap=True)
 
 
 def plain(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:

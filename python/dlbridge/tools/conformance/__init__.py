@@ -10,10 +10,10 @@ import argparse
 import json
 import sys
 
-from dlbridge.tools.conformance.engine import SECONDS, Report, Result, examine
+from dlbridge.tools.conformance.engine import SECONDS, Examination, Report, Result, examine
 from dlbridge.tools.conformance.target import CannotExamine
 
-__all__ = ["CannotExamine", "Report", "Result", "examine"]
+__all__ = ["CannotExamine", "Examination", "Report", "Result", "examine"]
 
 SUMMARY = "examine a library's producer and consumer by the rules of DLPack"
 
@@ -28,6 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--timeout", metavar="SECONDS", type=float, default=SECONDS, help="for each check"
+    )
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="show what passes too, and what is worth noting",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
 
@@ -50,5 +56,5 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps(found.as_json(), indent=2))
     else:
-        report.show(found)
+        report.show(found, verbose=given.verbose)
     return found.status

@@ -29,6 +29,7 @@ def open_target(name: str, consumer: str | None) -> dict[str, Any]:
 
 def run_probe(name: str, consumer: str | None, probe: str) -> dict[str, Any]:
     """Runs one probe. Whatever it raises becomes an outcome; what it breaks breaks this process."""
+    result: dict[str, Any]
     try:
         note = PROBES[probe].function(find(name, consumer))
         result = {"outcome": "pass", "got": note or ""}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import Any
 
 from dlbridge.tools import abi
@@ -13,10 +14,12 @@ from dlbridge.tools.conformance.handmade import (
     OldProducer,
     Producer,
     RaisingProducer,
+    SpoilingProducer,
     feed,
     function_with_keywords,
     negotiates,
     numbers_of,
+    road_for,
     row_major,
 )
 from dlbridge.tools.conformance.probes import Broken, Function, Skip, probe
@@ -49,6 +52,7 @@ def _must_be_right(fed: Fed, words: dict[str, Any]) -> None:
 
 def accepts(target: Target, **words: Any) -> None:
     """Raises Broken where a tensor is refused, or is read wrong."""
+    road_for(target)  # where the plainest is refused, there is nothing to learn
     fed = feed(target, **words)
     if fed.refusal is not None:
         raise Broken(f"refused: {fed.said}")
@@ -86,7 +90,7 @@ def takes_raw_capsules(target: Target) -> None:
 def several(rule: str, table: dict[str, Function], *, hostile: bool = True) -> None:
     """Registers a probe for every row of a table, each by the row's name."""
     for name, function in table.items():
-        function.__name__, function.__module__ = name, __name__
+        vars(function).update(__name__=name, __module__=__name__)
         probe(rule, hostile=hostile)(function)
 
 
@@ -329,8 +333,7 @@ def frees_versioned_once(target: Target) -> None:
 
 @probe("C-07", hostile=True)
 def keeps_memory_while_it_is_used(target: Target) -> None:
-    """The deleter fills the memory with garbage: who still shows it has freed too early."""
-    fed = feed(target)
+    fed = Fed(target, SpoilingProducer())
     if fed.refusal is not None:
         raise Skip(f"refused: {fed.said}")
     fed.producer.capsules.clear()
@@ -680,17 +683,12 @@ def _sum_of(target: Target, by: int) -> str | None:
     return None
 
 
-several(
-    "C-15",
-    {
-        f"sum_of_data_at_{by}": (lambda by: lambda target: _sum_of(target, by))(by)
-        for by in (1, 4, 16, 32)
-    },
-)
+several("C-15", {f"sum_of_data_at_{by}": partial(_sum_of, by=by) for by in (1, 4, 16, 32)})
 
 
 def _empty(shape: tuple[int, ...], pointer: int | None) -> Function:
     def empty(target: Target) -> None:
+        road_for(target)
         fed = feed(target, shape=shape, strides=row_major(shape), pointer=pointer)
         if fed.refusal is not None:
             raise Broken(f"the shape {shape} is refused: {fed.said}")
@@ -710,25 +708,3 @@ several(
         "empty_at_a_live_address": _empty((0,), None),
     },
 )
-
-
-# X-06: a deleter that is not there -------------------------------------------------------------
-
-
-def _null_deleter(target: Target, **words: Any) -> str | None:
-    fed = feed(target, deleter=False, **words)
-    if fed.refusal is not None:
-        return f"refused: {fed.said}"
-    _must_be_right(fed, {})
-    fed.let_go()
-    return None
-
-
-@probe("X-06", hostile=True)
-def null_deleter(target: Target) -> str | None:
-    return _null_deleter(target)
-
-
-@probe("X-06", hostile=True)
-def null_deleter_of_legacy(target: Target) -> str | None:
-    return _null_deleter(target, version=None)

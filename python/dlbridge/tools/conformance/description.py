@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Callable
 
 from dlbridge.tools import abi
 from dlbridge.tools.conformance.exports import (
@@ -64,12 +64,13 @@ def _views(target: Target) -> Iterator[tuple[str, Any]]:
     """The usual object, and views of it where it can be indexed and transposed."""
     x = make(target)
     yield "the array", x
-    for words, view in (
-        ("x[1:]", lambda: x[1:]),
-        ("x[:, 1:]", lambda: x[:, 1:]),
-        ("x[:, ::2]", lambda: x[:, ::2]),
-        ("x.T", lambda: x.T),
-    ):
+    views: dict[str, Callable[[], Any]] = {
+        "x[1:]": lambda: x[1:],
+        "x[:, 1:]": lambda: x[:, 1:],
+        "x[:, ::2]": lambda: x[:, ::2],
+        "x.T": lambda: x.T,
+    }
+    for words, view in views.items():
         try:
             found = view()
             if callable(getattr(found, "__dlpack__", None)):

@@ -82,85 +82,111 @@ def examine(
     `target` and `consumer` as on the command line: "mylib:make", "mylib:from_dlpack". Raises
     CannotExamine when there is nothing to examine: no such module, a factory that only raises.
     """
-    probes = [it for it in in_order() if only is None or it.rule in only]
-    with _Examination(target, consumer, seconds) as examination:
+    rules = list(RULES) if only is None else [rule for rule in RULES if rule in only]
+    if only is not None and len(rules) < len(set(only)):
+        raise CannotExamine(f"there is no rule {', '.join(sorted(set(only) - set(RULES)))}")
+    probes = [it for it in in_order() if it.rule in rules]
+    with Examination(target, consumer=consumer, seconds=seconds) as examination:
         for done, probe in enumerate(probes):
             if progress is not None:
                 progress(done, len(probes), probe.rule)
             examination.run(probe)
         if progress is not None:
             progress(len(probes), len(probes), "")
-        rules = [rule for rule in RULES if only is None or rule in only]
         return Report(
             target=target,
-            consumer=examination.opened["consumer"],
-            versions={"python": platform.python_version(), **examination.opened["versions"]},
-            results=[_result(rule, examination.came.get(rule, [])) for rule in rules],
+            consumer=examination.consumer,
+            versions=examination.versions,
+            results=[examination.result(rule) for rule in rules],
         )
 
 
-class _Examination:
-    """One child after another, each with the target open, and what came of the probes so far."""
+class Examination:
+    """One child after another, each with the target open, and what came of the probes so far.
 
-    def __init__(self, target: str, consumer: str | None, seconds: float) -> None:
+    A context manager, and good for one thread. Making it opens the target; CannotExamine as in
+    examine().
+    """
+
+    def __init__(
+        self, target: str, *, consumer: str | None = None, seconds: float = SECONDS
+    ) -> None:
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        self.worker = children.Worker(seconds=seconds, environment={"PYTHONPATH": paths})
-        self.keywords = {"name": target, "consumer": consumer}
-        self.came: dict[str, list[dict[str, Any]]] = {}
-        self.is_open = False
-        self.opened: dict[str, Any] = {}
-
-    def __enter__(self) -> _Examination:
+        self._worker = children.Worker(seconds=seconds, environment={"PYTHONPATH": paths})
+        self._keywords: dict[str, Any] = {"name": target, "consumer": consumer}
+        self._came: dict[str, list[dict[str, Any]]] = {}
+        self._is_open = False
         try:
-            self._open()
+            opened = self._open()
         except BaseException:
-            self.__exit__()
+            self.close()
             raise
+        self.consumer: str | None = opened["consumer"]
+        self.versions: dict[str, str | None] = {
+            "python": platform.python_version(),
+            **opened["versions"],
+        }
+
+    def __enter__(self) -> Examination:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self.worker.__exit__(None, None, None)
+        self.close()
 
-    def _open(self) -> None:
-        answer = self.worker.call(
-            f"{CHILD}:open_target", within=max(children.SECONDS, self.worker.seconds),
-            **self.keywords,
-        )  # fmt: skip
+    def close(self) -> None:
+        """Ends the child process."""
+        self._worker.__exit__(None, None, None)
+
+    def _open(self) -> dict[str, Any]:
+        within = max(children.SECONDS, self._worker.seconds)
+        answer = self._worker.call(f"{CHILD}:open_target", within=within, **self._keywords)
         said = answer.value["why"] if answer.outcome == "returned" else _how(answer)
         if said is not None:
-            raise CannotExamine(f"{self.keywords['name']}: {said}")
-        self.opened, self.is_open = answer.value, True
-
-    def _restart(self) -> None:
-        self.worker.close()
-        self.is_open = False
+            raise CannotExamine(f"{self._keywords['name']}: {said}")
+        self._is_open = True
+        return answer.value  # type: ignore[no-any-return]
 
     def run(self, probe: Probe) -> None:
         """Runs one probe, and leaves no process behind that it may have damaged."""
-        if not self.is_open:
+        if not self._is_open:
             self._open()
-        answer = self.worker.call(f"{CHILD}:run_probe", probe=probe.name, **self.keywords)
+        answer = self._worker.call(f"{CHILD}:run_probe", probe=probe.name, **self._keywords)
         if answer.outcome == "returned":
             result = answer.value
         else:
             result = {"outcome": "crash", "got": f"the process {_how(answer)}"}
-        self.came.setdefault(probe.rule, []).append(result)
-        if answer.outcome != "returned" or (probe.hostile and result["outcome"] != "pass"):
-            self._restart()
+        self._came.setdefault(probe.rule, []).append(result)
+        if answer.outcome != "returned" or (probe.hostile and result["outcome"] == "fail"):
+            self._worker.close()
+            self._is_open = False
+
+    def result(self, rule: str) -> Result:
+        """What came of a rule's probes, as far as they have run."""
+        return _result(rule, self._came.get(rule, []))
+
+    def examine(self, rule: str) -> Result:
+        """Runs the probes of one rule."""
+        for probe in in_order():
+            if probe.rule == rule:
+                self.run(probe)
+        return self.result(rule)
 
 
 def _how(answer: children.Answer) -> str:
     """An answer that is none, in words."""
-    last = _last_words(answer.noise) if answer.outcome == "crashed" else []
-    words = {"crashed": "crashed", "hung": "hung", "raised": "raised"}[answer.outcome]
-    return ": ".join([f"{words}, {answer.said}", *last])
+    last = _last_words(answer.noise) if answer.outcome == "crashed" else ""
+    return ": ".join(filter(None, [answer.outcome, answer.said, last]))
 
 
-def _last_words(noise: str) -> list[str]:
-    """What a process said before it died, and before faulthandler told where."""
+def _last_words(noise: str) -> str:
+    """What a process printed last, before Python's own report of its end.
+
+    >>> _last_words("terminate called\\nFatal Python error: Aborted\\n\\nExtension modules: x")
+    'terminate called'
+    """
     lines = noise.partition("Fatal Python error")[0].strip().splitlines()
     telling = [line for line in lines if "what():" in line or "Check failed" in line]
-    return [line.strip()[:200] for line in (telling or lines)[-1:]]
+    return (telling or lines or [""])[-1].strip()[:200]
 
 
 def _result(rule_id: str, came: list[dict[str, Any]]) -> Result:

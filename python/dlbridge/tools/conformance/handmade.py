@@ -17,9 +17,9 @@ from dlbridge.tools.conformance.target import Target, name_error
 Nested = Any  # numbers in lists in lists
 ROOM = 256  # float32 numbers in the memory of a tensor,
 BEFORE = 64  # so many of them before the first one: strides may lead astray, and nothing breaks
-GARBAGE = b"\xee"  # what the memory is filled with by the deleter
+GARBAGE = 0xEE  # what the memory is filled with by the deleter, where that is wanted
 VERSION = (1, 0)
-PATIENCE = 2.0  # seconds for a library that frees on another thread
+PATIENCE = 0.5  # seconds for a library that frees on another thread
 
 
 def numbers_of(shape: tuple[int, ...], strides: tuple[int, ...], first: float = 0.0) -> Nested:
@@ -63,7 +63,6 @@ class Producer:
         content = struct.pack(f"{ROOM}f", *(float(i - BEFORE) for i in range(ROOM)))
         block = abi.memory(content, shift=shift)
         made = abi.make(data=block + 4 * BEFORE if pointer is None else pointer, **words)
-        made.on_delete = lambda: ctypes.memset(block, GARBAGE[0], len(content))
         self.made.append(made)
         self.capsules.append(made.capsule(name))
         return self.capsules[-1]
@@ -94,6 +93,20 @@ class OldProducer(Producer):
     def __dlpack__(self, *, stream: Any = None) -> Any:  # type: ignore[override]
         self.asked.append({})
         return self.give(None)
+
+
+class SpoilingProducer(Producer):
+    """Fills the memory with garbage when it is freed: who still shows it has freed too early."""
+
+    def give(self, version: tuple[int, int] | None) -> Any:
+        capsule = super().give(version)
+        made = self.made[-1]
+
+        def spoil() -> None:
+            ctypes.memset(made.data, GARBAGE, 4 * (ROOM - BEFORE))
+
+        made.on_delete = spoil
+        return capsule
 
 
 class RaisingProducer(Producer):

@@ -47,7 +47,7 @@ class Probe:
     rule: str
     name: str  # unique: "producer.names_of_capsules"
     function: Function
-    hostile: bool  # hands over what may crash: runs last, and never before a clean process
+    hostile: bool  # may damage memory unseen: runs last, and where it fails a new process follows
 
 
 PROBES: dict[str, Probe] = {}

@@ -11,6 +11,7 @@ from dlbridge.tools.conformance.target import Target, name_error
 
 # Of DLDeviceType: 1 to 18 in DLPack 1.3, but for 5 and 6; 19 to 21 are agreed and not released.
 KNOWN_DEVICES = frozenset(range(1, 22)) - {5, 6}
+NO_STREAM = -7  # means nothing on any device
 
 
 @probe("P-01")
@@ -105,7 +106,8 @@ def versions_asked_for(target: Target) -> None:
     x = make(target)
     if not knows(x, "max_version"):
         raise Skip("__dlpack__ has no keyword max_version")
-    for asked in ((1, 0), (1, 99), (2, 0), (0, 8)):
+    versions: list[tuple[int, int]] = [(1, 0), (1, 99), (2, 0), (0, 8)]
+    for asked in versions:
         call = f"__dlpack__(max_version={asked})"
         try:
             capsule = x.__dlpack__(max_version=asked)
@@ -149,6 +151,22 @@ def stream_by_position(target: Target) -> str | None:
     return "stream may be given by position"
 
 
+@probe("P-07")
+def a_stream_by_position_counts(target: Target) -> None:
+    x = make(target)
+    try:
+        x.__dlpack__(stream=NO_STREAM)
+    except Exception:
+        pass
+    else:
+        raise Skip(f"stream={NO_STREAM} is accepted, so nothing shows where it goes")
+    try:
+        x.__dlpack__(NO_STREAM)
+    except Exception:
+        return
+    raise Broken(f"__dlpack__({NO_STREAM}) was accepted, which stream={NO_STREAM} is not")
+
+
 @probe("P-08")
 def unknown_keyword(target: Target) -> None:
     x = make(target)
@@ -162,7 +180,7 @@ def unknown_keyword(target: Target) -> None:
     raise Broken("__dlpack__(max_versoin=(1, 0)) was accepted")
 
 
-@probe("P-09", hostile=True)
+@probe("P-09")
 def malformed_versions(target: Target) -> None:
     x = make(target)
     if not knows(x, "max_version"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from typing import Any, Callable
+from typing import Any
 
 from dlbridge.tools import abi
 from dlbridge.tools.conformance.exports import (
@@ -144,11 +144,12 @@ def a_copy_is_marked(target: Target) -> None:
         raise Broken(f"the flags of a copy are {found.contents.flags}", severity="W")
 
 
-@probe("P-25", hostile=True)
+@probe("P-25")
 def copy_of_another_type(target: Target) -> None:
     x = make(target)
     _needs(x, "copy")
-    for value in ("never", [], 2.5):
+    others: tuple[Any, ...] = ("never", [], 2.5)
+    for value in others:
         for words, keywords in _kinds(x):
             try:
                 x.__dlpack__(**keywords, copy=value)
@@ -176,7 +177,7 @@ def own_device(target: Target) -> None:
         raise Broken(f"dl_device={own} gave a capsule on {found.contents.device}")
 
 
-@probe("P-26", hostile=True)
+@probe("P-26")
 def unreachable_device(target: Target) -> None:
     x = make(target)
     _needs(x, "dl_device")
@@ -193,7 +194,7 @@ def unreachable_device(target: Target) -> None:
                 raise Broken(f"{call} gave a capsule on {found.contents.device}")
 
 
-@probe("P-26", hostile=True)
+@probe("P-26")
 def malformed_device(target: Target) -> None:
     x = make(target)
     _needs(x, "dl_device")
@@ -249,7 +250,7 @@ def to_the_cpu(target: Target) -> None:
             raise Broken(f"dl_device=(1, 0) on device {own} gave memory that cannot be read")
 
 
-@probe("P-27", hostile=True)
+@probe("P-27")
 def to_the_cpu_without_copy(target: Target) -> None:
     for x in _elsewhere(target, "cuda"):
         _needs(x, "dl_device")
@@ -327,19 +328,16 @@ def streams_that_mean_nothing(target: Target) -> None:
 # Content, threads, repetition ------------------------------------------------------------------
 
 
-@probe("P-30", hostile=True)
+@probe("P-30")
 def indescribable_content(target: Target) -> str:
-    attempts: list[tuple[str, Callable[[], Any]]] = []
-    for name in INDESCRIBABLE if "dtype" in target.accepts else ():
-        attempts.append((name, lambda name=name: make(target, dtype=name)))
-    if "readonly" in target.accepts:
-        attempts.append(
-            ("read-only memory in a legacy capsule", lambda: make(target, readonly=True))
-        )
+    attempts: list[tuple[str, dict[str, Any]]] = [
+        *((name, {"dtype": name}) for name in INDESCRIBABLE),
+        ("read-only memory in a legacy capsule", {"readonly": True}),
+    ]
     refused = []
-    for words, attempt in attempts:
+    for words, wanted in attempts:
         try:
-            x = attempt()
+            x = make(target, **wanted)
         except Skip:
             continue
         try:

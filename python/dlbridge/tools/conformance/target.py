@@ -8,7 +8,7 @@ import importlib.util
 import inspect
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import ModuleType
 from typing import Any, Callable
@@ -39,7 +39,8 @@ class Target:
     """The two sides of a library. Either may be missing; each probe says which it needs."""
 
     name: str  # as given: "numpy", "mylib:make"
-    consumer_name: str | None
+    consumer: str | None  # as given; None: what is found for the name
+    consumer_name: str | None  # as a person calls it
     factory: Callable[..., Any] | None
     accepts: frozenset[str]  # those of USUAL that the factory has parameters for
     function: Callable[[Any], Any] | None  # the consumer
@@ -128,6 +129,7 @@ def _of_library(library: Library) -> Target:
     take = library.take
     return Target(
         name=library.module,
+        consumer=None,
         consumer_name=None if take is None else f"{library.module}'s from_dlpack",
         factory=None if library.array is None else factory,
         accepts=frozenset(words),
@@ -140,7 +142,7 @@ def _of_library(library: Library) -> Target:
 def _of_namespace(name: str) -> Target:
     """A module with the functions of the array API: asarray or zeros, and from_dlpack."""
     module = importlib.import_module(name)
-    as_array = getattr(module, "asarray", None)
+    as_array: Any = getattr(module, "asarray", None)
 
     def factory(shape: tuple[int, ...], dtype: str) -> Any:
         return as_array(numbers(shape, dtype), dtype=getattr(module, dtype))
@@ -152,6 +154,7 @@ def _of_namespace(name: str) -> Target:
         )
     return Target(
         name=name,
+        consumer=None,
         consumer_name=None if consume is None else f"{name}:from_dlpack",
         factory=None if as_array is None else factory,
         accepts=frozenset({"shape", "dtype"}),
@@ -167,6 +170,7 @@ def _of_factory(name: str) -> Target:
     consume = getattr(importlib.import_module(module), "from_dlpack", None)
     return Target(
         name=name,
+        consumer=None,
         consumer_name=None if consume is None else f"{module}:from_dlpack",
         factory=factory,
         accepts=_accepts(factory),
@@ -196,7 +200,7 @@ def find(name: str, consumer: str | None) -> Target:
         raise CannotExamine(name_error(missing)) from missing
     if not callable(function):
         raise CannotExamine(f"{consumer} is no function but {type(function).__name__}")
-    return Target(**{**vars(target), "consumer_name": consumer, "function": function})
+    return replace(target, consumer=consumer, consumer_name=consumer, function=function)
 
 
 def version_of(module: str) -> str | None:

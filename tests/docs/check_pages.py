@@ -1,4 +1,4 @@
-"""Shows that the code in README.md and docs/ is code that runs.
+"""Shows that README.md and docs/ hold: their code runs, and what is referred to is there.
 
 A Python block is run here, the blocks of one page in order and in one namespace, unless it says
 where it comes from. Any other block that is code, and any text that can be compared, says so, in a
@@ -7,6 +7,7 @@ comment above it,
     <!-- from examples/plain_cpp/main.cpp#hook -->
 
 and must equal that region of a file which is built and run elsewhere, between [hook] and [/hook].
+Links lead to files of the checkout, and "spec 2.3" in any source to a section of the protocol page.
 """
 
 import re
@@ -56,9 +57,36 @@ def check(page: Path) -> list[str]:
     return faults
 
 
+LINK = re.compile(r"\]\((?!https?:|#)(?P<path>[^)#\s]+)")
+CITED = re.compile(r"spec(?:ification)? (?P<section>\d[.]\d)")
+SOURCES = ("include", "python", "tests", "examples", "bench", "docs")
+SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".py", ".md"}
+
+
+def broken_links(page: Path) -> list[str]:
+    prose = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL)
+    links = (found["path"] for found in LINK.finditer(prose))
+    where = page.relative_to(CHECKOUT)
+    return [f"{where}: no {link}" for link in links if not (page.parent / link).exists()]
+
+
+def unknown_sections() -> list[str]:
+    protocol = (CHECKOUT / "docs" / "protocol.md").read_text()
+    known = set(re.findall(r"^### (\d[.]\d)", protocol, re.MULTILINE))
+    faults = []
+    for folder in SOURCES:
+        for file in sorted((CHECKOUT / folder).rglob("*")):
+            if file.suffix in SUFFIXES and file.is_file():
+                cited = {found["section"] for found in CITED.finditer(file.read_text())}
+                where = file.relative_to(CHECKOUT)
+                faults += [f"{where}: no section {each}" for each in sorted(cited - known)]
+    return faults
+
+
 def main() -> int:
     pages = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("**/*.md"))]
-    faults = [fault for page in pages for fault in check(page)]
+    faults = [fault for page in pages for fault in [*check(page), *broken_links(page)]]
+    faults += unknown_sections()
     for fault in faults:
         print("FAILED", fault)
     print(f"{len(pages)} pages, {len(faults)} faults")
