@@ -75,6 +75,17 @@ def prints() -> Any:
     return tensor()
 
 
+def shouts(times: int = 1) -> str:
+    for _ in range(times):
+        print("from Python", flush=True)
+        os.write(1, b"from below\n")
+    return "done"
+
+
+def reads() -> str:
+    return sys.stdin.read()
+
+
 not_a_function = 7
 
 
