@@ -108,6 +108,16 @@ class HangsOnVersion:
         return tensor().__dlpack__()
 
 
+class OldStyle:
+    """Of 2021.12: knows no keyword but stream."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return abi.CPU
+
+    def __dlpack__(self, *, stream: Any = None) -> Any:
+        return tensor().__dlpack__()
+
+
 class CrashesOnStream:
     """Ends the process when it is asked for a stream."""
 
