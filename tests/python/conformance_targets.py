@@ -118,6 +118,21 @@ class OldStyle:
         return tensor().__dlpack__()
 
 
+class Careless:
+    """In the memory of a device, and deaf to every keyword; nobody can look into that memory."""
+
+    def __init__(self, device: str = "cuda") -> None:
+        self.device = {"cpu": 1, "cuda": 2, "rocm": 10}[device], 0
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+    def __dlpack__(self, *, max_version: Any = None, **ignored: Any) -> Any:
+        version = None if max_version is None else (1, 0)
+        words: dict[str, Any] = {"data": 256, "shape": (2, 3), "strides": (3, 1)}
+        return abi.make(**words, device=self.device, version=version).capsule()
+
+
 class CrashesOnStream:
     """Ends the process when it is asked for a stream."""
 

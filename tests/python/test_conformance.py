@@ -56,6 +56,12 @@ def test_a_rule_says_everything(rule: rules.Rule) -> None:
     assert rule.severity in "FWN"
 
 
+def test_the_page_has_the_table_of_rules() -> None:
+    page = (TARGETS.parents[1] / "docs" / "conformance.md").read_text()
+    assert f"\n{rules.table()}\n" in page
+    assert command("--rules").stdout == f"{rules.table()}\n"
+
+
 def test_every_rule_has_a_probe() -> None:
     examined = {probe.rule for probe in probes.in_order()}
     assert set(rules.RULES) == examined
@@ -154,6 +160,17 @@ def test_a_hang_is_of_the_rule_that_hung() -> None:
     assert there["P-05"].severity == "F"
     assert there["P-05"].got == "the process hung: no answer within 5 s"
     assert found.status == 1
+
+
+def test_devices_and_streams_that_are_ignored() -> None:
+    found = conformance.examine("conformance_targets:Careless", only={"P-10", "P-27", "P-29"})
+    there = {it.id: it for it in found.results}
+    assert there["P-10"].outcome == "pass"
+    assert there["P-27"].got.startswith(
+        "dl_device=(1, 0) on device (2, 0) gave a capsule on (2, 0)"
+    )
+    assert there["P-29"].got == "stream=0 on device (2, 0) was accepted"
+    assert [there[rule].outcome for rule in ("P-27", "P-29")] == ["fail", "fail"]
 
 
 def test_a_crash_is_of_the_rule_that_crashed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -593,3 +594,20 @@ ROWS = [
 
 RULES: dict[str, Rule] = {row.id: row for row in ROWS}
 SIXTY = frozenset(rule for rule in RULES if not rule.startswith("S"))  # the others are extra
+
+
+def table() -> str:
+    """The rules as a table in Markdown, which docs/conformance.md shows."""
+    lines = ["| Rule | | What is expected | Who says so |", "|---|---|---|---|"]
+    for row in ROWS:
+        lines.append(f"| {row.id} | {row.severity} | {_code(row.says)} | {_code(row.source)} |")
+    return "\n".join(lines)
+
+
+def _code(text: str) -> str:
+    """Puts the names of methods into backticks.
+
+    >>> _code("__dlpack__() gives a capsule.")
+    '`__dlpack__()` gives a capsule.'
+    """
+    return re.sub(r"__\w+__(\(\))?(\[0\])?", r"`\g<0>`", text)
