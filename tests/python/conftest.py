@@ -21,6 +21,7 @@ PEERS = {
     "test_extension_stubs.py": "pybind11_stubgen",
     "test_device_streams.py": "simulated",
     "test_device_transfer.py": "simulated",
+    "test_device_conformance.py": "simulated",
     "test_dpnp.py": "dpnp",
 }
 # Those that need no file of their own: one table of all callers has them.
