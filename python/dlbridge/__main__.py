@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import dlbridge
-from dlbridge.tools import demo, doctor
+from dlbridge.tools import demo, doctor, matrix
 
 # Each is a module with SUMMARY, add_arguments(parser) and run(given), which gives the exit status.
 TOOLS: dict[str, Any] = {
     "demo": demo,
     "doctor": doctor,
+    "matrix": matrix,
 }
 
 
