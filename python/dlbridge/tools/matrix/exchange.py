@@ -110,7 +110,11 @@ _DTYPE = re.compile(r"bfloat16|float[48]_?\w*|(?:u?int|float|complex)\d+|bool")
 
 def _dtype(x: Any) -> str | None:
     """The name of the dtype, or None where the array does not say it by name."""
-    found = _DTYPE.search(str(getattr(x, "dtype", "")))
+    try:
+        said = str(getattr(x, "dtype", ""))
+    except Exception:  # tvm_ffi has no word for complex numbers
+        return None
+    found = _DTYPE.search(said)
     return found.group() if found else None
 
 

@@ -137,11 +137,24 @@ def groups_via(exchanges: Iterable[Exchange]) -> list[Group]:
     )
 
 
+_FAULTS = ("wrong", "hung", "crashed")
+
+
 def faults_of_ours(report: dict[str, Any]) -> list[Exchange]:
-    """What ought never to come of an exchange with dlbridge itself."""
+    """What ought never to come of an exchange with dlbridge, and does not come with others too.
+
+    PyTorch aborts on every array that runs backwards: that is no fault of who gave it.
+    """
+    usual = {
+        (each[role], role, each["case"])
+        for each in report["exchanges"]
+        for role, other in (("producer", "consumer"), ("consumer", "producer"))
+        if each["outcome"] in _FAULTS and each[other] not in ("dlbridge", each[role])
+    }
     return [
         each
         for each in report["exchanges"]
-        if "dlbridge" in (each["producer"], each["consumer"])
-        and each["outcome"] in ("wrong", "hung", "crashed")
+        if each["outcome"] in _FAULTS
+        and "dlbridge" in (each["producer"], each["consumer"])
+        and not any((each[role], role, each["case"]) in usual for role in ("producer", "consumer"))
     ]
