@@ -35,7 +35,13 @@ def array(values: elements.Nested, dtype: str) -> Any:
     return made.capsule()
 
 
-def view(capsule: Any, shape: tuple[int, ...], strides: tuple[int, ...], skipped: int = 0) -> Any:
+def view(
+    capsule: Any,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    skipped: int = 0,
+    version: tuple[int, int] | None = (1, 0),
+) -> Any:
     """A capsule on the memory of another, which lives as long; `skipped` counts elements."""
     contents = abi.read(capsule)
     _, bits, lanes = contents.dtype
@@ -46,6 +52,7 @@ def view(capsule: Any, shape: tuple[int, ...], strides: tuple[int, ...], skipped
         strides=strides,
         dtype=contents.dtype,
         device=contents.device,
+        version=version,
         flags=contents.flags & abi.READ_ONLY,
     )
     made.on_delete = kept.clear

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import dlbridge
-from dlbridge.tools import abi, children
+from dlbridge.tools import abi, children, elements
 from dlbridge.tools.libraries import CASES, LIBRARIES, Case, Library, new
 from dlbridge.tools.matrix.steps import MOST_SAID, step, tidy
 
@@ -116,6 +116,11 @@ def _dtype(x: Any) -> str | None:
         return None
     found = _DTYPE.search(said)
     return found.group() if found else None
+
+
+def _by_its_look(values: Any, case: Case) -> str:
+    """The dtype of an array that does not say it, as far as its values tell."""
+    return "numbers" if case.dtype == "bool" and type(_first(values)) is int else case.dtype
 
 
 def _same(got: Any, sent: Any) -> bool:
@@ -287,26 +292,25 @@ class _Exchange:
             return {"outcome": "refused", "whose": "consumer", "said": said}
         if wrong is not None:
             return wrong
-        step("use", self.takes.title)
-        _compute(theirs)
+        if self.takes.compute is not None:
+            step("use", self.takes.title)
+            with contextlib.suppress(Exception):  # not of this dtype; only how it ends is asked
+                self.takes.compute(self.taker, theirs)
         step("drop", self.takes.title)
         return came
 
     def _differs(self, theirs: Any, said: str) -> dict[str, Any] | None:
         got = self.takes.values(self.taker, theirs)
-        if _same(got, self.case.values):
-            return None
+        sent = self.case.values
+        if _same(got, sent) or got == list(elements.encode(sent, self.case.dtype)):
+            return None  # as numbers, or as bytes, which is all that mpi4py knows
         return {"outcome": "wrong", "said": f"{said} {got!r}"[:MOST_SAID]}
 
     def _kind(self, theirs: Any, there: int | None) -> dict[str, Any]:
         """Which way right values came."""
-        dtype = _dtype(theirs)
-        if dtype is not None and dtype != self.case.dtype:
+        dtype = _dtype(theirs) or _by_its_look(self.takes.values(self.taker, theirs), self.case)
+        if dtype != self.case.dtype:
             return {"outcome": "converted", "said": f"arrives as {dtype}"}
-        if self.case.dtype == "bool" and not isinstance(
-            _first(self.takes.values(self.taker, theirs)), bool
-        ):
-            return {"outcome": "converted", "said": "arrives as numbers"}
         here = _address(self.takes, self.taker, theirs)
         shared = _empty(self.case.values) or (here is not None and here == there)
         return {"outcome": "zero-copy" if shared else "copied"}
@@ -334,9 +338,3 @@ def _use_memory_again(library: Library, module: Any, case: Case) -> list[Any]:
         return [new(library, module, _others(case.values), case.dtype) for _ in range(8)]
     except Exception:  # it makes them another way; nothing is lost but sharpness
         return []
-
-
-def _compute(x: Any) -> None:
-    """Some arithmetic, for those that check memory only when they use it."""
-    with contextlib.suppress(Exception):  # of a type that has none: not what is asked here
-        _ = x + x

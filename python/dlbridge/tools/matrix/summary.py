@@ -141,20 +141,16 @@ _FAULTS = ("wrong", "hung", "crashed")
 
 
 def faults_of_ours(report: dict[str, Any]) -> list[Exchange]:
-    """What ought never to come of an exchange with dlbridge, and does not come with others too.
+    """What ought never to come of an exchange with dlbridge, and comes of none without it.
 
     PyTorch aborts on every array that runs backwards: that is no fault of who gave it.
     """
-    usual = {
-        (each[role], role, each["case"])
-        for each in report["exchanges"]
-        for role, other in (("producer", "consumer"), ("consumer", "producer"))
-        if each["outcome"] in _FAULTS and each[other] not in ("dlbridge", each[role])
-    }
+    bad = [each for each in report["exchanges"] if each["outcome"] in _FAULTS]
+    ours = [each for each in bad if "dlbridge" in (each["producer"], each["consumer"])]
+    roles = ("producer", "consumer")
+    usual = {(role, each[role], each["case"]) for each in bad if each not in ours for role in roles}
     return [
         each
-        for each in report["exchanges"]
-        if each["outcome"] in _FAULTS
-        and "dlbridge" in (each["producer"], each["consumer"])
-        and not any((each[role], role, each["case"]) in usual for role in ("producer", "consumer"))
+        for each in ours
+        if not any((role, each[role], each["case"]) in usual for role in roles)
     ]

@@ -151,7 +151,7 @@ class _Survey:
         self, worker: children.Worker, producer: str, consumer: str, case: str
     ) -> dict[str, Any]:
         came = self._ask(worker, producer, consumer, case)
-        if self.plan.via and came["outcome"] in FAILED and "dlbridge" not in (producer, consumer):
+        if self.plan.via and came["outcome"] in FAILED and consumer != "dlbridge":
             came["via"] = self._over_dlbridge(worker, producer, consumer, case)
         return came
 
