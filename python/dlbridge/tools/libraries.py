@@ -141,9 +141,14 @@ def _buffer(values: Nested, dtype: str) -> Any:
     return memory.cast("B").cast(memory.format, shape)
 
 
+def _numpy_array(numpy: Any, values: Nested, dtype: str) -> Any:
+    """Of NumPy's own dtypes: by name it also knows those of ml_dtypes, once that is imported."""
+    return numpy.array(values, dtype=getattr(numpy, "bool_" if dtype == "bool" else dtype))
+
+
 def _numpy(values: Nested, dtype: str) -> Any:
     """NumPy's array, for those that make their arrays of nothing else."""
-    return importlib.import_module("numpy").array(values, dtype=dtype)
+    return _numpy_array(importlib.import_module("numpy"), values, dtype)
 
 
 # What is longer than a line --------------------------------------------------------------------
@@ -241,7 +246,7 @@ ROWS = [
         "numpy",
         "NumPy",
         ("numpy",),
-        array=lambda m, values, dtype: m.array(values, dtype=dtype),
+        array=_numpy_array,
         take=lambda m, x, **how: m.from_dlpack(x, **how),
         address=lambda m, x: x.__array_interface__["data"][0],
         broadcast=lambda m, x, shape: m.broadcast_to(x, shape),
