@@ -66,6 +66,8 @@ class Library:
     dtype: Callable[[Any, str], Any] = getattr  # its dtype object by name
     prepare: Callable[[], None] | None = None  # before it is imported
     device: tuple[int, int] = abi.CPU  # where its arrays are that array() makes
+    # Arithmetic on its own array, for those that look at memory only when they compute with it.
+    compute: Callable[[Any, Any], Any] | None = None
 
     def load(self) -> ModuleType:
         """Imports it; what it warns of meanwhile is its own affair.
@@ -193,6 +195,11 @@ def _quiet_warp() -> None:
     config.log_level = 40  # it greets everybody on standard output
 
 
+def _warp_take(warp: Any, x: Any) -> Any:
+    warp.init()  # which making an array does, and taking one does not
+    return warp.from_dlpack(x)
+
+
 def _dask_block(dask: Any, x: Any) -> Any:
     """The first block of an array as the tasks leave it; compute() would copy it."""
     key = x.__dask_keys__()
@@ -287,6 +294,7 @@ ROWS = [
         from_capsule=lambda m, x: m.experimental.dlpack.from_dlpack(x),
         transpose=lambda m, x: m.transpose(x),
         broadcast=lambda m, x, shape: m.broadcast_to(x, shape),
+        compute=lambda m, x: x + x,
     ),
     Library(
         "cupy",
@@ -446,7 +454,7 @@ ROWS = [
         "Warp",
         ("warp-lang",),
         array=lambda m, values, dtype: m.array(values, dtype=getattr(m, dtype)),
-        take=lambda m, x: m.from_dlpack(x),
+        take=_warp_take,
         address=lambda m, x: x.ptr,
         values=lambda m, x: x.numpy().tolist(),
         to_capsule=lambda m, x: m.to_dlpack(x),
