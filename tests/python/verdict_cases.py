@@ -32,6 +32,7 @@ class Producer:
         words.setdefault("data", abi.memory(content, shift=shift))
         self.version = words.pop("version", (1, 3))
         self.words = words
+        self.kept: list[foreign.Handle] = []  # for those without a deleter
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.words.get("device", abi.CPU)  # type: ignore[no-any-return]
@@ -42,7 +43,8 @@ class Producer:
         versioned = max_version is not None and max_version[0] >= 1 and not self.legacy_only
         if not versioned and self.words.get("flags", 0) & abi.READ_ONLY:
             raise BufferError("read-only memory has no legacy capsule")
-        return foreign.tensor(version=self.version, **self.words).capsule(versioned)
+        self.kept.append(foreign.tensor(version=self.version, **self.words))
+        return self.kept[-1].capsule(versioned)
 
 
 class LegacyOnly(Producer):
@@ -104,6 +106,7 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
     "rank 0": (lambda: Producer(shape=(), strides=()), 0.0),
     "empty, NULL": (lambda: Producer(shape=(2, 0), strides=(0, 1), data=0), [[], []]),
     "empty, with a pointer": (lambda: Producer(shape=(2, 0), strides=(0, 1)), [[], []]),
+    "empty, with odd strides": (lambda: Producer(shape=(2, 0), strides=(7, 7)), [[], []]),
     "one index, stride 999": (lambda: Producer(shape=(1, 3), strides=(999, 1)), [FLOATS[0]]),
     "one index, stride -5": (lambda: Producer(shape=(1, 3), strides=(-5, 1)), [FLOATS[0]]),
     "read-only": (lambda: Producer(flags=abi.READ_ONLY), FLOATS),
@@ -119,9 +122,12 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
     "CPU 1": (lambda: Producer(device=(1, 1)), FLOATS),
     "cuda_host": (lambda: Producer(device=(3, 0)), FLOATS),
     "unknown device": (lambda: Producer(device=(99, 0)), None),
-    "ndim -1": (lambda: Producer(ndim=-1), None),
+    "ndim -1": (lambda: Producer(ndim=-1), "none that could be right"),
     "ndim 40": (lambda: Producer(shape=(1,) * 40, strides=(1,) * 40), None),
-    "lanes 2": (lambda: Producer(dtype=(2, 32, 2)), None),
+    "lanes 2": (
+        lambda: Producer(shape=(3, 2), strides=(2, 1), dtype=(2, 32, 2)),
+        [[[0.0, 1.0], [2.0, 3.0]], [[4.0, 5.0], [6.0, 7.0]], [[8.0, 9.0], [10.0, 11.0]]],
+    ),
     "unknown dtype": (lambda: Producer(dtype=(200, 32, 1)), None),
     "bits 0": (lambda: Producer(dtype=(2, 0, 1)), None),
     "bool": (_of_bytes((6, 8, 1), b"\1\0"), [True, False, True, False]),
@@ -133,7 +139,7 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
     "uint64": (_of_bytes((1, 64, 1), struct.pack("<Q", 5)), [5] * 4),
     "float16": (_of_bytes((2, 16, 1), struct.pack("<e", 0.5)), [0.5] * 4),
     "float64": (_of_bytes((2, 64, 1), struct.pack("<d", 0.5)), [0.5] * 4),
-    "bfloat16": (_of_bytes((4, 16, 1), b"\0\x3f"), None),
+    "bfloat16": (_of_bytes((4, 16, 1), b"\0\x3f"), [0.5] * 4),
     "float8_e4m3fn": (_of_bytes((10, 8, 1), b"\x38"), None),
     "float8_e3m4": (_of_bytes((7, 8, 1), b"\x38"), None),
     "float8_e8m0fnu": (_of_bytes((14, 8, 1), b"\x38"), None),
@@ -180,7 +186,7 @@ class Consumer:
             x = x.__dlpack__()
         return self.row.take(self.module, x)
 
-    def address(self, x: Any) -> int:
+    def address(self, x: Any) -> int | None:
         if self.name in OTHERS:
             return OTHERS[self.name][1](x)  # type: ignore[no-any-return]
         assert self.row.address is not None
@@ -203,24 +209,40 @@ def _arrow_address(x: Any) -> int:
 
 
 def _mpi_take(module: Any, x: Any) -> Any:
-    return importlib.import_module("mpi4py.MPI").buffer(x)
+    """Sends it to itself, and gives what arrives."""
+    mpi = importlib.import_module("mpi4py.MPI")
+    arrived = bytearray(256)
+    mpi.COMM_SELF.Sendrecv(x, dest=0, recvbuf=[arrived, mpi.BYTE], source=0)
+    return arrived
+
+
+def _warp_take(module: Any, x: Any) -> Any:
+    module.init()  # which from_dlpack does not do for producers of others
+    return module.from_dlpack(x)
 
 
 # Take, address, values of those that have no such row yet.
 OTHERS: dict[str, tuple[Any, Any, Any]] = {
+    "tensorflow": (
+        lambda m, x: m.experimental.dlpack.from_dlpack(
+            x if abi.is_capsule(x) else x.__dlpack__()
+        ),
+        lambda x: abi.read(x.__dlpack__()).first,
+        lambda x: x.numpy().tolist(),
+    ),
     "pyarrow": (
         lambda m, x: m.Tensor.from_dlpack(x),
         _arrow_address,
         lambda x: x.to_numpy().tolist(),
     ),
-    "mpi4py": (_mpi_take, lambda x: x.address, _nothing),
+    "mpi4py": (_mpi_take, _nothing, _nothing),
     "dpnp": (
         lambda m, x: importlib.import_module("dpnp.tensor").from_dlpack(x),
         lambda x: x.ctypes.data,
         lambda x: x.tolist(),
     ),
     "mlx": (
-        lambda m, x: importlib.import_module("mlx.core").array(x),
+        lambda m, x: importlib.import_module("mlx.core").from_dlpack(x),
         lambda x: 0,
         lambda x: x.tolist(),
     ),
@@ -230,13 +252,13 @@ OTHERS: dict[str, tuple[Any, Any, Any]] = {
         lambda x: x.numpy().tolist(),
     ),
     "warp": (
-        lambda m, x: m.from_dlpack(x),
+        _warp_take,
         lambda x: x.ptr or 0,
         lambda x: x.numpy().tolist(),
     ),
     "mxnet": (
         lambda m, x: m.nd.from_dlpack(x if abi.is_capsule(x) else x.__dlpack__()),
-        lambda x: 0,
+        _nothing,
         lambda x: x.asnumpy().tolist(),
     ),
 }
@@ -281,11 +303,12 @@ def take(consumer: str, case: str, read: bool) -> list[str]:
     gc.collect()
     if expected is not None and values is not None and values != expected:
         return ["wrong", repr(values)]
-    assert first is not None
-    same = address == first.first or consumer == "mxnet"  # which does not tell
+    # Some do not tell where it is; and of a version 2 nobody can say where it should be.
+    same = address is None or first is None or address == first.first
     return ["shares" if same else "copies", ""]
 
 
 def readable() -> dict[str, bool]:
-    """Whether a case has values that can be told."""
-    return {case: expected is not None for case, (_, expected) in CASES.items()}
+    """Whether the values of a case can be told, and read in every library."""
+    hard = {"bfloat16", "lanes 2", "ndim -1"}
+    return {case: values is not None and case not in hard for case, (_, values) in CASES.items()}

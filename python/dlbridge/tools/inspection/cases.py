@@ -31,6 +31,7 @@ EXCEPTIONS = {
     "IAE": "InvalidArgumentError",
     "IE": "IndexError",
     "JRE": "JaxRuntimeError",
+    "KE": "KeyError",
     "ME": "MemoryError",
     "MPI": "MPI.Exception",
     "MXE": "MXNetError",
@@ -139,6 +140,10 @@ def _known_device(x: Description) -> bool:
 
 def _known_dtype(x: Description) -> bool:
     return x.dtype is None or not dtype_name(x.dtype).startswith("unknown")
+
+
+def _is_sub_byte(x: Description) -> bool:
+    return x.dtype is not None and x.dtype[2] == 1 and 0 < x.dtype[1] < 8 and _known_dtype(x)
 
 
 def _beyond_one(x: Description) -> bool:
@@ -283,7 +288,7 @@ CASES = [
         "risk",
         lambda x: x.dtype is not None and x.dtype[2] > 1 and x.dtype[0] != 17,
         lambda x: f"vectors of {x.dtype[2] if x.dtype else 0} lanes",
-        "RE BE JRE wrong MXE later MPI BE NIE VE ATy RE wrong .",
+        "RE BE JRE wrong MXE . . BE NIE VE ATy RE wrong .",
         lambda x: f"Elements are vectors: {x.dtype_text} has {x.dtype[2] if x.dtype else 0} lanes.",
     ),
     Case(
@@ -294,10 +299,26 @@ CASES = [
         "RE BE JRE IAE ? . . TE NIE VE AIn RE RE .",
         lambda x: f"Elements have one bit ({x.dtype}): MXNet's way of saying bool.",
     ),
+    Case(
+        "no dtype",
+        "note",
+        lambda x: x.dtype is None,
+        lambda x: x.dtype_text,
+        "? ? ? ? ? ? ? ? ? ? ? ? ? ?",
+        lambda x: f"The elements, {x.dtype_text}, are none that DLPack has a dtype for.",
+    ),
+    Case(
+        "format =",
+        "risk",
+        lambda x: (x.format or "").startswith("="),
+        lambda x: f"the format {x.format!r} of its buffer",
+        ". . . . . . KE . . . . . . .",
+        lambda x: f"The format of its buffer is {x.format!r}, with an order of bytes before it.",
+    ),
     Case("bool", "", _triple((6, 8, 1)), lambda x: "bool",
          ". . . . MXE . . . . . AIn RE . ."),
     Case("bfloat16", "", _triple((4, 16, 1)), lambda x: "bfloat16",
-         "RE . . . . . . BE . . AIn . wrong ."),
+         "RE . . . . . . BE . . AIn . . ."),
     Case("float8 of PyTorch and Paddle", "", _triple((10, 8, 1), (12, 8, 1)),
          lambda x: x.dtype_text, "RE . . IAE MXE . . BE . VE AIn RE RE ."),
     Case("float8 of PyTorch", "", _triple((14, 8, 1)),
@@ -309,18 +330,23 @@ CASES = [
     Case("float4 in pairs", "", _triple((17, 4, 2)),
          lambda x: x.dtype_text, "RE . JRE IAE MXE . . BE NIE VE ATy RE RE ."),
     Case(
-        "other sub-byte",
+        "other sub-byte floats",
         "risk",
-        lambda x: x.dtype is not None
-        and x.dtype[2] == 1
-        and x.dtype[1] in (2, 3, 4, 5, 6, 7)
-        and _known_dtype(x),
+        lambda x: _is_sub_byte(x) and x.dtype is not None and x.dtype[0] > 6,
         lambda x: x.dtype_text,
         "RE BE JRE IAE MXE . . BE NIE VE AIn RE RE .",
         lambda x: f"{x.dtype_text}: elements share bytes, and strides count no whole ones.",
     ),
+    Case(
+        "sub-byte integers",
+        "risk",
+        lambda x: _is_sub_byte(x) and x.dtype is not None and x.dtype[0] <= 1 and x.dtype[1] > 1,
+        lambda x: x.dtype_text,
+        "RE BE JRE IAE MXE . . TE NIE VE AIn RE RE .",
+        lambda x: f"{x.dtype_text}: elements share bytes, and strides count no whole ones.",
+    ),
     Case("complex32", "", _triple((5, 32, 1)), lambda x: "complex32",
-         "RE . JRE IAE MXE . . TE NIE VE AIn RE RE ."),
+         "RE . JRE IAE MXE . KE TE NIE VE AIn RE RE ."),
     Case("complex64", "", _triple((5, 64, 1)), lambda x: "complex64",
          ". . . . MXE . . . . . AIn RE RE ."),
     Case("complex128", "", _triple((5, 128, 1)), lambda x: "complex128",
@@ -363,15 +389,25 @@ CASES = [
         "",
         lambda x: x.layout is not None and x.layout.size == 0 and x.data == 0,
         lambda x: "no elements",
-        "copies . . . MXE . BE copies . copies copies . . .",
+        "copies . . . MXE . . copies . copies copies . . .",
     ),
     Case(
         "empty, with a pointer",
         "note",
         lambda x: x.layout is not None and x.layout.size == 0 and x.data != 0,
         lambda x: "no elements",
-        ". . . . MXE . BE . . copies copies . . .",
+        ". . . . MXE . . . . copies copies . . .",
         lambda x: "There are no elements, and yet a data pointer; dlpack.h asks for NULL.",
+    ),
+    Case(
+        "empty, with odd strides",
+        "",
+        lambda x: x.layout is not None
+        and x.layout.size == 0
+        and not x.layout.is_row_major(strict=True)
+        and not x.layout.is_column_major(strict=True),
+        lambda x: "no elements, and strides that are not those of compact memory",
+        ". . . . . . BE . . . . . . .",
     ),
     Case(
         "rank 0",

@@ -14,6 +14,7 @@ import sys
 from typing import Any
 
 from dlbridge.tools import children
+from dlbridge.tools.inspection.html import as_page
 from dlbridge.tools.inspection.looking import Inspection, look
 from dlbridge.tools.inspection.text import show
 
@@ -95,6 +96,6 @@ def run(given: argparse.Namespace) -> int:
         show(inspection)
     if given.html:
         with open(given.html, "w", encoding="utf-8") as page:
-            page.write(inspection._repr_html_())
+            page.write(as_page(inspection))
         print(f"wrote {os.path.abspath(given.html)}", file=sys.stderr)
     return 0 if inspection.sound else 1

@@ -64,6 +64,7 @@ ROWS = [
     Consumer(
         "torch", "PyTorch", "2.13.0", "torch.from_dlpack(x)", MODERN,
         needs_device="AttributeError", capsules=BOTH, no_capsule="RuntimeError",
+        no_tensor="RuntimeError",
     ),
     Consumer(
         "jax", "JAX", "0.10.2", "jax.dlpack.from_dlpack(x)",
@@ -96,22 +97,22 @@ ROWS = [
     ),
     Consumer(
         "dpnp", "dpnp", "0.20.0", "dpnp.tensor.from_dlpack(x)", MODERN,
-        no_capsule="TypeError", no_tensor="TypeError",
+        needs_device="TypeError", no_capsule="TypeError", no_tensor="TypeError",
     ),
     Consumer(
         "paddle", "Paddle", "3.3.1", "paddle.from_dlpack(x)", MODERN,
         needs_device="AttributeError", capsules=BOTH, no_capsule="ValueError",
-        no_tensor="TypeError",
+        no_tensor="ValueError",
     ),
     Consumer(
-        "mlx", "MLX", "0.32.4", "mx.array(x)",
-        (Ask("bare", goes_on=("TypeError", "BufferError")), Ask("1.0")),
+        "mlx", "MLX", "0.32.4", "mx.from_dlpack(x)",
+        (Ask("bare", goes_on=("TypeError", "BufferError")), Ask("1.0"), Ask("buffer")),
         capsules=BOTH, no_capsule="TypeError", no_tensor="TypeError", always_copies=True,
     ),
     Consumer(
         "onnxruntime", "ONNX Runtime", "1.31.1", "OrtValue.from_dlpack(x)",
         (Ask("bare", LEGACY, "TypeError"),),
-        no_capsule="TypeError", no_tensor="TypeError",
+        capsules=LEGACY, no_capsule="TypeError", no_tensor="TypeError",
     ),
     Consumer(
         "warp", "Warp", "1.19.0", "warp.from_dlpack(x)",

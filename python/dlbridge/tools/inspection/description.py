@@ -133,7 +133,9 @@ class Description:
     @property
     def memory(self) -> tuple[int, int] | None:
         """The address of the first byte that belongs to an element, and of the one after."""
-        if self.layout is None or not self.is_address or self.layout.size == 0:
+        if self.layout is None or not self.is_address or not self.element_bits:
+            return None
+        if self.layout.size == 0:
             return None
         lowest, highest = self.layout.reach
         if self.is_packed:

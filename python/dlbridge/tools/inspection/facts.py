@@ -41,6 +41,8 @@ def _shape(x: Description) -> str:
     if x.layout is None:
         return _list(x.shape)
     count = x.layout.size
+    if not x.element_bits:
+        return f"{_list(x.shape)}: {_plural(count, 'element')}"
     packed = -(-count * x.element_bits // 8)
     size = _plural(packed if x.is_packed else count * x.element_bytes, "byte")
     return f"{_list(x.shape)}: {_plural(count, 'element')}, {size}"
@@ -95,7 +97,7 @@ def _first(x: Description) -> str:
 
 def _memory(x: Description) -> str:
     if x.memory is None or not x.first:
-        return "none"
+        return "not known" if x.first and x.layout and x.layout.size else "none"
     begin, end = x.memory
     there = {True: "", False: "; IT IS NOT THERE", None: "; not looked at"}[x.readable]
     shared = {True: "; elements share places", False: "", None: "; sharing not known"}[

@@ -22,6 +22,22 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
+def first_indices(shape: tuple[int, ...], most: int) -> list[tuple[int, ...]]:
+    """The first indices in logical order, however large the shape is.
+
+    >>> first_indices((2, 3), 4)
+    [(0, 0), (0, 1), (0, 2), (1, 0)]
+    """
+    found = []
+    for number in range(min(math.prod(shape), most)):
+        index = []
+        for extent in reversed(shape):
+            number, place = divmod(number, extent)
+            index.append(place)
+        found.append(tuple(reversed(index)))
+    return found
+
+
 @dataclass(frozen=True)
 class Layout:
     """Where the elements lie, counted in elements from the first one."""

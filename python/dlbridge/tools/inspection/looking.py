@@ -177,7 +177,7 @@ def look(x: Any, *, copy: bool | None = None, title: str = "") -> Inspection:
     ]
     keywords = {}
     if "__dlpack__" in has:
-        danger = forbidden(x)
+        danger = forbidden(what)
         if danger:
             roads.append(Road("bare", "skipped", danger))
         else:
@@ -191,15 +191,13 @@ def look(x: Any, *, copy: bool | None = None, title: str = "") -> Inspection:
     return Inspection(what, tuple(roads), keywords, title)
 
 
-def forbidden(x: Any) -> str:
+def forbidden(what: Subject) -> str:
     """Why __dlpack__ must not even be called; mostly there is no reason.
 
     TensorFlow ends the process where it should refuse: for strings, variants and resources.
     """
-    if subject.type_name(type(x)).startswith("tensorflow."):
-        name = str(getattr(getattr(x, "dtype", None), "name", ""))
-        if name in ("string", "variant", "resource"):
-            return f"TensorFlow ends the process when it is asked for a {name}"
+    if what.type.startswith("tensorflow."):
+        for kind in ("string", "variant", "resource"):
+            if kind in what.own_dtype:
+                return f"TensorFlow ends the process when it is asked for a {kind}"
     return ""
-
-

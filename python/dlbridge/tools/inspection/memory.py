@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import struct
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 
 from dlbridge.tools import abi
 from dlbridge.tools.inspection.description import Description
+from dlbridge.tools.inspection.layout import first_indices
 
 MOST_VALUES = 6  # of a sample
 # By code and bits: how struct names it.
@@ -57,17 +56,11 @@ def value_text(content: bytes, dtype: tuple[int, int, int]) -> str:
     return f"{parts[0]:.6g}" if code == 2 else str(parts[0])
 
 
-def _first_places(x: Description) -> Iterator[int]:
-    """In bytes from the first element, in logical order."""
-    steps = x.stride_bytes or ()
-    for index in itertools.product(*(range(n) for n in x.shape or ())):
-        yield sum(i * step for i, step in zip(index, steps))
-
-
 def _sample(x: Description, begin: int) -> tuple[str, ...]:
-    assert x.dtype is not None
+    assert x.dtype is not None and x.shape is not None
     values = []
-    for place in itertools.islice(_first_places(x), MOST_VALUES):
+    for index in first_indices(x.shape, MOST_VALUES):
+        place = sum(i * step for i, step in zip(index, x.stride_bytes or ()))
         content = abi.read_memory(begin + place, x.element_bytes)
         if content is None:
             return ()
@@ -83,7 +76,7 @@ def looked_at(x: Description) -> Description:
     there = end > begin >= 0 and all(
         abi.read_memory(address, 1) is not None for address in (begin, end - 1)
     )
-    if not there or x.stride_bytes is None or x.dtype is None or not x.element_bytes:
+    if not there or x.stride_bytes is None or x.dtype is None:
         return replace(x, readable=there)
     return replace(
         x,

@@ -13,6 +13,7 @@ from dlbridge.tools.inspection.description import Description
 from dlbridge.tools.inspection.layout import Layout
 
 MOST_ROWS = 9
+FEWEST = 3  # cells in a row
 Kind = Literal["element", "gap", "data", "more"]
 
 
@@ -80,17 +81,23 @@ def _cell(layout: Layout, place: int, data: int | None) -> Cell:
     )
 
 
-def _chosen(count: int, most: int, last: int) -> list[int | None]:
-    """Which of so many to show: all, or the first ones, None, and the last ones."""
+def _chosen(count: int, most: int) -> list[int | None]:
+    """Which of so many to show: all, or the first ones, None, and the last ones.
+
+    >>> _chosen(3, 5), _chosen(100, 5)
+    ([0, 1, 2], [0, 1, None, 98, 99])
+    """
     if count <= most:
         return list(range(count))
+    last = 2 if most > 4 else 1
     return [*range(most - last - 1), None, *range(count - last, count)]
 
 
 def draw(x: Description | None, columns: int) -> Picture | None:
-    """A picture with rows of at most so many cells; None where there is nothing to draw."""
+    """A picture with rows of at most so many cells; None where there is nothing to draw, or where
+    so few cells would show nothing."""
     layout = None if x is None else x.layout
-    if x is None or layout is None or layout.size == 0:
+    if x is None or layout is None or layout.size == 0 or columns < FEWEST:
         return None
     lowest, highest = layout.reach
     size = x.element_bytes
@@ -102,7 +109,7 @@ def draw(x: Description | None, columns: int) -> Picture | None:
     count = -(-(highest - begin + 1) // length)
     planes = [step for step in _steps(layout) if step > length and step % length == 0]
     rows = []
-    for row in _chosen(count, MOST_ROWS, 2):
+    for row in _chosen(count, MOST_ROWS):
         if row is None:
             rows.append(Row(f"{count - MOST_ROWS + 1} more rows"))
             continue
@@ -110,14 +117,15 @@ def draw(x: Description | None, columns: int) -> Picture | None:
         within = min(length, highest - start + 1)
         cells = [
             Cell("more", label="...") if i is None else _cell(layout, start + i, data)
-            for i in _chosen(within, max(columns, 4), 2)
+            for i in _chosen(within, columns)
         ]
         opens = bool(planes) and row > 0 and (row * length) % planes[0] == 0
-        rows.append(Row(_row_label(x, start), tuple(cells), opens))
+        rows.append(Row(row_label(x, start), tuple(cells), opens))
     return Picture(tuple(rows), tuple(_legend(x, layout, rows)))
 
 
-def _row_label(x: Description, place: int) -> str:
+def row_label(x: Description, place: int) -> str:
+    """How far a place is from the data pointer."""
     if x.is_packed:
         return f"#{place}"
     offset = place * x.element_bytes + x.byte_offset

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dlbridge.tools.inspection import facts
 from dlbridge.tools.inspection.consumers import SAID
-from dlbridge.tools.inspection.picture import Cell, draw, label_width
+from dlbridge.tools.inspection.picture import Cell, draw, label_width, row_label
 
 if TYPE_CHECKING:
     from dlbridge.tools.inspection.looking import Inspection
@@ -83,8 +83,9 @@ def _lines(inspection: Inspection, width: int) -> Iterator[Line]:
 
 
 def _top(inspection: Inspection, width: int) -> Iterator[Line]:
-    title = f"  {inspection.title}" if inspection.title else ""
-    yield [(inspection.subject.type, "title"), (title, "faint")]
+    yield from _wrapped([], 0, inspection.subject.type, width, "title")
+    if inspection.title:
+        yield from _wrapped([], 0, inspection.title, width, "faint")
     yield from _wrapped([], 0, facts.headline(inspection), width)
     if inspection.tensor is not None:
         yield []
@@ -111,15 +112,16 @@ def _roads(inspection: Inspection, width: int) -> Iterator[Line]:
     yield [("What it says, by every road", "title")]
     if rows:
         left = max(len(row[0]) for row in rows) + 4
-        clock = 9
+        clock = 9 if width >= 72 else 0
         for title, came, differs, took, outcome in rows:
             text = f"{came}; {differs}" if differs else came
             style = {"raised": "fair", "unreadable": "bad", "skipped": "faint"}.get(outcome, "")
             lines = list(
                 _wrapped([(f"  {title}".ljust(left), "name")], left, text, width - clock, style)
             )
-            used = sum(len(part) for part, _ in lines[0])
-            lines[0].append((took.rjust(width - used), "faint"))
+            if clock and took:
+                used = sum(len(part) for part, _ in lines[0])
+                lines[0].append((took.rjust(width - used), "faint"))
             yield from lines
     if absent:
         yield from _wrapped([("  no ", "faint")], 5, ", ".join(absent), width, "faint")
@@ -131,12 +133,15 @@ def _picture(inspection: Inspection, width: int) -> Iterator[Line]:
         return
     yield []
     yield [("Its memory", "title")]
-    cell_width = 0 if not tensor.layout.size else label_width(tensor) + 1
-    picture = draw(tensor, (width - 14) // cell_width) if cell_width else None
-    if picture is None:
+    if not tensor.layout.size:
         yield [("  no elements", "faint")]
         return
-    left = max(len(row.label) for row in picture.rows if row.cells) + 2
+    left = max(len(row_label(tensor, place)) for place in tensor.layout.reach) + 2
+    cell_width = label_width(tensor) + 1
+    picture = draw(tensor, (width - left - 2) // cell_width)
+    if picture is None:
+        yield [("  too wide to be drawn here", "faint")]
+        return
     for row in picture.rows:
         if row.begins_plane:
             yield []
