@@ -9,11 +9,13 @@ from typing import Any
 
 import dlbridge
 from dlbridge.tools import demo, doctor
+from dlbridge.tools.inspection import command as inspection
 
 # Each is a module with SUMMARY, add_arguments(parser) and run(given), which gives the exit status.
 TOOLS: dict[str, Any] = {
     "demo": demo,
     "doctor": doctor,
+    "inspect": inspection,
 }
 
 
