@@ -10,7 +10,6 @@ import array as buffers
 import importlib
 import importlib.metadata
 import importlib.util
-import math
 import os
 import sys
 import warnings
@@ -20,7 +19,7 @@ from types import ModuleType
 from typing import Any, Callable
 
 import dlbridge
-from dlbridge.tools import abi, elements
+from dlbridge.tools import abi, by_hand, elements
 from dlbridge.tools.elements import Nested
 
 
@@ -130,16 +129,6 @@ def values_in(capsule: Any) -> Nested:
         taken.free()
 
 
-def by_hand(values: Nested, dtype: str) -> Any:
-    """A capsule on memory of nobody's, for those that make arrays of others' memory only."""
-    shape = elements.shape_of(values)
-    strides = tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
-    data = abi.memory(elements.encode(values, dtype) or bytes(1))
-    return abi.make(
-        data=data, shape=shape, strides=strides, dtype=elements.DTYPES[dtype][0]
-    ).capsule()
-
-
 def _buffer(values: Nested, dtype: str) -> Any:
     """Row-major memory of these values, for those that make arrays out of others' memory only."""
     codes = {"int8": "b", "uint8": "B", "int32": "i", "int64": "q", "float32": "f", "float64": "d"}
@@ -242,12 +231,15 @@ ROWS = [
         "dlbridge",
         "dlbridge",
         ("dlbridge",),
-        array=lambda m, values, dtype: m.from_dlpack(by_hand(values, dtype)),
+        array=lambda m, values, dtype: m.from_dlpack(by_hand.array(values, dtype)),
         take=lambda m, x, **how: m.from_dlpack(x, **how),
         address=lambda m, x: x.data_ptr,
         values=lambda m, x: values_in(m.to_dlpack(x, max_version=(1, 0))),
         to_capsule=lambda m, x: m.to_dlpack(x),
         from_capsule=lambda m, x: m.from_dlpack(x),
+        index=lambda m, x, key: m.from_dlpack(by_hand.index(capsule_of(x), key)),
+        transpose=lambda m, x: m.from_dlpack(by_hand.transpose(capsule_of(x))),
+        broadcast=lambda m, x, shape: m.from_dlpack(by_hand.broadcast(capsule_of(x), shape)),
         read_only=lambda m, x: m.from_dlpack(x, readonly=True),
     ),
     Library(
@@ -311,12 +303,15 @@ ROWS = [
         "tvm_ffi",
         "tvm-ffi",
         ("apache-tvm-ffi",),
-        array=lambda m, values, dtype: m.from_dlpack(by_hand(values, dtype)),
+        array=lambda m, values, dtype: m.from_dlpack(by_hand.array(values, dtype)),
         take=lambda m, x: m.from_dlpack(x),
         address=lambda m, x: x.data_ptr(),
         values=lambda m, x: values_in(x.__dlpack__()),
         to_capsule=lambda m, x: x.__dlpack__(),
         from_capsule=lambda m, x: m.from_dlpack(x),
+        index=lambda m, x, key: m.from_dlpack(by_hand.index(capsule_of(x), key)),
+        transpose=lambda m, x: m.from_dlpack(by_hand.transpose(capsule_of(x))),
+        broadcast=lambda m, x, shape: m.from_dlpack(by_hand.broadcast(capsule_of(x), shape)),
     ),
     Library(
         "paddle",
@@ -534,6 +529,7 @@ CASES = {
             [list(column) for column in zip(*GRID)],
         ),
         Case("offset", _indexed(GRID, slice(1, None)), GRID[1:]),
+        Case("unaligned", _indexed(LINE, slice(1, None)), LINE[1:]),
         Case("stepped", _indexed(LINE, slice(None, None, 2)), LINE[::2]),
         Case("backwards", _indexed(LINE, slice(None, None, -1)), LINE[::-1]),
         Case(
