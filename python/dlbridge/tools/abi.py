@@ -158,9 +158,9 @@ def destructor_of(capsule: Any) -> int:
     return int(_get_destructor(capsule) or 0)
 
 
-def rename(capsule: Any, name: str) -> None:
-    """Gives a capsule another name, as a consumer does with what it has taken."""
-    _set_name(capsule, _lasting(name))
+def rename(capsule: Any, name: str | None) -> None:
+    """Gives a capsule another name or none, as a consumer does with what it has taken."""
+    _set_name(capsule, None if name is None else _lasting(name))
 
 
 @dataclass(frozen=True)
