@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=PYTHON",
         action="append",
         default=[],
-        type=_environment,
+        type=environment,
         help="another Python, with dlbridge, whose libraries take part; may be given several "
         "times. A pair runs in the first environment that has both, this one before the others",
     )
@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _environment(said: str) -> tuple[str, str]:
+def environment(said: str) -> tuple[str, str]:
     name, _, python = said.partition("=")
     if not name or not python:
         raise argparse.ArgumentTypeError(f"expected NAME=PYTHON; got {said!r}")
