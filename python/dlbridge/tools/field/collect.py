@@ -6,13 +6,13 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 from dlbridge.tools import children, matrix
-from dlbridge.tools.field.data import Field, save
+from dlbridge.tools.field.data import save
 from dlbridge.tools.libraries import CASES, LIBRARIES
 from dlbridge.tools.matrix import survey
 from dlbridge.tools.matrix.steps import tidy
@@ -48,29 +48,44 @@ def speech(environment: survey.Environment, name: str) -> dict[str, Any]:
     return {key: answer.value[key] for key in wanted if key in answer.value}
 
 
-def collect(
+def exchanges(
     environments: Sequence[survey.Environment], jobs: int, say: Callable[[str], None]
-) -> Field:
-    """All three. Exchanges are made first, as they take longest and need most."""
-    libraries = [name for name in LIBRARIES if name not in matrix.NOT_SHOWN]
-    plan = survey.Plan(environments, libraries, list(CASES), via=True, jobs=jobs)
-    report = survey.run(plan, say)
+) -> dict[str, Any]:
+    """The report of the matrix, with dlbridge between where it fails without."""
+    plan = survey.Plan(environments, _libraries(), list(CASES), via=True, jobs=jobs)
+    return survey.run(plan, say)
+
+
+def by_library(
+    ask: Callable[[survey.Environment, str], dict[str, Any]],
+    environments: Sequence[survey.Environment],
+    jobs: int,
+    say: Callable[[str], None],
+) -> dict[str, Any]:
+    """Asks each library, in the first environment that has it."""
     there = {
-        name: environment
-        for environment in reversed(environments)
-        for name in libraries
-        if environment.has(name)
+        name: [environment for environment in environments if environment.has(name)]
+        for name in _libraries()
     }
-    names = [name for name in libraries if name in there]
+
+    def answer(name: str) -> dict[str, Any]:
+        say(f"{ask.__name__} of {name}")
+        return ask(there[name][0], name)
+
+    names = [name for name in there if there[name]]
     with ThreadPoolExecutor(jobs) as pool:
+        return dict(zip(names, pool.map(answer, names)))
 
-        def ask(what: Callable[[survey.Environment, str], Any], name: str) -> tuple[str, Any]:
-            say(f"{what.__name__} of {name}")
-            return name, what(there[name], name)
 
-        rules = dict(pool.map(lambda name: ask(conformance, name), names))
-        spoken = dict(pool.map(lambda name: ask(speech, name), names))
-    return Field(report, rules, spoken)
+def _libraries() -> list[str]:
+    return [name for name in LIBRARIES if name not in matrix.NOT_SHOWN]
+
+
+PARTS: dict[str, Callable[..., dict[str, Any]]] = {
+    "matrix": exchanges,
+    "conformance": lambda *how: by_library(conformance, *how),
+    "speech": lambda *how: by_library(speech, *how),
+}
 
 
 def main() -> None:
@@ -84,6 +99,7 @@ def main() -> None:
         type=matrix.environment,
         help="as for the matrix",
     )
+    parser.add_argument("--part", choices=PARTS, action="append", help="only this one anew")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     environments = [
@@ -91,7 +107,9 @@ def main() -> None:
         for name, python in [(survey.HERE, sys.executable), *given.environment]
     ]
     given.folder.mkdir(parents=True, exist_ok=True)
-    save(collect(environments, given.jobs, lambda now: print(now, file=sys.stderr)), given.folder)
+    for part in given.part or PARTS:
+        found = PARTS[part](environments, given.jobs, lambda now: print(now, file=sys.stderr))
+        save(given.folder, part, found)
 
 
 if __name__ == "__main__":

@@ -18,12 +18,11 @@ class Field:
     speech: dict[str, dict[str, Any]]  # as speech.look() tells it
 
 
-def save(field: Field, folder: Path) -> None:
-    """Writes the files, so that what changes from one release to the next is a line of a diff."""
-    matrix = {**field.matrix, "exchanges": list(_packed(field.matrix["exchanges"]))}
-    _write(folder / "matrix.json", matrix)
-    _write(folder / "conformance.json", field.conformance)
-    _write(folder / "speech.json", field.speech)
+def save(folder: Path, part: str, found: dict[str, Any]) -> None:
+    """Writes one of the files, so that what changes with a release is a line of a diff."""
+    if "exchanges" in found:
+        found = {**found, "exchanges": list(_packed(found["exchanges"]))}
+    _write(folder / f"{part}.json", found)
 
 
 def load(folder: Path) -> Field:

@@ -30,8 +30,14 @@ FAILED = ("refused", "wrong", "hung", "crashed")
 ALIGNMENT = 64  # what XLA and Eigen ask of memory that they do not copy
 MOST_TRIES = 64
 
-# The ways that dlbridge can stand between, in the order in which they are tried.
-ROADS: tuple[dict[str, Any], ...] = ({}, {"copy": True}, {"device": "cpu"})
+# The ways that dlbridge can stand between, in the order in which they are tried. A copy that the
+# producer makes may keep its layout; dlbridge's own is row-major.
+ROADS = {
+    "itself": "{function}(x)",
+    "copied": "{function}(x, copy=True)",
+    "copied by dlbridge": "from_dlpack({function}(x), copy=True)",
+    "on the host": "{function}(x, device='cpu')",
+}
 
 
 def row(name: str) -> Library:
@@ -168,18 +174,18 @@ _CALLS: tuple[dict[str, Any], ...] = (
 )
 
 
-def _whose(given: Any, said: str) -> str:
-    """Who refused: the producer when it says the same to whoever asks, else the consumer."""
+def _says_so_itself(given: Any, said: str) -> bool:
+    """Whether the producer says the same to whoever asks: then it is not the consumer's error."""
     export = getattr(given, "__dlpack__", None)
     if export is None:
-        return "consumer" if abi.is_capsule(given) else "producer"
+        return not abi.is_capsule(given)
     for keywords in _CALLS:
         try:
             export(**keywords)
         except Exception as raised:
             if _said(raised) == said:
-                return "producer"
-    return "consumer"
+                return True
+    return False
 
 
 def _rank(values: Any) -> int:
@@ -197,9 +203,7 @@ def _is_on_the_host(given: Any) -> bool:
 # The exchange ------------------------------------------------------------------------------------
 
 
-def exchange(
-    producer: str, consumer: str, case: str, road: dict[str, Any] | None = None
-) -> dict[str, Any]:
+def exchange(producer: str, consumer: str, case: str, road: str | None = None) -> dict[str, Any]:
     """Hands one array over, and says what came of it; a road puts dlbridge between."""
     gives, takes = row(producer), row(consumer)
     if gives.array is None:
@@ -216,9 +220,7 @@ def _impossible(said: str) -> dict[str, Any]:
 class _Exchange:
     """The state of one exchange: only `source` keeps the source alive, and it is cleared."""
 
-    def __init__(
-        self, gives: Library, takes: Library, case: Case, road: dict[str, Any] | None
-    ) -> None:
+    def __init__(self, gives: Library, takes: Library, case: Case, road: str | None) -> None:
         self.gives, self.takes, self.case, self.road = gives, takes, case, road
         self.giver, self.taker = gives.load(), takes.load()
         self.source: Any = None
@@ -233,7 +235,7 @@ class _Exchange:
         why = _why_impossible(self.gives, self.giver, self.source, self.case)
         if why is not None:
             return _impossible(why)
-        if self.road and "device" in self.road and _is_on_the_host(self.source):
+        if self.road == "on the host" and _is_on_the_host(self.source):
             return _impossible("it is in the host's memory already")
         there = _address(self.gives, self.giver, self.source)
         step("take", self.takes.title)
@@ -244,32 +246,35 @@ class _Exchange:
     def _hand_over(self, theirs: list[Any]) -> dict[str, Any] | None:
         """Appends what arrives, or says why nothing does."""
         assert self.takes.take is not None
-        refused = {"outcome": "refused", "whose": "producer"}
+        given: Any = None
+        whose = "producer"
         try:
             given = self.gives.give(self.giver, self.source)
-            if self.road is not None:
-                refused["whose"] = "dlbridge"
-                given = self._over_dlbridge(given, self.road)
-            elif self.takes.takes_capsules and not abi.is_capsule(given):
-                given = given.__dlpack__()
-        except Exception as raised:
-            return {**refused, "said": _said(raised)}
-        try:
-            theirs.append(self.takes.take(self.taker, given))
+            whose = "dlbridge" if self.road else "producer"
+            handed = self._handed(given)
+            whose = "consumer"
+            theirs.append(self.takes.take(self.taker, handed))
         except Exception as raised:
             said = _said(raised)
-            return {**refused, "said": said, "whose": _whose(given, said)}
+            if given is not None and _says_so_itself(given, said):
+                whose = "producer"
+            return {"outcome": "refused", "whose": whose, "said": said}
         return None
 
-    def _over_dlbridge(self, given: Any, road: dict[str, Any]) -> Any:
+    def _handed(self, given: Any) -> Any:
+        """What the consumer is handed."""
+        if self.road is None:
+            is_fit = not self.takes.takes_capsules or abi.is_capsule(given)
+            return given if is_fit else given.__dlpack__()
         is_producer = abi.is_capsule(given) or hasattr(given, "__dlpack__")
-        name = "from_dlpack" if is_producer else "as_tensor"
-        options = "".join(f", {keyword}={value!r}" for keyword, value in road.items())
-        self.how = f"{name}(x{options})"
-        if self.takes.takes_capsules:
-            self.how = f"to_dlpack({self.how})"
-        tensor = getattr(dlbridge, name)(given, **road)
-        return dlbridge.to_dlpack(tensor) if self.takes.takes_capsules else tensor
+        function = "from_dlpack" if is_producer else "as_tensor"
+        self.how = ROADS[self.road].format(function=function)
+        names = {"from_dlpack": dlbridge.from_dlpack, "as_tensor": dlbridge.as_tensor, "x": given}
+        tensor = eval(self.how, names)  # what is tried is what is shown, word for word
+        if not self.takes.takes_capsules:
+            return tensor
+        self.how = f"to_dlpack({self.how})"
+        return dlbridge.to_dlpack(tensor)
 
     def _examine(self, theirs: Any, there: int | None) -> dict[str, Any]:
         """What arrived, read while its source is there, and when it has gone."""
