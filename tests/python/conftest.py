@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import sys
 from pathlib import Path
 
 import pytest
-
-from dlbridge.tools.libraries import LIBRARIES
 
 # Tools and libraries outside the folder peers, by the file that needs them.
 NEEDED = {
@@ -25,6 +22,8 @@ NEEDED = {
 PEERS = Path(__file__).resolve().parent / "peers"
 sys.path.insert(0, str(PEERS))
 pytest_plugins = ["counting"]
+
+from rows import LIBRARIES, load  # noqa: E402 - of that folder
 
 
 def needed_by(file: Path) -> str | None:
@@ -65,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
             known = ", ".join(sorted(map(str, KNOWN)))
             raise pytest.UsageError(f"--peers: no tests for {peer!r}, only for {known}")
         try:
-            LIBRARIES[peer].load() if peer in LIBRARIES else importlib.import_module(peer)
+            load(peer)
         except ImportError as missing:
             raise pytest.UsageError(f"--peers asks for {peer}: {missing}") from None
 

@@ -393,6 +393,7 @@ ROWS = [
         broadcast=lambda m, x, shape: m.array.broadcast_to(x, shape).persist(),
         also_import=("dask.array",),
     ),
+    Library("joblib", "joblib", ("joblib",)),  # carries what pickle carries
     Library(
         "dpctl",
         "dpctl",  # up to 0.21: its arrays are in dpnp since

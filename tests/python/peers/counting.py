@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from dlbridge.tools.libraries import LIBRARIES
 from exchanges import exchanges_of, test_exchange
+from rows import LIBRARIES
 
 Tally = dict[str, Any]
+HERE = Path(__file__).resolve().parent
 ORDER = ("zero-copy", "copied", "refused", "misread", "crashes", "impossible")
 
 
@@ -26,10 +27,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _library_of(item: pytest.Item) -> str | None:
-    """Whose a test is: its file's, or that of its parameter in the table of callers."""
-    named = getattr(item.getparent(pytest.Module).obj, "LIBRARY", None)  # type: ignore[union-attr]
-    if named is None and isinstance(item, pytest.Function) and hasattr(item, "callspec"):
-        named = getattr(item.callspec.params.get("library"), "name", None)
+    """Whose a test is: its file's here, or that of its parameter in the table of callers."""
+    if item.path.parent == HERE:
+        stem = item.path.stem[len("test_") :]
+        return next((name for name in LIBRARIES if name.replace(".", "_") == stem), None)
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    named = getattr(parameters.get("library"), "name", None)
     return named if named in LIBRARIES and named != "dlbridge" else None
 
 
@@ -61,10 +64,8 @@ def _line(name: str, row: Tally) -> str:
     exchanged = len(row["exchanges"]) - counted["impossible"]
     parts = ", ".join(f"{counted[each]} {each}" for each in ORDER if counted[each])
     failed = f", {row['failed']} FAILED" if row["failed"] else ""
-    return (
-        f"{name} {row['version']}: {exchanged} exchanges as the table says ({parts}); "
-        f"{row['passed']} tests passed{failed}"
-    )
+    said = f"{exchanged} exchanges ({parts}); " if exchanged else ""
+    return f"{name} {row['version']}: {said}{row['passed']} tests passed{failed}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -21,8 +21,9 @@ import pytest
 import dlbridge
 import hands
 from dlbridge.tools import abi, children, elements
-from dlbridge.tools.libraries import CASES, LIBRARIES, Case, Library, capsule_of
+from dlbridge.tools.libraries import CASES, Case, Library, capsule_of
 from expected import Expected, expected_of, row_of
+from rows import LIBRARIES
 
 VERSION = (1, 0)
 Road = Callable[[Library, Any, Any], Any]  # library, its module, what is handed over
@@ -204,7 +205,7 @@ def _return(library: Library, module: Any, road: str, case: Case) -> Outcome:
     hand = case.make(hands.HANDS, None)
     try:
         theirs = TAKES["take"](library, module, dlbridge.from_dlpack(hand))
-        t = dlbridge.from_dlpack(library.give(module, theirs))
+        t = dlbridge.as_tensor(library.give(module, theirs))
     except Exception as raised:
         return Outcome("refused", _say(raised))
     del theirs

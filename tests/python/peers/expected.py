@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dlbridge.tools.libraries import LIBRARIES
+from rows import LIBRARIES
 
 
 @dataclass(frozen=True)
@@ -94,21 +94,27 @@ OF_NUMPY = Row(  # and of those whose arrays are NumPy's
     takes={"bfloat16": NUMPY_KNOWS_NO_SUCH},
     returns={"broadcast": ZERO_COPY, "read-only": READ_ONLY},
 )  # fmt: skip
-NUMPY_1_WRITES = refused("TypeError: NumPy currently only supports dlpack for writeable arrays")
+NUMPY_1_READS = refused("Cannot export readonly array since signalling readonly is unsupported")
 NUMPY_1_KEYWORDS = refused("takes no keyword arguments")
 OLD_NUMPY = Row(  # stream and nothing else
-    gives={"broadcast": NUMPY_1_WRITES, "read-only": NUMPY_1_WRITES, "bfloat16": NO_BFLOAT16,
-           "copy=True: read-only": NUMPY_1_WRITES, "copy=False: *": NO_COPY_KEYWORD},
+    gives={"broadcast": NUMPY_1_READS, "read-only": NUMPY_1_READS, "bfloat16": NO_BFLOAT16,
+           "as_tensor: broadcast": READ_ONLY, "as_tensor: read-only": READ_ONLY,  # as a buffer
+           "copy=True: read-only": NUMPY_1_READS, "copy=False: *": NO_COPY_KEYWORD},
     takes={"read-only": NO_MARK, "bfloat16": NUMPY_KNOWS_NO_SUCH,
            "copy=True: *": NUMPY_1_KEYWORDS, "copy=False: *": NUMPY_1_KEYWORDS,
            "device=cpu: *": NUMPY_1_KEYWORDS},
+    # Whatever it takes is read-only, since there might have been a mark.
+    returns={"*": READ_ONLY, "size 0": ZERO_COPY, "read-only": NO_MARK,
+             "bfloat16": NUMPY_KNOWS_NO_SUCH},
 )  # fmt: skip
+NUMPY_1_23_READS = refused("TypeError: NumPy currently only supports dlpack for writeable arrays")
 TF_STRIDES = refused("InvalidArgumentError: Invalid strides array from DLPack")
 MXNET_STRIDES = refused("MXNet only support compact tensor now")
 JAX_STRIDES = refused("Only DLPack tensors with trivial (compact) striding are supported")
 ORT_STRIDES = refused("ORT only supports contiguous tensor for now")
 ARROW_ARRAYS = ("vector", "stepped", "backwards", "int8", "int32", "int64", "uint8", "float16",
                 "float64")  # fmt: skip
+NB_WRITES = refused("TypeError: take(): incompatible function arguments")
 SYCL = Row(
     gives={"bfloat16": impossible("data type 'bfloat16' not understood"),
            "device=cpu: *": COPIED},
@@ -122,8 +128,16 @@ EXPECTED: dict[str, Row] = {
     "numpy": OF_NUMPY,
     "numpy 1": OLD_NUMPY,
     "numpy 1.23": Row(  # without bool
-        gives={**OLD_NUMPY.gives, "bool": refused("TypeError: DLPack only supports")},
+        gives={
+            **OLD_NUMPY.gives,
+            "broadcast": NUMPY_1_23_READS,
+            "read-only": NUMPY_1_23_READS,
+            "copy=True: read-only": NUMPY_1_23_READS,
+            "as_tensor: bool": ZERO_COPY,
+            "bool": refused("TypeError: DLPack only supports"),
+        },
         takes={**OLD_NUMPY.takes, "bool": NUMPY_KNOWS_NO_SUCH},
+        returns={**OLD_NUMPY.returns, "bool": NUMPY_KNOWS_NO_SUCH},
     ),
     "array_api_compat": OF_NUMPY,
     "array_api_strict": Row(
@@ -278,6 +292,15 @@ EXPECTED: dict[str, Row] = {
     "dask": Row(
         gives={"broadcast": READ_ONLY, "bfloat16": NO_BFLOAT16},
         takes={"*": COPIED, "size 0": ZERO_COPY, "bfloat16": NUMPY_KNOWS_NO_SUCH},
+    ),
+    "nanobind": Row(
+        gives={"transposed": NO_T, "offset": NO_INDEX, "stepped": NO_INDEX, "backwards": NO_INDEX},
+        takes={
+            "capsule: read-only": NO_MARK,  # a parameter that does not say nb::ro is for writing
+            "take: read-only": NB_WRITES,
+            "versioned capsule: read-only": NB_WRITES,
+        },
+        returns={"read-only": NB_WRITES},
     ),
     "dpctl": SYCL,
     "dpnp": Row(
