@@ -1,4 +1,4 @@
-"""Writes docs/field.md: `python -m dlbridge.tools.field.page docs/field > docs/field.md`."""
+"""Writes docs/field.md: `python -m dlbridge.tools.field.page docs/field docs/field.md`."""
 
 from __future__ import annotations
 
@@ -300,4 +300,5 @@ def write(field: Field) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(write(load(Path(sys.argv[1]))))
+    data, page = map(Path, sys.argv[1:])
+    page.write_text(write(load(data)), encoding="utf-8")
