@@ -1,6 +1,7 @@
-/* Memory with a count, and the deleters and the capsule destructor of what is exported from it: the
-   part of a producer that Python cannot play, as it must work without the GIL, while an exception
-   is set, and after the interpreter has ended. tests/python/small_array.py reaches it by ctypes.
+/* What the small library of tests/python cannot do in Python: memory with a count, the deleters and
+   the capsule destructor of what is exported from it, which work without the GIL, while an exception
+   is set and after the interpreter has ended; and taking a capsule in one step.
+   small_structs.py reaches it by ctypes.
 */
 #include <Python.h>
 #include <dlpack/dlpack.h>
@@ -57,4 +58,9 @@ void destroy_capsule(PyObject* capsule) {
     managed->deleter(managed);
   }
   PyErr_Restore(type, value, traceback);
+}
+
+/* Whether the capsule was fresh: it is used now, and of several threads one hears so. */
+int use_capsule(PyObject* capsule, const char* fresh, const char* used) {
+  return PyCapsule_IsValid(capsule, fresh) && PyCapsule_SetName(capsule, used) == 0;
 }

@@ -75,6 +75,17 @@ def prints() -> Any:
     return tensor()
 
 
+def shouts(times: int = 1) -> str:
+    for _ in range(times):
+        print("from Python", flush=True)
+        os.write(1, b"from below\n")
+    return "done"
+
+
+def reads() -> str:
+    return sys.stdin.read()
+
+
 not_a_function = 7
 
 
@@ -95,6 +106,31 @@ class HangsOnVersion:
         if max_version is not None:
             time.sleep(1000)
         return tensor().__dlpack__()
+
+
+class OldStyle:
+    """Of 2021.12: knows no keyword but stream."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return abi.CPU
+
+    def __dlpack__(self, *, stream: Any = None) -> Any:
+        return tensor().__dlpack__()
+
+
+class Careless:
+    """In the memory of a device, and deaf to every keyword; nobody can look into that memory."""
+
+    def __init__(self, device: str = "cuda") -> None:
+        self.device = {"cpu": 1, "cuda": 2, "rocm": 10}[device], 0
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+    def __dlpack__(self, *, max_version: Any = None, **ignored: Any) -> Any:
+        version = None if max_version is None else (1, 0)
+        words: dict[str, Any] = {"data": 256, "shape": (2, 3), "strides": (3, 1)}
+        return abi.make(**words, device=self.device, version=version).capsule()
 
 
 class CrashesOnStream:

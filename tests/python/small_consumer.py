@@ -71,8 +71,7 @@ def _take(capsule: Any, asked_for_versioned: bool) -> Array:
     if planted("renamed_early") or (planted("major_leaks") and _major(address, name) != 1):
         rename_capsule(capsule, USED[name])
     array = _read(address, name)
-    if not planted("not_renamed"):
-        rename_capsule(capsule, USED[name])
+    _use(capsule, own_name, name)
     return array
 
 

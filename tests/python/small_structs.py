@@ -48,7 +48,11 @@ class ManagedVersioned(C.Structure):
 STRUCTS: dict[bytes, Any] = {LEGACY: Managed, VERSIONED: ManagedVersioned}
 
 # ctypes lets go of the GIL for the functions of a CDLL, and keeps it for those of CPython.
-native = C.CDLL(str(Path(os.environ["DLBRIDGE_TEST_MODULES"]) / "counted_memory.so"))
+_library = str(Path(os.environ["DLBRIDGE_TEST_MODULES"]) / "counted_memory.so")
+native = C.CDLL(_library)
+use_capsule = C.PYFUNCTYPE(C.c_int, C.py_object, C.c_char_p, C.c_char_p)(
+    ("use_capsule", C.PyDLL(_library))
+)
 native.counted_new.restype = C.c_void_p
 native.counted_new.argtypes = [C.c_void_p, C.c_void_p]
 native.counted_share.argtypes = native.counted_drop.argtypes = [C.c_void_p]

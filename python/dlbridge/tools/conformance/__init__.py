@@ -11,6 +11,7 @@ import json
 import sys
 
 from dlbridge.tools.conformance.engine import SECONDS, Examination, Report, Result, examine
+from dlbridge.tools.conformance.rules import table
 from dlbridge.tools.conformance.target import CannotExamine
 
 __all__ = ["CannotExamine", "Examination", "Report", "Result", "examine"]
@@ -19,7 +20,9 @@ SUMMARY = "examine a library's producer and consumer by the rules of DLPack"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("target", metavar="TARGET", help="MODULE:FACTORY, or a module's name")
+    parser.add_argument(
+        "target", metavar="TARGET", nargs="?", help="MODULE:FACTORY, or a module's name"
+    )
     parser.add_argument(
         "--consumer", metavar="MODULE:FUNCTION", help="default: MODULE:from_dlpack, where it is"
     )
@@ -35,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show what passes too, and what is worth noting",
     )
+    parser.add_argument("--rules", action="store_true", help="print the table of rules instead")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
 
 
@@ -42,6 +46,13 @@ def run(given: argparse.Namespace) -> int:
     """Prints the report. 0: nothing fails; 1: something does; 2: there is nothing to examine."""
     from dlbridge.tools.conformance import report
 
+    if given.rules:
+        print(table())
+        return 0
+    if given.target is None:
+        print("dlbridge conformance: name what to examine, as in numpy, or mylib:make",
+              file=sys.stderr)  # fmt: skip
+        return 2
     try:
         found = examine(
             given.target,

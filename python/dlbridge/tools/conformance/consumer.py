@@ -90,8 +90,7 @@ def takes_raw_capsules(target: Target) -> None:
 def several(rule: str, table: dict[str, Function], *, hostile: bool = True) -> None:
     """Registers a probe for every row of a table, each by the row's name."""
     for name, function in table.items():
-        vars(function).update(__name__=name, __module__=__name__)
-        probe(rule, hostile=hostile)(function)
+        probe(rule, hostile=hostile, name=f"consumer.{name}")(function)
 
 
 # C-01 to C-03: how it asks ---------------------------------------------------------------------

@@ -300,6 +300,7 @@ def booleans(target: Target) -> None:
 
 @probe("P-18")
 def below_a_byte(target: Target) -> str:
+    best(make(target))
     if "dtype" not in target.accepts:
         return "the factory takes no `dtype`, so nothing below a byte"
     notes = []

@@ -53,16 +53,21 @@ class Probe:
 PROBES: dict[str, Probe] = {}
 
 
-def probe(rule: str, *, hostile: bool = False) -> Callable[[Function], Function]:
-    """Registers a probe of a rule. Several may examine one rule; the worst outcome counts."""
+def probe(
+    rule: str, *, hostile: bool = False, name: str | None = None
+) -> Callable[[Function], Function]:
+    """Registers a probe of a rule. Several may examine one rule; the worst outcome counts.
+
+    `name` where the function has none of its own: "consumer.backwards".
+    """
     if rule not in RULES:
         raise KeyError(f"there is no rule {rule}")
 
     def register(function: Function) -> Function:
-        name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-        if name in PROBES:
-            raise KeyError(f"there are two probes named {name}")
-        PROBES[name] = Probe(rule, name, function, hostile)
+        own = name or f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        if own in PROBES:
+            raise KeyError(f"there are two probes named {own}")
+        PROBES[own] = Probe(rule, own, function, hostile)
         return function
 
     return register
