@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
 import os
 import platform
@@ -78,6 +79,12 @@ def test_for_programs() -> None:
         assert set(driver) in ({"why"}, {"library", "version", "devices"})
 
 
+def test_what_a_library_asks_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ["scipy>=1.14", "numpy>=3; python_version > '3.99'", "numpy (<2.2,>=1.26)"]
+    monkeypatch.setattr(importlib.metadata, "requires", lambda name: asked)
+    assert doctor._needs_numpy(LIBRARIES["jax"]) == "<2.2,>=1.26"
+
+
 def test_fast_imports_nothing() -> None:
     found: Found = json.loads(run("--fast", "--json"))
     assert found["libraries"]["numpy"]["outcome"] == "not imported"
@@ -102,10 +109,27 @@ def test_for_people(
 
 
 def test_one_defect_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    assert doctor.run(given(defect="torch-read-only")) == 0
+    assert doctor.run(given(defect=known.DEFECTS["torch-read-only"])) == 0
     said = capsys.readouterr().out
     assert "\n    import torch, by_hand\n" in said
     assert "it now holds 9.0" in said
+
+
+def test_a_defect_that_is_misspelt_is_refused() -> None:
+    command = [sys.executable, "-m", "dlbridge", "doctor", "--defect", "torch-readonly"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "did you mean torch-read-only" in done.stderr
+
+
+def test_a_machine_without_libraries(
+    two_devices: None, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(doctor, "LIBRARIES", {})
+    assert doctor.run(given(fast=False)) == 0
+    said = capsys.readouterr().out
+    assert "none of those known" in said
+    assert "Known defects" not in said
 
 
 def test_libraries_that_crash_raise_or_print_cost_their_own_line(
@@ -131,7 +155,7 @@ def test_a_library_that_hangs_is_said(
     pretend("warp", "import time; time.sleep(60)")
     found = doctor.examine()
     assert found["libraries"]["warp"]["outcome"] == "hung"
-    assert found["advice"] == ["Importing Warp does not end: no answer within 1 s."]
+    assert "Importing Warp does not end: no answer within 1 s." in found["advice"]
 
 
 def test_a_driver_that_crashes_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,6 +208,17 @@ def test_what_numpy_speaks() -> None:
     assert "failed" not in found
 
 
+WORDS = "the last cell is wrapped to whole words, a/path/that/can/be/copied/as/it/is"
+
+
+@pytest.mark.parametrize("width", [36, 60, 200])
+def test_rows_are_wrapped(width: int) -> None:
+    said = sections.lines([("one", "two", WORDS), ("longer", "", "short")], width)
+    assert " ".join(" ".join(said).split()) == f"one two {WORDS} longer short"
+    assert all(len(line) <= width or "a/path" in line for line in said)
+    assert (len(said) == 2) == (width == 200)
+
+
 # Advice ----------------------------------------------------------------------------------------
 
 
@@ -213,6 +248,10 @@ ADVICE: dict[str, tuple[Found, str]] = {
     ),
     "numpy without dlpack": (machine(numpy={"version": "1.21.6"}), "since 1.22"),
     "numpy of old": (machine(numpy={"version": "1.26.4"}), "before 2.1; here is 1.26.4"),
+    "too new a numpy": (
+        machine(numpy={"version": "2.4.6"}, tensorflow={"needs_numpy": "<2.2.0,>=1.26"}),
+        "asks for NumPy <2.2.0,>=1.26; here is 2.4.6",
+    ),
     "mxnet's end": (machine(mxnet={}), "its last release"),
     "ipex": (
         {**machine(), "also_installed": ["intel_extension_for_pytorch"]},

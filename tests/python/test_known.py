@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import dlbridge
-from dlbridge.tools import abi, known
-from dlbridge.tools.known import defect as defects
+from dlbridge.tools import abi, known, versions
+from dlbridge.tools.known import page
 
 HERE = [each for each in known.DEFECTS.values() if known.installed(each.library)]
 FINE = 'print("fine")'
@@ -73,14 +73,14 @@ def test_no_row_is_there_twice() -> None:
 
 
 def test_versions() -> None:
-    assert not doctest.testmod(defects).failed
-    assert defects.contains("2.1 to 2.4.6", "2.1.0")
-    assert not defects.contains("2.1 to 2.4.6", "2.1rc1")
-    assert not defects.contains("2.1 to 2.4.6", "2.4.6.post1")
-    assert defects.contains("1.0, 3.0.post2", "3.0.post2")
-    assert not defects.contains("1.0", "unknown")
+    assert not doctest.testmod(versions).failed
+    assert versions.contains("2.1 to 2.4.6", "2.1.0")
+    assert not versions.contains("2.1 to 2.4.6", "2.1rc1")
+    assert not versions.contains("2.1 to 2.4.6", "2.4.6.post1")
+    assert versions.contains("1.0, 3.0.post2", "3.0.post2")
+    assert not versions.contains("1.0", "unknown")
     with pytest.raises(ValueError, match=r"expected versions"):
-        defects.contains("newest", "1.0")
+        versions.contains("newest", "1.0")
 
 
 def test_programs_that_end_badly_are_told_apart() -> None:
@@ -106,3 +106,8 @@ def test_what_is_made_by_hand_is_what_others_read(by_hand: Path) -> None:
     assert memoryview(tensor).tolist() == [4, 5, 6, 7]
     del capsule, tensor
     assert len(hand.freed) == 2
+
+
+def test_the_page_is_the_table() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs" / "defects.md"
+    assert docs.read_text() == page.page(), "run python -m dlbridge.tools.known.page"

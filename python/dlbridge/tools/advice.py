@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-from dlbridge.tools.known.defect import contains
 from dlbridge.tools.libraries import LIBRARIES
+from dlbridge.tools.versions import contains, meets
 
 Found = dict[str, Any]
 
@@ -60,6 +60,15 @@ def _misfits(found: Found) -> list[str]:
         if _is(versions.get(name), seen_in):
             said.append(f"{why}; here is {versions[name]}.")
     return said
+
+
+def _numpy_limits(found: Found) -> list[str]:
+    numpy = found["libraries"].get("numpy", {}).get("version", "unknown")
+    return [
+        f"{_title(name)} {row['version']} asks for NumPy {row['needs_numpy']}; here is {numpy}."
+        for name, row in found["libraries"].items()
+        if not meets(numpy, row.get("needs_numpy") or "")
+    ]
 
 
 def _is(version: str | None, seen_in: str) -> bool:
@@ -133,7 +142,7 @@ def _broken(found: Found) -> list[str]:
     return said
 
 
-RULES = [_broken, _headers, _python, _misfits, _gpus, _apart, _openmp, _ended]
+RULES = [_broken, _headers, _python, _misfits, _numpy_limits, _gpus, _apart, _openmp, _ended]
 
 
 def give(found: Found) -> list[str]:

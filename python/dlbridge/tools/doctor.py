@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
+import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -28,6 +32,16 @@ NO_LIBRARIES = ("array", "dlbridge")  # rows of the table that are not somebody 
 def _defects(name: str, version: str) -> list[dict[str, str]]:
     rows = known.of(name, version)
     return [{"id": row.id, "outcome": row.outcome, "what": row.what} for row in rows]
+
+
+def _needs_numpy(library: Library) -> str | None:
+    """The versions of NumPy that a library asks for, where it asks whatever the machine."""
+    for each in library.distributions:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            asked = importlib.metadata.requires(each) or []
+            found = (re.fullmatch(r"numpy\s*\(?([^;)]+)\)?\s*", line) for line in asked)
+            return next((limits[1].strip() for limits in found if limits), None)
+    return None
 
 
 def _look(library: Library) -> dict[str, Any]:
@@ -52,6 +66,7 @@ def examine(*, fast: bool = False) -> dict[str, Any]:
         with ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
             libraries = {row.module: it for row, it in zip(here, pool.map(_look, here))}
     for name, row in libraries.items():
+        row["needs_numpy"] = _needs_numpy(LIBRARIES[name])
         row["defects"] = _defects(name, row["version"])
     found: dict[str, Any] = {
         "dlbridge": {
@@ -136,11 +151,11 @@ def report(found: dict[str, Any]) -> list[sections.Section]:
         ("dlpack.h", [_says_header(row) for row in found["headers"]]),
         ("Compilers", list(found["compilers"].items())),
         ("Drivers and devices", [_says_driver(*row) for row in found["drivers"].items()]),
-        ("Libraries", [_says_library(*row) for row in libraries]),
+        ("Libraries", [_says_library(*row) for row in libraries] or [("none of those known",)]),
         *(_says_defects(*row) for row in libraries if row[1]["defects"]),
         ("Advice", [("!", sentence) for sentence in found["advice"]]),
     ]
-    return parts
+    return [part for part in parts if part[1] or part is parts[0]]
 
 
 def explain(defect: known.Defect) -> list[sections.Section]:
@@ -159,7 +174,7 @@ def explain(defect: known.Defect) -> list[sections.Section]:
 @contextlib.contextmanager
 def _waiting() -> Iterator[None]:
     """Says on a terminal that this takes a while."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return
     print("Importing each library in a process of its own ...", end="\r", file=sys.stderr)
@@ -169,13 +184,21 @@ def _waiting() -> Iterator[None]:
         print(" " * 60, end="\r", file=sys.stderr)
 
 
+def _defect(name: str) -> known.Defect:
+    if name in known.DEFECTS:
+        return known.DEFECTS[name]
+    close = difflib.get_close_matches(name, known.DEFECTS, n=3, cutoff=0.4)
+    meant = f"; did you mean {' or '.join(close)}?" if close else ""
+    raise argparse.ArgumentTypeError(f"no defect is known as {name!r}{meant}")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
     parser.add_argument("--fast", action="store_true", help="import no library")
     parser.add_argument(
         "--defect",
         metavar="ID",
-        choices=sorted(known.DEFECTS),
+        type=_defect,
         help="instead of all this: what is known of one defect, and a program that shows it",
     )
 
@@ -183,14 +206,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Prints what was found. Returns the exit status, which is 0."""
     if given.defect is not None:
-        defect = known.DEFECTS[given.defect]
-        sections.show(explain(defect))
-        print("\n".join(f"    {line}" for line in defect.program.splitlines()))
+        sections.show(explain(given.defect))
+        print(textwrap.indent(given.defect.program, "    "))
         return 0
     if given.json:
         print(json.dumps(examine(fast=given.fast), indent=2))
         return 0
-    with _waiting():
+    with contextlib.nullcontext() if given.fast else _waiting():
         found = examine(fast=given.fast)
     sections.show(report(found))
     return 0

@@ -18,6 +18,11 @@ WIDEST = 110  # lines that are longer are hard to read, however wide the termina
 NARROW = 30  # a column that would leave less to the last one gets lines of its own
 
 
+def _wrap(text: str, width: int) -> list[str]:
+    """Whole words, so that paths can be copied."""
+    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
+
+
 def lines(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
     """The rows as text: the columns aligned, the last one wrapped to what is left."""
     widths = [max(map(len, column)) for column in zip(*(row[:-1] for row in rows))]
@@ -27,10 +32,9 @@ def lines(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
         cells = "".join(cell.ljust(each + 2) for cell, each in zip(row, widths))
         if width - indent < NARROW:
             said.append(f"  {cells}".rstrip())
-            said += textwrap.wrap(row[-1], width - 6, initial_indent=" " * 6,
-                                  subsequent_indent=" " * 6)  # fmt: skip
+            said += [" " * 6 + line for line in _wrap(row[-1], width - 6)]
             continue
-        wrapped = textwrap.wrap(row[-1], width - indent, break_on_hyphens=False) or [""]
+        wrapped = _wrap(row[-1], width - indent) or [""]
         said.append(f"  {cells}{wrapped[0]}".rstrip())
         said += [" " * indent + more for more in wrapped[1:]]
     return said

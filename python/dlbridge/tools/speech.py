@@ -20,7 +20,8 @@ OPENMP = {"libgomp": "GNU", "libiomp5": "Intel", "libomp": "LLVM"}
 def look(name: str) -> dict[str, Any]:
     """Imports a library, makes an array of its own, and asks that for capsules of either kind.
 
-    Raises what importing it raises; what fails after that is said in "failed".
+    Raises what importing it raises; what fails after that is said in "failed". Where it makes no
+    arrays, "protocol" stays None.
     """
     library = LIBRARIES[name]
     started = time.perf_counter()
@@ -38,6 +39,8 @@ def look(name: str) -> dict[str, Any]:
     if library.array is not None:
         try:
             found.update(_speech(library.give(module, library.array(module, VALUES, "float32"))))
+        except ImportError:  # its arrays live elsewhere, as dpctl's moved to dpnp
+            pass
         except Exception as raised:
             found["failed"] = f"{type(raised).__name__}: {raised}"
     return found
@@ -78,6 +81,6 @@ def built_for(module: Any) -> str | None:
     version = getattr(module, "version", None)
     for attribute, title in (("cuda", "CUDA"), ("hip", "ROCm")):
         said = getattr(version, attribute, None)
-        if isinstance(said, str):
+        if isinstance(said, str) and said != "False":  # as Paddle says no
             return f"{title} {said}"
     return None

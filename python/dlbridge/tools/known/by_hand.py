@@ -46,6 +46,7 @@ _pointer = C.PYFUNCTYPE(C.c_void_p, C.c_void_p, C.c_char_p)(("PyCapsule_GetPoint
 _kinds: dict[bytes | None, Any] = {b"dltensor": Legacy, b"dltensor_versioned": Versioned}
 _names = {kind: C.c_char_p(name) for name, kind in _kinds.items()}  # capsules keep the pointer
 _kept: list[object] = []
+C.pythonapi.Py_IncRef(C.py_object(_kept))  # beyond the end of Python
 freed: list[int] = []  # the address of a tensor, each time that its deleter is called
 
 

@@ -126,7 +126,7 @@ ROWS = [
         "warp",
         SEEN,
         "wrong",
-        "Elements at the address NULL become an array over memory of its own, uninitialised.",
+        "Elements at the address NULL are accepted; their NumPy view is uninitialised memory.",
         "The values of a broken producer are whatever lay there, where an error was due.",
         "Let dlbridge.from_dlpack read what you do not trust: it checks first, and raises.",
         """
