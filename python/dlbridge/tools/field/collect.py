@@ -17,6 +17,7 @@ from dlbridge.tools.libraries import CASES, LIBRARIES
 from dlbridge.tools.matrix import survey
 from dlbridge.tools.matrix.steps import tidy
 
+OWN = "newest"  # the environment of the Python that runs this
 SECONDS = 1200  # for all the checks of a library
 
 
@@ -104,7 +105,7 @@ def main() -> None:
     given = parser.parse_args()
     environments = [
         survey.look_at(name, python, list(LIBRARIES))
-        for name, python in [(survey.HERE, sys.executable), *given.environment]
+        for name, python in [(OWN, sys.executable), *given.environment]
     ]
     given.folder.mkdir(parents=True, exist_ok=True)
     for part in given.part or PARTS:

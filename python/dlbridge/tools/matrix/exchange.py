@@ -11,7 +11,7 @@ from typing import Any
 import dlbridge
 from dlbridge.tools import abi, children, elements
 from dlbridge.tools.libraries import CASES, LIBRARIES, Case, Library, new
-from dlbridge.tools.matrix.steps import MOST_SAID, step, tidy
+from dlbridge.tools.matrix.steps import step, tidy
 
 # What can come of an exchange, from best to worst, as a legend says it.
 OUTCOMES = {
@@ -29,6 +29,7 @@ FAILED = ("refused", "wrong", "hung", "crashed")
 
 ALIGNMENT = 64  # what XLA and Eigen ask of memory that they do not copy
 MOST_TRIES = 64
+MOST_SHOWN = 60  # characters of values that are wrong
 
 # The ways that dlbridge can stand between, in the order in which they are tried. A copy that the
 # producer makes may keep its layout; dlbridge's own is row-major.
@@ -309,7 +310,9 @@ class _Exchange:
         sent = self.case.values
         if _same(got, sent) or got == list(elements.encode(sent, self.case.dtype)):
             return None  # as numbers, or as bytes, which is all that mpi4py knows
-        return {"outcome": "wrong", "said": f"{said} {got!r}"[:MOST_SAID]}
+        shown = repr(got)
+        shown = shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}..."
+        return {"outcome": "wrong", "said": f"{said} {shown}"}
 
     def _kind(self, theirs: Any, there: int | None) -> dict[str, Any]:
         """Which way right values came."""
