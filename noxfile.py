@@ -221,6 +221,7 @@ OTHERS = {
     "cupy-cuda12x": "cupy",
     "nanobind": "nanobind",
 }
+MORE_OF_THE_FIELD = ("mpi4py", "mpich", "rich")
 ALL = ("tests/python",)
 TABLE = ("test_exchange", "test_the_table_names_what_there_is")
 TABLE_OF_NUMPY = tuple(f"tests/python/peers/test_numpy.py::{name}" for name in TABLE)
@@ -436,6 +437,29 @@ def peers_summary(session: nox.Session) -> None:
     session.run("python", ".ci/peers_summary.py", str(EXCHANGES), *wanted,
                 *(f"--left-out={','.join(each.peers)}" for each in left_out),
                 *session.posargs)  # fmt: skip
+
+
+MEET = ("newest", "others")  # whose libraries get along in one environment
+ALONE = [each for each in PEERS if each.name not in (*MEET, "numpy-1")]
+
+
+@nox.session
+def field(session: nox.Session) -> None:
+    """Ask every library anew what it speaks, takes and gives, and write docs/field.md."""
+    wheels = [str(wheel) for wheel in package.build().glob("*.whl")]
+    session.install(*NEWEST, *OTHERS, *MORE_OF_THE_FIELD)
+    session.install("--force-reinstall", "--no-deps", *wheels)
+    named = []
+    for peers in ALONE:
+        folder = Path(session.create_tmp()).resolve() / peers.name
+        session.run("python", "-m", "venv", str(folder))
+        python = str(folder / "bin" / "python")
+        for arguments in (peers.packages, ("--force-reinstall", "--no-deps", *wheels)):
+            session.run(python, "-m", "pip", "install", "-q", *arguments, external=True)
+        named += ["--environment", f"{peers.name}={python}"]
+    session.run("python", "-m", "dlbridge.tools.field.collect", "docs/field", *named,
+                *session.posargs)  # fmt: skip
+    session.run("python", "-m", "dlbridge.tools.field.page", "docs/field", "docs/field.md")
 
 
 # Pages, programs, style -----------------------------------------------------------------------

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import dlbridge
-from dlbridge.tools import conformance, demo, doctor
+from dlbridge.tools import conformance, demo, doctor, matrix
 from dlbridge.tools.inspection import command as inspection
 
 # Each is a module with SUMMARY, add_arguments(parser) and run(given), which gives the exit status.
@@ -17,6 +17,7 @@ TOOLS: dict[str, Any] = {
     "demo": demo,
     "doctor": doctor,
     "inspect": inspection,
+    "matrix": matrix,
 }
 
 

@@ -11,6 +11,7 @@ import pytest
 
 # Tools and libraries outside the folder peers, by the file that needs them.
 NEEDED = {
+    "test_matrix.py": "numpy",
     "test_extension_numpy.py": "numpy",
     "test_extension_torch.py": "torch",
     "test_extension_tvm_ffi.py": "tvm_ffi",
