@@ -11,12 +11,15 @@ import pytest
 
 # Tools and libraries outside the folder peers, by the file that needs them.
 NEEDED = {
+    "test_matrix.py": "numpy",
     "test_extension_numpy.py": "numpy",
     "test_extension_torch.py": "torch",
     "test_extension_tvm_ffi.py": "tvm_ffi",
     "test_extension_stubs.py": "pybind11_stubgen",
     "test_device_streams.py": "simulated",
     "test_device_transfer.py": "simulated",
+    "test_inspect_verdicts.py": "numpy",
+    "test_device_conformance.py": "simulated",
 }
 PEERS = Path(__file__).resolve().parent / "peers"
 sys.path.insert(0, str(PEERS))

@@ -10,7 +10,6 @@ import array as buffers
 import importlib
 import importlib.metadata
 import importlib.util
-import math
 import os
 import sys
 import warnings
@@ -20,7 +19,7 @@ from types import ModuleType
 from typing import Any, Callable
 
 import dlbridge
-from dlbridge.tools import abi, elements
+from dlbridge.tools import abi, by_hand, elements
 from dlbridge.tools.elements import Nested
 
 
@@ -67,6 +66,8 @@ class Library:
     dtype: Callable[[Any, str], Any] = getattr  # its dtype object by name
     prepare: Callable[[], None] | None = None  # before it is imported
     device: tuple[int, int] = abi.CPU  # where its arrays are that array() makes
+    # Arithmetic on its own array, for those that look at memory only when they compute with it.
+    compute: Callable[[Any, Any], Any] | None = None
 
     def load(self) -> ModuleType:
         """Imports it; what it warns of meanwhile is its own affair.
@@ -128,16 +129,6 @@ def values_in(capsule: Any) -> Nested:
         return elements.read(taken.contents)
     finally:
         taken.free()
-
-
-def by_hand(values: Nested, dtype: str) -> Any:
-    """A capsule on memory of nobody's, for those that make arrays of others' memory only."""
-    shape = elements.shape_of(values)
-    strides = tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
-    data = abi.memory(elements.encode(values, dtype) or bytes(1))
-    return abi.make(
-        data=data, shape=shape, strides=strides, dtype=elements.DTYPES[dtype][0]
-    ).capsule()
 
 
 def _buffer(values: Nested, dtype: str) -> Any:
@@ -204,6 +195,11 @@ def _quiet_warp() -> None:
     config.log_level = 40  # it greets everybody on standard output
 
 
+def _warp_take(warp: Any, x: Any) -> Any:
+    warp.init()  # which making an array does, and taking one does not
+    return warp.from_dlpack(x)
+
+
 def _dask_block(dask: Any, x: Any) -> Any:
     """The first block of an array as the tasks leave it; compute() would copy it."""
     key = x.__dask_keys__()
@@ -242,12 +238,15 @@ ROWS = [
         "dlbridge",
         "dlbridge",
         ("dlbridge",),
-        array=lambda m, values, dtype: m.from_dlpack(by_hand(values, dtype)),
+        array=lambda m, values, dtype: m.from_dlpack(by_hand.array(values, dtype)),
         take=lambda m, x, **how: m.from_dlpack(x, **how),
         address=lambda m, x: x.data_ptr,
         values=lambda m, x: values_in(m.to_dlpack(x, max_version=(1, 0))),
         to_capsule=lambda m, x: m.to_dlpack(x),
         from_capsule=lambda m, x: m.from_dlpack(x),
+        index=lambda m, x, key: m.from_dlpack(by_hand.index(capsule_of(x), key)),
+        transpose=lambda m, x: m.from_dlpack(by_hand.transpose(capsule_of(x))),
+        broadcast=lambda m, x, shape: m.from_dlpack(by_hand.broadcast(capsule_of(x), shape)),
         read_only=lambda m, x: m.from_dlpack(x, readonly=True),
     ),
     Library(
@@ -295,6 +294,7 @@ ROWS = [
         from_capsule=lambda m, x: m.experimental.dlpack.from_dlpack(x),
         transpose=lambda m, x: m.transpose(x),
         broadcast=lambda m, x, shape: m.broadcast_to(x, shape),
+        compute=lambda m, x: x + x,
     ),
     Library(
         "cupy",
@@ -311,12 +311,15 @@ ROWS = [
         "tvm_ffi",
         "tvm-ffi",
         ("apache-tvm-ffi",),
-        array=lambda m, values, dtype: m.from_dlpack(by_hand(values, dtype)),
+        array=lambda m, values, dtype: m.from_dlpack(by_hand.array(values, dtype)),
         take=lambda m, x: m.from_dlpack(x),
         address=lambda m, x: x.data_ptr(),
         values=lambda m, x: values_in(x.__dlpack__()),
         to_capsule=lambda m, x: x.__dlpack__(),
         from_capsule=lambda m, x: m.from_dlpack(x),
+        index=lambda m, x, key: m.from_dlpack(by_hand.index(capsule_of(x), key)),
+        transpose=lambda m, x: m.from_dlpack(by_hand.transpose(capsule_of(x))),
+        broadcast=lambda m, x, shape: m.from_dlpack(by_hand.broadcast(capsule_of(x), shape)),
     ),
     Library(
         "paddle",
@@ -452,7 +455,7 @@ ROWS = [
         "Warp",
         ("warp-lang",),
         array=lambda m, values, dtype: m.array(values, dtype=getattr(m, dtype)),
-        take=lambda m, x: m.from_dlpack(x),
+        take=_warp_take,
         address=lambda m, x: x.ptr,
         values=lambda m, x: x.numpy().tolist(),
         to_capsule=lambda m, x: m.to_dlpack(x),
@@ -535,6 +538,7 @@ CASES = {
             [list(column) for column in zip(*GRID)],
         ),
         Case("offset", _indexed(GRID, slice(1, None)), GRID[1:]),
+        Case("unaligned", _indexed(LINE, slice(1, None)), LINE[1:]),
         Case("stepped", _indexed(LINE, slice(None, None, 2)), LINE[::2]),
         Case("backwards", _indexed(LINE, slice(None, None, -1)), LINE[::-1]),
         Case(
