@@ -113,8 +113,8 @@ TF_STRIDES = refused("InvalidArgumentError: Invalid strides array from DLPack")
 MXNET_STRIDES = refused("MXNet only support compact tensor now")
 JAX_STRIDES = refused("Only DLPack tensors with trivial (compact) striding are supported")
 ORT_STRIDES = refused("ORT only supports contiguous tensor for now")
-ARROW_ARRAYS = ("vector", "unaligned", "stepped", "backwards", "int8", "int32", "int64", "uint8", "float16",
-                "float64")  # fmt: skip
+ARROW_ARRAYS = ("vector", "unaligned", "stepped", "backwards", "int8", "int32", "int64", "uint8",
+                "float16", "float64")  # fmt: skip
 NB_WRITES = refused("TypeError: take(): incompatible function arguments")
 SYCL = Row(
     gives={"bfloat16": impossible("data type 'bfloat16' not understood"),
