@@ -228,7 +228,7 @@ TABLE_OF_NUMPY = tuple(f"tests/python/peers/test_numpy.py::{name}" for name in T
 PEERS = [
     Peers("newest", (*NEWEST, "mypy"), tuple(NEWEST.values()), ALL),
     Peers("numpy-1", ("numpy==1.26.4",), ("numpy",), ALL),  # knows no max_version
-    Peers("others", (*OTHERS, "cuda-bindings", "distributed"), tuple(OTHERS.values())),
+    Peers("others", (*OTHERS, "cuda-bindings", "distributed", "ml_dtypes"), tuple(OTHERS.values())),
     Peers("mlx", ("mlx", "mlx-cpu", "numpy"), ("mlx",)),
     # These need other versions of what the newest ones need, or are large.
     Peers("tensorflow", ("tensorflow-cpu",), ("tensorflow",),
