@@ -7,6 +7,7 @@ dlbridge is said by somebody else. Layouts: spec 1.2; a test compares them with 
 from __future__ import annotations
 
 import ctypes as C
+import errno
 import itertools
 import os
 import sys
@@ -83,6 +84,31 @@ USED = {LEGACY: "used_dltensor", VERSIONED: "used_dltensor_versioned"}
 # Memory that may not be there ------------------------------------------------------------------
 
 
+class _Range(C.Structure):
+    _fields_ = [("base", C.c_void_p), ("length", C.c_size_t)]
+
+
+def _copy_out(address: int, size: int) -> bytes | None:
+    """Has the kernel copy: it refuses where a read would crash, also pages that none may read."""
+    block = C.create_string_buffer(size)
+    to, from_ = _Range(C.addressof(block), size), _Range(address, size)
+    ranges = (os.getpid(), C.byref(to), C.c_ulong(1), C.byref(from_), C.c_ulong(1), C.c_ulong(0))
+    got = C.CDLL(None, use_errno=True).process_vm_readv(*ranges)
+    if got < 0 and C.get_errno() in (errno.ENOSYS, errno.EPERM):
+        return _copy_out_of_file(address, size)
+    return block.raw if got == size else None
+
+
+def _copy_out_of_file(address: int, size: int) -> bytes | None:
+    """The same where that call is forbidden; this reads pages too that a program may not."""
+    try:
+        with open("/proc/self/mem", "rb", buffering=0) as memory:
+            got = os.pread(memory.fileno(), size, address)
+    except (OSError, OverflowError):
+        return None
+    return got if len(got) == size else None
+
+
 def read_memory(address: int | None, size: int) -> bytes | None:
     """The bytes at an address of this process, or None where nothing can be read.
 
@@ -93,12 +119,7 @@ def read_memory(address: int | None, size: int) -> bytes | None:
         return None
     if not sys.platform.startswith("linux"):
         return C.string_at(address, size)
-    try:
-        with open("/proc/self/mem", "rb", buffering=0) as memory:
-            got = os.pread(memory.fileno(), size, address)
-    except (OSError, OverflowError):
-        return None
-    return got if len(got) == size else None
+    return _copy_out(address, size)
 
 
 def _struct_at(kind: Any, address: int | None) -> Any:
@@ -158,9 +179,9 @@ def destructor_of(capsule: Any) -> int:
     return int(_get_destructor(capsule) or 0)
 
 
-def rename(capsule: Any, name: str) -> None:
-    """Gives a capsule another name, as a consumer does with what it has taken."""
-    _set_name(capsule, _lasting(name))
+def rename(capsule: Any, name: str | None) -> None:
+    """Gives a capsule another name or none, as a consumer does with what it has taken."""
+    _set_name(capsule, None if name is None else _lasting(name))
 
 
 @dataclass(frozen=True)

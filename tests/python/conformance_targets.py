@@ -1,0 +1,145 @@
+"""What the conformance checks are tried on: dlbridge's own Tensor, and factories that go wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from functools import cache
+from typing import Any
+
+import dlbridge
+from dlbridge.tools import abi
+
+
+@cache
+def _words(shape: tuple[int, ...], dtype: str) -> abi.Made:
+    """Memory of a dtype, described by hand; it stays, and what is made of it is a copy."""
+    known = dlbridge.dtype(dtype)
+    count = 1
+    for extent in shape:
+        count *= extent
+    strides: list[int] = []
+    step = 1
+    for extent in reversed(shape):
+        strides.insert(0, step)
+        step *= extent
+    return abi.make(
+        data=abi.memory(bytes(range(256)) * (1 + count * known.itemsize // 256)),
+        shape=shape,
+        strides=tuple(strides),
+        dtype=(known.code, known.bits, known.lanes),
+        version=(1, 3),
+    )
+
+
+def tensor(
+    shape: tuple[int, ...] = (2, 3),
+    dtype: str = "float32",
+    readonly: bool = False,
+    device: str = "cpu",
+) -> dlbridge.Tensor:
+    """A Tensor that owns its memory. Another device than the CPU needs its driver."""
+    made = dlbridge.from_dlpack(_words(shape, dtype).capsule(), copy=True)
+    if device != "cpu":
+        made = dlbridge.from_dlpack(made, device=device)
+    return dlbridge.from_dlpack(made, readonly=True) if readonly else made
+
+
+# Factories that go wrong -------------------------------------------------------------------------
+
+
+def raises() -> Any:
+    raise ValueError("no array\ntoday")
+
+
+def hangs() -> Any:
+    time.sleep(1000)
+
+
+def garbage() -> Any:
+    return 7
+
+
+def crashes() -> Any:
+    os.abort()
+
+
+def exits() -> Any:
+    sys.exit(3)
+
+
+def prints() -> Any:
+    print("hello from the factory")
+    os.write(1, b"and from below\n")
+    return tensor()
+
+
+def shouts(times: int = 1) -> str:
+    for _ in range(times):
+        print("from Python", flush=True)
+        os.write(1, b"from below\n")
+    return "done"
+
+
+def reads() -> str:
+    return sys.stdin.read()
+
+
+not_a_function = 7
+
+
+class NoDevice:
+    """Lacks __dlpack_device__."""
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None) -> Any:
+        return tensor().__dlpack__(max_version=max_version)
+
+
+class HangsOnVersion:
+    """Comes back from the bare call only."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return abi.CPU
+
+    def __dlpack__(self, *, max_version: Any = None) -> Any:
+        if max_version is not None:
+            time.sleep(1000)
+        return tensor().__dlpack__()
+
+
+class OldStyle:
+    """Of 2021.12: knows no keyword but stream."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return abi.CPU
+
+    def __dlpack__(self, *, stream: Any = None) -> Any:
+        return tensor().__dlpack__()
+
+
+class Careless:
+    """In the memory of a device, and deaf to every keyword; nobody can look into that memory."""
+
+    def __init__(self, device: str = "cuda") -> None:
+        self.device = {"cpu": 1, "cuda": 2, "rocm": 10}[device], 0
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+    def __dlpack__(self, *, max_version: Any = None, **ignored: Any) -> Any:
+        version = None if max_version is None else (1, 0)
+        words: dict[str, Any] = {"data": 256, "shape": (2, 3), "strides": (3, 1)}
+        return abi.make(**words, device=self.device, version=version).capsule()
+
+
+class CrashesOnStream:
+    """Ends the process when it is asked for a stream."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return abi.CPU
+
+    def __dlpack__(self, *, max_version: Any = None, stream: Any = None) -> Any:
+        if stream is not None:
+            os.abort()
+        return tensor().__dlpack__(max_version=max_version)

@@ -1,0 +1,108 @@
+"""The defects that are planted in the small library, and the rule that each of them breaks.
+
+One is planted by its name in DLBRIDGE_MUTANT, so that it reaches every process that a tool starts.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Defect:
+    """One thing done wrong."""
+
+    name: str
+    rule: str  # whose check must find it
+    says: str
+    also: tuple[str, ...] = ()  # rules of severity F that fall with it, as they must
+
+
+PRODUCER = [
+    Defect("no_device_method", "P-01", "__dlpack_device__ is missing"),
+    Defect("device_is_a_number", "P-02", "__dlpack_device__() gives 1 and no pair"),
+    Defect("versioned_only", "P-03", "a bare call is refused"),
+    Defect("versioned_to_bare", "P-04", "a bare call gets a versioned capsule"),
+    Defect("wrong_name", "P-04", "the capsule is named dltensor_v1"),
+    Defect("legacy_only", "P-05", "max_version is taken and ignored"),
+    Defect("major_of_request", "P-06", "the header says the major version that was asked for"),
+    Defect("positional_stream", "P-07", "a positional stream is swallowed"),
+    Defect("unknown_keywords", "P-08", "unknown keywords are swallowed"),
+    Defect("any_max_version", "P-09", "max_version is not checked"),
+    Defect("other_device", "P-10", "the capsule is on another device than the object says"),
+    Defect("shape_freed_early", "P-11", "the shape is read after it was freed"),
+    Defect("null_strides", "P-12", "the strides of a versioned tensor are NULL"),
+    Defect("strides_in_bytes", "P-13", "the strides count bytes"),
+    Defect("odd_offset", "P-14", "the byte offset is no multiple of the element"),
+    Defect("no_bits", "P-16", "bits is 0"),
+    Defect("half_complex", "P-16", "complex numbers have the bits of one part"),
+    Defect("bool_as_uint8", "P-17", "bool is exported as an unsigned integer"),
+    Defect("size_0_raises", "P-19", "an empty array raises ZeroDivisionError"),
+    Defect("rank_0_as_vector", "P-20", "an array without dimensions gets one"),
+    Defect("read_only_dropped", "P-22", "READ_ONLY is not set, and legacy not refused"),
+    Defect("copy_false_copies", "P-23", "copy=False copies"),
+    Defect("copy_true_shares", "P-24", "copy=True gives the same memory, marked as a copy"),
+    Defect("is_copied_missing", "P-24", "a copy is not marked"),
+    Defect("copy_by_truth", "P-25", "copy='yes' counts as True"),
+    Defect("device_ignored", "P-26", "dl_device is ignored"),
+    Defect("stream_none_refused", "P-28", "stream=None, said aloud, is refused"),
+    Defect("type_error", "P-30", "what cannot be exported raises TypeError"),
+    Defect("one_capsule", "P-32", "every export gives the same capsule"),
+    Defect("destructor_leaks", "X-01", "a capsule that nobody took is not freed"),
+    Defect("destructor_frees_twice", "X-01", "a capsule that nobody took is freed twice"),
+    Defect("destructor_clobbers", "X-02", "the destructor clears a pending exception"),
+    Defect("destructor_blind", "X-03", "the destructor does not look at the name"),
+    Defect("deleter_needs_gil", "X-04", "the deleter expects the GIL"),
+    Defect("deleter_needs_python", "X-05", "the deleter is a Python function"),
+    Defect("source_not_kept", "X-07", "the memory goes with the array"),
+    Defect("leaks", "X-08", "the deleter frees the struct only"),
+    Defect("pickles_addresses", "X-11", "a pickle carries the address"),
+]
+
+CONSUMER = [
+    Defect("no_legacy", "C-01", "legacy capsules are refused"),
+    Defect("no_versioned", "C-01", "versioned capsules are refused"),
+    Defect("never_asks_version", "C-02", "no max_version is sent"),
+    Defect("any_error_retries", "C-02", "BufferError too counts as an old producer"),
+    Defect("copy_dropped", "C-02", "copy=False is dropped on the second try"),
+    Defect("name_unread", "C-03", "what was asked for is what it is taken for"),
+    Defect("major_ignored", "C-04", "major version 2 is read as 1"),
+    Defect("major_leaks", "C-04", "major version 2 is refused and never freed"),
+    Defect("minor_refused", "C-05", "a newer minor version is refused"),
+    Defect("flags_refused", "C-05", "unknown flags are refused"),
+    Defect("used_accepted", "C-06", "a used capsule is taken again"),
+    Defect("non_capsule_read", "C-06", "what is no capsule is read as one"),
+    Defect("not_renamed", "C-07", "the capsule keeps its name, and frees too"),
+    Defect("renamed_early", "C-07", "a refused capsule is renamed and never freed"),
+    Defect("freed_early", "C-07", "the deleter is called while the memory is in use"),
+    Defect("never_freed", "C-07", "the deleter is never called"),
+    Defect("null_strides_read", "C-08", "NULL strides are read"),
+    Defect("offset_ignored", "C-09", "byte_offset is ignored"),
+    Defect("offset_in_elements", "C-09", "byte_offset counts elements"),
+    Defect("negative_as_positive", "C-10", "negative strides count forwards"),
+    Defect("zero_as_one", "C-10", "a stride of 0 counts as 1"),
+    Defect("ndim_unchecked", "C-11", "ndim is not checked"),
+    Defect("extents_unchecked", "C-11", "negative extents are not checked"),
+    Defect("overflow_unchecked", "C-11", "the number of elements overflows"),
+    Defect("lanes_ignored", "C-12", "lanes are ignored"),
+    Defect("code_ignored", "C-12", "an unknown code counts as float"),
+    Defect("read_only_ignored", "C-13", "READ_ONLY is ignored"),
+    Defect("device_ignored_on_import", "C-14", "memory of a device is read"),
+    Defect("rounds_down", "C-15", "the address is rounded down to its alignment"),
+    Defect("null_refused", "C-16", "an empty tensor with NULL data is refused"),
+    Defect("null_deleter_called", "X-06", "a NULL deleter is called"),
+    Defect("stream_sent", "S-02", "stream=-1 is sent to everybody"),
+]
+
+DEFECTS = {defect.name: defect for defect in [*PRODUCER, *CONSUMER]}
+
+_planted = os.environ.get("DLBRIDGE_MUTANT", "")
+if _planted and _planted not in DEFECTS:
+    raise KeyError(f"DLBRIDGE_MUTANT names no defect: {_planted}")
+
+
+def planted(name: str) -> bool:
+    """Whether this process has the defect."""
+    assert name in DEFECTS, name
+    return name == _planted

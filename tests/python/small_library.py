@@ -1,0 +1,25 @@
+"""The small library as the conformance tool knows it: small_library:make, and from_dlpack."""
+
+from __future__ import annotations
+
+import itertools
+import struct
+
+from small_consumer import from_dlpack
+from small_producer import DTYPES, Array, row_major
+from small_structs import Memory
+
+__all__ = ["from_dlpack", "make"]
+
+
+def make(shape: tuple[int, ...], dtype: str, readonly: bool = False) -> Array:
+    """0, 1, 2, ... in an array of this shape. Raises KeyError for a dtype that there is not."""
+    *_, form = DTYPES[dtype]
+    size = 1
+    for extent in shape:
+        size *= extent
+    numbers = itertools.chain.from_iterable(
+        (i, 0)[: len(form)] if dtype != "bool" else (bool(i),) for i in range(size)
+    )
+    memory, data = Memory.of(struct.pack(f"={form * size}", *numbers))
+    return Array(memory, data, shape, row_major(shape), dtype, readonly)

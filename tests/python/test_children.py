@@ -1,0 +1,120 @@
+"""Calls in child processes: what is returned, raised, printed, crashed and hung comes back."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from dlbridge.tools import children
+
+HERE = {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+BAD = "conformance_targets:"
+
+
+@pytest.fixture
+def worker() -> Iterator[children.Worker]:
+    with children.Worker(environment=HERE, seconds=60) as it:
+        yield it
+
+
+def test_a_value_comes_back(worker: children.Worker) -> None:
+    answer = worker.call("dlbridge.tools.children:how_it_ended", status=-11)
+    assert (answer.outcome, answer.value, answer.noise) == ("returned", "SIGSEGV", "")
+
+
+def test_the_process_stays(worker: children.Worker) -> None:
+    numbers = {worker.call("os:getpid").value for _ in range(3)}
+    assert len(numbers) == 1
+    assert os.getpid() not in numbers
+
+
+def test_close_ends_it_and_the_next_call_starts_another(worker: children.Worker) -> None:
+    first = worker.call("os:getpid").value
+    worker.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(first, 0)
+    assert worker.call("os:getpid").value != first
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (BAD + "raises", "ValueError: no array\ntoday"),
+        (BAD + "exits", "SystemExit: 3"),
+        (BAD + "nothing", "AttributeError: module 'conformance_targets' has no attribute"),
+        ("no_such_module:f", "ModuleNotFoundError: No module named 'no_such_module'"),
+        (":f", "ValueError: expected MODULE:NAME, as in numpy:ones; got ':f'"),
+        ("builtins:object", "TypeError: Object of type object is not JSON serializable"),
+    ],
+)
+def test_what_is_raised_is_said(worker: children.Worker, function: str, said: str) -> None:
+    answer = worker.call(function)
+    assert answer.outcome == "raised"
+    assert answer.said.startswith(said)
+    assert worker.call(BAD + "garbage").value == 7  # it goes on
+
+
+def test_a_crash_is_named_and_the_next_call_works(worker: children.Worker) -> None:
+    answer = worker.call(BAD + "crashes")
+    assert (answer.outcome, answer.said) == ("crashed", "SIGABRT")
+    assert "Fatal Python error: Aborted" in answer.noise
+    assert "in crashes" in answer.noise
+    assert worker.call(BAD + "garbage").value == 7
+
+
+def test_an_exit_without_answer_is_a_crash(worker: children.Worker) -> None:
+    answer = worker.call("os:_exit", status=5)
+    assert (answer.outcome, answer.said) == ("crashed", "exit status 5")
+
+
+def test_a_hang_ends_in_time(worker: children.Worker) -> None:
+    worker.call("os:getpid")  # it is started
+    begin = time.monotonic()
+    answer = worker.call(BAD + "hangs", within=0.5)
+    assert (answer.outcome, answer.said) == ("hung", "no answer within 0.5 s")
+    assert time.monotonic() - begin < 30
+    assert worker.call(BAD + "garbage").value == 7
+
+
+def test_noise_is_kept_apart(worker: children.Worker) -> None:
+    answer = worker.call(BAD + "shouts")
+    assert (answer.outcome, answer.value) == ("returned", "done")
+    assert answer.noise == "from Python\nfrom below"
+    assert worker.call(BAD + "garbage").noise == ""
+
+
+def test_much_noise_is_cut(worker: children.Worker) -> None:
+    answer = worker.call(BAD + "shouts", times=10_000)
+    assert answer.outcome == "returned"
+    assert len(answer.noise) <= children.MOST_NOISE
+
+
+def test_standard_input_is_empty(worker: children.Worker) -> None:
+    assert worker.call(BAD + "reads").value == ""
+
+
+def test_one_call_in_a_process_of_its_own() -> None:
+    answer = children.call(BAD + "garbage", environment=HERE)
+    assert (answer.outcome, answer.value) == ("returned", 7)
+
+
+def test_the_environment_is_passed_on() -> None:
+    answer = children.call("os:getenv", environment={"DLBRIDGE_WORD": "yes"}, key="DLBRIDGE_WORD")
+    assert answer.value == "yes"
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [(-11, "SIGSEGV"), (-6, "SIGABRT"), (3, "exit status 3"), (-77, "signal 77")],
+)
+def test_how_it_ended(status: int, words: str) -> None:
+    assert children.how_it_ended(status) == words
+
+
+def test_find() -> None:
+    assert children.find("os:path.join") is os.path.join
+    assert children.find("os") is os

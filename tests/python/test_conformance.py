@@ -1,0 +1,439 @@
+"""The conformance engine: what comes of good targets, bad ones and none; the report; the plugin."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Callable
+
+import conformance_targets
+import pytest
+
+import dlbridge
+from dlbridge.tools import conformance
+from dlbridge.tools.conformance import CannotExamine, engine, exports, probes, report, rules, target
+
+pytest_plugins = ["pytester"]
+
+TARGETS = Path(__file__).parent
+OURS = {"target": "conformance_targets:tensor", "consumer": "dlbridge:from_dlpack"}
+NOT_HERE = {"P-27", "P-29"}  # they need memory of another device: test_device_conformance.py
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line, in a folder where conformance_targets.py lies."""
+    return subprocess.run(
+        [sys.executable, "-m", "dlbridge", "conformance", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=TARGETS,
+        timeout=600,
+    )
+
+
+# The table of rules ------------------------------------------------------------------------------
+
+
+def test_the_rules_are_sixty_and_some() -> None:
+    by_letter = {letter: [rule for rule in rules.RULES if rule[0] == letter] for letter in "PXCS"}
+    assert [len(by_letter[letter]) for letter in "PXC"] == [32, 12, 16]
+    for letter, ids in by_letter.items():
+        assert ids == [f"{letter}-{number:02}" for number in range(1, len(ids) + 1)]
+    assert len(rules.SIXTY) == 60
+
+
+@pytest.mark.parametrize("rule", rules.ROWS, ids=lambda rule: str(rule.id))
+def test_a_rule_says_everything(rule: rules.Rule) -> None:
+    for text in (rule.says, rule.fix):
+        assert text.endswith(".")
+    assert rule.source
+    assert rule.severity in "FWN"
+
+
+def test_the_page_has_the_table_of_rules() -> None:
+    page = (TARGETS.parents[1] / "docs" / "conformance.md").read_text()
+    assert f"\n{rules.table()}\n" in page
+    assert command("--rules").stdout == f"{rules.table()}\n"
+
+
+def test_every_rule_has_a_probe() -> None:
+    examined = {probe.rule for probe in probes.in_order()}
+    assert set(rules.RULES) == examined
+
+
+def test_hostile_probes_run_last() -> None:
+    hostile = [probe.hostile for probe in probes.in_order()]
+    assert hostile == sorted(hostile)
+    assert any(hostile)
+
+
+# Good targets ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ours() -> conformance.Report:
+    return conformance.examine(**OURS)
+
+
+def test_our_own_tensor(ours: conformance.Report) -> None:
+    there = {result.id: result for result in ours.results}
+    bad = [it for it in ours.results if it.outcome in ("fail", "warn", "crash")]
+    assert bad == []
+    skipped = {it.id for it in there.values() if it.outcome == "skip" and it.id in rules.SIXTY}
+    assert skipped == NOT_HERE
+    assert ours.status == 0
+    assert list(there) == list(rules.RULES)
+
+
+def test_as_json(ours: conformance.Report) -> None:
+    found = json.loads(json.dumps(ours.as_json()))
+    assert list(found) == ["dlbridge", "target", "consumer", "versions", "results", "counts"]
+    assert found["dlbridge"] == dlbridge.__version__
+    assert found["versions"]["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert found["versions"]["dlbridge"] == dlbridge.__version__
+    names = ["id", "severity", "outcome", "expected", "got", "fix", "source"]
+    assert all(list(result) == names for result in found["results"])
+    assert all(isinstance(text, str) for result in found["results"] for text in result.values())
+    assert list(found["counts"]) == ["pass", "skip", "warn", "fail", "crash"]
+    assert sum(found["counts"].values()) == len(found["results"]) == len(rules.RULES)
+
+
+def test_a_library_by_its_name() -> None:
+    found = conformance.examine("dlbridge", only={"P-01", "P-22"})
+    assert [it.outcome for it in found.results] == ["pass", "pass"]
+    assert found.consumer == "dlbridge's from_dlpack"
+
+
+def test_a_namespace() -> None:
+    found = conformance.examine("conformance_namespace", only={"P-01", "P-10", "P-16"})
+    assert [it.outcome for it in found.results] == ["pass"] * 3
+    assert found.consumer == "conformance_namespace:from_dlpack"
+    assert "int8" in found.results[2].got
+
+
+def test_a_factory_without_parameters() -> None:
+    found = conformance.examine(
+        "conformance_targets:prints", only={"P-01", "P-17", "P-19", "P-22", "X-06"}
+    )
+    assert {it.id: it.outcome for it in found.results} == {
+        "P-01": "pass",
+        "P-17": "skip",
+        "P-19": "skip",
+        "P-22": "skip",
+        "X-06": "skip",
+    }
+    assert "takes no `readonly`" in found.results[3].got
+    assert "--consumer MODULE:FUNCTION" in found.results[4].got
+
+
+# Targets that break rules ------------------------------------------------------------------------
+
+
+def test_garbage() -> None:
+    found = conformance.examine("conformance_targets:garbage")
+    there = {it.id: it for it in found.results}
+    assert there["P-01"].outcome == "fail"
+    assert "type int, method __dlpack__: none" in there["P-01"].got
+    others = {it.outcome for it in found.results if it.id[0] in "PX" and it.id != "P-01"}
+    assert others == {"skip"}
+    assert found.status == 1
+
+
+def test_a_missing_method() -> None:
+    found = conformance.examine("conformance_targets:NoDevice", only={"P-01", "P-02", "P-05"})
+    assert [it.outcome for it in found.results] == ["fail", "skip", "pass"]
+
+
+def test_a_hang_is_of_the_rule_that_hung() -> None:
+    found = conformance.examine(
+        "conformance_targets:HangsOnVersion", only={"P-03", "P-05", "P-31"}, seconds=5
+    )
+    there = {it.id: it for it in found.results}
+    assert there["P-03"].outcome == "pass"
+    assert there["P-05"].outcome == "crash"
+    assert there["P-05"].severity == "F"
+    assert there["P-05"].got == "the process hung: no answer within 5 s"
+    assert found.status == 1
+
+
+def test_devices_and_streams_that_are_ignored() -> None:
+    found = conformance.examine("conformance_targets:Careless", only={"P-10", "P-27", "P-29"})
+    there = {it.id: it for it in found.results}
+    assert there["P-10"].outcome == "pass"
+    assert there["P-27"].got.startswith(
+        "dl_device=(1, 0) on device (2, 0) gave a capsule on (2, 0)"
+    )
+    assert there["P-29"].got == "stream=0 on device (2, 0) was accepted"
+    assert [there[rule].outcome for rule in ("P-27", "P-29")] == ["fail", "fail"]
+
+
+def test_a_crash_is_of_the_rule_that_crashed() -> None:
+    found = conformance.examine(
+        "conformance_targets:CrashesOnStream", only={"P-03", "P-28", "P-29", "P-32"}
+    )
+    there = {it.id: it for it in found.results}
+    assert [there[rule].outcome for rule in ("P-03", "P-32")] == ["pass", "pass"]
+    assert [there[rule].outcome for rule in ("P-28", "P-29")] == ["crash", "crash"]
+    assert there["P-28"].got == "the process crashed: SIGABRT"
+
+
+def test_the_worst_outcome_of_a_rule_counts() -> None:
+    skip, passed = {"outcome": "skip", "got": "why"}, {"outcome": "pass", "got": "note"}
+    broken = {"outcome": "fail", "got": "bad", "severity": "W", "fix": "mend", "expected": "good"}
+    crashed = {"outcome": "crash", "got": "SIGSEGV"}
+
+    def outcome(*came: dict[str, Any]) -> tuple[str, str, str]:
+        found = engine._result("P-04", list(came))
+        return found.outcome, found.severity, found.got
+
+    assert outcome() == ("skip", "F", "no check examines it")
+    assert outcome(passed, passed) == ("pass", "F", "note")
+    assert outcome(passed, skip) == ("skip", "F", "why")
+    assert outcome(skip, broken, passed) == ("warn", "W", "bad")
+    assert outcome({**broken, "severity": None}, broken) == ("fail", "F", "bad")
+    assert outcome({**broken, "severity": "N"}) == ("pass", "N", "bad")
+    assert outcome(crashed, broken) == ("crash", "F", "SIGSEGV")
+    found = engine._result("P-04", [broken])
+    assert (found.expected, found.fix) == ("good", "mend")
+    found = engine._result("P-04", [crashed])
+    assert (found.expected, found.fix) == (rules.RULES["P-04"].says, rules.RULES["P-04"].fix)
+
+
+# Nothing to examine ------------------------------------------------------------------------------
+
+NOTHING = {
+    "conformance_targets:raises": "the factory raised ValueError: no array today",
+    "conformance_targets:crashes": "crashed: SIGABRT",
+    "conformance_targets:exits": "raised: SystemExit: 3",
+    "conformance_targets:nothing": "has no attribute 'nothing'",
+    "conformance_targets:not_a_function": "is no function but int",
+    "no_such_module:f": "ModuleNotFoundError: No module named 'no_such_module'",
+    "no_such_module": "ModuleNotFoundError: No module named 'no_such_module'",
+    "json": "json has neither asarray nor from_dlpack; name a factory, as in json:make",
+    ":make": "expected MODULE:NAME",
+}
+
+
+@pytest.mark.parametrize(("name", "words"), NOTHING.items(), ids=NOTHING)
+def test_nothing_to_examine(name: str, words: str) -> None:
+    with pytest.raises(CannotExamine, match=re.escape(words)):
+        conformance.examine(name)
+
+
+def test_a_factory_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dlbridge.tools.children.SECONDS", 2.0)
+    with pytest.raises(CannotExamine, match="hung: no answer within 2 s"):
+        conformance.examine("conformance_targets:hangs", seconds=1)
+
+
+def test_a_consumer_that_is_none() -> None:
+    with pytest.raises(CannotExamine, match="has no attribute 'nothing'"):
+        conformance.examine(OURS["target"], consumer="conformance_targets:nothing")
+
+
+def test_a_rule_that_is_none() -> None:
+    with pytest.raises(CannotExamine, match="there is no rule P-99"):
+        conformance.examine(OURS["target"], only={"P-01", "P-99"})
+
+
+# The command line --------------------------------------------------------------------------------
+
+
+def test_status_0_and_the_plain_report() -> None:
+    done = command(OURS["target"], "--only", "P-01", "--only", "P-21", "--only", "P-27", "-v")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("conformance_targets:tensor (python 3.")
+    assert lines[-1] == "2 of 3 pass, 1 skip"
+    assert any(line.startswith("pass   P-21   the first element is aligned") for line in lines)
+    assert any(line.startswith("skip          P-27: ") for line in lines)
+
+
+def test_status_1_and_what_failed() -> None:
+    done = command("conformance_targets:NoDevice", "--only", "P-01", "--only", "P-03")
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert lines[2].startswith("FAIL   P-01   Both __dlpack__ and")
+    assert lines[3] == "       got    type NoDevice, method __dlpack_device__: none"
+    assert lines[4].startswith("       fix    Define both on the class")
+    assert lines[6] == "       source array API, __dlpack__; jax#17285 (spec 4.1)"
+    assert done.stdout.splitlines()[-1] == "1 of 2 pass, 1 fail"
+
+
+def test_status_2_and_why() -> None:
+    done = command("conformance_targets:raises")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "dlbridge conformance: conformance_targets:raises: "
+        "the factory raised ValueError: no array today\n"
+    )
+    assert command().returncode == 2
+
+
+def test_json_is_one_object_whatever_the_factory_prints() -> None:
+    done = command("conformance_targets:prints", "--json", "--only", "P-01")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["counts"]["pass"] == 1
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def _shown(monkeypatch: pytest.MonkeyPatch, out: io.StringIO) -> str:
+    found = engine.Report(
+        target="lib:make",
+        consumer=None,
+        versions={"python": "3", "lib": None},
+        results=[
+            engine._result("P-21", [{"outcome": "pass", "got": "64 bytes"}]),
+            engine._result("P-05", [{"outcome": "fail", "got": "legacy"}]),
+            engine._result("P-04", [{"outcome": "crash", "got": "SIGSEGV " * 20}]),
+            engine._result("P-27", []),
+            engine._result("S-01", []),
+        ],
+    )
+    monkeypatch.setattr(sys, "stdout", out)
+    report.show(found)
+    return out.getvalue()
+
+
+def test_the_worst_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = _shown(monkeypatch, io.StringIO())
+    first = [line.split()[:2] for line in text.splitlines() if line[:1].isupper()]
+    assert first == [["CRASH", "P-04"], ["WARN", "P-05"]]
+    assert "P-27, S-01: no check examines it" in text
+    assert text.endswith(
+        "\n1 of 4 pass, 1 crash, 1 warn, 1 skip; beyond the sixty 0 of 1 pass, 1 skip\n"
+    )
+    assert max(map(len, text.splitlines())) <= report.WIDEST
+
+
+def test_colours_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert "\x1b[1;31mCRASH  P-04" in _shown(monkeypatch, Terminal())
+
+
+def test_a_terminal_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    text = _shown(monkeypatch, Terminal())
+    assert "\x1b" not in text
+    assert "CRASH  P-04" in text
+
+
+def test_progress_is_wiped_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", out)
+    report.show_progress(1, 2, "P-04")
+    report.show_progress(2, 2, "")
+    assert out.getvalue().startswith("\r1 of 2: P-04 ")
+    assert out.getvalue().endswith(" \r")
+
+
+# The plugin of pytest ----------------------------------------------------------------------------
+
+
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def run_pytest(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs pytest as a stranger does, in a process of its own, with our targets to be found."""
+    paths = [str(TARGETS), *(path for path in sys.path if path)]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    return functools.partial(
+        pytester.runpytest_subprocess,
+        "-p",
+        "dlbridge.tools.pytest_plugin",
+        "-p",
+        "no:cacheprovider",
+    )
+
+
+def test_plugin_has_a_test_for_every_rule(run_pytest: Run) -> None:
+    run = run_pytest("--dlpack", OURS["target"], "--collect-only", "-q")
+    for rule in rules.RULES:
+        run.stdout.fnmatch_lines([f"{OURS['target']}::{rule}"])
+    assert run.ret == 0
+
+
+def test_plugin_outcomes(run_pytest: Run) -> None:
+    run = run_pytest(
+        "--dlpack", "conformance_targets:NoDevice", "-k", "P-01 or P-03 or P-08 or P-22",
+        "-rs",
+    )  # fmt: skip
+    run.assert_outcomes(passed=2, failed=1, skipped=1, deselected=len(rules.RULES) - 4)
+    run.stdout.fnmatch_lines(
+        [
+            "P-01: type NoDevice, method __dlpack_device__: none",
+            "  fix: Define both on the class: *",
+            "SKIPPED * the factory takes no `readonly`*",
+        ]
+    )
+    assert run.ret == 1
+
+
+def test_plugin_warns(run_pytest: Run) -> None:
+    given = ("--dlpack", "conformance_targets:OldStyle", "-k", "P-05")
+    run = run_pytest(*given)
+    run.assert_outcomes(passed=1, warnings=1, deselected=len(rules.RULES) - 1)
+    run.stdout.fnmatch_lines(["*ConformanceWarning: P-05: __dlpack__ has no keyword max_version"])
+    strict = run_pytest(*given, "-W", "error")
+    strict.assert_outcomes(failed=1, deselected=len(rules.RULES) - 1)
+
+
+def test_plugin_by_the_ini_file(pytester: pytest.Pytester, run_pytest: Run) -> None:
+    pytester.makeini(f"[pytest]\ndlpack = {OURS['target']}\ndlpack_consumer = {OURS['consumer']}\n")
+    pytester.makepyfile("def test_other(): pass")
+    run = run_pytest("-k", "other or X-06")
+    run.assert_outcomes(passed=2, deselected=len(rules.RULES) - 1)
+
+
+def test_plugin_with_nothing_to_examine(run_pytest: Run) -> None:
+    run = run_pytest("--dlpack", "conformance_targets:raises")
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    run.stderr.fnmatch_lines(
+        ["ERROR: --dlpack: conformance_targets:raises: the factory raised ValueError: *"]
+    )
+
+
+def test_plugin_costs_nothing_unused(pytester: pytest.Pytester, run_pytest: Run) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_nothing_is_imported():
+            assert "dlbridge.tools.pytest_plugin" in sys.modules
+            assert "dlbridge.tools.conformance" not in sys.modules
+            assert "dlbridge.tools.children" not in sys.modules
+        """
+    )
+    run_pytest().assert_outcomes(passed=1)
+
+
+# What probes reckon with -------------------------------------------------------------------------
+
+
+def test_numbers() -> None:
+    assert target.numbers((2, 3)) == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    assert target.numbers((), "bool") is False
+    assert target.numbers((2, 0, 4)) == [[], []]
+
+
+def test_content_follows_strides() -> None:
+    x = conformance_targets.tensor(shape=(2, 3), dtype="uint8")
+    found = exports.export(x).contents
+    assert exports.content(found) == bytes([0, 1, 2, 3, 4, 5])
+    assert exports.reach(found) == (found.data, found.data + 6)
+    assert exports.compact_strides((2, 0, 4)) == (4, 4, 1)
