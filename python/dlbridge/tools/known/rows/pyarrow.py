@@ -73,7 +73,6 @@ ROWS = [
         """,
         "(4,)",
         refused("by_hand.Producer(data=False)"),
-        ("C-11",),
     ),
     Defect(
         "pyarrow-versioned-only",
