@@ -193,11 +193,11 @@ def read_only_lost(x: Inspection) -> Found:
 def refuses_legacy(x: Inspection) -> Found:
     bare = x.road("bare")
     if bare is not None and bare.raised and _has(x, "1.0") and bare.raised != "TypeError":
-        who = _titles(*(n for n, row in CONSUMERS.items() if row.asks[0].road == "bare"))
+        refused = [v.title for v in x.verdicts if v.outcome == "refuses" and v.road == "bare"]
         yield (
             "risk",
             "It gives no legacy capsule, only a versioned one.",
-            f"refused by those who ask for no version: {who}, tvm-ffi",
+            f"refused by those who ask for no version: {', '.join(refused)}",
             ("bare",),
         )
 
