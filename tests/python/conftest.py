@@ -22,6 +22,8 @@ PEERS = {
     "test_device_streams.py": "simulated",
     "test_device_transfer.py": "simulated",
     "test_dpnp.py": "dpnp",
+    "test_inspect_producers.py": "numpy",
+    "test_inspect_torch.py": "torch",
     "test_inspect_verdicts.py": "numpy",
 }
 # Those that need no file of their own: one table of all callers has them.
