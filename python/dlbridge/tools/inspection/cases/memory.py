@@ -28,14 +28,14 @@ MEMORY = [
         "",
         lambda x: x.layout is not None and x.layout.size == 0 and x.data == 0,
         lambda x: "no elements",
-        "copies . . . MXE . . copies . copies copies . . .",
+        "copies . . . . . . copies . copies copies . . .",
     ),
     Case(
         "empty, with a pointer",
         "note",
         lambda x: x.layout is not None and x.layout.size == 0 and x.data != 0,
         lambda x: "no elements",
-        ". . . . MXE . . . . copies copies . . .",
+        ". . . . . . . . . copies copies . . .",
         lambda x: "There are no elements, and yet a data pointer; dlpack.h asks for NULL.",
     ),
     Case(
@@ -48,7 +48,7 @@ MEMORY = [
             and not x.layout.is_column_major(strict=True)
         ),
         lambda x: "no elements, and strides that are not those of compact memory",
-        ". . . . . . BE . . . . . . .",
+        ". . . . MXE . BE . . . . . . .",
     ),
     Case(
         "rank 0",
