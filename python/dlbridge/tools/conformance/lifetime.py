@@ -59,7 +59,9 @@ def _how_often(act: Callable[[], object]) -> int:
 
 @probe("X-01")
 def dropped_once(target: Target) -> None:
-    for found in every_kind(make(target)):
+    kinds = every_kind(make(target))
+    while kinds:
+        found = kinds.pop()  # and nobody else holds it
         counted = Counted(found.contents)
         name = found.contents.name
         del found
@@ -100,7 +102,9 @@ def pending_exception(target: Target) -> None:
 
 @probe("X-03", hostile=True)
 def used_and_dropped(target: Target) -> None:
-    for found in every_kind(make(target)):
+    kinds = every_kind(make(target))
+    while kinds:
+        found = kinds.pop()
         it = found.contents
         before = content(it)
         counted = Counted(it)
