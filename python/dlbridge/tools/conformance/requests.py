@@ -207,7 +207,7 @@ def malformed_device(target: Target) -> None:
             call = f"__dlpack__({words}dl_device={value!r})"
             try:
                 x.__dlpack__(**keywords, dl_device=value)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, BufferError):
                 continue
             except Exception as raised:
                 raise Broken(f"{call} raised {name_error(raised)}", severity="W") from None
