@@ -55,7 +55,7 @@ def examine(defect: str) -> Results:
 def examined(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Results]]]:
     """The results of every defect that a chosen test is about, all being worked on at once."""
     wanted = [
-        item.callspec.params["defect"]
+        str(item.callspec.params["defect"])
         for item in request.session.items
         if isinstance(item, pytest.Function)
         and "examined" in item.fixturenames
