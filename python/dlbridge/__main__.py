@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import dlbridge
-from dlbridge.tools import conformance, demo, doctor
+from dlbridge.tools import conformance, demo, doctor, matrix
+from dlbridge.tools.inspection import command as inspection
 
 # Each is a module with SUMMARY, add_arguments(parser) and run(given), which gives the exit status.
 TOOLS: dict[str, Any] = {
     "conformance": conformance,
     "demo": demo,
     "doctor": doctor,
+    "inspect": inspection,
+    "matrix": matrix,
 }
 
 

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
-# Libraries that dlbridge exchanges tensors with, and tools, by the file that proves it.
-PEERS = {
-    "test_numpy.py": "numpy",
-    "test_ml_dtypes.py": "ml_dtypes",
-    "test_torch.py": "torch",
+# Tools and libraries outside the folder peers, by the file that needs them.
+NEEDED = {
+    "test_matrix.py": "numpy",
     "test_extension_numpy.py": "numpy",
     "test_extension_torch.py": "torch",
     "test_extension_tvm_ffi.py": "tvm_ffi",
     "test_extension_stubs.py": "pybind11_stubgen",
     "test_device_streams.py": "simulated",
     "test_device_transfer.py": "simulated",
+    "test_inspect_verdicts.py": "numpy",
     "test_device_conformance.py": "simulated",
-    "test_dpnp.py": "dpnp",
 }
-# Those that need no file of their own: one table of all callers has them.
-CALLERS = {"array_api_strict", "jax", "tensorflow"}
-KNOWN = sorted({*PEERS.values(), *CALLERS})
+PEERS = Path(__file__).resolve().parent / "peers"
+sys.path.insert(0, str(PEERS))
+pytest_plugins = ["counting"]
+
+from rows import LIBRARIES, load  # noqa: E402 - of that folder
+
+
+def needed_by(file: Path) -> str | None:
+    """What a file needs: in the folder peers, the library that it is named after."""
+    if file.parent != PEERS or not file.name.startswith("test_"):
+        return NEEDED.get(file.name)
+    stem = file.stem[len("test_") :]
+    return next((name for name in LIBRARIES if name.replace(".", "_") == stem), stem)
+
+
+KNOWN = {*NEEDED.values(), *map(needed_by, PEERS.glob("test_*.py"))}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,16 +63,17 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.path.insert(0, modules)
     for peer in sorted(asked_for(config)):
         if peer not in KNOWN:
-            raise pytest.UsageError(f"--peers: no tests for {peer!r}, only for {KNOWN}")
+            known = ", ".join(sorted(map(str, KNOWN)))
+            raise pytest.UsageError(f"--peers: no tests for {peer!r}, only for {known}")
         try:
-            importlib.import_module(peer)
+            load(peer)
         except ImportError as missing:
             raise pytest.UsageError(f"--peers asks for {peer}: {missing}") from None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    peer = PEERS.get(collection_path.name)
-    return True if peer is not None and peer not in asked_for(config) else None
+    needed = needed_by(collection_path)
+    return True if needed is not None and needed not in asked_for(config) else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
+import os
 import platform
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
 import dlbridge
-from dlbridge import _core
-from dlbridge.tools import doctor
+from dlbridge.tools import advice, children, doctor, known, sections, speech, surroundings
+from dlbridge.tools.libraries import LIBRARIES, Library
+
+Found = dict[str, Any]
+DRIVERS = {
+    "cuda": {"library": "libcuda.so.1", "version": 13000, "devices": ["First", "Second"]},
+    "rocm": {"why": "there is none"},
+}
 
 
 def run(*arguments: str) -> str:
@@ -22,29 +30,138 @@ def run(*arguments: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+def given(**options: Any) -> argparse.Namespace:
+    return argparse.Namespace(**{"json": False, "fast": True, "defect": None, **options})
+
+
+@pytest.fixture
+def two_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surroundings, "drivers", lambda: DRIVERS)
+
+
+Pretend = Callable[[str, str], None]
+
+
+@pytest.fixture
+def pretend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Pretend:
+    """Makes a library out of a few lines, and the only one that is there."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    paths = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("PYTHONPATH", paths)  # of the children
+    pretended: dict[str, Library] = {}
+    monkeypatch.setattr(doctor, "LIBRARIES", pretended)
+
+    def write(name: str, program: str) -> None:
+        (tmp_path / f"{name}.py").write_text(program)
+        pretended[name] = LIBRARIES[name]
+
+    return write
+
+
 def test_for_programs() -> None:
-    found: dict[str, Any] = json.loads(run("--json"))
-    assert found["dlbridge"] == dlbridge.__version__
-    assert found["python"] == platform.python_version()
-    assert found["dlpack.h"].startswith("1.")
-    assert (Path(found["include"]) / "dlbridge" / "dlbridge.hpp").exists()
-    assert found["libraries"]["numpy"].count(".") == 2
+    found: Found = json.loads(run("--json"))
+    assert found["dlbridge"]["version"] == dlbridge.__version__
+    assert found["python"]["version"] == platform.python_version()
+    include = Path(found["dlbridge"]["include"])
+    assert (include / "dlbridge" / "dlbridge.hpp").exists()
+    ours = found["headers"][0]
+    assert (Path(ours["include"]), ours["too_old"]) == (include, False)
+    assert ours["version"].startswith("1.")
+    numpy = found["libraries"]["numpy"]
+    assert (numpy["outcome"], numpy["protocol"]) == ("returned", True)
+    is_new = tuple(map(int, numpy["version"].split(".")[:2])) >= (2, 1)
+    assert numpy["versioned"] == ("1.0" if is_new else None)
+    assert [each["id"] for each in numpy["defects"]] == [
+        each.id for each in known.of("numpy", numpy["version"])
+    ]
     assert set(found["drivers"]) == {"cuda", "rocm"}
     for driver in found["drivers"].values():
         assert set(driver) in ({"why"}, {"library", "version", "devices"})
 
 
-def test_for_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    known = {
-        "cuda": {"library": "libcuda.so.1", "version": 13000, "devices": ["First", "Second"]},
-        "rocm": {"why": "there is none"},
-    }
-    monkeypatch.setattr(_core, "_drivers", lambda: known)
-    monkeypatch.setenv("COLUMNS", "200")
-    assert doctor.run(argparse.Namespace(json=False)) == 0
+def test_what_a_library_asks_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ["scipy>=1.14", "numpy>=3; python_version > '3.99'", "numpy (<2.2,>=1.26)"]
+    monkeypatch.setattr(importlib.metadata, "requires", lambda name: asked)
+    assert doctor._needs_numpy(LIBRARIES["jax"]) == "<2.2,>=1.26"
+
+
+def test_fast_imports_nothing() -> None:
+    found: Found = json.loads(run("--fast", "--json"))
+    assert found["libraries"]["numpy"]["outcome"] == "not imported"
+    assert found["libraries"]["numpy"]["version"].count(".") == 2
+
+
+@pytest.mark.parametrize("rich", [True, False])
+def test_for_people(
+    two_devices: None, rich: bool, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    if not rich:
+        monkeypatch.setattr(sections, "Console", None)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert doctor.run(given()) == 0
     said = capsys.readouterr().out
     assert "libcuda.so.1, version 13000; 0: First, 1: Second" in said
     assert "there is none" in said
+    assert "\n  NumPy " in said
+    assert "\033" not in said
+    paths = (str(dlbridge.get_include()), sys.prefix)
+    assert all(len(line) <= 80 or any(path in line for path in paths) for line in said.splitlines())
+
+
+def test_one_defect_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert doctor.run(given(defect=known.DEFECTS["torch-read-only"])) == 0
+    said = capsys.readouterr().out
+    assert "\n    import torch, by_hand\n" in said
+    assert "it now holds 9.0" in said
+
+
+def test_a_defect_that_is_misspelt_is_refused() -> None:
+    command = [sys.executable, "-m", "dlbridge", "doctor", "--defect", "torch-readonly"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "did you mean torch-read-only" in done.stderr
+
+
+def test_a_machine_without_libraries(
+    two_devices: None, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(doctor, "LIBRARIES", {})
+    assert doctor.run(given(fast=False)) == 0
+    said = capsys.readouterr().out
+    assert "none of those known" in said
+    assert "Known defects" not in said
+
+
+def test_libraries_that_crash_raise_or_print_cost_their_own_line(
+    pretend: Pretend, two_devices: None, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    pretend("mxnet", "import os; os.abort()")
+    pretend("tensorflow", "raise ImportError('libmissing.so')")
+    pretend("pyarrow", "print('hello'); __version__ = '7.7'")
+    assert doctor.run(given(fast=False)) == 0
+    said = capsys.readouterr().out
+    assert "crashed: SIGABRT" in said
+    assert "raised: ImportError: libmissing.so" in said
+    assert "7.7" in said
+    assert "hello" not in said
+    assert "Importing MXNet ends the process (SIGABRT)" in said
+
+
+def test_a_library_that_hangs_is_said(
+    pretend: Pretend, two_devices: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "SECONDS_PER_LIBRARY", 1.0)
+    pretend("warp", "import time; time.sleep(60)")
+    found = doctor.examine()
+    assert found["libraries"]["warp"]["outcome"] == "hung"
+    assert "Importing Warp does not end: no answer within 1 s." in found["advice"]
+
+
+def test_a_driver_that_crashes_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    crashed = children.Answer("crashed", said="SIGSEGV")
+    monkeypatch.setattr(children, "call", lambda *given, **how: crashed)
+    assert surroundings.drivers()["cuda"] == {"why": "asking the driver crashed: SIGSEGV"}
 
 
 def test_a_program_that_hangs_or_fails_is_said(
@@ -55,8 +172,111 @@ def test_a_program_that_hangs_or_fails_is_said(
     for each in tmp_path.iterdir():
         each.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    monkeypatch.setattr(doctor, "SECONDS_PER_COMPILER", 0.1)
-    found = doctor.examine()["compilers"]
+    monkeypatch.setattr(surroundings, "SECONDS_PER_PROGRAM", 0.1)
+    found = surroundings.compilers()
     assert "timed out" in found["g++"]
     assert str(tmp_path / "nvcc") in found["nvcc"]
     assert "hipcc" not in found or found["hipcc"]
+
+
+HEADERS = {
+    "1.3": "#define DLPACK_MAJOR_VERSION 1\n#define DLPACK_MINOR_VERSION 3\n",
+    "0.6": "#define DLPACK_VERSION 60\n",
+    "0.2": "#define DLPACK_VERSION 020\n",
+    "unknown": "",
+}
+
+
+@pytest.mark.parametrize("version", HEADERS)
+@pytest.mark.parametrize("leads", ["CPATH", "CMAKE_PREFIX_PATH", "dlpack_DIR"])
+def test_headers(version: str, leads: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    include = tmp_path / "include"
+    (include / "dlpack").mkdir(parents=True)
+    (include / "dlpack" / "dlpack.h").write_text(HEADERS[version])
+    ways = {"CPATH": include, "dlpack_DIR": tmp_path / "lib" / "cmake" / "dlpack"}
+    monkeypatch.setenv(leads, str(ways.get(leads, tmp_path)))
+    (row,) = [row for row in surroundings.headers() if row["include"] == str(include)]
+    assert row["version"] == version
+    assert row["too_old"] == (version != "1.3")
+    assert row["found_by"] == ["the compiler" if leads == "CPATH" else leads]
+
+
+def test_what_numpy_speaks() -> None:
+    found = speech.look("numpy")
+    assert found["legacy"] and found["protocol"]
+    assert found["exchange_table"] is None
+    assert "failed" not in found
+
+
+WORDS = "the last cell is wrapped to whole words, a/path/that/can/be/copied/as/it/is"
+
+
+@pytest.mark.parametrize("width", [36, 60, 200])
+def test_rows_are_wrapped(width: int) -> None:
+    said = sections.lines([("one", "two", WORDS), ("longer", "", "short")], width)
+    assert " ".join(" ".join(said).split()) == f"one two {WORDS} longer short"
+    assert all(len(line) <= width or "a/path" in line for line in said)
+    assert (len(said) == 2) == (width == 200)
+
+
+# Advice ----------------------------------------------------------------------------------------
+
+
+def machine(**libraries: Found) -> Found:
+    """A machine without fault, but for what is said of its libraries."""
+    plain = {"version": "1.0", "outcome": "returned", "said": ""}
+    return {
+        "dlbridge": {"version": "0.1.0", "include": "/ours"},
+        "python": {"free_threaded": False, "gil": True},
+        "headers": [{"version": "1.3", "include": "/ours", "too_old": False}],
+        "compilers": {"c++": "c++ 12"},
+        "drivers": DRIVERS,
+        "libraries": {name: {**plain, **row} for name, row in libraries.items()},
+        "also_installed": [],
+    }
+
+
+def test_where_nothing_is_wrong_nothing_is_said() -> None:
+    assert advice.give(machine(numpy={"version": "2.4.6"}, torch={"built_for": "CUDA 13.0"})) == []
+
+
+ADVICE: dict[str, tuple[Found, str]] = {
+    "apart": (machine(torch={}, tensorflow={}), "in processes of their own"),
+    "mxnet and numpy": (
+        machine(mxnet={"version": "1.9.1"}, numpy={"version": "2.4.6"}),
+        "install 'numpy<1.24'",
+    ),
+    "numpy without dlpack": (machine(numpy={"version": "1.21.6"}), "since 1.22"),
+    "numpy of old": (machine(numpy={"version": "1.26.4"}), "before 2.1; here is 1.26.4"),
+    "too new a numpy": (
+        machine(numpy={"version": "2.4.6"}, tensorflow={"needs_numpy": "<2.2.0,>=1.26"}),
+        "asks for NumPy <2.2.0,>=1.26; here is 2.4.6",
+    ),
+    "mxnet's end": (machine(mxnet={}), "its last release"),
+    "ipex": (
+        {**machine(), "also_installed": ["intel_extension_for_pytorch"]},
+        "has ended",
+    ),
+    "two openmp": (
+        machine(torch={"openmp": ["GNU"]}, mxnet={"openmp": ["LLVM"]}),
+        "PyTorch brings GNU's OpenMP and MXNet LLVM's",
+    ),
+    "two openmp in one": (machine(torch={"openmp": ["GNU", "Intel"]}), "PyTorch alone loads"),
+    "no device": (machine(torch={"built_for": "ROCm 7.1"}), "built for ROCm 7.1, and no such"),
+    "old header": (
+        {**machine(), "headers": [{"version": "0.6", "include": "/usr/include", "too_old": True}]},
+        "/usr/include has dlpack.h 0.6",
+    ),
+    "no gil": ({**machine(), "python": {"free_threaded": True, "gil": False}}, "without the GIL"),
+    "no compiler": ({**machine(), "compilers": {"cmake": "4"}}, "No C++ compiler"),
+    "no sycl": (
+        machine(dpnp={"failed": "SyclDeviceCreationError: Default device is unavailable."}),
+        "install intel-opencl-rt",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ADVICE)
+def test_advice(case: str) -> None:
+    found, expected = ADVICE[case]
+    assert [each for each in advice.give(found) if expected in each]

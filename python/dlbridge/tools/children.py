@@ -21,7 +21,7 @@ from typing import Any, Literal
 SECONDS = 120.0
 # What is said to every child: libraries that chatter are asked not to.
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "OMP_NUM_THREADS": "1"}
-MOST_NOISE = 4000  # characters of it that are kept
+MOST_NOISE = 20000  # characters of it that are kept
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,27 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Sequence
+from typing import Callable
 
 try:
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 except ImportError:
     Console = None  # type: ignore[assignment,misc]
 
 
-def show(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Prints a table with a title; cells are wrapped to the width of the terminal."""
+def show(
+    title: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    style: Callable[[str], str] = lambda cell: "",
+) -> None:
+    """Prints a table with a title; cells are wrapped to the width of the terminal.
+
+    style gives the colour of a cell by its text, in rich's words; plain text has none.
+    """
     if Console is None:
         print(plain(title, header, rows, shutil.get_terminal_size((100, 24)).columns))
         return
@@ -23,7 +33,7 @@ def show(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> No
     for name in header:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(cell, style=style(cell)) for cell in row))
     console = Console()
     console.print(title, style="bold", highlight=False)
     console.print(table)
@@ -45,6 +55,11 @@ def show_items(title: str, items: Sequence[tuple[str, str]]) -> None:
     console = Console()
     console.print(title, style="bold", highlight=False)
     console.print(*lines, "", sep="\n", highlight=False, markup=False, soft_wrap=True)
+
+
+def width() -> int:
+    """The columns of text that a table has."""
+    return shutil.get_terminal_size((100, 24)).columns if Console is None else Console().width
 
 
 def plain(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:

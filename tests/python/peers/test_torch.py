@@ -17,6 +17,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 import dlbridge
 import foreign
 import producers
+from exchanges import test_exchange, test_the_table_names_what_there_is
+
+LIBRARY = "torch"
+__all__ = ["test_exchange", "test_the_table_names_what_there_is"]  # the table's, here as well
 
 peer: Any = torch
 X = torch.Tensor

@@ -13,6 +13,10 @@ import pytest
 
 import dlbridge
 import producers
+from exchanges import test_exchange, test_the_table_names_what_there_is
+
+LIBRARY = "dpnp"
+__all__ = ["test_exchange", "test_the_table_names_what_there_is"]  # the table's, here as well
 
 ONEAPI = (14, 0)
 

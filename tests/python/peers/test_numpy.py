@@ -13,6 +13,10 @@ from numpy.lib.stride_tricks import as_strided
 import dlbridge
 import foreign
 import producers
+from exchanges import test_exchange, test_the_table_names_what_there_is
+
+LIBRARY = "numpy"
+__all__ = ["test_exchange", "test_the_table_names_what_there_is"]  # the table's, here as well
 
 Array = Any
 

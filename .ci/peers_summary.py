@@ -1,0 +1,110 @@
+"""The table of peers: every library, its version, and how many of its exchanges passed.
+
+Reads what the sessions wrote down (tests/python/peers/counting.py). Fails when a library that an
+environment is made for is missing there, exchanged nothing, or had a test that failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "peers.md"
+BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
+OUTCOMES = ("zero-copy", "copied", "refused", "misread", "crashes")
+HEADINGS = ("library", "version", "exchanges", *OUTCOMES, "tests", "environment")
+Row = tuple[str, ...]
+
+
+def read(folder: Path, environment: str, library: str) -> dict[str, Any] | None:
+    """What a session wrote down of a library, None where it wrote nothing."""
+    file = folder / f"{environment}.json"
+    counted = json.loads(file.read_text()) if file.exists() else {}
+    found: dict[str, Any] | None = counted.get(library)
+    return found
+
+
+def row_of(environment: str, library: str, counted: dict[str, Any]) -> Row:
+    outcomes = Counter(each[3] for each in counted["exchanges"])
+    exchanged = sum(outcomes[each] for each in OUTCOMES)
+    numbers = (exchanged, *(outcomes[each] for each in OUTCOMES), counted["passed"])
+    shown = (str(number or "") for number in numbers)
+    return (library, str(counted["version"]), *shown, environment)
+
+
+def complaint(environment: str, library: str, counted: dict[str, Any] | None) -> str | None:
+    """What is wrong with a library; None when nothing is."""
+    if counted is None:
+        return f"{library} is missing from {environment}: not installed, or its session failed"
+    if counted["failed"]:
+        return f"{library} in {environment}: {counted['failed']} tests failed"
+    if not counted["passed"]:
+        return f"{library} in {environment}: no test ran"
+    return None
+
+
+def show(rows: list[Row]) -> str:
+    """Columns of text: words to the left, numbers to the right."""
+    table = [HEADINGS, *rows]
+    widths = [max(len(row[i]) for row in table) for i in range(len(HEADINGS))]
+    numbers = range(2, len(HEADINGS) - 1)
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if i in numbers else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths))
+        ).rstrip()
+        for row in table
+    )
+
+
+def markdown(rows: list[Row]) -> str:
+    rule = ["---", "---", *(["---:"] * (len(HEADINGS) - 3)), "---"]
+    lines = [f"| {' | '.join(row)} |" for row in (HEADINGS, rule, *rows)]
+    return "\n".join(line.replace("  ", " ") for line in lines)
+
+
+def write(rows: list[Row]) -> None:
+    """Replaces the table of the page."""
+    text = PAGE.read_text()
+    before, _, rest = text.partition(BEGIN)
+    after = rest.partition(END)[2]
+    when = f"As run on {date.today().isoformat()}, with Python {sys.version.split()[0]}:"
+    PAGE.write_text(f"{before}{BEGIN}\n{when}\n\n{markdown(rows)}\n{END}{after}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("wanted", nargs="*", metavar="ENVIRONMENT=LIBRARY,LIBRARY")
+    parser.add_argument("--left-out", action="append", default=[], metavar="LIBRARY,LIBRARY")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/peers.md")
+    given, _ = parser.parse_known_args()  # the rest is for pytest
+    rows, complaints = [], []
+    for each in given.wanted:
+        environment, _, libraries = each.partition("=")
+        for library in libraries.split(","):
+            counted = read(given.folder, environment, library)
+            if wrong := complaint(environment, library, counted):
+                complaints.append(wrong)
+            if counted is not None:
+                rows.append(row_of(environment, library, counted))
+    rows.sort()
+    print(show(rows))
+    total = sum(int(row[2] or 0) for row in rows)
+    print(f"\n{total} exchanges with {len({row[0] for row in rows})} libraries")
+    for each in given.left_out:
+        print(f"LEFT OUT, as --fast was asked for: {each.replace(',', ', ')}")
+    for wrong in complaints:
+        print(f"FAILED: {wrong}")
+    if given.write and not complaints and not given.left_out:
+        write(rows)
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

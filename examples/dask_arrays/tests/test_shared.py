@@ -1,0 +1,43 @@
+"""The program, and what else can be shared."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from shared import Shared
+
+import dlbridge
+
+PROGRAM = Path(__file__).parents[1] / "shared.py"
+
+
+def test_program():
+    done = subprocess.run([sys.executable, PROGRAM], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    print(done.stdout)
+
+
+def test_two_openings_are_one_memory(tmp_path):
+    t = dlbridge.from_dlpack(np.arange(3.0))
+    shared = Shared.of({"t": t, "name": "x"}, tmp_path / "memory")
+    one, other = shared.open(), shared.open()
+    assert one["name"] == "x" and one["t"].data_ptr % 4096 == 0
+    np.from_dlpack(one["t"])[1] = 7
+    assert np.from_dlpack(other["t"]).tolist() == [0, 7, 2]
+    assert np.from_dlpack(t).tolist() == [0, 1, 2]  # what was shared is a copy, the only one
+
+
+def test_marks_stay(tmp_path):
+    shared = Shared.of(dlbridge.from_dlpack(np.ones(3), readonly=True), tmp_path / "memory")
+    assert shared.open().readonly
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (), (4096,)])
+def test_sizes(shape, tmp_path):
+    tensors = [dlbridge.from_dlpack(np.full(shape, i, dtype="uint8")) for i in range(2)]
+    for i, t in enumerate(Shared.of(tensors, tmp_path / "memory").open()):
+        assert t.shape == shape and (np.from_dlpack(t) == i).all()

@@ -1,0 +1,55 @@
+// strip: the rows of a plate that one process computes, with the nearest row of each neighbour
+// above and below them. It knows nothing of DLPack, MPI or Python; it counts the memory it takes.
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <vector>
+
+namespace plate {
+
+/// Neighbouring rows of a strip, which must outlive them.
+struct rows {
+  double* first;
+  std::ptrdiff_t count;
+  std::ptrdiff_t columns;
+};
+
+class strip {
+ public:
+  /// Zeros: `count` rows, and one more at each end.
+  strip(std::ptrdiff_t count, std::ptrdiff_t columns)
+      : count_(count + 2), columns_(columns), points_(points_of(count, columns)) {
+    ++made;
+    ++alive;
+  }
+  strip(strip const&) = delete;
+  strip& operator=(strip const&) = delete;
+  ~strip() { --alive; }
+
+  /// From row `first` up to, and without, row `end`; row 0 is the neighbour's above.
+  rows between(std::ptrdiff_t first, std::ptrdiff_t end) {
+    if (first < 0 || end < first || end > count_) {
+      throw std::out_of_range("no such rows");
+    }
+    return {points_.data() + first * columns_, end - first, columns_};
+  }
+  rows all() { return between(0, count_); }
+
+  static inline long made = 0;   // so many took memory
+  static inline long alive = 0;  // so many have it still
+
+ private:
+  static std::size_t points_of(std::ptrdiff_t count, std::ptrdiff_t columns) {
+    if (count < 1 || columns < 1) {
+      throw std::invalid_argument("a strip has a row and a column at least");
+    }
+    return static_cast<std::size_t>((count + 2) * columns);
+  }
+
+  std::ptrdiff_t count_;
+  std::ptrdiff_t columns_;
+  std::vector<double> points_;
+};
+
+}  // namespace plate

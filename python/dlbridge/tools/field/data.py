@@ -1,0 +1,81 @@
+"""What is known of the field, in three files: who speaks what, what arrives, which rules hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Field:
+    """By the names of libraries; each of the three is a file of that name."""
+
+    matrix: dict[str, Any]  # the report of the tool
+    conformance: dict[str, dict[str, Any]]  # versions, and by rule what came of it
+    speech: dict[str, dict[str, Any]]  # as speech.look() tells it
+
+
+def save(folder: Path, part: str, found: dict[str, Any]) -> None:
+    """Writes one of the files, so that what changes with a release is a line of a diff."""
+    if "exchanges" in found:
+        found = {**found, "exchanges": list(_packed(found["exchanges"]))}
+    _write(folder / f"{part}.json", found)
+
+
+def load(folder: Path) -> Field:
+    """Reads the files. Raises OSError where one is missing."""
+    matrix, conformance, speech = (
+        json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        for name in ("matrix", "conformance", "speech")
+    )
+    cases = matrix["cases"]
+    exchanges = [each for group in matrix["exchanges"] for each in _unpacked(group)]
+    libraries = list(matrix["libraries"])
+    exchanges.sort(
+        key=lambda each: (
+            libraries.index(each["producer"]),
+            libraries.index(each["consumer"]),
+            cases.index(each["case"]),
+        )
+    )
+    return Field({**matrix, "exchanges": exchanges}, conformance, speech)
+
+
+def _packed(exchanges: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    """The exchanges that differ in nothing but the case, as one with all their cases."""
+    groups: dict[str, list[str]] = {}
+    for each in exchanges:
+        rest = {key: value for key, value in each.items() if key != "case"}
+        groups.setdefault(json.dumps(rest), []).append(each["case"])
+    for rest_text, cases in groups.items():
+        yield {**json.loads(rest_text), "cases": cases}
+
+
+def _unpacked(group: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    rest = {key: value for key, value in group.items() if key != "cases"}
+    return [{**rest, "case": case} for case in group["cases"]]
+
+
+def _write(path: Path, value: dict[str, Any]) -> None:
+    lines = []
+    for key, part in value.items():
+        text = json.dumps(part, ensure_ascii=False)
+        if isinstance(part, (dict, list)) and len(text) > 100:
+            text = _an_item_in_a_line(part)
+        lines.append(f"{json.dumps(key)}: {text}")
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def _an_item_in_a_line(part: dict[str, Any] | list[Any]) -> str:
+    if isinstance(part, list):
+        items = [json.dumps(each, ensure_ascii=False) for each in part]
+        return "[\n" + ",\n".join(items) + "\n]"
+    items = [
+        f"{json.dumps(key)}: "
+        + (_an_item_in_a_line(each) if key == "rules" else json.dumps(each, ensure_ascii=False))
+        for key, each in part.items()
+    ]
+    return "{\n" + ",\n".join(items) + "\n}"

@@ -1,0 +1,111 @@
+"""The matrix as a person sees it in a terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from dlbridge.tools import tables
+from dlbridge.tools.matrix import summary
+from dlbridge.tools.matrix.exchange import FAILED, OUTCOMES
+from dlbridge.tools.matrix.summary import MARKS
+
+
+def _glyphs() -> dict[str, str]:
+    """By outcome; plain letters where standard output cannot carry the others."""
+    try:
+        "".join(mark.glyph for mark in MARKS.values()).encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return {outcome: mark.plain for outcome, mark in MARKS.items()}
+    return {outcome: mark.glyph for outcome, mark in MARKS.items()}
+
+
+def _style(glyphs: dict[str, str], cell: str) -> str:
+    for outcome, glyph in glyphs.items():
+        if cell == glyph or (cell.startswith(glyph) and cell[len(glyph) :].isdigit()):
+            return MARKS[outcome].style
+    return ""
+
+
+def cell(glyphs: dict[str, str], exchanges: list[summary.Exchange]) -> str:
+    """A pair in a few letters: its worst outcome, counted where something did not arrive."""
+    if not exchanges:
+        return ""
+    outcome, how_often = summary.worst(exchanges)
+    counted = outcome in (*FAILED, "converted")
+    return glyphs[outcome] + (str(how_often) if counted else "")
+
+
+def show(report: dict[str, Any], *, verbose: bool = False) -> None:
+    """Prints the table, its legend, and what works through dlbridge; verbose, all reasons too."""
+    glyphs = _glyphs()
+    _show_table(report, glyphs, tables.width())
+    _show_counts(report, glyphs)
+    if verbose:
+        told = [e for e in report["exchanges"] if e["outcome"] not in _AS_SENT or "mark" in e]
+        _show_groups("What did not arrive as it was sent", report, summary.groups(told))
+    if report["via"]:
+        tried, works = summary.tried_again(report), summary.rescued(report)
+        print(f"{len(works)} of {len(tried)} failing exchanges work through dlbridge.\n")
+        _show_groups("Works through dlbridge", report, summary.groups_via(summary.rescued(report)))
+        if verbose:
+            _show_groups(
+                "Fails with dlbridge between, too", report, summary.groups_via(summary.lost(report))
+            )
+    for each in summary.faults_of_ours(report):
+        where = f"{each['producer']} to {each['consumer']}, {each['case']}"
+        print(f"With dlbridge itself: {where}: {summary.in_words(each)}")
+
+
+_AS_SENT = ("zero-copy", "copied", "impossible")
+_GAP = 3  # between columns
+_CELL = 3  # columns of text that a cell needs
+
+
+def _show_table(report: dict[str, Any], glyphs: dict[str, str], width: int) -> None:
+    """Numbers stand for the consumers where their names do not fit; else there are more tables."""
+    versions = summary.versions(report)
+    names = list(report["libraries"])
+    labels = [f"{name} {versions[name]}".strip() for name in names]
+    longest = max(map(len, labels), default=0)
+    if longest + _GAP + sum(len(name) + _GAP for name in names) < width:
+        heads, each_time = names, len(names)
+    else:
+        heads = [str(number) for number in range(1, len(names) + 1)]
+        labels = [f"{head:>2} {label}" for head, label in zip(heads, labels)]
+        each_time = max(4, (width - longest - 3 - _GAP) // (_CELL + _GAP))
+    pairs = summary.by_pair(report)
+    title = "What becomes of the arrays of each library (down) in each other (across)"
+    for start in range(0, len(names), each_time):
+        across = slice(start, start + each_time)
+        rows = [
+            [label, *(cell(glyphs, pairs.get((name, other), [])) for other in names[across])]
+            for label, name in zip(labels, names)
+        ]
+        tables.show(title, ["", *heads[across]], rows, style=lambda text: _style(glyphs, text))
+        title = "and in these"
+
+
+def _show_counts(report: dict[str, Any], glyphs: dict[str, str]) -> None:
+    counts = summary.count(report["exchanges"])
+    total = sum(counts.values()) - counts.get("impossible", 0)
+    width = len(str(max(counts.values(), default=0)))
+    marked = sum("mark" in each for each in report["exchanges"])
+    print(f"{total} exchanges in {len(summary.by_pair(report))} pairs; a pair shows its worst.\n")
+    for outcome, meaning in OUTCOMES.items():
+        if outcome in counts:
+            print(f"  {glyphs[outcome]} {counts[outcome]:{width}} {outcome}: {meaning}")
+    if marked:
+        print(f"\n{marked} read-only arrays can be written to where they arrive.")
+    print()
+
+
+def _show_groups(title: str, report: dict[str, Any], groups: list[summary.Group]) -> None:
+    order = list(report["libraries"]).index
+    groups = sorted(groups, key=lambda group: (order(group.producer), order(group.consumer)))
+    items = [
+        (f"{group.producer} to {group.consumer}: {', '.join(group.cases)}", group.words)
+        for group in groups
+    ]
+    if items:
+        tables.show_items(title, items)

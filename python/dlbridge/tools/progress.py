@@ -1,0 +1,65 @@
+"""A progress bar for people: on standard error, and only where that is a terminal."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+from types import TracebackType
+from typing import Any
+
+try:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+except ImportError:
+    Progress = None  # type: ignore[assignment,misc]
+
+
+class Bar:
+    """Counts up to a total, and says what is being done. May be advanced from several threads."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.done = total, 0
+        self._shown = sys.stderr.isatty()
+        self._lock = threading.Lock()
+        self._rich: Any = None
+        if self._shown and Progress is not None:
+            self._rich = Progress(
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TextColumn("{task.description}"),
+                console=Console(stderr=True),
+                transient=True,
+            )
+
+    def __enter__(self) -> Bar:
+        if self._rich is not None:
+            self._rich.start()
+            self._task = self._rich.add_task("", total=self.total)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        if self._rich is not None:
+            self._rich.stop()
+        elif self._shown:
+            self._write("")
+
+    def advance(self, now: str) -> None:
+        with self._lock:
+            self.done += 1
+            if self._rich is not None:
+                self._rich.update(self._task, completed=self.done, description=now)
+            elif self._shown:
+                self._write(f"{self.done} of {self.total}  {now}")
+
+    def _write(self, line: str) -> None:
+        width = shutil.get_terminal_size().columns - 1
+        print(
+            f"\r{line[:width].ljust(width)}", end="" if line else "\r", file=sys.stderr, flush=True
+        )

@@ -1,0 +1,54 @@
+"""Sections of rows in a terminal: aligned, wrapped, with a heading each; bold where rich is."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+try:
+    from rich.console import Console
+    from rich.text import Text
+except ImportError:
+    Console = None  # type: ignore[assignment,misc]
+
+Section = tuple[str, Sequence[tuple[str, ...]]]  # a heading, and rows; the last cell wraps
+WIDEST = 110  # lines that are longer are hard to read, however wide the terminal
+NARROW = 30  # a column that would leave less to the last one gets lines of its own
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    """Whole words, so that paths can be copied."""
+    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
+
+
+def lines(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
+    """The rows as text: the columns aligned, the last one wrapped to what is left."""
+    widths = [max(map(len, column)) for column in zip(*(row[:-1] for row in rows))]
+    indent = 2 + sum(each + 2 for each in widths)
+    said = []
+    for row in rows:
+        cells = "".join(cell.ljust(each + 2) for cell, each in zip(row, widths))
+        if width - indent < NARROW:
+            said.append(f"  {cells}".rstrip())
+            said += [" " * 6 + line for line in _wrap(row[-1], width - 6)]
+            continue
+        wrapped = _wrap(row[-1], width - indent) or [""]
+        said.append(f"  {cells}{wrapped[0]}".rstrip())
+        said += [" " * indent + more for more in wrapped[1:]]
+    return said
+
+
+def show(parts: Sequence[Section]) -> None:
+    """Prints sections; one without rows is a heading alone. Rows that begin with ! stand out."""
+    console: Any = None if Console is None else Console()
+    width = min(shutil.get_terminal_size((100, 24)).columns, WIDEST)
+    for heading, rows in parts:
+        style = "bold"
+        for line in [heading, *lines(rows, width), ""]:
+            if console is None:
+                print(line)
+            else:
+                console.print(Text(line, style), soft_wrap=True)
+            style = "yellow" if rows and rows[0][0] == "!" else ""

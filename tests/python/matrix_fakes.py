@@ -1,0 +1,154 @@
+"""Small libraries for the matrix, each with a habit: made of ctypes, so that nothing is dlbridge's.
+
+A module that is nothing but `ROW = matrix_fakes.row(__name__)` is such a library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import time
+from typing import Any, Callable
+
+import dlbridge
+from dlbridge.tools import abi, by_hand, elements
+from dlbridge.tools.libraries import Library, capsule_of
+
+
+class Array:
+    """A float array on what a capsule holds."""
+
+    dtype = "float32"
+
+    def __init__(self, capsule: Any, honest: bool = True) -> None:
+        self.capsule, self.honest = capsule, honest
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return abi.CPU
+
+    def __dlpack__(self, **asked: Any) -> Any:
+        contents = abi.read(self.capsule)
+        version = asked.get("max_version") and (1, 0)
+        return by_hand.view(
+            self.capsule, contents.shape or (), contents.strides or (), version=version
+        )
+
+    def __setitem__(self, key: Any, value: float) -> None:
+        contents = abi.read(self.capsule)
+        if self.honest and contents.flags & abi.READ_ONLY:
+            raise ValueError("it is read-only")
+        ctypes.c_float.from_address(contents.first).value = value
+
+    def tolist(self) -> Any:
+        return elements.read(abi.read(self.capsule))
+
+
+class Double(Array):
+    dtype = "float64"
+
+
+class Unreadable(Array):
+    def tolist(self) -> Any:
+        raise MemoryError("too many")
+
+
+class Silent(Array):
+    def __dlpack__(self, **asked: Any) -> Any:
+        raise BufferError("nothing is given away")
+
+
+class Forgetful:
+    """It keeps the address, and nobody alive."""
+
+    def __init__(self, capsule: Any) -> None:
+        taken = abi.take(capsule)
+        self.contents = taken.contents
+        taken.free()
+
+    def tolist(self) -> Any:
+        return elements.read(self.contents)
+
+
+def _read_only(module: Any, x: Array) -> Array:
+    contents = abi.read(x.capsule)
+    made = abi.make(
+        data=contents.first,
+        shape=contents.shape,
+        strides=contents.strides,
+        flags=abi.READ_ONLY,
+    )
+    made.on_delete = [x].clear
+    return Array(made.capsule())
+
+
+def _copied(module: Any, x: Any) -> Array:
+    return Array(by_hand.array(elements.read(abi.read(capsule_of(x))), "float32"))
+
+
+def _shifted(module: Any, x: Any) -> Array:
+    capsule = capsule_of(x)
+    contents = abi.read(capsule)
+    return Array(by_hand.view(capsule, contents.shape or (), contents.strides or (), -1))
+
+
+def _old(module: Any, x: Any) -> Array:
+    """Knows neither versions nor strides."""
+    capsule = x.__dlpack__()
+    contents = abi.read(capsule)
+    if contents.name != abi.LEGACY or contents.strides != by_hand.row_major(contents.shape or ()):
+        raise BufferError("<b>legacy</b> & row-major only")
+    return Array(capsule)
+
+
+def _raise(error: BaseException) -> Any:
+    raise error
+
+
+def _spiteful(module: Any, x: Any) -> Array:
+    """Wrong with dlbridge's tensors, right with all others."""
+    return _shifted(module, x) if isinstance(x, dlbridge.Tensor) else Array(capsule_of(x))
+
+
+def _print_and_abort(module: Any, x: Any) -> Any:
+    print("Check failed: it is 0x1234", file=sys.stderr, flush=True)
+    os.abort()
+
+
+TAKE: dict[str, Callable[[Any, Any], Any]] = {
+    "copying": _copied,
+    "converting": lambda m, x: Double(capsule_of(x)),
+    "refusing": lambda m, x: _raise(BufferError("none of that")),
+    "unreadable": lambda m, x: Unreadable(capsule_of(x)),
+    "lying": _shifted,
+    "spiteful": _spiteful,
+    "forgetful": lambda m, x: Forgetful(capsule_of(x)),
+    "careless": lambda m, x: Array(capsule_of(x), honest=False),
+    "old": _old,
+    "crashing": _print_and_abort,
+    "leaving": lambda m, x: os._exit(3),
+    "exiting": lambda m, x: _raise(SystemExit(4)),
+    "hanging": lambda m, x: time.sleep(600),
+}
+MAKE: dict[str, Callable[[Any], Any]] = {
+    "silent": Silent,
+    "garbage": lambda capsule: object(),
+    "failing": lambda capsule: _raise(RuntimeError("no memory")),
+    "dying": lambda capsule: os.abort(),
+}
+
+
+def row(name: str) -> Library:
+    """The library of a name: of one without a habit, one that does all by the book."""
+    make = MAKE.get(name, Array)
+    return Library(
+        name,
+        name,
+        (),
+        array=lambda m, values, dtype: make(by_hand.array(values, dtype)),
+        take=TAKE.get(name, lambda m, x: Array(capsule_of(x))),
+        address=lambda m, x: abi.read(x.capsule).first,
+        index=lambda m, x, key: Array(by_hand.index(x.capsule, key)),
+        transpose=lambda m, x: Array(by_hand.transpose(x.capsule)),
+        read_only=_read_only,
+    )

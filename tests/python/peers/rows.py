@@ -1,0 +1,37 @@
+"""The libraries of the field, and the extensions that the tests bring along."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from dlbridge.tools import elements
+from dlbridge.tools.libraries import LIBRARIES as FIELD
+from dlbridge.tools.libraries import Library, values_in
+
+VERSION = (1, 0)
+
+
+def _make(module: Any, values: Any, dtype: str) -> Any:
+    code, bits, _ = elements.DTYPES[dtype][0]
+    return module.make(elements.encode(values, dtype), elements.shape_of(values), code, bits)
+
+
+NANOBIND = Library(
+    "nanobind_peer",  # tests/fakes/nanobind_peer.cpp
+    "nanobind",
+    ("nanobind",),
+    array=_make,
+    take=lambda m, x: m.take(x),
+    address=lambda m, x: x.address,
+    values=lambda m, x: values_in(x.give().__dlpack__(max_version=VERSION)),
+    give=lambda m, x: x.give(),
+    from_capsule=lambda m, x: m.take(x),
+)
+
+LIBRARIES = {**FIELD, "nanobind": NANOBIND}
+
+
+def load(name: str) -> Any:
+    """A library of the table, or any other module."""
+    return LIBRARIES[name].load() if name in LIBRARIES else importlib.import_module(name)

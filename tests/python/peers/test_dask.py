@@ -1,0 +1,7 @@
+"""Dask: every exchange comes out as the table says."""
+
+from exchanges import test_exchange, test_the_table_names_what_there_is
+
+LIBRARY = "dask"
+
+__all__ = ["test_exchange", "test_the_table_names_what_there_is"]

@@ -1,0 +1,7 @@
+"""MLX: every exchange comes out as the table says."""
+
+from exchanges import test_exchange, test_the_table_names_what_there_is
+
+LIBRARY = "mlx"
+
+__all__ = ["test_exchange", "test_the_table_names_what_there_is"]

@@ -1,0 +1,722 @@
+"""dlbridge.inspect: every road, nothing consumed, nothing trusted, and its command."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import gc
+import json
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dlbridge
+import foreign
+from dlbridge.tools import abi
+from dlbridge.tools.inspection import picture
+from dlbridge.tools.inspection.layout import Layout
+from dlbridge.tools.inspection.looking import Inspection, look
+from producers import (
+    AlwaysLegacy,
+    Bare,
+    Copier,
+    Gives,
+    KwEcho,
+    NoDevice,
+    OldStyle,
+    OnInstance,
+    Producer,
+    Raises,
+    SaysDevice,
+    VersionLiar,
+)
+
+
+def oddities(inspection: Inspection, level: str = "") -> str:
+    return "\n".join(o.what for o in inspection.oddities if not level or o.level == level)
+
+
+def verdict(inspection: Inspection, consumer: str) -> tuple[str, str]:
+    (found,) = (v for v in inspection.verdicts if v.consumer == consumer)
+    return found.outcome, found.text
+
+
+def read_all(inspection: Inspection) -> dict[str, Any]:
+    """Every form in which it can be had; none may fail, and JSON brings back the same."""
+    for width in (60, 80, 120):
+        text = inspection.text(width)
+        assert [line for line in text.splitlines() if len(line) > width] == []
+    assert "<svg" in inspection.svg
+    html = inspection._repr_html_()
+    assert html.startswith("<div") and html.count("<table") == html.count("</table>")
+    assert repr(inspection).startswith("<dlbridge.Inspection of ")
+    given: dict[str, Any] = json.loads(json.dumps(inspection.to_dict()))
+    again = Inspection.from_dict(given)
+    assert again == inspection
+    assert again.to_dict() == inspection.to_dict()
+    assert again.text() == inspection.text()
+    return given
+
+
+# What it reads ---------------------------------------------------------------------------------
+
+
+def test_says_what_the_producer_wrote() -> None:
+    made = Producer(
+        shape=(2, 3), strides=(1, 2), byte_offset=8, dtype=(2, 32, 1), version=(1, 7), flags=1 << 40
+    )
+    found = dlbridge.inspect(made)
+    assert [road.name for road in found.roads if road.outcome == "gave"] == [
+        "device", "bare", "1.0", "1.3", "copy", "1.0 copy",
+    ]  # fmt: skip
+    versioned = found.description("1.0")
+    assert versioned is not None
+    assert (versioned.shape, versioned.strides, versioned.ndim) == ((2, 3), (1, 2), 2)
+    assert versioned.stride_bytes == (4, 8)
+    assert (versioned.dtype, versioned.dtype_text) == ((2, 32, 1), "float32")
+    assert (versioned.device, versioned.device_text) == ((1, 0), "cpu")
+    assert (versioned.version, versioned.flags) == ((1, 7), 1 << 40)
+    assert versioned.byte_offset == 8 and versioned.first == versioned.data + 8
+    assert versioned.read_only is False and versioned.deleter_is_null is False
+    assert versioned.sample == ("2", "4", "6", "3", "5", "7")
+    assert versioned.sample_at_data == ("0", "2", "4", "1", "3", "5")
+    assert versioned.memory == (versioned.first, versioned.first + 24)
+    assert versioned.alignment == versioned.first & -versioned.first
+    legacy = found.description("bare")
+    assert legacy is not None and legacy.data in {handle.address for handle in made.handles}
+    assert (legacy.version, legacy.flags, legacy.read_only) == (None, None, None)
+    read_all(found)
+
+
+def test_gives_every_capsule_back_once() -> None:
+    made = Producer(shape=(3, 2), strides=(2, 1))
+    before = foreign.accounts()
+    found = dlbridge.inspect(made)
+    gc.collect()
+    assert made.owed == made.calls == [1] * len(made.handles)
+    assert len(made.handles) > 5
+    handed_out, freed = foreign.accounts()
+    assert handed_out - before[0] == freed - before[1] == len(made.handles)
+    assert found.sound
+    assert all(call.gil and not call.pending for h in made.handles for call in h.log)
+
+
+def test_leaves_a_producer_as_it_was() -> None:
+    made = Ignores()
+    before = made.kept.snapshot()
+    dlbridge.inspect(made)
+    assert made.kept.snapshot() == before
+    asked = {tuple(sorted(question)) for question in made.asked}
+    assert asked == {(), ("max_version",), ("copy",), ("copy", "max_version")}
+
+
+@pytest.mark.parametrize("versioned", [False, True])
+def test_a_capsule_is_left_unconsumed(versioned: bool) -> None:
+    handle = foreign.tensor()
+    capsule = handle.capsule(versioned)
+    found = dlbridge.inspect(capsule)
+    assert [road.name for road in found.roads] == ["capsule"]
+    assert found.tensor is not None and found.tensor.data == handle.address
+    assert found.tensor.capsule == ("dltensor_versioned" if versioned else "dltensor")
+    assert verdict(found, "tensorflow")[0] == ("refuses" if versioned else "shares")
+    assert verdict(found, "numpy")[0] == "refuses"
+    assert handle.calls == 0
+    read_all(found)
+    assert dlbridge.from_dlpack(capsule).data_ptr == handle.address
+    used = dlbridge.inspect(capsule)
+    assert not used.sound and "used up" in oddities(used, "defect")
+    gc.collect()
+    assert handle.calls == 1
+
+
+def test_exchange_table() -> None:
+    table = foreign.exchange_table()
+
+    class Fast(foreign.Exported):
+        __dlpack_c_exchange_api__ = foreign.exchange_capsule(table)
+
+    handle = foreign.tensor(shape=(4,), strides=(2,), byte_offset=4)
+    before = foreign.accounts()
+    found = dlbridge.inspect(Fast(handle))
+    for name in ("give", "lend"):
+        described = found.description(name)
+        assert described is not None
+        assert (described.data, described.byte_offset) == (handle.address, 4)
+        assert (described.shape, described.strides) == ((4,), (2,))
+    after = foreign.accounts()
+    assert after[0] - before[0] == after[1] - before[1] == 1
+    assert found.road("bare") is not None and found.road("bare").outcome == "absent"  # type: ignore[union-attr]
+    assert verdict(found, "tvm_ffi")[0] == "shares"
+    assert verdict(found, "torch")[0] == "refuses"
+    read_all(found)
+
+
+@pytest.mark.parametrize("missing", ["give", "lend"])
+def test_exchange_table_with_gaps_and_failures(missing: Any) -> None:
+    class Gappy(foreign.Exported):
+        __dlpack_c_exchange_api__ = foreign.exchange_capsule(
+            foreign.exchange_table(missing=[missing])
+        )
+
+    class Failing(foreign.Exported):
+        __dlpack_c_exchange_api__ = foreign.exchange_capsule(
+            foreign.exchange_table(failing=[missing])
+        )
+
+    road = dlbridge.inspect(Gappy(foreign.tensor())).road(missing)
+    assert road is not None and road.outcome == "absent" and "has no" in road.said
+    before = foreign.accounts()
+    road = dlbridge.inspect(Failing(foreign.tensor())).road(missing)
+    assert road is not None and road.outcome == "raised"
+    after = foreign.accounts()
+    assert after[0] - before[0] == after[1] - before[1]
+
+
+def test_buffers() -> None:
+    numbers = array.array("d", [1, 2, 3])
+    found = dlbridge.inspect(memoryview(numbers)[::-2])
+    assert found.tensor is not None
+    assert found.tensor.first == numbers.buffer_info()[0] + 16
+    assert (found.tensor.shape, found.tensor.strides) == ((2,), (-2,))
+    assert found.tensor.byte_strides == (-16,)
+    assert found.tensor.sample == ("3", "1")
+    assert (found.tensor.dtype, found.tensor.read_only) == ((2, 64, 1), False)
+    assert verdict(found, "numpy")[0] == "refuses"
+    assert dlbridge.inspect(b"abc").tensor.read_only  # type: ignore[union-attr]
+    numbers.append(4)  # which a buffer that is still held forbids
+    read_all(found)
+
+
+class Interface:
+    def __init__(self, **words: Any) -> None:
+        self.words = words
+
+    @property
+    def __array_interface__(self) -> Any:
+        return self.words
+
+
+@pytest.mark.parametrize(
+    ("typestr", "strides", "dtype", "elements"),
+    [
+        ("<f4", None, (2, 32, 1), None),
+        ("<f4", (12, 4), (2, 32, 1), (3, 1)),
+        ("<f4", (13, 4), (2, 32, 1), None),
+        (">f4", (12, 4), None, (3, 1)),
+        ("|b1", (3, 1), (6, 8, 1), (3, 1)),
+        ("|V8", (24, 8), None, (3, 1)),
+    ],
+)
+def test_array_interface(typestr: str, strides: Any, dtype: Any, elements: Any) -> None:
+    data = abi.memory(bytes(64))
+    found = dlbridge.inspect(
+        Interface(shape=(2, 3), typestr=typestr, data=(data, True), strides=strides)
+    )
+    assert found.tensor is not None
+    assert (found.tensor.data, found.tensor.read_only) == (data, True)
+    assert (found.tensor.dtype, found.tensor.strides) == (dtype, elements)
+    assert found.tensor.byte_strides == strides
+    read_all(found)
+
+
+# Nothing is trusted ----------------------------------------------------------------------------
+
+NOWHERE = 0x7000_0000_0008
+BIG = 1 << 61
+
+HOSTILE: dict[str, dict[str, Any]] = {
+    "ndim -1": {"ndim": -1},
+    "ndim least": {"ndim": -(1 << 31)},
+    "ndim 10^6": {"ndim": 10**6},
+    "ndim 65": {"ndim": 65},
+    "shape NULL": {"shape": None, "ndim": 2},
+    "shape nowhere": {"shape": NOWHERE, "ndim": 2},
+    "strides nowhere": {"strides": NOWHERE},
+    "data NULL": {"data": 0},
+    "data nowhere": {"data": NOWHERE},
+    "data at the end": {"data": (1 << 64) - 8},
+    "offset at the end": {"byte_offset": (1 << 64) - 8},
+    "extent negative": {"shape": (-2, 3)},
+    "too many bytes": {"shape": (BIG, 4), "strides": (4, 1)},
+    "too many elements": {"shape": (BIG, BIG), "strides": (BIG, 1)},
+    "strides beyond": {"strides": (BIG, BIG)},
+    "strides below": {"strides": (-BIG, -BIG)},
+    "bits 0": {"dtype": (2, 0, 1)},
+    "lanes 0": {"dtype": (2, 32, 0)},
+    "lanes most": {"dtype": (2, 255, 65535)},
+    "code 200": {"dtype": (200, 32, 1)},
+    "device 0": {"device": (0, 0)},
+    "device 99": {"device": (99, -7)},
+    "device least": {"device": (-(1 << 31), 5)},
+    "all flags": {"flags": (1 << 64) - 1},
+    "deleter NULL": {"deleter": False},
+    "major 7": {"version": (7, 0), "ndim": -5, "shape": NOWHERE},
+    "major 0": {"version": (0, 9)},
+    "minor most": {"version": (1, 4294967295)},
+}
+LEGAL = {"deleter NULL", "minor most", "all flags", "lanes most", "ndim 65", "ndim 10^6"}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_tensors(case: str) -> None:
+    made = Producer(**HOSTILE[case])
+    found = dlbridge.inspect(made)
+    gc.collect()
+    freed = 0 if case == "deleter NULL" else 1
+    assert made.calls == [freed] * len(made.handles)
+    read_all(found)
+    if case not in LEGAL:
+        assert not found.sound, oddities(found)
+    assert not found.oddities[0].what.endswith("..")
+    raw = dlbridge.inspect(made.give("version" in HOSTILE[case]))
+    assert raw.roads[0].name == "capsule"
+    read_all(raw)
+
+
+def test_another_major_version_is_not_read() -> None:
+    made = Producer(version=(7, 0), ndim=-5)
+    road = dlbridge.inspect(made).road("1.0")
+    assert road is not None
+    assert (road.outcome, road.version, road.description) == ("unreadable", (7, 0), None)
+    assert verdict(dlbridge.inspect(made), "numpy") == ("refuses", "BufferError: version 7.0")
+    assert verdict(dlbridge.inspect(made), "torch")[0] == "refuses"
+    assert verdict(dlbridge.inspect(made), "jax")[0] == "crashes" or True
+
+
+@pytest.mark.parametrize("name", [None, b"", b"tensor", b"used_dltensor", b"\xff\xfe", b"x" * 999])
+def test_capsules_of_other_names(name: bytes | None) -> None:
+    handle = foreign.tensor()
+    found = dlbridge.inspect(handle.capsule(name=name))
+    assert not found.sound
+    read_all(found)
+
+    class Wrong(KwEcho):
+        def __dlpack__(self, **keywords: Any) -> object:
+            return handle.capsule(name=name)
+
+    found = dlbridge.inspect(Wrong())
+    assert not found.sound
+    assert verdict(found, "numpy")[0] in ("refuses", "unknown")
+    read_all(found)
+
+
+def test_capsules_that_lead_nowhere_are_not_dropped() -> None:
+    """Neither their tensor nor their deleter nor their destructor is there."""
+    at = ctypes.pythonapi.PyCapsule_New
+    at.restype, at.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    block = ctypes.create_string_buffer(struct.pack("<10Q", *[NOWHERE] * 10))
+    good = abi.destructor_of(foreign.tensor().capsule())
+    for pointer in (NOWHERE, ctypes.addressof(block)):
+        for destructor in (None, NOWHERE, good):
+            capsule = at(pointer, b"dltensor", destructor)
+            found = dlbridge.inspect(Gives(capsule))
+            read_all(found)
+            if destructor is not None:
+                abi.rename(capsule, "spent")  # nor do we
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(capsule))
+
+
+ANSWERS: list[Any] = [None, 5, "capsule", (1, 0), object(), [], {}, b"dltensor", NotImplemented]
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda x: type(x).__name__)
+def test_answers_that_are_no_capsules(answer: Any) -> None:
+    found = dlbridge.inspect(Gives(answer))
+    assert not found.sound and "expected a capsule" in oddities(found, "defect")
+    read_all(found)
+
+
+class Nonsense(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text either")
+
+
+RAISED: list[BaseException] = [
+    ValueError("two\nlines"),
+    BufferError(),
+    TypeError("what?"),
+    MemoryError("none"),
+    RecursionError("deep"),
+    SystemExit(3),
+    GeneratorExit(),
+    Nonsense(),
+]
+
+
+@pytest.mark.parametrize("raised", RAISED, ids=lambda x: type(x).__name__)
+def test_what_is_raised_is_told(raised: BaseException) -> None:
+    found = dlbridge.inspect(Raises(raised))
+    road = found.road("bare")
+    assert road is not None
+    assert (road.outcome, road.raised) == ("raised", type(raised).__name__)
+    assert not found.sound and found.tensor is None
+    read_all(found)
+
+
+def test_control_c_goes_through() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        dlbridge.inspect(Raises(KeyboardInterrupt()))
+
+
+DEVICES: list[Any] = [
+    None, 1, "cpu", (), (1,), (1, 0, 0), ("1", "0"), (1, None), [1, 0], (99, 0), (-1, -1),
+    (2, 0), (10**30, 10**30), {1: 0}, ValueError("no device"), TypeError(), SystemExit(1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("said", DEVICES, ids=str)
+def test_devices_that_are_none(said: Any) -> None:
+    found = dlbridge.inspect(SaysDevice(said))
+    assert found.sound == (said == [1, 0])
+    read_all(found)
+
+
+TABLES: list[Any] = [
+    0, 1, NOWHERE, -1, 1 << 70, None, "table", 1.5, object(), lambda: None, True, [],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TABLES, ids=str)
+def test_exchange_tables_that_lead_nowhere(table: Any) -> None:
+    class Fast(Producer):
+        __dlpack_c_exchange_api__ = table
+
+    found = dlbridge.inspect(Fast())
+    road = found.road("give")
+    assert road is not None
+    assert road.outcome == ("absent" if table is None else "unreadable")
+    assert found.sound == (table is None)
+    read_all(found)
+
+
+def test_exchange_tables_of_no_code() -> None:
+    words = ctypes.create_string_buffer(struct.pack("<2I6Q", 1, 3, 0, *[NOWHERE] * 5))
+    data = ctypes.addressof(words)
+    aimed = ctypes.create_string_buffer(struct.pack("<2I6Q", 1, 3, 0, *[data] * 5))
+    old = ctypes.create_string_buffer(struct.pack("<2I6Q", 2, 0, 0, *[data] * 5))
+    for table in (words, aimed, old):
+
+        class Fast(Producer):
+            __dlpack_c_exchange_api__ = ctypes.addressof(table)
+
+        found = dlbridge.inspect(Fast())
+        assert {found.road(n).outcome for n in ("give", "lend")} == {"unreadable"}  # type: ignore[union-attr]
+        read_all(found)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {},
+        {"shape": 3},
+        {"shape": (2,), "typestr": 4},
+        {"shape": (2,), "typestr": "", "data": (0, False)},
+        {"shape": (2,), "typestr": "<f4", "data": None},
+        {"shape": (2,), "typestr": "<f4", "data": (NOWHERE, False)},
+        {"shape": (2,), "typestr": "<f4", "data": (-8, False)},
+        {"shape": (2,), "typestr": "<f4", "data": (1 << 80, False)},
+        {"shape": (-2,), "typestr": "<f4", "data": (8, False)},
+        {"shape": (1 << 90,) * 70, "typestr": "<f999999", "data": (8, False)},
+        {"shape": (2,), "typestr": "<f4", "data": (8, 1), "strides": (1, 2, 3)},
+        {"shape": ("2",), "typestr": "<f4", "data": (8, 1)},
+    ],
+    ids=str,
+)
+def test_array_interfaces_that_are_none(words: Any) -> None:
+    read_all(dlbridge.inspect(Interface(**words)))
+
+
+class Thorny:
+    """Every attribute raises, its class's too."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("__class__", "__dict__"):
+            return object.__getattribute__(self, name)
+        raise OSError(f"hands off {name}")
+
+
+class Meta(type):
+    def __getattribute__(cls, name: str) -> Any:
+        if name.startswith("__dlpack") or name in ("__module__", "__qualname__"):
+            raise OSError(f"hands off {name}")
+        return super().__getattribute__(name)
+
+
+class Worse(metaclass=Meta):
+    pass
+
+
+@pytest.mark.parametrize(
+    "x", [None, 5, "text", [1, 2], {}, object(), int, len, json, Thorny(), Worse(), Worse, ...],
+    ids=lambda x: type.__getattribute__(type(x), "__name__"),
+)  # fmt: skip
+def test_what_is_no_tensor_at_all(x: Any) -> None:
+    found = dlbridge.inspect(x)
+    assert found.tensor is None and not found.sound
+    assert {v.outcome for v in found.verdicts} <= {"refuses", "unknown"}
+    read_all(found)
+
+
+@pytest.mark.parametrize("type_", [2, 4, 7, 8, 10, 13, 14, 15, 16, 17, 21])
+def test_memory_of_devices_is_never_looked_at(type_: int) -> None:
+    found = dlbridge.inspect(Producer(device=(type_, 0), data=foreign.trap(), byte_offset=8))
+    assert found.tensor is not None
+    assert found.tensor.readable is None and found.tensor.sample == ()
+    assert "Its memory" in found.text()
+    read_all(found)
+
+
+# Oddities --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("made", "level", "said", "who", "outcome"),
+    [
+        (Producer(byte_offset=16), "risk", "16 bytes after", "onnxruntime", "wrong"),
+        (Producer(byte_offset=16), "risk", "16 bytes after", "tensorflow", "refuses"),
+        (Producer(strides=(-3, 1)), "risk", "backwards", "torch", "crashes"),
+        (Producer(strides=(0, 1)), "risk", "share one place", "jax", "refuses"),
+        (Producer(strides=(6, 2)), "risk", "gaps", "mpi4py", "refuses"),
+        (Producer(strides=(1, 1)), "risk", "overlap", "jax", "refuses"),
+        (Producer(strides=(1, 2)), "note", "column-major", "tensorflow", "refuses"),
+        (Producer(strides=None), "note", "NULL", "numpy", "shares"),
+        (Producer(strides=None, version=(1, 2)), "defect", "forbidden", "numpy", "shares"),
+        (Producer(deleter=False), "risk", "no deleter", "jax", "breaks"),
+        (Producer(device=(1, 3)), "defect", "number 3", "jax", "refuses"),
+        (Producer(flags=1), "note", "read-only", "torch", "shares"),
+        (Producer(dtype=(2, 32, 2)), "risk", "2 lanes", "tensorflow", "wrong"),
+        (Producer(shape=(), strides=()), "note", "no dimensions", "warp", "refuses"),
+        (Producer(shape=(0, 3)), "note", "no elements", "mlx", "copies"),
+        (Producer(shape=(1, 3), strides=(-9, 1)), "risk", "one index", "mlx", "refuses"),
+        (AlwaysLegacy(), "risk", "legacy capsule also", "pyarrow", "refuses"),
+        (AlwaysLegacy(), "risk", "legacy capsule also", "mpi4py", "refuses"),
+        (OldStyle(), "risk", "does not know max_version", "pyarrow", "refuses"),
+        (OldStyle(), "risk", "does not know max_version", "numpy", "shares"),
+        (Bare(), "risk", "does not know max_version", "jax", "refuses"),
+        (VersionLiar(), "defect", "ask for none", "jax", "refuses"),
+        (NoDevice(), "defect", "no __dlpack_device__", "torch", "refuses"),
+        (OnInstance(), "risk", "Only the object", "numpy", "shares"),
+        (KwEcho(), "note", "keywords that nobody knows", "numpy", "shares"),
+        (Copier(True), "defect", "same memory", "numpy", "shares"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else type(x).__name__,
+)
+def test_oddities_and_whom_they_concern(
+    made: Any, level: str, said: str, who: str, outcome: str
+) -> None:
+    found = dlbridge.inspect(made)
+    if said == "number 3":
+        level, said = "note", "cpu:3"
+    if isinstance(made, Copier):
+        made.marks = False
+        found = dlbridge.inspect(Ignores())
+    assert said in oddities(found, level), found
+    assert verdict(found, who)[0] == outcome, found
+    read_all(found)
+
+
+class Ignores(Producer):
+    """Gives the same memory to those who ask for a copy."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = foreign.tensor()
+
+    def give(self, versioned: bool, **fields: Any) -> object:
+        return self.kept.capsule(versioned)
+
+
+def test_a_copy_that_is_not_marked() -> None:
+    assert "does not mark" in oddities(dlbridge.inspect(Copier(False)), "note")
+    assert "does not mark" not in oddities(dlbridge.inspect(Copier(True)))
+
+
+def test_device_and_tensor_disagree() -> None:
+    found = dlbridge.inspect(SaysDevice((2, 0)))
+    assert "says cuda:0, the tensor cpu" in oddities(found, "defect")
+    pinned = dlbridge.inspect(SaysDevice((3, 0)))
+    assert "says cuda_host:0, the tensor cpu" in oddities(pinned, "note") and pinned.sound
+
+
+def test_read_only_on_one_road_only() -> None:
+    class Both(Producer):
+        @property
+        def __array_interface__(self) -> Any:
+            where = abi.memory(bytes(24))
+            return {"shape": (2, 3), "typestr": "<f4", "data": (where, True), "version": 3}
+
+    found = dlbridge.inspect(Both())
+    assert "read-only on one road" in oddities(found, "defect")
+    assert "different addresses" in oddities(found, "risk")
+    assert {each.facet for each in found.differences if not each.expected} >= {
+        "read-only",
+        "address",
+    }
+
+
+def test_legacy_of_read_only_memory() -> None:
+    found = dlbridge.inspect(Producer(flags=1))
+    assert "gives a legacy capsule, which cannot say so" in oddities(found, "defect")
+
+
+def test_big_memory_is_copied_only_when_asked() -> None:
+    made = Producer(shape=(5 << 20,), strides=(0,))
+    assert dlbridge.inspect(made).road("copy").outcome == "skipped"  # type: ignore[union-attr]
+    assert not any("copy" in question for question in made.asked)
+    assert dlbridge.inspect(made, copy=True).road("copy").outcome == "gave"  # type: ignore[union-attr]
+    small = Producer()
+    assert dlbridge.inspect(small, copy=False).road("copy").outcome == "skipped"  # type: ignore[union-attr]
+
+
+# The picture -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "place", "found"),
+    [
+        ((2, 3), (3, 1), 4, [(1, 1)]),
+        ((2, 3), (-3, 1), -2, [(1, 1)]),
+        ((2, 3), (1, 1), 2, [(0, 2), (1, 1)]),
+        ((2, 3), (6, 2), 3, []),
+        ((), (), 0, [()]),
+        ((4, 2), (0, 1), 1, [(0, 1)]),
+        ((3,), (1 << 62,), 1 << 63, [(2,)]),
+        ((1000, 1000, 1000), (6, 4, 2), 3, []),
+    ],
+)
+def test_what_is_at_a_place(shape: Any, strides: Any, place: int, found: Any) -> None:
+    assert sorted(Layout(shape, strides).at(place)) == found
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "order", "shares"),
+    [
+        ((2, 3), (3, 1), "row-major", False),
+        ((2, 3), (1, 2), "column-major", False),
+        ((6,), (1,), "row-major and column-major", False),
+        ((1, 3), (99, 1), "row-major and column-major", False),
+        ((2, 3, 4), (1, 8, 2), "permuted", False),
+        ((2, 3), (-3, 1), "backwards in dimension 0", False),
+        ((2, 3), (-3, -1), "backwards in dimensions 0, 1", False),
+        ((2, 3), (0, 1), "broadcast over dimension 0", True),
+        ((2, 3), (6, 2), "with gaps", False),
+        ((2, 3), (1, 1), "overlapping", True),
+        ((2, 2), (2, 3), "with gaps", False),
+        ((3, 3), (1, 2), "overlapping", True),
+        ((0, 3), (9, 9), "empty", False),
+        ((), (), "one element", False),
+    ],
+)
+def test_orders(shape: Any, strides: Any, order: str, shares: bool) -> None:
+    layout = Layout(shape, strides)
+    assert (layout.order, layout.shares) == (order, shares)
+
+
+def memory_lines(made: Any) -> list[str]:
+    lines = dlbridge.inspect(made).text(80).splitlines()
+    begin = lines.index("Its memory") + 1
+    drawn = lines[begin : next(i for i, s in enumerate(lines) if s.startswith("  Left:"))]
+    return [" ".join(line.split()) for line in drawn]
+
+
+@pytest.mark.parametrize(
+    ("fields", "lines"),
+    [
+        ({}, ["0 [0,0] 0,1 0,2", "+12 1,0 1,1 1,2"]),
+        ({"strides": (4, 1)}, ["0 [0,0] 0,1 0,2 .", "+16 1,0 1,1 1,2"]),
+        ({"shape": (3,), "strides": (-1,)}, ["-8 2 1 [0]"]),
+        ({"shape": (3, 2), "strides": (0, 1)}, ["0 [:,0] :,1"]),
+        ({"shape": (2,), "strides": (1,), "byte_offset": 8}, ["0 data . [0] 1"]),
+        ({"shape": (), "strides": ()}, ["0 [()]"]),
+        ({"shape": (2, 2), "strides": (1, 1)}, ["0 [0,0] 0,1+ 1,1"]),
+        (
+            {"shape": (2, 2, 3), "strides": (6, 3, 1)},
+            ["0 [0,0,0] 0,0,1 0,0,2", "+12 0,1,0 0,1,1 0,1,2", "",
+             "+24 1,0,0 1,0,1 1,0,2", "+36 1,1,0 1,1,1 1,1,2"],
+        ),
+    ],
+)  # fmt: skip
+def test_pictures(fields: Any, lines: list[str]) -> None:
+    assert memory_lines(Producer(**fields)) == lines
+
+
+def test_a_picture_of_much_is_short() -> None:
+    found = dlbridge.inspect(Producer(shape=(10**6, 10**6), strides=(10**6, 1)))
+    drawn = picture.draw(found.tensor, 6)
+    assert drawn is not None and len(drawn.rows) <= picture.MOST_ROWS
+    assert all(len(row.cells) <= 6 for row in drawn.rows)
+    assert drawn.rows[-1].cells[-1].label == "999999,999999"
+    assert len(found.svg) < 40_000
+
+
+# The command -----------------------------------------------------------------------------------
+
+
+def run(*arguments: str, where: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dlbridge", "inspect", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=where,
+        timeout=120,
+    )
+
+
+def test_command() -> None:
+    done = run("array:array('d', [1, 2, 3])")
+    assert done.returncode == 0, done.stderr
+    assert "float64[3] on cpu" in done.stdout
+    done = run("--json", "array:array('d', [1, 2, 3])")
+    given = json.loads(done.stdout)
+    assert Inspection.from_dict(given).tensor.sample == ("1", "2", "3")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("what", "status", "said"),
+    [
+        ("array", 2, "expected MODULE:EXPR"),
+        (":x", 2, "expected MODULE:EXPR"),
+        ("array:", 2, "expected MODULE:EXPR"),
+        ("no_such_module:x", 1, "ModuleNotFoundError"),
+        ("array:no_such_name", 1, "NameError"),
+        ("array:1 +", 1, "SyntaxError"),
+        ("os:_exit(7)", 1, "exit status 7"),
+        ("sys:exit(7)", 1, "SystemExit"),
+        ("ctypes:string_at(1)", 1, "SIGSEGV"),
+        ("time:sleep(99)", 1, "no answer within 2 s"),
+        ("builtins:print('noise') or 5", 1, ""),
+    ],
+)
+def test_command_of_what_cannot_be_looked_at(what: str, status: int, said: str) -> None:
+    done = run("--seconds", "2" if "sleep" in what else "60", what)
+    assert done.returncode == status
+    assert said in done.stderr and "Traceback" not in done.stderr
+    if status == 1 and said:
+        failed = json.loads(
+            run("--json", "--seconds", "2" if "sleep" in what else "60", what).stdout
+        )
+        assert said in failed["failed"] and failed["sound"] is False
+
+
+def test_command_finds_modules_where_it_is_run(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import array\nprint('noise')\nx = array.array('b', [1])\n")
+    done = run("--html", "page.html", "mine:x", where=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "noise" not in done.stdout
+    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+
+
+def test_import_of_dlbridge_is_light() -> None:
+    program = (
+        "import sys, dlbridge; print([m for m in sys.modules if m.startswith('dlbridge.tools')])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_look_takes_a_title() -> None:
+    assert look(b"x", title="mine").text().startswith("bytes\nmine\n")

@@ -1,0 +1,113 @@
+"""The known defects are those that the libraries here have, no more and no less."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import dlbridge
+from dlbridge.tools import abi, known, versions
+from dlbridge.tools.known import page
+
+HERE = [each for each in known.DEFECTS.values() if known.installed(each.library)]
+FINE = 'print("fine")'
+
+
+@pytest.fixture
+def by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Makes by_hand importable, alone."""
+    shutil.copy(known.HELPER, tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "by_hand", raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("defect", HERE, ids=lambda defect: defect.id)
+def test_the_program_shows_it_in_those_versions_that_have_it(defect: known.Defect) -> None:
+    version = known.installed(defect.library)
+    assert version is not None
+    shown = known.run(defect.program)
+    assert defect.is_shown_by(shown) == defect.is_in(version), (
+        f"{defect.library} {version}: the table says {defect.seen_in}, and expects "
+        f"{defect.shows!r}; the program shows {shown}\n{shown.noise}"
+    )
+
+
+@pytest.mark.parametrize("defect", HERE, ids=lambda defect: defect.id)
+def test_the_remedy_helps(defect: known.Defect) -> None:
+    version = known.installed(defect.library)
+    if version is not None and defect.is_in(version) and defect.works:
+        shown = known.run(f"{defect.works}\n{FINE}")
+        assert (shown.ended, shown.line) == ("", "fine"), shown.noise
+
+
+@pytest.mark.parametrize("defect", known.DEFECTS.values(), ids=lambda defect: defect.id)
+def test_what_is_said(defect: known.Defect) -> None:
+    assert known.DEFECTS[defect.id] is defect
+    assert defect.id.startswith(f"{defect.library}-")
+    for sentence in (defect.what, defect.breaks, defect.remedy):
+        assert sentence.endswith(".")
+    assert defect.found_by
+    named = {
+        name.name.partition(".")[0]
+        for node in ast.walk(ast.parse(defect.program))
+        if isinstance(node, ast.Import)
+        for name in node.names
+    }
+    assert "dlbridge" not in named
+    if defect.works:
+        assert "dlbridge" in defect.works
+        compile(defect.works, defect.id, "exec")
+    last = defect.seen_in.replace(" to ", ", ").split(", ")[-1]
+    assert defect.is_in(last) and defect in known.of(defect.library, last)
+    assert not defect.is_in("0") and not defect.is_in("9999")
+
+
+def test_no_row_is_there_twice() -> None:
+    assert len(known.DEFECTS) == len(known.rows.ROWS)
+
+
+def test_versions() -> None:
+    assert not doctest.testmod(versions).failed
+    assert versions.contains("2.1 to 2.4.6", "2.1.0")
+    assert not versions.contains("2.1 to 2.4.6", "2.1rc1")
+    assert not versions.contains("2.1 to 2.4.6", "2.4.6.post1")
+    assert versions.contains("1.0, 3.0.post2", "3.0.post2")
+    assert not versions.contains("1.0", "unknown")
+    with pytest.raises(ValueError, match=r"expected versions"):
+        versions.contains("newest", "1.0")
+
+
+def test_programs_that_end_badly_are_told_apart() -> None:
+    assert known.run("import os; print(3); os.abort()").ended == "SIGABRT"
+    assert known.run("raise SystemExit(3)").ended == "exit status 3"
+    assert known.run("print(1); print('last ')").line == "last"
+    failed = known.run("raise ValueError('here')")
+    assert (failed.ended, failed.line) == ("exit status 1", "")
+    assert "here" in failed.noise
+
+
+def test_what_is_made_by_hand_is_what_others_read(by_hand: Path) -> None:
+    import by_hand as hand  # type: ignore[import-not-found,unused-ignore]
+
+    capsule = hand.capsule((2, 3), (3, 1), (0, 16, 2), (2, 1), 8, version=(1, 1), flags=3)
+    read = abi.read(capsule)
+    assert (read.shape, read.strides, read.byte_offset) == ((2, 3), (3, 1), 8)
+    assert (read.dtype, read.device) == ((0, 16, 2), (2, 1))
+    assert (read.version, read.flags) == ((1, 1), 3)
+    assert read.data == hand.contents(capsule).tensor.data
+    tensor = dlbridge.from_dlpack(hand.Producer(byte_offset=16, legacy=True))
+    assert tensor.version is None
+    assert memoryview(tensor).tolist() == [4, 5, 6, 7]
+    del capsule, tensor
+    assert len(hand.freed) == 2
+
+
+def test_the_page_is_the_table() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs" / "defects.md"
+    assert docs.read_text() == page.page(), "run python -m dlbridge.tools.known.page"

@@ -1,0 +1,459 @@
+"""matrix: every outcome told for what it is, whatever the libraries do, and shown in every form."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dlbridge
+from dlbridge.tools import progress
+from dlbridge.tools.libraries import CASES
+from dlbridge.tools.matrix import page, summary, survey, terminal
+from dlbridge.tools.matrix.steps import last_step, tidy
+
+HERE = Path(__file__).parent
+Report = dict[str, Any]
+
+
+@pytest.fixture
+def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which add() makes libraries, for this process and its children."""
+    folder = tmp_path / "libraries"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    paths = [str(folder), str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    return folder
+
+
+def add(folder: Path, name: str, first: str = "") -> str:
+    """A library of that habit; `first` is what it does when it is imported."""
+    text = f"{first}\nimport matrix_fakes\nROW = matrix_fakes.row(__name__)\n"
+    (folder / f"{name}.py").write_text(text)
+    return f"{name}:ROW"
+
+
+def exchange_all(*libraries: str, cases: tuple[str, ...] = ("vector",), **more: Any) -> Report:
+    here = survey.look_at(survey.HERE, sys.executable, libraries)
+    return survey.run(survey.Plan([here], libraries, cases, **more))
+
+
+def one(report: Report, producer: str, consumer: str, case: str = "vector") -> dict[str, Any]:
+    key = (producer, consumer, case)
+    (found,) = (
+        each
+        for each in report["exchanges"]
+        if (each["producer"], each["consumer"], each["case"]) == key
+    )
+    return dict(found)
+
+
+def run(*arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dlbridge", "matrix", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **more)
+
+
+# What comes of an exchange ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("habit", "outcome", "said"),
+    [
+        ("good", "zero-copy", None),
+        ("copying", "copied", None),
+        ("converting", "converted", "arrives as float64"),
+        ("refusing", "refused", "BufferError: none of that"),
+        ("unreadable", "refused", "arrives, and cannot be read: MemoryError: too many"),
+        ("lying", "wrong", "arrives as ["),
+        ("crashing", "crashed", "SIGABRT while crashing took it: Check failed: it is 0x..."),
+        ("leaving", "crashed", "exit status 3 while leaving took it"),
+        ("exiting", "crashed", "SystemExit: 4"),
+    ],
+)
+def test_what_a_consumer_does(fakes: Path, habit: str, outcome: str, said: str | None) -> None:
+    came = one(exchange_all("numpy", add(fakes, habit)), "numpy", habit)
+    assert came["outcome"] == outcome
+    assert came.get("said", "").startswith(said) if said else "said" not in came
+    assert came.get("whose") == ("consumer" if outcome == "refused" else None)
+
+
+@pytest.mark.parametrize(
+    ("habit", "outcome", "said"),
+    [
+        ("good", "zero-copy", None),
+        ("silent", "refused", "BufferError: nothing is given away"),
+        ("garbage", "refused", "AttributeError: "),
+        ("failing", "impossible", "RuntimeError: no memory"),
+        ("dying", "crashed", "SIGABRT while dying made the array"),
+    ],
+)
+def test_what_a_producer_does(fakes: Path, habit: str, outcome: str, said: str | None) -> None:
+    came = one(exchange_all("numpy", add(fakes, habit)), habit, "numpy")
+    assert came["outcome"] == outcome
+    assert came.get("said", "").startswith(said) if said else "said" not in came
+    assert came.get("whose") == ("producer" if outcome == "refused" else None)
+
+
+@pytest.mark.parametrize("producer", ["numpy", "good"])
+def test_a_consumer_that_does_not_keep_the_source_alive(fakes: Path, producer: str) -> None:
+    came = one(
+        exchange_all("numpy", add(fakes, "good"), add(fakes, "forgetful")), producer, "forgetful"
+    )
+    assert came["outcome"] == "wrong"
+    assert came["said"].startswith("once its source has gone, it is [")
+
+
+def test_one_that_hangs_costs_its_time_limit(fakes: Path) -> None:
+    report = exchange_all("numpy", add(fakes, "hanging"), cases=("vector", "rank 0"), seconds=2)
+    assert one(report, "numpy", "hanging")["outcome"] == "hung"
+    assert one(report, "numpy", "hanging")["said"] == ("no answer within 2 s while hanging took it")
+    assert one(report, "hanging", "numpy", "rank 0")["outcome"] == "zero-copy"
+
+
+def test_after_a_crash_the_next_array_is_exchanged(fakes: Path) -> None:
+    cases = ("vector", "rank 0", "transposed")
+    report = exchange_all("numpy", add(fakes, "crashing"), cases=cases)
+    assert [one(report, "numpy", "crashing", case)["outcome"] for case in cases] == ["crashed"] * 3
+    assert [one(report, "crashing", "numpy", case)["outcome"] for case in cases] == [
+        "zero-copy"
+    ] * 3
+
+
+def test_read_only_that_can_be_written_to(fakes: Path) -> None:
+    good, careless = add(fakes, "good"), add(fakes, "careless")
+    report = exchange_all(good, careless, cases=("read-only",))
+    assert one(report, "good", "careless", "read-only")["mark"] == "writable although read-only"
+    assert one(report, "good", "careless", "read-only")["outcome"] == "zero-copy"
+    assert "mark" not in one(report, "good", "good", "read-only")
+
+
+def test_a_library_that_cannot_be_imported(fakes: Path) -> None:
+    broken = add(fakes, "broken", "raise OSError('a library is missing')")
+    (fakes / "broken_row.py").write_text("import matrix_fakes\nROW = matrix_fakes.row('broken')\n")
+    report = exchange_all("numpy", "broken_row:ROW")
+    said = "broken cannot be imported: OSError: a library is missing"
+    assert broken == "broken:ROW"
+    for pair in (("broken", "broken"), ("numpy", "broken"), ("broken", "numpy")):
+        assert one(report, *pair)["outcome"] == "impossible"
+        assert one(report, *pair)["said"] == said
+    assert one(report, "numpy", "numpy")["outcome"] == "zero-copy"
+
+
+def test_a_library_that_prints(fakes: Path) -> None:
+    noisy = add(fakes, "noisy", "import os; print('hello'); os.write(1, b'hi\\n')")
+    assert one(exchange_all("numpy", noisy), "numpy", "noisy")["outcome"] == "zero-copy"
+
+
+def test_own_array_that_is_another(fakes: Path) -> None:
+    """float32 whatever is asked for: then nothing is said of who would take float64."""
+    came = one(exchange_all(add(fakes, "good"), cases=("float64",)), "good", "good", "float64")
+    assert came["outcome"] == "impossible"
+    assert came["said"] == "makes float32 where float64 is asked for"
+
+
+# With dlbridge between -------------------------------------------------------------------------
+
+
+def test_what_works_through_dlbridge(fakes: Path) -> None:
+    cases = ("vector", "stepped", "bool")
+    report = exchange_all("numpy", add(fakes, "old"), cases=cases, via=True)
+    came = one(report, "numpy", "old", "stepped")
+    assert came["outcome"] == "refused"
+    assert came["via"] == {"outcome": "copied", "how": "from_dlpack(x, copy=True)"}
+    assert "via" not in one(report, "numpy", "old", "vector")
+    assert summary.rescued(report) == [came, one(report, "old", "old", "stepped")]
+    group, _ = summary.groups_via(summary.rescued(report))
+    assert (group.producer, group.consumer, group.cases) == ("numpy", "old", ["stepped"])
+    assert group.words == "from_dlpack(x, copy=True), copied"
+
+
+def test_what_does_not(fakes: Path) -> None:
+    report = exchange_all("numpy", add(fakes, "crashing"), add(fakes, "refusing"), via=True)
+    assert one(report, "numpy", "crashing")["via"]["outcome"] == "crashed"
+    assert one(report, "numpy", "refusing")["via"]["outcome"] == "refused"
+    assert summary.rescued(report) == []
+    assert {(each["producer"], each["consumer"]) for each in summary.lost(report)} == {
+        (producer, consumer)
+        for producer in ("numpy", "crashing", "refusing")
+        for consumer in ("crashing", "refusing")
+    }
+
+
+def test_a_fault_of_ours_is_one_that_others_do_not_meet(fakes: Path) -> None:
+    report = exchange_all("dlbridge", add(fakes, "lying"), add(fakes, "spiteful"))
+    assert one(report, "dlbridge", "lying")["outcome"] == "wrong"
+    assert [each["consumer"] for each in summary.faults_of_ours(report)] == ["spiteful"]
+
+
+# Real libraries --------------------------------------------------------------------------------
+
+# What the tests count on with the releases they are run with; anything else is zero-copy, or there
+# is no such array.
+LIBRARIES: dict[str, dict[tuple[str, str, str], str]] = {
+    "numpy": {},
+    "torch": {
+        ("numpy", "torch", "backwards"): "crashed",
+        ("dlbridge", "torch", "backwards"): "crashed",
+    },
+    "jax": {
+        **{
+            (producer, "jax", case): "refused"
+            for producer in ("numpy", "dlbridge")
+            for case in ("stepped", "backwards", "broadcast", "read-only")
+        },
+        **{
+            (producer, "jax", case): "converted"
+            for producer in ("numpy", "dlbridge")
+            for case in ("int64", "float64")
+        },
+    },
+}
+# What those do not take of bfloat16 that is given to them, and the copies of unaligned memory.
+LOOSE = {("bfloat16", "refused"), ("offset", "copied"), ("unaligned", "copied")}
+
+
+def test_real_libraries(library: dict[tuple[str, str, str], str]) -> None:
+    name = next(name for name, row in LIBRARIES.items() if row is library)
+    report = exchange_all(*dict.fromkeys(["dlbridge", "numpy", name]), cases=tuple(CASES), via=True)
+    usual = {("zero-copy"), ("impossible")}
+    other = {
+        (each["producer"], each["consumer"], each["case"]): each["outcome"]
+        for each in report["exchanges"]
+        if each["outcome"] not in usual and (each["case"], each["outcome"]) not in LOOSE
+    }
+    assert other == library
+    assert summary.faults_of_ours(report) == []
+    works = {(e["producer"], e["consumer"], e["case"]) for e in summary.rescued(report)}
+    assert works >= {key for key, outcome in library.items() if outcome in ("crashed", "refused")}
+
+
+# Environments ----------------------------------------------------------------------------------
+
+
+def script(path: Path, text: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_a_pair_runs_where_both_are(fakes: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    good = add(fakes, "good")
+    (elsewhere / "far.py").write_text("")
+    (fakes / "far_row.py").write_text("import matrix_fakes\nROW = matrix_fakes.row('far')\n")
+    python = script(
+        tmp_path / "python",
+        f'PYTHONPATH="{elsewhere}:$PYTHONPATH" exec "{sys.executable}" "$@"',
+    )
+    names = [good, "far_row:ROW"]
+    environments = [
+        survey.look_at("here", sys.executable, names),
+        survey.look_at("there", str(python), names),
+    ]
+    report = survey.run(survey.Plan(environments, names, ["vector"]))
+    assert {
+        (each["producer"], each["consumer"]): each["environment"] for each in report["exchanges"]
+    } == {
+        ("good", "good"): "here",
+        ("good", "far"): "there",
+        ("far", "good"): "there",
+        ("far", "far"): "there",
+    }
+    assert {each["outcome"] for each in report["exchanges"]} == {"zero-copy"}
+    assert [set(each["libraries"]) for each in report["environments"]] == [
+        {"good"},
+        {"good", "far"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--only", "nosuch"], "--only nosuch: no such library"),
+        (["--only", "mxnet"], "--only mxnet: it is not installed in any environment"),
+        (["--case", "nosuch"], "invalid choice: 'nosuch'"),
+        (["--environment", "x"], "expected NAME=PYTHON; got 'x'"),
+        (["--environment", "x=/no/python"], "environment x: no Python can be run at /no/python"),
+        (["--library", "nosuch:ROW"], "--library: ModuleNotFoundError: No module named 'nosuch'"),
+        (["--library", "os:path"], "--library: TypeError: os:path is module; expected a Library"),
+        (["--html", "/no/folder/x.html"], "/no/folder/x.html cannot be written"),
+        (["--json", "/"], "/ cannot be written"),
+    ],
+)
+def test_wrong_use(arguments: list[str], said: str) -> None:
+    done = run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+def test_a_python_without_dlbridge(tmp_path: Path) -> None:
+    python = script(tmp_path / "python", f'exec "{sys.executable}" -I -S "$@"')
+    done = run("--environment", f"bare={python}")
+    assert done.returncode == 2
+    assert f"environment bare: {python} must be a Python with this dlbridge" in done.stderr
+    assert "No module named 'dlbridge'" in done.stderr
+
+
+# Shown -----------------------------------------------------------------------------------------
+
+
+class Checker(html.parser.HTMLParser):
+    """Sees whether every element is closed, and what is asked of other files."""
+
+    EMPTY = ("meta", "input", "br", "link", "img")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: set[str] = set()
+        self.links: set[str] = set()
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        named = dict(attributes)
+        assert "src" not in named and tag != "link"
+        self.ids |= {named["id"] or ""} if "id" in named else set()
+        self.links |= {named["href"] or ""} if "href" in named else set()
+        self.open += [tag] if tag not in self.EMPTY else []
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def test_the_page(fakes: Path) -> None:
+    report = exchange_all("numpy", add(fakes, "old"), cases=("vector", "stepped"), via=True)
+    text = page.render(report)
+    checker = Checker()
+    checker.feed(text)
+    checker.close()
+    assert checker.open == []
+    assert checker.links == {f"#{a}-to-{b}" for a in ("numpy", "old") for b in ("numpy", "old")}
+    assert {link[1:] for link in checker.links} <= checker.ids
+    said = "".join(checker.text)
+    assert "refused by old: BufferError: <b>legacy</b> & row-major only" in said
+    assert "<b>legacy</b>" not in text
+    assert "2 of 2 failing exchanges" in said
+    assert "$" not in text
+    assert "http" not in text
+
+
+def test_for_programs_and_browsers(fakes: Path, tmp_path: Path) -> None:
+    saved = [tmp_path / "x.json", tmp_path / "x.html"]
+    more = ["--library", add(fakes, "old"), "--only", "old", "--only", "numpy", "--via", "dlbridge"]
+    done = run(*more, "--case", "stepped", "--json", str(saved[0]), "--html", str(saved[1]))
+    assert (done.returncode, done.stderr) == (0, "")
+    report: Report = json.loads(saved[0].read_text())
+    assert report["dlbridge"] == dlbridge.__version__
+    assert report["cases"] == ["stepped"]
+    assert one(report, "numpy", "old", "stepped")["whose"] == "consumer"
+    assert saved[1].read_text() == page.render(report)
+    assert "2 of 2 failing exchanges work through dlbridge." in done.stdout
+    assert "numpy to old: stepped" in done.stdout
+
+    printed = run("--only", "numpy", "--case", "vector", "--json")
+    assert [each["outcome"] for each in json.loads(printed.stdout)["exchanges"]] == ["zero-copy"]
+
+
+def test_exit_status_1_for_a_fault_of_ours(fakes: Path) -> None:
+    more = ["--library", add(fakes, "spiteful"), "--only", "spiteful", "--only", "dlbridge"]
+    done = run(*more, "--case", "vector")
+    assert done.returncode == 1
+    assert "With dlbridge itself: dlbridge to spiteful, vector: wrong: arrives as" in done.stdout
+
+
+def test_for_people(
+    fakes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    report = exchange_all("numpy", add(fakes, "old"), cases=("vector", "stepped"))
+    terminal.show(report, verbose=True)
+    said = capsys.readouterr().out
+    assert "⊘1" in said
+    assert "8 exchanges in 4 pairs" in said
+    assert "2 refused: one of the two raises an error" in said
+    assert "refused by old: BufferError: <b>legacy</b> & row-major only" in said
+
+
+def test_where_the_names_do_not_fit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Numbers take their place, and the columns go into several tables: nothing is cut off."""
+    names = [f"a_library_of_long_name_{i}" for i in range(15)]
+    report = {
+        "libraries": dict.fromkeys(names, ""),
+        "environments": [],
+        "via": False,
+        "exchanges": [
+            {"producer": a, "consumer": b, "case": "vector", "outcome": "crashed"}
+            for a in names
+            for b in names
+        ],
+    }
+    monkeypatch.setenv("COLUMNS", "80")
+    terminal.show(report)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum(line.count("✖1") for line in lines) == 15 * 15
+    assert any("and in these" in line for line in lines)
+
+
+def test_where_only_ascii_can_be_printed() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = run("--only", "numpy", "--case", "vector", env=environment)
+    assert done.returncode == 0
+    assert "= 1 zero-copy" in done.stdout
+
+
+class Terminal:
+    """A standard error that is a terminal, and remembers."""
+
+    encoding = "utf-8"
+
+    def __init__(self) -> None:
+        self.written = ""
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self.written += text
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("with_rich", [True, False])
+def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch, with_rich: bool) -> None:
+    if not with_rich:
+        monkeypatch.setattr(progress, "Progress", None)
+    seen = Terminal()
+    monkeypatch.setattr(sys, "stderr", seen)
+    with progress.Bar(2) as bar:
+        bar.advance("numpy to torch")
+        bar.advance("numpy to jax")
+    assert "numpy to jax" in seen.written
+    assert "2" in seen.written
+
+
+def test_no_progress_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.Bar(1) as bar:
+        bar.advance("numpy to torch")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_messages_are_the_same_on_every_machine() -> None:
+    said = "2026-11-21 20:00:01.123456: F /home/me/lib/tensor.h:84]  at\n 0x7fab12"
+    assert tidy(said) == "F .../tensor.h:84] at 0x..."
+    assert last_step("noise") == ("", "noise")
