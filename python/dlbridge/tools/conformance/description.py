@@ -77,7 +77,7 @@ def _views(target: Target) -> Iterator[tuple[str, Any]]:
             if callable(getattr(found, "__dlpack__", None)):
                 export(found)
                 yield words, found
-        except Exception:  # it has no such view, or does not export it
+        except (Skip, Exception):  # it has no such view, or does not export it
             continue
 
 
@@ -309,7 +309,7 @@ def below_a_byte(target: Target) -> str:
     for name in BELOW_A_BYTE:
         try:
             it = best(make(target, dtype=name)).contents
-        except Exception:  # it has no such dtype, or does not export it
+        except (Skip, Exception):  # it has no such dtype, or does not export it
             continue
         padded = bool(it.flags & abi.SUBBYTE_PADDED)
         whole = it.dtype[1] * it.dtype[2] % 8 == 0
