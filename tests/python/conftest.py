@@ -18,6 +18,7 @@ NEEDED = {
     "test_extension_stubs.py": "pybind11_stubgen",
     "test_device_streams.py": "simulated",
     "test_device_transfer.py": "simulated",
+    "test_inspect_verdicts.py": "numpy",
     "test_device_conformance.py": "simulated",
 }
 PEERS = Path(__file__).resolve().parent / "peers"

@@ -546,8 +546,8 @@ def test_read_only_on_one_road_only() -> None:
     class Both(Producer):
         @property
         def __array_interface__(self) -> Any:
-            data = self.give and foreign.tensor().address
-            return {"shape": (2, 3), "typestr": "<f4", "data": (data, True), "version": 3}
+            where = abi.memory(bytes(24))
+            return {"shape": (2, 3), "typestr": "<f4", "data": (where, True), "version": 3}
 
     found = dlbridge.inspect(Both())
     assert "read-only on one road" in oddities(found, "defect")
@@ -696,7 +696,9 @@ def test_command_of_what_cannot_be_looked_at(what: str, status: int, said: str) 
     assert done.returncode == status
     assert said in done.stderr and "Traceback" not in done.stderr
     if status == 1 and said:
-        failed = json.loads(run("--json", "--seconds", "2" if "sleep" in what else "60", what).stdout)
+        failed = json.loads(
+            run("--json", "--seconds", "2" if "sleep" in what else "60", what).stdout
+        )
         assert said in failed["failed"] and failed["sound"] is False
 
 
@@ -709,7 +711,9 @@ def test_command_finds_modules_where_it_is_run(tmp_path: Path) -> None:
 
 
 def test_import_of_dlbridge_is_light() -> None:
-    program = "import sys, dlbridge; print([m for m in sys.modules if m.startswith('dlbridge.tools')])"
+    program = (
+        "import sys, dlbridge; print([m for m in sys.modules if m.startswith('dlbridge.tools')])"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import blocks
+import dask.array as da
 import numpy as np
 import pytest
 
@@ -22,9 +23,17 @@ def test_program():
     print(done.stdout)
 
 
+@pytest.fixture(scope="module", params=["pickled", "registered"])
+def how(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def client():
+def client(how):
     with blocks.two_workers() as client:
+        if how == "registered":  # which lasts, so it is the second
+            blocks.register()
+            client.run(blocks.register)
         yield client
 
 
@@ -32,19 +41,35 @@ def copied_first(block):
     return blocks.report(dlbridge.from_dlpack(block, copy=True))
 
 
-def test_a_copy_is_seen(client):
-    here, there = sorted(client.scheduler_info()["workers"])
-    block = client.submit(blocks.ones, 1 << 20, workers=[here])
+def moved(client, nbytes):
+    """A Tensor made by one worker; gives what runs a task on it, at the first or the second."""
+    workers = sorted(client.scheduler_info()["workers"])
+    block = client.submit(blocks.ones, nbytes, workers=workers[:1], pure=False)
 
     def run(task, worker):
-        return client.submit(task, block, workers=[worker], pure=False).result(timeout=30)
+        done = client.submit(task, block, workers=[workers[worker]], pure=False)
+        return done.result(timeout=blocks.PATIENCE)
 
-    assert run(blocks.report, there)["read"] and run(blocks.report, here)["written"]
-    assert not run(copied_first, there)["read"] and not run(copied_first, here)["written"]
+    return run
+
+
+def test_a_copy_is_seen(client):
+    run = moved(client, 1 << 20)
+    assert run(blocks.report, 1)["read"] and run(blocks.report, 0)["written"]
+    assert not run(copied_first, 1)["read"] and not run(copied_first, 0)["written"]
+
+
+def test_large_tensors(client, how):
+    """Dask cuts them for the socket. Only those that are pickled arrive in one."""
+    run = moved(client, 72 << 20)
+    arrived = run(blocks.report, 1)
+    assert arrived["sum"] == (72 << 20) / 8
+    assert arrived["read"] == (how == "pickled")
+    assert run(blocks.report, 0)["written"]
 
 
 def test_a_result_of_dasks_is_a_tensor(client):
-    t = client.submit(blocks.ones, 800).result(timeout=30)
+    t = client.submit(blocks.ones, 800).result(timeout=blocks.PATIENCE)
     assert type(t) is dlbridge.Tensor and np.from_dlpack(t).sum() == 100
 
 
@@ -57,6 +82,20 @@ def column_major():
 
 
 def test_mark_and_order_travel(client):
-    assert client.submit(read_only).result(timeout=30).readonly
-    t = client.submit(column_major).result(timeout=30)
+    assert client.submit(read_only).result(timeout=blocks.PATIENCE).readonly
+    t = client.submit(column_major).result(timeout=blocks.PATIENCE)
     assert t.strides == (1, 3) and np.from_dlpack(t).tolist() == [[0, 3], [1, 4], [2, 5]]
+
+
+def test_what_dask_does_itself(client):
+    """Tensors are converted, but cannot be indexed."""
+    sizes = {"chunks": ((4, 4), (6,)), "dtype": "f8", "meta": np.empty((0, 0))}
+    x = da.map_blocks(blocks.make, **sizes)
+    expected = 1000.0 * np.arange(8)[:, None] + np.arange(6)
+    assert np.array_equal(x.compute(), expected)
+    assert x.max(axis=0).compute().tolist() == expected.max(axis=0).tolist()
+    with pytest.raises(TypeError, match="not subscriptable"):
+        x[1:3].compute()
+    y = x.map_blocks(np.from_dlpack, dtype=x.dtype)
+    assert np.array_equal(y[3:5].compute(), expected[3:5])
+    assert np.array_equal(y.rechunk((8, 3)).compute(), expected)

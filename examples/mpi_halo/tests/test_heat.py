@@ -28,5 +28,7 @@ def test_program(processes):
         command, env={**os.environ, **LIMITS}, capture_output=True, text=True, timeout=90
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"processes: {processes}, " in done.stdout
-    print(done.stdout)
+    assert f"processes: {processes} " in done.stdout
+    if processes == 4:
+        shown = Path(__file__).with_name("counted.txt").read_text()
+        assert shown.split("[counted]\n")[1].split("[/counted]")[0] in done.stdout

@@ -54,9 +54,7 @@ def _buffer_dtype(text: str, itemsize: int) -> tuple[int, int, int] | None:
     return (_CODES[letter], 8 * itemsize, 1) if letter in _CODES else None
 
 
-def _elements(
-    byte_strides: tuple[int, ...] | None, itemsize: int
-) -> tuple[int, ...] | None:
+def _elements(byte_strides: tuple[int, ...] | None, itemsize: int) -> tuple[int, ...] | None:
     if byte_strides is None or not itemsize or any(step % itemsize for step in byte_strides):
         return None
     return tuple(step // itemsize for step in byte_strides)
@@ -125,7 +123,7 @@ def _interface(road: str, said: Any) -> Road:
         return no(f"expected a dictionary; got {type(said).__name__}")
     shape, text, strides = said.get("shape"), said.get("typestr"), said.get("strides")
     data = said.get("data")
-    if not _is_integers(shape):
+    if not isinstance(shape, (tuple, list)) or not _is_integers(shape):
         return no("expected 'shape' to be a tuple of integers")
     if not isinstance(text, str):
         return no("expected 'typestr' to be a text")
@@ -154,14 +152,10 @@ def _interface(road: str, said: Any) -> Road:
 def ask_interface(x: Any, road: str) -> Road:
     """One of INTERFACES."""
     try:
-        said, seconds = timed(
-            lambda: guarded(lambda: getattr(x, INTERFACES[road])), lambda _: True
-        )
+        said, seconds = timed(lambda: guarded(lambda: getattr(x, INTERFACES[road])), lambda _: True)
     except Raised as raised:
         if raised.type == "AttributeError":
             return Road(road, "absent")
         return Road(road, "raised", str(raised), raised.type)
     found = _interface(road, said)
-    return Road(
-        road, found.outcome, found.said, description=found.description, seconds=seconds
-    )
+    return Road(road, found.outcome, found.said, description=found.description, seconds=seconds)

@@ -83,7 +83,9 @@ def run(given: argparse.Namespace) -> int:
     if answer.outcome != "returned":
         if given.json:
             failed = {"title": given.what, "sound": False, "failed": _failed(answer)}
-            print(json.dumps({**failed, "outcome": answer.outcome, "noise": answer.noise}, indent=2))
+            print(
+                json.dumps({**failed, "outcome": answer.outcome, "noise": answer.noise}, indent=2)
+            )
         else:
             print(f"{given.what}: {_failed(answer)}", file=sys.stderr)
             if answer.noise:

@@ -39,6 +39,11 @@ def device_name(pair: tuple[int, int]) -> str:
         return f"unknown device {pair}"
 
 
+def from_json(given: dict[str, Any]) -> dict[str, Any]:
+    """The same, with the tuples back that JSON made lists of."""
+    return {name: tuple(x) if isinstance(x, list) else x for name, x in given.items()}
+
+
 def flag_names(flags: int) -> list[str]:
     known = [name for bit, name in FLAGS.items() if flags & bit]
     rest = flags & ~sum(FLAGS)
@@ -188,8 +193,7 @@ class Description:
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> Description:
-        kept = {k: v for k, v in given.items() if k != "derived"}
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()})
+        return cls(**from_json({k: v for k, v in given.items() if k != "derived"}))
 
 
 def of_contents(contents: abi.Contents) -> Description:

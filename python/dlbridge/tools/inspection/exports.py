@@ -27,9 +27,13 @@ _kept: list[object] = []  # capsules whose destructor would lead nowhere: better
 
 def _version_of(address: int) -> tuple[int, int] | None:
     head = abi.read_memory(address, 8)
-    return None if head is None else (
-        int.from_bytes(head[:4], "little"),
-        int.from_bytes(head[4:], "little"),
+    return (
+        None
+        if head is None
+        else (
+            int.from_bytes(head[:4], "little"),
+            int.from_bytes(head[4:], "little"),
+        )
     )
 
 
@@ -64,13 +68,9 @@ def read_capsule(road: str, capsule: Any, seconds: float | None = None) -> Road:
     try:
         contents = abi.read(capsule)
     except abi.Unreadable as why:
-        return Road(
-            road, "unreadable", str(why), capsule=name, version=version, seconds=seconds
-        )
+        return Road(road, "unreadable", str(why), capsule=name, version=version, seconds=seconds)
     found = looked_at(of_contents(contents))
-    return Road(
-        road, "gave", description=found, capsule=name, version=version, seconds=seconds
-    )
+    return Road(road, "gave", description=found, capsule=name, version=version, seconds=seconds)
 
 
 def ask(x: Any, road: str) -> Road:

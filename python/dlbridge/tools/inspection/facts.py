@@ -154,7 +154,9 @@ def came(road: Road) -> str:
         return road.said
     if road.device is not None:
         number = "None" if road.device[1] is None else road.device[1]
-        name = "" if road.device[1] is None else f": {device_name((road.device[0], road.device[1]))}"
+        name = (
+            "" if road.device[1] is None else f": {device_name((road.device[0], road.device[1]))}"
+        )
         return f"({road.device[0]}, {number}){name}"
     x = road.description
     assert x is not None

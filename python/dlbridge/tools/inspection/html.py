@@ -6,8 +6,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dlbridge.tools.inspection import facts, picture
-from dlbridge.tools.inspection.consumers import SAID
 from dlbridge.tools.inspection.text import LEVELS, OUTCOMES
+from dlbridge.tools.inspection.verdicts import SAID
 
 if TYPE_CHECKING:
     from dlbridge.tools.inspection.looking import Inspection
@@ -27,9 +27,9 @@ STYLE = """
 .dlbridge-inspection .faint { opacity: .65; }
 .dlbridge-inspection .tag { display: inline-block; border-radius: .7em; padding: 0 .7em;
   font-size: .85em; white-space: nowrap; border: 1px solid transparent; }
-.dlbridge-inspection .good { background: rgba(46, 160, 67, .18); border-color: rgba(46, 160, 67, .5); }
-.dlbridge-inspection .fair { background: rgba(210, 153, 34, .18); border-color: rgba(210, 153, 34, .5); }
-.dlbridge-inspection .bad { background: rgba(218, 54, 51, .2); border-color: rgba(218, 54, 51, .65);
+.dlbridge-inspection .good { background: rgba(46, 160, 67, .18); border-color: rgb(46, 160, 67); }
+.dlbridge-inspection .fair { background: rgba(210, 153, 34, .18); border-color: rgb(210, 153, 34); }
+.dlbridge-inspection .bad { background: rgba(218, 54, 51, .2); border-color: rgb(218, 54, 51);
   font-weight: 600; }
 .dlbridge-inspection .note { border-color: rgba(128, 128, 128, .5); opacity: .8; }
 .dlbridge-inspection .scroll { overflow-x: auto; }
@@ -78,7 +78,7 @@ def _roads(inspection: Inspection) -> str:
         style = {"raised": "fair", "unreadable": "bad", "skipped": "faint"}.get(road.outcome)
         said = escape(came) if style is None else f"{_tag(road.outcome, style)} {escape(came)}"
         rows.append(
-            f'<tr><td><code>{escape(road.title)}</code></td><td>{said}</td>'
+            f"<tr><td><code>{escape(road.title)}</code></td><td>{said}</td>"
             f'<td>{escape(differs)}</td><td class="took">{facts.took(road.seconds)}</td></tr>'
         )
     none = f'<div class="faint">None of: {escape(", ".join(absent))}</div>' if absent else ""

@@ -9,14 +9,13 @@ from functools import cached_property
 from typing import Any
 
 import dlbridge
-
 from dlbridge.tools.inspection import buffers, exchange, exports, subject
-from dlbridge.tools.inspection.consumers import Verdict, verdicts
 from dlbridge.tools.inspection.description import Description
 from dlbridge.tools.inspection.differences import Difference, differences
 from dlbridge.tools.inspection.oddities import Oddity, oddities
 from dlbridge.tools.inspection.roads import COPIES, Raised, Road, guarded
 from dlbridge.tools.inspection.subject import Subject
+from dlbridge.tools.inspection.verdicts import Verdict, verdicts
 
 MOST_COPIED = 16 << 20  # bytes that are copied for a look without being asked to
 # Whose words are taken for what the object is, where roads differ.
@@ -144,13 +143,15 @@ def _bytes_of(roads: list[Road]) -> int:
 
 
 def _exports(x: Any, copy: bool | None) -> list[Road]:
-    roads = []
+    roads: list[Road] = []
     for name in exports.KEYWORDS:
         size = _bytes_of(roads)
         if name in COPIES and copy is False:
             roads.append(Road(name, "skipped", "copy=False"))
         elif name in COPIES and copy is None and size > MOST_COPIED:
-            roads.append(Road(name, "skipped", f"a copy takes {size >> 20} MiB; ask with copy=True"))
+            roads.append(
+                Road(name, "skipped", f"a copy takes {size >> 20} MiB; ask with copy=True")
+            )
         else:
             roads.append(exports.ask(x, name))
     return roads

@@ -162,5 +162,3 @@ def directions(x: Description, layout: Layout) -> list[str]:
             way = "back" if steps[i] < 0 else "on"
             parts.append(f"in dimension {i} {abs(steps[i])} {unit}{many} {way}")
     return [f"A step leads {', '.join(parts)}."] if parts else []
-
-

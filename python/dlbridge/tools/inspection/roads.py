@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Callable, Literal
 
-from dlbridge.tools.inspection.description import Description
+from dlbridge.tools.inspection.description import Description, from_json
 
 Outcome = Literal["gave", "raised", "absent", "skipped", "unreadable"]
 
@@ -59,7 +59,7 @@ class Road:
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> Road:
-        kept = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+        kept = from_json(given)
         kept.pop("title")
         if kept["description"] is not None:
             kept["description"] = Description.from_dict(kept["description"])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 from dlbridge.tools import abi
+from dlbridge.tools.inspection.description import from_json
 from dlbridge.tools.inspection.roads import Raised, guarded
 
 DUNDERS = ("__dlpack__", "__dlpack_device__")
 # What PyTorch keeps beside the memory, and no DLPack struct has a word for.
-TORCH_MARKS = {
+TORCH_MARKS: dict[str, Callable[[Any], Any]] = {
     "negated": lambda x: x.is_neg(),
     "conjugated": lambda x: x.is_conj(),
     "requires_grad": lambda x: x.requires_grad,
@@ -35,7 +36,7 @@ class Subject:
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> Subject:
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in given.items()})
+        return cls(**from_json(given))
 
 
 def _has(where: Any, name: str) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dlbridge.tools.inspection import facts
-from dlbridge.tools.inspection.consumers import SAID
 from dlbridge.tools.inspection.picture import Cell, draw, label_width, row_label
+from dlbridge.tools.inspection.verdicts import SAID
 
 if TYPE_CHECKING:
     from dlbridge.tools.inspection.looking import Inspection
@@ -105,9 +105,7 @@ def _roads(inspection: Inspection, width: int) -> Iterator[Line]:
         for road, came, differs in facts.road_rows(inspection)
         if road.outcome != "absent" or road.said
     ]
-    absent = [
-        road.title for road in inspection.roads if road.outcome == "absent" and not road.said
-    ]
+    absent = [road.title for road in inspection.roads if road.outcome == "absent" and not road.said]
     yield []
     yield [("What it says, by every road", "title")]
     if rows:
