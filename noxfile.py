@@ -221,14 +221,14 @@ OTHERS = {
     "cupy-cuda12x": "cupy",
     "nanobind": "nanobind",
 }
-MORE_OF_THE_FIELD = ("mpi4py", "mpich", "rich")
+MORE_OF_THE_FIELD = ("cuda-bindings", "mpi4py", "mpich", "rich")
 ALL = ("tests/python",)
 TABLE = ("test_exchange", "test_the_table_names_what_there_is")
 TABLE_OF_NUMPY = tuple(f"tests/python/peers/test_numpy.py::{name}" for name in TABLE)
 PEERS = [
     Peers("newest", (*NEWEST, "mypy"), tuple(NEWEST.values()), ALL),
     Peers("numpy-1", ("numpy==1.26.4",), ("numpy",), ALL),  # knows no max_version
-    Peers("others", (*OTHERS, "distributed"), tuple(OTHERS.values())),
+    Peers("others", (*OTHERS, "cuda-bindings", "distributed", "ml_dtypes"), tuple(OTHERS.values())),
     Peers("mlx", ("mlx", "mlx-cpu", "numpy"), ("mlx",)),
     # These need other versions of what the newest ones need, or are large.
     Peers("tensorflow", ("tensorflow-cpu",), ("tensorflow",),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "peers.md"
-BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
+PLAIN = ("from_dlpack", "take")
 OUTCOMES = ("zero-copy", "copied", "refused", "misread", "crashes")
 HEADINGS = ("library", "version", "exchanges", *OUTCOMES, "tests", "environment")
 Row = tuple[str, ...]
@@ -68,13 +68,32 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(line.replace("  ", " ") for line in lines)
 
 
-def write(rows: list[Row]) -> None:
-    """Replaces the table of the page."""
-    text = PAGE.read_text()
-    before, _, rest = text.partition(BEGIN)
-    after = rest.partition(END)[2]
+def reasons(library: str, counted: dict[str, Any]) -> str:
+    """A line of the page: what did not pass by the plain roads, and what was said."""
+    cases: dict[tuple[str, str, str], list[str]] = {}
+    for direction, road, case, outcome, said in counted["exchanges"]:
+        if outcome not in ("zero-copy", "impossible") and road in PLAIN:
+            words = said.strip().splitlines()[-1:] if outcome != "crashes" else [said.split(":")[0]]
+            cases.setdefault((direction, outcome, "".join(words)[:120]), []).append(case)
+    parts = [
+        f"{direction} {', '.join(found)}: {outcome}" + (f" (`{words}`)" if words else "")
+        for (direction, outcome, words), found in cases.items()
+    ]
+    return f"- **{library} {counted['version']}** " + "; ".join(parts or ["passes everything"])
+
+
+def replace(page: str, name: str, content: str) -> str:
+    """The page with other content between two of its comments."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, _, rest = page.partition(begin)
+    return f"{before}{begin}\n{content}\n{end}{rest.partition(end)[2]}"
+
+
+def write(rows: list[Row], lines: list[str]) -> None:
+    """Puts the table and the reasons into the page."""
     when = f"As run on {date.today().isoformat()}, with Python {sys.version.split()[0]}:"
-    PAGE.write_text(f"{before}{BEGIN}\n{when}\n\n{markdown(rows)}\n{END}{after}")
+    page = replace(PAGE.read_text(), "table", f"{when}\n\n{markdown(rows)}")
+    PAGE.write_text(replace(page, "reasons", "\n".join(sorted(lines))))
 
 
 def main() -> int:
@@ -84,7 +103,7 @@ def main() -> int:
     parser.add_argument("--left-out", action="append", default=[], metavar="LIBRARY,LIBRARY")
     parser.add_argument("--write", action="store_true", help="put the table into docs/peers.md")
     given, _ = parser.parse_known_args()  # the rest is for pytest
-    rows, complaints = [], []
+    rows, lines, complaints = [], [], []
     for each in given.wanted:
         environment, _, libraries = each.partition("=")
         for library in libraries.split(","):
@@ -93,6 +112,7 @@ def main() -> int:
                 complaints.append(wrong)
             if counted is not None:
                 rows.append(row_of(environment, library, counted))
+                lines.append(reasons(library, counted))
     rows.sort()
     print(show(rows))
     total = sum(int(row[2] or 0) for row in rows)
@@ -102,7 +122,7 @@ def main() -> int:
     for wrong in complaints:
         print(f"FAILED: {wrong}")
     if given.write and not complaints and not given.left_out:
-        write(rows)
+        write(rows, lines)
     return 1 if complaints else 0
 
 

@@ -36,19 +36,27 @@ def _take_object(library: Library, module: Any, t: dlbridge.Tensor, **keywords: 
 
 
 def _take_capsule(library: Library, module: Any, capsule: Any) -> Any:
+    """Of a capsule, which serves once."""
     assert library.from_capsule is not None
-    return library.from_capsule(module, capsule)
+    x = library.from_capsule(module, capsule)
+    with pytest.raises(Exception):  # noqa: B017 - each says it in another class
+        library.from_capsule(module, capsule)
+    return x
 
 
-def _to_capsule(library: Library, module: Any, x: Any) -> Any:
+def _give_capsule(library: Library, module: Any, x: Any) -> dlbridge.Tensor:
     assert library.to_capsule is not None
-    return library.to_capsule(module, x)
+    capsule = library.to_capsule(module, x)
+    t = dlbridge.from_dlpack(capsule)
+    with pytest.raises(ValueError, match="capsule already used"):
+        dlbridge.from_dlpack(capsule)
+    return t
 
 
 GIVES: dict[str, Road] = {
     "from_dlpack": lambda lib, m, x: dlbridge.from_dlpack(lib.give(m, x)),
     "as_tensor": lambda lib, m, x: dlbridge.as_tensor(lib.give(m, x)),
-    "capsule": lambda lib, m, x: dlbridge.from_dlpack(_to_capsule(lib, m, x)),
+    "capsule": _give_capsule,
     "copy=True": lambda lib, m, x: dlbridge.from_dlpack(lib.give(m, x), copy=True),
     "copy=False": lambda lib, m, x: dlbridge.from_dlpack(lib.give(m, x), copy=False),
     "device=cpu": lambda lib, m, x: dlbridge.from_dlpack(lib.give(m, x), device="cpu"),

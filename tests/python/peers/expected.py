@@ -86,6 +86,7 @@ NO_COPY_KEYWORD = refused("expected a producer that understands copy=False")
 NO_BFLOAT16 = impossible("has no attribute 'bfloat16'")
 NO_T = impossible("has no attribute 'T'")
 NO_INDEX = impossible("is not subscriptable")
+VIEWS_BY_INDEX = dict.fromkeys(("offset", "unaligned", "stepped", "backwards"), NO_INDEX)
 NUMPY_KNOWS_NO_SUCH = refused("RuntimeError: Unsupported dtype in DLTensor.")
 
 OF_NUMPY = Row(  # and of those whose arrays are NumPy's
@@ -112,8 +113,8 @@ TF_STRIDES = refused("InvalidArgumentError: Invalid strides array from DLPack")
 MXNET_STRIDES = refused("MXNet only support compact tensor now")
 JAX_STRIDES = refused("Only DLPack tensors with trivial (compact) striding are supported")
 ORT_STRIDES = refused("ORT only supports contiguous tensor for now")
-ARROW_ARRAYS = ("vector", "stepped", "backwards", "int8", "int32", "int64", "uint8", "float16",
-                "float64")  # fmt: skip
+ARROW_ARRAYS = ("vector", "unaligned", "stepped", "backwards", "int8", "int32", "int64", "uint8",
+                "float16", "float64")  # fmt: skip
 NB_WRITES = refused("TypeError: take(): incompatible function arguments")
 SYCL = Row(
     gives={"bfloat16": impossible("data type 'bfloat16' not understood"),
@@ -165,6 +166,7 @@ EXPECTED: dict[str, Row] = {
         },
         takes={
             "offset": COPIED,
+            "unaligned": COPIED,
             "read-only": NO_MARK,
             "stepped": JAX_STRIDES,
             "backwards": JAX_STRIDES,
@@ -209,10 +211,7 @@ EXPECTED: dict[str, Row] = {
         },
         returns={"bfloat16": ZERO_COPY},
     ),
-    "tvm_ffi": Row(
-        gives={"transposed": NO_T, "offset": NO_INDEX, "stepped": NO_INDEX, "backwards": NO_INDEX},
-        takes={"capsule: read-only": NO_MARK},
-    ),
+    "tvm_ffi": Row(takes={"capsule: read-only": NO_MARK}),
     "paddle": Row(
         takes={"backwards": misread("MemoryError"), "capsule: read-only": NO_MARK},
         returns={"backwards": ZERO_COPY},
@@ -247,9 +246,7 @@ EXPECTED: dict[str, Row] = {
     "onnxruntime": Row(
         gives={
             "transposed": NO_T,
-            "offset": NO_INDEX,
-            "stepped": NO_INDEX,
-            "backwards": NO_INDEX,
+            **VIEWS_BY_INDEX,
             "bool": Expected("zero-copy", dtype="uint8"),
             "bfloat16": NO_BFLOAT16,
             "complex64": impossible("can't be converted to MLDataType"),
@@ -294,7 +291,7 @@ EXPECTED: dict[str, Row] = {
         takes={"*": COPIED, "size 0": ZERO_COPY, "bfloat16": NUMPY_KNOWS_NO_SUCH},
     ),
     "nanobind": Row(
-        gives={"transposed": NO_T, "offset": NO_INDEX, "stepped": NO_INDEX, "backwards": NO_INDEX},
+        gives={"transposed": NO_T, **VIEWS_BY_INDEX},
         takes={
             "capsule: read-only": NO_MARK,  # a parameter that does not say nb::ro is for writing
             "take: read-only": NB_WRITES,

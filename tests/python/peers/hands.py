@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import math
 from typing import Any
 
-from dlbridge.tools import abi, elements
+from dlbridge.tools import abi, by_hand, elements
 from dlbridge.tools.libraries import Library
 
 
@@ -69,8 +68,8 @@ class Hand:
 def make(values: Any, dtype: str) -> Hand:
     """Row-major, of these values."""
     shape = elements.shape_of(values)
-    strides = tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
-    return Hand(abi.memory(elements.encode(values, dtype) or bytes(1)), dtype, shape, strides)
+    memory = abi.memory(elements.encode(values, dtype) or bytes(1))
+    return Hand(memory, dtype, shape, by_hand.row_major(shape))
 
 
 def index(x: Hand, key: slice) -> Hand:

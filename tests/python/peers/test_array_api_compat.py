@@ -1,7 +1,26 @@
-"""The array-api-compat namespace around NumPy: every exchange comes out as the table says."""
+"""array-api-compat: its namespace around NumPy, and what it takes a Tensor for."""
 
+from __future__ import annotations
+
+import array
+from typing import Any
+
+import pytest
+
+import dlbridge
 from exchanges import test_exchange, test_the_table_names_what_there_is
+from rows import load
 
 LIBRARY = "array_api_compat"
-
 __all__ = ["test_exchange", "test_the_table_names_what_there_is"]
+
+compat: Any = load(LIBRARY)
+
+
+def test_a_tensor_has_no_namespace() -> None:
+    """It holds memory and computes nothing; its shape and device are read all the same."""
+    t = dlbridge.as_tensor(array.array("f", [1, 2, 3]))
+    assert not compat.is_array_api_obj(t)
+    with pytest.raises(TypeError, match="not a supported array type"):
+        compat.array_namespace(t)
+    assert (compat.size(t), compat.device(t)) == (3, "cpu")

@@ -1,7 +1,43 @@
-"""MXNet, which speaks by raw capsules only: every exchange comes out as the table says."""
+"""MXNet, which speaks by raw capsules only: for reading, for writing, and on our memory."""
 
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import pytest
+
+import dlbridge
+import hands
 from exchanges import test_exchange, test_the_table_names_what_there_is
+from rows import load
 
 LIBRARY = "mxnet"
-
 __all__ = ["test_exchange", "test_the_table_names_what_there_is"]
+
+mx: Any = load(LIBRARY)
+
+
+@pytest.mark.parametrize("make", ["to_dlpack_for_read", "to_dlpack_for_write"])
+def test_both_capsules_show_the_array(make: str) -> None:
+    x = mx.nd.array([[1, 2, 3], [4, 5, 6]])
+    t = dlbridge.from_dlpack(getattr(x, make)())
+    ctypes.c_float.from_address(t.data_ptr + 4).value = 20
+    assert x.asnumpy().tolist() == [[1, 20, 3], [4, 5, 6]]
+    x[1, 0] = 40
+    x.wait_to_read()
+    values: Any = memoryview(t).tolist()
+    assert values == [[1, 20, 3], [40, 5, 6]]
+
+
+def test_it_works_on_our_memory() -> None:
+    hand = hands.make([1.0, 2.0, 3.0], "float32")
+    x = mx.nd.from_dlpack(dlbridge.to_dlpack(dlbridge.from_dlpack(hand)))
+    x *= 2
+    x.wait_to_read()
+    assert list((ctypes.c_float * 3).from_address(hand.address)) == [2, 4, 6]
+
+
+def test_an_array_itself_is_no_producer() -> None:
+    with pytest.raises(TypeError, match=r"not a DLPack producer: .* got one of type NDArray"):
+        dlbridge.from_dlpack(mx.nd.ones(3))

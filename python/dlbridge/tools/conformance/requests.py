@@ -378,18 +378,20 @@ def indescribable_content(target: Target) -> str:
 def another_thread(target: Target) -> None:
     x = make(target)
     here = best(x).contents
-    came: list[Export | Exception] = []
+    came: list[Export | Skip | Exception] = []
 
     def ask() -> None:
         try:
             came.append(best(x))
-        except Exception as raised:
+        except (Skip, Exception) as raised:
             came.append(raised)
 
     thread = threading.Thread(target=ask)
     thread.start()
     thread.join()
     found = came[0]
+    if isinstance(found, Skip):
+        raise found
     if isinstance(found, Exception):
         raise Broken(f"on another thread __dlpack__ raised {name_error(found)}")
     there = found.contents
