@@ -238,7 +238,7 @@ ROWS = [
         "dlbridge",
         "dlbridge",
         ("dlbridge",),
-        array=lambda m, values, dtype: m.from_dlpack(handmade.array(values, dtype)),
+        array=lambda m, values, dtype: m.from_dlpack(handmade.array(values, dtype), copy=True),
         take=lambda m, x, **how: m.from_dlpack(x, **how),
         address=lambda m, x: x.data_ptr,
         values=lambda m, x: values_in(m.to_dlpack(x, max_version=(1, 0))),
@@ -311,7 +311,9 @@ ROWS = [
         "tvm_ffi",
         "tvm-ffi",
         ("apache-tvm-ffi",),
-        array=lambda m, values, dtype: m.from_dlpack(handmade.array(values, dtype)),
+        array=lambda m, values, dtype: m.from_dlpack(  # it allocates nothing itself
+            dlbridge.from_dlpack(handmade.array(values, dtype), copy=True)
+        ),
         take=lambda m, x: m.from_dlpack(x),
         address=lambda m, x: x.data_ptr(),
         values=lambda m, x: values_in(x.__dlpack__()),
