@@ -1,6 +1,6 @@
 /* What the small library of tests/python cannot do in Python: memory with a count, the deleters and
-   the capsule destructor of what is exported from it, which work without the GIL, while an exception
-   is set and after the interpreter has ended; and taking a capsule in one step.
+   the capsule destructor of what is exported from it, which work without the GIL, while an
+   exception is set and after the interpreter has ended; and taking a capsule in one step.
    small_structs.py reaches it by ctypes.
 */
 #include <Python.h>
@@ -46,21 +46,50 @@ void delete_versioned(struct DLManagedTensorVersioned* managed) {
   free(managed);
 }
 
-void destroy_capsule(PyObject* capsule) {
+static void destroy(PyObject* capsule, const char* legacy, const char* versioned, int times) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  if (PyCapsule_IsValid(capsule, "dltensor")) {
-    DLManagedTensor* managed = PyCapsule_GetPointer(capsule, "dltensor");
-    managed->deleter(managed);
-  } else if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
-    struct DLManagedTensorVersioned* managed =
-        PyCapsule_GetPointer(capsule, "dltensor_versioned");
-    managed->deleter(managed);
+  for (; times > 0; --times) {
+    if (PyCapsule_IsValid(capsule, legacy)) {
+      DLManagedTensor* managed = PyCapsule_GetPointer(capsule, legacy);
+      managed->deleter(managed);
+    } else if (PyCapsule_IsValid(capsule, versioned)) {
+      struct DLManagedTensorVersioned* managed = PyCapsule_GetPointer(capsule, versioned);
+      managed->deleter(managed);
+    }
   }
   PyErr_Restore(type, value, traceback);
 }
 
+void destroy_capsule(PyObject* capsule) { destroy(capsule, "dltensor", "dltensor_versioned", 1); }
+
 /* Whether the capsule was fresh: it is used now, and of several threads one hears so. */
 int use_capsule(PyObject* capsule, const char* fresh, const char* used) {
   return PyCapsule_IsValid(capsule, fresh) && PyCapsule_SetName(capsule, used) == 0;
+}
+
+/* Defects, of those that Python cannot play either. */
+
+void destroy_twice(PyObject* capsule) { destroy(capsule, "dltensor", "dltensor_versioned", 2); }
+
+void destroy_blindly(PyObject* capsule) {
+  destroy_capsule(capsule);
+  destroy(capsule, "used_dltensor", "used_dltensor_versioned", 1);
+}
+
+void destroy_and_clear(PyObject* capsule) {
+  destroy_capsule(capsule);
+  PyErr_Clear();
+}
+
+void delete_nothing(void* managed) { (void)managed; } /* may be called twice */
+
+void delete_legacy_with_gil(DLManagedTensor* managed) {
+  PyThreadState_Get(); /* ends the process where there is none */
+  delete_legacy(managed);
+}
+
+void delete_versioned_with_gil(struct DLManagedTensorVersioned* managed) {
+  PyThreadState_Get();
+  delete_versioned(managed);
 }

@@ -17,7 +17,7 @@ def _flat(values: _Nested) -> list[Any]:
 
 def asarray(values: _Nested, *, dtype: str = float32) -> dlbridge.Tensor:
     """A Tensor over an array of Python's, of two dimensions."""
-    flat = memoryview(array(dtype, _flat(values)))
+    flat: Any = memoryview(array(dtype, _flat(values)))
     return dlbridge.as_tensor(flat.cast("B").cast(flat.format, (len(values), len(values[0]))))
 
 

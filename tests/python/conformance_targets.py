@@ -133,6 +133,21 @@ class Careless:
         return abi.make(**words, device=self.device, version=version).capsule()
 
 
+class Decays:
+    """Ends the process when it has been asked often: memory that was damaged shows it late."""
+
+    asked = 0
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return abi.CPU
+
+    def __dlpack__(self, *, max_version: Any = None, stream: Any = None) -> Any:
+        type(self).asked += 1
+        if self.asked > 6:
+            os.abort()
+        return tensor().__dlpack__(max_version=max_version)
+
+
 class CrashesOnStream:
     """Ends the process when it is asked for a stream."""
 

@@ -18,6 +18,8 @@ NEEDED = {
     "test_extension_stubs.py": "pybind11_stubgen",
     "test_device_streams.py": "simulated",
     "test_device_transfer.py": "simulated",
+    "test_inspect_producers.py": "numpy",
+    "test_inspect_torch.py": "torch",
     "test_inspect_verdicts.py": "numpy",
     "test_device_conformance.py": "simulated",
 }

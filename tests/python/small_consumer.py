@@ -19,6 +19,7 @@ from small_structs import (
     capsule_pointer,
     capsule_type,
     rename_capsule,
+    use_capsule,
 )
 
 MOST_DIMENSIONS = 64
@@ -58,21 +59,39 @@ def _ask(x: Any, device: tuple[int, int] | None, copy: bool | None) -> tuple[Any
 def _take(capsule: Any, asked_for_versioned: bool) -> Array:
     if not isinstance(capsule, capsule_type):
         if planted("non_capsule_read"):  # where a capsule has its pointer
-            return _read(C.c_size_t.from_address(id(capsule) + 16).value, LEGACY)
+            return _own(capsule, LEGACY, C.c_size_t.from_address(id(capsule) + 16).value, LEGACY)
         raise TypeError(f"expected a capsule from __dlpack__; got {type(capsule).__name__}")
     own_name = name = capsule_name(capsule)
     if planted("used_accepted") and name:
         name = name.replace(b"used_", b"")
     if planted("name_unread") and name == LEGACY and asked_for_versioned:
         name = VERSIONED
-    if name not in STRUCTS or name in _refused():
-        raise BufferError(f"expected a fresh capsule of a tensor; its name is {own_name!r}")
-    address = int(capsule_pointer(capsule, own_name))
-    if planted("renamed_early") or (planted("major_leaks") and _major(address, name) != 1):
-        rename_capsule(capsule, USED[name])
-    array = _read(address, name)
-    _use(capsule, own_name, name)
-    return array
+    if name not in STRUCTS or name in _refused() or not _use(capsule, own_name, name):
+        raise BufferError(f"expected a fresh capsule of a tensor; its name was {own_name!r}")
+    address = int(capsule_pointer(capsule, USED[name]))
+    return _own(capsule, own_name, address, name)
+
+
+def _use(capsule: Any, own_name: bytes, name: bytes) -> bool:
+    if planted("racing"):
+        return bool(rename_capsule(capsule, USED[name]) == 0)
+    return bool(use_capsule(capsule, own_name, USED[name]))
+
+
+def _own(capsule: Any, own_name: bytes, address: int, name: bytes) -> Array:
+    """The tensor is ours: what cannot be read is freed, here and once."""
+    managed = STRUCTS[name].from_address(address)
+    memory = None if planted("renamed_early") else _memory(managed, address)
+    try:
+        read = _read(managed, name)
+    except BaseException:
+        if memory and planted("major_leaks") and _major(managed, name) != 1:
+            memory.share()
+        del memory
+        raise
+    if planted("not_renamed"):
+        rename_capsule(capsule, own_name)
+    return Array(memory or _memory(managed, address), *read)
 
 
 def _refused() -> tuple[bytes, ...]:
@@ -81,13 +100,12 @@ def _refused() -> tuple[bytes, ...]:
     return (VERSIONED,) if planted("no_versioned") else ()
 
 
-def _major(address: int, name: bytes) -> int:
-    return int(STRUCTS[name].from_address(address).major) if name == VERSIONED else 1
+def _major(managed: Any, name: bytes) -> int:
+    return int(managed.major) if name == VERSIONED else 1
 
 
-def _read(address: int, name: bytes) -> Array:
-    """Everything is looked at before anything is taken: a refusal leaves the capsule as it was."""
-    managed = STRUCTS[name].from_address(address)
+def _read(managed: Any, name: bytes) -> tuple[int, tuple[int, ...], tuple[int, ...], str, bool]:
+    """The address, shape, strides and dtype, and whether it is read-only; each is looked at."""
     readonly = False
     if name == VERSIONED:
         version = (managed.major, managed.minor)
@@ -105,8 +123,7 @@ def _read(address: int, name: bytes) -> Array:
     strides = row_major(shape)
     if tensor.strides or planted("null_strides_read"):
         strides = _strides(tensor)
-    data = _data(tensor, shape, DTYPES[dtype][1] // 8)
-    return Array(_memory(managed, address), data, shape, strides, dtype, readonly)
+    return _data(tensor, shape, DTYPES[dtype][1] // 8), shape, strides, dtype, readonly
 
 
 def _check_device(tensor: Any) -> None:

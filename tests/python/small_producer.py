@@ -16,12 +16,8 @@ from small_structs import (
     STRUCTS,
     VERSIONED,
     Deleter,
-    DeleterWithGil,
-    Destructor,
     Memory,
     address_of,
-    dying_name,
-    dying_pointer,
     malloc,
     native,
     new_capsule,
@@ -209,6 +205,7 @@ def _export(array: Array, versioned: bool, flags: int, wanted: Any) -> Any:
     name = b"dltensor_v1" if planted("wrong_name") and versioned else name
     capsule = new_capsule(block, name, _destructor())
     if planted("one_capsule"):
+        _last.clear()
         _last[request] = capsule
     return capsule
 
@@ -258,51 +255,37 @@ def _spoil(managed: Any, array: Array, versioned: bool) -> None:
 # Who frees -------------------------------------------------------------------------------------
 
 _DELETE = {LEGACY: native.delete_legacy, VERSIONED: native.delete_versioned}
+_DELETE_WITH_GIL = {
+    LEGACY: native.delete_legacy_with_gil,
+    VERSIONED: native.delete_versioned_with_gil,
+}
 for _function in _DELETE.values():
     _function.argtypes = [C.c_void_p]
-
-_callbacks = {
-    "harmless": Deleter(lambda managed: None),
+_DELETE_IN_PYTHON = {
     LEGACY: Deleter(lambda managed: native.delete_legacy(managed)),
     VERSIONED: Deleter(lambda managed: native.delete_versioned(managed)),
-}
-_callbacks_with_gil = {
-    LEGACY: DeleterWithGil(lambda managed: native.delete_legacy(managed)),
-    VERSIONED: DeleterWithGil(lambda managed: native.delete_versioned(managed)),
 }
 
 
 def _deleter(name: bytes) -> int:
     if planted("deleter_needs_gil"):
-        return address_of(_callbacks_with_gil[name])
+        return address_of(_DELETE_WITH_GIL[name])
     if planted("deleter_needs_python"):
-        return address_of(_callbacks[name])
+        return address_of(_DELETE_IN_PYTHON[name])
     if planted("destructor_frees_twice") or planted("destructor_blind"):
-        return address_of(_callbacks["harmless"])  # to be counted, and survived
+        return address_of(native.delete_nothing)  # the second call is to be seen, and survived
     return address_of(_DELETE[name])
-
-
-def _free_in_python(capsule: int) -> None:
-    name = dying_name(capsule)
-    if planted("destructor_blind"):
-        name = name.replace(b"used_", b"")
-    if name not in STRUCTS:
-        return
-    managed = dying_pointer(capsule, dying_name(capsule))
-    for _ in range(2 if planted("destructor_frees_twice") else 1):
-        Deleter(STRUCTS[name].from_address(managed).deleter)(managed)
-
-
-_destructor_in_python = Destructor(_free_in_python)
 
 
 def _destructor() -> int | None:
     if planted("destructor_leaks"):
         return None
-    # A Python function as destructor loses the exception that is pending.
-    for name in ("destructor_clobbers", "destructor_frees_twice", "destructor_blind"):
-        if planted(name):
-            return address_of(_destructor_in_python)
+    if planted("destructor_frees_twice"):
+        return address_of(native.destroy_twice)
+    if planted("destructor_blind"):
+        return address_of(native.destroy_blindly)
+    if planted("destructor_clobbers"):
+        return address_of(native.destroy_and_clear)
     return address_of(native.destroy_capsule)
 
 

@@ -70,14 +70,9 @@ rename_capsule = C.PYFUNCTYPE(C.c_int, C.py_object, C.c_char_p)(("PyCapsule_SetN
 new_capsule = C.PYFUNCTYPE(C.py_object, C.c_void_p, C.c_char_p, C.c_void_p)(
     ("PyCapsule_New", _python)
 )
-# Of a capsule that is dying, and must not be held.
-dying_name = C.PYFUNCTYPE(C.c_char_p, C.c_void_p)(("PyCapsule_GetName", _python))
-dying_pointer = C.PYFUNCTYPE(C.c_void_p, C.c_void_p, C.c_char_p)(("PyCapsule_GetPointer", _python))
 capsule_type: type = type(new_capsule(1, LEGACY, None))
 
 Deleter = C.CFUNCTYPE(None, C.c_void_p)
-DeleterWithGil = C.PYFUNCTYPE(None, C.c_void_p)
-Destructor = C.PYFUNCTYPE(None, C.c_void_p)
 
 
 def address_of(function: Any) -> int:

@@ -22,7 +22,7 @@ from dlbridge.tools.conformance import CannotExamine, engine, exports, probes, r
 pytest_plugins = ["pytester"]
 
 TARGETS = Path(__file__).parent
-OURS = {"target": "conformance_targets:tensor", "consumer": "dlbridge:from_dlpack"}
+OURS, OUR_CONSUMER = "conformance_targets:tensor", "dlbridge:from_dlpack"
 NOT_HERE = {"P-27", "P-29"}  # they need memory of another device: test_device_conformance.py
 
 
@@ -78,7 +78,7 @@ def test_hostile_probes_run_last() -> None:
 
 @pytest.fixture(scope="module")
 def ours() -> conformance.Report:
-    return conformance.examine(**OURS)
+    return conformance.examine(OURS, consumer=OUR_CONSUMER)
 
 
 def test_our_own_tensor(ours: conformance.Report) -> None:
@@ -183,6 +183,15 @@ def test_a_crash_is_of_the_rule_that_crashed() -> None:
     assert there["P-28"].got == "the process crashed: SIGABRT"
 
 
+def test_a_crash_that_an_earlier_check_caused_is_told_apart() -> None:
+    found = conformance.examine("conformance_targets:Decays", only={"P-03", "P-04", "P-28"})
+    crashed = [it for it in found.results if it.outcome == "crash"]
+    assert [it.id for it in crashed] == ["P-28"]
+    assert crashed[0].got == (
+        "the process crashed: SIGABRT; alone in a new process it did not: an earlier check broke it"
+    )
+
+
 def test_the_worst_outcome_of_a_rule_counts() -> None:
     skip, passed = {"outcome": "skip", "got": "why"}, {"outcome": "pass", "got": "note"}
     broken = {"outcome": "fail", "got": "bad", "severity": "W", "fix": "mend", "expected": "good"}
@@ -234,19 +243,19 @@ def test_a_factory_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_consumer_that_is_none() -> None:
     with pytest.raises(CannotExamine, match="has no attribute 'nothing'"):
-        conformance.examine(OURS["target"], consumer="conformance_targets:nothing")
+        conformance.examine(OURS, consumer="conformance_targets:nothing")
 
 
 def test_a_rule_that_is_none() -> None:
     with pytest.raises(CannotExamine, match="there is no rule P-99"):
-        conformance.examine(OURS["target"], only={"P-01", "P-99"})
+        conformance.examine(OURS, only={"P-01", "P-99"})
 
 
 # The command line --------------------------------------------------------------------------------
 
 
 def test_status_0_and_the_plain_report() -> None:
-    done = command(OURS["target"], "--only", "P-01", "--only", "P-21", "--only", "P-27", "-v")
+    done = command(OURS, "--only", "P-01", "--only", "P-21", "--only", "P-27", "-v")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\x1b" not in done.stdout
     lines = done.stdout.splitlines()
@@ -362,9 +371,9 @@ def run_pytest(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Ru
 
 
 def test_plugin_has_a_test_for_every_rule(run_pytest: Run) -> None:
-    run = run_pytest("--dlpack", OURS["target"], "--collect-only", "-q")
+    run = run_pytest("--dlpack", OURS, "--collect-only", "-q")
     for rule in rules.RULES:
-        run.stdout.fnmatch_lines([f"{OURS['target']}::{rule}"])
+        run.stdout.fnmatch_lines([f"{OURS}::{rule}"])
     assert run.ret == 0
 
 
@@ -394,7 +403,7 @@ def test_plugin_warns(run_pytest: Run) -> None:
 
 
 def test_plugin_by_the_ini_file(pytester: pytest.Pytester, run_pytest: Run) -> None:
-    pytester.makeini(f"[pytest]\ndlpack = {OURS['target']}\ndlpack_consumer = {OURS['consumer']}\n")
+    pytester.makeini(f"[pytest]\ndlpack = {OURS}\ndlpack_consumer = {OUR_CONSUMER}\n")
     pytester.makepyfile("def test_other(): pass")
     run = run_pytest("-k", "other or X-06")
     run.assert_outcomes(passed=2, deselected=len(rules.RULES) - 1)

@@ -143,7 +143,7 @@ def test_libraries_that_crash_raise_or_print_cost_their_own_line(
     said = capsys.readouterr().out
     assert "crashed: SIGABRT" in said
     assert "raised: ImportError: libmissing.so" in said
-    assert "7.7" in said
+    assert (LIBRARIES["pyarrow"].version or "7.7") in said
     assert "hello" not in said
     assert "Importing MXNet ends the process (SIGABRT)" in said
 

@@ -530,6 +530,14 @@ class Ignores(Producer):
         return self.kept.capsule(versioned)
 
 
+class Marked(Ignores):
+    """Read-only by its versioned capsules."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = foreign.tensor(flags=1)
+
+
 def test_a_copy_that_is_not_marked() -> None:
     assert "does not mark" in oddities(dlbridge.inspect(Copier(False)), "note")
     assert "does not mark" not in oddities(dlbridge.inspect(Copier(True)))
@@ -543,24 +551,31 @@ def test_device_and_tensor_disagree() -> None:
 
 
 def test_read_only_on_one_road_only() -> None:
-    class Both(Producer):
+    class Both(Ignores):
+        elsewhere = 0
+
         @property
         def __array_interface__(self) -> Any:
-            where = abi.memory(bytes(24))
-            return {"shape": (2, 3), "typestr": "<f4", "data": (where, True), "version": 3}
+            data = (self.elsewhere or self.kept.address, True)
+            return {"shape": (2, 3), "typestr": "<f4", "data": data, "version": 3}
 
     found = dlbridge.inspect(Both())
     assert "read-only on one road" in oddities(found, "defect")
+    assert [each.facet for each in found.differences if each.road == "array"] == ["read-only"]
+    Both.elsewhere = abi.memory(bytes(24))
+    found = dlbridge.inspect(Both())
+    assert "read-only on one road" not in oddities(found)
     assert "different addresses" in oddities(found, "risk")
-    assert {each.facet for each in found.differences if not each.expected} >= {
-        "read-only",
-        "address",
-    }
+    facets = {each.facet for each in found.differences if each.road == "array"}
+    assert facets == {"address", "read-only"}
 
 
 def test_legacy_of_read_only_memory() -> None:
-    found = dlbridge.inspect(Producer(flags=1))
-    assert "gives a legacy capsule, which cannot say so" in oddities(found, "defect")
+    found = dlbridge.inspect(Marked())
+    assert "gives a legacy capsule, which cannot say so" in oddities(found, "risk")
+    assert "legacy capsule" not in oddities(dlbridge.inspect(dlbridge.as_tensor(b"abc"))).replace(
+        "gives no legacy capsule", ""
+    )
 
 
 def test_big_memory_is_copied_only_when_asked() -> None:

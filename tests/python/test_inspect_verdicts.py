@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-import verdict_cases
 
+import verdict_cases
 from dlbridge.tools import children
 from dlbridge.tools.inspection.cases import CASES, OTHER_MAJOR
 from dlbridge.tools.inspection.cases.case import COLUMNS, EXCEPTIONS, SIGNALS, WORDS
@@ -17,9 +17,7 @@ from dlbridge.tools.inspection.looking import look
 from dlbridge.tools.inspection.text import OUTCOMES
 from dlbridge.tools.inspection.verdicts import SAID, WORST, Outcome
 
-LIBRARIES = {
-    name: name for name in CONSUMERS if name not in ("nanobind", "mxnet")
-}  # one needs a compiler, the other an old Python
+LIBRARIES = {name: name for name in CONSUMERS if name != "nanobind"}  # which is no library
 MODULES = os.environ.get("DLBRIDGE_TEST_MODULES", "")
 PATH = os.pathsep.join([str(Path(__file__).parent), MODULES, os.environ.get("PYTHONPATH", "")])
 
@@ -35,6 +33,8 @@ def observed(answer: children.Answer) -> tuple[str, str]:
 
 def agrees(case: str, verdict: tuple[str, str], seen: tuple[str, str]) -> bool:
     said, happened = verdict[0], seen[0]
+    if said == "unknown":
+        return True
     if case.startswith("empty") and {said, happened} <= {"shares", "copies"}:
         return True  # there is nothing whose address could be compared
     if "2.0" in case and said == "breaks":

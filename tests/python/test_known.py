@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -52,7 +53,7 @@ def test_what_is_said(defect: known.Defect) -> None:
     assert defect.id.startswith(f"{defect.library}-")
     for sentence in (defect.what, defect.breaks, defect.remedy):
         assert sentence.endswith(".")
-    assert defect.found_by
+    assert all(re.fullmatch(r"[PXCS]-\d\d|inspect", each) for each in defect.found_by)
     named = {
         name.name.partition(".")[0]
         for node in ast.walk(ast.parse(defect.program))

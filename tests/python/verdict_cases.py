@@ -112,6 +112,10 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
     "rank 0": (lambda: Producer(shape=(), strides=()), 0.0),
     "empty, NULL": (lambda: Producer(shape=(2, 0), strides=(0, 1), data=0), [[], []]),
     "empty, with a pointer": (lambda: Producer(shape=(2, 0), strides=(0, 1)), [[], []]),
+    "empty, of three dimensions": (
+        lambda: Producer(shape=(2, 0, 4), strides=(0, 4, 1)),
+        [[], []],
+    ),
     "empty, with odd strides": (lambda: Producer(shape=(2, 0), strides=(7, 7)), [[], []]),
     "one index, stride 999": (lambda: Producer(shape=(1, 3), strides=(999, 1)), [FLOATS[0]]),
     "one index, stride -5": (lambda: Producer(shape=(1, 3), strides=(-5, 1)), [FLOATS[0]]),

@@ -115,7 +115,7 @@ class Examination:
         self._worker = children.Worker(seconds=seconds, environment={"PYTHONPATH": paths})
         self._keywords: dict[str, Any] = {"name": target, "consumer": consumer}
         self._came: dict[str, list[dict[str, Any]]] = {}
-        self._is_open = False
+        self._is_open = self._is_untouched = False
         try:
             opened = self._open()
         except BaseException:
@@ -143,22 +143,34 @@ class Examination:
         said = answer.value["why"] if answer.outcome == "returned" else _how(answer)
         if said is not None:
             raise CannotExamine(f"{self._keywords['name']}: {said}")
-        self._is_open = True
+        self._is_open = self._is_untouched = True
         return answer.value  # type: ignore[no-any-return]
 
     def run(self, probe: Probe) -> None:
         """Runs one probe, and leaves no process behind that it may have damaged."""
-        if not self._is_open:
-            self._open()
-        answer = self._worker.call(f"{CHILD}:run_probe", probe=probe.name, **self._keywords)
+        was_new = not self._is_open or self._is_untouched
+        answer = self._ask(probe)
         if answer.outcome == "returned":
             result = answer.value
         else:
             result = {"outcome": "crash", "got": f"the process {_how(answer)}"}
-        self._came.setdefault(probe.rule, []).append(result)
         if answer.outcome != "returned" or (probe.hostile and result["outcome"] == "fail"):
-            self._worker.close()
-            self._is_open = False
+            self._end()
+        if answer.outcome == "crashed" and not was_new:
+            if self._ask(probe).outcome == "returned":
+                result["got"] += "; alone in a new process it did not: an earlier check broke it"
+            self._end()
+        self._came.setdefault(probe.rule, []).append(result)
+
+    def _ask(self, probe: Probe) -> children.Answer:
+        if not self._is_open:
+            self._open()
+        self._is_untouched = False
+        return self._worker.call(f"{CHILD}:run_probe", probe=probe.name, **self._keywords)
+
+    def _end(self) -> None:
+        self._worker.close()
+        self._is_open = False
 
     def result(self, rule: str) -> Result:
         """What came of a rule's probes, as far as they have run."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import inspect
 import math
 import struct
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from dlbridge.tools import abi
@@ -176,13 +178,13 @@ def feed(target: Target, **words: Any) -> Fed:
 
 def function_with_keywords(target: Target) -> Callable[..., Any]:
     """The consumer as its users call it, with keywords. Raises Skip where there is none such."""
-    if target.library is None or target.module is None:
+    if target.library is None:
         return target.consume if target.function is None else target.function
-    for owner in (target.module, getattr(target.module, "dlpack", None)):
-        found = getattr(owner, "from_dlpack", None)
-        if callable(found):
-            return found  # type: ignore[no-any-return]
-    raise Skip(f"{target.library.title} has no function from_dlpack with keywords")
+    take, module = target.library.take, target.module
+    kinds = {each.kind for each in inspect.signature(take).parameters.values()} if take else set()
+    if take is None or inspect.Parameter.VAR_KEYWORD not in kinds:
+        raise Skip(f"{target.library.title} takes no keywords")
+    return partial(take, module)
 
 
 def takes_capsules(target: Target) -> bool:

@@ -19,8 +19,8 @@ MODULES = ("protocol", "description", "requests", "lifetime", "consumer", "draft
 Function = Callable[["Target"], "str | None"]
 
 
-class Broken(Exception):
-    """The rule does not hold. Raised by a probe.
+class Broken(BaseException):
+    """The rule does not hold. Raised by a probe, through whatever expects an Exception.
 
     `got` says what came, in words that need no other. Left out, `expected` and `fix` are those of
     the rule, and so is the severity; a probe lowers it where the break is one that peers live with.
@@ -38,8 +38,8 @@ class Broken(Exception):
         self.got, self.expected, self.fix, self.severity = got, expected, fix, severity
 
 
-class Skip(Exception):
-    """The rule cannot be examined on this target; the text says why. Raised by a probe."""
+class Skip(BaseException):
+    """The rule cannot be examined on this target; the text says why. Raised as Broken is."""
 
 
 @dataclass(frozen=True)

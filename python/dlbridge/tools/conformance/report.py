@@ -14,6 +14,7 @@ from dlbridge.tools.conformance.rules import SIXTY
 
 STYLES = {"crash": "bold red", "fail": "bold red", "warn": "yellow", "pass": "green", "skip": "dim"}
 NARROWEST, WIDEST = 60, 100
+LONGEST_NOTE = 200
 
 Line = tuple[str, str, str]  # a word in front, its style, and what follows
 
@@ -39,9 +40,15 @@ def lines(report: Report, width: int, *, verbose: bool = False) -> Iterable[Line
     if verbose:
         for it in ordered:
             if it.outcome == "pass":
-                yield from _row(f"pass   {it.id}", STYLES["pass"], it.got or it.expected, width)
+                yield from _row(
+                    f"pass   {it.id}", STYLES["pass"], _short(it.got) or it.expected, width
+                )
         yield "", "", ""
     yield "", "", summary(report)
+
+
+def _short(note: str) -> str:
+    return note if len(note) <= LONGEST_NOTE else f"{note[:LONGEST_NOTE]} ..."
 
 
 def _whole(it: Result, width: int) -> Iterable[Line]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from dlbridge.tools.inspection.description import Description, device_name, flag_names
 from dlbridge.tools.inspection.exports import PROBES
-from dlbridge.tools.inspection.roads import COPIES, Road
+from dlbridge.tools.inspection.roads import COPIES, DLPACK, TITLES, Road
+from dlbridge.tools.inspection.verdicts import Outcome
 
 if TYPE_CHECKING:
     from dlbridge.tools.inspection.looking import Inspection
+    from dlbridge.tools.inspection.oddities import Oddity
 
 
 def _list(numbers: tuple[int, ...] | None) -> str:
@@ -191,6 +194,36 @@ def road_rows(inspection: Inspection) -> list[tuple[Road, str, str]]:
             differs = _differs(inspection, road)
         rows.append((road, came(road), differs))
     return rows
+
+
+def where(odd: Oddity, inspection: Inspection) -> str:
+    """On which roads an oddity shows, as an ending of its sentence."""
+    gave = [road.name for road in inspection.roads if road.description is not None]
+    of_dlpack = {name for name in gave if name in DLPACK and name not in COPIES}
+    if not odd.roads:
+        return ""
+    if len(odd.roads) > 1 and set(odd.roads) == of_dlpack:
+        return " By every road of DLPack."
+    return f" By {', '.join(TITLES[name] for name in odd.roads)}."
+
+
+def summary(inspection: Inspection) -> str:
+    """How many consumers take it, in one line."""
+    counted = Counter(GROUPS[verdict.outcome] for verdict in inspection.verdicts)
+    return ", ".join(f"{counted[group]} {group}" for group in dict.fromkeys(GROUPS.values())
+                     if counted[group])  # fmt: skip
+
+
+GROUPS: dict[Outcome, str] = {
+    "shares": "without a copy",
+    "copies": "with a copy",
+    "refuses": "refuse",
+    "wrong": "come to harm",
+    "breaks": "come to harm",
+    "crashes": "come to harm",
+    "depends": "not sure",
+    "unknown": "not sure",
+}
 
 
 def took(seconds: float | None) -> str:

@@ -156,34 +156,29 @@ def unknown_keyword(x: Inspection) -> Found:
 
 
 def read_only_lost(x: Inspection) -> Found:
-    says = {
-        bool(road.description.read_only)
+    if x.tensor is None:
+        return
+    first = x.tensor.first  # what leads elsewhere is a copy, with marks of its own
+    marks = {
+        road.name: road.description.read_only
         for road in x.roads
         if road.description is not None
-        and road.description.read_only is not None
         and road.name not in COPIES
+        and road.description.first == first
     }
-    if len(says) == 2:
-        yes, no = (
-            tuple(
-                road.name
-                for road in x.roads
-                if road.description is not None
-                and road.description.read_only is which
-                and road.name not in COPIES
-            )
-            for which in (True, False)
-        )
+    yes = tuple(name for name, mark in marks.items() if mark is True)
+    no = tuple(name for name, mark in marks.items() if mark is False)
+    if yes and no:
         yield (
             "defect",
             "It is read-only on one road and writable on another.",
             "whoever comes by the other road writes into it",
-            yes if len(yes) < len(no) else no,
+            min(yes, no, key=len),
         )
     bare = x.road("bare")
-    if True in says and bare is not None and bare.capsule == abi.LEGACY:
+    if yes and bare is not None and bare.capsule == abi.LEGACY and "bare" in marks:
         yield (
-            "defect",
+            "risk",
             "It is read-only, and gives a legacy capsule, which cannot say so.",
             "whoever asks without a version may write into it",
             ("bare",),
@@ -193,11 +188,11 @@ def read_only_lost(x: Inspection) -> Found:
 def refuses_legacy(x: Inspection) -> Found:
     bare = x.road("bare")
     if bare is not None and bare.raised and _has(x, "1.0") and bare.raised != "TypeError":
-        who = _titles(*(n for n, row in CONSUMERS.items() if row.asks[0].road == "bare"))
+        refused = [v.title for v in x.verdicts if v.outcome == "refuses" and v.road == "bare"]
         yield (
             "risk",
             "It gives no legacy capsule, only a versioned one.",
-            f"refused by those who ask for no version: {who}, tvm-ffi",
+            f"refused by those who ask for no version: {', '.join(refused)}",
             ("bare",),
         )
 

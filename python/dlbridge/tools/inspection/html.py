@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dlbridge.tools.inspection import facts, picture
-from dlbridge.tools.inspection.text import LEVELS, OUTCOMES
+from dlbridge.tools.inspection.text import LEVELS, outcome_style
 from dlbridge.tools.inspection.verdicts import SAID
 
 if TYPE_CHECKING:
@@ -100,14 +100,12 @@ def _memory(inspection: Inspection) -> str:
 
 
 def _oddities(inspection: Inspection) -> str:
-    titles = {road.name: road.title for road in inspection.roads}
     rows = []
     for odd in inspection.oddities:
-        where = f" By {', '.join(titles[name] for name in odd.roads)}." if odd.roads else ""
         who = f'<br><span class="faint">&rarr; {escape(odd.who)}</span>' if odd.who else ""
         rows.append(
             f"<tr><td>{_tag(odd.level, LEVELS[odd.level])}</td>"
-            f"<td>{escape(odd.what + where)}{who}</td></tr>"
+            f"<td>{escape(odd.what + facts.where(odd, inspection))}{who}</td></tr>"
         )
     body = f"<table>{''.join(rows)}</table>" if rows else "<div>Nothing.</div>"
     return f"<h4>What is odd</h4>{body}"
@@ -116,11 +114,12 @@ def _oddities(inspection: Inspection) -> str:
 def _verdicts(inspection: Inspection) -> str:
     rows = "".join(
         f'<tr><td title="{escape(row.call, quote=True)}">{escape(row.title)}</td>'
-        f"<td>{_tag(SAID[row.outcome], OUTCOMES[row.outcome])}</td><td>{escape(row.text)}</td></tr>"
+        f"<td>{_tag(SAID[row.outcome], outcome_style(row))}</td><td>{escape(row.text)}</td></tr>"
         for row in inspection.verdicts
     )
     seen = ", ".join(f"{row.title} {row.version}" for row in inspection.verdicts)
     return (
-        f"<h4>Who takes it</h4><table>{rows}</table>"
+        f'<h4>Who takes it <span class="faint">{facts.summary(inspection)}</span></h4>'
+        f"<table>{rows}</table>"
         f'<div class="faint">Seen with {escape(seen)}.</div>'
     )

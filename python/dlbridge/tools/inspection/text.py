@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dlbridge.tools.inspection import facts
 from dlbridge.tools.inspection.picture import Cell, draw, label_width, row_label
-from dlbridge.tools.inspection.verdicts import SAID
+from dlbridge.tools.inspection.verdicts import SAID, Verdict
 
 if TYPE_CHECKING:
     from dlbridge.tools.inspection.looking import Inspection
@@ -40,6 +40,12 @@ OUTCOMES = {
 LEVELS = {"defect": "bad", "risk": "fair", "note": "faint"}
 
 Line = list[tuple[str, str]]  # texts with a name of STYLES, or with ""
+
+
+def outcome_style(verdict: Verdict) -> str:
+    """By its outcome; what goes well but deserves a word is not all good."""
+    style = OUTCOMES[verdict.outcome]
+    return "fair" if style == "good" and verdict.text else style
 
 
 def terminal_width() -> int:
@@ -171,24 +177,24 @@ def _oddities(inspection: Inspection, width: int) -> Iterator[Line]:
     yield [("What is odd", "title")]
     if not found:
         yield [("  nothing", "good")]
-    titles = {road.name: road.title for road in inspection.roads}
     for odd in found:
         head: Line = [(f"  {odd.level.ljust(8)}", LEVELS[odd.level])]
-        where = f" By {', '.join(titles[name] for name in odd.roads)}." if odd.roads else ""
-        yield from _wrapped(head, 10, odd.what + where, width)
+        text = odd.what + facts.where(odd, inspection)
+        yield from _wrapped(head, 10, text, width)
         if odd.who:
             yield from _wrapped([(" " * 10, "")], 10, f"-> {odd.who}", width, "faint")
 
 
 def _verdicts(inspection: Inspection, width: int) -> Iterator[Line]:
     yield []
-    yield [("Who takes it", "title")]
+    head: Line = [("Who takes it  ", "title")]
+    yield from _wrapped(head, 14, facts.summary(inspection), width, "faint")
     rows = inspection.verdicts
     left = max(len(row.title) for row in rows) + 4
     for row in rows:
         said = SAID[row.outcome]
         text = f"{said}: {row.text}" if row.text else said
-        style = OUTCOMES[row.outcome]
+        style = outcome_style(row)
         yield from _wrapped([(f"  {row.title}".ljust(left), "name")], left, text, width, style)
     seen = ", ".join(f"{row.title} {row.version}" for row in rows)
     yield from _wrapped([("  ", "")], 2, f"Seen with {seen}.", width, "faint")

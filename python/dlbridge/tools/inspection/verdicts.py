@@ -56,7 +56,7 @@ def verdicts(inspection: Inspection) -> list[Verdict]:
     """One for each consumer. What nobody has tried is `unknown`, and not guessed."""
     found = []
     for row in ROWS:
-        judged = _judge(row, inspection)
+        judged = _changed(_judge(row, inspection), inspection)
         known = (row.name, row.title, row.version, row.call)
         found.append(Verdict(*known, judged.outcome, judged.text, judged.road, judged.met))
     return found
@@ -76,7 +76,7 @@ def _judge(row: Consumer, inspection: Inspection) -> _Judged:
         if before is not None:
             return before
         if road.outcome == "raised":
-            refused = _Judged("refuses", road.said, road.name)
+            refused = _Judged("refuses", f"{road.raised}: raised by {road.title}", road.name)
             if road.raised in ask.goes_on:
                 continue
             return refused
@@ -84,6 +84,14 @@ def _judge(row: Consumer, inspection: Inspection) -> _Judged:
             return _refuses(ask.error or "BufferError", _name_text(road, ask))
         return _read(row, road)
     return refused
+
+
+def _changed(judged: _Judged, inspection: Inspection) -> _Judged:
+    """What PyTorch would still have to do to the values, nobody does who takes them."""
+    for mark in ("negated", "conjugated"):
+        if mark in inspection.subject.marks and judged.outcome in ("shares", "copies"):
+            return replace(judged, outcome="wrong", text=f"the values are not {mark}")
+    return judged
 
 
 def _before(row: Consumer, ask: Ask, inspection: Inspection) -> _Judged | None:
@@ -94,7 +102,7 @@ def _before(row: Consumer, ask: Ask, inspection: Inspection) -> _Judged | None:
     if row.needs_device and device is not None and device.outcome == "absent":
         return _refuses(row.needs_device, "it has no __dlpack_device__")
     if row.needs_device and device is not None and device.outcome == "raised":
-        return _Judged("refuses", f"__dlpack_device__ raises {device.said}")
+        return _Judged("refuses", f"{device.raised}: raised by __dlpack_device__()")
     if row.needs_stream and not inspection.knows("stream"):
         return _refuses("TypeError", "__dlpack__ does not know stream=")
     return None

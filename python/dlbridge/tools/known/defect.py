@@ -59,7 +59,7 @@ class Defect:
     program: str  # a few lines of Python that show it, with by_hand at their side
     shows: str  # the last line that they print, or how they end: "SIGSEGV", "exit status 3"
     works: str = ""  # a few lines with dlbridge that show the remedy: they run to their end
-    found_by: tuple[str, ...] = ("inspect",)  # ids of conformance checks
+    found_by: tuple[str, ...] = ()  # conformance checks by id, and tools: those that find it too
 
     def __post_init__(self) -> None:
         for name in ("program", "works"):

@@ -53,7 +53,10 @@ def _defect(row: Defect) -> Iterator[str]:
     yield f"{row.what}\n"
     yield f"- *Seen in:* {title(row.library)} {row.seen_in}; {KINDS[row.outcome]}"
     yield f"- *Breaks:* {row.breaks}"
-    yield f"- *Remedy:* {row.remedy}\n"
+    yield f"- *Remedy:* {row.remedy}"
+    if row.found_by:
+        yield f"- *Found by:* {', '.join(row.found_by)}"
+    yield ""
     yield f"```text\n{row.program}\n```\n"
     ends = row.shows.startswith(("SIG", "exit"))
     yield f"Ends by {row.shows}.\n" if ends else f"Prints `{row.shows}`.\n"

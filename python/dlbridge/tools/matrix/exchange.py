@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import gc
 import platform
-import re
 from typing import Any
 
 import dlbridge
 from dlbridge.tools import abi, children, elements
 from dlbridge.tools.libraries import CASES, LIBRARIES, Case, Library, new
+from dlbridge.tools.matrix import values
 from dlbridge.tools.matrix.steps import step, tidy
 
 # What can come of an exchange, from best to worst, as a legend says it.
@@ -112,57 +112,16 @@ def _make(library: Library, module: Any, case: Case) -> Any:
         kept += [made, bytes(600 + len(kept))]  # the bytes move malloc on, too
 
 
-_DTYPE = re.compile(r"bfloat16|float[48]_?\w*|(?:u?int|float|complex)\d+|bool")
-
-
-def _dtype(x: Any) -> str | None:
-    """The name of the dtype, or None where the array does not say it by name."""
-    try:
-        said = str(getattr(x, "dtype", ""))
-    except Exception:  # tvm_ffi has no word for complex numbers
-        return None
-    found = _DTYPE.search(said)
-    return found.group() if found else None
-
-
-def _by_its_look(values: Any, case: Case) -> str:
-    """The dtype of an array that does not say it, as far as its values tell."""
-    return "numbers" if case.dtype == "bool" and type(_first(values)) is int else case.dtype
-
-
-def _same(got: Any, sent: Any) -> bool:
-    if isinstance(sent, (list, tuple)):
-        return (
-            isinstance(got, (list, tuple)) and len(got) == len(sent) and all(map(_same, got, sent))
-        )
-    return not isinstance(got, (list, tuple)) and bool(got == sent)
-
-
-def _first(values: Any) -> Any:
-    while isinstance(values, (list, tuple)) and values:
-        values = values[0]
-    return values
-
-
-def _empty(values: Any) -> bool:
-    return isinstance(values, list) and all(map(_empty, values))
-
-
-def _others(values: Any) -> Any:
-    """Values of the same shape, none of which is the same."""
-    return list(map(_others, values)) if isinstance(values, list) else type(values)(not values)
-
-
 def _why_impossible(library: Library, module: Any, source: Any, case: Case) -> str | None:
     """Why an array is not the one of the case: a library may make another without a word."""
-    dtype = _dtype(source)
+    dtype = values.dtype_of(source)
     if dtype is not None and dtype != case.dtype:
         return f"makes {dtype} where {case.dtype} is asked for"
     try:
         own = library.values(module, source)
     except Exception:  # it cannot read its own array; others may
         return None
-    return None if _same(own, case.values) else f"its own array holds {own!r}"
+    return None if values.same(own, case.values) else f"its own array holds {own!r}"
 
 
 # What consumers are known to ask for: it tells whose error an error is.
@@ -187,10 +146,6 @@ def _says_so_itself(given: Any, said: str) -> bool:
             if _said(raised) == said:
                 return True
     return False
-
-
-def _rank(values: Any) -> int:
-    return 1 + _rank(values[0]) if isinstance(values, list) and values else 0
 
 
 def _is_on_the_host(given: Any) -> bool:
@@ -308,7 +263,7 @@ class _Exchange:
     def _differs(self, theirs: Any, said: str) -> dict[str, Any] | None:
         got = self.takes.values(self.taker, theirs)
         sent = self.case.values
-        if _same(got, sent) or got == list(elements.encode(sent, self.case.dtype)):
+        if values.same(got, sent) or got == list(elements.encode(sent, self.case.dtype)):
             return None  # as numbers, or as bytes, which is all that mpi4py knows
         shown = repr(got)
         shown = shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}..."
@@ -316,21 +271,23 @@ class _Exchange:
 
     def _kind(self, theirs: Any, there: int | None) -> dict[str, Any]:
         """Which way right values came."""
-        dtype = _dtype(theirs) or _by_its_look(self.takes.values(self.taker, theirs), self.case)
+        dtype = values.dtype_of(theirs) or values.looks_like(
+            self.takes.values(self.taker, theirs), self.case.dtype
+        )
         if dtype != self.case.dtype:
             return {"outcome": "converted", "said": f"arrives as {dtype}"}
         here = _address(self.takes, self.taker, theirs)
-        shared = _empty(self.case.values) or (here is not None and here == there)
+        shared = values.empty(self.case.values) or (here is not None and here == there)
         return {"outcome": "zero-copy" if shared else "copied"}
 
     def _can_write_through(self, theirs: Any) -> bool:
         """Whether writing to what arrived changes the source; it is as it was afterwards."""
 
         def first() -> Any:
-            return _first(self.gives.values(self.giver, self.source))
+            return values.first(self.gives.values(self.giver, self.source))
 
         before = first()
-        key = (0,) * _rank(self.case.values)
+        key = (0,) * values.rank(self.case.values)
         try:
             theirs[key] = before + 1
         except Exception:  # that is how it ought to be
@@ -343,6 +300,6 @@ class _Exchange:
 def _use_memory_again(library: Library, module: Any, case: Case) -> list[Any]:
     """Arrays of the same size and other values: whoever reads freed memory is to see them."""
     try:
-        return [new(library, module, _others(case.values), case.dtype) for _ in range(8)]
+        return [new(library, module, values.others(case.values), case.dtype) for _ in range(8)]
     except Exception:  # it makes them another way; nothing is lost but sharpness
         return []

@@ -90,7 +90,7 @@ ODD = [
         "note",
         lambda x: x.dtype is None,
         lambda x: x.dtype_text,
-        "? ? ? ? ? ? ? ? ? ? ? ? ? ?",
+        "? ? ? ? ? ? ? ? ? ? ? ? ? TE",
         lambda x: f"The elements, {x.dtype_text}, are none that DLPack has a dtype for.",
     ),
     Case(

@@ -28,14 +28,14 @@ MEMORY = [
         "",
         lambda x: x.layout is not None and x.layout.size == 0 and x.data == 0,
         lambda x: "no elements",
-        "copies . . . MXE . . copies . copies copies . . .",
+        "copies . . . . . . copies . copies copies . . .",
     ),
     Case(
         "empty, with a pointer",
         "note",
         lambda x: x.layout is not None and x.layout.size == 0 and x.data != 0,
         lambda x: "no elements",
-        ". . . . MXE . . . . copies copies . . .",
+        ". . . . . . . . . copies copies . . .",
         lambda x: "There are no elements, and yet a data pointer; dlpack.h asks for NULL.",
     ),
     Case(
@@ -48,7 +48,7 @@ MEMORY = [
             and not x.layout.is_column_major(strict=True)
         ),
         lambda x: "no elements, and strides that are not those of compact memory",
-        ". . . . . . BE . . . . . . .",
+        ". . . . MXE . BE . . . . . . .",
     ),
     Case(
         "rank 0",
@@ -88,7 +88,7 @@ MEMORY = [
         lambda x: 0 < x.alignment < 64 and x.is_host,
         lambda x: f"aligned to {x.alignment}, asks for 64",
         ". . copies use! . . . . . . . . . .",
-        lambda x: f"The first element is aligned to {x.alignment} bytes; some ask for 64.",
+        lambda x: f"The first element is aligned to {x.alignment}, in bytes; some ask for 64.",
     ),
     Case(
         "alignment of elements",

@@ -161,7 +161,6 @@ ROWS = [
         x = dpt.from_dlpack(dlbridge.from_dlpack(capsule))
         assert dpt.asnumpy(x).tolist() == [0, 1, 2, 3]
         """,
-        ("C-08",),
     ),
     Defect(
         "dpnp-rank-0-read-only",
@@ -183,6 +182,5 @@ ROWS = [
         x = dpt.asarray(3.0)
         assert not dlbridge.from_dlpack(x, readonly=False).readonly
         """,
-        ("P-22",),
     ),
 ]

@@ -54,7 +54,6 @@ ROWS = [
         else:
             raise AssertionError
         """,
-        ("C-02",),
     ),
     Defect(
         "mlx-legacy-only",
@@ -95,7 +94,7 @@ ROWS = [
         assert memoryview(t).tolist() == [2, 3, 4, 5]
         assert by_hand.contents(t.__dlpack__()).tensor.byte_offset == 0
         """,
-        ("P-14",),
+        ("P-14", "inspect"),
     ),
     Defect(
         "mlx-no-memory",

@@ -30,6 +30,5 @@ ROWS = [
         """,
         "4 elements",
         refused("by_hand.capsule(version=(2, 0))"),
-        ("C-04",),
     ),
 ]

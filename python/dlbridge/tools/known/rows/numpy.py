@@ -40,7 +40,6 @@ ROWS = [
             print(type(raised).__name__)
         """,
         "RuntimeError",
-        found_by=("C-12",),
     ),
     Defect(
         "numpy-read-only-typeerror",

@@ -37,7 +37,6 @@ ROWS = [
         del value, a
         assert memoryview(t).tolist() == [1] * 6
         """,
-        ("X-07",),
     ),
     Defect(
         "onnxruntime-byte-offset",
@@ -114,7 +113,6 @@ ROWS = [
             print("refused")
         """,
         "refused",
-        found_by=("C-12",),
     ),
     Defect(
         "onnxruntime-bool-exported",

@@ -136,7 +136,7 @@ ROWS = [
         """,
         "accepted",
         refused("by_hand.capsule(version=(2, 0))"),
-        ("C-04",),
+        ("S-03",),
     ),
     Defect(
         "paddle-table-stream",
@@ -158,6 +158,5 @@ ROWS = [
         stream_of(2, 0, C.byref(stream))
         """,
         "SIGSEGV",
-        found_by=("S-03",),
     ),
 ]

@@ -34,7 +34,7 @@ ROWS = [
         else:
             raise AssertionError
         """,
-        ("P-22",),
+        ("inspect",),
     ),
     Defect(
         "pyarrow-device-text",
@@ -58,7 +58,6 @@ ROWS = [
         x = dlbridge.from_dlpack(by_hand.Producer(), device="cpu")
         assert pyarrow.Tensor.from_dlpack(x).shape == (4,)
         """,
-        ("C-02",),
     ),
     Defect(
         "pyarrow-no-memory",
@@ -74,7 +73,6 @@ ROWS = [
         """,
         "(4,)",
         refused("by_hand.Producer(data=False)"),
-        ("C-11",),
     ),
     Defect(
         "pyarrow-versioned-only",

@@ -113,6 +113,7 @@ ROWS = [
         right = dlbridge.from_dlpack(lazy.resolve_neg())
         assert memoryview(right).tolist() == [-2]
         """,
+        found_by=("inspect",),
     ),
     Defect(
         "torch-read-only",
@@ -180,7 +181,7 @@ ROWS = [
         """,
         "accepted",
         refused("by_hand.capsule(version=(2, 0))"),
-        ("C-04",),
+        ("S-03",),
     ),
     Defect(
         "torch-table-unchecked",
@@ -205,6 +206,6 @@ ROWS = [
         """,
         "(1-2j) arrives with imaginary part 2.0",
         "import torch\n" + refused("torch.tensor([1 + 2j]).conj()"),
-        ("S-03",),
+        ("inspect",),
     ),
 ]

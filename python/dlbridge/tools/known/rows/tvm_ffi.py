@@ -88,6 +88,5 @@ ROWS = [
         t = tvm_ffi.from_dlpack(by_hand.capsule(version=(1, 0), flags=1))
         assert dlbridge.from_dlpack(t, readonly=True).readonly
         """,
-        ("C-13",),
     ),
 ]

@@ -67,7 +67,6 @@ ROWS = [
             print("IndexError")
         """,
         "IndexError",
-        found_by=("C-16",),
     ),
     Defect(
         "warp-destructor",

@@ -1,0 +1,93 @@
+"""Whether the conformance tool finds what it is for: defects planted in a small library.
+
+The library knows nothing of dlbridge. Without a defect no rule is broken; with one, the rule that
+it breaks is named, and no other of severity F but those that fall with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mutants import CONSUMER, DEFECTS, PRODUCER
+
+from dlbridge.tools.conformance.rules import RULES
+
+BROKEN = {"fail", "crash", "warn"}
+GRAVE = {"fail", "crash"}
+SOUND = ""  # names no defect
+# These take seconds: they are left out where nothing of lifetime is planted.
+LONG = {"X-01", "X-05", "X-08", "X-09"}
+Results = dict[str, dict[str, Any]]  # by the rule
+
+
+def examine(defect: str) -> Results:
+    """Points the tool at the small library with one defect, in a process of its own."""
+    rule = DEFECTS[defect].rule if defect else "X"
+    chosen = [each for each in RULES if rule.startswith("X") or each not in LONG]
+    here = str(Path(__file__).parent)
+    finished = subprocess.run(
+        [
+            *(sys.executable, "-m", "dlbridge", "conformance", "small_library:make", "--json"),
+            *(part for each in chosen for part in ("--only", each)),
+        ],
+        env={
+            **os.environ,
+            "DLBRIDGE_MUTANT": defect,
+            "PYTHONPATH": os.pathsep.join([here, *sys.path]),
+        },
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert finished.stdout, finished.stderr
+    return {each["id"]: each for each in json.loads(finished.stdout)["results"]}
+
+
+@pytest.fixture(scope="session")
+def examined(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Results]]]:
+    """The results of every defect that a chosen test is about, all being worked on at once."""
+    wanted = [
+        str(item.callspec.params["defect"])
+        for item in request.session.items
+        if isinstance(item, pytest.Function)
+        and "examined" in item.fixturenames
+        and hasattr(item, "callspec")
+    ]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield {defect: pool.submit(examine, defect) for defect in (SOUND, *wanted)}
+
+
+def test_the_sound_library_breaks_no_rule(examined: dict[str, Future[Results]]) -> None:
+    results = examined[SOUND].result()
+    broken = {rule: each["got"] for rule, each in results.items() if each["outcome"] in BROKEN}
+    assert broken == {}
+
+
+def test_the_sound_library_is_examined(examined: dict[str, Future[Results]]) -> None:
+    """What is skipped cannot find anything: only what needs a device, or what it has not."""
+    results = examined[SOUND].result()
+    skipped = {rule for rule, each in results.items() if each["outcome"] == "skip"}
+    assert skipped <= {"P-27", "P-29", "S-03", "S-05", "S-07", "S-10", "S-16", "P-18"}
+
+
+@pytest.mark.parametrize("defect", [each.name for each in [*PRODUCER, *CONSUMER]])
+def test_a_defect_is_found_by_its_rule(defect: str, examined: dict[str, Future[Results]]) -> None:
+    results = examined[defect].result()
+    planted = DEFECTS[defect]
+    assert results[planted.rule]["outcome"] in BROKEN, planted.says
+    grave = {rule for rule, each in results.items() if each["outcome"] in GRAVE}
+    assert grave <= {planted.rule, *planted.also}, {rule: results[rule]["got"] for rule in grave}
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(PRODUCER) >= 15
+    assert len(CONSUMER) >= 15
+    assert all(rule in RULES for each in DEFECTS.values() for rule in (each.rule, *each.also))

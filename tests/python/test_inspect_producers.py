@@ -1,0 +1,88 @@
+"""What inspect says of the arrays of real libraries, beside what those say themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import dlbridge
+from dlbridge.tools import libraries
+from dlbridge.tools.inspection.looking import Inspection
+from dlbridge.tools.libraries import CASES, Case, Library
+
+LIBRARIES = libraries.LIBRARIES
+READABLE = [case for case in CASES.values() if case.dtype not in ("complex64", "bfloat16")]
+
+
+def flat(values: Any) -> list[Any]:
+    return [one for part in values for one in flat(part)] if isinstance(values, list) else [values]
+
+
+def shape_of(values: Any) -> tuple[int, ...]:
+    return (len(values), *shape_of(values[0] if values else 0)) if isinstance(values, list) else ()
+
+
+def test_what_the_library_says(library: Library) -> None:
+    module = library.load()
+    told = 0
+    for case in READABLE:
+        try:
+            x = case.make(library, module)
+        except Exception:  # it has none of this kind
+            continue
+        look_beside(library, module, case, x)
+        told += 1
+    assert told >= (len(READABLE) if library.module == "numpy" else 6)
+
+
+def look_beside(library: Library, module: Any, case: Case, x: Any) -> None:
+    found = dlbridge.inspect(x)
+    said = found.tensor
+    assert said is not None and said.layout is not None
+    assert said.shape == shape_of(case.values)
+    assert said.dtype_text == case.dtype
+    expected = flat(case.values)[:6]
+    assert [str(value) for value in expected] == [_as_python(text, case) for text in said.sample]
+    if expected and library.address is not None:
+        assert said.first == library.address(module, x)
+    again = Inspection.from_dict(found.to_dict())
+    assert again == found and again.text(80)
+
+
+def _as_python(text: str, case: Case) -> str:
+    return str(float(text)) if case.dtype.startswith("float") else text
+
+
+def verdict(x: Any, consumer: str) -> str:
+    (found,) = (v for v in dlbridge.inspect(x).verdicts if v.consumer == consumer)
+    return found.outcome
+
+
+def test_numpy() -> None:
+    a = np.arange(12, dtype="float32").reshape(3, 4)
+    found = dlbridge.inspect(a[::-1, 1:])
+    described = {road.name: road.description for road in found.roads if road.description}
+    assert set(described) == {"bare", "1.0", "1.3", "copy", "1.0 copy", "buffer", "array"}
+    for name, said in described.items():
+        if "copy" not in name:
+            assert said.first == a[::-1, 1:].ctypes.data
+            assert said.stride_bytes == (-16, 4)
+            assert said.read_only in ((None,) if name == "bare" else (False,))
+    assert found.differences and all(each.expected for each in found.differences)
+    a.flags.writeable = False
+    assert dlbridge.inspect(a).road("bare").raised == "BufferError"  # type: ignore[union-attr]
+    assert verdict(a, "torch") == "shares" and verdict(a, "jax") == "refuses"
+
+
+def test_numpy_dtypes_that_dlpack_has_not() -> None:
+    swapped = dlbridge.inspect(np.arange(3).astype(">i4"))
+    assert swapped.tensor is not None and swapped.tensor.dtype is None
+    assert {v.outcome for v in swapped.verdicts} <= {"refuses", "unknown"}
+    dates = dlbridge.inspect(np.zeros(3, dtype="datetime64[s]"))
+    assert dates.road("bare").raised == "BufferError"  # type: ignore[union-attr]
+    fields = np.zeros(3, dtype=[("a", "f4"), ("b", "i1")])["a"]  # strides of 5 bytes
+    odd = dlbridge.inspect(fields)
+    assert odd.tensor is not None and odd.tensor.strides is None
+    assert odd.tensor.byte_strides == (5,)
+    assert odd.text()
