@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import array
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
@@ -13,6 +13,7 @@ from dlbridge.tools.libraries import values_in
 from rows import load
 
 LIBRARY = "joblib"
+Record = Callable[[str, object], None]
 joblib: Any = load(LIBRARY)
 
 
@@ -30,7 +31,8 @@ def doubled(t: dlbridge.Tensor) -> dlbridge.Tensor:
 
 
 @pytest.mark.parametrize("compress", [0, 3])
-def test_to_a_file_and_back(tmp_path: Path, compress: int) -> None:
+def test_to_a_file_and_back(tmp_path: Path, compress: int, record_property: Record) -> None:
+    record_property("exchange", ["carries", "file", "row-major", "copied", ""])
     t = grid()
     joblib.dump({"t": t}, tmp_path / "kept", compress=compress)
     back = joblib.load(tmp_path / "kept")["t"]
@@ -38,12 +40,18 @@ def test_to_a_file_and_back(tmp_path: Path, compress: int) -> None:
     assert back.data_ptr != t.data_ptr
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky"])
-def test_as_argument_and_result(backend: str) -> None:
+@pytest.mark.parametrize(
+    "backend, outcome", [("threading", "zero-copy"), ("loky", "copied")], ids=["threading", "loky"]
+)
+def test_as_argument_and_result(backend: str, outcome: str, record_property: Record) -> None:
+    record_property("exchange", ["carries", backend, "row-major", outcome, ""])
     given = [grid(), grid()]
     run = joblib.Parallel(n_jobs=2, backend=backend)
     results = run(joblib.delayed(doubled)(t) for t in given)
     assert [values(t) for t in results] == [[float(2 * i) for i in range(12)]] * 2
+    kept = run(joblib.delayed(dlbridge.as_tensor)(t) for t in given)
+    shared = [t.data_ptr for t in kept] == [t.data_ptr for t in given]
+    assert shared == (outcome == "zero-copy")
 
 
 def test_equal_tensors_are_one_key() -> None:
