@@ -47,7 +47,7 @@ def _streams_sent(target: Target, device_type: int) -> list[Any]:
     return [each["stream"] for each in Fed(target, refusing).producer.asked if "stream" in each]
 
 
-@probe("S-01")
+@probe("S-01", hostile=True)
 def streams_fit_the_device(target: Target) -> str:
     on_cpu = [each for each in _streams_sent(target, 1) if each is not None]
     if on_cpu:
@@ -64,7 +64,7 @@ def streams_fit_the_device(target: Target) -> str:
     return "; ".join(notes)
 
 
-@probe("S-02")
+@probe("S-02", hostile=True)
 def never_says_unordered(target: Target) -> None:
     for device_type in (1, CUDA, CUDA_HOST, ROCM, MANAGED, ONE_API):
         if any(each == -1 for each in _streams_sent(target, device_type)):
