@@ -18,7 +18,8 @@ from dlbridge.tools.conformance.deleters import (
     AFTER_THE_END,
     Counted,
     end_of_process,
-    on_a_foreign_thread,
+    while_nobody_holds_the_gil,
+    while_the_gil_is_held,
 )
 from dlbridge.tools.conformance.exports import (
     best,
@@ -35,7 +36,7 @@ from dlbridge.tools.conformance.target import Target, name_error
 TIMES, FEWEST = 10_000, 300
 SECONDS = 2.0  # for one of the long counts, which is cut short where a library is slow
 PATIENCE = 2.0  # seconds for a library that frees on another thread
-RACES, RUNNERS = 50, 4
+RACES, RUNNERS = 200, 4
 
 
 def _weak(x: Any) -> weakref.ref[Any] | None:
@@ -133,13 +134,14 @@ def without_the_gil(target: Target) -> None:
     for kind in (export, best):
         x = make(target)
         try:
-            taken = abi.take(kind(x).capsule)
+            held, free = abi.take(kind(x).capsule), abi.take(kind(x).capsule)
         except BufferError:
             continue
+        while_nobody_holds_the_gil(free)
         owner = _weak(x)
         del x
         gc.collect()
-        on_a_foreign_thread(taken, owner if owner is not None and owner() is not None else None)
+        while_the_gil_is_held(held, owner if owner is not None and owner() is not None else None)
 
 
 @probe("X-05", hostile=True)
@@ -314,47 +316,41 @@ def imports_leave_nothing(target: Target) -> str | None:
 # Threads, second uses, copies ----------------------------------------------------------------
 
 
-class _Race:
-    """Threads that all want one capsule, and what came of it."""
+class _Races:
+    """Threads that all want the same capsule, one capsule after another; who got which."""
 
     def __init__(self, target: Target) -> None:
-        self.target, self.by_hand = target, _by_hand()
-        self.ready, self.lock = threading.Barrier(RUNNERS), threading.Lock()
-        self.made: list[abi.Made] = []
-        self.capsules: list[Any] = []
-        self.won: list[Any] = []
+        self.target, by_hand = target, _by_hand()
+        self.ready = threading.Barrier(RUNNERS)
+        self.made = [{None: by_hand(), 1: by_hand(max_version=(1, 0))} for _ in range(RACES)]
+        self.capsules = [{kind: it.capsule() for kind, it in pair.items()} for pair in self.made]
+        self.won: list[list[Any]] = [[] for _ in range(RACES)]
         self.skipped: list[Skip] = []
 
-    def capsule(self, **asked: Any) -> Any:
-        with self.lock:
-            if not self.made:
-                self.made.append(self.by_hand(**asked))
-                self.capsules.append(self.made[0].capsule())
-        return self.capsules[0]
-
-    def attempt(self) -> None:
-        self.ready.wait()
-        try:
-            self.won.append(_hand_over(self.target, self.capsule))
-        except Skip as why:
-            self.skipped.append(why)
-        except Exception:  # it came too late
-            return
-
-    def run(self) -> None:
-        threads = [threading.Thread(target=self.attempt) for _ in range(RUNNERS)]
+    def run_all(self) -> None:
+        threads = [threading.Thread(target=self._run) for _ in range(RUNNERS)]
         for each in threads:
             each.start()
         for each in threads:
             each.join()
         if self.skipped:
             raise self.skipped[0]
-        if len(self.won) != 1:
-            raise Broken(f"of {RUNNERS} threads with one capsule {len(self.won)} took it")
-        self.won.clear()
-        self.capsules.clear()
-        if not _settle(lambda: self.made[0].calls == 1):
-            raise Broken(f"the deleter ran {self.made[0].calls} times")
+
+    def _run(self) -> None:
+        for capsules, won in zip(self.capsules, self.won):
+
+            def capsule(
+                max_version: Any = None, *, of: dict[int | None, Any] = capsules, **others: Any
+            ) -> Any:
+                return of[None if max_version is None else 1]
+
+            self.ready.wait()
+            try:
+                won.append(_hand_over(self.target, capsule))
+            except Skip as why:
+                self.skipped.append(why)
+            except Exception:  # it came too late
+                continue
 
 
 @probe("X-09", hostile=True)
@@ -362,10 +358,18 @@ def one_winner(target: Target) -> str:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        for _ in range(RACES):
-            _Race(target).run()
+        races = _Races(target)
+        races.run_all()
     finally:
         sys.setswitchinterval(interval)
+    wins = [len(won) for won in races.won]
+    if set(wins) != {1}:
+        wrong = next(number for number in wins if number != 1)
+        raise Broken(f"of {RUNNERS} threads with one capsule {wrong} took it")
+    races.won.clear()
+    races.capsules.clear()
+    if not _settle(lambda: all(sum(it.calls for it in pair.values()) == 2 for pair in races.made)):
+        raise Broken("the deleters did not run once each")
     has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     return f"{RACES} races of {RUNNERS} threads, {'with' if has_gil else 'without'} the GIL"
 
