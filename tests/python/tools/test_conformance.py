@@ -286,6 +286,13 @@ def test_status_2_and_why() -> None:
     assert command().returncode == 2
 
 
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "soon"])
+def test_a_timeout_that_is_none(seconds: str) -> None:
+    done = command(OURS, f"--timeout={seconds}")
+    assert done.returncode == 2
+    assert f"argument --timeout: invalid seconds value: '{seconds}'" in done.stderr
+
+
 def test_json_is_one_object_whatever_the_factory_prints() -> None:
     done = command("conformance_targets:prints", "--json", "--only", "P-01")
     assert done.returncode == 0
