@@ -189,6 +189,10 @@ def runtime(session: nox.Session) -> None:
 # Python ---------------------------------------------------------------------------------------
 
 
+# What the tools say of libraries: whose defects, and what each does with a tensor.
+CLAIMED = ("tests/python/tools/test_known.py", "tests/python/tools/test_inspect_verdicts.py")
+
+
 @dataclass(frozen=True)
 class Peers:
     """An environment for the Python tests: what is installed, and which peers must answer."""
@@ -196,7 +200,7 @@ class Peers:
     name: str
     packages: tuple[str, ...]
     peers: tuple[str, ...]
-    tests: tuple[str, ...] = ("tests/python/peers",)  # of the peers that are named
+    tests: tuple[str, ...] = ("tests/python/peers", *CLAIMED)  # of the peers that are named
     heavy: bool = False  # left out where --fast is asked for
 
 
@@ -232,19 +236,19 @@ PEERS = [
     Peers("mlx", ("mlx", "mlx-cpu", "numpy"), ("mlx",)),
     # These need other versions of what the newest ones need, or are large.
     Peers("tensorflow", ("tensorflow-cpu",), ("tensorflow",),
-          ("tests/python/peers", "tests/python/test_extension_callers.py"), heavy=True),
+          ("tests/python/peers", *CLAIMED, "tests/python/test_extension_callers.py"), heavy=True),
     Peers("paddle", ("paddlepaddle",), ("paddle",), heavy=True),
     # MXNet's last release knows names that NumPy 1.24 has no longer. NumPy 1.22 has no wheels for
     # the Pythons that all others have; 1.23 speaks the same DLPack.
     Peers("mxnet", ("mxnet==1.9.1", "numpy==1.23.5"), ("mxnet", "numpy"),
-          ("tests/python/peers/test_mxnet.py", *TABLE_OF_NUMPY), heavy=True),
+          ("tests/python/peers/test_mxnet.py", *CLAIMED, *TABLE_OF_NUMPY), heavy=True),
     # Intel's XPU arrays, on a SYCL device that is a CPU; and as dpctl had them before dpnp did.
     Peers("oneapi", ("dpctl", "dpnp", "intel-opencl-rt"), ("dpnp",), heavy=True),
     Peers("oneapi-0.21", ("dpctl==0.21.1", "intel-opencl-rt"), ("dpctl",), heavy=True),
 ]  # fmt: skip
 TOOLS = {"ml_dtypes", "pybind11_stubgen"}  # among the peers: they exchange nothing themselves
 EXCHANGES = machine.STATE / "exchanges"  # what the sessions counted
-DEVICE_TESTS = "tests/python/test_device_*.py"
+DEVICE_TESTS = "tests/python/**/test_device_*.py"
 
 
 def counterparts(session: nox.Session, build: Build = MAIN, *extras: str) -> str:
@@ -326,7 +330,8 @@ def python_sanitized(session: nox.Session) -> None:
         for name in ("libasan.so", "libubsan.so")
     ]
     session.run(
-        "pytest", "--peers=numpy", "-p", "no:faulthandler", *session.posargs,
+        *("pytest", "--peers=numpy", "-p", "no:faulthandler", "--ignore=tests/python/tools"),
+        *session.posargs,
         env={
             "LD_PRELOAD": ":".join(libraries),
             # The interpreter keeps what it likes, so we count; what is freed is not kept for long,

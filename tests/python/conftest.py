@@ -20,7 +20,6 @@ NEEDED = {
     "test_device_transfer.py": "simulated",
     "test_inspect_producers.py": "numpy",
     "test_inspect_torch.py": "torch",
-    "test_inspect_verdicts.py": "numpy",
     "test_device_conformance.py": "simulated",
 }
 PEERS = Path(__file__).resolve().parent / "peers"

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any, Callable
 
 import dlbridge
-from dlbridge.tools import abi, by_hand, elements
+from dlbridge.tools import abi, elements, handmade
 from dlbridge.tools.elements import Nested
 
 
@@ -238,15 +238,15 @@ ROWS = [
         "dlbridge",
         "dlbridge",
         ("dlbridge",),
-        array=lambda m, values, dtype: m.from_dlpack(by_hand.array(values, dtype)),
+        array=lambda m, values, dtype: m.from_dlpack(handmade.array(values, dtype), copy=True),
         take=lambda m, x, **how: m.from_dlpack(x, **how),
         address=lambda m, x: x.data_ptr,
         values=lambda m, x: values_in(m.to_dlpack(x, max_version=(1, 0))),
         to_capsule=lambda m, x: m.to_dlpack(x),
         from_capsule=lambda m, x: m.from_dlpack(x),
-        index=lambda m, x, key: m.from_dlpack(by_hand.index(capsule_of(x), key)),
-        transpose=lambda m, x: m.from_dlpack(by_hand.transpose(capsule_of(x))),
-        broadcast=lambda m, x, shape: m.from_dlpack(by_hand.broadcast(capsule_of(x), shape)),
+        index=lambda m, x, key: m.from_dlpack(handmade.index(capsule_of(x), key)),
+        transpose=lambda m, x: m.from_dlpack(handmade.transpose(capsule_of(x))),
+        broadcast=lambda m, x, shape: m.from_dlpack(handmade.broadcast(capsule_of(x), shape)),
         read_only=lambda m, x: m.from_dlpack(x, readonly=True),
     ),
     Library(
@@ -311,15 +311,17 @@ ROWS = [
         "tvm_ffi",
         "tvm-ffi",
         ("apache-tvm-ffi",),
-        array=lambda m, values, dtype: m.from_dlpack(by_hand.array(values, dtype)),
+        array=lambda m, values, dtype: m.from_dlpack(  # it allocates nothing itself
+            dlbridge.from_dlpack(handmade.array(values, dtype), copy=True)
+        ),
         take=lambda m, x: m.from_dlpack(x),
         address=lambda m, x: x.data_ptr(),
         values=lambda m, x: values_in(x.__dlpack__()),
         to_capsule=lambda m, x: x.__dlpack__(),
         from_capsule=lambda m, x: m.from_dlpack(x),
-        index=lambda m, x, key: m.from_dlpack(by_hand.index(capsule_of(x), key)),
-        transpose=lambda m, x: m.from_dlpack(by_hand.transpose(capsule_of(x))),
-        broadcast=lambda m, x, shape: m.from_dlpack(by_hand.broadcast(capsule_of(x), shape)),
+        index=lambda m, x, key: m.from_dlpack(handmade.index(capsule_of(x), key)),
+        transpose=lambda m, x: m.from_dlpack(handmade.transpose(capsule_of(x))),
+        broadcast=lambda m, x, shape: m.from_dlpack(handmade.broadcast(capsule_of(x), shape)),
     ),
     Library(
         "paddle",

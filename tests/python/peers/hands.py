@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from dlbridge.tools import abi, by_hand, elements
+from dlbridge.tools import abi, elements, handmade
 from dlbridge.tools.libraries import Library
 
 
@@ -69,7 +69,7 @@ def make(values: Any, dtype: str) -> Hand:
     """Row-major, of these values."""
     shape = elements.shape_of(values)
     memory = abi.memory(elements.encode(values, dtype) or bytes(1))
-    return Hand(memory, dtype, shape, by_hand.row_major(shape))
+    return Hand(memory, dtype, shape, handmade.row_major(shape))
 
 
 def index(x: Hand, key: slice) -> Hand:

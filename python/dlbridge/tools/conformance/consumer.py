@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from dlbridge.tools import abi
+from dlbridge.tools.conformance.exports import best, device_of, make
 from dlbridge.tools.conformance.handmade import (
     VERSION,
     Fed,
@@ -20,6 +21,7 @@ from dlbridge.tools.conformance.handmade import (
     numbers_of,
     road_for,
     row_major,
+    takes_capsules,
 )
 from dlbridge.tools.conformance.probes import Broken, Function, Skip, probe
 from dlbridge.tools.conformance.target import Target, name_error
@@ -247,20 +249,19 @@ def takes_what_was_copied(target: Target) -> None:
 class _Gives:
     """Gives one and the same thing, whatever it is asked."""
 
-    def __init__(self, gift: Any) -> None:
-        self.gift = gift
+    def __init__(self, gift: Any, device: tuple[int, int] = abi.CPU) -> None:
+        self.gift, self.device = gift, device
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return abi.CPU
+        return self.device
 
     def __dlpack__(self, **keywords: Any) -> Any:
         return self.gift
 
 
 def _refuses(target: Target, gift: Any) -> str:
-    takes_capsules = target.library is not None and target.library.takes_capsules
     try:
-        result = target.consume(gift if takes_capsules else _Gives(gift))
+        result = target.consume(gift if takes_capsules(target) else _Gives(gift))
     except (Skip, SystemError):
         raise
     except Exception as raised:
@@ -399,6 +400,31 @@ def null_extents_without_dimensions(target: Target) -> None:
     _must_be_right(fed, words)
 
 
+@probe("C-08", hostile=True)
+def null_strides_on_its_own_device(target: Target) -> str | None:
+    """Memory of a device is often imported by other code than memory of the CPU."""
+    try:
+        made = make(target)
+        device = device_of(made)
+        export = best(made)
+    except (Skip, BufferError) as why:
+        return f"it has no array to begin with: {why}"
+    if device[0] == abi.CPU[0] or takes_capsules(target):
+        return None
+    managed = abi.STRUCTS[export.contents.name].from_address(export.contents.address)
+    managed.tensor.strides = None
+    if export.contents.version is not None:
+        managed.version.minor = 0  # which allows it
+    try:
+        result = target.consume(_Gives(export.capsule, device))
+    except Exception as raised:
+        raise Broken(f"on device {device}: refused: {name_error(raised)}") from None
+    strides = best(result).contents.strides
+    if strides not in (None, export.contents.strides):
+        raise Broken(f"on device {device} NULL became strides of {strides}")
+    return None
+
+
 def _offset(**words: Any) -> Function:
     def byte_offset(target: Target) -> None:
         fed = feed(target, **words)
@@ -453,10 +479,15 @@ several(
 def _impossible(**words: Any) -> Function:
     def impossible(target: Target) -> str:
         fed = feed(target, **words)
-        if fed.refusal is None:
-            told = {**words, "shape": words.get("shape")}
-            raise Broken(f"{_spelled(told)} was accepted")
-        return f"refused: {fed.said}"
+        if fed.refusal is not None:
+            return f"refused: {fed.said}"
+        try:
+            shape = getattr(fed.result, "shape", None)  # some look at nothing before they are asked
+        except SystemError:
+            shape = "no clean error"
+        except Exception as raised:
+            return f"refused when it is asked for its shape: {name_error(raised)}"
+        raise Broken(f"{_spelled(words)} was accepted; the shape of the result: {shape}")
 
     return impossible
 
@@ -558,6 +589,18 @@ def no_lanes(target: Target) -> str:
     except Broken as broken:
         broken.severity = "W"  # no memory is in danger: elements without lanes have no bytes
         raise
+
+
+@probe("C-12")
+def booleans(target: Target) -> None:
+    fed = feed(target, dtype=(6, 8, 1))
+    if fed.refusal is not None:
+        raise Broken(
+            f"bool is refused: {fed.said}",
+            expected="Booleans, (6, 8, 1), are accepted.",
+            fix="Accept kDLBool of 8 bits, and not only kDLUInt.",
+            severity="W",
+        )
 
 
 # C-13: read-only -------------------------------------------------------------------------------

@@ -78,6 +78,22 @@ def read_only_legacy(target: Target) -> None:
 
 
 @probe("P-22")
+def legacy_of_what_is_marked(target: Target) -> str | None:
+    """Where the factory makes nothing read-only, its usual arrays may be."""
+    x = make(target, shape=(6,)) if "shape" in target.accepts else make(target)
+    kinds = {each.contents.name: each.contents for each in every_kind(x)}
+    if len(kinds) < 2:
+        return "it exports capsules of one kind only"
+    if kinds[abi.VERSIONED].flags & abi.READ_ONLY:
+        raise Broken(
+            "the versioned capsule is marked READ_ONLY; the legacy one of the same array has no "
+            "mark, and is not refused",
+            severity="W",
+        )
+    return None
+
+
+@probe("P-22")
 def writable_is_not_marked(target: Target) -> None:
     make(target, readonly=True)  # one that makes both kinds knows the difference
     it = best(make(target, readonly=False)).contents

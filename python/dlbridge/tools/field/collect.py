@@ -42,7 +42,9 @@ def conformance(environment: survey.Environment, name: str) -> dict[str, Any]:
 
 def speech(environment: survey.Environment, name: str) -> dict[str, Any]:
     """What a library speaks; only that it crashes, where importing it does."""
-    answer = children.call("dlbridge.tools.speech:look", python=environment.python, name=name)
+    answer = children.call(
+        "dlbridge.tools.doctor.speech:look", python=environment.python, name=name
+    )
     if answer.outcome != "returned":
         return {"failed": f"{answer.outcome}: {tidy(answer.said)}"}
     wanted = ("version", "legacy", "versioned", "protocol", "exchange_table", "failed")

@@ -238,8 +238,7 @@ def _failing(field: Field) -> Iterator[str]:
 
 
 def _through(field: Field) -> Iterator[str]:
-    tried = [e for e in summary.tried_again(field.matrix) if e["producer"] != "dlbridge"]
-    works = [e for e in summary.rescued(field.matrix) if e["producer"] != "dlbridge"]
+    tried, works = summary.tried_again(field.matrix), summary.rescued(field.matrix)
     pairs = {(each["producer"], each["consumer"]) for each in works}
     yield "## What works through dlbridge\n"
     yield (
@@ -255,7 +254,7 @@ def _through(field: Field) -> Iterator[str]:
         ),
     )
     yield "<details><summary>What does not</summary>\n"
-    lost = [each for each in tried if each not in works]
+    lost = summary.lost(field.matrix)
     yield from table(
         ["From", "To", "Arrays", "What comes then"],
         (

@@ -24,7 +24,7 @@ STYLE = """
   padding: .15em 1em .15em 0; border: 0; background: none; font-weight: normal; }
 .dlbridge-inspection th { opacity: .65; white-space: nowrap; }
 .dlbridge-inspection td.took { text-align: right; white-space: nowrap; opacity: .65; padding: 0; }
-.dlbridge-inspection .faint { opacity: .65; }
+.dlbridge-inspection .faint { opacity: .65; font-weight: normal; }
 .dlbridge-inspection .tag { display: inline-block; border-radius: .7em; padding: 0 .7em;
   font-size: .85em; white-space: nowrap; border: 1px solid transparent; }
 .dlbridge-inspection .good { background: rgba(46, 160, 67, .18); border-color: rgb(46, 160, 67); }
@@ -90,13 +90,25 @@ def _memory(inspection: Inspection) -> str:
     drawn = picture.draw(inspection.tensor, 8)
     if drawn is None:
         return ""
-    legend = "<br>".join(map(escape, drawn.legend))
-    legend = legend.replace("The first element is in [ ].", "The first element has a thick edge; "
-                            "an arrow goes along the first ones.")  # fmt: skip
+    legend = "<br>".join(escape(_redrawn(said)) for said in drawn.legend)
     return (
         f'<h4>Its memory</h4><div class="scroll">{inspection.svg}</div>'
         f'<div class="faint">{legend}</div>'
     )
+
+
+# How the picture says in a drawing what it says with letters in a terminal.
+DRAWN = {
+    "The first element is in [ ].": "The first element has a thick edge; an arrow goes on from it.",
+    "A dot is": "A dashed box is",
+    "A plus:": "A double edge:",
+}
+
+
+def _redrawn(said: str) -> str:
+    for letters, drawing in DRAWN.items():
+        said = said.replace(letters, drawing)
+    return said
 
 
 def _oddities(inspection: Inspection) -> str:

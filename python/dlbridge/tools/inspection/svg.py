@@ -96,11 +96,17 @@ def _arrow(x: Description, corners: dict[tuple[int, ...], tuple[float, float]]) 
     for index in first_indices(places, MOST_STEPS):
         if index not in corners:
             break
-        path.append(corners[index])
-    if len(path) < 2:
-        return ""
-    points = " ".join(f"{px:g},{py:g}" for px, py in path)
-    return (
-        f'<polyline points="{points}" fill="none" stroke="currentColor" stroke-opacity="0.55" '
-        'stroke-width="1.3" marker-end="url(#dlbridge-arrow)"/>'
-    )
+        path.append((index, corners[index]))
+    lines = []
+    for (here, at), (there, to) in zip(path, path[1:]):
+        jumps = here[:-1] != there[:-1]  # to another row: paler, as it crosses labels
+        is_last = there == path[-1][0]
+        lines.append(
+            f'<line x1="{at[0]:g}" y1="{at[1]:g}" x2="{to[0]:g}" y2="{to[1]:g}" '
+            f'stroke="currentColor" stroke-opacity="{0.2 if jumps else 0.6}" stroke-width="1.3"'
+            f"{HEAD if is_last else ''}/>"
+        )
+    return "".join(lines)
+
+
+HEAD = ' marker-end="url(#dlbridge-arrow)"'

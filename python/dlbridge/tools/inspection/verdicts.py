@@ -146,6 +146,8 @@ def _read(row: Consumer, road: Road) -> _Judged:
             return replace(judged, road=road.name, met=(case.name,))
         if cell in NOTES:
             notes.append(WORDS[cell])
+        elif judged.outcome == best.outcome != "shares" and best.text != "always":
+            best = replace(best, text=f"{best.text}; {judged.text}")
         elif WORST.index(judged.outcome) >= WORST.index(best.outcome):
             best = judged
     if x.capsule == abi.LEGACY and row.legacy_note:

@@ -111,8 +111,8 @@ def failing(report: dict[str, Any]) -> list[Exchange]:
 
 
 def tried_again(report: dict[str, Any]) -> list[Exchange]:
-    """The failing exchanges that were made again with dlbridge between."""
-    return [each for each in report["exchanges"] if "via" in each]
+    """The failing exchanges of others that were made again with dlbridge between."""
+    return [e for e in report["exchanges"] if "via" in e and e["producer"] != "dlbridge"]
 
 
 def rescued(report: dict[str, Any]) -> list[Exchange]:

@@ -15,7 +15,8 @@ from typing import Any, Callable
 import pytest
 
 import dlbridge
-from dlbridge.tools import advice, children, doctor, known, sections, speech, surroundings
+from dlbridge.tools import children, doctor, known
+from dlbridge.tools.doctor import advice, sections, speech, surroundings
 from dlbridge.tools.libraries import LIBRARIES, Library
 
 Found = dict[str, Any]

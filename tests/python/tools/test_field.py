@@ -11,7 +11,7 @@ import pytest
 from dlbridge.tools.field import data, page
 from dlbridge.tools.matrix import summary
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 @pytest.fixture(scope="module")

@@ -110,5 +110,5 @@ def test_what_is_made_by_hand_is_what_others_read(by_hand: Path) -> None:
 
 
 def test_the_page_is_the_table() -> None:
-    docs = Path(__file__).resolve().parents[2] / "docs" / "defects.md"
+    docs = Path(__file__).resolve().parents[3] / "docs" / "defects.md"
     assert docs.read_text() == page.page(), "run python -m dlbridge.tools.known.page"

@@ -21,7 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import dlbridge
-from dlbridge.tools import advice, children, known, sections, surroundings
+from dlbridge.tools import children, known
+from dlbridge.tools.doctor import advice, sections, surroundings
 from dlbridge.tools.libraries import LIBRARIES, Library
 
 SUMMARY = "what this machine has: headers, compilers, drivers, libraries and their known defects"
@@ -47,7 +48,7 @@ def _needs_numpy(library: Library) -> str | None:
 def _look(library: Library) -> dict[str, Any]:
     """What one library says of itself in a child process, or what became of that."""
     answer = children.call(
-        "dlbridge.tools.speech:look", seconds=SECONDS_PER_LIBRARY, name=library.module
+        "dlbridge.tools.doctor.speech:look", seconds=SECONDS_PER_LIBRARY, name=library.module
     )
     row = {"version": library.version or "unknown", "outcome": answer.outcome, "said": answer.said}
     return {**row, **(answer.value or {})}
