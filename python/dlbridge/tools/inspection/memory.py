@@ -11,7 +11,6 @@ from dlbridge.tools.inspection.description import Description
 from dlbridge.tools.inspection.layout import first_indices
 
 MOST_VALUES = 6  # of a sample
-ADDRESSES = 1 << 64  # beyond which an offset may lead, but no pointer
 # By code and bits: how struct names it.
 _FORMATS = {
     **{(0, bits): letter for bits, letter in zip((8, 16, 32, 64), "bhiq")},
@@ -74,7 +73,7 @@ def looked_at(x: Description) -> Description:
     if not x.is_host or x.memory is None or not x.first:
         return x
     begin, end = x.memory
-    there = 0 <= begin < end <= ADDRESSES and all(
+    there = 0 <= begin < end and all(
         abi.read_memory(address, 1) is not None for address in (begin, end - 1)
     )
     if not there or x.stride_bytes is None or x.dtype is None:
