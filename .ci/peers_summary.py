@@ -16,6 +16,7 @@ from typing import Any
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "peers.md"
 PLAIN = ("from_dlpack", "take")
+MOST = 12  # cases that are listed by name
 OUTCOMES = ("zero-copy", "copied", "refused", "misread", "crashes")
 HEADINGS = ("library", "version", "exchanges", *OUTCOMES, "tests", "environment")
 Row = tuple[str, ...]
@@ -68,18 +69,20 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(line.replace("  ", " ") for line in lines)
 
 
-def reasons(library: str, counted: dict[str, Any]) -> str:
-    """A line of the page: what did not pass by the plain roads, and what was said."""
+def reasons(library: str, counted: dict[str, Any]) -> list[str]:
+    """A line of the page: what was not shared by the plain roads, and what was said."""
+    plain = [each for each in counted["exchanges"] if each[1] in PLAIN]
     cases: dict[tuple[str, str, str], list[str]] = {}
-    for direction, road, case, outcome, said in counted["exchanges"]:
-        if outcome not in ("zero-copy", "impossible") and road in PLAIN:
-            words = said.strip().splitlines()[-1:] if outcome != "crashes" else [said.split(":")[0]]
-            cases.setdefault((direction, outcome, "".join(words)[:120]), []).append(case)
+    for direction, _, case, outcome, words in plain:
+        if outcome not in ("zero-copy", "impossible"):
+            cases.setdefault((direction, outcome, words), []).append(case)
     parts = [
-        f"{direction} {', '.join(found)}: {outcome}" + (f" (`{words}`)" if words else "")
+        f"{direction} {', '.join(found) if len(found) < MOST else 'nearly all'}: {outcome}"
+        + (f" (`{words.strip()}`)" if words else "")
         for (direction, outcome, words), found in cases.items()
     ]
-    return f"- **{library} {counted['version']}** " + "; ".join(parts or ["passes everything"])
+    said = "; ".join(parts or ["everything is shared"])
+    return [f"- **{library} {counted['version']}** {said}"] if plain else []
 
 
 def replace(page: str, name: str, content: str) -> str:
@@ -93,7 +96,7 @@ def write(rows: list[Row], lines: list[str]) -> None:
     """Puts the table and the reasons into the page."""
     when = f"As run on {date.today().isoformat()}, with Python {sys.version.split()[0]}:"
     page = replace(PAGE.read_text(), "table", f"{when}\n\n{markdown(rows)}")
-    PAGE.write_text(replace(page, "reasons", "\n".join(sorted(lines))))
+    PAGE.write_text(replace(page, "reasons", "\n".join(sorted(set(lines)))))
 
 
 def main() -> int:
@@ -112,7 +115,7 @@ def main() -> int:
                 complaints.append(wrong)
             if counted is not None:
                 rows.append(row_of(environment, library, counted))
-                lines.append(reasons(library, counted))
+                lines += reasons(library, counted)
     rows.sort()
     print(show(rows))
     total = sum(int(row[2] or 0) for row in rows)

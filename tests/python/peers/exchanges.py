@@ -307,7 +307,7 @@ def test_exchange(
     expected = expected_of(library, direction, road, case)
     do = attempt_in_child if expected.outcome == "crashes" else attempt
     got = Outcome(**do(library=library, direction=direction, road=road, case=case))
-    record_property("exchange", [direction, road, case, got.outcome, got.said])
+    record_property("exchange", [direction, road, case, got.outcome, expected.says])
     if wrong := explain(expected, CASES[case], got):
         pytest.fail(f"{library} {direction}, {road}: {case}: {wrong}", pytrace=False)
 
