@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as C
+import time
 from typing import Any
 
 from mutants import planted
@@ -74,6 +75,7 @@ def _take(capsule: Any, asked_for_versioned: bool) -> Array:
 
 def _use(capsule: Any, own_name: bytes, name: bytes) -> bool:
     if planted("racing"):
+        time.sleep(0.005)  # time for the others to have seen the same name
         return bool(rename_capsule(capsule, USED[name]) == 0)
     return bool(use_capsule(capsule, own_name, USED[name]))
 
