@@ -29,10 +29,10 @@ class Plain:
             size *= extent
         self.items = array.array(DTYPES[dtype][0], range(size))
 
-    # [producer]
     def __dlpack_device__(self) -> tuple[int, int]:
         return CPU
 
+    # [producer]
     def __dlpack__(
         self,
         *,

@@ -18,6 +18,7 @@ CPU = (1, 0)
 LEGACY = "dltensor"
 VERSIONED = "dltensor_versioned"
 READ_ONLY, IS_COPIED, SUBBYTE_PADDED = 1, 2, 4  # the flags of a versioned tensor
+ADDRESSES = 1 << 64  # ctypes would take an address beyond them for a small one
 MAX_NDIM = 64  # more is taken for garbage: no library goes beyond it
 
 
@@ -115,7 +116,7 @@ def read_memory(address: int | None, size: int) -> bytes | None:
     Asks the kernel, on Linux, so that a pointer that leads nowhere costs nothing; elsewhere any
     address but NULL is believed.
     """
-    if not address:
+    if not address or address + size > ADDRESSES:
         return None
     if not sys.platform.startswith("linux"):
         return C.string_at(address, size)

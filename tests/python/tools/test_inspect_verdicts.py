@@ -16,8 +16,11 @@ from dlbridge.tools.inspection.consumers import CONSUMERS
 from dlbridge.tools.inspection.looking import look
 from dlbridge.tools.inspection.text import OUTCOMES
 from dlbridge.tools.inspection.verdicts import SAID, WORST, Outcome
+from dlbridge.tools.libraries import LIBRARIES as LIBRARY
 
 LIBRARIES = {name: name for name in CONSUMERS if name != "nanobind"}  # which is no library
+# NumPy 1 asks for no version, and has 32 dimensions; the verdicts are of NumPy 2.
+OLD_NUMPY = {"read-only", "version 2.0", "ndim 40"}
 MODULES = os.environ.get("DLBRIDGE_TEST_MODULES", "")
 PATH = os.pathsep.join([str(Path(__file__).parent), MODULES, os.environ.get("PYTHONPATH", "")])
 
@@ -58,7 +61,10 @@ def test_verdicts_come_true(library: str) -> None:
             )
             if not agrees(case, verdict, seen):
                 wrong.append((case, verdict, seen))
-    assert wrong == []
+    if library == "numpy" and (LIBRARY[library].version or "") < "2":
+        assert {case for case, *_ in wrong} == OLD_NUMPY
+    else:
+        assert wrong == []
 
 
 def test_every_row_has_a_cell_for_every_consumer() -> None:

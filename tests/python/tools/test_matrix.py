@@ -127,6 +127,13 @@ def test_after_a_crash_the_next_array_is_exchanged(fakes: Path) -> None:
     ] * 3
 
 
+def test_importing_again_after_a_crash_takes_its_time(fakes: Path) -> None:
+    cases = ("vector", "rank 0")
+    slow = add(fakes, "crashing", "import time; time.sleep(4)")
+    report = exchange_all("numpy", slow, cases=cases, seconds=3)
+    assert [one(report, "numpy", "crashing", case)["outcome"] for case in cases] == ["crashed"] * 2
+
+
 def test_read_only_that_can_be_written_to(fakes: Path) -> None:
     good, careless = add(fakes, "good"), add(fakes, "careless")
     report = exchange_all(good, careless, cases=("read-only",))

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--only", metavar="RULE", action="append", help="P-04, say; may be given several times"
     )
     parser.add_argument(
-        "--timeout", metavar="SECONDS", type=float, default=SECONDS, help="for each check"
+        "--timeout", metavar="SECONDS", type=seconds, default=SECONDS, help="for each check"
     )
     parser.add_argument(
         "-v",
@@ -40,6 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rules", action="store_true", help="print the table of rules instead")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
+
+
+def seconds(text: str) -> float:
+    """A time limit from the command line; argparse names this function where it is none."""
+    found = float(text)
+    if not 0 < found < 1e6:
+        raise ValueError(text)
+    return found
 
 
 def run(given: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Ways to watch and to call a deleter: counted, on a thread without the GIL, after the end."""
+"""Ways to watch and to call a deleter: counted, on threads without the GIL, after the end."""
 
 from __future__ import annotations
 
@@ -46,15 +46,13 @@ class Counted:
         struct.deleter = C.cast(self.callback, C.c_void_p)
 
 
-def on_a_foreign_thread(taken: abi.Taken, owner: weakref.ref[Any] | None) -> None:
+def while_the_gil_is_held(taken: abi.Taken, owner: weakref.ref[Any] | None) -> None:
     """Calls a deleter as a thread's first function, on a thread that Python knows nothing of.
 
     This thread holds the GIL for a while meanwhile: an owner that dies then was freed without it.
     Raises Skip where there are no such threads, Broken where the GIL was ignored.
     """
-    address = taken.contents.deleter
-    if not address:
-        raise Skip("the deleter is NULL: nothing is to be freed")
+    address = _deleter_of(taken)
     try:
         create, join = C.PyDLL(None).pthread_create, C.CDLL(None).pthread_join
     except (AttributeError, TypeError, OSError):
@@ -78,6 +76,54 @@ def on_a_foreign_thread(taken: abi.Taken, owner: weakref.ref[Any] | None) -> Non
     join(thread, None)
     if died:
         raise Broken("the deleter freed its Python object while another thread held the GIL")
+
+
+class _SigEvent(C.Structure):
+    _fields_ = [
+        ("value", C.c_void_p),
+        ("signo", C.c_int),
+        ("notify", C.c_int),
+        ("function", C.c_void_p),
+        ("attributes", C.c_void_p),
+        ("rest", C.c_char * 32),
+    ]
+
+
+class _TimerSpec(C.Structure):
+    _fields_ = [(name, C.c_long) for name in ("again_s", "again_ns", "first_s", "first_ns")]
+
+
+SIGEV_THREAD, CLOCK_MONOTONIC = 2, 1
+
+
+def while_nobody_holds_the_gil(taken: abi.Taken) -> None:
+    """Has the C library call a deleter on a thread of its own while Python sleeps.
+
+    A deleter that takes for granted that some thread is Python's current one finds none. Does
+    nothing where there are no such timers.
+    """
+    libc = C.CDLL(None)
+    event = _SigEvent(
+        value=taken.contents.address, notify=SIGEV_THREAD, function=_deleter_of(taken)
+    )
+    timer = C.c_void_p()
+    try:
+        failed = libc.timer_create(CLOCK_MONOTONIC, C.byref(event), C.byref(timer))
+    except AttributeError:
+        failed = 1
+    if failed:
+        taken.free()
+        return
+    soon = _TimerSpec(first_ns=int(LOOK_FOR * 1e9 / 4))
+    libc.timer_settime(timer, 0, C.byref(soon), None)
+    libc.usleep(int(LOOK_FOR * 1e6))
+    libc.timer_delete(timer)
+
+
+def _deleter_of(taken: abi.Taken) -> int:
+    if not taken.contents.deleter:
+        raise Skip("the deleter is NULL: nothing is to be freed")
+    return taken.contents.deleter
 
 
 def _has_gil() -> bool:

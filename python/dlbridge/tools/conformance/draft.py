@@ -47,7 +47,7 @@ def _streams_sent(target: Target, device_type: int) -> list[Any]:
     return [each["stream"] for each in Fed(target, refusing).producer.asked if "stream" in each]
 
 
-@probe("S-01")
+@probe("S-01", hostile=True)
 def streams_fit_the_device(target: Target) -> str:
     on_cpu = [each for each in _streams_sent(target, 1) if each is not None]
     if on_cpu:
@@ -64,7 +64,7 @@ def streams_fit_the_device(target: Target) -> str:
     return "; ".join(notes)
 
 
-@probe("S-02")
+@probe("S-02", hostile=True)
 def never_says_unordered(target: Target) -> None:
     for device_type in (1, CUDA, CUDA_HOST, ROCM, MANAGED, ONE_API):
         if any(each == -1 for each in _streams_sent(target, device_type)):
@@ -80,6 +80,7 @@ _To = ctypes.PYFUNCTYPE(_int, ctypes.c_void_p, ctypes.POINTER(ctypes.py_object))
 _View = ctypes.PYFUNCTYPE(_int, ctypes.py_object, ctypes.c_void_p)
 _Stream = ctypes.PYFUNCTYPE(_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
 MAY_BE_NULL = "dltensor_from_py_object_no_sync"
+UNWRITTEN = 0x5EED  # is where an answer should be
 
 
 def _table(target: Target) -> tuple[Any, abi.Exchange]:
@@ -176,19 +177,27 @@ def import_refuses_major_2(target: Target) -> None:
         raise Broken("managed_tensor_to_py_object_no_sync takes a tensor of major version 2")
 
 
-@probe("S-03", hostile=True)
-def every_device_has_a_stream_or_none(target: Target) -> None:
-    """Asked for a device that is not there, the table answers or refuses, and does not crash."""
+def _stream_of(target: Target, device_type: int) -> int | None:
+    """The stream that the table names for device 0 of a type; None where it refuses."""
     _, table = _table(target)
-    for device_type in (1, CUDA):
-        out = ctypes.c_void_p(1)
-        with contextlib.suppress(Exception):
-            status = _Stream(table.current_work_stream)(device_type, 0, ctypes.byref(out))
-            if status == 0 and out.value == 1:
-                raise Broken(
-                    f"current_work_stream of {NAMES[device_type]} returns 0 and writes nothing",
-                    severity="W",
-                )
+    out = ctypes.c_void_p(UNWRITTEN)
+    try:
+        status = _Stream(table.current_work_stream)(device_type, 0, ctypes.byref(out))
+    except Exception:
+        return None
+    return (out.value or 0) if status == 0 else None
+
+
+@probe("S-03", hostile=True)
+def stream_of_the_cpu(target: Target) -> None:
+    if _stream_of(target, 1) == UNWRITTEN:
+        raise Broken("current_work_stream of the CPU returns 0 and writes nothing", severity="W")
+
+
+@probe("S-03", hostile=True)
+def stream_of_a_device_that_may_be_missing(target: Target) -> str:
+    found = _stream_of(target, CUDA)
+    return "refused" if found is None else f"CUDA: {found:#x}"
 
 
 # S-04 to S-09: other protocols, and what is rare -----------------------------------------------

@@ -1,14 +1,9 @@
-"""The probes of lifetime and threads, X-01 to X-12: who frees, when, and on which thread."""
+"""The probes of lifetime: who frees, when, and on which thread, X-01 to X-05, X-07 and X-08."""
 
 from __future__ import annotations
 
-import copy
 import gc
 import operator
-import os
-import pickle
-import sys
-import threading
 import time
 import weakref
 from typing import Any, Callable
@@ -18,24 +13,16 @@ from dlbridge.tools.conformance.deleters import (
     AFTER_THE_END,
     Counted,
     end_of_process,
-    on_a_foreign_thread,
+    while_nobody_holds_the_gil,
+    while_the_gil_is_held,
 )
-from dlbridge.tools.conformance.exports import (
-    best,
-    content,
-    device_of,
-    every_kind,
-    export,
-    make,
-)
+from dlbridge.tools.conformance.exports import best, content, every_kind, export, make
 from dlbridge.tools.conformance.memory import growth
 from dlbridge.tools.conformance.probes import Broken, Skip, probe
 from dlbridge.tools.conformance.target import Target, name_error
 
 TIMES, FEWEST = 10_000, 300
 SECONDS = 2.0  # for one of the long counts, which is cut short where a library is slow
-PATIENCE = 2.0  # seconds for a library that frees on another thread
-RACES, RUNNERS = 50, 4
 
 
 def _weak(x: Any) -> weakref.ref[Any] | None:
@@ -45,7 +32,7 @@ def _weak(x: Any) -> weakref.ref[Any] | None:
         return None
 
 
-def _how_often(act: Callable[[], object]) -> int:
+def how_often(act: Callable[[], object]) -> int:
     """How many calls fit into SECONDS, TIMES at the most."""
     begin = time.perf_counter()
     for _ in range(20):
@@ -74,7 +61,7 @@ def dropped_once(target: Target) -> None:
 def dropped_and_freed(target: Target) -> str | None:
     for act in (lambda: make(target).__dlpack__(), lambda: best(make(target))):
         try:
-            times = min(1000, _how_often(act))
+            times = min(1000, how_often(act))
             left = growth(act, times)
         except BufferError:
             continue
@@ -133,13 +120,14 @@ def without_the_gil(target: Target) -> None:
     for kind in (export, best):
         x = make(target)
         try:
-            taken = abi.take(kind(x).capsule)
+            held, free = abi.take(kind(x).capsule), abi.take(kind(x).capsule)
         except BufferError:
             continue
+        while_nobody_holds_the_gil(free)
         owner = _weak(x)
         del x
         gc.collect()
-        on_a_foreign_thread(taken, owner if owner is not None and owner() is not None else None)
+        while_the_gil_is_held(held, owner if owner is not None and owner() is not None else None)
 
 
 @probe("X-05", hostile=True)
@@ -154,59 +142,6 @@ def after_the_end(target: Target) -> None:
         raise Broken(f"the deleter had not come back after {AFTER_THE_END:g} s")
     said = f": {end.said}" if end.said else ""
     raise Broken(f"the process ended with {children.how_it_ended(end.status)}{said}")
-
-
-class _Gives:
-    """A producer whose capsules are made elsewhere."""
-
-    def __init__(self, capsule: Callable[..., Any], device: tuple[int, int] = abi.CPU) -> None:
-        self.capsule, self.device = capsule, device
-
-    def __dlpack__(self, **keywords: Any) -> Any:
-        return self.capsule(**keywords)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self.device
-
-
-def _hand_over(target: Target, capsule: Callable[..., Any], device: Any = abi.CPU) -> Any:
-    """Gives the consumer a producer, or a capsule where it takes nothing else."""
-    if target.library is not None and target.library.takes_capsules:
-        return target.consume(capsule())
-    return target.consume(_Gives(capsule, device))
-
-
-def _by_hand(**words: Any) -> Callable[..., abi.Made]:
-    """Makes tensors of six numbers, of the kind that a caller asks for."""
-    data = abi.memory(bytes(64))
-
-    def made(max_version: tuple[int, int] | None = None, **others: Any) -> abi.Made:
-        version = (1, 0) if max_version is not None else None
-        return abi.make(data=data, shape=(2, 3), strides=(3, 1), version=version, **words)
-
-    return made
-
-
-def _settle(holds: Callable[[], bool]) -> bool:
-    """Whether something comes to hold, in a moment."""
-    until = time.perf_counter() + PATIENCE
-    while not holds() and time.perf_counter() < until:
-        gc.collect()
-        time.sleep(0.01)
-    return holds()
-
-
-@probe("X-06", hostile=True)
-def no_deleter(target: Target) -> None:
-    made = _by_hand(deleter=False)
-    try:
-        taken = _hand_over(target, lambda **asked: made(**asked).capsule())
-    except Skip:
-        raise
-    except Exception as raised:
-        raise Broken(f"a tensor without deleter is refused: {name_error(raised)}") from None
-    del taken
-    gc.collect()
 
 
 # Whose memory lives how long -------------------------------------------------------------------
@@ -261,7 +196,7 @@ def exports_leave_nothing(target: Target) -> str:
             def act(kind: Callable[[Any], Any] = kind, x: Any = x) -> None:
                 abi.take(kind(x).capsule).free()
 
-            times = _how_often(act)
+            times = how_often(act)
             left = growth(act, times)
             name = kind(x).contents.name
             if left is not None:
@@ -276,220 +211,3 @@ def _gives(kind: Callable[[Any], Any], x: Any) -> bool:
     except BufferError:
         return False
     return True
-
-
-@probe("X-08")
-def imports_leave_nothing(target: Target) -> str | None:
-    if target.function is None:
-        return None  # there is no consumer
-    by_hand = _by_hand()
-    made = {None: by_hand(), (1, 0): by_hand(max_version=(1, 0))}
-    given = 0
-
-    def capsule(max_version: Any = None, **others: Any) -> Any:
-        nonlocal given
-        given += 1
-        return made[None if max_version is None else (1, 0)].capsule()
-
-    def act() -> None:
-        _hand_over(target, capsule)
-
-    try:
-        act()
-    except Exception:  # C-01 tells of that
-        return None
-    times = _how_often(act)
-    left = growth(act, times)
-
-    def calls() -> int:
-        return sum(each.calls for each in made.values())
-
-    if not _settle(lambda: calls() == given):
-        raise Broken(f"of {given} tensors that were taken and dropped {calls()} were freed")
-    if left is not None:
-        raise Broken(f"{times} imports, each dropped, leave {left}")
-    return f"{times} imports"
-
-
-# Threads, second uses, copies ----------------------------------------------------------------
-
-
-class _Race:
-    """Threads that all want one capsule, and what came of it."""
-
-    def __init__(self, target: Target) -> None:
-        self.target, self.by_hand = target, _by_hand()
-        self.ready, self.lock = threading.Barrier(RUNNERS), threading.Lock()
-        self.made: list[abi.Made] = []
-        self.capsules: list[Any] = []
-        self.won: list[Any] = []
-        self.skipped: list[Skip] = []
-
-    def capsule(self, **asked: Any) -> Any:
-        with self.lock:
-            if not self.made:
-                self.made.append(self.by_hand(**asked))
-                self.capsules.append(self.made[0].capsule())
-        return self.capsules[0]
-
-    def attempt(self) -> None:
-        self.ready.wait()
-        try:
-            self.won.append(_hand_over(self.target, self.capsule))
-        except Skip as why:
-            self.skipped.append(why)
-        except Exception:  # it came too late
-            return
-
-    def run(self) -> None:
-        threads = [threading.Thread(target=self.attempt) for _ in range(RUNNERS)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
-        if self.skipped:
-            raise self.skipped[0]
-        if len(self.won) != 1:
-            raise Broken(f"of {RUNNERS} threads with one capsule {len(self.won)} took it")
-        self.won.clear()
-        self.capsules.clear()
-        if not _settle(lambda: self.made[0].calls == 1):
-            raise Broken(f"the deleter ran {self.made[0].calls} times")
-
-
-@probe("X-09", hostile=True)
-def one_winner(target: Target) -> str:
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for _ in range(RACES):
-            _Race(target).run()
-    finally:
-        sys.setswitchinterval(interval)
-    has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
-    return f"{RACES} races of {RUNNERS} threads, {'with' if has_gil else 'without'} the GIL"
-
-
-@probe("X-10", hostile=True)
-def used_twice(target: Target) -> None:
-    x = make(target)
-    capsules: list[Any] = []
-
-    def capsule(**asked: Any) -> Any:
-        if not capsules:
-            capsules.append(x.__dlpack__(**asked))
-        return capsules[0]
-
-    if target.function is None:
-        raise Skip("no consumer is known: name one with --consumer MODULE:FUNCTION")
-    try:
-        first = _hand_over(target, capsule, device_of(x))
-    except Exception as raised:
-        raise Skip(f"the consumer does not take this producer: {name_error(raised)}") from None
-    _must_raise(target, capsule, device_of(x), "a capsule that is used")
-    del first
-    made = _by_hand()()
-    foreign = made.capsule("foreign_tensor")
-    _must_raise(target, lambda **asked: foreign, abi.CPU, "a capsule named 'foreign_tensor'")
-    if made.calls:
-        raise Broken("the deleter behind a capsule of a foreign name was called")
-
-
-def _must_raise(target: Target, capsule: Callable[..., Any], device: Any, what: str) -> None:
-    try:
-        _hand_over(target, capsule, device)
-    except SystemError as unclean:
-        raise Broken(f"{what} gave {name_error(unclean)}") from None
-    except Exception:
-        return
-    raise Broken(f"{what} was accepted")
-
-
-@probe("X-11", hostile=True)
-def copies_of_the_object(target: Target) -> str:
-    notes = []
-    ways: dict[str, Callable[[Any], Any]] = {
-        "pickle": lambda x: pickle.loads(pickle.dumps(x)),
-        "copy.deepcopy": copy.deepcopy,
-        "copy.copy": copy.copy,
-    }
-    for way, act in ways.items():
-        x = make(target)
-        original = best(x)
-        before = content(original.contents)
-        try:
-            copied = act(x)
-        except Exception as refused:
-            notes.append(f"{way}: {type(refused).__name__}")
-            continue
-        if type(copied) is not type(x) or not hasattr(copied, "__dlpack__"):
-            notes.append(f"{way}: gives {type(copied).__name__}")
-            continue
-        found = best(copied)
-        if found.contents.address == original.contents.address:
-            raise Broken(f"{way} gave an object with the managed tensor of the first")
-        shared = found.contents.first == original.contents.first
-        if shared and way != "copy.copy" and before and not _is_frozen(original.contents):
-            raise Broken(
-                f"{way} gave an object with the memory of the first",
-                severity="W",  # where arrays never change it does no harm
-            )
-        del x, original
-        gc.collect()
-        if content(found.contents) != before:
-            raise Broken(f"{way} gave an object that holds other bytes")
-        notes.append(f"{way}: {'the same memory' if shared else 'a copy'}")
-    return ", ".join(notes)
-
-
-def _is_frozen(contents: abi.Contents) -> bool:
-    """Whether sharing does no harm, as nobody may write."""
-    return bool(contents.flags & abi.READ_ONLY)
-
-
-@probe("X-11", hostile=True)
-def after_a_fork(target: Target) -> None:
-    if not hasattr(os, "fork"):
-        return
-    x = make(target)
-    before = content(best(x).contents)
-    process = os.fork()
-    if process == 0:
-        status = 1
-        try:
-            taken = abi.take(best(x).capsule)
-            status = 0 if content(taken.contents) == before else 2
-            taken.free()
-        finally:
-            os._exit(status)
-    until = time.perf_counter() + 5 * PATIENCE
-    while time.perf_counter() < until:
-        done, status = os.waitpid(process, os.WNOHANG)
-        if done:
-            break
-        time.sleep(0.01)
-    else:
-        os.kill(process, 9)
-        os.waitpid(process, 0)
-        raise Broken("in a forked process __dlpack__ did not come back", severity="W")
-    ended = os.waitstatus_to_exitcode(status)
-    if ended:
-        said = "other bytes" if ended == 2 else children.how_it_ended(ended)
-        raise Broken(f"an export in a forked process: {said}", severity="W")
-
-
-@probe("X-12")
-def cycles(target: Target) -> str:
-    x = make(target)
-    if target.function is None:
-        return "there is no consumer to make a cycle with"
-    try:
-        x.cycle = target.consume(x)
-        there = weakref.ref(x)
-    except Skip:
-        raise
-    except Exception as raised:
-        return f"no cycle can be made: {name_error(raised)}"
-    del x
-    gc.collect()
-    return "a cycle was " + ("collected" if there() is None else "not collected")

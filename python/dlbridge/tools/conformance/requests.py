@@ -94,6 +94,19 @@ def legacy_of_what_is_marked(target: Target) -> str | None:
 
 
 @probe("P-22")
+def rank_0_is_marked_as_others_are(target: Target) -> None:
+    arrays = [make(target, shape=shape) for shape in ((6,), ())]
+    marks = [best(each).contents.flags & abi.READ_ONLY for each in arrays]
+    if marks[0] != marks[1] and type(arrays[0]) is type(arrays[1]):
+        named = ["an array of six numbers", "one without dimensions"]
+        raise Broken(
+            f"{named[marks.index(abi.READ_ONLY)]} is marked READ_ONLY, and "
+            f"{named[marks.index(0)]} is not",
+            severity="W",
+        )
+
+
+@probe("P-22")
 def writable_is_not_marked(target: Target) -> None:
     make(target, readonly=True)  # one that makes both kinds knows the difference
     it = best(make(target, readonly=False)).contents

@@ -210,7 +210,7 @@ ROWS = [
         "P-25",
         "F",
         "copy of another type than bool or None is an error.",
-        "array API, __dlpack__, copy; NumPy refuses it (spec 4.3)",
+        "array API, __dlpack__, copy; NumPy refuses text (spec 4.3)",
         "Compare with True, False and None, and raise TypeError or ValueError for the rest.",
     ),
     Rule(

@@ -22,20 +22,24 @@ SECONDS = 1200  # for all the checks of a library
 
 
 def conformance(environment: survey.Environment, name: str) -> dict[str, Any]:
-    """What came of each rule. Raises RuntimeError where the tool does not answer."""
+    """What came of each rule; nothing, and why, where the tool does not answer."""
     command = [environment.python, "-m", "dlbridge", "conformance", name, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
-    if not done.stdout:
-        raise RuntimeError(f"conformance {name} in {environment.name}: {done.stderr.strip()}")
-    found = json.loads(done.stdout)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+        return rules_of(json.loads(done.stdout))
+    except (subprocess.TimeoutExpired, ValueError) as reason:
+        return {"versions": {}, "rules": {}, "failed": tidy(f"{type(reason).__name__}: {reason}")}
+
+
+def rules_of(report: dict[str, Any]) -> dict[str, Any]:
+    """What the page needs of a report of the tool."""
     return {
-        "environment": environment.name,
-        "versions": found["versions"],
+        "versions": report["versions"],
         "rules": {
             each["id"]: {"outcome": each["outcome"]}
             if each["outcome"] == "pass"
             else {"outcome": each["outcome"], "got": tidy(each["got"])}
-            for each in found["results"]
+            for each in report["results"]
         },
     }
 

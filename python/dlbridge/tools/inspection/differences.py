@@ -31,7 +31,7 @@ FACETS: dict[str, Facet] = {
     "shape": (lambda x: x.shape, lambda x: f"shape {list(x.shape or ())}"),
     "strides": (_steps, _steps_text),
     "address": (
-        lambda x: x.first if x.layout and x.layout.size else None,
+        lambda x: x.first if x.layout is None or x.layout.size else None,
         lambda x: f"at {x.first:#x}",
     ),
     "read-only": (

@@ -73,7 +73,7 @@ def looked_at(x: Description) -> Description:
     if not x.is_host or x.memory is None or not x.first:
         return x
     begin, end = x.memory
-    there = end > begin >= 0 and all(
+    there = 0 <= begin < end and all(
         abi.read_memory(address, 1) is not None for address in (begin, end - 1)
     )
     if not there or x.stride_bytes is None or x.dtype is None:

@@ -104,6 +104,44 @@ def run(plan: Plan, advance: Callable[[str], None] = lambda now: None) -> dict[s
     return survey.report()
 
 
+class _Pair:
+    """The child process of a pair: both are imported whenever an exchange begins.
+
+    So the time limit of an exchange is that of the exchange alone, after a crash too.
+    """
+
+    def __init__(self, worker: children.Worker, one: str, other: str) -> None:
+        self.worker, self.names = worker, sorted({one, other})
+        self.loaded = False
+
+    def load(self) -> children.Answer:
+        answer = self.worker.call(f"{_CHILD}:load", within=children.SECONDS, names=self.names)
+        self.loaded = answer.outcome == "returned"
+        return answer
+
+    def exchange(self, producer: str, consumer: str, case: str, **more: Any) -> dict[str, Any]:
+        if not self.loaded:
+            answer = self.load()
+            if not self.loaded:
+                return _failure(answer)
+        answer = self.worker.call(
+            f"{_CHILD}:exchange", producer=producer, consumer=consumer, case=case, **more
+        )
+        self.loaded = answer.outcome in ("returned", "raised")
+        return dict(answer.value) if answer.outcome == "returned" else _failure(answer)
+
+    def over_dlbridge(self, producer: str, consumer: str, case: str) -> dict[str, Any]:
+        """What comes with dlbridge between, by the first road that works, else by the last."""
+        came: dict[str, Any] = {}
+        for road in ROADS:
+            tried = self.exchange(producer, consumer, case, road=road)
+            if tried["outcome"] != "impossible":
+                came = tried
+            if tried["outcome"] in ARRIVED:
+                break
+        return came or tried
+
+
 class _Survey:
     def __init__(self, plan: Plan, advance: Callable[[str], None]) -> None:
         self.plan, self.advance = plan, advance
@@ -112,14 +150,15 @@ class _Survey:
         self.versions: dict[str, dict[str, str]] = {e.name: {} for e in plan.environments}
         self.broken: dict[tuple[str, str], dict[str, Any]] = {}  # environment, library: result
 
-    def exchange_pair(self, pair: tuple[Environment, str, str]) -> None:
-        environment, one, other = pair
+    def exchange_pair(self, which: tuple[Environment, str, str]) -> None:
+        environment, one, other = which
         with children.Worker(python=environment.python, seconds=self.plan.seconds) as worker:
-            failed = self._load(worker, environment, one, other)
+            pair = _Pair(worker, one, other)
+            failed = self._load(pair, environment, one, other)
             for (producer, consumer), case in itertools.product(_ways(one, other), self.plan.cases):
                 if self.stopped.is_set():
                     return
-                came = failed or self._exchange(worker, producer, consumer, case)
+                came = failed or self._exchange(pair, producer, consumer, case)
                 self.results[producer, consumer, case] = {
                     "producer": short_name(producer),
                     "consumer": short_name(consumer),
@@ -130,14 +169,13 @@ class _Survey:
                 self.advance(f"{short_name(producer)} to {short_name(consumer)}")
 
     def _load(
-        self, worker: children.Worker, environment: Environment, one: str, other: str
+        self, pair: _Pair, environment: Environment, one: str, other: str
     ) -> dict[str, Any] | None:
         """Imports both. What is returned is the result of every exchange of the pair."""
         for name in (one, other):
             if (environment.name, name) in self.broken:
                 return self.broken[environment.name, name]
-        names = sorted({one, other})
-        answer = worker.call(f"{_CHILD}:load", within=children.SECONDS, names=names)
+        answer = pair.load()
         if answer.outcome == "returned":
             self.versions[environment.name].update(answer.value)
             return None
@@ -147,34 +185,11 @@ class _Survey:
             self.broken[environment.name, one] = {"outcome": "impossible", "said": said}
         return failed if answer.outcome != "raised" else {"outcome": "impossible", "said": said}
 
-    def _exchange(
-        self, worker: children.Worker, producer: str, consumer: str, case: str
-    ) -> dict[str, Any]:
-        came = self._ask(worker, producer, consumer, case)
+    def _exchange(self, pair: _Pair, producer: str, consumer: str, case: str) -> dict[str, Any]:
+        came = pair.exchange(producer, consumer, case)
         if self.plan.via and came["outcome"] in FAILED and consumer != "dlbridge":
-            came["via"] = self._over_dlbridge(worker, producer, consumer, case)
+            came["via"] = pair.over_dlbridge(producer, consumer, case)
         return came
-
-    def _over_dlbridge(
-        self, worker: children.Worker, producer: str, consumer: str, case: str
-    ) -> dict[str, Any]:
-        """What comes with dlbridge between, by the first road that works, else by the last."""
-        came: dict[str, Any] = {}
-        for road in ROADS:
-            tried = self._ask(worker, producer, consumer, case, road=road)
-            if tried["outcome"] != "impossible":
-                came = tried
-            if tried["outcome"] in ARRIVED:
-                break
-        return came or tried
-
-    def _ask(
-        self, worker: children.Worker, producer: str, consumer: str, case: str, **more: Any
-    ) -> dict[str, Any]:
-        answer = worker.call(
-            f"{_CHILD}:exchange", producer=producer, consumer=consumer, case=case, **more
-        )
-        return dict(answer.value) if answer.outcome == "returned" else _failure(answer)
 
     def report(self) -> dict[str, Any]:
         order = itertools.product(self.plan.libraries, self.plan.libraries, self.plan.cases)

@@ -88,7 +88,7 @@ MEMORY = [
         lambda x: 0 < x.alignment < 64 and x.is_host,
         lambda x: f"aligned to {x.alignment}, asks for 64",
         ". . copies use! . . . . . . . . . .",
-        lambda x: f"The first element is aligned to {x.alignment}, in bytes; some ask for 64.",
+        lambda x: f"The first element lies at a multiple of {x.alignment} only; some ask for 64.",
     ),
     Case(
         "alignment of elements",
