@@ -225,7 +225,7 @@ OTHERS = {
     "cupy-cuda12x": "cupy",
     "nanobind": "nanobind",
 }
-MORE_OF_THE_FIELD = ("cuda-bindings", "mpi4py", "mpich", "rich")
+MORE_OF_THE_FIELD = ("mpi4py", "mpich", "rich")
 ALL = ("tests/python",)
 TABLE = ("test_exchange", "test_the_table_names_what_there_is")
 TABLE_OF_NUMPY = tuple(f"tests/python/peers/test_numpy.py::{name}" for name in TABLE)
@@ -445,15 +445,16 @@ def peers_summary(session: nox.Session) -> None:
                 *session.posargs)  # fmt: skip
 
 
-MEET = ("newest", "others")  # whose libraries get along in one environment
-ALONE = [each for each in PEERS if each.name not in (*MEET, "numpy-1")]
+MEET = [each for each in PEERS if each.name in ("newest", "others", "mlx", "paddle")]
+ALONE = [each for each in PEERS if each not in MEET and each.name != "numpy-1"]
 
 
 @nox.session
 def field(session: nox.Session) -> None:
     """Ask every library anew what it speaks, takes and gives, and write docs/field.md."""
     wheels = [str(wheel) for wheel in package.build().glob("*.whl")]
-    session.install(*NEWEST, *OTHERS, *MORE_OF_THE_FIELD)
+    together = {name for each in MEET for name in each.packages}  # they get along
+    session.install(*sorted(together), *MORE_OF_THE_FIELD)
     session.install("--force-reinstall", "--no-deps", *wheels)
     named = []
     for peers in ALONE:
