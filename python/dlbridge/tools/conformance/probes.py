@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from dlbridge.tools.conformance.target import Target
 
 # Beside this file: they hold the probes.
-MODULES = ("protocol", "description", "requests", "lifetime", "sharing", "consumer", "draft")
+MODULES = (
+    "protocol",
+    "description",
+    "requests",
+    "lifetime",
+    "sharing",
+    "consumer",
+    "reading",
+    "draft",
+)
 
 # A probe gets the target and returns when the rule holds; a text it returns is a note.
 Function = Callable[["Target"], "str | None"]
