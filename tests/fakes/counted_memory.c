@@ -84,12 +84,18 @@ void destroy_and_clear(PyObject* capsule) {
 
 void delete_nothing(void* managed) { (void)managed; } /* may be called twice */
 
+static void need_gil(void) {
+  if (!PyGILState_Check()) {
+    Py_FatalError("a deleter was called without the GIL");
+  }
+}
+
 void delete_legacy_with_gil(DLManagedTensor* managed) {
-  PyThreadState_Get(); /* ends the process where there is none */
+  need_gil();
   delete_legacy(managed);
 }
 
 void delete_versioned_with_gil(struct DLManagedTensorVersioned* managed) {
-  PyThreadState_Get();
+  need_gil();
   delete_versioned(managed);
 }

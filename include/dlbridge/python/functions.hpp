@@ -133,10 +133,10 @@ inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
     managed_tensor taken = consume(object, given.request, given.ready);
     // An older NumPy refuses what it has no mark for, such as read-only memory; its buffer has one.
     // It says so by a BufferError, and up to 1.23 by a TypeError.
-    bool const other = !taken &&
-                       (PyErr_ExceptionMatches(PyExc_BufferError) ||
-                        PyErr_ExceptionMatches(PyExc_TypeError)) &&
-                       PyObject_CheckBuffer(object) && !PyCapsule_CheckExact(object);
+    bool const other =
+        !taken &&
+        (PyErr_ExceptionMatches(PyExc_BufferError) || PyErr_ExceptionMatches(PyExc_TypeError)) &&
+        PyObject_CheckBuffer(object) && !PyCapsule_CheckExact(object);
     if (!other) {
       return wrap_imported(std::move(taken), given);
     }

@@ -508,6 +508,7 @@ class Case:
     make: Callable[[Library, Any], Any]  # raises where the library has no such array
     values: Nested  # of what arrives
     dtype: str = "float32"
+    in_memory: Nested = None  # the values in the order of memory, where that is another
 
 
 GRID = [[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0]]
@@ -544,6 +545,7 @@ CASES = {
             "transposed",
             lambda lib, m: lib.transpose(m, new(lib, m, GRID)),
             [list(column) for column in zip(*GRID)],
+            in_memory=GRID,
         ),
         Case("offset", _indexed(GRID, slice(1, None)), GRID[1:]),
         Case("unaligned", _indexed(LINE, slice(1, None)), LINE[1:]),

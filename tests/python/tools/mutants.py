@@ -38,7 +38,12 @@ PRODUCER = [
         ("P-13", "P-19", "P-24", "S-04"),
     ),
     Defect("null_strides", "P-12", "the strides of a versioned tensor are NULL"),
-    Defect("strides_in_bytes", "P-13", "the strides count bytes", ("P-24", "S-04")),
+    Defect(
+        "strides_in_bytes",
+        "P-13",
+        "the strides count bytes",
+        ("P-24", "X-03", "X-07", "X-11", "S-04"),
+    ),
     Defect("odd_offset", "P-14", "the byte offset is no multiple of the element"),
     Defect("no_bits", "P-16", "bits is 0"),
     Defect("half_complex", "P-16", "complex numbers have the bits of one part"),

@@ -110,6 +110,14 @@ def test_a_library_by_its_name() -> None:
     assert found.consumer == "dlbridge's from_dlpack"
 
 
+def test_a_consumer_of_another_library() -> None:
+    found = conformance.examine(
+        "dlbridge", consumer="conformance_namespace:from_dlpack", only={"C-01", "S-11"}
+    )
+    assert [it.outcome for it in found.results] == ["pass", "warn"]  # it takes no keywords
+    assert found.consumer == "conformance_namespace:from_dlpack"
+
+
 def test_a_namespace() -> None:
     found = conformance.examine("conformance_namespace", only={"P-01", "P-10", "P-16"})
     assert [it.outcome for it in found.results] == ["pass"] * 3
@@ -130,6 +138,12 @@ def test_a_factory_without_parameters() -> None:
     }
     assert "takes no `readonly`" in found.results[3].got
     assert "--consumer MODULE:FUNCTION" in found.results[4].got
+
+
+def test_without_a_consumer_nothing_is_said_of_one() -> None:
+    consumers = {rule for rule in rules.RULES if rule[0] == "C"} | {"S-11", "S-14", "S-15"}
+    found = conformance.examine(OURS, only=consumers)
+    assert {(it.outcome, it.got) for it in found.results} == {("skip", target.NO_CONSUMER)}
 
 
 # Targets that break rules ------------------------------------------------------------------------

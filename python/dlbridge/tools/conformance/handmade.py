@@ -14,7 +14,7 @@ from typing import Any
 
 from dlbridge.tools import abi
 from dlbridge.tools.conformance.probes import Broken, Skip
-from dlbridge.tools.conformance.target import Target, name_error
+from dlbridge.tools.conformance.target import NO_CONSUMER, Target, name_error
 
 Nested = Any  # numbers in lists in lists
 ROOM = 256  # float32 numbers in the memory of a tensor,
@@ -178,8 +178,10 @@ def feed(target: Target, **words: Any) -> Fed:
 
 def function_with_keywords(target: Target) -> Callable[..., Any]:
     """The consumer as its users call it, with keywords. Raises Skip where there is none such."""
+    if target.function is None:
+        raise Skip(NO_CONSUMER)
     if target.library is None:
-        return target.consume if target.function is None else target.function
+        return target.function
     take, module = target.library.take, target.module
     kinds = {each.kind for each in inspect.signature(take).parameters.values()} if take else set()
     if take is None or inspect.Parameter.VAR_KEYWORD not in kinds:

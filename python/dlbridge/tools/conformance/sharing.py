@@ -17,7 +17,7 @@ from dlbridge.tools.conformance.exports import best, content, device_of, make
 from dlbridge.tools.conformance.lifetime import how_often
 from dlbridge.tools.conformance.memory import growth
 from dlbridge.tools.conformance.probes import Broken, Skip, probe
-from dlbridge.tools.conformance.target import Target, name_error
+from dlbridge.tools.conformance.target import NO_CONSUMER, Target, name_error
 
 PATIENCE = 2.0  # seconds for a library that frees on another thread
 RACES, RUNNERS = 200, 4
@@ -181,7 +181,7 @@ def used_twice(target: Target) -> None:
         return capsules[0]
 
     if target.function is None:
-        raise Skip("no consumer is known: name one with --consumer MODULE:FUNCTION")
+        raise Skip(NO_CONSUMER)
     try:
         first = _hand_over(target, capsule, device_of(x))
     except Exception as raised:

@@ -26,6 +26,9 @@ USUAL: Mapping[str, Any] = {
 }
 
 
+NO_CONSUMER = "no consumer is known: name one with --consumer MODULE:FUNCTION"
+
+
 class CannotExamine(Exception):
     """There is nothing to examine; the text says why."""
 
@@ -44,7 +47,7 @@ class Target:
     factory: Callable[..., Any] | None
     accepts: frozenset[str]  # those of USUAL that the factory has parameters for
     function: Callable[[Any], Any] | None  # the consumer
-    library: Library | None = None  # the row of tools.libraries, where the name is one of it
+    library: Library | None = None  # the row of tools.libraries that the consumer is of
     module: ModuleType | None = None  # of that library
 
     def make(self, **wanted: Any) -> Any:
@@ -68,7 +71,7 @@ class Target:
     def consume(self, producer: Any) -> Any:
         """What the consumer makes of a producer. Raises Skip where there is no consumer."""
         if self.function is None:
-            raise Skip("no consumer is known: name one with --consumer MODULE:FUNCTION")
+            raise Skip(NO_CONSUMER)
         return self.function(producer)
 
 
@@ -200,7 +203,8 @@ def find(name: str, consumer: str | None) -> Target:
         raise CannotExamine(name_error(missing)) from missing
     if not callable(function):
         raise CannotExamine(f"{consumer} is no function but {type(function).__name__}")
-    return replace(target, consumer=consumer, consumer_name=consumer, function=function)
+    other = {"consumer": consumer, "consumer_name": consumer, "function": function}
+    return replace(target, **other, library=None, module=None)
 
 
 def version_of(module: str) -> str | None:

@@ -267,9 +267,11 @@ class _Exchange:
 
     def _differs(self, theirs: Any, said: str) -> dict[str, Any] | None:
         got = self.takes.values(self.taker, theirs)
-        sent = self.case.values
-        if values.same(got, sent) or got == list(elements.encode(sent, self.case.dtype)):
-            return None  # as numbers, or as bytes, which is all that mpi4py knows
+        sent, in_memory = self.case.values, self.case.in_memory
+        # As numbers; or as bytes, in the order of memory, which is all that a buffer of MPI's is.
+        bytes_of = sent if in_memory is None else in_memory
+        if values.same(got, sent) or got == list(elements.encode(bytes_of, self.case.dtype)):
+            return None
         shown = repr(got)
         shown = shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}..."
         return {"outcome": "wrong", "said": f"{said} {shown}"}
