@@ -447,7 +447,8 @@ def peers_summary(session: nox.Session) -> None:
 
 
 MEET = [each for each in PEERS if each.name in ("newest", "others", "mlx", "paddle")]
-ALONE = [each for each in PEERS if each not in MEET and each.name != "numpy-1"]
+# The older oneAPI first: its dpctl still has arrays.
+ALONE = [each for each in reversed(PEERS) if each not in MEET and each.name != "numpy-1"]
 
 
 @nox.session

@@ -220,6 +220,12 @@ def _dpnp_address(dpnp: Any, x: Any) -> int:
     return int(own._pointer if hasattr(own, "_pointer") else own.ctypes.data)
 
 
+def _mxnet_values(mxnet: Any, x: Any) -> Nested:
+    """NumPy has no bfloat16, and would show its bits."""
+    is_bfloat16 = "bfloat16" in str(x.dtype)
+    return values_in(x.to_dlpack_for_read()) if is_bfloat16 else x.asnumpy().tolist()
+
+
 def _paddle_values(paddle: Any, x: Any) -> Nested:
     """NumPy has no bfloat16, and would show its bits."""
     return (x.astype("float32") if x.dtype == paddle.bfloat16 else x).numpy().tolist()
@@ -367,7 +373,7 @@ ROWS = [
         take=lambda m, x: m.nd.from_dlpack(x),
         takes_capsules=True,
         address=lambda m, x: address_in(x.to_dlpack_for_read()),
-        values=lambda m, x: x.asnumpy().tolist(),
+        values=_mxnet_values,
         to_capsule=lambda m, x: x.to_dlpack_for_write(),
         from_capsule=lambda m, x: m.nd.from_dlpack(x),
         broadcast=lambda m, x, shape: m.nd.broadcast_to(x.reshape((1, -1)), shape),

@@ -206,10 +206,8 @@ EXPECTED: dict[str, Row] = {
             "read-only": NO_MARK,
             "bool": refused("Unknown DLDataType"),
             "complex64": refused("Unknown DLDataType"),
-            "bfloat16": misread("[(16128,), (16256,), (16384,)]"),  # NumPy shows the bits
             "versioned capsule: *": refused("Invalid DLPack Tensor"),
         },
-        returns={"bfloat16": ZERO_COPY},
     ),
     "tvm_ffi": Row(takes={"capsule: read-only": NO_MARK}),
     "paddle": Row(

@@ -54,7 +54,7 @@ def test_the_tables_are_tables(field: data.Field) -> None:
             assert not width or line == "", f"line {number + 1}: {line}"
             width = 0
             continue
-        cells = line.replace("\\\\|", "").count("|") - 1
+        cells = line.replace(r"\|", "").count("|") - 1
         assert cells == width or not width, f"line {number + 1}: {line}"
         width = cells
 

@@ -146,7 +146,7 @@ def test_a_library_that_cannot_be_imported(fakes: Path) -> None:
     broken = add(fakes, "broken", "raise OSError('a library is missing')")
     (fakes / "broken_row.py").write_text("import matrix_fakes\nROW = matrix_fakes.row('broken')\n")
     report = exchange_all("numpy", "broken_row:ROW")
-    said = "broken cannot be imported: OSError: a library is missing"
+    said = "broken cannot be used: OSError: a library is missing"
     assert broken == "broken:ROW"
     for pair in (("broken", "broken"), ("numpy", "broken"), ("broken", "numpy")):
         assert one(report, *pair)["outcome"] == "impossible"

@@ -103,7 +103,7 @@ def _took_part(field: Field) -> Iterator[str]:
         (
             [
                 title(name),
-                versions[name] or "cannot be imported",
+                versions[name] or "cannot be used here",
                 ", ".join(where[name]),
                 _gives(field.speech.get(name, {})),
                 field.speech.get(name, {}).get("exchange_table") or "",

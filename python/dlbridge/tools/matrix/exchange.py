@@ -70,12 +70,17 @@ def look(names: list[str]) -> dict[str, Any]:
 
 
 def load(names: list[str]) -> dict[str, str]:
-    """Imports libraries, and gives their versions. Raises what importing them raises."""
+    """Imports libraries, and gives their versions.
+
+    Raises what importing them raises, and for one whose device is not here what it says of that.
+    """
     versions = {}
     for name in names:
         step("import", name)
         library = row(name)
         module = library.load()
+        if library.device != abi.CPU:
+            new(library, module, [0.0])
         said = library.version or getattr(module, "__version__", None)
         versions[name] = str(said or f"Python {platform.python_version()}")
     return versions

@@ -37,6 +37,7 @@ def last_step(noise: str) -> tuple[str, str]:
 _TELLING = re.compile(r"what\(\)|check failed|assert", re.IGNORECASE)
 _DIFFERS = (
     (re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+:? "), ""),  # the time at which it was said
+    (re.compile(r"^[A-Z]\d{4} [\d:.]+ +\d+ "), ""),  # the same, as Google's libraries say it
     (re.compile(r"\b0x[0-9a-fA-F]+"), "0x..."),
     (re.compile(r"(/[\w.+-]+){2,}/"), ".../"),  # where it was built or installed
 )

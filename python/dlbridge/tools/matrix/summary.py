@@ -143,14 +143,16 @@ _FAULTS = ("wrong", "hung", "crashed")
 def faults_of_ours(report: dict[str, Any]) -> list[Exchange]:
     """What ought never to come of an exchange with dlbridge, and comes of none without it.
 
-    PyTorch aborts on every array that runs backwards: that is no fault of who gave it.
+    PyTorch aborts on every array that runs backwards, and TensorFlow on all that are not aligned,
+    with the same words: that is no fault of who gave them.
     """
     bad = [each for each in report["exchanges"] if each["outcome"] in _FAULTS]
     ours = [each for each in bad if "dlbridge" in (each["producer"], each["consumer"])]
+    usual = {sign for each in bad if each not in ours for sign in _signs(each)}
+    return [each for each in ours if not usual & _signs(each)]
+
+
+def _signs(exchange: Exchange) -> set[tuple[str, str, str]]:
+    """What is the same where the same fault shows again."""
     roles = ("producer", "consumer")
-    usual = {(role, each[role], each["case"]) for each in bad if each not in ours for role in roles}
-    return [
-        each
-        for each in ours
-        if not any((role, each[role], each["case"]) in usual for role in roles)
-    ]
+    return {(role, exchange[role], exchange[by]) for role in roles for by in ("case", "said")}

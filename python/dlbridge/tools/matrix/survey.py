@@ -180,7 +180,7 @@ class _Survey:
             self.versions[environment.name].update(answer.value)
             return None
         failed = _failure(answer)
-        said = f"{short_name(one)} cannot be imported: {failed['said']}"
+        said = f"{short_name(one)} cannot be used: {failed['said']}"
         if one == other:
             self.broken[environment.name, one] = {"outcome": "impossible", "said": said}
         return failed if answer.outcome != "raised" else {"outcome": "impossible", "said": said}
