@@ -84,7 +84,7 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             shared = by_hand.contents(made).tensor.data
             assert dlbridge.from_dlpack(Old(), copy=True).data_ptr != shared
             """,
-            ("C-02",),
+            ("C-02", "S-14"),
         ),
         Defect(
             f"{library}-after-exit",
@@ -161,6 +161,7 @@ ROWS = [
         x = dpt.from_dlpack(dlbridge.from_dlpack(capsule))
         assert dpt.asnumpy(x).tolist() == [0, 1, 2, 3]
         """,
+        found_by=("C-08",),
     ),
     Defect(
         "dpnp-rank-0-read-only",
@@ -182,5 +183,6 @@ ROWS = [
         x = dpt.asarray(3.0)
         assert not dlbridge.from_dlpack(x, readonly=False).readonly
         """,
+        found_by=("P-22",),
     ),
 ]

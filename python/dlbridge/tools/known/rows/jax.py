@@ -32,7 +32,7 @@ ROWS = [
         y = jax.dlpack.from_dlpack(dlbridge.from_dlpack(t, copy=True))
         assert y.unsafe_buffer_pointer() != t.data_ptr
         """,
-        ("C-02",),
+        ("S-14",),
     ),
     Defect(
         "jax-null-deleter",

@@ -54,6 +54,7 @@ ROWS = [
         else:
             raise AssertionError
         """,
+        found_by=("S-13",),
     ),
     Defect(
         "mlx-legacy-only",

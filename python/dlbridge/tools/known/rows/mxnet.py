@@ -52,6 +52,7 @@ ROWS = [
         except ZeroDivisionError:
             pass
         """,
+        found_by=("X-02",),
     ),
     Defect(
         "mxnet-shared-ctypes",

@@ -30,5 +30,6 @@ ROWS = [
         """,
         "4 elements",
         refused("by_hand.capsule(version=(2, 0))"),
+        found_by=("C-04",),
     ),
 ]

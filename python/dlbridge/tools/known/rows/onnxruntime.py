@@ -37,6 +37,7 @@ ROWS = [
         del value, a
         assert memoryview(t).tolist() == [1] * 6
         """,
+        found_by=("X-07",),
     ),
     Defect(
         "onnxruntime-byte-offset",
@@ -113,6 +114,7 @@ ROWS = [
             print("refused")
         """,
         "refused",
+        found_by=("C-12",),
     ),
     Defect(
         "onnxruntime-bool-exported",

@@ -86,7 +86,7 @@ ROWS = [
         import by_hand, dlbridge
         assert dlbridge.from_dlpack(by_hand.Producer(device=(2, 0))).device == "cuda:0"
         """,
-        ("C-14",),
+        ("C-14", "S-01", "S-03"),
     ),
     Defect(
         "paddle-read-only",
@@ -158,5 +158,6 @@ ROWS = [
         stream_of(2, 0, C.byref(stream))
         """,
         "SIGSEGV",
+        found_by=("S-03",),
     ),
 ]

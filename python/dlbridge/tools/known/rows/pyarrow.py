@@ -34,7 +34,7 @@ ROWS = [
         else:
             raise AssertionError
         """,
-        ("inspect",),
+        ("P-22", "inspect"),
     ),
     Defect(
         "pyarrow-device-text",
@@ -58,6 +58,7 @@ ROWS = [
         x = dlbridge.from_dlpack(by_hand.Producer(), device="cpu")
         assert pyarrow.Tensor.from_dlpack(x).shape == (4,)
         """,
+        found_by=("S-11",),
     ),
     Defect(
         "pyarrow-no-memory",

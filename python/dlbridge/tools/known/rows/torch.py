@@ -91,7 +91,7 @@ ROWS = [
         del capsule
         assert len(by_hand.freed) == 1
         """,
-        ("C-07", "C-11"),
+        ("C-07",),
     ),
     Defect(
         "torch-negative-bit",

@@ -67,6 +67,7 @@ ROWS = [
             print("IndexError")
         """,
         "IndexError",
+        found_by=("C-08",),
     ),
     Defect(
         "warp-destructor",
