@@ -200,6 +200,17 @@ def test_a_fault_of_ours_is_one_that_others_do_not_meet(fakes: Path) -> None:
     assert [each["consumer"] for each in summary.faults_of_ours(report)] == ["spiteful"]
 
 
+def test_the_same_words_about_another_array_are_the_same_fault() -> None:
+    words = "SIGABRT while TensorFlow computed with it: Check failed: IsAligned()"
+    bad = {"consumer": "tensorflow", "outcome": "crashed", "said": words}
+    ours = {**bad, "producer": "dlbridge", "case": "offset"}
+    theirs = {**bad, "producer": "numpy", "case": "unaligned"}
+    assert summary.faults_of_ours({"exchanges": [ours, theirs]}) == []
+    assert summary.faults_of_ours({"exchanges": [ours]}) == [ours]
+    other = {**theirs, "said": "SIGSEGV while TensorFlow took it"}
+    assert summary.faults_of_ours({"exchanges": [ours, other]}) == [ours]
+
+
 # Real libraries --------------------------------------------------------------------------------
 
 # What the tests count on with the releases they are run with; anything else is zero-copy, or there

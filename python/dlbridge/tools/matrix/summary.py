@@ -154,5 +154,5 @@ def faults_of_ours(report: dict[str, Any]) -> list[Exchange]:
 
 def _signs(exchange: Exchange) -> set[tuple[str, str, str]]:
     """What is the same where the same fault shows again."""
-    roles = ("producer", "consumer")
-    return {(role, exchange[role], exchange[by]) for role in roles for by in ("case", "said")}
+    told = [exchange[by] for by in ("case", "said") if by in exchange]
+    return {(role, exchange[role], each) for role in ("producer", "consumer") for each in told}

@@ -44,7 +44,7 @@ def show(report: dict[str, Any], *, verbose: bool = False) -> None:
     if verbose:
         told = [e for e in report["exchanges"] if e["outcome"] not in _AS_SENT or "mark" in e]
         _show_groups("What did not arrive as it was sent", report, summary.groups(told))
-    if report["via"]:
+    if summary.tried_again(report):
         tried, works = summary.tried_again(report), summary.rescued(report)
         print(f"{len(works)} of {len(tried)} failing exchanges work through dlbridge.\n")
         _show_groups("Works through dlbridge", report, summary.groups_via(summary.rescued(report)))
