@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Callable
 
 from dlbridge.tools import abi
+from dlbridge.tools.buffers import buffer_of
 from dlbridge.tools.conformance.exports import (
     ON_HOST,
     best,
@@ -20,7 +21,6 @@ from dlbridge.tools.conformance.exports import (
     size,
     steps,
 )
-from dlbridge.tools.conformance.memory import buffer_of
 from dlbridge.tools.conformance.probes import Broken, Skip, probe
 from dlbridge.tools.conformance.target import Target
 

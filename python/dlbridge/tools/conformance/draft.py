@@ -9,6 +9,7 @@ import inspect
 from typing import Any
 
 from dlbridge.tools import abi
+from dlbridge.tools.buffers import buffer_of
 from dlbridge.tools.conformance.exports import (
     best,
     compact_strides,
@@ -28,7 +29,6 @@ from dlbridge.tools.conformance.handmade import (
     negotiates,
     numbers_of,
 )
-from dlbridge.tools.conformance.memory import buffer_of
 from dlbridge.tools.conformance.probes import Broken, Skip, probe
 from dlbridge.tools.conformance.target import Target, name_error
 

@@ -1,4 +1,4 @@
-"""How much memory this process holds, and what the buffer protocol says of an object."""
+"""How much memory this process holds, and what of it stays after a call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes as C
 import gc
 import sys
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Callable
 
 
 class _MallInfo(C.Structure):
@@ -75,62 +75,3 @@ def _left(before: Held, after: Held, times: int) -> str | None:
     if resident > max(8 << 20, 128 * times):
         return f"{resident / times:.0f} bytes of resident memory for each"
     return None
-
-
-# The buffer protocol ---------------------------------------------------------------------------
-
-
-class _Buffer(C.Structure):
-    _fields_ = [
-        ("buf", C.c_void_p),
-        ("obj", C.py_object),
-        ("len", C.c_ssize_t),
-        ("itemsize", C.c_ssize_t),
-        ("readonly", C.c_int),
-        ("ndim", C.c_int),
-        ("format", C.c_char_p),
-        ("shape", C.POINTER(C.c_ssize_t)),
-        ("strides", C.POINTER(C.c_ssize_t)),
-        ("suboffsets", C.c_void_p),
-        ("internal", C.c_void_p),
-    ]
-
-
-FULL_RO = 0x011C  # PyBUF_FULL_RO
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """What the buffer protocol says of an object."""
-
-    address: int
-    nbytes: int
-    itemsize: int
-    readonly: bool
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]  # in bytes
-
-    @property
-    def reach(self) -> tuple[int, int]:
-        """The addresses that it spans, the end excluded."""
-        if self.nbytes == 0:
-            return self.address, self.address
-        ends = [(n - 1) * step for n, step in zip(self.shape, self.strides)]
-        lowest = self.address + sum(end for end in ends if end < 0)
-        return lowest, self.address + sum(end for end in ends if end > 0) + self.itemsize
-
-
-def buffer_of(x: Any) -> Buffer | None:
-    """What the buffer protocol says of an object, None where it offers none."""
-    view = _Buffer()
-    try:
-        C.pythonapi.PyObject_GetBuffer(C.py_object(x), C.byref(view), FULL_RO)
-    except Exception:
-        return None
-    try:
-        shape = tuple(view.shape[: view.ndim]) if view.shape else ()
-        strides = tuple(view.strides[: view.ndim]) if view.strides else ()
-        address = int(view.buf or 0)
-        return Buffer(address, view.len, view.itemsize, bool(view.readonly), shape, strides)
-    finally:
-        C.pythonapi.PyBuffer_Release(C.byref(view))

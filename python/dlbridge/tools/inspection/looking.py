@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import dlbridge
-from dlbridge.tools.inspection import buffers, exchange, exports, subject
+from dlbridge.tools.inspection import exchange, exports, interfaces, subject
 from dlbridge.tools.inspection.description import Description
 from dlbridge.tools.inspection.differences import Difference, differences
 from dlbridge.tools.inspection.oddities import Oddity, oddities
@@ -187,8 +187,8 @@ def look(x: Any, *, copy: bool | None = None, title: str = "") -> Inspection:
     else:
         roads.append(Road("bare", "absent"))
     roads += exchange.ask(x)
-    roads.append(_safely("buffer", buffers.ask_buffer, x))
-    roads += [_safely(name, buffers.ask_interface, x, name) for name in buffers.INTERFACES]
+    roads.append(_safely("buffer", interfaces.ask_buffer, x))
+    roads += [_safely(name, interfaces.ask_interface, x, name) for name in interfaces.INTERFACES]
     return Inspection(what, tuple(roads), keywords, title)
 
 

@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes as C
 import sys
 from typing import Any
 
-from dlbridge.tools import abi
+from dlbridge.tools import abi, buffers
 from dlbridge.tools.inspection.description import Description
 from dlbridge.tools.inspection.memory import looked_at
 from dlbridge.tools.inspection.roads import Raised, Road, guarded, timed
 
-_FULL_READ_ONLY = 0x011C  # PyBUF_FULL_RO: whatever there is, strides and format too
 # The letters of struct and of NumPy by kind of number; what has no letter has no dtype here.
 _CODES = {**dict.fromkeys("bhilqn", 0), **dict.fromkeys("BHILQN", 1), **dict.fromkeys("efd", 2)}
 _COMPLEX = {"Zf", "Zd", "F", "D"}
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
-
-
-class _Buffer(C.Structure):
-    """Py_buffer."""
-
-    _fields_ = [
-        ("buf", C.c_void_p),
-        ("obj", C.c_void_p),
-        ("len", C.c_ssize_t),
-        ("itemsize", C.c_ssize_t),
-        ("readonly", C.c_int),
-        ("ndim", C.c_int),
-        ("format", C.c_char_p),
-        ("shape", C.POINTER(C.c_ssize_t)),
-        ("strides", C.POINTER(C.c_ssize_t)),
-        ("suboffsets", C.POINTER(C.c_ssize_t)),
-        ("internal", C.c_void_p),
-    ]
-
-
-_get = C.PYFUNCTYPE(C.c_int, C.py_object, C.POINTER(_Buffer), C.c_int)(
-    ("PyObject_GetBuffer", C.pythonapi)
-)
-_release = C.PYFUNCTYPE(None, C.POINTER(_Buffer))(("PyBuffer_Release", C.pythonapi))
-_has = C.PYFUNCTYPE(C.c_int, C.py_object)(("PyObject_CheckBuffer", C.pythonapi))
 
 
 def _buffer_dtype(text: str, itemsize: int) -> tuple[int, int, int] | None:
@@ -60,7 +33,7 @@ def _elements(byte_strides: tuple[int, ...] | None, itemsize: int) -> tuple[int,
     return tuple(step // itemsize for step in byte_strides)
 
 
-def _described(view: _Buffer) -> Description:
+def _described(view: buffers.View) -> Description:
     text = (view.format or b"B").decode(errors="replace")
     shape = tuple(view.shape[: view.ndim]) if view.ndim and view.shape else ()
     strides = tuple(view.strides[: view.ndim]) if view.ndim and view.strides else None
@@ -81,13 +54,10 @@ def _described(view: _Buffer) -> Description:
 
 def ask_buffer(x: Any) -> Road:
     """A view of everything, which is released again."""
-    if not guarded(lambda: _has(x)):
+    if not guarded(lambda: buffers.offered(x)):
         return Road("buffer", "absent")
-    view = _Buffer()
     try:
-        _, seconds = timed(
-            lambda: guarded(lambda: _get(x, C.byref(view), _FULL_READ_ONLY)), lambda _: False
-        )
+        view, seconds = timed(lambda: guarded(lambda: buffers.get(x)), lambda _: False)
     except Raised as raised:
         return Road("buffer", "raised", str(raised), raised.type)
     try:
@@ -95,7 +65,7 @@ def ask_buffer(x: Any) -> Road:
             return Road("buffer", "unreadable", "it has suboffsets: rows of memory by pointers")
         found = looked_at(_described(view))
     finally:
-        _release(C.byref(view))
+        buffers.release(view)
     return Road("buffer", "gave", description=found, seconds=seconds)
 
 
