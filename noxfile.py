@@ -231,7 +231,7 @@ ALL = ("tests/python",)
 TABLE = ("test_exchange", "test_the_table_names_what_there_is")
 TABLE_OF_NUMPY = tuple(f"tests/python/peers/test_numpy.py::{name}" for name in TABLE)
 PEERS = [
-    Peers("newest", (*NEWEST, "mypy"), tuple(NEWEST.values()), ALL),
+    Peers("newest", (*NEWEST, "mypy", "rich"), tuple(NEWEST.values()), ALL),
     Peers("numpy-1", ("numpy==1.26.4",), ("numpy",),  # knows no max_version
           (*ALL, "--ignore-glob=*/tools/test_[!ik]*")),  # but inspect and the known defects
     Peers("others", (*OTHERS, "cuda-bindings", "distributed", "ml_dtypes"), tuple(OTHERS.values())),

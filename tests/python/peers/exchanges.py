@@ -12,6 +12,7 @@ import gc
 import inspect
 import os
 import sys
+import time
 import warnings
 from dataclasses import dataclass
 from typing import Any, Callable
@@ -175,6 +176,14 @@ def _give(library: Library, module: Any, road: str, case: Case) -> Outcome:
     return outcome
 
 
+def _settled(hand: Any) -> None:
+    """Waits until memory that nobody holds is freed: JAX frees what it copies a moment later."""
+    deadline = time.monotonic() + 5
+    gc.collect()
+    while 0 in hand.frees and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
 def _take(library: Library, module: Any, road: str, case: Case) -> Outcome:
     """Memory made by hand, through us, to the library; dropped in one order and in the other."""
     lost = _Lost()
@@ -201,7 +210,7 @@ def _take(library: Library, module: Any, road: str, case: Case) -> Outcome:
             lost.unless(hand.frees == [0], f"freed {hand.frees} times while we had it")
             del t
         theirs = None
-        gc.collect()
+        _settled(hand)
         lost.unless(hand.frees == [1], f"freed {hand.frees} times, {first} dropped first")
     outcome.lost = "; ".join(lost)
     return outcome
@@ -225,7 +234,7 @@ def _return(library: Library, module: Any, road: str, case: Case) -> Outcome:
     )
     _read(outcome, lambda: elements.read(contents), case.values)
     del t
-    gc.collect()
+    _settled(hand)
     lost.unless(hand.frees == [1], f"freed {hand.frees} times")
     outcome.lost = "; ".join(lost)
     return outcome

@@ -7,6 +7,7 @@ from typing import Any
 from dlbridge.tools import abi
 from dlbridge.tools.conformance.handmade import (
     VERSION,
+    BareProducer,
     Fed,
     OldProducer,
     Producer,
@@ -254,6 +255,26 @@ def frees_legacy_once(target: Target) -> None:
 def frees_versioned_once(target: Target) -> None:
     takes_versioned(target)
     _freed_once(target, version=VERSION)
+
+
+@probe("C-07")
+def frees_what_has_no_context(target: Target) -> None:
+    fed = Fed(target, BareProducer())
+    if fed.refusal is not None:
+        raise Skip(f"refused: {fed.said}")
+    if (calls := fed.let_go()) != 1:
+        raise Broken(f"a tensor whose manager_ctx is NULL: {calls} calls of the deleter")
+
+
+@probe("C-07")
+def frees_both_of_two_on_the_same_memory(target: Target) -> None:
+    first = Fed(target, Producer())
+    second = Fed(target, Producer(pointer=first.producer.made[-1].data))
+    if first.refusal is not None or second.refusal is not None:
+        raise Skip(f"refused: {first.said or second.said}")
+    calls = [first.let_go(), second.let_go()]
+    if calls != [1, 1]:
+        raise Broken(f"two tensors on the same memory: {calls} calls of their deleters")
 
 
 @probe("C-07", hostile=True)

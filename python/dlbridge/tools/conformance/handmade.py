@@ -111,6 +111,15 @@ class SpoilingProducer(Producer):
         return capsule
 
 
+class BareProducer(Producer):
+    """Leaves manager_ctx NULL, as who needs no context may (spec 1.2)."""
+
+    def give(self, version: tuple[int, int] | None) -> Any:
+        capsule = super().give(version)
+        self.made[-1].struct.manager_ctx = None
+        return capsule
+
+
 class RaisingProducer(Producer):
     """Notes the keywords, and raises; what it is asked for never comes into being."""
 

@@ -45,11 +45,11 @@ def _hand_over(target: Target, capsule: Callable[..., Any], device: Any = abi.CP
 
 
 def _by_hand(**words: Any) -> Callable[..., abi.Made]:
-    """Makes tensors of six numbers, of the kind that a caller asks for."""
-    data = abi.memory(bytes(64))
+    """Makes tensors of six numbers, of the kind that a caller asks for, each on its own memory."""
 
     def made(max_version: tuple[int, int] | None = None, **others: Any) -> abi.Made:
         version = (1, 0) if max_version is not None else None
+        data = abi.memory(bytes(64))
         return abi.make(data=data, shape=(2, 3), strides=(3, 1), version=version, **words)
 
     return made
