@@ -160,4 +160,56 @@ ROWS = [
         "SIGSEGV",
         found_by=("S-03",),
     ),
+    Defect(
+        "paddle-null-context",
+        "paddle",
+        SEEN,
+        "leak",
+        "The deleter of a tensor whose manager_ctx is NULL is never called.",
+        "Producers that need no context and leave it NULL, as dlpack.h allows: all of it leaks.",
+        "Go through dlbridge: what it exports has a context always.",
+        """
+        import by_hand, paddle
+        x = paddle.from_dlpack(by_hand.Producer())
+        del x
+        print(len(by_hand.freed))
+        """,
+        "0",
+        """
+        import by_hand, dlbridge, paddle
+        x = paddle.from_dlpack(dlbridge.from_dlpack(by_hand.Producer()))
+        del x
+        assert len(by_hand.freed) == 1
+        """,
+        ("C-07",),
+    ),
+    Defect(
+        "paddle-shared-memory",
+        "paddle",
+        SEEN,
+        "leak",
+        "Of two tensors that are imported from the same memory only one is freed.",
+        "Whoever imports an array again while the first import is there: the array never goes.",
+        "Import once and share the tensor, or import a copy: "
+        "paddle.from_dlpack(dlbridge.from_dlpack(x, copy=True)).",
+        """
+        import numpy, paddle, sys
+        a = numpy.zeros(4, "float32")
+        before = sys.getrefcount(a)
+        x, y = paddle.from_dlpack(a), paddle.from_dlpack(a)
+        del x, y
+        print("held", sys.getrefcount(a) - before)
+        """,
+        "held 1",
+        """
+        import dlbridge, numpy, paddle, sys
+        a = numpy.zeros(4, "float32")
+        before = sys.getrefcount(a)
+        x = paddle.from_dlpack(a)
+        y = paddle.from_dlpack(dlbridge.from_dlpack(a, copy=True))
+        del x, y
+        assert sys.getrefcount(a) == before
+        """,
+        ("C-07",),
+    ),
 ]
