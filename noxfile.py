@@ -286,8 +286,9 @@ def python(session: nox.Session, peers: Peers) -> None:
         session.skip(f"--fast leaves {', '.join(peers.peers)} out")
     extras = ("nanobind_peer",) if "nanobind" in peers.peers else ()
     modules = counterparts(session, MAIN, *extras)
-    install_wheel(session, "pytest", *peers.packages)
-    session.run("pytest", f"--peers={','.join(peers.peers)}", *peers.tests, *session.posargs,
+    install_wheel(session, "pytest", "pytest-xdist", *peers.packages)
+    session.run("pytest", "-n2", "--dist=loadfile", f"--peers={','.join(peers.peers)}",
+                *peers.tests, *session.posargs,
                 env={"DLBRIDGE_TEST_MODULES": modules,
                      "DLBRIDGE_EXCHANGES": str(counted)})  # fmt: skip
 
