@@ -174,7 +174,7 @@ BAD_DEVICES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", BAD_DEVICES, ids=ascii)
+@pytest.mark.parametrize("value", BAD_DEVICES, ids=lambda x: ascii(x)[:24])
 def test_no_device(value: Any) -> None:
     with pytest.raises(ValueError, match=r"^bad argument: expected device to be "):
         dlbridge.device(value)
