@@ -57,7 +57,7 @@ def test_the_first_that_fits_is_called() -> None:
         (vector(version=(2, 0)),),
         (vector(device=(2, 0)), 3),
     ],
-    ids=str,
+    ids=lambda given: "-".join(type(each).__name__ for each in given),
 )
 def test_each_tensor_is_imported_and_freed_once(given: tuple[Any, ...]) -> None:
     try:
