@@ -253,15 +253,18 @@ def no_lanes(target: Target) -> str:
 
 
 @probe("C-12")
-def booleans(target: Target) -> None:
+def booleans(target: Target) -> str | None:
     fed = feed(target, dtype=(6, 8, 1))
-    if fed.refusal is not None:
-        raise Broken(
-            f"bool is refused: {fed.said}",
-            expected="Booleans, (6, 8, 1), are accepted.",
-            fix="Accept kDLBool of 8 bits, and not only kDLUInt.",
-            severity="W",
-        )
+    if fed.refusal is None:
+        return None
+    if feed(target, dtype=(1, 8, 1)).refusal is not None:
+        return f"refused, and so are bytes: {fed.said}"  # it has neither
+    raise Broken(
+        f"bool is refused: {fed.said}",
+        expected="Booleans, (6, 8, 1), are accepted.",
+        fix="Accept kDLBool of 8 bits, and not only kDLUInt.",
+        severity="W",
+    )
 
 
 # C-13: read-only -------------------------------------------------------------------------------
