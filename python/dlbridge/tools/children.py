@@ -79,9 +79,9 @@ class Worker:
 
     def call(self, function: str, /, *, within: float | None = None, **keywords: Any) -> Answer:
         """Calls a function in the child, and waits for it: `within` seconds, else self.seconds."""
-        process = self._running()
-        self._noise.seek(0)
+        self._noise.seek(0)  # before a new child may say why it ends
         self._noise.truncate()
+        process = self._running()
         assert process.stdin is not None
         try:
             process.stdin.write(json.dumps({"function": function, "keywords": keywords}) + "\n")
