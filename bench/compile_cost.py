@@ -32,7 +32,7 @@ PYBIND11_MODULE(plain, m) { m.def("f", [](pybind11::object const&) {}); }
 """
 DLBRIDGE = """
 #include <dlbridge/pybind11.hpp>
-using matrix = dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::any, dlbridge::any>>;
+using matrix = dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>>;
 PYBIND11_MODULE(ours, m) {
   dlbridge::init(m);
   dlbridge::def(m, "f", [](matrix) {});
@@ -40,7 +40,7 @@ PYBIND11_MODULE(ours, m) {
 """
 RETURNS = """
 #include <dlbridge/pybind11.hpp>
-using matrix = dlbridge::argument<float const, dlbridge::shape<dlbridge::any, dlbridge::any>>;
+using matrix = dlbridge::argument<float const, dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>>;
 PYBIND11_MODULE(ours, m) {
   dlbridge::init(m);
   dlbridge::def(m, "f", [](matrix in) { return in.empty_like<float>(); });

@@ -51,7 +51,7 @@ static void Look_TensorSpan(benchmark::State& state) {
   bench_tensor tensor(2);
   for (auto _ : state) {
     dlbridge::tensor_view const view(tensor.get()->dl_tensor);
-    dlbridge::tensor_span<float, dlbridge::shape<dlbridge::any, 2>> span(view);
+    dlbridge::tensor_span<float, dlbridge::shape<dlbridge::dynamic_extent, 2>> span(view);
     benchmark::DoNotOptimize(span(1, 1));
   }
 }

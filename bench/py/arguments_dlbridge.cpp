@@ -5,8 +5,10 @@
 
 using any_floats = dlbridge::tensor_span<float const>;
 using kept_floats = dlbridge::tensor<float const>;
-using matrix = dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::any, dlbridge::any>,
-                                     dlbridge::row_major>;
+using matrix =
+    dlbridge::tensor_span<float const,
+                          dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>,
+                          dlbridge::row_major>;
 
 PYBIND11_MODULE(arguments_dlbridge, m) {
   dlbridge::init(m);

@@ -29,7 +29,7 @@ struct dlbridge::array_traits<gpu_array> {
 namespace {
 
 bool same(dlbridge::managed_tensor const& a, std::vector<float> const& b) {
-  dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::any>> const elements(a);
+  dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::dynamic_extent>> const elements(a);
   bool is_same = elements.extent(0) == static_cast<std::int64_t>(b.size());
   for (std::int64_t i = 0; is_same && i < elements.extent(0); ++i) {
     is_same = elements(i) == b[static_cast<std::size_t>(i)];

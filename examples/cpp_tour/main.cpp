@@ -44,7 +44,7 @@ struct dlbridge::array_traits<matrix> {
     return description::of(m.data(), {m.rows(), m.columns()}, {m.pitch(), 1});
   }
   static matrix adopt(managed_tensor&& in) {  // optional: the way in
-    tensor_span<double const, shape<any, any>> const from{in};
+    tensor_span<double const, shape<dynamic_extent, dynamic_extent>> const from{in};
     matrix made(from.extent(0), from.extent(1));
     for (std::int64_t i = 0; i < made.rows(); ++i) {
       for (std::int64_t j = 0; j < made.columns(); ++j) {
@@ -125,22 +125,22 @@ void lending() {
   // [lend]
   dlbridge::shared_tensor const kept{dlbridge::build(matrix(2, 3))};
   auto const view = kept.get().view();
-  auto one = dlbridge::lend(kept, view, dlbridge::flavour::versioned);
-  auto other =
-      dlbridge::lend(kept, view.with_flags(dlbridge::flag_read_only), dlbridge::flavour::versioned);
+  auto one = dlbridge::lend(kept, view, dlbridge::struct_kind::versioned);
+  auto other = dlbridge::lend(kept, view.with_flags(dlbridge::flag_read_only),
+                              dlbridge::struct_kind::versioned);
   assert(one.view().data() == other.view().data() && other.view().read_only());
   // [/lend]
 }
 
 void changing_flavour() {
-  // [flavours]
+  // [struct_kinds]
   auto legacy = dlbridge::to_legacy(dlbridge::build(matrix(2, 3)));
   assert(legacy.get_versioned() == nullptr && legacy.get_legacy() != nullptr);
   auto versioned = dlbridge::to_versioned(std::move(legacy));  // same memory, wrapped once more
   DLManagedTensorVersioned* raw = versioned.release_versioned();
   assert(raw->version.major == 1);
   raw->deleter(raw);
-  // [/flavours]
+  // [/struct kinds]
 }
 
 void viewing() {
@@ -154,7 +154,7 @@ void viewing() {
   // [/view]
 
   // [check]
-  std::int64_t const extents[] = {dlbridge::any, 4};
+  std::int64_t const extents[] = {dlbridge::dynamic_extent, 4};
   dlbridge::requirement need;  // accepts everything that the CPU can read
   need.type = dlbridge::dtype_of<float>();
   need.rank = 2;
@@ -170,7 +170,7 @@ void viewing() {
 }
 
 // [typed]
-using columns = dlbridge::shape<dlbridge::any, 3>;  // any number of rows, three columns
+using columns = dlbridge::shape<dlbridge::dynamic_extent, 3>;  // any number of rows, three columns
 
 double sum(dlbridge::tensor_span<double const, columns> t) {  // borrows; const takes read-only too
   double total = 0;
@@ -208,7 +208,7 @@ void visiting() {
     return static_cast<std::size_t>(span.count()) * sizeof(*span.data());
   });
   assert(bytes == 6);
-  auto const numbers = t.as<std::int16_t const, dlbridge::shape<dlbridge::any>>();
+  auto const numbers = t.as<std::int16_t const, dlbridge::shape<dlbridge::dynamic_extent>>();
   assert(numbers(2) == 3);
   // [/visit]
 }

@@ -37,7 +37,8 @@ DLManagedTensorVersioned* give(image i) {
 float brightest(DLManagedTensorVersioned* raw) {
   // Owns from here on, also when a check fails: then the deleter has run, and error says why.
   auto owned = dlbridge::managed_tensor::steal(raw);
-  dlbridge::tensor<float const, dlbridge::shape<dlbridge::any, 3>> const t{std::move(owned)};
+  dlbridge::tensor<float const, dlbridge::shape<dlbridge::dynamic_extent, 3>> const t{
+      std::move(owned)};
   float most = t(0, 0);
   for (int i = 0; i < t.extent(0); ++i) {
     for (int j = 0; j < 3; ++j) {

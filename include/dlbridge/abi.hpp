@@ -1,6 +1,6 @@
 // What is known before any tensor exists: our version, dlpack.h's version and features, one trait
 // per managed struct, visibility macros.
-// floor 0 · before the journey
+// layer: foundation · before the journey
 #pragma once
 
 #include <dlpack/dlpack.h>
@@ -17,7 +17,7 @@
 #if !defined(DLPACK_MAJOR_VERSION) || !defined(DLPACK_MINOR_VERSION)
 #error \
     "dlbridge needs dlpack.h 1.0 or newer, and an older one came first. Put a newer dlpack first \
-on the include path, and include dlbridge before headers that carry their own copy of dlpack.h."
+on the include path, and include dlbridge before headers that device_copy their own copy of dlpack.h."
 #elif DLPACK_MAJOR_VERSION != 1
 #error \
     "dlbridge reads version 1 of DLPack's structs, and this dlpack.h declares another major \
@@ -88,7 +88,7 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 /// The two managed structs. Their layouts differ; one is never cast to the other (spec 1.2).
-enum class flavour : std::uint8_t { legacy, versioned };
+enum class struct_kind : std::uint8_t { legacy, versioned };
 
 /// The DLPack version that this library implements and states, never above that of dlpack.h.
 constexpr std::uint32_t stated_major = 1;
@@ -105,23 +105,18 @@ constexpr int max_rank = 64;
 
 /// Facts about one managed struct; what is done with them is written once (managed.hpp).
 template <class Managed>
-struct flavour_traits;
+struct struct_traits;
 
 template <>
-struct flavour_traits<DLManagedTensor> {
-  static constexpr flavour value = flavour::legacy;
+struct struct_traits<DLManagedTensor> {
   static constexpr char const* fresh_name() { return "dltensor"; }
   static constexpr char const* used_name() { return "used_dltensor"; }
-  /// A legacy tensor carries no flags: nothing is known of read-only memory or copies.
-  static std::uint64_t flags(DLManagedTensor const&) noexcept { return 0; }
 };
 
 template <>
-struct flavour_traits<DLManagedTensorVersioned> {
-  static constexpr flavour value = flavour::versioned;
+struct struct_traits<DLManagedTensorVersioned> {
   static constexpr char const* fresh_name() { return "dltensor_versioned"; }
   static constexpr char const* used_name() { return "used_dltensor_versioned"; }
-  static std::uint64_t flags(DLManagedTensorVersioned const& m) noexcept { return m.flags; }
 };
 
 /// Name and past name of the capsule that holds the C exchange table (spec 5.1); never consumed.

@@ -1,6 +1,6 @@
 // as<T>(view) and as_span<T>(view): checked typed views without a copy; T is an mdspan of std,
 // Kokkos or cuda::std, of which it includes none, or any type with view_traits.
-// floor 5 · IN: from a view to the caller's own view type
+// layer: arrays · IN: from a view to the caller's own view type
 #pragma once
 
 #include <cstddef>
@@ -73,7 +73,7 @@ inline bool nesting_strides(tensor_view const& view, std::int64_t* out) noexcept
 template <class Extents>
 constexpr std::int64_t fixed_extent(std::size_t i) noexcept {
   std::size_t const fixed = Extents::static_extent(i);
-  return fixed == static_cast<std::size_t>(-1) ? any : static_cast<std::int64_t>(fixed);
+  return fixed == static_cast<std::size_t>(-1) ? dynamic_extent : static_cast<std::int64_t>(fixed);
 }
 
 // What a view of elements of type T asks of memory that the CPU reads.
@@ -143,7 +143,7 @@ Mdspan as_mdspan(tensor_view const& view, std::index_sequence<I...>) {
   using extents_type = typename Mdspan::extents_type;
   using index = typename Mdspan::index_type;
   using mapping = typename Mdspan::mapping_type;
-  std::int64_t const extents[sizeof...(I) + 1] = {fixed_extent<extents_type>(I)..., any};
+  std::int64_t const extents[sizeof...(I) + 1] = {fixed_extent<extents_type>(I)..., dynamic_extent};
   auto const need = requirement_of<typename Mdspan::element_type>(sizeof...(I), extents);
   require_view(view, need);
   if (!fits_index<index>(view)) {

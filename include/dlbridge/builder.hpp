@@ -1,6 +1,6 @@
 // build: moves an owner into one allocation, then describes it; to_versioned and to_legacy change
-// the flavour of what is already built.
-// floor 5 · OUT: from words to a managed tensor
+// the struct_kind of what is already built.
+// layer: arrays · OUT: from words to a managed tensor
 #pragma once
 
 #include <cstddef>
@@ -73,7 +73,7 @@ inline void write_tensor(description const& d, std::int64_t* dims, std::int64_t*
 }
 
 /// Of a sound tensor: no data when empty (spec 1.7), the offset folded into addresses (spec 1.6).
-inline void settle_data(DLTensor& t) noexcept {
+inline void canonicalize_data(DLTensor& t) noexcept {
   if (count_of(t.ndim, t.shape) == 0) {
     t.data = nullptr;
     t.byte_offset = 0;
@@ -101,7 +101,7 @@ DLBRIDGE_NOINLINE inline managed_tensor describe_block(managed_tensor made, DLTe
     made.reset();
     raise(why);
   }
-  settle_data(t);
+  canonicalize_data(t);
   return made;
 }
 [[noreturn]] DLBRIDGE_COLD inline void raise_no_memory() {
@@ -180,7 +180,7 @@ class block {
 /// describe is called with the owner in its final place.
 template <class Managed, class Owner, class Describe>
 managed_tensor build_block(Owner&& owner, int rank, Describe describe) {
-  auto* const made = block<Managed, Owner>::make(std::move(owner), rank);
+  auto* const made = block<Managed, Owner>::make(std::forward<Owner>(owner), rank);
   return made->finish(describe(made->owner()), rank);
 }
 
@@ -197,18 +197,18 @@ inline void require_legacy(dtype type, std::uint64_t flags, read_only_policy pol
 }
 
 template <class Owner, class Describe>
-managed_tensor build_as(Owner&& owner, description const& first, Describe describe, flavour kind,
-                        read_only_policy policy) {
+managed_tensor build_as(Owner&& owner, description const& first, Describe describe,
+                        struct_kind kind, read_only_policy policy) {
   int const rank = first.shape.size();
   if (rank > max_rank) {
     raise(refusal(errc::malformed, "ndim from 0 to 64", "more",
                   "Correct the description of the array"));
   }
-  if (kind == flavour::versioned) {
-    return build_block<DLManagedTensorVersioned>(std::move(owner), rank, describe);
+  if (kind == struct_kind::versioned) {
+    return build_block<DLManagedTensorVersioned>(std::forward<Owner>(owner), rank, describe);
   }
   require_legacy(first.type, first.flags, policy);
-  return build_block<DLManagedTensor>(std::move(owner), rank, describe);
+  return build_block<DLManagedTensor>(std::forward<Owner>(owner), rank, describe);
 }
 }  // namespace detail
 
@@ -217,38 +217,41 @@ managed_tensor build_as(Owner&& owner, description const& first, Describe descri
 /// is refused it is still the caller's; when its description is wrong it is gone.
 /// fails: read_only (legacy and refuse), out_of_memory, bad_argument, or as check_tensor.
 template <class Owner>
-managed_tensor build(Owner&& owner, flavour kind = flavour::versioned,
+managed_tensor build(Owner&& owner, struct_kind kind = struct_kind::versioned,
                      read_only_policy policy = read_only_policy::refuse) {
   static_assert(!std::is_lvalue_reference_v<Owner> && !std::is_const_v<Owner>,
                 "dlbridge: build takes the array over. Move it in, build(std::move(a)), or share "
                 "it, build(std::make_shared<T>(...))");
   return detail::build_as(
-      std::move(owner), describe(owner), [](Owner& placed) noexcept { return describe(placed); },
-      kind, policy);
+      std::forward<Owner>(owner), describe(owner),
+      [](Owner& placed) noexcept { return describe(placed); }, kind, policy);
 }
 
 /// A managed tensor on described memory that the owner merely keeps alive: its destructor is what
 /// frees it. owns, fails: as build.
 template <class Owner>
-managed_tensor build_on(Owner&& owner, description const& memory, flavour kind = flavour::versioned,
+managed_tensor build_on(Owner&& owner, description const& memory,
+                        struct_kind kind = struct_kind::versioned,
                         read_only_policy policy = read_only_policy::refuse) {
   static_assert(!std::is_lvalue_reference_v<Owner> && !std::is_const_v<Owner>,
                 "dlbridge: build_on takes the owner over. Move it in, or pass no_owner{}");
   return detail::build_as(
-      std::move(owner), memory, [&memory](Owner&) noexcept { return memory; }, kind, policy);
+      std::forward<Owner>(owner), memory, [&memory](Owner&) noexcept { return memory; }, kind,
+      policy);
 }
 
 /// The same memory as a versioned tensor: itself when it is one, else a tensor that owns it.
 /// owns: m is taken. fails: out_of_memory.
 inline managed_tensor to_versioned(managed_tensor&& m) {
-  return m.get_versioned() != nullptr ? std::move(m) : build(std::move(m), flavour::versioned);
+  return m.get_versioned() != nullptr ? std::move(m) : build(std::move(m), struct_kind::versioned);
 }
 
 /// The same memory as a legacy tensor. owns: m is taken, unless the request is refused.
 /// fails: read_only (refuse), version_mismatch (padded), out_of_memory.
 inline managed_tensor to_legacy(managed_tensor&& m,
                                 read_only_policy policy = read_only_policy::refuse) {
-  return m.get_legacy() != nullptr ? std::move(m) : build(std::move(m), flavour::legacy, policy);
+  return m.get_legacy() != nullptr ? std::move(m)
+                                   : build(std::move(m), struct_kind::legacy, policy);
 }
 
 }  // namespace DLBRIDGE_ABI

@@ -1,6 +1,6 @@
 // What a consumer needs of a tensor: requirement, check_view that reports every broken rule, and
 // require_view that throws them in one message.
-// floor 4 · IN: from a view to one that fits
+// layer: tensors · IN: from a view to one that fits
 #pragma once
 
 #include <cstddef>
@@ -15,34 +15,37 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// Stands for "whatever it is" in extents, ranks and ordinals.
-constexpr std::int64_t any = -1;
+/// An extent that is not fixed, in shape<...> and in requirement::extents.
+constexpr std::int64_t dynamic_extent = -1;
 
 enum class layout : std::uint8_t { strided, row_major, column_major, compact };
 
-/// Where the data must be: anywhere, where the CPU may read it, or on devices of one type.
-struct place {
+/// Which devices are accepted: all, those whose memory the CPU may read, or those of one type.
+struct device_filter {
   static constexpr std::int32_t anywhere = -1;
   static constexpr std::int32_t host = 0;
+  static constexpr std::int32_t any_id = -1;
   std::int32_t type = host;
-  std::int32_t id = static_cast<std::int32_t>(any);
+  std::int32_t id = any_id;
 
-  constexpr bool holds(dlbridge::device where) const noexcept {
+  constexpr bool accepts(dlbridge::device where) const noexcept {
     if (type == host) {
       return where.type == kDLCPU || is_host_accessible(where);
     }
-    return type == anywhere || (type == where.type && (id == any || id == where.id));
+    return type == anywhere || (type == where.type && (id == any_id || id == where.id));
   }
 };
 
 /// Everything a consumer may insist on. What is left as it is accepts everything that a host
 /// program can read.
 struct requirement {
-  dtype type;                             // of lanes 0: any
-  std::int32_t rank = any;                //
+  static constexpr std::int32_t any_rank = -1;
+
+  dtype type;  // of lanes 0: any
+  std::int32_t rank = any_rank;
   std::int64_t const* extents = nullptr;  // rank values, any for free ones; null when all are free
   layout order = layout::strided;
-  place where;
+  device_filter where;
   bool writable = false;
   std::size_t alignment = 1;  // of the first element, if any, in bytes; a power of two
 
@@ -74,7 +77,7 @@ inline bool has_extents(int rank, std::int64_t const* shape, requirement const& 
     return true;
   }
   for (int i = 0; i < need.rank; ++i) {
-    if (need.extents[i] != any && need.extents[i] != shape[i]) {
+    if (need.extents[i] != dynamic_extent && need.extents[i] != shape[i]) {
       return false;
     }
   }
@@ -111,25 +114,25 @@ constexpr Text& append_requirement(Text& text, requirement const& need, bool has
     append_name(text, need.type);
   }
   text.append("[");
-  if (need.rank == any) {
+  if (need.rank == requirement::any_rank) {
     text.append("...");
   }
   for (int i = 0; i < need.rank; ++i) {
     text.append(i == 0 ? "" : ", ");
-    if (!has_extents || need.extents[i] == any) {
+    if (!has_extents || need.extents[i] == dynamic_extent) {
       text.append("*");
     } else {
       text.append_unsigned(static_cast<std::uint64_t>(need.extents[i]));
     }
   }
   text.append("]");
-  if (need.where.type == place::host) {
+  if (need.where.type == device_filter::host) {
     text.append(" on cpu");
-  } else if (need.where.type != place::anywhere) {
+  } else if (need.where.type != device_filter::anywhere) {
     text.append(" on ");
     bool is_family = false;  // of devices, any of which will do
     for (device_row const& each : device_rows) {
-      if (need.where.id == any && each.type == need.where.type) {
+      if (need.where.id == device_filter::any_id && each.type == need.where.type) {
         text.append(each.name);
         is_family = true;
       }
@@ -162,9 +165,9 @@ DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
   append_requirement(r.expected, need, need.extents != nullptr);
   r.got.append(name_of(view).c_str());
   rule(need.any_type() || need.type == view.dtype(), errc::dtype_mismatch);
-  rule(need.rank == any || need.rank == view.rank(), errc::rank_mismatch);
+  rule(need.rank == requirement::any_rank || need.rank == view.rank(), errc::rank_mismatch);
   rule(has_extents(view, need), errc::extent_mismatch);
-  rule(need.where.holds(view.device()), errc::device_mismatch);
+  rule(need.where.accepts(view.device()), errc::device_mismatch);
   if (rule(has_layout(view, need.order), errc::layout_mismatch)) {
     std::int64_t strides[max_rank];
     view.copy_strides(strides);
@@ -189,19 +192,20 @@ DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
 /// Whether the view keeps every rule. What the success path costs: a few compares.
 inline bool meets(tensor_view const& view, requirement const& need) noexcept {
   return (need.any_type() || need.type == view.dtype()) &&
-         (need.rank == any || need.rank == view.rank()) && detail::has_extents(view, need) &&
-         need.where.holds(view.device()) && detail::has_layout(view, need.order) &&
-         (!need.writable || !view.read_only()) && detail::has_alignment(view, need.alignment);
+         (need.rank == requirement::any_rank || need.rank == view.rank()) &&
+         detail::has_extents(view, need) && need.where.accepts(view.device()) &&
+         detail::has_layout(view, need.order) && (!need.writable || !view.read_only()) &&
+         detail::has_alignment(view, need.alignment);
 }
 
 namespace detail {
 // Whether an ordinary tensor in host memory is sound and keeps every rule. False says nothing: then
 // it is to be found out with care.
-DLBRIDGE_INLINE bool fits_plainly(DLTensor const& t, requirement const& need) noexcept {
+DLBRIDGE_INLINE bool fits_fast_path(DLTensor const& t, requirement const& need) noexcept {
   bool const plain = t.dtype.code == need.type.code && t.dtype.bits == need.type.bits &&
                      t.dtype.lanes == need.type.lanes && t.device.device_type == kDLCPU &&
-                     (need.rank == any || t.ndim == need.rank) && has_plain_data(t) &&
-                     has_plain_sizes(t) && t.byte_offset == 0 &&
+                     (need.rank == requirement::any_rank || t.ndim == need.rank) &&
+                     has_ordinary_data(t) && has_ordinary_sizes(t) && t.byte_offset == 0 &&
                      (reinterpret_cast<std::uintptr_t>(t.data) & (need.alignment - 1)) == 0;
   return plain && has_extents(t.ndim, t.shape, need) &&
          has_layout(t.ndim, t.shape, t.strides, need.order);

@@ -1,6 +1,6 @@
 // copy(source, destination) for any strides; on top of it copy_of: a fresh compact managed tensor,
 // marked as copied, its memory from a callback.
-// floor 7 · side road: when memory must move
+// layer: arrays · side road: when memory must move
 #pragma once
 
 #include <cstddef>
@@ -204,7 +204,7 @@ inline bool may_overlap(tensor_view const& a, tensor_view const& b) noexcept {
 
 // Refuses what the elements of source cannot be written to.
 inline void require_destination(tensor_view const& source, tensor_view const& destination,
-                                place where) {
+                                device_filter where) {
   requirement need;
   need.type = source.dtype();
   need.rank = source.rank();
@@ -235,7 +235,7 @@ inline void copy_apart(tensor_view const& source, tensor_view const& destination
 /// fails: device_mismatch (the CPU cannot read it), bad_argument (another order), out_of_memory,
 /// version_mismatch (legacy, and padded).
 managed_tensor copy_of(tensor_view const& source, layout order = layout::row_major,
-                       flavour kind = flavour::versioned,
+                       struct_kind kind = struct_kind::versioned,
                        host_allocator const& memory = default_allocator());
 
 /// Copies all elements. Any strides, also negative ones and 0 in the source; the two may overlap.
@@ -245,7 +245,7 @@ managed_tensor copy_of(tensor_view const& source, layout order = layout::row_maj
 /// (overlap).
 inline void copy(tensor_view const& source, tensor_view const& destination) {
   require_view(source, requirement{});
-  detail::require_destination(source, destination, place{});
+  detail::require_destination(source, destination, device_filter{});
   if (source.empty()) {
     return;
   }
@@ -257,7 +257,7 @@ inline void copy(tensor_view const& source, tensor_view const& destination) {
   detail::copy_apart(source, destination);
 }
 
-inline managed_tensor copy_of(tensor_view const& source, layout order, flavour kind,
+inline managed_tensor copy_of(tensor_view const& source, layout order, struct_kind kind,
                               host_allocator const& memory) {
   require_view(source, requirement{});
   if (order != layout::row_major && order != layout::column_major) {

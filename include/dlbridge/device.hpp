@@ -1,6 +1,6 @@
 // The value type device and the one table of device types: name, address or handle, who may touch
 // the memory, whose streams order it.
-// floor 2 · where the elements live
+// layer: values · where the elements live
 #pragma once
 
 #include <cstdint>
@@ -35,39 +35,44 @@ constexpr device cpu{kDLCPU, 0};
 /// nothing is documented we take it for a handle, which is never folded, never dereferenced.
 enum class data_kind : std::uint8_t { address, handle };
 
-/// The runtime whose streams order work on a device; none where the protocol knows no stream.
+/// A device runtime that is loaded when it is first needed.
 enum class runtime_kind : std::uint8_t { none, cuda, hip };
 
-/// One row for each device type. since_minor is the minor version of DLPack that introduced it
-/// (4: merged upstream after 1.3). host_accessible: the CPU may dereference the data.
+/// Who can reach the memory: the CPU (host), the CPU and the devices of a runtime (pinned: it stays
+/// in host memory; managed: it migrates), or the device alone.
+enum class memory_kind : std::uint8_t { host, pinned, managed, device };
+
+/// One row for each device type. runtime is the one that allocates and copies the memory; the
+/// streams of that runtime order work on it unless the memory is pinned (runtime_of).
 struct device_row {
   std::int32_t type;
   char const* name;
   data_kind data;
-  bool host_accessible;
+  memory_kind memory;
   runtime_kind runtime;
-  int since_minor;
+
+  constexpr bool host_accessible() const noexcept { return memory != memory_kind::device; }
 };
 DLBRIDGE_LOCAL inline constexpr device_row device_rows[] = {
-    {1, "cpu", data_kind::address, true, runtime_kind::none, 0},
-    {2, "cuda", data_kind::address, false, runtime_kind::cuda, 0},
-    {3, "cuda_host", data_kind::address, true, runtime_kind::none, 0},
-    {4, "opencl", data_kind::handle, false, runtime_kind::none, 0},
-    {7, "vulkan", data_kind::handle, false, runtime_kind::none, 0},
-    {8, "metal", data_kind::handle, false, runtime_kind::none, 0},
-    {9, "vpi", data_kind::handle, false, runtime_kind::none, 0},
-    {10, "rocm", data_kind::address, false, runtime_kind::hip, 0},
-    {11, "rocm_host", data_kind::address, true, runtime_kind::none, 0},
-    {12, "ext_dev", data_kind::handle, false, runtime_kind::none, 0},
-    {13, "cuda_managed", data_kind::address, true, runtime_kind::cuda, 0},
-    {14, "oneapi", data_kind::address, false, runtime_kind::none, 0},
-    {15, "webgpu", data_kind::handle, false, runtime_kind::none, 0},
-    {16, "hexagon", data_kind::handle, false, runtime_kind::none, 0},
-    {17, "maia", data_kind::handle, false, runtime_kind::none, 0},
-    {18, "trn", data_kind::handle, false, runtime_kind::none, 2},
-    {19, "tpu", data_kind::handle, false, runtime_kind::none, 4},
-    {20, "tpu_host", data_kind::address, true, runtime_kind::none, 4},
-    {21, "ascend", data_kind::handle, false, runtime_kind::none, 4},
+    {1, "cpu", data_kind::address, memory_kind::host, runtime_kind::none},
+    {2, "cuda", data_kind::address, memory_kind::device, runtime_kind::cuda},
+    {3, "cuda_host", data_kind::address, memory_kind::pinned, runtime_kind::cuda},
+    {4, "opencl", data_kind::handle, memory_kind::device, runtime_kind::none},
+    {7, "vulkan", data_kind::handle, memory_kind::device, runtime_kind::none},
+    {8, "metal", data_kind::handle, memory_kind::device, runtime_kind::none},
+    {9, "vpi", data_kind::handle, memory_kind::device, runtime_kind::none},
+    {10, "rocm", data_kind::address, memory_kind::device, runtime_kind::hip},
+    {11, "rocm_host", data_kind::address, memory_kind::pinned, runtime_kind::hip},
+    {12, "ext_dev", data_kind::handle, memory_kind::device, runtime_kind::none},
+    {13, "cuda_managed", data_kind::address, memory_kind::managed, runtime_kind::cuda},
+    {14, "oneapi", data_kind::address, memory_kind::device, runtime_kind::none},
+    {15, "webgpu", data_kind::handle, memory_kind::device, runtime_kind::none},
+    {16, "hexagon", data_kind::handle, memory_kind::device, runtime_kind::none},
+    {17, "maia", data_kind::handle, memory_kind::device, runtime_kind::none},
+    {18, "trn", data_kind::handle, memory_kind::device, runtime_kind::none},
+    {19, "tpu", data_kind::handle, memory_kind::device, runtime_kind::none},
+    {20, "tpu_host", data_kind::address, memory_kind::pinned, runtime_kind::none},
+    {21, "ascend", data_kind::handle, memory_kind::device, runtime_kind::none},
 };
 
 /// The row of a device type, or null for a type that is not known.
@@ -85,16 +90,28 @@ constexpr device_row const* find_row(device where) noexcept {
 
 constexpr bool is_known(device where) noexcept { return find_row(where) != nullptr; }
 constexpr bool has_address(device where) noexcept {
-  device_row const* const found = find_row(where);
-  return found != nullptr && found->data == data_kind::address;
+  device_row const* const row = find_row(where);
+  return row != nullptr && row->data == data_kind::address;
 }
 constexpr bool is_host_accessible(device where) noexcept {
-  device_row const* const found = find_row(where);
-  return found != nullptr && found->host_accessible;
+  device_row const* const row = find_row(where);
+  return row != nullptr && row->host_accessible();
 }
+/// The kind of memory of a device; device for a type that is not known.
+constexpr memory_kind memory_of(device where) noexcept {
+  device_row const* const row = find_row(where);
+  return row == nullptr ? memory_kind::device : row->memory;
+}
+/// The runtime that allocates and copies memory of a device.
+constexpr runtime_kind runtime_of_memory(device where) noexcept {
+  device_row const* const row = find_row(where);
+  return row == nullptr ? runtime_kind::none : row->runtime;
+}
+/// The runtime whose streams order work on a device; none where the protocol knows no stream.
+/// Pinned memory is the CPU's, which has no streams (spec 4.4).
 constexpr runtime_kind runtime_of(device where) noexcept {
-  device_row const* const found = find_row(where);
-  return found == nullptr ? runtime_kind::none : found->runtime;
+  device_row const* const row = find_row(where);
+  return row == nullptr || row->memory == memory_kind::pinned ? runtime_kind::none : row->runtime;
 }
 
 using device_text = bounded_text<48>;

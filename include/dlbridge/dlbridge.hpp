@@ -1,5 +1,4 @@
-// The main door: everything that needs no Python, no device runtime and no other library. It holds
-// nothing but includes.
+// Main umbrella header: everything that needs no Python, no device runtime and no other library.
 #pragma once
 
 #include <dlbridge/as.hpp>

@@ -1,6 +1,6 @@
 // The value type dtype, the one table of type codes, element bytes, and dtype_of<T> with its public
 // hook.
-// floor 2 · what an element is
+// layer: values · what an element is
 #pragma once
 
 #include <cstddef>
@@ -43,38 +43,40 @@ constexpr std::int64_t element_bytes(dtype t) noexcept { return (element_bits(t)
 /// Whether several elements may share a byte; such tensors are packed unless flag_padded says so.
 constexpr bool is_sub_byte(dtype t) noexcept { return element_bits(t) % 8 != 0; }
 
-/// One row for each type code: its name without width, the width it must have (0: any), and the
-/// minor version of DLPack that introduced it (4: merged upstream after 1.3).
+/// One row for each type code: its name without width, the width it must have (0: any), and whether
+/// one scalar is a pair of numbers. Later versions of dlpack.h introduced some of the codes; the
+/// table has all of them, so that refusals name them.
 struct dtype_row {
   int code;
   char const* name;
   int fixed_bits;
-  int since_minor;
+  bool is_complex;
 };
 DLBRIDGE_LOCAL inline constexpr dtype_row dtype_rows[] = {
-    {0, "int", 0, 0},
-    {1, "uint", 0, 0},
-    {2, "float", 0, 0},
-    {3, "opaque", 0, 0},
-    {4, "bfloat", 0, 0},
-    {5, "complex", 0, 0},
-    {6, "bool", 0, 0},
-    {7, "float8_e3m4", 8, 1},
-    {8, "float8_e4m3", 8, 1},
-    {9, "float8_e4m3b11fnuz", 8, 1},
-    {10, "float8_e4m3fn", 8, 1},
-    {11, "float8_e4m3fnuz", 8, 1},
-    {12, "float8_e5m2", 8, 1},
-    {13, "float8_e5m2fnuz", 8, 1},
-    {14, "float8_e8m0fnu", 8, 1},
-    {15, "float6_e2m3fn", 6, 1},
-    {16, "float6_e3m2fn", 6, 1},
-    {17, "float4_e2m1fn", 4, 1},
-    {18, "bcomplex", 0, 4},
+    {0, "int", 0, false},
+    {1, "uint", 0, false},
+    {2, "float", 0, false},
+    {3, "opaque", 0, false},
+    {4, "bfloat", 0, false},
+    {5, "complex", 0, true},
+    {6, "bool", 0, false},
+    {7, "float8_e3m4", 8, false},
+    {8, "float8_e4m3", 8, false},
+    {9, "float8_e4m3b11fnuz", 8, false},
+    {10, "float8_e4m3fn", 8, false},
+    {11, "float8_e4m3fnuz", 8, false},
+    {12, "float8_e5m2", 8, false},
+    {13, "float8_e5m2fnuz", 8, false},
+    {14, "float8_e8m0fnu", 8, false},
+    {15, "float6_e2m3fn", 6, false},
+    {16, "float6_e3m2fn", 6, false},
+    {17, "float4_e2m1fn", 4, false},
+    {18, "bcomplex", 0, true},
 };
 constexpr int dtype_row_count = sizeof(dtype_rows) / sizeof(dtype_rows[0]);
 
 constexpr bool is_known(dtype t) noexcept { return t.code < dtype_row_count; }
+constexpr bool is_complex(dtype t) noexcept { return is_known(t) && dtype_rows[t.code].is_complex; }
 
 /// Whether a tensor of this type can be described at all: a known code, bits and lanes above zero,
 /// and the one width that narrow floats may have (spec 1.4).

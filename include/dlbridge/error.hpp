@@ -1,6 +1,6 @@
 // The closed list of reasons (errc), the report of which rules broke, the exception that carries
 // one, and raise.
-// floor 1 · every station may refuse
+// layer: foundation · every station may refuse
 #pragma once
 
 #include <cstddef>
@@ -42,37 +42,63 @@ enum class errc : std::uint8_t {
   out_of_memory,
 };
 
-/// One row for each errc, in its order: its name, and the noun that stands for it in a sentence.
+/// What kind of failure a reason is. It decides the Python exception class (python/error.hpp), and
+/// for mismatches the form of the message.
+enum class error_kind : std::uint8_t {
+  type,            ///< the object is no tensor at all: TypeError
+  value,           ///< the caller passed a bad value: ValueError
+  buffer,          ///< the tensor cannot be exchanged: BufferError
+  mismatch,        ///< the tensor is sound but breaks a requirement; several may hold: BufferError
+  copy_forbidden,  ///< a copy is needed: CopyForbiddenError, a BufferError and a ValueError
+  runtime,         ///< a device runtime failed: RuntimeError
+  memory           ///< MemoryError
+};
+
+/// One row for each errc, in its order: its name, the noun for it in a message, and its kind.
 struct errc_row {
   errc code;
   char const* name;
   char const* noun;
+  error_kind kind;
 };
 DLBRIDGE_LOCAL inline constexpr errc_row errc_rows[] = {
-    {errc::not_a_producer, "not_a_producer", "not a DLPack producer"},
-    {errc::not_a_capsule, "not_a_capsule", "not a DLPack capsule"},
-    {errc::capsule_used, "capsule_used", "capsule already used"},
-    {errc::version_mismatch, "version_mismatch", "unreadable DLPack version"},
-    {errc::malformed, "malformed", "malformed tensor"},
-    {errc::overflow, "overflow", "size overflows"},
-    {errc::null_data, "null_data", "tensor without data"},
-    {errc::dtype_mismatch, "dtype_mismatch", "dtype"},
-    {errc::rank_mismatch, "rank_mismatch", "rank"},
-    {errc::extent_mismatch, "extent_mismatch", "extents"},
-    {errc::device_mismatch, "device_mismatch", "device"},
-    {errc::layout_mismatch, "layout_mismatch", "layout"},
-    {errc::read_only, "read_only", "writability"},
-    {errc::misaligned, "misaligned", "alignment"},
-    {errc::copy_forbidden, "copy_forbidden", "a copy is needed but forbidden"},
-    {errc::bad_argument, "bad_argument", "bad argument"},
-    {errc::bad_stream, "bad_stream", "bad stream"},
-    {errc::capturing, "capturing", "stream is capturing"},
-    {errc::runtime_missing, "runtime_missing", "device runtime not found"},
-    {errc::runtime_failed, "runtime_failed", "device runtime failed"},
-    {errc::producer_failed, "producer_failed", "producer failed"},
-    {errc::out_of_memory, "out_of_memory", "out of memory"},
+    {errc::not_a_producer, "not_a_producer", "not a DLPack producer", error_kind::type},
+    {errc::not_a_capsule, "not_a_capsule", "not a DLPack capsule", error_kind::type},
+    {errc::capsule_used, "capsule_used", "capsule already used", error_kind::value},
+    {errc::version_mismatch, "version_mismatch", "unreadable DLPack version", error_kind::buffer},
+    {errc::malformed, "malformed", "malformed tensor", error_kind::buffer},
+    {errc::overflow, "overflow", "size overflows", error_kind::buffer},
+    {errc::null_data, "null_data", "tensor without data", error_kind::buffer},
+    {errc::dtype_mismatch, "dtype_mismatch", "dtype", error_kind::mismatch},
+    {errc::rank_mismatch, "rank_mismatch", "rank", error_kind::mismatch},
+    {errc::extent_mismatch, "extent_mismatch", "extents", error_kind::mismatch},
+    {errc::device_mismatch, "device_mismatch", "device", error_kind::mismatch},
+    {errc::layout_mismatch, "layout_mismatch", "layout", error_kind::mismatch},
+    {errc::read_only, "read_only", "writability", error_kind::mismatch},
+    {errc::misaligned, "misaligned", "alignment", error_kind::mismatch},
+    {errc::copy_forbidden, "copy_forbidden", "a copy is needed but forbidden",
+     error_kind::copy_forbidden},
+    {errc::bad_argument, "bad_argument", "bad argument", error_kind::value},
+    {errc::bad_stream, "bad_stream", "bad stream", error_kind::value},
+    {errc::capturing, "capturing", "stream is capturing", error_kind::runtime},
+    {errc::runtime_missing, "runtime_missing", "device runtime not found", error_kind::runtime},
+    {errc::runtime_failed, "runtime_failed", "device runtime failed", error_kind::runtime},
+    {errc::producer_failed, "producer_failed", "producer failed", error_kind::buffer},
+    {errc::out_of_memory, "out_of_memory", "out of memory", error_kind::memory},
 };
 constexpr std::size_t errc_count = sizeof(errc_rows) / sizeof(errc_rows[0]);
+
+namespace detail {
+constexpr bool errc_rows_are_in_order() noexcept {
+  for (std::size_t i = 0; i < errc_count; ++i) {
+    if (errc_rows[i].code != static_cast<errc>(i)) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(errc_rows_are_in_order(), "one row for each errc, in the order of the enumeration");
+}  // namespace detail
 
 constexpr errc_row const& row(errc code) noexcept {
   return errc_rows[static_cast<std::size_t>(code)];
@@ -174,9 +200,7 @@ DLBRIDGE_COLD inline report refusal(errc code, char const* expected, char const*
 using message_text = bounded_text<640>;
 
 namespace detail {
-constexpr bool is_mismatch(errc code) noexcept {
-  return code >= errc::dtype_mismatch && code <= errc::misaligned;
-}
+constexpr bool is_mismatch(errc code) noexcept { return row(code).kind == error_kind::mismatch; }
 }  // namespace detail
 
 /// One sentence that names everything expected, everything that came, and what to do:

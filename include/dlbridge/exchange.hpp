@@ -1,6 +1,6 @@
 // exchange_table: the checked C++ face of the C exchange table (major version, older tables behind
 // prev_api, null slots, who owns what after a failure).
-// floor 5 · IN and OUT: the road without capsules
+// layer: tensors · IN and OUT: the road without capsules
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class exchange_table {
   }
   bool can_import() const noexcept { return api_->managed_tensor_to_py_object_no_sync != nullptr; }
   bool can_allocate() const noexcept { return api_->managed_tensor_allocator != nullptr; }
-  bool knows_stream() const noexcept { return api_->current_work_stream != nullptr; }
+  bool has_work_stream() const noexcept { return api_->current_work_stream != nullptr; }
 
   /// Lends the object's tensor: valid until control returns to its library. False, with a Python
   /// exception set, when it cannot. What comes out is not checked yet.
@@ -140,7 +140,7 @@ class exchange_table {
   bool can_export() const noexcept { return false; }
   bool can_import() const noexcept { return false; }
   bool can_allocate() const noexcept { return false; }
-  bool knows_stream() const noexcept { return false; }
+  bool has_work_stream() const noexcept { return false; }
   bool try_lend(void*, DLTensor&) const noexcept { return false; }
   managed_tensor try_export(void*, report&) const noexcept { return managed_tensor(); }
   void* try_import(managed_tensor&) const noexcept { return nullptr; }

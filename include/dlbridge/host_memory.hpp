@@ -1,5 +1,5 @@
 // Memory of our own: where it comes from, and build_empty, a fresh compact tensor on it.
-// floor 6 · OUT: when there is no array yet
+// layer: arrays · OUT: when there is no array yet
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,7 @@ struct host_buffer {
 
 // Memory for a compact tensor that is described but for its data. Bits behind the last of packed
 // elements are 0.
-inline managed_tensor build_compact(description d, flavour kind, host_allocator const& memory) {
+inline managed_tensor build_compact(description d, struct_kind kind, host_allocator const& memory) {
   std::int64_t count = 0;
   std::int64_t bits = 0;
   if (d.shape.size() > max_rank || !try_count(d.shape.size(), d.shape.data(), count) ||
@@ -91,7 +91,8 @@ inline managed_tensor build_compact(description d, flavour kind, host_allocator 
 /// A new row-major tensor in host memory of its own, its elements not set.
 /// fails: malformed (an extent below 0), dtype_mismatch (not one of DLPack's), overflow,
 /// out_of_memory.
-inline managed_tensor build_empty(dtype type, dims const& shape, flavour kind = flavour::versioned,
+inline managed_tensor build_empty(dtype type, dims const& shape,
+                                  struct_kind kind = struct_kind::versioned,
                                   host_allocator const& memory = default_allocator()) {
   for (int i = 0; i < shape.size() && i < max_rank; ++i) {
     if (shape[i] < 0) {

@@ -1,6 +1,6 @@
 // Shape and stride arithmetic on plain arrays: count, overflow, row- and column-major tests, fill,
 // reach, aliasing.
-// floor 2 · where each element is
+// layer: values · where each element is
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline namespace DLBRIDGE_ABI {
 
 namespace detail {
 // For compilers without the builtins; out is written only when the result fits.
-inline bool try_multiply_by_hand(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept {
+inline bool try_multiply_portable(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept {
   constexpr std::int64_t least = (std::numeric_limits<std::int64_t>::min)();
   constexpr std::int64_t most = (std::numeric_limits<std::int64_t>::max)();
   if (a != 0 && b != 0) {
@@ -31,7 +31,7 @@ inline bool try_multiply_by_hand(std::int64_t a, std::int64_t b, std::int64_t& o
   return true;
 }
 
-inline bool try_add_by_hand(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept {
+inline bool try_add_portable(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept {
   if (b > 0 ? a > (std::numeric_limits<std::int64_t>::max)() - b
             : a < (std::numeric_limits<std::int64_t>::min)() - b) {
     return false;
@@ -46,7 +46,7 @@ inline bool try_multiply(std::int64_t a, std::int64_t b, std::int64_t& out) noex
 #if defined(__GNUC__) || defined(__clang__)
   return !__builtin_mul_overflow(a, b, &out);
 #else
-  return detail::try_multiply_by_hand(a, b, out);
+  return detail::try_multiply_portable(a, b, out);
 #endif
 }
 
@@ -55,7 +55,7 @@ inline bool try_add(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept 
 #if defined(__GNUC__) || defined(__clang__)
   return !__builtin_add_overflow(a, b, &out);
 #else
-  return detail::try_add_by_hand(a, b, out);
+  return detail::try_add_portable(a, b, out);
 #endif
 }
 
@@ -86,7 +86,7 @@ inline std::int64_t count_of(int rank, std::int64_t const* shape) noexcept {
 
 namespace detail {
 // The step of the next slower dimension. An empty dimension counts as one element, and so does one
-// that would carry the step out of range, which only an empty tensor can have: no step is 0.
+// that would device_copy the step out of range, which only an empty tensor can have: no step is 0.
 inline std::int64_t step_over(std::int64_t step, std::int64_t extent) noexcept {
   std::int64_t next = 0;
   return extent > 0 && try_multiply(step, extent, next) ? next : step;

@@ -1,5 +1,5 @@
 // lend: a managed tensor on memory that a shared tensor owns, without copying its description.
-// floor 6 · OUT: when a tensor that came in goes out again
+// layer: arrays · OUT: when a tensor that came in goes out again
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct lent {
     t.shape = view.rank() == 0 ? nullptr : const_cast<std::int64_t*>(view.shape());
     t.strides = view.rank() == 0 ? nullptr : const_cast<std::int64_t*>(view.strides());
     t.byte_offset = view.byte_offset();
-    settle_data(t);
+    canonicalize_data(t);
     return managed_tensor::adopt(&m);
   }
 };
@@ -53,14 +53,14 @@ struct lent {
 /// marked is_copied, whatever the view says: its consumer is not the sole owner (spec 1.8).
 /// owns: the share. thread and GIL: the deleter needs neither.
 /// fails: read_only (legacy and refuse), version_mismatch (padded), out_of_memory.
-inline managed_tensor lend(shared_tensor owner, tensor_view const& view, flavour kind,
+inline managed_tensor lend(shared_tensor owner, tensor_view const& view, struct_kind kind,
                            read_only_policy policy = read_only_policy::refuse) {
   if (view.rank() != 0 && view.strides() == nullptr) {  // to be written out, as 1.2 demands
     description d = describe_view(view);
     d.flags &= ~flag_is_copied;
     return build_on(std::move(owner), d, kind, policy);
   }
-  if (kind == flavour::versioned) {
+  if (kind == struct_kind::versioned) {
     return detail::lent<DLManagedTensorVersioned>::make(std::move(owner), view);
   }
   detail::require_legacy(view.dtype(), view.flags(), policy);

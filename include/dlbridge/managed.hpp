@@ -1,6 +1,6 @@
-// managed_tensor: move-only owner of a managed tensor of either flavour, which calls its deleter
+// managed_tensor: move-only owner of a managed tensor of either struct kind; calls its deleter
 // exactly once.
-// floor 4 · keystone: IN ends its first half here, OUT begins its second
+// layer: tensors · every import ends here, every export begins here
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 /// Owns a DLManagedTensor or a DLManagedTensorVersioned, or nothing. One pointer wide: the lowest
-/// bit of the address tells the flavour. Deleters may be null (spec 3.2-7).
+/// bit of the address tells the struct kind. Deleters may be null (spec 3.2-7).
 /// moved-from: empty.
 /// thread: none of its own; the deleter may be called from any thread (spec 3.3).
 class managed_tensor {
@@ -64,11 +64,11 @@ class managed_tensor {
   }
 
   explicit operator bool() const noexcept { return bits_ != 0; }
-  dlbridge::flavour flavour() const noexcept {
-    return (bits_ & legacy_bit) != 0 ? flavour::legacy : flavour::versioned;
+  struct_kind kind() const noexcept {
+    return (bits_ & legacy_bit) != 0 ? struct_kind::legacy : struct_kind::versioned;
   }
 
-  /// The struct, or null when it is of the other flavour or there is none. Still owned.
+  /// The struct, or null when it is of the other struct kind or there is none. Still owned.
   DLManagedTensorVersioned* get_versioned() const noexcept {
     return (bits_ & legacy_bit) == 0 ? versioned_at(bits_) : nullptr;
   }
@@ -77,7 +77,8 @@ class managed_tensor {
   }
 
   /// Gives the struct up without freeing it: the caller now owes its deleter one call. Null, and
-  /// nothing given up, when it is of the other flavour; builder.hpp has to_versioned, to_legacy.
+  /// nothing given up, when it is of the other struct kind; builder.hpp has to_versioned,
+  /// to_legacy.
   [[nodiscard]] DLManagedTensorVersioned* release_versioned() noexcept {
     DLManagedTensorVersioned* const raw = get_versioned();
     bits_ = raw != nullptr ? 0 : bits_;
@@ -147,7 +148,7 @@ class managed_tensor {
   }
 
   bool is_readable(report& why) const noexcept {
-    if (flavour() == flavour::versioned && !readable(version())) {
+    if (kind() == struct_kind::versioned && !readable(version())) {
       why = unreadable(version());
       return false;
     }

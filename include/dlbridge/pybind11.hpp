@@ -1,4 +1,4 @@
-// The door for extension authors who use pybind11. It holds nothing but includes.
+// Umbrella header for extension authors who use pybind11.
 #pragma once
 
 #include <dlbridge/dlbridge.hpp>

@@ -1,5 +1,5 @@
 // shared_tensor: one managed tensor with several owners, freed with the last of them.
-// floor 5 · OUT: when the same memory leaves more than once
+// layer: arrays · OUT: when the same memory leaves more than once
 #pragma once
 
 #include <atomic>

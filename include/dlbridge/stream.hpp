@@ -1,6 +1,6 @@
 // stream_ref (device and native handle), and the protocol's integer for it, per device family, both
 // ways.
-// floor 3 · side road: in whose order work happens
+// layer: values · side road: in whose order work happens
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// CUDA's two default streams. "Legacy" here has nothing to do with the legacy flavour.
+/// CUDA's two default streams. "Legacy" here has nothing to do with the legacy struct kind.
 enum class default_stream : std::uint8_t { legacy, per_thread };
 
-/// An ordered lane of work on one device: the runtime's own handle (CUstream, hipStream_t). Does
+/// An ordered queue of work on one device: the runtime's own handle (CUstream, hipStream_t). Does
 /// not own it. Devices without streams have none.
 class stream_ref {
  public:
@@ -39,6 +39,12 @@ class stream_ref {
 
   dlbridge::device device() const noexcept { return where_; }
   void* native_handle() const noexcept { return native_handle_; }
+  /// The handle as an integer, with CUDA's null handle written as 1: both name the legacy default
+  /// stream (spec 4.4).
+  std::uintptr_t canonical_handle() const noexcept {
+    auto const handle = reinterpret_cast<std::uintptr_t>(native_handle_);
+    return handle == 0 && runtime_of(where_) == runtime_kind::cuda ? 1 : handle;
+  }
 
   friend bool operator==(stream_ref a, stream_ref b) noexcept {
     return a.where_ == b.where_ && a.native_handle_ == b.native_handle_;
@@ -57,12 +63,9 @@ struct stream_request {
   stream_ref stream{cpu, static_cast<void*>(nullptr)};
 };
 
-/// The integer that stands for a stream in `__dlpack__(stream=...)` (spec 4.4). A null CUDA handle
-/// is the legacy default stream, which the protocol writes as 1.
+/// The integer that stands for a stream in `__dlpack__(stream=...)` (spec 4.4).
 inline std::int64_t protocol_stream(stream_ref stream) noexcept {
-  auto const handle = reinterpret_cast<std::uintptr_t>(stream.native_handle());
-  bool const is_null_cuda = handle == 0 && runtime_of(stream.device()) == runtime_kind::cuda;
-  return is_null_cuda ? 1 : static_cast<std::int64_t>(handle);
+  return static_cast<std::int64_t>(stream.canonical_handle());
 }
 
 /// What stream=None means on a device: the legacy default stream where there are streams

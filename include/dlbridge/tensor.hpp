@@ -1,6 +1,6 @@
 // Typed faces of a tensor: owning tensor<T, shape<...>>, borrowed tensor_span<T, shape<...>> with
 // operator(), run-time typed any_tensor and visit.
-// floor 6 · IN: what a function of yours takes
+// layer: arrays · IN: what a function of yours takes
 #pragma once
 
 #include <cstddef>
@@ -23,10 +23,11 @@ inline namespace DLBRIDGE_ABI {
 template <std::int64_t... Extents>
 struct shape {
   static_assert(sizeof...(Extents) <= max_rank, "dlbridge: a tensor has at most 64 dimensions");
-  static_assert(((Extents >= any) && ...), "dlbridge: an extent is any, 0 or above");
+  static_assert(((Extents >= dynamic_extent) && ...),
+                "dlbridge: an extent is dynamic_extent, 0 or above");
 };
 /// Any number of dimensions.
-struct any_rank {};
+struct dynamic_rank {};
 
 // What else may be asked of a tensor, as further template arguments.
 struct row_major {};
@@ -34,10 +35,10 @@ struct column_major {};
 struct compact {};
 template <std::int32_t DeviceType>
 struct on {};
-using on_host = on<place::host>;  // the default: memory that the CPU may read
+using on_host = on<device_filter::host>;  // the default: memory that the CPU may read
 using on_cuda = on<kDLCUDA>;
 using on_rocm = on<kDLROCM>;
-using anywhere = on<place::anywhere>;
+using anywhere = on<device_filter::anywhere>;
 template <std::size_t Bytes>
 struct aligned {
   static_assert(Bytes != 0 && (Bytes & (Bytes - 1)) == 0, "dlbridge: a power of two");
@@ -46,31 +47,31 @@ struct aligned {
 namespace detail {
 template <class Shape>
 struct shape_facts {
-  static_assert(sizeof(Shape) == 0, "dlbridge: the second argument is shape<...> or any_rank");
+  static_assert(sizeof(Shape) == 0, "dlbridge: the second argument is shape<...> or dynamic_rank");
 };
 template <std::int64_t... Extents>
 struct shape_facts<shape<Extents...>> {
   static constexpr int rank = sizeof...(Extents);
-  DLBRIDGE_LOCAL static constexpr std::int64_t values[] = {Extents..., any};
+  DLBRIDGE_LOCAL static constexpr std::int64_t values[] = {Extents..., dynamic_extent};
   static constexpr std::int64_t const* extents() noexcept { return values; }
 };
 template <>
-struct shape_facts<any_rank> {
-  static constexpr int rank = any;
+struct shape_facts<dynamic_rank> {
+  static constexpr int rank = requirement::any_rank;
   static constexpr std::int64_t const* extents() noexcept { return nullptr; }
 };
 
 template <class Other>
-constexpr void apply_place(std::int32_t&, Other) noexcept {}
+constexpr void apply_device_filter(std::int32_t&, Other) noexcept {}
 template <std::int32_t DeviceType>
-constexpr void apply_place(std::int32_t& type, on<DeviceType>) noexcept {
+constexpr void apply_device_filter(std::int32_t& type, on<DeviceType>) noexcept {
   type = DeviceType;
 }
 /// The device type, or the place, that these constraints ask for.
 template <class... Constraints>
-constexpr std::int32_t place_type() noexcept {
-  std::int32_t type = place::host;
-  (apply_place(type, Constraints{}), ...);
+constexpr std::int32_t device_filter_type() noexcept {
+  std::int32_t type = device_filter::host;
+  (apply_device_filter(type, Constraints{}), ...);
   return type;
 }
 
@@ -92,13 +93,13 @@ constexpr void apply(requirement& need, aligned<Bytes>) noexcept {
 /// A borrowed tensor whose element type, shape and constraints are known to be kept.
 /// T const takes read-only memory too; T refuses it.
 /// lives: as long as the tensor it was made from.
-template <class T, class Shape = any_rank, class... Constraints>
+template <class T, class Shape = dynamic_rank, class... Constraints>
 class tensor_span {
   using facts = detail::shape_facts<Shape>;
 
  public:
   using element_type = T;
-  static constexpr bool has_static_rank = facts::rank != any;
+  static constexpr bool has_static_rank = facts::rank != requirement::any_rank;
 
   /// What this type asks of a tensor.
   static constexpr requirement required() noexcept {
@@ -153,10 +154,10 @@ class tensor_span {
  private:
   // Not by find_row: under gcc's sanitizers no pointer that it gives is a constant.
   static constexpr bool is_indexable() noexcept {
-    constexpr std::int32_t type = detail::place_type<Constraints...>();
-    bool found = type == place::host;
+    constexpr std::int32_t type = detail::device_filter_type<Constraints...>();
+    bool found = type == device_filter::host;
     for (device_row const& each : device_rows) {
-      found = found || (each.type == type && each.host_accessible);
+      found = found || (each.type == type && each.host_accessible());
     }
     return found;
   }
@@ -174,7 +175,7 @@ class tensor_span {
 };
 
 /// The same, owning its tensor. Move-only; moved-from it may only be destroyed or assigned.
-template <class T, class Shape = any_rank, class... Constraints>
+template <class T, class Shape = dynamic_rank, class... Constraints>
 class tensor {
  public:
   using span_type = tensor_span<T, Shape, Constraints...>;
@@ -231,11 +232,11 @@ class any_tensor {
   dlbridge::dtype dtype() const noexcept { return owned_.view().dtype(); }
 
   /// The typed face of it. fails: as check_view.
-  template <class T, class Shape = any_rank, class... Constraints>
+  template <class T, class Shape = dynamic_rank, class... Constraints>
   tensor_span<T, Shape, Constraints...> as() const& DLBRIDGE_LIFETIMEBOUND {
     return tensor_span<T, Shape, Constraints...>(owned_.view());
   }
-  template <class T, class Shape = any_rank, class... Constraints>
+  template <class T, class Shape = dynamic_rank, class... Constraints>
   tensor_span<T, Shape, Constraints...> as() const&& = delete;
 
   [[nodiscard]] managed_tensor release() && noexcept { return std::move(owned_); }
@@ -264,26 +265,27 @@ namespace detail {
   raise(r);
 }
 
-// What a visitor gets: elements to read for Face = void const, to write for Face = void.
-template <class Face, class T>
-using visited = tensor_span<std::conditional_t<std::is_const_v<Face>, T const, T>>;
+// The span that a visitor receives: read-only elements for Access = void const, writable ones for
+// Access = void.
+template <class Access, class T>
+using visited = tensor_span<std::conditional_t<std::is_const_v<Access>, T const, T>>;
 
 // One type of the list has been found to be the right one: the last, if none of the others is.
-template <class Face, class Visitor, class First, class... Rest>
+template <class Access, class Visitor, class First, class... Rest>
 decltype(auto) visit_found(tensor_view const& view, Visitor& visitor, types<First, Rest...>) {
   if constexpr (sizeof...(Rest) > 0) {
     if (view.dtype() != dtype_of<First>()) {
-      return visit_found<Face>(view, visitor, types<Rest...>{});
+      return visit_found<Access>(view, visitor, types<Rest...>{});
     }
   }
-  return visitor(visited<Face, First>(view));
+  return visitor(visited<Access, First>(view));
 }
 
-template <class Face, class Visitor, class First, class... Rest>
+template <class Access, class Visitor, class First, class... Rest>
 decltype(auto) visit_any(tensor_view const& view, Visitor& visitor, types<First, Rest...> list) {
-  using result = std::invoke_result_t<Visitor&, visited<Face, First>>;
+  using result = std::invoke_result_t<Visitor&, visited<Access, First>>;
   static_assert(
-      (std::is_same_v<result, std::invoke_result_t<Visitor&, visited<Face, Rest>>> && ...),
+      (std::is_same_v<result, std::invoke_result_t<Visitor&, visited<Access, Rest>>> && ...),
       "dlbridge: a visitor gives the same type for every element type");
   constexpr dtype tried[] = {dtype_of<First>(), dtype_of<Rest>()...};
   bool found = false;
@@ -293,7 +295,7 @@ decltype(auto) visit_any(tensor_view const& view, Visitor& visitor, types<First,
   if (!found) {
     raise_unvisited(view, tried, sizeof...(Rest) + 1);
   }
-  return visit_found<Face>(view, visitor, list);
+  return visit_found<Access>(view, visitor, list);
 }
 }  // namespace detail
 

@@ -1,6 +1,6 @@
 // array_traits<T>: the one hook by which any C++ array type is described to, and adopted from,
 // DLPack; and the description it gives.
-// floor 4 · OUT: from an array of yours to words
+// layer: tensors · OUT: from an array of yours to words
 #pragma once
 
 #include <cstddef>
@@ -119,17 +119,17 @@ description describe(T& array) noexcept {
 
 namespace detail {
 template <class T, class = void>
-constexpr bool knows_its_stream = false;
+constexpr bool has_stream = false;
 template <class T>
-constexpr bool
-    knows_its_stream<T, std::void_t<decltype(array_traits<T>::stream(std::declval<T&>()))>> = true;
+constexpr bool has_stream<T, std::void_t<decltype(array_traits<T>::stream(std::declval<T&>()))>> =
+    true;
 }  // namespace detail
 
 /// The stream on which the elements of an array are ready: by array_traits<T>::stream, or the
 /// default one of its device.
 template <class T>
 stream_ref ready_on(T& array, device where) noexcept {
-  if constexpr (detail::knows_its_stream<T>) {
+  if constexpr (detail::has_stream<T>) {
     return array_traits<T>::stream(array);
   } else {
     return stream_ref::default_of(where);

@@ -1,6 +1,6 @@
-// Pure decisions of negotiation: which flavour to produce for a max_version, whether a received
+// Pure decisions of negotiation: which struct_kind to produce for a max_version, whether a received
 // version may be read, what copy= may mean.
-// floor 2 · side road of both journeys
+// layer: values · side road of both journeys
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,11 @@ constexpr version stated_version() noexcept { return {stated_major, stated_minor
 /// Whether a consumer wants memory of its own: must, may, never; True, None, False in Python.
 enum class copy_policy : std::uint8_t { always, if_needed, never };
 
-/// The flavour to answer a consumer with that understands at most max_version. No max_version, or
-/// major 0, asks for legacy: consumers that pass none refuse a versioned answer, and consumers
+/// The struct_kind to answer a consumer with that understands at most max_version. No max_version,
+/// or major 0, asks for legacy: consumers that pass none refuse a versioned answer, and consumers
 /// that pass 1.x refuse a legacy one. A major above ours gets our own; it decides (spec 2.2).
-constexpr flavour flavour_for(version max_version) noexcept {
-  return max_version.major_number == 0 ? flavour::legacy : flavour::versioned;
+constexpr struct_kind struct_kind_for(version max_version) noexcept {
+  return max_version.major_number == 0 ? struct_kind::legacy : struct_kind::versioned;
 }
 
 /// Whether the fields of a versioned struct may be read. Any minor may: new codes are then met, and

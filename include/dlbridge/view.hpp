@@ -1,6 +1,6 @@
 // tensor_view: the non-owning face of a DLTensor, checked once, byte offset folded where data is an
 // address, every stride answerable, read-only known.
-// floor 3 · IN: from a foreign struct to something that can be relied on
+// layer: tensors · IN: from a foreign struct to something that can be relied on
 #pragma once
 
 #include <cstdint>
@@ -185,7 +185,7 @@ inline bool has_addressable_reach(DLTensor const& t) noexcept {
 
 // Nearly every tensor is ordinary: a few dimensions of moderate extents and steps, none backwards,
 // in memory with addresses. Its sizes stay below 2^51 bytes, and nothing can overflow.
-inline bool has_plain_sizes(DLTensor const& t) noexcept {
+inline bool has_ordinary_sizes(DLTensor const& t) noexcept {
   constexpr std::uint64_t moderate = std::uint64_t{1} << 28;
   constexpr std::uint64_t most = std::uint64_t{1} << 34;
   if (static_cast<std::uint32_t>(t.ndim) > 8 || (t.shape == nullptr && t.ndim != 0)) {
@@ -204,17 +204,17 @@ inline bool has_plain_sizes(DLTensor const& t) noexcept {
   return largest < moderate && reach <= most && count <= static_cast<double>(most);
 }
 
-inline bool has_plain_data(DLTensor const& t) noexcept {
+inline bool has_ordinary_data(DLTensor const& t) noexcept {
   auto const base = reinterpret_cast<std::uintptr_t>(t.data);
   return base != 0 && base <= UINTPTR_MAX / 2 && t.byte_offset <= std::uint64_t{1} << 34;
 }
 
-inline bool is_plainly_sound(DLTensor const& t) noexcept {
+inline bool is_sound_fast(DLTensor const& t) noexcept {
   return is_sound(dtype(t.dtype)) && t.dtype.lanes == 1 && has_address(device(t.device)) &&
-         has_plain_data(t) && has_plain_sizes(t);
+         has_ordinary_data(t) && has_ordinary_sizes(t);
 }
 
-DLBRIDGE_NOINLINE inline flaw find_flaw_with_care(DLTensor const& t) noexcept {
+DLBRIDGE_NOINLINE inline flaw find_flaw_slow(DLTensor const& t) noexcept {
   if (t.ndim < 0 || t.ndim > max_rank) {
     return flaw::rank;
   }
@@ -249,7 +249,7 @@ DLBRIDGE_NOINLINE inline flaw find_flaw_with_care(DLTensor const& t) noexcept {
 }
 
 inline flaw find_flaw(DLTensor const& t) noexcept {
-  return is_plainly_sound(t) ? flaw::none : find_flaw_with_care(t);
+  return is_sound_fast(t) ? flaw::none : find_flaw_slow(t);
 }
 
 DLBRIDGE_COLD inline report explain(flaw what, DLTensor const& t) noexcept {

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "flavours.hpp"
 #include "foreign_fixture.hpp"
 #include "refusal.hpp"
+#include "struct_kinds.hpp"
 
 using sizes = std::vector<std::int64_t>;
 

@@ -2,7 +2,7 @@
 // says: one index for each dimension
 #include <dlbridge/tensor.hpp>
 
-float use(dlbridge::tensor_span<float, dlbridge::shape<dlbridge::any, 3>> x) {
+float use(dlbridge::tensor_span<float, dlbridge::shape<dlbridge::dynamic_extent, 3>> x) {
 #ifdef WRONG
   return x(1);
 #else

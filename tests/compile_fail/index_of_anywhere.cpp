@@ -3,9 +3,11 @@
 #include <dlbridge/tensor.hpp>
 
 #ifdef WRONG
-using place = dlbridge::anywhere;
+using where = dlbridge::anywhere;
 #else
-using place = dlbridge::on<kDLCUDAManaged>;
+using where = dlbridge::on<kDLCUDAManaged>;
 #endif
 
-float use(dlbridge::tensor_span<float, dlbridge::shape<dlbridge::any>, place> x) { return x(1); }
+float use(dlbridge::tensor_span<float, dlbridge::shape<dlbridge::dynamic_extent>, where> x) {
+  return x(1);
+}

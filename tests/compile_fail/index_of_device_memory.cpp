@@ -3,9 +3,11 @@
 #include <dlbridge/tensor.hpp>
 
 #ifdef WRONG
-using place = dlbridge::on_cuda;
+using where = dlbridge::on_cuda;
 #else
-using place = dlbridge::on_host;
+using where = dlbridge::on_host;
 #endif
 
-float use(dlbridge::tensor_span<float, dlbridge::shape<dlbridge::any>, place> x) { return x(1); }
+float use(dlbridge::tensor_span<float, dlbridge::shape<dlbridge::dynamic_extent>, where> x) {
+  return x(1);
+}

@@ -2,7 +2,7 @@
 // says: an index is an integer
 #include <dlbridge/tensor.hpp>
 
-float use(dlbridge::tensor_span<float, dlbridge::shape<dlbridge::any>> x) {
+float use(dlbridge::tensor_span<float, dlbridge::shape<dlbridge::dynamic_extent>> x) {
 #ifdef WRONG
   return x(1.0);
 #else

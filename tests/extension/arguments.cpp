@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
+#include "bindings.hpp"
 #include "parts.hpp"
-#include "roads.hpp"
 
 namespace {
 
-using vector_shape = dlbridge::shape<dlbridge::any>;
+using vector_shape = dlbridge::shape<dlbridge::dynamic_extent>;
 using span_to_read = dlbridge::tensor_span<float const, vector_shape>;
 using span_to_write = dlbridge::tensor_span<float, vector_shape>;
 using owned = dlbridge::tensor<float const, vector_shape>;

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "bindings.hpp"
 #include "parts.hpp"
-#include "roads.hpp"
 
 namespace {
 
-using matrix_shape = dlbridge::shape<dlbridge::any, dlbridge::any>;
+using matrix_shape = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>;
 using matrix_span = dlbridge::tensor_span<float const, matrix_shape>;
 
 class image {
@@ -84,13 +84,13 @@ void add_classes(py::module_& m) {
     }
   });
   bound.def_property_readonly("first_row", [](image& i) {
-    return dlbridge::part(dlbridge::description::of(i.pixel(0), {i.columns()}));
+    return dlbridge::member_view(dlbridge::description::of(i.pixel(0), {i.columns()}));
   });
   bound.def("row", [](image& i, int row) {
-    return dlbridge::part(dlbridge::description::of(i.pixel(row), {i.columns()}));
+    return dlbridge::member_view(dlbridge::description::of(i.pixel(row), {i.columns()}));
   });
   bound.def("constant_row", [](image const& i, int row) {
-    return dlbridge::part(dlbridge::description::of(i.pixel(row), {i.columns()}));
+    return dlbridge::member_view(dlbridge::description::of(i.pixel(row), {i.columns()}));
   });
   dlbridge::def(bound, "dot", &image::dot, py::arg("other"));
   dlbridge::def(
@@ -116,11 +116,11 @@ void add_classes(py::module_& m) {
   dlbridge::def_dlpack(bound);
 
   m.def("first_row_of", [](image& i) {
-    return dlbridge::part(dlbridge::description::of(i.pixel(0), {i.columns()}));
+    return dlbridge::member_view(dlbridge::description::of(i.pixel(0), {i.columns()}));
   });
   m.def("row_of_nothing", [] {
     static float row[3] = {};
-    return dlbridge::part(dlbridge::description::of(row, {3}));
+    return dlbridge::member_view(dlbridge::description::of(row, {3}));
   });
 
   py::class_<constant, std::shared_ptr<constant>> frozen(m, "Constant");

@@ -9,7 +9,7 @@ namespace py = pybind11;
 
 namespace {
 
-using vector_shape = dlbridge::shape<dlbridge::any>;
+using vector_shape = dlbridge::shape<dlbridge::dynamic_extent>;
 using span_to_read = dlbridge::tensor_span<float const, vector_shape>;
 using span_to_write = dlbridge::tensor_span<float, vector_shape>;
 

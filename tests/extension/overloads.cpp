@@ -9,7 +9,7 @@ namespace py = pybind11;
 
 namespace {
 
-using vector_shape = dlbridge::shape<dlbridge::any>;
+using vector_shape = dlbridge::shape<dlbridge::dynamic_extent>;
 template <class T>
 using vector = dlbridge::tensor<T const, vector_shape>;
 

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "bindings.hpp"
 #include "parts.hpp"
-#include "roads.hpp"
 
 namespace {
 
 using dlbridge::library;
-using vector_shape = dlbridge::shape<dlbridge::any>;
+using vector_shape = dlbridge::shape<dlbridge::dynamic_extent>;
 using span_to_read = dlbridge::tensor_span<float const, vector_shape>;
 using originated = dlbridge::argument<float const, vector_shape>;
 using owned = dlbridge::tensor<float, vector_shape>;

@@ -64,7 +64,7 @@ static void count_call(lent* self) {
 static void delete_legacy(DLManagedTensor* m) { count_call(m->manager_ctx); }
 static void delete_versioned(struct DLManagedTensorVersioned* m) { count_call(m->manager_ctx); }
 
-/* ---- either flavour, by its number: 0 legacy, 1 versioned ---- */
+/* ---- either struct kind, by its number: 0 legacy, 1 versioned ---- */
 
 static const DLTensor* tensor_of(int versioned, const void* managed) {
   return versioned ? &((const struct DLManagedTensorVersioned*)managed)->dl_tensor

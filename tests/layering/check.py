@@ -1,16 +1,41 @@
-"""Holds the include graph of include/ to its floors: every arrow goes strictly down.
+"""Checks the include graph of include/, and writes the map of layers in CONTRIBUTING.md.
 
-Each header says its floor in one of its first lines, `// floor N · station`; a door (a header with
-nothing but includes) has none and may include anything. Folders say what else a header may include.
+    check.py INCLUDE_DIR                                   checks the graph
+    check.py INCLUDE_DIR --map CONTRIBUTING.md             also checks that the map is up to date
+    check.py INCLUDE_DIR --map CONTRIBUTING.md --write     writes the map
+    check.py INCLUDE_DIR --figures                         files, lines and arrows of each folder
+
+Each header begins with one sentence, followed by a line `// layer: NAME · station`. A header
+includes headers of its own layer, without a circle, and of the layers below. An umbrella header,
+which holds nothing but includes, has no layer and may include any header; no other header includes
+one. FOREIGN and EXCEPTIONS say which headers of other projects a header may include.
 """
 
+from __future__ import annotations
+
+import argparse
 import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# The foreign headers that a folder of include/dlbridge allows, besides the C and C++ standard's.
-ALLOWED = {
+# The layers, from the bottom: what each is for. Headers name theirs.
+LAYERS = {
+    "foundation": "the ABI of DLPack; reasons, reports and the exception",
+    "values": "dtypes, devices, versions, streams; arithmetic on shapes and strides",
+    "tensors": "the owner and the view of a tensor, requirements, exchange tables, `array_traits`",
+    "arrays": "builders, shared owners, typed tensors and spans, copies, bridges to C++ libraries",
+    "runtime": "CUDA and HIP, loaded at run time: order of streams, allocation, copies",
+    "interpreter": "Python.h, exceptions, capsules; what Python values mean",
+    "import": "from a Python object to a managed tensor",
+    "export": "from a managed tensor to a capsule, a buffer or an exchange table",
+    "tensor": "the Python type `dlbridge.Tensor` and the functions of the module",
+    "call": "arguments, results, refusals and overloads of compiled functions",
+    "bindings": "pybind11: casters, `def`, `def_dlpack`",
+}
+
+# The headers of other projects that a folder of include/dlbridge may include.
+FOREIGN = {
     "": {"dlpack/dlpack.h"},
     "types": {"dlpack/dlpack.h"},
     "runtime": {"dlpack/dlpack.h", "dlfcn.h", "link.h", "windows.h"},
@@ -18,9 +43,9 @@ ALLOWED = {
     "python": {"dlpack/dlpack.h"},
     "python/pybind11": {"dlpack/dlpack.h", "pybind11/pybind11.h"},
 }
-# The one library that a single header may know, and the one includer of Python.h.
+# The one library that a bridge includes, and the one header that includes Python.h.
 EXCEPTIONS = {
-    "python/interp.hpp": {"Python.h"},
+    "python/interpreter.hpp": {"Python.h"},
     "bridges/eigen.hpp": {"Eigen/Core"},
     "bridges/eigen_tensor.hpp": {"unsupported/Eigen/CXX11/Tensor"},
     "bridges/xtensor.hpp": {
@@ -35,17 +60,24 @@ EXCEPTIONS = {
 }
 STANDARD = re.compile(r"[a-z_]+$")  # <vector>, <type_traits>; C headers are spelled <cstdint>
 
+MAP_BEGIN = "<!-- layers: written by tests/layering/check.py -->"
+MAP_END = "<!-- end of layers -->"
+
 
 @dataclass
 class Header:
     name: str
     text: str
-    floor: "int | None" = None
+    layer: str | None = None
     ours: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
 
     @property
-    def is_door(self) -> bool:
+    def folder(self) -> str:
+        return self.name.rpartition("/")[0]
+
+    @property
+    def is_umbrella(self) -> bool:
         code = [
             line
             for line in self.text.splitlines()
@@ -57,60 +89,141 @@ class Header:
 def read(root: Path) -> dict[str, Header]:
     headers = {}
     for path in sorted(root.glob("dlbridge/**/*.hpp")):
-        header = Header(str(path.relative_to(root / "dlbridge")), path.read_text())
-        if floor := re.search(r"^// floor (\d+) · ", header.text, re.MULTILINE):
-            header.floor = int(floor.group(1))
-        for included in re.findall(
-            r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', header.text, re.MULTILINE
-        ):
-            if included.startswith("dlbridge/"):
-                header.ours.append(included[len("dlbridge/") :])
+        header = Header(path.relative_to(root / "dlbridge").as_posix(), path.read_text())
+        if line := re.search(r"^// layer: (\w+) · \S", header.text, re.MULTILINE):
+            header.layer = line.group(1)
+        for name in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', header.text, re.MULTILINE):
+            if name.startswith("dlbridge/"):
+                header.ours.append(name[len("dlbridge/") :])
             else:
-                header.foreign.append(included)
+                header.foreign.append(name)
         headers[header.name] = header
     return headers
 
 
+def allowed(header: Header) -> set[str]:
+    """The headers of other projects that a header may include."""
+    folder = header.folder
+    while folder not in FOREIGN:
+        folder = folder.rpartition("/")[0]
+    return FOREIGN[folder] | EXCEPTIONS.get(header.name, set())
+
+
+def circles(headers: dict[str, Header]) -> list[list[str]]:
+    """Each circle of includes once, as the names on it."""
+    state: dict[str, int] = {}  # 1: on the path, 2: finished
+    result: list[list[str]] = []
+
+    def visit(name: str, path: list[str]) -> None:
+        state[name] = 1
+        for target in headers[name].ours:
+            if state.get(target) == 1:
+                result.append([*path[path.index(target) :], target])
+            elif target in headers and target not in state:
+                visit(target, [*path, target])
+        state[name] = 2
+
+    for name in headers:
+        if name not in state:
+            visit(name, [name])
+    return result
+
+
 def faults(headers: dict[str, Header]) -> list[str]:
-    found = []
+    order = list(LAYERS)
+    result = []
     for header in headers.values():
         lines = header.text.splitlines()
         if not lines[0].startswith("// "):
-            found.append(f"{header.name}: does not begin with its one sentence")
-        if header.floor is None and not header.is_door:
-            found.append(f"{header.name}: says no floor, and is no door")
-        if header.floor is not None and not any("floor" in line for line in lines[1:5]):
-            found.append(f"{header.name}: its floor is not below its sentence")
+            result.append(f"{header.name}: does not begin with its one sentence")
+        if header.layer is None:
+            if not header.is_umbrella:
+                result.append(f"{header.name}: states no layer, and is no umbrella header")
+        elif header.layer not in LAYERS:
+            result.append(f"{header.name}: states the unknown layer {header.layer}")
+            continue
+        elif not any("// layer: " in line for line in lines[1:5]):
+            result.append(f"{header.name}: its layer is not below its sentence")
         for name in header.ours:
             target = headers.get(name)
             if target is None:
-                found.append(f"{header.name}: includes {name}, which does not exist")
-            elif header.floor is None:
+                result.append(f"{header.name}: includes {name}, which does not exist")
+            elif header.layer is None or target.layer not in (*LAYERS, None):
                 continue
-            elif target.floor is None:
-                found.append(f"{header.name}: includes the door {name}")
-            elif target.floor >= header.floor:
-                way = "sideways" if target.floor == header.floor else "up"
-                found.append(
-                    f"{header.name} (floor {header.floor}) goes {way} to "
-                    f"{name} (floor {target.floor})"
+            elif target.layer is None:
+                result.append(f"{header.name}: includes the umbrella header {name}")
+            elif order.index(target.layer) > order.index(header.layer):
+                result.append(
+                    f"{header.name} (layer {header.layer}) includes {name} of the layer "
+                    f"{target.layer} above it"
                 )
-        folder = header.name.rpartition("/")[0]
-        allowed = ALLOWED[folder] | EXCEPTIONS.get(header.name, set())
-        for name in header.foreign:
-            if name not in allowed and not STANDARD.fullmatch(name):
-                found.append(f"{header.name}: may not include <{name}>")
-    return found
+        result += [
+            f"{header.name}: may not include <{name}>"
+            for name in header.foreign
+            if name not in allowed(header) and not STANDARD.fullmatch(name)
+        ]
+    result += [f"a circle of includes: {' -> '.join(circle)}" for circle in circles(headers)]
+    return result
+
+
+def layer_map(headers: dict[str, Header]) -> str:
+    """The table of layers, the top one first."""
+    rows = ["| Layer | What it does | Headers |", "|---|---|---|"]
+    for layer, purpose in reversed(LAYERS.items()):
+        folders: dict[str, list[str]] = {}
+        for header in headers.values():
+            if header.layer == layer:
+                folders.setdefault(header.folder, []).append(Path(header.name).stem)
+        cells = [
+            f"`{folder}/`: {', '.join(names)}" if folder else ", ".join(names)
+            for folder, names in sorted(folders.items())
+        ]
+        rows.append(f"| {layer} | {purpose} | {'<br>'.join(cells)} |")
+    return "\n".join(rows)
+
+
+def with_map(page: str, table: str) -> str:
+    """The page with the table between its two marks."""
+    before, _, rest = page.partition(MAP_BEGIN)
+    _, _, after = rest.partition(MAP_END)
+    return f"{before}{MAP_BEGIN}\n{table}\n{MAP_END}{after}"
+
+
+def figures(headers: dict[str, Header]) -> str:
+    """Files, lines and includes for each folder."""
+    rows = [f"{'folder':32} {'files':>6} {'lines':>6} {'arrows':>7}"]
+    for folder in sorted({header.folder for header in headers.values()}):
+        own = [header for header in headers.values() if header.folder == folder]
+        lines = sum(len(header.text.splitlines()) for header in own)
+        arrows = sum(len(header.ours) for header in own)
+        rows.append(f"{folder or '.':32} {len(own):6} {lines:6} {arrows:7}")
+    return "\n".join(rows)
 
 
 def main() -> int:
-    headers = read(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("include_dir", type=Path)
+    parser.add_argument("--map", type=Path, metavar="PAGE")
+    parser.add_argument("--write", action="store_true", help="write the map into PAGE")
+    parser.add_argument("--figures", action="store_true")
+    arguments = parser.parse_args()
+    headers = read(arguments.include_dir)
     found = faults(headers)
+    if arguments.map is not None:
+        page = arguments.map.read_text()
+        fresh = with_map(page, layer_map(headers))
+        if arguments.write:
+            arguments.map.write_text(fresh)
+        elif page != fresh:
+            found.append(
+                f"{arguments.map.name}: its map of layers is out of date; --write writes it"
+            )
     for fault in found:
         print("FAILED", fault)
-    floors = {header.floor for header in headers.values()} - {None}
+    if arguments.figures:
+        print(figures(headers))
     arrows = sum(len(header.ours) for header in headers.values())
-    print(f"{len(headers)} headers on {len(floors)} floors, {arrows} arrows, {len(found)} faults")
+    print(f"{len(headers)} headers in {len(LAYERS)} layers, {arrows} arrows, {len(found)} faults")
     return int(bool(found) or not headers)
 
 

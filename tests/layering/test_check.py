@@ -1,4 +1,6 @@
-"""Shows that check.py would notice each kind of fault, by planting it in a small house."""
+"""Shows that check.py reports each kind of fault, by planting it in a small include tree."""
+
+from __future__ import annotations
 
 import sys
 import tempfile
@@ -8,16 +10,22 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import check
 
+
+def header(layer: str, *includes: str) -> str:
+    lines = "".join(f"#include <{name}>\n" for name in includes)
+    return f"// X.\n// layer: {layer} · x\n#pragma once\n{lines}int x;\n"
+
+
 SOUND = {
-    "abi.hpp": "// One.\n// floor 1 · a\n#pragma once\n#include <dlpack/dlpack.h>\nint a;\n",
-    "dtype.hpp": "// Two.\n// floor 2 · b\n#pragma once\n#include <dlbridge/abi.hpp>\nint b;\n",
-    "python/interp.hpp": "// Py.\n// floor 1 · c\n#pragma once\n#include <Python.h>\nint c;\n",
-    "door.hpp": "// All.\n#pragma once\n#include <dlbridge/dtype.hpp>\n",
+    "abi.hpp": header("foundation", "dlpack/dlpack.h"),
+    "dtype.hpp": header("values", "dlbridge/abi.hpp"),
+    "python/interpreter.hpp": header("interpreter", "Python.h"),
+    "umbrella.hpp": "// All.\n#pragma once\n#include <dlbridge/dtype.hpp>\n",
 }
 
 
 class Planted(unittest.TestCase):
-    def faults(self, **changed: str) -> list[str]:
+    def read(self, **changed: str) -> dict[str, check.Header]:
         files = dict(SOUND)
         files.update({name.replace("__", "/") + ".hpp": text for name, text in changed.items()})
         with tempfile.TemporaryDirectory() as directory:
@@ -25,50 +33,72 @@ class Planted(unittest.TestCase):
                 path = Path(directory, "dlbridge", name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
-            return check.faults(check.read(Path(directory)))
+            return check.read(Path(directory))
 
-    def assert_one(self, found: list[str], *words: str) -> None:
-        self.assertEqual(len(found), 1, found)
+    def assert_one(self, headers: dict[str, check.Header], *words: str) -> None:
+        faults = check.faults(headers)
+        self.assertEqual(len(faults), 1, faults)
         for word in words:
-            self.assertIn(word, found[0])
+            self.assertIn(word, faults[0])
 
-    def test_a_sound_house_has_none(self) -> None:
-        self.assertEqual(self.faults(), [])
+    def test_a_sound_tree_has_none(self) -> None:
+        self.assertEqual(check.faults(self.read()), [])
 
-    def test_an_arrow_up(self) -> None:
-        text = SOUND["abi.hpp"] + "#include <dlbridge/dtype.hpp>\n"
-        self.assert_one(self.faults(abi=text), "abi.hpp", "up", "dtype.hpp")
+    def test_an_include_of_a_layer_above(self) -> None:
+        headers = self.read(
+            error=header("foundation", "dlbridge/layout.hpp"), layout=header("values")
+        )
+        self.assert_one(headers, "error.hpp", "layout.hpp", "above")
 
-    def test_an_arrow_sideways(self) -> None:
-        text = "// X.\n// floor 2 · x\n#pragma once\n#include <dlbridge/dtype.hpp>\nint x;\n"
-        self.assert_one(self.faults(layout=text), "layout.hpp", "sideways")
+    def test_an_include_within_a_layer_is_sound(self) -> None:
+        headers = self.read(layout=header("values", "dlbridge/dtype.hpp"))
+        self.assertEqual(check.faults(headers), [])
 
-    def test_an_arrow_to_a_door(self) -> None:
-        text = "// X.\n// floor 9 · x\n#pragma once\n#include <dlbridge/door.hpp>\nint x;\n"
-        self.assert_one(self.faults(top=text), "door")
+    def test_a_circle_within_a_layer(self) -> None:
+        headers = self.read(
+            device=header("values", "dlbridge/stream.hpp"),
+            stream=header("values", "dlbridge/device.hpp"),
+        )
+        self.assert_one(headers, "circle", "device.hpp", "stream.hpp")
 
-    def test_an_arrow_to_nowhere(self) -> None:
-        text = SOUND["dtype.hpp"] + "#include <dlbridge/gone.hpp>\n"
-        self.assert_one(self.faults(dtype=text), "gone.hpp")
+    def test_an_include_of_an_umbrella_header(self) -> None:
+        self.assert_one(self.read(top=header("bindings", "dlbridge/umbrella.hpp")), "umbrella")
+
+    def test_an_include_of_nothing(self) -> None:
+        self.assert_one(self.read(layout=header("values", "dlbridge/gone.hpp")), "gone.hpp")
 
     def test_python_outside_its_folder(self) -> None:
-        text = SOUND["dtype.hpp"] + "#include <Python.h>\n"
-        self.assert_one(self.faults(dtype=text), "Python.h")
+        self.assert_one(self.read(layout=header("values", "Python.h")), "Python.h")
 
     def test_a_second_includer_of_python(self) -> None:
-        text = "// X.\n// floor 2 · x\n#pragma once\n#include <Python.h>\nint x;\n"
-        self.assert_one(self.faults(python__error=text), "python/error.hpp", "Python.h")
+        headers = self.read(python__error=header("interpreter", "Python.h"))
+        self.assert_one(headers, "python/error.hpp", "Python.h")
 
-    def test_pybind11_outside_its_file(self) -> None:
-        text = "// X.\n// floor 2 · x\n#pragma once\n#include <pybind11/pybind11.h>\nint x;\n"
-        self.assert_one(self.faults(python__error=text), "pybind11")
+    def test_pybind11_outside_its_folder(self) -> None:
+        headers = self.read(python__call__x=header("call", "pybind11/pybind11.h"))
+        self.assert_one(headers, "pybind11")
 
-    def test_a_header_without_a_floor(self) -> None:
-        self.assert_one(self.faults(loose="// X.\n#pragma once\nint x;\n"), "no floor")
+    def test_pybind11_inside_its_folder_is_sound(self) -> None:
+        headers = self.read(python__pybind11__detail__x=header("bindings", "pybind11/pybind11.h"))
+        self.assertEqual(check.faults(headers), [])
+
+    def test_a_header_without_a_layer(self) -> None:
+        self.assert_one(self.read(loose="// X.\n#pragma once\nint x;\n"), "states no layer")
+
+    def test_a_layer_that_does_not_exist(self) -> None:
+        self.assert_one(self.read(loose=header("cellar")), "unknown layer cellar")
 
     def test_a_header_without_its_sentence(self) -> None:
-        text = "#pragma once\n// X.\n// floor 3 · x\nint x;\n"
-        self.assert_one(self.faults(mute=text), "one sentence")
+        text = "#pragma once\n// X.\n// layer: values · x\nint x;\n"
+        self.assert_one(self.read(mute=text), "one sentence")
+
+    def test_a_map_that_is_out_of_date(self) -> None:
+        page = f"before\n{check.MAP_BEGIN}\nold\n{check.MAP_END}\nafter\n"
+        fresh = check.with_map(page, check.layer_map(self.read()))
+        self.assertNotEqual(page, fresh)
+        self.assertIn("| foundation |", fresh)
+        self.assertTrue(fresh.startswith("before\n") and fresh.endswith("\nafter\n"))
+        self.assertEqual(check.with_map(fresh, check.layer_map(self.read())), fresh)
 
 
 if __name__ == "__main__":

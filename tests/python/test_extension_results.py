@@ -144,7 +144,7 @@ def test_parts_of_what_is_constant_are_read_only() -> None:
 
 def test_a_part_of_nothing() -> None:
     with pytest.raises(
-        TypeError, match=r"^a dlbridge::part has no object to keep alive; return it"
+        TypeError, match=r"^a dlbridge::member_view has no object to keep alive; return it"
     ):
         extension.row_of_nothing()
 

@@ -3,7 +3,7 @@
 #include <cuda.h>
 
 #include <dlbridge/runtime/cuda.hpp>
-#include <dlbridge/runtime/driver.hpp>
+#include <dlbridge/runtime/detail/driver.hpp>
 
 #include <cstddef>
 

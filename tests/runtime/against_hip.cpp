@@ -4,7 +4,7 @@
 #define __HIP_PLATFORM_HCC__ 1  // by which older ones go
 #include <hip/hip_runtime_api.h>
 
-#include <dlbridge/runtime/driver.hpp>
+#include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/hip.hpp>
 
 namespace {

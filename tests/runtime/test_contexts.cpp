@@ -48,14 +48,14 @@ TEST_P(CudaContext, OfAStreamIsTheOneItWasMadeIn) {
     context_guard<cuda_table> guard(driver);
     ASSERT_TRUE(guard.try_enter(stream).ok());
     EXPECT_EQ(current(), other);
-    EXPECT_EQ(guard.place(), other);
-    EXPECT_EQ(guard.kept(), nullptr) << "events are kept for primary contexts";
+    EXPECT_EQ(guard.context(), other);
+    EXPECT_EQ(guard.events(), nullptr) << "events are kept for primary contexts";
     ASSERT_TRUE(guard.try_enter(m.new_stream(1)).ok());
     EXPECT_EQ(current(), m.context(1)) << "one at a time";
-    EXPECT_NE(guard.kept(), nullptr);
+    EXPECT_NE(guard.events(), nullptr);
     guard.leave();
     EXPECT_EQ(current(), m.context(0));
-    EXPECT_EQ(guard.place(), nullptr);
+    EXPECT_EQ(guard.context(), nullptr);
   }
   EXPECT_EQ(current(), m.context(0));
 }
@@ -89,7 +89,7 @@ TEST_P(CudaContext, IsNotMadeForADeviceThatNobodyUses) {
   {
     context_guard<cuda_table> guard(driver);
     ASSERT_TRUE(guard.try_enter(stream).ok());
-    EXPECT_EQ(guard.kept(), nullptr);
+    EXPECT_EQ(guard.events(), nullptr);
   }
   EXPECT_EQ(m.counter("retains"), before);
   EXPECT_EQ(current(), other);
@@ -111,8 +111,8 @@ TEST_P(CudaContext, NothingCurrentStaysSo) {
 TEST_P(CudaContext, ThatCannotBeEnteredChangesNothing) {
   context_guard<cuda_table> guard(driver);
   EXPECT_FALSE(guard.try_enter_device(7).ok());
-  EXPECT_FALSE(guard.try_enter_place(&guard).ok());
-  EXPECT_EQ(guard.place(), nullptr);
+  EXPECT_FALSE(guard.try_enter_context(&guard).ok());
+  EXPECT_EQ(guard.context(), nullptr);
   EXPECT_EQ(current(), m.context(0));
 }
 
@@ -146,13 +146,13 @@ TEST_P(HipDevice, IsEnteredAndLeft) {
     context_guard<hip_table> guard(driver);
     ASSERT_TRUE(guard.try_enter(m.new_stream(1)).ok());
     EXPECT_EQ(m.current(), 1U);
-    EXPECT_EQ(guard.place(), 1);
-    EXPECT_NE(guard.kept(), nullptr);
+    EXPECT_EQ(guard.context(), 1);
+    EXPECT_NE(guard.events(), nullptr);
     ASSERT_TRUE(guard.try_enter_device(0).ok());
     EXPECT_EQ(m.current(), 0U);
     EXPECT_FALSE(guard.try_enter_device(7).ok());
-    EXPECT_EQ(guard.place(), -1);
-    EXPECT_EQ(guard.kept(), nullptr);
+    EXPECT_EQ(guard.context(), -1);
+    EXPECT_EQ(guard.events(), nullptr);
   }
   EXPECT_EQ(m.current(), 0U);
 }
@@ -176,11 +176,11 @@ TEST_P(HipDevice, MemoryIsWhereTheRuntimeSays) {
 INSTANTIATE_TEST_SUITE_P(Runtimes, HipDevice, ::testing::Values(runtime_kind::hip), runtime_name);
 
 TEST(KeptEvents, AreEachGivenToOneThread) {
-  dlbridge::kept_events kept;
+  dlbridge::event_pool kept;
   int events[10] = {};
   int taken = 0;
   for (int& event : events) {
-    taken += kept.try_keep(&event) ? 1 : 0;
+    taken += kept.try_put(&event) ? 1 : 0;
   }
   EXPECT_EQ(taken, 8) << "there is room for so many";
   std::vector<std::thread> threads;
@@ -189,7 +189,7 @@ TEST(KeptEvents, AreEachGivenToOneThread) {
       for (int turn = 0; turn < 1000; ++turn) {
         if (void* const event = kept.try_take()) {
           ++*static_cast<int*>(event);  // races if another thread has it too
-          while (!kept.try_keep(event)) {
+          while (!kept.try_put(event)) {
           }
         }
       }

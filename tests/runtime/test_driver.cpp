@@ -1,7 +1,7 @@
 // driver: a table is complete or says what it lacks, and a call that fails says what, why, and what
 // to do.
 #include <dlbridge/runtime/cuda.hpp>
-#include <dlbridge/runtime/driver.hpp>
+#include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/hip.hpp>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // library: one that is loaded already comes first, whatever its file is called; what is missing is
 // named.
-#include <dlbridge/runtime/library.hpp>
+#include <dlbridge/runtime/detail/library.hpp>
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

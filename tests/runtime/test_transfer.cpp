@@ -22,10 +22,10 @@ using dlbridge::copy_of;
 using dlbridge::device;
 using dlbridge::dtype;
 using dlbridge::errc;
-using dlbridge::flavour;
 using dlbridge::managed_tensor;
 using dlbridge::runtime_kind;
 using dlbridge::stream_ref;
+using dlbridge::struct_kind;
 using dlbridge::tensor_view;
 using dlbridge::transfer;
 using dlbridge::transfer_into;
@@ -382,11 +382,11 @@ TEST_P(Transfer, MemoryIsFreedOnceFromAnyThread) {
   elements const sixteen = row_major({16});
   DLTensor const t = sixteen.at(data.data(), dlbridge::cpu);
   long long const before = m.counter("device_bytes");
-  for (flavour const kind : {flavour::versioned, flavour::legacy}) {
+  for (struct_kind const kind : {struct_kind::versioned, struct_kind::legacy}) {
     transfer_options how;
     how.kind = kind;
     managed_tensor made = transfer(sixteen.view(t), m.device(1), m.new_stream(1), how);
-    EXPECT_EQ(made.flavour(), kind);
+    EXPECT_EQ(made.kind(), kind);
     EXPECT_GT(m.counter("device_bytes"), before);
     std::thread([&] {
       std::uintptr_t const current = m.current();

@@ -9,10 +9,19 @@ from pathlib import Path
 # shared one object would read it with the wrong layout.
 CHANGES = {
     "abi.hpp": (r"(#define DLBRIDGE_VERSION_MINOR) \d+", r"\1 99"),
-    "python/type_cache.hpp": (r"struct type_entry \{", r"\g<0>\n  long newer_member[5] = {};"),
-    "python/keywords.hpp": (r"struct names \{", r"\g<0>\n  long newer_member[5] = {};"),
-    "python/text_types.hpp": (r"struct text_types \{", r"\g<0>\n  long newer_member[5] = {};"),
-    "python/tensor_object.hpp": (r"PyObject\* weak_references;", r"\g<0>\n  long newer_member[5];"),
+    "python/import/detail/type_cache.hpp": (
+        r"struct type_entry \{",
+        r"\g<0>\n  long newer_member[5] = {};",
+    ),
+    "python/detail/keywords.hpp": (r"struct names \{", r"\g<0>\n  long newer_member[5] = {};"),
+    "python/tensor/text_types.hpp": (
+        r"struct text_types \{",
+        r"\g<0>\n  long newer_member[5] = {};",
+    ),
+    "python/tensor/detail/tensor_object.hpp": (
+        r"PyObject\* weak_references;",
+        r"\g<0>\n  long newer_member[5];",
+    ),
     "error.hpp": (r"struct errc_row \{", r"\g<0>\n  long newer_member[5] = {};\n"),
 }
 

@@ -18,7 +18,7 @@ struct dlbridge::array_traits<ramp> {
   }
 };
 
-using to_read = dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::any>>;
+using to_read = dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::dynamic_extent>>;
 
 float total(to_read x) {
   float sum = 0;

@@ -1,4 +1,5 @@
-// The plain-C producer of tests/fakes, for C++ tests: freed at scope's end, handed out by flavour.
+// The plain-C producer of tests/fakes, for C++ tests: freed at scope's end, handed out by struct
+// kind.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,7 @@ using foreign_ptr = std::unique_ptr<foreign_tensor, foreign_freer>;
 
 inline foreign_ptr make_foreign() { return foreign_ptr(foreign_new()); }
 
-/// The managed struct of one flavour, of which a test may break any field.
+/// The managed struct of one struct kind, of which a test may break any field.
 template <class Managed>
 Managed* hand_out(foreign_ptr const& t);
 template <>

@@ -12,8 +12,8 @@
 
 namespace {
 
-using dlbridge::flavour;
-using dlbridge::flavour_traits;
+using dlbridge::struct_kind;
+using dlbridge::struct_traits;
 
 // Sizes and offsets that two libraries must share to meet at all (spec 1.2, LP64). A dlpack.h that
 // moves a field fails here, and not in a foreign deleter.
@@ -85,25 +85,11 @@ static_assert(!DLBRIDGE_DLPACK_AT_LEAST(DLPACK_MINOR_VERSION + 1));
 static_assert(dlbridge::max_rank == 64, "what NumPy can hold (spec 1.7)");
 
 TEST(Abi, CapsuleNamesAreThoseOfTheProtocol) {  // spec 3.1
-  EXPECT_STREQ(flavour_traits<DLManagedTensor>::fresh_name(), "dltensor");
-  EXPECT_STREQ(flavour_traits<DLManagedTensor>::used_name(), "used_dltensor");
-  EXPECT_STREQ(flavour_traits<DLManagedTensorVersioned>::fresh_name(), "dltensor_versioned");
-  EXPECT_STREQ(flavour_traits<DLManagedTensorVersioned>::used_name(), "used_dltensor_versioned");
+  EXPECT_STREQ(struct_traits<DLManagedTensor>::fresh_name(), "dltensor");
+  EXPECT_STREQ(struct_traits<DLManagedTensor>::used_name(), "used_dltensor");
+  EXPECT_STREQ(struct_traits<DLManagedTensorVersioned>::fresh_name(), "dltensor_versioned");
+  EXPECT_STREQ(struct_traits<DLManagedTensorVersioned>::used_name(), "used_dltensor_versioned");
   EXPECT_STREQ(dlbridge::exchange_capsule_name(), "dlpack_exchange_api");
-}
-
-TEST(Abi, EachManagedStructKnowsItsFlavour) {
-  EXPECT_EQ(flavour_traits<DLManagedTensor>::value, flavour::legacy);
-  EXPECT_EQ(flavour_traits<DLManagedTensorVersioned>::value, flavour::versioned);
-}
-
-TEST(Abi, OnlyTheVersionedStructCarriesFlagsUnknownBitsIncluded) {
-  foreign_ptr const foreign = make_foreign();
-  std::uint64_t const bits = std::uint64_t{1} << 63 | DLPACK_FLAG_BITMASK_IS_COPIED;
-  foreign_versioned(foreign.get())->flags = bits;
-  EXPECT_EQ(flavour_traits<DLManagedTensorVersioned>::flags(*foreign_versioned(foreign.get())),
-            bits);
-  EXPECT_EQ(flavour_traits<DLManagedTensor>::flags(*foreign_legacy(foreign.get())), 0U);
 }
 
 // CMake and the Python package read the version by pattern; what they find must be plain numbers.

@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "flavours.hpp"
 #include "foreign.hpp"
 #include "refusal.hpp"
+#include "struct_kinds.hpp"
 
 // operator new of the whole program: it counts, remembers the last alignment that was asked for on
 // either side, and fails on demand.
@@ -95,10 +95,10 @@ using dlbridge::description;
 using dlbridge::device;
 using dlbridge::dims;
 using dlbridge::dtype;
-using dlbridge::flavour;
 using dlbridge::managed_tensor;
 using dlbridge::no_owner;
 using dlbridge::read_only_policy;
+using dlbridge::struct_kind;
 
 /// Counts how often the object that it was moved along with is destroyed.
 class life {
@@ -145,9 +145,9 @@ namespace {
 
 DLTensor const& tensor_of(managed_tensor const& m) { return m.tensor(); }
 
-struct Build : testing::TestWithParam<flavour> {
+struct Build : testing::TestWithParam<struct_kind> {
   int destroyed = 0;
-  flavour kind = GetParam();
+  struct_kind kind = GetParam();
 
   small_array make(description (*say)(float*, bool) noexcept = &two_by_three) {
     return {life(destroyed), say};
@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(Flavour, BuildCounted, both_flavours, name_flavour);
 
 TEST_P(Build, AForeignConsumerReadsTheArrayAndFreesIt) {
   managed_tensor m = build(make(), kind);
-  EXPECT_EQ(m.flavour(), kind);
+  EXPECT_EQ(m.kind(), kind);
   EXPECT_EQ(destroyed, 0);
   EXPECT_EQ(consume_abroad(std::move(m)), 1 + 2 + 3 + 4 + 5 + 6);
   EXPECT_EQ(destroyed, 1);
@@ -203,7 +203,7 @@ TEST_P(Build, WritesEveryFieldOfTheStruct) {
   EXPECT_EQ(t.shape[0], 2);
   EXPECT_EQ(t.shape[1], 3);
   EXPECT_EQ(t.byte_offset, 0U);
-  if (kind == flavour::versioned) {
+  if (kind == struct_kind::versioned) {
     EXPECT_EQ(m.get_versioned()->version.major, 1U);
     EXPECT_EQ(m.get_versioned()->version.minor, dlbridge::stated_minor);
     EXPECT_LE(m.get_versioned()->version.minor, DLPACK_MINOR_VERSION);
@@ -217,7 +217,7 @@ TEST_P(Build, TheDeleterMayRunOnAnotherThread) {
     ASSERT_NE(raw->deleter, nullptr);
     std::thread([raw] { raw->deleter(raw); }).join();
   };
-  kind == flavour::legacy ? call(m.release_legacy()) : call(m.release_versioned());
+  kind == struct_kind::legacy ? call(m.release_legacy()) : call(m.release_versioned());
   EXPECT_EQ(destroyed, 1);
 }
 
@@ -380,7 +380,7 @@ wrong_description const wrong_descriptions[] = {
          correct},
 };
 
-struct WrongDescription : testing::TestWithParam<std::tuple<wrong_description, flavour>> {};
+struct WrongDescription : testing::TestWithParam<std::tuple<wrong_description, struct_kind>> {};
 INSTANTIATE_TEST_SUITE_P(Build, WrongDescription,
                          testing::Combine(testing::ValuesIn(wrong_descriptions), both_flavours),
                          [](auto const& test) {
@@ -390,7 +390,7 @@ INSTANTIATE_TEST_SUITE_P(Build, WrongDescription,
 
 TEST_P(WrongDescription, IsRefusedAndTheArrayDestroyedOnce) {
   wrong_description const& wrong = std::get<0>(GetParam());
-  flavour const kind = std::get<1>(GetParam());
+  struct_kind const kind = std::get<1>(GetParam());
   int destroyed = 0;
   int const in_use = heap.allocated - heap.freed;
   EXPECT_EQ(refusal_of([&] { return build(small_array{life(destroyed), wrong.say}, kind); }),
@@ -402,7 +402,7 @@ TEST_P(WrongDescription, IsRefusedAndTheArrayDestroyedOnce) {
 float numbers[6] = {1, 2, 3, 4, 5, 6};
 
 /// A tensor on memory that outlives it, described by hand.
-managed_tensor on_memory(description const& d, flavour kind = flavour::versioned) {
+managed_tensor on_memory(description const& d, struct_kind kind = struct_kind::versioned) {
   return build_on(no_owner{}, d, kind);
 }
 
@@ -519,9 +519,10 @@ TEST(BuildFlags, ReadOnlyMemoryIsNotHandedOutAsLegacy) {
   small_array owner{life(destroyed), [](float* p, bool) noexcept {
                       return description::of(const_cast<float const*>(p), {6});
                     }};
-  EXPECT_EQ(refusal_of([&] { return build(std::move(owner), flavour::legacy); }), legacy_read_only);
+  EXPECT_EQ(refusal_of([&] { return build(std::move(owner), struct_kind::legacy); }),
+            legacy_read_only);
   EXPECT_EQ(destroyed, 0) << "the array is still the caller's";
-  managed_tensor m = build(std::move(owner), flavour::legacy, read_only_policy::drop);
+  managed_tensor m = build(std::move(owner), struct_kind::legacy, read_only_policy::drop);
   EXPECT_EQ(consume_abroad(std::move(m)), 21);
   EXPECT_EQ(destroyed, 1);
 }
@@ -529,31 +530,32 @@ TEST(BuildFlags, ReadOnlyMemoryIsNotHandedOutAsLegacy) {
 TEST(BuildFlags, PaddedSubByteElementsAreNotHandedOutAsLegacy) {
   description d = description::of(numbers, {6});
   d.flags = dlbridge::flag_padded;
-  EXPECT_EQ(consume_abroad(on_memory(d, flavour::legacy)), 21)
+  EXPECT_EQ(consume_abroad(on_memory(d, struct_kind::legacy)), 21)
       << "the flag says nothing about whole bytes";
   d.type = dtype(kDLInt, 4);
-  EXPECT_EQ(refusal_of([&] { return on_memory(d, flavour::legacy); }),
+  EXPECT_EQ(refusal_of([&] { return on_memory(d, struct_kind::legacy); }),
             "version_mismatch: unreadable DLPack version: expected a versioned tensor for padded "
             "sub-byte elements; got a request for a legacy one. Ask with max_version=(1, 1)");
   EXPECT_EQ(on_memory(d).flags(), dlbridge::flag_padded);
 }
 
-// What comes in goes out again: every pair of flavours.
-struct Reexport : testing::TestWithParam<std::tuple<flavour, flavour>> {
-  flavour in = std::get<0>(GetParam());
-  flavour out = std::get<1>(GetParam());
+// What comes in goes out again: every pair of struct kinds.
+struct Reexport : testing::TestWithParam<std::tuple<struct_kind, struct_kind>> {
+  struct_kind in = std::get<0>(GetParam());
+  struct_kind out = std::get<1>(GetParam());
   foreign_ptr foreign = make_foreign();
   DLTensor& foreign_tensor() {
-    return in == flavour::legacy ? foreign_legacy(foreign.get())->dl_tensor
-                                 : foreign_versioned(foreign.get())->dl_tensor;
+    return in == struct_kind::legacy ? foreign_legacy(foreign.get())->dl_tensor
+                                     : foreign_versioned(foreign.get())->dl_tensor;
   }
   managed_tensor import() {
-    return in == flavour::legacy ? managed_tensor::steal(foreign_legacy(foreign.get()))
-                                 : managed_tensor::steal(foreign_versioned(foreign.get()));
+    return in == struct_kind::legacy ? managed_tensor::steal(foreign_legacy(foreign.get()))
+                                     : managed_tensor::steal(foreign_versioned(foreign.get()));
   }
-  static managed_tensor to(flavour kind, managed_tensor&& m,
+  static managed_tensor to(struct_kind kind, managed_tensor&& m,
                            read_only_policy policy = read_only_policy::refuse) {
-    return kind == flavour::legacy ? to_legacy(std::move(m), policy) : to_versioned(std::move(m));
+    return kind == struct_kind::legacy ? to_legacy(std::move(m), policy)
+                                       : to_versioned(std::move(m));
   }
 };
 INSTANTIATE_TEST_SUITE_P(Flavour, Reexport, testing::Combine(both_flavours, both_flavours),
@@ -566,7 +568,7 @@ TEST_P(Reexport, ABuiltTensorOwnsTheForeignOne) {
   foreign_tensor().strides = nullptr;
   foreign_tensor().byte_offset = 8;
   managed_tensor m = build(import(), out);
-  EXPECT_EQ(m.flavour(), out);
+  EXPECT_EQ(m.kind(), out);
   EXPECT_EQ(tensor_of(m).data, foreign->data + 2);
   EXPECT_EQ(tensor_of(m).byte_offset, 0U);
   EXPECT_EQ(tensor_of(m).strides[0], 3) << "explicit, although they came as null";
@@ -580,7 +582,7 @@ TEST_P(Reexport, TheFlavourChangesWithoutAnotherTensorWhereItMay) {
   managed_tensor m = to(out, import());
   int const allocated = heap.allocated - before;
   EXPECT_EQ(allocated, in == out || !heap_is_counted() ? 0 : 1);
-  EXPECT_EQ(m.flavour(), out);
+  EXPECT_EQ(m.kind(), out);
   EXPECT_EQ(&tensor_of(m) == &foreign_tensor(), in == out) << "the same struct goes on";
   EXPECT_EQ(consume_abroad(std::move(m)), 0 + 1 + 2 + 3 + 4 + 5);
   EXPECT_EQ(foreign->deleter_calls, 1);
@@ -590,20 +592,21 @@ TEST_P(Reexport, FlagsAreCarriedWhereThereIsRoom) {
   std::uint64_t const flags = dlbridge::flag_is_copied | std::uint64_t{1} << 40;
   foreign_versioned(foreign.get())->flags = flags;
   managed_tensor const m = build(import(), out);
-  EXPECT_EQ(m.flags(), in == flavour::versioned && out == flavour::versioned ? flags : 0);
+  EXPECT_EQ(m.flags(), in == struct_kind::versioned && out == struct_kind::versioned ? flags : 0);
 }
 
 TEST_P(Reexport, ReadOnlyMemoryNeedsAWordToGoOutAsLegacy) {
   foreign_versioned(foreign.get())->flags = dlbridge::flag_read_only;
   managed_tensor m = import();
-  bool const refused = in == flavour::versioned && out == flavour::legacy;
+  bool const refused = in == struct_kind::versioned && out == struct_kind::legacy;
   if (refused) {
     EXPECT_EQ(refusal_of([&] { return to(out, std::move(m)); }), legacy_read_only);
     EXPECT_TRUE(m) << "still the caller's";
     EXPECT_EQ(foreign->deleter_calls, 0);
   }
   managed_tensor const again = to(out, std::move(m), read_only_policy::drop);
-  EXPECT_EQ(again.view().read_only(), in == flavour::versioned && out == flavour::versioned);
+  EXPECT_EQ(again.view().read_only(),
+            in == struct_kind::versioned && out == struct_kind::versioned);
 }
 
 TEST_P(Reexport, MayBeRepeated) {

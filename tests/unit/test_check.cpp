@@ -14,24 +14,24 @@
 
 namespace {
 
-using dlbridge::any;
 using dlbridge::check_view;
 using dlbridge::device;
+using dlbridge::device_filter;
 using dlbridge::dtype;
+using dlbridge::dynamic_extent;
 using dlbridge::errc;
 using dlbridge::layout;
-using dlbridge::place;
 using dlbridge::report;
 using dlbridge::requirement;
 using dlbridge::tensor_view;
 
 static_assert(std::is_trivially_copyable_v<requirement>);
-static_assert(std::is_trivially_copyable_v<place>);
+static_assert(std::is_trivially_copyable_v<device_filter>);
 static_assert(std::is_nothrow_default_constructible_v<requirement>);
 static_assert(noexcept(check_view(std::declval<tensor_view>(), requirement{})));
 static_assert(noexcept(meets(std::declval<tensor_view>(), requirement{})));
 
-constexpr std::int64_t any_by_4[] = {any, 4};
+constexpr std::int64_t any_by_4[] = {dynamic_extent, 4};
 constexpr std::int64_t two_by_three[] = {2, 3};
 
 // Each changes float32[2, 3] on the CPU, with strides [3, 1] and aligned to 256 bytes, or what is
@@ -154,7 +154,7 @@ mismatch const mismatches[] = {
        need.type = dtype(kDLUInt, 8);
        need.rank = 2;
        need.extents = any_by_4;
-       need.where = {place::anywhere};
+       need.where = {device_filter::anywhere};
      },
      0, "dtype_mismatch: expected uint8[*, 4]; got float32[2, 3] on cpu: dtype, extents differ"},
 };
@@ -188,12 +188,13 @@ TEST(Check, ARequirementLeftAsItIsTakesWhateverAHostProgramCanRead) {
 TEST(Check, APlaceHoldsTheHostsMemoryAnyOrThatOfOneDeviceType) {
   for (std::int32_t type = -1; type < 30; ++type) {
     bool const host = type == 1 || type == 3 || type == 11 || type == 13 || type == 20;
-    EXPECT_EQ(place{}.holds({type, 5}), host) << type;
-    EXPECT_TRUE(place{place::anywhere}.holds({type, 5})) << type;
-    EXPECT_EQ(place{kDLCPU}.holds({type, 5}), type == kDLCPU) << "less than what the host reads";
-    EXPECT_EQ(place{kDLROCM}.holds({type, 5}), type == kDLROCM);
-    EXPECT_EQ((place{kDLROCM, 5}.holds({type, 5})), type == kDLROCM);
-    EXPECT_FALSE((place{kDLROCM, 5}.holds({type, 4})));
+    EXPECT_EQ(device_filter{}.accepts({type, 5}), host) << type;
+    EXPECT_TRUE(device_filter{device_filter::anywhere}.accepts({type, 5})) << type;
+    EXPECT_EQ(device_filter{kDLCPU}.accepts({type, 5}), type == kDLCPU)
+        << "less than what the host reads";
+    EXPECT_EQ(device_filter{kDLROCM}.accepts({type, 5}), type == kDLROCM);
+    EXPECT_EQ((device_filter{kDLROCM, 5}.accepts({type, 5})), type == kDLROCM);
+    EXPECT_FALSE((device_filter{kDLROCM, 5}.accepts({type, 4})));
   }
 }
 
@@ -225,7 +226,7 @@ TEST(Check, TheAlignmentOfAHandleIsThatOfTheOffset) {
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
   t.device = device(kDLVulkan, 0).abi();
   requirement need;
-  need.where = {place::anywhere};
+  need.where = {device_filter::anywhere};
   need.alignment = 4;
   for (row const& each : rows) {
     t.data = reinterpret_cast<void*>(each.handle);
@@ -252,7 +253,7 @@ std::uint32_t broken_rules(DLTensor const& t, std::uint64_t flags, requirement c
     extents = extents && (need.extents[i] == -1 || need.extents[i] == t.shape[i]);
   }
   rule(errc::extent_mismatch, extents);
-  rule(errc::device_mismatch, need.where.holds(device(t.device)));
+  rule(errc::device_mismatch, need.where.accepts(device(t.device)));
   bool const row_major = dlbridge::is_row_major(t.ndim, t.shape, t.strides);
   bool const column_major = dlbridge::is_column_major(t.ndim, t.shape, t.strides);
   rule(errc::layout_mismatch,
@@ -288,14 +289,15 @@ TEST(Check, FindsExactlyTheRulesThatBreakInAnyMixture) {
     t.byte_offset = static_cast<std::uint64_t>(one_of(0, 0, 0, 64, 4, 2, 1));
     auto const flags = static_cast<std::uint64_t>(one_of(0, 0, 1, 6, 7));
 
-    std::int64_t const extents[] = {one_of(any, any, 2), one_of(any, 3, 4)};
+    std::int64_t const extents[] = {one_of(dynamic_extent, dynamic_extent, 2),
+                                    one_of(dynamic_extent, 3, 4)};
     requirement need;
     need.type = dtype(kDLFloat, 32, static_cast<int>(one_of(0, 1, 1)));
-    need.rank = static_cast<std::int32_t>(one_of(any, 2, 2, 2, 1));
+    need.rank = static_cast<std::int32_t>(one_of(dlbridge::requirement::any_rank, 2, 2, 2, 1));
     need.extents = random() % 2 == 0 ? nullptr : extents;
-    need.where.type =
-        static_cast<std::int32_t>(one_of(place::host, place::host, place::anywhere, 2));
-    need.where.id = static_cast<std::int32_t>(one_of(any, any, 0));
+    need.where.type = static_cast<std::int32_t>(
+        one_of(device_filter::host, device_filter::host, device_filter::anywhere, 2));
+    need.where.id = static_cast<std::int32_t>(one_of(dynamic_extent, dynamic_extent, 0));
     need.order = static_cast<layout>(one_of(0, 0, 1, 2, 3));
     need.writable = random() % 2 == 0;
     need.alignment = static_cast<std::size_t>(one_of(1, 1, 4, 64, 256));
@@ -343,7 +345,7 @@ constexpr requirement wanted(dtype type, std::int64_t const* extents, std::int32
                              layout order, bool writable, std::size_t alignment) {
   requirement need;
   need.type = type;
-  need.rank = extents != nullptr ? 2 : static_cast<std::int32_t>(any);
+  need.rank = extents != nullptr ? 2 : static_cast<std::int32_t>(dynamic_extent);
   need.extents = extents;
   need.where.type = where;
   need.order = order;
@@ -355,9 +357,11 @@ constexpr requirement wanted(dtype type, std::int64_t const* extents, std::int32
 TEST(Check, ARequirementIsTextWhenCompiling) {
   constexpr compiled_text texts[] = {
       text_of(requirement()),
-      text_of(wanted(dtype(kDLBfloat, 16), any_by_4, place::anywhere, layout::row_major, true, 1)),
+      text_of(wanted(dtype(kDLBfloat, 16), any_by_4, device_filter::anywhere, layout::row_major,
+                     true, 1)),
       text_of(wanted(dtype(kDLInt, 4, 2), two_by_three, kDLCUDA, layout::column_major, false, 64)),
-      text_of(wanted(dtype(kDLComplex, 128), nullptr, place::host, layout::compact, true, 256)),
+      text_of(
+          wanted(dtype(kDLComplex, 128), nullptr, device_filter::host, layout::compact, true, 256)),
   };
   char const* const expected[] = {
       "any dtype[...] on cpu",

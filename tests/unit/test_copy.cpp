@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "flavours.hpp"
 #include "foreign.hpp"
 #include "refusal.hpp"
+#include "struct_kinds.hpp"
 
 namespace {
 
@@ -25,10 +25,10 @@ using dlbridge::copy;
 using dlbridge::copy_of;
 using dlbridge::dtype;
 using dlbridge::errc;
-using dlbridge::flavour;
 using dlbridge::host_allocator;
 using dlbridge::layout;
 using dlbridge::managed_tensor;
+using dlbridge::struct_kind;
 using dlbridge::tensor_view;
 
 using sizes = std::vector<std::int64_t>;
@@ -430,8 +430,8 @@ struct counted_memory {
   }
 };
 
-struct CopyOf : testing::TestWithParam<std::tuple<flavour, layout>> {
-  flavour kind = std::get<0>(GetParam());
+struct CopyOf : testing::TestWithParam<std::tuple<struct_kind, layout>> {
+  struct_kind kind = std::get<0>(GetParam());
   layout order = std::get<1>(GetParam());
   foreign_ptr source = make_foreign();
   DLTensor& from = foreign_legacy(source.get())->dl_tensor;
@@ -453,7 +453,7 @@ TEST_P(CopyOf, IsReadAndFreedByAForeignConsumer) {
   source->strides[0] = -3;
   from.byte_offset = 12;
   managed_tensor m = make();
-  EXPECT_EQ(m.flavour(), kind);
+  EXPECT_EQ(m.kind(), kind);
   DLTensor const& t = m.tensor();
   auto const* const elements = static_cast<float const*>(t.data);
   EXPECT_EQ(elements[order == layout::row_major ? 3 : 1], 0) << "the element at [1, 0]";
@@ -471,7 +471,7 @@ TEST_P(CopyOf, IsAlignedWritableAndMarked) {
     tensor_view const view = m;
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(view.data()) % 64, 0U);
     EXPECT_FALSE(view.read_only());
-    EXPECT_EQ(view.flags(), kind == flavour::versioned ? dlbridge::flag_is_copied : 0);
+    EXPECT_EQ(view.flags(), kind == struct_kind::versioned ? dlbridge::flag_is_copied : 0);
   }
 }
 
@@ -516,7 +516,7 @@ TEST_P(CopyOf, PaddedElementsNeedTheVersionedFlavour) {
   from.dtype = {kDLInt, 4, 1};
   std::string const got =
       refusal_of([&] { return make(dlbridge::flag_padded, counted_memory::allocator()); });
-  EXPECT_EQ(got, kind == flavour::versioned
+  EXPECT_EQ(got, kind == struct_kind::versioned
                      ? "accepted"
                      : "version_mismatch: unreadable DLPack version: expected a versioned tensor "
                        "for padded sub-byte elements; got a request for a legacy one. Ask with "

@@ -33,29 +33,29 @@ struct known_device {
   char const* name;  // of ordinal 1
   data_kind data;
   bool host_accessible;
-  runtime_kind runtime;
-  int since_minor;
+  runtime_kind streams;  // whose streams order work on it
+  runtime_kind memory;   // which runtime allocates and copies its memory
 };
 constexpr known_device known_devices[] = {
-    {1, "cpu:1", address, host, none, 0},
-    {2, "cuda:1", address, !host, runtime_kind::cuda, 0},
-    {3, "cuda_host:1", address, host, none, 0},
-    {4, "opencl:1", handle, !host, none, 0},
-    {7, "vulkan:1", handle, !host, none, 0},
-    {8, "metal:1", handle, !host, none, 0},
-    {9, "vpi:1", handle, !host, none, 0},
-    {10, "rocm:1", address, !host, runtime_kind::hip, 0},
-    {11, "rocm_host:1", address, host, none, 0},
-    {12, "ext_dev:1", handle, !host, none, 0},
-    {13, "cuda_managed:1", address, host, runtime_kind::cuda, 0},
-    {14, "oneapi:1", address, !host, none, 0},
-    {15, "webgpu:1", handle, !host, none, 0},
-    {16, "hexagon:1", handle, !host, none, 0},
-    {17, "maia:1", handle, !host, none, 0},
-    {18, "trn:1", handle, !host, none, 2},
-    {19, "tpu:1", handle, !host, none, 4},
-    {20, "tpu_host:1", address, host, none, 4},
-    {21, "ascend:1", handle, !host, none, 4},
+    {1, "cpu:1", address, host, none, none},
+    {2, "cuda:1", address, !host, runtime_kind::cuda, runtime_kind::cuda},
+    {3, "cuda_host:1", address, host, none, runtime_kind::cuda},
+    {4, "opencl:1", handle, !host, none, none},
+    {7, "vulkan:1", handle, !host, none, none},
+    {8, "metal:1", handle, !host, none, none},
+    {9, "vpi:1", handle, !host, none, none},
+    {10, "rocm:1", address, !host, runtime_kind::hip, runtime_kind::hip},
+    {11, "rocm_host:1", address, host, none, runtime_kind::hip},
+    {12, "ext_dev:1", handle, !host, none, none},
+    {13, "cuda_managed:1", address, host, runtime_kind::cuda, runtime_kind::cuda},
+    {14, "oneapi:1", address, !host, none, none},
+    {15, "webgpu:1", handle, !host, none, none},
+    {16, "hexagon:1", handle, !host, none, none},
+    {17, "maia:1", handle, !host, none, none},
+    {18, "trn:1", handle, !host, none, none},
+    {19, "tpu:1", handle, !host, none, none},
+    {20, "tpu_host:1", address, host, none, none},
+    {21, "ascend:1", handle, !host, none, none},
 };
 
 known_device const* known(std::int32_t type) {
@@ -74,10 +74,11 @@ TEST(Device, EveryTypeIsAsTheProtocolDescribesItAndNoOtherIsKnown) {
     ASSERT_EQ(is_known(where), expected != nullptr) << type;
     EXPECT_EQ(has_address(where), expected != nullptr && expected->data == address) << type;
     EXPECT_EQ(is_host_accessible(where), expected != nullptr && expected->host_accessible) << type;
-    EXPECT_EQ(runtime_of(where), expected != nullptr ? expected->runtime : none) << type;
+    EXPECT_EQ(runtime_of(where), expected != nullptr ? expected->streams : none) << type;
+    EXPECT_EQ(dlbridge::runtime_of_memory(where), expected != nullptr ? expected->memory : none)
+        << type;
     if (expected != nullptr) {
       EXPECT_EQ(find_row(where)->type, type);
-      EXPECT_EQ(find_row(where)->since_minor, expected->since_minor) << expected->name;
       EXPECT_STREQ(name_of(where).c_str(), expected->name);
       device parsed;
       EXPECT_TRUE(try_parse_device(expected->name, parsed)) << expected->name;
@@ -86,9 +87,21 @@ TEST(Device, EveryTypeIsAsTheProtocolDescribesItAndNoOtherIsKnown) {
   }
 }
 
+TEST(Device, MemoryIsOfTheKindThatItsNameStates) {
+  using dlbridge::memory_kind;
+  using dlbridge::memory_of;
+  EXPECT_EQ(memory_of(device(kDLCPU, 0)), memory_kind::host);
+  EXPECT_EQ(memory_of(device(kDLCUDAHost, 0)), memory_kind::pinned);
+  EXPECT_EQ(memory_of(device(kDLROCMHost, 0)), memory_kind::pinned);
+  EXPECT_EQ(memory_of(device(20, 0)), memory_kind::pinned) << "tpu_host";
+  EXPECT_EQ(memory_of(device(kDLCUDAManaged, 0)), memory_kind::managed);
+  EXPECT_EQ(memory_of(device(kDLCUDA, 0)), memory_kind::device);
+  EXPECT_EQ(memory_of(device(99, 0)), memory_kind::device) << "an unknown type";
+}
+
 TEST(Device, TheHostReadsOnlyThroughAddresses) {
   for (dlbridge::device_row const& each : dlbridge::device_rows) {
-    EXPECT_TRUE(!each.host_accessible || each.data == address) << each.name;
+    EXPECT_TRUE(!each.host_accessible() || each.data == address) << each.name;
   }
 }
 

@@ -146,7 +146,7 @@ TEST(ExchangeTable, SaysWhichSlotsAreThere) {
       {"allocate", [](DLPackExchangeAPI& a) { a.managed_tensor_allocator = nullptr; },
        &exchange_table::can_allocate},
       {"stream", [](DLPackExchangeAPI& a) { a.current_work_stream = nullptr; },
-       &exchange_table::knows_stream},
+       &exchange_table::has_work_stream},
   };
   for (auto const& removed : slots) {
     DLPackExchangeAPI api = table_of(1);

@@ -15,8 +15,8 @@ using dlbridge::build_empty;
 using dlbridge::dims;
 using dlbridge::dtype;
 using dlbridge::dtype_of;
-using dlbridge::flavour;
 using dlbridge::managed_tensor;
+using dlbridge::struct_kind;
 using dlbridge::tensor_view;
 
 constexpr dtype int4(kDLInt, 4);
@@ -38,7 +38,7 @@ TEST(BuildEmpty, IsRowMajorWritableAndAligned) {
 
 TEST(BuildEmpty, OfEitherFlavour) {
   EXPECT_NE(build_empty(dtype_of<float>(), {2}).get_versioned(), nullptr);
-  EXPECT_NE(build_empty(dtype_of<float>(), {2}, flavour::legacy).get_legacy(), nullptr);
+  EXPECT_NE(build_empty(dtype_of<float>(), {2}, struct_kind::legacy).get_legacy(), nullptr);
 }
 
 TEST(BuildEmpty, OfRank0AndOfNoElements) {
@@ -110,7 +110,7 @@ struct HostAllocator : testing::Test {
 
 TEST_F(HostAllocator, IsGivenItsMemoryBackOnce) {
   {
-    managed_tensor const m = build_empty(dtype_of<float>(), {5}, flavour::versioned, counting);
+    managed_tensor const m = build_empty(dtype_of<float>(), {5}, struct_kind::versioned, counting);
     EXPECT_EQ(counted.allocated, 20U);
     EXPECT_EQ(counted.alignment, dlbridge::host_alignment);
     EXPECT_EQ(counted.freed, 0U);
@@ -120,16 +120,18 @@ TEST_F(HostAllocator, IsGivenItsMemoryBackOnce) {
 
 TEST_F(HostAllocator, HasNoMemory) {
   counted.empty = true;
-  EXPECT_EQ(
-      refusal_of([] { return build_empty(dtype_of<float>(), {5}, flavour::versioned, counting); }),
-      "out_of_memory: out of memory: expected host memory of 20 bytes; got none");
+  EXPECT_EQ(refusal_of([] {
+              return build_empty(dtype_of<float>(), {5}, struct_kind::versioned, counting);
+            }),
+            "out_of_memory: out of memory: expected host memory of 20 bytes; got none");
   EXPECT_EQ(counted.freed, 0U);
 }
 
 TEST_F(HostAllocator, IsNotAskedForWhatIsRefused) {
-  EXPECT_NE(
-      refusal_of([] { return build_empty(dtype_of<float>(), {-5}, flavour::versioned, counting); }),
-      "accepted");
+  EXPECT_NE(refusal_of([] {
+              return build_empty(dtype_of<float>(), {-5}, struct_kind::versioned, counting);
+            }),
+            "accepted");
   EXPECT_EQ(counted.allocated, 0U);
 }
 

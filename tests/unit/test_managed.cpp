@@ -1,4 +1,4 @@
-// managed_tensor: one owner of either flavour, one deleter call whatever happens.
+// managed_tensor: one owner of either struct kind, one deleter call whatever happens.
 #include <dlbridge/managed.hpp>
 
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 namespace {
 
 using dlbridge::errc;
-using dlbridge::flavour;
 using dlbridge::managed_tensor;
 using dlbridge::report;
+using dlbridge::struct_kind;
 using dlbridge::tensor_view;
 
 static_assert(sizeof(managed_tensor) == sizeof(void*));
@@ -51,7 +51,7 @@ TYPED_TEST(ManagedTensor, OwnsNothingAtFirst) {
 TYPED_TEST(ManagedTensor, KnowsItsFlavourAndGivesOnlyThatStruct) {
   managed_tensor const m = managed_tensor::adopt(this->raw);
   bool const legacy = std::is_same_v<TypeParam, DLManagedTensor>;
-  EXPECT_EQ(m.flavour(), legacy ? flavour::legacy : flavour::versioned);
+  EXPECT_EQ(m.kind(), legacy ? struct_kind::legacy : struct_kind::versioned);
   EXPECT_EQ(m.get_legacy(), legacy ? foreign_legacy(this->foreign.get()) : nullptr);
   EXPECT_EQ(m.get_versioned(), legacy ? nullptr : foreign_versioned(this->foreign.get()));
   EXPECT_EQ(&m.tensor(), &this->raw->dl_tensor);
@@ -108,10 +108,10 @@ TYPED_TEST(ManagedTensor, SwapsOwners) {
 
 TYPED_TEST(ManagedTensor, ReleaseGivesUpWithoutFreeing) {
   managed_tensor m = managed_tensor::steal(this->raw);
-  bool const legacy = m.flavour() == flavour::legacy;
+  bool const legacy = m.kind() == struct_kind::legacy;
   EXPECT_EQ(legacy ? static_cast<void*>(m.release_versioned()) : m.release_legacy(), nullptr)
-      << "the struct of the other flavour";
-  ASSERT_TRUE(m) << "asking for the other flavour gives nothing up";
+      << "the struct of the other struct kind";
+  ASSERT_TRUE(m) << "asking for the other struct kind gives nothing up";
   void* const given = legacy ? static_cast<void*>(m.release_legacy()) : m.release_versioned();
   EXPECT_EQ(given, this->raw);
   EXPECT_FALSE(m);

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "flavours.hpp"
 #include "refusal.hpp"
+#include "struct_kinds.hpp"
 
 #if __has_include(<version>)
 #include <version>
@@ -105,7 +105,7 @@ TEST(StdSharedPtr, IsSharedByItsTensors) {
   auto const owner = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3});
   managed_tensor first = build(std::shared_ptr<std::vector<float>>(owner));
   managed_tensor second =
-      build(std::shared_ptr<std::vector<float>>(owner), dlbridge::flavour::legacy);
+      build(std::shared_ptr<std::vector<float>>(owner), dlbridge::struct_kind::legacy);
   EXPECT_EQ(owner.use_count(), 3);
   EXPECT_EQ(first.tensor().data, owner->data());
   EXPECT_EQ(second.tensor().data, owner->data());

@@ -19,17 +19,17 @@
 
 namespace {
 
-using dlbridge::any;
-using dlbridge::any_rank;
 using dlbridge::any_tensor;
 using dlbridge::dtype;
+using dlbridge::dynamic_extent;
+using dlbridge::dynamic_rank;
 using dlbridge::managed_tensor;
 using dlbridge::shape;
 using dlbridge::tensor;
 using dlbridge::tensor_span;
 using dlbridge::tensor_view;
 
-using matrix = shape<any, any>;
+using matrix = shape<dynamic_extent, dynamic_extent>;
 
 static_assert(!std::is_default_constructible_v<tensor_span<float>>);
 static_assert(std::is_trivially_copyable_v<tensor_span<float, matrix>>);
@@ -43,8 +43,9 @@ static_assert(!std::is_constructible_v<tensor<float>, managed_tensor&>, "it is m
 static_assert(std::is_nothrow_default_constructible_v<any_tensor>);
 static_assert(std::is_nothrow_move_constructible_v<any_tensor>);
 static_assert(!std::is_convertible_v<managed_tensor, any_tensor>);
-static_assert(std::is_same_v<decltype(std::declval<tensor_span<float const, shape<any>>>()(0)),
-                             float const&>);
+static_assert(
+    std::is_same_v<decltype(std::declval<tensor_span<float const, shape<dynamic_extent>>>()(0)),
+                   float const&>);
 
 // Both faces take the same tensors and refuse the same ones.
 struct borrowed_face {
@@ -88,7 +89,8 @@ TYPED_TEST_SUITE(TypedFace, Faces, face_name);
 
 TYPED_TEST(TypedFace, FindsTheElementsThatAnArrayOfCFinds) {
   this->lay_out({2, 3, 4});
-  auto const x = this->template face<float, shape<any, any, any>>();
+  auto const x =
+      this->template face<float, shape<dynamic_extent, dynamic_extent, dynamic_extent>>();
   auto const* const c = reinterpret_cast<float const(*)[3][4]>(this->foreign->data);
   for (int i = 0; i < 2; ++i) {
     for (int j = 0; j < 3; ++j) {
@@ -155,13 +157,13 @@ TYPED_TEST(TypedFace, TakesStaticExtentsThatAreThere) {
 }
 
 TYPED_TEST(TypedFace, RefusesExtentsThatAreNotThere) {
-  EXPECT_EQ((this->template refusal<float, shape<any, 4>>()),
+  EXPECT_EQ((this->template refusal<float, shape<dynamic_extent, 4>>()),
             "extent_mismatch: expected float32[*, 4] on cpu, writable; got float32[2, 3] on cpu: "
             "extents differ");
 }
 
 TYPED_TEST(TypedFace, RefusesAnotherRank) {
-  EXPECT_EQ((this->template refusal<float, shape<any>>()),
+  EXPECT_EQ((this->template refusal<float, shape<dynamic_extent>>()),
             "rank_mismatch: expected float32[*] on cpu, writable; got float32[2, 3] on cpu: rank "
             "differs");
   EXPECT_EQ((this->template refusal<float, shape<>>()),
@@ -195,7 +197,7 @@ TYPED_TEST(TypedFace, NamesEveryBrokenRuleAtOnce) {
   this->t.device = {kDLROCM, 2};
   this->t.byte_offset = 1;
   this->lay_out({3, 2}, {1, 3});
-  EXPECT_EQ((this->template refusal<double, shape<any, 3>, dlbridge::row_major>()),
+  EXPECT_EQ((this->template refusal<double, shape<dynamic_extent, 3>, dlbridge::row_major>()),
             "dtype_mismatch: expected float64[*, 3] on cpu, row-major, writable, aligned to 8 "
             "bytes; got float32[3, 2] on rocm:2 with strides [1, 3], read-only, aligned to 1 "
             "byte: dtype, extents, device, layout, writability, alignment differ. Take it as "
@@ -223,27 +225,27 @@ TYPED_TEST(TypedFace, AsksForTheLayoutThatItNames) {
                    : std::string("layout_mismatch: expected float32[...] on cpu, ") + layout +
                          "; got float32" + each.text + ": layout differs";
     };
-    EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::row_major>()),
+    EXPECT_EQ((this->template refusal<float const, dynamic_rank, dlbridge::row_major>()),
               expected(each.row_major, "row-major"));
-    EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::column_major>()),
+    EXPECT_EQ((this->template refusal<float const, dynamic_rank, dlbridge::column_major>()),
               expected(each.column_major, "column-major"));
-    EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::compact>()),
+    EXPECT_EQ((this->template refusal<float const, dynamic_rank, dlbridge::compact>()),
               expected(each.compact, "compact"));
   }
 }
 
 TYPED_TEST(TypedFace, AsksForTheAlignmentThatItNames) {
   using aligned = dlbridge::aligned<128>;
-  EXPECT_EQ((this->template refusal<float const, any_rank, aligned>()), "accepted");
+  EXPECT_EQ((this->template refusal<float const, dynamic_rank, aligned>()), "accepted");
   this->t.byte_offset = 64;
-  EXPECT_EQ((this->template refusal<float const, any_rank, aligned>()),
+  EXPECT_EQ((this->template refusal<float const, dynamic_rank, aligned>()),
             "misaligned: expected float32[...] on cpu, aligned to 128 bytes; got float32[2, 3] on "
             "cpu, aligned to 64 bytes: alignment differs");
 }
 
 TYPED_TEST(TypedFace, AskingForLessThanTheTypesAlignmentChangesNothing) {
   this->t.byte_offset = 2;
-  EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::aligned<1>>()),
+  EXPECT_EQ((this->template refusal<float const, dynamic_rank, dlbridge::aligned<1>>()),
             "misaligned: expected float32[...] on cpu, aligned to 4 bytes; got float32[2, 3] on "
             "cpu, aligned to 2 bytes: alignment differs");
 }
@@ -277,13 +279,14 @@ TYPED_TEST(TypedFace, AsksForThePlaceThatItNames) {
                          "; got float32[2, 3] on " + each.name + ": device differs";
     };
     EXPECT_EQ(this->template refusal<float const>(), expected(each.host, "cpu"));
-    EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::on_host>()),
+    EXPECT_EQ((this->template refusal<float const, dynamic_rank, dlbridge::on_host>()),
               expected(each.host, "cpu"));
-    EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::on_cuda>()),
+    EXPECT_EQ((this->template refusal<float const, dynamic_rank, dlbridge::on_cuda>()),
               expected(each.cuda, "cuda"));
-    EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::on_rocm>()),
+    EXPECT_EQ((this->template refusal<float const, dynamic_rank, dlbridge::on_rocm>()),
               expected(each.rocm, "rocm"));
-    EXPECT_EQ((this->template refusal<float const, any_rank, dlbridge::anywhere>()), "accepted");
+    EXPECT_EQ((this->template refusal<float const, dynamic_rank, dlbridge::anywhere>()),
+              "accepted");
   }
 }
 
@@ -340,15 +343,16 @@ TEST_F(Tensor, LendsItsSpanAndItsView) {
 }
 
 TEST_F(Tensor, TellsWhatItAsksFor) {
-  dlbridge::requirement const need = tensor<float, shape<any, 3>, dlbridge::on_cuda>::required();
+  dlbridge::requirement const need =
+      tensor<float, shape<dynamic_extent, 3>, dlbridge::on_cuda>::required();
   EXPECT_EQ(need.type, dtype(kDLFloat, 32));
   EXPECT_EQ(need.rank, 2);
-  EXPECT_EQ(need.extents[0], any);
+  EXPECT_EQ(need.extents[0], dynamic_extent);
   EXPECT_EQ(need.extents[1], 3);
   EXPECT_EQ(need.where.type, kDLCUDA);
   EXPECT_TRUE(need.writable);
   EXPECT_EQ(tensor_span<double const>::required().extents, nullptr);
-  EXPECT_EQ(tensor_span<double const>::required().rank, any);
+  EXPECT_EQ(tensor_span<double const>::required().rank, dlbridge::requirement::any_rank);
 }
 
 struct AnyTensor : Tensor {
@@ -371,7 +375,7 @@ TEST_F(AnyTensor, TakesEveryTypeOnEveryDevice) {
 
 TEST_F(AnyTensor, ShowsATypedFace) {
   any_tensor const x = take();
-  auto const span = x.as<float, shape<2, any>>();
+  auto const span = x.as<float, shape<2, dynamic_extent>>();
   EXPECT_EQ(span(1, 2), 5);
   EXPECT_EQ(refusal_of([&] { return x.as<double>(); }),
             "dtype_mismatch: expected float64[...] on cpu, writable; got float32[2, 3] on cpu: "

@@ -1,4 +1,4 @@
-// version: which flavour a consumer gets, and which received version may be read.
+// version: which struct kind a consumer gets, and which received version may be read.
 #include <dlbridge/version.hpp>
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 namespace {
 
-using dlbridge::flavour;
+using dlbridge::struct_kind;
 using dlbridge::version;
 
 constexpr std::uint32_t most = UINT32_MAX;
@@ -20,7 +20,7 @@ static_assert(version{} == version{0, 0});
 static_assert(version{1, 2} != version{1, 3} && version{1, 2} != version{2, 2});
 
 // Negotiation is decided at compile time where its inputs are known.
-static_assert(dlbridge::flavour_for({1, 0}) == flavour::versioned);
+static_assert(dlbridge::struct_kind_for({1, 0}) == struct_kind::versioned);
 static_assert(dlbridge::readable({1, 0}));
 
 TEST(Version, WhatWeStateIsOursAndNeverAboveTheHeaders) {
@@ -34,17 +34,17 @@ TEST(Version, WhatWeStateIsOursAndNeverAboveTheHeaders) {
 TEST(Version, EveryMaxVersionGetsTheFlavourThatTheProtocolSays) {  // spec 2.2
   struct row {
     version max_version;
-    flavour expected;
+    struct_kind expected;
   };
   constexpr row rows[] = {
-      {{0, 0}, flavour::legacy},       {{0, 5}, flavour::legacy},
-      {{0, 8}, flavour::legacy},       {{0, most}, flavour::legacy},
-      {{1, 0}, flavour::versioned},    {{1, 3}, flavour::versioned},
-      {{1, most}, flavour::versioned}, {{2, 0}, flavour::versioned},
-      {{2, 7}, flavour::versioned},    {{most, most}, flavour::versioned},
+      {{0, 0}, struct_kind::legacy},       {{0, 5}, struct_kind::legacy},
+      {{0, 8}, struct_kind::legacy},       {{0, most}, struct_kind::legacy},
+      {{1, 0}, struct_kind::versioned},    {{1, 3}, struct_kind::versioned},
+      {{1, most}, struct_kind::versioned}, {{2, 0}, struct_kind::versioned},
+      {{2, 7}, struct_kind::versioned},    {{most, most}, struct_kind::versioned},
   };
   for (row const& each : rows) {
-    EXPECT_EQ(dlbridge::flavour_for(each.max_version), each.expected)
+    EXPECT_EQ(dlbridge::struct_kind_for(each.max_version), each.expected)
         << each.max_version.major_number << "." << each.max_version.minor_number;
   }
 }

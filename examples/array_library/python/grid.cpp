@@ -40,12 +40,12 @@ void bind_array(py::module_& m, char const* name) {
 
 // [part]
 template <class T>
-dlbridge::part diagonal(grid::array<T>& a) {
+dlbridge::member_view diagonal(grid::array<T>& a) {
   if (a.shape().size() != 2) {
     throw py::value_error("only a matrix has a diagonal");
   }
-  return dlbridge::part(dlbridge::description::of(a.data(), {std::min(a.shape()[0], a.shape()[1])},
-                                                  {a.strides()[0] + a.strides()[1]}));
+  return dlbridge::member_view(dlbridge::description::of(
+      a.data(), {std::min(a.shape()[0], a.shape()[1])}, {a.strides()[0] + a.strides()[1]}));
 }
 // [/part]
 

@@ -7,7 +7,7 @@
 
 namespace py = pybind11;
 
-using matrix = dlbridge::shape<dlbridge::any, dlbridge::any>;
+using matrix = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>;
 
 namespace {
 

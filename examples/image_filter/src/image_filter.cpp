@@ -11,8 +11,8 @@
 namespace py = pybind11;
 
 // [shapes]
-using gray = dlbridge::shape<dlbridge::any, dlbridge::any>;
-using rgb = dlbridge::shape<dlbridge::any, dlbridge::any, 3>;
+using gray = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>;
+using rgb = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent, 3>;
 // [/shapes]
 
 namespace {

@@ -30,8 +30,8 @@ struct dlbridge::array_traits<plate::strip> {
 
 namespace {
 
-using grid = dlbridge::shape<dlbridge::any, dlbridge::any>;
-using row = dlbridge::shape<1, dlbridge::any>;
+using grid = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>;
+using row = dlbridge::shape<1, dlbridge::dynamic_extent>;
 
 // [relax]
 // Each inner point becomes the mean of its neighbours; changes gets the largest of each column.

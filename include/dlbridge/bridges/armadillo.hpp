@@ -1,5 +1,5 @@
 // array_traits and view_traits of Armadillo: Mat, Col, Row and Cube, all of them column-major.
-// floor 7 · OUT and IN: Armadillo
+// layer: arrays · OUT and IN: Armadillo
 #pragma once
 
 #include <cstddef>

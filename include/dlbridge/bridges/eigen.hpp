@@ -1,5 +1,5 @@
 // array_traits and view_traits of Eigen's dense types: Matrix, Array, Map and Ref.
-// floor 7 · OUT and IN: Eigen, at its own strides
+// layer: arrays · OUT and IN: Eigen, at its own strides
 #pragma once
 
 #include <cstddef>
@@ -110,7 +110,7 @@ struct view_traits<Eigen::Map<Plain, Options, Strides>> {
   static_assert(int{map::RowsAtCompileTime} == int{map::MaxRowsAtCompileTime} &&
                     int{map::ColsAtCompileTime} == int{map::MaxColsAtCompileTime},
                 "dlbridge: a Map of bounded dynamic size cannot be checked; leave the bound out");
-  static_assert(Eigen::Dynamic == any, "an extent that is not fixed");
+  static_assert(Eigen::Dynamic == dynamic_extent, "an extent that is not fixed");
 
   static map view(tensor_view const& of) {
     std::int64_t const extents[] = {is_vector ? map::SizeAtCompileTime : map::RowsAtCompileTime,

@@ -1,5 +1,5 @@
 // array_traits and view_traits of Eigen's unsupported tensors: Tensor, TensorFixedSize, TensorMap.
-// floor 8 · OUT and IN: Eigen in any rank, of which eigen.hpp does not pay the compile time
+// layer: arrays · OUT and IN: Eigen in any rank, of which eigen.hpp does not pay the compile time
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // array_traits and view_traits of Kokkos::View, in every layout and memory space that DLPack names.
-// floor 7 · OUT and IN: Kokkos, on host and devices
+// layer: arrays · OUT and IN: Kokkos, on host and devices
 #pragma once
 
 #include <cstddef>
@@ -131,12 +131,12 @@ struct view_traits<Kokkos::View<Data, Properties...>> {
     std::int64_t extents[facts::rank + 1];
     for (int i = 0; i < facts::rank; ++i) {
       extents[i] = i < facts::dynamic
-                       ? any
+                       ? dynamic_extent
                        : static_cast<std::int64_t>(array::static_extent(static_cast<unsigned>(i)));
     }
     requirement need = detail::requirement_of<typename facts::element>(facts::rank, extents);
     need.order = is_right ? layout::row_major : is_left ? layout::column_major : layout::strided;
-    need.where.type = facts::device_type == kDLCPU ? place::host : facts::device_type;
+    need.where.type = facts::device_type == kDLCPU ? device_filter::host : facts::device_type;
     if (array::traits::memory_traits::is_aligned) {
       need.alignment = Kokkos::Impl::MEMORY_ALIGNMENT;
     }

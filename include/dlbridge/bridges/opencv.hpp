@@ -1,5 +1,5 @@
 // array_traits and view_traits of cv::Mat and cv::Mat_: channels are a last dimension.
-// floor 7 · OUT and IN: OpenCV, whose Mat can also own a tensor
+// layer: arrays · OUT and IN: OpenCV, whose Mat can also own a tensor
 #pragma once
 
 #include <climits>

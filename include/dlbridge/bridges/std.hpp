@@ -1,6 +1,6 @@
 // array_traits of the standard containers: vector, array, C arrays and spans over borrowed memory,
 // shared_ptr, unique_ptr.
-// floor 7 · OUT: what the standard library already has
+// layer: arrays · OUT: what the standard library already has
 #pragma once
 
 #include <array>
@@ -159,8 +159,8 @@ struct has_n_rows : std::false_type {};
 template <class Range>
 struct has_n_rows<Range, std::void_t<decltype(std::declval<Range&>().n_rows)>> : std::true_type {};
 template <class Range>
-constexpr bool is_plain_range = !has_rows<Range>::value && !has_shape<Range>::value &&
-                                !has_extent<Range>::value && !has_n_rows<Range>::value;
+constexpr bool is_ordinary_range = !has_rows<Range>::value && !has_shape<Range>::value &&
+                                   !has_extent<Range>::value && !has_n_rows<Range>::value;
 }  // namespace detail
 
 /// A C array of any rank.
@@ -175,7 +175,7 @@ auto borrow(Range&& range) noexcept {
   static_assert(
       std::is_lvalue_reference_v<Range> || detail::is_view<std::remove_const_t<Range>>::value,
       "dlbridge: borrow does not keep a container alive; build(std::move(container)) does");
-  static_assert(detail::is_plain_range<std::remove_reference_t<Range>>,
+  static_assert(detail::is_ordinary_range<std::remove_reference_t<Range>>,
                 "dlbridge: this range has a shape, which borrow would lose. Say it, "
                 "borrow(a.data(), {rows, columns}, {strides...}), or share the array, "
                 "build(std::make_shared<T>(...))");

@@ -1,5 +1,5 @@
 // array_traits and view_traits of xtensor: xarray, xtensor, xtensor_fixed, and adaptors of both.
-// floor 7 · OUT and IN: xtensor, at its own strides
+// layer: arrays · OUT and IN: xtensor, at its own strides
 #pragma once
 
 #include <cstddef>
@@ -118,7 +118,7 @@ template <class Buffer, xt::layout_type Layout, class Shape, class Tag>
 struct view_traits<xt::xarray_adaptor<Buffer, Layout, Shape, Tag>> {
   using adaptor = xt::xarray_adaptor<Buffer, Layout, Shape, Tag>;
   static adaptor view(tensor_view const& of) {
-    return detail::adapt_view<adaptor, Buffer, Layout>(of, any);
+    return detail::adapt_view<adaptor, Buffer, Layout>(of, dynamic_extent);
   }
 };
 template <class Buffer, std::size_t N, xt::layout_type Layout, class Tag>

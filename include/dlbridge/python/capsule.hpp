@@ -1,5 +1,5 @@
 // Steals a fresh capsule into a managed tensor, wraps a managed tensor into a capsule.
-// floor 5 · IN: the first step in · OUT: the last step out
+// layer: interpreter · IN: the first step in · OUT: the last step out
 #pragma once
 
 #include <cstring>
@@ -8,7 +8,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/interp.hpp>
+#include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -23,7 +23,7 @@ inline bool same_name(char const* name, char const* wanted) noexcept {
 template <class Managed>
 managed_tensor take(PyObject* capsule, char const* name, report& why) noexcept {
   auto* const raw = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
-  if (raw == nullptr || PyCapsule_SetName(capsule, flavour_traits<Managed>::used_name()) != 0) {
+  if (raw == nullptr || PyCapsule_SetName(capsule, struct_traits<Managed>::used_name()) != 0) {
     return managed_tensor();  // with its exception; the capsule still owns
   }
   static_cast<void>(PyCapsule_SetDestructor(capsule, nullptr));
@@ -33,8 +33,8 @@ managed_tensor take(PyObject* capsule, char const* name, report& why) noexcept {
 DLBRIDGE_COLD inline report explain_capsule(PyObject* object, char const* name) noexcept {
   constexpr char const* expected = "a capsule named 'dltensor' or 'dltensor_versioned'";
   bool const used =
-      name != nullptr && (same_name(name, flavour_traits<DLManagedTensor>::used_name()) ||
-                          same_name(name, flavour_traits<DLManagedTensorVersioned>::used_name()));
+      name != nullptr && (same_name(name, struct_traits<DLManagedTensor>::used_name()) ||
+                          same_name(name, struct_traits<DLManagedTensorVersioned>::used_name()));
   report r = refusal(used ? errc::capsule_used : errc::not_a_capsule, expected, "");
   if (!PyCapsule_CheckExact(object)) {
     r.got.append("an object of type ").append(Py_TYPE(object)->tp_name);
@@ -52,7 +52,7 @@ DLBRIDGE_COLD inline report explain_capsule(PyObject* object, char const* name) 
 // Runs when the capsule dies. Whoever consumed it has renamed it, to whatever name (spec 3.2-2).
 template <class Managed>
 void destroy_capsule(PyObject* capsule) noexcept {
-  char const* const name = flavour_traits<Managed>::fresh_name();
+  char const* const name = struct_traits<Managed>::fresh_name();
   if (PyCapsule_IsValid(capsule, name) == 0) {
     return;
   }
@@ -63,11 +63,11 @@ void destroy_capsule(PyObject* capsule) noexcept {
 template <class Managed>
 ref wrap(Managed* raw) noexcept {
   return ref::steal(
-      PyCapsule_New(raw, flavour_traits<Managed>::fresh_name(), &destroy_capsule<Managed>));
+      PyCapsule_New(raw, struct_traits<Managed>::fresh_name(), &destroy_capsule<Managed>));
 }
 }  // namespace detail
 
-/// Takes the tensor out of a fresh capsule of either flavour.
+/// Takes the tensor out of a fresh capsule of either struct kind.
 /// owns: the capsule keeps its tensor when it is not taken; once it is renamed the tensor is ours,
 /// and freed when a check fails.
 /// thread and GIL: held. On free-threaded builds one caller wins a capsule that two are given.
@@ -86,10 +86,10 @@ inline managed_tensor steal_capsule(PyObject* capsule, report& why) noexcept {
     }
   }
   if (name != nullptr &&
-      detail::same_name(name, flavour_traits<DLManagedTensorVersioned>::fresh_name())) {
+      detail::same_name(name, struct_traits<DLManagedTensorVersioned>::fresh_name())) {
     taken = detail::take<DLManagedTensorVersioned>(capsule, name, why);
   } else if (name != nullptr &&
-             detail::same_name(name, flavour_traits<DLManagedTensor>::fresh_name())) {
+             detail::same_name(name, struct_traits<DLManagedTensor>::fresh_name())) {
     taken = detail::take<DLManagedTensor>(capsule, name, why);
   } else {
     why = detail::explain_capsule(capsule, name);
@@ -100,11 +100,12 @@ inline managed_tensor steal_capsule(PyObject* capsule, report& why) noexcept {
   return taken;
 }
 
-/// A fresh capsule of the tensor's flavour. owns: the capsule, until it is consumed; its destructor
-/// frees the tensor otherwise. None, with a Python exception, when out of memory; m is then freed.
+/// A fresh capsule of the tensor's struct kind. owns: the capsule, until it is consumed; its
+/// destructor frees the tensor otherwise. None, with a Python exception, when out of memory; m is
+/// then freed.
 inline ref wrap_capsule(managed_tensor m) noexcept {
-  ref capsule = m.flavour() == flavour::versioned ? detail::wrap(m.get_versioned())
-                                                  : detail::wrap(m.get_legacy());
+  ref capsule = m.kind() == struct_kind::versioned ? detail::wrap(m.get_versioned())
+                                                   : detail::wrap(m.get_legacy());
   if (capsule) {
     static_cast<void>(m.release_versioned());
     static_cast<void>(m.release_legacy());

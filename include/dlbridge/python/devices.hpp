@@ -1,13 +1,13 @@
 // use_devices: gives a module the code that orders streams and moves tensors between devices.
-// floor 10 · side road: to the device runtimes
+// layer: interpreter · side road: to the device runtimes
 #pragma once
 
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/python/device_work.hpp>
-#include <dlbridge/python/interp.hpp>
-#include <dlbridge/runtime/memory.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/runtime/detail/memory.hpp>
 #include <dlbridge/runtime/order.hpp>
 #include <dlbridge/runtime/transfer.hpp>
 #include <dlbridge/stream.hpp>
@@ -19,12 +19,13 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
 // Whether copies between two devices have a road, and its driver is here.
-inline bool has_road(device from, device to) noexcept {
+inline bool has_copy_path(device from, device to) noexcept {
   runtime_kind const kind = runtime_of_memory(from) != runtime_kind::none ? runtime_of_memory(from)
                                                                           : runtime_of_memory(to);
   runtime_kind found = runtime_kind::none;
   stream_ref const on = stream_ref::default_of(runtime_of(to) == kind ? to : from);
-  return dlbridge::detail::find_road(from, to, on, found).ok() && found != runtime_kind::none &&
+  return dlbridge::detail::find_copy_path(from, to, on, found).ok() &&
+         found != runtime_kind::none &&
          with_driver(found, [](auto const&) { return report{}; }).ok();
 }
 }  // namespace detail
@@ -35,7 +36,7 @@ inline bool has_road(device from, device to) noexcept {
 /// needed; without one everything on the CPU is as before.
 /// GIL: held. It is released while a stream is waited for.
 inline void use_devices() noexcept {
-  python::device_work& work = python::device_work::get();
+  python::device_operations& work = python::device_operations::get();
   work.order_after = [](stream_ref consumer, stream_ref producer) {
     python::gil_release const released;
     return try_order_after(consumer, producer);
@@ -44,9 +45,9 @@ inline void use_devices() noexcept {
     python::gil_release const released;
     return try_host_wait(stream);
   };
-  work.can_move = [](device from, device to) { return python::detail::has_road(from, to); };
+  work.can_move = [](device from, device to) { return python::detail::has_copy_path(from, to); };
   work.located = [](tensor_view const& view) { return located(view); };
-  work.move = [](tensor_view const& source, device to, stream_ref on, flavour kind) {
+  work.move = [](tensor_view const& source, device to, stream_ref on, struct_kind kind) {
     python::gil_release const released;
     transfer_options how;
     how.kind = kind;

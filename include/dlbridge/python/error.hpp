@@ -1,12 +1,12 @@
 // The one table from errc to Python exception classes, and how a report becomes the pending
 // exception.
-// floor 2 · a refusal, said in Python
+// layer: interpreter · a refusal, said in Python
 #pragma once
 
 #include <new>
 
 #include <dlbridge/error.hpp>
-#include <dlbridge/python/interp.hpp>
+#include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -27,47 +27,28 @@ DLBRIDGE_LOCAL inline PyObject* copy_forbidden_error() noexcept {
   return made;
 }
 
-/// One row for each errc, in its order. TypeError is for what is no tensor at all: consumers read
-/// it as "old producer" and ask again with fewer keywords, so no refusal of a tensor may be one.
-struct exception_row {
-  errc code;
-  PyObject* const* exception;  // null: copy_forbidden_error()
-};
-DLBRIDGE_LOCAL inline exception_row const exception_rows[] = {
-    {errc::not_a_producer, &PyExc_TypeError},
-    {errc::not_a_capsule, &PyExc_TypeError},
-    {errc::capsule_used, &PyExc_ValueError},
-    {errc::version_mismatch, &PyExc_BufferError},
-    {errc::malformed, &PyExc_BufferError},
-    {errc::overflow, &PyExc_BufferError},
-    {errc::null_data, &PyExc_BufferError},
-    {errc::dtype_mismatch, &PyExc_BufferError},
-    {errc::rank_mismatch, &PyExc_BufferError},
-    {errc::extent_mismatch, &PyExc_BufferError},
-    {errc::device_mismatch, &PyExc_BufferError},
-    {errc::layout_mismatch, &PyExc_BufferError},
-    {errc::read_only, &PyExc_BufferError},
-    {errc::misaligned, &PyExc_BufferError},
-    {errc::copy_forbidden, nullptr},
-    {errc::bad_argument, &PyExc_ValueError},
-    {errc::bad_stream, &PyExc_ValueError},
-    {errc::capturing, &PyExc_RuntimeError},
-    {errc::runtime_missing, &PyExc_RuntimeError},
-    {errc::runtime_failed, &PyExc_RuntimeError},
-    {errc::producer_failed, &PyExc_BufferError},
-    {errc::out_of_memory, &PyExc_MemoryError},
-};
-static_assert(sizeof(exception_rows) / sizeof(exception_rows[0]) == errc_count,
-              "every errc has its exception class");
-
-/// The class that stands for a reason; borrowed.
+/// The exception class for a reason; borrowed. TypeError is only for objects that are no tensors:
+/// consumers take a TypeError of __dlpack__ for an old producer and call again with fewer keywords,
+/// so no refusal of a tensor may be one (spec 2.4).
 inline PyObject* exception_for(errc code) noexcept {
-  exception_row const& found = exception_rows[static_cast<std::size_t>(code)];
-  if (found.exception != nullptr) {
-    return *found.exception;
+  switch (row(code).kind) {
+    case error_kind::type:
+      return PyExc_TypeError;
+    case error_kind::value:
+      return PyExc_ValueError;
+    case error_kind::copy_forbidden: {
+      PyObject* const type = copy_forbidden_error();
+      return type != nullptr ? type : PyExc_BufferError;
+    }
+    case error_kind::runtime:
+      return PyExc_RuntimeError;
+    case error_kind::memory:
+      return PyExc_MemoryError;
+    case error_kind::buffer:
+    case error_kind::mismatch:
+      break;
   }
-  PyObject* const own = copy_forbidden_error();
-  return own != nullptr ? own : PyExc_BufferError;
+  return PyExc_BufferError;
 }
 
 /// Makes the report the pending exception, its text led by "where(): " if given. An exception that

@@ -1,6 +1,6 @@
 // The functions of the CUDA driver that are used here, each under its exact name, found when first
 // asked for; and the guard that enters a context and leaves it.
-// floor 4 · side road: to the device runtimes
+// layer: runtime · side road: to the device runtimes
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,8 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/runtime/driver.hpp>
-#include <dlbridge/runtime/kept_events.hpp>
-#include <dlbridge/runtime/library.hpp>
+#include <dlbridge/runtime/detail/driver.hpp>
+#include <dlbridge/runtime/detail/library.hpp>
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
@@ -40,7 +39,7 @@ struct cuda_block_copy {
 /// variants for a per-thread default stream are never meant.
 struct cuda_table : driver_source {
   /// What work happens in: a CUcontext.
-  using place = void*;
+  using context_handle = void*;
 
   explicit cuda_table(driver_source const& from) noexcept : driver_source(from) {}
 
@@ -120,7 +119,7 @@ DLBRIDGE_LOCAL inline loaded_driver<cuda_table> const& cuda_driver() noexcept {
 // long as the process.
 struct cuda_device_state {
   std::atomic<void*> primary{nullptr};
-  kept_events events;
+  event_pool events;
 };
 DLBRIDGE_LOCAL inline cuda_device_state* cuda_devices() noexcept {
   static cuda_device_state devices[max_devices];
@@ -157,7 +156,7 @@ class context_guard<cuda_table> {
     }
     void* context = nullptr;
     report why = try_call(driver_, driver_.stream_get_context, stream.native_handle(), &context);
-    return why.ok() ? try_enter_place(context) : why;
+    return why.ok() ? try_enter_context(context) : why;
   }
   /// Stays in the current context where it is of this device, else enters the primary one.
   report try_enter_device(int ordinal) noexcept {
@@ -175,10 +174,10 @@ class context_guard<cuda_table> {
     if (!why.ok()) {
       return why;
     }
-    return context != nullptr && current == device ? try_enter_place(context)
+    return context != nullptr && current == device ? try_enter_context(context)
                                                    : try_enter_primary(device);
   }
-  report try_enter_place(void* context) noexcept {
+  report try_enter_context(void* context) noexcept {
     leave();
     void* before = nullptr;
     report why = try_call(driver_, driver_.context_get_current, &before);
@@ -187,7 +186,7 @@ class context_guard<cuda_table> {
       why = try_call(driver_, driver_.context_push, context);
       entered_ = why.ok();
     }
-    place_ = why.ok() ? context : nullptr;
+    context_ = why.ok() ? context : nullptr;
     return why;
   }
   void leave() noexcept {
@@ -195,31 +194,31 @@ class context_guard<cuda_table> {
     void* current = nullptr;
     // A failure may be an older one that is reported late: what counts is what is current.
     if (entered_ && !succeeds(driver_, driver_.context_pop, &popped) &&
-        succeeds(driver_, driver_.context_get_current, &current) && current == place_ &&
+        succeeds(driver_, driver_.context_get_current, &current) && current == context_ &&
         !succeeds(driver_, driver_.context_pop, &popped)) {
       static_cast<void>(succeeds(driver_, driver_.context_set_current, before_));
     }
     entered_ = false;
-    place_ = nullptr;
+    context_ = nullptr;
   }
 
   /// The context that is entered; null when none is.
-  void* place() const noexcept { return place_; }
+  void* context() const noexcept { return context_; }
   /// Where its events are kept; null when they are not, as contexts come and go that are no
   /// device's primary one.
-  kept_events* kept() const noexcept {
+  event_pool* events() const noexcept {
     int device = -1;
     if (!succeeds(driver_, driver_.context_get_device, &device) || device < 0 ||
         device >= max_devices) {
       return nullptr;
     }
     detail::cuda_device_state& state = detail::cuda_devices()[device];
-    if (state.primary.load(std::memory_order_acquire) != place_) {
+    if (state.primary.load(std::memory_order_acquire) != context_) {
       unsigned flags = 0;
       int active = 0;  // one that nobody uses is not to be made for this
       void* primary = nullptr;
       if (!succeeds(driver_, driver_.primary_get_state, device, &flags, &active) || active == 0 ||
-          !try_retain(device, primary).ok() || primary != place_) {
+          !try_retain(device, primary).ok() || primary != context_) {
         return nullptr;
       }
     }
@@ -229,10 +228,10 @@ class context_guard<cuda_table> {
  private:
   report try_enter_primary(int device) noexcept {
     void* context = device < max_devices ? detail::cuda_devices()[device].primary.load() : nullptr;
-    report why = context != nullptr ? try_enter_place(context) : report{};
+    report why = context != nullptr ? try_enter_context(context) : report{};
     if (context == nullptr || !why.ok()) {  // at first, and when the device has been reset
       why = try_retain(device, context);
-      why = why.ok() ? try_enter_place(context) : why;
+      why = why.ok() ? try_enter_context(context) : why;
     }
     return why;
   }
@@ -254,7 +253,7 @@ class context_guard<cuda_table> {
   }
 
   cuda_table const& driver_;
-  void* place_ = nullptr;
+  void* context_ = nullptr;
   bool entered_ = false;
   void* before_ = nullptr;  // what was current then
 };

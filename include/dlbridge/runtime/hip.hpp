@@ -1,6 +1,6 @@
 // The functions of the HIP runtime that are used here, each under its exact name, found when first
 // asked for; and the guard that changes the current device and puts it back.
-// floor 4 · side road: to the device runtimes
+// layer: runtime · side road: to the device runtimes
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,8 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/runtime/driver.hpp>
-#include <dlbridge/runtime/kept_events.hpp>
-#include <dlbridge/runtime/library.hpp>
+#include <dlbridge/runtime/detail/driver.hpp>
+#include <dlbridge/runtime/detail/library.hpp>
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
@@ -21,7 +20,7 @@ inline namespace DLBRIDGE_ABI {
 /// void pointers, enumerators are int.
 struct hip_table : driver_source {
   /// What work happens on: a device's ordinal.
-  using place = int;
+  using context_handle = int;
 
   explicit hip_table(driver_source const& from) noexcept
       : driver_source(from),
@@ -102,8 +101,8 @@ DLBRIDGE_LOCAL inline loaded_driver<hip_table> const& hip_driver() noexcept {
   return later;
 }
 
-DLBRIDGE_LOCAL inline kept_events* hip_events() noexcept {
-  static kept_events events[max_devices];
+DLBRIDGE_LOCAL inline event_pool* hip_events() noexcept {
+  static event_pool events[max_devices];
   return events;
 }
 
@@ -145,29 +144,29 @@ class context_guard<hip_table> {
       why = try_call(driver_, driver_.set_device, ordinal);
       entered_ = why.ok();
     }
-    place_ = why.ok() ? ordinal : -1;
+    context_ = why.ok() ? ordinal : -1;
     return why;
   }
-  report try_enter_place(int ordinal) noexcept { return try_enter_device(ordinal); }
+  report try_enter_context(int ordinal) noexcept { return try_enter_device(ordinal); }
   void leave() noexcept {
     // Once more when it fails: the answer may be an older failure's, reported late.
     if (entered_ && !succeeds(driver_, driver_.set_device, before_)) {
       static_cast<void>(succeeds(driver_, driver_.set_device, before_));
     }
     entered_ = false;
-    place_ = -1;
+    context_ = -1;
   }
 
   /// The device that is entered; -1 when none is.
-  int place() const noexcept { return place_; }
-  kept_events* kept() const noexcept {
-    return place_ >= 0 && place_ < max_devices ? &detail::hip_events()[place_] : nullptr;
+  int context() const noexcept { return context_; }
+  event_pool* events() const noexcept {
+    return context_ >= 0 && context_ < max_devices ? &detail::hip_events()[context_] : nullptr;
   }
 
  private:
   hip_table const& driver_;
   int before_ = 0;
-  int place_ = -1;
+  int context_ = -1;
   bool entered_ = false;
 };
 

@@ -1,6 +1,6 @@
 // order_after makes a consumer's stream wait for a producer's, host_wait makes the host wait; the
 // one place that decides by the kind of runtime.
-// floor 5 · side road: in whose order work happens
+// layer: runtime · side road: in whose order work happens
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,8 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/runtime/cuda.hpp>
-#include <dlbridge/runtime/driver.hpp>
+#include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/hip.hpp>
-#include <dlbridge/runtime/kept_events.hpp>
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
@@ -35,15 +34,10 @@ report with_driver(runtime_kind kind, Visit visit) {
 
 namespace detail {
 
-// CUDA's null handle is its legacy default stream, by its older name.
-inline std::uintptr_t lane_of(stream_ref stream) noexcept {
-  auto const handle = reinterpret_cast<std::uintptr_t>(stream.native_handle());
-  return handle == 0 && runtime_of(stream.device()) == runtime_kind::cuda ? 1 : handle;
-}
-
 // A handle names one stream; the default streams have the same handles on every device.
-inline bool is_same_lane(stream_ref a, stream_ref b) noexcept {
-  return lane_of(a) == lane_of(b) && (lane_of(a) > 2 || a.device().id == b.device().id);
+inline bool is_same_stream(stream_ref a, stream_ref b) noexcept {
+  std::uintptr_t const handle = a.canonical_handle();
+  return handle == b.canonical_handle() && (handle > 2 || a.device().id == b.device().id);
 }
 
 struct capture_state {
@@ -103,12 +97,12 @@ class borrowed_event {
  public:
   borrowed_event(Table const& driver, context_guard<Table> const& guard) noexcept
       : driver_(driver),
-        kept_(guard.kept()),
-        event_(kept_ != nullptr ? kept_->try_take() : nullptr) {}
+        pool_(guard.events()),
+        event_(pool_ != nullptr ? pool_->try_take() : nullptr) {}
   borrowed_event(borrowed_event const&) = delete;
   borrowed_event& operator=(borrowed_event const&) = delete;
   ~borrowed_event() {
-    if (event_ != nullptr && (kept_ == nullptr || !kept_->try_keep(event_))) {
+    if (event_ != nullptr && (pool_ == nullptr || !pool_->try_put(event_))) {
       static_cast<void>(succeeds(driver_, driver_.event_destroy, event_));
     }
   }
@@ -130,7 +124,7 @@ class borrowed_event {
 
  private:
   Table const& driver_;
-  kept_events* kept_;
+  event_pool* pool_;
   void* event_;
 };
 }  // namespace detail
@@ -142,7 +136,7 @@ class borrowed_event {
 /// reports: capturing (one side only; nothing is enqueued), runtime_failed.
 template <class Table>
 report try_order_after(Table const& driver, stream_ref consumer, stream_ref producer) noexcept {
-  if (detail::is_same_lane(consumer, producer)) {
+  if (detail::is_same_stream(consumer, producer)) {
     return report{};
   }
   context_guard<Table> guard(driver);

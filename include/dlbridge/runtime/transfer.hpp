@@ -1,6 +1,6 @@
 // transfer: a fresh copy of a tensor on another device, or on the host, made in the order of a
 // stream; transfer_into: the same into memory that is there already.
-// floor 9 · side road: when memory must move
+// layer: runtime · side road: when memory must move
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,9 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/runtime/carry.hpp>
-#include <dlbridge/runtime/driver.hpp>
-#include <dlbridge/runtime/lane.hpp>
-#include <dlbridge/runtime/memory.hpp>
+#include <dlbridge/runtime/detail/device_copy.hpp>
+#include <dlbridge/runtime/detail/driver.hpp>
+#include <dlbridge/runtime/detail/memory.hpp>
 #include <dlbridge/runtime/order.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/traits.hpp>
@@ -29,7 +28,7 @@ inline namespace DLBRIDGE_ABI {
 
 /// What the caller of transfer vouches for. What it does not is waited for.
 struct transfer_options {
-  flavour kind = flavour::versioned;
+  struct_kind kind = struct_kind::versioned;
   /// The source lives until the stream has passed the copy. If not, the host waits for that.
   bool source_lives = false;
   /// The stream lives as long as the tensor, whose memory then comes and goes in its order.
@@ -53,7 +52,7 @@ inline description describe_copy(tensor_view const& source, device where) noexce
 }
 
 template <class Table>
-managed_tensor allocate_copy(transfer_lane<Table>& lane, description& d,
+managed_tensor allocate_copy(copy_stream<Table>& stream, description& d,
                              transfer_options const& how) {
   if (d.device.type == kDLCPU) {
     return build_compact(d, how.kind, default_allocator());
@@ -63,21 +62,21 @@ managed_tensor allocate_copy(transfer_lane<Table>& lane, description& d,
       static_cast<std::size_t>(bytes_for(count_of(d.shape.size(), d.shape.data()), d.type, padded));
   std::size_t const taken = bytes != 0 ? bytes : 1;
   driver_memory<Table> memory;
-  Table const& driver = lane.driver();
-  if (side_of(d.device) == memory_side::device && d.device != lane.stream().device()) {
+  Table const& driver = stream.driver();
+  if (side_of(d.device) == memory_side::device && d.device != stream.ref().device()) {
     context_guard<Table> there(driver);
     require_success(there.try_enter_device(d.device.id));
     require_success(memory.try_allocate(driver, there, d.device, taken));
-  } else if (how.stream_lives && d.device == lane.stream().device()) {
-    require_success(memory.try_allocate_on(driver, lane.guard(), lane.stream(), taken));
+  } else if (how.stream_lives && d.device == stream.ref().device()) {
+    require_success(memory.try_allocate_on(driver, stream.guard(), stream.ref(), taken));
   } else {
-    require_success(memory.try_allocate(driver, lane.guard(), d.device, taken));
+    require_success(memory.try_allocate(driver, stream.guard(), d.device, taken));
   }
   d.data = memory.address();
   return build_on(std::move(memory), d, how.kind);
 }
 
-DLBRIDGE_COLD inline report no_road(device from, device to) noexcept {
+DLBRIDGE_COLD inline report no_copy_path(device from, device to) noexcept {
   report r = refusal(errc::device_mismatch, "memory of the CPU, and of CUDA or of ROCm, to copy",
                      "", "Take the way through the CPU, or ask its producer for a copy");
   append_name(append_name(r.got, from).append(" and "), to);
@@ -86,16 +85,16 @@ DLBRIDGE_COLD inline report no_road(device from, device to) noexcept {
 
 // The runtime whose driver copies between two devices, none for the CPU alone.
 // reports: device_mismatch, bad_stream.
-inline report find_road(device from, device to, stream_ref on, runtime_kind& out) noexcept {
+inline report find_copy_path(device from, device to, stream_ref on, runtime_kind& out) noexcept {
   runtime_kind const runtime_from = runtime_of_memory(from);
   runtime_kind const runtime_to = runtime_of_memory(to);
   bool const is_one = runtime_from == runtime_to || runtime_from == runtime_kind::none ||
                       runtime_to == runtime_kind::none;
-  auto const has_road = [](device where, runtime_kind runtime) {
+  auto const has_copy_path = [](device where, runtime_kind runtime) {
     return runtime != runtime_kind::none || is_host_accessible(where);
   };
-  if (!is_one || !has_road(from, runtime_from) || !has_road(to, runtime_to)) {
-    return no_road(from, to);
+  if (!is_one || !has_copy_path(from, runtime_from) || !has_copy_path(to, runtime_to)) {
+    return no_copy_path(from, to);
   }
   bool const by_host = side_of(from) == memory_side::host && side_of(to) == memory_side::host;
   runtime_kind const runtime = runtime_from != runtime_kind::none ? runtime_from : runtime_to;
@@ -125,17 +124,17 @@ template <class Table>
 managed_tensor transfer(Table const& driver, tensor_view const& source, device where, stream_ref on,
                         transfer_options const& how = {}) {
   description d = detail::describe_copy(source, where);
-  managed_tensor made;  // before the lane: freed when nothing is written to it any more
-  detail::transfer_lane<Table> lane(driver, on);
-  lane.require_no_capture();
-  made = detail::allocate_copy(lane, d, how);
+  managed_tensor made;  // before the stream: freed when nothing is written to it any more
+  detail::copy_stream<Table> stream(driver, on);
+  stream.require_no_capture();
+  made = detail::allocate_copy(stream, d, how);
   if (!source.empty()) {
-    detail::carry(lane, source, made.view(), true);
+    detail::device_copy(stream, source, made.view(), true);
   }
   if (how.source_lives && detail::side_of(where) != memory_side::host) {
-    lane.leave_running();
+    stream.leave_running();
   } else {
-    lane.wait();
+    stream.wait();
   }
   return made;
 }
@@ -148,24 +147,24 @@ managed_tensor transfer(Table const& driver, tensor_view const& source, device w
 template <class Table>
 void transfer_into(Table const& driver, tensor_view const& source, tensor_view const& destination,
                    stream_ref on, bool source_lives = false) {
-  detail::require_destination(source, destination, place{place::anywhere});
+  detail::require_destination(source, destination, device_filter{device_filter::anywhere});
   if (source.empty()) {
     return;
   }
-  detail::transfer_lane<Table> lane(driver, on);
+  detail::copy_stream<Table> stream(driver, on);
   bool const stays = source_lives && detail::side_of(destination.device()) != memory_side::host;
   if (!stays) {
-    lane.require_no_capture();
+    stream.require_no_capture();
   }
-  detail::carry(lane, source, destination, false);
-  stays ? lane.leave_running() : lane.wait();
+  detail::device_copy(stream, source, destination, false);
+  stays ? stream.leave_running() : stream.wait();
 }
 
 /// The same with the driver that the two devices need.
 inline managed_tensor transfer(tensor_view const& source, device where, stream_ref on,
                                transfer_options const& how = {}) {
   runtime_kind runtime = runtime_kind::none;
-  detail::require_success(detail::find_road(source.device(), where, on, runtime));
+  detail::require_success(detail::find_copy_path(source.device(), where, on, runtime));
   if (where.type == kDLCPU && detail::side_of(source.device()) == memory_side::host) {
     detail::require_success(try_host_wait(on));
     return copy_of(source, layout::row_major, how.kind);
@@ -180,7 +179,8 @@ inline managed_tensor transfer(tensor_view const& source, device where, stream_r
 inline void transfer_into(tensor_view const& source, tensor_view const& destination, stream_ref on,
                           bool source_lives = false) {
   runtime_kind runtime = runtime_kind::none;
-  detail::require_success(detail::find_road(source.device(), destination.device(), on, runtime));
+  detail::require_success(
+      detail::find_copy_path(source.device(), destination.device(), on, runtime));
   if (runtime == runtime_kind::none) {
     copy(source, destination);
     return;

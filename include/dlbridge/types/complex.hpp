@@ -1,5 +1,5 @@
 // dtype_of for std::complex<float> and std::complex<double>.
-// floor 3 · what an element is
+// layer: values · what an element is
 #pragma once
 
 #include <complex>

@@ -13,6 +13,7 @@ PYBIND11_MODULE(bad, m) {
   bound.def_property_readonly("kept",
                               [](holder& h) -> dlbridge::tensor<float> const& { return h.kept; });
 #else
-  bound.def_property_readonly("kept", [](holder& h) { return dlbridge::part(h.kept.span()); });
+  bound.def_property_readonly("kept",
+                              [](holder& h) { return dlbridge::member_view(h.kept.span()); });
 #endif
 }

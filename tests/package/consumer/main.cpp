@@ -68,7 +68,7 @@ int main() {
   foreign_tensor* const foreign = foreign_new();
   {
     auto in = dlbridge::managed_tensor::steal(foreign_versioned(foreign));
-    dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::any, 3>> const span{in};
+    dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::dynamic_extent, 3>> const span{in};
     expect(span.data() == foreign->data && span(1, 2) == 5, "a C tensor as tensor_span, no copy");
 #if defined(__cpp_lib_mdspan)
     auto const grid = dlbridge::as<std::mdspan<float const, std::dextents<int, 2>>>(in);

@@ -1,5 +1,5 @@
 // pybind11 casters for every tensor type: what plain m.def and py::cast use.
-// floor 17 · IN and OUT: a tensor in any function of pybind11's
+// layer: bindings · IN and OUT: a tensor in any function of pybind11's
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -11,15 +11,13 @@
 
 #include <dlbridge/builder.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/python/argument.hpp>
-#include <dlbridge/python/interp.hpp>
-#include <dlbridge/python/origin.hpp>
-#include <dlbridge/python/owner.hpp>
-#include <dlbridge/python/parameter.hpp>
+#include <dlbridge/python/call/argument.hpp>
+#include <dlbridge/python/call/detail/refusals.hpp>
+#include <dlbridge/python/call/detail/signature.hpp>
+#include <dlbridge/python/call/origin.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
-#include <dlbridge/python/refusals.hpp>
-#include <dlbridge/python/results.hpp>
-#include <dlbridge/python/signature.hpp>
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/traits.hpp>
 #include <dlbridge/view.hpp>
@@ -29,12 +27,13 @@ inline namespace DLBRIDGE_ABI {
 
 /// A view on memory that belongs to the object a method is called on, or to the first argument of a
 /// function: what it is returned as keeps that object alive.
-class part {
+class member_view {
  public:
-  explicit part(tensor_view const& view) : memory_(describe_view(view)) {}
-  explicit part(description memory) : memory_(std::move(memory)) {}
+  explicit member_view(tensor_view const& view) : memory_(describe_view(view)) {}
+  explicit member_view(description memory) : memory_(std::move(memory)) {}
   template <class T, class Shape, class... Constraints>
-  explicit part(tensor_span<T, Shape, Constraints...> const& span) : part(marked<T>(span.view())) {}
+  explicit member_view(tensor_span<T, Shape, Constraints...> const& span)
+      : member_view(marked<T>(span.view())) {}
   description const& memory() const noexcept { return memory_; }
 
  private:
@@ -88,10 +87,11 @@ class tensor_caster {
     if constexpr (is_result<P>) {
       return checked(give_result(std::move(result), nullptr, nullptr)).release();
     } else {
-      static_assert(is_result<P>,
-                    "dlbridge: a tensor_span that is returned would outlive what it looks at. "
-                    "Return an owning tensor (managed_tensor, tensor, argument), or dlbridge::part "
-                    "from a method, which keeps the object alive");
+      static_assert(
+          is_result<P>,
+          "dlbridge: a tensor_span that is returned would outlive what it looks at. "
+          "Return an owning tensor (managed_tensor, tensor, argument), or dlbridge::member_view "
+          "from a method, which keeps the object alive");
       return {};
     }
   }
@@ -100,7 +100,7 @@ class tensor_caster {
     static_assert(sizeof(Lvalue) == 0,
                   "dlbridge: a tensor is returned by value, moved out. To show the memory of a "
                   "class, give the class __dlpack__ by dlbridge::def_dlpack, or return a "
-                  "dlbridge::part");
+                  "dlbridge::member_view");
     return {};
   }
 
@@ -157,13 +157,13 @@ class type_caster<std::optional<dlbridge::managed_tensor>>
   type_caster() noexcept {}
 };
 template <>
-class type_caster<dlbridge::part> {
+class type_caster<dlbridge::member_view> {
  public:
   static constexpr auto name = const_name("typing.Any");
-  static handle cast(dlbridge::part const& shown, return_value_policy, handle parent) {
+  static handle cast(dlbridge::member_view const& shown, return_value_policy, handle parent) {
     if (!parent) {
       throw type_error(
-          "a dlbridge::part has no object to keep alive; return it from a method, or "
+          "a dlbridge::member_view has no object to keep alive; return it from a method, or "
           "from a function of the object that it is part of");
     }
     namespace dp = dlbridge::python;

@@ -1,5 +1,5 @@
 // dlbridge::def: binds a function of tensors with everything that pybind11 offers.
-// floor 19 · IN and OUT: what an extension author writes
+// layer: bindings · IN and OUT: what an extension author writes
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -9,11 +9,11 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/interp.hpp>
-#include <dlbridge/python/overload_set.hpp>
-#include <dlbridge/python/overloads.hpp>
-#include <dlbridge/python/parameter.hpp>
-#include <dlbridge/python/pybind11/bound.hpp>
+#include <dlbridge/python/call/detail/overload_set.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/pybind11/detail/bound_function.hpp>
+#include <dlbridge/python/pybind11/detail/insertion.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 
 namespace dlbridge {
@@ -106,12 +106,12 @@ Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) 
   static_assert(
       !pd::returns_span<signature>,
       "dlbridge: a tensor_span that is returned would outlive what it looks at. Return an "
-      "owning tensor (managed_tensor, tensor, argument), or dlbridge::part from a method, "
+      "owning tensor (managed_tensor, tensor, argument), or dlbridge::member_view from a method, "
       "which keeps the object alive");
   auto* const facts = new python::call_facts(name);
   (pd::note_extra(*facts, extra), ...);
   auto kept = std::tuple_cat(pd::kept_extra(extra)...);
-  pd::bound<decltype(callee), guard, signature> body(std::move(callee), *facts);
+  pd::bound_function<decltype(callee), guard, signature> body(std::move(callee), *facts);
   pybind11::object made = std::apply(
       [&](auto const&... own) -> pybind11::object {
         if constexpr (std::is_base_of_v<pybind11::detail::generic_type, Scope>) {
@@ -123,7 +123,8 @@ Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) 
         }
       },
       kept);
-  if (!python::place(scope.ptr(), name, python::ref::steal(made.release().ptr()), *facts)) {
+  if (!python::insert_function(scope.ptr(), name, python::ref::steal(made.release().ptr()),
+                               *facts)) {
     pd::throw_pending();
   }
   return scope;

@@ -1,5 +1,5 @@
 // dlbridge::def_dlpack: makes a class that pybind11 wraps a DLPack producer, from its array_traits.
-// floor 10 · OUT: from an array of yours to every consumer
+// layer: bindings · OUT: from an array of yours to every consumer
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -12,12 +12,11 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/capsule.hpp>
-#include <dlbridge/python/device_work.hpp>
-#include <dlbridge/python/interp.hpp>
-#include <dlbridge/python/owner.hpp>
-#include <dlbridge/python/produce.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/export/exchange_table.hpp>
+#include <dlbridge/python/export/produce.hpp>
+#include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
-#include <dlbridge/python/slots.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/traits.hpp>
@@ -27,7 +26,7 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// The Face (slots.hpp) of a class that pybind11 wraps, by its array_traits.
+// The Operations of a class that pybind11 wraps, from its array_traits.
 template <class T, class = void>
 constexpr bool can_adopt = false;
 template <class T>
@@ -36,7 +35,7 @@ constexpr bool
         true;
 
 template <class T>
-struct class_face {
+struct class_operations {
   static description describe_object(PyObject* self) {
     return dlbridge::describe(py::cast<T&>(py::handle(self)));
   }
@@ -44,9 +43,11 @@ struct class_face {
     return dlbridge::ready_on(py::cast<T&>(py::handle(self)), where);
   }
   static managed_tensor own(PyObject* self, description const& d) {
-    return build_on(object_owner(ref::borrow(self)), d, flavour::versioned);
+    return build_on(object_owner(ref::borrow(self)), d, struct_kind::versioned);
   }
-  static managed_tensor give(PyObject* self) { return own(self, describe_for_table(self)); }
+  static managed_tensor export_tensor(PyObject* self) {
+    return own(self, describe_for_table(self));
+  }
 
   static void lend(PyObject* self, DLTensor& out) {
     description const d = describe_for_table(self);
@@ -60,10 +61,10 @@ struct class_face {
     if (!why.ok()) {
       raise(why);
     }
-    dlbridge::detail::settle_data(out);
+    dlbridge::detail::canonicalize_data(out);
   }
 
-  static PyObject* take(managed_tensor& m) {
+  static PyObject* import_tensor(managed_tensor& m) {
     if constexpr (can_adopt<T>) {
       // adopt may free what it refuses, and the slot's caller frees it too: what adopt gets is a
       // share, so that there is something left to give back.
@@ -96,7 +97,7 @@ struct class_face {
       bool const plain = request.copy != copy_policy::always && request.target == d.device;
       if (plain) {
         if (request.order.ordered) {
-          require_order(request.order.stream, ready);
+          python::order_after(request.order.stream, ready);
         }
         capsule = wrap_capsule(
             build_on(object_owner(ref::borrow(self)), d, request.kind, request.read_only));
@@ -118,7 +119,7 @@ struct class_face {
   // Nobody waits here but for the stream that current_work_stream names (spec 5.3).
   static description describe_for_table(PyObject* self) {
     description const d = describe_object(self);
-    require_order(stream_ref::default_of(d.device), ready_on(self, d.device));
+    python::order_after(stream_ref::default_of(d.device), ready_on(self, d.device));
     return d;
   }
 
@@ -139,15 +140,16 @@ struct class_face {
 /// then.
 template <class T, class... Options>
 DLBRIDGE_LOCAL void def_dlpack(pybind11::class_<T, Options...>& bound_class) {
-  using face = python::detail::class_face<T>;
+  using operations = python::detail::class_operations<T>;
   static PyMethodDef methods[] = {
       // with docstrings as pybind11's are, for makers of stubs
-      {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&face::dlpack)),
+      {"__dlpack__",
+       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&operations::dlpack)),
        METH_FASTCALL | METH_KEYWORDS,
        "__dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = None, "
        "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> typing.Any\n\n"
        "A capsule with the array's memory, which keeps the array alive."},
-      {"__dlpack_device__", &face::dlpack_device, METH_NOARGS,
+      {"__dlpack_device__", &operations::dlpack_device, METH_NOARGS,
        "__dlpack_device__(self) -> tuple[int, int]\n\nThe device of the memory, (type, id)."}};
   auto* const type = reinterpret_cast<PyTypeObject*>(bound_class.ptr());
   for (PyMethodDef& each : methods) {
@@ -155,7 +157,7 @@ DLBRIDGE_LOCAL void def_dlpack(pybind11::class_<T, Options...>& bound_class) {
         python::detail::checked(python::ref::steal(PyDescr_NewMethod(type, &each)));
   }
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
-  if (!python::add_exchange_table<face>(type)) {
+  if (!python::add_exchange_table<operations>(type)) {
     throw pybind11::error_already_set();
   }
 #endif

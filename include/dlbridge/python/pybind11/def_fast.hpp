@@ -1,5 +1,5 @@
 // dlbridge::def_fast for pybind11 modules.
-// floor 18 · IN and OUT: a call without a dispatcher
+// layer: bindings · IN and OUT: a call without a dispatcher
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include <dlbridge/python/fast.hpp>
+#include <dlbridge/python/call/def_fast.hpp>
+#include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
-#include <dlbridge/python/results.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

@@ -1,6 +1,6 @@
 // What crosses between pybind11's exceptions and Python's pending one, and init, which prepares a
 // module for ours.
-// floor 3 · where pybind11 begins
+// layer: bindings · where pybind11 begins
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -10,7 +10,7 @@
 
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/interp.hpp>
+#include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -50,7 +50,7 @@ struct pybind11_translator {
 inline void init(pybind11::module_&) {
   pybind11::register_local_exception_translator([](std::exception_ptr raised) {
     try {
-      std::rethrow_exception(raised);
+      std::rethrow_exception(std::move(raised));
     } catch (error const& e) {
       python::set_error(e.why());
     } catch (python::python_error const&) {

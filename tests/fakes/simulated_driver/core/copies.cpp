@@ -15,11 +15,12 @@ void move_rows(char* to, std::size_t to_pitch, char const* from, std::size_t fro
 
 }  // namespace
 
-bool driver::is_pageable(place const& one) const {
+bool driver::is_pageable(location const& one) const {
   return storage.find(one.start) == nullptr && !storage.is_ours(one.start);
 }
 
-void driver::check_place(place const& one, std::size_t width, std::size_t rows, char const* name) {
+void driver::check_location(location const& one, std::size_t width, std::size_t rows,
+                            char const* name) {
   if (!one.is_said_device && is_pageable(one)) {
     expect(one.start != 0);
     return;
@@ -37,13 +38,13 @@ void driver::check_place(place const& one, std::size_t width, std::size_t rows, 
 }
 
 // From pageable memory the bytes are taken at once; to pageable memory the host waits for them.
-void driver::copy(stream_ptr const& on, char const* name, place to, place from, std::size_t width,
-                  std::size_t rows) {
+void driver::copy(stream_ptr const& on, char const* name, location to, location from,
+                  std::size_t width, std::size_t rows) {
   if (width == 0 || rows == 0) {
     return;
   }
-  check_place(to, width, rows, name);
-  check_place(from, width, rows, name);
+  check_location(to, width, rows, name);
+  check_location(from, width, rows, name);
   bool const is_staged = is_pageable(from);
   bool const is_awaited = is_pageable(to);
   if (is_staged || is_awaited) {
@@ -80,7 +81,7 @@ void driver::fill(stream_ptr const& on, char const* name, void* to, unsigned cha
     return;
   }
   auto const start = reinterpret_cast<std::uintptr_t>(to);
-  check_place({start, bytes, true}, bytes, 1, name);
+  check_location({start, bytes, true}, bytes, 1, name);
   char* const target = storage.reach(start);
   enqueue(on, name, {writing(start, bytes)}, [=] { std::memset(target, value, bytes); });
 }

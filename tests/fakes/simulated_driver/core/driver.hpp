@@ -26,7 +26,7 @@ using work_ptr = std::shared_ptr<work>;
 using allocation_ptr = std::shared_ptr<allocation>;
 
 // One side of a copy, and whether its caller said that it is memory of a device.
-struct place {
+struct location {
   std::uintptr_t start = 0;
   std::size_t pitch = 0;
   bool is_said_device = false;
@@ -83,7 +83,7 @@ class driver {
   allocation_ptr lookup(void const* address) const;  // refuses what it does not know
 
   // copies.cpp
-  void copy(stream_ptr const& on, char const* name, place to, place from, std::size_t width,
+  void copy(stream_ptr const& on, char const* name, location to, location from, std::size_t width,
             std::size_t rows = 1);
   void fill(stream_ptr const& on, char const* name, void* to, unsigned char value,
             std::size_t bytes);
@@ -131,8 +131,8 @@ class driver {
   void submit(work_ptr const& ready, std::vector<access> const& touched);
   std::vector<stream_ptr> implied_before(stream const& on) const;
   void run_first(stream& of);
-  void check_place(place const& one, std::size_t width, std::size_t rows, char const* name);
-  bool is_pageable(place const& one) const;
+  void check_location(location const& one, std::size_t width, std::size_t rows, char const* name);
+  bool is_pageable(location const& one) const;
 
   int device_count_ = 0;
   std::uintptr_t next_handle_;

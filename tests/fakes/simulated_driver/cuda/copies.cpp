@@ -25,8 +25,8 @@ struct copy_2d {
 
 std::uintptr_t number(void const* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
-place side(unsigned type, void const* host, CUdeviceptr device, std::size_t pitch, std::size_t x,
-           std::size_t y, copy_2d const& all) {
+location side(unsigned type, void const* host, CUdeviceptr device, std::size_t pitch, std::size_t x,
+              std::size_t y, copy_2d const& all) {
   constexpr unsigned of_host = 1, of_device = 2, unified = 4;
   expect(type == of_host || type == of_device || type == unified);
   std::size_t const step = pitch == 0 ? x + all.width : pitch;
@@ -88,10 +88,10 @@ SIMULATED_CUDA(cuMemcpyAsync)(CUdeviceptr to, CUdeviceptr from, std::size_t byte
 SIMULATED_CUDA(cuMemcpy2DAsync_v2)(copy_2d const* all, CUstream handle) {
   return in_context(cuMemcpy2DAsync_v2_entry, [&](driver& d, context_ptr const&) {
     expect(all != nullptr);
-    place const to =
+    location const to =
         side(all->to_type, all->to_host, all->to_device, all->to_pitch, all->to_x, all->to_y, *all);
-    place const from = side(all->from_type, all->from_host, all->from_device, all->from_pitch,
-                            all->from_x, all->from_y, *all);
+    location const from = side(all->from_type, all->from_host, all->from_device, all->from_pitch,
+                               all->from_x, all->from_y, *all);
     d.copy(stream_of(d, handle), "cuMemcpy2DAsync_v2", to, from, all->width, all->height);
   });
 }

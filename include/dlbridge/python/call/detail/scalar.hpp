@@ -1,0 +1,107 @@
+// scalar<T>: numbers between Python and C++; an integer is never cut, a float never taken for one.
+// layer: call · beside the tensors of a call
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <dlbridge/python/interpreter.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+
+/// For each number type: its Python name, load, and make.
+/// load: false with TypeError for another kind of object, OverflowError for a number out of range.
+/// make: a new reference, or null with an exception set.
+template <class T, class = void>
+struct scalar {
+  static constexpr bool is_scalar = false;
+};
+
+template <>
+struct scalar<bool> {
+  static constexpr bool is_scalar = true;
+  static constexpr char const* name = "bool";
+  static bool load(PyObject* object, bool& out) noexcept {
+    if (object != Py_True && object != Py_False) {
+      PyErr_Format(PyExc_TypeError, "expected a bool; got %s", Py_TYPE(object)->tp_name);
+      return false;
+    }
+    out = object == Py_True;
+    return true;
+  }
+  static PyObject* make(bool value) noexcept { return PyBool_FromLong(value ? 1 : 0); }
+};
+
+template <class T>
+struct scalar<T, std::enable_if_t<std::is_integral_v<T>>> {
+  static constexpr bool is_scalar = true;
+  static constexpr char const* name = "int";
+  /// Takes int, and what has __index__; never a float.
+  static bool load(PyObject* object, T& out) noexcept {
+    ref const number = PyLong_CheckExact(object) ? ref::borrow(object)
+                       : PyIndex_Check(object)   ? ref::steal(PyNumber_Index(object))
+                                                 : ref();
+    if (!number) {
+      if (PyErr_Occurred() == nullptr) {
+        PyErr_Format(PyExc_TypeError, "expected an int; got %s", Py_TYPE(object)->tp_name);
+      }
+      return false;
+    }
+    bool fits = false;
+    if constexpr (std::is_signed_v<T>) {
+      int overflow = 0;
+      long long const value = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
+      fits = overflow == 0 && value >= std::numeric_limits<T>::min() &&
+             value <= std::numeric_limits<T>::max();
+      out = static_cast<T>(value);
+    } else {
+      unsigned long long const value = PyLong_AsUnsignedLongLong(number.get());
+      fits = PyErr_Occurred() == nullptr && value <= std::numeric_limits<T>::max();
+      out = static_cast<T>(value);
+      PyErr_Clear();
+    }
+    if (!fits) {
+      PyErr_Format(PyExc_OverflowError, "expected an integer of %d bits, %s; got %R",
+                   static_cast<int>(sizeof(T) * 8), std::is_signed_v<T> ? "signed" : "unsigned",
+                   number.get());
+    }
+    return fits;
+  }
+  static PyObject* make(T value) noexcept {
+    if constexpr (std::is_signed_v<T>) {
+      return PyLong_FromLongLong(value);
+    } else {
+      return PyLong_FromUnsignedLongLong(value);
+    }
+  }
+};
+
+template <class T>
+struct scalar<T, std::enable_if_t<std::is_floating_point_v<T>>> {
+  static constexpr bool is_scalar = true;
+  static constexpr char const* name = "float";
+  /// Takes float, int, and what has __float__ or __index__. A float of C++ is rounded to.
+  static bool load(PyObject* object, T& out) noexcept {
+    double const value = PyFloat_AsDouble(object);
+    out = static_cast<T>(value);
+    if (value == -1.0 && PyErr_Occurred() != nullptr) {
+      if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "expected a float; got %s", Py_TYPE(object)->tp_name);
+      }
+      return false;
+    }
+    return true;
+  }
+  static PyObject* make(T value) noexcept { return PyFloat_FromDouble(static_cast<double>(value)); }
+};
+
+template <class T>
+constexpr bool is_scalar = scalar<T>::is_scalar;
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,89 @@
+// device_operations: ordering, waiting and copying on devices, as functions that a module installs
+// when it calls use_devices.
+// layer: interpreter · the way to the device runtimes, which not every module compiles
+#pragma once
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/stream.hpp>
+#include <dlbridge/version.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+
+/// The operations of this module on devices. All are null until use_devices() (python/devices.hpp):
+/// most extensions only pass a stream on, and need not carry the code of two drivers.
+/// thread and GIL: held by the caller; the functions release it while they wait.
+struct device_operations {
+  /// As dlbridge::try_order_after.
+  report (*order_after)(stream_ref consumer, stream_ref producer) = nullptr;
+  /// As dlbridge::try_host_wait.
+  report (*host_wait)(stream_ref stream) = nullptr;
+  /// Whether move can copy from one device to the other: a driver does so, and is installed.
+  bool (*can_move)(device from, device to) = nullptr;
+  /// As dlbridge::located: the device of memory as its driver reports it.
+  device (*located)(tensor_view const& view) = nullptr;
+  /// As dlbridge::transfer, which throws: a copy, made in the order of a stream.
+  managed_tensor (*move)(tensor_view const& source, device to, stream_ref on,
+                         struct_kind kind) = nullptr;
+
+  DLBRIDGE_LOCAL static device_operations& get() noexcept {
+    static device_operations operations;
+    return operations;
+  }
+};
+
+namespace detail {
+DLBRIDGE_COLD inline report no_device_operations(device where) noexcept {
+  report r = refusal(errc::runtime_missing, "a module that works with the streams of ", "",
+                     "Its author calls dlbridge::use_devices() where the module is made; until "
+                     "then pass stream=-1 and order the streams yourself");
+  append_name(r.expected, where);
+  r.got.append("one that does not");
+  return r;
+}
+}  // namespace detail
+
+/// Makes the consumer's stream wait for the producer's, unless they are one stream or the
+/// producer's device has none.
+/// @throws error as dlbridge::order_after; runtime_missing (the module did not call use_devices).
+inline void order_after(stream_ref consumer, stream_ref producer) {
+  if (consumer == producer || runtime_of(producer.device()) == runtime_kind::none) {
+    return;
+  }
+  auto* const operation = device_operations::get().order_after;
+  report const why = operation != nullptr ? operation(consumer, producer)
+                                          : detail::no_device_operations(producer.device());
+  if (!why.ok()) {
+    raise(why);
+  }
+}
+
+/// Makes the host wait for the work that is enqueued on a stream; returns at once on a device
+/// without streams.
+/// @throws error as dlbridge::host_wait; runtime_missing (the module did not call use_devices).
+inline void host_wait(stream_ref stream) {
+  if (runtime_of(stream.device()) == runtime_kind::none) {
+    return;
+  }
+  auto* const operation = device_operations::get().host_wait;
+  report const why =
+      operation != nullptr ? operation(stream) : detail::no_device_operations(stream.device());
+  if (!why.ok()) {
+    raise(why);
+  }
+}
+
+/// Whether the module has device_operations::move and it can copy from one device to the other.
+inline bool can_move(device from, device to) noexcept {
+  device_operations const& operations = device_operations::get();
+  return operations.can_move != nullptr && operations.can_move(from, to);
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,123 @@
+// The one table between dtypes, PEP 3118 format letters and the type strings of array interfaces.
+// layer: interpreter · side road: what elements are called elsewhere in Python
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/error.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+
+/// One row for each dtype that Python's buffers can name. letters are read whatever their size,
+/// which the item size tells; format is what we write. kind is the letter of array interfaces.
+struct format_row {
+  int code;
+  int bits;
+  char const* format;
+  char kind;
+};
+DLBRIDGE_LOCAL inline constexpr format_row format_rows[] = {
+    {kDLBool, 8, "?", 'b'},      {kDLInt, 8, "b", 'i'},        {kDLInt, 16, "h", 'i'},
+    {kDLInt, 32, "i", 'i'},      {kDLInt, 64, "q", 'i'},       {kDLUInt, 8, "B", 'u'},
+    {kDLUInt, 16, "H", 'u'},     {kDLUInt, 32, "I", 'u'},      {kDLUInt, 64, "Q", 'u'},
+    {kDLFloat, 16, "e", 'f'},    {kDLFloat, 32, "f", 'f'},     {kDLFloat, 64, "d", 'f'},
+    {kDLComplex, 64, "Zf", 'c'}, {kDLComplex, 128, "Zd", 'c'},
+};
+
+/// The row of a dtype; null for one that buffers cannot name, such as bfloat16 or float32x4.
+inline format_row const* find_format(dtype type) noexcept {
+  for (format_row const& each : format_rows) {
+    if (type == dtype(each.code, each.bits)) {
+      return &each;
+    }
+  }
+  return nullptr;
+}
+
+namespace detail {
+inline bool is_little_endian() noexcept {
+  std::uint16_t const one = 1;
+  unsigned char first = 0;
+  std::memcpy(&first, &one, 1);
+  return first == 1;
+}
+
+// Skips the mark of byte order; false when it is not this machine's.
+inline bool read_byte_order(char const*& text, std::int64_t item_bytes) noexcept {
+  char const mark = *text;
+  bool const is_mark = mark != '\0' && std::strchr("@=<>!|", mark) != nullptr;
+  text += is_mark ? 1 : 0;
+  if (item_bytes <= 1 || !is_mark || mark == '@' || mark == '=' || mark == '|') {
+    return true;
+  }
+  return (mark == '<') == is_little_endian();
+}
+
+inline bool find_kind(char kind, std::int64_t item_bytes, dtype& out) noexcept {
+  for (format_row const& each : format_rows) {
+    if (each.kind == kind && each.bits == item_bytes * 8) {
+      out = dtype(each.code, each.bits);
+      return true;
+    }
+  }
+  return false;
+}
+}  // namespace detail
+
+/// The dtype of a PEP 3118 format of one item, null meaning unsigned bytes. False for structures,
+/// several items, foreign byte order, and what DLPack has no dtype for.
+inline bool try_read_format(char const* format, std::int64_t item_bytes, dtype& out) noexcept {
+  format = format == nullptr ? "B" : format;
+  if (!detail::read_byte_order(format, item_bytes)) {
+    return false;
+  }
+  bool const complex = *format == 'Z';
+  format += complex ? 1 : 0;
+  if (*format == '\0' || format[1] != '\0') {
+    return false;
+  }
+  struct group {
+    char kind;
+    char const* letters;
+  };
+  constexpr group groups[] = {{'b', "?"}, {'i', "bhilqn"}, {'u', "BHILQNP"}, {'f', "efd"}};
+  for (group const& each : groups) {
+    if (std::strchr(each.letters, *format) != nullptr) {
+      bool const sound = !complex || each.kind == 'f';
+      return sound && detail::find_kind(complex ? 'c' : each.kind, item_bytes, out);
+    }
+  }
+  return false;
+}
+
+/// The dtype of an array interface's typestr such as "<f4". False as for try_read_format.
+inline bool try_read_typestr(char const* typestr, std::int64_t& item_bytes, dtype& out) noexcept {
+  std::size_t const length = std::strlen(typestr);
+  if (length < 3 || length > 4) {
+    return false;
+  }
+  item_bytes = 0;
+  for (char const* digit = typestr + 2; *digit != '\0'; ++digit) {
+    if (*digit < '0' || *digit > '9') {
+      return false;
+    }
+    item_bytes = item_bytes * 10 + (*digit - '0');
+  }
+  char const kind = typestr[1];
+  return detail::read_byte_order(typestr, item_bytes) && detail::find_kind(kind, item_bytes, out);
+}
+
+/// "<f4" for float32. The row must be one of find_format.
+inline bounded_text<8> typestr_of(format_row const& row) noexcept {
+  bounded_text<8> text(row.bits == 8 ? "|" : detail::is_little_endian() ? "<" : ">");
+  return text.append(&row.kind, 1).append(std::int64_t{row.bits / 8});
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,232 @@
+// Devices, versions, copy policies and streams, read from what Python callers pass.
+// layer: interpreter · how Python's values are understood
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include <dlbridge/device.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/stream.hpp>
+#include <dlbridge/version.hpp>
+
+// Every read_* gives false, with ValueError set, for a value that is none of what it takes; never
+// TypeError, which a consumer would read as "old producer" (spec 2.4).
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+DLBRIDGE_COLD inline bool refuse_value(PyObject* value, char const* name, char const* expected,
+                                       errc code = errc::bad_argument,
+                                       char const* advice = nullptr) noexcept {
+  PyErr_Clear();
+  report r = refusal(code, name, "", advice);
+  r.expected.append(" to be ").append(expected);
+  ref const text = ref::steal(PyObject_Repr(value));
+  char const* const shown = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  PyErr_Clear();
+  r.got.append(shown != nullptr ? shown : "a value")
+      .append(" of type ")
+      .append(Py_TYPE(value)->tp_name);
+  set_error(r);
+  return false;
+}
+
+// An integer with __index__, or an object with __int__ such as a driver's handle.
+inline bool read_integer(PyObject* value, std::int64_t& out) noexcept {
+  ref const number =
+      ref::steal(PyIndex_Check(value) ? PyNumber_Index(value) : PyNumber_Long(value));
+  if (!number) {
+    return false;
+  }
+  out = PyLong_AsLongLong(number.get());
+  return PyErr_Occurred() == nullptr;
+}
+
+// Two integers; IntEnum members count.
+inline bool read_pair(PyObject* value, std::int64_t& first, std::int64_t& second,
+                      bool may_lack_second = false) noexcept {
+  if (PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) == 2 &&
+      PyLong_CheckExact(PyTuple_GET_ITEM(value, 0)) &&
+      PyLong_CheckExact(PyTuple_GET_ITEM(value, 1))) {  // as good as always
+    first = PyLong_AsLongLong(PyTuple_GET_ITEM(value, 0));
+    second = PyLong_AsLongLong(PyTuple_GET_ITEM(value, 1));
+    return (first != -1 && second != -1) || PyErr_Occurred() == nullptr;
+  }
+  if (!PyTuple_Check(value) && !PyList_Check(value)) {
+    return false;
+  }
+  ref const pair = ref::steal(PySequence_Tuple(value));
+  if (!pair || PyTuple_GET_SIZE(pair.get()) != 2) {
+    return false;
+  }
+  PyObject* const a = PyTuple_GET_ITEM(pair.get(), 0);
+  PyObject* const b = PyTuple_GET_ITEM(pair.get(), 1);
+  second = 0;
+  return PyIndex_Check(a) && read_integer(a, first) &&
+         ((may_lack_second && b == Py_None) || (PyIndex_Check(b) && read_integer(b, second)));
+}
+
+// An attribute, or none, never an exception.
+inline ref find_attribute(PyObject* object, char const* name) noexcept {
+  ref found = ref::steal(PyObject_GetAttrString(object, name));
+  if (!found) {
+    PyErr_Clear();
+  }
+  return found;
+}
+
+// The text of a str, or null, never an exception. None has a null character inside.
+inline char const* text_in(PyObject* value) noexcept {
+  Py_ssize_t size = 0;
+  char const* const text = PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, &size) : nullptr;
+  if (text == nullptr) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  return std::strlen(text) == static_cast<std::size_t>(size) ? text : nullptr;
+}
+}  // namespace detail
+
+/// (type, id) as __dlpack_device__ gives it; code is the reason of the refusal. No id is 0: Paddle
+/// says (1, None) for the CPU.
+inline bool read_device_pair(PyObject* value, char const* name, device& out,
+                             errc code = errc::bad_argument) noexcept {
+  std::int64_t type = 0;
+  std::int64_t id = 0;
+  if (!detail::read_pair(value, type, id, true) || type != static_cast<std::int32_t>(type) ||
+      id != static_cast<std::int32_t>(id)) {
+    return detail::refuse_value(
+        value, name, "a pair (device type, device id)", code,
+        code == errc::producer_failed ? "Its __dlpack_device__ is broken" : nullptr);
+  }
+  out = device(static_cast<int>(type), static_cast<int>(id));
+  return true;
+}
+
+/// A device in any of its spellings: "cuda:0", (2, 0), torch.device, jax.Device, or an object whose
+/// str() is one of our names.
+inline bool read_device(PyObject* value, device& out) noexcept {
+  constexpr char const* expected =
+      "a name such as 'cpu' or 'cuda:0', a pair (device type, device id), or a framework's device";
+  if (PyTuple_Check(value)) {
+    return read_device_pair(value, "device", out);
+  }
+  ref platform = PyUnicode_Check(value) ? ref() : detail::find_attribute(value, "platform");
+  if (platform && PyUnicode_Check(platform.get())) {  // jax: platform "gpu", id 0
+    std::int64_t id = 0;
+    ref const number = detail::find_attribute(value, "id");
+    char const* const text = detail::text_in(platform.get());
+    bounded_text<48> name(text == nullptr ? "" : std::strcmp(text, "gpu") == 0 ? "cuda" : text);
+    if (number && detail::read_integer(number.get(), id) &&
+        try_parse_device(name.append(":").append(id).c_str(), out)) {
+      return true;
+    }
+  }
+  ref const text = ref::steal(PyObject_Str(value));
+  char const* const name = text ? detail::text_in(text.get()) : nullptr;
+  return (name != nullptr && try_parse_device(name, out)) ||
+         detail::refuse_value(value, "device", expected);
+}
+
+/// max_version: a pair of integers from 0.
+inline bool read_version(PyObject* value, version& out) noexcept {
+  std::int64_t major_number = 0;
+  std::int64_t minor_number = 0;
+  if (!detail::read_pair(value, major_number, minor_number) || major_number < 0 ||
+      minor_number < 0 || major_number > UINT32_MAX || minor_number > UINT32_MAX) {
+    return detail::refuse_value(value, "max_version", "a pair (major, minor) of integers from 0");
+  }
+  out = {static_cast<std::uint32_t>(major_number), static_cast<std::uint32_t>(minor_number)};
+  return true;
+}
+
+/// copy: True, False or None, and nothing that merely counts as one of them.
+inline bool read_copy(PyObject* value, copy_policy& out) noexcept {
+  if (value == Py_None) {
+    out = copy_policy::if_needed;
+  } else if (value == Py_True) {
+    out = copy_policy::always;
+  } else if (value == Py_False) {
+    out = copy_policy::never;
+  } else {
+    return detail::refuse_value(value, "copy", "True, False or None");
+  }
+  return true;
+}
+
+/// A stream as the protocol's integer for a device: an integer as it is; else an object with
+/// __cuda_stream__, which gives (0, handle), or with a handle named cuda_stream, ptr or handle.
+inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexcept {
+  if (PyLong_Check(value) && !PyBool_Check(value)) {
+    out = PyLong_AsLongLong(value);
+    return PyErr_Occurred() == nullptr ||
+           detail::refuse_value(value, "stream", "a handle of 63 bits", errc::bad_stream);
+  }
+  std::int64_t handle = 0;
+  bool found = false;
+  if (ref stream = detail::find_attribute(value, "__cuda_stream__")) {
+    if (PyCallable_Check(stream.get())) {
+      stream = ref::steal(PyObject_CallObject(stream.get(), nullptr));
+    }
+    std::int64_t protocol = -1;
+    if (!stream || !detail::read_pair(stream.get(), protocol, handle) || protocol != 0) {
+      return detail::refuse_value(stream ? stream.get() : value, "what __cuda_stream__ gives",
+                                  "a pair (0, handle)", errc::bad_stream);
+    }
+    found = true;
+  }
+  constexpr char const* attributes[] = {"cuda_stream", "ptr", "handle"};
+  for (int i = 0; i < 3 && !found; ++i) {
+    ref const attribute = detail::find_attribute(value, attributes[i]);
+    found = attribute && detail::read_integer(attribute.get(), handle);
+    PyErr_Clear();
+  }
+  if (!found && PyIndex_Check(value) && !PyBool_Check(value)) {  // an integer of NumPy's, say
+    return detail::read_integer(value, out) ||
+           detail::refuse_value(value, "stream", "a handle of 63 bits", errc::bad_stream);
+  }
+  if (!found) {
+    return detail::refuse_value(value, "stream",
+                                "None, an integer, or an object with "
+                                "__cuda_stream__, cuda_stream, ptr or handle",
+                                errc::bad_stream);
+  }
+  out = protocol_stream(
+      stream_ref(where, reinterpret_cast<void*>(static_cast<std::uintptr_t>(handle))));
+  return true;
+}
+
+/// The stream on which work on a device goes: the one that a caller names, or the default one,
+/// which it also is where -1 asks for no order, or where there are no streams. sent, if any,
+/// becomes the protocol's integer for what was named. False with an exception set, as read_stream
+/// and for bad_stream.
+inline bool choose_stream(PyObject* named, device where, stream_ref& out,
+                          std::int64_t* sent = nullptr) noexcept {
+  out = stream_ref::default_of(where);
+  std::int64_t value = protocol_stream(out);
+  stream_request understood;
+  bool const is_named =
+      named != nullptr && named != Py_None && runtime_of(where) != runtime_kind::none;
+  if (is_named) {
+    if (!read_stream(named, where, value)) {
+      return false;
+    }
+    report const why = try_read_stream(where, value, understood);
+    if (!why.ok()) {
+      set_error(why);
+      return false;
+    }
+    out = understood.ordered ? understood.stream : out;
+  }
+  if (sent != nullptr) {
+    *sent = value;
+  }
+  return true;
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

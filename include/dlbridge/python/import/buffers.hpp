@@ -1,0 +1,263 @@
+// Python's buffers and array interfaces: a tensor out of one, and a buffer out of a tensor.
+// layer: import · side road: producers that speak no DLPack
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <dlbridge/builder.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/formats.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/detail/fulfil.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/stream.hpp>
+#include <dlbridge/traits.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// Byte strides as strides in elements; false when one is no multiple of an element. Where there is
+// no second element to step to, the stride does not matter.
+inline bool to_element_strides(int rank, std::int64_t const* shape, std::int64_t const* bytes,
+                               std::int64_t item_bytes, std::int64_t* out) noexcept {
+  bool const empty = count_of(rank, shape) == 0;
+  for (int i = 0; i < rank; ++i) {
+    bool const steps = !empty && shape[i] > 1;
+    if (steps && bytes[i] % item_bytes != 0) {
+      return false;
+    }
+    out[i] = steps ? bytes[i] / item_bytes : 1;
+  }
+  return true;
+}
+
+DLBRIDGE_COLD inline void refuse_strides(std::int64_t item_bytes) noexcept {
+  report r = refusal(errc::layout_mismatch, "strides that are multiples of the item size of ",
+                     "others", "Copy it to a compact array first");
+  r.expected.append(item_bytes).append(" bytes");
+  set_error(r);
+}
+
+DLBRIDGE_COLD inline void refuse_format(char const* what, char const* format) noexcept {
+  report r = refusal(errc::dtype_mismatch, what, "", "View it as a type that DLPack has");
+  r.got.append("'").append(format != nullptr ? format : "B").append("'");
+  set_error(r);
+}
+
+inline managed_tensor build_on_object(ref owner, description const& d) noexcept {
+  managed_tensor made;
+  guarded([&] { made = build_on(object_owner(std::move(owner)), d); });
+  return made;
+}
+
+// At most 64 integers of a sequence; false, perhaps with an exception set. A copy of the sequence
+// is read, since the __index__ of an item may change a list.
+inline bool read_integers(PyObject* sequence, std::int64_t* out, int& count) noexcept {
+  ref const items = ref::steal(PySequence_Tuple(sequence));
+  if (!items || PyTuple_GET_SIZE(items.get()) > max_rank) {
+    return false;
+  }
+  count = static_cast<int>(PyTuple_GET_SIZE(items.get()));
+  for (int i = 0; i < count; ++i) {
+    ref const number = ref::steal(PyNumber_Index(PyTuple_GET_ITEM(items.get(), i)));
+    out[i] = number ? PyLong_AsLongLong(number.get()) : -1;
+    if (out[i] == -1 && PyErr_Occurred() != nullptr) {
+      return false;
+    }
+  }
+  return true;
+}
+
+DLBRIDGE_COLD inline managed_tensor refuse_interface(char const* expected) noexcept {
+  PyErr_Clear();
+  set_error(refusal(errc::malformed, expected, "another array interface",
+                    "The producer is broken; it should follow version 3 of the interface"));
+  return managed_tensor();
+}
+}  // namespace detail
+
+/// A tensor on the memory of an object with the buffer protocol; read-only where the buffer is.
+/// owns: a memoryview that keeps the buffer exported. GIL: held.
+/// fails: empty, with the exporter's exception, or of dtype_mismatch (structures, foreign byte
+/// order), layout_mismatch (strides inside elements, indirect buffers), or as build.
+inline managed_tensor from_buffer(PyObject* exporter) noexcept {
+  ref memory = ref::steal(PyMemoryView_FromObject(exporter));
+  if (!memory) {
+    return managed_tensor();
+  }
+  Py_buffer const& buffer = *PyMemoryView_GET_BUFFER(memory.get());
+  description d;
+  if (!try_read_format(buffer.format, buffer.itemsize, d.type)) {
+    detail::refuse_format("a buffer of one native number per item", buffer.format);
+    return managed_tensor();
+  }
+  std::int64_t shape[max_rank];
+  std::int64_t byte_strides[max_rank];
+  std::int64_t strides[max_rank];
+  for (int i = 0; i < buffer.ndim; ++i) {
+    shape[i] = buffer.shape[i];
+    byte_strides[i] = buffer.strides[i];
+    if (buffer.suboffsets != nullptr && buffer.suboffsets[i] >= 0) {
+      set_error(refusal(errc::layout_mismatch, "a buffer without indirections", "suboffsets",
+                        "Copy it to a compact array first"));
+      return managed_tensor();
+    }
+  }
+  if (!detail::to_element_strides(buffer.ndim, shape, byte_strides, buffer.itemsize, strides)) {
+    detail::refuse_strides(buffer.itemsize);
+    return managed_tensor();
+  }
+  auto const rank = static_cast<std::size_t>(buffer.ndim);
+  d.data = buffer.buf;
+  d.shape = dims::from(shape, rank);
+  d.strides = dims::from(strides, rank);
+  d.flags = buffer.readonly != 0 ? flag_read_only : 0;
+  return detail::build_on_object(std::move(memory), d);
+}
+
+/// A tensor on the memory of a device that obj.__array_interface__, or __cuda_array_interface__
+/// (version 3), describes by address.
+/// owns: the object. GIL: held. fails: as from_buffer, and malformed.
+inline managed_tensor from_array_interface(PyObject* object, PyObject* interface,
+                                           device where) noexcept {
+  auto const item = [interface](char const* key) {  // held, since reading runs Python code
+    PyObject* const found =
+        PyDict_Check(interface) ? PyDict_GetItemString(interface, key) : nullptr;
+    return ref::borrow(found == Py_None ? nullptr : found);
+  };
+  ref const shape_item = item("shape");
+  ref const typestr_item = item("typestr");
+  ref const data_item = item("data");
+  ref const strides_item = item("strides");
+  char const* const typestr = typestr_item && PyUnicode_Check(typestr_item.get())
+                                  ? PyUnicode_AsUTF8(typestr_item.get())
+                                  : nullptr;
+  if (!shape_item || typestr == nullptr || !data_item || !PyTuple_Check(data_item.get()) ||
+      PyTuple_GET_SIZE(data_item.get()) != 2) {
+    return detail::refuse_interface("a dict with shape, typestr, and data as (address, read-only)");
+  }
+  if (item("mask")) {
+    return detail::refuse_interface("an array without a mask, which DLPack cannot device_copy");
+  }
+  description d;
+  d.device = where;
+  std::int64_t item_bytes = 0;
+  if (!try_read_typestr(typestr, item_bytes, d.type)) {
+    detail::refuse_format("a typestr of one native number", typestr);
+    return managed_tensor();
+  }
+  int rank = 0;
+  int steps = 0;
+  std::int64_t shape[max_rank];
+  std::int64_t byte_strides[max_rank];
+  std::int64_t strides[max_rank];
+  if (!detail::read_integers(shape_item.get(), shape, rank) ||
+      (strides_item && !detail::read_integers(strides_item.get(), byte_strides, steps)) ||
+      (strides_item && steps != rank)) {
+    return detail::refuse_interface("up to 64 integers in shape, and as many in strides");
+  }
+  for (int i = 0; i < rank; ++i) {
+    if (shape[i] < 0) {
+      return detail::refuse_interface("extents of 0 and above");
+    }
+  }
+  if (strides_item && !detail::to_element_strides(rank, shape, byte_strides, item_bytes, strides)) {
+    detail::refuse_strides(item_bytes);
+    return managed_tensor();
+  }
+  ref const address = ref::steal(PyNumber_Index(PyTuple_GET_ITEM(data_item.get(), 0)));
+  d.data = address ? PyLong_AsVoidPtr(address.get()) : nullptr;
+  int const read_only =
+      PyErr_Occurred() == nullptr ? PyObject_IsTrue(PyTuple_GET_ITEM(data_item.get(), 1)) : -1;
+  if (read_only < 0) {
+    return detail::refuse_interface("data as (address, read-only)");
+  }
+  d.shape = dims::from(shape, static_cast<std::size_t>(rank));
+  d.strides = dims::from(strides, strides_item ? static_cast<std::size_t>(rank) : 0);
+  d.flags = read_only != 0 ? flag_read_only : 0;
+  return detail::build_on_object(ref::borrow(object), d);
+}
+
+namespace detail {
+// Reads on which stream a __cuda_array_interface__ says that its elements are: none means that they
+// are there already. The stream that the caller names, if any, is made to wait for it.
+inline bool order_interface(PyObject* interface, device where, PyObject* named,
+                            stream_ref& ready) noexcept {
+  ref const theirs = ref::borrow(PyDict_GetItemWithError(interface, names::get().stream));
+  stream_ref elements = stream_ref::default_of(where);
+  return PyErr_Occurred() == nullptr && choose_stream(theirs.get(), where, elements) &&
+         choose_stream(named, where, ready) && guarded([&] {
+           if (named == Py_None) {
+             ready = elements;
+           } else if (theirs && theirs.get() != Py_None) {
+             python::order_after(ready, elements);
+           }
+         });
+}
+
+// Memory of CUDA that is described by numba's interface, on the device that its driver says.
+inline managed_tensor from_cuda_interface(PyObject* object, PyObject* interface, PyObject* named,
+                                          stream_ref& ready) noexcept {
+  managed_tensor taken = from_array_interface(object, interface, device(kDLCUDA, 0));
+  device_operations const& work = device_operations::get();
+  if (!taken) {
+    return taken;
+  }
+  bool const done = guarded([&] {
+    description d = describe(taken);
+    d.device = work.located != nullptr ? work.located(taken.view()) : d.device;
+    taken = build_on(std::move(taken), d);
+  });
+  if (!done || !order_interface(interface, taken.view().device(), named, ready)) {
+    error_keeper const kept;
+    taken.reset();
+  }
+  return taken;
+}
+}  // namespace detail
+
+/// A tensor on the memory of an object that does not speak DLPack. named is the stream= of the
+/// caller, or None; ready becomes the stream on which the elements are.
+/// owns: the object, or its exported buffer. GIL: held.
+/// fails: empty, with an exception: as from_buffer and from_array_interface; not_a_producer when it
+/// speaks none of these; bad_stream; as try_order.
+inline managed_tensor consume_described(PyObject* object, PyObject* named,
+                                        stream_ref& ready) noexcept {
+  ready = stream_ref::default_of(cpu);
+  if (PyObject_CheckBuffer(object)) {
+    return from_buffer(object);
+  }
+  names const& n = names::get();
+  if (ref const interface = optional_attribute(object, n.array_interface)) {
+    return from_array_interface(object, interface.get(), cpu);
+  }
+  if (PyErr_Occurred() != nullptr) {
+    return managed_tensor();
+  }
+  if (ref const interface = optional_attribute(object, n.cuda_array_interface)) {
+    return detail::from_cuda_interface(object, interface.get(), named, ready);
+  }
+  if (PyErr_Occurred() != nullptr) {
+    return managed_tensor();
+  }
+  report r = refusal(errc::not_a_producer,
+                     "an object with __dlpack__, the buffer protocol, __array_interface__ or "
+                     "__cuda_array_interface__",
+                     "one of type ");
+  r.got.append(Py_TYPE(object)->tp_name);
+  set_error(r);
+  return managed_tensor();
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

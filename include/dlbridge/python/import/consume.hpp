@@ -1,0 +1,314 @@
+// consume: takes the tensor of a DLPack producer, or of a raw capsule, as the array API describes
+// it for consumers.
+// layer: import · from a Python object to a managed tensor
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <dlbridge/device.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/capsule.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/detail/negotiation.hpp>
+#include <dlbridge/python/import/detail/type_cache.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/stream.hpp>
+#include <dlbridge/version.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+
+/// What a consumer requests of a producer.
+struct consume_request {
+  bool has_target = false;
+  device target;  // where the tensor must be; used only with has_target
+  copy_policy copy = copy_policy::if_needed;
+  PyObject* stream = nullptr;    // borrowed; what the caller passed, or null
+  char const* advice = nullptr;  // what to do with an object that is no producer: static text
+  /// Performs what the producer left undone (import/detail/fulfil.hpp), or null: the tensor is then
+  /// taken as it is. Arguments of extension functions request neither a device nor a copy, and
+  /// leave it null so that extensions need not compile it. ready is the stream on which the
+  /// elements are ready, before and after.
+  managed_tensor (*fulfil)(managed_tensor, consume_request const&, bool wants_copy,
+                           stream_ref& ready) = nullptr;
+};
+
+namespace detail {
+// Whether a tensor on device `actual` satisfies a request for device `requested`. Ordinals tell
+// devices apart only where memory belongs to one: managed memory has ordinal 0 or that of a GPU
+// (spec 1.3).
+inline bool is_on_device(device actual, device requested) noexcept {
+  return actual.type == requested.type && (actual.id == requested.id || is_host_accessible(actual));
+}
+
+// The policy of one import: which device, stream and keywords to request, and what to do with the
+// answer. Every step returns false, or nothing, with a Python exception set when it fails.
+class import_call {
+ public:
+  import_call(PyObject* producer, consume_request const& request) noexcept
+      : producer_(producer),
+        request_(request),
+        type_(type_cache::find(Py_TYPE(producer))),
+        method_(ref::borrow(type_.dlpack)),
+        negotiation_(producer, type_) {}
+
+  stream_ref ready_on() const noexcept { return ready_; }
+
+  managed_tensor run() noexcept {
+    if (type_.host_only && !type_.legacy_only && !request_.has_target &&
+        request_.copy == copy_policy::if_needed) {  // an ndarray: one call, nothing to fulfil
+      keywords_.max_version = stated_version_object();
+      ref capsule = negotiation_.call(keywords_);
+      return receive(capsule ? std::move(capsule) : request_again());
+    }
+    if (!find_method() || !find_device() || !choose_keywords()) {
+      return managed_tensor();
+    }
+    ref capsule = negotiation_.call_first(keywords_);
+    return fulfil(receive(capsule ? std::move(capsule) : request_again()));
+  }
+
+ private:
+  // __dlpack__ is an attribute of the type, or of the object alone. A value of None states that the
+  // class does not support DLPack.
+  bool find_method() noexcept {
+    PyObject* method = type_.dlpack;
+    ref own;
+    if (method == nullptr) {
+      own = optional_attribute(producer_, names::get().dlpack);
+      method = own.get();
+    }
+    if ((method != nullptr && method != Py_None) || PyErr_Occurred() != nullptr) {
+      return method != nullptr;
+    }
+    report r = refusal(errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__",
+                       "one of type ", request_.advice);
+    r.got.append(Py_TYPE(producer_)->tp_name);
+    set_error(r);
+    return false;
+  }
+
+  // Calls __dlpack_device__ unless the type implies the device. A producer without the method
+  // counts as one on the CPU: several consumers never call it, so several producers lack it.
+  bool find_device() noexcept {
+    if (type_.host_only) {
+      return true;
+    }
+    names const& n = names::get();
+    ref const pair = ref::steal(PyObject_CallMethodNoArgs(producer_, n.dlpack_device));
+    if (pair) {
+      return read_device_pair(pair.get(), "what __dlpack_device__() gives", where_,
+                              errc::producer_failed);
+    }
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
+      return false;
+    }
+    ref raised = take_exception();
+    ref const method = optional_attribute(producer_, n.dlpack_device);
+    if (method) {  // the method exists and raised the AttributeError itself
+      set_exception(std::move(raised));
+    }
+    return PyErr_Occurred() == nullptr;
+  }
+
+  // Passes only the keywords that are needed: NumPy, JAX and TensorFlow refuse a stream on the CPU,
+  // and TensorFlow any dl_device, even its own.
+  bool choose_keywords() noexcept {
+    keywords_.max_version = stated_version_object();
+    moves_ = request_.has_target && !is_on_device(where_, request_.target);
+    device const asked = moves_ ? request_.target : where_;
+    bool const named = request_.stream != nullptr && request_.stream != Py_None;
+    if (runtime_of(asked) != runtime_kind::none) {
+      if (!choose_stream_keyword(request_.stream, asked)) {
+        return false;
+      }
+    } else if (named && !moves_ && !is_host_accessible(where_)) {
+      keywords_.stream = request_.stream;  // such as a SYCL queue, passed through (spec 4.4)
+    }  // for the CPU the producer itself synchronizes (spec 4.3)
+    if (moves_) {
+      dl_device_ =
+          ref::steal(Py_BuildValue("(ii)", int{request_.target.type}, int{request_.target.id}));
+      keywords_.dl_device = dl_device_.get();
+    }
+    keywords_.copy = request_.copy == copy_policy::always  ? Py_True
+                     : request_.copy == copy_policy::never ? Py_False
+                                                           : nullptr;
+    return PyErr_Occurred() == nullptr;
+  }
+
+  // Requests the elements to be ready on a stream of a device. The stream is always passed
+  // explicitly, as torch does no ordering when it is missing.
+  bool choose_stream_keyword(PyObject* named, device where) noexcept {
+    std::int64_t value = 0;
+    if (!choose_stream(named, where, ready_, &value)) {
+      return false;
+    }
+    stream_ = ref::steal(PyLong_FromLongLong(value));
+    keywords_.stream = stream_.get();
+    return static_cast<bool>(stream_);
+  }
+
+  // From here on the producer is called for the tensor where it is, and dlbridge moves it; the
+  // stream is then one of the tensor's own device.
+  bool leave_in_place() noexcept {
+    moves_ = false;
+    keywords_.dl_device = nullptr;
+    keywords_.stream = nullptr;
+    ready_ = stream_ref::default_of(where_);
+    bool const named_here = runtime_of(request_.target) == runtime_kind::none;
+    return runtime_of(where_) == runtime_kind::none ||
+           choose_stream_keyword(named_here ? request_.stream : nullptr, where_);
+  }
+
+  bool can_move_here() const noexcept {
+    return moves_ && request_.copy != copy_policy::never && can_move(where_, request_.target);
+  }
+
+  // After the first call raised. A refused copy is requested again without copy, a refused move
+  // without dl_device; dlbridge then copies or moves. copy=False is never dropped.
+  ref request_again() noexcept {
+    refusal_meaning const meaning = negotiation::meaning();
+    bool const is_old = meaning == refusal_meaning::old_producer;
+    bool const is_ours = meaning == refusal_meaning::unavailable &&
+                         (request_.copy == copy_policy::always || can_move_here());
+    if (!is_old && !is_ours) {
+      return ref();
+    }
+    ref first = take_exception();
+    if (is_old && request_.copy == copy_policy::never) {
+      return refuse_dropped_copy(std::move(first));
+    }
+    copies_here_ = request_.copy == copy_policy::always;
+    if (moves_ && (is_old || can_move_here()) && !leave_in_place()) {
+      return ref();
+    }
+    return negotiation_.call_again(keywords_, is_old, std::move(first));
+  }
+
+  ref refuse_dropped_copy(ref first) noexcept {
+    set_exception(std::move(first));
+    report r = refusal(errc::copy_forbidden, "a producer that understands copy=False", "",
+                       "Leave copy= out if a copy is acceptable");
+    r.got.append(Py_TYPE(producer_)->tp_name).append(", which does not take the keyword");
+    set_error(r);
+    return ref();
+  }
+
+  managed_tensor receive(ref capsule) noexcept {
+    if (!capsule) {
+      return managed_tensor();
+    }
+    report why;
+    managed_tensor tensor = steal_capsule(capsule.get(), why);
+    if (!why.ok()) {
+      if (why.broke(errc::not_a_capsule) || why.broke(errc::capsule_used)) {
+        why.broken = 0;
+        why.breaks(errc::producer_failed);
+        why.advice = "Its __dlpack__ is broken";
+      }
+      capsule = ref();  // a foreign destructor runs before our exception is set (spec 3.4)
+      set_error(why);
+    }
+    return tensor;
+  }
+
+  // Performs what was requested of the producer and not done.
+  managed_tensor fulfil(managed_tensor m) noexcept {
+    if (!m || request_.fulfil == nullptr) {
+      return m;
+    }
+    if (request_.copy == copy_policy::never && m.view().is_copied()) {
+      m.reset();
+      report r =
+          refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
+      r.got.append("one, made by ").append(Py_TYPE(producer_)->tp_name).append(" all the same");
+      set_error(r);
+      return m;
+    }
+    bool const wants_copy = copies_here_ || (request_.copy == copy_policy::always && !is_copy(m));
+    if (PyErr_Occurred() != nullptr) {
+      return managed_tensor();
+    }
+    if (ready_.device() != m.view().device()) {  // the producer moved it, or misstated the device
+      ready_ = stream_ref::default_of(m.view().device());
+    }
+    return request_.fulfil(std::move(m), request_, wants_copy, ready_);
+  }
+
+  // Whether the tensor is a copy: marked as one, or at another address than an uncopied export.
+  // torch and JAX mark no copies; tvm-ffi and dpnp may make none; and CuPy moves to the CPU without
+  // a copy what the CPU can read.
+  bool is_copy(managed_tensor const& m) noexcept {
+    tensor_view const view = m.view();
+    if (view.is_copied() || view.empty() ||
+        (keywords_.dl_device != nullptr && !is_host_accessible(where_))) {
+      return true;
+    }
+    ref const capsule = negotiation_.call(negotiation::without(keywords_, false, true));
+    report why;
+    managed_tensor const original = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
+    return forgive_exception() && original && original.view().data() != view.data();
+  }
+
+  PyObject* producer_;
+  consume_request const& request_;
+  type_entry type_;
+  ref method_;  // Python code that runs may delete it from the type
+  negotiation negotiation_;
+  device where_ = cpu;
+  call_keywords keywords_;
+  ref stream_;
+  stream_ref ready_ = stream_ref::default_of(cpu);  // on which the elements will be ready
+  ref dl_device_;
+  bool moves_ = false;        // whether the producer is requested to move the tensor
+  bool copies_here_ = false;  // whether dlbridge makes the requested copy
+};
+}  // namespace detail
+
+/// Takes the tensor of a producer, or of a raw capsule.
+/// @param ready set to the stream of the tensor's device on which its elements are ready: the
+///   requested one, or the default one.
+/// @return the owning tensor; empty, with a Python exception set, when it is refused: a refused
+///   tensor has been freed, or never left its producer.
+/// @throws nothing. Sets the producer's own exception, unchanged; CopyForbiddenError when
+/// copy=False
+///   cannot be promised; else as set_error of not_a_producer, not_a_capsule, capsule_used,
+///   producer_failed, device_mismatch, bad_stream, bad_argument, or as managed_tensor::steal and
+///   device_operations::move.
+/// thread and GIL: held; Python code runs.
+inline managed_tensor consume(PyObject* producer, consume_request const& request,
+                              stream_ref& ready) noexcept {
+  if (!PyCapsule_CheckExact(producer)) {
+    detail::import_call call(producer, request);
+    managed_tensor tensor = call.run();
+    ready = call.ready_on();
+    return tensor;
+  }
+  report why;
+  managed_tensor tensor = steal_capsule(producer, why);
+  if (!why.ok()) {
+    set_error(why);
+  }
+  if (!tensor) {
+    return tensor;
+  }
+  ready = stream_ref::default_of(tensor.view().device());  // a capsule carries no stream
+  if (request.fulfil == nullptr) {
+    return tensor;
+  }
+  return request.fulfil(std::move(tensor), request, request.copy == copy_policy::always, ready);
+}
+inline managed_tensor consume(PyObject* producer, consume_request const& request) noexcept {
+  stream_ref ready = stream_ref::default_of(cpu);
+  return consume(producer, request, ready);
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

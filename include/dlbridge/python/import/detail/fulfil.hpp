@@ -1,0 +1,100 @@
+// fulfil_request: brings an imported tensor to the requested device, and into memory of its own,
+// where the producer did not.
+// layer: import · the last step
+#pragma once
+
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/builder.hpp>
+#include <dlbridge/copy.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/consume.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/stream.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+
+namespace detail {
+DLBRIDGE_COLD inline report cannot_reach(device from, device to) noexcept {
+  report r = refusal(errc::device_mismatch, "", name_of(from).c_str(),
+                     "The producer did not move it; move it with its own library first");
+  r.expected.append(name_of(to).c_str());
+  return r;
+}
+
+// A copy elsewhere, or of what the CPU cannot read, made in the order of a stream; ready becomes
+// the stream on which the copy is. Throws.
+inline managed_tensor move_tensor(managed_tensor const& m, device to, stream_ref on,
+                                  stream_ref& ready) {
+  python::order_after(on, ready);
+  managed_tensor moved = device_operations::get().move(m.view(), to, on, struct_kind::versioned);
+  ready = runtime_of(to) == runtime_kind::none ? stream_ref::default_of(to) : on;
+  return moved;
+}
+
+// The same tensor where the CPU reads it: itself, as pinned and managed memory is the CPU's as
+// well, or a copy. Throws.
+inline managed_tensor fulfil_on_host(managed_tensor m, bool wants_copy, stream_ref& ready) {
+  python::host_wait(ready);
+  ready = stream_ref::default_of(cpu);
+  if (wants_copy) {
+    return copy_of(m.view());
+  }
+  description d = describe(m);
+  d.device = cpu;
+  return build_on(std::move(m), d);
+}
+
+// Brings a tensor to the requested device and into its own memory, where that is still to do. ready
+// is the stream on which its elements are, before and after. When it is refused its deleter runs
+// before the exception is set, or without seeing it.
+inline managed_tensor fulfil_request(managed_tensor m, consume_request const& request,
+                                     bool wants_copy, stream_ref& ready) noexcept {
+  device const where = m.view().device();
+  device const target = request.has_target ? request.target : where;
+  bool const elsewhere = !is_on_device(where, target);
+  bool const on_host = is_host_accessible(where) && (!elsewhere || target == cpu);
+  if (!elsewhere && !wants_copy) {
+    return m;
+  }
+  report why;
+  if (!on_host && !can_move(where, target)) {
+    why = elsewhere ? cannot_reach(where, target)
+                    : refusal(errc::device_mismatch, "memory that the CPU can read, to copy it",
+                              name_of(where).c_str(), "Copy the tensor with its own library first");
+  } else if (!on_host && request.copy == copy_policy::never) {
+    why = refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
+    append_name(append_name(why.got.append("one from "), where).append(" to "), target);
+  }
+  if (!why.ok()) {
+    m.reset();
+    set_error(why);
+    return m;
+  }
+  managed_tensor settled;
+  stream_ref on = ready;
+  bool const moves_to_runtime = runtime_of(target) != runtime_kind::none && elsewhere;
+  bool const done =
+      (!moves_to_runtime || choose_stream(request.stream, target, on)) && guarded([&] {
+        settled = on_host ? fulfil_on_host(std::move(m), wants_copy, ready)
+                          : move_tensor(m, target, on, ready);
+      });
+  error_keeper const kept;
+  m.reset();
+  if (!done) {
+    settled.reset();
+  }
+  return settled;
+}
+}  // namespace detail
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

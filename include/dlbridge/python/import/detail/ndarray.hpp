@@ -1,0 +1,199 @@
+// Reads ndarrays by their fields, without a capsule, once a self-test has found those fields where
+// they should be.
+// layer: import · IN: the shortest road, from the most common producer
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/capsule.hpp>
+#include <dlbridge/python/detail/formats.hpp>
+#include <dlbridge/python/import/detail/type_cache.hpp>
+#include <dlbridge/python/interpreter.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// The first fields of PyArrayObject and PyArray_Descr, the same in NumPy 1 and 2.
+struct ndarray_fields {
+  PyObject_HEAD char* data;
+  int rank;
+  Py_ssize_t* extents;
+  Py_ssize_t* byte_strides;
+  PyObject* base;
+  PyObject* descr;
+  int flags;
+};
+struct descr_fields {
+  PyObject_HEAD PyTypeObject* scalar_type;
+  char kind;
+  char character;
+  char byte_order;
+  char flags;
+  int number;
+};
+static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t) || sizeof(void*) < 8,
+              "extents of NumPy are read as DLPack's");
+
+constexpr int ndarray_writable = 0x0400;
+constexpr int direct_rank = 8;
+
+// A dtype by NumPy's type number, for those that DLPack has; log2 of the size shifts byte strides.
+struct ndarray_type {
+  DLDataType type;
+  std::uint8_t shift;
+};
+
+// The characters of NumPy's types in the order of their type numbers (NPY_TYPES, the same in NumPy
+// 1 and 2).
+constexpr char ndarray_letters[] = "?bBhHiIlLqQfdgFDGOSUVMme";
+constexpr unsigned ndarray_type_count = sizeof ndarray_letters - 1;
+
+struct ndarray_type_table {
+  ndarray_type rows[ndarray_type_count] = {};
+
+  constexpr ndarray_type_table() noexcept {
+    struct group {
+      char letter;
+      char kind;
+      std::size_t bytes;
+    };
+    constexpr group groups[] = {{'?', 'b', 1},
+                                {'b', 'i', 1},
+                                {'h', 'i', sizeof(short)},
+                                {'i', 'i', sizeof(int)},
+                                {'l', 'i', sizeof(long)},
+                                {'q', 'i', sizeof(long long)},
+                                {'B', 'u', 1},
+                                {'H', 'u', sizeof(short)},
+                                {'I', 'u', sizeof(int)},
+                                {'L', 'u', sizeof(long)},
+                                {'Q', 'u', sizeof(long long)},
+                                {'e', 'f', 2},
+                                {'f', 'f', 4},
+                                {'d', 'f', 8},
+                                {'F', 'c', 8},
+                                {'D', 'c', 16}};
+    for (unsigned number = 0; number < ndarray_type_count; ++number) {
+      for (group const& each : groups) {
+        if (each.letter == ndarray_letters[number]) {
+          fill(rows[number], each.kind, each.bytes);
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr void fill(ndarray_type& row, char kind, std::size_t bytes) noexcept {
+    for (format_row const& each : format_rows) {
+      if (each.kind == kind && each.bits == static_cast<int>(bytes * 8)) {
+        row.type = {static_cast<std::uint8_t>(each.code), static_cast<std::uint8_t>(each.bits), 1};
+        while ((std::size_t{1} << row.shift) < bytes) {
+          ++row.shift;
+        }
+      }
+    }
+  }
+};
+DLBRIDGE_LOCAL inline constexpr ndarray_type_table ndarray_types;
+
+// Shows an ndarray; its strides, in elements, go to eight integers of the caller's. False for
+// whatever is out of the ordinary: __dlpack__ takes it, or refuses it in words.
+DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, std::int64_t* strides,
+                                  std::uint64_t& flags) noexcept {
+  auto const& array = *reinterpret_cast<ndarray_fields const*>(object);
+  auto const& descr = *reinterpret_cast<descr_fields const*>(array.descr);
+  auto const number = static_cast<unsigned>(descr.number);
+  if (array.rank > direct_rank || number >= ndarray_type_count ||
+      ndarray_types.rows[number].type.lanes == 0 ||
+      (descr.byte_order != '=' && descr.byte_order != '|')) {
+    return false;
+  }
+  ndarray_type const& found = ndarray_types.rows[number];
+  std::int64_t const below_size = (std::int64_t{1} << found.shift) - 1;
+  std::int64_t odd = 0;
+  for (int i = 0; i < array.rank; ++i) {
+    odd |= array.extents[i] == 1 ? 0 : array.byte_strides[i] & below_size;
+    strides[i] = array.byte_strides[i] >> found.shift;
+  }
+  out.data = array.data;
+  out.device = {kDLCPU, 0};
+  out.ndim = array.rank;
+  out.dtype = found.type;
+  out.shape = reinterpret_cast<std::int64_t*>(array.extents);
+  out.strides = strides;
+  out.byte_offset = 0;
+  flags = (array.flags & ndarray_writable) != 0 ? 0 : flag_read_only;
+  return odd == 0;
+}
+
+// Whether the fields of this array say what its __dlpack__ says.
+DLBRIDGE_COLD inline bool agrees(PyObject* array) noexcept {
+  DLTensor shown;
+  std::int64_t strides[direct_rank];
+  std::uint64_t flags = 0;
+  call_keywords keywords;
+  keywords.max_version = stated_version_object();
+  ref const capsule = call_dlpack(array, type_cache::find(Py_TYPE(array)), keywords);
+  report why;
+  managed_tensor const told = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
+  if (!told || told.kind() != struct_kind::versioned ||
+      !read_ndarray(array, shown, strides, flags)) {
+    return false;
+  }
+  DLTensor const& t = told.tensor();
+  auto const bytes = static_cast<std::size_t>(t.ndim) * sizeof(std::int64_t);
+  return t.data == shown.data && t.byte_offset == 0 && t.ndim == shown.ndim &&
+         dtype(t.dtype) == dtype(shown.dtype) && std::memcmp(t.shape, shown.shape, bytes) == 0 &&
+         std::memcmp(t.strides, strides, bytes) == 0 && (told.flags() & flag_read_only) == flags;
+}
+
+// Tries arrays of every type number in an odd order of memory, writable and not.
+DLBRIDGE_COLD inline bool test_ndarrays(PyTypeObject* type) noexcept {
+  if (type->tp_basicsize < static_cast<Py_ssize_t>(sizeof(ndarray_fields))) {
+    return false;
+  }
+  ref const numpy = ref::steal(PyImport_ImportModule("numpy"));
+  ref const version =
+      numpy ? ref::steal(PyObject_GetAttrString(numpy.get(), "__version__")) : ref();
+  char const* const text =
+      version && PyUnicode_Check(version.get()) ? PyUnicode_AsUTF8(version.get()) : nullptr;
+  if (text == nullptr || (std::strncmp(text, "1.", 2) != 0 && std::strncmp(text, "2.", 2) != 0)) {
+    return false;
+  }
+  bool all = true;
+  for (char const* code = "?bBhHiIlLqQefdFD"; *code != '\0' && all; ++code) {
+    ref const plain = ref::steal(
+        PyObject_CallMethod(numpy.get(), "zeros", "((iii)C)", 2, 3, 4, static_cast<int>(*code)));
+    ref const turned =
+        plain ? ref::steal(PyObject_CallMethod(plain.get(), "transpose", "iii", 1, 0, 2)) : ref();
+    ref const odd =
+        turned ? ref::steal(PyObject_CallMethod(numpy.get(), "flip", "Oi", turned.get(), 1))
+               : ref();
+    all = odd && Py_TYPE(odd.get()) == type && agrees(plain.get()) && agrees(odd.get());
+    ref const closed = all ? ref::steal(PyObject_CallMethod(odd.get(), "setflags", "i", 0)) : ref();
+    all = closed && agrees(odd.get());
+  }
+  return all;
+}
+
+/// Whether objects of numpy.ndarray, and of nothing derived from it, may be read by their fields:
+/// found out once. GIL: held; Python code runs the first time, with no exception pending.
+DLBRIDGE_LOCAL inline bool can_read_ndarrays(PyTypeObject* type) noexcept {
+  static PyTypeObject* tested = nullptr;
+  static bool passed = false;
+  if (tested != type) {
+    passed = sizeof(void*) == 8 && test_ndarrays(type);
+    PyErr_Clear();
+    tested = type;
+  }
+  return passed;
+}
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,100 @@
+// negotiation: calls a producer's __dlpack__ and, where the exception means that the producer does
+// not implement a keyword, calls it again without.
+// layer: import · the call
+#pragma once
+
+#include <utility>
+
+#include <dlbridge/python/import/detail/type_cache.hpp>
+#include <dlbridge/python/interpreter.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+
+/// What an exception raised by __dlpack__ means for a second call (spec 2.4).
+enum class refusal_meaning {
+  old_producer,  ///< TypeError: the producer may not accept one of the keywords
+  unavailable,   ///< any other Exception: this producer cannot make the copy or the move
+  final          ///< KeyboardInterrupt and the like: no second call
+};
+
+/// The calls of one import. Every member returns an empty reference with a Python exception set
+/// when it fails. thread and GIL: held; Python code runs.
+class negotiation {
+ public:
+  /// The caller holds a reference to type.dlpack while this object lives.
+  negotiation(PyObject* producer, type_entry const& type) noexcept
+      : producer_(producer), type_(type) {}
+
+  /// Calls with all keywords; first without any where earlier objects of the type accepted no
+  /// max_version and the call needs nothing else.
+  ref call_first(call_keywords const& keywords) noexcept {
+    was_simple_ = is_simple(keywords);
+    if (type_.legacy_only && was_simple_) {
+      ref capsule = call(without(keywords, true, false));
+      if (capsule || !forgive_exception()) {
+        return capsule;
+      }
+    }
+    return call(keywords);
+  }
+
+  ref call(call_keywords const& keywords) noexcept {
+    return call_dlpack(producer_, type_, keywords);
+  }
+
+  /// What the pending exception means.
+  static refusal_meaning meaning() noexcept {
+    return PyErr_ExceptionMatches(PyExc_TypeError)   ? refusal_meaning::old_producer
+           : PyErr_ExceptionMatches(PyExc_Exception) ? refusal_meaning::unavailable
+                                                     : refusal_meaning::final;
+  }
+
+  /// Calls again after an exception, which is given as `first` and becomes the context of the
+  /// second one. An old producer is called without any keyword that DLPack 1.0 introduced, another
+  /// one without copy.
+  ref call_again(call_keywords const& keywords, bool is_old, ref first) noexcept {
+    ref capsule = call(without(keywords, is_old, true));
+    if (capsule) {
+      if (is_old && was_simple_) {
+        type_cache::set_legacy_only(type_);
+      }
+      return capsule;
+    }
+    ref second = take_exception();
+    ref const context = ref::steal(PyException_GetContext(second.get()));
+    if (!context && second.get() != first.get()) {
+      PyException_SetContext(second.get(), first.release());
+    }
+    set_exception(std::move(second));
+    return ref();
+  }
+
+  /// The keywords without the newer ones (max_version, dl_device, copy), or without copy alone.
+  static call_keywords without(call_keywords keywords, bool newer, bool copy) noexcept {
+    if (newer) {
+      keywords.max_version = nullptr;
+      keywords.dl_device = nullptr;
+    }
+    if (newer || copy) {
+      keywords.copy = nullptr;
+    }
+    return keywords;
+  }
+
+ private:
+  static bool is_simple(call_keywords const& keywords) noexcept {
+    return keywords.dl_device == nullptr && keywords.copy == nullptr;
+  }
+
+  PyObject* producer_;
+  type_entry const& type_;
+  bool was_simple_ = true;  // whether the first call passed neither dl_device nor copy
+};
+
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

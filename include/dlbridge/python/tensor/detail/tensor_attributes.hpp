@@ -1,0 +1,167 @@
+// The attributes of Tensor: one function and one table row each.
+// layer: tensor · between IN and OUT: what a tensor says of itself
+#pragma once
+
+#include <cstdint>
+
+#include <dlbridge/device.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/python/detail/formats.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/text_types.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+inline ref int_tuple(int count, std::int64_t const* values) noexcept {
+  ref tuple = ref::steal(PyTuple_New(count));
+  for (int i = 0; tuple && i < count; ++i) {
+    PyObject* const item = PyLong_FromLongLong(values[i]);
+    if (item == nullptr) {
+      return ref();
+    }
+    PyTuple_SET_ITEM(tuple.get(), i, item);
+  }
+  return tuple;
+}
+
+// Strides times a factor: 1 for elements, the element size for bytes. A stride that leads nowhere,
+// in an extent of 1, may be any number; its product may wrap.
+inline ref strides_tuple(tensor_view const& view, std::int64_t factor) noexcept {
+  std::int64_t strides[max_rank];
+  view.copy_strides(strides);
+  for (int i = 0; i < view.rank(); ++i) {
+    strides[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(strides[i]) *
+                                           static_cast<std::uint64_t>(factor));
+  }
+  return int_tuple(view.rank(), strides);
+}
+
+inline PyObject* get_shape(PyObject* self, void*) noexcept {
+  tensor_view const& view = tensor_in(self).view;
+  return int_tuple(view.rank(), view.shape()).release();
+}
+inline PyObject* get_strides(PyObject* self, void*) noexcept {
+  return strides_tuple(tensor_in(self).view, 1).release();
+}
+inline PyObject* get_byte_strides(PyObject* self, void*) noexcept {
+  tensor_view const& view = tensor_in(self).view;
+  if (is_sub_byte(view.dtype()) && !view.is_padded()) {
+    Py_RETURN_NONE;
+  }
+  return strides_tuple(view, element_bytes(view.dtype())).release();
+}
+inline PyObject* get_ndim(PyObject* self, void*) noexcept {
+  return PyLong_FromLong(tensor_in(self).view.rank());
+}
+inline PyObject* get_size(PyObject* self, void*) noexcept {
+  return PyLong_FromLongLong(tensor_in(self).view.count());
+}
+inline PyObject* get_itemsize(PyObject* self, void*) noexcept {
+  return PyLong_FromLongLong(element_bytes(tensor_in(self).view.dtype()));
+}
+inline PyObject* get_nbytes(PyObject* self, void*) noexcept {
+  tensor_view const& view = tensor_in(self).view;
+  return PyLong_FromLongLong(bytes_for(view.count(), view.dtype(), view.is_padded()));
+}
+inline PyObject* get_dtype(PyObject* self, void*) noexcept {
+  return to_python(tensor_in(self).view.dtype()).release();
+}
+inline PyObject* get_device(PyObject* self, void*) noexcept {
+  return to_python(tensor_in(self).view.device()).release();
+}
+inline PyObject* get_readonly(PyObject* self, void*) noexcept {
+  return PyBool_FromLong(tensor_in(self).view.read_only());
+}
+inline PyObject* get_data_ptr(PyObject* self, void*) noexcept {
+  return PyLong_FromVoidPtr(const_cast<void*>(tensor_in(self).view.data()));
+}
+inline PyObject* get_byte_offset(PyObject* self, void*) noexcept {
+  return PyLong_FromUnsignedLongLong(tensor_in(self).view.byte_offset());
+}
+inline PyObject* get_flags(PyObject* self, void*) noexcept {
+  return PyLong_FromUnsignedLongLong(tensor_in(self).view.flags());
+}
+inline PyObject* get_c_contiguous(PyObject* self, void*) noexcept {
+  return PyBool_FromLong(tensor_in(self).view.is_row_major());
+}
+inline PyObject* get_f_contiguous(PyObject* self, void*) noexcept {
+  return PyBool_FromLong(tensor_in(self).view.is_column_major());
+}
+inline PyObject* get_version(PyObject* self, void*) noexcept {
+  managed_tensor const& m = managed_in(tensor_in(self));
+  if (m.kind() == struct_kind::legacy) {
+    Py_RETURN_NONE;
+  }
+  return Py_BuildValue("(II)", unsigned{m.version().major_number},
+                       unsigned{m.version().minor_number});
+}
+
+// numba's interface: there only for CUDA memory of a dtype that it can name, so that hasattr tells.
+inline PyObject* get_cuda_array_interface(PyObject* self, void*) noexcept {
+  tensor_view const& view = tensor_in(self).view;
+  format_row const* const format = find_format(view.dtype());
+  if (runtime_of(view.device()) != runtime_kind::cuda || format == nullptr) {
+    PyErr_Format(PyExc_AttributeError, "a tensor %s has no __cuda_array_interface__",
+                 name_of(view).c_str());
+    return nullptr;
+  }
+  ref const shape = int_tuple(view.rank(), view.shape());
+  ref const strides = strides_tuple(view, element_bytes(view.dtype()));
+  ref const address = ref::steal(PyLong_FromVoidPtr(const_cast<void*>(view.data())));
+  if (!shape || !strides || !address) {
+    return nullptr;
+  }
+  std::int64_t const stream = protocol_stream(tensor_in(self).ready_on());
+  return Py_BuildValue("{s:O,s:s,s:(OO),s:O,s:i,s:L}", "shape", shape.get(), "typestr",
+                       typestr_of(*format).c_str(), "data", address.get(),
+                       view.read_only() ? Py_True : Py_False, "strides", strides.get(), "version",
+                       3, "stream", static_cast<long long>(stream));
+}
+}  // namespace detail
+
+/// The table for Py_tp_getset.
+DLBRIDGE_LOCAL inline PyGetSetDef* tensor_attributes() noexcept {
+  static PyGetSetDef table[] = {
+      {"shape", &detail::get_shape, nullptr, "Extents, a tuple of int.", nullptr},
+      {"strides", &detail::get_strides, nullptr,
+       "Steps between neighbours in elements, a tuple of int; NumPy's are in bytes.", nullptr},
+      {"byte_strides", &detail::get_byte_strides, nullptr,
+       "Steps between neighbours in bytes, a tuple of int; None where elements share bytes.",
+       nullptr},
+      {"ndim", &detail::get_ndim, nullptr, "Number of dimensions.", nullptr},
+      {"size", &detail::get_size, nullptr, "Number of elements.", nullptr},
+      {"itemsize", &detail::get_itemsize, nullptr, "Bytes of one element on its own.", nullptr},
+      {"nbytes", &detail::get_nbytes, nullptr, "Bytes of all elements when compact.", nullptr},
+      {"dtype", &detail::get_dtype, nullptr, "Element type, a dlbridge.dtype.", nullptr},
+      {"device", &detail::get_device, nullptr, "Where the memory is, a dlbridge.device.", nullptr},
+      {"readonly", &detail::get_readonly, nullptr,
+       "Whether the memory must not be written. A legacy producer cannot say so; it counts as "
+       "writable.",
+       nullptr},
+      {"data_ptr", &detail::get_data_ptr, nullptr,
+       "Address of the first element, an int; the handle of the memory on devices without "
+       "addresses; 0 for an empty tensor.",
+       nullptr},
+      {"byte_offset", &detail::get_byte_offset, nullptr,
+       "Bytes from a handle to the first element; 0 where data_ptr is an address.", nullptr},
+      {"flags", &detail::get_flags, nullptr,
+       "DLPack's flags: 1 read-only, 2 copied, 4 padded sub-byte elements.", nullptr},
+      {"c_contiguous", &detail::get_c_contiguous, nullptr,
+       "Whether elements lie row-major (C order) without gaps.", nullptr},
+      {"f_contiguous", &detail::get_f_contiguous, nullptr,
+       "Whether elements lie column-major (Fortran order) without gaps.", nullptr},
+      {"version", &detail::get_version, nullptr,
+       "DLPack version of the struct received, (major, minor); None for a legacy one.", nullptr},
+      {"__cuda_array_interface__", &detail::get_cuda_array_interface, nullptr,
+       "Version 3 of numba's interface, on CUDA devices only.", nullptr},
+      {nullptr, nullptr, nullptr, nullptr, nullptr}};
+  return table;
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

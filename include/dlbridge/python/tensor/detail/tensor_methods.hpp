@@ -1,0 +1,160 @@
+// The methods of the package's Tensor: the DLPack protocol, NumPy's __array__, and pickling.
+// layer: tensor · OUT: how a tensor leaves Python's hands
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <dlbridge/builder.hpp>
+#include <dlbridge/copy.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/formats.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/tensor_type.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// Another Tensor on the same memory under another description.
+inline ref retyped(PyObject* object, description const& d) noexcept {
+  tensor_object& self = tensor_in(object);
+  managed_tensor made;
+  bool const built = guarded([&] { made = build_on(shared_tensor(share(self)), d); });
+  return built ? new_tensor(Py_TYPE(object), std::move(made)) : ref();
+}
+
+// The same elements as unsigned integers of their size, for what buffers have no name for.
+inline ref as_unsigned(PyObject* object) noexcept {
+  description d = describe_view(tensor_in(object).view);
+  d.type = dtype(kDLUInt, static_cast<int>(element_bytes(d.type) * 8));
+  return retyped(object, d);
+}
+
+// A NumPy array on the tensor's memory. bfloat16 and its kin need ml_dtypes, which names them.
+inline ref to_numpy(PyObject* object, PyObject* numpy) noexcept {
+  tensor_view const& view = tensor_in(object).view;
+  if (find_format(view.dtype()) != nullptr || !is_host_accessible(view.device())) {
+    ref const memory = ref::steal(PyMemoryView_FromObject(object));
+    return memory ? ref::steal(PyObject_CallMethod(numpy, "asarray", "O", memory.get())) : ref();
+  }
+  if (is_sub_byte(view.dtype()) && !view.is_padded()) {
+    report r = refusal(errc::dtype_mismatch, "elements of whole bytes", name_of(view).c_str(),
+                       "NumPy has no packed dtypes; unpack it first");
+    r.got.append(", packed");
+    set_error(r);
+    return ref();
+  }
+  ref const types = ref::steal(PyImport_ImportModule("ml_dtypes"));
+  ref const type =
+      types ? ref::steal(PyObject_GetAttrString(types.get(), name_of(view.dtype()).c_str()))
+            : ref();
+  if (!type) {
+    set_error(refusal(errc::dtype_mismatch, "a dtype that NumPy or ml_dtypes has",
+                      name_of(view).c_str(), "Install ml_dtypes, or convert it first"));
+    return ref();
+  }
+  ref const plain = as_unsigned(object);
+  ref const array = plain ? to_numpy(plain.get(), numpy) : ref();
+  return array ? ref::steal(PyObject_CallMethod(array.get(), "view", "O", type.get())) : ref();
+}
+
+// __array__(dtype=None, copy=None): what np.asarray calls when the buffer protocol does not serve.
+inline PyObject* array_method(PyObject* object, PyObject* arguments, PyObject* keywords) noexcept {
+  char const* accepted[] = {"dtype", "copy", nullptr};
+  PyObject* type = Py_None;
+  PyObject* copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OO:__array__",
+                                   const_cast<char**>(accepted), &type, &copy)) {
+    return nullptr;
+  }
+  ref const numpy = ref::steal(PyImport_ImportModule("numpy"));
+  ref array = numpy ? to_numpy(object, numpy.get()) : ref();
+  if (!array || (type == Py_None && copy == Py_None)) {
+    return array.release();
+  }
+  ref const positional = ref::steal(PyTuple_Pack(1, array.get()));
+  ref const named = copy == Py_None
+                        ? ref::steal(Py_BuildValue("{s:O}", "dtype", type))
+                        : ref::steal(Py_BuildValue("{s:O,s:O}", "dtype", type, "copy", copy));
+  ref const function =
+      ref::steal(PyObject_GetAttrString(numpy.get(), copy == Py_None ? "asarray" : "array"));
+  return positional && named && function
+             ? PyObject_Call(function.get(), positional.get(), named.get())
+             : nullptr;
+}
+
+// The bytes of a compact tensor as a Tensor of uint8, for whoever moves bytes.
+inline ref as_bytes(PyObject* object) noexcept {
+  tensor_view const& view = tensor_in(object).view;
+  description d;
+  d.data = const_cast<void*>(view.data());
+  d.type = dtype(kDLUInt, 8);
+  d.shape = dims(bytes_for(view.count(), view.dtype(), view.is_padded()));
+  d.flags = view.flags() & flag_read_only;
+  return retyped(object, d);
+}
+
+// __reduce_ex__(protocol): from protocol 5 on the bytes travel out of band, uncopied; below, as a
+// bytes object. A tensor that is not compact is packed first.
+inline PyObject* reduce_method(PyObject* object, PyObject* argument) noexcept {
+  long const protocol = PyLong_AsLong(argument);
+  if (protocol == -1 && PyErr_Occurred() != nullptr) {
+    return nullptr;
+  }
+  tensor_view const& view = tensor_in(object).view;
+  if (!is_host_accessible(view.device())) {
+    PyErr_Format(PyExc_TypeError,
+                 "cannot pickle a tensor %s: only memory that the CPU can read "
+                 "travels. Move it first, with from_dlpack(t, device='cpu')",
+                 name_of(view).c_str());
+    return nullptr;
+  }
+  ref compact = ref::borrow(object);
+  bool const row_major = view.is_row_major();
+  if (!row_major && !view.is_column_major()) {
+    managed_tensor made;
+    if (!guarded([&] { made = copy_of(view); })) {
+      return nullptr;
+    }
+    compact = new_tensor(Py_TYPE(object), std::move(made));
+  }
+  bool const column_major = !row_major && compact.get() == object;
+  ref const bytes = compact ? as_bytes(compact.get()) : ref();
+  ref const payload = !bytes          ? ref()
+                      : protocol >= 5 ? ref::steal(PyPickleBuffer_FromObject(bytes.get()))
+                                      : ref::steal(PyBytes_FromObject(bytes.get()));
+  ref const module = payload ? ref::steal(PyImport_ImportModule("dlbridge")) : ref();
+  ref const rebuild = module ? ref::steal(PyObject_GetAttrString(module.get(), "_rebuild")) : ref();
+  ref const shape = rebuild ? ref::steal(PyObject_GetAttrString(object, "shape")) : ref();
+  return shape ? Py_BuildValue("O(OsOsOK)", rebuild.get(), payload.get(),
+                               name_of(view.dtype()).c_str(), shape.get(), column_major ? "F" : "C",
+                               view.read_only() ? Py_True : Py_False,
+                               static_cast<unsigned long long>(view.flags() & flag_padded))
+               : nullptr;
+}
+}  // namespace detail
+
+/// The table for Py_tp_methods of the type in full.
+DLBRIDGE_LOCAL inline PyMethodDef* tensor_methods() noexcept {
+  static PyMethodDef table[] = {
+      detail::dlpack_row(),
+      detail::dlpack_device_row(),
+      {"__array__", detail::method(&detail::array_method), METH_VARARGS | METH_KEYWORDS,
+       "__array__($self, /, dtype=None, copy=None)\n--\n\nA NumPy array on the same memory, "
+       "converted or copied if asked. Raises BufferError when the CPU cannot read the tensor or "
+       "NumPy has no such dtype."},
+      {"__reduce_ex__", detail::method(&detail::reduce_method), METH_O,
+       "__reduce_ex__($self, protocol, /)\n--\n\nPickles tensors in host memory; from protocol 5 "
+       "on the bytes go out of band. Raises TypeError for device memory."},
+      {nullptr, nullptr, 0, nullptr}};
+  return table;
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,181 @@
+// The Python type Tensor: its protocol methods, its exchange table, and the type object that every
+// extension has; full_tensor_type.hpp completes it for the package.
+// layer: tensor · what Python code holds between two libraries
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/lend.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/export/exchange_table.hpp>
+#include <dlbridge/python/export/produce.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/shared.hpp>
+#include <dlbridge/stream.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+
+namespace detail {
+inline PyObject* dlpack_method(PyObject* object, PyObject* const* args, Py_ssize_t count,
+                               PyObject* keywords) noexcept {
+  tensor_object& self = tensor_in(object);
+  export_request request;
+  if (!read_export_request(args, count, keywords, self.view.device(), request)) {
+    return nullptr;
+  }
+  ref capsule;
+  guarded([&] { capsule = produce(share(self), self.view, self.ready_on(), request); });
+  return capsule.release();
+}
+
+inline PyObject* dlpack_device_method(PyObject* self, PyObject*) noexcept {
+  return device_pair(tensor_in(self).view.device()).release();
+}
+
+template <class Function>
+PyCFunction method(Function* function) noexcept {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+inline PyMethodDef dlpack_row() noexcept {
+  return {
+      "__dlpack__", method(&dlpack_method), METH_FASTCALL | METH_KEYWORDS,
+      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+      "A capsule with this tensor (array API 2023.12): legacy without max_version or below (1, 0),"
+      " versioned from there on.\n\nThe capsule keeps the memory alive on its own. Raises "
+      "BufferError when the tensor cannot be exported as asked: read-only memory as legacy, a "
+      "device it is not on, or copy=False with a copy needed; ValueError for a bad value, "
+      "TypeError for an unknown keyword."};
+}
+inline PyMethodDef dlpack_device_row() noexcept {
+  return {"__dlpack_device__", method(&dlpack_device_method), METH_NOARGS,
+          "__dlpack_device__($self, /)\n--\n\nThe device as (device type, device id), both int."};
+}
+#if DLBRIDGE_DLPACK_AT_LEAST(2)
+// The Operations of Tensor's exchange table. TensorType returns the type, which is defined below.
+template <PyTypeObject* (*TensorType)() noexcept>
+struct tensor_operations {
+  static managed_tensor export_tensor(PyObject* object) {
+    tensor_object& self = tensor_in(object);
+    order_default_stream(self);
+    return dlbridge::lend(share(self), self.view, struct_kind::versioned);
+  }
+
+  // A bare DLTensor cannot carry the read-only flag; the consumer then calls __dlpack__, which can.
+  static void lend(PyObject* object, DLTensor& out) {
+    tensor_view const& view = tensor_in(object).view;
+    order_default_stream(tensor_in(object));
+    if (view.read_only()) {
+      raise(refusal(errc::read_only, "writable memory for a tensor that is lent",
+                    "read-only memory", "Ask for an owning one"));
+    }
+    out = view.to_dltensor();
+    if (out.strides == nullptr && out.ndim != 0) {  // DLPack 1.2 requires explicit strides
+      out.strides = lent_dims::next().strides;
+      view.copy_strides(out.strides);
+    }
+  }
+
+  static PyObject* import_tensor(managed_tensor& m) noexcept {
+    PyTypeObject* const type = TensorType();
+    ref tensor =
+        type != nullptr ? new_tensor(type, m.view(), managed_tensor(), shared_tensor()) : ref();
+    if (tensor) {
+      tensor_in(tensor.get()).owned = std::move(m);
+    }
+    return tensor.release();
+  }
+
+ private:
+  // The slots do no ordering; the consumer orders its work after the stream that
+  // current_work_stream returns, the default one, so that one is ordered after the tensor's
+  // (spec 5.3).
+  DLBRIDGE_INLINE static void order_default_stream(tensor_object const& self) {
+    if (self.stream != nullptr) {  // null on the CPU, and for ROCm's default stream
+      stream_ref const ready = self.ready_on();
+      python::order_after(stream_ref::default_of(ready.device()), ready);
+    }
+  }
+};
+#endif
+
+// <dlbridge.Tensor float32[2, 3] on cpu>
+inline PyObject* show_short(PyObject* self) noexcept {
+  return PyUnicode_FromFormat("<dlbridge.Tensor %s>", name_of(tensor_in(self).view).c_str());
+}
+
+inline PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) noexcept {
+  PyErr_SetString(PyExc_TypeError,
+                  "Tensor has no constructor; use dlbridge.from_dlpack(x) or "
+                  "dlbridge.as_tensor(x)");
+  return nullptr;
+}
+
+// The members that consumers of a Tensor call. Every extension compiles them, so they are few.
+DLBRIDGE_LOCAL inline PyType_Slot* plain_tensor_slots() noexcept {
+  static PyMethodDef methods[] = {
+      dlpack_row(), dlpack_device_row(), {nullptr, nullptr, 0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>("A tensor for any DLPack consumer: np.from_dlpack(t), "
+                                    "torch.from_dlpack(t).")},
+      {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
+      {Py_tp_repr, reinterpret_cast<void*>(&show_short)},
+      {Py_tp_methods, methods},
+      {0, nullptr}};
+  return slots;
+}
+
+// The slots of the type: the plain ones, unless full_tensor_type has replaced them.
+DLBRIDGE_LOCAL inline PyType_Slot*& tensor_slots() noexcept {
+  static PyType_Slot* chosen = plain_tensor_slots();
+  return chosen;
+}
+
+DLBRIDGE_LOCAL inline PyTypeObject* make_tensor_type() noexcept {
+  PyType_Spec spec{"dlbridge.Tensor", static_cast<int>(sizeof(tensor_object)), 0,
+                   Py_TPFLAGS_DEFAULT, tensor_slots()};
+  auto* const type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (type != nullptr) {
+    type->tp_weaklistoffset = offsetof(tensor_object, weak_references);
+  }
+  return type;
+}
+}  // namespace detail
+
+/// The type, made on first use and kept for the process. Borrowed; null with an exception set when
+/// it cannot be made.
+DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept {
+  static PyTypeObject* type = nullptr;
+  if (type == nullptr) {
+    type = detail::make_tensor_type();
+#if DLBRIDGE_DLPACK_AT_LEAST(2)
+    if (type != nullptr && !add_exchange_table<detail::tensor_operations<&tensor_type>>(type)) {
+      Py_CLEAR(type);
+    }
+#endif
+  }
+  return type;
+}
+
+inline bool is_tensor(PyObject* object) noexcept { return Py_TYPE(object) == tensor_type(); }
+
+/// A new Tensor. owns: m. None, with an exception set, when m is empty because something failed, or
+/// out of memory.
+inline ref wrap_tensor(managed_tensor m) noexcept {
+  PyTypeObject* const type = m ? tensor_type() : nullptr;
+  return type != nullptr ? new_tensor(type, std::move(m)) : ref();
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

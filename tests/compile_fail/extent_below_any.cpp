@@ -1,9 +1,0 @@
-// An extent is any, 0 or above, also behind the first one.
-// says: an extent is any, 0 or above
-#include <dlbridge/tensor.hpp>
-
-#ifdef WRONG
-dlbridge::shape<dlbridge::any, -2> const used;
-#else
-dlbridge::shape<dlbridge::any, -1> const used;
-#endif

@@ -1,0 +1,11 @@
+// How many indices there are must be known when the program is compiled.
+// says: indexing needs a static rank
+#include <dlbridge/tensor.hpp>
+
+#ifdef WRONG
+using rank = dlbridge::dynamic_rank;
+#else
+using rank = dlbridge::shape<dlbridge::dynamic_extent>;
+#endif
+
+float use(dlbridge::tensor_span<float, rank> x) { return x(1); }

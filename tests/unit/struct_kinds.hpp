@@ -1,0 +1,28 @@
+// Both struct kinds as parameters of a test, and the way of either to the consumer in plain C.
+#pragma once
+
+#include <dlbridge/managed.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "foreign.hpp"
+
+inline auto const both_flavours =
+    testing::Values(dlbridge::struct_kind::legacy, dlbridge::struct_kind::versioned);
+
+inline std::string name_of(dlbridge::struct_kind kind) {
+  return kind == dlbridge::struct_kind::legacy ? "Legacy" : "Versioned";
+}
+inline std::string name_flavour(testing::TestParamInfo<dlbridge::struct_kind> const& test) {
+  return name_of(test.param);
+}
+
+/// Gives the tensor to the consumer in plain C, which frees it: the sum of its elements.
+inline double consume_abroad(dlbridge::managed_tensor m) {
+  return m.kind() == dlbridge::struct_kind::legacy
+             ? foreign_consume_legacy(m.release_legacy())
+             : foreign_consume_versioned(m.release_versioned());
+}
