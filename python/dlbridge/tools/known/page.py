@@ -37,7 +37,7 @@ page and the pages that it links to.
 INTRODUCTION = """\
 The [index](../../defects.md) explains the entries. Programs that `import {module}` use
 [`{name}`](../../../{source}).
-A program that ends by SIGSEGV follows an invalid pointer, so it may end by another signal elsewhere.
+A program that ends by SIGSEGV follows an invalid pointer, and may end by another signal elsewhere.
 """
 
 KINDS = {
