@@ -1,4 +1,4 @@
-"""docs/field.md: what its generator makes of the files beside it, and of nothing else."""
+"""docs/field.md and its details: what the generator makes of docs/field, and nothing else."""
 
 from __future__ import annotations
 
@@ -19,9 +19,14 @@ def field() -> data.Field:
     return data.load(DOCS / "field")
 
 
-def test_nobody_has_edited_the_page(field: data.Field) -> None:
-    assert (DOCS / "field.md").read_text(encoding="utf-8") == page.write(field), (
-        "docs/field.md is written from docs/field/*.json; write it again: "
+def files() -> list[Path]:
+    return [DOCS / "field.md", *(DOCS / page.FOLDER).glob("*.md")]
+
+
+def test_the_pages_are_generated(field: data.Field) -> None:
+    text = {each.relative_to(DOCS).as_posix(): each.read_text(encoding="utf-8") for each in files()}
+    assert text == page.pages(field), (
+        "the pages are generated from docs/field/*.json; generate them again: "
         "python -m dlbridge.tools.field.page docs/field docs/field.md"
     )
 
@@ -47,7 +52,7 @@ def test_no_fault_of_ours(field: data.Field) -> None:
 
 def test_the_tables_are_tables(field: data.Field) -> None:
     """As many cells in each row as in its head, and an empty line behind."""
-    lines = page.write(field).splitlines()
+    lines = "\n".join(page.pages(field).values()).splitlines()
     width = 0
     for number, line in enumerate(lines):
         if not line.startswith("|"):
@@ -60,7 +65,7 @@ def test_the_tables_are_tables(field: data.Field) -> None:
 
 
 def test_nothing_of_a_machine_is_in_it() -> None:
-    for file in [DOCS / "field.md", *(DOCS / "field").iterdir()]:
+    for file in [*files(), *(DOCS / "field").iterdir()]:
         text = file.read_text(encoding="utf-8")
         for word in ("/home/", "/root/", "/tmp/", "/usr/"):
             assert word not in text, f"{file.name}: {text[text.index(word) :][:80]}"
@@ -83,10 +88,11 @@ def test_a_small_field(tmp_path: Path) -> None:
     }
     rules = {"C-09": {"outcome": "fail", "got": "ignored"}, "P-05": {"outcome": "pass"}}
     conformance = {"torch": {"versions": {"torch": "2.13"}, "rules": rules}}
-    said = page.write(data.Field(matrix, conformance, {"numpy": {"versioned": "1.0"}}))
+    written = page.pages(data.Field(matrix, conformance, {"numpy": {"versioned": "1.0"}}))
+    said = "\n".join(written.values())
     assert "| **numpy** | ● | ⊘1 |" in said
     assert "refused by torch: BufferError: a \\| b &lt;c>" in said
-    assert "**1 of 1** failing exchanges work" in said
+    assert "**1 of 1** failing exchanges, of 1 pairs, work" in said
     assert "| numpy | torch | vector | `from_dlpack(x, copy=True)`, copied |" in said
     assert "C-09: byte_offset is added to data. *Seen:* ignored" in said
     assert json.dumps(matrix)

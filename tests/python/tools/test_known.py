@@ -109,6 +109,13 @@ def test_what_is_made_by_hand_is_what_others_read(by_hand: Path) -> None:
     assert len(hand.freed) == 2
 
 
-def test_the_page_is_the_table() -> None:
-    docs = Path(__file__).resolve().parents[3] / "docs" / "defects.md"
-    assert docs.read_text() == page.page(), "run python -m dlbridge.tools.known.page"
+def test_the_pages_are_the_table() -> None:
+    docs = Path(__file__).resolve().parents[3] / "docs"
+    files = [docs / page.INDEX, *(docs / page.FOLDER).glob("*.md")]
+    text = {each.relative_to(docs).as_posix(): each.read_text(encoding="utf-8") for each in files}
+    assert text == page.pages(), "run python -m dlbridge.tools.known.page docs"
+
+
+def test_the_index_links_to_every_library() -> None:
+    linked = set(re.findall(rf"\({page.FOLDER}/(.+?)[.]md\)", page.index()))
+    assert linked == {row.library for row in known.DEFECTS.values()}

@@ -1,4 +1,7 @@
-"""Writes docs/field.md: `python -m dlbridge.tools.field.page docs/field docs/field.md`."""
+"""Writes the survey's pages: `python -m dlbridge.tools.field.page docs/field docs/field.md`.
+
+docs/field.md is a short overview; the pages with the details are in docs/generated/field/.
+"""
 
 from __future__ import annotations
 
@@ -10,51 +13,65 @@ from typing import Any
 
 from dlbridge.tools.conformance.rules import RULES, SIXTY
 from dlbridge.tools.field.data import Field, load
-from dlbridge.tools.known import DEFECTS
 from dlbridge.tools.libraries import LIBRARIES
 from dlbridge.tools.matrix import summary
 from dlbridge.tools.matrix.exchange import FAILED, OUTCOMES
 from dlbridge.tools.matrix.summary import MARKS
 
+FOLDER = "generated/field"
+
 HEAD = """\
-# The field
+# Survey of DLPack support
 
-Which library speaks DLPack, how well, and with whom: seen by running it, not by reading about it.
+How well each library exports and imports DLPack, and which pairs of libraries exchange arrays. The
+results come from running the libraries: `python3 noxfile.py field` creates the environments, runs
+[`matrix`](tools.md#matrix) and [`conformance`](conformance.md) in them, stores the results in
+[`docs/field`](field) and generates this page. To examine the versions that are installed, run those
+two tools directly.
 
-`python3 noxfile.py field` makes the environments, runs everything again and writes this page;
-nobody edits it. What it found is in [`docs/field`](field). For the libraries that you have, ask
-[`matrix` and `conformance`](tools.md).
+Details:
+
+- [Arrays](generated/field/arrays.md): the layouts and dtypes that each library exports and imports
+- [Features](generated/field/features.md): the optional parts of the protocol that each supports
+- [Broken rules](generated/field/rules.md): what a library does where it breaks a conformance rule
+- [Failing exchanges](generated/field/failures.md): what fails between two libraries, and why
+- [Exchanges through dlbridge](generated/field/through_dlbridge.md): which of those then work
+
+[Known defects](defects.md) has a program for each defect that was found.
 """
 
-# What a library does and does not do, by the rule that examines it.
-ABILITIES = {
+EXCHANGES = "exchanges-between-libraries"  # the heading of the matrix
+BACK = "Part of the [survey of DLPack support](../../field.md), which is generated.\n"
+
+# Optional features, with the rule that examines each.
+FEATURES = {
     "As producer": {
-        "versioned when asked": "P-05",
+        "versioned on request": "P-05",
         "`copy=True`": "P-24",
         "`copy=False`": "P-23",
         "`dl_device`": "P-26",
         "`stream=None`": "P-28",
         "marks read-only": "P-22",
-        "strides given": "P-12",
+        "sets strides": "P-12",
         "size 0": "P-19",
-        "no dimensions": "P-20",
+        "rank 0": "P-20",
         "exchange table": "S-03",
         "frees without the GIL": "X-04",
-        "frees after the end": "X-05",
+        "frees after finalization": "X-05",
     },
     "As consumer": {
-        "both capsules": "C-01",
-        "asks for versioned": "C-02",
+        "legacy and versioned": "C-01",
+        "requests versioned": "C-02",
         "major 2 refused": "C-04",
-        "no strides": "C-08",
+        "null strides": "C-08",
         "byte offset": "C-09",
-        "odd strides": "C-10",
+        "zero or negative strides": "C-10",
         "keeps read-only": "C-13",
         "unaligned": "C-15",
         "size 0": "C-16",
         "`device`, `copy`": "S-11",
-        "no deleter": "X-06",
-        "errors unchanged": "S-13",
+        "null deleter": "X-06",
+        "passes errors on": "S-13",
     },
 }
 RESULTS = {"pass": "✓", "warn": "!", "fail": "✗", "crash": "✖", "skip": "·"}
@@ -79,7 +96,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]
 
 def _legend(counts: dict[str, int]) -> Iterator[str]:
     yield from table(
-        ["", "", "Exchanges", ""],
+        ["", "Outcome", "Exchanges", "Meaning"],
         (
             [MARKS[outcome].glyph, outcome, str(counts.get(outcome, 0)), meaning]
             for outcome, meaning in OUTCOMES.items()
@@ -87,23 +104,23 @@ def _legend(counts: dict[str, int]) -> Iterator[str]:
     )
 
 
-def _took_part(field: Field) -> Iterator[str]:
+def _libraries(field: Field) -> Iterator[str]:
     versions = summary.versions(field.matrix)
     where = {
         name: [e["name"] for e in field.matrix["environments"] if name in e["libraries"]]
         for name in field.matrix["libraries"]
     }
-    yield "## Who takes part\n"
+    yield "## Libraries\n"
     yield (
-        f"On {field.matrix['date']}, {field.matrix['platform']}, with dlbridge "
-        f"{field.matrix['dlbridge']}. A pair met in the first environment that has both.\n"
+        f"Run on {field.matrix['date']}, {field.matrix['platform']}, with dlbridge "
+        f"{field.matrix['dlbridge']}. Each pair ran in the first environment that has both.\n"
     )
     yield from table(
-        ["Library", "Versions", "Environments", "Its arrays give", "Exchange table"],
+        ["Library", "Versions", "Environments", "Exports", "Exchange table"],
         (
             [
                 title(name),
-                versions[name] or "cannot be used here",
+                versions[name] or "not usable on this machine",
                 ", ".join(where[name]),
                 _gives(field.speech.get(name, {})),
                 field.speech.get(name, {}).get("exchange_table") or "",
@@ -119,7 +136,7 @@ def _gives(spoken: dict[str, Any]) -> str:
     kinds = [f"versioned {spoken['versioned']}"] if spoken.get("versioned") else []
     kinds += ["legacy"] if spoken.get("legacy") else []
     said = ", ".join(kinds)
-    return f"{said}, by a function" if kinds and not spoken.get("protocol") else said
+    return f"{said}, through a function" if kinds and not spoken.get("protocol") else said
 
 
 def _matrix(field: Field) -> Iterator[str]:
@@ -127,11 +144,11 @@ def _matrix(field: Field) -> Iterator[str]:
     pairs = summary.by_pair(field.matrix)
     counts = summary.count(field.matrix["exchanges"])
     total = sum(counts.values()) - counts.get("impossible", 0)
-    yield "## Whose arrays reach whom\n"
+    yield "## Exchanges between libraries\n"
     yield (
         f"{total} exchanges of {len(field.matrix['cases'])} kinds of array between {len(pairs)} "
-        "pairs. The producer is on the left. A cell shows the worst that came of its pair, and how "
-        "often; it is empty where no environment has both.\n"
+        "pairs. Rows are producers, columns are consumers. A cell shows the worst outcome of the "
+        "pair, and how many exchanges had it. A cell is empty where no environment has both.\n"
     )
     yield from table(["", *names], ([f"**{name}**", *_cells(name, names, pairs)] for name in names))
     yield from _legend(counts)
@@ -149,7 +166,7 @@ def _cells(name: str, names: Iterable[str], pairs: dict[Any, Any]) -> Iterator[s
 
 
 def _one_side(field: Field, giving: bool) -> Iterator[str]:
-    """What becomes of each kind of array on the way to dlbridge, or from it."""
+    """The outcome of each kind of array on the way to dlbridge, or from dlbridge."""
     pairs = summary.by_pair(field.matrix)
     cases: list[str] = field.matrix["cases"]
     for kind, chosen in (
@@ -166,13 +183,15 @@ def _one_side(field: Field, giving: bool) -> Iterator[str]:
         yield from table([f"By {kind}", *chosen], rows)
 
 
-def _abilities(field: Field) -> Iterator[str]:
-    yield "## What each side can do\n"
+def _features(field: Field) -> Iterator[str]:
+    yield "# Features\n"
+    yield BACK
     yield (
-        "By [rule](conformance.md): ✓ it holds, ! a deviation that others live with, ✗ it is "
-        "broken, ✖ the process dies, · not examined: the library has no such thing.\n"
+        "Each column names the [rule](../../conformance.md#the-rules) that examines the feature. "
+        "✓: the rule holds. !: the library deviates in a way that other libraries tolerate. ✗: the "
+        "rule is broken. ✖: the process crashes. ·: not examined, the library lacks the feature.\n"
     )
-    for side, columns in ABILITIES.items():
+    for side, columns in FEATURES.items():
         header = [side, *(f"{words} ({rule})" for words, rule in columns.items())]
         rows = (
             [title(name), *(_result(found["rules"].get(rule)) for rule in columns.values())]
@@ -187,8 +206,12 @@ def _result(found: dict[str, str] | None) -> str:
 
 
 def _conformance(field: Field) -> Iterator[str]:
-    yield "## Which rules hold\n"
-    yield f"Of the {len(SIXTY)} rules and the {len(RULES) - len(SIXTY)} beyond:\n"
+    yield "## Conformance\n"
+    yield (
+        f"How many of the {len(SIXTY)} [rules](conformance.md#the-rules) and the "
+        f"{len(RULES) - len(SIXTY)} additional ones had each outcome. "
+        f"[Broken rules]({FOLDER}/rules.md) has the details.\n"
+    )
     rows = []
     for name, found in field.conformance.items():
         outcomes = {rule: each["outcome"] for rule, each in found["rules"].items()}
@@ -196,7 +219,11 @@ def _conformance(field: Field) -> Iterator[str]:
         broken = [rule for rule, each in outcomes.items() if each in ("fail", "crash")]
         rows.append([title(name), *map(str, counts), ", ".join(broken)])
     yield from table(["Library", *RESULTS, "Broken"], rows)
-    yield "<details><summary>What was seen where a rule is broken</summary>\n"
+
+
+def _broken_rules(field: Field) -> Iterator[str]:
+    yield "# Broken rules\n"
+    yield BACK
     for name, found in field.conformance.items():
         seen = [
             f"- {rule}: {RULES[rule].says} *Seen:* {_inline(each['got'])}"
@@ -204,9 +231,8 @@ def _conformance(field: Field) -> Iterator[str]:
             if each["outcome"] in ("fail", "crash")
         ]
         if seen:
-            yield f"**{title(name)} {found['versions'].get(name) or ''}**\n"
+            yield f"## {title(name)} {found['versions'].get(name) or ''}".rstrip() + "\n"
             yield from [*seen, ""]
-    yield "</details>\n"
 
 
 def _inline(text: str) -> str:
@@ -219,9 +245,10 @@ def _cases(cases: Sequence[str]) -> str:
 
 
 def _failing(field: Field) -> Iterator[str]:
-    """What fails without dlbridge, by what the consumer says."""
-    yield "## What fails, and why\n"
-    yield "Between two libraries, dlbridge being neither.\n"
+    """The exchanges that fail without dlbridge, by consumer."""
+    yield "# Failing exchanges\n"
+    yield BACK
+    yield "Exchanges between two libraries, neither of which is dlbridge.\n"
     direct = [
         each
         for each in summary.failing(field.matrix)
@@ -233,71 +260,76 @@ def _failing(field: Field) -> Iterator[str]:
         number = sum(len(group.cases) for group in found)
         yield f"<details><summary>{title(consumer)} as consumer: {number}</summary>\n"
         rows = [[group.producer, _cases(group.cases), _inline(group.words)] for group in found]
-        yield from table(["From", "Arrays", ""], rows)
+        yield from table(["Producer", "Arrays", "Outcome"], rows)
         yield "</details>\n"
 
 
 def _through(field: Field) -> Iterator[str]:
     tried, works = summary.tried_again(field.matrix), summary.rescued(field.matrix)
     pairs = {(each["producer"], each["consumer"]) for each in works}
-    yield "## What works through dlbridge\n"
+    yield "# Exchanges through dlbridge\n"
+    yield BACK
     yield (
-        f"**{len(works)} of {len(tried)}** failing exchanges work when the consumer takes what "
-        f"dlbridge makes of the array: those of {len(pairs)} pairs.\n"
+        f"**{len(works)} of {len(tried)}** failing exchanges, of {len(pairs)} pairs, work when the "
+        "consumer takes the tensor that dlbridge makes of the array.\n"
     )
     yield from table(
-        ["From", "To", "Arrays", "What the consumer takes"],
+        ["Producer", "Consumer", "Arrays", "What the consumer takes"],
         (
             [group.producer, group.consumer, _cases(group.cases), f"`{how}`, {rest}"]
             for group in summary.groups_via(works)
             for how, _, rest in [group.words.rpartition(", ")]
         ),
     )
-    yield "<details><summary>What does not</summary>\n"
+    yield "## Exchanges that still fail\n"
     lost = summary.lost(field.matrix)
     yield from table(
-        ["From", "To", "Arrays", "What comes then"],
+        ["Producer", "Consumer", "Arrays", "Outcome"],
         (
             [group.producer, group.consumer, _cases(group.cases), _inline(group.words)]
             for group in summary.groups_via(lost)
         ),
     )
-    yield "</details>\n"
 
 
-def _defects() -> Iterator[str]:
-    yield "## Known defects\n"
-    yield "Each with a few lines that show it without dlbridge: [defects](defects.md).\n"
-    yield from table(
-        ["Library", "Defect", "Seen in"],
-        (
-            [
-                title(row.library),
-                f"[{row.what.rstrip('.')}](defects.md#{row.id.replace('.', '')})",
-                row.seen_in,
-            ]
-            for row in DEFECTS.values()
-        ),
-    )
+def _arrays(field: Field) -> Iterator[str]:
+    yield "# Arrays\n"
+    yield BACK
+    yield f"The [overview](../../field.md#{EXCHANGES}) explains the symbols.\n"
+    yield "## Exported to dlbridge\n"
+    yield "dlbridge imports every tensor that DLPack can describe.\n"
+    yield from _one_side(field, giving=True)
+    yield "## Imported from dlbridge\n"
+    yield "dlbridge exports every array unchanged.\n"
+    yield from _one_side(field, giving=False)
 
 
-def write(field: Field) -> str:
-    """The whole page."""
-    parts = [HEAD]
-    parts += _took_part(field)
-    parts += _matrix(field)
-    parts.append("## What each gives\n\nTo dlbridge, which takes all that DLPack can say.\n")
-    parts += _one_side(field, giving=True)
-    parts.append("## What each takes\n\nFrom dlbridge, which leaves every array as it is.\n")
-    parts += _one_side(field, giving=False)
-    parts += _abilities(field)
-    parts += _conformance(field)
-    parts += _failing(field)
-    parts += _through(field)
-    parts += _defects()
-    return "\n".join(parts).rstrip() + "\n"
+def _overview(field: Field) -> Iterator[str]:
+    yield HEAD
+    yield from _libraries(field)
+    yield from _matrix(field)
+    yield from _conformance(field)
+
+
+def _page(lines: Iterable[str]) -> str:
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def pages(field: Field) -> dict[str, str]:
+    """Each page as Markdown, by its path in docs/."""
+    return {
+        "field.md": _page(_overview(field)),
+        f"{FOLDER}/arrays.md": _page(_arrays(field)),
+        f"{FOLDER}/features.md": _page(_features(field)),
+        f"{FOLDER}/rules.md": _page(_broken_rules(field)),
+        f"{FOLDER}/failures.md": _page(_failing(field)),
+        f"{FOLDER}/through_dlbridge.md": _page(_through(field)),
+    }
 
 
 if __name__ == "__main__":
-    data, page = map(Path, sys.argv[1:])
-    page.write_text(write(load(data)), encoding="utf-8")
+    data, overview = map(Path, sys.argv[1:])
+    for name, content in pages(load(data)).items():
+        file = overview.parent / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content, encoding="utf-8")
