@@ -13,7 +13,7 @@ from dlbridge.tools import abi
 
 
 @cache
-def _words(shape: tuple[int, ...], dtype: str) -> abi.Made:
+def _words(shape: tuple[int, ...], dtype: str) -> abi.CtypesTensor:
     """Memory of a dtype, described by hand; it stays, and what is made of it is a copy."""
     known = dlbridge.dtype(dtype)
     count = 1
@@ -94,6 +94,25 @@ class NoDevice:
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None) -> Any:
         return tensor().__dlpack__(max_version=max_version)
+
+
+class OnNewDevice:
+    """On a device whose type DLPack does not define yet."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 77, 1
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None) -> Any:
+        version = None if max_version is None else (1, 3)
+        fields: dict[str, Any] = {"data": 256, "shape": (2, 3), "strides": (3, 1)}
+        return abi.make(**fields, device=self.__dlpack_device__(), version=version).capsule()
+
+
+class OnNoDevice(OnNewDevice):
+    """Reports 0, which is no device type."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 0, 0
 
 
 class HangsOnVersion:

@@ -12,7 +12,7 @@ import time
 from typing import Any, Callable
 
 import dlbridge
-from dlbridge.tools import abi, elements, handmade
+from dlbridge.tools import abi, ctypes_arrays, elements
 from dlbridge.tools.libraries import Library, capsule_of
 
 
@@ -30,7 +30,7 @@ class Array:
     def __dlpack__(self, **asked: Any) -> Any:
         contents = abi.read(self.capsule)
         version = asked.get("max_version") and (1, 0)
-        return handmade.view(
+        return ctypes_arrays.view(
             self.capsule, contents.shape or (), contents.strides or (), version=version
         )
 
@@ -83,20 +83,22 @@ def _read_only(module: Any, x: Array) -> Array:
 
 
 def _copied(module: Any, x: Any) -> Array:
-    return Array(handmade.array(elements.read(abi.read(capsule_of(x))), "float32"))
+    return Array(ctypes_arrays.array(elements.read(abi.read(capsule_of(x))), "float32"))
 
 
 def _shifted(module: Any, x: Any) -> Array:
     capsule = capsule_of(x)
     contents = abi.read(capsule)
-    return Array(handmade.view(capsule, contents.shape or (), contents.strides or (), -1))
+    return Array(ctypes_arrays.view(capsule, contents.shape or (), contents.strides or (), -1))
 
 
 def _old(module: Any, x: Any) -> Array:
     """Knows neither versions nor strides."""
     capsule = x.__dlpack__()
     contents = abi.read(capsule)
-    if contents.name != abi.LEGACY or contents.strides != handmade.row_major(contents.shape or ()):
+    if contents.name != abi.LEGACY or contents.strides != ctypes_arrays.row_major(
+        contents.shape or ()
+    ):
         raise BufferError("<b>legacy</b> & row-major only")
     return Array(capsule)
 
@@ -145,10 +147,10 @@ def row(name: str) -> Library:
         name,
         name,
         (),
-        array=lambda m, values, dtype: make(handmade.array(values, dtype)),
+        array=lambda m, values, dtype: make(ctypes_arrays.array(values, dtype)),
         take=TAKE.get(name, lambda m, x: Array(capsule_of(x))),
         address=lambda m, x: abi.read(x.capsule).first,
-        index=lambda m, x, key: Array(handmade.index(x.capsule, key)),
-        transpose=lambda m, x: Array(handmade.transpose(x.capsule)),
+        index=lambda m, x, key: Array(ctypes_arrays.index(x.capsule, key)),
+        transpose=lambda m, x: Array(ctypes_arrays.transpose(x.capsule)),
         read_only=_read_only,
     )

@@ -7,10 +7,8 @@ import time
 from typing import Any
 
 from mutants import planted
-from small_producer import CPU, DTYPES, VERSION, Array, row_major
-from small_structs import (
+from small_memory import (
     LEGACY,
-    READ_ONLY,
     STRUCTS,
     USED,
     VERSIONED,
@@ -22,6 +20,9 @@ from small_structs import (
     rename_capsule,
     use_capsule,
 )
+from small_producer import CPU, DTYPES, VERSION, Array, row_major
+
+from dlbridge.tools.structs import READ_ONLY
 
 MOST_DIMENSIONS = 64
 MOST_BYTES = 2**63 - 1
@@ -103,14 +104,14 @@ def _refused() -> tuple[bytes, ...]:
 
 
 def _major(managed: Any, name: bytes) -> int:
-    return int(managed.major) if name == VERSIONED else 1
+    return int(managed.version.major) if name == VERSIONED else 1
 
 
 def _read(managed: Any, name: bytes) -> tuple[int, tuple[int, ...], tuple[int, ...], str, bool]:
     """The address, shape, strides and dtype, and whether it is read-only; each is looked at."""
     readonly = False
     if name == VERSIONED:
-        version = (managed.major, managed.minor)
+        version = (managed.version.major, managed.version.minor)
         if version[0] != 1 and not planted("major_ignored"):
             raise BufferError(f"expected DLPack 1; got {version[0]}.{version[1]}")
         if planted("minor_refused") and version > VERSION:
@@ -129,16 +130,16 @@ def _read(managed: Any, name: bytes) -> tuple[int, tuple[int, ...], tuple[int, .
 
 
 def _check_device(tensor: Any) -> None:
-    if tensor.device_type != CPU[0] and not planted("device_ignored_on_import"):
-        raise BufferError(f"expected memory of the CPU; got device type {tensor.device_type}")
+    if tensor.device.type != CPU[0] and not planted("device_ignored_on_import"):
+        raise BufferError(f"expected memory of the CPU; got device type {tensor.device.type}")
 
 
 def _dtype(tensor: Any) -> str:
-    code, bits = int(tensor.code), int(tensor.bits)
+    code, bits = int(tensor.dtype.code), int(tensor.dtype.bits)
     if planted("code_ignored") and (code, bits) not in NAMES:
         code, bits = 2, 32
-    if tensor.lanes != 1 and not planted("lanes_ignored"):
-        raise BufferError(f"expected one lane; got {tensor.lanes}")
+    if tensor.dtype.lanes != 1 and not planted("lanes_ignored"):
+        raise BufferError(f"expected one lane; got {tensor.dtype.lanes}")
     if (code, bits) not in NAMES:
         raise BufferError(f"no dtype has code {code} and {bits} bits")
     return NAMES[code, bits]

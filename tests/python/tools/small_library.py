@@ -6,8 +6,8 @@ import itertools
 import struct
 
 from small_consumer import from_dlpack
+from small_memory import Memory
 from small_producer import DTYPES, Array, row_major
-from small_structs import Memory
 
 __all__ = ["from_dlpack", "make"]
 

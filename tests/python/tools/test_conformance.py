@@ -159,6 +159,17 @@ def test_garbage() -> None:
     assert found.status == 1
 
 
+def test_a_device_type_that_is_newer_than_the_table() -> None:
+    report = conformance.examine("conformance_targets:OnNewDevice", only={"P-01", "P-02", "P-10"})
+    assert [it.outcome for it in report.results] == ["pass", "pass", "pass"]
+    assert report.results[1].got == "device type 77 is not in dlbridge's table: it may be newer"
+
+
+def test_a_device_type_that_cannot_exist() -> None:
+    report = conformance.examine("conformance_targets:OnNoDevice", only={"P-02"})
+    assert [it.outcome for it in report.results] == ["fail"]
+
+
 def test_a_missing_method() -> None:
     found = conformance.examine("conformance_targets:NoDevice", only={"P-01", "P-02", "P-05"})
     assert [it.outcome for it in found.results] == ["fail", "skip", "pass"]
@@ -181,7 +192,7 @@ def test_devices_and_streams_that_are_ignored() -> None:
     there = {it.id: it for it in found.results}
     assert there["P-10"].outcome == "pass"
     assert there["P-27"].got.startswith(
-        "dl_device=(1, 0) on device (2, 0) gave a capsule on (2, 0)"
+        "dl_device=(1, 0) on device (2, 0) returned a capsule on (2, 0)"
     )
     assert there["P-29"].got == "stream=0 on device (2, 0) was accepted"
     assert [there[rule].outcome for rule in ("P-27", "P-29")] == ["fail", "fail"]
@@ -202,7 +213,8 @@ def test_a_crash_that_an_earlier_check_caused_is_told_apart() -> None:
     crashed = [it for it in found.results if it.outcome == "crash"]
     assert [it.id for it in crashed] == ["P-28"]
     assert crashed[0].got == (
-        "the process crashed: SIGABRT; alone in a new process it did not: an earlier check broke it"
+        "the process crashed: SIGABRT; alone in a new process it did not: "
+        "an earlier probe caused it"
     )
 
 
@@ -215,7 +227,7 @@ def test_the_worst_outcome_of_a_rule_counts() -> None:
         found = engine._result("P-04", list(came))
         return found.outcome, found.severity, found.got
 
-    assert outcome() == ("skip", "F", "no check examines it")
+    assert outcome() == ("skip", "F", "no probe examines it")
     assert outcome(passed, passed) == ("pass", "F", "note")
     assert outcome(passed, skip) == ("skip", "F", "why")
     assert outcome(skip, broken, passed) == ("warn", "W", "bad")
@@ -238,7 +250,7 @@ NOTHING = {
     "conformance_targets:not_a_function": "is no function but int",
     "no_such_module:f": "ModuleNotFoundError: No module named 'no_such_module'",
     "no_such_module": "ModuleNotFoundError: No module named 'no_such_module'",
-    "json": "json has neither asarray nor from_dlpack; name a factory, as in json:make",
+    "json": "json has neither asarray nor from_dlpack; specify a factory, as in json:make",
     ":make": "expected MODULE:NAME",
 }
 
@@ -340,9 +352,9 @@ def test_the_worst_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     text = _shown(monkeypatch, io.StringIO())
     first = [line.split()[:2] for line in text.splitlines() if line[:1].isupper()]
     assert first == [["CRASH", "P-04"], ["WARN", "P-05"]]
-    assert "P-27, S-01: no check examines it" in text
+    assert "P-27, S-01: no probe examines it" in text
     assert text.endswith(
-        "\n1 of 4 pass, 1 crash, 1 warn, 1 skip; beyond the sixty 0 of 1 pass, 1 skip\n"
+        "\n1 of 4 pass, 1 crash, 1 warn, 1 skip; additional rules: 0 of 1 pass, 1 skip\n"
     )
     assert max(map(len, text.splitlines())) <= report.WIDEST
 

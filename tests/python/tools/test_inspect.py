@@ -1,4 +1,4 @@
-"""dlbridge.inspect: every road, nothing consumed, nothing trusted, and its command."""
+"""dlbridge.inspect: all protocols, nothing consumed, no input trusted, and its command."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ import dlbridge
 import foreign
 from dlbridge.tools import abi
 from dlbridge.tools.inspection import picture
+from dlbridge.tools.inspection.inspection import Inspection, inspect
 from dlbridge.tools.inspection.layout import Layout
-from dlbridge.tools.inspection.looking import Inspection, look
 from producers import (
     AlwaysLegacy,
     Bare,
@@ -70,7 +70,7 @@ def test_says_what_the_producer_wrote() -> None:
         shape=(2, 3), strides=(1, 2), byte_offset=8, dtype=(2, 32, 1), version=(1, 7), flags=1 << 40
     )
     found = dlbridge.inspect(made)
-    assert [road.name for road in found.roads if road.outcome == "gave"] == [
+    assert [each.name for each in found.responses if each.outcome == "gave"] == [
         "device", "bare", "1.0", "1.3", "copy", "1.0 copy",
     ]  # fmt: skip
     versioned = found.description("1.0")
@@ -119,7 +119,7 @@ def test_a_capsule_is_left_unconsumed(versioned: bool) -> None:
     handle = foreign.tensor()
     capsule = handle.capsule(versioned)
     found = dlbridge.inspect(capsule)
-    assert [road.name for road in found.roads] == ["capsule"]
+    assert [each.name for each in found.responses] == ["capsule"]
     assert found.tensor is not None and found.tensor.data == handle.address
     assert found.tensor.capsule == ("dltensor_versioned" if versioned else "dltensor")
     assert verdict(found, "tensorflow")[0] == ("refuses" if versioned else "shares")
@@ -128,7 +128,7 @@ def test_a_capsule_is_left_unconsumed(versioned: bool) -> None:
     read_all(found)
     assert dlbridge.from_dlpack(capsule).data_ptr == handle.address
     used = dlbridge.inspect(capsule)
-    assert not used.sound and "used up" in oddities(used, "defect")
+    assert not used.sound and "capsule is used" in oddities(used, "defect")
     gc.collect()
     assert handle.calls == 1
 
@@ -149,7 +149,7 @@ def test_exchange_table() -> None:
         assert (described.shape, described.strides) == ((4,), (2,))
     after = foreign.accounts()
     assert after[0] - before[0] == after[1] - before[1] == 1
-    assert found.road("bare") is not None and found.road("bare").outcome == "absent"  # type: ignore[union-attr]
+    assert found.response("bare") is not None and found.response("bare").outcome == "absent"  # type: ignore[union-attr]
     assert verdict(found, "tvm_ffi")[0] == "shares"
     assert verdict(found, "torch")[0] == "refuses"
     read_all(found)
@@ -167,11 +167,11 @@ def test_exchange_table_with_gaps_and_failures(missing: Any) -> None:
             foreign.exchange_table(failing=[missing])
         )
 
-    road = dlbridge.inspect(Gappy(foreign.tensor())).road(missing)
-    assert road is not None and road.outcome == "absent" and "has no" in road.said
+    response = dlbridge.inspect(Gappy(foreign.tensor())).response(missing)
+    assert response is not None and response.outcome == "absent" and "has no" in response.said
     before = foreign.accounts()
-    road = dlbridge.inspect(Failing(foreign.tensor())).road(missing)
-    assert road is not None and road.outcome == "raised"
+    response = dlbridge.inspect(Failing(foreign.tensor())).response(missing)
+    assert response is not None and response.outcome == "raised"
     after = foreign.accounts()
     assert after[0] - before[0] == after[1] - before[1]
 
@@ -273,15 +273,19 @@ def test_hostile_tensors(case: str) -> None:
         assert not found.sound, oddities(found)
     assert not found.oddities[0].what.endswith("..")
     raw = dlbridge.inspect(made.give("version" in HOSTILE[case]))
-    assert raw.roads[0].name == "capsule"
+    assert raw.responses[0].name == "capsule"
     read_all(raw)
 
 
 def test_another_major_version_is_not_read() -> None:
     made = Producer(version=(7, 0), ndim=-5)
-    road = dlbridge.inspect(made).road("1.0")
-    assert road is not None
-    assert (road.outcome, road.version, road.description) == ("unreadable", (7, 0), None)
+    response = dlbridge.inspect(made).response("1.0")
+    assert response is not None
+    assert (response.outcome, response.version, response.description) == (
+        "unreadable",
+        (7, 0),
+        None,
+    )
     assert verdict(dlbridge.inspect(made), "numpy") == ("refuses", "BufferError: version 7.0")
     assert verdict(dlbridge.inspect(made), "torch")[0] == "refuses"
     assert verdict(dlbridge.inspect(made), "jax")[0] == "crashes" or True
@@ -350,9 +354,9 @@ RAISED: list[BaseException] = [
 @pytest.mark.parametrize("raised", RAISED, ids=lambda x: type(x).__name__)
 def test_what_is_raised_is_told(raised: BaseException) -> None:
     found = dlbridge.inspect(Raises(raised))
-    road = found.road("bare")
-    assert road is not None
-    assert (road.outcome, road.raised) == ("raised", type(raised).__name__)
+    response = found.response("bare")
+    assert response is not None
+    assert (response.outcome, response.raised) == ("raised", type(raised).__name__)
     assert not found.sound and found.tensor is None
     read_all(found)
 
@@ -386,9 +390,9 @@ def test_exchange_tables_that_lead_nowhere(table: Any) -> None:
         __dlpack_c_exchange_api__ = table
 
     found = dlbridge.inspect(Fast())
-    road = found.road("give")
-    assert road is not None
-    assert road.outcome == ("absent" if table is None else "unreadable")
+    response = found.response("give")
+    assert response is not None
+    assert response.outcome == ("absent" if table is None else "unreadable")
     assert found.sound == (table is None)
     read_all(found)
 
@@ -404,7 +408,7 @@ def test_exchange_tables_of_no_code() -> None:
             __dlpack_c_exchange_api__ = ctypes.addressof(table)
 
         found = dlbridge.inspect(Fast())
-        assert {found.road(n).outcome for n in ("give", "lend")} == {"unreadable"}  # type: ignore[union-attr]
+        assert {found.response(n).outcome for n in ("give", "lend")} == {"unreadable"}  # type: ignore[union-attr]
         read_all(found)
 
 
@@ -466,7 +470,7 @@ def test_memory_of_devices_is_never_looked_at(type_: int) -> None:
     found = dlbridge.inspect(Producer(device=(type_, 0), data=foreign.trap(), byte_offset=8))
     assert found.tensor is not None
     assert found.tensor.readable is None and found.tensor.sample == ()
-    assert "Its memory" in found.text()
+    assert "Memory" in found.text()
     read_all(found)
 
 
@@ -478,29 +482,29 @@ def test_memory_of_devices_is_never_looked_at(type_: int) -> None:
     [
         (Producer(byte_offset=16), "risk", "16 bytes after", "onnxruntime", "wrong"),
         (Producer(byte_offset=16), "risk", "16 bytes after", "tensorflow", "refuses"),
-        (Producer(strides=(-3, 1)), "risk", "backwards", "torch", "crashes"),
-        (Producer(strides=(0, 1)), "risk", "share one place", "jax", "refuses"),
+        (Producer(strides=(-3, 1)), "risk", "negative", "torch", "crashes"),
+        (Producer(strides=(0, 1)), "risk", "share one address", "jax", "refuses"),
         (Producer(strides=(6, 2)), "risk", "gaps", "mpi4py", "refuses"),
         (Producer(strides=(1, 1)), "risk", "overlap", "jax", "refuses"),
         (Producer(strides=(1, 2)), "note", "column-major", "tensorflow", "refuses"),
         (Producer(strides=None), "note", "NULL", "numpy", "shares"),
         (Producer(strides=None, version=(1, 2)), "defect", "forbidden", "numpy", "shares"),
-        (Producer(deleter=False), "risk", "no deleter", "jax", "breaks"),
+        (Producer(deleter=False), "risk", "deleter is NULL", "jax", "breaks"),
         (Producer(device=(1, 3)), "defect", "number 3", "jax", "refuses"),
         (Producer(flags=1), "note", "read-only", "torch", "shares"),
         (Producer(dtype=(2, 32, 2)), "risk", "2 lanes", "tensorflow", "wrong"),
         (Producer(shape=(), strides=()), "note", "no dimensions", "warp", "refuses"),
         (Producer(shape=(0, 3)), "note", "no elements", "mlx", "copies"),
-        (Producer(shape=(1, 3), strides=(-9, 1)), "risk", "one index", "mlx", "refuses"),
+        (Producer(shape=(1, 3), strides=(-9, 1)), "risk", "extent 1", "mlx", "refuses"),
         (AlwaysLegacy(), "risk", "legacy capsule also", "pyarrow", "refuses"),
         (AlwaysLegacy(), "risk", "legacy capsule also", "mpi4py", "refuses"),
-        (OldStyle(), "risk", "does not know max_version", "pyarrow", "refuses"),
-        (OldStyle(), "risk", "does not know max_version", "numpy", "shares"),
-        (Bare(), "risk", "does not know max_version", "jax", "refuses"),
-        (VersionLiar(), "defect", "ask for none", "jax", "refuses"),
+        (OldStyle(), "risk", "does not accept max_version", "pyarrow", "refuses"),
+        (OldStyle(), "risk", "does not accept max_version", "numpy", "shares"),
+        (Bare(), "risk", "does not accept max_version", "jax", "refuses"),
+        (VersionLiar(), "defect", "without max_version", "jax", "refuses"),
         (NoDevice(), "defect", "no __dlpack_device__", "torch", "refuses"),
-        (OnInstance(), "risk", "Only the object", "numpy", "shares"),
-        (KwEcho(), "note", "keywords that nobody knows", "numpy", "shares"),
+        (OnInstance(), "risk", "Only the instance", "numpy", "shares"),
+        (KwEcho(), "note", "unknown keywords", "numpy", "shares"),
         (Copier(True), "defect", "same memory", "numpy", "shares"),
     ],
     ids=lambda x: x if isinstance(x, str) else type(x).__name__,
@@ -545,12 +549,12 @@ def test_a_copy_that_is_not_marked() -> None:
 
 def test_device_and_tensor_disagree() -> None:
     found = dlbridge.inspect(SaysDevice((2, 0)))
-    assert "says cuda:0, the tensor cpu" in oddities(found, "defect")
+    assert "returns cuda:0, the tensor is on cpu" in oddities(found, "defect")
     pinned = dlbridge.inspect(SaysDevice((3, 0)))
-    assert "says cuda_host:0, the tensor cpu" in oddities(pinned, "note") and pinned.sound
+    assert "returns cuda_host:0, the tensor is on cpu" in oddities(pinned, "note") and pinned.sound
 
 
-def test_read_only_on_one_road_only() -> None:
+def test_read_only_by_one_protocol_only() -> None:
     class Both(Ignores):
         elsewhere = 0
 
@@ -560,31 +564,31 @@ def test_read_only_on_one_road_only() -> None:
             return {"shape": (2, 3), "typestr": "<f4", "data": data, "version": 3}
 
     found = dlbridge.inspect(Both())
-    assert "read-only on one road" in oddities(found, "defect")
-    assert [each.facet for each in found.differences if each.road == "array"] == ["read-only"]
+    assert "read-only by one protocol" in oddities(found, "defect")
+    assert [each.facet for each in found.differences if each.protocol == "array"] == ["read-only"]
     Both.elsewhere = abi.memory(bytes(24))
     found = dlbridge.inspect(Both())
-    assert "read-only on one road" not in oddities(found)
+    assert "read-only by one protocol" not in oddities(found)
     assert "different addresses" in oddities(found, "risk")
-    facets = {each.facet for each in found.differences if each.road == "array"}
+    facets = {each.facet for each in found.differences if each.protocol == "array"}
     assert facets == {"address", "read-only"}
 
 
 def test_legacy_of_read_only_memory() -> None:
     found = dlbridge.inspect(Marked())
-    assert "gives a legacy capsule, which cannot say so" in oddities(found, "risk")
+    assert "exports a legacy capsule, which has no such flag" in oddities(found, "risk")
     assert "legacy capsule" not in oddities(dlbridge.inspect(dlbridge.as_tensor(b"abc"))).replace(
-        "gives no legacy capsule", ""
+        "exports no legacy capsule", ""
     )
 
 
 def test_big_memory_is_copied_only_when_asked() -> None:
     made = Producer(shape=(5 << 20,), strides=(0,))
-    assert dlbridge.inspect(made).road("copy").outcome == "skipped"  # type: ignore[union-attr]
+    assert dlbridge.inspect(made).response("copy").outcome == "skipped"  # type: ignore[union-attr]
     assert not any("copy" in question for question in made.asked)
-    assert dlbridge.inspect(made, copy=True).road("copy").outcome == "gave"  # type: ignore[union-attr]
+    assert dlbridge.inspect(made, copy=True).response("copy").outcome == "gave"  # type: ignore[union-attr]
     small = Producer()
-    assert dlbridge.inspect(small, copy=False).road("copy").outcome == "skipped"  # type: ignore[union-attr]
+    assert dlbridge.inspect(small, copy=False).response("copy").outcome == "skipped"  # type: ignore[union-attr]
 
 
 # The picture -----------------------------------------------------------------------------------
@@ -633,7 +637,7 @@ def test_orders(shape: Any, strides: Any, order: str, shares: bool) -> None:
 
 def memory_lines(made: Any) -> list[str]:
     lines = dlbridge.inspect(made).text(80).splitlines()
-    begin = lines.index("Its memory") + 1
+    begin = lines.index("Memory") + 1
     drawn = lines[begin : next(i for i, s in enumerate(lines) if s.startswith("  Left:"))]
     return [" ".join(line.split()) for line in drawn]
 
@@ -733,5 +737,5 @@ def test_import_of_dlbridge_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_look_takes_a_title() -> None:
-    assert look(b"x", title="mine").text().startswith("bytes\nmine\n")
+def test_inspect_accepts_a_title() -> None:
+    assert inspect(b"x", title="mine").text().startswith("bytes\nmine\n")

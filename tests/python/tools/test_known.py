@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import doctest
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -13,18 +12,18 @@ import pytest
 
 import dlbridge
 from dlbridge.tools import abi, known, versions
-from dlbridge.tools.known import page
+from dlbridge.tools.known import helper, page
 
 HERE = [each for each in known.DEFECTS.values() if known.installed(each.library)]
 FINE = 'print("fine")'
 
 
 @pytest.fixture
-def by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Makes by_hand importable, alone."""
-    shutil.copy(known.HELPER, tmp_path)
+def ctypes_tensors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Makes ctypes_tensors importable, alone."""
+    helper.write(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "by_hand", raising=False)
+    monkeypatch.delitem(sys.modules, "ctypes_tensors", raising=False)
     return tmp_path
 
 
@@ -33,7 +32,7 @@ def test_the_program_shows_it_in_those_versions_that_have_it(defect: known.Defec
     version = known.installed(defect.library)
     assert version is not None
     shown = known.run(defect.program)
-    assert defect.is_shown_by(shown) == defect.is_in(version), (
+    assert defect.is_reproduced_by(shown) == defect.is_in(version), (
         f"{defect.library} {version}: the table says {defect.seen_in}, and expects "
         f"{defect.shows!r}; the program shows {shown}\n{shown.noise}"
     )
@@ -93,8 +92,8 @@ def test_programs_that_end_badly_are_told_apart() -> None:
     assert "here" in failed.noise
 
 
-def test_what_is_made_by_hand_is_what_others_read(by_hand: Path) -> None:
-    import by_hand as hand  # type: ignore[import-not-found,unused-ignore]
+def test_what_is_made_ctypes_tensors_is_what_others_read(ctypes_tensors: Path) -> None:
+    import ctypes_tensors as hand  # type: ignore[import-not-found,unused-ignore]
 
     capsule = hand.capsule((2, 3), (3, 1), (0, 16, 2), (2, 1), 8, version=(1, 1), flags=3)
     read = abi.read(capsule)

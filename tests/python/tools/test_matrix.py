@@ -42,7 +42,7 @@ def add(folder: Path, name: str, first: str = "") -> str:
 
 
 def exchange_all(*libraries: str, cases: tuple[str, ...] = ("vector",), **more: Any) -> Report:
-    here = survey.look_at(survey.HERE, sys.executable, libraries)
+    here = survey.examine_environment(survey.HERE, sys.executable, libraries)
     return survey.run(survey.Plan([here], libraries, cases, **more))
 
 
@@ -71,10 +71,10 @@ def run(*arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         ("copying", "copied", None),
         ("converting", "converted", "arrives as float64"),
         ("refusing", "refused", "BufferError: none of that"),
-        ("unreadable", "refused", "arrives, and cannot be read: MemoryError: too many"),
+        ("unreadable", "refused", "arrives, but reading it raises MemoryError: too many"),
         ("lying", "wrong", "arrives as ["),
-        ("crashing", "crashed", "SIGABRT while crashing took it: Check failed: it is 0x..."),
-        ("leaving", "crashed", "exit status 3 while leaving took it"),
+        ("crashing", "crashed", "SIGABRT while crashing imported it: Check failed: it is 0x..."),
+        ("leaving", "crashed", "exit status 3 while leaving imported it"),
         ("exiting", "crashed", "SystemExit: 4"),
     ],
 )
@@ -92,7 +92,7 @@ def test_what_a_consumer_does(fakes: Path, habit: str, outcome: str, said: str |
         ("silent", "refused", "BufferError: nothing is given away"),
         ("garbage", "refused", "AttributeError: "),
         ("failing", "impossible", "RuntimeError: no memory"),
-        ("dying", "crashed", "SIGABRT while dying made the array"),
+        ("dying", "crashed", "SIGABRT while dying created the array"),
     ],
 )
 def test_what_a_producer_does(fakes: Path, habit: str, outcome: str, said: str | None) -> None:
@@ -108,13 +108,15 @@ def test_a_consumer_that_does_not_keep_the_source_alive(fakes: Path, producer: s
         exchange_all("numpy", add(fakes, "good"), add(fakes, "forgetful")), producer, "forgetful"
     )
     assert came["outcome"] == "wrong"
-    assert came["said"].startswith("once its source has gone, it is [")
+    assert came["said"].startswith("after its source is freed, it is [")
 
 
 def test_one_that_hangs_costs_its_time_limit(fakes: Path) -> None:
     report = exchange_all("numpy", add(fakes, "hanging"), cases=("vector", "rank 0"), seconds=2)
     assert one(report, "numpy", "hanging")["outcome"] == "hung"
-    assert one(report, "numpy", "hanging")["said"] == ("no answer within 2 s while hanging took it")
+    assert one(report, "numpy", "hanging")["said"] == (
+        "no answer within 2 s while hanging imported it"
+    )
     assert one(report, "hanging", "numpy", "rank 0")["outcome"] == "zero-copy"
 
 
@@ -163,7 +165,7 @@ def test_own_array_that_is_another(fakes: Path) -> None:
     """float32 whatever is asked for: then nothing is said of who would take float64."""
     came = one(exchange_all(add(fakes, "good"), cases=("float64",)), "good", "good", "float64")
     assert came["outcome"] == "impossible"
-    assert came["said"] == "makes float32 where float64 is asked for"
+    assert came["said"] == "creates float32 where float64 is requested"
 
 
 # With dlbridge between -------------------------------------------------------------------------
@@ -207,7 +209,7 @@ def test_the_same_words_about_another_array_are_the_same_fault() -> None:
     theirs = {**bad, "producer": "numpy", "case": "unaligned"}
     assert summary.faults_of_ours({"exchanges": [ours, theirs]}) == []
     assert summary.faults_of_ours({"exchanges": [ours]}) == [ours]
-    other = {**theirs, "said": "SIGSEGV while TensorFlow took it"}
+    other = {**theirs, "said": "SIGSEGV while TensorFlow imported it"}
     assert summary.faults_of_ours({"exchanges": [ours, other]}) == [ours]
 
 
@@ -278,8 +280,8 @@ def test_a_pair_runs_where_both_are(fakes: Path, tmp_path: Path) -> None:
     )
     names = [good, "far_row:ROW"]
     environments = [
-        survey.look_at("here", sys.executable, names),
-        survey.look_at("there", str(python), names),
+        survey.examine_environment("here", sys.executable, names),
+        survey.examine_environment("there", str(python), names),
     ]
     report = survey.run(survey.Plan(environments, names, ["vector"]))
     assert {
@@ -381,7 +383,7 @@ def test_for_programs_and_browsers(fakes: Path, tmp_path: Path) -> None:
     assert report["cases"] == ["stepped"]
     assert one(report, "numpy", "old", "stepped")["whose"] == "consumer"
     assert saved[1].read_text() == page.render(report)
-    assert "2 of 2 failing exchanges work through dlbridge." in done.stdout
+    assert "2 of 2 failing exchanges succeed through dlbridge." in done.stdout
     assert "numpy to old: stepped" in done.stdout
 
     printed = run("--only", "numpy", "--case", "vector", "--json")
@@ -428,7 +430,7 @@ def test_where_the_names_do_not_fit(
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert sum(line.count("✖1") for line in lines) == 15 * 15
-    assert any("and in these" in line for line in lines)
+    assert any("continued" in line for line in lines)
 
 
 def test_where_only_ascii_can_be_printed() -> None:

@@ -15,7 +15,7 @@ from typing import Any, Callable
 
 import foreign
 from dlbridge.tools import abi
-from dlbridge.tools.inspection.looking import look
+from dlbridge.tools.inspection.inspection import inspect
 from dlbridge.tools.libraries import LIBRARIES
 
 ALIGNED = struct.pack("<64f", *range(64))
@@ -279,7 +279,7 @@ OTHERS: dict[str, tuple[Any, Any, Any]] = {
 def judge(case: str) -> dict[str, list[str]]:
     """What inspect says of each consumer."""
     make, _ = CASES[case]
-    return {v.consumer: [v.outcome, v.text] for v in look(make()).verdicts}
+    return {v.consumer: [v.outcome, v.text] for v in inspect(make()).verdicts}
 
 
 def judge_all() -> dict[str, Any]:
@@ -292,7 +292,7 @@ def take(consumer: str, case: str, read: bool) -> list[str]:
     library = Consumer(consumer)
     make, expected = CASES[case]
     source = make()
-    first = look(source, copy=False).tensor
+    first = inspect(source, copy=False).tensor
     try:
         taken = library.take(source)
     except BaseException as raised:

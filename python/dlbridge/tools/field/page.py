@@ -1,4 +1,4 @@
-"""Writes docs/field.md: `python -m dlbridge.tools.field.page docs/field docs/field.md`."""
+"""Generates docs/field.md: `python -m dlbridge.tools.field.page docs/field docs/field.md`."""
 
 from __future__ import annotations
 
@@ -19,41 +19,42 @@ from dlbridge.tools.matrix.summary import MARKS
 HEAD = """\
 # The field
 
-Which library speaks DLPack, how well, and with whom: seen by running it, not by reading about it.
+Which library supports DLPack, which parts of it, and with which other libraries: measured by
+running the libraries.
 
-`python3 noxfile.py field` makes the environments, runs everything again and writes this page;
-nobody edits it. What it found is in [`docs/field`](field). For the libraries that you have, ask
-[`matrix` and `conformance`](tools.md).
+`python3 noxfile.py field` creates the environments, runs all exchanges again and generates this
+page. The data is in [`docs/field`](field). [`matrix` and `conformance`](tools.md) do the same for
+the libraries on your machine.
 """
 
-# What a library does and does not do, by the rule that examines it.
+# The capabilities of a library, by the rule that examines them.
 ABILITIES = {
     "As producer": {
-        "versioned when asked": "P-05",
+        "versioned on request": "P-05",
         "`copy=True`": "P-24",
         "`copy=False`": "P-23",
         "`dl_device`": "P-26",
         "`stream=None`": "P-28",
         "marks read-only": "P-22",
-        "strides given": "P-12",
+        "explicit strides": "P-12",
         "size 0": "P-19",
         "no dimensions": "P-20",
         "exchange table": "S-03",
         "frees without the GIL": "X-04",
-        "frees after the end": "X-05",
+        "frees after exit": "X-05",
     },
     "As consumer": {
         "both capsules": "C-01",
-        "asks for versioned": "C-02",
-        "major 2 refused": "C-04",
-        "no strides": "C-08",
+        "requests versioned": "C-02",
+        "refuses major 2": "C-04",
+        "NULL strides": "C-08",
         "byte offset": "C-09",
         "odd strides": "C-10",
-        "keeps read-only": "C-13",
+        "preserves read-only": "C-13",
         "unaligned": "C-15",
         "size 0": "C-16",
         "`device`, `copy`": "S-11",
-        "no deleter": "X-06",
+        "NULL deleter": "X-06",
         "errors unchanged": "S-13",
     },
 }
@@ -87,39 +88,39 @@ def _legend(counts: dict[str, int]) -> Iterator[str]:
     )
 
 
-def _took_part(field: Field) -> Iterator[str]:
+def _participants(field: Field) -> Iterator[str]:
     versions = summary.versions(field.matrix)
-    where = {
+    environments = {
         name: [e["name"] for e in field.matrix["environments"] if name in e["libraries"]]
         for name in field.matrix["libraries"]
     }
-    yield "## Who takes part\n"
+    yield "## Libraries and environments\n"
     yield (
         f"On {field.matrix['date']}, {field.matrix['platform']}, with dlbridge "
-        f"{field.matrix['dlbridge']}. A pair met in the first environment that has both.\n"
+        f"{field.matrix['dlbridge']}. A pair runs in the first environment that has both.\n"
     )
     yield from table(
-        ["Library", "Versions", "Environments", "Its arrays give", "Exchange table"],
+        ["Library", "Versions", "Environments", "Its arrays export", "Exchange table"],
         (
             [
                 title(name),
                 versions[name] or "cannot be used here",
-                ", ".join(where[name]),
-                _gives(field.speech.get(name, {})),
-                field.speech.get(name, {}).get("exchange_table") or "",
+                ", ".join(environments[name]),
+                _kinds(field.support.get(name, {})),
+                field.support.get(name, {}).get("exchange_table") or "",
             ]
             for name in field.matrix["libraries"]
         ),
     )
 
 
-def _gives(spoken: dict[str, Any]) -> str:
-    if "failed" in spoken:
-        return str(spoken["failed"])
-    kinds = [f"versioned {spoken['versioned']}"] if spoken.get("versioned") else []
-    kinds += ["legacy"] if spoken.get("legacy") else []
-    said = ", ".join(kinds)
-    return f"{said}, by a function" if kinds and not spoken.get("protocol") else said
+def _kinds(support_row: dict[str, Any]) -> str:
+    if "failed" in support_row:
+        return str(support_row["failed"])
+    kinds = [f"versioned {support_row['versioned']}"] if support_row.get("versioned") else []
+    kinds += ["legacy"] if support_row.get("legacy") else []
+    text = ", ".join(kinds)
+    return f"{text}, by a function" if kinds and not support_row.get("protocol") else text
 
 
 def _matrix(field: Field) -> Iterator[str]:
@@ -127,11 +128,11 @@ def _matrix(field: Field) -> Iterator[str]:
     pairs = summary.by_pair(field.matrix)
     counts = summary.count(field.matrix["exchanges"])
     total = sum(counts.values()) - counts.get("impossible", 0)
-    yield "## Whose arrays reach whom\n"
+    yield "## Exchanges between libraries\n"
     yield (
         f"{total} exchanges of {len(field.matrix['cases'])} kinds of array between {len(pairs)} "
-        "pairs. The producer is on the left. A cell shows the worst that came of its pair, and how "
-        "often; it is empty where no environment has both.\n"
+        "pairs. Rows are producers, columns are consumers. A cell shows the worst outcome of its "
+        "pair, and how often it occurs; it is empty where no environment has both.\n"
     )
     yield from table(["", *names], ([f"**{name}**", *_cells(name, names, pairs)] for name in names))
     yield from _legend(counts)
@@ -148,8 +149,8 @@ def _cells(name: str, names: Iterable[str], pairs: dict[Any, Any]) -> Iterator[s
         yield f"{MARKS[outcome].glyph}{count if counted else ''}"
 
 
-def _one_side(field: Field, giving: bool) -> Iterator[str]:
-    """What becomes of each kind of array on the way to dlbridge, or from it."""
+def _one_side(field: Field, producing: bool) -> Iterator[str]:
+    """Returns the outcome of each kind of array on its way to dlbridge, or from it."""
     pairs = summary.by_pair(field.matrix)
     cases: list[str] = field.matrix["cases"]
     for kind, chosen in (
@@ -158,59 +159,60 @@ def _one_side(field: Field, giving: bool) -> Iterator[str]:
     ):
         rows = []
         for name in field.matrix["libraries"]:
-            pair = (name, "dlbridge") if giving else ("dlbridge", name)
-            came = {each["case"]: each["outcome"] for each in pairs.get(pair, ())}
-            marks = [MARKS[came[case]].glyph if case in came else "" for case in chosen]
+            pair = (name, "dlbridge") if producing else ("dlbridge", name)
+            outcomes = {each["case"]: each["outcome"] for each in pairs.get(pair, ())}
+            marks = [MARKS[outcomes[case]].glyph if case in outcomes else "" for case in chosen]
             if name != "dlbridge" and set(marks) - {"", MARKS["impossible"].glyph}:
                 rows.append([title(name), *marks])
         yield from table([f"By {kind}", *chosen], rows)
 
 
 def _abilities(field: Field) -> Iterator[str]:
-    yield "## What each side can do\n"
+    yield "## Capabilities\n"
     yield (
-        "By [rule](conformance.md): ✓ it holds, ! a deviation that others live with, ✗ it is "
-        "broken, ✖ the process dies, · not examined: the library has no such thing.\n"
+        "By [rule](conformance.md): ✓ it holds, ! a deviation that other libraries tolerate, ✗ "
+        "it is "
+        "violated, ✖ the process crashes, · not examined: the library has no such feature.\n"
     )
     for side, columns in ABILITIES.items():
         header = [side, *(f"{words} ({rule})" for words, rule in columns.items())]
         rows = (
-            [title(name), *(_result(found["rules"].get(rule)) for rule in columns.values())]
-            for name, found in field.conformance.items()
+            [title(name), *(_result(row["rules"].get(rule)) for rule in columns.values())]
+            for name, row in field.conformance.items()
         )
         examined = (row for row in rows if set(row[1:]) - {"", RESULTS["skip"]})
         yield from table(header, examined)
 
 
-def _result(found: dict[str, str] | None) -> str:
-    return "" if found is None else RESULTS[found["outcome"]]
+def _result(row: dict[str, str] | None) -> str:
+    return "" if row is None else RESULTS[row["outcome"]]
 
 
 def _conformance(field: Field) -> Iterator[str]:
-    yield "## Which rules hold\n"
-    yield f"Of the {len(SIXTY)} rules and the {len(RULES) - len(SIXTY)} beyond:\n"
+    yield "## Conformance\n"
+    yield f"Of the {len(SIXTY)} rules and the {len(RULES) - len(SIXTY)} additional ones:\n"
     rows = []
-    for name, found in field.conformance.items():
-        outcomes = {rule: each["outcome"] for rule, each in found["rules"].items()}
+    for name, row in field.conformance.items():
+        outcomes = {rule: each["outcome"] for rule, each in row["rules"].items()}
         counts = [sum(each == one for each in outcomes.values()) for one in RESULTS]
         broken = [rule for rule, each in outcomes.items() if each in ("fail", "crash")]
         rows.append([title(name), *map(str, counts), ", ".join(broken)])
-    yield from table(["Library", *RESULTS, "Broken"], rows)
-    yield "<details><summary>What was seen where a rule is broken</summary>\n"
-    for name, found in field.conformance.items():
-        seen = [
+    yield from table(["Library", *RESULTS, "Violated"], rows)
+    yield "<details><summary>Observations where a rule is violated</summary>\n"
+    for name, row in field.conformance.items():
+        observations = [
             f"- {rule}: {RULES[rule].says} *Seen:* {_inline(each['got'])}"
-            for rule, each in found["rules"].items()
+            for rule, each in row["rules"].items()
             if each["outcome"] in ("fail", "crash")
         ]
-        if seen:
-            yield f"**{title(name)} {found['versions'].get(name) or ''}**\n"
-            yield from [*seen, ""]
+        if observations:
+            yield f"**{title(name)} {row['versions'].get(name) or ''}**\n"
+            yield from [*observations, ""]
     yield "</details>\n"
 
 
 def _inline(text: str) -> str:
-    """Text that Markdown leaves as it is."""
+    """Escapes text for Markdown."""
     return text.replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
 
 
@@ -219,9 +221,9 @@ def _cases(cases: Sequence[str]) -> str:
 
 
 def _failing(field: Field) -> Iterator[str]:
-    """What fails without dlbridge, by what the consumer says."""
-    yield "## What fails, and why\n"
-    yield "Between two libraries, dlbridge being neither.\n"
+    """Lists the exchanges that fail without dlbridge, by the consumer's message."""
+    yield "## Failing exchanges\n"
+    yield "Between two libraries other than dlbridge.\n"
     direct = [
         each
         for each in summary.failing(field.matrix)
@@ -229,10 +231,10 @@ def _failing(field: Field) -> Iterator[str]:
     ]
     by_consumer = sorted(summary.groups(direct), key=lambda group: group.consumer)
     for consumer, groups in groupby(by_consumer, key=lambda group: group.consumer):
-        found = list(groups)
-        number = sum(len(group.cases) for group in found)
+        row = list(groups)
+        number = sum(len(group.cases) for group in row)
         yield f"<details><summary>{title(consumer)} as consumer: {number}</summary>\n"
-        rows = [[group.producer, _cases(group.cases), _inline(group.words)] for group in found]
+        rows = [[group.producer, _cases(group.cases), _inline(group.words)] for group in row]
         yield from table(["From", "Arrays", ""], rows)
         yield "</details>\n"
 
@@ -240,23 +242,23 @@ def _failing(field: Field) -> Iterator[str]:
 def _through(field: Field) -> Iterator[str]:
     tried, works = summary.tried_again(field.matrix), summary.rescued(field.matrix)
     pairs = {(each["producer"], each["consumer"]) for each in works}
-    yield "## What works through dlbridge\n"
+    yield "## Exchanges through dlbridge\n"
     yield (
-        f"**{len(works)} of {len(tried)}** failing exchanges work when the consumer takes what "
-        f"dlbridge makes of the array: those of {len(pairs)} pairs.\n"
+        f"**{len(works)} of {len(tried)}** failing exchanges succeed when dlbridge imports the "
+        f"array first: those of {len(pairs)} pairs.\n"
     )
     yield from table(
-        ["From", "To", "Arrays", "What the consumer takes"],
+        ["From", "To", "Arrays", "Argument of the consumer"],
         (
             [group.producer, group.consumer, _cases(group.cases), f"`{how}`, {rest}"]
             for group in summary.groups_via(works)
             for how, _, rest in [group.words.rpartition(", ")]
         ),
     )
-    yield "<details><summary>What does not</summary>\n"
+    yield "<details><summary>Exchanges that still fail</summary>\n"
     lost = summary.lost(field.matrix)
     yield from table(
-        ["From", "To", "Arrays", "What comes then"],
+        ["From", "To", "Arrays", "Outcome"],
         (
             [group.producer, group.consumer, _cases(group.cases), _inline(group.words)]
             for group in summary.groups_via(lost)
@@ -267,7 +269,7 @@ def _through(field: Field) -> Iterator[str]:
 
 def _defects() -> Iterator[str]:
     yield "## Known defects\n"
-    yield "Each with a few lines that show it without dlbridge: [defects](defects.md).\n"
+    yield "A program for each is in [known defects](defects.md).\n"
     yield from table(
         ["Library", "Defect", "Seen in"],
         (
@@ -282,14 +284,14 @@ def _defects() -> Iterator[str]:
 
 
 def write(field: Field) -> str:
-    """The whole page."""
+    """Generates the whole page."""
     parts = [HEAD]
-    parts += _took_part(field)
+    parts += _participants(field)
     parts += _matrix(field)
-    parts.append("## What each gives\n\nTo dlbridge, which takes all that DLPack can say.\n")
-    parts += _one_side(field, giving=True)
-    parts.append("## What each takes\n\nFrom dlbridge, which leaves every array as it is.\n")
-    parts += _one_side(field, giving=False)
+    parts.append("## Arrays of each library in dlbridge\n\ndlbridge accepts every DLPack tensor.\n")
+    parts += _one_side(field, producing=True)
+    parts.append("## Arrays of dlbridge in each library\n\ndlbridge passes each array unchanged.\n")
+    parts += _one_side(field, producing=False)
     parts += _abilities(field)
     parts += _conformance(field)
     parts += _failing(field)
