@@ -1,4 +1,4 @@
-"""What the conformance checks are tried on: dlbridge's own Tensor, and factories that go wrong."""
+"""Targets of the conformance tests: dlbridge's own Tensor, and factories that fail."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dlbridge.tools import abi
 
 @cache
 def _words(shape: tuple[int, ...], dtype: str) -> abi.CtypesTensor:
-    """Memory of a dtype, described by hand; it stays, and what is made of it is a copy."""
+    """Returns a ctypes tensor of a dtype; its users copy it."""
     known = dlbridge.dtype(dtype)
     count = 1
     for extent in shape:
@@ -46,7 +46,7 @@ def tensor(
     return dlbridge.from_dlpack(made, readonly=True) if readonly else made
 
 
-# Factories that go wrong -------------------------------------------------------------------------
+# Factories that fail -------------------------------------------------------------------------
 
 
 def raises() -> Any:
@@ -116,7 +116,7 @@ class OnNoDevice(OnNewDevice):
 
 
 class HangsOnVersion:
-    """Comes back from the bare call only."""
+    """Hangs on max_version."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return abi.CPU
@@ -128,7 +128,7 @@ class HangsOnVersion:
 
 
 class OldStyle:
-    """Of 2021.12: knows no keyword but stream."""
+    """A producer of array API 2021.12: accepts only the keyword stream."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return abi.CPU
@@ -138,7 +138,7 @@ class OldStyle:
 
 
 class Careless:
-    """In the memory of a device, and deaf to every keyword; nobody can look into that memory."""
+    """A producer in device memory that is not readable; it ignores every keyword."""
 
     def __init__(self, device: str = "cuda") -> None:
         self.device = {"cpu": 1, "cuda": 2, "rocm": 10}[device], 0
@@ -153,7 +153,7 @@ class Careless:
 
 
 class Decays:
-    """Ends the process when it has been asked often: memory that was damaged shows it late."""
+    """Crashes after several calls, as corrupted memory does."""
 
     asked = 0
 
@@ -168,7 +168,7 @@ class Decays:
 
 
 class CrashesOnStream:
-    """Ends the process when it is asked for a stream."""
+    """Crashes on a request with a stream."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return abi.CPU

@@ -1,6 +1,6 @@
-"""Small libraries for the matrix, each with a habit: made of ctypes, so that nothing is dlbridge's.
+"""Small libraries for the matrix, each with one behaviour, implemented with ctypes.
 
-A module that is nothing but `ROW = matrix_fakes.row(__name__)` is such a library.
+A module that contains only `ROW = matrix_fakes.row(__name__)` is such a library.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dlbridge.tools.libraries import Library, capsule_of
 
 
 class Array:
-    """A float array on what a capsule holds."""
+    """A float array on the tensor in a capsule."""
 
     dtype = "float32"
 
@@ -55,11 +55,11 @@ class Unreadable(Array):
 
 class Silent(Array):
     def __dlpack__(self, **asked: Any) -> Any:
-        raise BufferError("nothing is given away")
+        raise BufferError("it exports nothing")
 
 
 class Forgetful:
-    """It keeps the address, and nobody alive."""
+    """Keeps the address, but not the memory alive."""
 
     def __init__(self, capsule: Any) -> None:
         taken = abi.take(capsule)
@@ -93,7 +93,7 @@ def _shifted(module: Any, x: Any) -> Array:
 
 
 def _old(module: Any, x: Any) -> Array:
-    """Knows neither versions nor strides."""
+    """Supports neither versions nor strides."""
     capsule = x.__dlpack__()
     contents = abi.read(capsule)
     if contents.name != abi.LEGACY or contents.strides != ctypes_arrays.row_major(
@@ -108,7 +108,7 @@ def _raise(error: BaseException) -> Any:
 
 
 def _spiteful(module: Any, x: Any) -> Array:
-    """Wrong with dlbridge's tensors, right with all others."""
+    """Misreads dlbridge's tensors, and no others."""
     return _shifted(module, x) if isinstance(x, dlbridge.Tensor) else Array(capsule_of(x))
 
 
@@ -141,7 +141,7 @@ MAKE: dict[str, Callable[[Any], Any]] = {
 
 
 def row(name: str) -> Library:
-    """The library of a name: of one without a habit, one that does all by the book."""
+    """Returns the library with the behaviour of this name; without one it is correct."""
     make = MAKE.get(name, Array)
     return Library(
         name,

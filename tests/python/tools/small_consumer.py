@@ -1,4 +1,4 @@
-"""The small library's from_dlpack: a correct consumer, into which one defect can be planted."""
+"""The small library's from_dlpack: a correct consumer, with at most one planted defect."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     """
     if device not in (None, "cpu"):
         raise ValueError(f"expected device 'cpu' or None; got {device!r}")
-    return _take(*_ask(x, None if device is None else CPU, copy))
+    return _take(*_call_dlpack(x, None if device is None else CPU, copy))
 
 
-def _ask(x: Any, device: tuple[int, int] | None, copy: bool | None) -> tuple[Any, bool]:
-    """What x gives, and whether it was asked for a versioned capsule."""
+def _call_dlpack(x: Any, device: tuple[int, int] | None, copy: bool | None) -> tuple[Any, bool]:
+    """Returns the capsule of x, and whether a versioned one was requested."""
     words: dict[str, Any] = {} if planted("never_asks_version") else {"max_version": VERSION}
     if device is not None:
         words["dl_device"] = device
@@ -51,7 +51,7 @@ def _ask(x: Any, device: tuple[int, int] | None, copy: bool | None) -> tuple[Any
     old = (TypeError, BufferError) if planted("any_error_retries") else TypeError
     try:
         return x.__dlpack__(**words), "max_version" in words
-    except old:  # of before max_version, or of before any keyword
+    except old:  # a producer without max_version, or without keywords
         dropped = copy is False and planted("copy_dropped")
         if (copy is not None and not dropped) or device is not None:
             raise
@@ -60,7 +60,7 @@ def _ask(x: Any, device: tuple[int, int] | None, copy: bool | None) -> tuple[Any
 
 def _take(capsule: Any, asked_for_versioned: bool) -> Array:
     if not isinstance(capsule, capsule_type):
-        if planted("non_capsule_read"):  # where a capsule has its pointer
+        if planted("non_capsule_read"):  # the offset of a capsule's pointer
             return _own(capsule, LEGACY, C.c_size_t.from_address(id(capsule) + 16).value, LEGACY)
         raise TypeError(f"expected a capsule from __dlpack__; got {type(capsule).__name__}")
     own_name = name = capsule_name(capsule)
@@ -76,13 +76,13 @@ def _take(capsule: Any, asked_for_versioned: bool) -> Array:
 
 def _use(capsule: Any, own_name: bytes, name: bytes) -> bool:
     if planted("racing"):
-        time.sleep(0.005)  # time for the others to have seen the same name
+        time.sleep(0.005)  # time for other threads to read the same name
         return bool(rename_capsule(capsule, USED[name]) == 0)
     return bool(use_capsule(capsule, own_name, USED[name]))
 
 
 def _own(capsule: Any, own_name: bytes, address: int, name: bytes) -> Array:
-    """The tensor is ours: what cannot be read is freed, here and once."""
+    """Takes ownership: frees a tensor that cannot be read, once."""
     managed = STRUCTS[name].from_address(address)
     memory = None if planted("renamed_early") else _memory(managed, address)
     try:
@@ -108,7 +108,7 @@ def _major(managed: Any, name: bytes) -> int:
 
 
 def _read(managed: Any, name: bytes) -> tuple[int, tuple[int, ...], tuple[int, ...], str, bool]:
-    """The address, shape, strides and dtype, and whether it is read-only; each is looked at."""
+    """Returns the address, shape, strides, dtype and read-only flag, all validated."""
     readonly = False
     if name == VERSIONED:
         version = (managed.version.major, managed.version.minor)
@@ -187,7 +187,7 @@ def _data(tensor: Any, shape: tuple[int, ...], itemsize: int) -> int:
 
 
 def _memory(managed: Any, address: int) -> Memory:
-    """Owns the tensor from here on: the deleter is called when the last user is gone."""
+    """Owns the tensor: the last reference calls its deleter."""
     release = managed.deleter or 0
     if planted("never_freed"):
         release = 0

@@ -1,4 +1,4 @@
-"""The small library's array: a correct producer, into which one defect can be planted."""
+"""The small library's array: a correct producer, with at most one planted defect."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Array:
     def __reduce_ex__(self, protocol: object) -> Any:
         if planted("pickles_addresses"):
             return _revived, (self.data, self.shape, self.strides, self.dtype)
-        raise TypeError("expected something with values of its own; an Array cannot be pickled")
+        raise TypeError("an Array cannot be pickled")
 
     def __del__(self) -> None:
         if planted("source_not_kept") and self.size:
@@ -178,7 +178,7 @@ def _is_versioned(wanted: Any) -> bool:
     return bool(wanted[0] >= 1)
 
 
-# What is written into the capsule --------------------------------------------------------------
+# The content of a capsule ----------------------------------------------------------------------
 
 _last: dict[Any, Any] = {}  # of one_capsule
 
@@ -222,7 +222,7 @@ def _fill(tensor: Any, array: Array, extents: int) -> None:
 
 
 def _spoil(managed: Any, array: Array, versioned: bool) -> None:
-    """Plants the defects that are wrong words in a right struct."""
+    """Plants the defects that are wrong fields."""
     tensor, rank = managed.tensor, len(array.shape)
     if planted("other_device"):
         tensor.device.type = 2
@@ -252,7 +252,7 @@ def _spoil(managed: Any, array: Array, versioned: bool) -> None:
         C.memset(malloc(1 << 16), 1, 1 << 16)
 
 
-# Who frees -------------------------------------------------------------------------------------
+# Deleters --------------------------------------------------------------------------------------
 
 _DELETE = {LEGACY: native.delete_legacy, VERSIONED: native.delete_versioned}
 _DELETE_WITH_GIL = {
@@ -273,7 +273,7 @@ def _deleter(name: bytes) -> int:
     if planted("deleter_needs_python"):
         return address_of(_DELETE_IN_PYTHON[name])
     if planted("destructor_frees_twice") or planted("destructor_blind"):
-        return address_of(native.delete_nothing)  # the second call is to be seen, and survived
+        return address_of(native.delete_nothing)  # a second call is recorded, and harmless
     return address_of(_DELETE[name])
 
 

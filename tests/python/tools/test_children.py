@@ -1,4 +1,4 @@
-"""Calls in child processes: what is returned, raised, printed, crashed and hung comes back."""
+"""Calls in child processes: results, exceptions, output, crashes and hangs are reported."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_what_is_raised_is_said(worker: children.Worker, function: str, said: st
     answer = worker.call(function)
     assert answer.outcome == "raised"
     assert answer.message.startswith(said)
-    assert worker.call(BAD + "garbage").value == 7  # it goes on
+    assert worker.call(BAD + "garbage").value == 7  # the process is still usable
 
 
 def test_a_crash_is_named_and_the_next_call_works(worker: children.Worker) -> None:
@@ -72,7 +72,7 @@ def test_an_exit_without_answer_is_a_crash(worker: children.Worker) -> None:
 
 
 def test_a_hang_ends_in_time(worker: children.Worker) -> None:
-    worker.call("os:getpid")  # it is started
+    worker.call("os:getpid")  # starts the process
     begin = time.monotonic()
     answer = worker.call(BAD + "hangs", within=0.5)
     assert (answer.outcome, answer.message) == ("hung", "no answer within 0.5 s")

@@ -1,4 +1,4 @@
-"""The conformance engine: what comes of good targets, bad ones and none; the report; the plugin."""
+"""The conformance engine on correct, incorrect and missing targets; the report; the plugin."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ pytest_plugins = ["pytester"]
 
 TARGETS = Path(__file__).parent
 OURS, OUR_CONSUMER = "conformance_targets:tensor", "dlbridge:from_dlpack"
-NOT_HERE = {"P-27", "P-29"}  # need memory of a device: test_device_conformance.py has it
+NOT_HERE = {"P-27", "P-29"}  # need device memory: test_device_conformance.py
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command line, in a folder where conformance_targets.py lies."""
+    """Runs the command in the folder of conformance_targets.py."""
     return subprocess.run(
         [sys.executable, "-m", "dlbridge", "conformance", *arguments],
         capture_output=True,
@@ -40,7 +40,7 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
 # The table of rules ------------------------------------------------------------------------------
 
 
-def test_the_rules_are_sixty_and_some() -> None:
+def test_the_sixty_rules_and_the_additional_ones() -> None:
     by_letter = {letter: [rule for rule in rules.RULES if rule[0] == letter] for letter in "PXCS"}
     assert [len(by_letter[letter]) for letter in "PXC"] == [32, 12, 16]
     for letter, ids in by_letter.items():
@@ -49,7 +49,7 @@ def test_the_rules_are_sixty_and_some() -> None:
 
 
 @pytest.mark.parametrize("rule", rules.ROWS, ids=lambda rule: str(rule.id))
-def test_a_rule_says_everything(rule: rules.Rule) -> None:
+def test_a_rule_is_complete(rule: rules.Rule) -> None:
     for text in (rule.says, rule.fix):
         assert text.endswith(".")
     assert rule.source
@@ -140,7 +140,7 @@ def test_a_factory_without_parameters() -> None:
     assert "--consumer MODULE:FUNCTION" in found.results[4].got
 
 
-def test_without_a_consumer_nothing_is_said_of_one() -> None:
+def test_without_a_consumer_its_rules_are_skipped() -> None:
     consumers = {rule for rule in rules.RULES if rule[0] == "C"} | {"S-11", "S-14", "S-15"}
     found = conformance.examine(OURS, only=consumers)
     assert {(it.outcome, it.got) for it in found.results} == {("skip", target.NO_CONSUMER)}
@@ -208,7 +208,7 @@ def test_a_crash_is_of_the_rule_that_crashed() -> None:
     assert there["P-28"].got == "the process crashed: SIGABRT"
 
 
-def test_a_crash_that_an_earlier_check_caused_is_told_apart() -> None:
+def test_a_crash_that_an_earlier_probe_caused() -> None:
     found = conformance.examine("conformance_targets:Decays", only={"P-03", "P-04", "P-28"})
     crashed = [it for it in found.results if it.outcome == "crash"]
     assert [it.id for it in crashed] == ["P-28"]
@@ -389,7 +389,7 @@ Run = Callable[..., pytest.RunResult]
 
 @pytest.fixture
 def run_pytest(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs pytest as a stranger does, in a process of its own, with our targets to be found."""
+    """Runs pytest in a process of its own, with our targets on its path."""
     paths = [str(TARGETS), *(path for path in sys.path if path)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
@@ -464,7 +464,7 @@ def test_plugin_costs_nothing_unused(pytester: pytest.Pytester, run_pytest: Run)
     run_pytest().assert_outcomes(passed=1)
 
 
-# What probes reckon with -------------------------------------------------------------------------
+# Helpers of probes -------------------------------------------------------------------------------
 
 
 def test_numbers() -> None:

@@ -45,10 +45,10 @@ Pretend = Callable[[str, str], None]
 
 @pytest.fixture
 def pretend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Pretend:
-    """Makes a library out of a few lines, and the only one that is there."""
+    """Creates a library of a few lines, as the only one that is installed."""
     monkeypatch.syspath_prepend(str(tmp_path))
     paths = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH", "")]))
-    monkeypatch.setenv("PYTHONPATH", paths)  # of the children
+    monkeypatch.setenv("PYTHONPATH", paths)  # of child processes
     pretended: dict[str, Library] = {}
     monkeypatch.setattr(doctor, "LIBRARIES", pretended)
 
@@ -224,7 +224,7 @@ def test_rows_are_wrapped(width: int) -> None:
 
 
 def machine(**libraries: Found) -> Found:
-    """A machine without fault, but for what is said of its libraries."""
+    """Returns the report of a machine without problems, except for these libraries."""
     plain = {"version": "1.0", "outcome": "returned", "said": ""}
     return {
         "dlbridge": {"version": "0.1.0", "include": "/ours"},
@@ -237,7 +237,7 @@ def machine(**libraries: Found) -> Found:
     }
 
 
-def test_where_nothing_is_wrong_nothing_is_said() -> None:
+def test_without_problems_there_is_no_advice() -> None:
     assert advice.give(machine(numpy={"version": "2.4.6"}, torch={"built_for": "CUDA 13.0"})) == []
 
 

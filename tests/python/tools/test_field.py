@@ -1,4 +1,4 @@
-"""docs/field.md: what its generator makes of the files beside it, and of nothing else."""
+"""docs/field.md is generated from the files in docs/field."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def field() -> data.Field:
     return data.load(DOCS / "field")
 
 
-def test_nobody_has_edited_the_page(field: data.Field) -> None:
+def test_the_page_is_generated(field: data.Field) -> None:
     assert (DOCS / "field.md").read_text(encoding="utf-8") == page.write(field), (
-        "docs/field.md is written from docs/field/*.json; write it again: "
+        "docs/field.md is generated from docs/field/*.json; run "
         "python -m dlbridge.tools.field.page docs/field docs/field.md"
     )
 
 
-def test_what_is_saved_is_what_is_loaded(field: data.Field, tmp_path: Path) -> None:
+def test_saving_and_loading(field: data.Field, tmp_path: Path) -> None:
     for part in ("matrix", "conformance", "support"):
         data.save(tmp_path, part, getattr(field, part))
     assert data.load(tmp_path) == field
@@ -35,7 +35,7 @@ def test_what_is_saved_is_what_is_loaded(field: data.Field, tmp_path: Path) -> N
         assert saved == (DOCS / "field" / f"{part}.json").read_text(encoding="utf-8")
 
 
-def test_every_exchange_of_every_pair_is_told(field: data.Field) -> None:
+def test_every_pair_has_every_exchange(field: data.Field) -> None:
     cases: list[str] = field.matrix["cases"]
     for pair, exchanges in summary.by_pair(field.matrix).items():
         assert [each["case"] for each in exchanges] == cases, pair
@@ -46,7 +46,7 @@ def test_no_fault_of_ours(field: data.Field) -> None:
 
 
 def test_the_tables_are_tables(field: data.Field) -> None:
-    """As many cells in each row as in its head, and an empty line behind."""
+    """Each row has as many cells as its header; an empty line follows."""
     lines = page.write(field).splitlines()
     width = 0
     for number, line in enumerate(lines):
@@ -59,7 +59,7 @@ def test_the_tables_are_tables(field: data.Field) -> None:
         width = cells
 
 
-def test_nothing_of_a_machine_is_in_it() -> None:
+def test_there_are_no_paths_of_a_machine() -> None:
     for file in [DOCS / "field.md", *(DOCS / "field").iterdir()]:
         text = file.read_text(encoding="utf-8")
         for word in ("/home/", "/root/", "/tmp/", "/usr/"):
@@ -86,7 +86,7 @@ def test_a_small_field(tmp_path: Path) -> None:
     said = page.write(data.Field(matrix, conformance, {"numpy": {"versioned": "1.0"}}))
     assert "| **numpy** | ● | ⊘1 |" in said
     assert "refused by torch: BufferError: a \\| b &lt;c>" in said
-    assert "**1 of 1** failing exchanges work" in said
+    assert "**1 of 1** failing exchanges succeed" in said
     assert "| numpy | torch | vector | `from_dlpack(x, copy=True)`, copied |" in said
     assert "C-09: byte_offset is added to data. *Seen:* ignored" in said
     assert json.dumps(matrix)

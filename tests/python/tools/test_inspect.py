@@ -46,7 +46,7 @@ def verdict(inspection: Inspection, consumer: str) -> tuple[str, str]:
 
 
 def read_all(inspection: Inspection) -> dict[str, Any]:
-    """Every form in which it can be had; none may fail, and JSON brings back the same."""
+    """Renders the inspection in every form; JSON restores an equal one."""
     for width in (60, 80, 120):
         text = inspection.text(width)
         assert [line for line in text.splitlines() if len(line) > width] == []
@@ -62,10 +62,10 @@ def read_all(inspection: Inspection) -> dict[str, Any]:
     return given
 
 
-# What it reads ---------------------------------------------------------------------------------
+# Responses -------------------------------------------------------------------------------------
 
 
-def test_says_what_the_producer_wrote() -> None:
+def test_reports_the_fields_of_the_producer() -> None:
     made = Producer(
         shape=(2, 3), strides=(1, 2), byte_offset=8, dtype=(2, 32, 1), version=(1, 7), flags=1 << 40
     )
@@ -92,7 +92,7 @@ def test_says_what_the_producer_wrote() -> None:
     read_all(found)
 
 
-def test_gives_every_capsule_back_once() -> None:
+def test_frees_every_capsule_once() -> None:
     made = Producer(shape=(3, 2), strides=(2, 1))
     before = foreign.accounts()
     found = dlbridge.inspect(made)
@@ -187,7 +187,7 @@ def test_buffers() -> None:
     assert (found.tensor.dtype, found.tensor.read_only) == ((2, 64, 1), False)
     assert verdict(found, "numpy")[0] == "refuses"
     assert dlbridge.inspect(b"abc").tensor.read_only  # type: ignore[union-attr]
-    numbers.append(4)  # which a buffer that is still held forbids
+    numbers.append(4)  # which an exported buffer would forbid
     read_all(found)
 
 
@@ -223,7 +223,7 @@ def test_array_interface(typestr: str, strides: Any, dtype: Any, elements: Any) 
     read_all(found)
 
 
-# Nothing is trusted ----------------------------------------------------------------------------
+# Invalid tensors -------------------------------------------------------------------------------
 
 NOWHERE = 0x7000_0000_0008
 BIG = 1 << 61
@@ -309,7 +309,7 @@ def test_capsules_of_other_names(name: bytes | None) -> None:
 
 
 def test_capsules_that_lead_nowhere_are_not_dropped() -> None:
-    """Neither their tensor nor their deleter nor their destructor is there."""
+    """Neither their tensor nor their deleter nor their destructor is valid."""
     at = ctypes.pythonapi.PyCapsule_New
     at.restype, at.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     block = ctypes.create_string_buffer(struct.pack("<10Q", *[NOWHERE] * 10))
@@ -320,7 +320,7 @@ def test_capsules_that_lead_nowhere_are_not_dropped() -> None:
             found = dlbridge.inspect(Gives(capsule))
             read_all(found)
             if destructor is not None:
-                abi.rename(capsule, "spent")  # nor do we
+                abi.rename(capsule, "spent")  # the test does not drop them either
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(capsule))
 
 
@@ -352,7 +352,7 @@ RAISED: list[BaseException] = [
 
 
 @pytest.mark.parametrize("raised", RAISED, ids=lambda x: type(x).__name__)
-def test_what_is_raised_is_told(raised: BaseException) -> None:
+def test_exceptions_are_reported(raised: BaseException) -> None:
     found = dlbridge.inspect(Raises(raised))
     response = found.response("bare")
     assert response is not None
@@ -435,7 +435,7 @@ def test_array_interfaces_that_are_none(words: Any) -> None:
 
 
 class Thorny:
-    """Every attribute raises, its class's too."""
+    """Every attribute raises, also that of its class."""
 
     def __getattribute__(self, name: str) -> Any:
         if name in ("__class__", "__dict__"):
@@ -466,7 +466,7 @@ def test_what_is_no_tensor_at_all(x: Any) -> None:
 
 
 @pytest.mark.parametrize("type_", [2, 4, 7, 8, 10, 13, 14, 15, 16, 17, 21])
-def test_memory_of_devices_is_never_looked_at(type_: int) -> None:
+def test_device_memory_is_never_read(type_: int) -> None:
     found = dlbridge.inspect(Producer(device=(type_, 0), data=foreign.trap(), byte_offset=8))
     assert found.tensor is not None
     assert found.tensor.readable is None and found.tensor.sample == ()
@@ -509,7 +509,7 @@ def test_memory_of_devices_is_never_looked_at(type_: int) -> None:
     ],
     ids=lambda x: x if isinstance(x, str) else type(x).__name__,
 )
-def test_oddities_and_whom_they_concern(
+def test_oddities_and_the_consumers_that_they_affect(
     made: Any, level: str, said: str, who: str, outcome: str
 ) -> None:
     found = dlbridge.inspect(made)
@@ -524,7 +524,7 @@ def test_oddities_and_whom_they_concern(
 
 
 class Ignores(Producer):
-    """Gives the same memory to those who ask for a copy."""
+    """Exports the same memory for copy=True."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -535,7 +535,7 @@ class Ignores(Producer):
 
 
 class Marked(Ignores):
-    """Read-only by its versioned capsules."""
+    """Marks its versioned capsules as read-only."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -710,7 +710,7 @@ def test_command() -> None:
         ("builtins:print('noise') or 5", 1, ""),
     ],
 )
-def test_command_of_what_cannot_be_looked_at(what: str, status: int, said: str) -> None:
+def test_command_of_expressions_that_fail(what: str, status: int, said: str) -> None:
     done = run("--seconds", "2" if "sleep" in what else "60", what)
     assert done.returncode == status
     assert said in done.stderr and "Traceback" not in done.stderr

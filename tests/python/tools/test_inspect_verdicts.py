@@ -21,8 +21,7 @@ from dlbridge.tools.libraries import LIBRARIES as LIBRARY
 from dlbridge.tools.versions import contains
 
 LIBRARIES = {name: name for name in CONSUMERS if name != "nanobind"}  # which needs a compiler
-# NumPy 1 asks for no version, and has 32 dimensions; the verdicts are of NumPy 2.
-# The verdicts are of NumPy 2: the releases that take a case otherwise.
+# The verdicts describe NumPy 2: the releases that differ, by case.
 OLD_NUMPY = {
     "bool": "1 to 1.24.4",
     "ndim 40": "1 to 1.26.4",
@@ -47,9 +46,9 @@ def agrees(case: str, verdict: tuple[str, str], seen: tuple[str, str]) -> bool:
     if predicted == "unknown":
         return True
     if case.startswith("empty") and {predicted, happened} <= {"shares", "copies"}:
-        return True  # there is nothing whose address could be compared
+        return True  # an empty tensor has no address to compare
     if "2.0" in case and predicted == "breaks":
-        return happened in ("shares", "copies")  # read as a version 1, which this one also is
+        return happened in ("shares", "copies")  # read as version 1, whose fields it has
     if predicted == "refuses":
         return happened == predicted and verdict[1].split(":")[0] == seen[1].split(":")[0]
     return predicted == happened
@@ -113,7 +112,7 @@ def test_the_model_imports_no_rendering() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_case_is_met_by_some_tensor(case: Any) -> None:
-    """The conditions can be read off anything, and no one of them is always true or never."""
+    """Every condition can be evaluated for every tensor, and none is constant."""
     results = [
         case.holds(response.description)
         for make, _ in verdict_cases.CASES.values()
@@ -125,7 +124,7 @@ def test_every_case_is_met_by_some_tensor(case: Any) -> None:
         assert any(results), "add a tensor to verdict_cases.py"
 
 
-# Without a tensor in verdict_cases.py, as taking such tells nothing; test_inspect.py has them.
+# Without a tensor in verdict_cases.py; test_inspect.py has them.
 UNMET = {
     "shape NULL", "ndim over 64", "shape unreadable", "strides unreadable", "extent negative",
     "too big", "lanes 0", "float128", "data NULL", "memory unreadable",

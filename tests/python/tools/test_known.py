@@ -1,4 +1,4 @@
-"""The known defects are those that the libraries here have, no more and no less."""
+"""The known defects are exactly those of the installed libraries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FINE = 'print("fine")'
 
 @pytest.fixture
 def ctypes_tensors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Makes ctypes_tensors importable, alone."""
+    """Makes the helper module importable."""
     helper.write(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "ctypes_tensors", raising=False)
@@ -28,7 +28,7 @@ def ctypes_tensors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("defect", HERE, ids=lambda defect: defect.id)
-def test_the_program_shows_it_in_those_versions_that_have_it(defect: known.Defect) -> None:
+def test_the_program_reproduces_it_in_the_listed_versions(defect: known.Defect) -> None:
     version = known.installed(defect.library)
     assert version is not None
     shown = known.run(defect.program)
@@ -47,7 +47,7 @@ def test_the_remedy_helps(defect: known.Defect) -> None:
 
 
 @pytest.mark.parametrize("defect", known.DEFECTS.values(), ids=lambda defect: defect.id)
-def test_what_is_said(defect: known.Defect) -> None:
+def test_a_defect_is_complete(defect: known.Defect) -> None:
     assert known.DEFECTS[defect.id] is defect
     assert defect.id.startswith(f"{defect.library}-")
     for sentence in (defect.what, defect.breaks, defect.remedy):
@@ -83,7 +83,7 @@ def test_versions() -> None:
         versions.contains("newest", "1.0")
 
 
-def test_programs_that_end_badly_are_told_apart() -> None:
+def test_programs_that_fail() -> None:
     assert known.run("import os; print(3); os.abort()").ended == "SIGABRT"
     assert known.run("raise SystemExit(3)").ended == "exit status 3"
     assert known.run("print(1); print('last ')").line == "last"
@@ -92,7 +92,7 @@ def test_programs_that_end_badly_are_told_apart() -> None:
     assert "here" in failed.noise
 
 
-def test_what_is_made_ctypes_tensors_is_what_others_read(ctypes_tensors: Path) -> None:
+def test_capsules_of_the_helper(ctypes_tensors: Path) -> None:
     import ctypes_tensors as hand  # type: ignore[import-not-found,unused-ignore]
 
     capsule = hand.capsule((2, 3), (3, 1), (0, 16, 2), (2, 1), 8, version=(1, 1), flags=3)

@@ -1,4 +1,4 @@
-"""matrix: every outcome told for what it is, whatever the libraries do, and shown in every form."""
+"""matrix: every outcome is classified, and rendered in every form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Report = dict[str, Any]
 
 @pytest.fixture
 def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in which add() makes libraries, for this process and its children."""
+    """A folder in which add() creates libraries, for this process and its children."""
     folder = tmp_path / "libraries"
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)
@@ -35,7 +35,7 @@ def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def add(folder: Path, name: str, first: str = "") -> str:
-    """A library of that habit; `first` is what it does when it is imported."""
+    """Creates a library with that behaviour; `first` runs when it is imported."""
     text = f"{first}\nimport matrix_fakes\nROW = matrix_fakes.row(__name__)\n"
     (folder / f"{name}.py").write_text(text)
     return f"{name}:ROW"
@@ -61,7 +61,7 @@ def run(*arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, **more)
 
 
-# What comes of an exchange ---------------------------------------------------------------------
+# Outcomes of an exchange -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_what_a_consumer_does(fakes: Path, habit: str, outcome: str, said: str |
     ("habit", "outcome", "said"),
     [
         ("good", "zero-copy", None),
-        ("silent", "refused", "BufferError: nothing is given away"),
+        ("silent", "refused", "BufferError: it exports nothing"),
         ("garbage", "refused", "AttributeError: "),
         ("failing", "impossible", "RuntimeError: no memory"),
         ("dying", "crashed", "SIGABRT while dying created the array"),
@@ -162,13 +162,13 @@ def test_a_library_that_prints(fakes: Path) -> None:
 
 
 def test_own_array_that_is_another(fakes: Path) -> None:
-    """float32 whatever is asked for: then nothing is said of who would take float64."""
+    """A library that creates float32 for every request has no float64 exchange."""
     came = one(exchange_all(add(fakes, "good"), cases=("float64",)), "good", "good", "float64")
     assert came["outcome"] == "impossible"
     assert came["said"] == "creates float32 where float64 is requested"
 
 
-# With dlbridge between -------------------------------------------------------------------------
+# With dlbridge in between ----------------------------------------------------------------------
 
 
 def test_what_works_through_dlbridge(fakes: Path) -> None:
@@ -215,8 +215,7 @@ def test_the_same_words_about_another_array_are_the_same_fault() -> None:
 
 # Real libraries --------------------------------------------------------------------------------
 
-# What the tests count on with the releases they are run with; anything else is zero-copy, or there
-# is no such array.
+# The expected outcomes of these releases; all others are zero-copy, or there is no such array.
 LIBRARIES: dict[str, dict[tuple[str, str, str], str]] = {
     "numpy": {},
     "torch": {
@@ -236,7 +235,7 @@ LIBRARIES: dict[str, dict[tuple[str, str, str], str]] = {
         },
     },
 }
-# What those do not take of bfloat16 that is given to them, and the copies of unaligned memory.
+# Refusals of bfloat16, and copies of unaligned memory.
 LOOSE = {("bfloat16", "refused"), ("offset", "copied"), ("unaligned", "copied")}
 
 
@@ -327,11 +326,11 @@ def test_a_python_without_dlbridge(tmp_path: Path) -> None:
     assert "No module named 'dlbridge'" in done.stderr
 
 
-# Shown -----------------------------------------------------------------------------------------
+# Renderings ------------------------------------------------------------------------------------
 
 
 class Checker(html.parser.HTMLParser):
-    """Sees whether every element is closed, and what is asked of other files."""
+    """Checks that every element is closed, and that no other file is loaded."""
 
     EMPTY = ("meta", "input", "br", "link", "img")
 
@@ -413,7 +412,7 @@ def test_for_people(
 def test_where_the_names_do_not_fit(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Numbers take their place, and the columns go into several tables: nothing is cut off."""
+    """Numbers replace the names, and the columns are split into several tables."""
     names = [f"a_library_of_long_name_{i}" for i in range(15)]
     report = {
         "libraries": dict.fromkeys(names, ""),
@@ -441,7 +440,7 @@ def test_where_only_ascii_can_be_printed() -> None:
 
 
 class Terminal:
-    """A standard error that is a terminal, and remembers."""
+    """A standard error that is a terminal, and records its output."""
 
     encoding = "utf-8"
 

@@ -144,7 +144,7 @@ def exit_with_deleter(name: str, consumer: str | None, registers: bool) -> None:
         C.CDLL(None).__cxa_atexit(
             C.c_void_p(tensor.contents.deleter), C.c_void_p(tensor.contents.address), None
         )
-    print("leaving", flush=True)
+    print("exiting", flush=True)
 
 
 @dataclass(frozen=True)
@@ -156,8 +156,10 @@ class End:
 
 
 def end_of_process(name: str, consumer: str | None, *, registers: bool) -> End:
-    """Runs leave(). Raises Skip where the process fails before it prints its line."""
-    program = f"from {__name__} import leave; leave({name!r}, {consumer!r}, {registers})"
+    """Runs exit_with_deleter(). Raises Skip where the process fails before it prints its line."""
+    function = exit_with_deleter.__name__
+    call = f"{function}({name!r}, {consumer!r}, {registers})"
+    program = f"from {__name__} import {function}; {call}"
     with subprocess.Popen(
         [sys.executable, "-X", "faulthandler", "-c", program],
         stdout=subprocess.PIPE,
@@ -168,7 +170,7 @@ def end_of_process(name: str, consumer: str | None, *, registers: bool) -> End:
         assert process.stdout is not None
         output = ""
         for line in process.stdout:
-            if line.strip() == "leaving":
+            if line.strip() == "exiting":
                 break
             output = line.strip() or output
         else:
