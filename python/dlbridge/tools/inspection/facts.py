@@ -89,11 +89,11 @@ def _order(x: Description) -> str:
 def _first(x: Description) -> str:
     if not x.is_address:
         return f"handle {x.data:#x} and {_plural(x.byte_offset, 'byte')}"
-    protocols_text = f"{x.first:#x}" if x.first else "NULL"
+    address = f"{x.first:#x}" if x.first else "NULL"
     if x.byte_offset:
-        protocols_text += f" = data {x.data:#x} + {_plural(x.byte_offset, 'byte')}"
+        address += f" = data {x.data:#x} + {_plural(x.byte_offset, 'byte')}"
     aligned = f", aligned to {_plural(x.alignment, 'byte')}" if x.alignment else ""
-    return protocols_text + aligned
+    return address + aligned
 
 
 def _memory(x: Description) -> str:
@@ -262,7 +262,8 @@ GROUPS: dict[Outcome, str] = {
 
 
 def duration(seconds: float | None) -> str:
-    """
+    """Formats a time.
+
     >>> duration(4.2e-7), duration(0.0031)
     ('0.4 us', '3.1 ms')
     """
