@@ -1,4 +1,4 @@
-"""Types for annotations: what is accepted wherever a tensor is asked for."""
+"""Types for annotations of arguments: tensors, devices, dtypes and streams."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SupportsDLPack(Protocol):
 
 @runtime_checkable
 class SupportsStream(Protocol):
-    """A CUDA stream of any library that says (0, handle)."""
+    """A CUDA stream of any library: __cuda_stream__() returns (0, handle)."""
 
     def __cuda_stream__(self) -> tuple[int, int]: ...
 
@@ -35,5 +35,5 @@ DeviceLike = Union[str, tuple[SupportsIndex, SupportsIndex], Any]
 #: A name ("float32"), a triple (code, bits, lanes), or a framework's dtype object.
 DTypeLike = Union[str, tuple[int, int], tuple[int, int, int], Any]
 
-#: A stream as an integer of the protocol, or an object that has one.
+#: A stream as an integer of the protocol, or a library's stream object.
 StreamLike = Optional[Union[int, SupportsStream, Any]]

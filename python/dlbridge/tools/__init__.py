@@ -1,1 +1,1 @@
-"""The tools: demo, doctor, inspect, matrix, conformance. `import dlbridge` imports none of this."""
+"""The tools: demo, doctor, inspect, matrix, conformance. `import dlbridge` imports none of them."""

@@ -1,7 +1,7 @@
-"""DLPack's structs by ctypes: the foreign hand with which the tools read and make capsules.
+"""Reads, takes and creates DLPack capsules with ctypes.
 
-Nothing here goes through dlbridge's own importer or exporter, so that what the tools say of
-dlbridge is said by somebody else. Layouts: spec 1.2; a test compares them with dlpack.h.
+Nothing here calls dlbridge's importer or exporter, so the tools examine dlbridge as an independent
+implementation would.
 """
 
 from __future__ import annotations
@@ -14,75 +14,29 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
+from dlbridge.tools.structs import EXCHANGE_SLOTS as EXCHANGE_SLOTS
+from dlbridge.tools.structs import IS_COPIED as IS_COPIED
+from dlbridge.tools.structs import LEGACY as LEGACY
+from dlbridge.tools.structs import READ_ONLY as READ_ONLY
+from dlbridge.tools.structs import STRUCTS as STRUCTS
+from dlbridge.tools.structs import SUBBYTE_PADDED as SUBBYTE_PADDED
+from dlbridge.tools.structs import USED as USED
+from dlbridge.tools.structs import VERSIONED as VERSIONED
+from dlbridge.tools.structs import DataType as DataType
+from dlbridge.tools.structs import Device as Device
+from dlbridge.tools.structs import Exchange as Exchange
+from dlbridge.tools.structs import ExchangeHeader as ExchangeHeader
+from dlbridge.tools.structs import Managed as Managed
+from dlbridge.tools.structs import ManagedVersioned as ManagedVersioned
+from dlbridge.tools.structs import Tensor as Tensor
+from dlbridge.tools.structs import Version as Version
+
 CPU = (1, 0)
-LEGACY = "dltensor"
-VERSIONED = "dltensor_versioned"
-READ_ONLY, IS_COPIED, SUBBYTE_PADDED = 1, 2, 4  # the flags of a versioned tensor
-ADDRESSES = 1 << 64  # ctypes would take an address beyond them for a small one
-MAX_NDIM = 64  # more is taken for garbage: no library goes beyond it
+ADDRESSES = 1 << 64  # ctypes would truncate an address beyond them
+MAX_NDIM = 64  # a larger ndim counts as invalid: no library supports it
 
 
-class Device(C.Structure):
-    _fields_ = [("type", C.c_int32), ("id", C.c_int32)]
-
-
-class DataType(C.Structure):
-    _fields_ = [("code", C.c_uint8), ("bits", C.c_uint8), ("lanes", C.c_uint16)]
-
-
-class Tensor(C.Structure):
-    _fields_ = [
-        ("data", C.c_void_p),
-        ("device", Device),
-        ("ndim", C.c_int32),
-        ("dtype", DataType),
-        ("shape", C.c_void_p),
-        ("strides", C.c_void_p),
-        ("byte_offset", C.c_uint64),
-    ]
-
-
-class Version(C.Structure):
-    _fields_ = [("major", C.c_uint32), ("minor", C.c_uint32)]
-
-
-class Managed(C.Structure):
-    _fields_ = [("tensor", Tensor), ("manager_ctx", C.c_void_p), ("deleter", C.c_void_p)]
-
-
-class ManagedVersioned(C.Structure):
-    _fields_ = [
-        ("version", Version),
-        ("manager_ctx", C.c_void_p),
-        ("deleter", C.c_void_p),
-        ("flags", C.c_uint64),
-        ("tensor", Tensor),
-    ]
-
-
-class ExchangeHeader(C.Structure):
-    _fields_ = [("version", Version), ("prev_api", C.c_void_p)]
-
-
-# The slots of DLPackExchangeAPI, in order (spec 5.2).
-EXCHANGE_SLOTS = (
-    "managed_tensor_allocator",
-    "managed_tensor_from_py_object_no_sync",
-    "managed_tensor_to_py_object_no_sync",
-    "dltensor_from_py_object_no_sync",
-    "current_work_stream",
-)
-
-
-class Exchange(C.Structure):
-    _fields_ = [("header", ExchangeHeader), *((name, C.c_void_p) for name in EXCHANGE_SLOTS)]
-
-
-STRUCTS: dict[str, Any] = {LEGACY: Managed, VERSIONED: ManagedVersioned}
-USED = {LEGACY: "used_dltensor", VERSIONED: "used_dltensor_versioned"}
-
-
-# Memory that may not be there ------------------------------------------------------------------
+# Memory that may not be readable ------------------------------------------------------------------
 
 
 class _Range(C.Structure):
@@ -90,31 +44,31 @@ class _Range(C.Structure):
 
 
 def _copy_out(address: int, size: int) -> bytes | None:
-    """Has the kernel copy: it refuses where a read would crash, also pages that none may read."""
+    """Lets the kernel copy the bytes: it returns an error where a direct read would crash."""
     block = C.create_string_buffer(size)
     to, from_ = _Range(C.addressof(block), size), _Range(address, size)
     ranges = (os.getpid(), C.byref(to), C.c_ulong(1), C.byref(from_), C.c_ulong(1), C.c_ulong(0))
-    got = C.CDLL(None, use_errno=True).process_vm_readv(*ranges)
-    if got < 0 and C.get_errno() in (errno.ENOSYS, errno.EPERM):
+    count = C.CDLL(None, use_errno=True).process_vm_readv(*ranges)
+    if count < 0 and C.get_errno() in (errno.ENOSYS, errno.EPERM):
         return _copy_out_of_file(address, size)
-    return block.raw if got == size else None
+    return block.raw if count == size else None
 
 
 def _copy_out_of_file(address: int, size: int) -> bytes | None:
-    """The same where that call is forbidden; this reads pages too that a program may not."""
+    """As _copy_out(), where that call is forbidden; also reads pages without read permission."""
     try:
         with open("/proc/self/mem", "rb", buffering=0) as memory:
-            got = os.pread(memory.fileno(), size, address)
+            count = os.pread(memory.fileno(), size, address)
     except (OSError, OverflowError):
         return None
-    return got if len(got) == size else None
+    return count if len(count) == size else None
 
 
 def read_memory(address: int | None, size: int) -> bytes | None:
-    """The bytes at an address of this process, or None where nothing can be read.
+    """Returns the bytes at an address of this process, or None where the address is not readable.
 
-    Asks the kernel, on Linux, so that a pointer that leads nowhere costs nothing; elsewhere any
-    address but NULL is believed.
+    On Linux the kernel checks the address, so an invalid pointer does no harm. On other systems
+    every address except NULL is assumed to be readable.
     """
     if not address or address + size > ADDRESSES:
         return None
@@ -124,16 +78,16 @@ def read_memory(address: int | None, size: int) -> bytes | None:
 
 
 def _struct_at(kind: Any, address: int | None) -> Any:
-    """A copy of the struct at an address, or None where nothing can be read."""
-    found = read_memory(address, C.sizeof(kind))
-    return None if found is None else kind.from_buffer_copy(found)
+    """Returns a copy of the struct at an address, or None where the address is not readable."""
+    content = read_memory(address, C.sizeof(kind))
+    return None if content is None else kind.from_buffer_copy(content)
 
 
 def _extents_at(address: int | None, count: int) -> tuple[int, ...] | None:
     if not 0 < count <= MAX_NDIM:
         return None
-    found = _struct_at(C.c_int64 * count, address)
-    return None if found is None else tuple(found)
+    content = _struct_at(C.c_int64 * count, address)
+    return None if content is None else tuple(content)
 
 
 # Capsules --------------------------------------------------------------------------------------
@@ -144,16 +98,17 @@ _get_pointer = C.PYFUNCTYPE(C.c_void_p, C.py_object, C.c_char_p)(("PyCapsule_Get
 _get_destructor = C.PYFUNCTYPE(C.c_void_p, C.py_object)(("PyCapsule_GetDestructor", _python))
 _set_name = C.PYFUNCTYPE(C.c_int, C.py_object, C.c_char_p)(("PyCapsule_SetName", _python))
 _new = C.PYFUNCTYPE(C.py_object, C.c_void_p, C.c_char_p, C.c_void_p)(("PyCapsule_New", _python))
-# The same two with a plain address, for destructors: the object is dying and must not be held.
+# The same two functions with a plain address, for destructors: a capsule that is being destroyed
+# must not be referenced.
 _name_at = C.PYFUNCTYPE(C.c_char_p, C.c_void_p)(("PyCapsule_GetName", _python))
 _pointer_at = C.PYFUNCTYPE(C.c_void_p, C.c_void_p, C.c_char_p)(("PyCapsule_GetPointer", _python))
 
-Deleter = C.CFUNCTYPE(None, C.c_void_p)  # comes without the GIL, and takes it
+Deleter = C.CFUNCTYPE(None, C.c_void_p)  # called without the GIL; ctypes acquires it
 _Destructor = C.PYFUNCTYPE(None, C.c_void_p)
-_names: dict[str, C.c_char_p] = {}  # a capsule keeps the pointer, not the text
+_names: dict[str, C.c_char_p] = {}  # a capsule stores the pointer, not the text
 
 
-def _lasting(name: str) -> C.c_char_p:
+def _permanent(name: str) -> C.c_char_p:
     return _names.setdefault(name, C.c_char_p(name.encode()))
 
 
@@ -162,7 +117,7 @@ def is_capsule(x: object) -> bool:
 
 
 def name_of(capsule: Any) -> str | None:
-    """The name of a capsule, or None when it has none. Raises TypeError for anything else."""
+    """Returns the name of a capsule, None where it has none. Raises TypeError for other objects."""
     if not is_capsule(capsule):
         raise TypeError(f"expected a capsule; got {type(capsule).__name__}")
     name = _get_name(capsule)
@@ -170,26 +125,26 @@ def name_of(capsule: Any) -> str | None:
 
 
 def pointer_of(capsule: Any) -> int:
-    """What a capsule of any name points to."""
+    """Returns the pointer of a capsule of any name."""
     name = name_of(capsule)
     return int(_get_pointer(capsule, None if name is None else name.encode()) or 0)
 
 
 def destructor_of(capsule: Any) -> int:
-    """The address of a capsule's destructor; 0 when it has none."""
+    """Returns the address of a capsule's destructor; 0 when it has none."""
     return int(_get_destructor(capsule) or 0)
 
 
 def rename(capsule: Any, name: str | None) -> None:
-    """Gives a capsule another name or none, as a consumer does with what it has taken."""
-    _set_name(capsule, None if name is None else _lasting(name))
+    """Sets or removes the name of a capsule, as a consumer does once it owns the tensor."""
+    _set_name(capsule, None if name is None else _permanent(name))
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a managed tensor says, word for word: no offset is added, no stride made up."""
+    """The fields of a managed tensor as stored: no offset is added and no stride is computed."""
 
-    name: str  # of the capsule: says which struct it is
+    name: str  # of the capsule; it identifies the struct
     address: int  # of the struct
     version: tuple[int, int] | None  # None in the legacy struct, which has none
     flags: int
@@ -198,7 +153,7 @@ class Contents:
     device: tuple[int, int]
     dtype: tuple[int, int, int]  # code, bits, lanes
     ndim: int
-    shape: tuple[int, ...] | None  # None: NULL, not readable, or ndim is no count of dimensions
+    shape: tuple[int, ...] | None  # None: NULL, not readable, or ndim is out of range
     strides: tuple[int, ...] | None  # in elements; None as above
     shape_is_null: bool
     strides_is_null: bool
@@ -212,14 +167,14 @@ class Contents:
 
 
 class Unreadable(ValueError):
-    """A capsule that cannot be read: its name is not a tensor's, or it points nowhere."""
+    """A capsule that cannot be read: it holds no fresh tensor, or its pointer is not readable."""
 
 
 def read(capsule: Any) -> Contents:
-    """Reads a capsule and leaves it as it is: whoever holds it still owns what is in it.
+    """Reads a capsule without consuming it: ownership of the tensor does not change.
 
-    Raises TypeError for what is no capsule; Unreadable for a capsule that is no fresh tensor, for
-    one that points nowhere, and for a major version whose fields nobody knows (spec 2.1).
+    Raises TypeError for an object that is no capsule; Unreadable for a capsule that holds no fresh
+    tensor, for a pointer that is not readable, and for an unknown major version (spec 2.1).
     """
     name = name_of(capsule)
     if name not in STRUCTS:
@@ -231,7 +186,7 @@ def read_struct(address: int, name: str) -> Contents:
     """Reads the managed tensor at an address; errors as read()."""
     managed = _struct_at(STRUCTS[name], address)
     if managed is None:
-        raise Unreadable(f"{name!r} points to {address:#x}, where nothing can be read")
+        raise Unreadable(f"{name!r} points to {address:#x}, which is not readable")
     version = None
     if name == VERSIONED:
         version = (managed.version.major, managed.version.minor)
@@ -258,38 +213,38 @@ def read_struct(address: int, name: str) -> Contents:
 
 
 @dataclass
-class Taken:
-    """What was taken out of a capsule, by the letter of the protocol; free() gives it back."""
+class OwnedTensor:
+    """A tensor taken out of its capsule, as the protocol defines it; free() calls its deleter."""
 
     contents: Contents
 
     def free(self) -> None:
-        """Calls the deleter, as a consumer in plain C does: without the GIL."""
+        """Calls the deleter without the GIL, as a consumer in C does."""
         if self.contents.deleter:
             Deleter(self.contents.deleter)(self.contents.address)
 
 
-def take(capsule: Any) -> Taken:
-    """Takes ownership (spec 3.2): the capsule is renamed, and its destructor does nothing now."""
+def take(capsule: Any) -> OwnedTensor:
+    """Takes ownership (spec 3.2): renames the capsule, whose destructor then does nothing."""
     contents = read(capsule)
     rename(capsule, USED[contents.name])
-    return Taken(contents)
+    return OwnedTensor(contents)
 
 
-# Tensors made by hand --------------------------------------------------------------------------
+# Tensors created with ctypes -------------------------------------------------------------------
 
-_kept: list[object] = []  # never freed, so that reading late or freeing twice is seen, not suffered
-_made: dict[int, Made] = {}  # by the address of the struct
+_permanent_objects: list[object] = []  # never freed, so that a late read or double free is visible
+_tensors: dict[int, CtypesTensor] = {}  # by the address of the struct
 
 
 @dataclass
-class Made:
-    """A tensor made by hand. Its struct and memory live as long as the process."""
+class CtypesTensor:
+    """A tensor created with ctypes. Its struct and memory live as long as the process."""
 
     struct: Any
     name: str
     data: int
-    calls: int = 0  # of the deleter
+    calls: int = 0  # how often the deleter was called
     on_delete: Callable[[], None] | None = field(default=None, repr=False)
 
     @property
@@ -297,15 +252,15 @@ class Made:
         return C.addressof(self.struct)
 
     def capsule(self, name: str | None = None) -> Any:
-        """A fresh capsule on it, whose destructor does what the protocol asks of one."""
-        return _new(self.address, _lasting(name or self.name), C.cast(_destroy, C.c_void_p))
+        """Creates a fresh capsule on the tensor, with the destructor that the protocol requires."""
+        return _new(self.address, _permanent(name or self.name), C.cast(_destroy, C.c_void_p))
 
 
 def _count_call(address: int) -> None:
-    made = _made[address]
-    made.calls += 1
-    if made.on_delete is not None:
-        made.on_delete()
+    tensor = _tensors[address]
+    tensor.calls += 1
+    if tensor.on_delete is not None:
+        tensor.on_delete()
 
 
 def _destroy_capsule(capsule: int) -> None:
@@ -322,9 +277,9 @@ _destroy = _Destructor(_destroy_capsule)
 
 
 def memory(content: bytes, *, alignment: int = 256, shift: int = 0) -> int:
-    """The address of bytes that live as long as the process: aligned, then shifted by some."""
+    """Copies bytes to memory that lives as long as the process, aligned and then shifted."""
     block = C.create_string_buffer(len(content) + 2 * alignment + shift)
-    _kept.append(block)
+    _permanent_objects.append(block)
     address = -(-C.addressof(block) // alignment) * alignment + shift
     C.memmove(address, content, len(content))
     return address
@@ -342,10 +297,10 @@ def make(
     version: tuple[int, int] | None = (1, 0),
     flags: int = 0,
     deleter: bool = True,
-) -> Made:
-    """A managed tensor with just these words in it, right or wrong; strides count elements.
+) -> CtypesTensor:
+    """Creates a managed tensor with exactly these fields, valid or not; strides count elements.
 
-    version None makes the legacy struct. The deleter counts its calls, from any thread.
+    With version None the struct is the legacy one. The deleter counts its calls, from any thread.
     """
     name = LEGACY if version is None else VERSIONED
     struct = STRUCTS[name]()
@@ -356,16 +311,16 @@ def make(
     for field_name, extents in (("shape", shape), ("strides", strides)):
         if extents is not None:
             block = (C.c_int64 * max(1, len(extents)))(*extents)
-            _kept.append(block)
+            _permanent_objects.append(block)
             setattr(tensor, field_name, C.addressof(block))
     if version is not None:
         struct.version, struct.flags = Version(*version), flags
     if deleter:
         struct.deleter = C.cast(_count, C.c_void_p)
     struct.manager_ctx = next(_numbers)
-    made = Made(struct, name, data)
-    _made[made.address] = made
-    return made
+    result = CtypesTensor(struct, name, data)
+    _tensors[result.address] = result
+    return result
 
 
 _numbers = itertools.count(1)
@@ -378,29 +333,29 @@ EXCHANGE_NAME = "dlpack_exchange_api"
 
 
 def exchange_table(type_: type) -> Exchange | None:
-    """A copy of the exchange table of a type, None where it has none (spec 5.2).
+    """Returns a copy of the exchange table of a type, None where it has none (spec 5.2).
 
-    Raises Unreadable for an attribute that leads to no table of major version 1.
+    Raises Unreadable for an attribute that does not refer to a table of major version 1.
     """
-    found = getattr(type_, EXCHANGE_ATTRIBUTE, None)
-    if found is None:
+    attribute = getattr(type_, EXCHANGE_ATTRIBUTE, None)
+    if attribute is None:
         return None
-    if is_capsule(found):
-        if name_of(found) != EXCHANGE_NAME:
+    if is_capsule(attribute):
+        if name_of(attribute) != EXCHANGE_NAME:
             raise Unreadable(
-                f"expected a capsule named {EXCHANGE_NAME!r}; it is {name_of(found)!r}"
+                f"expected a capsule named {EXCHANGE_NAME!r}; it is {name_of(attribute)!r}"
             )
-        address = pointer_of(found)
-    elif isinstance(found, int):
-        address = found
+        address = pointer_of(attribute)
+    elif isinstance(attribute, int):
+        address = attribute
     else:
-        raise Unreadable(f"expected a capsule or an integer; got {type(found).__name__}")
+        raise Unreadable(f"expected a capsule or an integer; got {type(attribute).__name__}")
     header = _struct_at(ExchangeHeader, address)
     if header is None:
-        raise Unreadable(f"the exchange table is at {address:#x}, where nothing can be read")
+        raise Unreadable(f"the exchange table is at {address:#x}, which is not readable")
     if header.version.major != 1:
         raise Unreadable(f"the exchange table has major version {header.version.major}")
     table = _struct_at(Exchange, address)
     if table is None:
-        raise Unreadable(f"the exchange table at {address:#x} ends too early")
+        raise Unreadable(f"the exchange table at {address:#x} is not readable to its end")
     return table  # type: ignore[no-any-return]

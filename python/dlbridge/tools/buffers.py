@@ -1,4 +1,4 @@
-"""Python's buffer protocol by ctypes: what an object says of its memory, word for word."""
+"""Python's buffer protocol by ctypes: the fields of Py_buffer as the exporter filled them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes as C
 from dataclasses import dataclass
 from typing import Any
 
-FULL_READ_ONLY = 0x011C  # PyBUF_FULL_RO: whatever there is, strides and format too
+FULL_READ_ONLY = 0x011C  # PyBUF_FULL_RO: any layout, with strides and format
 
 
 class View(C.Structure):
@@ -35,12 +35,12 @@ _has = C.PYFUNCTYPE(C.c_int, C.py_object)(("PyObject_CheckBuffer", C.pythonapi))
 
 
 def offered(x: Any) -> bool:
-    """Whether an object has the protocol at all."""
+    """Whether an object implements the protocol."""
     return bool(_has(x))
 
 
 def get(x: Any) -> View:
-    """A view of all that there is, which the caller releases. Raises what the object raises."""
+    """Requests a full view, which the caller must release. Passes the exporter's exceptions on."""
     view = View()
     _get(x, C.byref(view), FULL_READ_ONLY)
     return view
@@ -52,7 +52,7 @@ def release(view: View) -> None:
 
 @dataclass(frozen=True)
 class Buffer:
-    """What the protocol says of an object."""
+    """The memory that an exporter describes."""
 
     address: int
     nbytes: int
@@ -63,7 +63,7 @@ class Buffer:
 
     @property
     def reach(self) -> tuple[int, int]:
-        """The addresses that it spans, the end excluded."""
+        """The addresses that the elements span, the end excluded."""
         if self.nbytes == 0:
             return self.address, self.address
         ends = [(n - 1) * step for n, step in zip(self.shape, self.strides)]
@@ -72,7 +72,7 @@ class Buffer:
 
 
 def buffer_of(x: Any) -> Buffer | None:
-    """What the protocol says of an object, None where it offers none."""
+    """Returns the memory that an object describes, None where it exports no buffer."""
     try:
         view = get(x)
     except Exception:

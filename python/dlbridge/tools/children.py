@@ -1,4 +1,4 @@
-"""Calls functions in another process, so that a crash, a hang or noise costs only that one call."""
+"""Calls functions in a child process, so that a crash, a hang or output affects only that call."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from types import TracebackType
 from typing import Any, Literal
 
 SECONDS = 120.0
-# What is said to every child: libraries that chatter are asked not to.
+# Environment variables of every child: less output, and one thread.
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "OMP_NUM_THREADS": "1"}
-MOST_NOISE = 20000  # characters of it that are kept
+MOST_NOISE = 20000  # characters of a child's output that are returned
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one call."""
+    """The result of one call."""
 
     outcome: Literal["returned", "raised", "crashed", "hung"]
-    value: Any = None  # what was returned, as JSON carries it
-    said: str = ""  # "ValueError: ..."; the signal or exit status; how long was waited
-    noise: str = field(default="", repr=False)  # the end of what was printed meanwhile
+    value: Any = None  # the function's result, converted by JSON
+    message: str = ""  # "ValueError: ..."; the signal or exit status; the time limit
+    noise: str = field(default="", repr=False)  # the end of the output during the call
 
 
 class Worker:
-    """A child process that answers one call after another; one that died is started again.
+    """A child process that runs one call after another, and is restarted after a crash.
 
-    What is called is named "module:function", takes keywords that JSON can carry, and returns such
-    a value. Whatever it prints goes to Answer.noise. Not for use by several threads at once.
+    A function is named "module:function"; its keywords and its result must be supported by JSON.
+    Its output is in Answer.noise. Not thread-safe.
     """
 
     def __init__(
@@ -67,38 +67,38 @@ class Worker:
         self._noise.close()
 
     def close(self) -> None:
-        """Ends the child; the next call starts a new one."""
+        """Ends the child process; the next call starts a new one."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             for stream in (self._process.stdin, self._process.stdout):
                 if stream is not None:
-                    with contextlib.suppress(OSError):  # what was not written never will be
+                    with contextlib.suppress(OSError):  # buffered data is discarded
                         stream.close()
         self._process = None
 
     def call(self, function: str, /, *, within: float | None = None, **keywords: Any) -> Answer:
-        """Calls a function in the child, and waits for it: `within` seconds, else self.seconds."""
-        self._noise.seek(0)  # before a new child may say why it ends
+        """Calls a function in the child process, with a time limit of `within` or self.seconds."""
+        self._noise.seek(0)  # before a new child process may write to it
         self._noise.truncate()
         process = self._running()
         assert process.stdin is not None
         try:
             process.stdin.write(json.dumps({"function": function, "keywords": keywords}) + "\n")
             process.stdin.flush()
-        except OSError:  # it is dead already; how it died is told below
+        except OSError:  # it has already ended; the status follows below
             pass
         seconds = self.seconds if within is None else within
         try:
             line = self._answers.get(timeout=seconds)
         except queue.Empty:
             self.close()
-            return Answer("hung", said=f"no answer within {seconds:g} s", noise=self._said())
+            return Answer("hung", message=f"no answer within {seconds:g} s", noise=self._output())
         if line:
-            return Answer(**json.loads(line), noise=self._said())
+            return Answer(**json.loads(line), noise=self._output())
         status = process.wait()
         self.close()
-        return Answer("crashed", said=how_it_ended(status), noise=self._said())
+        return Answer("crashed", message=how_it_ended(status), noise=self._output())
 
     def _running(self) -> subprocess.Popen[str]:
         if self._process is None:
@@ -118,24 +118,24 @@ class Worker:
             listener.start()
         return self._process
 
-    def _said(self) -> str:
+    def _output(self) -> str:
         self._noise.seek(0)
         return self._noise.read().decode(errors="replace").strip()[-MOST_NOISE:]
 
 
 def _listen(process: subprocess.Popen[str], answers: queue.Queue[str]) -> None:
-    """Hands every line on, and an empty one when there will be no more."""
+    """Forwards every line, and an empty one at the end."""
     assert process.stdout is not None
     try:
         for line in process.stdout:
             answers.put(line)
-    except ValueError:  # closed while it was read
+    except ValueError:  # the stream was closed meanwhile
         pass
     answers.put("")
 
 
 def how_it_ended(status: int) -> str:
-    """The exit status of a process that should not have ended, by the signal's name if it has one.
+    """Describes the exit status of a process: the signal's name, or the number.
 
     >>> how_it_ended(-11), how_it_ended(3)
     ('SIGSEGV', 'exit status 3')
@@ -162,11 +162,11 @@ def call(
         return worker.call(function, **keywords)
 
 
-# In the child ----------------------------------------------------------------------------------
+# In the child process --------------------------------------------------------------------------
 
 
 def find(name: str) -> Any:
-    """The object that "module:attribute.attribute" names; "module" alone names the module.
+    """Returns the object with the name "module:attribute.attribute", or the module of "module".
 
     Raises ValueError for a name of another form, ImportError and AttributeError as Python does.
     """
@@ -178,7 +178,7 @@ def find(name: str) -> Any:
 
 
 def serve() -> None:
-    """Answers calls from standard input until it ends; what is called prints to standard error."""
+    """Runs calls from standard input until it ends; the functions print to standard error."""
     requests = os.fdopen(os.dup(0))
     answers = os.fdopen(os.dup(1), "w")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -189,9 +189,9 @@ def serve() -> None:
         try:
             value = find(request["function"])(**request["keywords"])
             answer = json.dumps({"outcome": "returned", "value": value})
-        except BaseException as raised:  # also SystemExit, of one who thinks he is a program
-            said = f"{type(raised).__name__}: {raised}"
-            answer = json.dumps({"outcome": "raised", "said": said})
+        except BaseException as error:  # also SystemExit
+            message = f"{type(error).__name__}: {error}"
+            answer = json.dumps({"outcome": "raised", "message": message})
         sys.stdout.flush()
         answers.write(answer + "\n")
         answers.flush()

@@ -1,7 +1,7 @@
-"""The demo: tensors of every importable library into C++ and back, and what happened to each.
+"""Passes tensors of every importable library to C++ and back, and reports the results.
 
-Each library runs in a process of its own, so that one that crashes, hangs or prints on import costs
-only its own rows.
+Each library runs in its own process, so that a crash, a hang or output on import affects only its
+own rows.
 """
 
 from __future__ import annotations
@@ -10,22 +10,24 @@ import argparse
 import array
 import ctypes
 import gc
+import importlib.util
 import json
 import platform
+import sys
 from collections.abc import Sequence
 from typing import Any, Callable
 
 import dlbridge
-from dlbridge import _core
+from dlbridge._missing import MESSAGE
 from dlbridge.tools import children, tables
 from dlbridge.tools.libraries import LIBRARIES, Library
 
-SUMMARY = "carry tensors of every importable library into C++ and back, and show what happened"
+SUMMARY = "pass tensors of every importable library to C++ and back, and show the results"
 VALUES = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
-SHOWN = ("array", "numpy", "torch", "jax", "tensorflow", "cupy", "paddle", "tvm_ffi")
+SHOWN = tuple(name for name, library in LIBRARIES.items() if library.in_demo)
 
 
-def _takes(library: Library, module: Any, tensor: dlbridge.Tensor) -> Any:
+def _import_tensor(library: Library, module: Any, tensor: dlbridge.Tensor) -> Any:
     assert library.take is not None
     return library.take(module, dlbridge.to_dlpack(tensor) if library.takes_capsules else tensor)
 
@@ -33,35 +35,37 @@ def _takes(library: Library, module: Any, tensor: dlbridge.Tensor) -> Any:
 def _into_cpp_and_back(library: Library, module: Any) -> dict[str, Any]:
     assert library.array is not None and library.address is not None
     source = library.array(module, VALUES, "float32")
-    there = library.address(module, source)
+    address = library.address(module, source)
     tensor = dlbridge.as_tensor(source)
-    back = _takes(library, module, tensor)
+    returned = _import_tensor(library, module, tensor)
     row = {
         "tensor": f"{tensor.dtype}{list(tensor.shape)}",
-        "address": there,
+        "address": address,
         "address_in_cpp": tensor.data_ptr,
-        "address_back": library.address(module, back),
+        "address_back": library.address(module, returned),
     }
     row["zero_copy"] = row["address"] == row["address_in_cpp"] == row["address_back"]
     del source, tensor
     gc.collect()
-    row["outlives_source"] = library.values(module, back) == VALUES
+    row["outlives_source"] = library.values(module, returned) == VALUES
     return row
 
 
 def _out_of_cpp(library: Library, module: Any) -> dict[str, Any]:
+    from dlbridge import _core
+
     assert library.address is not None
     freed: list[bool] = []
     tensor = _core._vector(len(VALUES), lambda: freed.append(True))
     in_cpp = tensor.data_ptr
-    theirs = _takes(library, module, tensor)
-    row = {"address_in_cpp": in_cpp, "address": library.address(module, theirs)}
+    consumer_array = _import_tensor(library, module, tensor)
+    row = {"address_in_cpp": in_cpp, "address": library.address(module, consumer_array)}
     row["zero_copy"] = row["address"] == in_cpp
     del tensor
     gc.collect()
     row["freed_with_ours"] = bool(freed)
-    row["values_right"] = library.values(module, theirs) == VALUES
-    del theirs
+    row["values_right"] = library.values(module, consumer_array) == VALUES
+    del consumer_array
     gc.collect()
     row["deleter_calls"] = len(freed)
     return row
@@ -79,29 +83,29 @@ def _misspelt() -> None:
 
 
 REFUSALS: dict[str, Callable[[], Any]] = {
-    "no tensor at all": lambda: dlbridge.from_dlpack(object()),
+    "an object that is no tensor": lambda: dlbridge.from_dlpack(object()),
     "a capsule used twice": _used_capsule,
     "read-only bytes, as a legacy capsule": lambda: dlbridge.to_dlpack(b"read-only"),
-    "a stream for the CPU": lambda: dlbridge.as_tensor(b"x").__dlpack__(stream=1),
+    "a stream on the CPU": lambda: dlbridge.as_tensor(b"x").__dlpack__(stream=1),
     "a misspelt keyword": _misspelt,
-    "items that are no numbers": lambda: dlbridge.as_tensor((ctypes.c_wchar * 3)()),
+    "items that are not numbers": lambda: dlbridge.as_tensor((ctypes.c_wchar * 3)()),
 }
 
 
 def _refusals() -> list[dict[str, str]]:
     rows = []
-    for what, attempt in REFUSALS.items():
-        row = {"tried": what, "raised": "", "said": "accepted"}
+    for description, attempt in REFUSALS.items():
+        row = {"tried": description, "raised": "", "said": "accepted"}
         try:
             attempt()
-        except Exception as refused:
-            row.update(raised=type(refused).__name__, said=str(refused))
+        except Exception as error:
+            row.update(raised=type(error).__name__, said=str(error))
         rows.append(row)
     return rows
 
 
 def run_library(name: str) -> dict[str, Any]:
-    """The rows of one library, in the child process."""
+    """Returns the rows of one library, in the child process."""
     library = LIBRARIES[name]
     module = library.load()
     return {
@@ -111,29 +115,29 @@ def run_library(name: str) -> dict[str, Any]:
     }
 
 
-def _ask_child(name: str) -> dict[str, Any]:
-    """Runs one library in a child process; whatever goes wrong there becomes its row."""
+def _run_in_child(name: str) -> dict[str, Any]:
+    """Runs one library in a child process; a failure there becomes its row."""
     answer = children.call("dlbridge.tools.demo:run_library", name=name)
     if answer.outcome == "returned":
         return {"library": name, **answer.value}
     last = answer.noise.splitlines()[-1:] if answer.outcome == "crashed" else []
-    return {"library": name, "failed": ": ".join([f"{answer.outcome}: {answer.said}", *last])}
+    return {"library": name, "failed": ": ".join([f"{answer.outcome}: {answer.message}", *last])}
 
 
 def collect(only: Sequence[str] | None = None) -> dict[str, Any]:
-    """Everything the demo shows, as one object for machines."""
+    """Returns the results of the demo as one object."""
     names = [
         name for name in SHOWN if (only is None or name in only) and LIBRARIES[name].importable
     ]
     return {
         "dlbridge": dlbridge.__version__,
         "dlpack": ".".join(map(str, dlbridge.DLPACK_VERSION)),
-        "libraries": [_ask_child(name) for name in names],
+        "libraries": [_run_in_child(name) for name in names],
         "refusals": _refusals(),
     }
 
 
-def _holds(row: dict[str, Any]) -> bool:
+def _is_right(row: dict[str, Any]) -> bool:
     return "failed" not in row and all(
         [
             row["in"]["outlives_source"],
@@ -148,7 +152,7 @@ def _tensors(rows: Sequence[dict[str, Any]]) -> str:
     return ", ".join(sorted({row["in"]["tensor"] for row in rows})) or "a tensor"
 
 
-def _beside(address: int, other: int) -> str:
+def _compared(address: int, other: int) -> str:
     return "same" if address == other else "copied"
 
 
@@ -156,54 +160,54 @@ def _freed(row: dict[str, Any]) -> str:
     calls = row["out"]["deleter_calls"]
     if calls != 1:
         return f"DELETER RAN {calls} TIMES"
-    return "once, with ours" if row["out"]["freed_with_ours"] else "once, with theirs"
+    return "once, with our tensor" if row["out"]["freed_with_ours"] else "once, with their array"
 
 
 def _show(result: dict[str, Any]) -> None:
     libraries = [row for row in result["libraries"] if "failed" not in row]
     print(f"dlbridge {result['dlbridge']}, DLPack {result['dlpack']}\n")
     tables.show(
-        f"Into C++ and back: {_tensors(libraries)}, read when its source has gone",
+        f"Into C++ and back: {_tensors(libraries)}, read after its source was freed",
         ["library", "version", "address", "in C++", "back", "values"],
         [
             [
                 row["library"],
                 row["version"],
                 hex(row["in"]["address"]),
-                _beside(row["in"]["address"], row["in"]["address_in_cpp"]),
-                _beside(row["in"]["address"], row["in"]["address_back"]),
+                _compared(row["in"]["address"], row["in"]["address_in_cpp"]),
+                _compared(row["in"]["address"], row["in"]["address_back"]),
                 "right" if row["in"]["outlives_source"] else "LOST",
             ]
             for row in libraries
         ],
     )
     tables.show(
-        "Out of C++: a std::vector<float>, its Tensor dropped first",
+        "Out of C++: a std::vector<float>, whose Tensor is dropped first",
         ["library", "address in C++", "there", "freed"],
         [
             [
                 row["library"],
                 hex(row["out"]["address_in_cpp"]),
-                _beside(row["out"]["address_in_cpp"], row["out"]["address"]),
+                _compared(row["out"]["address_in_cpp"], row["out"]["address"]),
                 _freed(row),
             ]
             for row in libraries
         ],
     )
     tables.show_items(
-        "Refused, and why",
+        "Refused requests",
         [(row["tried"], f"{row['raised']}: {row['said']}") for row in result["refusals"]],
     )
     for row in result["libraries"]:
         if "failed" in row:
             print(f"{row['library']}: {row['failed']}")
     exchanges = [part for row in libraries for part in (row["in"], row["out"])]
-    shared = sum(part["zero_copy"] for part in exchanges)
+    zero_copies = sum(part["zero_copy"] for part in exchanges)
     print(
-        f"{len(libraries)} libraries, {len(exchanges)} exchanges: {shared} without a copy, "
-        f"{len(exchanges) - shared} copied by the other side; "
-        f"{sum(_holds(row) for row in libraries)} of {len(result['libraries'])} libraries "
-        "kept every value and freed every tensor once."
+        f"{len(libraries)} libraries, {len(exchanges)} exchanges: {zero_copies} without a copy, "
+        f"{len(exchanges) - zero_copies} copied by the other side; "
+        f"{sum(_is_right(row) for row in libraries)} of {len(result['libraries'])} libraries "
+        "preserved every value and freed every tensor once."
     )
 
 
@@ -214,18 +218,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LIBRARY",
         choices=SHOWN,
         action="append",
-        help="leave the other libraries out; may be given several times",
+        help="leave out the other libraries; may be given several times",
     )
 
 
-def run(given: argparse.Namespace) -> int:
-    """Shows the demo. 0 when everything held, 1 when a library failed or a refusal is missing."""
-    result = collect(given.only)
-    if given.json:
+def run(options: argparse.Namespace) -> int:
+    """Shows the demo. 0: every result is right; 1: some are not; 2: dlbridge is not compiled."""
+    if importlib.util.find_spec("dlbridge._core") is None:
+        print(f"dlbridge demo: {MESSAGE}", file=sys.stderr)
+        return 2
+    result = collect(options.only)
+    if options.json:
         print(json.dumps(result, indent=2))
     else:
         _show(result)
-    held = all(map(_holds, result["libraries"])) and all(
+    all_right = all(map(_is_right, result["libraries"])) and all(
         row["raised"] for row in result["refusals"]
     )
-    return 0 if held else 1
+    return 0 if all_right else 1

@@ -1,6 +1,6 @@
-"""Values to memory and back, by struct alone: what a tensor holds, in words that nobody disputes.
+"""Writes values to memory and reads them back with the struct module alone.
 
-The second half of the foreign hand: abi.py reads the structs, this reads what they point to.
+abi.py reads the structs of DLPack; this module reads the elements that they point to.
 """
 
 from __future__ import annotations
@@ -8,33 +8,16 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from dlbridge.tools import abi
+from dlbridge.tools import abi, dtypes
 
-Nested = Any  # numbers in lists in lists
+Nested = Any  # numbers in nested lists
 
-# By name: the triple of DLPack, and struct's format of one element, of a part of a complex one.
-DTYPES: dict[str, tuple[tuple[int, int, int], str]] = {
-    "bool": ((6, 8, 1), "?"),
-    "int8": ((0, 8, 1), "b"),
-    "int16": ((0, 16, 1), "h"),
-    "int32": ((0, 32, 1), "i"),
-    "int64": ((0, 64, 1), "q"),
-    "uint8": ((1, 8, 1), "B"),
-    "uint16": ((1, 16, 1), "H"),
-    "uint32": ((1, 32, 1), "I"),
-    "uint64": ((1, 64, 1), "Q"),
-    "float16": ((2, 16, 1), "e"),
-    "bfloat16": ((4, 16, 1), "bf"),
-    "float32": ((2, 32, 1), "f"),
-    "float64": ((2, 64, 1), "d"),
-    "complex64": ((5, 64, 1), "ff"),
-    "complex128": ((5, 128, 1), "dd"),
-}
+DTYPES = dtypes.ENCODABLE  # by name: the triple, and the format of an element
 NAMES = {triple: name for name, (triple, _) in DTYPES.items()}
 
 
 def shape_of(values: Nested) -> tuple[int, ...]:
-    """The extents of lists in lists.
+    """Returns the extents of nested lists.
 
     >>> shape_of([[1, 2, 3], [4, 5, 6]]), shape_of(7), shape_of([[], []])
     ((2, 3), (), (2, 0))
@@ -45,47 +28,47 @@ def shape_of(values: Nested) -> tuple[int, ...]:
 
 
 def flat(values: Nested) -> list[Any]:
-    """The numbers, row by row."""
-    return [one for part in values for one in flat(part)] if isinstance(values, list) else [values]
+    """Returns the numbers in row-major order."""
+    return [x for part in values for x in flat(part)] if isinstance(values, list) else [values]
 
 
 def itemsize(dtype: str) -> int:
-    """The bytes of one element. Raises KeyError for a dtype that has no row."""
+    """Returns the bytes of one element. Raises KeyError for an unsupported dtype."""
     return DTYPES[dtype][0][1] // 8
 
 
 def encode(values: Nested, dtype: str) -> bytes:
-    """Row-major memory of these values. Raises KeyError for a dtype that has no row."""
+    """Returns row-major memory of these values. Raises KeyError for an unsupported dtype."""
     format_ = DTYPES[dtype][1]
-    if format_ == "bf":  # the upper half of a float32
-        return b"".join(struct.pack("<f", one)[2:] for one in flat(values))
+    if format_ == dtypes.BFLOAT16:  # the upper half of a float32
+        return b"".join(struct.pack("<f", x)[2:] for x in flat(values))
     if len(format_) == 2:
-        parts = [part for one in map(complex, flat(values)) for part in (one.real, one.imag)]
+        parts = [part for x in map(complex, flat(values)) for part in (x.real, x.imag)]
         return struct.pack(f"<{len(parts)}{format_[0]}", *parts)
     return struct.pack(f"<{len(flat(values))}{format_}", *flat(values))
 
 
 def _decode(raw: bytes, dtype: str) -> Any:
     format_ = DTYPES[dtype][1]
-    if format_ == "bf":
+    if format_ == dtypes.BFLOAT16:
         return struct.unpack("<f", b"\0\0" + raw)[0]
-    found = struct.unpack(f"<{format_}", raw)
-    return complex(*found) if len(found) == 2 else found[0]
+    parts = struct.unpack(f"<{format_}", raw)
+    return complex(*parts) if len(parts) == 2 else parts[0]
 
 
 def read(contents: abi.Contents) -> Nested:
-    """The values of a tensor in memory that the CPU can read, element by element.
+    """Reads the values of a tensor in host memory, element by element.
 
-    Raises abi.Unreadable where there is no such memory, KeyError for a dtype that has no row.
+    Raises abi.Unreadable where the memory is not readable, KeyError for an unsupported dtype.
     """
     dtype = NAMES[contents.dtype]
     size = itemsize(dtype)
     if contents.shape is None:
-        raise abi.Unreadable("the shape cannot be read")
+        raise abi.Unreadable("the shape is not readable")
     strides = contents.strides
     if strides is None:
         if not contents.strides_is_null:
-            raise abi.Unreadable("the strides cannot be read")
+            raise abi.Unreadable("the strides are not readable")
         row_major = [1]
         for extent in reversed(contents.shape[1:]):
             row_major.append(row_major[-1] * extent)
@@ -95,7 +78,7 @@ def read(contents: abi.Contents) -> Nested:
         if dimension == len(contents.shape or ()):
             raw = abi.read_memory(address, size)
             if raw is None:
-                raise abi.Unreadable(f"there is nothing to read at {address:#x}")
+                raise abi.Unreadable(f"the element at {address:#x} is not readable")
             return _decode(raw, dtype)
         assert contents.shape is not None and strides is not None
         return [

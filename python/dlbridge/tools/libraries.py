@@ -1,25 +1,25 @@
-"""The libraries of the field: how each one makes, gives, takes and reads an array.
+"""The table of libraries: how each one creates, exports, imports and reads an array.
 
-One row for each library, and nothing about a library anywhere else: the demo, the doctor, the
-matrix, the conformance checks and the peer tests all speak to it through its row.
+All tools and peer tests use a library through its row, and everything that they list about
+libraries is a column of this table.
 """
 
 from __future__ import annotations
 
-import array as buffers
+import array as arrays
 import importlib
 import importlib.metadata
 import importlib.util
 import os
 import sys
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable
 
-import dlbridge
-from dlbridge.tools import abi, elements, handmade
+from dlbridge.tools import abi, buffers, ctypes_arrays, devices, elements
 from dlbridge.tools.elements import Nested
 
 
@@ -40,39 +40,59 @@ def _tolist(module: Any, x: Any) -> Nested:
 
 
 @dataclass(frozen=True)
-class Library:
-    """How one library is spoken to. Every function gets the imported module first.
+class Conflict:
+    """Versions of a library that do not work with versions of another one."""
 
-    A function that is None, or that raises, says that the library has no such thing.
+    versions: str  # as versions.contains() parses them
+    other: str
+    other_versions: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Library:
+    """One library. Every function takes the imported module first.
+
+    A function that is None, or that raises, means that the library has no such feature.
     """
 
-    module: str  # as import knows it, and the name of the library everywhere here
+    module: str  # the name to import, which also identifies the library in the tools
     title: str
-    distributions: tuple[str, ...]  # that bring it; the first that is installed counts
-    array: Callable[[Any, Nested, str], Any] | None = None  # of these values and dtype, new memory
-    # Its from_dlpack: any producer, to its own array; passes keywords on where it knows any.
+    distributions: tuple[str, ...]  # that provide it; the first installed one counts
+    array: Callable[[Any, Nested, str], Any] | None = None  # new array of these values and dtype
+    # Its from_dlpack: any producer, to its own array; forwards keywords where it accepts any.
     take: Callable[..., Any] | None = None
     address: Callable[[Any, Any], int] | None = None  # of the first element of its own array
     values: Callable[[Any, Any], Nested] = _tolist  # of its own array
-    give: Callable[[Any, Any], Any] = _itself  # what its array is handed over as: itself, a capsule
-    takes_capsules: bool = False  # take wants a raw legacy capsule and no producer
-    to_capsule: Callable[[Any, Any], Any] | None = None  # its function that makes a raw capsule
-    from_capsule: Callable[[Any, Any], Any] | None = None  # and the one that takes one
+    give: Callable[[Any, Any], Any] = _itself  # the object to export: the array, or a capsule
+    takes_capsules: bool = False  # take accepts raw legacy capsules and no producers
+    to_capsule: Callable[[Any, Any], Any] | None = None  # its function that exports a raw capsule
+    from_capsule: Callable[[Any, Any], Any] | None = None  # its function that imports one
     index: Callable[[Any, Any, Any], Any] = _index
     transpose: Callable[[Any, Any], Any] = _transpose
     broadcast: Callable[[Any, Any, tuple[int, ...]], Any] | None = None
     read_only: Callable[[Any, Any], Any] | None = None  # the same memory, marked read-only
-    also_import: tuple[str, ...] = ()  # modules that importing the first one does not bring
+    also_import: tuple[str, ...] = ()  # submodules that the import does not load
     dtype: Callable[[Any, str], Any] = getattr  # its dtype object by name
     prepare: Callable[[], None] | None = None  # before it is imported
-    device: tuple[int, int] = abi.CPU  # where its arrays are that array() makes
-    # Arithmetic on its own array, for those that look at memory only when they compute with it.
+    device: tuple[int, int] = abi.CPU  # of the arrays that array() creates
+    compiled: str = ""  # a module without which it is not usable, although its package is there
+    # Arithmetic on its own array, for libraries that read memory only when they compute.
     compute: Callable[[Any, Any], Any] | None = None
+    crashing_dtypes: tuple[str, ...] = ()  # whose export ends the process
+    # What the demo and the doctor need.
+    in_demo: bool = False
+    has_dlpack: bool = True  # or another protocol only
+    is_foreign: bool = True  # another project's library, with known defects and DLPack support
+    is_exclusive_with: Mapping[str, str] = field(default_factory=dict)  # by library: the reason
+    conflicts: tuple[Conflict, ...] = ()
+    outdated: Mapping[str, str] = field(default_factory=dict)  # by versions: what newer ones add
+    retired: str = ""  # that there are no more releases
 
     def load(self) -> ModuleType:
-        """Imports it; what it warns of meanwhile is its own affair.
+        """Imports it, and suppresses its warnings meanwhile.
 
-        Raises ImportError, or whatever importing it raises.
+        Raises ImportError, or another exception of the import.
         """
         if self.prepare is not None:
             self.prepare()
@@ -85,15 +105,18 @@ class Library:
 
     @property
     def importable(self) -> bool:
-        """Whether it seems to be there; it is not imported."""
+        """Whether it seems to be installed; it is not imported."""
         try:
-            return importlib.util.find_spec(self.module) is not None
+            return all(
+                importlib.util.find_spec(name) is not None
+                for name in filter(None, (self.module, self.compiled))
+            )
         except (ImportError, ValueError):
             return False
 
     @property
     def version(self) -> str | None:
-        """The version that is installed, None when none is; it is not imported."""
+        """The installed version, None when none is installed; it is not imported."""
         for each in self.distributions:
             try:
                 return importlib.metadata.version(each)
@@ -102,58 +125,72 @@ class Library:
         return None
 
 
-# Read by ctypes where a library cannot say it itself -----------------------------------------
+# Reading with ctypes, for libraries without such functions --------------------------------------
 
 
-def capsule_of(given: Any) -> Any:
-    """What `give` returned, as a capsule: versioned where the producer knows of it."""
-    if abi.is_capsule(given):
-        return given
+def capsule_of(exported: Any) -> Any:
+    """Converts the result of `give` to a capsule: versioned where the producer supports it."""
+    if abi.is_capsule(exported):
+        return exported
     try:
-        return given.__dlpack__(max_version=(1, 0))
-    except TypeError:  # older than the keyword
-        return given.__dlpack__()
+        return exported.__dlpack__(max_version=(1, 0))
+    except TypeError:  # the producer is older than the keyword
+        return exported.__dlpack__()
 
 
 def address_in(capsule: Any) -> int:
-    """The address of the first element; the capsule is used up."""
-    taken = abi.take(capsule)
-    taken.free()
-    return taken.contents.first
+    """Returns the address of the first element, and consumes the capsule."""
+    tensor = abi.take(capsule)
+    tensor.free()
+    return tensor.contents.first
 
 
 def values_in(capsule: Any) -> Nested:
-    """The values in the CPU's memory; the capsule is used up."""
-    taken = abi.take(capsule)
+    """Returns the values in host memory, and consumes the capsule."""
+    tensor = abi.take(capsule)
     try:
-        return elements.read(taken.contents)
+        return elements.read(tensor.contents)
     finally:
-        taken.free()
+        tensor.free()
 
 
 def _buffer(values: Nested, dtype: str) -> Any:
-    """Row-major memory of these values, for those that make arrays out of others' memory only."""
-    codes = {"int8": "b", "uint8": "B", "int32": "i", "int64": "q", "float32": "f", "float64": "d"}
-    if dtype not in codes:
+    """Returns row-major memory of these values, for libraries that only wrap memory."""
+    letter = elements.DTYPES[dtype][1]
+    if letter not in arrays.typecodes:
         raise NotImplementedError(f"no buffer of {dtype}")
     shape = elements.shape_of(values)
     if 0 in shape:
-        raise NotImplementedError("memoryview cannot be given an empty shape")
-    memory: Any = memoryview(buffers.array(codes[dtype], elements.flat(values)))
+        raise NotImplementedError("memoryview supports no empty shape")
+    memory: Any = memoryview(arrays.array(letter, elements.flat(values)))
     return memory.cast("B").cast(memory.format, shape)
 
 
+def _buffer_address(module: Any, x: Any) -> int:
+    buffer = buffers.buffer_of(x)
+    assert buffer is not None
+    return buffer.address
+
+
+def _new_capsule(values: Nested, dtype: str) -> Any:
+    """Returns new memory for libraries that allocate none: dlbridge's, where it is compiled."""
+    capsule = ctypes_arrays.array(values, dtype)
+    if importlib.util.find_spec("dlbridge._core") is None:
+        return capsule
+    return importlib.import_module("dlbridge").from_dlpack(capsule, copy=True)
+
+
 def _numpy_array(numpy: Any, values: Nested, dtype: str) -> Any:
-    """Of NumPy's own dtypes: by name it also knows those of ml_dtypes, once that is imported."""
+    """Uses NumPy's own dtypes: by name NumPy also finds those of ml_dtypes once it is imported."""
     return numpy.array(values, dtype=getattr(numpy, "bool_" if dtype == "bool" else dtype))
 
 
 def _numpy(values: Nested, dtype: str) -> Any:
-    """NumPy's array, for those that make their arrays of nothing else."""
+    """Returns a NumPy array, for libraries whose arrays wrap NumPy's."""
     return _numpy_array(importlib.import_module("numpy"), values, dtype)
 
 
-# What is longer than a line --------------------------------------------------------------------
+# Functions of single libraries ------------------------------------------------------------------
 
 
 def _numpy_read_only(numpy: Any, x: Any) -> Any:
@@ -163,7 +200,7 @@ def _numpy_read_only(numpy: Any, x: Any) -> Any:
 
 
 def _arrow_array(pyarrow: Any, values: Nested, dtype: str) -> Any:
-    """An Array where it has one dimension, which is immutable; else a Tensor."""
+    """Returns an Array, which is immutable, for one dimension; otherwise a Tensor."""
     if isinstance(values, list) and not isinstance((values or [0])[0], list):
         return pyarrow.array(values, type=getattr(pyarrow, dtype.replace("bool", "bool_"))())
     return pyarrow.Tensor.from_numpy(_numpy(values, dtype))
@@ -176,7 +213,7 @@ def _arrow_address(pyarrow: Any, x: Any) -> int:
 
 
 def _onnx_value(onnxruntime: Any, values: Nested, dtype: str) -> Any:
-    """In memory of its own: over NumPy's, it would not keep that alive for whom it is given to."""
+    """Allocates memory: an OrtValue over NumPy's memory does not keep it alive for a consumer."""
     source = _numpy(values, dtype)
     value = onnxruntime.OrtValue.ortvalue_from_shape_and_type(source.shape, source.dtype, "cpu", 0)
     value.update_inplace(source)
@@ -184,7 +221,7 @@ def _onnx_value(onnxruntime: Any, values: Nested, dtype: str) -> Any:
 
 
 def _find_opencl() -> None:
-    """Names the CPU's OpenCL driver to the loader, where pip brought it into this environment."""
+    """Sets the path of the CPU's OpenCL driver, where pip installed it in this environment."""
     driver = Path(sys.prefix) / "lib" / "libintelocl.so"
     if driver.exists():
         os.environ.setdefault("OCL_ICD_FILENAMES", str(driver))
@@ -192,16 +229,16 @@ def _find_opencl() -> None:
 
 def _quiet_warp() -> None:
     config: Any = importlib.import_module("warp.config")
-    config.log_level = 40  # it greets everybody on standard output
+    config.log_level = 40  # by default it prints a banner to standard output
 
 
 def _warp_take(warp: Any, x: Any) -> Any:
-    warp.init()  # which making an array does, and taking one does not
+    warp.init()  # creating an array initialises Warp, importing one does not
     return warp.from_dlpack(x)
 
 
 def _dask_block(dask: Any, x: Any) -> Any:
-    """The first block of an array as the tasks leave it; compute() would copy it."""
+    """Returns the first block of an array as computed; compute() would copy it."""
     key = x.__dask_keys__()
     while isinstance(key, list):
         key = key[0]
@@ -209,25 +246,25 @@ def _dask_block(dask: Any, x: Any) -> Any:
 
 
 def _dpctl_tensor() -> Any:
-    with warnings.catch_warnings():  # that it will be dpnp's
+    with warnings.catch_warnings():  # of its move to dpnp
         warnings.simplefilter("ignore")
         return importlib.import_module("dpctl.tensor")
 
 
 def _dpnp_address(dpnp: Any, x: Any) -> int:
-    """Of its own array; of NumPy's, in which it gives back what is in the CPU's memory."""
+    """Returns the address of dpnp's array, or of NumPy's, which dpnp returns for CPU memory."""
     own = x.get_array() if isinstance(x, dpnp.ndarray) else x
     return int(own._pointer if hasattr(own, "_pointer") else own.ctypes.data)
 
 
 def _mxnet_values(mxnet: Any, x: Any) -> Nested:
-    """NumPy has no bfloat16, and would show its bits."""
+    """NumPy has no bfloat16, and would return its bits."""
     is_bfloat16 = "bfloat16" in str(x.dtype)
     return values_in(x.to_dlpack_for_read()) if is_bfloat16 else x.asnumpy().tolist()
 
 
 def _paddle_values(paddle: Any, x: Any) -> Nested:
-    """NumPy has no bfloat16, and would show its bits."""
+    """NumPy has no bfloat16, and would return its bits."""
     return (x.astype("float32") if x.dtype == paddle.bfloat16 else x).numpy().tolist()
 
 
@@ -238,28 +275,36 @@ ROWS = [
         (),
         array=lambda m, values, dtype: _buffer(values, dtype),
         take=lambda m, x: memoryview(x),
-        address=lambda m, x: dlbridge.as_tensor(x).data_ptr,
+        address=_buffer_address,
+        in_demo=True,
+        has_dlpack=False,
+        is_foreign=False,
     ),
     Library(
         "dlbridge",
         "dlbridge",
         ("dlbridge",),
-        array=lambda m, values, dtype: m.from_dlpack(handmade.array(values, dtype), copy=True),
+        array=lambda m, values, dtype: m.from_dlpack(ctypes_arrays.array(values, dtype), copy=True),
         take=lambda m, x, **how: m.from_dlpack(x, **how),
         address=lambda m, x: x.data_ptr,
         values=lambda m, x: values_in(m.to_dlpack(x, max_version=(1, 0))),
         to_capsule=lambda m, x: m.to_dlpack(x),
         from_capsule=lambda m, x: m.from_dlpack(x),
-        index=lambda m, x, key: m.from_dlpack(handmade.index(capsule_of(x), key)),
-        transpose=lambda m, x: m.from_dlpack(handmade.transpose(capsule_of(x))),
-        broadcast=lambda m, x, shape: m.from_dlpack(handmade.broadcast(capsule_of(x), shape)),
+        index=lambda m, x, key: m.from_dlpack(ctypes_arrays.index(capsule_of(x), key)),
+        transpose=lambda m, x: m.from_dlpack(ctypes_arrays.transpose(capsule_of(x))),
+        broadcast=lambda m, x, shape: m.from_dlpack(ctypes_arrays.broadcast(capsule_of(x), shape)),
         read_only=lambda m, x: m.from_dlpack(x, readonly=True),
+        compiled="dlbridge._core",
+        is_foreign=False,
+        conflicts=(Conflict("0 to 9", "numpy", "1.0 to 1.21.99", "NumPy has DLPack since 1.22"),),
     ),
     Library(
         "numpy",
         "NumPy",
         ("numpy",),
         array=_numpy_array,
+        in_demo=True,
+        outdated={"1.22 to 2.0.99": "NumPy exports versioned capsules since 2.1"},
         take=lambda m, x, **how: m.from_dlpack(x, **how),
         address=lambda m, x: x.__array_interface__["data"][0],
         broadcast=lambda m, x, shape: m.broadcast_to(x, shape),
@@ -270,6 +315,8 @@ ROWS = [
         "PyTorch",
         ("torch",),
         array=lambda m, values, dtype: m.tensor(values, dtype=getattr(m, dtype)),
+        in_demo=True,
+        is_exclusive_with={"tensorflow": "their shared objects have conflicted in many releases"},
         take=lambda m, x, **how: m.from_dlpack(x, **how),
         address=lambda m, x: x.data_ptr(),
         to_capsule=lambda m, x: m.utils.dlpack.to_dlpack(x),
@@ -282,6 +329,7 @@ ROWS = [
         "JAX",
         ("jax",),
         array=lambda m, values, dtype: m.numpy.asarray(values, dtype=dtype),
+        in_demo=True,
         take=lambda m, x, **how: m.dlpack.from_dlpack(x, **how),
         address=lambda m, x: x.unsafe_buffer_pointer(),
         broadcast=lambda m, x, shape: m.numpy.broadcast_to(x, shape),
@@ -292,6 +340,7 @@ ROWS = [
         "TensorFlow",
         ("tensorflow", "tensorflow-cpu"),
         array=lambda m, values, dtype: m.constant(values, dtype=dtype),
+        in_demo=True,
         take=lambda m, x: m.experimental.dlpack.from_dlpack(x),
         takes_capsules=True,
         address=lambda m, x: address_in(m.experimental.dlpack.to_dlpack(x)),
@@ -301,6 +350,7 @@ ROWS = [
         transpose=lambda m, x: m.transpose(x),
         broadcast=lambda m, x, shape: m.broadcast_to(x, shape),
         compute=lambda m, x: x + x,
+        crashing_dtypes=("string", "variant", "resource"),
     ),
     Library(
         "cupy",
@@ -311,29 +361,30 @@ ROWS = [
         address=lambda m, x: x.data.ptr,
         from_capsule=lambda m, x: m.from_dlpack(x),
         broadcast=lambda m, x, shape: m.broadcast_to(x, shape),
-        device=(2, 0),
+        device=(devices.CUDA, 0),
+        in_demo=True,
     ),
     Library(
         "tvm_ffi",
         "tvm-ffi",
         ("apache-tvm-ffi",),
-        array=lambda m, values, dtype: m.from_dlpack(  # it allocates nothing itself
-            dlbridge.from_dlpack(handmade.array(values, dtype), copy=True)
-        ),
+        array=lambda m, values, dtype: m.from_dlpack(_new_capsule(values, dtype)),
+        in_demo=True,
         take=lambda m, x: m.from_dlpack(x),
         address=lambda m, x: x.data_ptr(),
         values=lambda m, x: values_in(x.__dlpack__()),
         to_capsule=lambda m, x: x.__dlpack__(),
         from_capsule=lambda m, x: m.from_dlpack(x),
-        index=lambda m, x, key: m.from_dlpack(handmade.index(capsule_of(x), key)),
-        transpose=lambda m, x: m.from_dlpack(handmade.transpose(capsule_of(x))),
-        broadcast=lambda m, x, shape: m.from_dlpack(handmade.broadcast(capsule_of(x), shape)),
+        index=lambda m, x, key: m.from_dlpack(ctypes_arrays.index(capsule_of(x), key)),
+        transpose=lambda m, x: m.from_dlpack(ctypes_arrays.transpose(capsule_of(x))),
+        broadcast=lambda m, x, shape: m.from_dlpack(ctypes_arrays.broadcast(capsule_of(x), shape)),
     ),
     Library(
         "paddle",
         "Paddle",
         ("paddlepaddle", "paddlepaddle-gpu"),
         array=lambda m, values, dtype: m.to_tensor(values, dtype=dtype),
+        in_demo=True,
         take=lambda m, x, **how: m.from_dlpack(x, **how),
         address=lambda m, x: x.data_ptr(),
         values=_paddle_values,
@@ -377,10 +428,16 @@ ROWS = [
         to_capsule=lambda m, x: x.to_dlpack_for_write(),
         from_capsule=lambda m, x: m.nd.from_dlpack(x),
         broadcast=lambda m, x, shape: m.nd.broadcast_to(x.reshape((1, -1)), shape),
+        conflicts=(
+            Conflict(
+                "1.0 to 1.9.1", "numpy", "1.24 to 9", "it uses numpy.bool: install 'numpy<1.24'"
+            ),
+        ),
+        retired="MXNet was retired in 2023: 1.9.1 is its last release",
     ),
     Library(
         "mpi4py",
-        "mpi4py",  # has buffers of bytes, and no arrays
+        "mpi4py",  # has buffers of bytes, but no arrays
         ("mpi4py",),
         take=lambda m, x: m.MPI.buffer.frombuffer(x),
         address=lambda m, x: x.address,
@@ -389,7 +446,7 @@ ROWS = [
     ),
     Library(
         "dask",
-        "Dask",  # has blocks of other libraries' arrays; here of NumPy's
+        "Dask",  # has blocks of other libraries' arrays; NumPy's here
         ("dask",),
         array=lambda m, values, dtype: m.array.from_array(_numpy(values, dtype)).persist(),
         give=_dask_block,
@@ -401,10 +458,10 @@ ROWS = [
         broadcast=lambda m, x, shape: m.array.broadcast_to(x, shape).persist(),
         also_import=("dask.array",),
     ),
-    Library("joblib", "joblib", ("joblib",)),  # carries what pickle carries
+    Library("joblib", "joblib", ("joblib",)),  # passes pickled arrays
     Library(
         "dpctl",
-        "dpctl",  # up to 0.21: its arrays are in dpnp since
+        "dpctl",  # up to 0.21; its arrays have since moved to dpnp
         ("dpctl",),
         array=lambda m, values, dtype: _dpctl_tensor().asarray(values, dtype=dtype),
         take=lambda m, x, **how: _dpctl_tensor().from_dlpack(x, **how),
@@ -412,7 +469,7 @@ ROWS = [
         values=lambda m, x: (_dpctl_tensor().asnumpy(x) if hasattr(x, "_pointer") else x).tolist(),
         broadcast=lambda m, x, shape: _dpctl_tensor().broadcast_to(x, shape),
         prepare=_find_opencl,
-        device=(14, 0),
+        device=(devices.ONEAPI, 0),
     ),
     Library(
         "dpnp",
@@ -424,7 +481,7 @@ ROWS = [
         values=lambda m, x: m.asnumpy(x).tolist(),
         broadcast=lambda m, x, shape: m.broadcast_to(x, shape),
         prepare=_find_opencl,
-        device=(14, 0),
+        device=(devices.ONEAPI, 0),
     ),
     Library(
         "mlx",
@@ -473,7 +530,7 @@ ROWS = [
     ),
     Library(
         "cuda.core",
-        "cuda.core",  # has views of others' memory
+        "cuda.core",  # has views of other libraries' memory
         ("cuda-core",),
         array=lambda m, values, dtype: m.utils.StridedMemoryView.from_dlpack(
             _numpy(values, dtype), stream_ptr=-1
@@ -492,9 +549,16 @@ ROWS = [
         ),
         also_import=("cuda.core.utils",),
     ),
+    Library("nanobind", "nanobind", ("nanobind",)),  # imports in C++ extensions, with a compiler
 ]
 
 LIBRARIES: dict[str, Library] = {row.module: row for row in ROWS}
+
+# Packages without arrays of their own that have no more releases.
+RETIRED_PACKAGES = {
+    "intel_extension_for_pytorch": "Intel's extension for PyTorch ended with 2.8: PyTorch has "
+    "'xpu' devices of its own",
+}
 
 
 # Cases -----------------------------------------------------------------------------------------
@@ -502,13 +566,13 @@ LIBRARIES: dict[str, Library] = {row.module: row for row in ROWS}
 
 @dataclass(frozen=True)
 class Case:
-    """One array that is exchanged: what it holds, and how it lies in memory."""
+    """One array for an exchange: its values and its layout in memory."""
 
     name: str
     make: Callable[[Library, Any], Any]  # raises where the library has no such array
-    values: Nested  # of what arrives
+    values: Nested  # that the consumer must read
     dtype: str = "float32"
-    in_memory: Nested = None  # the values in the order of memory, where that is another
+    in_memory: Nested = None  # the values in the order of memory, where it differs
 
 
 GRID = [[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0]]
@@ -516,7 +580,7 @@ LINE = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
 
 
 def new(library: Library, module: Any, values: Nested, dtype: str = "float32") -> Any:
-    """An array of the library's own. Raises NotImplementedError where it makes none."""
+    """Creates an array of the library. Raises NotImplementedError where it has no arrays."""
     if library.array is None:
         raise NotImplementedError(f"{library.title} has no arrays of its own")
     return library.array(module, values, dtype)

@@ -1,4 +1,4 @@
-"""A progress bar for people: on standard error, and only where that is a terminal."""
+"""A progress bar on standard error, shown only where that is a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ except ImportError:
 
 
 class Bar:
-    """Counts up to a total, and says what is being done. May be advanced from several threads."""
+    """Counts up to a total, and shows the current step. Thread-safe."""
 
     def __init__(self, total: int) -> None:
         self.total, self.done = total, 0

@@ -1,7 +1,7 @@
 """pytest --dlpack MODULE:FACTORY: one test for every rule of DLPack, run in child processes.
 
-pytest loads this wherever dlbridge is installed, so nothing but pytest is imported until it is
-asked for.
+pytest loads this module wherever dlbridge is installed; it imports only pytest until the option is
+used.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ ASKED: pytest.StashKey[Examination] = pytest.StashKey()
 
 
 class ConformanceWarning(UserWarning):
-    """A rule of severity W does not hold: a deviation that peers live with."""
+    """A rule of severity W is violated: a deviation that other libraries tolerate."""
 
 
 class NotConforming(Exception):
-    """A rule does not hold; the text is the whole report of it."""
+    """A rule is violated; the text is the report of it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--dlpack-consumer",
         metavar="MODULE:FUNCTION",
-        help="what consumes; MODULE:from_dlpack by default (ini: dlpack_consumer)",
+        help="the consumer; MODULE:from_dlpack by default (ini: dlpack_consumer)",
     )
     parser.addini("dlpack", "MODULE:FACTORY, as --dlpack", default="")
     parser.addini("dlpack_consumer", "MODULE:FUNCTION, as --dlpack-consumer", default="")
@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(
 
 
 class Rules(pytest.Collector):
-    """The rules for one target."""
+    """Collects the rules for one target."""
 
     def collect(self) -> Iterator[pytest.Item]:
         from dlbridge.tools.conformance.rules import RULES
@@ -76,7 +76,7 @@ class Rules(pytest.Collector):
 
 
 class RuleItem(pytest.Item):
-    """The test of one rule: a break of severity F fails, one of severity W warns."""
+    """The test of one rule: a violation of severity F fails, one of severity W warns."""
 
     def runtest(self) -> None:
         result = self.config.stash[ASKED].examine(self.name)

@@ -1,4 +1,4 @@
-"""Tables in a terminal: with rich where it is installed, in plain text otherwise."""
+"""Prints tables in a terminal: with rich where it is installed, in plain text otherwise."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def show(
 ) -> None:
     """Prints a table with a title; cells are wrapped to the width of the terminal.
 
-    style gives the colour of a cell by its text, in rich's words; plain text has none.
+    style returns rich's style of a cell by its text; plain text ignores it.
     """
     if Console is None:
         print(plain(title, header, rows, shutil.get_terminal_size((100, 24)).columns))
@@ -40,7 +40,7 @@ def show(
 
 
 def show_items(title: str, items: Sequence[tuple[str, str]]) -> None:
-    """Prints a title, and below it each item: its head on a line, its text wrapped below."""
+    """Prints a title, and each item: its heading on a line, its text wrapped below."""
     width = min(shutil.get_terminal_size((100, 24)).columns, 100)
     lines = []
     for head, text in items:
@@ -58,12 +58,12 @@ def show_items(title: str, items: Sequence[tuple[str, str]]) -> None:
 
 
 def width() -> int:
-    """The columns of text that a table has."""
+    """Returns the width of a table in columns of text."""
     return shutil.get_terminal_size((100, 24)).columns if Console is None else Console().width
 
 
 def plain(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:
-    """The table as text. The last column takes what the others leave, and wraps."""
+    """Formats the table as text. The last column gets the remaining width, and wraps."""
     natural = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
     left = width - sum(natural[:-1]) - 2 * (len(header) - 1)
     widths = [*natural[:-1], max(20, min(natural[-1], left))]

@@ -1,29 +1,33 @@
-"""Versions compared, without the library packaging: for what is known of some and not of others."""
+"""Compares versions without the package packaging; reads the version of DLPack."""
 
 from __future__ import annotations
 
+import importlib.util
 import operator
 import re
 from collections.abc import Iterator
+
+import dlbridge
 
 Key = tuple[tuple[int, ...], int]
 
 
 def _key(version: str) -> Key | None:
-    """What versions are ordered by: the release, then whether it is before, it, or after."""
-    found = re.match(r"(\d+(?:[.]\d+)*)[.-]?(a|b|rc|dev|post)?(\d*)", version.split("+")[0])
-    if found is None:
+    """Returns the sort key of a version: the release, then pre-release, release or post-release."""
+    match = re.match(r"(\d+(?:[.]\d+)*)[.-]?(a|b|rc|dev|post)?(\d*)", version.split("+")[0])
+    if match is None:
         return None
-    release = tuple(map(int, re.sub(r"([.]0+)+$", "", found[1]).split(".")))
-    if found[2] is None:
+    release = tuple(map(int, re.sub(r"([.]0+)+$", "", match[1]).split(".")))
+    if match[2] is None:
         return release, 0
-    return release, int(found[3] or 0) + 1 if found[2] == "post" else -1
+    return release, int(match[3] or 0) + 1 if match[2] == "post" else -1
 
 
 def contains(seen_in: str, version: str) -> bool:
-    """Whether a version is one of these: versions, and ranges from the first to the last.
+    """Whether a list of versions and ranges contains a version.
 
-    One that is no version, such as "unknown", is in none. Raises ValueError for such in seen_in.
+    A text that is no version, such as "unknown", is in no range. Raises ValueError for such a text
+    in seen_in.
 
     >>> contains("1.23.5, 2.1 to 2.4.6", "2.4.6"), contains("2.13", "2.13.0+cpu")
     (True, True)
@@ -52,16 +56,23 @@ _OPERATORS = {
 
 
 def meets(version: str, limits: str) -> bool:
-    """Whether a version is within limits such as ">=1.26,<2.2"; what cannot be read limits nothing.
+    """Whether a version meets requirements such as ">=1.26,<2.2"; unsupported ones are ignored.
 
     >>> meets("2.4.6", ">=1.26, <2.2"), meets("2.4.6", ">=1.26, !=2.0.*")
     (False, True)
     """
     key = _key(version)
     for sign, limit in re.findall(r"([<>=!]=?)\s*([^,\s<>=!]+)", limits):
-        against = _key(limit)
-        if key is None or against is None or sign not in _OPERATORS or limit.endswith("*"):
+        limit_key = _key(limit)
+        if key is None or limit_key is None or sign not in _OPERATORS or limit.endswith("*"):
             continue
-        if not _OPERATORS[sign](key, against):
+        if not _OPERATORS[sign](key, limit_key):
             return False
     return True
+
+
+def of_dlpack() -> str:
+    """Returns the version of DLPack that dlbridge was compiled with, "unknown" without _core."""
+    if importlib.util.find_spec("dlbridge._core") is None:
+        return "unknown"
+    return ".".join(map(str, dlbridge.DLPACK_VERSION))

@@ -284,7 +284,7 @@ def attempt_in_child(**exchange: Any) -> dict[str, Any]:
     answer = children.call("exchanges:attempt", environment={"PYTHONPATH": path}, **exchange)
     if answer.outcome == "returned":
         return dict(answer.value)
-    return vars(Outcome("crashes", f"{answer.said}: {answer.noise[-200:]}"))
+    return vars(Outcome("crashes", f"{answer.message}: {answer.noise[-200:]}"))
 
 
 # Compared with the table -----------------------------------------------------------------------

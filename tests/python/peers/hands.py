@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from dlbridge.tools import abi, elements, handmade
+from dlbridge.tools import abi, ctypes_arrays, elements
 from dlbridge.tools.libraries import Library
 
 
@@ -23,7 +23,7 @@ class Hand:
     ) -> None:
         self.memory, self.dtype, self.shape, self.strides = memory, dtype, shape, strides
         self.byte_offset, self.flags = byte_offset, flags
-        self.given: list[abi.Made] = []
+        self.given: list[abi.CtypesTensor] = []
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return abi.CPU
@@ -69,7 +69,7 @@ def make(values: Any, dtype: str) -> Hand:
     """Row-major, of these values."""
     shape = elements.shape_of(values)
     memory = abi.memory(elements.encode(values, dtype) or bytes(1))
-    return Hand(memory, dtype, shape, handmade.row_major(shape))
+    return Hand(memory, dtype, shape, ctypes_arrays.row_major(shape))
 
 
 def index(x: Hand, key: slice) -> Hand:

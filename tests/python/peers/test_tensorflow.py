@@ -51,7 +51,7 @@ def test_aligned_memory_is_worked_on() -> None:
 def test_what_ends_the_process(function: str, keywords: dict[str, Any], noise: str) -> None:
     """Nobody can catch it. When this fails, TensorFlow has learned."""
     answer = in_child(function, **keywords)
-    assert (answer.outcome, answer.said) == ("crashed", "SIGABRT")
+    assert (answer.outcome, answer.message) == ("crashed", "SIGABRT")
     assert noise in answer.noise
 
 

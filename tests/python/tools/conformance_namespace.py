@@ -1,4 +1,4 @@
-"""A module with the array API's functions for making arrays and for taking them."""
+"""A module with the array API's functions asarray and from_dlpack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the conformance checks are tried on: dlbridge's own Tensor, and factories that go wrong."""
+"""Targets of the conformance tests: dlbridge's own Tensor, and factories that fail."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dlbridge.tools import abi
 
 
 @cache
-def _words(shape: tuple[int, ...], dtype: str) -> abi.Made:
-    """Memory of a dtype, described by hand; it stays, and what is made of it is a copy."""
+def _words(shape: tuple[int, ...], dtype: str) -> abi.CtypesTensor:
+    """Returns a ctypes tensor of a dtype; its users copy it."""
     known = dlbridge.dtype(dtype)
     count = 1
     for extent in shape:
@@ -46,7 +46,7 @@ def tensor(
     return dlbridge.from_dlpack(made, readonly=True) if readonly else made
 
 
-# Factories that go wrong -------------------------------------------------------------------------
+# Factories that fail -------------------------------------------------------------------------
 
 
 def raises() -> Any:
@@ -96,8 +96,27 @@ class NoDevice:
         return tensor().__dlpack__(max_version=max_version)
 
 
+class OnNewDevice:
+    """On a device whose type DLPack does not define yet."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 77, 1
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None) -> Any:
+        version = None if max_version is None else (1, 3)
+        fields: dict[str, Any] = {"data": 256, "shape": (2, 3), "strides": (3, 1)}
+        return abi.make(**fields, device=self.__dlpack_device__(), version=version).capsule()
+
+
+class OnNoDevice(OnNewDevice):
+    """Reports 0, which is no device type."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 0, 0
+
+
 class HangsOnVersion:
-    """Comes back from the bare call only."""
+    """Hangs on max_version."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return abi.CPU
@@ -109,7 +128,7 @@ class HangsOnVersion:
 
 
 class OldStyle:
-    """Of 2021.12: knows no keyword but stream."""
+    """A producer of array API 2021.12: accepts only the keyword stream."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return abi.CPU
@@ -119,7 +138,7 @@ class OldStyle:
 
 
 class Careless:
-    """In the memory of a device, and deaf to every keyword; nobody can look into that memory."""
+    """A producer in device memory that is not readable; it ignores every keyword."""
 
     def __init__(self, device: str = "cuda") -> None:
         self.device = {"cpu": 1, "cuda": 2, "rocm": 10}[device], 0
@@ -134,7 +153,7 @@ class Careless:
 
 
 class Decays:
-    """Ends the process when it has been asked often: memory that was damaged shows it late."""
+    """Crashes after several calls, as corrupted memory does."""
 
     asked = 0
 
@@ -149,7 +168,7 @@ class Decays:
 
 
 class CrashesOnStream:
-    """Ends the process when it is asked for a stream."""
+    """Crashes on a request with a stream."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return abi.CPU

@@ -1,6 +1,6 @@
-"""Small libraries for the matrix, each with a habit: made of ctypes, so that nothing is dlbridge's.
+"""Small libraries for the matrix, each with one behaviour, implemented with ctypes.
 
-A module that is nothing but `ROW = matrix_fakes.row(__name__)` is such a library.
+A module that contains only `ROW = matrix_fakes.row(__name__)` is such a library.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import time
 from typing import Any, Callable
 
 import dlbridge
-from dlbridge.tools import abi, elements, handmade
+from dlbridge.tools import abi, ctypes_arrays, elements
 from dlbridge.tools.libraries import Library, capsule_of
 
 
 class Array:
-    """A float array on what a capsule holds."""
+    """A float array on the tensor in a capsule."""
 
     dtype = "float32"
 
@@ -30,7 +30,7 @@ class Array:
     def __dlpack__(self, **asked: Any) -> Any:
         contents = abi.read(self.capsule)
         version = asked.get("max_version") and (1, 0)
-        return handmade.view(
+        return ctypes_arrays.view(
             self.capsule, contents.shape or (), contents.strides or (), version=version
         )
 
@@ -55,11 +55,11 @@ class Unreadable(Array):
 
 class Silent(Array):
     def __dlpack__(self, **asked: Any) -> Any:
-        raise BufferError("nothing is given away")
+        raise BufferError("it exports nothing")
 
 
 class Forgetful:
-    """It keeps the address, and nobody alive."""
+    """Keeps the address, but not the memory alive."""
 
     def __init__(self, capsule: Any) -> None:
         taken = abi.take(capsule)
@@ -83,20 +83,22 @@ def _read_only(module: Any, x: Array) -> Array:
 
 
 def _copied(module: Any, x: Any) -> Array:
-    return Array(handmade.array(elements.read(abi.read(capsule_of(x))), "float32"))
+    return Array(ctypes_arrays.array(elements.read(abi.read(capsule_of(x))), "float32"))
 
 
 def _shifted(module: Any, x: Any) -> Array:
     capsule = capsule_of(x)
     contents = abi.read(capsule)
-    return Array(handmade.view(capsule, contents.shape or (), contents.strides or (), -1))
+    return Array(ctypes_arrays.view(capsule, contents.shape or (), contents.strides or (), -1))
 
 
 def _old(module: Any, x: Any) -> Array:
-    """Knows neither versions nor strides."""
+    """Supports neither versions nor strides."""
     capsule = x.__dlpack__()
     contents = abi.read(capsule)
-    if contents.name != abi.LEGACY or contents.strides != handmade.row_major(contents.shape or ()):
+    if contents.name != abi.LEGACY or contents.strides != ctypes_arrays.row_major(
+        contents.shape or ()
+    ):
         raise BufferError("<b>legacy</b> & row-major only")
     return Array(capsule)
 
@@ -106,7 +108,7 @@ def _raise(error: BaseException) -> Any:
 
 
 def _spiteful(module: Any, x: Any) -> Array:
-    """Wrong with dlbridge's tensors, right with all others."""
+    """Misreads dlbridge's tensors, and no others."""
     return _shifted(module, x) if isinstance(x, dlbridge.Tensor) else Array(capsule_of(x))
 
 
@@ -139,16 +141,16 @@ MAKE: dict[str, Callable[[Any], Any]] = {
 
 
 def row(name: str) -> Library:
-    """The library of a name: of one without a habit, one that does all by the book."""
+    """Returns the library with the behaviour of this name; without one it is correct."""
     make = MAKE.get(name, Array)
     return Library(
         name,
         name,
         (),
-        array=lambda m, values, dtype: make(handmade.array(values, dtype)),
+        array=lambda m, values, dtype: make(ctypes_arrays.array(values, dtype)),
         take=TAKE.get(name, lambda m, x: Array(capsule_of(x))),
         address=lambda m, x: abi.read(x.capsule).first,
-        index=lambda m, x, key: Array(handmade.index(x.capsule, key)),
-        transpose=lambda m, x: Array(handmade.transpose(x.capsule)),
+        index=lambda m, x, key: Array(ctypes_arrays.index(x.capsule, key)),
+        transpose=lambda m, x: Array(ctypes_arrays.transpose(x.capsule)),
         read_only=_read_only,
     )

@@ -1,4 +1,4 @@
-"""The small library's from_dlpack: a correct consumer, into which one defect can be planted."""
+"""The small library's from_dlpack: a correct consumer, with at most one planted defect."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import time
 from typing import Any
 
 from mutants import planted
-from small_producer import CPU, DTYPES, VERSION, Array, row_major
-from small_structs import (
+from small_memory import (
     LEGACY,
-    READ_ONLY,
     STRUCTS,
     USED,
     VERSIONED,
@@ -22,6 +20,9 @@ from small_structs import (
     rename_capsule,
     use_capsule,
 )
+from small_producer import CPU, DTYPES, VERSION, Array, row_major
+
+from dlbridge.tools.structs import READ_ONLY
 
 MOST_DIMENSIONS = 64
 MOST_BYTES = 2**63 - 1
@@ -35,11 +36,11 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     """
     if device not in (None, "cpu"):
         raise ValueError(f"expected device 'cpu' or None; got {device!r}")
-    return _take(*_ask(x, None if device is None else CPU, copy))
+    return _take(*_call_dlpack(x, None if device is None else CPU, copy))
 
 
-def _ask(x: Any, device: tuple[int, int] | None, copy: bool | None) -> tuple[Any, bool]:
-    """What x gives, and whether it was asked for a versioned capsule."""
+def _call_dlpack(x: Any, device: tuple[int, int] | None, copy: bool | None) -> tuple[Any, bool]:
+    """Returns the capsule of x, and whether a versioned one was requested."""
     words: dict[str, Any] = {} if planted("never_asks_version") else {"max_version": VERSION}
     if device is not None:
         words["dl_device"] = device
@@ -50,7 +51,7 @@ def _ask(x: Any, device: tuple[int, int] | None, copy: bool | None) -> tuple[Any
     old = (TypeError, BufferError) if planted("any_error_retries") else TypeError
     try:
         return x.__dlpack__(**words), "max_version" in words
-    except old:  # of before max_version, or of before any keyword
+    except old:  # a producer without max_version, or without keywords
         dropped = copy is False and planted("copy_dropped")
         if (copy is not None and not dropped) or device is not None:
             raise
@@ -59,7 +60,7 @@ def _ask(x: Any, device: tuple[int, int] | None, copy: bool | None) -> tuple[Any
 
 def _take(capsule: Any, asked_for_versioned: bool) -> Array:
     if not isinstance(capsule, capsule_type):
-        if planted("non_capsule_read"):  # where a capsule has its pointer
+        if planted("non_capsule_read"):  # the offset of a capsule's pointer
             return _own(capsule, LEGACY, C.c_size_t.from_address(id(capsule) + 16).value, LEGACY)
         raise TypeError(f"expected a capsule from __dlpack__; got {type(capsule).__name__}")
     own_name = name = capsule_name(capsule)
@@ -75,13 +76,13 @@ def _take(capsule: Any, asked_for_versioned: bool) -> Array:
 
 def _use(capsule: Any, own_name: bytes, name: bytes) -> bool:
     if planted("racing"):
-        time.sleep(0.005)  # time for the others to have seen the same name
+        time.sleep(0.005)  # time for other threads to read the same name
         return bool(rename_capsule(capsule, USED[name]) == 0)
     return bool(use_capsule(capsule, own_name, USED[name]))
 
 
 def _own(capsule: Any, own_name: bytes, address: int, name: bytes) -> Array:
-    """The tensor is ours: what cannot be read is freed, here and once."""
+    """Takes ownership: frees a tensor that cannot be read, once."""
     managed = STRUCTS[name].from_address(address)
     memory = None if planted("renamed_early") else _memory(managed, address)
     try:
@@ -103,14 +104,14 @@ def _refused() -> tuple[bytes, ...]:
 
 
 def _major(managed: Any, name: bytes) -> int:
-    return int(managed.major) if name == VERSIONED else 1
+    return int(managed.version.major) if name == VERSIONED else 1
 
 
 def _read(managed: Any, name: bytes) -> tuple[int, tuple[int, ...], tuple[int, ...], str, bool]:
-    """The address, shape, strides and dtype, and whether it is read-only; each is looked at."""
+    """Returns the address, shape, strides, dtype and read-only flag, all validated."""
     readonly = False
     if name == VERSIONED:
-        version = (managed.major, managed.minor)
+        version = (managed.version.major, managed.version.minor)
         if version[0] != 1 and not planted("major_ignored"):
             raise BufferError(f"expected DLPack 1; got {version[0]}.{version[1]}")
         if planted("minor_refused") and version > VERSION:
@@ -129,16 +130,16 @@ def _read(managed: Any, name: bytes) -> tuple[int, tuple[int, ...], tuple[int, .
 
 
 def _check_device(tensor: Any) -> None:
-    if tensor.device_type != CPU[0] and not planted("device_ignored_on_import"):
-        raise BufferError(f"expected memory of the CPU; got device type {tensor.device_type}")
+    if tensor.device.type != CPU[0] and not planted("device_ignored_on_import"):
+        raise BufferError(f"expected memory of the CPU; got device type {tensor.device.type}")
 
 
 def _dtype(tensor: Any) -> str:
-    code, bits = int(tensor.code), int(tensor.bits)
+    code, bits = int(tensor.dtype.code), int(tensor.dtype.bits)
     if planted("code_ignored") and (code, bits) not in NAMES:
         code, bits = 2, 32
-    if tensor.lanes != 1 and not planted("lanes_ignored"):
-        raise BufferError(f"expected one lane; got {tensor.lanes}")
+    if tensor.dtype.lanes != 1 and not planted("lanes_ignored"):
+        raise BufferError(f"expected one lane; got {tensor.dtype.lanes}")
     if (code, bits) not in NAMES:
         raise BufferError(f"no dtype has code {code} and {bits} bits")
     return NAMES[code, bits]
@@ -186,7 +187,7 @@ def _data(tensor: Any, shape: tuple[int, ...], itemsize: int) -> int:
 
 
 def _memory(managed: Any, address: int) -> Memory:
-    """Owns the tensor from here on: the deleter is called when the last user is gone."""
+    """Owns the tensor: the last reference calls its deleter."""
     release = managed.deleter or 0
     if planted("never_freed"):
         release = 0

@@ -1,4 +1,4 @@
-"""The small library as the conformance tool knows it: small_library:make, and from_dlpack."""
+"""The small library as a target of the conformance tool: small_library:make and from_dlpack."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import itertools
 import struct
 
 from small_consumer import from_dlpack
+from small_memory import Memory
 from small_producer import DTYPES, Array, row_major
-from small_structs import Memory
 
 __all__ = ["from_dlpack", "make"]
 
 
 def make(shape: tuple[int, ...], dtype: str, readonly: bool = False) -> Array:
-    """0, 1, 2, ... in an array of this shape. Raises KeyError for a dtype that there is not."""
+    """Returns 0, 1, 2, ... in an array of this shape. Raises KeyError for an unknown dtype."""
     *_, form = DTYPES[dtype]
     size = 1
     for extent in shape:

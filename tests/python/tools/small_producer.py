@@ -1,4 +1,4 @@
-"""The small library's array: a correct producer, into which one defect can be planted."""
+"""The small library's array: a correct producer, with at most one planted defect."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import struct
 from typing import Any
 
 from mutants import planted
-from small_structs import (
-    IS_COPIED,
+from small_memory import (
     LEGACY,
-    READ_ONLY,
     STRUCTS,
     VERSIONED,
     Deleter,
@@ -22,6 +20,8 @@ from small_structs import (
     native,
     new_capsule,
 )
+
+from dlbridge.tools.structs import IS_COPIED, READ_ONLY, DataType, Device, Version
 
 VERSION = (1, 3)
 CPU = (1, 0)
@@ -118,7 +118,7 @@ class Array:
     def __reduce_ex__(self, protocol: object) -> Any:
         if planted("pickles_addresses"):
             return _revived, (self.data, self.shape, self.strides, self.dtype)
-        raise TypeError("expected something with values of its own; an Array cannot be pickled")
+        raise TypeError("an Array cannot be pickled")
 
     def __del__(self) -> None:
         if planted("source_not_kept") and self.size:
@@ -178,7 +178,7 @@ def _is_versioned(wanted: Any) -> bool:
     return bool(wanted[0] >= 1)
 
 
-# What is written into the capsule --------------------------------------------------------------
+# The content of a capsule ----------------------------------------------------------------------
 
 _last: dict[Any, Any] = {}  # of one_capsule
 
@@ -192,9 +192,9 @@ def _export(array: Array, versioned: bool, flags: int, wanted: Any) -> Any:
     block = malloc(C.sizeof(kind) + 16 * len(array.shape) + 16)  # the extents lie behind the struct
     managed = kind.from_address(block)
     if versioned:
-        managed.major, managed.minor = VERSION
+        managed.version = Version(*VERSION)
         if planted("major_of_request"):
-            managed.major = wanted[0]
+            managed.version.major = wanted[0]
         managed.flags = flags & ~IS_COPIED if planted("is_copied_missing") else flags
         if array.readonly and not flags & IS_COPIED and not planted("read_only_dropped"):
             managed.flags |= READ_ONLY
@@ -213,8 +213,8 @@ def _export(array: Array, versioned: bool, flags: int, wanted: Any) -> Any:
 def _fill(tensor: Any, array: Array, extents: int) -> None:
     code, bits, _ = DTYPES[array.dtype]
     tensor.data, tensor.byte_offset = array.data if array.size else None, 0
-    tensor.device_type, tensor.device_id = CPU
-    tensor.code, tensor.bits, tensor.lanes = code, bits, 1
+    tensor.device = Device(*CPU)
+    tensor.dtype = DataType(code, bits, 1)
     tensor.ndim = len(array.shape)
     tensor.shape, tensor.strides = extents, extents + 8 * len(array.shape)
     both = (*array.shape, *array.strides)
@@ -222,10 +222,10 @@ def _fill(tensor: Any, array: Array, extents: int) -> None:
 
 
 def _spoil(managed: Any, array: Array, versioned: bool) -> None:
-    """Plants the defects that are wrong words in a right struct."""
+    """Plants the defects that are wrong fields."""
     tensor, rank = managed.tensor, len(array.shape)
     if planted("other_device"):
-        tensor.device_type = 2
+        tensor.device.type = 2
     if planted("shape_freed_early"):
         C.memset(tensor.shape, 0xDD, 8 * rank)
     if planted("null_strides") and versioned:
@@ -236,11 +236,11 @@ def _spoil(managed: Any, array: Array, versioned: bool) -> None:
     if planted("odd_offset") and array.size:
         tensor.data, tensor.byte_offset = array.data - 1, 1
     if planted("no_bits"):
-        tensor.bits = 0
-    if planted("half_complex") and tensor.code == 5:
-        tensor.bits //= 2
-    if planted("bool_as_uint8") and tensor.code == 6:
-        tensor.code = 1
+        tensor.dtype.bits = 0
+    if planted("half_complex") and tensor.dtype.code == 5:
+        tensor.dtype.bits //= 2
+    if planted("bool_as_uint8") and tensor.dtype.code == 6:
+        tensor.dtype.code = 1
     if planted("rank_0_as_vector") and not rank:
         tensor.ndim = 1
         tensor.strides = tensor.shape + 8
@@ -252,7 +252,7 @@ def _spoil(managed: Any, array: Array, versioned: bool) -> None:
         C.memset(malloc(1 << 16), 1, 1 << 16)
 
 
-# Who frees -------------------------------------------------------------------------------------
+# Deleters --------------------------------------------------------------------------------------
 
 _DELETE = {LEGACY: native.delete_legacy, VERSIONED: native.delete_versioned}
 _DELETE_WITH_GIL = {
@@ -273,7 +273,7 @@ def _deleter(name: bytes) -> int:
     if planted("deleter_needs_python"):
         return address_of(_DELETE_IN_PYTHON[name])
     if planted("destructor_frees_twice") or planted("destructor_blind"):
-        return address_of(native.delete_nothing)  # the second call is to be seen, and survived
+        return address_of(native.delete_nothing)  # a second call is recorded, and harmless
     return address_of(_DELETE[name])
 
 

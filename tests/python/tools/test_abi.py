@@ -1,4 +1,4 @@
-"""DLPack by ctypes: the layout of dlpack.h, and reading that nothing can crash."""
+"""DLPack by ctypes: the layout of dlpack.h, and reading without crashes."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def test_memory_that_is_there() -> None:
     assert abi.read_memory(C.addressof(block), 3) == b"abc"
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
 @pytest.mark.parametrize("address", [0, None, 1, 0x10, 1 << 46, (1 << 64) - 8, (1 << 63) - 1])
 def test_memory_that_is_not_there(address: int | None) -> None:
     assert abi.read_memory(address, 8) is None
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux")
-def test_memory_that_nobody_may_read() -> None:
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
+def test_memory_without_read_permission() -> None:
     assert abi.read_memory(foreign.trap(), 8) is None
 
 
@@ -126,7 +126,7 @@ def test_taking_frees_once(versioned: bool) -> None:
         abi.read(used)
 
 
-def test_null_and_nowhere() -> None:
+def test_null_and_unreadable_pointers() -> None:
     null = foreign.tensor(shape=None, strides=None, ndim=2, data=0, deleter=False)
     found = abi.read(null.capsule())
     assert (found.shape, found.strides, found.data, found.deleter) == (None, None, 0, 0)
@@ -139,17 +139,17 @@ def test_null_and_nowhere() -> None:
 
 
 @pytest.mark.parametrize("ndim", [-1, 65, 1 << 30])
-def test_ndim_that_is_none(ndim: int) -> None:
+def test_an_invalid_ndim(ndim: int) -> None:
     handle = foreign.tensor(ndim=ndim)
     assert abi.read(handle.capsule()).shape is None
 
 
-def test_a_major_version_that_nobody_knows() -> None:
+def test_an_unknown_major_version() -> None:
     with pytest.raises(abi.Unreadable, match=r"version 2\.0: only major version 1 is known"):
         abi.read(foreign.tensor(version=(2, 0)).capsule(versioned=True))
 
 
-def test_capsules_that_are_none() -> None:
+def test_objects_that_are_no_tensor_capsules() -> None:
     with pytest.raises(TypeError, match="expected a capsule; got int"):
         abi.read(7)
     with pytest.raises(abi.Unreadable, match="it is 'weather'"):
@@ -190,7 +190,7 @@ def test_a_dropped_capsule_frees() -> None:
     assert made.calls == 1
 
 
-def test_words_that_are_wrong_are_kept() -> None:
+def test_invalid_fields_are_stored() -> None:
     made = abi.make(data=0, shape=None, strides=None, ndim=-3, deleter=False)
     found = abi.read_struct(made.address, made.name)
     assert (found.ndim, found.shape, found.data, found.deleter) == (-3, None, 0, 0)
@@ -207,10 +207,10 @@ def test_a_type_without_table() -> None:
     ("attribute", "words"),
     [
         ("a table", "expected a capsule or an integer; got str"),
-        (8, "where nothing can be read"),
+        (8, "which is not readable"),
     ],
 )
-def test_a_table_that_is_none(attribute: object, words: str) -> None:
+def test_an_invalid_table(attribute: object, words: str) -> None:
     type_ = type("T", (), {abi.EXCHANGE_ATTRIBUTE: attribute})
     with pytest.raises(abi.Unreadable, match=words):
         abi.exchange_table(type_)

@@ -1,4 +1,4 @@
-"""Calls in child processes: what is returned, raised, printed, crashed and hung comes back."""
+"""Calls in child processes: results, exceptions, output, crashes and hangs are reported."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def test_close_ends_it_and_the_next_call_starts_another(worker: children.Worker)
 def test_what_is_raised_is_said(worker: children.Worker, function: str, said: str) -> None:
     answer = worker.call(function)
     assert answer.outcome == "raised"
-    assert answer.said.startswith(said)
-    assert worker.call(BAD + "garbage").value == 7  # it goes on
+    assert answer.message.startswith(said)
+    assert worker.call(BAD + "garbage").value == 7  # the process is still usable
 
 
 def test_a_crash_is_named_and_the_next_call_works(worker: children.Worker) -> None:
     answer = worker.call(BAD + "crashes")
-    assert (answer.outcome, answer.said) == ("crashed", "SIGABRT")
+    assert (answer.outcome, answer.message) == ("crashed", "SIGABRT")
     assert "Fatal Python error: Aborted" in answer.noise
     assert "in crashes" in answer.noise
     assert worker.call(BAD + "garbage").value == 7
@@ -68,14 +68,14 @@ def test_a_crash_is_named_and_the_next_call_works(worker: children.Worker) -> No
 
 def test_an_exit_without_answer_is_a_crash(worker: children.Worker) -> None:
     answer = worker.call("os:_exit", status=5)
-    assert (answer.outcome, answer.said) == ("crashed", "exit status 5")
+    assert (answer.outcome, answer.message) == ("crashed", "exit status 5")
 
 
 def test_a_hang_ends_in_time(worker: children.Worker) -> None:
-    worker.call("os:getpid")  # it is started
+    worker.call("os:getpid")  # starts the process
     begin = time.monotonic()
     answer = worker.call(BAD + "hangs", within=0.5)
-    assert (answer.outcome, answer.said) == ("hung", "no answer within 0.5 s")
+    assert (answer.outcome, answer.message) == ("hung", "no answer within 0.5 s")
     assert time.monotonic() - begin < 30
     assert worker.call(BAD + "garbage").value == 7
 

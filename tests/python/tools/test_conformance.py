@@ -1,4 +1,4 @@
-"""The conformance engine: what comes of good targets, bad ones and none; the report; the plugin."""
+"""The conformance engine on correct, incorrect and missing targets; the report; the plugin."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ pytest_plugins = ["pytester"]
 
 TARGETS = Path(__file__).parent
 OURS, OUR_CONSUMER = "conformance_targets:tensor", "dlbridge:from_dlpack"
-NOT_HERE = {"P-27", "P-29"}  # need memory of a device: test_device_conformance.py has it
+NOT_HERE = {"P-27", "P-29"}  # need device memory: test_device_conformance.py
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command line, in a folder where conformance_targets.py lies."""
+    """Runs the command in the folder of conformance_targets.py."""
     return subprocess.run(
         [sys.executable, "-m", "dlbridge", "conformance", *arguments],
         capture_output=True,
@@ -40,7 +40,7 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
 # The table of rules ------------------------------------------------------------------------------
 
 
-def test_the_rules_are_sixty_and_some() -> None:
+def test_the_sixty_rules_and_the_additional_ones() -> None:
     by_letter = {letter: [rule for rule in rules.RULES if rule[0] == letter] for letter in "PXCS"}
     assert [len(by_letter[letter]) for letter in "PXC"] == [32, 12, 16]
     for letter, ids in by_letter.items():
@@ -49,7 +49,7 @@ def test_the_rules_are_sixty_and_some() -> None:
 
 
 @pytest.mark.parametrize("rule", rules.ROWS, ids=lambda rule: str(rule.id))
-def test_a_rule_says_everything(rule: rules.Rule) -> None:
+def test_a_rule_is_complete(rule: rules.Rule) -> None:
     for text in (rule.says, rule.fix):
         assert text.endswith(".")
     assert rule.source
@@ -140,7 +140,7 @@ def test_a_factory_without_parameters() -> None:
     assert "--consumer MODULE:FUNCTION" in found.results[4].got
 
 
-def test_without_a_consumer_nothing_is_said_of_one() -> None:
+def test_without_a_consumer_its_rules_are_skipped() -> None:
     consumers = {rule for rule in rules.RULES if rule[0] == "C"} | {"S-11", "S-14", "S-15"}
     found = conformance.examine(OURS, only=consumers)
     assert {(it.outcome, it.got) for it in found.results} == {("skip", target.NO_CONSUMER)}
@@ -157,6 +157,17 @@ def test_garbage() -> None:
     others = {it.outcome for it in found.results if it.id[0] in "PX" and it.id != "P-01"}
     assert others == {"skip"}
     assert found.status == 1
+
+
+def test_a_device_type_that_is_newer_than_the_table() -> None:
+    report = conformance.examine("conformance_targets:OnNewDevice", only={"P-01", "P-02", "P-10"})
+    assert [it.outcome for it in report.results] == ["pass", "pass", "pass"]
+    assert report.results[1].got == "device type 77 is not in dlbridge's table: it may be newer"
+
+
+def test_a_device_type_that_cannot_exist() -> None:
+    report = conformance.examine("conformance_targets:OnNoDevice", only={"P-02"})
+    assert [it.outcome for it in report.results] == ["fail"]
 
 
 def test_a_missing_method() -> None:
@@ -181,7 +192,7 @@ def test_devices_and_streams_that_are_ignored() -> None:
     there = {it.id: it for it in found.results}
     assert there["P-10"].outcome == "pass"
     assert there["P-27"].got.startswith(
-        "dl_device=(1, 0) on device (2, 0) gave a capsule on (2, 0)"
+        "dl_device=(1, 0) on device (2, 0) returned a capsule on (2, 0)"
     )
     assert there["P-29"].got == "stream=0 on device (2, 0) was accepted"
     assert [there[rule].outcome for rule in ("P-27", "P-29")] == ["fail", "fail"]
@@ -197,12 +208,13 @@ def test_a_crash_is_of_the_rule_that_crashed() -> None:
     assert there["P-28"].got == "the process crashed: SIGABRT"
 
 
-def test_a_crash_that_an_earlier_check_caused_is_told_apart() -> None:
+def test_a_crash_that_an_earlier_probe_caused() -> None:
     found = conformance.examine("conformance_targets:Decays", only={"P-03", "P-04", "P-28"})
     crashed = [it for it in found.results if it.outcome == "crash"]
     assert [it.id for it in crashed] == ["P-28"]
     assert crashed[0].got == (
-        "the process crashed: SIGABRT; alone in a new process it did not: an earlier check broke it"
+        "the process crashed: SIGABRT; alone in a new process it did not: "
+        "an earlier probe caused it"
     )
 
 
@@ -215,7 +227,7 @@ def test_the_worst_outcome_of_a_rule_counts() -> None:
         found = engine._result("P-04", list(came))
         return found.outcome, found.severity, found.got
 
-    assert outcome() == ("skip", "F", "no check examines it")
+    assert outcome() == ("skip", "F", "no probe examines it")
     assert outcome(passed, passed) == ("pass", "F", "note")
     assert outcome(passed, skip) == ("skip", "F", "why")
     assert outcome(skip, broken, passed) == ("warn", "W", "bad")
@@ -238,7 +250,7 @@ NOTHING = {
     "conformance_targets:not_a_function": "is no function but int",
     "no_such_module:f": "ModuleNotFoundError: No module named 'no_such_module'",
     "no_such_module": "ModuleNotFoundError: No module named 'no_such_module'",
-    "json": "json has neither asarray nor from_dlpack; name a factory, as in json:make",
+    "json": "json has neither asarray nor from_dlpack; specify a factory, as in json:make",
     ":make": "expected MODULE:NAME",
 }
 
@@ -340,9 +352,9 @@ def test_the_worst_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     text = _shown(monkeypatch, io.StringIO())
     first = [line.split()[:2] for line in text.splitlines() if line[:1].isupper()]
     assert first == [["CRASH", "P-04"], ["WARN", "P-05"]]
-    assert "P-27, S-01: no check examines it" in text
+    assert "P-27, S-01: no probe examines it" in text
     assert text.endswith(
-        "\n1 of 4 pass, 1 crash, 1 warn, 1 skip; beyond the sixty 0 of 1 pass, 1 skip\n"
+        "\n1 of 4 pass, 1 crash, 1 warn, 1 skip; additional rules: 0 of 1 pass, 1 skip\n"
     )
     assert max(map(len, text.splitlines())) <= report.WIDEST
 
@@ -377,7 +389,7 @@ Run = Callable[..., pytest.RunResult]
 
 @pytest.fixture
 def run_pytest(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs pytest as a stranger does, in a process of its own, with our targets to be found."""
+    """Runs pytest in a process of its own, with our targets on its path."""
     paths = [str(TARGETS), *(path for path in sys.path if path)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
@@ -452,7 +464,7 @@ def test_plugin_costs_nothing_unused(pytester: pytest.Pytester, run_pytest: Run)
     run_pytest().assert_outcomes(passed=1)
 
 
-# What probes reckon with -------------------------------------------------------------------------
+# Helpers of probes -------------------------------------------------------------------------------
 
 
 def test_numbers() -> None:

@@ -1,7 +1,8 @@
-"""Whether the conformance tool finds what it is for: defects planted in a small library.
+"""The conformance tool detects defects that are planted in a small library.
 
-The library knows nothing of dlbridge. Without a defect no rule is broken; with one, the rule that
-it breaks is named, and no other of severity F but those that fall with it.
+The library does not use dlbridge, except for its definition of the structs. Without a defect no
+rule is violated; with one, the tool names its rule, and no other of severity F except those that
+the defect necessarily violates.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from dlbridge.tools.conformance.rules import RULES
 
 BROKEN = {"fail", "crash", "warn"}
 GRAVE = {"fail", "crash"}
-SOUND = ""  # names no defect
-# These take seconds: they are left out where nothing of lifetime is planted.
+SOUND = ""  # no defect
+# These take seconds: they only run for defects of lifetime.
 LONG = {"X-01", "X-05", "X-08", "X-09"}
 Results = dict[str, dict[str, Any]]  # by the rule
 
 
 def examine(defect: str) -> Results:
-    """Points the tool at the small library with one defect, in a process of its own."""
+    """Examines the small library with one defect, in a process of its own."""
     rule = DEFECTS[defect].rule if defect else "X"
     chosen = [each for each in RULES if rule.startswith("X") or each not in LONG]
     here = str(Path(__file__).parent)
@@ -53,7 +54,7 @@ def examine(defect: str) -> Results:
 
 @pytest.fixture(scope="session")
 def examined(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Results]]]:
-    """The results of every defect that a chosen test is about, all being worked on at once."""
+    """The results of every defect that a selected test needs, examined concurrently."""
     wanted = [
         str(item.callspec.params["defect"])
         for item in request.session.items
@@ -72,7 +73,7 @@ def test_the_sound_library_breaks_no_rule(examined: dict[str, Future[Results]]) 
 
 
 def test_the_sound_library_is_examined(examined: dict[str, Future[Results]]) -> None:
-    """What is skipped cannot find anything: only what needs a device, or what it has not."""
+    """Only rules that need a device, or a feature that the library lacks, are skipped."""
     results = examined[SOUND].result()
     skipped = {rule for rule, each in results.items() if each["outcome"] == "skip"}
     assert skipped <= {"P-27", "P-29", "S-03", "S-05", "S-07", "S-10", "S-16", "P-18"}

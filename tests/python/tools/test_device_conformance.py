@@ -1,4 +1,4 @@
-"""Our Tensor by all sixty rules: with drivers of CUDA and ROCm there is memory elsewhere too."""
+"""Our Tensor by all sixty rules: with drivers of CUDA and ROCm there is device memory too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulated import Driver
 
 @pytest.fixture(scope="module")
 def ours() -> conformance.Report:
-    assert Driver("cuda").races == Driver("hip").races == []  # the simulated ones are there
+    assert Driver("cuda").races == Driver("hip").races == []  # the simulated drivers
     return conformance.examine("conformance_targets:tensor", consumer="dlbridge:from_dlpack")
 
 

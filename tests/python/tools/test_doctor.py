@@ -1,4 +1,4 @@
-"""doctor: what it says of this machine, to people and to programs."""
+"""doctor: its report of this machine, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 import dlbridge
 from dlbridge.tools import children, doctor, known
-from dlbridge.tools.doctor import advice, sections, speech, surroundings
+from dlbridge.tools.doctor import advice, dlpack_support, environment, sections
 from dlbridge.tools.libraries import LIBRARIES, Library
 
 Found = dict[str, Any]
@@ -37,7 +37,7 @@ def given(**options: Any) -> argparse.Namespace:
 
 @pytest.fixture
 def two_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(surroundings, "drivers", lambda: DRIVERS)
+    monkeypatch.setattr(environment, "drivers", lambda: DRIVERS)
 
 
 Pretend = Callable[[str, str], None]
@@ -45,10 +45,10 @@ Pretend = Callable[[str, str], None]
 
 @pytest.fixture
 def pretend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Pretend:
-    """Makes a library out of a few lines, and the only one that is there."""
+    """Creates a library of a few lines, as the only one that is installed."""
     monkeypatch.syspath_prepend(str(tmp_path))
     paths = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH", "")]))
-    monkeypatch.setenv("PYTHONPATH", paths)  # of the children
+    monkeypatch.setenv("PYTHONPATH", paths)  # of child processes
     pretended: dict[str, Library] = {}
     monkeypatch.setattr(doctor, "LIBRARIES", pretended)
 
@@ -112,7 +112,7 @@ def test_for_people(
 def test_one_defect_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert doctor.run(given(defect=known.DEFECTS["torch-read-only"])) == 0
     said = capsys.readouterr().out
-    assert "\n    import torch, by_hand\n" in said
+    assert "\n    import torch, ctypes_tensors\n" in said
     assert "it now holds 9.0" in said
 
 
@@ -129,7 +129,7 @@ def test_a_machine_without_libraries(
     monkeypatch.setattr(doctor, "LIBRARIES", {})
     assert doctor.run(given(fast=False)) == 0
     said = capsys.readouterr().out
-    assert "none of those known" in said
+    assert "none of those supported" in said
     assert "Known defects" not in said
 
 
@@ -146,7 +146,7 @@ def test_libraries_that_crash_raise_or_print_cost_their_own_line(
     assert "raised: ImportError: libmissing.so" in said
     assert (LIBRARIES["pyarrow"].version or "7.7") in said
     assert "hello" not in said
-    assert "Importing MXNet ends the process (SIGABRT)" in said
+    assert "Importing MXNet crashes the process (SIGABRT)" in said
 
 
 def test_a_library_that_hangs_is_said(
@@ -156,13 +156,13 @@ def test_a_library_that_hangs_is_said(
     pretend("warp", "import time; time.sleep(60)")
     found = doctor.examine()
     assert found["libraries"]["warp"]["outcome"] == "hung"
-    assert "Importing Warp does not end: no answer within 1 s." in found["advice"]
+    assert "Importing Warp does not finish: no answer within 1 s." in found["advice"]
 
 
 def test_a_driver_that_crashes_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    crashed = children.Answer("crashed", said="SIGSEGV")
+    crashed = children.Answer("crashed", message="SIGSEGV")
     monkeypatch.setattr(children, "call", lambda *given, **how: crashed)
-    assert surroundings.drivers()["cuda"] == {"why": "asking the driver crashed: SIGSEGV"}
+    assert environment.drivers()["cuda"] == {"why": "the driver query crashed: SIGSEGV"}
 
 
 def test_a_program_that_hangs_or_fails_is_said(
@@ -173,8 +173,8 @@ def test_a_program_that_hangs_or_fails_is_said(
     for each in tmp_path.iterdir():
         each.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    monkeypatch.setattr(surroundings, "SECONDS_PER_PROGRAM", 0.1)
-    found = surroundings.compilers()
+    monkeypatch.setattr(environment, "SECONDS_PER_PROGRAM", 0.1)
+    found = environment.compilers()
     assert "timed out" in found["g++"]
     assert str(tmp_path / "nvcc") in found["nvcc"]
     assert "hipcc" not in found or found["hipcc"]
@@ -196,14 +196,14 @@ def test_headers(version: str, leads: str, monkeypatch: pytest.MonkeyPatch, tmp_
     (include / "dlpack" / "dlpack.h").write_text(HEADERS[version])
     ways = {"CPATH": include, "dlpack_DIR": tmp_path / "lib" / "cmake" / "dlpack"}
     monkeypatch.setenv(leads, str(ways.get(leads, tmp_path)))
-    (row,) = [row for row in surroundings.headers() if row["include"] == str(include)]
+    (row,) = [row for row in environment.headers() if row["include"] == str(include)]
     assert row["version"] == version
     assert row["too_old"] == (version != "1.3")
     assert row["found_by"] == ["the compiler" if leads == "CPATH" else leads]
 
 
 def test_what_numpy_speaks() -> None:
-    found = speech.look("numpy")
+    found = dlpack_support.examine("numpy")
     assert found["legacy"] and found["protocol"]
     assert found["exchange_table"] is None
     assert "failed" not in found
@@ -224,7 +224,7 @@ def test_rows_are_wrapped(width: int) -> None:
 
 
 def machine(**libraries: Found) -> Found:
-    """A machine without fault, but for what is said of its libraries."""
+    """Returns the report of a machine without problems, except for these libraries."""
     plain = {"version": "1.0", "outcome": "returned", "said": ""}
     return {
         "dlbridge": {"version": "0.1.0", "include": "/ours"},
@@ -237,33 +237,36 @@ def machine(**libraries: Found) -> Found:
     }
 
 
-def test_where_nothing_is_wrong_nothing_is_said() -> None:
+def test_without_problems_there_is_no_advice() -> None:
     assert advice.give(machine(numpy={"version": "2.4.6"}, torch={"built_for": "CUDA 13.0"})) == []
 
 
 ADVICE: dict[str, tuple[Found, str]] = {
-    "apart": (machine(torch={}, tensorflow={}), "in processes of their own"),
+    "apart": (machine(torch={}, tensorflow={}), "in separate processes"),
     "mxnet and numpy": (
         machine(mxnet={"version": "1.9.1"}, numpy={"version": "2.4.6"}),
         "install 'numpy<1.24'",
     ),
     "numpy without dlpack": (machine(numpy={"version": "1.21.6"}), "since 1.22"),
-    "numpy of old": (machine(numpy={"version": "1.26.4"}), "before 2.1; here is 1.26.4"),
+    "numpy of old": (machine(numpy={"version": "1.26.4"}), "since 2.1; 1.26.4 is installed"),
     "too new a numpy": (
         machine(numpy={"version": "2.4.6"}, tensorflow={"needs_numpy": "<2.2.0,>=1.26"}),
-        "asks for NumPy <2.2.0,>=1.26; here is 2.4.6",
+        "requires NumPy <2.2.0,>=1.26; 2.4.6 is installed",
     ),
     "mxnet's end": (machine(mxnet={}), "its last release"),
     "ipex": (
         {**machine(), "also_installed": ["intel_extension_for_pytorch"]},
-        "has ended",
+        "ended with 2.8",
     ),
     "two openmp": (
         machine(torch={"openmp": ["GNU"]}, mxnet={"openmp": ["LLVM"]}),
-        "PyTorch brings GNU's OpenMP and MXNet LLVM's",
+        "PyTorch loads GNU's OpenMP and MXNet LLVM's",
     ),
     "two openmp in one": (machine(torch={"openmp": ["GNU", "Intel"]}), "PyTorch alone loads"),
-    "no device": (machine(torch={"built_for": "ROCm 7.1"}), "built for ROCm 7.1, and no such"),
+    "no device": (
+        machine(torch={"built_for": "ROCm 7.1"}),
+        "built for ROCm 7.1, but this machine has no such",
+    ),
     "old header": (
         {**machine(), "headers": [{"version": "0.6", "include": "/usr/include", "too_old": True}]},
         "/usr/include has dlpack.h 0.6",

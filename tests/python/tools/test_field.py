@@ -32,10 +32,10 @@ def test_the_pages_are_generated(field: data.Field) -> None:
 
 
 def test_what_is_saved_is_what_is_loaded(field: data.Field, tmp_path: Path) -> None:
-    for part in ("matrix", "conformance", "speech"):
+    for part in ("matrix", "conformance", "support"):
         data.save(tmp_path, part, getattr(field, part))
     assert data.load(tmp_path) == field
-    for part in ("matrix", "conformance", "speech"):
+    for part in ("matrix", "conformance", "support"):
         saved = (tmp_path / f"{part}.json").read_text(encoding="utf-8")
         assert saved == (DOCS / "field" / f"{part}.json").read_text(encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""dlbridge.inspect: every road, nothing consumed, nothing trusted, and its command."""
+"""dlbridge.inspect: all protocols, nothing consumed, no input trusted, and its command."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ import dlbridge
 import foreign
 from dlbridge.tools import abi
 from dlbridge.tools.inspection import picture
+from dlbridge.tools.inspection.inspection import Inspection, inspect
 from dlbridge.tools.inspection.layout import Layout
-from dlbridge.tools.inspection.looking import Inspection, look
 from producers import (
     AlwaysLegacy,
     Bare,
@@ -46,7 +46,7 @@ def verdict(inspection: Inspection, consumer: str) -> tuple[str, str]:
 
 
 def read_all(inspection: Inspection) -> dict[str, Any]:
-    """Every form in which it can be had; none may fail, and JSON brings back the same."""
+    """Renders the inspection in every form; JSON restores an equal one."""
     for width in (60, 80, 120):
         text = inspection.text(width)
         assert [line for line in text.splitlines() if len(line) > width] == []
@@ -62,15 +62,15 @@ def read_all(inspection: Inspection) -> dict[str, Any]:
     return given
 
 
-# What it reads ---------------------------------------------------------------------------------
+# Responses -------------------------------------------------------------------------------------
 
 
-def test_says_what_the_producer_wrote() -> None:
+def test_reports_the_fields_of_the_producer() -> None:
     made = Producer(
         shape=(2, 3), strides=(1, 2), byte_offset=8, dtype=(2, 32, 1), version=(1, 7), flags=1 << 40
     )
     found = dlbridge.inspect(made)
-    assert [road.name for road in found.roads if road.outcome == "gave"] == [
+    assert [each.name for each in found.responses if each.outcome == "gave"] == [
         "device", "bare", "1.0", "1.3", "copy", "1.0 copy",
     ]  # fmt: skip
     versioned = found.description("1.0")
@@ -92,7 +92,7 @@ def test_says_what_the_producer_wrote() -> None:
     read_all(found)
 
 
-def test_gives_every_capsule_back_once() -> None:
+def test_frees_every_capsule_once() -> None:
     made = Producer(shape=(3, 2), strides=(2, 1))
     before = foreign.accounts()
     found = dlbridge.inspect(made)
@@ -119,7 +119,7 @@ def test_a_capsule_is_left_unconsumed(versioned: bool) -> None:
     handle = foreign.tensor()
     capsule = handle.capsule(versioned)
     found = dlbridge.inspect(capsule)
-    assert [road.name for road in found.roads] == ["capsule"]
+    assert [each.name for each in found.responses] == ["capsule"]
     assert found.tensor is not None and found.tensor.data == handle.address
     assert found.tensor.capsule == ("dltensor_versioned" if versioned else "dltensor")
     assert verdict(found, "tensorflow")[0] == ("refuses" if versioned else "shares")
@@ -128,7 +128,7 @@ def test_a_capsule_is_left_unconsumed(versioned: bool) -> None:
     read_all(found)
     assert dlbridge.from_dlpack(capsule).data_ptr == handle.address
     used = dlbridge.inspect(capsule)
-    assert not used.sound and "used up" in oddities(used, "defect")
+    assert not used.sound and "capsule is used" in oddities(used, "defect")
     gc.collect()
     assert handle.calls == 1
 
@@ -149,7 +149,7 @@ def test_exchange_table() -> None:
         assert (described.shape, described.strides) == ((4,), (2,))
     after = foreign.accounts()
     assert after[0] - before[0] == after[1] - before[1] == 1
-    assert found.road("bare") is not None and found.road("bare").outcome == "absent"  # type: ignore[union-attr]
+    assert found.response("bare") is not None and found.response("bare").outcome == "absent"  # type: ignore[union-attr]
     assert verdict(found, "tvm_ffi")[0] == "shares"
     assert verdict(found, "torch")[0] == "refuses"
     read_all(found)
@@ -167,11 +167,11 @@ def test_exchange_table_with_gaps_and_failures(missing: Any) -> None:
             foreign.exchange_table(failing=[missing])
         )
 
-    road = dlbridge.inspect(Gappy(foreign.tensor())).road(missing)
-    assert road is not None and road.outcome == "absent" and "has no" in road.said
+    response = dlbridge.inspect(Gappy(foreign.tensor())).response(missing)
+    assert response is not None and response.outcome == "absent" and "has no" in response.said
     before = foreign.accounts()
-    road = dlbridge.inspect(Failing(foreign.tensor())).road(missing)
-    assert road is not None and road.outcome == "raised"
+    response = dlbridge.inspect(Failing(foreign.tensor())).response(missing)
+    assert response is not None and response.outcome == "raised"
     after = foreign.accounts()
     assert after[0] - before[0] == after[1] - before[1]
 
@@ -187,7 +187,7 @@ def test_buffers() -> None:
     assert (found.tensor.dtype, found.tensor.read_only) == ((2, 64, 1), False)
     assert verdict(found, "numpy")[0] == "refuses"
     assert dlbridge.inspect(b"abc").tensor.read_only  # type: ignore[union-attr]
-    numbers.append(4)  # which a buffer that is still held forbids
+    numbers.append(4)  # which an exported buffer would forbid
     read_all(found)
 
 
@@ -223,7 +223,7 @@ def test_array_interface(typestr: str, strides: Any, dtype: Any, elements: Any) 
     read_all(found)
 
 
-# Nothing is trusted ----------------------------------------------------------------------------
+# Invalid tensors -------------------------------------------------------------------------------
 
 NOWHERE = 0x7000_0000_0008
 BIG = 1 << 61
@@ -273,15 +273,19 @@ def test_hostile_tensors(case: str) -> None:
         assert not found.sound, oddities(found)
     assert not found.oddities[0].what.endswith("..")
     raw = dlbridge.inspect(made.give("version" in HOSTILE[case]))
-    assert raw.roads[0].name == "capsule"
+    assert raw.responses[0].name == "capsule"
     read_all(raw)
 
 
 def test_another_major_version_is_not_read() -> None:
     made = Producer(version=(7, 0), ndim=-5)
-    road = dlbridge.inspect(made).road("1.0")
-    assert road is not None
-    assert (road.outcome, road.version, road.description) == ("unreadable", (7, 0), None)
+    response = dlbridge.inspect(made).response("1.0")
+    assert response is not None
+    assert (response.outcome, response.version, response.description) == (
+        "unreadable",
+        (7, 0),
+        None,
+    )
     assert verdict(dlbridge.inspect(made), "numpy") == ("refuses", "BufferError: version 7.0")
     assert verdict(dlbridge.inspect(made), "torch")[0] == "refuses"
     assert verdict(dlbridge.inspect(made), "jax")[0] == "crashes" or True
@@ -305,7 +309,7 @@ def test_capsules_of_other_names(name: bytes | None) -> None:
 
 
 def test_capsules_that_lead_nowhere_are_not_dropped() -> None:
-    """Neither their tensor nor their deleter nor their destructor is there."""
+    """Neither their tensor nor their deleter nor their destructor is valid."""
     at = ctypes.pythonapi.PyCapsule_New
     at.restype, at.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     block = ctypes.create_string_buffer(struct.pack("<10Q", *[NOWHERE] * 10))
@@ -316,7 +320,7 @@ def test_capsules_that_lead_nowhere_are_not_dropped() -> None:
             found = dlbridge.inspect(Gives(capsule))
             read_all(found)
             if destructor is not None:
-                abi.rename(capsule, "spent")  # nor do we
+                abi.rename(capsule, "spent")  # the test does not drop them either
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(capsule))
 
 
@@ -348,11 +352,11 @@ RAISED: list[BaseException] = [
 
 
 @pytest.mark.parametrize("raised", RAISED, ids=lambda x: type(x).__name__)
-def test_what_is_raised_is_told(raised: BaseException) -> None:
+def test_exceptions_are_reported(raised: BaseException) -> None:
     found = dlbridge.inspect(Raises(raised))
-    road = found.road("bare")
-    assert road is not None
-    assert (road.outcome, road.raised) == ("raised", type(raised).__name__)
+    response = found.response("bare")
+    assert response is not None
+    assert (response.outcome, response.raised) == ("raised", type(raised).__name__)
     assert not found.sound and found.tensor is None
     read_all(found)
 
@@ -386,9 +390,9 @@ def test_exchange_tables_that_lead_nowhere(table: Any) -> None:
         __dlpack_c_exchange_api__ = table
 
     found = dlbridge.inspect(Fast())
-    road = found.road("give")
-    assert road is not None
-    assert road.outcome == ("absent" if table is None else "unreadable")
+    response = found.response("give")
+    assert response is not None
+    assert response.outcome == ("absent" if table is None else "unreadable")
     assert found.sound == (table is None)
     read_all(found)
 
@@ -404,7 +408,7 @@ def test_exchange_tables_of_no_code() -> None:
             __dlpack_c_exchange_api__ = ctypes.addressof(table)
 
         found = dlbridge.inspect(Fast())
-        assert {found.road(n).outcome for n in ("give", "lend")} == {"unreadable"}  # type: ignore[union-attr]
+        assert {found.response(n).outcome for n in ("give", "lend")} == {"unreadable"}  # type: ignore[union-attr]
         read_all(found)
 
 
@@ -431,7 +435,7 @@ def test_array_interfaces_that_are_none(words: Any) -> None:
 
 
 class Thorny:
-    """Every attribute raises, its class's too."""
+    """Every attribute raises, also that of its class."""
 
     def __getattribute__(self, name: str) -> Any:
         if name in ("__class__", "__dict__"):
@@ -462,11 +466,11 @@ def test_what_is_no_tensor_at_all(x: Any) -> None:
 
 
 @pytest.mark.parametrize("type_", [2, 4, 7, 8, 10, 13, 14, 15, 16, 17, 21])
-def test_memory_of_devices_is_never_looked_at(type_: int) -> None:
+def test_device_memory_is_never_read(type_: int) -> None:
     found = dlbridge.inspect(Producer(device=(type_, 0), data=foreign.trap(), byte_offset=8))
     assert found.tensor is not None
     assert found.tensor.readable is None and found.tensor.sample == ()
-    assert "Its memory" in found.text()
+    assert "Memory" in found.text()
     read_all(found)
 
 
@@ -478,34 +482,34 @@ def test_memory_of_devices_is_never_looked_at(type_: int) -> None:
     [
         (Producer(byte_offset=16), "risk", "16 bytes after", "onnxruntime", "wrong"),
         (Producer(byte_offset=16), "risk", "16 bytes after", "tensorflow", "refuses"),
-        (Producer(strides=(-3, 1)), "risk", "backwards", "torch", "crashes"),
-        (Producer(strides=(0, 1)), "risk", "share one place", "jax", "refuses"),
+        (Producer(strides=(-3, 1)), "risk", "negative", "torch", "crashes"),
+        (Producer(strides=(0, 1)), "risk", "share one address", "jax", "refuses"),
         (Producer(strides=(6, 2)), "risk", "gaps", "mpi4py", "refuses"),
         (Producer(strides=(1, 1)), "risk", "overlap", "jax", "refuses"),
         (Producer(strides=(1, 2)), "note", "column-major", "tensorflow", "refuses"),
         (Producer(strides=None), "note", "NULL", "numpy", "shares"),
         (Producer(strides=None, version=(1, 2)), "defect", "forbidden", "numpy", "shares"),
-        (Producer(deleter=False), "risk", "no deleter", "jax", "breaks"),
+        (Producer(deleter=False), "risk", "deleter is NULL", "jax", "breaks"),
         (Producer(device=(1, 3)), "defect", "number 3", "jax", "refuses"),
         (Producer(flags=1), "note", "read-only", "torch", "shares"),
         (Producer(dtype=(2, 32, 2)), "risk", "2 lanes", "tensorflow", "wrong"),
         (Producer(shape=(), strides=()), "note", "no dimensions", "warp", "refuses"),
         (Producer(shape=(0, 3)), "note", "no elements", "mlx", "copies"),
-        (Producer(shape=(1, 3), strides=(-9, 1)), "risk", "one index", "mlx", "refuses"),
+        (Producer(shape=(1, 3), strides=(-9, 1)), "risk", "extent 1", "mlx", "refuses"),
         (AlwaysLegacy(), "risk", "legacy capsule also", "pyarrow", "refuses"),
         (AlwaysLegacy(), "risk", "legacy capsule also", "mpi4py", "refuses"),
-        (OldStyle(), "risk", "does not know max_version", "pyarrow", "refuses"),
-        (OldStyle(), "risk", "does not know max_version", "numpy", "shares"),
-        (Bare(), "risk", "does not know max_version", "jax", "refuses"),
-        (VersionLiar(), "defect", "ask for none", "jax", "refuses"),
+        (OldStyle(), "risk", "does not accept max_version", "pyarrow", "refuses"),
+        (OldStyle(), "risk", "does not accept max_version", "numpy", "shares"),
+        (Bare(), "risk", "does not accept max_version", "jax", "refuses"),
+        (VersionLiar(), "defect", "without max_version", "jax", "refuses"),
         (NoDevice(), "defect", "no __dlpack_device__", "torch", "refuses"),
-        (OnInstance(), "risk", "Only the object", "numpy", "shares"),
-        (KwEcho(), "note", "keywords that nobody knows", "numpy", "shares"),
+        (OnInstance(), "risk", "Only the instance", "numpy", "shares"),
+        (KwEcho(), "note", "unknown keywords", "numpy", "shares"),
         (Copier(True), "defect", "same memory", "numpy", "shares"),
     ],
     ids=lambda x: x if isinstance(x, str) else type(x).__name__,
 )
-def test_oddities_and_whom_they_concern(
+def test_oddities_and_the_consumers_that_they_affect(
     made: Any, level: str, said: str, who: str, outcome: str
 ) -> None:
     found = dlbridge.inspect(made)
@@ -520,7 +524,7 @@ def test_oddities_and_whom_they_concern(
 
 
 class Ignores(Producer):
-    """Gives the same memory to those who ask for a copy."""
+    """Exports the same memory for copy=True."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -531,7 +535,7 @@ class Ignores(Producer):
 
 
 class Marked(Ignores):
-    """Read-only by its versioned capsules."""
+    """Marks its versioned capsules as read-only."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -545,12 +549,12 @@ def test_a_copy_that_is_not_marked() -> None:
 
 def test_device_and_tensor_disagree() -> None:
     found = dlbridge.inspect(SaysDevice((2, 0)))
-    assert "says cuda:0, the tensor cpu" in oddities(found, "defect")
+    assert "returns cuda:0, the tensor is on cpu" in oddities(found, "defect")
     pinned = dlbridge.inspect(SaysDevice((3, 0)))
-    assert "says cuda_host:0, the tensor cpu" in oddities(pinned, "note") and pinned.sound
+    assert "returns cuda_host:0, the tensor is on cpu" in oddities(pinned, "note") and pinned.sound
 
 
-def test_read_only_on_one_road_only() -> None:
+def test_read_only_by_one_protocol_only() -> None:
     class Both(Ignores):
         elsewhere = 0
 
@@ -560,31 +564,31 @@ def test_read_only_on_one_road_only() -> None:
             return {"shape": (2, 3), "typestr": "<f4", "data": data, "version": 3}
 
     found = dlbridge.inspect(Both())
-    assert "read-only on one road" in oddities(found, "defect")
-    assert [each.facet for each in found.differences if each.road == "array"] == ["read-only"]
+    assert "read-only by one protocol" in oddities(found, "defect")
+    assert [each.facet for each in found.differences if each.protocol == "array"] == ["read-only"]
     Both.elsewhere = abi.memory(bytes(24))
     found = dlbridge.inspect(Both())
-    assert "read-only on one road" not in oddities(found)
+    assert "read-only by one protocol" not in oddities(found)
     assert "different addresses" in oddities(found, "risk")
-    facets = {each.facet for each in found.differences if each.road == "array"}
+    facets = {each.facet for each in found.differences if each.protocol == "array"}
     assert facets == {"address", "read-only"}
 
 
 def test_legacy_of_read_only_memory() -> None:
     found = dlbridge.inspect(Marked())
-    assert "gives a legacy capsule, which cannot say so" in oddities(found, "risk")
+    assert "exports a legacy capsule, which has no such flag" in oddities(found, "risk")
     assert "legacy capsule" not in oddities(dlbridge.inspect(dlbridge.as_tensor(b"abc"))).replace(
-        "gives no legacy capsule", ""
+        "exports no legacy capsule", ""
     )
 
 
 def test_big_memory_is_copied_only_when_asked() -> None:
     made = Producer(shape=(5 << 20,), strides=(0,))
-    assert dlbridge.inspect(made).road("copy").outcome == "skipped"  # type: ignore[union-attr]
+    assert dlbridge.inspect(made).response("copy").outcome == "skipped"  # type: ignore[union-attr]
     assert not any("copy" in question for question in made.asked)
-    assert dlbridge.inspect(made, copy=True).road("copy").outcome == "gave"  # type: ignore[union-attr]
+    assert dlbridge.inspect(made, copy=True).response("copy").outcome == "gave"  # type: ignore[union-attr]
     small = Producer()
-    assert dlbridge.inspect(small, copy=False).road("copy").outcome == "skipped"  # type: ignore[union-attr]
+    assert dlbridge.inspect(small, copy=False).response("copy").outcome == "skipped"  # type: ignore[union-attr]
 
 
 # The picture -----------------------------------------------------------------------------------
@@ -633,7 +637,7 @@ def test_orders(shape: Any, strides: Any, order: str, shares: bool) -> None:
 
 def memory_lines(made: Any) -> list[str]:
     lines = dlbridge.inspect(made).text(80).splitlines()
-    begin = lines.index("Its memory") + 1
+    begin = lines.index("Memory") + 1
     drawn = lines[begin : next(i for i, s in enumerate(lines) if s.startswith("  Left:"))]
     return [" ".join(line.split()) for line in drawn]
 
@@ -706,7 +710,7 @@ def test_command() -> None:
         ("builtins:print('noise') or 5", 1, ""),
     ],
 )
-def test_command_of_what_cannot_be_looked_at(what: str, status: int, said: str) -> None:
+def test_command_of_expressions_that_fail(what: str, status: int, said: str) -> None:
     done = run("--seconds", "2" if "sleep" in what else "60", what)
     assert done.returncode == status
     assert said in done.stderr and "Traceback" not in done.stderr
@@ -733,5 +737,5 @@ def test_import_of_dlbridge_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_look_takes_a_title() -> None:
-    assert look(b"x", title="mine").text().startswith("bytes\nmine\n")
+def test_inspect_accepts_a_title() -> None:
+    assert inspect(b"x", title="mine").text().startswith("bytes\nmine\n")

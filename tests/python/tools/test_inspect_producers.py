@@ -1,4 +1,4 @@
-"""What inspect says of the arrays of real libraries, beside what those say themselves."""
+"""What inspect reports for arrays of real libraries, compared with those libraries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 import dlbridge
 from dlbridge.tools import libraries
-from dlbridge.tools.inspection.looking import Inspection
+from dlbridge.tools.inspection.inspection import Inspection
 from dlbridge.tools.libraries import CASES, Case, Library
 
 LIBRARIES = libraries.LIBRARIES
@@ -62,7 +62,7 @@ def verdict(x: Any, consumer: str) -> str:
 def test_numpy() -> None:
     a = np.arange(12, dtype="float32").reshape(3, 4)
     found = dlbridge.inspect(a[::-1, 1:])
-    described = {road.name: road.description for road in found.roads if road.description}
+    described = {each.name: each.description for each in found.responses if each.description}
     modern = {"1.0", "1.3", "copy", "1.0 copy"} if np.__version__ >= "2.1" else set()
     assert set(described) == {"bare", "buffer", "array", *modern}
     for name, said in described.items():
@@ -73,7 +73,7 @@ def test_numpy() -> None:
     assert bool(found.differences) == bool(modern)
     assert all(each.expected for each in found.differences)
     a.flags.writeable = False
-    assert dlbridge.inspect(a).road("bare").raised == "BufferError"  # type: ignore[union-attr]
+    assert dlbridge.inspect(a).response("bare").raised == "BufferError"  # type: ignore[union-attr]
     assert verdict(a, "torch") == ("shares" if modern else "refuses")
     assert verdict(a, "jax") == "refuses"
 
@@ -83,7 +83,7 @@ def test_numpy_dtypes_that_dlpack_has_not() -> None:
     assert swapped.tensor is not None and swapped.tensor.dtype is None
     assert {v.outcome for v in swapped.verdicts} <= {"refuses", "unknown"}
     dates = dlbridge.inspect(np.zeros(3, dtype="datetime64[s]"))
-    assert dates.road("bare").raised == "BufferError"  # type: ignore[union-attr]
+    assert dates.response("bare").raised == "BufferError"  # type: ignore[union-attr]
     fields = np.zeros(3, dtype=[("a", "f4"), ("b", "i1")])["a"]  # strides of 5 bytes
     odd = dlbridge.inspect(fields)
     assert odd.tensor is not None and odd.tensor.strides is None

@@ -1,4 +1,4 @@
-"""What PyTorch keeps beside the memory, and exports without it."""
+"""Lazy operations of PyTorch, which its exports do not include."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_view_that_is_negated_lazily() -> None:
 def test_what_it_refuses_and_its_table_gives() -> None:
     for tensor in (torch.ones(2, requires_grad=True), torch.tensor([1j]).conj()):
         found = dlbridge.inspect(tensor)
-        assert found.road("bare").raised == "BufferError"  # type: ignore[union-attr]
-        assert found.road("give").outcome == "gave"  # type: ignore[union-attr]
-        assert any("exchange table gives it" in odd.what for odd in found.oddities)
+        assert found.response("bare").raised == "BufferError"  # type: ignore[union-attr]
+        assert found.response("give").outcome == "gave"  # type: ignore[union-attr]
+        assert any("exchange table exports it" in odd.what for odd in found.oddities)
         assert verdict(tensor, "numpy") == "refuses"

@@ -1,27 +1,27 @@
-"""What inspect says that a consumer does, beside what that consumer does."""
+"""The verdicts of inspect, compared with the consumers themselves."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
 import verdict_cases
-from dlbridge.tools import children
+from dlbridge.tools import children, inspection
 from dlbridge.tools.inspection.cases import CASES, OTHER_MAJOR
-from dlbridge.tools.inspection.cases.case import COLUMNS, EXCEPTIONS, SIGNALS, WORDS
+from dlbridge.tools.inspection.cases.case import EXCEPTIONS, NO_EFFECT, SIGNALS, TEXTS, reactions
 from dlbridge.tools.inspection.consumers import CONSUMERS
-from dlbridge.tools.inspection.looking import look
-from dlbridge.tools.inspection.text import OUTCOMES
-from dlbridge.tools.inspection.verdicts import SAID, WORST, Outcome
+from dlbridge.tools.inspection.facts import GROUPS, OUTCOME_STYLES, OUTCOME_TEXTS
+from dlbridge.tools.inspection.inspection import inspect
+from dlbridge.tools.inspection.verdicts import WORST, Outcome
 from dlbridge.tools.libraries import LIBRARIES as LIBRARY
 from dlbridge.tools.versions import contains
 
-LIBRARIES = {name: name for name in CONSUMERS if name != "nanobind"}  # which is no library
-# NumPy 1 asks for no version, and has 32 dimensions; the verdicts are of NumPy 2.
-# The verdicts are of NumPy 2: the releases that take a case otherwise.
+LIBRARIES = {name: name for name in CONSUMERS if name != "nanobind"}  # which needs a compiler
+# The verdicts describe NumPy 2: the releases that differ, by case.
 OLD_NUMPY = {
     "bool": "1 to 1.24.4",
     "ndim 40": "1 to 1.26.4",
@@ -34,24 +34,24 @@ PATH = os.pathsep.join([str(Path(__file__).parent), MODULES, os.environ.get("PYT
 
 def observed(answer: children.Answer) -> tuple[str, str]:
     if answer.outcome == "returned":
-        outcome, said = answer.value
-        return outcome, said
+        outcome, message = answer.value
+        return outcome, message
     if answer.outcome == "crashed":
-        return ("breaks" if "TAKEN" in answer.noise else "crashes"), answer.said
-    return answer.outcome, f"{answer.said} {answer.noise}"
+        return ("breaks" if "TAKEN" in answer.noise else "crashes"), answer.message
+    return answer.outcome, f"{answer.message} {answer.noise}"
 
 
 def agrees(case: str, verdict: tuple[str, str], seen: tuple[str, str]) -> bool:
-    said, happened = verdict[0], seen[0]
-    if said == "unknown":
+    predicted, happened = verdict[0], seen[0]
+    if predicted == "unknown":
         return True
-    if case.startswith("empty") and {said, happened} <= {"shares", "copies"}:
-        return True  # there is nothing whose address could be compared
-    if "2.0" in case and said == "breaks":
-        return happened in ("shares", "copies")  # read as a version 1, which this one also is
-    if said == "refuses":
-        return happened == said and verdict[1].split(":")[0] == seen[1].split(":")[0]
-    return said == happened
+    if case.startswith("empty") and {predicted, happened} <= {"shares", "copies"}:
+        return True  # an empty tensor has no address to compare
+    if "2.0" in case and predicted == "breaks":
+        return happened in ("shares", "copies")  # read as version 1, whose fields it has
+    if predicted == "refuses":
+        return happened == predicted and verdict[1].split(":")[0] == seen[1].split(":")[0]
+    return predicted == happened
 
 
 def test_verdicts_come_true(library: str) -> None:
@@ -74,35 +74,57 @@ def test_verdicts_come_true(library: str) -> None:
     assert {case for case, *_ in wrong} == other, wrong
 
 
-def test_every_row_has_a_cell_for_every_consumer() -> None:
-    known = {".", *EXCEPTIONS, *SIGNALS, *WORDS}
-    assert sorted(CONSUMERS) == sorted(COLUMNS)
-    for cells in [*(case.cells for case in CASES), OTHER_MAJOR]:
-        assert len(cells.split()) == len(COLUMNS), cells
-        assert set(cells.split()) <= known, cells
+def test_every_row_has_a_reaction_of_every_consumer() -> None:
+    known = {NO_EFFECT, *EXCEPTIONS, *SIGNALS, *TEXTS}
+    for row in [*(case.reactions for case in CASES), OTHER_MAJOR]:
+        assert set(row) == set(CONSUMERS)
+        assert set(row.values()) <= known, row
     assert len({case.name for case in CASES}) == len(CASES)
 
 
-def test_every_outcome_has_its_words() -> None:
+def test_unknown_consumers_and_reactions_are_errors() -> None:
+    with pytest.raises(KeyError, match="no consumer is named 'nunpy'"):
+        reactions(nunpy="TypeError")
+    with pytest.raises(KeyError, match="numpy: no reaction is named 'Typo'"):
+        reactions(numpy="Typo")
+    row = reactions("TypeError", numpy=NO_EFFECT)
+    assert (row["numpy"], row["torch"]) == (NO_EFFECT, "TypeError")
+
+
+def test_every_outcome_has_a_text_and_a_style() -> None:
     outcomes: tuple[Any, ...] = get_args(Outcome)
-    assert set(SAID) == set(OUTCOMES) == set(WORST) == set(outcomes)
+    for table in (OUTCOME_TEXTS, OUTCOME_STYLES, GROUPS, WORST):
+        assert set(table) == set(outcomes)
+
+
+def test_the_model_imports_no_rendering() -> None:
+    """The renderings (text, HTML, SVG, plain values) import the model, never the reverse."""
+    modules = {
+        path.stem: set(re.findall(r"dlbridge\.tools\.inspection\.(\w+)", path.read_text()))
+        for path in Path(inspection.__file__).parent.glob("*.py")
+    }
+    model = {"layout", "description", "protocols", "subject", "observation", "consumers"}
+    model |= {"differences", "verdicts", "checks", "oddities", "findings", "exports"}
+    renderings = {"facts", "picture", "text", "svg", "html", "plain", "inspection", "command"}
+    for name in model:
+        assert modules[name].isdisjoint(renderings), name
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_case_is_met_by_some_tensor(case: Any) -> None:
-    """The conditions can be read off anything, and no one of them is always true or never."""
-    seen = [
-        case.holds(road.description)
+    """Every condition can be evaluated for every tensor, and none is constant."""
+    results = [
+        case.holds(response.description)
         for make, _ in verdict_cases.CASES.values()
-        for road in look(make(), copy=False).roads
-        if road.description is not None
+        for response in inspect(make(), copy=False).responses
+        if response.description is not None
     ]
-    assert not all(seen)
+    assert not all(results)
     if case.level and case.name not in UNMET:
-        assert any(seen), "add a tensor to verdict_cases.py"
+        assert any(results), "add a tensor to verdict_cases.py"
 
 
-# Without a tensor in verdict_cases.py, as taking such tells nothing; test_inspect.py has them.
+# Without a tensor in verdict_cases.py; test_inspect.py has them.
 UNMET = {
     "shape NULL", "ndim over 64", "shape unreadable", "strides unreadable", "extent negative",
     "too big", "lanes 0", "float128", "data NULL", "memory unreadable",

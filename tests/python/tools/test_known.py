@@ -1,11 +1,10 @@
-"""The known defects are those that the libraries here have, no more and no less."""
+"""The known defects are exactly those of the installed libraries."""
 
 from __future__ import annotations
 
 import ast
 import doctest
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -13,27 +12,27 @@ import pytest
 
 import dlbridge
 from dlbridge.tools import abi, known, versions
-from dlbridge.tools.known import page
+from dlbridge.tools.known import helper, page
 
 HERE = [each for each in known.DEFECTS.values() if known.installed(each.library)]
 FINE = 'print("fine")'
 
 
 @pytest.fixture
-def by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Makes by_hand importable, alone."""
-    shutil.copy(known.HELPER, tmp_path)
+def ctypes_tensors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Makes the helper module importable."""
+    helper.write(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "by_hand", raising=False)
+    monkeypatch.delitem(sys.modules, "ctypes_tensors", raising=False)
     return tmp_path
 
 
 @pytest.mark.parametrize("defect", HERE, ids=lambda defect: defect.id)
-def test_the_program_shows_it_in_those_versions_that_have_it(defect: known.Defect) -> None:
+def test_the_program_reproduces_it_in_the_listed_versions(defect: known.Defect) -> None:
     version = known.installed(defect.library)
     assert version is not None
     shown = known.run(defect.program)
-    assert defect.is_shown_by(shown) == defect.is_in(version), (
+    assert defect.is_reproduced_by(shown) == defect.is_in(version), (
         f"{defect.library} {version}: the table says {defect.seen_in}, and expects "
         f"{defect.shows!r}; the program shows {shown}\n{shown.noise}"
     )
@@ -48,7 +47,7 @@ def test_the_remedy_helps(defect: known.Defect) -> None:
 
 
 @pytest.mark.parametrize("defect", known.DEFECTS.values(), ids=lambda defect: defect.id)
-def test_what_is_said(defect: known.Defect) -> None:
+def test_a_defect_is_complete(defect: known.Defect) -> None:
     assert known.DEFECTS[defect.id] is defect
     assert defect.id.startswith(f"{defect.library}-")
     for sentence in (defect.what, defect.breaks, defect.remedy):
@@ -84,7 +83,7 @@ def test_versions() -> None:
         versions.contains("newest", "1.0")
 
 
-def test_programs_that_end_badly_are_told_apart() -> None:
+def test_programs_that_fail() -> None:
     assert known.run("import os; print(3); os.abort()").ended == "SIGABRT"
     assert known.run("raise SystemExit(3)").ended == "exit status 3"
     assert known.run("print(1); print('last ')").line == "last"
@@ -93,8 +92,8 @@ def test_programs_that_end_badly_are_told_apart() -> None:
     assert "here" in failed.noise
 
 
-def test_what_is_made_by_hand_is_what_others_read(by_hand: Path) -> None:
-    import by_hand as hand  # type: ignore[import-not-found,unused-ignore]
+def test_capsules_of_the_helper(ctypes_tensors: Path) -> None:
+    import ctypes_tensors as hand  # type: ignore[import-not-found,unused-ignore]
 
     capsule = hand.capsule((2, 3), (3, 1), (0, 16, 2), (2, 1), 8, version=(1, 1), flags=3)
     read = abi.read(capsule)
@@ -111,7 +110,10 @@ def test_what_is_made_by_hand_is_what_others_read(by_hand: Path) -> None:
 
 def test_the_pages_are_the_table() -> None:
     docs = Path(__file__).resolve().parents[3] / "docs"
-    files = [docs / page.INDEX, *(docs / page.FOLDER).glob("*.md")]
+    files = [
+        docs / page.INDEX,
+        *(each for each in (docs / page.FOLDER).iterdir() if each.is_file()),
+    ]
     text = {each.relative_to(docs).as_posix(): each.read_text(encoding="utf-8") for each in files}
     assert text == page.pages(), "run python -m dlbridge.tools.known.page docs"
 

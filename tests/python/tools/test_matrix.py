@@ -1,4 +1,4 @@
-"""matrix: every outcome told for what it is, whatever the libraries do, and shown in every form."""
+"""matrix: every outcome is classified, and rendered in every form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Report = dict[str, Any]
 
 @pytest.fixture
 def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in which add() makes libraries, for this process and its children."""
+    """A folder in which add() creates libraries, for this process and its children."""
     folder = tmp_path / "libraries"
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)
@@ -35,14 +35,14 @@ def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def add(folder: Path, name: str, first: str = "") -> str:
-    """A library of that habit; `first` is what it does when it is imported."""
+    """Creates a library with that behaviour; `first` runs when it is imported."""
     text = f"{first}\nimport matrix_fakes\nROW = matrix_fakes.row(__name__)\n"
     (folder / f"{name}.py").write_text(text)
     return f"{name}:ROW"
 
 
 def exchange_all(*libraries: str, cases: tuple[str, ...] = ("vector",), **more: Any) -> Report:
-    here = survey.look_at(survey.HERE, sys.executable, libraries)
+    here = survey.examine_environment(survey.HERE, sys.executable, libraries)
     return survey.run(survey.Plan([here], libraries, cases, **more))
 
 
@@ -61,7 +61,7 @@ def run(*arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, **more)
 
 
-# What comes of an exchange ---------------------------------------------------------------------
+# Outcomes of an exchange -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def run(*arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         ("copying", "copied", None),
         ("converting", "converted", "arrives as float64"),
         ("refusing", "refused", "BufferError: none of that"),
-        ("unreadable", "refused", "arrives, and cannot be read: MemoryError: too many"),
+        ("unreadable", "refused", "arrives, but reading it raises MemoryError: too many"),
         ("lying", "wrong", "arrives as ["),
-        ("crashing", "crashed", "SIGABRT while crashing took it: Check failed: it is 0x..."),
-        ("leaving", "crashed", "exit status 3 while leaving took it"),
+        ("crashing", "crashed", "SIGABRT while crashing imported it: Check failed: it is 0x..."),
+        ("leaving", "crashed", "exit status 3 while leaving imported it"),
         ("exiting", "crashed", "SystemExit: 4"),
     ],
 )
@@ -89,10 +89,10 @@ def test_what_a_consumer_does(fakes: Path, habit: str, outcome: str, said: str |
     ("habit", "outcome", "said"),
     [
         ("good", "zero-copy", None),
-        ("silent", "refused", "BufferError: nothing is given away"),
+        ("silent", "refused", "BufferError: it exports nothing"),
         ("garbage", "refused", "AttributeError: "),
         ("failing", "impossible", "RuntimeError: no memory"),
-        ("dying", "crashed", "SIGABRT while dying made the array"),
+        ("dying", "crashed", "SIGABRT while dying created the array"),
     ],
 )
 def test_what_a_producer_does(fakes: Path, habit: str, outcome: str, said: str | None) -> None:
@@ -108,13 +108,15 @@ def test_a_consumer_that_does_not_keep_the_source_alive(fakes: Path, producer: s
         exchange_all("numpy", add(fakes, "good"), add(fakes, "forgetful")), producer, "forgetful"
     )
     assert came["outcome"] == "wrong"
-    assert came["said"].startswith("once its source has gone, it is [")
+    assert came["said"].startswith("after its source is freed, it is [")
 
 
 def test_one_that_hangs_costs_its_time_limit(fakes: Path) -> None:
     report = exchange_all("numpy", add(fakes, "hanging"), cases=("vector", "rank 0"), seconds=2)
     assert one(report, "numpy", "hanging")["outcome"] == "hung"
-    assert one(report, "numpy", "hanging")["said"] == ("no answer within 2 s while hanging took it")
+    assert one(report, "numpy", "hanging")["said"] == (
+        "no answer within 2 s while hanging imported it"
+    )
     assert one(report, "hanging", "numpy", "rank 0")["outcome"] == "zero-copy"
 
 
@@ -160,13 +162,13 @@ def test_a_library_that_prints(fakes: Path) -> None:
 
 
 def test_own_array_that_is_another(fakes: Path) -> None:
-    """float32 whatever is asked for: then nothing is said of who would take float64."""
+    """A library that creates float32 for every request has no float64 exchange."""
     came = one(exchange_all(add(fakes, "good"), cases=("float64",)), "good", "good", "float64")
     assert came["outcome"] == "impossible"
-    assert came["said"] == "makes float32 where float64 is asked for"
+    assert came["said"] == "creates float32 where float64 is requested"
 
 
-# With dlbridge between -------------------------------------------------------------------------
+# With dlbridge in between ----------------------------------------------------------------------
 
 
 def test_what_works_through_dlbridge(fakes: Path) -> None:
@@ -207,14 +209,13 @@ def test_the_same_words_about_another_array_are_the_same_fault() -> None:
     theirs = {**bad, "producer": "numpy", "case": "unaligned"}
     assert summary.faults_of_ours({"exchanges": [ours, theirs]}) == []
     assert summary.faults_of_ours({"exchanges": [ours]}) == [ours]
-    other = {**theirs, "said": "SIGSEGV while TensorFlow took it"}
+    other = {**theirs, "said": "SIGSEGV while TensorFlow imported it"}
     assert summary.faults_of_ours({"exchanges": [ours, other]}) == [ours]
 
 
 # Real libraries --------------------------------------------------------------------------------
 
-# What the tests count on with the releases they are run with; anything else is zero-copy, or there
-# is no such array.
+# The expected outcomes of these releases; all others are zero-copy, or there is no such array.
 LIBRARIES: dict[str, dict[tuple[str, str, str], str]] = {
     "numpy": {},
     "torch": {
@@ -234,7 +235,7 @@ LIBRARIES: dict[str, dict[tuple[str, str, str], str]] = {
         },
     },
 }
-# What those do not take of bfloat16 that is given to them, and the copies of unaligned memory.
+# Refusals of bfloat16, and copies of unaligned memory.
 LOOSE = {("bfloat16", "refused"), ("offset", "copied"), ("unaligned", "copied")}
 
 
@@ -278,8 +279,8 @@ def test_a_pair_runs_where_both_are(fakes: Path, tmp_path: Path) -> None:
     )
     names = [good, "far_row:ROW"]
     environments = [
-        survey.look_at("here", sys.executable, names),
-        survey.look_at("there", str(python), names),
+        survey.examine_environment("here", sys.executable, names),
+        survey.examine_environment("there", str(python), names),
     ]
     report = survey.run(survey.Plan(environments, names, ["vector"]))
     assert {
@@ -325,11 +326,11 @@ def test_a_python_without_dlbridge(tmp_path: Path) -> None:
     assert "No module named 'dlbridge'" in done.stderr
 
 
-# Shown -----------------------------------------------------------------------------------------
+# Renderings ------------------------------------------------------------------------------------
 
 
 class Checker(html.parser.HTMLParser):
-    """Sees whether every element is closed, and what is asked of other files."""
+    """Checks that every element is closed, and that no other file is loaded."""
 
     EMPTY = ("meta", "input", "br", "link", "img")
 
@@ -381,7 +382,7 @@ def test_for_programs_and_browsers(fakes: Path, tmp_path: Path) -> None:
     assert report["cases"] == ["stepped"]
     assert one(report, "numpy", "old", "stepped")["whose"] == "consumer"
     assert saved[1].read_text() == page.render(report)
-    assert "2 of 2 failing exchanges work through dlbridge." in done.stdout
+    assert "2 of 2 failing exchanges succeed through dlbridge." in done.stdout
     assert "numpy to old: stepped" in done.stdout
 
     printed = run("--only", "numpy", "--case", "vector", "--json")
@@ -411,7 +412,7 @@ def test_for_people(
 def test_where_the_names_do_not_fit(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Numbers take their place, and the columns go into several tables: nothing is cut off."""
+    """Numbers replace the names, and the columns are split into several tables."""
     names = [f"a_library_of_long_name_{i}" for i in range(15)]
     report = {
         "libraries": dict.fromkeys(names, ""),
@@ -428,7 +429,7 @@ def test_where_the_names_do_not_fit(
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert sum(line.count("✖1") for line in lines) == 15 * 15
-    assert any("and in these" in line for line in lines)
+    assert any("continued" in line for line in lines)
 
 
 def test_where_only_ascii_can_be_printed() -> None:
@@ -439,7 +440,7 @@ def test_where_only_ascii_can_be_printed() -> None:
 
 
 class Terminal:
-    """A standard error that is a terminal, and remembers."""
+    """A standard error that is a terminal, and records its output."""
 
     encoding = "utf-8"
 

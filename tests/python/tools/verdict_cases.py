@@ -1,6 +1,6 @@
-"""Tensors of every kind, each consumer for real, and what came of it: for test_inspect_verdicts.
+"""Tensors of every kind and the real consumers, for test_inspect_verdicts.py.
 
-Runs in child processes: some consumers end theirs.
+Runs in child processes, as some consumers crash.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Callable
 
 import foreign
 from dlbridge.tools import abi
-from dlbridge.tools.inspection.looking import look
+from dlbridge.tools.inspection.inspection import inspect
 from dlbridge.tools.libraries import LIBRARIES
 
 ALIGNED = struct.pack("<64f", *range(64))
@@ -23,7 +23,7 @@ COMPACT = (3, 1)
 
 
 class Producer:
-    """Modern, by the book, and exact: its capsules say what they are told to."""
+    """A correct producer whose capsules have exactly the given fields."""
 
     legacy_only = False
 
@@ -58,7 +58,7 @@ class LegacyOnly(Producer):
 
 
 class Old(Producer):
-    """Knows stream and nothing else."""
+    """Accepts only the keyword stream."""
 
     def __dlpack__(self, stream: Any = None) -> Any:  # type: ignore[override]
         return super().__dlpack__()
@@ -84,7 +84,7 @@ def _of_bytes(dtype: tuple[int, int, int], content: bytes) -> Callable[[], Produ
 FLOATS = [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
 SHIFTED = [[4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]
 
-# What is made, and the values that it has; None where nobody can say.
+# The factory and the expected values; None where the values are undefined.
 CASES: dict[str, tuple[Callable[[], Any], Any]] = {
     "plain": (Producer, FLOATS),
     "aligned to 4": (lambda: Producer(shift=4), FLOATS),
@@ -176,12 +176,8 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
 # The consumers ---------------------------------------------------------------------------------
 
 
-def _numpy_of(x: Any) -> Any:
-    return x.numpy() if hasattr(x, "numpy") else x
-
-
 class Consumer:
-    """One library: imports it, takes, finds the address and the values."""
+    """Imports a library; calls it as the row of inspection/consumers.py describes."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -215,35 +211,17 @@ def _nothing(x: Any) -> None:
     return None
 
 
-def _arrow_address(x: Any) -> int:
-    return int(importlib.import_module("numpy").asarray(x.to_numpy()).ctypes.data)
-
-
 def _mpi_take(module: Any, x: Any) -> Any:
-    """Sends it to itself, and gives what arrives."""
+    """Sends the tensor to its own process, and returns the received bytes."""
     mpi = importlib.import_module("mpi4py.MPI")
     arrived = bytearray(256)
     mpi.COMM_SELF.Sendrecv(x, dest=0, recvbuf=[arrived, mpi.BYTE], source=0)
     return arrived
 
 
-def _warp_take(module: Any, x: Any) -> Any:
-    module.init()  # which from_dlpack does not do for producers of others
-    return module.from_dlpack(x)
-
-
-# Take, address, values of those that have no such row yet.
+# Take, address and values of the consumers whose call differs from Library.take, or whose address
+# cannot be compared.
 OTHERS: dict[str, tuple[Any, Any, Any]] = {
-    "tensorflow": (
-        lambda m, x: m.experimental.dlpack.from_dlpack(x if abi.is_capsule(x) else x.__dlpack__()),
-        lambda x: abi.read(x.__dlpack__()).first,
-        lambda x: x.numpy().tolist(),
-    ),
-    "pyarrow": (
-        lambda m, x: m.Tensor.from_dlpack(x),
-        _arrow_address,
-        lambda x: x.to_numpy().tolist(),
-    ),
     "mpi4py": (_mpi_take, _nothing, _nothing),
     "dpnp": (
         lambda m, x: importlib.import_module("dpnp.tensor").from_dlpack(x),
@@ -254,16 +232,6 @@ OTHERS: dict[str, tuple[Any, Any, Any]] = {
         lambda m, x: importlib.import_module("mlx.core").from_dlpack(x),
         lambda x: 0,
         lambda x: x.tolist(),
-    ),
-    "onnxruntime": (
-        lambda m, x: m.OrtValue.from_dlpack(x),
-        lambda x: x.data_ptr(),
-        lambda x: x.numpy().tolist(),
-    ),
-    "warp": (
-        _warp_take,
-        lambda x: x.ptr or 0,
-        lambda x: x.numpy().tolist(),
     ),
     "mxnet": (
         lambda m, x: m.nd.from_dlpack(x if abi.is_capsule(x) else x.__dlpack__()),
@@ -277,9 +245,9 @@ OTHERS: dict[str, tuple[Any, Any, Any]] = {
 
 
 def judge(case: str) -> dict[str, list[str]]:
-    """What inspect says of each consumer."""
+    """Returns the verdict of each consumer."""
     make, _ = CASES[case]
-    return {v.consumer: [v.outcome, v.text] for v in look(make()).verdicts}
+    return {v.consumer: [v.outcome, v.text] for v in inspect(make()).verdicts}
 
 
 def judge_all() -> dict[str, Any]:
@@ -287,12 +255,12 @@ def judge_all() -> dict[str, Any]:
 
 
 def take(consumer: str, case: str, read: bool) -> list[str]:
-    """What really comes of it: one of the outcomes of a verdict, and what was raised."""
+    """Returns the actual outcome, in the terms of a verdict, and the exception."""
     warnings.simplefilter("ignore")
     library = Consumer(consumer)
     make, expected = CASES[case]
     source = make()
-    first = look(source, copy=False).tensor
+    first = inspect(source, copy=False).tensor
     try:
         taken = library.take(source)
     except BaseException as raised:
@@ -304,21 +272,21 @@ def take(consumer: str, case: str, read: bool) -> list[str]:
         if read:
             values = library.values(taken)
         if read and consumer == "tensorflow" and first is not None and first.dtype == (2, 32, 1):
-            values = (taken + taken).numpy() / 2  # an operation, which asks for alignment
+            values = (taken + taken).numpy() / 2  # an operation, which requires alignment
             values = values.tolist()
     except BaseException as raised:
         return ["breaks", f"{type(raised).__name__}: {raised}"]
     del taken, source
     if case == "deleter NULL":
-        gc.collect()  # whatever still has it
+        gc.collect()  # frees remaining references
     if expected is not None and values is not None and values != expected:
         return ["wrong", repr(values)]
-    # Some do not tell where it is; and of a version 2 nobody can say where it should be.
+    # Some consumers do not report an address.
     same = address is None or first is None or address == first.first
     return ["shares" if same else "copies", ""]
 
 
 def readable() -> dict[str, bool]:
-    """Whether the values of a case can be told, and read in every library."""
+    """Whether the values of a case are defined, and readable in every library."""
     hard = {"bfloat16", "lanes 2", "ndim -1"}
     return {case: values is not None and case not in hard for case, (_, values) in CASES.items()}

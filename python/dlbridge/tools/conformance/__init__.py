@@ -1,7 +1,7 @@
-"""Examines a library's side of DLPack, producer and consumer, by sixty rules and a few drafts.
+"""Examines a library's producer and consumer by sixty rules of DLPack and some additional ones.
 
-TARGET is MODULE:FACTORY, where the factory returns an object with __dlpack__; or the name of a
-library that dlbridge knows, such as numpy; or a module with asarray and from_dlpack.
+TARGET is MODULE:FACTORY, where FACTORY returns an object with __dlpack__; or the name of a library
+that dlbridge supports, such as numpy; or a module with asarray and from_dlpack.
 """
 
 from __future__ import annotations
@@ -27,53 +27,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--consumer", metavar="MODULE:FUNCTION", help="default: MODULE:from_dlpack, where it is"
     )
     parser.add_argument(
-        "--only", metavar="RULE", action="append", help="P-04, say; may be given several times"
+        "--only", metavar="RULE", action="append", help="such as P-04; may be given several times"
     )
     parser.add_argument(
-        "--timeout", metavar="SECONDS", type=seconds, default=SECONDS, help="for each check"
+        "--timeout", metavar="SECONDS", type=seconds, default=SECONDS, help="for each probe"
     )
     parser.add_argument(
         "-v",
         "--verbose",
         action="store_true",
-        help="show what passes too, and what is worth noting",
+        help="also show the rules that pass, and their notes",
     )
     parser.add_argument("--rules", action="store_true", help="print the table of rules instead")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
 
 
 def seconds(text: str) -> float:
-    """A time limit from the command line; argparse names this function where it is none."""
-    found = float(text)
-    if not 0 < found < 1e6:
+    """Parses a time limit; argparse names this function in its error message."""
+    report = float(text)
+    if not 0 < report < 1e6:
         raise ValueError(text)
-    return found
+    return report
 
 
-def run(given: argparse.Namespace) -> int:
-    """Prints the report. 0: nothing fails; 1: something does; 2: there is nothing to examine."""
-    from dlbridge.tools.conformance import report
+def run(options: argparse.Namespace) -> int:
+    """Prints the report. 0: no rule fails; 1: a rule fails; 2: the target cannot be examined."""
+    from dlbridge.tools.conformance import report as rendering
 
-    if given.rules:
+    if options.rules:
         print(table())
         return 0
-    if given.target is None:
-        print("dlbridge conformance: name what to examine, as in numpy, or mylib:make",
+    if options.target is None:
+        print("dlbridge conformance: a TARGET is required, such as numpy or mylib:make",
               file=sys.stderr)  # fmt: skip
         return 2
     try:
-        found = examine(
-            given.target,
-            consumer=given.consumer,
-            only=given.only,
-            seconds=given.timeout,
-            progress=report.show_progress if sys.stderr.isatty() else None,
+        report = examine(
+            options.target,
+            consumer=options.consumer,
+            only=options.only,
+            seconds=options.timeout,
+            progress=rendering.show_progress if sys.stderr.isatty() else None,
         )
-    except CannotExamine as why:
-        print(f"dlbridge conformance: {why}", file=sys.stderr)
+    except CannotExamine as error:
+        print(f"dlbridge conformance: {error}", file=sys.stderr)
         return 2
-    if given.json:
-        print(json.dumps(found.as_json(), indent=2))
+    if options.json:
+        print(json.dumps(report.as_json(), indent=2))
     else:
-        report.show(found, verbose=given.verbose)
-    return found.status
+        rendering.show(report, verbose=options.verbose)
+    return report.status

@@ -1,4 +1,4 @@
-"""Ways to watch and to call a deleter: counted, on threads without the GIL, after the end."""
+"""Counts and calls deleters: on threads without the GIL, and after the interpreter's end."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import Any
 
 from dlbridge.tools import abi
 from dlbridge.tools.conformance.exports import best, make
-from dlbridge.tools.conformance.probes import Broken, Skip
-from dlbridge.tools.conformance.target import find, name_error
+from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
+from dlbridge.tools.conformance.target import find
 
-_kept: list[Any] = []  # callbacks that somebody may still call
-LOOK_FOR = 0.2  # seconds in which a deleter that ignores the GIL shows it
+_callbacks: list[Any] = []  # kept alive, as a library may still call them
+OBSERVED = 0.2  # seconds in which a deleter that ignores the GIL shows it
 AFTER_THE_END = 20.0  # seconds that a process may take to end
-AT_MOST = 300  # seconds after which a process that is not ended ends itself
+AT_MOST = 300  # seconds after which a process that has not ended ends itself
 
 
 @dataclass
-class Counted:
-    """A deleter that was put in the place of a tensor's own; it counts, and calls that one."""
+class CountingDeleter:
+    """A deleter that replaces the tensor's own; it counts the calls and forwards the first."""
 
     contents: abi.Contents
     calls: int = 0
@@ -32,7 +32,7 @@ class Counted:
 
     def __post_init__(self) -> None:
         if not self.contents.deleter:
-            raise Skip("the deleter is NULL: nothing is to be freed")
+            raise Skip("the deleter is NULL: there is nothing to free")
         original = abi.Deleter(self.contents.deleter)
 
         def count(address: int) -> None:
@@ -41,40 +41,40 @@ class Counted:
                 original(address)
 
         self.callback = abi.Deleter(count)
-        _kept.append(self.callback)
+        _callbacks.append(self.callback)
         struct = abi.STRUCTS[self.contents.name].from_address(self.contents.address)
         struct.deleter = C.cast(self.callback, C.c_void_p)
 
 
-def while_the_gil_is_held(taken: abi.Taken, owner: weakref.ref[Any] | None) -> None:
-    """Calls a deleter as a thread's first function, on a thread that Python knows nothing of.
+def call_while_gil_is_held(tensor: abi.OwnedTensor, owner: weakref.ref[Any] | None) -> None:
+    """Calls a deleter on a new thread that has no Python thread state.
 
-    This thread holds the GIL for a while meanwhile: an owner that dies then was freed without it.
-    Raises Skip where there are no such threads, Broken where the GIL was ignored.
+    Meanwhile this thread holds the GIL: an owner that is freed then was freed without the GIL.
+    Raises Skip where such threads cannot be created, Broken where the deleter ignored the GIL.
     """
-    address = _deleter_of(taken)
+    address = _deleter_of(tensor)
     try:
         create, join = C.PyDLL(None).pthread_create, C.CDLL(None).pthread_join
     except (AttributeError, TypeError, OSError):
         raise Skip("this system has no pthread_create") from None
     thread = C.c_ulong()
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(10.0)  # nobody asks this thread for the GIL meanwhile
+    sys.setswitchinterval(10.0)  # no other thread requests the GIL meanwhile
     try:
-        failed = create(
-            C.byref(thread), None, C.c_void_p(address), C.c_void_p(taken.contents.address)
+        status = create(
+            C.byref(thread), None, C.c_void_p(address), C.c_void_p(tensor.contents.address)
         )
-        died = False
-        if not failed and owner is not None and _has_gil():
-            until = time.perf_counter() + LOOK_FOR
-            while time.perf_counter() < until and not died:
-                died = owner() is None
+        was_freed = False
+        if not status and owner is not None and _has_gil():
+            until = time.perf_counter() + OBSERVED
+            while time.perf_counter() < until and not was_freed:
+                was_freed = owner() is None
     finally:
         sys.setswitchinterval(interval)
-    if failed:
-        raise Skip(f"pthread_create failed with {failed}")
+    if status:
+        raise Skip(f"pthread_create failed with {status}")
     join(thread, None)
-    if died:
+    if was_freed:
         raise Broken("the deleter freed its Python object while another thread held the GIL")
 
 
@@ -96,68 +96,70 @@ class _TimerSpec(C.Structure):
 SIGEV_THREAD, CLOCK_MONOTONIC = 2, 1
 
 
-def while_nobody_holds_the_gil(taken: abi.Taken) -> None:
-    """Has the C library call a deleter on a thread of its own while Python sleeps.
+def call_without_gil(tensor: abi.OwnedTensor) -> None:
+    """Lets the C library call a deleter on one of its threads while Python sleeps.
 
-    A deleter that takes for granted that some thread is Python's current one finds none. Does
-    nothing where there are no such timers.
+    A deleter that assumes an attached Python thread fails here. Does nothing special where the
+    system has no such timers.
     """
     libc = C.CDLL(None)
     event = _SigEvent(
-        value=taken.contents.address, notify=SIGEV_THREAD, function=_deleter_of(taken)
+        value=tensor.contents.address, notify=SIGEV_THREAD, function=_deleter_of(tensor)
     )
     timer = C.c_void_p()
     try:
-        failed = libc.timer_create(CLOCK_MONOTONIC, C.byref(event), C.byref(timer))
+        status = libc.timer_create(CLOCK_MONOTONIC, C.byref(event), C.byref(timer))
     except AttributeError:
-        failed = 1
-    if failed:
-        taken.free()
+        status = 1
+    if status:
+        tensor.free()
         return
-    soon = _TimerSpec(first_ns=int(LOOK_FOR * 1e9 / 4))
+    soon = _TimerSpec(first_ns=int(OBSERVED * 1e9 / 4))
     libc.timer_settime(timer, 0, C.byref(soon), None)
-    libc.usleep(int(LOOK_FOR * 1e6))
+    libc.usleep(int(OBSERVED * 1e6))
     libc.timer_delete(timer)
 
 
-def _deleter_of(taken: abi.Taken) -> int:
-    if not taken.contents.deleter:
-        raise Skip("the deleter is NULL: nothing is to be freed")
-    return taken.contents.deleter
+def _deleter_of(tensor: abi.OwnedTensor) -> int:
+    if not tensor.contents.deleter:
+        raise Skip("the deleter is NULL: there is nothing to free")
+    return tensor.contents.deleter
 
 
 def _has_gil() -> bool:
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
-# After the end of the interpreter ----------------------------------------------------------------
+# After the interpreter's end -------------------------------------------------------------------
 
 
-def leave(name: str, consumer: str | None, registers: bool) -> None:
-    """In a process of its own: has libc call a deleter when the interpreter is gone.
+def exit_with_deleter(name: str, consumer: str | None, registers: bool) -> None:
+    """In a process of its own: lets libc call a deleter after the interpreter has ended.
 
-    Prints what it did; whoever runs it looks how the process ends.
+    Prints a line when it is done; the parent process checks how the process ends.
     """
     signal.alarm(AT_MOST)
-    taken = abi.take(best(make(find(name, consumer))).capsule)
-    if registers and taken.contents.deleter:
+    tensor = abi.take(best(make(find(name, consumer))).capsule)
+    if registers and tensor.contents.deleter:
         C.CDLL(None).__cxa_atexit(
-            C.c_void_p(taken.contents.deleter), C.c_void_p(taken.contents.address), None
+            C.c_void_p(tensor.contents.deleter), C.c_void_p(tensor.contents.address), None
         )
-    print("leaving", flush=True)
+    print("exiting", flush=True)
 
 
 @dataclass(frozen=True)
 class End:
-    """How a process ended: its exit status, None when it did not; what it printed."""
+    """How a process ended: its exit status, None for a timeout, and the first line it printed."""
 
     status: int | None
-    said: str
+    output: str
 
 
 def end_of_process(name: str, consumer: str | None, *, registers: bool) -> End:
-    """Runs leave(). Raises Skip where it does not even come to its end."""
-    program = f"from {__name__} import leave; leave({name!r}, {consumer!r}, {registers})"
+    """Runs exit_with_deleter(). Raises Skip where the process fails before it prints its line."""
+    function = exit_with_deleter.__name__
+    call = f"{function}({name!r}, {consumer!r}, {registers})"
+    program = f"from {__name__} import {function}; {call}"
     with subprocess.Popen(
         [sys.executable, "-X", "faulthandler", "-c", program],
         stdout=subprocess.PIPE,
@@ -166,19 +168,19 @@ def end_of_process(name: str, consumer: str | None, *, registers: bool) -> End:
         errors="replace",
     ) as process:
         assert process.stdout is not None
-        said = ""
+        output = ""
         for line in process.stdout:
-            if line.strip() == "leaving":
+            if line.strip() == "exiting":
                 break
-            said = line.strip() or said
+            output = line.strip() or output
         else:
-            raise Skip(f"a process of its own did not come so far: {said}")
+            raise Skip(f"a separate process failed before its end: {output}")
         try:
-            rest, _ = process.communicate(timeout=AFTER_THE_END)
+            remainder, _ = process.communicate(timeout=AFTER_THE_END)
         except subprocess.TimeoutExpired:
             process.kill()
             return End(None, "")
         except Exception as raised:
             process.kill()
             raise Skip(name_error(raised)) from None
-        return End(process.returncode, (rest.strip().splitlines() or [""])[0])
+        return End(process.returncode, (remainder.strip().splitlines() or [""])[0])

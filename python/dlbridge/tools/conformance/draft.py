@@ -1,4 +1,4 @@
-"""The probes beyond the sixty: the array API's draft, the exchange table, other protocols."""
+"""The additional probes: the array API's draft, the exchange table, other protocols."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ import importlib
 import inspect
 from typing import Any
 
-from dlbridge.tools import abi
+from dlbridge.tools import abi, devices
 from dlbridge.tools.buffers import buffer_of
+from dlbridge.tools.conformance.consumption import (
+    ConsumerCall,
+    function_with_keywords,
+    import_tensor,
+    negotiates,
+)
 from dlbridge.tools.conformance.exports import (
     best,
     compact_strides,
@@ -18,57 +24,62 @@ from dlbridge.tools.conformance.exports import (
     make,
     steps,
 )
-from dlbridge.tools.conformance.handmade import (
+from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
+from dlbridge.tools.conformance.probes import probe
+from dlbridge.tools.conformance.producers import (
     VERSION,
-    Fed,
     OldProducer,
     Producer,
     RaisingProducer,
-    feed,
-    function_with_keywords,
-    negotiates,
     numbers_of,
 )
-from dlbridge.tools.conformance.probes import Broken, Skip, probe
-from dlbridge.tools.conformance.target import Target, name_error
-
-# By device type: what its streams are, as the array API numbers them.
-CUDA, CUDA_HOST, ROCM, MANAGED, ONE_API = 2, 3, 10, 13, 14
-NAMES = {1: "CPU", CUDA: "CUDA", CUDA_HOST: "CUDA host", ROCM: "ROCm", MANAGED: "CUDA managed"}
-
+from dlbridge.tools.conformance.target import Target
 
 # S-01 and S-02: streams ------------------------------------------------------------------------
 
 
 def _streams_sent(target: Target, device_type: int) -> list[Any]:
-    """What is sent as stream to a producer of this device, which then refuses: nothing is read."""
+    """Returns the streams sent to a producer on this device, which refuses: nothing is read."""
     negotiates(target)
-    refusing = RaisingProducer(BufferError("only asked what would be sent"), says=(device_type, 0))
-    return [each["stream"] for each in Fed(target, refusing).producer.asked if "stream" in each]
+    refusing = RaisingProducer(
+        BufferError("this producer exports nothing"), reported_device=(device_type, 0)
+    )
+    return [
+        each["stream"]
+        for each in ConsumerCall(target, refusing).producer.requests
+        if "stream" in each
+    ]
 
 
 @probe("S-01", hostile=True)
 def streams_fit_the_device(target: Target) -> str:
-    on_cpu = [each for each in _streams_sent(target, 1) if each is not None]
+    on_cpu = [each for each in _streams_sent(target, devices.CPU) if each is not None]
     if on_cpu:
-        raise Broken(f"to a producer on the CPU it sends stream={on_cpu[0]!r}")
+        raise Broken(f"to a producer on cpu it sends stream={on_cpu[0]!r}")
     notes = []
-    for device_type in (CUDA, MANAGED):
+    for device_type in (devices.CUDA, devices.CUDA_MANAGED):
         sent = _streams_sent(target, device_type)
         if 0 in [each for each in sent if isinstance(each, int)]:
-            raise Broken(f"to a producer on {NAMES[device_type]} it sends stream=0")
-        notes.append(f"{NAMES[device_type]}: {sent[0] if sent else 'no stream'}")
-    rocm = [each for each in _streams_sent(target, ROCM) if each in (1, 2)]
+            raise Broken(f"to a producer on {devices.NAMES[device_type]} it sends stream=0")
+        notes.append(f"{devices.NAMES[device_type]}: {sent[0] if sent else 'no stream'}")
+    rocm = [each for each in _streams_sent(target, devices.ROCM) if each in (1, 2)]
     if rocm:
-        raise Broken(f"to a producer on ROCm it sends stream={rocm[0]}")
+        raise Broken(f"to a producer on rocm it sends stream={rocm[0]}")
     return "; ".join(notes)
 
 
 @probe("S-02", hostile=True)
 def never_says_unordered(target: Target) -> None:
-    for device_type in (1, CUDA, CUDA_HOST, ROCM, MANAGED, ONE_API):
+    for device_type in (
+        devices.CPU,
+        devices.CUDA,
+        devices.CUDA_HOST,
+        devices.ROCM,
+        devices.CUDA_MANAGED,
+        devices.ONEAPI,
+    ):
         if any(each == -1 for each in _streams_sent(target, device_type)):
-            named = NAMES.get(device_type, f"device type {device_type}")
+            named = devices.NAMES[device_type]
             raise Broken(f"to a producer on {named} it sends stream=-1")
 
 
@@ -80,26 +91,26 @@ _To = ctypes.PYFUNCTYPE(_int, ctypes.c_void_p, ctypes.POINTER(ctypes.py_object))
 _View = ctypes.PYFUNCTYPE(_int, ctypes.py_object, ctypes.c_void_p)
 _Stream = ctypes.PYFUNCTYPE(_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
 MAY_BE_NULL = "dltensor_from_py_object_no_sync"
-UNWRITTEN = 0x5EED  # is where an answer should be
+UNWRITTEN = 0x5EED  # the initial value of an output argument
 
 
 def _table(target: Target) -> tuple[Any, abi.Exchange]:
-    made = make(target)
+    x = make(target)
     try:
-        table = abi.exchange_table(type(made))
+        table = abi.exchange_table(type(x))
     except abi.Unreadable as why:
         raise Broken(str(why)) from None
     if table is None:
-        raise Skip(f"{type(made).__name__} has no exchange table")
-    return made, table
+        raise Skip(f"{type(x).__name__} has no exchange table")
+    return x, table
 
 
-def _same(one: Any, other: Any) -> str | None:
-    """How two descriptions of one array differ, None when they do not."""
-    for word in ("first", "shape", "strides", "dtype", "device"):
-        a, b = getattr(one, word), getattr(other, word)
+def _difference(one: Any, other: Any) -> str | None:
+    """Returns how two descriptions of one array differ, None when they agree."""
+    for name in ("first", "shape", "strides", "dtype", "device"):
+        a, b = getattr(one, name), getattr(other, name)
         if a != b:
-            return f"{word} is {a} and {b}"
+            return f"{name} is {a} and {b}"
     return None
 
 
@@ -116,40 +127,40 @@ def slots_are_filled(target: Target) -> str:
 
 @probe("S-03", hostile=True)
 def export_agrees_with_the_method(target: Target) -> None:
-    made, table = _table(target)
+    x, table = _table(target)
     out = ctypes.c_void_p()
-    if _From(table.managed_tensor_from_py_object_no_sync)(made, ctypes.byref(out)) != 0:
+    if _From(table.managed_tensor_from_py_object_no_sync)(x, ctypes.byref(out)) != 0:
         raise Broken("managed_tensor_from_py_object_no_sync refuses what __dlpack__ exports")
-    taken = abi.Taken(abi.read_struct(out.value or 0, abi.VERSIONED))
+    tensor = abi.OwnedTensor(abi.read_struct(out.value or 0, abi.VERSIONED))
     try:
-        differs = _same(taken.contents, best(made).contents)
+        differs = _difference(tensor.contents, best(x).contents)
     finally:
-        taken.free()
+        tensor.free()
     if differs is not None:
         raise Broken(f"by the table and by __dlpack__ the {differs}")
 
 
 @probe("S-03", hostile=True)
 def view_agrees_with_the_method(target: Target) -> None:
-    made, table = _table(target)
+    x, table = _table(target)
     if not table.dltensor_from_py_object_no_sync:
-        raise Skip("dltensor_from_py_object_no_sync is NULL, as it may be")
+        raise Skip("dltensor_from_py_object_no_sync is NULL, which is allowed")
     tensor = abi.Tensor()
-    if _View(table.dltensor_from_py_object_no_sync)(made, ctypes.addressof(tensor)) != 0:
+    if _View(table.dltensor_from_py_object_no_sync)(x, ctypes.addressof(tensor)) != 0:
         raise Broken("dltensor_from_py_object_no_sync refuses what __dlpack__ exports")
-    said = best(made).contents
-    got = (tensor.data or 0) + tensor.byte_offset
-    if got != said.first:
-        raise Broken(f"the view begins at {got:#x}, and the capsule at {said.first:#x}")
+    contents = best(x).contents
+    address = (tensor.data or 0) + tensor.byte_offset
+    if address != contents.first:
+        raise Broken(f"the view begins at {address:#x}, and the capsule at {contents.first:#x}")
 
 
-def _imported(target: Target, **words: Any) -> tuple[int, Producer, Any]:
-    """What managed_tensor_to_py_object_no_sync makes of a tensor: its status, and the object."""
+def _imported(target: Target, **fields: Any) -> tuple[int, Producer, Any]:
+    """Calls managed_tensor_to_py_object_no_sync: its status, the producer and the result."""
     _, table = _table(target)
-    producer = Producer(**words)
-    capsule = producer.give(VERSION)
-    address = producer.made[0].address
-    abi.rename(capsule, abi.USED[abi.VERSIONED])  # the table takes the struct, and no capsule
+    producer = Producer(**fields)
+    capsule = producer.export(VERSION)
+    address = producer.tensors[0].address
+    abi.rename(capsule, abi.USED[abi.VERSIONED])  # the function takes the struct, not a capsule
     out = ctypes.py_object()
     try:
         status = _To(table.managed_tensor_to_py_object_no_sync)(address, ctypes.byref(out))
@@ -163,9 +174,9 @@ def import_honours_the_offset(target: Target) -> None:
     status, _, result = _imported(target, byte_offset=16)
     if status != 0:
         return
-    got = abi.read(result.__dlpack__()).first
+    address = abi.read(result.__dlpack__()).first
     expected = numbers_of((), (), 4.0)
-    first = ctypes.c_float.from_address(got).value
+    first = ctypes.c_float.from_address(address).value
     if first != expected:
         raise Broken(f"byte_offset of 16: the first number is {first}, and should be {expected}")
 
@@ -178,7 +189,7 @@ def import_refuses_major_2(target: Target) -> None:
 
 
 def _stream_of(target: Target, device_type: int) -> int | None:
-    """The stream that the table names for device 0 of a type; None where it refuses."""
+    """Returns the table's current stream for device 0 of a type; None where it refuses."""
     _, table = _table(target)
     out = ctypes.c_void_p(UNWRITTEN)
     try:
@@ -190,119 +201,123 @@ def _stream_of(target: Target, device_type: int) -> int | None:
 
 @probe("S-03", hostile=True)
 def stream_of_the_cpu(target: Target) -> None:
-    if _stream_of(target, 1) == UNWRITTEN:
+    if _stream_of(target, devices.CPU) == UNWRITTEN:
         raise Broken("current_work_stream of the CPU returns 0 and writes nothing", severity="W")
 
 
 @probe("S-03", hostile=True)
 def stream_of_a_device_that_may_be_missing(target: Target) -> str:
-    found = _stream_of(target, CUDA)
-    return "refused" if found is None else f"CUDA: {found:#x}"
+    descriptions = _stream_of(target, devices.CUDA)
+    return "refused" if descriptions is None else f"CUDA: {descriptions:#x}"
 
 
-# S-04 to S-09: other protocols, and what is rare -----------------------------------------------
+# S-04 to S-09: other protocols, and rare cases --------------------------------------------------
 
 
 @probe("S-04")
 def other_protocols_agree(target: Target) -> str:
-    made = make(target)
-    said = best(made).contents
-    each = element_bytes(said)
-    expected = (said.first, said.shape, tuple(each * step for step in steps(said)))
+    x = make(target)
+    contents = best(x).contents
+    each = element_bytes(contents)
+    expected = (contents.first, contents.shape, tuple(each * step for step in steps(contents)))
     others = {
-        "the buffer protocol": _by_buffer(made),
-        "__array_interface__": _by_interface(getattr(made, "__array_interface__", None)),
-        "__cuda_array_interface__": _by_interface(_cuda_interface(made)),
+        "the buffer protocol": _by_buffer(x),
+        "__array_interface__": _by_interface(getattr(x, "__array_interface__", None)),
+        "__cuda_array_interface__": _by_interface(_cuda_interface(x)),
     }
-    found = {name: told for name, told in others.items() if told is not None}
-    if not found:
-        raise Skip(f"{type(made).__name__} has no other protocol")
+    descriptions = {
+        name: description for name, description in others.items() if description is not None
+    }
+    if not descriptions:
+        raise Skip(f"{type(x).__name__} has no other protocol")
     if not each:
         raise Skip("its dtype has no size")
-    for name, told in found.items():
-        if told != expected:
-            raise Broken(f"address, shape, steps: by __dlpack__ {expected}, by {name} {told}")
-    return f"also {', '.join(found)}"
+    for name, description in descriptions.items():
+        if description != expected:
+            raise Broken(
+                f"address, shape, steps: by __dlpack__ {expected}, by {name} {description}"
+            )
+    return f"also {', '.join(descriptions)}"
 
 
-Told = tuple[int, tuple[int, ...], tuple[int, ...]]  # address, shape, strides in bytes
+Description = tuple[int, tuple[int, ...], tuple[int, ...]]  # address, shape, strides in bytes
 
 
-def _by_buffer(x: Any) -> Told | None:
-    said = buffer_of(x)
-    return None if said is None else (said.address, said.shape, said.strides)
+def _by_buffer(x: Any) -> Description | None:
+    contents = buffer_of(x)
+    return None if contents is None else (contents.address, contents.shape, contents.strides)
 
 
-def _by_interface(said: Any) -> Told | None:
-    if said is None:
+def _by_interface(contents: Any) -> Description | None:
+    if contents is None:
         return None
-    shape = tuple(said["shape"])
-    each = int(said["typestr"][2:])
-    in_bytes = said.get("strides") or [each * step for step in compact_strides(shape)]
-    return int(said["data"][0]), shape, tuple(in_bytes)
+    shape = tuple(contents["shape"])
+    each = int(contents["typestr"][2:])
+    in_bytes = contents.get("strides") or [each * step for step in compact_strides(shape)]
+    return int(contents["data"][0]), shape, tuple(in_bytes)
 
 
 def _cuda_interface(x: Any) -> Any:
-    with contextlib.suppress(Exception):  # many raise for memory of the CPU
+    with contextlib.suppress(Exception):  # many raise for host memory
         return x.__cuda_array_interface__
     return None
 
 
 @probe("S-04")
 def other_protocols_are_as_read_only(target: Target) -> None:
-    made = target.make(readonly=True)
-    buffer = buffer_of(made)
+    x = target.make(readonly=True)
+    buffer = buffer_of(x)
     if buffer is not None and not buffer.readonly:
         raise Broken("the array is read-only, and its buffer can be written")
-    said = getattr(made, "__array_interface__", None)
-    if said is not None and not said["data"][1]:
-        raise Broken("the array is read-only, and its __array_interface__ does not say so")
+    contents = getattr(x, "__array_interface__", None)
+    if contents is not None and not contents["data"][1]:
+        raise Broken("the array is read-only, and its __array_interface__ is not marked read-only")
 
 
 @probe("S-05")
 def cuda_streams_say_version_0(target: Target) -> None:
-    made = target.make(device="cuda")
-    stream = getattr(made, "__cuda_stream__", None) or getattr(
-        getattr(made, "stream", None), "__cuda_stream__", None
+    x = target.make(device="cuda")
+    stream = getattr(x, "__cuda_stream__", None) or getattr(
+        getattr(x, "stream", None), "__cuda_stream__", None
     )
     if stream is None:
-        raise Skip(f"{type(made).__name__} has no __cuda_stream__")
-    told = tuple(stream())
-    if len(told) != 2 or told[0] != 0:
-        raise Broken(f"__cuda_stream__() gives {told}")
+        raise Skip(f"{type(x).__name__} has no __cuda_stream__")
+    description = tuple(stream())
+    if len(description) != 2 or description[0] != 0:
+        raise Broken(f"__cuda_stream__() returned {description}")
 
 
 @probe("S-06")
 def padding_is_said_of_small_dtypes_only(target: Target) -> None:
-    said = best(make(target)).contents
-    if said.flags & abi.SUBBYTE_PADDED and said.dtype[1] * said.dtype[2] % 8 == 0:
-        raise Broken(f"SUBBYTE_PADDED is set on {said.dtype}")
+    contents = best(make(target)).contents
+    if contents.flags & abi.SUBBYTE_PADDED and contents.dtype[1] * contents.dtype[2] % 8 == 0:
+        raise Broken(f"SUBBYTE_PADDED is set on {contents.dtype}")
 
 
 @probe("S-07")
 def packing_of_four_bits(target: Target) -> str:
-    said = best(make(target, dtype="float4_e2m1fn", shape=(4,))).contents
-    return f"{said.dtype} of shape {said.shape}"
+    contents = best(make(target, dtype="float4_e2m1fn", shape=(4,))).contents
+    return f"{contents.dtype} of shape {contents.shape}"
 
 
 @probe("S-08")
 def both_flavours_describe_one_array(target: Target) -> None:
     exports = every_kind(make(target))
     if len(exports) < 2:
-        raise Skip("it exports capsules of one flavour only")
-    differs = _same(*(each.contents for each in exports))
+        raise Skip("it exports capsules of one kind only")
+    differs = _difference(*(each.contents for each in exports))
     if differs is not None:
         raise Broken(f"by the legacy and by the versioned capsule the {differs}")
 
 
 class _Derived(Producer):
-    """Gives other numbers than its base class: those four further on."""
+    """Exports other values than its base class: those four elements further on."""
 
-    def give(self, version: tuple[int, int] | None) -> Any:
-        self.words["byte_offset"] = 0
-        capsule = super().give(version)
-        for made in self.made:
-            tensor = made.struct.tensor
+    def export(self, version: tuple[int, int] | None) -> Any:
+        self.fields["byte_offset"] = 0
+        capsule = super().export(version)
+        for x in self.tensors:
+            tensor = x.struct.tensor
             tensor.data += 16
         return capsule
 
@@ -310,20 +325,20 @@ class _Derived(Producer):
 @probe("S-09")
 def subclasses_speak_for_themselves(target: Target) -> None:
     negotiates(target)
-    base, derived = feed(target), Fed(target, _Derived())
-    for fed in (base, derived):
-        if fed.refusal is not None:
-            raise Skip(f"refused: {fed.said}")
+    base, derived = import_tensor(target), ConsumerCall(target, _Derived())
+    for call in (base, derived):
+        if call.refusal is not None:
+            raise Skip(f"refused: {call.error_text}")
     base.values()
     expected = numbers_of((2, 3), (3, 1), 4.0)
     if derived.values() != expected:
-        raise Broken(f"a subclass gave {expected}, and {derived.values()} arrived")
+        raise Broken(f"a subclass exported {expected}; the consumer read {derived.values()}")
 
 
 @probe("S-10")
 def waits_for_the_device(target: Target) -> None:
     target.make(device="cuda")
-    raise Skip("needs a device, and a kernel that takes its time")
+    raise Skip("needs a device and a kernel that runs long enough")
 
 
 # S-11 to S-16: from_dlpack and asarray, by the array API ---------------------------------------
@@ -342,21 +357,27 @@ def from_dlpack_has_device_and_copy(target: Target) -> None:
     function = function_with_keywords(target)
     try:
         function(Producer(), device=None, copy=None)
-    except TypeError as raised:
+    except TypeError as error:
         names = _parameters(function)
         if names is None or not {"device", "copy"} <= names:
-            raise Broken(name_error(raised)) from None
+            raise Broken(name_error(error)) from None
 
 
 @probe("S-11")
 def device_becomes_a_pair(target: Target) -> str:
     negotiates(target)
-    fed = Fed(target, Producer(), device="cpu")
-    sent = [each["dl_device"] for each in fed.producer.asked if each.get("dl_device") is not None]
+    call = ConsumerCall(target, Producer(), device="cpu")
+    sent = [
+        each["dl_device"] for each in call.producer.requests if each.get("dl_device") is not None
+    ]
     for each in sent:
         if not (isinstance(each, tuple) and len(each) == 2):
             raise Broken(f'device="cpu" is sent as dl_device={each!r}, which is no pair')
-    return f"refused: {fed.said}" if fed.refusal is not None else f"dl_device: {sent or 'not sent'}"
+    return (
+        f"refused: {call.error_text}"
+        if call.refusal is not None
+        else f"dl_device: {sent or 'not sent'}"
+    )
 
 
 @probe("S-12")
@@ -364,46 +385,48 @@ def says_what_is_missing(target: Target) -> str:
     negotiates(target)
     try:
         result = target.consume(object())
-    except (AttributeError, TypeError) as raised:
-        return name_error(raised)
-    except Exception as raised:
-        raise Broken(f"an object without __dlpack__ raises {name_error(raised)}") from None
+    except (AttributeError, TypeError) as error:
+        return name_error(error)
+    except Exception as error:
+        raise Broken(f"an object without __dlpack__ raises {name_error(error)}") from None
     raise Broken(f"an object without __dlpack__ became a {type(result).__name__}")
 
 
 class _OfTheProducer(Exception):
-    """One that no consumer can have raised."""
+    """An exception that no consumer raises itself."""
 
 
 @probe("S-13")
 def exceptions_of_the_producer_arrive(target: Target) -> None:
     negotiates(target)
-    for raised in (_OfTheProducer("mine"), BufferError("mine"), RuntimeError("mine")):
-        fed = Fed(target, RaisingProducer(raised))
-        if type(fed.refusal) is not type(raised) or "mine" not in str(fed.refusal):
-            raise Broken(f"the producer raised {name_error(raised)}; what arrived is {fed.said}")
+    for error in (_OfTheProducer("mine"), BufferError("mine"), RuntimeError("mine")):
+        call = ConsumerCall(target, RaisingProducer(error))
+        if type(call.refusal) is not type(error) or "mine" not in str(call.refusal):
+            raise Broken(
+                f"the producer raised {name_error(error)}; the caller got {call.error_text}"
+            )
 
 
 @probe("S-13", hostile=True)
 def interrupts_arrive(target: Target) -> None:
     negotiates(target)
     try:
-        fed = Fed(target, RaisingProducer(KeyboardInterrupt("mine")))
+        call = ConsumerCall(target, RaisingProducer(KeyboardInterrupt("mine")))
     except KeyboardInterrupt:
         return
-    raise Broken(f"the producer raised KeyboardInterrupt; what arrived is {fed.said}")
+    raise Broken(f"the producer raised KeyboardInterrupt; the caller got {call.error_text}")
 
 
 def _copied(target: Target, producer: Producer) -> str:
-    fed = Fed(target, producer, copy=True)
-    if fed.refusal is not None:
-        return f"refused: {fed.said}"
-    if any(each.get("copy") is True for each in producer.asked):
+    call = ConsumerCall(target, producer, copy=True)
+    if call.refusal is not None:
+        return f"refused: {call.error_text}"
+    if any(each.get("copy") is True for each in producer.requests):
         return "left to the producer, by copy=True"
-    fed.values()
+    call.values()
     producer.write(5.0)
-    if fed.values()[0][0] == 5.0:
-        raise Broken("copy=True is not passed on, and the result shares the producer's memory")
+    if call.values()[0][0] == 5.0:
+        raise Broken("copy=True is not forwarded, and the result shares the producer's memory")
     return "copied by the consumer"
 
 
@@ -420,11 +443,11 @@ def copy_true_of_an_old_producer_copies(target: Target) -> str:
 
 
 class _MustCopy(Producer):
-    """Memory that cannot be shared."""
+    """A producer whose memory cannot be shared."""
 
     def __dlpack__(self, **keywords: Any) -> Any:
         if keywords.get("copy") is False:
-            self.asked.append(keywords)
+            self.requests.append(keywords)
             raise BufferError("this memory cannot be shared")
         return super().__dlpack__(**keywords)
 
@@ -432,12 +455,12 @@ class _MustCopy(Producer):
 @probe("S-15")
 def copy_false_is_refused_where_it_must_copy(target: Target) -> str:
     negotiates(target)
-    fed = Fed(target, _MustCopy(), copy=False)
-    if fed.refusal is None:
-        raise Broken("copy=False was asked of a producer that has to copy, and gave a result")
-    if not isinstance(fed.refusal, (BufferError, ValueError)):
-        raise Broken(f"copy=False was refused with {fed.said}")
-    return fed.said
+    call = ConsumerCall(target, _MustCopy(), copy=False)
+    if call.refusal is None:
+        raise Broken("copy=False for a producer that must copy returned a result")
+    if not isinstance(call.refusal, (BufferError, ValueError)):
+        raise Broken(f"copy=False was refused with {call.error_text}")
+    return call.error_text
 
 
 def _as_array(target: Target) -> Any:
@@ -451,24 +474,24 @@ def _as_array(target: Target) -> Any:
 
 
 def _shares(one: Any, other: Any) -> bool:
-    first, second = best(one), best(other)  # both live while they are compared
+    first, second = best(one), best(other)  # both are alive during the comparison
     return first.contents.first == second.contents.first
 
 
 @probe("S-16")
 def asarray_copies_when_told(target: Target) -> None:
-    made, function = make(target), _as_array(target)
-    if _shares(made, function(made, copy=True)):
+    x, function = make(target), _as_array(target)
+    if _shares(x, function(x, copy=True)):
         raise Broken("asarray(x, copy=True) shares the memory of x")
 
 
 @probe("S-16")
 def asarray_shares_when_told(target: Target) -> str:
-    made, function = make(target), _as_array(target)
+    x, function = make(target), _as_array(target)
     try:
-        result = function(made, copy=False)
-    except (ValueError, BufferError) as raised:
-        return name_error(raised)
-    if not _shares(made, result):
-        raise Broken("asarray(x, copy=False) copies x, and does not say so")
+        result = function(x, copy=False)
+    except (ValueError, BufferError) as error:
+        return name_error(error)
+    if not _shares(x, result):
+        raise Broken("asarray(x, copy=False) copies x without an error")
     return "shared"

@@ -1,4 +1,4 @@
-"""Runs the probes of a target, each in a child process, and makes one result of each rule."""
+"""Runs the probes of a target in child processes, and combines their outcomes by rule."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ WORST_FIRST: tuple[Outcome, ...] = ("crash", "fail", "warn", "skip", "pass")
 SECONDS = 60.0  # for one probe; opening the target, which imports it, may take children.SECONDS
 CHILD = "dlbridge.tools.conformance.child"
 
-Progress = Callable[[int, int, str], None]  # how many probes are done, of how many; the rule
+Progress = Callable[[int, int, str], None]  # probes that have run, their number, the current rule
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one rule."""
+    """The outcome of one rule."""
 
     id: str
-    severity: Severity  # of the rule, or of the break where that is lighter
+    severity: Severity  # of the rule, or of the violation where that is less severe
     outcome: Outcome
     expected: str
-    got: str  # what broke it, why it was skipped, or what is worth noting
+    got: str  # the violation, the reason for a skip, or a note
     fix: str
     source: str
 
 
 @dataclass(frozen=True)
 class Report:
-    """What came of all the rules."""
+    """The outcomes of all rules."""
 
     target: str
     consumer: str | None
@@ -47,7 +47,7 @@ class Report:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many rules had each outcome."""
+        """The number of rules with each outcome."""
         return {
             each: sum(result.outcome == each for result in self.results)
             for each in reversed(WORST_FIRST)
@@ -55,7 +55,7 @@ class Report:
 
     @property
     def status(self) -> int:
-        """The exit status: 1 when a rule of severity F is broken, or a check crashed; else 0."""
+        """The exit status: 1 when a rule of severity F is broken or a probe crashed; else 0."""
         return int(any(result.outcome in ("crash", "fail") for result in self.results))
 
     def as_json(self) -> dict[str, Any]:
@@ -77,19 +77,19 @@ def examine(
     seconds: float = SECONDS,
     progress: Progress | None = None,
 ) -> Report:
-    """Examines a target in child processes, by every rule or only by some.
+    """Examines a target in child processes, by every rule or by some.
 
-    `target` and `consumer` as on the command line: "mylib:make", "mylib:from_dlpack". Raises
-    CannotExamine when there is nothing to examine: no such module, a factory that only raises.
+    `target` and `consumer` are given as on the command line: "mylib:make", "mylib:from_dlpack".
+    Raises CannotExamine when there is nothing to examine: no such module, or a factory that raises.
     """
     rules = list(RULES) if only is None else [rule for rule in RULES if rule in only]
     if only is not None and len(rules) < len(set(only)):
         raise CannotExamine(f"there is no rule {', '.join(sorted(set(only) - set(RULES)))}")
-    probes = [it for it in in_order() if it.rule in rules]
+    probes = [probe for probe in in_order() if probe.rule in rules]
     with Examination(target, consumer=consumer, seconds=seconds) as examination:
-        for done, probe in enumerate(probes):
+        for count, probe in enumerate(probes):
             if progress is not None:
-                progress(done, len(probes), probe.rule)
+                progress(count, len(probes), probe.rule)
             examination.run(probe)
         if progress is not None:
             progress(len(probes), len(probes), "")
@@ -102,10 +102,10 @@ def examine(
 
 
 class Examination:
-    """One child after another, each with the target open, and what came of the probes so far.
+    """The child processes in which the target is open, and the outcomes of the probes so far.
 
-    A context manager, and good for one thread. Making it opens the target; CannotExamine as in
-    examine().
+    A context manager; not thread-safe. The constructor opens the target and raises CannotExamine
+    as examine() does.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Examination:
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
         self._worker = children.Worker(seconds=seconds, environment={"PYTHONPATH": paths})
         self._keywords: dict[str, Any] = {"name": target, "consumer": consumer}
-        self._came: dict[str, list[dict[str, Any]]] = {}
+        self._outcomes: dict[str, list[dict[str, Any]]] = {}
         self._is_open = self._is_untouched = False
         try:
             opened = self._open()
@@ -140,16 +140,16 @@ class Examination:
     def _open(self) -> dict[str, Any]:
         within = max(children.SECONDS, self._worker.seconds)
         answer = self._worker.call(f"{CHILD}:open_target", within=within, **self._keywords)
-        said = answer.value["why"] if answer.outcome == "returned" else _how(answer)
-        if said is not None:
-            raise CannotExamine(f"{self._keywords['name']}: {said}")
+        reason = answer.value["why"] if answer.outcome == "returned" else _how(answer)
+        if reason is not None:
+            raise CannotExamine(f"{self._keywords['name']}: {reason}")
         self._is_open = self._is_untouched = True
         return answer.value  # type: ignore[no-any-return]
 
     def run(self, probe: Probe) -> None:
-        """Runs one probe, and leaves no process behind that it may have damaged."""
+        """Runs one probe, and ends a process that the probe may have damaged."""
         was_new = not self._is_open or self._is_untouched
-        answer = self._ask(probe)
+        answer = self._call(probe)
         if answer.outcome == "returned":
             result = answer.value
         else:
@@ -157,12 +157,12 @@ class Examination:
         if answer.outcome != "returned" or (probe.hostile and result["outcome"] == "fail"):
             self._end()
         if answer.outcome == "crashed" and not was_new:
-            if self._ask(probe).outcome == "returned":
-                result["got"] += "; alone in a new process it did not: an earlier check broke it"
+            if self._call(probe).outcome == "returned":
+                result["got"] += "; alone in a new process it did not: an earlier probe caused it"
             self._end()
-        self._came.setdefault(probe.rule, []).append(result)
+        self._outcomes.setdefault(probe.rule, []).append(result)
 
-    def _ask(self, probe: Probe) -> children.Answer:
+    def _call(self, probe: Probe) -> children.Answer:
         if not self._is_open:
             self._open()
         self._is_untouched = False
@@ -173,8 +173,8 @@ class Examination:
         self._is_open = False
 
     def result(self, rule: str) -> Result:
-        """What came of a rule's probes, as far as they have run."""
-        return _result(rule, self._came.get(rule, []))
+        """Returns the outcome of a rule from the probes that have run."""
+        return _result(rule, self._outcomes.get(rule, []))
 
     def examine(self, rule: str) -> Result:
         """Runs the probes of one rule."""
@@ -185,45 +185,45 @@ class Examination:
 
 
 def _how(answer: children.Answer) -> str:
-    """An answer that is none, in words."""
+    """Describes a call that did not return."""
     last = _last_words(answer.noise) if answer.outcome == "crashed" else ""
-    return ": ".join(filter(None, [answer.outcome, answer.said, last]))
+    return ": ".join(filter(None, [answer.outcome, answer.message, last]))
 
 
 def _last_words(noise: str) -> str:
-    """What a process printed last, before Python's own report of its end.
+    """Returns the last message of a process, before Python's own crash report.
 
     >>> _last_words("terminate called\\nFatal Python error: Aborted\\n\\nExtension modules: x")
     'terminate called'
     """
     lines = noise.partition("Fatal Python error")[0].strip().splitlines()
-    telling = [line for line in lines if "what():" in line or "Check failed" in line]
-    return (telling or lines or [""])[-1].strip()[:200]
+    informative = [line for line in lines if "what():" in line or "Check failed" in line]
+    return (informative or lines or [""])[-1].strip()[:200]
 
 
-def _result(rule_id: str, came: list[dict[str, Any]]) -> Result:
-    """The worst of what came of a rule's probes."""
+def _result(rule_id: str, outcomes: list[dict[str, Any]]) -> Result:
+    """Returns the worst outcome of a rule's probes."""
     rule = RULES[rule_id]
-    judged = [(_outcome(each, rule.severity), each) for each in came] or [
-        ("skip", {"got": "no check examines it"})
+    rated = [(_outcome(each, rule.severity), each) for each in outcomes] or [
+        ("skip", {"got": "no probe examines it"})
     ]
-    worst = min((outcome for outcome, _ in judged), key=WORST_FIRST.index)
-    those = [each for outcome, each in judged if outcome == worst]
-    first = those[0]
+    worst = min((outcome for outcome, _ in rated), key=WORST_FIRST.index)
+    matching = [each for outcome, each in rated if outcome == worst]
+    first = matching[0]
     return Result(
         id=rule.id,
         severity=first.get("severity") or ("F" if worst == "crash" else rule.severity),
         outcome=worst,
         expected=first.get("expected") or rule.says,
-        got="; ".join(dict.fromkeys(each["got"] for each in those if each["got"])),
+        got="; ".join(dict.fromkeys(each["got"] for each in matching if each["got"])),
         fix=first.get("fix") or rule.fix,
         source=rule.source,
     )
 
 
-def _outcome(came: dict[str, Any], severity: Severity) -> Outcome:
-    """A break is a failure, a warning or a note, by its severity."""
-    if came["outcome"] != "fail":
-        return came["outcome"]  # type: ignore[no-any-return]
+def _outcome(outcomes: dict[str, Any], severity: Severity) -> Outcome:
+    """Maps a violation to a failure, a warning or a note, by its severity."""
+    if outcomes["outcome"] != "fail":
+        return outcomes["outcome"]  # type: ignore[no-any-return]
     by_severity: dict[str, Outcome] = {"F": "fail", "W": "warn", "N": "pass"}
-    return by_severity[came.get("severity") or severity]
+    return by_severity[outcomes.get("severity") or severity]

@@ -1,39 +1,38 @@
-"""What probes of producers need: a capsule that was asked for, and what its memory holds."""
+"""Helpers for probes of producers: exports a capsule, and reads the memory of its tensor."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from dlbridge.tools import abi
-from dlbridge.tools.conformance.probes import Skip
-from dlbridge.tools.conformance.target import Target, name_error
+from dlbridge.tools import abi, devices
+from dlbridge.tools.conformance.outcomes import Skip, name_error
+from dlbridge.tools.conformance.target import Target
 
-ON_HOST = {1, 3, 11, 13}  # kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged
 NEWEST = (1, 3)  # sent as max_version
-MOST_ELEMENTS = 1 << 20  # of which the content is compared
+MOST_ELEMENTS = 1 << 20  # arrays with more elements are not compared
 
 
 @dataclass(frozen=True)
 class Export:
-    """A fresh capsule, and what is in it. Dropping it drops the tensor."""
+    """A fresh capsule and its contents. Dropping the capsule frees the tensor."""
 
     capsule: Any
     contents: abi.Contents
 
 
-def make(target: Target, **wanted: Any) -> Any:
-    """An object of the factory that can export. Raises Skip where there is none."""
-    made = target.make(**wanted)
-    if not callable(getattr(made, "__dlpack__", None)):
-        raise Skip(f"{type(made).__name__} has no __dlpack__")
-    return made
+def make(target: Target, **arguments: Any) -> Any:
+    """Calls the factory. Raises Skip where the object has no __dlpack__."""
+    x = target.make(**arguments)
+    if not callable(getattr(x, "__dlpack__", None)):
+        raise Skip(f"{type(x).__name__} has no __dlpack__")
+    return x
 
 
 def export(x: Any, **keywords: Any) -> Export:
-    """What x.__dlpack__(**keywords) gives; what it raises comes through.
+    """Calls x.__dlpack__(**keywords), and passes its exceptions on.
 
-    Raises Skip where what comes is no tensor that can be read: P-03 and P-04 tell of that.
+    Raises Skip where the result is no readable tensor: P-03 and P-04 report that.
     """
     capsule = x.__dlpack__(**keywords)
     try:
@@ -42,55 +41,57 @@ def export(x: Any, **keywords: Any) -> Export:
         raise Skip(f"its capsule cannot be read: {unreadable}") from None
 
 
-def knows(x: Any, keyword: str) -> bool:
-    """Whether __dlpack__ has a keyword: an older protocol has not, and says so by a TypeError."""
+def accepts_keyword(x: Any, keyword: str) -> bool:
+    """Whether __dlpack__ accepts a keyword: an older producer raises TypeError."""
     try:
         x.__dlpack__(**{keyword: None})
     except TypeError:
         return False
-    except Exception:  # it knows it, and dislikes the value
+    except Exception:  # it accepts the keyword and refuses the value
         return True
     return True
 
 
 def versioned(x: Any, **keywords: Any) -> Export:
-    """As export(), with max_version. Raises Skip where what comes is legacy."""
-    if not knows(x, "max_version"):
+    """As export(), with max_version. Raises Skip where the capsule is legacy."""
+    if not accepts_keyword(x, "max_version"):
         raise Skip("__dlpack__ has no keyword max_version")
-    found = export(x, max_version=NEWEST, **keywords)
-    if found.contents.version is None:
-        raise Skip("the producer gives legacy capsules only")
-    return found
+    result = export(x, max_version=NEWEST, **keywords)
+    if result.contents.version is None:
+        raise Skip("the producer returns legacy capsules only")
+    return result
 
 
 def best(x: Any, **keywords: Any) -> Export:
-    """As export(), with max_version where the producer knows it."""
-    return export(x, **({"max_version": NEWEST} if knows(x, "max_version") else {}), **keywords)
+    """As export(), with max_version where the producer accepts it."""
+    return export(
+        x, **({"max_version": NEWEST} if accepts_keyword(x, "max_version") else {}), **keywords
+    )
 
 
 def every_kind(x: Any) -> list[Export]:
-    """A legacy export and a versioned one, those of the two that the producer gives."""
-    found = []
+    """Returns a legacy export and a versioned one, as far as the producer supports them."""
+    result = []
     for attempt in (export, versioned):
         try:
-            found.append(attempt(x))
+            result.append(attempt(x))
         except (Skip, BufferError):
             continue
-    if not found:
-        raise Skip("the producer gives no capsule that can be read")
-    return found
+    if not result:
+        raise Skip("the producer returns no capsule that can be read")
+    return result
 
 
 def device_of(x: Any) -> tuple[int, int]:
-    """What __dlpack_device__ says. Raises Skip where that is no pair of integers."""
+    """Calls __dlpack_device__. Raises Skip where the result is no pair of integers."""
     try:
         type_, index = x.__dlpack_device__()
         return int(type_), int(index)
-    except Exception as raised:
-        raise Skip(f"__dlpack_device__ is no use: {name_error(raised)}") from None
+    except Exception as error:
+        raise Skip(f"__dlpack_device__ fails: {name_error(error)}") from None
 
 
-# What a tensor's memory holds --------------------------------------------------------------------
+# The memory of a tensor -------------------------------------------------------------------------
 
 
 def element_bytes(contents: abi.Contents) -> int:
@@ -104,14 +105,14 @@ def compact_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     >>> compact_strides((2, 3, 4)), compact_strides((2, 0, 4))
     ((12, 4, 1), (4, 4, 1))
     """
-    found = [1]
+    result = [1]
     for extent in shape[:0:-1]:
-        found.insert(0, found[0] * max(1, extent))
-    return tuple(found[: len(shape)])
+        result.insert(0, result[0] * max(1, extent))
+    return tuple(result[: len(shape)])
 
 
 def steps(contents: abi.Contents) -> tuple[int, ...]:
-    """The strides, those of a row-major array where there are none."""
+    """Returns the strides, those of a row-major array where the pointer is NULL."""
     if contents.strides is not None:
         return contents.strides
     return compact_strides(contents.shape or ())
@@ -125,7 +126,7 @@ def size(contents: abi.Contents) -> int:
 
 
 def reach(contents: abi.Contents) -> tuple[int, int]:
-    """The addresses that a tensor's elements span, the end excluded; equal where there are none."""
+    """Returns the addresses that the elements span, the end excluded; equal for an empty tensor."""
     if size(contents) == 0:
         return contents.first, contents.first
     ends = [(n - 1) * step for n, step in zip(contents.shape or (), steps(contents))]
@@ -136,8 +137,8 @@ def reach(contents: abi.Contents) -> tuple[int, int]:
 
 
 def content(contents: abi.Contents) -> bytes | None:
-    """The elements in row-major order; None where the host cannot read them, or they are many."""
-    if contents.device[0] not in ON_HOST or not 0 < size(contents) <= MOST_ELEMENTS:
+    """Returns the elements in row-major order; None for unreadable memory or too many elements."""
+    if contents.device[0] not in devices.HOST_ACCESSIBLE or not 0 < size(contents) <= MOST_ELEMENTS:
         return None
     lowest, end = reach(contents)
     memory = abi.read_memory(lowest, end - lowest)

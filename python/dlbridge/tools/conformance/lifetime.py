@@ -1,4 +1,4 @@
-"""The probes of lifetime: who frees, when, and on which thread, X-01 to X-05, X-07 and X-08."""
+"""The probes of lifetime: when and on which thread tensors are freed, X-01 to X-05, X-07, X-08."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from typing import Any, Callable
 from dlbridge.tools import abi, children
 from dlbridge.tools.conformance.deleters import (
     AFTER_THE_END,
-    Counted,
+    CountingDeleter,
+    call_while_gil_is_held,
+    call_without_gil,
     end_of_process,
-    while_nobody_holds_the_gil,
-    while_the_gil_is_held,
 )
 from dlbridge.tools.conformance.exports import best, content, every_kind, export, make
 from dlbridge.tools.conformance.memory import growth
-from dlbridge.tools.conformance.probes import Broken, Skip, probe
-from dlbridge.tools.conformance.target import Target, name_error
+from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
+from dlbridge.tools.conformance.probes import probe
+from dlbridge.tools.conformance.target import Target
 
 TIMES, FEWEST = 10_000, 300
-SECONDS = 2.0  # for one of the long counts, which is cut short where a library is slow
+SECONDS = 2.0  # for one repeated call; slow libraries get fewer repetitions
 
 
 def _weak(x: Any) -> weakref.ref[Any] | None:
@@ -33,7 +34,7 @@ def _weak(x: Any) -> weakref.ref[Any] | None:
 
 
 def how_often(act: Callable[[], object]) -> int:
-    """How many calls fit into SECONDS, TIMES at the most."""
+    """Returns how many calls fit into SECONDS, at most TIMES."""
     begin = time.perf_counter()
     for _ in range(20):
         act()
@@ -41,20 +42,20 @@ def how_often(act: Callable[[], object]) -> int:
     return max(FEWEST, min(TIMES, int(SECONDS / 2.2 / max(each, 1e-7))))
 
 
-# Capsules that nobody takes, and those that are taken ----------------------------------------
+# Capsules that are dropped, and those that are consumed --------------------------------------
 
 
 @probe("X-01")
 def dropped_once(target: Target) -> None:
     kinds = every_kind(make(target))
     while kinds:
-        found = kinds.pop()  # and nobody else holds it
-        counted = Counted(found.contents)
-        name = found.contents.name
-        del found
+        item = kinds.pop()  # the only reference
+        deleter = CountingDeleter(item.contents)
+        name = item.contents.name
+        del item
         gc.collect()
-        if counted.calls > 1:
-            raise Broken(f"dropping a capsule {name!r} ran its deleter {counted.calls} times")
+        if deleter.calls > 1:
+            raise Broken(f"dropping a capsule {name!r} ran its deleter {deleter.calls} times")
 
 
 @probe("X-01")
@@ -62,33 +63,33 @@ def dropped_and_freed(target: Target) -> str | None:
     for act in (lambda: make(target).__dlpack__(), lambda: best(make(target))):
         try:
             times = min(1000, how_often(act))
-            left = growth(act, times)
+            remains = growth(act, times)
         except BufferError:
             continue
-        if left is None:
+        if remains is None:
             continue
-        alone = growth(lambda: make(target), times)
-        if alone is not None:
-            return f"the factory's arrays leave {alone} by themselves"
-        raise Broken(f"capsules that were dropped leave {left}")
+        remains_alone = growth(lambda: make(target), times)
+        if remains_alone is not None:
+            return f"the factory's arrays alone leave {remains_alone}"
+        raise Broken(f"dropped capsules leave {remains}")
     return None
 
 
 @probe("X-02", hostile=True)
 def pending_exception(target: Target) -> None:
-    """The call frees its argument when its error is already set."""
+    """The interpreter frees the argument of operator.index() while its TypeError is pending."""
     x = make(target)
-    for asked in ({}, {"max_version": (1, 3)}):
+    for keywords in ({}, {"max_version": (1, 3)}):
         try:
-            x.__dlpack__(**asked)
-        except Exception:  # it is not asked for that
+            x.__dlpack__(**keywords)
+        except Exception:  # it has no such keyword
             continue
         try:
-            operator.index(x.__dlpack__(**asked))
-        except TypeError as kept:
-            if "PyCapsule" in str(kept):
+            operator.index(x.__dlpack__(**keywords))
+        except TypeError as error:
+            if "PyCapsule" in str(error):
                 continue
-            raise Broken(f"the pending TypeError became {name_error(kept)}") from None
+            raise Broken(f"the pending TypeError became {name_error(error)}") from None
         except BaseException as other:
             raise Broken(f"the pending TypeError became {name_error(other)}") from None
 
@@ -97,22 +98,22 @@ def pending_exception(target: Target) -> None:
 def used_and_dropped(target: Target) -> None:
     kinds = every_kind(make(target))
     while kinds:
-        found = kinds.pop()
-        it = found.contents
-        before = content(it)
-        counted = Counted(it)
-        capsule = found.capsule
-        abi.rename(capsule, abi.USED[it.name])
-        del found, capsule
+        item = kinds.pop()
+        tensor = item.contents
+        before = content(tensor)
+        deleter = CountingDeleter(tensor)
+        capsule = item.capsule
+        abi.rename(capsule, abi.USED[tensor.name])
+        del item, capsule
         gc.collect()
-        if counted.calls:
-            raise Broken(f"dropping a capsule {abi.USED[it.name]!r} ran the deleter")
-        if content(it) != before:
-            raise Broken(f"dropping a capsule {abi.USED[it.name]!r} freed the memory")
-        abi.Deleter(it.deleter)(it.address)
+        if deleter.calls:
+            raise Broken(f"dropping a capsule {abi.USED[tensor.name]!r} ran the deleter")
+        if content(tensor) != before:
+            raise Broken(f"dropping a capsule {abi.USED[tensor.name]!r} freed the memory")
+        abi.Deleter(tensor.deleter)(tensor.address)
 
 
-# Deleters in other places ----------------------------------------------------------------------
+# Deleters on other threads and after the end ---------------------------------------------------
 
 
 @probe("X-04", hostile=True)
@@ -120,14 +121,16 @@ def without_the_gil(target: Target) -> None:
     for kind in (export, best):
         x = make(target)
         try:
-            held, free = abi.take(kind(x).capsule), abi.take(kind(x).capsule)
+            held_tensor, free_tensor = abi.take(kind(x).capsule), abi.take(kind(x).capsule)
         except BufferError:
             continue
-        while_nobody_holds_the_gil(free)
+        call_without_gil(free_tensor)
         owner = _weak(x)
         del x
         gc.collect()
-        while_the_gil_is_held(held, owner if owner is not None and owner() is not None else None)
+        call_while_gil_is_held(
+            held_tensor, owner if owner is not None and owner() is not None else None
+        )
 
 
 @probe("X-05", hostile=True)
@@ -137,14 +140,14 @@ def after_the_end(target: Target) -> None:
     if end.status == 0:
         return
     if end_of_process(target.name, target.consumer, registers=False).status != 0:
-        raise Skip("a process that uses this library does not end well anyhow")
+        raise Skip("a process that uses this library fails at its end in any case")
     if end.status is None:
-        raise Broken(f"the deleter had not come back after {AFTER_THE_END:g} s")
-    said = f": {end.said}" if end.said else ""
-    raise Broken(f"the process ended with {children.how_it_ended(end.status)}{said}")
+        raise Broken(f"the deleter had not returned after {AFTER_THE_END:g} s")
+    message = f": {end.output}" if end.output else ""
+    raise Broken(f"the process ended with {children.how_it_ended(end.status)}{message}")
 
 
-# Whose memory lives how long -------------------------------------------------------------------
+# Memory and its owner --------------------------------------------------------------------------
 
 
 @probe("X-07", hostile=True)
@@ -153,27 +156,27 @@ def outlives_its_source(target: Target) -> str | None:
     if "shape" in target.accepts:
         shapes.append({"shape": (128, 512)})
     examined = 0
-    for wanted in shapes:
-        x = make(target, **wanted)
-        taken = abi.take(best(x).capsule)
-        before = content(taken.contents)
+    for arguments in shapes:
+        x = make(target, **arguments)
+        tensor = abi.take(best(x).capsule)
+        before = content(tensor.contents)
         del x
         gc.collect()
-        _churn(target, wanted, len(before or b""))
+        _churn(target, arguments, len(before or b""))
         if before is not None:
             examined += 1
-            after = content(taken.contents)
+            after = content(tensor.contents)
             if after != before:
-                what = "holds other bytes" if after is not None else "cannot be read any more"
-                raise Broken(f"after the source object died the memory {what}")
-        taken.free()
-    return None if examined else "the host cannot read the memory: only the deleter was tried"
+                what = "holds other bytes" if after is not None else "is no longer readable"
+                raise Broken(f"after the source object was freed its memory {what}")
+        tensor.free()
+    return None if examined else "the host cannot read the memory: only the deleter was examined"
 
 
-def _churn(target: Target, wanted: dict[str, Any], nbytes: int) -> None:
-    """Takes memory of the size that may just have been freed, and writes on it."""
+def _churn(target: Target, arguments: dict[str, Any], nbytes: int) -> None:
+    """Allocates memory of the size that may just have been freed, and writes to it."""
     blocks = [bytearray(b"\xa5") * nbytes for _ in range(20)]
-    others = [make(target, **wanted) for _ in range(3)]
+    others = [make(target, **arguments) for _ in range(3)]
     del blocks, others
 
 
@@ -183,12 +186,12 @@ def exports_leave_nothing(target: Target) -> str:
     shapes: list[dict[str, Any]] = [{}]
     if "shape" in target.accepts:
         shapes.append({"shape": (2, 0, 4)})
-    for wanted in shapes:
+    for arguments in shapes:
         try:
-            x = make(target, **wanted)
+            x = make(target, **arguments)
             kinds = [kind for kind in (export, best) if _gives(kind, x)]
         except Skip:
-            if not wanted:
+            if not arguments:
                 raise
             continue
         for kind in kinds:
@@ -197,10 +200,10 @@ def exports_leave_nothing(target: Target) -> str:
                 abi.take(kind(x).capsule).free()
 
             times = how_often(act)
-            left = growth(act, times)
+            remains = growth(act, times)
             name = kind(x).contents.name
-            if left is not None:
-                raise Broken(f"{times} exports as {name!r}, each freed, leave {left}")
+            if remains is not None:
+                raise Broken(f"{times} exports as {name!r}, each freed, leave {remains}")
             notes.append(f"{times} as {name!r}")
     return ", ".join(notes)
 

@@ -1,4 +1,4 @@
-"""How much memory this process holds, and what of it stays after a call."""
+"""Measures the memory of this process, and what calls leave behind."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ class _MallInfo(C.Structure):
 
 
 @dataclass(frozen=True)
-class Held:
-    """What a process holds at one moment."""
+class Usage:
+    """The memory of a process at one moment."""
 
     python: int  # blocks of Python's own allocator
-    malloc: int  # bytes; 0 where the C library does not tell
-    resident: int  # bytes; 0 where the system does not tell
+    malloc: int  # bytes; 0 where the C library does not report it
+    resident: int  # bytes; 0 where the system does not report it
 
 
-def held() -> Held:
+def measure() -> Usage:
     gc.collect()
     try:
         mallinfo = C.CDLL(None).mallinfo2
         mallinfo.restype = _MallInfo
-        found = mallinfo()
-        malloc = found.uordblks + found.hblkhd
+        info = mallinfo()
+        malloc = info.uordblks + info.hblkhd
     except AttributeError:
         malloc = 0
     try:
@@ -42,29 +42,29 @@ def held() -> Held:
             resident = int(statm.read().split()[1]) * 4096
     except OSError:
         resident = 0
-    return Held(sys.getallocatedblocks(), malloc, resident)
+    return Usage(sys.getallocatedblocks(), malloc, resident)
 
 
-def growth(act: Callable[[], object], times: int) -> str | None:
-    """What is left behind by every one of so many calls, in words; None where nothing is.
+def growth(function: Callable[[], object], times: int) -> str | None:
+    """Describes the memory that repeated calls leave behind; None where they leave nothing.
 
-    A first round fills caches. What grows once and no more is not counted.
+    A first round fills caches. Memory that grows only once does not count.
     """
     for _ in range(times // 5):
-        act()
-    said = None
+        function()
+    description = None
     for _ in range(2):
-        before = held()
+        before = measure()
         for _ in range(times):
-            act()
-        after = held()
-        said = _left(before, after, times)
-        if said is None:
+            function()
+        after = measure()
+        description = _left(before, after, times)
+        if description is None:
             return None
-    return said
+    return description
 
 
-def _left(before: Held, after: Held, times: int) -> str | None:
+def _left(before: Usage, after: Usage, times: int) -> str | None:
     blocks = (after.python - before.python) / times
     bytes_ = (after.malloc - before.malloc) / times
     resident = after.resident - before.resident

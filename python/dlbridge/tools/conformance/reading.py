@@ -1,4 +1,4 @@
-"""The probes of consumers, C-08 to C-16: what they make of the words in a tensor."""
+"""The probes of consumers, C-08 to C-16: how they interpret the fields of a tensor."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ from functools import partial
 from typing import Any
 
 from dlbridge.tools import abi
-from dlbridge.tools.conformance.exports import best, device_of, make
-from dlbridge.tools.conformance.handmade import (
-    VERSION,
-    Nested,
-    feed,
+from dlbridge.tools.conformance.consumption import (
+    import_tensor,
     negotiates,
-    numbers_of,
-    road_for,
-    row_major,
+    reader_for,
     takes_capsules,
 )
-from dlbridge.tools.conformance.judging import (
+from dlbridge.tools.conformance.expectations import (
     CUDA,
     NOWHERE,
-    Gives,
+    FixedProducer,
     accepts,
     expected_of,
     must_be_right,
@@ -31,8 +26,12 @@ from dlbridge.tools.conformance.judging import (
     spelled,
     takes_versioned,
 )
-from dlbridge.tools.conformance.probes import Broken, Function, Skip, probe
-from dlbridge.tools.conformance.target import Target, name_error
+from dlbridge.tools.conformance.exports import best, device_of, make
+from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
+from dlbridge.tools.conformance.probes import Function, probe
+from dlbridge.tools.conformance.producers import VERSION, Nested, numbers_of
+from dlbridge.tools.conformance.target import Target
+from dlbridge.tools.ctypes_arrays import row_major
 
 # C-08 to C-10: layout --------------------------------------------------------------------------
 
@@ -49,49 +48,49 @@ def null_strides_of_a_vector(target: Target) -> None:
 
 @probe("C-08", hostile=True)
 def null_extents_without_dimensions(target: Target) -> None:
-    words: dict[str, Any] = {"shape": (), "strides": (), "ndim": 0}
-    fed = feed(target, **{**words, "shape": None, "strides": None})
-    if fed.refusal is not None:
+    fields: dict[str, Any] = {"shape": (), "strides": (), "ndim": 0}
+    call = import_tensor(target, **{**fields, "shape": None, "strides": None})
+    if call.refusal is not None:
         raise Broken(
-            f"a tensor without dimensions is refused: {fed.said}",
+            f"a tensor without dimensions is refused: {call.error_text}",
             expected="A tensor without dimensions, whose shape and strides are NULL, is accepted.",
             fix="Do not read shape and strides where ndim is 0.",
             severity="W",
         )
-    must_be_right(fed, words)
+    must_be_right(call, fields)
 
 
 @probe("C-08", hostile=True)
 def null_strides_on_its_own_device(target: Target) -> str | None:
-    """Memory of a device is often imported by other code than memory of the CPU."""
+    """Consumers often import device memory with other code than host memory."""
     try:
-        made = make(target)
-        device = device_of(made)
-        export = best(made)
+        tensors = make(target)
+        device = device_of(tensors)
+        export = best(tensors)
     except (Skip, BufferError) as why:
-        return f"it has no array to begin with: {why}"
+        return f"it creates no array: {why}"
     if device[0] == abi.CPU[0] or takes_capsules(target):
         return None
     managed = abi.STRUCTS[export.contents.name].from_address(export.contents.address)
     managed.tensor.strides = None
     if export.contents.version is not None:
-        managed.version.minor = 0  # which allows it
+        managed.version.minor = 0  # which allows NULL
     try:
-        result = target.consume(Gives(export.capsule, device))
-    except Exception as raised:
-        raise Broken(f"on device {device}: refused: {name_error(raised)}") from None
+        result = target.consume(FixedProducer(export.capsule, device))
+    except Exception as error:
+        raise Broken(f"on device {device}: refused: {name_error(error)}") from None
     strides = best(result).contents.strides
     if strides not in (None, export.contents.strides):
         raise Broken(f"on device {device} NULL became strides of {strides}")
     return None
 
 
-def _offset(**words: Any) -> Function:
+def _offset(**fields: Any) -> Function:
     def byte_offset(target: Target) -> None:
-        fed = feed(target, **words)
-        if fed.refusal is not None:
-            raise Broken(f"an offset is refused: {fed.said}", severity="W")
-        must_be_right(fed, words)
+        call = import_tensor(target, **fields)
+        if call.refusal is not None:
+            raise Broken(f"an offset is refused: {call.error_text}", severity="W")
+        must_be_right(call, fields)
 
     return byte_offset
 
@@ -134,21 +133,21 @@ several(
 )
 
 
-# C-11 and C-12: what is impossible, or not understood ------------------------------------------
+# C-11 and C-12: impossible values, unknown dtypes -----------------------------------------------
 
 
-def _impossible(**words: Any) -> Function:
+def _impossible(**fields: Any) -> Function:
     def impossible(target: Target) -> str:
-        fed = feed(target, **words)
-        if fed.refusal is not None:
-            return f"refused: {fed.said}"
+        call = import_tensor(target, **fields)
+        if call.refusal is not None:
+            return f"refused: {call.error_text}"
         try:
-            shape = getattr(fed.result, "shape", None)  # some look at nothing before they are asked
+            shape = getattr(call.result, "shape", None)  # some consumers validate lazily
         except SystemError:
             shape = "no clean error"
-        except Exception as raised:
-            return f"refused when it is asked for its shape: {name_error(raised)}"
-        raise Broken(f"{spelled(words)} was accepted; the shape of the result: {shape}")
+        except Exception as error:
+            return f"refused when its shape is read: {name_error(error)}"
+        raise Broken(f"{spelled(fields)} was accepted; the shape of the result: {shape}")
 
     return impossible
 
@@ -167,20 +166,24 @@ several(
 
 
 def _of_rank(rank: int) -> Function:
-    """All extents are 1: possible, and beyond what most arrays can be."""
+    """All extents are 1: valid, but beyond the limit of most libraries."""
 
     def rank_is_right_or_refused(target: Target) -> str | None:
-        fed = feed(target, shape=(1,) * rank, strides=(1,) * rank)
-        if fed.refusal is not None:
-            return f"refused: {fed.said}"
+        call = import_tensor(target, shape=(1,) * rank, strides=(1,) * rank)
+        if call.refusal is not None:
+            return f"refused: {call.error_text}"
         try:
-            got = fed.values()
+            values = call.values()
         except Broken as unreadable:
             return unreadable.got
         for _ in range(rank):
-            got = got[0] if isinstance(got, (list, tuple)) and len(got) == 1 else "another shape"
-        if got != 0.0:
-            raise Broken(f"{rank} dimensions of extent 1 hold {short(got)} and not 0.0")
+            values = (
+                values[0]
+                if isinstance(values, (list, tuple)) and len(values) == 1
+                else "another shape"
+            )
+        if values != 0.0:
+            raise Broken(f"{rank} dimensions of extent 1 hold {short(values)} and not 0.0")
         return None
 
     return rank_is_right_or_refused
@@ -191,40 +194,40 @@ several("C-11", {f"ndim_of_{rank}": _of_rank(rank) for rank in (33, 65, 1000)})
 
 @probe("C-11", hostile=True)
 def numbers_at_null(target: Target) -> str:
-    fed = feed(target, pointer=0)
-    if fed.refusal is None:
+    call = import_tensor(target, pointer=0)
+    if call.refusal is None:
         raise Broken(
             "six numbers at NULL were accepted",
             expected="Data that is NULL in a tensor that is not empty is refused.",
             fix="Test the pointer where the size is not 0, and raise BufferError.",
             severity="W",
         )
-    return f"refused: {fed.said}"
+    return f"refused: {call.error_text}"
 
 
-def _kept_or_refused(dtype: tuple[int, int, int], *right: Nested) -> Function:
-    """`right`: values that are a true reading of three elements of this dtype."""
+def _preserved_or_refused(dtype: tuple[int, int, int], *right: Nested) -> Function:
+    """`right`: the correct values of three elements of this dtype."""
 
-    def dtype_is_kept_or_refused(target: Target) -> str:
-        fed = feed(target, dtype=dtype, shape=(3,), strides=(1,))
-        if fed.refusal is not None:
-            return f"refused: {fed.said}"
-        again = _triple(fed.result)
-        if again == dtype:
-            return f"kept as {dtype}"
+    def dtype_is_preserved_or_refused(target: Target) -> str:
+        call = import_tensor(target, dtype=dtype, shape=(3,), strides=(1,))
+        if call.refusal is not None:
+            return f"refused: {call.error_text}"
+        exported_dtype = _triple(call.result)
+        if exported_dtype == dtype:
+            return f"preserved as {dtype}"
         try:
-            got = fed.values()
+            values = call.values()
         except Broken as unreadable:
             return f"accepted; {unreadable.got}"
-        if got in right:
-            return "read right"
-        raise Broken(f"{dtype} is read as {again or 'numbers'}: {short(got)}")
+        if values in right:
+            return "read correctly"
+        raise Broken(f"{dtype} is read as {exported_dtype or 'numbers'}: {short(values)}")
 
-    return dtype_is_kept_or_refused
+    return dtype_is_preserved_or_refused
 
 
 def _triple(x: Any) -> tuple[int, int, int] | None:
-    """The dtype that a result says when it is exported; None where it says none."""
+    """Returns the dtype that a result exports; None where it exports none."""
     with contextlib.suppress(Exception):
         return abi.read(x.__dlpack__()).dtype
     return None
@@ -234,11 +237,11 @@ PAIRS = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
 several(
     "C-12",
     {
-        "unknown_code": _kept_or_refused((200, 32, 1)),
-        "two_lanes": _kept_or_refused((2, 32, 2), PAIRS),
-        "no_bits": _kept_or_refused((2, 0, 1)),
-        "odd_bits": _kept_or_refused((2, 33, 1)),
-        "wide_float4": _kept_or_refused((17, 8, 1)),
+        "unknown_code": _preserved_or_refused((200, 32, 1)),
+        "two_lanes": _preserved_or_refused((2, 32, 2), PAIRS),
+        "no_bits": _preserved_or_refused((2, 0, 1)),
+        "odd_bits": _preserved_or_refused((2, 33, 1)),
+        "wide_float4": _preserved_or_refused((17, 8, 1)),
     },
 )
 
@@ -246,21 +249,21 @@ several(
 @probe("C-12", hostile=True)
 def no_lanes(target: Target) -> str:
     try:
-        return _kept_or_refused((2, 32, 0))(target) or ""
+        return _preserved_or_refused((2, 32, 0))(target) or ""
     except Broken as broken:
-        broken.severity = "W"  # no memory is in danger: elements without lanes have no bytes
+        broken.severity = "W"  # elements without lanes have no bytes, so no memory is at risk
         raise
 
 
 @probe("C-12")
 def booleans(target: Target) -> str | None:
-    fed = feed(target, dtype=(6, 8, 1))
-    if fed.refusal is None:
+    call = import_tensor(target, dtype=(6, 8, 1))
+    if call.refusal is None:
         return None
-    if feed(target, dtype=(1, 8, 1)).refusal is not None:
-        return f"refused, and so are bytes: {fed.said}"  # it has neither
+    if import_tensor(target, dtype=(1, 8, 1)).refusal is not None:
+        return f"refused, and so are bytes: {call.error_text}"  # it supports neither
     raise Broken(
-        f"bool is refused: {fed.said}",
+        f"bool is refused: {call.error_text}",
         expected="Booleans, (6, 8, 1), are accepted.",
         fix="Accept kDLBool of 8 bits, and not only kDLUInt.",
         severity="W",
@@ -273,35 +276,36 @@ def booleans(target: Target) -> str | None:
 @probe("C-13")
 def read_only_memory_is_not_written(target: Target) -> str:
     takes_versioned(target)
-    fed = feed(target, flags=abi.READ_ONLY)
-    if fed.refusal is not None:
-        return f"refused: {fed.said}"
-    if fed.producer.made[-1].name != abi.VERSIONED:
-        raise Skip("it asks for legacy capsules, which cannot say that memory is read-only")
+    call = import_tensor(target, flags=abi.READ_ONLY)
+    if call.refusal is not None:
+        return f"refused: {call.error_text}"
+    if call.producer.tensors[-1].name != abi.VERSIONED:
+        raise Skip("it requests legacy capsules, which have no read-only flag")
     with contextlib.suppress(Exception):
-        fed.result[0, 0] = 77.0
-    if fed.producer.first() == 77.0:
+        call.result[0, 0] = 77.0
+    if call.producer.first() == 77.0:
         raise Broken("result[0, 0] = 77 wrote into memory that is marked READ_ONLY")
-    fed.producer.write(5.0)
-    if fed.values()[0][0] != 5.0:
+    call.producer.write(5.0)
+    if call.values()[0][0] != 5.0:
         return "the result is a copy"
-    said = {name: told for name, told in _says_writable(fed.result).items() if told is not None}
-    wrong = [name for name, told in said.items() if told]
+    flags = _writable_flags(call.result)
+    writable = {name: flag for name, flag in flags.items() if flag is not None}
+    wrong = [name for name, flag in writable.items() if flag]
     if wrong:
-        raise Broken(f"the result says it is writable, by {' and '.join(wrong)}")
-    return f"read-only, by {', '.join(said)}" if said else "nothing can be written"
+        raise Broken(f"the result is writable, by {' and '.join(wrong)}")
+    return f"read-only, by {', '.join(writable)}" if writable else "the result cannot be written"
 
 
-def _says_writable(x: Any) -> dict[str, bool | None]:
+def _writable_flags(x: Any) -> dict[str, bool | None]:
     return {
-        "flags.writeable": _ask(lambda: bool(x.flags.writeable)),
-        "the buffer protocol": _ask(lambda: not memoryview(x).readonly),
-        "__array_interface__": _ask(lambda: not x.__array_interface__["data"][1]),
-        "__dlpack__": _ask(lambda: _versioned_writable(x)),
+        "flags.writeable": _attempt(lambda: bool(x.flags.writeable)),
+        "the buffer protocol": _attempt(lambda: not memoryview(x).readonly),
+        "__array_interface__": _attempt(lambda: not x.__array_interface__["data"][1]),
+        "__dlpack__": _attempt(lambda: _versioned_writable(x)),
     }
 
 
-def _ask(question: Any) -> bool | None:
+def _attempt(question: Any) -> bool | None:
     try:
         return question()  # type: ignore[no-any-return]
     except Exception:
@@ -309,34 +313,34 @@ def _ask(question: Any) -> bool | None:
 
 
 def _versioned_writable(x: Any) -> bool | None:
-    said = abi.read(x.__dlpack__(max_version=VERSION))
-    return None if said.version is None else not said.flags & abi.READ_ONLY
+    contents = abi.read(x.__dlpack__(max_version=VERSION))
+    return None if contents.version is None else not contents.flags & abi.READ_ONLY
 
 
-# C-14: memory that cannot be reached -----------------------------------------------------------
+# C-14: inaccessible memory ---------------------------------------------------------------------
 
 
-def _device(device: tuple[int, int], **words: Any) -> Function:
-    """With `pointer`, nothing can be read; without, the memory of the CPU is behind it."""
+def _device(device: tuple[int, int], **fields: Any) -> Function:
+    """With `pointer` the memory is not readable; without, the CPU's memory is behind it."""
 
-    def device_is_kept_or_refused(target: Target) -> str:
-        fed = feed(target, device=device, **words)
-        if fed.refusal is not None:
-            return f"refused: {fed.said}"
+    def device_is_preserved_or_refused(target: Target) -> str:
+        call = import_tensor(target, device=device, **fields)
+        if call.refusal is not None:
+            return f"refused: {call.error_text}"
         with contextlib.suppress(Exception):
-            again = tuple(int(part) for part in fed.result.__dlpack_device__())
-            if again == device:
-                return f"kept as memory of device {device}"
-        if "pointer" in words:
-            silent = not hasattr(fed.result, "__dlpack_device__")  # it may well have kept it
+            exported_dtype = tuple(int(part) for part in call.result.__dlpack_device__())
+            if exported_dtype == device:
+                return f"preserved as memory of device {device}"
+        if "pointer" in fields:
+            silent = not hasattr(call.result, "__dlpack_device__")  # it may record the device
             raise Broken(
                 f"memory of device {device} was accepted", severity="W" if silent else None
             )
-        if fed.values() == expected_of({}):
-            raise Broken(f"memory of device {device} was read as memory of the CPU")
+        if call.values() == expected_of({}):
+            raise Broken(f"memory of device {device} was read as host memory")
         return "accepted, and not read"
 
-    return device_is_kept_or_refused
+    return device_is_preserved_or_refused
 
 
 several(
@@ -345,8 +349,8 @@ several(
         "device_that_nobody_knows": _device((99, 0), pointer=NOWHERE),
         "device_of_the_simulator": _device((9, 0), pointer=NOWHERE),
         "cuda_without_memory": _device(CUDA, pointer=NOWHERE),
-        "cuda_behind_the_back": _device(CUDA, says=abi.CPU),
-        "unknown_behind_the_back": _device((99, 0), says=abi.CPU),
+        "cuda_behind_the_back": _device(CUDA, reported_device=abi.CPU),
+        "unknown_behind_the_back": _device((99, 0), reported_device=abi.CPU),
     },
 )
 
@@ -354,14 +358,14 @@ several(
 @probe("C-14", hostile=True)
 def says_cuda_and_gives_the_cpu(target: Target) -> str | None:
     negotiates(target)
-    fed = feed(target, says=CUDA)
-    if fed.refusal is not None:
-        return f"refused: {fed.said}"
-    must_be_right(fed, {})
-    return "the capsule's device counts"
+    call = import_tensor(target, reported_device=CUDA)
+    if call.refusal is not None:
+        return f"refused: {call.error_text}"
+    must_be_right(call, {})
+    return "the capsule's device is used"
 
 
-# C-15 and C-16: alignment, and nothing at all --------------------------------------------------
+# C-15 and C-16: alignment, and empty tensors ---------------------------------------------------
 
 
 def _shifted(by: int) -> Function:
@@ -372,19 +376,19 @@ several("C-15", {f"data_at_{by}": _shifted(by) for by in (1, 2, 4, 8, 16, 32)})
 
 
 def _sum_of(target: Target, by: int) -> str | None:
-    """Reading needs less alignment than the vector instructions of arithmetic."""
+    """Vector instructions of arithmetic may need more alignment than reading."""
     shape = (32,)
-    fed = feed(target, shape=shape, strides=(1,), shift=by)
-    if fed.refusal is not None:
-        return f"refused: {fed.said}"
+    call = import_tensor(target, shape=shape, strides=(1,), shift=by)
+    if call.refusal is not None:
+        return f"refused: {call.error_text}"
     try:
-        fed.result = fed.result + fed.result
-        got = fed.values()
-    except Exception as raised:
-        return f"it cannot be added to itself: {name_error(raised)}"
+        call.result = call.result + call.result
+        values = call.values()
+    except Exception as error:
+        return f"x + x fails: {name_error(error)}"
     expected = [2 * number for number in numbers_of(shape, (1,))]
-    if got != expected:
-        raise Broken(f"x + x gave {short(got)}; expected {short(expected)}")
+    if values != expected:
+        raise Broken(f"x + x is {short(values)}; expected {short(expected)}")
     return None
 
 
@@ -393,13 +397,13 @@ several("C-15", {f"sum_of_data_at_{by}": partial(_sum_of, by=by) for by in (1, 4
 
 def _empty(shape: tuple[int, ...], pointer: int | None) -> Function:
     def empty(target: Target) -> None:
-        road_for(target)
-        fed = feed(target, shape=shape, strides=row_major(shape), pointer=pointer)
-        if fed.refusal is not None:
-            raise Broken(f"the shape {shape} is refused: {fed.said}")
-        got = fed.values()
-        if list(got) != numbers_of(shape, row_major(shape)):
-            raise Broken(f"the shape {shape} arrived as {short(got)}")
+        reader_for(target)
+        call = import_tensor(target, shape=shape, strides=row_major(shape), pointer=pointer)
+        if call.refusal is not None:
+            raise Broken(f"the shape {shape} is refused: {call.error_text}")
+        values = call.values()
+        if list(values) != numbers_of(shape, row_major(shape)):
+            raise Broken(f"the shape {shape} arrived as {short(values)}")
 
     return empty
 

@@ -1,4 +1,4 @@
-"""The report as a person reads it: what failed first and whole, then warnings, then one line."""
+"""The report for terminals: failures first and in full, then warnings, then a summary."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ STYLES = {"crash": "bold red", "fail": "bold red", "warn": "yellow", "pass": "gr
 NARROWEST, WIDEST = 60, 100
 LONGEST_NOTE = 200
 
-Line = tuple[str, str, str]  # a word in front, its style, and what follows
+Line = tuple[str, str, str]  # a prefix, its style, and the text
 
 
 def show(report: Report, *, verbose: bool = False) -> None:
-    """Prints a report: in colour where rich is installed and a terminal is there."""
+    """Prints a report: in colour where rich is installed and the output is a terminal."""
     width = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
     emit = _printer()
     for word, style, text in lines(report, width, verbose=verbose):
@@ -28,20 +28,25 @@ def show(report: Report, *, verbose: bool = False) -> None:
 
 
 def lines(report: Report, width: int, *, verbose: bool = False) -> Iterable[Line]:
-    """The report, line by line."""
-    versions = ", ".join(f"{name} {found}" for name, found in report.versions.items() if found)
+    """Yields the report line by line."""
+    versions = ", ".join(
+        f"{name} {version}" for name, version in report.versions.items() if version
+    )
     yield "", "", f"{report.target} ({versions}), consumer: {report.consumer or 'none'}"
     yield "", "", ""
-    ordered = sorted(report.results, key=lambda it: WORST_FIRST.index(it.outcome))
-    for it in ordered:
-        if it.outcome in ("crash", "fail", "warn"):
-            yield from _whole(it, width)
+    ordered = sorted(report.results, key=lambda result: WORST_FIRST.index(result.outcome))
+    for result in ordered:
+        if result.outcome in ("crash", "fail", "warn"):
+            yield from _whole(result, width)
     yield from _skipped(ordered, width)
     if verbose:
-        for it in ordered:
-            if it.outcome == "pass":
+        for result in ordered:
+            if result.outcome == "pass":
                 yield from _row(
-                    f"pass   {it.id}", STYLES["pass"], _short(it.got) or it.expected, width
+                    f"pass   {result.id}",
+                    STYLES["pass"],
+                    _short(result.got) or result.expected,
+                    width,
                 )
         yield "", "", ""
     yield "", "", summary(report)
@@ -51,20 +56,22 @@ def _short(note: str) -> str:
     return note if len(note) <= LONGEST_NOTE else f"{note[:LONGEST_NOTE]} ..."
 
 
-def _whole(it: Result, width: int) -> Iterable[Line]:
-    yield from _row(f"{it.outcome.upper():<6} {it.id}", STYLES[it.outcome], it.expected, width)
-    for name, text in (("got", it.got), ("fix", it.fix), ("source", it.source)):
+def _whole(result: Result, width: int) -> Iterable[Line]:
+    yield from _row(
+        f"{result.outcome.upper():<6} {result.id}", STYLES[result.outcome], result.expected, width
+    )
+    for name, text in (("got", result.got), ("fix", result.fix), ("source", result.source)):
         if text:
             yield from _row(f"       {name}", "", text, width)
     yield "", "", ""
 
 
 def _skipped(results: list[Result], width: int) -> Iterable[Line]:
-    """Those with the same reason on one line."""
+    """Yields one line for all skipped rules with the same reason."""
     by_reason: dict[str, list[str]] = {}
-    for it in results:
-        if it.outcome == "skip":
-            by_reason.setdefault(it.got, []).append(it.id)
+    for result in results:
+        if result.outcome == "skip":
+            by_reason.setdefault(result.got, []).append(result.id)
     for reason, rules in by_reason.items():
         yield from _row("skip", STYLES["skip"], f"{', '.join(rules)}: {reason}", width)
     if by_reason:
@@ -80,17 +87,17 @@ def _row(word: str, style: str, text: str, width: int) -> Iterable[Line]:
 
 
 def summary(report: Report) -> str:
-    """One line: "58 of 60 pass, 2 warn", and the same of the rules beyond the sixty."""
-    sixty = [it for it in report.results if it.id in SIXTY]
-    beyond = [it for it in report.results if it.id not in SIXTY]
+    """Returns one line: "58 of 60 pass, 2 warn", and the same for the additional rules."""
+    sixty = [result for result in report.results if result.id in SIXTY]
+    beyond = [result for result in report.results if result.id not in SIXTY]
     parts = [_counted(sixty)] if sixty else []
     if beyond:
-        parts.append(f"beyond the sixty {_counted(beyond)}")
+        parts.append(f"additional rules: {_counted(beyond)}")
     return "; ".join(parts)
 
 
 def _counted(results: list[Result]) -> str:
-    counts = {each: sum(it.outcome == each for it in results) for each in WORST_FIRST}
+    counts = {each: sum(result.outcome == each for result in results) for each in WORST_FIRST}
     passed = counts.pop("pass")
     others = [f"{count} {name}" for name, count in counts.items() if count]
     return ", ".join([f"{passed} of {len(results)} pass", *others])
@@ -109,8 +116,8 @@ def _printer() -> Callable[[str, str, str], None]:
     return lambda word, style, text: print(f"{word}{text}")
 
 
-def show_progress(done: int, all_: int, rule: str) -> None:
-    """One line on standard error, written over as it goes, and wiped out at the end."""
-    text = f"{done} of {all_}: {rule}" if done < all_ else ""
+def show_progress(count: int, total: int, rule: str) -> None:
+    """Writes progress to one line on standard error, and clears it at the end."""
+    text = f"{count} of {total}: {rule}" if count < total else ""
     sys.stderr.write(f"\r{text:<40}" if text else f"\r{'':<40}\r")
     sys.stderr.flush()

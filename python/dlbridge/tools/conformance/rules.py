@@ -1,4 +1,4 @@
-"""The rules: what each demands, how grave a break is, who says so, and how to mend it."""
+"""The rules: expectation, severity of a violation, source, and how to fix a violation."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-# F: the specification is broken, or memory is in danger. W: a deviation that peers live with.
-# N: worth knowing.
+# F: a violation of the specification, or a risk for memory. W: a deviation that other libraries
+# tolerate. N: for information.
 Severity = Literal["F", "W", "N"]
 
 
@@ -15,25 +15,25 @@ Severity = Literal["F", "W", "N"]
 class Rule:
     id: str
     severity: Severity
-    says: str  # what is expected, in one sentence
-    source: str  # who demands it, or whose users suffer; "spec" is docs/protocol.md
-    fix: str  # what to change in a library that breaks it
+    says: str  # the expectation, in one sentence
+    source: str  # the specification, or libraries that depend on it; "spec" is docs/protocol.md
+    fix: str  # the change that a violating library needs
 
 
 ROWS = [
-    # Producers: what __dlpack__ and __dlpack_device__ answer
+    # Producers: __dlpack__ and __dlpack_device__
     Rule(
         "P-01",
         "F",
         "Both __dlpack__ and __dlpack_device__ are methods of the type.",
         "array API, __dlpack__; jax#17285 (spec 4.1)",
-        "Define both on the class: consumers look them up there, and several ask for the device "
+        "Define both on the class: consumers look them up there, and several read the device "
         "first.",
     ),
     Rule(
         "P-02",
         "F",
-        "__dlpack_device__() gives two integers: a known device type and an index.",
+        "__dlpack_device__() returns two integers: a device type of DLPack and an index.",
         "array API, __dlpack__ and __dlpack_device__; mpi4py and array-api-tests check it (spec "
         "4.2)",
         "Return (device_type, device_id), two ints or an IntEnum and an int; 0 for a device "
@@ -42,7 +42,7 @@ ROWS = [
     Rule(
         "P-03",
         "F",
-        "__dlpack__() without arguments gives a capsule.",
+        "__dlpack__() without arguments returns a capsule.",
         "DLPack Python specification; TensorFlow, JAX, tvm-ffi and ONNX Runtime call it so (spec "
         "4.1)",
         "Give every parameter of __dlpack__ a default, and return a PyCapsule.",
@@ -53,30 +53,30 @@ ROWS = [
         "A capsule is named dltensor when max_version is absent or None, and dltensor or "
         "dltensor_versioned when it is (1, x).",
         "DLPack Python specification; array API, __dlpack__ (spec 2.2)",
-        "Name the capsule after the struct in it, and give the versioned struct only to who asks "
-        "for it.",
+        "Name the capsule after its struct, and return the versioned struct only for a max_version "
+        "of (1, 0) or newer.",
     ),
     Rule(
         "P-05",
         "W",
-        "max_version=(1, 0) is answered with a versioned capsule.",
+        "max_version=(1, 0) returns a versioned capsule.",
         "array API, __dlpack__; pyarrow and mpi4py take no other (spec 2.2)",
-        "Fill DLManagedTensorVersioned when max_version[0] >= 1; only it can say read-only and "
-        "copied.",
+        "Fill DLManagedTensorVersioned when max_version[0] >= 1; only this struct has the flags "
+        "READ_ONLY and IS_COPIED.",
     ),
     Rule(
         "P-06",
         "F",
-        "A versioned capsule has major version 1 whatever max_version is from (1, 0) on; (0, x) "
-        "is answered with a legacy capsule or a BufferError.",
+        "A versioned capsule has major version 1 for every max_version from (1, 0) on; (0, x) "
+        "returns a legacy capsule or raises BufferError.",
         "array API, __dlpack__, notes on max_version; dlpack.h (spec 2.2)",
-        "Write the version that you implement into the header; below (1, 0) give the legacy "
+        "Write the version that you implement into the header; below (1, 0) return the legacy "
         "struct, or raise BufferError.",
     ),
     Rule(
         "P-07",
         "F",
-        "stream is a keyword: given by position it is a TypeError, or means the same.",
+        "stream is a keyword: given by position it raises TypeError, or has the same meaning.",
         "array API, __dlpack__, signature (spec 4.1)",
         "Declare def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, "
         "copy=None).",
@@ -84,15 +84,15 @@ ROWS = [
     Rule(
         "P-08",
         "W",
-        "A keyword that the producer does not know is a TypeError.",
+        "A keyword that the producer does not define raises TypeError.",
         "array API, versions of __dlpack__: consumers fall back on TypeError; nanobind (spec 2.4)",
-        "Do not swallow **kwargs: a consumer would believe that its request was heard.",
+        "Do not accept **kwargs: a consumer would assume that its request was honoured.",
     ),
     Rule(
         "P-09",
         "W",
-        "max_version of a wrong form, as (1,), '1.0' or 1, is a TypeError or ValueError.",
-        "NumPy, dpctl and nanobind refuse it so (spec 2.2)",
+        "max_version of a wrong form, such as (1,), '1.0' or 1, raises TypeError or ValueError.",
+        "NumPy, dpctl and nanobind refuse it (spec 2.2)",
         "Check that max_version is a tuple of two integers before reading it.",
     ),
     Rule(
@@ -100,7 +100,7 @@ ROWS = [
         "F",
         "The device in the capsule is that of __dlpack_device__().",
         "array API, __dlpack__; DLPack Python specification (spec 4.2)",
-        "Fill DLTensor.device and answer __dlpack_device__ from one place.",
+        "Fill DLTensor.device and implement __dlpack_device__ from one source.",
     ),
     Rule(
         "P-11",
@@ -121,7 +121,7 @@ ROWS = [
     Rule(
         "P-13",
         "F",
-        "Shape, strides and offset lead to nothing outside the memory of the array.",
+        "Shape, strides and offset address only memory of the array.",
         "dlpack.h; cupy#10172 (spec 1.7)",
         "Count strides in elements and not in bytes, and byte_offset in bytes.",
     ),
@@ -136,7 +136,7 @@ ROWS = [
     Rule(
         "P-15",
         "W",
-        "The strides of extents of 1 and of empty arrays are neither negative nor absurd.",
+        "The strides of extents of 1 and of empty arrays are not negative and not out of range.",
         "MLX, pyarrow and mpi4py compare them; tensorflow#61184 (spec 1.7)",
         "Write for such extents the stride that a compact array would have.",
     ),
@@ -151,82 +151,82 @@ ROWS = [
     Rule(
         "P-17",
         "W",
-        "Booleans travel as (kDLBool, 8, 1).",
+        "Booleans have the dtype (kDLBool, 8, 1).",
         "dlpack.h 0.8; jax#4719, pytorch#67081 (spec 1.4)",
-        "Use code 6 with 8 bits, so that consumers need not guess that a uint8 was a bool.",
+        "Use code 6 with 8 bits: consumers cannot distinguish a bool that is exported as uint8.",
     ),
     Rule(
         "P-18",
         "N",
         "A dtype below a byte is packed, or marked as padded in a capsule of version 1.1 or newer.",
         "dlpack.h 1.1, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED (spec 1.5)",
-        "Set flag 4 when each element has a byte of its own, and version (1, 1) or newer.",
+        "Set flag 4 when each element occupies a byte, and version (1, 1) or newer.",
     ),
     Rule(
         "P-19",
         "F",
         "An array of size 0 is exported, with data that is NULL or valid.",
         "DLPack Python specification; dlpack.h (spec 1.7)",
-        "Export it as any other, with NULL for data.",
+        "Export it as any other array, with NULL for data.",
     ),
     Rule(
         "P-20",
         "F",
-        "An array of no dimensions is exported with ndim 0 and valid data.",
+        "An array without dimensions is exported with ndim 0 and valid data.",
         "dlpack.h (spec 1.7)",
         "Write ndim 0; shape and strides may be NULL then, data may not.",
     ),
     Rule(
         "P-21",
         "N",
-        "How the first element is aligned.",
-        "dlpack.h asks for 256 bytes; JAX copies and TensorFlow aborts below 64 (spec 1.6)",
+        "The alignment of the first element.",
+        "dlpack.h requires 256 bytes; JAX copies and TensorFlow aborts below 64 (spec 1.6)",
         "Allocate at multiples of 64 bytes or more.",
     ),
     Rule(
         "P-22",
         "F",
-        "Read-only memory is marked READ_ONLY in a versioned capsule, and not handed out in a "
+        "Read-only memory is marked READ_ONLY in a versioned capsule, and is not exported in a "
         "legacy one.",
         "array API, __dlpack__ and dlpack.h, DLPACK_FLAG_BITMASK_READ_ONLY; numpy#20742, "
         "jax#40789 (spec 4.7)",
-        "Set flag 1 in the versioned struct; raise BufferError where a legacy one is asked for.",
+        "Set flag 1 in the versioned struct; raise BufferError for a request of a legacy one.",
     ),
     Rule(
         "P-23",
         "F",
-        "copy=False on the same device gives the memory itself.",
+        "copy=False on the same device exports the memory itself.",
         "array API, __dlpack__, copy (spec 4.3)",
         "Export the same pointer, or raise BufferError where that is impossible.",
     ),
     Rule(
         "P-24",
         "F",
-        "copy=True gives other memory, marked IS_COPIED, or a BufferError.",
+        "copy=True exports other memory, marked IS_COPIED, or raises BufferError.",
         "array API, __dlpack__, copy; dlpack.h, DLPACK_FLAG_BITMASK_IS_COPIED (spec 4.3)",
         "Copy, and set flag 2 in the versioned struct; raise BufferError if you cannot copy.",
     ),
     Rule(
         "P-25",
         "F",
-        "copy of another type than bool or None is an error.",
+        "copy of another type than bool or None raises an error.",
         "array API, __dlpack__, copy; NumPy refuses text (spec 4.3)",
-        "Compare with True, False and None, and raise TypeError or ValueError for the rest.",
+        "Compare with True, False and None, and raise TypeError or ValueError for other values.",
     ),
     Rule(
         "P-26",
         "F",
-        "dl_device equal to the own device works, an unknown one is a BufferError, one that is no "
-        "pair a TypeError or ValueError.",
+        "dl_device equal to the array's device succeeds, an unknown one raises BufferError, and a "
+        "value that is no pair raises TypeError or ValueError.",
         "array API, __dlpack__, dl_device (spec 4.3)",
-        "Compare dl_device with __dlpack_device__(), raise BufferError for what you cannot reach, "
-        "and TypeError or ValueError for no pair of integers.",
+        "Compare dl_device with __dlpack_device__(), raise BufferError for a device that you do "
+        "not support, and TypeError or ValueError for a value that is no pair of integers.",
     ),
     Rule(
         "P-27",
         "F",
-        "dl_device=(1, 0) on an array of another device gives a capsule in CPU memory, and with "
-        "copy=False a BufferError or ValueError.",
+        "dl_device=(1, 0) on an array of another device returns a capsule in CPU memory, and with "
+        "copy=False raises BufferError or ValueError.",
         "array API, __dlpack__, dl_device (spec 4.3)",
         "Copy to the host, wait for the copy, set IS_COPIED, write kDLCPU; with copy=False raise "
         "BufferError.",
@@ -234,23 +234,23 @@ ROWS = [
     Rule(
         "P-28",
         "F",
-        "stream=None is accepted everywhere.",
+        "stream=None is accepted on every device.",
         "array API, __dlpack__, stream; mpi4py sends -1 (spec 4.4)",
         "Let stream default to None and accept it on every device; accept -1 as well.",
     ),
     Rule(
         "P-29",
         "F",
-        "Streams that mean nothing are refused: on CUDA 0, on ROCm 1 and 2, everywhere below -1.",
+        "Invalid streams are refused: 0 on CUDA, 1 and 2 on ROCm, below -1 on every device.",
         "array API, __dlpack__, stream (spec 4.4)",
-        "Raise ValueError for them before anything is done with the stream.",
+        "Raise ValueError for them before using the stream.",
     ),
     Rule(
         "P-30",
         "F",
         "Content that DLPack cannot describe raises BufferError.",
         "array API, __dlpack__, raises; numpy#20742 (spec 4.5)",
-        "Raise BufferError and not TypeError, which consumers read as a producer of an older "
+        "Raise BufferError and not TypeError, which consumers interpret as a producer of an older "
         "protocol.",
     ),
     Rule(
@@ -258,28 +258,28 @@ ROWS = [
         "W",
         "__dlpack__ works on a thread that has never used the library.",
         "PyTorch refuses on a device that is not current; iree-turbine#1230 (spec 3.3)",
-        "Set the device, or whatever else belongs to a thread, inside of __dlpack__.",
+        "Set the current device, and any other state of a thread, inside __dlpack__.",
     ),
     Rule(
         "P-32",
         "F",
-        "Every export is a capsule of its own, and each may be freed without the others.",
+        "Every export is a separate capsule, and each may be freed without the others.",
         "DLPack Python specification, ownership (spec 3.2)",
         "Allocate a new managed tensor for each call; each holds its own reference to the memory.",
     ),
-    # Lifetime and threads, on both sides
+    # Lifetime and threads, of both sides
     Rule(
         "X-01",
         "F",
-        "Dropping a capsule that nobody has consumed runs its deleter once.",
+        "Dropping a capsule that was not consumed runs its deleter once.",
         "DLPack Python specification, capsule destructor (spec 3.2)",
-        "Give the capsule a destructor that calls the deleter while its name is still the fresh "
-        "one.",
+        "Give the capsule a destructor that calls the deleter while the capsule has its fresh "
+        "name.",
     ),
     Rule(
         "X-02",
         "F",
-        "The capsule's destructor keeps an exception that is pending.",
+        "The capsule's destructor preserves a pending exception.",
         "CPython issue 89373; jax#31271, pytorch#84056 (spec 3.4)",
         "Save the pending exception at the beginning of the destructor, and restore it at the end.",
     ),
@@ -293,29 +293,28 @@ ROWS = [
     Rule(
         "X-04",
         "F",
-        "The deleter may be called from a thread that Python does not know, without the GIL.",
+        "The deleter may be called without the GIL, from a thread without a Python thread state.",
         "DLPack Python specification; numpy#22507, pytorch#88082 (spec 3.3)",
-        "Take the GIL in the deleter (PyGILState_Ensure) before touching Python objects.",
+        "Acquire the GIL in the deleter (PyGILState_Ensure) before touching Python objects.",
     ),
     Rule(
         "X-05",
         "F",
-        "The deleter may be called when the interpreter is gone: it neither crashes nor hangs.",
+        "The deleter may be called after the interpreter's end: it neither crashes nor hangs.",
         "DLPack Python specification, reference deleter (spec 3.3)",
-        "Return at once when Py_IsInitialized() is false; leaking then is right.",
+        "Return at once when Py_IsInitialized() is false; a leak is correct then.",
     ),
     Rule(
         "X-06",
         "F",
-        "A deleter that is NULL is not called.",
+        "A NULL deleter is not called.",
         "dlpack.h (spec 3.2)",
         "Test the deleter for NULL before calling it, in the consumer and in destructors.",
     ),
     Rule(
         "X-07",
         "F",
-        "The memory lives until the consumer releases it, also when the source object is long "
-        "gone.",
+        "The memory lives until the consumer releases it, also after the source object was freed.",
         "DLPack Python specification, ownership (spec 3.2)",
         "Keep the owner of the memory, and not only the exporting object, in manager_ctx until "
         "the deleter runs.",
@@ -323,7 +322,7 @@ ROWS = [
     Rule(
         "X-08",
         "F",
-        "Ten thousand exports leave no memory behind, those of size 0 neither.",
+        "Ten thousand exports leave no memory behind, nor do exports of size 0.",
         "pytorch#117273, Paddle#47171 (spec 3.2)",
         "Free in the deleter everything that __dlpack__ allocated: the struct, the shape, the "
         "reference.",
@@ -331,17 +330,17 @@ ROWS = [
     Rule(
         "X-09",
         "F",
-        "Of several threads that consume one capsule exactly one wins.",
+        "When several threads consume one capsule, exactly one succeeds.",
         "cpython#145563, numpy#28881 (spec 3.3)",
-        "Rename the capsule while holding a lock or the GIL, and read only what the renaming has "
-        "won.",
+        "Rename the capsule while holding a lock or the GIL, and read the tensor only after the "
+        "renaming succeeded.",
     ),
     Rule(
         "X-10",
         "F",
-        "A capsule that is used, or that has a foreign name, is refused with an error.",
+        "A capsule that is used, or that has another name, is refused with an error.",
         "DLPack Python specification, names; CuPy, PyTorch (spec 3.1)",
-        "Compare the name with PyCapsule_IsValid before asking for the pointer.",
+        "Check the name with PyCapsule_IsValid before reading the pointer.",
     ),
     Rule(
         "X-11",
@@ -355,40 +354,40 @@ ROWS = [
     Rule(
         "X-12",
         "N",
-        "A cycle through an export can be collected.",
+        "The garbage collector can collect a reference cycle through an export.",
         "CPython, tp_traverse",
         "Release the managed tensor in tp_clear, or document that a cycle over a capsule is never "
         "freed.",
     ),
-    # Consumers: what they make of capsules that are made by hand
+    # Consumers: how they read ctypes tensors
     Rule(
         "C-01",
         "F",
         "Legacy and versioned capsules are both accepted.",
         "DLPack Python specification (spec 2.3)",
-        "Look at the capsule's name, and read the struct that it announces.",
+        "Read the capsule's name, and then the struct that it identifies.",
     ),
     Rule(
         "C-02",
         "F",
-        "max_version is sent first; only a TypeError leads to a call without it, and copy=False "
-        "is never dropped.",
+        "The first call passes max_version; only a TypeError leads to a call without it, and "
+        "copy=False is never dropped.",
         "array API, __dlpack__, max_version; array API, from_dlpack, copy (spec 2.4)",
         "Call with max_version, retry without the new keywords on TypeError only, and raise where "
-        "the user's copy=False cannot be passed on.",
+        "the producer does not accept the user's copy=False.",
     ),
     Rule(
         "C-03",
         "F",
-        "The name of the capsule decides, not what was asked for: a legacy answer to max_version "
-        "is accepted.",
-        "array API, __dlpack__, max_version; TensorFlow, JAX and MLX answer so (spec 2.3)",
-        "Branch on the name of what came.",
+        "The capsule's name determines the struct, not the request: a legacy capsule for "
+        "max_version is accepted.",
+        "array API, __dlpack__, max_version; TensorFlow, JAX and MLX return it (spec 2.3)",
+        "Branch on the name of the capsule.",
     ),
     Rule(
         "C-04",
         "F",
-        "A managed tensor of major version 2 is a BufferError; its deleter runs once and nothing "
+        "A managed tensor of major version 2 raises BufferError; its deleter runs once and nothing "
         "else is read.",
         "dlpack.h, DLPackVersion; DLPack Python specification (spec 2.1)",
         "Check version.major before any other field; leave the capsule to its destructor and "
@@ -397,30 +396,30 @@ ROWS = [
     Rule(
         "C-05",
         "F",
-        "An unknown minor version and unknown flags are no reason to refuse.",
+        "An unknown minor version and unknown flags are accepted.",
         "dlpack.h, DLPackVersion (spec 2.1)",
-        "Compare the major version only, and mask the flags that you know.",
+        "Compare the major version only, and mask the flags that you implement.",
     ),
     Rule(
         "C-06",
         "F",
-        "What is no fresh capsule is refused with an error: a used one, one without a name, one "
-        "of another name, no capsule.",
+        "An object that is no fresh capsule is refused with an error: a used one, one without a "
+        "name, one with another name, no capsule.",
         "DLPack Python specification, names; onnxruntime#24095 (spec 3.1)",
-        "Use PyCapsule_IsValid with both fresh names, and raise for anything else.",
+        "Use PyCapsule_IsValid with both fresh names, and raise for every other object.",
     ),
     Rule(
         "C-07",
         "F",
-        "A consumed capsule is renamed; after a refusal the deleter has run once, whoever ran it.",
+        "A consumed capsule is renamed; after a refusal the deleter has run exactly once.",
         "DLPack Python specification, consumers; pytorch#171820 (spec 3.2)",
         "Rename last and leave refused capsules to their destructor, or rename first and call the "
-        "deleter on every way out.",
+        "deleter on every error path.",
     ),
     Rule(
         "C-08",
         "F",
-        "strides of NULL mean row-major.",
+        "NULL strides mean row-major.",
         "dlpack.h before 1.2; cupy#2095 (spec 1.7)",
         "Compute compact strides where the pointer is NULL.",
     ),
@@ -435,14 +434,14 @@ ROWS = [
     Rule(
         "C-10",
         "F",
-        "Strides that are negative or zero give the right values or a refusal.",
+        "Negative and zero strides give the right values or a refusal.",
         "NumPy sends them; tensorflow#42660, jax#7657, pytorch#188023 (spec 1.7)",
         "Honour every stride, copy, or raise BufferError.",
     ),
     Rule(
         "C-11",
         "F",
-        "An impossible shape is refused: ndim below 0 or above all limits, a negative extent, a "
+        "An impossible shape is refused: ndim below 0 or above every limit, a negative extent, a "
         "size that overflows.",
         "mpi4py and nanobind refuse it (spec 1.7)",
         "Check ndim and every extent before using them, and multiply extents with a check for "
@@ -451,14 +450,14 @@ ROWS = [
     Rule(
         "C-12",
         "F",
-        "A dtype that is not understood is refused, or kept as it is, and never read as another.",
+        "An unsupported dtype is refused or preserved, and never read as another one.",
         "dlpack.h, DLDataType (spec 1.4)",
         "Compare code, bits and lanes with what you support, and raise BufferError for the rest.",
     ),
     Rule(
         "C-13",
         "F",
-        "Read-only memory stays read-only: the result cannot be written through.",
+        "Read-only memory is never written through the result.",
         "dlpack.h, DLPACK_FLAG_BITMASK_READ_ONLY; array API, __dlpack__ allows ignoring it; "
         "numpy#28599 (spec 4.7)",
         "Mark the result as read-only, copy, or raise; a library without read-only arrays "
@@ -467,7 +466,7 @@ ROWS = [
     Rule(
         "C-14",
         "F",
-        "A device that is not supported is refused, and its pointer never followed.",
+        "A device that is not supported is refused, and its pointer never dereferenced.",
         "DLPack Python specification; cupy#7131 (spec 4.5)",
         "Compare the device in the capsule with those you support before reading data, and raise "
         "BufferError.",
@@ -475,7 +474,7 @@ ROWS = [
     Rule(
         "C-15",
         "F",
-        "Data that is not aligned is read right or refused.",
+        "Unaligned data is read correctly or refused.",
         "dlpack#99; jax#29810 (spec 1.6)",
         "Test the alignment of the first element, and copy or refuse where your code needs more.",
     ),
@@ -486,12 +485,12 @@ ROWS = [
         "dlpack.h, DLTensor.data; onnxruntime#27450, pytorch#41182 (spec 1.7)",
         "Test the size before testing the pointer.",
     ),
-    # Beyond the sixty: the array API's draft, the exchange table, other protocols
+    # Additional rules: the array API's draft, the exchange table, other protocols
     Rule(
         "S-01",
         "W",
-        "The stream that a consumer sends fits the device: None or nothing for the CPU, an "
-        "integer that is not 0 for CUDA.",
+        "The stream that a consumer passes is valid for the device: None or nothing for the CPU, "
+        "an integer other than 0 for CUDA.",
         "array API, __dlpack__, stream (spec 4.4)",
         "Pass stream only for devices that have streams, and 1 for the legacy default stream of "
         "CUDA.",
@@ -499,31 +498,31 @@ ROWS = [
     Rule(
         "S-02",
         "W",
-        "A consumer sends stream=-1 only when its user asks for it.",
-        "array API, __dlpack__, stream: -1 switches the ordering off (spec 4.4)",
+        "A consumer passes stream=-1 only when its user requests it.",
+        "array API, __dlpack__, stream: -1 disables the ordering (spec 4.4)",
         "Pass the stream on which you will read.",
     ),
     Rule(
         "S-03",
         "F",
-        "The exchange table has a good name, major version 1 and no NULL where none may be, and "
-        "agrees with __dlpack__.",
+        "The exchange table has the specified name, major version 1, no NULL in a required slot, "
+        "and agrees with __dlpack__.",
         "dlpack.h 1.3, DLPackExchangeAPI; array API draft (spec 5.2)",
-        "Put a capsule named dlpack_exchange_api on the type, over one static struct, and fill it "
-        "from the same code as __dlpack__.",
+        "Store a capsule named dlpack_exchange_api on the type, over one static struct, and fill "
+        "it from the same code as __dlpack__.",
     ),
     Rule(
         "S-04",
         "F",
-        "The buffer protocol and the array interfaces describe the bytes that __dlpack__ "
-        "describes, and the same right to write.",
+        "The buffer protocol and the array interfaces describe the same bytes and the same access "
+        "as __dlpack__.",
         "PEP 3118; numba, __cuda_array_interface__",
-        "Answer every protocol from one description of the array.",
+        "Implement every protocol from one description of the array.",
     ),
     Rule(
         "S-05",
         "W",
-        "__cuda_stream__() begins with version 0.",
+        "The result of __cuda_stream__() begins with version 0.",
         "cuda.core, the __cuda_stream__ protocol",
         "Return (0, address of the stream).",
     ),
@@ -539,7 +538,7 @@ ROWS = [
         "N",
         "How a 4-bit float is packed: one in each element, or two.",
         "dlpack.h, DLDataType; PyTorch sends (17, 4, 2), JAX (17, 4, 1) (spec 1.5)",
-        "Say in your documentation which form you send, and accept both.",
+        "Document the form that you export, and accept both.",
     ),
     Rule(
         "S-08",
@@ -551,14 +550,14 @@ ROWS = [
     Rule(
         "S-09",
         "W",
-        "A subclass that redefines __dlpack__ is asked by its own method.",
+        "A subclass that redefines __dlpack__ is exported by its own method.",
         "array API, __dlpack__; Python's data model",
         "Call type(x).__dlpack__ and not a function cached for the base class.",
     ),
     Rule(
         "S-10",
         "N",
-        "An array of a device can be read as soon as its consumer's stream lets it.",
+        "An array on a device can be read as soon as its consumer's stream reaches the operation.",
         "array API, __dlpack__, stream (spec 4.4)",
         "Let the consumer's stream wait for an event on the producer's.",
     ),
@@ -572,47 +571,47 @@ ROWS = [
     Rule(
         "S-12",
         "W",
-        "from_dlpack of an object without __dlpack__ is an AttributeError or TypeError.",
+        "from_dlpack of an object without __dlpack__ raises AttributeError or TypeError.",
         "array API, from_dlpack, raises (spec 4.5)",
-        "Let the AttributeError of the missing method through.",
+        "Pass on the AttributeError of the missing method.",
     ),
     Rule(
         "S-13",
         "W",
-        "An exception that the producer raises arrives unchanged.",
+        "An exception that the producer raises reaches the caller unchanged.",
         "array API, from_dlpack, raises (spec 4.5)",
-        "Do not catch what __dlpack__ raises, but for the TypeError of the fallback.",
+        "Do not catch exceptions of __dlpack__, except the TypeError of the fallback.",
     ),
     Rule(
         "S-14",
         "F",
-        "from_dlpack(x, copy=True) gives memory that is not x's.",
+        "from_dlpack(x, copy=True) returns memory that is not x's.",
         "array API, from_dlpack, copy (spec 4.6)",
-        "Pass copy=True on, or copy yourself; do not trust that alignment will force a copy.",
+        "Forward copy=True, or copy; do not rely on alignment to force a copy.",
     ),
     Rule(
         "S-15",
         "W",
-        "from_dlpack(x, copy=False) is refused with BufferError or ValueError where x has to copy.",
+        "from_dlpack(x, copy=False) raises BufferError or ValueError where x must be copied.",
         "array API, from_dlpack, copy; array-api#831",
-        "Pass copy=False on, and let the producer's BufferError through.",
+        "Forward copy=False, and pass on the producer's BufferError.",
     ),
     Rule(
         "S-16",
         "F",
         "asarray(x, copy=True) never shares memory with x; copy=False shares it, or raises.",
         "array API, asarray, copy",
-        "Honour copy also for arrays of your own; raise ValueError where copy=False cannot be.",
+        "Honour copy also for your own arrays; raise ValueError where copy=False is impossible.",
     ),
 ]
 
 RULES: dict[str, Rule] = {row.id: row for row in ROWS}
-SIXTY = frozenset(rule for rule in RULES if not rule.startswith("S"))  # the others are extra
+SIXTY = frozenset(rule for rule in RULES if not rule.startswith("S"))
 
 
 def table() -> str:
-    """The rules as a table in Markdown, which docs/conformance.md shows."""
-    lines = ["| Rule | | What is expected | Who says so |", "|---|---|---|---|"]
+    """Returns the rules as a table in Markdown, which docs/conformance.md contains."""
+    lines = ["| Rule | | Expectation | Source |", "|---|---|---|---|"]
     for row in ROWS:
         lines.append(f"| {row.id} | {row.severity} | {_code(row.says)} | {_code(row.source)} |")
     return "\n".join(lines)
@@ -621,7 +620,7 @@ def table() -> str:
 def _code(text: str) -> str:
     """Puts the names of methods into backticks.
 
-    >>> _code("__dlpack__() gives a capsule.")
-    '`__dlpack__()` gives a capsule.'
+    >>> _code("__dlpack__() returns a capsule.")
+    '`__dlpack__()` returns a capsule.'
     """
     return re.sub(r"__\w+__(\(\))?(\[0\])?", r"`\g<0>`", text)

@@ -1,4 +1,4 @@
-"""The probes of sharing: who takes a capsule, once, and what copies are, X-06 and X-08 to X-12."""
+"""The probes of sharing: one consumer for each capsule, and copies, X-06 and X-08 to X-12."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from dlbridge.tools import abi, children
 from dlbridge.tools.conformance.exports import best, content, device_of, make
 from dlbridge.tools.conformance.lifetime import how_often
 from dlbridge.tools.conformance.memory import growth
-from dlbridge.tools.conformance.probes import Broken, Skip, probe
-from dlbridge.tools.conformance.target import NO_CONSUMER, Target, name_error
+from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
+from dlbridge.tools.conformance.probes import probe
+from dlbridge.tools.conformance.target import NO_CONSUMER, Target
 
-PATIENCE = 2.0  # seconds for a library that frees on another thread
-RACES, RUNNERS = 200, 4
-RACING = 2.0  # seconds, for as many times 200 races as fit in
+PATIENCE = 2.0  # seconds for a library that calls deleters on another thread
+RACES, THREADS = 200, 4
+RACING = 2.0  # seconds, for as many rounds of 200 races as fit
 
 
-class _Gives:
-    """A producer whose capsules are made elsewhere."""
+class _CapsuleProducer:
+    """A producer that returns capsules of a function."""
 
     def __init__(self, capsule: Callable[..., Any], device: tuple[int, int] = abi.CPU) -> None:
         self.capsule, self.device = capsule, device
@@ -37,26 +38,26 @@ class _Gives:
         return self.device
 
 
-def _hand_over(target: Target, capsule: Callable[..., Any], device: Any = abi.CPU) -> Any:
-    """Gives the consumer a producer, or a capsule where it takes nothing else."""
+def _call_consumer(target: Target, capsule: Callable[..., Any], device: Any = abi.CPU) -> Any:
+    """Passes a producer to the consumer, or a capsule where it accepts nothing else."""
     if target.library is not None and target.library.takes_capsules:
         return target.consume(capsule())
-    return target.consume(_Gives(capsule, device))
+    return target.consume(_CapsuleProducer(capsule, device))
 
 
-def _by_hand(**words: Any) -> Callable[..., abi.Made]:
-    """Makes tensors of six numbers, of the kind that a caller asks for, each on its own memory."""
+def _tensor_factory(**fields: Any) -> Callable[..., abi.CtypesTensor]:
+    """Creates tensors of six numbers, of the requested kind, each on its own memory."""
 
-    def made(max_version: tuple[int, int] | None = None, **others: Any) -> abi.Made:
+    def tensors(max_version: tuple[int, int] | None = None, **others: Any) -> abi.CtypesTensor:
         version = (1, 0) if max_version is not None else None
         data = abi.memory(bytes(64))
-        return abi.make(data=data, shape=(2, 3), strides=(3, 1), version=version, **words)
+        return abi.make(data=data, shape=(2, 3), strides=(3, 1), version=version, **fields)
 
-    return made
+    return tensors
 
 
-def _settle(holds: Callable[[], bool]) -> bool:
-    """Whether something comes to hold, in a moment."""
+def _wait_until(holds: Callable[[], bool]) -> bool:
+    """Waits for a condition, and returns whether it holds."""
     until = time.perf_counter() + PATIENCE
     while not holds() and time.perf_counter() < until:
         gc.collect()
@@ -66,14 +67,14 @@ def _settle(holds: Callable[[], bool]) -> bool:
 
 @probe("X-06", hostile=True)
 def no_deleter(target: Target) -> None:
-    made = _by_hand(deleter=False)
+    tensors = _tensor_factory(deleter=False)
     try:
-        taken = _hand_over(target, lambda **asked: made(**asked).capsule())
+        result = _call_consumer(target, lambda **requests: tensors(**requests).capsule())
     except Skip:
         raise
-    except Exception as raised:
-        raise Broken(f"a tensor without deleter is refused: {name_error(raised)}") from None
-    del taken
+    except Exception as error:
+        raise Broken(f"a tensor without deleter is refused: {name_error(error)}") from None
+    del result
     gc.collect()
 
 
@@ -81,51 +82,51 @@ def no_deleter(target: Target) -> None:
 def imports_leave_nothing(target: Target) -> str | None:
     if target.function is None:
         return None  # there is no consumer
-    by_hand = _by_hand()
-    made = {None: by_hand(), (1, 0): by_hand(max_version=(1, 0))}
-    given = 0
+    create = _tensor_factory()
+    tensors = {None: create(), (1, 0): create(max_version=(1, 0))}
+    created = 0
 
     def capsule(max_version: Any = None, **others: Any) -> Any:
-        nonlocal given
-        given += 1
-        return made[None if max_version is None else (1, 0)].capsule()
+        nonlocal created
+        created += 1
+        return tensors[None if max_version is None else (1, 0)].capsule()
 
     def act() -> None:
-        _hand_over(target, capsule)
+        _call_consumer(target, capsule)
 
     try:
         act()
-    except Exception:  # C-01 tells of that
+    except Exception:  # C-01 reports it
         return None
     times = how_often(act)
     left = growth(act, times)
 
     def calls() -> int:
-        return sum(each.calls for each in made.values())
+        return sum(each.calls for each in tensors.values())
 
-    if not _settle(lambda: calls() == given):
-        raise Broken(f"of {given} tensors that were taken and dropped {calls()} were freed")
+    if not _wait_until(lambda: calls() == created):
+        raise Broken(f"of {created} tensors that were consumed and dropped {calls()} were freed")
     if left is not None:
         raise Broken(f"{times} imports, each dropped, leave {left}")
     return f"{times} imports"
 
 
-# Threads, second uses, copies ----------------------------------------------------------------
+# Races, second uses, copies -------------------------------------------------------------------
 
 
 class _Races:
-    """Threads that all want the same capsule, one capsule after another; who got which."""
+    """Threads that consume the same capsule at the same time, one capsule after another."""
 
     def __init__(self, target: Target) -> None:
-        self.target, by_hand = target, _by_hand()
-        self.ready = threading.Barrier(RUNNERS)
-        self.made = [{None: by_hand(), 1: by_hand(max_version=(1, 0))} for _ in range(RACES)]
-        self.capsules = [{kind: it.capsule() for kind, it in pair.items()} for pair in self.made]
-        self.won: list[list[Any]] = [[] for _ in range(RACES)]
+        self.target, create = target, _tensor_factory()
+        self.ready = threading.Barrier(THREADS)
+        self.tensors = [{None: create(), 1: create(max_version=(1, 0))} for _ in range(RACES)]
+        self.capsules = [{kind: it.capsule() for kind, it in pair.items()} for pair in self.tensors]
+        self.results: list[list[Any]] = [[] for _ in range(RACES)]
         self.skipped: list[Skip] = []
 
     def run_all(self) -> None:
-        threads = [threading.Thread(target=self._run) for _ in range(RUNNERS)]
+        threads = [threading.Thread(target=self._run) for _ in range(THREADS)]
         for each in threads:
             each.start()
         for each in threads:
@@ -134,7 +135,7 @@ class _Races:
             raise self.skipped[0]
 
     def _run(self) -> None:
-        for capsules, won in zip(self.capsules, self.won):
+        for capsules, results in zip(self.capsules, self.results):
 
             def capsule(
                 max_version: Any = None, *, of: dict[int | None, Any] = capsules, **others: Any
@@ -143,10 +144,10 @@ class _Races:
 
             self.ready.wait()
             try:
-                won.append(_hand_over(self.target, capsule))
+                results.append(_call_consumer(self.target, capsule))
             except Skip as why:
                 self.skipped.append(why)
-            except Exception:  # it came too late
+            except Exception:  # another thread was first
                 continue
 
 
@@ -166,17 +167,19 @@ def one_winner(target: Target) -> str:
         batches += 1
     has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     how = "with" if has_gil else "without"
-    return f"{batches * RACES} races of {RUNNERS} threads, {how} the GIL"
+    return f"{batches * RACES} races of {THREADS} threads, {how} the GIL"
 
 
 def _judge(races: _Races) -> None:
-    wins = [len(won) for won in races.won]
+    wins = [len(results) for results in races.results]
     if set(wins) != {1}:
         wrong = next(number for number in wins if number != 1)
-        raise Broken(f"of {RUNNERS} threads with one capsule {wrong} took it")
-    races.won.clear()
+        raise Broken(f"of {THREADS} threads with one capsule {wrong} consumed it")
+    races.results.clear()
     races.capsules.clear()
-    if not _settle(lambda: all(sum(it.calls for it in pair.values()) == 2 for pair in races.made)):
+    if not _wait_until(
+        lambda: all(sum(it.calls for it in pair.values()) == 2 for pair in races.tensors)
+    ):
         raise Broken("the deleters did not run once each")
 
 
@@ -185,31 +188,31 @@ def used_twice(target: Target) -> None:
     x = make(target)
     capsules: list[Any] = []
 
-    def capsule(**asked: Any) -> Any:
+    def capsule(**requests: Any) -> Any:
         if not capsules:
-            capsules.append(x.__dlpack__(**asked))
+            capsules.append(x.__dlpack__(**requests))
         return capsules[0]
 
     if target.function is None:
         raise Skip(NO_CONSUMER)
     try:
-        first = _hand_over(target, capsule, device_of(x))
-    except Exception as raised:
-        raise Skip(f"the consumer does not take this producer: {name_error(raised)}") from None
-    _must_raise(target, capsule, device_of(x), "a capsule that is used")
+        first = _call_consumer(target, capsule, device_of(x))
+    except Exception as error:
+        raise Skip(f"the consumer does not accept this producer: {name_error(error)}") from None
+    _must_raise(target, capsule, device_of(x), "a used capsule")
     del first
-    made = _by_hand()()
-    foreign = made.capsule("foreign_tensor")
-    _must_raise(target, lambda **asked: foreign, abi.CPU, "a capsule named 'foreign_tensor'")
-    if made.calls:
-        raise Broken("the deleter behind a capsule of a foreign name was called")
+    tensors = _tensor_factory()()
+    foreign = tensors.capsule("foreign_tensor")
+    _must_raise(target, lambda **requests: foreign, abi.CPU, "a capsule named 'foreign_tensor'")
+    if tensors.calls:
+        raise Broken("the deleter of a capsule with a foreign name was called")
 
 
 def _must_raise(target: Target, capsule: Callable[..., Any], device: Any, what: str) -> None:
     try:
-        _hand_over(target, capsule, device)
+        _call_consumer(target, capsule, device)
     except SystemError as unclean:
-        raise Broken(f"{what} gave {name_error(unclean)}") from None
+        raise Broken(f"{what} raised {name_error(unclean)}") from None
     except Exception:
         return
     raise Broken(f"{what} was accepted")
@@ -233,28 +236,28 @@ def copies_of_the_object(target: Target) -> str:
             notes.append(f"{way}: {type(refused).__name__}")
             continue
         if type(copied) is not type(x) or not hasattr(copied, "__dlpack__"):
-            notes.append(f"{way}: gives {type(copied).__name__}")
+            notes.append(f"{way}: returns {type(copied).__name__}")
             continue
-        found = best(copied)
-        if found.contents.address == original.contents.address:
-            raise Broken(f"{way} gave an object with the managed tensor of the first")
-        shared = found.contents.first == original.contents.first
+        copy_export = best(copied)
+        if copy_export.contents.address == original.contents.address:
+            raise Broken(f"{way} returned an object with the managed tensor of the original")
+        shared = copy_export.contents.first == original.contents.first
         if shared and way != "copy.copy" and before and not _is_frozen(original.contents):
             raise Broken(
-                f"{way} gave an object with the memory of the first",
-                # A pickle must hold more than an address; arrays that never change may be shared.
+                f"{way} returned an object with the memory of the original",
+                # A pickle must contain the data; copies of immutable arrays may share it.
                 severity=None if way == "pickle" else "W",
             )
         del x, original
         gc.collect()
-        if content(found.contents) != before:
-            raise Broken(f"{way} gave an object that holds other bytes")
+        if content(copy_export.contents) != before:
+            raise Broken(f"{way} returned an object that holds other bytes")
         notes.append(f"{way}: {'the same memory' if shared else 'a copy'}")
     return ", ".join(notes)
 
 
 def _is_frozen(contents: abi.Contents) -> bool:
-    """Whether sharing does no harm, as nobody may write."""
+    """Whether the memory is read-only, so that sharing it is harmless."""
     return bool(contents.flags & abi.READ_ONLY)
 
 
@@ -268,9 +271,9 @@ def after_a_fork(target: Target) -> None:
     if process == 0:
         status = 1
         try:
-            taken = abi.take(best(x).capsule)
-            status = 0 if content(taken.contents) == before else 2
-            taken.free()
+            result = abi.take(best(x).capsule)
+            status = 0 if content(result.contents) == before else 2
+            result.free()
         finally:
             os._exit(status)
     until = time.perf_counter() + 5 * PATIENCE
@@ -282,25 +285,25 @@ def after_a_fork(target: Target) -> None:
     else:
         os.kill(process, 9)
         os.waitpid(process, 0)
-        raise Broken("in a forked process __dlpack__ did not come back", severity="W")
-    ended = os.waitstatus_to_exitcode(status)
-    if ended:
-        said = "other bytes" if ended == 2 else children.how_it_ended(ended)
-        raise Broken(f"an export in a forked process: {said}", severity="W")
+        raise Broken("in a forked process __dlpack__ did not return", severity="W")
+    exit_code = os.waitstatus_to_exitcode(status)
+    if exit_code:
+        description = "other bytes" if exit_code == 2 else children.how_it_ended(exit_code)
+        raise Broken(f"an export in a forked process: {description}", severity="W")
 
 
 @probe("X-12")
 def cycles(target: Target) -> str:
     x = make(target)
     if target.function is None:
-        return "there is no consumer to make a cycle with"
+        return "there is no consumer to create a cycle with"
     try:
         x.cycle = target.consume(x)
-        there = weakref.ref(x)
+        reference = weakref.ref(x)
     except Skip:
         raise
-    except Exception as raised:
-        return f"no cycle can be made: {name_error(raised)}"
+    except Exception as error:
+        return f"no cycle can be created: {name_error(error)}"
     del x
     gc.collect()
-    return "a cycle was " + ("collected" if there() is None else "not collected")
+    return "a cycle was " + ("collected" if reference() is None else "not collected")

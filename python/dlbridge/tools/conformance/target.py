@@ -1,4 +1,4 @@
-"""What is examined: a factory that makes producers, and a function that consumes them."""
+"""The target of an examination: a factory that creates producers, and a consumer function."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from types import ModuleType
 from typing import Any, Callable
 
 from dlbridge.tools import children
-from dlbridge.tools.conformance.probes import Skip
+from dlbridge.tools.conformance.outcomes import Skip, name_error
 from dlbridge.tools.libraries import LIBRARIES, Library
 
-# What a factory is asked for unless a probe needs another thing; only what it accepts is passed.
+# The factory's arguments unless a probe sets them; only those that it accepts are passed.
 USUAL: Mapping[str, Any] = {
     "shape": (2, 3),
     "dtype": "float32",
@@ -26,66 +26,58 @@ USUAL: Mapping[str, Any] = {
 }
 
 
-NO_CONSUMER = "no consumer is known: name one with --consumer MODULE:FUNCTION"
+NO_CONSUMER = "no consumer is known: specify one with --consumer MODULE:FUNCTION"
 
 
 class CannotExamine(Exception):
-    """There is nothing to examine; the text says why."""
+    """There is nothing to examine; the text contains the reason."""
 
 
 class NoFactory(Skip):
-    """Skips the checks of producers where there is no factory."""
+    """Skips the probes of producers where there is no factory."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """The two sides of a library. Either may be missing; each probe says which it needs."""
+    """The two sides of a library. Either may be missing; a probe skips what it cannot examine."""
 
     name: str  # as given: "numpy", "mylib:make"
-    consumer: str | None  # as given; None: what is found for the name
-    consumer_name: str | None  # as a person calls it
+    consumer: str | None  # as given; None: the default consumer of the target
+    consumer_name: str | None  # for the report
     factory: Callable[..., Any] | None
     accepts: frozenset[str]  # those of USUAL that the factory has parameters for
     function: Callable[[Any], Any] | None  # the consumer
-    library: Library | None = None  # the row of tools.libraries that the consumer is of
+    library: Library | None = None  # the consumer's row in tools.libraries
     module: ModuleType | None = None  # of that library
 
-    def make(self, **wanted: Any) -> Any:
-        """A new producer, with what is wanted in place of USUAL.
+    def make(self, **overrides: Any) -> Any:
+        """Calls the factory with USUAL, updated by the arguments.
 
-        Raises Skip where the factory has no parameter for it, or refuses it.
+        Raises Skip where the factory has no such parameter, or raises.
         """
         if self.factory is None:
-            raise NoFactory(f"{self.name} names no factory of producers")
-        for word, value in wanted.items():
-            if word not in self.accepts and value != USUAL[word]:
-                raise Skip(f"the factory takes no `{word}`, so nothing with {word}={value!r}")
-        given = {word: value for word, value in {**USUAL, **wanted}.items() if word in self.accepts}
+            raise NoFactory(f"{self.name} has no factory of producers")
+        for name, value in overrides.items():
+            if name not in self.accepts and value != USUAL[name]:
+                raise Skip(f"the factory takes no `{name}`, so nothing with {name}={value!r}")
+        arguments = {
+            name: value for name, value in {**USUAL, **overrides}.items() if name in self.accepts
+        }
         try:
-            return self.factory(**given)
-        except Exception as refused:
-            asked = ", ".join(f"{word}={value!r}" for word, value in wanted.items())
-            asked = f", asked for {asked}," if asked else ""
-            raise Skip(f"the factory{asked} raised {name_error(refused)}") from refused
+            return self.factory(**arguments)
+        except Exception as error:
+            text = ", ".join(f"{name}={value!r}" for name, value in overrides.items())
+            text = f", called with {text}," if text else ""
+            raise Skip(f"the factory{text} raised {name_error(error)}") from error
 
     def consume(self, producer: Any) -> Any:
-        """What the consumer makes of a producer. Raises Skip where there is no consumer."""
+        """Calls the consumer with a producer. Raises Skip where there is no consumer."""
         if self.function is None:
             raise Skip(NO_CONSUMER)
         return self.function(producer)
 
 
-def name_error(raised: BaseException) -> str:
-    """An exception in one line.
-
-    >>> name_error(ValueError("no such dtype"))
-    'ValueError: no such dtype'
-    """
-    said = " ".join(str(raised).split())
-    return f"{type(raised).__name__}: {said}" if said else type(raised).__name__
-
-
-# How a target is found -------------------------------------------------------------------------
+# Resolving names --------------------------------------------------------------------------------
 
 
 def _accepts(factory: Callable[..., Any]) -> frozenset[str]:
@@ -100,13 +92,13 @@ def _accepts(factory: Callable[..., Any]) -> frozenset[str]:
 
 
 def numbers(shape: tuple[int, ...], dtype: str = "float32") -> Any:
-    """0, 1, 2, ... as nested lists of a shape.
+    """Returns 0, 1, 2, ... as nested lists of a shape.
 
     >>> numbers((2, 2), "int8")
     [[0, 1], [2, 3]]
     """
-    kinds = {"bool": bool, "float": float, "bfloat": float, "complex": complex}
-    kind = kinds.get(dtype.rstrip("0123456789"), int)
+    types = {"bool": bool, "float": float, "bfloat": float, "complex": complex}
+    kind = types.get(dtype.rstrip("0123456789"), int)
 
     def part(extents: tuple[int, ...], start: int) -> Any:
         if not extents:
@@ -122,20 +114,20 @@ def _of_library(library: Library) -> Target:
 
     def factory(shape: tuple[int, ...], dtype: str, readonly: bool = False) -> Any:
         assert library.array is not None
-        made = library.array(module, numbers(shape, dtype), dtype)
+        array = library.array(module, numbers(shape, dtype), dtype)
         if not readonly:
-            return made
+            return array
         assert library.read_only is not None
-        return library.read_only(module, made)
+        return library.read_only(module, array)
 
-    words = {"shape", "dtype"} | ({"readonly"} if library.read_only is not None else set())
+    parameters = {"shape", "dtype"} | ({"readonly"} if library.read_only is not None else set())
     take = library.take
     return Target(
         name=library.module,
         consumer=None,
         consumer_name=None if take is None else f"{library.module}'s from_dlpack",
         factory=None if library.array is None else factory,
-        accepts=frozenset(words),
+        accepts=frozenset(parameters),
         function=None if take is None else lambda x: take(module, x),
         library=library,
         module=module,
@@ -143,7 +135,7 @@ def _of_library(library: Library) -> Target:
 
 
 def _of_namespace(name: str) -> Target:
-    """A module with the functions of the array API: asarray or zeros, and from_dlpack."""
+    """Uses a module with functions of the array API: asarray and from_dlpack."""
     module = importlib.import_module(name)
     as_array: Any = getattr(module, "asarray", None)
 
@@ -153,7 +145,7 @@ def _of_namespace(name: str) -> Target:
     consume = getattr(module, "from_dlpack", None)
     if as_array is None and consume is None:
         raise CannotExamine(
-            f"{name} has neither asarray nor from_dlpack; name a factory, as in {name}:make"
+            f"{name} has neither asarray nor from_dlpack; specify a factory, as in {name}:make"
         )
     return Target(
         name=name,
@@ -183,9 +175,9 @@ def _of_factory(name: str) -> Target:
 
 @lru_cache(maxsize=1)
 def find(name: str, consumer: str | None) -> Target:
-    """The target that two names mean: MODULE:FACTORY, a library or a namespace; MODULE:FUNCTION.
+    """Resolves the names of a target (MODULE:FACTORY, a library, a namespace) and of a consumer.
 
-    Imports them. Raises CannotExamine for names that lead to nothing, in words for a person.
+    Imports them. Raises CannotExamine where a name cannot be resolved.
     """
     try:
         if ":" in name:
@@ -208,7 +200,7 @@ def find(name: str, consumer: str | None) -> Target:
 
 
 def version_of(module: str) -> str | None:
-    """The version of the distribution that brings a module, None when none is known."""
+    """Returns the version of the distribution of a module, None when it is unknown."""
     top = module.partition(".")[0]
     if top in LIBRARIES and LIBRARIES[top].version is not None:
         return LIBRARIES[top].version

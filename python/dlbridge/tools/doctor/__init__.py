@@ -1,7 +1,7 @@
-"""The doctor: what this machine has that bears on exchanging tensors, what it lacks, and advice.
+"""Reports what this machine offers for exchanging tensors, what is missing, and advice.
 
-Every library is imported in a process of its own: one that crashes, hangs or prints costs only its
-own line. Lacking something is no error: the exit status is 0.
+Every library is imported in its own process, so that a crash, a hang or output affects only its
+own line. Missing software is no error: the exit status is 0.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import dlbridge
-from dlbridge.tools import children, known
-from dlbridge.tools.doctor import advice, sections, surroundings
-from dlbridge.tools.libraries import LIBRARIES, Library
+from dlbridge.tools import children, known, versions
+from dlbridge.tools.doctor import advice, environment, sections
+from dlbridge.tools.known import helper
+from dlbridge.tools.libraries import LIBRARIES, RETIRED_PACKAGES, Library
 
-SUMMARY = "what this machine has: headers, compilers, drivers, libraries and their known defects"
+SUMMARY = "report headers, compilers, drivers, libraries and their known defects on this machine"
 SECONDS_PER_LIBRARY = 60.0
-NO_LIBRARIES = ("array", "dlbridge")  # rows of the table that are not somebody else's
 
 
 def _defects(name: str, version: str) -> list[dict[str, str]]:
@@ -36,145 +36,155 @@ def _defects(name: str, version: str) -> list[dict[str, str]]:
 
 
 def _needs_numpy(library: Library) -> str | None:
-    """The versions of NumPy that a library asks for, where it asks whatever the machine."""
+    """Returns the NumPy versions that a library requires on every platform."""
     for each in library.distributions:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            asked = importlib.metadata.requires(each) or []
-            found = (re.fullmatch(r"numpy\s*\(?([^;)]+)\)?\s*", line) for line in asked)
-            return next((limits[1].strip() for limits in found if limits), None)
+            requirements = importlib.metadata.requires(each) or []
+            matches = (re.fullmatch(r"numpy\s*\(?([^;)]+)\)?\s*", line) for line in requirements)
+            return next((match[1].strip() for match in matches if match), None)
     return None
 
 
-def _look(library: Library) -> dict[str, Any]:
-    """What one library says of itself in a child process, or what became of that."""
+def _examine(library: Library) -> dict[str, Any]:
+    """Examines one library in a child process; returns the result or the failure."""
     answer = children.call(
-        "dlbridge.tools.doctor.speech:look", seconds=SECONDS_PER_LIBRARY, name=library.module
+        "dlbridge.tools.doctor.dlpack_support:examine",
+        seconds=SECONDS_PER_LIBRARY,
+        name=library.module,
     )
-    row = {"version": library.version or "unknown", "outcome": answer.outcome, "said": answer.said}
+    row = {
+        "version": library.version or "unknown",
+        "outcome": answer.outcome,
+        "said": answer.message,
+    }
     return {**row, **(answer.value or {})}
 
 
 def examine(*, fast: bool = False) -> dict[str, Any]:
-    """What was found, as plain values: what --json prints. fast imports no library."""
-    here = [row for row in LIBRARIES.values() if row.importable and row.module not in NO_LIBRARIES]
+    """Returns the report as plain values, which --json prints. fast imports no library."""
+    rows = [row for row in LIBRARIES.values() if row.importable and row.is_foreign]
     libraries: dict[str, dict[str, Any]]
     if fast:
         libraries = {
             row.module: {"version": row.version or "unknown", "outcome": "not imported"}
-            for row in here
+            for row in rows
         }
     else:
         with ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
-            libraries = {row.module: it for row, it in zip(here, pool.map(_look, here))}
+            libraries = {row.module: result for row, result in zip(rows, pool.map(_examine, rows))}
     for name, row in libraries.items():
         row["needs_numpy"] = _needs_numpy(LIBRARIES[name])
         row["defects"] = _defects(name, row["version"])
-    found: dict[str, Any] = {
+    report: dict[str, Any] = {
         "dlbridge": {
             "version": dlbridge.__version__,
-            "dlpack": ".".join(map(str, dlbridge.DLPACK_VERSION)),
+            "dlpack": versions.of_dlpack(),
             "include": dlbridge.get_include(),
         },
-        "python": surroundings.python(),
-        "headers": surroundings.headers(),
-        "compilers": surroundings.compilers(),
-        "drivers": surroundings.drivers(),
+        "python": environment.python(),
+        "headers": environment.headers(),
+        "compilers": environment.compilers(),
+        "drivers": environment.drivers(),
         "libraries": libraries,
         "also_installed": [
-            name for name in advice.NO_MORE_RELEASES if importlib.util.find_spec(name) is not None
+            name for name in RETIRED_PACKAGES if importlib.util.find_spec(name) is not None
         ],
     }
-    found["advice"] = advice.give(found)
-    return found
+    report["advice"] = advice.give(report)
+    return report
 
 
-# For people ------------------------------------------------------------------------------------
+# For terminals ---------------------------------------------------------------------------------
 
 
-def _says_python(it: dict[str, Any]) -> list[tuple[str, ...]]:
-    threads = "free-threaded, " if it["free_threaded"] else ""
-    gil = "with the GIL" if it["gil"] else "without the GIL"
+def _python_rows(row: dict[str, Any]) -> list[tuple[str, ...]]:
+    threads = "free-threaded, " if row["free_threaded"] else ""
+    gil = "with the GIL" if row["gil"] else "without the GIL"
     return [
-        (f"{it['implementation']} {it['version']}", f"{threads}{gil}, ABI {it['abi']}"),
-        ("on", it["platform"]),
+        (f"{row['implementation']} {row['version']}", f"{threads}{gil}, ABI {row['abi']}"),
+        ("on", row["platform"]),
     ]
 
 
-def _says_header(it: dict[str, Any]) -> tuple[str, ...]:
-    version = f"{it['version']}, too old" if it["too_old"] else it["version"]
-    return (version, ", ".join(it["found_by"]), it["include"])
+def _header_row(row: dict[str, Any]) -> tuple[str, ...]:
+    version = f"{row['version']}, too old" if row["too_old"] else row["version"]
+    return (version, ", ".join(row["found_by"]), row["include"])
 
 
-def _says_driver(name: str, it: dict[str, Any]) -> tuple[str, ...]:
+def _driver_row(name: str, row: dict[str, Any]) -> tuple[str, ...]:
     title = {"cuda": "CUDA", "rocm": "ROCm"}.get(name, name)
-    if "why" in it:
-        return (title, str(it["why"]))
-    devices = ", ".join(f"{i}: {device}" for i, device in enumerate(it["devices"]))
-    return (title, f"{it['library']}, version {it['version']}; {devices or 'no device'}")
+    if "why" in row:
+        return (title, str(row["why"]))
+    devices = ", ".join(f"{i}: {device}" for i, device in enumerate(row["devices"]))
+    return (title, f"{row['library']}, version {row['version']}; {devices or 'no device'}")
 
 
-def _speaks(it: dict[str, Any]) -> str:
-    """What a library speaks of DLPack, in a few words."""
-    if it["outcome"] == "not imported":
+def _support(row: dict[str, Any]) -> str:
+    """Describes in a few words which parts of DLPack a library supports."""
+    if row["outcome"] == "not imported":
         return ""
-    if it["outcome"] != "returned":
-        return f"{it['outcome']}: {it['said']}"
-    if "failed" in it:
-        return f"failed: {it['failed']}"
-    if it["protocol"] is None:
+    if row["outcome"] != "returned":
+        return f"{row['outcome']}: {row['said']}"
+    if "failed" in row:
+        return f"failed: {row['failed']}"
+    if row["protocol"] is None:
         return "no arrays of its own"
-    if it["versioned"]:
-        return f"versioned {it['versioned']}" + ("" if it["legacy"] else ", no legacy")
-    if it["legacy"]:
-        return "legacy only" if it["protocol"] else "legacy, by capsules only"
+    if row["versioned"]:
+        return f"versioned {row['versioned']}" + ("" if row["legacy"] else ", no legacy")
+    if row["legacy"]:
+        return "legacy only" if row["protocol"] else "legacy, by capsules only"
     return "none: arrays without __dlpack__"
 
 
-def _says_library(name: str, it: dict[str, Any]) -> tuple[str, ...]:
-    table = f", exchange table {it['exchange_table']}" if it.get("exchange_table") else ""
-    count = len(it["defects"])
-    sick = f"; {count} known defect{'s' if count > 1 else ''}" if count else ""
-    return (LIBRARIES[name].title, it["version"], f"{_speaks(it)}{table}{sick}".lstrip("; "))
+def _library_row(name: str, row: dict[str, Any]) -> tuple[str, ...]:
+    table = f", exchange table {row['exchange_table']}" if row.get("exchange_table") else ""
+    count = len(row["defects"])
+    defects_text = f"; {count} known defect{'s' if count > 1 else ''}" if count else ""
+    return (
+        LIBRARIES[name].title,
+        row["version"],
+        f"{_support(row)}{table}{defects_text}".lstrip("; "),
+    )
 
 
-def _says_defects(name: str, it: dict[str, Any]) -> sections.Section:
-    title = f"Known defects of {LIBRARIES[name].title} {it['version']}"
-    return (title, [(each["id"], each["what"]) for each in it["defects"]])
+def _defects_section(name: str, row: dict[str, Any]) -> sections.Section:
+    title = f"Known defects of {LIBRARIES[name].title} {row['version']}"
+    return (title, [(each["id"], each["what"]) for each in row["defects"]])
 
 
-def report(found: dict[str, Any]) -> list[sections.Section]:
-    """What was found, in sections of rows."""
-    it = found["dlbridge"]
-    libraries = found["libraries"].items()
+def sections_of(report: dict[str, Any]) -> list[sections.Section]:
+    """Formats the report as sections of rows."""
+    row = report["dlbridge"]
+    libraries = report["libraries"].items()
     parts: list[sections.Section] = [
-        (f"dlbridge {it['version']}, which speaks DLPack {it['dlpack']}", []),
-        ("Python", _says_python(found["python"])),
-        ("dlpack.h", [_says_header(row) for row in found["headers"]]),
-        ("Compilers", list(found["compilers"].items())),
-        ("Drivers and devices", [_says_driver(*row) for row in found["drivers"].items()]),
-        ("Libraries", [_says_library(*row) for row in libraries] or [("none of those known",)]),
-        *(_says_defects(*row) for row in libraries if row[1]["defects"]),
-        ("Advice", [("!", sentence) for sentence in found["advice"]]),
+        (f"dlbridge {row['version']}, DLPack {row['dlpack']}", []),
+        ("Python", _python_rows(report["python"])),
+        ("dlpack.h", [_header_row(row) for row in report["headers"]]),
+        ("Compilers", list(report["compilers"].items())),
+        ("Drivers and devices", [_driver_row(*row) for row in report["drivers"].items()]),
+        ("Libraries", [_library_row(*row) for row in libraries] or [("none of those supported",)]),
+        *(_defects_section(*row) for row in libraries if row[1]["defects"]),
+        ("Advice", [("!", sentence) for sentence in report["advice"]]),
     ]
     return [part for part in parts if part[1] or part is parts[0]]
 
 
 def explain(defect: known.Defect) -> list[sections.Section]:
-    """All that is known of one defect, and how to see it."""
+    """Describes one defect and how to reproduce it."""
     rows = [
         ("what", defect.what),
         ("breaks", defect.breaks),
         ("remedy", defect.remedy),
         ("seen in", defect.seen_in),
         ("shows", f"{defect.shows} ({defect.outcome})"),
-        ("with", f"by_hand.py beside it, from {known.HELPER}"),
+        ("with", f"{helper.NAME}.py, the helper module at the end of docs/defects.md"),
     ]
     return [(defect.id, rows)]
 
 
 @contextlib.contextmanager
-def _waiting() -> Iterator[None]:
-    """Says on a terminal that this takes a while."""
+def _progress_line() -> Iterator[None]:
+    """Shows on a terminal that the examination is running."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return
@@ -188,9 +198,9 @@ def _waiting() -> Iterator[None]:
 def _defect(name: str) -> known.Defect:
     if name in known.DEFECTS:
         return known.DEFECTS[name]
-    close = difflib.get_close_matches(name, known.DEFECTS, n=3, cutoff=0.4)
-    meant = f"; did you mean {' or '.join(close)}?" if close else ""
-    raise argparse.ArgumentTypeError(f"no defect is known as {name!r}{meant}")
+    similar = difflib.get_close_matches(name, known.DEFECTS, n=3, cutoff=0.4)
+    suggestion = f"; did you mean {' or '.join(similar)}?" if similar else ""
+    raise argparse.ArgumentTypeError(f"no defect has the id {name!r}{suggestion}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -200,20 +210,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--defect",
         metavar="ID",
         type=_defect,
-        help="instead of all this: what is known of one defect, and a program that shows it",
+        help="print only one defect: its description, and a program that reproduces it",
     )
 
 
-def run(given: argparse.Namespace) -> int:
-    """Prints what was found. Returns the exit status, which is 0."""
-    if given.defect is not None:
-        sections.show(explain(given.defect))
-        print(textwrap.indent(given.defect.program, "    "))
+def run(options: argparse.Namespace) -> int:
+    """Prints the report. Returns the exit status, which is 0."""
+    if options.defect is not None:
+        sections.show(explain(options.defect))
+        print(textwrap.indent(options.defect.program, "    "))
         return 0
-    if given.json:
-        print(json.dumps(examine(fast=given.fast), indent=2))
+    if options.json:
+        print(json.dumps(examine(fast=options.fast), indent=2))
         return 0
-    with contextlib.nullcontext() if given.fast else _waiting():
-        found = examine(fast=given.fast)
-    sections.show(report(found))
+    with contextlib.nullcontext() if options.fast else _progress_line():
+        report = examine(fast=options.fast)
+    sections.show(sections_of(report))
     return 0

@@ -1,34 +1,14 @@
-"""What a doctor should notice: facts of one machine in, sentences out."""
+"""Advice for one machine, derived from the report."""
 
 from __future__ import annotations
 
 from itertools import combinations
 from typing import Any
 
-from dlbridge.tools.libraries import LIBRARIES
+from dlbridge.tools.libraries import LIBRARIES, RETIRED_PACKAGES
 from dlbridge.tools.versions import contains, meets
 
-Found = dict[str, Any]
-
-# Libraries that crash or hang when one process imports both.
-APART = [("torch", "tensorflow", "their shared objects have clashed for years")]
-
-# What a library cannot live with: it, its versions, the other, versions of that, and why.
-MISFITS = [
-    ("mxnet", "1.0 to 1.9.1", "numpy", "1.24 to 9", "it uses numpy.bool: install 'numpy<1.24'"),
-    ("dlbridge", "0 to 9", "numpy", "1.0 to 1.21.99", "NumPy has DLPack since 1.22"),
-]
-
-# What is there, and speaks an older protocol than it could.
-OUTGROWN = [
-    ("numpy", "1.22 to 2.0.99", "NumPy speaks legacy DLPack only before 2.1"),
-]
-
-NO_MORE_RELEASES = {
-    "mxnet": "MXNet was retired in 2023: 1.9.1 is its last release",
-    "intel_extension_for_pytorch": "Intel's extension for PyTorch has ended with 2.8: PyTorch has "
-    "'xpu' devices of its own",
-}
+Report = dict[str, Any]
 
 GPU_BUILDS = {"CUDA": "cuda", "ROCm": "rocm"}
 
@@ -37,114 +17,127 @@ def _title(name: str) -> str:
     return LIBRARIES[name].title if name in LIBRARIES else name
 
 
-def _apart(found: Found) -> list[str]:
+def _exclusive(report: Report) -> list[str]:
     return [
-        f"{_title(one)} and {_title(other)} are both here: import them in processes of their own, "
-        f"as {why}."
-        for one, other, why in APART
-        if one in found["libraries"] and other in found["libraries"]
+        f"{_title(one)} and {_title(other)} are both installed: import them in separate processes, "
+        f"as {reason}."
+        for one in report["libraries"]
+        for other, reason in LIBRARIES[one].is_exclusive_with.items()
+        if other in report["libraries"]
     ]
 
 
-def _misfits(found: Found) -> list[str]:
-    versions = {name: row["version"] for name, row in found["libraries"].items()}
-    versions["dlbridge"] = found["dlbridge"]["version"]
-    said = []
-    for one, its, other, others, why in MISFITS:
-        if _is(versions.get(one), its) and _is(versions.get(other), others):
-            said.append(
-                f"{_title(one)} {versions[one]} does not fit {_title(other)} {versions[other]}: "
-                f"{why}."
-            )
-    for name, seen_in, why in OUTGROWN:
-        if _is(versions.get(name), seen_in):
-            said.append(f"{why}; here is {versions[name]}.")
-    return said
+def _versions(report: Report) -> list[str]:
+    versions = {name: row["version"] for name, row in report["libraries"].items()}
+    versions["dlbridge"] = report["dlbridge"]["version"]
+    sentences = [
+        f"{_title(name)} {version} does not work with {_title(conflict.other)} "
+        f"{versions[conflict.other]}: {conflict.reason}."
+        for name, version in versions.items()
+        for conflict in LIBRARIES[name].conflicts
+        if contains(conflict.versions, version) and conflict.other in versions
+        if contains(conflict.other_versions, versions[conflict.other])
+    ]
+    sentences += [
+        f"{reason}; {version} is installed."
+        for name, version in versions.items()
+        for old_versions, reason in LIBRARIES[name].outdated.items()
+        if contains(old_versions, version)
+    ]
+    return sentences
 
 
-def _numpy_limits(found: Found) -> list[str]:
-    numpy = found["libraries"].get("numpy", {}).get("version", "unknown")
+def _numpy_limits(report: Report) -> list[str]:
+    numpy = report["libraries"].get("numpy", {}).get("version", "unknown")
     return [
-        f"{_title(name)} {row['version']} asks for NumPy {row['needs_numpy']}; here is {numpy}."
-        for name, row in found["libraries"].items()
+        f"{_title(name)} {row['version']} requires NumPy {row['needs_numpy']}; "
+        f"{numpy} is installed."
+        for name, row in report["libraries"].items()
         if not meets(numpy, row.get("needs_numpy") or "")
     ]
 
 
-def _is(version: str | None, seen_in: str) -> bool:
-    return version is not None and contains(seen_in, version)
+def _retired(report: Report) -> list[str]:
+    reasons = [LIBRARIES[name].retired for name in report["libraries"]]
+    reasons += [RETIRED_PACKAGES[name] for name in report["also_installed"]]
+    return [f"{reason}." for reason in reasons if reason]
 
 
-def _ended(found: Found) -> list[str]:
-    here = {*found["libraries"], *found["also_installed"]}
-    return [f"{said}." for name, said in NO_MORE_RELEASES.items() if name in here]
-
-
-def _openmp(found: Found) -> list[str]:
-    said = []
-    for one, other in combinations(found["libraries"], 2):
-        here, there = (set(found["libraries"][name].get("openmp") or ()) for name in (one, other))
-        if here and there and not here & there:
-            said.append(
-                f"{_title(one)} brings {_and(here)} OpenMP and {_title(other)} {_and(there)}: in "
-                "one process they compete for the cores and can hang; OMP_NUM_THREADS=1 helps."
-            )
-    for name, row in found["libraries"].items():
-        if len(row.get("openmp") or ()) > 1:
-            said.append(f"{_title(name)} alone loads {_and(set(row['openmp']))} OpenMP.")
-    return said
+def _openmp(report: Report) -> list[str]:
+    runtimes = {name: set(row.get("openmp") or ()) for name, row in report["libraries"].items()}
+    sentences = [
+        f"{_title(one)} loads {_and(runtimes[one])} OpenMP and {_title(other)} "
+        f"{_and(runtimes[other])}: in one process they compete for the cores and can hang; "
+        "OMP_NUM_THREADS=1 helps."
+        for one, other in combinations(runtimes, 2)
+        if runtimes[one] and runtimes[other] and not runtimes[one] & runtimes[other]
+    ]
+    sentences += [
+        f"{_title(name)} alone loads {_and(names)} OpenMP."
+        for name, names in runtimes.items()
+        if len(names) > 1
+    ]
+    return sentences
 
 
 def _and(names: set[str]) -> str:
     return " and ".join(f"{name}'s" for name in sorted(names))
 
 
-def _gpus(found: Found) -> list[str]:
-    said = []
-    for name, row in found["libraries"].items():
+def _gpus(report: Report) -> list[str]:
+    sentences = []
+    for name, row in report["libraries"].items():
         built_for = row.get("built_for")
         driver = GPU_BUILDS.get((built_for or "").partition(" ")[0])
-        if driver and not found["drivers"][driver].get("devices"):
-            said.append(f"{_title(name)} is built for {built_for}, and no such device is here.")
-    return said
+        if driver and not report["drivers"][driver].get("devices"):
+            sentences.append(
+                f"{_title(name)} is built for {built_for}, but this machine has no such device."
+            )
+    return sentences
 
 
-def _headers(found: Found) -> list[str]:
+def _headers(report: Report) -> list[str]:
     return [
-        f"{row['include']} has dlpack.h {row['version']}, older than dlbridge compiles with: put "
-        f"{found['dlbridge']['include']} before it, or remove it."
-        for row in found["headers"]
+        f"{row['include']} has dlpack.h {row['version']}, which is too old for dlbridge: put "
+        f"{report['dlbridge']['include']} before it, or remove it."
+        for row in report["headers"]
         if row["too_old"]
     ]
 
 
-def _python(found: Found) -> list[str]:
-    said = []
-    if found["python"]["free_threaded"] and not found["python"]["gil"]:
-        said.append("This Python runs without the GIL, which nobody has tried with dlbridge yet.")
-    if not any(name in found["compilers"] for name in ("c++", "g++", "clang++")):
-        said.append("No C++ compiler is on the path: extensions cannot be built here.")
-    return said
+def _python(report: Report) -> list[str]:
+    sentences = []
+    if report["python"]["free_threaded"] and not report["python"]["gil"]:
+        sentences.append(
+            "This Python runs without the GIL, with which dlbridge has not been tested."
+        )
+    if not any(name in report["compilers"] for name in ("c++", "g++", "clang++")):
+        sentences.append("No C++ compiler is on the path: extensions cannot be built here.")
+    return sentences
 
 
-def _broken(found: Found) -> list[str]:
-    said = []
-    for name, row in found["libraries"].items():
+def _failures(report: Report) -> list[str]:
+    sentences = []
+    for name, row in report["libraries"].items():
         if row["outcome"] == "crashed":
-            said.append(f"Importing {_title(name)} ends the process ({row['said']}): reinstall it.")
-        elif row["outcome"] == "hung":
-            said.append(f"Importing {_title(name)} does not end: {row['said']}.")
-        elif "SyclDeviceCreationError" in row.get("failed", ""):
-            said.append(
-                f"{_title(name)} finds no SYCL device: install intel-opencl-rt, and let "
-                "OCL_ICD_FILENAMES name its libintelocl.so."
+            sentences.append(
+                f"Importing {_title(name)} crashes the process ({row['said']}): reinstall it."
             )
-    return said
+        elif row["outcome"] == "hung":
+            sentences.append(f"Importing {_title(name)} does not finish: {row['said']}.")
+        elif "SyclDeviceCreationError" in row.get("failed", ""):
+            sentences.append(
+                f"{_title(name)} finds no SYCL device: install intel-opencl-rt, and set "
+                "OCL_ICD_FILENAMES to the path of its libintelocl.so."
+            )
+    return sentences
 
 
-RULES = [_broken, _headers, _python, _misfits, _numpy_limits, _gpus, _apart, _openmp, _ended]
+RULES = [
+    _failures, _headers, _python, _versions, _numpy_limits, _gpus, _exclusive, _openmp, _retired,
+]  # fmt: skip
 
 
-def give(found: Found) -> list[str]:
-    """The advice for what the doctor has found, the most pressing first."""
-    return [sentence for rule in RULES for sentence in rule(found)]
+def give(report: Report) -> list[str]:
+    """Returns the advice for a report, the most urgent first."""
+    return [sentence for rule in RULES for sentence in rule(report)]

@@ -1,4 +1,4 @@
-"""Sections of rows in a terminal: aligned, wrapped, with a heading each; bold where rich is."""
+"""Prints sections of rows in a terminal: aligned, wrapped, with headings; bold with rich."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ except ImportError:
     Console = None  # type: ignore[assignment,misc]
 
 Section = tuple[str, Sequence[tuple[str, ...]]]  # a heading, and rows; the last cell wraps
-WIDEST = 110  # lines that are longer are hard to read, however wide the terminal
-NARROW = 30  # a column that would leave less to the last one gets lines of its own
+WIDEST = 110  # columns: longer lines are hard to read
+NARROW = 30  # columns: if the last cell would get fewer, it is printed on lines of its own
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """Whole words, so that paths can be copied."""
+    """Wraps at spaces only, so that paths can be copied."""
     return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
 
 
 def lines(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
-    """The rows as text: the columns aligned, the last one wrapped to what is left."""
+    """Formats the rows: the columns are aligned, and the last one is wrapped."""
     widths = [max(map(len, column)) for column in zip(*(row[:-1] for row in rows))]
     indent = 2 + sum(each + 2 for each in widths)
-    said = []
+    text_lines = []
     for row in rows:
         cells = "".join(cell.ljust(each + 2) for cell, each in zip(row, widths))
         if width - indent < NARROW:
-            said.append(f"  {cells}".rstrip())
-            said += [" " * 6 + line for line in _wrap(row[-1], width - 6)]
+            text_lines.append(f"  {cells}".rstrip())
+            text_lines += [" " * 6 + line for line in _wrap(row[-1], width - 6)]
             continue
         wrapped = _wrap(row[-1], width - indent) or [""]
-        said.append(f"  {cells}{wrapped[0]}".rstrip())
-        said += [" " * indent + more for more in wrapped[1:]]
-    return said
+        text_lines.append(f"  {cells}{wrapped[0]}".rstrip())
+        text_lines += [" " * indent + more for more in wrapped[1:]]
+    return text_lines
 
 
 def show(parts: Sequence[Section]) -> None:
-    """Prints sections; one without rows is a heading alone. Rows that begin with ! stand out."""
+    """Prints sections; one without rows is a heading. Rows that begin with ! are highlighted."""
     console: Any = None if Console is None else Console()
     width = min(shutil.get_terminal_size((100, 24)).columns, WIDEST)
     for heading, rows in parts:

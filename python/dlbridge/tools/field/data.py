@@ -1,4 +1,4 @@
-"""What is known of the field, in three files: who speaks what, what arrives, which rules hold."""
+"""The data of docs/field.md: supported protocols, exchanges and conformance, a file for each."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Field:
-    """By the names of libraries; each of the three is a file of that name."""
+    """The three files, each by the names of the libraries."""
 
-    matrix: dict[str, Any]  # the report of the tool
-    conformance: dict[str, dict[str, Any]]  # versions, and by rule what came of it
-    speech: dict[str, dict[str, Any]]  # as speech.look() tells it
+    matrix: dict[str, Any]  # the report of the matrix tool
+    conformance: dict[str, dict[str, Any]]  # the versions, and the outcome of each rule
+    support: dict[str, dict[str, Any]]  # as dlpack_support.examine() returns it
 
 
-def save(folder: Path, part: str, found: dict[str, Any]) -> None:
-    """Writes one of the files, so that what changes with a release is a line of a diff."""
-    if "exchanges" in found:
-        found = {**found, "exchanges": list(_packed(found["exchanges"]))}
-    _write(folder / f"{part}.json", found)
+def save(folder: Path, part: str, values: dict[str, Any]) -> None:
+    """Writes one file with one item on a line, so that diffs are small."""
+    if "exchanges" in values:
+        values = {**values, "exchanges": list(_packed(values["exchanges"]))}
+    _write(folder / f"{part}.json", values)
 
 
 def load(folder: Path) -> Field:
     """Reads the files. Raises OSError where one is missing."""
-    matrix, conformance, speech = (
+    matrix, conformance, support = (
         json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-        for name in ("matrix", "conformance", "speech")
+        for name in ("matrix", "conformance", "support")
     )
     cases = matrix["cases"]
     exchanges = [each for group in matrix["exchanges"] for each in _unpacked(group)]
@@ -41,11 +41,11 @@ def load(folder: Path) -> Field:
             cases.index(each["case"]),
         )
     )
-    return Field({**matrix, "exchanges": exchanges}, conformance, speech)
+    return Field({**matrix, "exchanges": exchanges}, conformance, support)
 
 
 def _packed(exchanges: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    """The exchanges that differ in nothing but the case, as one with all their cases."""
+    """Merges the exchanges that differ only in the case."""
     groups: dict[str, list[str]] = {}
     for each in exchanges:
         rest = {key: value for key, value in each.items() if key != "case"}

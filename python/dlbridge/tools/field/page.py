@@ -122,21 +122,21 @@ def _libraries(field: Field) -> Iterator[str]:
                 title(name),
                 versions[name] or "not usable on this machine",
                 ", ".join(where[name]),
-                _gives(field.speech.get(name, {})),
-                field.speech.get(name, {}).get("exchange_table") or "",
+                _kinds(field.support.get(name, {})),
+                field.support.get(name, {}).get("exchange_table") or "",
             ]
             for name in field.matrix["libraries"]
         ),
     )
 
 
-def _gives(spoken: dict[str, Any]) -> str:
-    if "failed" in spoken:
-        return str(spoken["failed"])
-    kinds = [f"versioned {spoken['versioned']}"] if spoken.get("versioned") else []
-    kinds += ["legacy"] if spoken.get("legacy") else []
-    said = ", ".join(kinds)
-    return f"{said}, through a function" if kinds and not spoken.get("protocol") else said
+def _kinds(support_row: dict[str, Any]) -> str:
+    if "failed" in support_row:
+        return str(support_row["failed"])
+    kinds = [f"versioned {support_row['versioned']}"] if support_row.get("versioned") else []
+    kinds += ["legacy"] if support_row.get("legacy") else []
+    text = ", ".join(kinds)
+    return f"{text}, through a function" if kinds and not support_row.get("protocol") else text
 
 
 def _matrix(field: Field) -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""What a producer says, by every road it offers: the parts of dlbridge.inspect and its command."""
+"""dlbridge.inspect and its command: the model (what was observed and concluded), and renderings."""

@@ -1,7 +1,7 @@
 """The command: python -m dlbridge inspect MODULE:EXPR.
 
-EXPR is evaluated as Python in the namespace of MODULE: inspect only what you would run. It is
-evaluated in a process of its own, with a time limit, so that one that hangs or crashes is reported.
+EXPR is evaluated as Python in the namespace of MODULE, so inspect only trusted expressions. The
+evaluation runs in its own process with a time limit, so that a hang or a crash is reported.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 
 from dlbridge.tools import children
 from dlbridge.tools.inspection.html import as_page
-from dlbridge.tools.inspection.looking import Inspection, look
+from dlbridge.tools.inspection.inspection import Inspection, inspect
 from dlbridge.tools.inspection.text import show
 
-SUMMARY = "what an object says of its memory, by every road, what is odd in it, and who takes it"
+SUMMARY = "report what an object exports by each protocol, problems, and which libraries accept it"
 SECONDS = 60.0
 
 
@@ -33,71 +33,71 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--copy",
         action="store_true",
-        help="take the roads with copy=True also where the memory is big",
+        help="request copies also of memory of more than 16 MiB",
     )
     parser.add_argument(
         "--seconds",
         type=float,
         default=SECONDS,
         metavar="N",
-        help="how long to wait for it (default: %(default)g)",
+        help="the time limit (default: %(default)g)",
     )
 
 
 def evaluate(what: str) -> Any:
-    """The object that MODULE:EXPR gives: EXPR may use the names in the module, and its own."""
+    """Evaluates EXPR of MODULE:EXPR: it may use the module's names, and the package by its name."""
     module, _, expression = what.partition(":")
     if "" not in sys.path:
-        sys.path.insert(0, "")  # as python -m has it: modules of the current directory
-    found = importlib.import_module(module)
+        sys.path.insert(0, "")  # as python -m does: modules of the current directory
+    module_object = importlib.import_module(module)
     package = module.partition(".")[0]
-    # Evaluating what the caller wrote is the purpose: it is said in the help and in the docs.
-    return eval(expression, {package: sys.modules[package], **vars(found)})
+    # Evaluating the caller's expression is the purpose of the command, as its help states.
+    return eval(expression, {package: sys.modules[package], **vars(module_object)})
 
 
 def examine(what: str, copy: bool | None) -> dict[str, Any]:
-    """In the child process: evaluates, looks, and says all."""
-    return look(evaluate(what), copy=copy, title=what).to_dict()
+    """In the child process: evaluates the expression, inspects the object, returns the results."""
+    return inspect(evaluate(what), copy=copy, title=what).to_dict()
 
 
 def _failed(answer: children.Answer) -> str:
     if answer.outcome == "raised":
-        return f"it could not be made: {answer.said}"
+        return f"the expression failed: {answer.message}"
     if answer.outcome == "hung":
-        return f"it hung: {answer.said}"
-    return f"it ended the process: {answer.said}"
+        return f"the inspection hung: {answer.message}"
+    return f"the inspection crashed: {answer.message}"
 
 
-def run(given: argparse.Namespace) -> int:
-    """Shows it. 0 when it is sound, 1 when it has a defect or cannot be looked at, 2 wrong use."""
-    module, colon, expression = given.what.partition(":")
+def run(options: argparse.Namespace) -> int:
+    """Shows the inspection. 0: no defect; 1: a defect, or the inspection failed; 2: wrong usage."""
+    module, colon, expression = options.what.partition(":")
     if not (module and colon and expression):
-        print(f"expected MODULE:EXPR, as in numpy:ones(3); got {given.what!r}", file=sys.stderr)
+        print(f"expected MODULE:EXPR, as in numpy:ones(3); got {options.what!r}", file=sys.stderr)
         return 2
     answer = children.call(
         "dlbridge.tools.inspection.command:examine",
-        seconds=given.seconds,
-        what=given.what,
-        copy=True if given.copy else None,
+        seconds=options.seconds,
+        what=options.what,
+        copy=True if options.copy else None,
     )
     if answer.outcome != "returned":
-        if given.json:
-            failed = {"title": given.what, "sound": False, "failed": _failed(answer)}
+        if options.json:
+            failed = {"title": options.what, "sound": False, "failed": _failed(answer)}
             print(
                 json.dumps({**failed, "outcome": answer.outcome, "noise": answer.noise}, indent=2)
             )
         else:
-            print(f"{given.what}: {_failed(answer)}", file=sys.stderr)
+            print(f"{options.what}: {_failed(answer)}", file=sys.stderr)
             if answer.noise:
                 print(answer.noise, file=sys.stderr)
         return 1
     inspection = Inspection.from_dict(answer.value)
-    if given.json:
+    if options.json:
         print(json.dumps(answer.value, indent=2))
     else:
         show(inspection)
-    if given.html:
-        with open(given.html, "w", encoding="utf-8") as page:
+    if options.html:
+        with open(options.html, "w", encoding="utf-8") as page:
             page.write(as_page(inspection))
-        print(f"wrote {os.path.abspath(given.html)}", file=sys.stderr)
+        print(f"wrote {os.path.abspath(options.html)}", file=sys.stderr)
     return 0 if inspection.sound else 1

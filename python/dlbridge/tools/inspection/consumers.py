@@ -1,120 +1,142 @@
-"""The consumers: how each library asks for a tensor. What it makes of one is in cases/."""
+"""How each library requests a tensor. What it does with the tensor is in cases/."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from dlbridge.tools import abi
+from dlbridge.tools.libraries import LIBRARIES
 
 LEGACY, VERSIONED, BOTH = (abi.LEGACY,), (abi.VERSIONED,), (abi.LEGACY, abi.VERSIONED)
 
 
 @dataclass(frozen=True)
-class Ask:
-    """One question that a consumer asks."""
+class Request:
+    """One call of a consumer."""
 
-    road: str
-    takes: tuple[str, ...] = BOTH  # capsules, by name; none are meant where the road gives none
-    error: str = ""  # what it raises for another one
-    goes_on: tuple[str, ...] = ()  # the exceptions after which it asks its next question
+    protocol: str  # of protocols.TITLES
+    accepts: tuple[str, ...] = BOTH  # capsules, by name; irrelevant for protocols without capsules
+    error: str = ""  # the exception for another capsule
+    continues_after: tuple[str, ...] = ()  # the exceptions after which the next request follows
 
 
 @dataclass(frozen=True)
 class Consumer:
-    """One row: how a library asks. What it does with the answer is in cases.py."""
+    """How a library imports an object."""
 
-    name: str
-    title: str
-    version: str  # with which all of this was seen
+    name: str  # of its row in tools.libraries
+    version: str  # with which all of this was observed
     call: str
-    asks: tuple[Ask, ...]
-    needs_device: str = ""  # what it raises where there is no __dlpack_device__
-    needs_stream: bool = False  # it says stream=, and knows no way without
-    capsules: tuple[str, ...] = ()  # the raw capsules that it takes, by name
-    no_capsule: str = "AttributeError"  # what it raises for others
-    no_tensor: str = "AttributeError"  # what it raises for an object without __dlpack__
+    requests: tuple[Request, ...]
+    needs_device: str = ""  # the exception for an object without __dlpack_device__
+    needs_stream: bool = False  # always passes stream=, without a fallback
+    capsules: tuple[str, ...] = ()  # the raw capsules that it accepts, by name
+    no_capsule: str = "AttributeError"  # the exception for other capsules
+    no_tensor: str = "AttributeError"  # the exception for an object without __dlpack__
     always_copies: bool = False
-    legacy_note: str = ""  # what it makes of a legacy tensor
+    legacy_note: str = ""  # the effect of a legacy capsule
+
+    @property
+    def title(self) -> str:
+        return LIBRARIES[self.name].title
 
 
 TYPE_ERROR = ("TypeError",)
-MODERN = (Ask("1.0", goes_on=TYPE_ERROR), Ask("bare"))
+MODERN = (Request("1.0", continues_after=TYPE_ERROR), Request("bare"))
 
 ROWS = [
     Consumer(
-        "numpy", "NumPy", "2.4.6", "numpy.from_dlpack(x)", MODERN,
-        legacy_note="the result is read-only, as a legacy capsule may be",
+        "numpy", "2.4.6", "numpy.from_dlpack(x)", MODERN,
+        legacy_note="the result of a legacy capsule is read-only",
     ),
     Consumer(
-        "torch", "PyTorch", "2.13.0", "torch.from_dlpack(x)", MODERN,
+        "torch", "2.13.0", "torch.from_dlpack(x)", MODERN,
         needs_device="AttributeError", capsules=BOTH, no_capsule="RuntimeError",
         no_tensor="RuntimeError",
     ),
     Consumer(
-        "jax", "JAX", "0.10.2", "jax.dlpack.from_dlpack(x)",
-        (Ask("bare", LEGACY, "JaxRuntimeError"),),
+        "jax", "0.10.2", "jax.dlpack.from_dlpack(x)",
+        (Request("bare", LEGACY, "JaxRuntimeError"),),
         needs_device="TypeError", needs_stream=True, no_capsule="TypeError",
         no_tensor="TypeError",
     ),
     Consumer(
-        "tensorflow", "TensorFlow", "2.21.0", "tf.experimental.dlpack.from_dlpack(x.__dlpack__())",
-        (Ask("bare", LEGACY, "InvalidArgumentError"),),
+        "tensorflow", "2.21.0", "tf.experimental.dlpack.from_dlpack(x.__dlpack__())",
+        (Request("bare", LEGACY, "InvalidArgumentError"),),
         capsules=LEGACY, no_capsule="InvalidArgumentError",
     ),
     Consumer(
-        "tvm_ffi", "tvm-ffi", "0.1.15.post2", "tvm_ffi.from_dlpack(x)",
-        (Ask("give", goes_on=("absent", "BufferError")), Ask("bare", LEGACY, "ValueError")),
+        "tvm_ffi", "0.1.15.post2", "tvm_ffi.from_dlpack(x)",
+        (
+            Request("give", continues_after=("absent", "BufferError")),
+            Request("bare", LEGACY, "ValueError"),
+        ),
         capsules=BOTH, no_capsule="TypeError", no_tensor="TypeError",
     ),
     Consumer(
-        "pyarrow", "PyArrow", "26.0.1", "pyarrow.Tensor.from_dlpack(x)",
-        (Ask("1.3", VERSIONED, "ValueError"),),
+        "pyarrow", "26.0.1", "pyarrow.Tensor.from_dlpack(x)",
+        (Request("1.3", VERSIONED, "ValueError"),),
     ),
     Consumer(
-        "mpi4py", "mpi4py", "4.1.2", "comm.Send(x)",
+        "mpi4py", "4.1.2", "comm.Send(x)",
         (
-            Ask("buffer", goes_on=("absent", "BufferError", "TypeError", "ValueError")),
-            Ask("1.0", VERSIONED, "BufferError", goes_on=TYPE_ERROR),
-            Ask("bare", LEGACY, "BufferError"),
+            Request(
+                "buffer",
+                continues_after=("absent", "BufferError", "TypeError", "ValueError"),
+            ),
+            Request("1.0", VERSIONED, "BufferError", continues_after=TYPE_ERROR),
+            Request("bare", LEGACY, "BufferError"),
         ),
         needs_device="TypeError", no_capsule="TypeError", no_tensor="TypeError",
     ),
     Consumer(
-        "dpnp", "dpnp", "0.20.0", "dpnp.tensor.from_dlpack(x)", MODERN,
+        "dpnp", "0.20.0", "dpnp.tensor.from_dlpack(x)", MODERN,
         needs_device="TypeError", no_capsule="TypeError", no_tensor="TypeError",
     ),
     Consumer(
-        "paddle", "Paddle", "3.3.1", "paddle.from_dlpack(x)", MODERN,
+        "paddle", "3.3.1", "paddle.from_dlpack(x)", MODERN,
         needs_device="AttributeError", capsules=BOTH, no_capsule="ValueError",
         no_tensor="ValueError",
     ),
     Consumer(
-        "mlx", "MLX", "0.32.4", "mx.from_dlpack(x)",
-        (Ask("bare", goes_on=("TypeError", "BufferError")), Ask("1.0"), Ask("buffer")),
+        "mlx", "0.32.4", "mx.from_dlpack(x)",
+        (
+            Request("bare", continues_after=("TypeError", "BufferError")),
+            Request("1.0"),
+            Request("buffer"),
+        ),
         capsules=BOTH, no_capsule="TypeError", no_tensor="TypeError", always_copies=True,
     ),
     Consumer(
-        "onnxruntime", "ONNX Runtime", "1.31.1", "OrtValue.from_dlpack(x)",
-        (Ask("bare", LEGACY, "TypeError"),),
+        "onnxruntime", "1.31.1", "OrtValue.from_dlpack(x)",
+        (Request("bare", LEGACY, "TypeError"),),
         capsules=LEGACY, no_capsule="TypeError", no_tensor="TypeError",
     ),
     Consumer(
-        "warp", "Warp", "1.19.0", "warp.from_dlpack(x)",
-        (Ask("bare", LEGACY, "TypeError"),),
+        "warp", "1.19.0", "warp.from_dlpack(x)",
+        (Request("bare", LEGACY, "TypeError"),),
         needs_device="AttributeError", needs_stream=True, capsules=LEGACY, no_capsule="TypeError",
         no_tensor="TypeError",
     ),
     Consumer(
-        "mxnet", "MXNet", "1.9.1", "mx.nd.from_dlpack(x.__dlpack__())",
-        (Ask("bare", LEGACY, "AssertionError"),),
+        "mxnet", "1.9.1", "mx.nd.from_dlpack(x.__dlpack__())",
+        (Request("bare", LEGACY, "AssertionError"),),
         capsules=LEGACY, no_capsule="AssertionError",
     ),
     Consumer(
-        "nanobind", "nanobind", "3.1.0", "f(x), of an nb::ndarray<> parameter",
-        (Ask("1.0", goes_on=("TypeError", "BufferError")), Ask("bare", goes_on=("TypeError",)),
-         Ask("buffer")),
+        "nanobind", "3.1.0", "f(x), of an nb::ndarray<> parameter",
+        (
+            Request("1.0", continues_after=("TypeError", "BufferError")),
+            Request("bare", continues_after=TYPE_ERROR),
+            Request("buffer"),
+        ),
         capsules=BOTH, no_capsule="TypeError", no_tensor="TypeError",
     ),
 ]  # fmt: skip
 
 CONSUMERS = {row.name: row for row in ROWS}
+
+
+def titles(*names: str) -> str:
+    """Returns the titles of consumers as one text."""
+    return ", ".join(CONSUMERS[name].title for name in names)

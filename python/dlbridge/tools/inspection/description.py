@@ -1,4 +1,4 @@
-"""What one road says of the tensor, as plain values, and what follows from it."""
+"""A tensor as one protocol describes it, and the properties that follow from the description."""
 
 from __future__ import annotations
 
@@ -7,61 +7,40 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import dlbridge
-from dlbridge.tools import abi
+from dlbridge.tools import abi, devices, dtypes
 from dlbridge.tools.inspection.layout import Layout, row_major
 
-# Memory that the CPU may look at: cpu, cuda_host, rocm_host. Of anything else only words are read.
-HOST = {1, 3, 11}
-# Devices on which `data` is a handle and no address: OpenCL, Vulkan, Metal, WebGPU.
-HANDLES = {4, 7, 8, 15}
 FLAGS = {
     abi.READ_ONLY: "read-only",
     abi.IS_COPIED: "copied",
     abi.SUBBYTE_PADDED: "padded",
 }
-MOST_ALIGNED = 4096  # a larger power of two tells nothing more
+MOST_ALIGNED = 4096  # larger powers of two are not reported
 
 
-def dtype_name(triple: tuple[int, int, int]) -> str:
-    """The name of a dtype; the numbers of one that DLPack does not know."""
-    try:
-        return str(dlbridge.dtype(triple))
-    except ValueError:
-        return f"unknown dtype {triple}"
-
-
-def device_name(pair: tuple[int, int]) -> str:
-    """The name of a device, without a number where it is CPU 0."""
-    try:
-        return str(dlbridge.device(pair))
-    except ValueError:
-        return f"unknown device {pair}"
-
-
-def from_json(given: dict[str, Any]) -> dict[str, Any]:
-    """The same, with the tuples back that JSON made lists of."""
-    return {name: tuple(x) if isinstance(x, list) else x for name, x in given.items()}
+def tuples_of(values: dict[str, Any]) -> dict[str, Any]:
+    """Converts lists, which JSON has in place of tuples, back to tuples."""
+    return {name: tuple(x) if isinstance(x, list) else x for name, x in values.items()}
 
 
 def flag_names(flags: int) -> list[str]:
-    known = [name for bit, name in FLAGS.items() if flags & bit]
-    rest = flags & ~sum(FLAGS)
-    return [*known, f"unknown {rest:#x}"] if rest else known
+    names = [name for bit, name in FLAGS.items() if flags & bit]
+    unknown = flags & ~sum(FLAGS)
+    return [*names, f"unknown {unknown:#x}"] if unknown else names
 
 
 @dataclass(frozen=True)
 class Description:
-    """A tensor as one road describes it. None is what that road has no word for."""
+    """A tensor as one protocol describes it. None stands for a field that the protocol lacks."""
 
     data: int  # 0 for NULL
     byte_offset: int
     device: tuple[int, int] | None
     dtype: tuple[int, int, int] | None
     ndim: int
-    shape: tuple[int, ...] | None  # None: NULL or unreadable, or ndim is no number of dimensions
-    strides: tuple[int, ...] | None  # in elements, as given
-    byte_strides: tuple[int, ...] | None = None  # as given, by the roads that count bytes
+    shape: tuple[int, ...] | None  # None: NULL or not readable, or ndim is out of range
+    strides: tuple[int, ...] | None  # in elements, as stored
+    byte_strides: tuple[int, ...] | None = None  # as stored, for protocols that count bytes
     shape_is_null: bool = False
     strides_is_null: bool = False
     read_only: bool | None = None
@@ -70,11 +49,11 @@ class Description:
     capsule: str | None = None  # its name
     deleter_is_null: bool | None = None
     format: str | None = None  # of the buffer protocol or an array interface
-    readable: bool | None = None  # whether the memory is there; None: nobody looked
-    sample: tuple[str, ...] = ()  # the first few values, as offset and strides lead to them
-    sample_at_data: tuple[str, ...] = ()  # where there is an offset: as they are without it
+    readable: bool | None = None  # whether the memory is readable; None: not examined
+    sample: tuple[str, ...] = ()  # the first values, by offset and strides
+    sample_at_data: tuple[str, ...] = ()  # with an offset: the first values without it
 
-    # What follows --------------------------------------------------------------------------
+    # Derived properties -----------------------------------------------------------------------
 
     @property
     def first(self) -> int:
@@ -83,12 +62,12 @@ class Description:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the shape says something that memory can have."""
+        """Whether the shape is readable and has no negative extent."""
         return self.shape is not None and all(n >= 0 for n in self.shape)
 
     @cached_property
     def layout(self) -> Layout | None:
-        """None where the shape is not sound or strides are no multiples of an element."""
+        """The layout; None where the shape is invalid or strides are no multiples of an element."""
         if self.shape is None or not self.is_sound:
             return None
         if self.strides is not None:
@@ -101,7 +80,7 @@ class Description:
 
     @property
     def element_bytes(self) -> int:
-        """Of one element in memory of its own: bits and lanes, rounded up (spec 1.5)."""
+        """The size of one element: bits and lanes, rounded up to bytes (spec 1.5)."""
         return (self.element_bits + 7) // 8
 
     @property
@@ -112,7 +91,7 @@ class Description:
 
     @property
     def stride_bytes(self) -> tuple[int, ...] | None:
-        """The strides in bytes; None where elements share bytes or nothing is known."""
+        """The strides in bytes; None where elements share bytes or the strides are unknown."""
         if self.byte_strides is not None:
             return self.byte_strides
         if self.layout is None or self.is_packed:
@@ -121,12 +100,12 @@ class Description:
 
     @property
     def is_host(self) -> bool:
-        return self.device is not None and self.device[0] in HOST
+        return self.device is not None and self.device[0] in devices.HOST
 
     @property
     def is_address(self) -> bool:
-        """Whether `data` is an address that may be counted with."""
-        return self.device is None or self.device[0] not in HANDLES
+        """Whether `data` is an address, to which an offset may be added."""
+        return self.device is None or self.device[0] not in devices.HANDLES
 
     @property
     def alignment(self) -> int:
@@ -137,7 +116,7 @@ class Description:
 
     @property
     def memory(self) -> tuple[int, int] | None:
-        """The address of the first byte that belongs to an element, and of the one after."""
+        """The addresses that the elements span, the end excluded."""
         if self.layout is None or not self.is_address or not self.element_bits:
             return None
         if self.layout.size == 0:
@@ -153,21 +132,21 @@ class Description:
     def dtype_text(self) -> str:
         if self.dtype is None:
             return f"format {self.format!r}" if self.format else "no dtype"
-        return dtype_name(self.dtype)
+        return dtypes.name(self.dtype)
 
     @property
     def device_text(self) -> str:
-        return "a device that is not said" if self.device is None else device_name(self.device)
+        return "an unspecified device" if self.device is None else devices.name(self.device)
 
     @property
     def text(self) -> str:
-        """In one line, as dlbridge says it of its own: float32[2, 3] on cpu."""
+        """The tensor in one line: float32[2, 3] on cpu."""
         extents = "?" if self.shape is None else ", ".join(map(str, self.shape))
         return f"{self.dtype_text}[{extents}] on {self.device_text}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; what is derived comes along for readers, from_dict() leaves it aside."""
-        given = dataclasses.asdict(self)
+        """Returns plain values; from_dict() ignores the derived properties."""
+        values = dataclasses.asdict(self)
         memory = self.memory
         derived = {
             "first_element": self.first,
@@ -189,15 +168,15 @@ class Description:
                 column_major_strictly=self.layout.is_column_major(strict=True),
                 elements_share_memory=self.layout.shares,
             )
-        return {**given, "derived": derived}
+        return {**values, "derived": derived}
 
     @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> Description:
-        return cls(**from_json({k: v for k, v in given.items() if k != "derived"}))
+    def from_dict(cls, values: dict[str, Any]) -> Description:
+        return cls(**tuples_of({k: v for k, v in values.items() if k != "derived"}))
 
 
 def of_contents(contents: abi.Contents) -> Description:
-    """What a managed tensor says; its memory is looked at only where the CPU may."""
+    """Describes a managed tensor."""
     return Description(
         data=contents.data,
         byte_offset=contents.byte_offset,

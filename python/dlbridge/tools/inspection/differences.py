@@ -1,19 +1,17 @@
-"""Where the roads of one object disagree."""
+"""Differences between the protocols of one object."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 from dlbridge.tools.inspection.description import Description
-from dlbridge.tools.inspection.roads import COPIES
-
-if TYPE_CHECKING:
-    from dlbridge.tools.inspection.looking import Inspection
+from dlbridge.tools.inspection.observation import Observation
+from dlbridge.tools.inspection.protocols import COPIES
 
 
 def _steps(x: Description) -> Any:
-    """The strides that matter: those of dimensions with more than one index, in bytes."""
+    """Returns the strides of dimensions with more than one index, in bytes."""
     if x.layout is None or x.stride_bytes is None or x.layout.size == 0:
         return None
     return tuple(x.stride_bytes[i] if i in x.layout.moving else 0 for i in range(x.ndim))
@@ -23,7 +21,7 @@ def _steps_text(x: Description) -> str:
     return "strides " + ", ".join(map(str, x.stride_bytes or ())) + " bytes"
 
 
-# What is compared: how it is read (None says nothing), and how it is said.
+# Each facet: a function that reads it (None: unknown), and one that formats it.
 Facet = tuple[Callable[[Description], Any], Callable[[Description], str]]
 FACETS: dict[str, Facet] = {
     "device": (lambda x: x.device, lambda x: x.device_text),
@@ -39,31 +37,33 @@ FACETS: dict[str, Facet] = {
         lambda x: "read-only" if x.read_only else "writable",
     ),
 }
-EXPECTED = {"address", "strides"}  # of a copy
+EXPECTED_OF_COPIES = {"address", "strides", "read-only"}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that a road says otherwise than the spokesman."""
+    """A facet in which a protocol differs from the reference."""
 
     facet: str
-    road: str
+    protocol: str
     text: str
-    expected: bool = False  # that a copy is elsewhere
+    expected: bool = False  # a copy has another address, for example
 
 
-def differences(inspection: Inspection) -> list[Difference]:
-    """What each road says otherwise than the one that stands for the object."""
-    spokesman, found = inspection.spokesman, []
-    if spokesman is None or spokesman.description is None:
+def differences(observation: Observation) -> list[Difference]:
+    """Compares each description with that of the reference."""
+    reference = observation.reference
+    if reference is None or reference.description is None:
         return []
-    for road in inspection.roads:
-        if road.description is None or road is spokesman:
+    result = []
+    for response in observation.responses:
+        if response.description is None or response is reference:
             continue
-        for facet, (read, say) in FACETS.items():
-            theirs, ours = read(road.description), read(spokesman.description)
-            if theirs is not None and ours is not None and theirs != ours:
-                is_copy = road.name in COPIES
-                expected = is_copy and facet in {*EXPECTED, "read-only"}
-                found.append(Difference(facet, road.name, say(road.description), expected))
-    return found
+        for facet, (read, text) in FACETS.items():
+            value, expected = read(response.description), read(reference.description)
+            if value is not None and expected is not None and value != expected:
+                is_expected = response.name in COPIES and facet in EXPECTED_OF_COPIES
+                result.append(
+                    Difference(facet, response.name, text(response.description), is_expected)
+                )
+    return result

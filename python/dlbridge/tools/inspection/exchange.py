@@ -1,4 +1,4 @@
-"""The road of the exchange table: its two functions that describe an object, called by ctypes."""
+"""The protocol of the exchange table: calls the two functions that describe an object."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from dlbridge.tools import abi
 from dlbridge.tools.inspection.description import of_contents
-from dlbridge.tools.inspection.memory import is_code, looked_at
-from dlbridge.tools.inspection.roads import Raised, Road, guarded, timed
+from dlbridge.tools.inspection.memory import is_code, with_memory
+from dlbridge.tools.inspection.protocols import Raised, Response, guarded, timed
 
 # Of dlpack.h 1.2, which held an integer (spec 5.1).
 OLD_ATTRIBUTE = "__c_dlpack_exchange_api__"
@@ -21,34 +21,36 @@ _Give = C.PYFUNCTYPE(C.c_int, C.py_object, C.POINTER(C.c_void_p))
 _Lend = C.PYFUNCTYPE(C.c_int, C.py_object, C.POINTER(abi.Tensor))
 
 
-def _given(slot: int, x: Any) -> Road:
-    """Takes a managed tensor, reads it, and gives it back by its deleter."""
+def _owned(slot: int, x: Any) -> Response:
+    """Requests a managed tensor, reads it, and calls its deleter."""
 
     def call() -> int:
         out = C.c_void_p()
         status = guarded(lambda: _Give(slot)(x, C.byref(out)))
         if status != 0:
-            raise Raised(RuntimeError(f"{status} was returned, and no exception set"))
+            raise Raised(RuntimeError(f"the function returned {status} without an exception"))
         return out.value or 0
 
     address = call()
-    head = abi.read_memory(address, C.sizeof(abi.ManagedVersioned))
-    if head is None:
-        return Road("give", "unreadable", f"{address:#x} was given, where nothing can be read")
-    struct = abi.ManagedVersioned.from_buffer_copy(head)
+    header = abi.read_memory(address, C.sizeof(abi.ManagedVersioned))
+    if header is None:
+        return Response("give", "unreadable", f"the managed tensor at {address:#x} is not readable")
+    struct = abi.ManagedVersioned.from_buffer_copy(header)
     version = (struct.version.major, struct.version.minor)
     try:
-        found = looked_at(of_contents(abi.read_struct(address, abi.VERSIONED)))
-        road = Road("give", "gave", description=replace(found, capsule=None), version=version)
-    except abi.Unreadable as why:
-        road = Road("give", "unreadable", str(why), version=version)
+        description = with_memory(of_contents(abi.read_struct(address, abi.VERSIONED)))
+        response = Response(
+            "give", "gave", description=replace(description, capsule=None), version=version
+        )
+    except abi.Unreadable as error:
+        response = Response("give", "unreadable", str(error), version=version)
     if struct.deleter and is_code(struct.deleter):
         abi.Deleter(struct.deleter)(address)
-    return road
+    return response
 
 
-def _lent(slot: int, x: Any) -> Road:
-    """Has a tensor written into our own struct; it is valid while nothing else happens."""
+def _borrowed(slot: int, x: Any) -> Response:
+    """Requests a borrowed tensor in a struct of our own; it is valid only for the moment."""
     managed = abi.Managed()
 
     def call() -> int:
@@ -56,35 +58,35 @@ def _lent(slot: int, x: Any) -> Road:
 
     status, seconds = timed(call, lambda status: status == 0)
     if status != 0:
-        raise Raised(RuntimeError(f"{status} was returned, and no exception set"))
+        raise Raised(RuntimeError(f"the function returned {status} without an exception"))
     contents = abi.read_struct(C.addressof(managed), abi.LEGACY)
-    found = replace(of_contents(contents), capsule=None, deleter_is_null=None)
-    return Road("lend", "gave", description=looked_at(found), seconds=seconds)
+    description = replace(of_contents(contents), capsule=None, deleter_is_null=None)
+    return Response("lend", "gave", description=with_memory(description), seconds=seconds)
 
 
-def ask(x: Any) -> list[Road]:
-    """Both functions. An object without a table has neither road."""
-    both = [("give", _given), ("lend", _lent)]
+def examine(x: Any) -> list[Response]:
+    """Calls both functions. Without a table, both protocols are absent."""
+    functions = [("give", _owned), ("lend", _borrowed)]
     try:
         table = guarded(lambda: abi.exchange_table(type(x)))
-    except Raised as raised:
-        said = str(raised).replace("Unreadable: ", "")
-        return [Road(name, "unreadable", said) for name, _ in both]
+    except Raised as error:
+        text = str(error).replace("Unreadable: ", "")
+        return [Response(name, "unreadable", text) for name, _ in functions]
     if table is None:
-        old = guarded(lambda: hasattr(type(x), OLD_ATTRIBUTE))
-        said = f"only {OLD_ATTRIBUTE}, of DLPack 1.2" if old else ""
-        return [Road(name, "absent", said) for name, _ in both]
-    roads = []
-    for name, call in both:
+        has_old = guarded(lambda: hasattr(type(x), OLD_ATTRIBUTE))
+        text = f"only {OLD_ATTRIBUTE}, of DLPack 1.2" if has_old else ""
+        return [Response(name, "absent", text) for name, _ in functions]
+    responses = []
+    for name, call in functions:
         slot = getattr(table, SLOTS[name]) or 0
         if not slot:
-            roads.append(Road(name, "absent", f"the table has no {SLOTS[name]}"))
+            responses.append(Response(name, "absent", f"the table has no {SLOTS[name]}"))
         elif not is_code(slot):
-            said = f"{SLOTS[name]} leads to {slot:#x}, which is no code"
-            roads.append(Road(name, "unreadable", said))
+            text = f"{SLOTS[name]} is {slot:#x}, which is not executable"
+            responses.append(Response(name, "unreadable", text))
         else:
             try:
-                roads.append(call(slot, x))
-            except Raised as raised:
-                roads.append(Road(name, "raised", str(raised), raised.type))
-    return roads
+                responses.append(call(slot, x))
+            except Raised as error:
+                responses.append(Response(name, "raised", str(error), error.type))
+    return responses

@@ -1,26 +1,24 @@
-"""The inspection in words, for terminal and notebook alike: facts of the tensor, rows of roads."""
+"""The inspection in words, for text and HTML: properties of the tensor, responses, counts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
-from dlbridge.tools.inspection.description import Description, device_name, flag_names
+from dlbridge.tools import devices
+from dlbridge.tools.inspection.description import Description, flag_names
 from dlbridge.tools.inspection.exports import PROBES
-from dlbridge.tools.inspection.roads import COPIES, DLPACK, TITLES, Road
-from dlbridge.tools.inspection.verdicts import Outcome
-
-if TYPE_CHECKING:
-    from dlbridge.tools.inspection.looking import Inspection
-    from dlbridge.tools.inspection.oddities import Oddity
+from dlbridge.tools.inspection.findings import Findings
+from dlbridge.tools.inspection.oddities import Oddity
+from dlbridge.tools.inspection.protocols import COPIES, DLPACK, TITLES, Response
+from dlbridge.tools.inspection.verdicts import Outcome, Verdict
 
 
 def _list(numbers: tuple[int, ...] | None) -> str:
     return "()" if numbers == () else ", ".join(map(str, numbers or ()))
 
 
-def _plural(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _dtype(x: Description) -> str:
@@ -35,7 +33,7 @@ def _dtype(x: Description) -> str:
 def _device(x: Description) -> str:
     if x.device is None:
         return x.device_text
-    return f"{x.device_text} (type {x.device[0]}, number {x.device[1]})"
+    return f"{x.device_text} (type {x.device[0]}, index {x.device[1]})"
 
 
 def _shape(x: Description) -> str:
@@ -59,8 +57,8 @@ def _strides(x: Description) -> str:
             return "not readable"
         meant = "" if x.layout is None else f", which means {_list(x.layout.strides)}"
         return f"NULL{meant}"
-    given = "not whole elements" if x.strides is None else f"{_list(x.strides)} elements"
-    return given if x.stride_bytes is None else f"{given}; {_list(x.stride_bytes)} bytes"
+    text = "not whole elements" if x.strides is None else f"{_list(x.strides)} elements"
+    return text if x.stride_bytes is None else f"{text}; {_list(x.stride_bytes)} bytes"
 
 
 def _order(x: Description) -> str:
@@ -84,45 +82,45 @@ def _order(x: Description) -> str:
         if holds
     ]
     if relaxed and strict != relaxed:
-        return f"{layout.order}; by the letter {' and '.join(strict) or 'neither'}"
+        return f"{layout.order}; strictly {' and '.join(strict) or 'neither'}"
     return layout.order
 
 
 def _first(x: Description) -> str:
     if not x.is_address:
         return f"handle {x.data:#x} and {_plural(x.byte_offset, 'byte')}"
-    where = f"{x.first:#x}" if x.first else "NULL"
+    address = f"{x.first:#x}" if x.first else "NULL"
     if x.byte_offset:
-        where += f" = data {x.data:#x} + {_plural(x.byte_offset, 'byte')}"
+        address += f" = data {x.data:#x} + {_plural(x.byte_offset, 'byte')}"
     aligned = f", aligned to {_plural(x.alignment, 'byte')}" if x.alignment else ""
-    return where + aligned
+    return address + aligned
 
 
 def _memory(x: Description) -> str:
     if x.memory is None or not x.first:
-        return "not known" if x.first and x.layout and x.layout.size else "none"
+        return "unknown" if x.first and x.layout and x.layout.size else "none"
     begin, end = x.memory
-    there = {True: "", False: "; IT IS NOT THERE", None: "; not looked at"}[x.readable]
-    shared = {True: "; elements share places", False: "", None: "; sharing not known"}[
+    readable = {True: "", False: "; NOT READABLE", None: "; not examined"}[x.readable]
+    shared = {True: "; elements overlap", False: "", None: "; overlap unknown"}[
         x.layout.shares if x.layout is not None else None
     ]
-    return f"{begin:#x} to {end:#x}, {_plural(end - begin, 'byte')}{shared}{there}"
+    return f"{begin:#x} to {end:#x}, {_plural(end - begin, 'byte')}{shared}{readable}"
 
 
 def _access(x: Description) -> str:
-    return {True: "read-only", False: "writable", None: "not said"}[x.read_only]
+    return {True: "read-only", False: "writable", None: "unspecified"}[x.read_only]
 
 
-def _keywords(inspection: Inspection) -> str:
-    known = [name for name in PROBES[:-1] if inspection.knows(name)]
-    missing = [name for name in PROBES[:-1] if name not in known]
-    text = ", ".join(known) or "none"
-    return f"{text}; not {', '.join(missing)}" if missing else text
+def _keywords(findings: Findings) -> str:
+    accepted = [name for name in PROBES[:-1] if findings.accepts(name)]
+    refused = [name for name in PROBES[:-1] if name not in accepted]
+    text = ", ".join(accepted) or "none"
+    return f"{text}; not {', '.join(refused)}" if refused else text
 
 
-def facts(inspection: Inspection) -> list[tuple[str, str]]:
-    """What the tensor is, by the road that stands for it: a name and a text for each fact."""
-    x = inspection.tensor
+def properties(findings: Findings) -> list[tuple[str, str]]:
+    """Returns the properties of the tensor: a name and a text for each."""
+    x = findings.tensor
     if x is None:
         return []
     rows = [
@@ -140,95 +138,133 @@ def facts(inspection: Inspection) -> list[tuple[str, str]]:
         rows.append(("begins with", ", ".join(x.sample) + (", ..." if more else "")))
     if x.sample_at_data:
         rows.append(("without offset", ", ".join(x.sample_at_data)))
-    if inspection.keywords:
-        rows.append(("keywords", _keywords(inspection)))
-    if inspection.subject.marks:
-        rows.append(("PyTorch's marks", ", ".join(inspection.subject.marks)))
+    if findings.keywords:
+        rows.append(("keywords", _keywords(findings)))
+    if findings.subject.marks:
+        rows.append(("PyTorch flags", ", ".join(findings.subject.marks)))
     return rows
 
 
-def came(road: Road) -> str:
-    """What came along a road, in a few words."""
-    if road.outcome == "absent":
-        return road.said or "none"
-    if road.outcome == "skipped":
-        return f"not asked: {road.said}"
-    if road.outcome in ("raised", "unreadable"):
-        return road.said
-    if road.device is not None:
-        number = "None" if road.device[1] is None else road.device[1]
+def response_text(response: Response) -> str:
+    """Returns the response of one protocol in a few words."""
+    if response.outcome == "absent":
+        return response.said or "none"
+    if response.outcome == "skipped":
+        return f"not called: {response.said}"
+    if response.outcome in ("raised", "unreadable"):
+        return response.said
+    if response.device is not None:
+        number = "None" if response.device[1] is None else response.device[1]
         name = (
-            "" if road.device[1] is None else f": {device_name((road.device[0], road.device[1]))}"
+            ""
+            if response.device[1] is None
+            else f": {devices.name((response.device[0], response.device[1]))}"
         )
-        return f"({road.device[0]}, {number}){name}"
-    x = road.description
+        return f"({response.device[0]}, {number}){name}"
+    x = response.description
     assert x is not None
     version = "" if x.version is None else f" {x.version[0]}.{x.version[1]}"
-    what = x.capsule or (f"format {x.format!r}" if x.format else "tensor")
+    noun = x.capsule or (f"format {x.format!r}" if x.format else "tensor")
     marks = flag_names(x.flags or 0)
     if x.flags is None and x.read_only:
         marks = ["read-only"]
     if x.deleter_is_null:
         marks.append("no deleter")
-    return ", ".join([f"{what}{version}", *marks])
+    return ", ".join([f"{noun}{version}", *marks])
 
 
-def _differs(inspection: Inspection, road: Road) -> str:
-    found = [each for each in inspection.differences if each.road == road.name]
-    texts = [each.text for each in found if not each.expected]
-    if road.name in COPIES and road.description is not None:
-        elsewhere = any(each.facet == "address" for each in found)
-        where = f"a copy at {road.description.first:#x}" if elsewhere else "the same memory"
-        return "; ".join([where, *texts])
+def _differs(findings: Findings, response: Response) -> str:
+    differences_of = [each for each in findings.differences if each.protocol == response.name]
+    texts = [each.text for each in differences_of if not each.expected]
+    if response.name in COPIES and response.description is not None:
+        elsewhere = any(each.facet == "address" for each in differences_of)
+        protocols_text = (
+            f"a copy at {response.description.first:#x}" if elsewhere else "the same memory"
+        )
+        return "; ".join([protocols_text, *texts])
     return "; ".join(texts) or "the same"
 
 
-def road_rows(inspection: Inspection) -> list[tuple[Road, str, str]]:
-    """Each road, what came along it, and what differs from the one that stands for the object."""
+def response_rows(findings: Findings) -> list[tuple[Response, str, str]]:
+    """Returns each response, its text, and its differences from the reference."""
     rows = []
-    for road in inspection.roads:
-        differs = ""
-        if road is inspection.spokesman:
-            differs = "as above"
-        elif road.description is not None:
-            differs = _differs(inspection, road)
-        rows.append((road, came(road), differs))
+    for response in findings.responses:
+        difference = ""
+        if response is findings.reference:
+            difference = "as above"
+        elif response.description is not None:
+            difference = _differs(findings, response)
+        rows.append((response, response_text(response), difference))
     return rows
 
 
-def where(odd: Oddity, inspection: Inspection) -> str:
-    """On which roads an oddity shows, as an ending of its sentence."""
-    gave = [road.name for road in inspection.roads if road.description is not None]
-    of_dlpack = {name for name in gave if name in DLPACK and name not in COPIES}
-    if not odd.roads:
+def protocols_text(odd: Oddity, findings: Findings) -> str:
+    """Returns the protocols by which an oddity shows, as a second sentence."""
+    described = [
+        response.name for response in findings.responses if response.description is not None
+    ]
+    of_dlpack = {name for name in described if name in DLPACK and name not in COPIES}
+    if not odd.protocols:
         return ""
-    if len(odd.roads) > 1 and set(odd.roads) == of_dlpack:
-        return " By every road of DLPack."
-    return f" By {', '.join(TITLES[name] for name in odd.roads)}."
+    if len(odd.protocols) > 1 and set(odd.protocols) == of_dlpack:
+        return " By every protocol of DLPack."
+    return f" By {', '.join(TITLES[name] for name in odd.protocols)}."
 
 
-def summary(inspection: Inspection) -> str:
-    """How many consumers take it, in one line."""
-    counted = Counter(GROUPS[verdict.outcome] for verdict in inspection.verdicts)
+def summary(findings: Findings) -> str:
+    """Returns how many consumers accept the object, in one line."""
+    counted = Counter(GROUPS[verdict.outcome] for verdict in findings.verdicts)
     return ", ".join(f"{counted[group]} {group}" for group in dict.fromkeys(GROUPS.values())
                      if counted[group])  # fmt: skip
+
+
+# An outcome as the verdict names it, before its text.
+OUTCOME_TEXTS: dict[Outcome, str] = {
+    "shares": "without a copy",
+    "copies": "copies",
+    "depends": "depends",
+    "refuses": "refuses",
+    "wrong": "WRONG VALUES",
+    "breaks": "ACCEPTS, FAILS LATER",
+    "crashes": "CRASHES",
+    "unknown": "unknown",
+}
+# Styles of text and HTML.
+OUTCOME_STYLES = {
+    "shares": "good",
+    "copies": "fair",
+    "depends": "fair",
+    "refuses": "fair",
+    "unknown": "faint",
+    "wrong": "bad",
+    "breaks": "bad",
+    "crashes": "bad",
+}
+LEVEL_STYLES = {"defect": "bad", "risk": "fair", "note": "faint"}
+
+
+def outcome_style(verdict: Verdict) -> str:
+    """Returns the style of an outcome; "good" with a note becomes "fair"."""
+    style = OUTCOME_STYLES[verdict.outcome]
+    return "fair" if style == "good" and verdict.text else style
 
 
 GROUPS: dict[Outcome, str] = {
     "shares": "without a copy",
     "copies": "with a copy",
     "refuses": "refuse",
-    "wrong": "come to harm",
-    "breaks": "come to harm",
-    "crashes": "come to harm",
-    "depends": "not sure",
-    "unknown": "not sure",
+    "wrong": "fail badly",
+    "breaks": "fail badly",
+    "crashes": "fail badly",
+    "depends": "unclear",
+    "unknown": "unclear",
 }
 
 
-def took(seconds: float | None) -> str:
-    """
-    >>> took(4.2e-7), took(0.0031)
+def duration(seconds: float | None) -> str:
+    """Formats a time.
+
+    >>> duration(4.2e-7), duration(0.0031)
     ('0.4 us', '3.1 ms')
     """
     if seconds is None:
@@ -239,11 +275,11 @@ def took(seconds: float | None) -> str:
     return ""
 
 
-def headline(inspection: Inspection) -> str:
-    """What it is, in one line."""
-    if inspection.tensor is None:
-        return "gives no tensor" if inspection.subject.on_type else "no tensor: it offers no road"
-    tensor = inspection.tensor
+def headline(findings: Findings) -> str:
+    """Returns the object's description in one line."""
+    if findings.tensor is None:
+        return "exports no tensor" if findings.subject.on_type else "no tensor: no protocol"
+    tensor = findings.tensor
     order = f", {tensor.layout.order}" if tensor.layout is not None else ""
     access = ", read-only" if tensor.read_only else ""
     return f"{tensor.text}{order}{access}"

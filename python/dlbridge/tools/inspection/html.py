@@ -1,18 +1,14 @@
-"""The inspection as HTML: for a notebook, and as a page of its own."""
+"""The inspection as HTML: a block for notebooks, and a page."""
 
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
-from dlbridge.tools.inspection import facts, picture
-from dlbridge.tools.inspection.text import LEVELS, outcome_style
-from dlbridge.tools.inspection.verdicts import SAID
+from dlbridge.tools.inspection import facts, picture, svg
+from dlbridge.tools.inspection.facts import LEVEL_STYLES, OUTCOME_TEXTS, outcome_style
+from dlbridge.tools.inspection.findings import Findings
 
-if TYPE_CHECKING:
-    from dlbridge.tools.inspection.looking import Inspection
-
-# Colours that stand on white and on black alike; nothing outside the class is touched.
+# Colours for light and dark backgrounds; the styles apply to this class only.
 STYLE = """
 .dlbridge-inspection { font: 14px/1.45 system-ui, sans-serif; max-width: 62rem; }
 .dlbridge-inspection h3 { font-size: 1.15em; margin: 0 0 .1em; font-weight: 600; }
@@ -36,20 +32,20 @@ STYLE = """
 """
 
 
-def as_html(inspection: Inspection) -> str:
-    """A block that a notebook shows."""
-    parts = [_head(inspection), _roads(inspection), _memory(inspection)]
-    parts += [_oddities(inspection), _verdicts(inspection)]
+def as_html(findings: Findings) -> str:
+    """Returns a block for a notebook."""
+    parts = [_head(findings), _responses(findings), _memory(findings)]
+    parts += [_oddities(findings), _verdicts(findings)]
     return f'<div class="dlbridge-inspection"><style>{STYLE}</style>{"".join(parts)}</div>'
 
 
-def as_page(inspection: Inspection) -> str:
-    """A page that stands alone."""
-    title = escape(inspection.title or inspection.subject.type)
+def as_page(findings: Findings) -> str:
+    """Returns a complete page."""
+    title = escape(findings.title or findings.subject.type)
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
         '<meta name="color-scheme" content="light dark">'
-        f'<body style="margin: 2rem">{as_html(inspection)}</body></html>\n'
+        f'<body style="margin: 2rem">{as_html(findings)}</body></html>\n'
     )
 
 
@@ -57,81 +53,83 @@ def _tag(text: str, style: str) -> str:
     return f'<span class="tag {"note" if style == "faint" else style}">{escape(text)}</span>'
 
 
-def _head(inspection: Inspection) -> str:
-    title = f' <code class="faint">{escape(inspection.title)}</code>' if inspection.title else ""
+def _head(findings: Findings) -> str:
+    title = f' <code class="faint">{escape(findings.title)}</code>' if findings.title else ""
     rows = "".join(
         f'<tr><th>{escape(name)}</th><td class="mono">{escape(text)}</td></tr>'
-        for name, text in facts.facts(inspection)
+        for name, text in facts.properties(findings)
     )
     return (
-        f"<h3>{escape(inspection.subject.type)}{title}</h3>"
-        f"<div>{escape(facts.headline(inspection))}</div><h4>What it is</h4><table>{rows}</table>"
+        f"<h3>{escape(findings.subject.type)}{title}</h3>"
+        f"<div>{escape(facts.headline(findings))}</div><h4>Tensor</h4><table>{rows}</table>"
     )
 
 
-def _roads(inspection: Inspection) -> str:
+def _responses(findings: Findings) -> str:
     rows, absent = [], []
-    for road, came, differs in facts.road_rows(inspection):
-        if road.outcome == "absent" and not road.said:
-            absent.append(road.title)
+    for response, text, difference in facts.response_rows(findings):
+        if response.outcome == "absent" and not response.said:
+            absent.append(response.title)
             continue
-        style = {"raised": "fair", "unreadable": "bad", "skipped": "faint"}.get(road.outcome)
-        said = escape(came) if style is None else f"{_tag(road.outcome, style)} {escape(came)}"
+        style = {"raised": "fair", "unreadable": "bad", "skipped": "faint"}.get(response.outcome)
+        text = escape(text) if style is None else f"{_tag(response.outcome, style)} {escape(text)}"
         rows.append(
-            f"<tr><td><code>{escape(road.title)}</code></td><td>{said}</td>"
-            f'<td>{escape(differs)}</td><td class="took">{facts.took(road.seconds)}</td></tr>'
+            f"<tr><td><code>{escape(response.title)}</code></td><td>{text}</td>"
+            f"<td>{escape(difference)}</td>"
+            f'<td class="took">{facts.duration(response.seconds)}</td></tr>'
         )
     none = f'<div class="faint">None of: {escape(", ".join(absent))}</div>' if absent else ""
-    head = "<tr><th>road</th><th>what came</th><th>beside the others</th><th></th></tr>"
-    return f"<h4>What it says, by every road</h4><table>{head}{''.join(rows)}</table>{none}"
+    head = "<tr><th>protocol</th><th>response</th><th>differences</th><th></th></tr>"
+    return f"<h4>Responses by protocol</h4><table>{head}{''.join(rows)}</table>{none}"
 
 
-def _memory(inspection: Inspection) -> str:
-    drawn = picture.draw(inspection.tensor, 8)
+def _memory(findings: Findings) -> str:
+    drawn = picture.draw(findings.tensor, 8)
     if drawn is None:
         return ""
-    legend = "<br>".join(escape(_redrawn(said)) for said in drawn.legend)
+    legend = "<br>".join(escape(_redrawn(text)) for text in drawn.legend)
     return (
-        f'<h4>Its memory</h4><div class="scroll">{inspection.svg}</div>'
+        f'<h4>Memory</h4><div class="scroll">{svg.as_svg(findings.tensor)}</div>'
         f'<div class="faint">{legend}</div>'
     )
 
 
-# How the picture says in a drawing what it says with letters in a terminal.
+# The legend of the terminal's picture, translated to the drawing.
 DRAWN = {
-    "The first element is in [ ].": "The first element has a thick edge; an arrow goes on from it.",
+    "The first element is in [ ].": "The first element has a thick edge; an arrow leads from it.",
     "A dot is": "A dashed box is",
     "A plus:": "A double edge:",
 }
 
 
-def _redrawn(said: str) -> str:
+def _redrawn(text: str) -> str:
     for letters, drawing in DRAWN.items():
-        said = said.replace(letters, drawing)
-    return said
+        text = text.replace(letters, drawing)
+    return text
 
 
-def _oddities(inspection: Inspection) -> str:
+def _oddities(findings: Findings) -> str:
     rows = []
-    for odd in inspection.oddities:
+    for odd in findings.oddities:
         who = f'<br><span class="faint">&rarr; {escape(odd.who)}</span>' if odd.who else ""
         rows.append(
-            f"<tr><td>{_tag(odd.level, LEVELS[odd.level])}</td>"
-            f"<td>{escape(odd.what + facts.where(odd, inspection))}{who}</td></tr>"
+            f"<tr><td>{_tag(odd.level, LEVEL_STYLES[odd.level])}</td>"
+            f"<td>{escape(odd.what + facts.protocols_text(odd, findings))}{who}</td></tr>"
         )
-    body = f"<table>{''.join(rows)}</table>" if rows else "<div>Nothing.</div>"
-    return f"<h4>What is odd</h4>{body}"
+    body = f"<table>{''.join(rows)}</table>" if rows else "<div>None.</div>"
+    return f"<h4>Oddities</h4>{body}"
 
 
-def _verdicts(inspection: Inspection) -> str:
+def _verdicts(findings: Findings) -> str:
     rows = "".join(
         f'<tr><td title="{escape(row.call, quote=True)}">{escape(row.title)}</td>'
-        f"<td>{_tag(SAID[row.outcome], outcome_style(row))}</td><td>{escape(row.text)}</td></tr>"
-        for row in inspection.verdicts
+        f"<td>{_tag(OUTCOME_TEXTS[row.outcome], outcome_style(row))}</td>"
+        f"<td>{escape(row.text)}</td></tr>"
+        for row in findings.verdicts
     )
-    seen = ", ".join(f"{row.title} {row.version}" for row in inspection.verdicts)
+    seen = ", ".join(f"{row.title} {row.version}" for row in findings.verdicts)
     return (
-        f'<h4>Who takes it <span class="faint">{facts.summary(inspection)}</span></h4>'
+        f'<h4>Consumers <span class="faint">{facts.summary(findings)}</span></h4>'
         f"<table>{rows}</table>"
-        f'<div class="faint">Seen with {escape(seen)}.</div>'
+        f'<div class="faint">Verified with {escape(seen)}.</div>'
     )

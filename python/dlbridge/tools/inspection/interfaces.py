@@ -1,19 +1,23 @@
-"""The roads beside DLPack: the buffer protocol and the two array interfaces."""
+"""The other protocols: the buffer protocol and the two array interfaces."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
-from dlbridge.tools import abi, buffers
+from dlbridge.tools import abi, buffers, dtypes
 from dlbridge.tools.inspection.description import Description
-from dlbridge.tools.inspection.memory import looked_at
-from dlbridge.tools.inspection.roads import Raised, Road, guarded, timed
+from dlbridge.tools.inspection.memory import with_memory
+from dlbridge.tools.inspection.protocols import Raised, Response, guarded, timed
 
-# The letters of struct and of NumPy by kind of number; what has no letter has no dtype here.
-_CODES = {**dict.fromkeys("bhilqn", 0), **dict.fromkeys("BHILQN", 1), **dict.fromkeys("efd", 2)}
+# Type codes by the letters of struct and of NumPy; other letters have no dtype here.
+_CODES = {
+    letter: code
+    for code in (dtypes.INT, dtypes.UINT, dtypes.FLOAT)
+    for letter in dtypes.CODES[code].formats.values()
+}
+_CODES.update(l=dtypes.INT, n=dtypes.INT, L=dtypes.UINT, N=dtypes.UINT)
 _COMPLEX = {"Zf", "Zd", "F", "D"}
-_KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 
 
 def _buffer_dtype(text: str, itemsize: int) -> tuple[int, int, int] | None:
@@ -21,9 +25,9 @@ def _buffer_dtype(text: str, itemsize: int) -> tuple[int, int, int] | None:
     if (order in ">!") != (sys.byteorder == "big") and order in "<>!" and itemsize > 1:
         return None
     if letter == "?":
-        return (6, 8 * itemsize, 1)
+        return (dtypes.BOOL, 8 * itemsize, 1)
     if letter in _COMPLEX:
-        return (5, 8 * itemsize, 1)
+        return (dtypes.COMPLEX, 8 * itemsize, 1)
     return (_CODES[letter], 8 * itemsize, 1) if letter in _CODES else None
 
 
@@ -52,21 +56,21 @@ def _described(view: buffers.View) -> Description:
     )
 
 
-def ask_buffer(x: Any) -> Road:
-    """A view of everything, which is released again."""
+def examine_buffer(x: Any) -> Response:
+    """Requests a full view, describes it, and releases it."""
     if not guarded(lambda: buffers.offered(x)):
-        return Road("buffer", "absent")
+        return Response("buffer", "absent")
     try:
         view, seconds = timed(lambda: guarded(lambda: buffers.get(x)), lambda _: False)
-    except Raised as raised:
-        return Road("buffer", "raised", str(raised), raised.type)
+    except Raised as error:
+        return Response("buffer", "raised", str(error), error.type)
     try:
         if view.suboffsets:
-            return Road("buffer", "unreadable", "it has suboffsets: rows of memory by pointers")
-        found = looked_at(_described(view))
+            return Response("buffer", "unreadable", "it has suboffsets: its rows are pointers")
+        description = with_memory(_described(view))
     finally:
         buffers.release(view)
-    return Road("buffer", "gave", description=found, seconds=seconds)
+    return Response("buffer", "gave", description=description, seconds=seconds)
 
 
 INTERFACES = {"array": "__array_interface__", "cuda array": "__cuda_array_interface__"}
@@ -77,36 +81,40 @@ def _is_integers(x: Any) -> bool:
 
 
 def _interface_dtype(text: str) -> tuple[tuple[int, int, int] | None, int]:
-    """The dtype that a typestr names, or None; and the bytes of one element."""
+    """Returns the dtype of a typestr, or None, and the bytes of one element."""
     order, kind, digits = text[:1], text[1:2], text[2:]
     size = int(digits) if digits.isdigit() else 0
     foreign = order == (">" if sys.byteorder == "little" else "<") and size > 1
-    code = _KINDS.get(kind)
+    code = dtypes.code_of_kind(kind)
     return (None if foreign or code is None or not size else (code, 8 * size, 1)), size
 
 
-def _interface(road: str, said: Any) -> Road:
-    def no(what: str) -> Road:
-        return Road(road, "unreadable", what)
+def _interface(name: str, interface: Any) -> Response:
+    def unreadable(what: str) -> Response:
+        return Response(name, "unreadable", what)
 
-    if not isinstance(said, dict):
-        return no(f"expected a dictionary; got {type(said).__name__}")
-    shape, text, strides = said.get("shape"), said.get("typestr"), said.get("strides")
-    data = said.get("data")
+    if not isinstance(interface, dict):
+        return unreadable(f"expected a dictionary; got {type(interface).__name__}")
+    shape, text, strides = (
+        interface.get("shape"),
+        interface.get("typestr"),
+        interface.get("strides"),
+    )
+    data = interface.get("data")
     if not isinstance(shape, (tuple, list)) or not _is_integers(shape):
-        return no("expected 'shape' to be a tuple of integers")
+        return unreadable("expected 'shape' to be a tuple of integers")
     if not isinstance(text, str):
-        return no("expected 'typestr' to be a text")
+        return unreadable("expected 'typestr' to be a text")
     if not (isinstance(data, (tuple, list)) and len(data) == 2 and isinstance(data[0], int)):
-        return no("expected 'data' to be an address and a read-only mark")
+        return unreadable("expected 'data' to be an address and a read-only mark")
     if strides is not None and not (_is_integers(strides) and len(strides) == len(shape)):
-        return no("expected 'strides' to be as many integers as 'shape'")
+        return unreadable("expected 'strides' to be as many integers as 'shape'")
     dtype, size = _interface_dtype(text)
     steps = None if strides is None else tuple(strides)
-    found = Description(
+    description = Description(
         data=data[0],
         byte_offset=0,
-        device=abi.CPU if road == "array" else None,
+        device=abi.CPU if name == "array" else None,
         dtype=dtype,
         ndim=len(shape),
         shape=tuple(shape),
@@ -116,16 +124,24 @@ def _interface(road: str, said: Any) -> Road:
         read_only=bool(data[1]),
         format=text,
     )
-    return Road(road, "gave", description=looked_at(found))
+    return Response(name, "gave", description=with_memory(description))
 
 
-def ask_interface(x: Any, road: str) -> Road:
-    """One of INTERFACES."""
+def examine_interface(x: Any, name: str) -> Response:
+    """Reads one of INTERFACES."""
     try:
-        said, seconds = timed(lambda: guarded(lambda: getattr(x, INTERFACES[road])), lambda _: True)
-    except Raised as raised:
-        if raised.type == "AttributeError":
-            return Road(road, "absent")
-        return Road(road, "raised", str(raised), raised.type)
-    found = _interface(road, said)
-    return Road(road, found.outcome, found.said, description=found.description, seconds=seconds)
+        interface, seconds = timed(
+            lambda: guarded(lambda: getattr(x, INTERFACES[name])), lambda _: True
+        )
+    except Raised as error:
+        if error.type == "AttributeError":
+            return Response(name, "absent")
+        return Response(name, "raised", str(error), error.type)
+    description = _interface(name, interface)
+    return Response(
+        name,
+        description.outcome,
+        description.said,
+        description=description.description,
+        seconds=seconds,
+    )

@@ -1,6 +1,6 @@
-"""Arithmetic on shapes and strides: order, reach, aliasing. Knows no memory and no library.
+"""Arithmetic on shapes and strides: order, reach, overlap.
 
-Everything is in elements and in Python's integers, so that hostile extents overflow nothing.
+All numbers are integers of Python and count elements, so that invalid extents cannot overflow.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-MOST_TRIED = 10_000  # steps of the search for what is at one place
-MOST_SORTED = 1 << 16  # elements whose places are compared one by one to find shared ones
+MOST_TRIED = 10_000  # steps of the search for the elements at an offset
+MOST_SORTED = 1 << 16  # elements whose offsets are compared to detect overlap
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of compact memory in which the last dimension is fastest.
+    """Returns the strides of compact memory in which the last dimension is fastest.
 
     >>> row_major((2, 3))
     (3, 1)
@@ -23,24 +23,24 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def first_indices(shape: tuple[int, ...], most: int) -> list[tuple[int, ...]]:
-    """The first indices in logical order, however large the shape is.
+    """Returns the first indices in logical order, for shapes of any size.
 
     >>> first_indices((2, 3), 4)
     [(0, 0), (0, 1), (0, 2), (1, 0)]
     """
-    found = []
+    indices = []
     for number in range(min(math.prod(shape), most)):
         index = []
         for extent in reversed(shape):
-            number, place = divmod(number, extent)
-            index.append(place)
-        found.append(tuple(reversed(index)))
-    return found
+            number, offset = divmod(number, extent)
+            index.append(offset)
+        indices.append(tuple(reversed(index)))
+    return indices
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the elements lie, counted in elements from the first one."""
+    """The offsets of elements, counted in elements from the first one."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -51,7 +51,7 @@ class Layout:
 
     @property
     def moving(self) -> list[int]:
-        """The dimensions in which one can move: those of more than one index."""
+        """The dimensions with more than one index."""
         return [i for i, extent in enumerate(self.shape) if extent > 1]
 
     @property
@@ -60,11 +60,11 @@ class Layout:
 
     @property
     def broadcast(self) -> list[int]:
-        """The dimensions whose indices all lead to the same place."""
+        """The dimensions of stride 0 with more than one index."""
         return [i for i in self.moving if self.strides[i] == 0]
 
     def _compact(self, dimensions: list[int]) -> bool:
-        """Whether there are no gaps when these dimensions are walked from the slowest on."""
+        """Whether these dimensions, slowest first, leave no gaps."""
         expected = 1
         for i in reversed(dimensions):
             if self.strides[i] != expected:
@@ -73,7 +73,7 @@ class Layout:
         return True
 
     def is_row_major(self, *, strict: bool = False) -> bool:
-        """Compact, last dimension fastest. Relaxed: extents of 1 and empty tensors do not count."""
+        """Compact, last dimension fastest. Unless strict, extents of 1 and empty tensors match."""
         if strict:
             return self.strides == row_major(self.shape)
         return self.size == 0 or self._compact(self.moving)
@@ -86,13 +86,13 @@ class Layout:
 
     @property
     def is_compact(self) -> bool:
-        """Without gaps, forwards, in whatever order of dimensions."""
+        """Without gaps and negative strides, in any order of dimensions."""
         slowest_first = sorted(self.moving, key=lambda i: -self.strides[i])
         return self.size == 0 or self._compact(slowest_first)
 
     @property
     def order(self) -> str:
-        """The order of the elements in memory, in one word or a few."""
+        """The order of the elements in memory, in a few words."""
         if self.size == 0:
             return "empty"
         if not self.shape:
@@ -112,7 +112,7 @@ class Layout:
 
     @property
     def reach(self) -> tuple[int, int]:
-        """The lowest and the highest place that an element has; (0, 0) when there is none."""
+        """The lowest and the highest offset of an element; (0, 0) for an empty tensor."""
         if self.size == 0:
             return (0, 0)
         steps = [(n - 1) * stride for n, stride in zip(self.shape, self.strides)]
@@ -120,7 +120,7 @@ class Layout:
 
     @property
     def shares(self) -> bool | None:
-        """Whether elements share a place; None where that is too much to find out."""
+        """Whether elements overlap; None where the search would take too long."""
         if self.size == 0 or not self.moving:
             return False
         if self.broadcast:
@@ -134,16 +134,16 @@ class Layout:
                 break
             reached += (self.shape[i] - 1) * abs(self.strides[i])
         else:
-            return False  # every step leads past all that smaller steps can reach
+            return False  # every stride is larger than the reach of all smaller strides
         if self.size > MOST_SORTED:
             return None
-        places = [0]
+        offsets = [0]
         for n, stride in zip(self.shape, self.strides):
-            places = [place + i * stride for place in places for i in range(n)]
-        return len(set(places)) < len(places)
+            offsets = [offset + i * stride for offset in offsets for i in range(n)]
+        return len(set(offsets)) < len(offsets)
 
-    def at(self, place: int) -> Iterator[tuple[int, ...]]:
-        """The indices of the elements at a place; broadcast dimensions stay at 0.
+    def at(self, offset: int) -> Iterator[tuple[int, ...]]:
+        """Yields the indices of the elements at an offset; broadcast dimensions stay at 0.
 
         >>> list(Layout((2, 3), (3, 1)).at(4)), list(Layout((2, 3), (1, 1)).at(2))
         ([(1, 1)], [(0, 2), (1, 1)])
@@ -152,40 +152,40 @@ class Layout:
             return
         far_first = sorted(self.moving, key=lambda i: -abs(self.strides[i]))
         far_first = [i for i in far_first if self.strides[i] != 0]
-        left = [(0, 0, 0)]  # what the dimensions after each one can add: least, most, divisor
+        remaining = [(0, 0, 0)]  # what the remaining dimensions can add: least, most, divisor
         for i in reversed(far_first):
-            low, high, divisor = left[-1]
+            low, high, divisor = remaining[-1]
             step = (self.shape[i] - 1) * self.strides[i]
-            left.append(
+            remaining.append(
                 (low + min(step, 0), high + max(step, 0), math.gcd(divisor, self.strides[i]))
             )
-        left.reverse()
+        remaining.reverse()
         index = [0] * len(self.shape)
         tried = 0
 
-        def search(depth: int, missing: int) -> Iterator[tuple[int, ...]]:
+        def search(depth: int, distance: int) -> Iterator[tuple[int, ...]]:
             nonlocal tried
             tried += 1
-            low, high, divisor = left[depth]
-            if not low <= missing <= high or tried > MOST_TRIED:
+            low, high, divisor = remaining[depth]
+            if not low <= distance <= high or tried > MOST_TRIED:
                 return
-            if divisor == 0 or missing % divisor:
-                if missing == 0 and divisor == 0:
+            if divisor == 0 or distance % divisor:
+                if distance == 0 and divisor == 0:
                     yield tuple(index)
                 return
-            i, (low, high, _) = far_first[depth], left[depth + 1]
+            i, (low, high, _) = far_first[depth], remaining[depth + 1]
             stride = self.strides[i]
             # missing - k * stride must lie in [low, high]; -(-a // b) rounds up
             if stride > 0:
-                first, last = -((high - missing) // stride), (missing - low) // stride
+                first, last = -((high - distance) // stride), (distance - low) // stride
             else:
-                first, last = -((low - missing) // stride), (missing - high) // stride
+                first, last = -((low - distance) // stride), (distance - high) // stride
             for k in range(max(0, first), min(self.shape[i] - 1, last) + 1):
                 index[i] = k
-                yield from search(depth + 1, missing - k * stride)
+                yield from search(depth + 1, distance - k * stride)
             index[i] = 0
 
-        yield from search(0, place)
+        yield from search(0, offset)
 
 
 def _dimensions(which: list[int]) -> str:

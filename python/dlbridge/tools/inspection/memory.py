@@ -1,4 +1,4 @@
-"""Looks at memory that may not be there: is it code, what values are in it."""
+"""Examines memory that may not be readable: whether it is code, and its first values."""
 
 from __future__ import annotations
 
@@ -6,25 +6,17 @@ import struct
 import sys
 from dataclasses import replace
 
-from dlbridge.tools import abi
+from dlbridge.tools import abi, dtypes
 from dlbridge.tools.inspection.description import Description
 from dlbridge.tools.inspection.layout import first_indices
 
-MOST_VALUES = 6  # of a sample
-# By code and bits: how struct names it.
-_FORMATS = {
-    **{(0, bits): letter for bits, letter in zip((8, 16, 32, 64), "bhiq")},
-    **{(1, bits): letter for bits, letter in zip((8, 16, 32, 64), "BHIQ")},
-    **{(2, bits): letter for bits, letter in zip((16, 32, 64), "efd")},
-    **{(5, bits): letter for bits, letter in zip((32, 64, 128), ("ee", "ff", "dd"))},
-    (6, 8): "B",
-}
+MOST_VALUES = 6  # in a sample
 
 
 def is_code(address: int) -> bool:
-    """Whether a function may be at an address: nothing is called that is not in executable memory.
+    """Whether an address is in executable memory; functions elsewhere are never called.
 
-    Elsewhere than on Linux any address but NULL is believed.
+    On other systems than Linux every address except NULL is accepted.
     """
     if not address or not sys.platform.startswith("linux"):
         return bool(address)
@@ -37,47 +29,48 @@ def is_code(address: int) -> bool:
                     if begin <= address < end:
                         return True
     except (OSError, ValueError):
-        return True  # nobody can tell
+        return True  # the mappings are not available
     return False
 
 
 def value_text(content: bytes, dtype: tuple[int, int, int]) -> str:
-    """One element in words; of a dtype that Python has not, its bytes."""
+    """Formats one element; one of a dtype that struct does not support as hexadecimal bytes."""
     code, bits, lanes = dtype
-    if lanes == 1 and (code, bits) == (4, 16):
-        return f"{struct.unpack('<f', bytes(2) + content)[0]:g}"
-    if lanes != 1 or (code, bits) not in _FORMATS:
+    letters = dtypes.element_format(code, bits) if lanes == 1 else None
+    if letters is None:
         return content.hex()
-    parts = struct.unpack(f"={_FORMATS[code, bits]}", content)
-    if code == 5:
+    if letters == dtypes.BFLOAT16:
+        return f"{struct.unpack('<f', bytes(2) + content)[0]:g}"
+    if code == dtypes.BOOL:
+        return {0: "False", 1: "True"}.get(content[0], f"{content[0]} as bool")
+    parts = struct.unpack(f"={letters}", content)
+    if code == dtypes.COMPLEX:
         return f"{parts[0]:g}{parts[1]:+g}j"
-    if code == 6:
-        return {0: "False", 1: "True"}.get(parts[0], f"{parts[0]} as bool")
-    return f"{parts[0]:.6g}" if code == 2 else str(parts[0])
+    return f"{parts[0]:.6g}" if code == dtypes.FLOAT else str(parts[0])
 
 
 def _sample(x: Description, begin: int) -> tuple[str, ...]:
     assert x.dtype is not None and x.shape is not None
     values = []
     for index in first_indices(x.shape, MOST_VALUES):
-        place = sum(i * step for i, step in zip(index, x.stride_bytes or ()))
-        content = abi.read_memory(begin + place, x.element_bytes)
+        offset = sum(i * step for i, step in zip(index, x.stride_bytes or ()))
+        content = abi.read_memory(begin + offset, x.element_bytes)
         if content is None:
             return ()
         values.append(value_text(content, x.dtype))
     return tuple(values)
 
 
-def looked_at(x: Description) -> Description:
-    """The same, with whether its memory is there and its first values: host memory only."""
+def with_memory(x: Description) -> Description:
+    """Adds whether the memory is readable, and its first values: for host memory only."""
     if not x.is_host or x.memory is None or not x.first:
         return x
     begin, end = x.memory
-    there = 0 <= begin < end and all(
+    is_readable = 0 <= begin < end and all(
         abi.read_memory(address, 1) is not None for address in (begin, end - 1)
     )
-    if not there or x.stride_bytes is None or x.dtype is None:
-        return replace(x, readable=there)
+    if not is_readable or x.stride_bytes is None or x.dtype is None:
+        return replace(x, readable=is_readable)
     return replace(
         x,
         readable=True,

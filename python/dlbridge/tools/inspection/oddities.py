@@ -1,58 +1,58 @@
-"""What is odd in what a producer says, in plain words, and what it breaks in whom."""
+"""Oddities of a tensor or of its producer, and the consumers that they affect."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dlbridge.tools.inspection.cases import CASES
 from dlbridge.tools.inspection.cases.case import Level
-from dlbridge.tools.inspection.habits import RULES
-from dlbridge.tools.inspection.roads import COPIES
-from dlbridge.tools.inspection.verdicts import who_minds
-
-if TYPE_CHECKING:
-    from dlbridge.tools.inspection.looking import Inspection
+from dlbridge.tools.inspection.checks import CHECKS
+from dlbridge.tools.inspection.observation import Observation
+from dlbridge.tools.inspection.protocols import COPIES
+from dlbridge.tools.inspection.verdicts import Verdict, affected
 
 LEVELS: tuple[Level, ...] = ("defect", "risk", "note")
 
 
 @dataclass(frozen=True)
 class Oddity:
-    """One thing that is odd."""
+    """A violation of a rule, a risk or a remarkable property."""
 
-    level: Level  # defect: against the rules, or values arrive wrong; risk: legal, and breaks some
+    level: Level  # defect: violates the rules or gives wrong values; risk: valid, but some fail
     what: str
-    who: str = ""  # what it breaks in whom
-    roads: tuple[str, ...] = ()  # on which it shows; none: on the object as a whole
+    who: str = ""  # the effect on consumers
+    protocols: tuple[str, ...] = ()  # by which it shows; empty: it concerns the object
 
 
-def _of_tensors(x: Inspection) -> Iterator[Oddity]:
-    """The cases that hold, each once, with the roads on which it holds."""
+def _of_tensors(x: Observation, verdicts: Sequence[Verdict]) -> Iterator[Oddity]:
+    """Yields the cases that hold, each once, with the protocols by which they hold."""
+    described = [
+        (each.name, each.description)
+        for each in x.responses
+        if each.description is not None and each.name not in COPIES
+    ]
     for case in CASES:
         if not case.level:
             continue
-        said: dict[str, list[str]] = {}
-        for road in x.roads:
-            seen = road.description
-            if seen is not None and road.name not in COPIES and case.holds(seen):
-                said.setdefault(case.sentence(seen), []).append(road.name)
-        for sentence, roads in said.items():
-            everywhere = len(roads) == sum(
-                r.description is not None and r.name not in COPIES for r in x.roads
-            )
+        sentences: dict[str, list[str]] = {}
+        for name, description in described:
+            if case.holds(description):
+                sentences.setdefault(case.sentence(description), []).append(name)
+        for sentence, names in sentences.items():
             if sentence[-1] != ".":
                 sentence = f"{sentence[0].upper()}{sentence[1:]}."
             yield Oddity(
                 case.level,
                 sentence,
-                who_minds(x, case.name, case.cells),
-                () if everywhere else tuple(roads),
+                affected(verdicts, case.name, case.reactions),
+                () if len(names) == len(described) else tuple(names),
             )
 
 
-def oddities(x: Inspection) -> list[Oddity]:
-    """All that is odd, the worst first."""
-    found = [Oddity(*each) for rule in RULES for each in rule(x)]
-    return sorted([*found, *_of_tensors(x)], key=lambda each: LEVELS.index(each.level))
+def oddities(x: Observation, verdicts: Sequence[Verdict]) -> list[Oddity]:
+    """Returns all oddities, the most severe first."""
+    of_producer = [Oddity(*each) for check in CHECKS for each in check(x, verdicts)]
+    return sorted(
+        [*of_producer, *_of_tensors(x, verdicts)], key=lambda each: LEVELS.index(each.level)
+    )

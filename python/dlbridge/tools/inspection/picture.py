@@ -1,6 +1,6 @@
-"""A picture of the memory: a grid of places, in order of address, with the element at each.
+"""A picture of the memory: a grid of cells in the order of addresses, with the element at each.
 
-The picture is of the layout; nothing is read to draw it. text.py and svg.py draw the grid.
+The picture is drawn from the layout, without reading memory. text.py and svg.py render it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Kind = Literal["element", "gap", "data", "more"]
 
 @dataclass(frozen=True)
 class Cell:
-    """One place in memory, or, as `more`, those that are left out."""
+    """The memory of one element; a cell of kind `more` stands for several that are omitted."""
 
     kind: Kind
-    place: int = 0  # in elements from the first one
+    offset: int = 0  # in elements from the first one
     label: str = ""  # the index of the element
     index: tuple[int, ...] = ()
     is_first: bool = False
@@ -31,11 +31,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """Some places side by side. No cells: rows are left out here."""
+    """Adjacent cells. Without cells it stands for rows that are omitted."""
 
-    label: str  # where it begins, in bytes from the data pointer
+    label: str  # its offset in bytes from the data pointer
     cells: tuple[Cell, ...] = ()
-    begins_plane: bool = False  # of the third dimension or a higher one
+    begins_plane: bool = False  # whether an index of a higher dimension changes here
 
 
 @dataclass(frozen=True)
@@ -51,38 +51,38 @@ def _label(layout: Layout, index: tuple[int, ...]) -> str:
 
 
 def label_width(x: Description) -> int:
-    """Of the longest label of a cell, with what may be put around it."""
+    """Returns the length of the longest label of a cell, with its brackets."""
     assert x.shape is not None
     return max(4, len(",".join(str(n - 1) for n in x.shape)) + 2)
 
 
 def _steps(layout: Layout) -> list[int]:
-    """The distances that moving leads over, the shortest first."""
+    """Returns the distinct strides, the shortest first."""
     return sorted({abs(layout.strides[i]) for i in layout.moving} - {0})
 
 
 def _row_length(layout: Layout, columns: int) -> int:
-    """How many places stand in a row: those between two rows of the tensor, if it has such."""
+    """Returns the number of places in a row: the tensor's second-smallest stride, if any."""
     rows = [step for step in _steps(layout)[1:] if step > 2]
     return rows[0] if rows else columns
 
 
-def _cell(layout: Layout, place: int, data: int | None) -> Cell:
-    found = list(itertools.islice(layout.at(place), 2))
-    if not found:
-        return Cell("data" if place == data else "gap", place, "data" if place == data else ".")
+def _cell(layout: Layout, offset: int, data: int | None) -> Cell:
+    indices = list(itertools.islice(layout.at(offset), 2))
+    if not indices:
+        return Cell("data" if offset == data else "gap", offset, "data" if offset == data else ".")
     return Cell(
         "element",
-        place,
-        _label(layout, found[0]),
-        found[0],
-        is_first=place == 0,
-        is_shared=len(found) > 1 or bool(layout.broadcast),
+        offset,
+        _label(layout, indices[0]),
+        indices[0],
+        is_first=offset == 0,
+        is_shared=len(indices) > 1 or bool(layout.broadcast),
     )
 
 
 def _chosen(count: int, most: int) -> list[int | None]:
-    """Which of so many to show: all, or the first ones, None, and the last ones.
+    """Selects the items to show: all, or the first ones, None, and the last ones.
 
     >>> _chosen(3, 5), _chosen(100, 5)
     ([0, 1, 2], [0, 1, None, 98, 99])
@@ -94,8 +94,8 @@ def _chosen(count: int, most: int) -> list[int | None]:
 
 
 def draw(x: Description | None, columns: int) -> Picture | None:
-    """A picture with rows of at most so many cells; None where there is nothing to draw, or where
-    so few cells would show nothing."""
+    """Returns a picture with rows of at most `columns` cells; None for a tensor without elements
+    and for too few columns."""
     layout = None if x is None else x.layout
     if x is None or layout is None or layout.size == 0 or columns < FEWEST:
         return None
@@ -124,41 +124,40 @@ def draw(x: Description | None, columns: int) -> Picture | None:
     return Picture(tuple(rows), tuple(_legend(x, layout, rows)))
 
 
-def row_label(x: Description, place: int) -> str:
-    """How far a place is from the data pointer."""
+def row_label(x: Description, offset: int) -> str:
+    """Returns the distance of an offset in elements from the data pointer, in bytes."""
     if x.is_packed:
-        return f"#{place}"
-    offset = place * x.element_bytes + x.byte_offset
-    return f"{offset:+d}" if offset else "0"
+        return f"#{offset}"
+    distance = offset * x.element_bytes + x.byte_offset
+    return f"{distance:+d}" if distance else "0"
 
 
 def _legend(x: Description, layout: Layout, rows: list[Row]) -> list[str]:
     cells = [cell for row in rows for cell in row.cells]
-    said = [
+    lines = [
         "Left: elements from the first one, which is in [ ]."
         if x.is_packed
         else "Left: bytes from the data pointer. The first element is in [ ]."
     ]
     if any(cell.kind == "gap" for cell in cells):
-        said.append("A dot is memory in between, of which the tensor has no element.")
+        lines.append("A dot is memory between the elements of the tensor.")
     if layout.broadcast:
-        said.append("A colon stands for every index: those elements share one place.")
+        lines.append("A colon stands for every index: those elements share their memory.")
     if any(cell.is_shared for cell in cells) and not layout.broadcast:
-        said.append("A plus: more than one element is at this place.")
-    return said + directions(x, layout)
+        lines.append("A plus: more than one element is at this address.")
+    return lines + directions(x, layout)
 
 
 def directions(x: Description, layout: Layout) -> list[str]:
-    """Where a step in each dimension leads."""
+    """Describes the step in each dimension."""
     steps, unit = x.stride_bytes, "byte"
     if steps is None:
         steps, unit = layout.strides, "element"
     parts = []
     for i in layout.moving:
         if steps[i] == 0:
-            parts.append(f"in dimension {i} nowhere")
+            parts.append(f"0 in dimension {i}")
         else:
-            many = "s" if abs(steps[i]) != 1 else ""
-            way = "back" if steps[i] < 0 else "on"
-            parts.append(f"in dimension {i} {abs(steps[i])} {unit}{many} {way}")
-    return [f"A step leads {', '.join(parts)}."] if parts else []
+            sign = "-" if steps[i] < 0 else "+"
+            parts.append(f"{sign}{abs(steps[i])} in dimension {i}")
+    return [f"Strides in {unit}s: {', '.join(parts)}."] if parts else []

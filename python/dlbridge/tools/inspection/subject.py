@@ -1,4 +1,4 @@
-"""The object itself: its type, where its methods are, and what it says of itself outside DLPack."""
+"""The object under inspection: its type, its methods, and its properties outside DLPack."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from dlbridge.tools import abi
-from dlbridge.tools.inspection.description import from_json
-from dlbridge.tools.inspection.roads import Raised, guarded
+from dlbridge.tools.inspection.description import tuples_of
+from dlbridge.tools.inspection.protocols import Raised, guarded
 
 DUNDERS = ("__dlpack__", "__dlpack_device__")
-# What PyTorch keeps beside the memory, and no DLPack struct has a word for.
+# Properties of PyTorch's tensors that DLPack cannot express.
 TORCH_MARKS: dict[str, Callable[[Any], Any]] = {
     "negated": lambda x: x.is_neg(),
     "conjugated": lambda x: x.is_conj(),
@@ -21,13 +21,13 @@ TORCH_MARKS: dict[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True)
 class Subject:
-    """What is known of an object without its giving a tensor."""
+    """Properties of the object that need no export."""
 
     type: str
     is_capsule: bool = False
-    on_type: tuple[str, ...] = ()  # those of DUNDERS that its type has
-    on_instance: tuple[str, ...] = ()  # those that only the object has
-    marks: tuple[str, ...] = ()  # of TORCH_MARKS
+    on_type: tuple[str, ...] = ()  # those of DUNDERS that its type defines
+    on_instance: tuple[str, ...] = ()  # those that only the instance has
+    marks: tuple[str, ...] = ()  # those of TORCH_MARKS that are set
     own_shape: tuple[int, ...] | None = None  # its attribute `shape`
     own_dtype: str = ""  # its attribute `dtype`, or `data_type()`
 
@@ -35,15 +35,15 @@ class Subject:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> Subject:
-        return cls(**from_json(given))
+    def from_dict(cls, values: dict[str, Any]) -> Subject:
+        return cls(**tuples_of(values))
 
 
 def _has(where: Any, name: str) -> bool:
     try:
         return bool(guarded(lambda: hasattr(where, name)))
     except Raised:
-        return True  # it has something, which raises
+        return True  # the attribute exists, and raises
 
 
 def type_name(kind: type) -> str:
@@ -69,12 +69,12 @@ def _own_shape(x: Any) -> tuple[int, ...] | None:
 
 def _own_dtype(x: Any) -> str:
     if hasattr(x, "dtype"):
-        said = str(x.dtype)
+        text = str(x.dtype)
     elif hasattr(x, "data_type"):
-        said = str(x.data_type())
+        text = str(x.data_type())
     else:
-        said = ""
-    return said if len(said) < 60 else ""
+        text = ""
+    return text if len(text) < 60 else ""
 
 
 def _quietly(read: Any, x: Any, otherwise: Any) -> Any:
@@ -84,8 +84,8 @@ def _quietly(read: Any, x: Any, otherwise: Any) -> Any:
         return otherwise
 
 
-def look_at(x: Any) -> Subject:
-    """Whatever of it raises is left out."""
+def describe(x: Any) -> Subject:
+    """Describes an object; properties that raise are left out."""
     capsule = abi.is_capsule(x)
     on_type = tuple(name for name in DUNDERS if _has(type(x), name))
     return Subject(

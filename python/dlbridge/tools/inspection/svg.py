@@ -1,4 +1,4 @@
-"""The picture of the memory as SVG: places as boxes, and an arrow along the first elements."""
+"""The picture of the memory as SVG: cells as boxes, and an arrow along the first elements."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dlbridge.tools.inspection.description import Description
 from dlbridge.tools.inspection.layout import first_indices
 from dlbridge.tools.inspection.picture import Cell, Picture, Row, draw, label_width
 
-COLUMNS, ACROSS = 16, 900  # boxes in a row at most, and pixels
+COLUMNS, ACROSS = 16, 900  # the maximal boxes in a row, and the width in pixels
 MOST_STEPS = 12  # of the arrow
-HEIGHT, GAP, PLANE, LETTER = 30, 4, 12, 7.4  # of a box, between boxes, between planes; of a letter
+HEIGHT, GAP, PLANE, LETTER = 30, 4, 12, 7.4  # of a box, between boxes, between planes, of a letter
 HUES = (210, 28, 140, 285, 50, 340, 180, 90)  # by the first index of an element
 
 
 def as_svg(x: Description | None) -> str:
-    """A picture of its own; an empty one where there is nothing to draw."""
+    """Returns an SVG element; an empty one where there is nothing to draw."""
     width = 0 if x is None or x.shape is None else max(44, round(label_width(x) * LETTER) + 8)
     picture = draw(x, min(COLUMNS, ACROSS // (width + GAP)))
     if x is None or picture is None:
@@ -59,13 +59,13 @@ def _row(
     middle = top + HEIGHT / 2 + 4
     if not row.cells:
         return [_text(left, middle, f"… {row.label}", 'opacity="0.6"')]
-    drawn = [_text(left - 8, middle, row.label, 'text-anchor="end" opacity="0.6"')]
+    elements = [_text(left - 8, middle, row.label, 'text-anchor="end" opacity="0.6"')]
     for number, cell in enumerate(row.cells):
         x = left + number * (width + GAP)
-        drawn.append(_box(cell, x, top, width))
+        elements.append(_box(cell, x, top, width))
         if cell.kind == "element":
             corners[cell.index] = (x + width - 6, top + HEIGHT - 5)  # clear of the label
-    return drawn
+    return elements
 
 
 def _box(cell: Cell, x: float, top: float, width: float) -> str:
@@ -88,7 +88,7 @@ def _box(cell: Cell, x: float, top: float, width: float) -> str:
 
 
 def _arrow(x: Description, corners: dict[tuple[int, ...], tuple[float, float]]) -> str:
-    """Along the first elements, in the order of their indices."""
+    """Draws an arrow along the first elements, in the order of their indices."""
     layout = x.layout
     assert layout is not None
     places = tuple(1 if i in layout.broadcast else n for i, n in enumerate(layout.shape))
@@ -99,7 +99,7 @@ def _arrow(x: Description, corners: dict[tuple[int, ...], tuple[float, float]]) 
         path.append((index, corners[index]))
     lines = []
     for (here, at), (there, to) in zip(path, path[1:]):
-        jumps = here[:-1] != there[:-1]  # to another row: paler, as it crosses labels
+        jumps = here[:-1] != there[:-1]  # to another row: lighter, as it crosses labels
         is_last = there == path[-1][0]
         lines.append(
             f'<line x1="{at[0]:g}" y1="{at[1]:g}" x2="{to[0]:g}" y2="{to[1]:g}" '

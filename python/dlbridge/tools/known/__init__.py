@@ -1,24 +1,21 @@
-"""The known defects of the field as data: who has them, what they break, and a program for each.
+"""The known defects of libraries: versions, consequences, remedies, and a program for each.
 
-Each was run before it was written down, and is run again wherever its library is tested.
+Each program was run before it was added, and runs again wherever its library is tested.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.util
-
-from dlbridge.tools.known.defect import HELPER, Defect, Shown, run
+from dlbridge.tools.known.defect import Defect, RunResult, run
 from dlbridge.tools.known.rows import ROWS
 from dlbridge.tools.libraries import LIBRARIES
 
-__all__ = ["DEFECTS", "HELPER", "Defect", "Shown", "installed", "of", "run"]
+__all__ = ["DEFECTS", "Defect", "RunResult", "installed", "of", "run"]
 
 DEFECTS: dict[str, Defect] = {row.id: row for row in ROWS}
 
 
 def of(library: str, version: str | None = None) -> list[Defect]:
-    """The defects of a library; with a version, those that exactly this version is known to have.
+    """Returns the defects of a library; with a version, those known to be in exactly that one.
 
     >>> [each.id for each in of("torch", "2.13.0+cpu")][:1]
     ['torch-negative-strides']
@@ -28,13 +25,6 @@ def of(library: str, version: str | None = None) -> list[Defect]:
 
 
 def installed(library: str) -> str | None:
-    """The version of a library of the table that can be imported here; it is not imported."""
-    try:
-        found = importlib.util.find_spec(library)
-    except ImportError:  # the package around it is missing
-        found = None
-    if found is None:
-        return None
-    if library in LIBRARIES:
-        return LIBRARIES[library].version
-    return importlib.metadata.version(library)
+    """Returns the installed version of a library of the table; it is not imported."""
+    row = LIBRARIES[library]
+    return row.version if row.importable else None

@@ -1,9 +1,8 @@
-"""What is told of one defect of a library, and how it is shown: in a process of its own."""
+"""A defect of a library, and how to reproduce it in a process of its own."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,32 +12,32 @@ from pathlib import Path
 from typing import Literal
 
 from dlbridge.tools import children
+from dlbridge.tools.known import helper
 from dlbridge.tools.versions import contains
 
-HELPER = Path(__file__).with_name("by_hand.py")
 SECONDS = 120.0
 
-WILD = ("SIGBUS", "SIGILL", "SIGABRT")  # a wild pointer ends in these too, as chance has it
+WILD = ("SIGBUS", "SIGILL", "SIGABRT")  # an invalid pointer may end in these signals as well
 
 Outcome = Literal[
-    "crash",  # the process ends, and nothing can catch it
-    "wrong",  # other values, another type, another device than was sent
-    "writable",  # what was marked read-only is written
-    "freed",  # memory is given back twice, or while it is used
-    "leak",  # memory is never given back
-    "ignored",  # a request is dropped without a word
-    "accepted",  # what nobody can read is taken all the same
-    "refused",  # what is right is refused
-    "lost",  # an exception goes missing
+    "crash",  # the process ends
+    "wrong",  # other values, another dtype or another device arrive
+    "writable",  # read-only memory is written
+    "freed",  # memory is freed twice, or while it is used
+    "leak",  # memory is never freed
+    "ignored",  # a request has no effect and no error
+    "accepted",  # an unreadable tensor is accepted
+    "refused",  # a valid tensor is refused
+    "lost",  # an exception is lost
 ]
 
 
 @dataclass(frozen=True)
-class Shown:
-    """How a program ended, and its last words."""
+class RunResult:
+    """How a program ended, and its last output."""
 
-    ended: str  # "" as programs do; else the name of a signal, or "exit status 3"
-    line: str  # the last that it printed to standard output
+    ended: str  # "" for exit status 0; else the name of a signal, or "exit status 3"
+    line: str  # the last one on standard output
     noise: str  # the end of standard error
 
     def __str__(self) -> str:
@@ -47,19 +46,19 @@ class Shown:
 
 @dataclass(frozen=True)
 class Defect:
-    """One defect of one library, shown without dlbridge."""
+    """One defect of one library, reproduced without dlbridge."""
 
     id: str
-    library: str  # as import knows it
-    seen_in: str  # versions that have it, as contains() reads them
+    library: str  # the name of its row in tools.libraries
+    seen_in: str  # the versions that have it, as contains() parses them
     outcome: Outcome
     what: str  # one sentence
-    breaks: str  # what people see, and with whom
-    remedy: str  # what to do, and what dlbridge does about it
-    program: str  # a few lines of Python that show it, with by_hand at their side
-    shows: str  # the last line that they print, or how they end: "SIGSEGV", "exit status 3"
-    works: str = ""  # a few lines with dlbridge that show the remedy: they run to their end
-    found_by: tuple[str, ...] = ()  # conformance checks by id, and tools: those that find it too
+    breaks: str  # the consequences for users
+    remedy: str  # for users, and what dlbridge does
+    program: str  # a few lines of Python that reproduce it, with the helper importable
+    shows: str  # their last line, or how they end: "SIGSEGV", "exit status 3"
+    works: str = ""  # a few lines with dlbridge that apply the remedy; they end without an error
+    found_by: tuple[str, ...] = ()  # the conformance rules and tools that detect it
 
     def __post_init__(self) -> None:
         for name in ("program", "works"):
@@ -69,41 +68,41 @@ class Defect:
         """Whether exactly this version is known to have it."""
         return contains(self.seen_in, version)
 
-    def is_shown_by(self, shown: Shown) -> bool:
-        """Whether a run of the program has shown it."""
+    def is_reproduced_by(self, result: RunResult) -> bool:
+        """Whether a run of the program has reproduced it."""
         expected = (self.shows, *WILD) if self.shows == "SIGSEGV" else (self.shows,)
-        return (shown.ended or shown.line) in expected
+        return (result.ended or result.line) in expected
 
 
-def run(program: str, *, python: str = sys.executable, seconds: float = SECONDS) -> Shown:
-    """Runs lines of Python in a process of their own, with by_hand importable.
+def run(program: str, *, python: str = sys.executable, seconds: float = SECONDS) -> RunResult:
+    """Runs a program in a process of its own, with the helper importable.
 
-    Raises subprocess.TimeoutExpired when they take too long.
+    Raises subprocess.TimeoutExpired when it takes too long.
     """
     environment = {**os.environ, **children.QUIET}
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copy(HELPER, folder)
+        helper.write(Path(folder))
         script = Path(folder, "program.py")
         script.write_text(program + "\n")
-        done = subprocess.run(
+        process = subprocess.run(
             [python, str(script)], env=environment, cwd=folder, timeout=seconds,
             capture_output=True, text=True, errors="replace",
         )  # fmt: skip
-    return Shown(
-        ended=children.how_it_ended(done.returncode) if done.returncode else "",
-        line=(done.stdout.strip().splitlines() or [""])[-1].strip(),
-        noise=done.stderr.strip()[-children.MOST_NOISE :],
+    return RunResult(
+        ended=children.how_it_ended(process.returncode) if process.returncode else "",
+        line=(process.stdout.strip().splitlines() or [""])[-1].strip(),
+        noise=process.stderr.strip()[-children.MOST_NOISE :],
     )
 
 
 def refused(tensor: str) -> str:
-    """Lines that show that dlbridge refuses to take a tensor, and frees it at most once."""
+    """Returns a program that checks that dlbridge refuses a tensor, and frees it at most once."""
     return f"""
-import by_hand, dlbridge
+import ctypes_tensors, dlbridge
 try:
     dlbridge.from_dlpack({tensor})
 except BufferError:
-    assert len(by_hand.freed) <= 1
+    assert len(ctypes_tensors.freed) <= 1
 else:
     raise AssertionError
 """

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from dlbridge.tools.known import DEFECTS, HELPER, Defect
+from dlbridge.tools.known import DEFECTS, Defect, helper
 from dlbridge.tools.libraries import LIBRARIES
 
 INDEX = "defects.md"
 FOLDER = "generated/defects"
-SOURCE = f"python/dlbridge/tools/known/{HELPER.name}"
+HELPER = f"{helper.NAME}.py"
 
 HEAD = f"""\
 # Known defects of other libraries
@@ -29,14 +29,14 @@ shows the defect in a version that the table lists, and when a version outside t
 - `python -m dlbridge doctor --defect torch-read-only` prints one defect with its program.
 - A library that is missing here has not necessarily been examined.
 
-Many programs build capsules with [`{HELPER.name}`](../{SOURCE}),
+Many programs build capsules with [`{HELPER}`]({FOLDER}/{HELPER}),
 which needs only the standard library. `python -m dlbridge.tools.known.page docs` generates this
 page and the pages that it links to.
 """
 
 INTRODUCTION = """\
 The [index](../../defects.md) explains the entries. Programs that `import {module}` use
-[`{name}`](../../../{source}).
+[`{name}`]({name}).
 A program that ends by SIGSEGV follows an invalid pointer, and may end by another signal elsewhere.
 """
 
@@ -95,15 +95,15 @@ def _defect(row: Defect) -> Iterator[str]:
 def library_page(library: str, rows: list[Defect]) -> str:
     """docs/generated/defects/<library>.md."""
     parts = [f"# Known defects of {title(library)}\n"]
-    parts.append(INTRODUCTION.format(module=HELPER.stem, name=HELPER.name, source=SOURCE))
+    parts.append(INTRODUCTION.format(module=helper.NAME, name=HELPER))
     for row in rows:
         parts += _defect(row)
     return "\n".join(parts)
 
 
 def pages() -> dict[str, str]:
-    """Each page as Markdown, by its path in docs/."""
-    text = {INDEX: index()}
+    """Each page as Markdown, and the module that the programs import, by their paths in docs/."""
+    text = {INDEX: index(), f"{FOLDER}/{HELPER}": helper.source()}
     for library, rows in _by_library():
         text[f"{FOLDER}/{library}.md"] = library_page(library, rows)
     return text

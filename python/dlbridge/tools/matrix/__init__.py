@@ -1,27 +1,30 @@
-"""The matrix: which library's arrays reach which, and what becomes of them on the way.
+"""The matrix: passes arrays of every library to every other library, and reports the results.
 
-Every library that can be imported hands arrays to every other: several dtypes, layouts and shapes.
-Each pair runs in processes of its own, so that one that crashes or hangs costs only that exchange.
-Exit status: 0 when it is done, whatever was found; 1 when an exchange with dlbridge itself gives
-wrong values, hangs or crashes; 2 for wrong use.
+Every importable library exports arrays of several dtypes, layouts and shapes to every other one.
+Each pair runs in processes of its own, so that a crash or a hang affects only one exchange.
+Exit status: 0 when all exchanges have run, whatever their results; 1 when an exchange with dlbridge
+itself gives wrong values, hangs or crashes; 2 for wrong usage.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
+from dlbridge._missing import MESSAGE
 from dlbridge.tools.libraries import CASES, LIBRARIES
 from dlbridge.tools.matrix import exchange, page, summary, survey, terminal
 from dlbridge.tools.progress import Bar
 
-SUMMARY = "hand arrays of every library to every other, and show what arrives"
+SUMMARY = "pass arrays of every library to every other library, and show the results"
 
-NOT_SHOWN = {"array"}  # unless asked for: it speaks no DLPack, and all would be refused
+# Libraries that take part only with --only: no exchange would succeed.
+NOT_SHOWN = {name for name, library in LIBRARIES.items() if not library.has_dlpack}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,14 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--only",
         metavar="LIBRARY",
         action="append",
-        help="leave the other libraries out; may be given several times",
+        help="leave out the other libraries; may be given several times",
     )
     parser.add_argument(
         "--case",
         metavar="CASE",
         action="append",
         choices=list(CASES),
-        help=f"leave the other arrays out; may be given several times: {', '.join(CASES)}",
+        help=f"leave out the other arrays; may be given several times: {', '.join(CASES)}",
     )
     parser.add_argument(
         "--environment",
@@ -44,21 +47,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         type=environment,
-        help="another Python, with dlbridge, whose libraries take part; may be given several "
-        "times. A pair runs in the first environment that has both, this one before the others",
+        help="another Python with dlbridge, whose libraries take part; may be given several times. "
+        "A pair runs in the first environment that has both, this one before the others",
     )
     parser.add_argument(
         "--library",
         metavar="MODULE:ROW",
         action="append",
         default=[],
-        help="another library, as a dlbridge.tools.libraries.Library in a module of yours; may be "
+        help="another library, a dlbridge.tools.libraries.Library in a module of yours; may be "
         "given several times",
     )
     parser.add_argument(
         "--via",
         choices=["dlbridge"],
-        help="make what fails again, with dlbridge between",
+        help="repeat failing exchanges with dlbridge in between",
     )
     parser.add_argument(
         "--seconds",
@@ -73,9 +76,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="pairs at the same time (default: %(default)s)",
     )
     parser.add_argument(
-        "--verbose", action="store_true", help="list everything that did not arrive"
+        "--verbose", action="store_true", help="list every exchange that did not preserve the array"
     )
-    parser.add_argument("--html", metavar="FILE", type=Path, help="also save a page for a browser")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="also save an HTML page")
     parser.add_argument(
         "--json",
         metavar="FILE",
@@ -85,78 +88,82 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def environment(said: str) -> tuple[str, str]:
-    name, _, python = said.partition("=")
+def environment(text: str) -> tuple[str, str]:
+    name, _, python = text.partition("=")
     if not name or not python:
-        raise argparse.ArgumentTypeError(f"expected NAME=PYTHON; got {said!r}")
+        raise argparse.ArgumentTypeError(f"expected NAME=PYTHON; got {text!r}")
     return name, python
 
 
-class _WrongUse(ValueError):
-    """What is asked for cannot be had."""
+class _WrongUsage(ValueError):
+    """The options cannot be fulfilled."""
 
 
-def _plan(given: argparse.Namespace) -> survey.Plan:
+def _plan(options: argparse.Namespace) -> survey.Plan:
     """Raises _WrongUse and survey.NoEnvironment."""
     try:
-        rows = {survey.short_name(name): name for name in (*LIBRARIES, *given.library)}
-    except (ImportError, AttributeError, TypeError, ValueError) as reason:
-        raise _WrongUse(f"--library: {type(reason).__name__}: {reason}") from None
-    chosen = given.only or rows.keys() - NOT_SHOWN
+        rows = {survey.short_name(name): name for name in (*LIBRARIES, *options.library)}
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise _WrongUsage(f"--library: {type(error).__name__}: {error}") from None
+    if options.via and importlib.util.find_spec("dlbridge._core") is None:
+        raise _WrongUsage(f"--via dlbridge: {MESSAGE}")
+    chosen = options.only or rows.keys() - NOT_SHOWN
     for name in chosen:
         if name not in rows:
-            raise _WrongUse(f"--only {name}: no such library; there are {', '.join(rows)}")
+            raise _WrongUsage(f"--only {name}: no such library; there are {', '.join(rows)}")
     libraries = [rows[name] for name in rows if name in chosen]
     environments = [
-        survey.look_at(name, python, libraries)
-        for name, python in [(survey.HERE, sys.executable), *given.environment]
+        survey.examine_environment(name, python, libraries)
+        for name, python in [(survey.HERE, sys.executable), *options.environment]
     ]
-    for name in given.only or ():
+    for name in options.only or ():
         if not any(environment.has(rows[name]) for environment in environments):
-            raise _WrongUse(f"--only {name}: it is not installed in any environment")
+            raise _WrongUsage(f"--only {name}: it is not installed in any environment")
     return survey.Plan(
         environments,
         libraries,
-        given.case or list(CASES),
-        via=given.via is not None,
-        seconds=given.seconds,
-        jobs=given.jobs,
+        options.case or list(CASES),
+        via=options.via is not None,
+        seconds=options.seconds,
+        jobs=options.jobs,
     )
 
 
-def _check_files(given: argparse.Namespace) -> None:
-    """Raises _WrongUse for a file that could not be written when all is done."""
-    for path in (given.html, None if given.json in (None, "-") else Path(given.json)):
+def _check_files(options: argparse.Namespace) -> None:
+    """Raises _WrongUse for a file that cannot be written."""
+    for path in (options.html, None if options.json in (None, "-") else Path(options.json)):
         if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise _WrongUse(f"{path} cannot be written: it is a directory, or is in none")
+            raise _WrongUsage(
+                f"{path} cannot be written: it is a directory, or its directory is missing"
+            )
 
 
 def as_json(report: dict[str, Any]) -> str:
-    """The report as text, an exchange in a line."""
+    """Formats the report as JSON, with one exchange on a line."""
     head = {**report, "exchanges": []}
     lines = ",\n    ".join(json.dumps(each, ensure_ascii=False) for each in report["exchanges"])
     text = json.dumps(head, indent=2, ensure_ascii=False)
     return text.replace('"exchanges": []', f'"exchanges": [\n    {lines}\n  ]') + "\n"
 
 
-def run(given: argparse.Namespace) -> int:
-    """Makes the exchanges, and prints and saves what came of them."""
+def run(options: argparse.Namespace) -> int:
+    """Runs the exchanges, and prints and saves their results."""
     try:
-        _check_files(given)
-        plan = _plan(given)
-    except (_WrongUse, survey.NoEnvironment) as reason:
-        print(f"dlbridge matrix: {reason}", file=sys.stderr)
+        _check_files(options)
+        plan = _plan(options)
+    except (_WrongUsage, survey.NoEnvironment) as error:
+        print(f"dlbridge matrix: {error}", file=sys.stderr)
         return 2
     with Bar(plan.size()) as bar:
         report = survey.run(plan, bar.advance)
-    if given.html is not None:
-        given.html.write_text(page.render(report), encoding="utf-8")
-    if given.json not in (None, "-"):
-        Path(given.json).write_text(as_json(report), encoding="utf-8")
-    if given.json == "-":
+    if options.html is not None:
+        options.html.write_text(page.render(report), encoding="utf-8")
+    if options.json not in (None, "-"):
+        Path(options.json).write_text(as_json(report), encoding="utf-8")
+    if options.json == "-":
         print(as_json(report), end="")
     else:
-        terminal.show(report, verbose=given.verbose)
+        terminal.show(report, verbose=options.verbose)
     return 1 if summary.faults_of_ours(report) else 0
 
 

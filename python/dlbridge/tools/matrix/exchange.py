@@ -1,4 +1,4 @@
-"""One exchange: an array of one library goes to another, and what comes of it. Runs in a child."""
+"""One exchange: passes an array of one library to another one. Runs in a child process."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from dlbridge.tools.libraries import CASES, LIBRARIES, Case, Library, new
 from dlbridge.tools.matrix import values
 from dlbridge.tools.matrix.steps import step, tidy
 
-# What can come of an exchange, from best to worst, as a legend says it.
+# The outcomes of an exchange, from best to worst, with the text of the legend.
 OUTCOMES = {
-    "zero-copy": "the same memory arrives",
-    "copied": "the values arrive, in other memory",
-    "converted": "the numbers arrive, as another dtype",
+    "zero-copy": "the consumer uses the same memory",
+    "copied": "the values arrive in other memory",
+    "converted": "the values arrive with another dtype",
     "refused": "one of the two raises an error, at once or when the array is read",
-    "wrong": "other values arrive without an error, or change when the source goes",
+    "wrong": "other values arrive without an error, or change when the source is freed",
     "hung": "no answer within the time limit",
-    "crashed": "the process dies",
-    "impossible": "the producer has no such array, or one side has no such role",
+    "crashed": "the process crashes",
+    "impossible": "the producer has no such array, or a library lacks this role",
 }
 ARRIVED = ("zero-copy", "copied", "converted")
 FAILED = ("refused", "wrong", "hung", "crashed")
 
-ALIGNMENT = 64  # what XLA and Eigen ask of memory that they do not copy
+ALIGNMENT = 64  # which XLA and Eigen require of memory that they do not copy
 MOST_TRIES = 64
-MOST_SHOWN = 60  # characters of values that are wrong
+MOST_SHOWN = 60  # characters of wrong values
 
-# The ways that dlbridge can stand between, in the order in which they are tried. A copy that the
-# producer makes may keep its layout; dlbridge's own is row-major.
-ROADS = {
+# The ways to convert an array with dlbridge, in the order in which they are tried. A copy that the
+# producer makes may preserve its layout; dlbridge's own is row-major.
+CONVERSIONS = {
     "itself": "{function}(x)",
     "copied": "{function}(x, copy=True)",
     "copied by dlbridge": "from_dlpack({function}(x), copy=True)",
@@ -41,22 +41,22 @@ ROADS = {
 }
 
 
-def row(name: str) -> Library:
-    """A library's row: of the table, or of one's own, named "module:row".
+def library_row(name: str) -> Library:
+    """Returns a library's row: of the table, or a user's row named "module:row".
 
-    Raises as children.find() does, and TypeError for what is no row.
+    Raises as children.find() does, and TypeError for another object.
     """
     if name in LIBRARIES:
         return LIBRARIES[name]
-    found = children.find(name)
-    if not isinstance(found, Library):
-        raise TypeError(f"{name} is {type(found).__name__}; expected a Library")
-    return found
+    result = children.find(name)
+    if not isinstance(result, Library):
+        raise TypeError(f"{name} is {type(result).__name__}; expected a Library")
+    return result
 
 
-def look(names: list[str]) -> dict[str, Any]:
-    """What an environment has of these libraries; none is imported."""
-    rows = {name: row(name) for name in names}
+def describe(names: list[str]) -> dict[str, Any]:
+    """Describes an environment and which libraries it has; none is imported."""
+    rows = {name: library_row(name) for name in names}
     return {
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
@@ -70,27 +70,27 @@ def look(names: list[str]) -> dict[str, Any]:
 
 
 def load(names: list[str]) -> dict[str, str]:
-    """Imports libraries, and gives their versions.
+    """Imports libraries, and returns their versions.
 
-    Raises what importing them raises, and for one whose device is not here what it says of that.
+    Passes exceptions of the imports on, and of creating an array where the library needs a device.
     """
     versions = {}
     for name in names:
         step("import", name)
-        library = row(name)
+        library = library_row(name)
         module = library.load()
         if library.device != abi.CPU:
             new(library, module, [0.0])
-        said = library.version or getattr(module, "__version__", None)
-        versions[name] = str(said or f"Python {platform.python_version()}")
+        text = library.version or getattr(module, "__version__", None)
+        versions[name] = str(text or f"Python {platform.python_version()}")
     return versions
 
 
-# Parts of an exchange ----------------------------------------------------------------------------
+# Steps of an exchange ----------------------------------------------------------------------------
 
 
-def _said(raised: BaseException) -> str:
-    return tidy(f"{type(raised).__name__}: {raised}")
+def _error_text(error: BaseException) -> str:
+    return tidy(f"{type(error).__name__}: {error}")
 
 
 def _address(library: Library, module: Any, x: Any) -> int | None:
@@ -98,38 +98,38 @@ def _address(library: Library, module: Any, x: Any) -> int | None:
         return None
     try:
         return int(library.address(module, x))
-    except Exception:  # a library that cannot say is compared by its values alone
+    except Exception:  # such a library is compared by its values alone
         return None
 
 
 def _make(library: Library, module: Any, case: Case) -> Any:
-    """The array of the case, 64-aligned where trying helps.
+    """Creates the array of the case, aligned to 64 bytes if repetition helps.
 
-    JAX copies and TensorFlow aborts by alignment: it must not be chance which of them is seen. The
-    case "unaligned" shows the other side. Raises whatever says that there is no such array.
+    JAX copies and TensorFlow aborts depending on alignment, so the result must not depend on
+    chance. The case "unaligned" covers the other alignment. Passes the library's exceptions on.
     """
-    kept: list[Any] = []  # or the next try would be given the same memory
+    occupied: list[Any] = []  # keeps the memory occupied, so that the next try gets other memory
     while True:
-        made = case.make(library, module)
-        address = _address(library, module, made)
-        if address is None or address % ALIGNMENT == 0 or len(kept) > MOST_TRIES:
-            return made
-        kept += [made, bytes(600 + len(kept))]  # the bytes move malloc on, too
+        array = case.make(library, module)
+        address = _address(library, module, array)
+        if address is None or address % ALIGNMENT == 0 or len(occupied) > MOST_TRIES:
+            return array
+        occupied += [array, bytes(600 + len(occupied))]  # the bytes also move malloc on
 
 
 def _why_impossible(library: Library, module: Any, source: Any, case: Case) -> str | None:
-    """Why an array is not the one of the case: a library may make another without a word."""
+    """Why an array differs from the case: a library may create another one without an error."""
     dtype = values.dtype_of(source)
     if dtype is not None and dtype != case.dtype:
-        return f"makes {dtype} where {case.dtype} is asked for"
+        return f"creates {dtype} where {case.dtype} is requested"
     try:
         own = library.values(module, source)
-    except Exception:  # it cannot read its own array; others may
+    except Exception:  # it cannot read its own array; consumers may
         return None
     return None if values.same(own, case.values) else f"its own array holds {own!r}"
 
 
-# What consumers are known to ask for: it tells whose error an error is.
+# The calls of known consumers, to attribute an error to the producer or to the consumer.
 _CALLS: tuple[dict[str, Any], ...] = (
     {},
     {"max_version": (1, 0)},
@@ -139,22 +139,22 @@ _CALLS: tuple[dict[str, Any], ...] = (
 )
 
 
-def _says_so_itself(given: Any, said: str) -> bool:
-    """Whether the producer says the same to whoever asks: then it is not the consumer's error."""
-    export = getattr(given, "__dlpack__", None)
+def _raises_it_itself(exported: Any, text: str) -> bool:
+    """Whether the producer itself raises this error for some call."""
+    export = getattr(exported, "__dlpack__", None)
     if export is None:
-        return not abi.is_capsule(given)
+        return not abi.is_capsule(exported)
     for keywords in _CALLS:
         try:
             export(**keywords)
-        except Exception as raised:
-            if _said(raised) == said:
+        except Exception as error:
+            if _error_text(error) == text:
                 return True
     return False
 
 
-def _is_on_the_host(given: Any) -> bool:
-    device = getattr(given, "__dlpack_device__", None)
+def _is_on_the_host(exported: Any) -> bool:
+    device = getattr(exported, "__dlpack_device__", None)
     try:
         return device is None or int(device()[0]) == abi.CPU[0]
     except Exception:
@@ -164,149 +164,166 @@ def _is_on_the_host(given: Any) -> bool:
 # The exchange ------------------------------------------------------------------------------------
 
 
-def exchange(producer: str, consumer: str, case: str, road: str | None = None) -> dict[str, Any]:
-    """Hands one array over, and says what came of it; a road puts dlbridge between."""
-    gives, takes = row(producer), row(consumer)
-    if gives.array is None:
-        return _impossible(f"{gives.title} gives no arrays away")
-    if takes.take is None:
-        return _impossible(f"{takes.title} takes no arrays")
-    return _Exchange(gives, takes, CASES[case], road).run()
+def exchange(
+    producer: str, consumer: str, case: str, conversion: str | None = None
+) -> dict[str, Any]:
+    """Passes one array to a consumer, optionally converted by dlbridge, and returns the outcome."""
+    producer_row, consumer_row = library_row(producer), library_row(consumer)
+    if producer_row.array is None:
+        return _impossible(f"{producer_row.title} exports no arrays")
+    if consumer_row.take is None:
+        return _impossible(f"{consumer_row.title} imports no arrays")
+    return _Exchange(producer_row, consumer_row, CASES[case], conversion).run()
 
 
-def _impossible(said: str) -> dict[str, Any]:
-    return {"outcome": "impossible", "said": said}
+def _impossible(text: str) -> dict[str, Any]:
+    return {"outcome": "impossible", "said": text}
 
 
 class _Exchange:
-    """The state of one exchange: only `source` keeps the source alive, and it is cleared."""
+    """The state of one exchange: only `source` keeps the source alive until it is cleared."""
 
-    def __init__(self, gives: Library, takes: Library, case: Case, road: str | None) -> None:
-        self.gives, self.takes, self.case, self.road = gives, takes, case, road
-        self.giver, self.taker = gives.load(), takes.load()
+    def __init__(
+        self, producer_row: Library, consumer_row: Library, case: Case, conversion: str | None
+    ) -> None:
+        self.producer_row, self.consumer_row, self.case, self.conversion = (
+            producer_row,
+            consumer_row,
+            case,
+            conversion,
+        )
+        self.producer_module, self.consumer_module = producer_row.load(), consumer_row.load()
         self.source: Any = None
-        self.how = ""  # what is called with dlbridge between
+        self.call = ""  # the call of dlbridge, where it converts the array
 
     def run(self) -> dict[str, Any]:
-        step("make", self.gives.title)
+        step("make", self.producer_row.title)
         try:
-            self.source = _make(self.gives, self.giver, self.case)
-        except Exception as raised:
-            return _impossible(_said(raised))
-        why = _why_impossible(self.gives, self.giver, self.source, self.case)
-        if why is not None:
-            return _impossible(why)
-        if self.road == "on the host" and _is_on_the_host(self.source):
-            return _impossible("it is in the host's memory already")
-        there = _address(self.gives, self.giver, self.source)
-        step("take", self.takes.title)
-        theirs: list[Any] = []
-        came = self._hand_over(theirs) or self._examine(theirs[0], there)
-        return {**came, "how": self.how} if self.road is not None else came
+            self.source = _make(self.producer_row, self.producer_module, self.case)
+        except Exception as error:
+            return _impossible(_error_text(error))
+        reason = _why_impossible(self.producer_row, self.producer_module, self.source, self.case)
+        if reason is not None:
+            return _impossible(reason)
+        if self.conversion == "on the host" and _is_on_the_host(self.source):
+            return _impossible("it is already in host memory")
+        address = _address(self.producer_row, self.producer_module, self.source)
+        step("take", self.consumer_row.title)
+        imported: list[Any] = []
+        result = self._import_array(imported) or self._examine(imported[0], address)
+        return {**result, "how": self.call} if self.conversion is not None else result
 
-    def _hand_over(self, theirs: list[Any]) -> dict[str, Any] | None:
-        """Appends what arrives, or says why nothing does."""
-        assert self.takes.take is not None
-        given: Any = None
-        whose = "producer"
+    def _import_array(self, imported: list[Any]) -> dict[str, Any] | None:
+        """Appends the consumer's array, or returns why there is none."""
+        assert self.consumer_row.take is not None
+        exported: Any = None
+        side = "producer"
         try:
-            given = self.gives.give(self.giver, self.source)
-            whose = "dlbridge" if self.road else "producer"
-            handed = self._handed(given)
-            whose = "consumer"
-            theirs.append(self.takes.take(self.taker, handed))
-        except Exception as raised:
-            said = _said(raised)
-            if given is not None and _says_so_itself(given, said):
-                whose = "producer"
-            return {"outcome": "refused", "whose": whose, "said": said}
+            exported = self.producer_row.give(self.producer_module, self.source)
+            side = "dlbridge" if self.conversion else "producer"
+            argument = self._argument(exported)
+            side = "consumer"
+            imported.append(self.consumer_row.take(self.consumer_module, argument))
+        except Exception as error:
+            text = _error_text(error)
+            if exported is not None and _raises_it_itself(exported, text):
+                side = "producer"
+            return {"outcome": "refused", "whose": side, "said": text}
         return None
 
-    def _handed(self, given: Any) -> Any:
-        """What the consumer is handed."""
-        if self.road is None:
-            is_fit = not self.takes.takes_capsules or abi.is_capsule(given)
-            return given if is_fit else given.__dlpack__()
-        is_producer = abi.is_capsule(given) or hasattr(given, "__dlpack__")
+    def _argument(self, exported: Any) -> Any:
+        """Returns the argument of the consumer."""
+        if self.conversion is None:
+            is_fit = not self.consumer_row.takes_capsules or abi.is_capsule(exported)
+            return exported if is_fit else exported.__dlpack__()
+        is_producer = abi.is_capsule(exported) or hasattr(exported, "__dlpack__")
         function = "from_dlpack" if is_producer else "as_tensor"
-        self.how = ROADS[self.road].format(function=function)
-        names = {"from_dlpack": dlbridge.from_dlpack, "as_tensor": dlbridge.as_tensor, "x": given}
-        tensor = eval(self.how, names)  # what is tried is what is shown, word for word
-        if not self.takes.takes_capsules:
+        self.call = CONVERSIONS[self.conversion].format(function=function)
+        names = {
+            "from_dlpack": dlbridge.from_dlpack,
+            "as_tensor": dlbridge.as_tensor,
+            "x": exported,
+        }
+        tensor = eval(self.call, names)  # the report shows exactly the call that was made
+        if not self.consumer_row.takes_capsules:
             return tensor
-        self.how = f"to_dlpack({self.how})"
+        self.call = f"to_dlpack({self.call})"
         return dlbridge.to_dlpack(tensor)
 
-    def _examine(self, theirs: Any, there: int | None) -> dict[str, Any]:
-        """What arrived, read while its source is there, and when it has gone."""
-        step("read", self.takes.title)
+    def _examine(self, imported: Any, address: int | None) -> dict[str, Any]:
+        """Reads the consumer's array, before and after its source is freed."""
+        step("read", self.consumer_row.title)
         try:
-            wrong = self._differs(theirs, "arrives as")
-            if wrong is not None:
-                return wrong
-            came = self._kind(theirs, there)
-            if self.case.name == "read-only" and self._can_write_through(theirs):
-                came["mark"] = "writable although read-only"
+            failure = self._differs(imported, "arrives as")
+            if failure is not None:
+                return failure
+            result = self._kind(imported, address)
+            if self.case.name == "read-only" and self._can_write_through(imported):
+                result["mark"] = "writable although read-only"
             self.source = None
             gc.collect()
-            junk = _use_memory_again(self.gives, self.giver, self.case)
-            step("read again", self.takes.title)
-            wrong = self._differs(theirs, "once its source has gone, it is")
+            junk = _use_memory_again(self.producer_row, self.producer_module, self.case)
+            step("read again", self.consumer_row.title)
+            failure = self._differs(imported, "after its source is freed, it is")
             del junk
-        except Exception as raised:
-            said = f"arrives, and cannot be read: {_said(raised)}"
-            return {"outcome": "refused", "whose": "consumer", "said": said}
-        if wrong is not None:
-            return wrong
-        if self.takes.compute is not None:
-            step("use", self.takes.title)
-            with contextlib.suppress(Exception):  # not of this dtype; only how it ends is asked
-                self.takes.compute(self.taker, theirs)
-        step("drop", self.takes.title)
-        return came
+        except Exception as error:
+            text = f"arrives, but reading it raises {_error_text(error)}"
+            return {"outcome": "refused", "whose": "consumer", "said": text}
+        if failure is not None:
+            return failure
+        if self.consumer_row.compute is not None:
+            step("use", self.consumer_row.title)
+            with contextlib.suppress(
+                Exception
+            ):  # only crashes matter; the dtype may not support it
+                self.consumer_row.compute(self.consumer_module, imported)
+        step("drop", self.consumer_row.title)
+        return result
 
-    def _differs(self, theirs: Any, said: str) -> dict[str, Any] | None:
-        got = self.takes.values(self.taker, theirs)
+    def _differs(self, imported: Any, text: str) -> dict[str, Any] | None:
+        values_read = self.consumer_row.values(self.consumer_module, imported)
         sent, in_memory = self.case.values, self.case.in_memory
-        # As numbers; or as bytes, in the order of memory, which is all that a buffer of MPI's is.
+        # Compared as numbers; or as bytes in the order of memory, for buffers of MPI.
         bytes_of = sent if in_memory is None else in_memory
-        if values.same(got, sent) or got == list(elements.encode(bytes_of, self.case.dtype)):
+        if values.same(values_read, sent) or values_read == list(
+            elements.encode(bytes_of, self.case.dtype)
+        ):
             return None
-        shown = repr(got)
+        shown = repr(values_read)
         shown = shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}..."
-        return {"outcome": "wrong", "said": f"{said} {shown}"}
+        return {"outcome": "wrong", "said": f"{text} {shown}"}
 
-    def _kind(self, theirs: Any, there: int | None) -> dict[str, Any]:
-        """Which way right values came."""
-        dtype = values.dtype_of(theirs) or values.looks_like(
-            self.takes.values(self.taker, theirs), self.case.dtype
+    def _kind(self, imported: Any, address: int | None) -> dict[str, Any]:
+        """Returns the outcome where the values are right."""
+        dtype = values.dtype_of(imported) or values.looks_like(
+            self.consumer_row.values(self.consumer_module, imported), self.case.dtype
         )
         if dtype != self.case.dtype:
             return {"outcome": "converted", "said": f"arrives as {dtype}"}
-        here = _address(self.takes, self.taker, theirs)
-        shared = values.empty(self.case.values) or (here is not None and here == there)
+        here = _address(self.consumer_row, self.consumer_module, imported)
+        shared = values.empty(self.case.values) or (here is not None and here == address)
         return {"outcome": "zero-copy" if shared else "copied"}
 
-    def _can_write_through(self, theirs: Any) -> bool:
-        """Whether writing to what arrived changes the source; it is as it was afterwards."""
+    def _can_write_through(self, imported: Any) -> bool:
+        """Whether writing to the consumer's array changes the source; the change is undone."""
 
         def first() -> Any:
-            return values.first(self.gives.values(self.giver, self.source))
+            return values.first(self.producer_row.values(self.producer_module, self.source))
 
         before = first()
         key = (0,) * values.rank(self.case.values)
         try:
-            theirs[key] = before + 1
-        except Exception:  # that is how it ought to be
+            imported[key] = before + 1
+        except Exception:  # the expected result
             return False
         changed = bool(first() != before)
-        theirs[key] = before
+        imported[key] = before
         return changed
 
 
 def _use_memory_again(library: Library, module: Any, case: Case) -> list[Any]:
-    """Arrays of the same size and other values: whoever reads freed memory is to see them."""
+    """Creates arrays of the same size and other values, to overwrite memory that was freed."""
     try:
-        return [new(library, module, values.others(case.values), case.dtype) for _ in range(8)]
-    except Exception:  # it makes them another way; nothing is lost but sharpness
+        return [new(library, module, values.different(case.values), case.dtype) for _ in range(8)]
+    except Exception:  # the library creates such arrays another way; the check is weaker
         return []

@@ -1,4 +1,4 @@
-"""The matrix as a page for a browser: one file that needs no other, and no script to be read."""
+"""The matrix as an HTML page: one self-contained file, readable without scripts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dlbridge.tools.matrix.exchange import ARRIVED, FAILED, OUTCOMES
 from dlbridge.tools.matrix.summary import MARKS
 
 TEMPLATE = Path(__file__).with_name("page.html")
-_DARK = ("wrong", "hung", "crashed")  # the colours on which light letters stand
+_DARK = ("wrong", "hung", "crashed")  # colours that need light letters
 _COUNTED = (*FAILED, "converted")
 
 
 def render(report: dict[str, Any]) -> str:
-    """The whole page."""
+    """Returns the whole page."""
     names = list(report["libraries"])
     pairs = summary.by_pair(report)
     counts = summary.count(report["exchanges"])
@@ -30,12 +30,12 @@ def render(report: dict[str, Any]) -> str:
         subtitle=f"{report['date']} &middot; {len(names)} libraries, {total} exchanges &middot; "
         f"{escape(report['platform'])} &middot; dlbridge {escape(report['dlbridge'])}",
         number_of_cases=number,
-        hint="Choose one for all that came of it.",
+        hint="Select a cell for its outcomes.",
         colours="\n".join(map(_colour, OUTCOMES)),
         legend="".join(_legend(outcome, counts.get(outcome, 0)) for outcome in OUTCOMES),
         options="".join(f"<option>{escape(case)}</option>" for case in report["cases"]),
-        toggle='<label><input type="checkbox" id="via"> with dlbridge between, where it fails '
-        "without</label>"
+        toggle='<label><input type="checkbox" id="via"> with dlbridge in between where it fails '
+        "otherwise</label>"
         if report["via"]
         else "",
         heads="".join(
@@ -115,7 +115,7 @@ def _pair(producer: str, consumer: str, exchanges: list[summary.Exchange]) -> st
         items.append(
             f'<li><span class="glyph {each.outcome}">{_glyph(each.outcome)}</span>'
             f'<div class="via"><p>{_cases(each.cases)}</p>'
-            f"<p>with dlbridge between: {escape(each.words)}</p></div></li>"
+            f"<p>with dlbridge in between: {escape(each.words)}</p></div></li>"
         )
     return (
         f'<details id="{_id(producer, consumer)}"><summary><span class="glyph {outcome}">'
@@ -130,7 +130,7 @@ def _marks(report: dict[str, Any]) -> str:
     if not marked:
         return ""
     pairs = ", ".join(f"{each['producer']} to {each['consumer']}" for each in marked)
-    return f"<p>Read-only arrays can be written to where they arrive: {escape(pairs)}.</p>"
+    return f"<p>Read-only arrays are writable in the consumer: {escape(pairs)}.</p>"
 
 
 def _rescued(report: dict[str, Any]) -> str:
@@ -143,10 +143,10 @@ def _rescued(report: dict[str, Any]) -> str:
         for group in summary.groups_via(summary.rescued(report))
     )
     return (
-        f"<h2>Through dlbridge</h2><p><b>{works} of {tried}</b> failing exchanges work with "
-        "dlbridge between.</p><details><summary>Which, and what is written</summary>"
+        f"<h2>Through dlbridge</h2><p><b>{works} of {tried}</b> failing exchanges succeed with "
+        "dlbridge in between.</p><details><summary>The pairs and the calls</summary>"
         '<div class="scroll"><table class="plain" style="margin: .5rem .8rem"><thead><tr><th>Pair'
-        f"</th><th>The consumer takes</th><th>Arrays</th></tr></thead><tbody>{rows}</tbody>"
+        f"</th><th>Argument of the consumer</th><th>Arrays</th></tr></thead><tbody>{rows}</tbody>"
         "</table></div></details>"
     )
 
@@ -158,7 +158,7 @@ def _environment(environment: dict[str, Any]) -> str:
 
 
 def _data(pairs: dict[tuple[str, str], list[summary.Exchange]]) -> str:
-    """What the script of the page needs, safe inside a script element."""
+    """Returns the data of the page's script, escaped for a script element."""
     cells = {
         f"{producer}-to-{consumer}": {
             each["case"]: [each["outcome"], each["via"]["outcome"]]

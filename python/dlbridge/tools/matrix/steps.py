@@ -1,55 +1,55 @@
-"""How far an exchange came: said by the child as it goes, read by the parent when it has died."""
+"""The progress of an exchange: printed by the child, read by the parent after a crash."""
 
 from __future__ import annotations
 
 import re
 
-MOST_SAID = 300  # characters of a message that are kept
+MOST_SAID = 300  # characters of a message
 
 STEPS = {
     "import": "while {} was imported",
-    "make": "while {} made the array",
-    "take": "while {} took it",
+    "make": "while {} created the array",
+    "take": "while {} imported it",
     "read": "while {} read it",
-    "read again": "while {} read it after its source had gone",
+    "read again": "while {} read it after its source was freed",
     "use": "while {} computed with it",
-    "drop": "while {} dropped it",
+    "drop": "while {} released it",
 }
 _MARK = "dlbridge matrix: "
 
 
-def step(name: str, who: str) -> None:
-    print(f"\n{_MARK}{STEPS[name].format(who)}", flush=True)
+def step(name: str, title: str) -> None:
+    print(f"\n{_MARK}{STEPS[name].format(title)}", flush=True)
 
 
 def last_step(noise: str) -> tuple[str, str]:
-    """How far a child came, and its last words, from what it printed."""
+    """Returns the last step of a child process and its last message, from its output."""
     _, _, rest = noise.rpartition(_MARK)
-    where, _, said = rest.partition("\n")
+    step, _, text = rest.partition("\n")
     if _MARK not in noise:
-        where, said = "", noise
-    said = said.partition("Fatal Python error")[0]
-    lines = [line for line in map(tidy, said.splitlines()) if line and "Warning" not in line]
+        step, text = "", noise
+    text = text.partition("Fatal Python error")[0]
+    lines = [line for line in map(tidy, text.splitlines()) if line and "Warning" not in line]
     telling = [line for line in lines if _TELLING.search(line)]
-    return where, (telling or lines or [""])[0]
+    return step, (telling or lines or [""])[0]
 
 
 _TELLING = re.compile(r"what\(\)|check failed|assert", re.IGNORECASE)
 _DIFFERS = (
-    (re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+:? "), ""),  # the time at which it was said
-    (re.compile(r"^[A-Z]\d{4} [\d:.]+ +\d+ "), ""),  # the same, as Google's libraries say it
+    (re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+:? "), ""),  # a timestamp
+    (re.compile(r"^[A-Z]\d{4} [\d:.]+ +\d+ "), ""),  # a timestamp of Google's libraries
     (re.compile(r"\b0x[0-9a-fA-F]+"), "0x..."),
-    (re.compile(r"(/[\w.+-]+){2,}/"), ".../"),  # where it was built or installed
+    (re.compile(r"(/[\w.+-]+){2,}/"), ".../"),  # a path
 )
 
 
-def tidy(said: str) -> str:
-    """A message in a line, without what differs from run to run and from machine to machine.
+def tidy(text: str) -> str:
+    """Formats a message in one line, without parts that differ between runs and machines.
 
     >>> tidy("got <object at 0x7f12>\\n  in /usr/lib/python3/x.py")
     'got <object at 0x...> in .../x.py'
     """
-    text = " ".join(said.split())
+    text = " ".join(text.split())
     for pattern, instead in _DIFFERS:
         text = pattern.sub(instead, text)
     return text[:MOST_SAID]

@@ -1,4 +1,4 @@
-"""What a report says when it is counted and grouped: for the terminal, the page and the docs."""
+"""Counts and groups the exchanges of a report, for the terminal, the page and the docs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Exchange = dict[str, Any]
 
 @dataclass(frozen=True)
 class Mark:
-    """How an outcome is shown."""
+    """The symbols of an outcome."""
 
     glyph: str
-    plain: str  # where the glyph cannot be printed
-    style: str  # in rich's words
+    plain: str  # for output without Unicode
+    style: str  # of rich
 
 
 MARKS = {
@@ -35,7 +35,7 @@ _WORST_FIRST = [name for name in reversed(OUTCOMES) if name != "impossible"]
 
 
 def by_pair(report: dict[str, Any]) -> dict[tuple[str, str], list[Exchange]]:
-    """The exchanges of each producer and consumer."""
+    """Groups the exchanges by producer and consumer."""
     pairs: dict[tuple[str, str], list[Exchange]] = {}
     for each in report["exchanges"]:
         pairs.setdefault((each["producer"], each["consumer"]), []).append(each)
@@ -43,29 +43,29 @@ def by_pair(report: dict[str, Any]) -> dict[tuple[str, str], list[Exchange]]:
 
 
 def versions(report: dict[str, Any]) -> dict[str, str]:
-    """Of each library, in the order of the environments: most have one."""
-    found: dict[str, list[str]] = {name: [] for name in report["libraries"]}
+    """Returns the versions of each library, in the order of the environments."""
+    result: dict[str, list[str]] = {name: [] for name in report["libraries"]}
     for environment in report["environments"]:
         for name, version in environment["libraries"].items():
-            if name in found and version not in found[name]:
-                found[name].append(version)
-    return {name: ", ".join(versions) for name, versions in found.items()}
+            if name in result and version not in result[name]:
+                result[name].append(version)
+    return {name: ", ".join(versions) for name, versions in result.items()}
 
 
 def at_best(exchange: Exchange) -> Exchange:
-    """The exchange as it goes where dlbridge may stand between."""
+    """Returns the better result of the exchange with and without dlbridge in between."""
     via = exchange.get("via")
     return exchange if via is None or via["outcome"] not in ARRIVED else {**exchange, **via}
 
 
 def count(exchanges: Iterable[Exchange]) -> dict[str, int]:
-    """How many there are of each outcome, best first; those that there are."""
-    found = Counter(each["outcome"] for each in exchanges)
-    return {outcome: found[outcome] for outcome in OUTCOMES if found[outcome]}
+    """Counts the exchanges of each outcome that occurs, best first."""
+    result = Counter(each["outcome"] for each in exchanges)
+    return {outcome: result[outcome] for outcome in OUTCOMES if result[outcome]}
 
 
 def worst(exchanges: Iterable[Exchange]) -> tuple[str, int]:
-    """The worst outcome and how often it comes; "impossible" only where nothing else does."""
+    """Returns the worst outcome and its count; "impossible" only where there is no other."""
     counts = count(exchanges)
     for outcome in _WORST_FIRST:
         if outcome in counts:
@@ -74,16 +74,16 @@ def worst(exchanges: Iterable[Exchange]) -> tuple[str, int]:
 
 
 def in_words(exchange: Exchange) -> str:
-    """What came of it, with whatever is known of the reason."""
+    """Describes the result of an exchange, with its reason."""
     whose = exchange.get("whose") if exchange["outcome"] == "refused" else None
-    by = f" by {exchange.get(whose, whose)}" if whose else ""  # who by role, or dlbridge by name
+    by = f" by {exchange.get(whose, whose)}" if whose else ""  # the library's name
     parts = [exchange["outcome"] + by, exchange.get("said"), exchange.get("mark")]
     return ": ".join(filter(None, parts))
 
 
 @dataclass(frozen=True)
 class Group:
-    """Cases of a pair of which the same came."""
+    """Cases of a pair with the same result."""
 
     producer: str
     consumer: str
@@ -101,9 +101,9 @@ def _grouped(exchanges: Iterable[Exchange], words: Any) -> list[Group]:
 
 
 def groups(exchanges: Iterable[Exchange]) -> list[Group]:
-    """The exchanges by pair and by what came of them, best first within a pair's."""
-    found = _grouped(exchanges, in_words)
-    return sorted(found, key=lambda group: list(OUTCOMES).index(group.outcome))
+    """Groups the exchanges by pair and result, best first."""
+    result = _grouped(exchanges, in_words)
+    return sorted(result, key=lambda group: list(OUTCOMES).index(group.outcome))
 
 
 def failing(report: dict[str, Any]) -> list[Exchange]:
@@ -111,22 +111,22 @@ def failing(report: dict[str, Any]) -> list[Exchange]:
 
 
 def tried_again(report: dict[str, Any]) -> list[Exchange]:
-    """The failing exchanges of others that were made again with dlbridge between."""
+    """The failing exchanges of other libraries that were repeated with dlbridge in between."""
     return [e for e in report["exchanges"] if "via" in e and e["producer"] != "dlbridge"]
 
 
 def rescued(report: dict[str, Any]) -> list[Exchange]:
-    """The failing exchanges that work with dlbridge between."""
+    """The failing exchanges that succeed with dlbridge in between."""
     return [each for each in tried_again(report) if each["via"]["outcome"] in ARRIVED]
 
 
 def lost(report: dict[str, Any]) -> list[Exchange]:
-    """The failing exchanges that fail with dlbridge between, too."""
+    """The failing exchanges that also fail with dlbridge in between."""
     return [each for each in tried_again(report) if each["via"]["outcome"] not in ARRIVED]
 
 
 def groups_via(exchanges: Iterable[Exchange]) -> list[Group]:
-    """What came with dlbridge between, by pair, and what has to be written for it."""
+    """Groups the exchanges with dlbridge in between by pair, call and result."""
     return _grouped(
         (
             {**{name: each[name] for name in ("producer", "consumer", "case")}, **each["via"]}
@@ -141,10 +141,10 @@ _FAULTS = ("wrong", "hung", "crashed")
 
 
 def faults_of_ours(report: dict[str, Any]) -> list[Exchange]:
-    """What ought never to come of an exchange with dlbridge, and comes of none without it.
+    """Returns the failures of exchanges with dlbridge that occur with no other library.
 
-    PyTorch aborts on every array that runs backwards, and TensorFlow on all that are not aligned,
-    with the same words: that is no fault of who gave them.
+    PyTorch aborts on every array with negative strides, and TensorFlow on every unaligned one,
+    with the same message: these are no faults of the producer.
     """
     bad = [each for each in report["exchanges"] if each["outcome"] in _FAULTS]
     ours = [each for each in bad if "dlbridge" in (each["producer"], each["consumer"])]
@@ -153,6 +153,6 @@ def faults_of_ours(report: dict[str, Any]) -> list[Exchange]:
 
 
 def _signs(exchange: Exchange) -> set[tuple[str, str, str]]:
-    """What is the same where the same fault shows again."""
-    told = [exchange[by] for by in ("case", "said") if by in exchange]
-    return {(role, exchange[role], each) for role in ("producer", "consumer") for each in told}
+    """Returns keys that are equal for the same fault."""
+    keys = [exchange[by] for by in ("case", "said") if by in exchange]
+    return {(role, exchange[role], each) for role in ("producer", "consumer") for each in keys}

@@ -1,4 +1,4 @@
-"""The survey: every exchange among the libraries of some environments, in child processes."""
+"""The survey: runs every exchange between the libraries of some environments."""
 
 from __future__ import annotations
 
@@ -12,62 +12,62 @@ from dataclasses import dataclass, field
 from typing import Any, Callable
 
 import dlbridge
-from dlbridge.tools import children
-from dlbridge.tools.matrix.exchange import ARRIVED, FAILED, ROADS, row
+from dlbridge.tools import children, versions
+from dlbridge.tools.matrix.exchange import ARRIVED, CONVERSIONS, FAILED, library_row
 from dlbridge.tools.matrix.steps import last_step
 
-HERE = "here"  # the environment of the Python that runs this
+HERE = "here"  # the environment of this interpreter
 SECONDS = 20.0
 _CHILD = "dlbridge.tools.matrix.exchange"
 
 
 class NoEnvironment(ValueError):
-    """A named environment that cannot be used: no such Python, or none that has dlbridge."""
+    """An environment that cannot be used: its Python or its dlbridge is missing."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """A Python, and what it has."""
+    """A Python and its libraries."""
 
     name: str
     python: str
-    found: dict[str, Any] = field(default_factory=dict)  # as exchange.look() gives it
+    contents: dict[str, Any] = field(default_factory=dict)  # as exchange.describe() returns it
 
     def has(self, *libraries: str) -> bool:
-        return all(name in self.found["libraries"] for name in libraries)
+        return all(name in self.contents["libraries"] for name in libraries)
 
 
-def look_at(name: str, python: str, libraries: Sequence[str]) -> Environment:
-    """Asks a Python what it has. Raises NoEnvironment where it, or dlbridge in it, is missing."""
+def examine_environment(name: str, python: str, libraries: Sequence[str]) -> Environment:
+    """Examines a Python. Raises NoEnvironment where it, or dlbridge in it, is missing."""
     try:
-        answer = children.call(f"{_CHILD}:look", python=python, names=list(libraries))
-    except OSError as reason:
-        said = f"environment {name}: no Python can be run at {python}: {reason}"
-        raise NoEnvironment(said) from None
+        answer = children.call(f"{_CHILD}:describe", python=python, names=list(libraries))
+    except OSError as error:
+        text = f"environment {name}: no Python can be run at {python}: {error}"
+        raise NoEnvironment(text) from None
     if answer.outcome == "returned":
         return Environment(name, python, answer.value)
-    said = answer.noise.splitlines()[-1] if answer.outcome == "crashed" and answer.noise else ""
+    text = answer.noise.splitlines()[-1] if answer.outcome == "crashed" and answer.noise else ""
     raise NoEnvironment(
         f"environment {name}: {python} must be a Python with this dlbridge "
-        f"({dlbridge.__version__}) installed; it says: {said or answer.said}"
+        f"({dlbridge.__version__}) installed; its output: {text or answer.message}"
     )
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be exchanged, and how patient we are."""
+    """The exchanges to run, and their limits."""
 
     environments: Sequence[Environment]
     libraries: Sequence[str]  # in the order of the table
     cases: Sequence[str]
-    via: bool = False  # whether dlbridge is put between where an exchange fails
-    seconds: float = SECONDS  # for one exchange; importing a pair has more
+    via: bool = False  # whether failing exchanges are repeated with dlbridge in between
+    seconds: float = SECONDS  # for one exchange; importing a pair has a longer limit
     jobs: int = min(4, os.cpu_count() or 1)
 
     def pairs(self) -> list[tuple[Environment, str, str]]:
-        """Each two libraries once, in the first environment that has both; a library alone first.
+        """Returns each pair once, in the first environment that has both; single libraries first.
 
-        Alone first, so that one which cannot be imported is known before it is met again.
+        Single libraries come first, so that a failing import is known before it is repeated.
         """
         met = itertools.combinations_with_replacement(self.libraries, 2)
         there = [
@@ -86,7 +86,7 @@ def _ways(one: str, other: str) -> list[tuple[str, str]]:
 
 
 def run(plan: Plan, advance: Callable[[str], None] = lambda now: None) -> dict[str, Any]:
-    """Makes every exchange of the plan, and gives the report: what --json prints.
+    """Runs every exchange of the plan, and returns the report, which --json prints.
 
     advance is called after each exchange, from several threads, with the pair as text.
     """
@@ -98,16 +98,16 @@ def run(plan: Plan, advance: Callable[[str], None] = lambda now: None) -> dict[s
         try:
             for group in (alone, together):
                 list(pool.map(survey.exchange_pair, group))
-        except BaseException:  # Ctrl-C: the exchanges that have begun are ended, no other begins
+        except BaseException:  # Ctrl-C: running exchanges finish, and no other one starts
             survey.stopped.set()
             raise
     return survey.report()
 
 
 class _Pair:
-    """The child process of a pair: both are imported whenever an exchange begins.
+    """The child process of a pair, in which both are imported before an exchange starts.
 
-    So the time limit of an exchange is that of the exchange alone, after a crash too.
+    The time limit of an exchange therefore excludes the imports, also after a crash.
     """
 
     def __init__(self, worker: children.Worker, one: str, other: str) -> None:
@@ -130,16 +130,16 @@ class _Pair:
         self.loaded = answer.outcome in ("returned", "raised")
         return dict(answer.value) if answer.outcome == "returned" else _failure(answer)
 
-    def over_dlbridge(self, producer: str, consumer: str, case: str) -> dict[str, Any]:
-        """What comes with dlbridge between, by the first road that works, else by the last."""
-        came: dict[str, Any] = {}
-        for road in ROADS:
-            tried = self.exchange(producer, consumer, case, road=road)
-            if tried["outcome"] != "impossible":
-                came = tried
-            if tried["outcome"] in ARRIVED:
+    def through_dlbridge(self, producer: str, consumer: str, case: str) -> dict[str, Any]:
+        """Repeats an exchange with dlbridge: returns the first success, else the last failure."""
+        result: dict[str, Any] = {}
+        for conversion in CONVERSIONS:
+            attempt = self.exchange(producer, consumer, case, conversion=conversion)
+            if attempt["outcome"] != "impossible":
+                result = attempt
+            if attempt["outcome"] in ARRIVED:
                 break
-        return came or tried
+        return result or attempt
 
 
 class _Survey:
@@ -158,20 +158,20 @@ class _Survey:
             for (producer, consumer), case in itertools.product(_ways(one, other), self.plan.cases):
                 if self.stopped.is_set():
                     return
-                came = failed or self._exchange(pair, producer, consumer, case)
+                result = failed or self._exchange(pair, producer, consumer, case)
                 self.results[producer, consumer, case] = {
                     "producer": short_name(producer),
                     "consumer": short_name(consumer),
                     "environment": environment.name,
                     "case": case,
-                    **came,
+                    **result,
                 }
                 self.advance(f"{short_name(producer)} to {short_name(consumer)}")
 
     def _load(
         self, pair: _Pair, environment: Environment, one: str, other: str
     ) -> dict[str, Any] | None:
-        """Imports both. What is returned is the result of every exchange of the pair."""
+        """Imports both. A returned dictionary is the result of every exchange of the pair."""
         for name in (one, other):
             if (environment.name, name) in self.broken:
                 return self.broken[environment.name, name]
@@ -180,29 +180,29 @@ class _Survey:
             self.versions[environment.name].update(answer.value)
             return None
         failed = _failure(answer)
-        said = f"{short_name(one)} cannot be used: {failed['said']}"
+        text = f"{short_name(one)} cannot be used: {failed['said']}"
         if one == other:
-            self.broken[environment.name, one] = {"outcome": "impossible", "said": said}
-        return failed if answer.outcome != "raised" else {"outcome": "impossible", "said": said}
+            self.broken[environment.name, one] = {"outcome": "impossible", "said": text}
+        return failed if answer.outcome != "raised" else {"outcome": "impossible", "said": text}
 
     def _exchange(self, pair: _Pair, producer: str, consumer: str, case: str) -> dict[str, Any]:
-        came = pair.exchange(producer, consumer, case)
-        if self.plan.via and came["outcome"] in FAILED and consumer != "dlbridge":
-            came["via"] = pair.over_dlbridge(producer, consumer, case)
-        return came
+        result = pair.exchange(producer, consumer, case)
+        if self.plan.via and result["outcome"] in FAILED and consumer != "dlbridge":
+            result["via"] = pair.through_dlbridge(producer, consumer, case)
+        return result
 
     def report(self) -> dict[str, Any]:
         order = itertools.product(self.plan.libraries, self.plan.libraries, self.plan.cases)
         titles = {
-            short_name(name): found["title"]
+            short_name(name): contents["title"]
             for environment in self.plan.environments
-            for name, found in environment.found["libraries"].items()
+            for name, contents in environment.contents["libraries"].items()
         }
         return {
             "dlbridge": dlbridge.__version__,
-            "dlpack": ".".join(map(str, dlbridge.DLPACK_VERSION)),
+            "dlpack": versions.of_dlpack(),
             "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-            "platform": self.plan.environments[0].found["platform"],
+            "platform": self.plan.environments[0].contents["platform"],
             "via": self.plan.via,
             "libraries": {
                 short_name(name): titles[short_name(name)]
@@ -213,8 +213,8 @@ class _Survey:
             "environments": [
                 {
                     "name": environment.name,
-                    "python": environment.found["python"],
-                    "dlbridge": environment.found["dlbridge"],
+                    "python": environment.contents["python"],
+                    "dlbridge": environment.contents["dlbridge"],
                     "libraries": {
                         short_name(name): version
                         for name, version in sorted(self.versions[environment.name].items())
@@ -227,14 +227,14 @@ class _Survey:
 
 
 def short_name(library: str) -> str:
-    """The short name of a library: rows of one's own are asked for by a longer one."""
-    return row(library).module if ":" in library else library
+    """Returns the short name of a library, whose row may have a longer one."""
+    return library_row(library).module if ":" in library else library
 
 
 def _failure(answer: children.Answer) -> dict[str, Any]:
-    """A call that did not return, as the result of an exchange."""
-    if answer.outcome == "raised":  # by our own code: nothing that a library does ends here
-        return {"outcome": "crashed", "said": answer.said}
-    where, words = last_step(answer.noise)
-    said = " ".join(filter(None, [answer.said, where])) + (f": {words}" if words else "")
-    return {"outcome": answer.outcome, "said": said}
+    """Converts a call that did not return to the result of an exchange."""
+    if answer.outcome == "raised":  # in our own code: exceptions of libraries are caught
+        return {"outcome": "crashed", "said": answer.message}
+    step, message = last_step(answer.noise)
+    text = " ".join(filter(None, [answer.message, step])) + (f": {message}" if message else "")
+    return {"outcome": answer.outcome, "said": text}

@@ -1,4 +1,4 @@
-"""The matrix as a person sees it in a terminal."""
+"""Prints the matrix in a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dlbridge.tools.matrix.summary import MARKS
 
 
 def _glyphs() -> dict[str, str]:
-    """By outcome; plain letters where standard output cannot carry the others."""
+    """Returns the symbol of each outcome; plain letters where the output is not Unicode."""
     try:
         "".join(mark.glyph for mark in MARKS.values()).encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
@@ -28,7 +28,7 @@ def _style(glyphs: dict[str, str], cell: str) -> str:
 
 
 def cell(glyphs: dict[str, str], exchanges: list[summary.Exchange]) -> str:
-    """A pair in a few letters: its worst outcome, counted where something did not arrive."""
+    """Returns the text of a cell: the worst outcome of a pair, with a count for failures."""
     if not exchanges:
         return ""
     outcome, how_often = summary.worst(exchanges)
@@ -37,20 +37,20 @@ def cell(glyphs: dict[str, str], exchanges: list[summary.Exchange]) -> str:
 
 
 def show(report: dict[str, Any], *, verbose: bool = False) -> None:
-    """Prints the table, its legend, and what works through dlbridge; verbose, all reasons too."""
+    """Prints the table, its legend and the successes through dlbridge; verbose: all reasons."""
     glyphs = _glyphs()
     _show_table(report, glyphs, tables.width())
     _show_counts(report, glyphs)
     if verbose:
-        told = [e for e in report["exchanges"] if e["outcome"] not in _AS_SENT or "mark" in e]
-        _show_groups("What did not arrive as it was sent", report, summary.groups(told))
+        changed = [e for e in report["exchanges"] if e["outcome"] not in _AS_SENT or "mark" in e]
+        _show_groups("Exchanges that did not preserve the array", report, summary.groups(changed))
     if summary.tried_again(report):
         tried, works = summary.tried_again(report), summary.rescued(report)
-        print(f"{len(works)} of {len(tried)} failing exchanges work through dlbridge.\n")
-        _show_groups("Works through dlbridge", report, summary.groups_via(summary.rescued(report)))
+        print(f"{len(works)} of {len(tried)} failing exchanges succeed through dlbridge.\n")
+        _show_groups("Through dlbridge", report, summary.groups_via(summary.rescued(report)))
         if verbose:
             _show_groups(
-                "Fails with dlbridge between, too", report, summary.groups_via(summary.lost(report))
+                "Also failing through dlbridge", report, summary.groups_via(summary.lost(report))
             )
     for each in summary.faults_of_ours(report):
         where = f"{each['producer']} to {each['consumer']}, {each['case']}"
@@ -63,7 +63,7 @@ _CELL = 3  # columns of text that a cell needs
 
 
 def _show_table(report: dict[str, Any], glyphs: dict[str, str], width: int) -> None:
-    """Numbers stand for the consumers where their names do not fit; else there are more tables."""
+    """Consumers get numbers where their names do not fit, and several tables where needed."""
     versions = summary.versions(report)
     names = list(report["libraries"])
     labels = [f"{name} {versions[name]}".strip() for name in names]
@@ -75,7 +75,7 @@ def _show_table(report: dict[str, Any], glyphs: dict[str, str], width: int) -> N
         labels = [f"{head:>2} {label}" for head, label in zip(heads, labels)]
         each_time = max(4, (width - longest - 3 - _GAP) // (_CELL + _GAP))
     pairs = summary.by_pair(report)
-    title = "What becomes of the arrays of each library (down) in each other (across)"
+    title = "Arrays of each library (rows) in each other library (columns)"
     for start in range(0, len(names), each_time):
         across = slice(start, start + each_time)
         rows = [
@@ -83,7 +83,7 @@ def _show_table(report: dict[str, Any], glyphs: dict[str, str], width: int) -> N
             for label, name in zip(labels, names)
         ]
         tables.show(title, ["", *heads[across]], rows, style=lambda text: _style(glyphs, text))
-        title = "and in these"
+        title = "continued"
 
 
 def _show_counts(report: dict[str, Any], glyphs: dict[str, str]) -> None:
@@ -96,7 +96,7 @@ def _show_counts(report: dict[str, Any], glyphs: dict[str, str]) -> None:
         if outcome in counts:
             print(f"  {glyphs[outcome]} {counts[outcome]:{width}} {outcome}: {meaning}")
     if marked:
-        print(f"\n{marked} read-only arrays can be written to where they arrive.")
+        print(f"\n{marked} read-only arrays are writable in the consumer.")
     print()
 
 

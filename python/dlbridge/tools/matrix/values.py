@@ -1,4 +1,4 @@
-"""What arrays hold: numbers in lists in lists, compared and counted."""
+"""The values of arrays: numbers in nested lists, compared and counted."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ _DTYPE = re.compile(r"bfloat16|float[48]_?\w*|(?:u?int|float|complex)\d+|bool")
 
 
 def dtype_of(x: Any) -> str | None:
-    """The name of the dtype, or None where the array does not say it by name."""
+    """Returns the name of the dtype, or None where the array does not report it by name."""
     try:
-        said = str(getattr(x, "dtype", ""))
-    except Exception:  # tvm_ffi has no word for complex numbers
+        text = str(getattr(x, "dtype", ""))
+    except Exception:  # tvm_ffi has no name for complex dtypes
         return None
-    found = _DTYPE.search(said)
-    return found.group() if found else None
+    match = _DTYPE.search(text)
+    return match.group() if match else None
 
 
 def looks_like(values: Any, dtype: str) -> str:
-    """The dtype of an array that does not say it, as far as its values tell."""
+    """Returns the dtype of an array that does not report it, as far as its values show."""
     return "numbers" if dtype == "bool" and type(first(values)) is int else dtype
 
 
-def same(got: Any, sent: Any) -> bool:
-    if isinstance(sent, (list, tuple)):
+def same(values: Any, expected: Any) -> bool:
+    if isinstance(expected, (list, tuple)):
         return (
-            isinstance(got, (list, tuple)) and len(got) == len(sent) and all(map(same, got, sent))
+            isinstance(values, (list, tuple))
+            and len(values) == len(expected)
+            and all(map(same, values, expected))
         )
-    return not isinstance(got, (list, tuple)) and bool(got == sent)
+    return not isinstance(values, (list, tuple)) and bool(values == expected)
 
 
 def first(values: Any) -> Any:
@@ -41,9 +43,9 @@ def empty(values: Any) -> bool:
     return isinstance(values, list) and all(map(empty, values))
 
 
-def others(values: Any) -> Any:
-    """Values of the same shape, none of which is the same."""
-    return list(map(others, values)) if isinstance(values, list) else type(values)(not values)
+def different(values: Any) -> Any:
+    """Returns other values of the same shape."""
+    return list(map(different, values)) if isinstance(values, list) else type(values)(not values)
 
 
 def rank(values: Any) -> int:

@@ -1,21 +1,31 @@
-"""What a tensor can be that some consumer does not take, and what each consumer then does.
+"""The properties of a tensor that some consumer does not accept, and how each consumer reacts.
 
-One row for each case: when it holds, how it is said, and a cell for each consumer. All that is said
-of consumers comes from these rows, the oddities as well as the verdicts. Every cell was seen, with
-the versions that consumers.py names; the tests see those again whose libraries are there.
+One row for each case: its condition, its description, and the reaction of each consumer. Oddities
+and verdicts are both derived from these rows. Every reaction was observed with the version that
+consumers.py names; the tests repeat it for each consumer that is installed.
 """
 
 from __future__ import annotations
 
+from dlbridge.tools.inspection.cases.case import FAILS_LATER, reactions
 from dlbridge.tools.inspection.cases.devices import DEVICES
 from dlbridge.tools.inspection.cases.dtypes import DTYPES
 from dlbridge.tools.inspection.cases.memory import MEMORY, REST
 from dlbridge.tools.inspection.cases.shapes import SHAPES
 from dlbridge.tools.inspection.cases.strides import STRIDES
 
-# In the order in which consumers look.
+# In the order in which consumers examine a tensor.
 CASES = [*SHAPES, *DEVICES, *DTYPES, *MEMORY, *STRIDES, *REST]
 
-# Of a versioned struct of another major version, in which nothing may be read but version and
-# deleter (spec 2.1).
-OTHER_MAJOR = "BE RE . . . later later BE VE later AIn . . later"
+# A versioned struct of another major version: only version and deleter may be read (spec 2.1).
+OTHER_MAJOR = reactions(
+    numpy="BufferError",
+    torch="RuntimeError",
+    tvm_ffi=FAILS_LATER,
+    mpi4py=FAILS_LATER,
+    dpnp="BufferError",
+    paddle="ValueError",
+    mlx=FAILS_LATER,
+    pyarrow="ArrowInvalid",
+    nanobind=FAILS_LATER,
+)

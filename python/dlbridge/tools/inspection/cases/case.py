@@ -1,79 +1,95 @@
-"""A case: what a tensor can be, how that is said, and what every consumer makes of it."""
+"""A case: a property of a tensor, its description, and the reaction of every consumer."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Callable, Literal
 
+from dlbridge.tools.inspection.consumers import CONSUMERS
 from dlbridge.tools.inspection.description import Description
 
 Level = Literal["defect", "risk", "note", ""]
 
-# The columns of every row of cells.
-HEADER = """
-    numpy torch jax tensorflow mxnet tvm_ffi mpi4py
-    dpnp paddle mlx pyarrow onnxruntime warp nanobind
-"""
-COLUMNS = tuple(HEADER.split())
+# A reaction is the name of an exception, ...
+EXCEPTIONS = frozenset(
+    {
+        "ArrowInvalid",
+        "ArrowNotImplementedError",
+        "ArrowTypeError",
+        "AssertionError",
+        "BufferError",
+        "IndexError",
+        "InvalidArgumentError",
+        "JaxRuntimeError",
+        "KeyError",
+        "MPI.Exception",
+        "MXNetError",
+        "MemoryError",
+        "NotImplementedError",
+        "OverflowError",
+        "RuntimeError",
+        "TypeError",
+        "UnicodeDecodeError",
+        "ValueError",
+    }
+)
+# ... a signal that ends the process, ...
+SIGNALS = frozenset({"SIGABRT", "SIGSEGV"})
+# ... one of these, ...
+COPIES, NARROWS, WRONG, FAILS_LATER = "copies", "narrows", "wrong", "fails later"
+CRASHES_IN_USE, CRASHES_ON_RELEASE = "crashes in use", "crashes on release"
+OTHER_BUILD, MEMORY_ORDER, WRITABLE = "other build", "memory order", "writable"
+SEND_ONLY, UNKNOWN = "send only", "unknown"
+TEXTS = {
+    COPIES: "copies",
+    NARROWS: "copies into a narrower dtype",
+    WRONG: "reads wrong values",
+    FAILS_LATER: "accepts it, and fails or reads garbage later",
+    CRASHES_IN_USE: "accepts it, and its first operation crashes the process",
+    CRASHES_ON_RELEASE: "accepts it, and crashes the process on release",
+    OTHER_BUILD: "only in a build for that device",
+    MEMORY_ORDER: "sends it in the order of memory",
+    WRITABLE: "accepts it as writable, although it is read-only",
+    SEND_ONLY: "sends it, and does not receive into it (BufferError)",
+    UNKNOWN: "unknown",
+}
+# ... or this: the property makes no difference.
+NO_EFFECT = ""
 
-# What a cell can say, beside "." for nothing: an exception by its initials, ...
-EXCEPTIONS = {
-    "AIn": "ArrowInvalid",
-    "ANI": "ArrowNotImplementedError",
-    "ATy": "ArrowTypeError",
-    "BE": "BufferError",
-    "IAE": "InvalidArgumentError",
-    "IE": "IndexError",
-    "JRE": "JaxRuntimeError",
-    "KE": "KeyError",
-    "ME": "MemoryError",
-    "MPI": "MPI.Exception",
-    "MXE": "MXNetError",
-    "NIE": "NotImplementedError",
-    "OE": "OverflowError",
-    "RE": "RuntimeError",
-    "TE": "TypeError",
-    "UDE": "UnicodeDecodeError",
-    "VE": "ValueError",
-}
-# ... a signal, which ends the process, ...
-SIGNALS = {"ABRT": "SIGABRT", "SEGV": "SIGSEGV"}
-# ... or one of these, in words.
-WORDS = {
-    "copies": "copies",
-    "narrows": "copies into a narrower dtype",
-    "wrong": "gets wrong values",
-    "later": "takes it, and fails or reads garbage later",
-    "use!": "takes it, and its first operation ends the process",
-    "drop!": "takes it, and ends the process when it lets go",
-    "device": "only where it is built for that device",
-    "memory": "sends it in the order of memory",
-    "writes": "takes it as writable, though it is read-only",
-    "sends": "sends it, and does not receive into it (BufferError)",
-    "?": "not known",
-}
+Reactions = Mapping[str, str]  # by consumer
+
+
+def reactions(default: str = NO_EFFECT, /, **by_consumer: str) -> Reactions:
+    """Returns the reactions of all consumers: those that are named, and the default of the rest.
+
+    Raises KeyError for an unknown consumer or reaction.
+    """
+    for consumer, reaction in by_consumer.items():
+        if consumer not in CONSUMERS:
+            raise KeyError(f"no consumer is named {consumer!r}")
+        if reaction not in {*EXCEPTIONS, *SIGNALS, *TEXTS, NO_EFFECT}:
+            raise KeyError(f"{consumer}: no reaction is named {reaction!r}")
+    return {name: by_consumer.get(name, default) for name in CONSUMERS}
 
 
 @dataclass(frozen=True)
 class Case:
-    """One row."""
+    """A property of a tensor."""
 
     name: str
-    level: Level  # of the oddity that it is; none where it is only of interest to consumers
+    level: Level  # of the oddity; empty where the case only matters to consumers
     holds: Callable[[Description], bool]
-    why: Callable[[Description], str]  # a few words, after a verdict
-    cells: str
+    why: Callable[[Description], str]  # a few words, for a verdict
+    reactions: Reactions
     says: Callable[[Description], str] | None = None  # a sentence, for the oddity
-
-    def cell(self, consumer: str) -> str:
-        return self.cells.split()[COLUMNS.index(consumer)]
 
     def sentence(self, x: Description) -> str:
         return (self.says or self.why)(x)
 
 
 def on(type_: int) -> Callable[[Description], bool]:
-    """On a device of that type."""
+    """Whether a tensor is on a device of this type."""
     return lambda x: x.device is not None and x.device[0] == type_
 
 

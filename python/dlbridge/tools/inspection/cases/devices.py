@@ -1,56 +1,187 @@
-"""Cases of the device. Seen on builds for the CPU; "device" where another build takes it."""
+"""Cases of the device, observed with CPU builds; DEVICE where another build accepts it."""
 
 from __future__ import annotations
 
-from dlbridge.tools.inspection.cases.case import Case, on
-from dlbridge.tools.inspection.description import Description, device_name
+from dlbridge.tools import devices
+from dlbridge.tools.inspection.cases.case import (
+    NO_EFFECT,
+    OTHER_BUILD,
+    UNKNOWN,
+    Case,
+    on,
+    reactions,
+)
+from dlbridge.tools.inspection.description import Description
 
-# By type: how it is said, and the cells.
+# By device type: the description, and the reactions.
 NAMED = {
-    2: ("on CUDA", "RE device device device device . device BE device VE ANI device device ."),
-    3: ("pinned by CUDA", ". BE RE IAE MXE . . BE . VE ANI RE RE ."),
-    8: ("on Metal", "RE device TE IAE MXE . ? BE NIE device ANI RE TE ."),
-    10: ("on ROCm", "RE device device device ? . device BE ? VE ANI device ? ."),
-    11: ("pinned by ROCm", ". BE ? ? MXE . . BE ? VE ANI RE RE ."),
-    13: ("managed by CUDA", ". BE TE IAE MXE . . BE NIE VE ANI RE IE ."),
-    14: ("on oneAPI", "RE device TE IAE MXE . ? . NIE VE ANI RE TE ."),
+    devices.CUDA: (
+        "on CUDA",
+        reactions(
+            OTHER_BUILD,
+            numpy="RuntimeError",
+            tvm_ffi=NO_EFFECT,
+            dpnp="BufferError",
+            mlx="ValueError",
+            pyarrow="ArrowNotImplementedError",
+            nanobind=NO_EFFECT,
+        ),
+    ),
+    devices.CUDA_HOST: (
+        "pinned by CUDA",
+        reactions(
+            torch="BufferError",
+            jax="RuntimeError",
+            tensorflow="InvalidArgumentError",
+            mxnet="MXNetError",
+            dpnp="BufferError",
+            mlx="ValueError",
+            pyarrow="ArrowNotImplementedError",
+            onnxruntime="RuntimeError",
+            warp="RuntimeError",
+        ),
+    ),
+    devices.METAL: (
+        "on Metal",
+        reactions(
+            numpy="RuntimeError",
+            torch=OTHER_BUILD,
+            jax="TypeError",
+            tensorflow="InvalidArgumentError",
+            mxnet="MXNetError",
+            mpi4py=UNKNOWN,
+            dpnp="BufferError",
+            paddle="NotImplementedError",
+            mlx=OTHER_BUILD,
+            pyarrow="ArrowNotImplementedError",
+            onnxruntime="RuntimeError",
+            warp="TypeError",
+        ),
+    ),
+    devices.ROCM: (
+        "on ROCm",
+        reactions(
+            numpy="RuntimeError",
+            torch=OTHER_BUILD,
+            jax=OTHER_BUILD,
+            tensorflow=OTHER_BUILD,
+            mxnet=UNKNOWN,
+            mpi4py=OTHER_BUILD,
+            dpnp="BufferError",
+            paddle=UNKNOWN,
+            mlx="ValueError",
+            pyarrow="ArrowNotImplementedError",
+            onnxruntime=OTHER_BUILD,
+            warp=UNKNOWN,
+        ),
+    ),
+    devices.ROCM_HOST: (
+        "pinned by ROCm",
+        reactions(
+            torch="BufferError",
+            jax=UNKNOWN,
+            tensorflow=UNKNOWN,
+            mxnet="MXNetError",
+            dpnp="BufferError",
+            paddle=UNKNOWN,
+            mlx="ValueError",
+            pyarrow="ArrowNotImplementedError",
+            onnxruntime="RuntimeError",
+            warp="RuntimeError",
+        ),
+    ),
+    devices.CUDA_MANAGED: (
+        "managed by CUDA",
+        reactions(
+            torch="BufferError",
+            jax="TypeError",
+            tensorflow="InvalidArgumentError",
+            mxnet="MXNetError",
+            dpnp="BufferError",
+            paddle="NotImplementedError",
+            mlx="ValueError",
+            pyarrow="ArrowNotImplementedError",
+            onnxruntime="RuntimeError",
+            warp="IndexError",
+        ),
+    ),
+    devices.ONEAPI: (
+        "on oneAPI",
+        reactions(
+            numpy="RuntimeError",
+            torch=OTHER_BUILD,
+            jax="TypeError",
+            tensorflow="InvalidArgumentError",
+            mxnet="MXNetError",
+            mpi4py=UNKNOWN,
+            paddle="NotImplementedError",
+            mlx="ValueError",
+            pyarrow="ArrowNotImplementedError",
+            onnxruntime="RuntimeError",
+            warp="TypeError",
+        ),
+    ),
 }
 
 
 def _is_known(x: Description) -> bool:
-    return x.device is None or not device_name(x.device).startswith("unknown")
+    return x.device is None or devices.is_known(x.device)
 
 
 def _is_other(x: Description) -> bool:
-    return x.device is not None and _is_known(x) and x.device[0] not in (1, *NAMED)
+    return x.device is not None and _is_known(x) and x.device[0] not in (devices.CPU, *NAMED)
 
 
 DEVICES = [
     Case(
         "CPU id",
         "note",
-        lambda x: on(1)(x) and x.device is not None and x.device[1] != 0,
-        lambda x: "the CPU has another number than 0",
-        ". . JRE . . . . BE . . . . . .",
-        lambda x: f"The device is {x.device_text}; the CPU's number should be 0.",
+        lambda x: on(devices.CPU)(x) and x.device is not None and x.device[1] != 0,
+        lambda x: "the index of the CPU is not 0",
+        reactions(jax="JaxRuntimeError", dpnp="BufferError"),
+        lambda x: f"The device is {x.device_text}; the CPU's index should be 0.",
     ),
     *(
-        Case(said, "", on(type_), lambda x, said=said: said, cells)  # type: ignore[misc]
-        for type_, (said, cells) in NAMED.items()
+        Case(text, "", on(type_), lambda x, text=text: text, row)  # type: ignore[misc]
+        for type_, (text, row) in NAMED.items()
     ),
     Case(
         "other device",
         "",
         _is_other,
         lambda x: f"on {x.device_text}",
-        "RE ? TE IAE MXE . . BE NIE VE ANI RE TE .",
+        reactions(
+            numpy="RuntimeError",
+            torch=UNKNOWN,
+            jax="TypeError",
+            tensorflow="InvalidArgumentError",
+            mxnet="MXNetError",
+            dpnp="BufferError",
+            paddle="NotImplementedError",
+            mlx="ValueError",
+            pyarrow="ArrowNotImplementedError",
+            onnxruntime="RuntimeError",
+            warp="TypeError",
+        ),
     ),
     Case(
         "unknown device",
         "defect",
         lambda x: not _is_known(x),
         lambda x: "the device type is unknown",
-        "RE BE TE IAE MXE . . BE NIE VE ANI RE TE .",
-        lambda x: f"DLPack knows no device of type {x.device[0] if x.device else 0}.",
+        reactions(
+            numpy="RuntimeError",
+            torch="BufferError",
+            jax="TypeError",
+            tensorflow="InvalidArgumentError",
+            mxnet="MXNetError",
+            dpnp="BufferError",
+            paddle="NotImplementedError",
+            mlx="ValueError",
+            pyarrow="ArrowNotImplementedError",
+            onnxruntime="RuntimeError",
+            warp="TypeError",
+        ),
+        lambda x: f"DLPack defines no device of type {x.device[0] if x.device else 0}.",
     ),
 ]

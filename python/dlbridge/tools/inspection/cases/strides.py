@@ -1,26 +1,34 @@
-"""Cases of the strides: NULL, backwards, broadcast, gaps, permuted, those that mean nothing."""
+"""Cases of the strides: NULL, negative, broadcast, gaps, permuted, strides of extents of 1."""
 
 from __future__ import annotations
 
 import math
 from typing import Callable
 
-from dlbridge.tools.inspection.cases.case import Case, has_elements, on
+from dlbridge.tools import devices
+from dlbridge.tools.inspection.cases.case import (
+    FAILS_LATER,
+    MEMORY_ORDER,
+    Case,
+    has_elements,
+    on,
+    reactions,
+)
 from dlbridge.tools.inspection.description import Description
 
 
 def _moves(which: str) -> Callable[[Description], bool]:
-    """A list of Layout is not empty, for a tensor with elements."""
+    """Whether a list of Layout is not empty, for a tensor with elements."""
     return lambda x: has_elements(x) and bool(getattr(x.layout, which))
 
 
 def _alone(x: Description) -> list[int]:
-    """The dimensions of one index, whose strides lead nowhere."""
+    """Returns the dimensions of extent 1, whose strides are never used."""
     return [i for i, n in enumerate(x.shape or ()) if n == 1] if has_elements(x) else []
 
 
 def _odd_alone(x: Description) -> list[int]:
-    """Those of them whose strides differ from those of compact memory."""
+    """Returns the dimensions of extent 1 whose strides differ from those of compact memory."""
     if x.strides is None or x.shape is None or x.layout is None or not x.layout.is_row_major():
         return []
     return [i for i in _alone(x) if x.strides[i] != math.prod(x.shape[i + 1 :])]
@@ -58,9 +66,9 @@ STRIDES = [
         "note",
         lambda x: bool(x.shape) and x.strides_is_null and x.format is None and not _beyond_one(x),
         lambda x: "the strides are NULL",
-        ". . . . . . . . . . . . . .",
+        reactions(),
         lambda x: (
-            "The strides are a NULL pointer: row-major is meant. DLPack 1.2 and newer forbid that."
+            "The strides are a NULL pointer, which means row-major. DLPack 1.2 and newer forbid it."
         ),
     ),
     Case(
@@ -68,7 +76,7 @@ STRIDES = [
         "defect",
         lambda x: bool(x.shape) and x.strides_is_null and x.format is None and _beyond_one(x),
         lambda x: "the strides are NULL",
-        ". . . . . . . . . . . . . .",
+        reactions(),
         lambda x: (
             "The strides are a NULL pointer, and the version is "
             f"{x.version[0] if x.version else 0}.{x.version[1] if x.version else 0}: "
@@ -80,24 +88,34 @@ STRIDES = [
         "",
         lambda x: bool(x.shape) and x.strides_is_null and x.byte_offset != 0,
         lambda x: "a byte offset with strides that are NULL",
-        ". VE . . . . . . . . . . . .",
+        reactions(torch="ValueError"),
     ),
     Case(
         "strides NULL on oneAPI",
         "",
-        lambda x: bool(x.shape) and x.strides_is_null and on(14)(x),
+        lambda x: bool(x.shape) and x.strides_is_null and on(devices.ONEAPI)(x),
         lambda x: "the strides are NULL",
-        ". . . . . . . SEGV . . . . . .",
+        reactions(dpnp="SIGSEGV"),
     ),
     Case(
         "backwards",
         "risk",
         _moves("backwards"),
         lambda x: "a negative stride",
-        ". ABRT JRE IAE MXE . BE . later VE AIn RE . .",
+        reactions(
+            torch="SIGABRT",
+            jax="JaxRuntimeError",
+            tensorflow="InvalidArgumentError",
+            mxnet="MXNetError",
+            mpi4py="BufferError",
+            paddle=FAILS_LATER,
+            mlx="ValueError",
+            pyarrow="ArrowInvalid",
+            onnxruntime="RuntimeError",
+        ),
         lambda x: (
-            f"It runs backwards: the strides {list(x.layout.strides) if x.layout else []} "
-            "have a negative one."
+            f"A stride is negative: {list(x.layout.strides) if x.layout else []}; it runs "
+            "backwards."
         ),
     ),
     Case(
@@ -105,10 +123,16 @@ STRIDES = [
         "risk",
         _moves("broadcast"),
         lambda x: "a stride of 0",
-        ". . JRE IAE MXE . BE . . . . RE . .",
+        reactions(
+            jax="JaxRuntimeError",
+            tensorflow="InvalidArgumentError",
+            mxnet="MXNetError",
+            mpi4py="BufferError",
+            onnxruntime="RuntimeError",
+        ),
         lambda x: (
-            "Many elements share one place: a stride is 0 (broadcast). Writing to one "
-            "writes to all."
+            "A stride is 0 (broadcast): many elements share one address. Writing to one writes to "
+            "all."
         ),
     ),
     Case(
@@ -116,11 +140,17 @@ STRIDES = [
         "risk",
         _has_gaps,
         lambda x: "not compact",
-        ". . JRE IAE MXE . BE . . . . RE . .",
+        reactions(
+            jax="JaxRuntimeError",
+            tensorflow="InvalidArgumentError",
+            mxnet="MXNetError",
+            mpi4py="BufferError",
+            onnxruntime="RuntimeError",
+        ),
         lambda x: (
             "Elements overlap."
             if x.layout is not None and x.layout.shares
-            else "There are gaps between the elements."
+            else "There are gaps between elements."
         ),
     ),
     Case(
@@ -128,7 +158,12 @@ STRIDES = [
         "note",
         _is_column_major,
         lambda x: "column-major",
-        ". . . IAE MXE . memory . . . . RE . .",
+        reactions(
+            tensorflow="InvalidArgumentError",
+            mxnet="MXNetError",
+            mpi4py=MEMORY_ORDER,
+            onnxruntime="RuntimeError",
+        ),
         lambda x: "It is column-major: the first dimension is the fastest.",
     ),
     Case(
@@ -136,26 +171,33 @@ STRIDES = [
         "note",
         lambda x: _is_permuted(x) and not _is_column_major(x),
         lambda x: "permuted dimensions",
-        ". . . IAE MXE . BE . . . . RE . .",
-        lambda x: "It is compact, with its dimensions in another order than row-major.",
+        reactions(
+            tensorflow="InvalidArgumentError",
+            mxnet="MXNetError",
+            mpi4py="BufferError",
+            onnxruntime="RuntimeError",
+        ),
+        lambda x: "It is compact, but its dimensions are in another order than row-major.",
     ),
     Case(
         "negative stride of one index",
         "risk",
         lambda x: bool(_negative_alone(x)),
-        lambda x: "a negative stride, of a dimension with one index",
-        ". . . . MXE . BE . . VE AIn . . .",
-        lambda x: "A dimension of one index has a negative stride, which leads nowhere.",
+        lambda x: "a negative stride of a dimension of extent 1",
+        reactions(
+            mxnet="MXNetError", mpi4py="BufferError", mlx="ValueError", pyarrow="ArrowInvalid"
+        ),
+        lambda x: "A dimension of extent 1 has a negative stride, which is never used.",
     ),
     Case(
         "odd stride of one index",
         "note",
         lambda x: bool(_odd_alone(x)) and not _negative_alone(x),
-        lambda x: "an odd stride, of a dimension with one index",
-        ". . . . MXE . . . . . . . . .",
+        lambda x: "an odd stride of a dimension of extent 1",
+        reactions(mxnet="MXNetError"),
         lambda x: (
-            "It is row-major but for the stride of a dimension with one index, which "
-            "means nothing; who compares strides word for word takes it for something else."
+            "It is row-major except for the unused stride of a dimension of extent 1; a consumer "
+            "that compares strides literally does not recognise it."
         ),
     ),
 ]

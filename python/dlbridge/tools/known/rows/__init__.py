@@ -1,40 +1,19 @@
-"""The rows of the table, a file for each library."""
+"""The known defects, one file for each library."""
 
 from __future__ import annotations
 
-from dlbridge.tools.known.defect import Defect
-from dlbridge.tools.known.rows import (
-    cuda_core,
-    dpnp,
-    jax,
-    mlx,
-    mpi4py,
-    mxnet,
-    nanobind,
-    numpy,
-    onnxruntime,
-    paddle,
-    pyarrow,
-    tensorflow,
-    torch,
-    tvm_ffi,
-    warp,
-)
+import importlib
+import pkgutil
+from collections.abc import Iterator
 
-ROWS: tuple[Defect, ...] = (
-    *numpy.ROWS,
-    *torch.ROWS,
-    *jax.ROWS,
-    *tensorflow.ROWS,
-    *mxnet.ROWS,
-    *tvm_ffi.ROWS,
-    *mpi4py.ROWS,
-    *dpnp.ROWS,
-    *paddle.ROWS,
-    *mlx.ROWS,
-    *pyarrow.ROWS,
-    *onnxruntime.ROWS,
-    *warp.ROWS,
-    *cuda_core.ROWS,
-    *nanobind.ROWS,
-)
+from dlbridge.tools.known.defect import Defect
+from dlbridge.tools.libraries import LIBRARIES
+
+
+def _rows() -> Iterator[Defect]:
+    for module in pkgutil.iter_modules(__path__):
+        yield from importlib.import_module(f"{__name__}.{module.name}").ROWS
+
+
+_ORDER = list(LIBRARIES)
+ROWS: tuple[Defect, ...] = tuple(sorted(_rows(), key=lambda row: _ORDER.index(row.library)))

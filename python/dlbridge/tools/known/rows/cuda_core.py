@@ -10,17 +10,17 @@ ROWS = [
         "cuda.core",
         "1.2.2",
         "accepted",
-        "StridedMemoryView takes tensors of major version 2, whose fields nobody knows.",
-        "Garbage, once a producer of a later DLPack is there.",
-        "Go through dlbridge: it gives version 1, and refuses any other on the way in.",
+        "StridedMemoryView accepts tensors of major version 2, whose fields are unknown.",
+        "Garbage is read once producers of a later DLPack exist.",
+        "Convert with dlbridge: it exports version 1, and refuses any other on import.",
         """
-        import by_hand
+        import ctypes_tensors
         from cuda.core.utils import StridedMemoryView
-        view = StridedMemoryView.from_dlpack(by_hand.Producer(version=(2, 0)), stream_ptr=-1)
+        view = StridedMemoryView.from_dlpack(ctypes_tensors.Producer(version=(2, 0)), stream_ptr=-1)
         print(view.shape)
         """,
         "(4,)",
-        refused("by_hand.capsule(version=(2, 0))"),
+        refused("ctypes_tensors.capsule(version=(2, 0))"),
         ("C-04",),
     ),
 ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dlbridge.tools.known.defect import Defect
 
-# The tensors moved from one package to the other.
-HOMES = [("dpctl", "dpctl.tensor", "0.21.1"), ("dpnp", "dpnp.tensor", "0.20.0")]
+# The arrays moved from dpctl to dpnp.
+PACKAGES = [("dpctl", "dpctl.tensor", "0.21.1"), ("dpnp", "dpnp.tensor", "0.20.0")]
 
 
 def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
@@ -15,17 +15,17 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             library,
             seen_in,
             "wrong",
-            "The byte offset of CPU tensors is ignored: the values are those before the tensor.",
+            "The byte offset of CPU tensors is ignored: values before the tensor are read.",
             "Slices of MLX and tvm-ffi.",
-            "Go through dlbridge: it exports the address of the first element, and no offset.",
+            "Convert with dlbridge: it exports the address of the first element, and no offset.",
             f"""
-            import {module} as dpt, by_hand
-            print(dpt.from_dlpack(by_hand.Producer(byte_offset=16)))
+            import {module} as dpt, ctypes_tensors
+            print(dpt.from_dlpack(ctypes_tensors.Producer(byte_offset=16)))
             """,
             "[0. 1. 2. 3.]",
             f"""
-            import by_hand, dlbridge, {module} as dpt
-            x = by_hand.Producer(byte_offset=16)
+            import ctypes_tensors, dlbridge, {module} as dpt
+            x = ctypes_tensors.Producer(byte_offset=16)
             assert dpt.from_dlpack(dlbridge.from_dlpack(x)).tolist() == [4, 5, 6, 7]
             """,
             ("C-09",),
@@ -35,18 +35,18 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             library,
             seen_in,
             "crash",
-            "A tensor without a deleter ends the process when the array goes.",
-            "Producers of memory that lives forever, which may leave the deleter out.",
-            "Go through dlbridge: what it exports has a deleter always.",
+            "A NULL deleter crashes the process when the array is freed.",
+            "Producers of static memory, which may omit the deleter.",
+            "Convert with dlbridge: its exports always have a deleter.",
             f"""
-            import {module} as dpt, by_hand
-            x = dpt.from_dlpack(by_hand.Producer(deleter=False))
+            import {module} as dpt, ctypes_tensors
+            x = dpt.from_dlpack(ctypes_tensors.Producer(deleter=False))
             del x
             """,
             "SIGSEGV",
             f"""
-            import by_hand, dlbridge, {module} as dpt
-            x = dpt.from_dlpack(dlbridge.from_dlpack(by_hand.Producer(deleter=False)))
+            import ctypes_tensors, dlbridge, {module} as dpt
+            x = dpt.from_dlpack(dlbridge.from_dlpack(ctypes_tensors.Producer(deleter=False)))
             assert x.tolist() == [0, 1, 2, 3]
             del x
             """,
@@ -57,16 +57,16 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             library,
             seen_in,
             "ignored",
-            "from_dlpack(x, copy=True) of a producer that does not know the keyword makes no copy.",
-            "Who asks for a copy of an older library's array shares memory and does not know.",
-            "Go through dlbridge: it copies itself.",
+            "from_dlpack(x, copy=True) of a producer without this keyword makes no copy.",
+            "A caller that requests a copy of an older library's array shares its memory.",
+            "Convert with dlbridge: it makes the copy itself.",
             f"""
-            import {module} as dpt, by_hand
-            made = by_hand.capsule()
-            shared = by_hand.contents(made).tensor.data
+            import {module} as dpt, ctypes_tensors
+            capsule = ctypes_tensors.capsule()
+            shared = ctypes_tensors.contents(capsule).tensor.data
             class Old:
                 def __dlpack__(self, stream=None):
-                    return made
+                    return capsule
                 def __dlpack_device__(self):
                     return (1, 0)
             x = dpt.from_dlpack(Old(), copy=True)
@@ -74,14 +74,14 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             """,
             "same memory",
             """
-            import by_hand, dlbridge
+            import ctypes_tensors, dlbridge
             class Old:
                 def __dlpack__(self, stream=None):
-                    return made
+                    return capsule
                 def __dlpack_device__(self):
                     return (1, 0)
-            made = by_hand.capsule()
-            shared = by_hand.contents(made).tensor.data
+            capsule = ctypes_tensors.capsule()
+            shared = ctypes_tensors.contents(capsule).tensor.data
             assert dlbridge.from_dlpack(Old(), copy=True).data_ptr != shared
             """,
             ("C-02", "S-14"),
@@ -91,15 +91,15 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             library,
             seen_in,
             "crash",
-            "A deleter that is called after Python has ended ends the process by SIGSEGV.",
-            "C++ code with a global that holds a tensor.",
-            "Give tensors back before Python ends: dlbridge hands the call on.",
+            "A deleter that is called after the interpreter's end crashes the process.",
+            "C++ code with a global variable that owns a tensor.",
+            "Free tensors before the interpreter's end: dlbridge forwards the call.",
             f"""
-            import ctypes as C, {module} as dpt, by_hand
-            kept = dpt.arange(4, dtype="float32").__dlpack__()
-            C.PYFUNCTYPE(None, C.py_object)(("Py_IncRef", C.pythonapi))(kept)  # nobody drops it
-            tensor = by_hand.contents(kept)
-            at_exit = C.CDLL(None).__cxa_atexit  # what is given to it is called after Python's end
+            import ctypes as C, {module} as dpt, ctypes_tensors
+            capsule = dpt.arange(4, dtype="float32").__dlpack__()
+            C.PYFUNCTYPE(None, C.py_object)(("Py_IncRef", C.pythonapi))(capsule)  # never freed
+            tensor = ctypes_tensors.contents(capsule)
+            at_exit = C.CDLL(None).__cxa_atexit  # called after the interpreter's end
             at_exit(C.c_void_p(tensor.deleter), C.c_void_p(C.addressof(tensor)), None)
             """,
             "SIGSEGV",
@@ -110,13 +110,13 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             library,
             seen_in,
             "ignored",
-            "Without max_version, copy=True and dl_device= are dropped without a word.",
-            "Who asks for a copy in the old way shares memory and does not know.",
-            "Go through dlbridge: it asks in the new way, and compares addresses.",
+            "Without max_version, copy=True and dl_device= are silently ignored.",
+            "A caller that requests a copy without max_version shares the memory.",
+            "Convert with dlbridge: it passes max_version, and compares addresses.",
             f"""
-            import {module} as dpt, by_hand
+            import {module} as dpt, ctypes_tensors
             x = dpt.arange(4, dtype="float32")
-            copied = by_hand.contents(x.__dlpack__(copy=True)).tensor
+            copied = ctypes_tensors.contents(x.__dlpack__(copy=True)).tensor
             print("same memory" if copied.data == x._pointer else "copied")
             """,
             "same memory",
@@ -131,21 +131,21 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
 
 
 ROWS = [
-    *(defect for home in HOMES for defect in rows_of(*home)),
+    *(defect for package in PACKAGES for defect in rows_of(*package)),
     Defect(
         "dpnp-null-strides",
         "dpnp",
         "0.20.0",
         "crash",
-        "A oneAPI tensor whose strides are NULL ends the process.",
-        "Producers of legacy capsules, which may leave the strides out.",
-        "Go through dlbridge: what it exports has strides always.",
+        "A oneAPI tensor whose strides are NULL crashes the process.",
+        "Producers of legacy capsules, which may omit the strides.",
+        "Convert with dlbridge: its exports always have strides.",
         """
-        import dpnp.tensor as dpt, by_hand
+        import dpnp.tensor as dpt, ctypes_tensors
         own = dpt.arange(4, dtype="float32")
         capsule = own.__dlpack__()
-        by_hand.contents(capsule).tensor.strides = None
-        class Once(by_hand.Producer):
+        ctypes_tensors.contents(capsule).tensor.strides = None
+        class Once(ctypes_tensors.Producer):
             def __dlpack__(self, **keywords):
                 return capsule
             def __dlpack_device__(self):
@@ -154,10 +154,10 @@ ROWS = [
         """,
         "SIGSEGV",
         """
-        import by_hand, dlbridge, dpnp.tensor as dpt
+        import ctypes_tensors, dlbridge, dpnp.tensor as dpt
         own = dpt.arange(4, dtype="float32")
         capsule = own.__dlpack__()
-        by_hand.contents(capsule).tensor.strides = None
+        ctypes_tensors.contents(capsule).tensor.strides = None
         x = dpt.from_dlpack(dlbridge.from_dlpack(capsule))
         assert dpt.asnumpy(x).tolist() == [0, 1, 2, 3]
         """,
@@ -169,12 +169,12 @@ ROWS = [
         "0.20.0",
         "wrong",
         "Writable arrays of rank 0 are exported as read-only.",
-        "Sums and other single values that are to be written.",
-        "dlbridge.from_dlpack(x, readonly=False), if you know better.",
+        "Sums and other single values that a caller writes to.",
+        "dlbridge.from_dlpack(x, readonly=False) removes the mark.",
         """
-        import dpnp.tensor as dpt, by_hand
+        import dpnp.tensor as dpt, ctypes_tensors
         x = dpt.asarray(3.0)
-        flags = by_hand.contents(x.__dlpack__(max_version=(1, 0))).flags
+        flags = ctypes_tensors.contents(x.__dlpack__(max_version=(1, 0))).flags
         print("writable:", x.flags.writable, "flags:", flags)
         """,
         "writable: True flags: 1",

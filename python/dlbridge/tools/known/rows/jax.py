@@ -13,13 +13,13 @@ ROWS = [
         SEEN,
         "ignored",
         "from_dlpack(x, copy=True) makes no copy of CPU memory that is aligned to 64 bytes.",
-        "An array that JAX takes for constant changes when the source is written.",
-        "Let dlbridge copy: jax.dlpack.from_dlpack(dlbridge.from_dlpack(x, copy=True)).",
+        "An array that JAX assumes to be constant changes when the source is written.",
+        "Copy with dlbridge: jax.dlpack.from_dlpack(dlbridge.from_dlpack(x, copy=True)).",
         """
-        import jax, by_hand
-        source = by_hand.capsule()
-        shared = by_hand.contents(source).tensor.data
-        class Once(by_hand.Producer):
+        import jax, ctypes_tensors
+        source = ctypes_tensors.capsule()
+        shared = ctypes_tensors.contents(source).tensor.data
+        class Once(ctypes_tensors.Producer):
             def __dlpack__(self, **keywords):
                 return source
         y = jax.dlpack.from_dlpack(Once(), copy=True)
@@ -27,8 +27,8 @@ ROWS = [
         """,
         "same memory",
         """
-        import by_hand, dlbridge, jax
-        t = dlbridge.from_dlpack(by_hand.Producer())
+        import ctypes_tensors, dlbridge, jax
+        t = dlbridge.from_dlpack(ctypes_tensors.Producer())
         y = jax.dlpack.from_dlpack(dlbridge.from_dlpack(t, copy=True))
         assert y.unsafe_buffer_pointer() != t.data_ptr
         """,
@@ -39,18 +39,18 @@ ROWS = [
         "jax",
         SEEN,
         "crash",
-        "A tensor without a deleter ends the process when the array goes.",
-        "Producers of memory that lives forever, which may leave the deleter out.",
-        "Go through dlbridge: what it exports has a deleter always.",
+        "A NULL deleter crashes the process when the array is freed.",
+        "Producers of static memory, which may omit the deleter.",
+        "Convert with dlbridge: its exports always have a deleter.",
         """
-        import jax, by_hand
-        y = jax.dlpack.from_dlpack(by_hand.Producer(deleter=False))
+        import jax, ctypes_tensors
+        y = jax.dlpack.from_dlpack(ctypes_tensors.Producer(deleter=False))
         del y
         """,
         "SIGABRT",
         """
-        import by_hand, dlbridge, jax
-        y = jax.dlpack.from_dlpack(dlbridge.from_dlpack(by_hand.Producer(deleter=False)))
+        import ctypes_tensors, dlbridge, jax
+        y = jax.dlpack.from_dlpack(dlbridge.from_dlpack(ctypes_tensors.Producer(deleter=False)))
         assert y.tolist() == [0, 1, 2, 3]
         del y
         """,
@@ -61,12 +61,12 @@ ROWS = [
         "jax",
         SEEN,
         "wrong",
-        "It believes __dlpack_device__ and never looks at the device in the capsule.",
-        "A producer that says CPU and hands over CUDA memory has its pointer read by the CPU.",
-        "Go through dlbridge: it believes the capsule.",
+        "It uses __dlpack_device__ and never reads the device in the capsule.",
+        "For a producer that reports the CPU and exports CUDA memory, the CPU reads the pointer.",
+        "Convert with dlbridge: it uses the device in the capsule.",
         """
-        import jax, by_hand
-        class Elsewhere(by_hand.Producer):
+        import jax, ctypes_tensors
+        class Elsewhere(ctypes_tensors.Producer):
             def __dlpack_device__(self):
                 return (1, 0)
         y = jax.dlpack.from_dlpack(Elsewhere(device=(2, 0)))
@@ -74,8 +74,8 @@ ROWS = [
         """,
         "CUDA memory became an array on cpu:0",
         """
-        import by_hand, dlbridge
-        class Elsewhere(by_hand.Producer):
+        import ctypes_tensors, dlbridge
+        class Elsewhere(ctypes_tensors.Producer):
             def __dlpack_device__(self):
                 return (1, 0)
         assert dlbridge.from_dlpack(Elsewhere(device=(2, 0))).device == "cuda:0"
@@ -87,18 +87,18 @@ ROWS = [
         "jax",
         "0.10.2",
         "refused",
-        "It answers with a legacy capsule whatever max_version says.",
-        "PyArrow and mpi4py refuse JAX arrays; NumPy makes them read-only because it cannot tell.",
-        "Go through dlbridge: it takes either kind, and gives versioned ones.",
+        "It exports a legacy capsule for every max_version.",
+        "PyArrow and mpi4py refuse JAX arrays; NumPy's results are read-only.",
+        "Convert with dlbridge: it imports both kinds, and exports versioned ones.",
         """
-        import jax.numpy as jnp, by_hand
-        print(by_hand.name(jnp.zeros(3).__dlpack__(max_version=(1, 0))))
+        import jax.numpy as jnp, ctypes_tensors
+        print(ctypes_tensors.name(jnp.zeros(3).__dlpack__(max_version=(1, 0))))
         """,
         "dltensor",
         """
-        import by_hand, dlbridge, jax.numpy as jnp
+        import ctypes_tensors, dlbridge, jax.numpy as jnp
         t = dlbridge.from_dlpack(jnp.zeros(3))
-        assert by_hand.name(t.__dlpack__(max_version=(1, 0))) == "dltensor_versioned"
+        assert ctypes_tensors.name(t.__dlpack__(max_version=(1, 0))) == "dltensor_versioned"
         """,
         ("P-05",),
     ),
@@ -107,17 +107,17 @@ ROWS = [
         "jax",
         "0.10.2",
         "refused",
-        "It never asks for a versioned capsule, and a legacy one cannot mark what is read-only.",
-        "Read-only NumPy arrays are refused: BufferError, by the producer.",
-        "Promise that nobody will write, which JAX does not: "
+        "It never requests a versioned capsule, and legacy ones have no read-only flag.",
+        "The producer refuses read-only NumPy arrays with BufferError.",
+        "JAX never writes, so remove the mark: "
         "jax.dlpack.from_dlpack(dlbridge.from_dlpack(x, readonly=False)).",
         """
-        import jax, by_hand
-        class Asked(by_hand.Producer):
+        import jax, ctypes_tensors
+        class Printing(ctypes_tensors.Producer):
             def __dlpack__(self, **keywords):
                 print(sorted(keywords))
-                return by_hand.capsule()
-        jax.dlpack.from_dlpack(Asked())
+                return ctypes_tensors.capsule()
+        jax.dlpack.from_dlpack(Printing())
         """,
         "['stream']",
         """

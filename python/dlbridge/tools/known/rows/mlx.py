@@ -12,15 +12,15 @@ ROWS = [
         "mlx",
         SEEN,
         "accepted",
-        "It takes tensors of major version 2, whose fields nobody knows.",
-        "Garbage, once a producer of a later DLPack is there.",
-        "Go through dlbridge: it gives version 1, and refuses any other on the way in.",
+        "It accepts tensors of major version 2, whose fields are unknown.",
+        "Garbage is read once producers of a later DLPack exist.",
+        "Convert with dlbridge: it exports version 1, and refuses any other on import.",
         """
-        import mlx.core as mx, by_hand
-        print(mx.from_dlpack(by_hand.capsule(version=(2, 0))))
+        import mlx.core as mx, ctypes_tensors
+        print(mx.from_dlpack(ctypes_tensors.capsule(version=(2, 0))))
         """,
         "array([0, 1, 2, 3], dtype=float32)",
-        refused("by_hand.capsule(version=(2, 0))"),
+        refused("ctypes_tensors.capsule(version=(2, 0))"),
         ("C-04",),
     ),
     Defect(
@@ -28,12 +28,12 @@ ROWS = [
         "mlx",
         SEEN,
         "lost",
-        "What the producer raises is replaced by a TypeError of its own.",
-        "The reason of a refusal never reaches the user.",
-        "Go through dlbridge first: it hands on what the producer raises.",
+        "It replaces the producer's exception by a TypeError.",
+        "The reason for a refusal never reaches the user.",
+        "Import with dlbridge first: it passes the producer's exception on.",
         """
-        import mlx.core as mx, by_hand
-        class Fails(by_hand.Producer):
+        import mlx.core as mx, ctypes_tensors
+        class Fails(ctypes_tensors.Producer):
             def __dlpack__(self, **keywords):
                 raise OSError("the disk is full")
         try:
@@ -43,8 +43,8 @@ ROWS = [
         """,
         "TypeError False",
         """
-        import by_hand, dlbridge
-        class Fails(by_hand.Producer):
+        import ctypes_tensors, dlbridge
+        class Fails(ctypes_tensors.Producer):
             def __dlpack__(self, **keywords):
                 raise OSError("the disk is full")
         try:
@@ -61,18 +61,18 @@ ROWS = [
         "mlx",
         SEEN,
         "refused",
-        "It answers with a legacy capsule whatever max_version says.",
-        "PyArrow and mpi4py refuse its arrays; NumPy makes them read-only because it cannot tell.",
-        "Go through dlbridge: it takes either kind, and gives versioned ones.",
+        "It exports a legacy capsule for every max_version.",
+        "PyArrow and mpi4py refuse its arrays; NumPy's results are read-only.",
+        "Convert with dlbridge: it imports both kinds, and exports versioned ones.",
         """
-        import mlx.core as mx, by_hand
-        print(by_hand.name(mx.zeros(3).__dlpack__(max_version=(1, 0))))
+        import mlx.core as mx, ctypes_tensors
+        print(ctypes_tensors.name(mx.zeros(3).__dlpack__(max_version=(1, 0))))
         """,
         "dltensor",
         """
-        import by_hand, dlbridge, mlx.core as mx
+        import ctypes_tensors, dlbridge, mlx.core as mx
         t = dlbridge.from_dlpack(mx.zeros(3))
-        assert by_hand.name(t.__dlpack__(max_version=(1, 0))) == "dltensor_versioned"
+        assert ctypes_tensors.name(t.__dlpack__(max_version=(1, 0))) == "dltensor_versioned"
         """,
         ("P-05",),
     ),
@@ -82,18 +82,18 @@ ROWS = [
         SEEN,
         "wrong",
         "Slices are exported with a byte offset, which six consumers ignore.",
-        "Paddle, MXNet, ONNX Runtime, Warp, dpctl and dpnp get the values before the slice.",
-        "Go through dlbridge: it exports the address of the first element, and no offset.",
+        "Paddle, MXNet, ONNX Runtime, Warp, dpctl and dpnp read the values before the slice.",
+        "Convert with dlbridge: it exports the address of the first element, and no offset.",
         """
-        import mlx.core as mx, by_hand
-        print("offset", by_hand.contents(mx.arange(6.0)[2:].__dlpack__()).tensor.byte_offset)
+        import mlx.core as mx, ctypes_tensors
+        print("offset", ctypes_tensors.contents(mx.arange(6.0)[2:].__dlpack__()).tensor.byte_offset)
         """,
         "offset 8",
         """
-        import by_hand, dlbridge, mlx.core as mx
+        import ctypes_tensors, dlbridge, mlx.core as mx
         t = dlbridge.from_dlpack(mx.arange(6.0)[2:])
         assert memoryview(t).tolist() == [2, 3, 4, 5]
-        assert by_hand.contents(t.__dlpack__()).tensor.byte_offset == 0
+        assert ctypes_tensors.contents(t.__dlpack__()).tensor.byte_offset == 0
         """,
         ("P-14", "inspect"),
     ),
@@ -102,15 +102,15 @@ ROWS = [
         "mlx",
         SEEN,
         "crash",
-        "Elements at the address NULL end the process.",
-        "A broken producer kills the interpreter where an error was due.",
-        "Let dlbridge.from_dlpack read what you do not trust: it checks first, and raises.",
+        "Data at the address NULL crashes the process.",
+        "A broken producer crashes the interpreter where an exception is expected.",
+        "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
         """
-        import mlx.core as mx, by_hand
-        mx.eval(mx.from_dlpack(by_hand.Producer(data=False)))
+        import mlx.core as mx, ctypes_tensors
+        mx.eval(mx.from_dlpack(ctypes_tensors.Producer(data=False)))
         """,
         "SIGSEGV",
-        refused("by_hand.Producer(data=False)"),
+        refused("ctypes_tensors.Producer(data=False)"),
         ("C-11",),
     ),
 ]

@@ -12,18 +12,18 @@ ROWS = [
         "mpi4py",
         SEEN,
         "accepted",
-        "It takes tensors of major version 2, whose fields nobody knows.",
-        "Garbage is sent, once a producer of a later DLPack is there.",
-        "Go through dlbridge: it gives version 1, and refuses any other on the way in.",
+        "It accepts tensors of major version 2, whose fields are unknown.",
+        "Garbage is sent once producers of a later DLPack exist.",
+        "Convert with dlbridge: it exports version 1, and refuses any other on import.",
         """
         import mpi4py
         mpi4py.rc.initialize = False
         from mpi4py import MPI
-        import by_hand
-        print(MPI.buffer(by_hand.Producer(version=(2, 0))).nbytes, "bytes")
+        import ctypes_tensors
+        print(MPI.buffer(ctypes_tensors.Producer(version=(2, 0))).nbytes, "bytes")
         """,
         "16 bytes",
-        refused("by_hand.capsule(version=(2, 0))"),
+        refused("ctypes_tensors.capsule(version=(2, 0))"),
         ("C-04",),
     ),
     Defect(
@@ -31,16 +31,16 @@ ROWS = [
         "mpi4py",
         SEEN,
         "refused",
-        "It asks for a versioned capsule, and refuses a legacy one that comes instead.",
-        "JAX, TensorFlow and MLX.",
-        "Go through dlbridge: it takes either kind, and gives versioned ones.",
+        "It requests a versioned capsule, and refuses a legacy one.",
+        "Arrays of JAX, TensorFlow and MLX.",
+        "Convert with dlbridge: it imports both kinds, and exports versioned ones.",
         """
         import mpi4py
         mpi4py.rc.initialize = False
         from mpi4py import MPI
-        import by_hand
+        import ctypes_tensors
         try:
-            MPI.buffer(by_hand.Producer(legacy=True))
+            MPI.buffer(ctypes_tensors.Producer(legacy=True))
         except BufferError:
             print("refused")
         """,
@@ -49,8 +49,8 @@ ROWS = [
         import mpi4py
         mpi4py.rc.initialize = False
         from mpi4py import MPI
-        import by_hand, dlbridge
-        x = dlbridge.from_dlpack(by_hand.Producer(legacy=True))
+        import ctypes_tensors, dlbridge
+        x = dlbridge.from_dlpack(ctypes_tensors.Producer(legacy=True))
         assert MPI.buffer(x).address == x.data_ptr
         """,
         ("C-03",),

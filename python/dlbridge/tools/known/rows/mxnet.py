@@ -12,17 +12,17 @@ ROWS = [
         "mxnet",
         SEEN,
         "wrong",
-        "The byte offset is ignored: the values are those before the tensor.",
+        "The byte offset is ignored: values before the tensor are read.",
         "Slices of MLX, dpnp and tvm-ffi.",
-        "Go through dlbridge: it exports the address of the first element, and no offset.",
+        "Convert with dlbridge: it exports the address of the first element, and no offset.",
         """
-        import mxnet as mx, by_hand
-        print(mx.nd.from_dlpack(by_hand.capsule(byte_offset=16)).asnumpy())
+        import mxnet as mx, ctypes_tensors
+        print(mx.nd.from_dlpack(ctypes_tensors.capsule(byte_offset=16)).asnumpy())
         """,
         "[0. 1. 2. 3.]",
         """
-        import by_hand, dlbridge, mxnet as mx
-        x = by_hand.capsule(byte_offset=16)
+        import ctypes_tensors, dlbridge, mxnet as mx
+        x = ctypes_tensors.capsule(byte_offset=16)
         assert mx.nd.from_dlpack(dlbridge.to_dlpack(x)).asnumpy().tolist() == [4, 5, 6, 7]
         """,
         ("C-09",),
@@ -32,9 +32,9 @@ ROWS = [
         "mxnet",
         SEEN,
         "crash",
-        "A capsule that is dropped while an exception is on its way ends the process.",
-        "Any error between to_dlpack_for_read() and its use, where nobody has a name for it.",
-        "Give the capsule to dlbridge.from_dlpack at once; dlbridge's own keep the exception.",
+        "A capsule that is dropped while an exception is pending crashes the process.",
+        "An exception between to_dlpack_for_read() and the use of an unnamed capsule.",
+        "Pass the capsule to dlbridge.from_dlpack at once; dlbridge's preserve the exception.",
         """
         import mxnet as mx
         x = mx.nd.ones(4)
@@ -43,7 +43,7 @@ ROWS = [
         except ZeroDivisionError:
             print("caught")
         """,
-        "exit status 255",  # MXNet catches SIGSEGV, says so, and exits
+        "exit status 255",  # MXNet handles SIGSEGV and exits
         """
         import dlbridge, mxnet as mx
         x = dlbridge.from_dlpack(mx.nd.ones(4).to_dlpack_for_read())
@@ -59,15 +59,15 @@ ROWS = [
         "mxnet",
         SEEN,
         "leak",
-        "Its capsules lean on ctypes.pythonapi, which belongs to all: once anybody declares the "
-        "arguments of PyCapsule_GetPointer there, capsules that nobody takes are not freed.",
-        "Programs that read capsules by the usual recipe of ctypes.",
-        "dlbridge reads capsules without ctypes; a capsule that it made of one frees.",
+        "Its capsules use the shared ctypes.pythonapi: once another module declares the "
+        "arguments of PyCapsule_GetPointer there, dropped capsules are not freed.",
+        "Programs that read capsules with ctypes in the usual way.",
+        "dlbridge reads capsules without ctypes, and its own capsules are freed.",
         """
-        import ctypes, mxnet as mx, by_hand
+        import ctypes, mxnet as mx, ctypes_tensors
         ctypes.pythonapi.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
         capsule = mx.nd.ones(4).to_dlpack_for_read()
-        struct = by_hand.contents(capsule)
+        struct = ctypes_tensors.contents(capsule)
         calls = []
         count = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(calls.append)
         struct.deleter = ctypes.cast(count, ctypes.c_void_p)
@@ -81,13 +81,13 @@ ROWS = [
         "mxnet",
         SEEN,
         "wrong",
-        "Booleans are exported as unsigned integers of one bit, though each takes a byte.",
-        "Every consumer refuses them; one that packs bits would read an eighth.",
-        "x.astype('uint8') first; dlbridge refuses, and says what came.",
+        "Booleans are exported as unsigned integers of one bit, but each occupies a byte.",
+        "Every consumer refuses them; one that unpacks bits would read an eighth.",
+        "Convert with x.astype('uint8') first; dlbridge refuses, and names the dtype.",
         """
-        import mxnet as mx, by_hand
-        tensor = by_hand.contents(mx.np.ones(8, dtype="bool").to_dlpack_for_read()).tensor
-        print(tensor.code, tensor.bits, tensor.lanes)
+        import mxnet as mx, ctypes_tensors
+        tensor = ctypes_tensors.contents(mx.np.ones(8, dtype="bool").to_dlpack_for_read()).tensor
+        print(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes)
         """,
         "1 1 1",
         found_by=("inspect",),

@@ -1,4 +1,4 @@
-"""The known defects of nanobind, which needs a compiler to show them."""
+"""The known defects of nanobind, whose programs need a C++ compiler."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ ROWS = [
         "nanobind",
         "3.1.0",
         "accepted",
-        "Arguments of nb::ndarray take tensors of major version 2, whose fields nobody knows.",
-        "Garbage in every extension, once a producer of a later DLPack is there.",
-        "Go through dlbridge: it gives version 1, and refuses any other on the way in.",
+        "Arguments of nb::ndarray accept tensors of major version 2, whose fields are unknown.",
+        "Every extension reads garbage once producers of a later DLPack exist.",
+        "Convert with dlbridge: it exports version 1, and refuses any other on import.",
         """
-        import os, subprocess, sysconfig, nanobind, by_hand
+        import os, subprocess, sysconfig, nanobind, ctypes_tensors
         open("taker.cpp", "w").write('''
         #include <nanobind/ndarray.h>
         NB_MODULE(taker, m) { m.def("size", [](nanobind::ndarray<> x) { return x.size(); }); }
@@ -26,10 +26,10 @@ ROWS = [
                         *("-I" + each for each in include), root + "/src/nb_combined.cpp",
                         "taker.cpp", "-o", "taker.so"], check=True)
         import taker
-        print(taker.size(by_hand.Producer(version=(2, 0))), "elements")
+        print(taker.size(ctypes_tensors.Producer(version=(2, 0))), "elements")
         """,
         "4 elements",
-        refused("by_hand.capsule(version=(2, 0))"),
+        refused("ctypes_tensors.capsule(version=(2, 0))"),
         found_by=("C-04",),
     ),
 ]

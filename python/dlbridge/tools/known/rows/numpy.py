@@ -12,16 +12,16 @@ ROWS = [
         "numpy",
         SEEN,
         "wrong",
-        "Elements at the address NULL become an array over memory of NumPy's own, uninitialised.",
-        "The values of a broken producer are whatever lay there, where an error was due.",
-        "Let dlbridge.from_dlpack read what you do not trust: it checks first, and raises.",
+        "For data at the address NULL it allocates uninitialised memory.",
+        "A broken producer gives arbitrary values where an exception is expected.",
+        "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
         """
-        import numpy, by_hand
-        x = numpy.from_dlpack(by_hand.Producer(data=False))
+        import numpy, ctypes_tensors
+        x = numpy.from_dlpack(ctypes_tensors.Producer(data=False))
         print("accepted, at an address of its own" if x.ctypes.data else "accepted")
         """,
         "accepted, at an address of its own",
-        refused("by_hand.Producer(data=False)"),
+        refused("ctypes_tensors.Producer(data=False)"),
         ("C-11",),
     ),
     Defect(
@@ -29,13 +29,13 @@ ROWS = [
         "numpy",
         "1.23.5 to 2.4.6",
         "refused",
-        "It refuses tensors by RuntimeError where the array API asks for BufferError.",
-        "Code that tries the next way on BufferError stops instead.",
-        "dlbridge raises BufferError, and says what was expected and what came.",
+        "It refuses tensors with RuntimeError where the array API requires BufferError.",
+        "Code that falls back on BufferError stops instead.",
+        "dlbridge raises BufferError, whose message names the expected and actual values.",
         """
-        import numpy, by_hand
+        import numpy, ctypes_tensors
         try:
-            numpy.from_dlpack(by_hand.Producer(dtype=(4, 16, 1)))
+            numpy.from_dlpack(ctypes_tensors.Producer(dtype=(4, 16, 1)))
         except Exception as raised:
             print(type(raised).__name__)
         """,
@@ -46,9 +46,9 @@ ROWS = [
         "numpy",
         "1.22.4 to 1.23.5",
         "refused",
-        "Read-only arrays are refused by TypeError, which consumers read as an old producer.",
-        "mpi4py and others ask again in other ways, and end with an error about something else.",
-        "dlbridge.as_tensor(memoryview(x)) takes the array by its buffer, mark and all.",
+        "Read-only arrays raise TypeError, which consumers interpret as an old producer.",
+        "mpi4py and others call again with other keywords, and report an unrelated error.",
+        "dlbridge.as_tensor(memoryview(x)) imports the buffer, as read-only.",
         """
         import numpy
         x = numpy.zeros(3)

@@ -12,10 +12,10 @@ ROWS = [
         "onnxruntime",
         SEEN,
         "freed",
-        "A capsule of an OrtValue over a NumPy array keeps neither of the two.",
-        "Values change, or the process ends, once the array that was exported is gone.",
-        "Keep the OrtValue, or its array, as long as anybody uses the tensor; nothing tells a "
-        "consumer, so that dlbridge cannot keep it for you, but it can copy: copy=True.",
+        "A capsule of an OrtValue over a NumPy array keeps neither object alive.",
+        "Values change, or the process crashes, after the exported array is freed.",
+        "Keep the OrtValue, or its array, as long as the tensor is used; a consumer cannot "
+        "detect the error, but dlbridge can copy: copy=True.",
         """
         import numpy, onnxruntime, weakref
         class Array(numpy.ndarray):
@@ -25,9 +25,9 @@ ROWS = [
         value = onnxruntime.OrtValue.ortvalue_from_numpy(a)
         x = numpy.from_dlpack(value)
         del value, a
-        print("freed while it is used" if gone() is None else "kept")
+        print("freed while in use" if gone() is None else "kept")
         """,
-        "freed while it is used",
+        "freed while in use",
         """
         import dlbridge, numpy, onnxruntime
         a = numpy.ones(6, "float32")
@@ -44,17 +44,17 @@ ROWS = [
         "onnxruntime",
         SEEN,
         "wrong",
-        "The byte offset is ignored: the values are those before the tensor.",
+        "The byte offset is ignored: values before the tensor are read.",
         "Slices of MLX, dpnp and tvm-ffi.",
-        "Go through dlbridge: it exports the address of the first element, and no offset.",
+        "Convert with dlbridge: it exports the address of the first element, and no offset.",
         """
-        import onnxruntime, by_hand
-        print(onnxruntime.OrtValue.from_dlpack(by_hand.Producer(byte_offset=16)).numpy())
+        import onnxruntime, ctypes_tensors
+        print(onnxruntime.OrtValue.from_dlpack(ctypes_tensors.Producer(byte_offset=16)).numpy())
         """,
         "[0. 1. 2. 3.]",
         """
-        import by_hand, dlbridge, onnxruntime
-        x = dlbridge.from_dlpack(by_hand.Producer(byte_offset=16))
+        import ctypes_tensors, dlbridge, onnxruntime
+        x = dlbridge.from_dlpack(ctypes_tensors.Producer(byte_offset=16))
         assert onnxruntime.OrtValue.from_dlpack(x).numpy().tolist() == [4, 5, 6, 7]
         """,
         ("C-09",),
@@ -64,18 +64,18 @@ ROWS = [
         "onnxruntime",
         SEEN,
         "crash",
-        "A tensor without a deleter ends the process when the value goes.",
-        "Producers of memory that lives forever, which may leave the deleter out.",
-        "Go through dlbridge: what it exports has a deleter always.",
+        "A NULL deleter crashes the process when the value is freed.",
+        "Producers of static memory, which may omit the deleter.",
+        "Convert with dlbridge: its exports always have a deleter.",
         """
-        import onnxruntime, by_hand
-        value = onnxruntime.OrtValue.from_dlpack(by_hand.Producer(deleter=False))
+        import onnxruntime, ctypes_tensors
+        value = onnxruntime.OrtValue.from_dlpack(ctypes_tensors.Producer(deleter=False))
         del value
         """,
         "SIGABRT",
         """
-        import by_hand, dlbridge, onnxruntime
-        x = dlbridge.from_dlpack(by_hand.Producer(deleter=False))
+        import ctypes_tensors, dlbridge, onnxruntime
+        x = dlbridge.from_dlpack(ctypes_tensors.Producer(deleter=False))
         value = onnxruntime.OrtValue.from_dlpack(x)
         assert value.numpy().tolist() == [0, 1, 2, 3]
         del value
@@ -87,15 +87,15 @@ ROWS = [
         "onnxruntime",
         SEEN,
         "crash",
-        "A capsule with a negative number of dimensions ends the process.",
-        "A broken producer kills the interpreter where an error was due.",
-        "Let dlbridge.from_dlpack read what you do not trust: it checks first, and raises.",
+        "A capsule with a negative number of dimensions crashes the process.",
+        "A broken producer crashes the interpreter where an exception is expected.",
+        "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
         """
-        import onnxruntime, by_hand
-        onnxruntime.OrtValue.from_dlpack(by_hand.Producer(ndim=-1))
+        import onnxruntime, ctypes_tensors
+        onnxruntime.OrtValue.from_dlpack(ctypes_tensors.Producer(ndim=-1))
         """,
         "SIGABRT",
-        refused("by_hand.Producer(ndim=-1)"),
+        refused("ctypes_tensors.Producer(ndim=-1)"),
         ("C-11",),
     ),
     Defect(
@@ -103,13 +103,13 @@ ROWS = [
         "onnxruntime",
         SEEN,
         "refused",
-        "Booleans are refused: it knows them only as unsigned bytes.",
-        "Masks of NumPy, PyTorch and everybody else.",
-        "Send them as uint8, as x.view('uint8') of NumPy, and say so: is_bool_tensor=True.",
+        "Booleans are refused: it accepts them only as unsigned bytes.",
+        "Masks of NumPy, PyTorch and other libraries.",
+        "Pass them as uint8, such as NumPy's x.view('uint8'), with is_bool_tensor=True.",
         """
-        import onnxruntime, by_hand
+        import onnxruntime, ctypes_tensors
         try:
-            onnxruntime.OrtValue.from_dlpack(by_hand.Producer(dtype=(6, 8, 1)))
+            onnxruntime.OrtValue.from_dlpack(ctypes_tensors.Producer(dtype=(6, 8, 1)))
         except RuntimeError:
             print("refused")
         """,
@@ -122,8 +122,8 @@ ROWS = [
         SEEN,
         "wrong",
         "Booleans are exported as unsigned bytes.",
-        "Masks become indices: x[mask] picks the elements 0 and 1.",
-        "Say it yourself on the other side: numpy.from_dlpack(v).view(bool).",
+        "Masks become indices: x[mask] selects the elements 0 and 1.",
+        "Convert the result: numpy.from_dlpack(v).view(bool).",
         """
         import numpy, onnxruntime
         value = onnxruntime.OrtValue.ortvalue_from_numpy(numpy.array([True, False]))

@@ -12,17 +12,17 @@ ROWS = [
         "paddle",
         SEEN,
         "wrong",
-        "The byte offset is ignored: the values are those before the tensor.",
+        "The byte offset is ignored: values before the tensor are read.",
         "Slices of MLX, dpnp and tvm-ffi.",
-        "Go through dlbridge: it exports the address of the first element, and no offset.",
+        "Convert with dlbridge: it exports the address of the first element, and no offset.",
         """
-        import paddle, by_hand
-        print(paddle.from_dlpack(by_hand.Producer(byte_offset=16)).tolist())
+        import paddle, ctypes_tensors
+        print(paddle.from_dlpack(ctypes_tensors.Producer(byte_offset=16)).tolist())
         """,
         "[0.0, 1.0, 2.0, 3.0]",
         """
-        import by_hand, dlbridge, paddle
-        x = by_hand.Producer(byte_offset=16)
+        import ctypes_tensors, dlbridge, paddle
+        x = ctypes_tensors.Producer(byte_offset=16)
         assert paddle.from_dlpack(dlbridge.from_dlpack(x)).tolist() == [4, 5, 6, 7]
         """,
         ("C-09",),
@@ -32,9 +32,9 @@ ROWS = [
         "paddle",
         SEEN,
         "wrong",
-        "Negative strides are taken, and then read as something else.",
+        "Negative strides are accepted, but read incorrectly.",
         "Flipped NumPy arrays become garbage or a MemoryError.",
-        "Copy on the way: paddle.from_dlpack(dlbridge.from_dlpack(x, copy=True)).",
+        "Copy with dlbridge: paddle.from_dlpack(dlbridge.from_dlpack(x, copy=True)).",
         """
         import numpy, paddle
         try:
@@ -55,9 +55,9 @@ ROWS = [
         "paddle",
         SEEN,
         "wrong",
-        "__dlpack_device__() of CPU tensors is (1, None): the second is no number.",
-        "Consumers that read the number, as JAX, Warp and mpi4py do.",
-        "Go through dlbridge: it believes the capsule, and says (1, 0).",
+        "__dlpack_device__() of CPU tensors is (1, None): the index is not an integer.",
+        "Consumers that read the index: JAX, Warp and mpi4py.",
+        "Convert with dlbridge: it reads the capsule, and returns (1, 0).",
         """
         import paddle
         print(paddle.zeros([1]).__dlpack_device__()[1])
@@ -74,17 +74,17 @@ ROWS = [
         "paddle",
         SEEN,
         "crash",
-        "A build for the CPU that is given a CUDA tensor ends the process.",
-        "The wrong wheel next to a producer on a GPU.",
-        "Look at the device first: dlbridge.from_dlpack(x).device.",
+        "A CUDA tensor crashes a build for the CPU.",
+        "A CPU wheel with a producer on a GPU.",
+        "Check the device first: dlbridge.from_dlpack(x).device.",
         """
-        import paddle, by_hand
-        paddle.from_dlpack(by_hand.Producer(device=(2, 0)))
+        import paddle, ctypes_tensors
+        paddle.from_dlpack(ctypes_tensors.Producer(device=(2, 0)))
         """,
         "SIGSEGV",
         """
-        import by_hand, dlbridge
-        assert dlbridge.from_dlpack(by_hand.Producer(device=(2, 0))).device == "cuda:0"
+        import ctypes_tensors, dlbridge
+        assert dlbridge.from_dlpack(ctypes_tensors.Producer(device=(2, 0))).device == "cuda:0"
         """,
         ("C-14", "S-01", "S-03"),
     ),
@@ -93,18 +93,18 @@ ROWS = [
         "paddle",
         SEEN,
         "writable",
-        "The read-only mark is ignored on the way in, without a warning.",
-        "Read-only NumPy and Arrow arrays are changed by operations in place.",
-        "Copy what must not change: dlbridge.from_dlpack(x, copy=True).",
+        "The read-only flag is silently ignored on import.",
+        "Operations in place change read-only NumPy and Arrow arrays.",
+        "Copy data that must not change: dlbridge.from_dlpack(x, copy=True).",
         """
-        import paddle, by_hand
-        capsule = by_hand.capsule(version=(1, 0), flags=1)
-        shared = by_hand.contents(capsule).tensor.data
-        class Once(by_hand.Producer):
+        import paddle, ctypes_tensors
+        capsule = ctypes_tensors.capsule(version=(1, 0), flags=1)
+        shared = ctypes_tensors.contents(capsule).tensor.data
+        class Once(ctypes_tensors.Producer):
             def __dlpack__(self, **keywords):
                 return capsule
         paddle.from_dlpack(Once()).fill_(9.0)
-        print("it now holds", by_hand.C.c_float.from_address(shared).value)
+        print("it now holds", ctypes_tensors.C.c_float.from_address(shared).value)
         """,
         "it now holds 9.0",
         """
@@ -120,22 +120,22 @@ ROWS = [
         "paddle",
         SEEN,
         "accepted",
-        "Its exchange table takes tensors of major version 2, whose fields nobody knows.",
-        "Garbage, once a producer of a later DLPack is there.",
-        "dlbridge gives it version 1, and refuses any other on the way in.",
+        "Its exchange table accepts tensors of major version 2, whose fields are unknown.",
+        "Garbage is read once producers of a later DLPack exist.",
+        "dlbridge exports version 1, and refuses any other on import.",
         """
-        import ctypes as C, paddle, by_hand
+        import ctypes as C, paddle, ctypes_tensors
         pointer = C.PYFUNCTYPE(C.c_void_p, C.py_object, C.c_char_p)(
             ("PyCapsule_GetPointer", C.pythonapi))
         table = pointer(paddle.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
         slots = (C.c_void_p * 7).from_address(table)  # version, prev_api, then five functions
         to_object = C.PYFUNCTYPE(C.c_int, C.c_void_p, C.c_void_p)(slots[4])
-        capsule, made = by_hand.capsule(version=(2, 0)), C.c_void_p()
-        taken = to_object(C.addressof(by_hand.contents(capsule)), C.byref(made))
+        capsule, result = ctypes_tensors.capsule(version=(2, 0)), C.c_void_p()
+        taken = to_object(C.addressof(ctypes_tensors.contents(capsule)), C.byref(result))
         print("accepted" if taken == 0 else "refused")
         """,
         "accepted",
-        refused("by_hand.capsule(version=(2, 0))"),
+        refused("ctypes_tensors.capsule(version=(2, 0))"),
         ("S-03",),
     ),
     Defect(
@@ -143,10 +143,10 @@ ROWS = [
         "paddle",
         SEEN,
         "crash",
-        "The exchange table of a build for the CPU ends the process when it is asked for the "
+        "The exchange table of a build for the CPU crashes the process on a request of the "
         "stream of a CUDA device.",
-        "Consumers that ask every table for its stream.",
-        "dlbridge asks a table for the stream of the device where the tensor is, and no other.",
+        "Consumers that request the stream of every table.",
+        "dlbridge requests only the stream of the tensor's own device.",
         """
         import ctypes as C, paddle
         pointer = C.PYFUNCTYPE(C.c_void_p, C.py_object, C.c_char_p)(
@@ -166,20 +166,20 @@ ROWS = [
         SEEN,
         "leak",
         "The deleter of a tensor whose manager_ctx is NULL is never called.",
-        "Producers that need no context and leave it NULL, as dlpack.h allows: all of it leaks.",
-        "Go through dlbridge: what it exports has a context always.",
+        "Tensors of producers that leave the context NULL, as dlpack.h allows, leak.",
+        "Convert with dlbridge: its exports always have a context.",
         """
-        import by_hand, paddle
-        x = paddle.from_dlpack(by_hand.Producer())
+        import ctypes_tensors, paddle
+        x = paddle.from_dlpack(ctypes_tensors.Producer())
         del x
-        print(len(by_hand.freed))
+        print(len(ctypes_tensors.freed))
         """,
         "0",
         """
-        import by_hand, dlbridge, paddle
-        x = paddle.from_dlpack(dlbridge.from_dlpack(by_hand.Producer()))
+        import ctypes_tensors, dlbridge, paddle
+        x = paddle.from_dlpack(dlbridge.from_dlpack(ctypes_tensors.Producer()))
         del x
-        assert len(by_hand.freed) == 1
+        assert len(ctypes_tensors.freed) == 1
         """,
         ("C-07",),
     ),
@@ -188,8 +188,8 @@ ROWS = [
         "paddle",
         SEEN,
         "leak",
-        "Of two tensors that are imported from the same memory only one is freed.",
-        "Whoever imports an array again while the first import is there: the array never goes.",
+        "Of two tensors imported from the same memory only one is freed.",
+        "An array that is imported twice at the same time is never freed.",
         "Import once and share the tensor, or import a copy: "
         "paddle.from_dlpack(dlbridge.from_dlpack(x, copy=True)).",
         """

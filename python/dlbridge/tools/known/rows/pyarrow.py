@@ -12,14 +12,14 @@ ROWS = [
         "pyarrow",
         SEEN,
         "writable",
-        "Legacy capsules of immutable arrays are given out, and cannot say that they are.",
-        "JAX, TVM and others that ask for legacy capsules can change an Arrow array.",
-        "dlbridge.from_dlpack(x) takes the versioned one, keeps its mark, and gives no legacy one.",
+        "Immutable arrays are exported in legacy capsules, which have no read-only flag.",
+        "JAX, TVM and other consumers of legacy capsules can change an Arrow array.",
+        "dlbridge.from_dlpack(x) requests a versioned capsule, and preserves its flag.",
         """
-        import pyarrow, by_hand
+        import pyarrow, ctypes_tensors
         x = pyarrow.array([1, 2, 3])
-        data = by_hand.contents(x.__dlpack__()).tensor.data
-        by_hand.C.c_int64.from_address(data).value = 9
+        data = ctypes_tensors.contents(x.__dlpack__()).tensor.data
+        ctypes_tensors.C.c_int64.from_address(data).value = 9
         print(x.to_pylist())
         """,
         "[9, 2, 3]",
@@ -41,21 +41,21 @@ ROWS = [
         "pyarrow",
         SEEN,
         "refused",
-        "Tensor.from_dlpack(x, device='cpu') sends the text as dl_device, where a pair is due.",
+        "Tensor.from_dlpack(x, device='cpu') passes the string as dl_device instead of a pair.",
         "Every producer that reads the keyword refuses it.",
-        "Leave the keyword out, and ask dlbridge: dlbridge.from_dlpack(x, device='cpu').",
+        "Omit the keyword, and use dlbridge: dlbridge.from_dlpack(x, device='cpu').",
         """
-        import pyarrow, by_hand
-        class Asked(by_hand.Producer):
+        import pyarrow, ctypes_tensors
+        class Printing(ctypes_tensors.Producer):
             def __dlpack__(self, *, dl_device=None, **keywords):
                 print(repr(dl_device))
                 return super().__dlpack__(**keywords)
-        pyarrow.Tensor.from_dlpack(Asked(), device="cpu")
+        pyarrow.Tensor.from_dlpack(Printing(), device="cpu")
         """,
         "'cpu'",
         """
-        import by_hand, dlbridge, pyarrow
-        x = dlbridge.from_dlpack(by_hand.Producer(), device="cpu")
+        import ctypes_tensors, dlbridge, pyarrow
+        x = dlbridge.from_dlpack(ctypes_tensors.Producer(), device="cpu")
         assert pyarrow.Tensor.from_dlpack(x).shape == (4,)
         """,
         found_by=("S-11",),
@@ -65,35 +65,35 @@ ROWS = [
         "pyarrow",
         SEEN,
         "wrong",
-        "Elements at the address NULL are accepted; their NumPy view is uninitialised memory.",
-        "The values of a broken producer are whatever lay there, where an error was due.",
-        "Let dlbridge.from_dlpack read what you do not trust: it checks first, and raises.",
+        "Data at the address NULL is accepted; its NumPy view is uninitialised memory.",
+        "A broken producer gives arbitrary values where an exception is expected.",
+        "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
         """
-        import pyarrow, by_hand
-        print(pyarrow.Tensor.from_dlpack(by_hand.Producer(data=False)).shape)
+        import pyarrow, ctypes_tensors
+        print(pyarrow.Tensor.from_dlpack(ctypes_tensors.Producer(data=False)).shape)
         """,
         "(4,)",
-        refused("by_hand.Producer(data=False)"),
+        refused("ctypes_tensors.Producer(data=False)"),
     ),
     Defect(
         "pyarrow-versioned-only",
         "pyarrow",
         SEEN,
         "refused",
-        "It takes versioned capsules only, and does not ask again in the old way.",
-        "Arrays of JAX, TensorFlow and MLX, and of everything older.",
-        "Go through dlbridge: it takes either kind, and gives versioned ones.",
+        "It accepts versioned capsules only, and has no fallback.",
+        "Arrays of JAX, TensorFlow, MLX, and of older versions of other libraries.",
+        "Convert with dlbridge: it imports both kinds, and exports versioned ones.",
         """
-        import pyarrow, by_hand
+        import pyarrow, ctypes_tensors
         try:
-            pyarrow.Tensor.from_dlpack(by_hand.Producer(legacy=True))
+            pyarrow.Tensor.from_dlpack(ctypes_tensors.Producer(legacy=True))
         except ValueError:
             print("refused")
         """,
         "refused",
         """
-        import by_hand, dlbridge, pyarrow
-        x = dlbridge.from_dlpack(by_hand.Producer(legacy=True))
+        import ctypes_tensors, dlbridge, pyarrow
+        x = dlbridge.from_dlpack(ctypes_tensors.Producer(legacy=True))
         assert pyarrow.Tensor.from_dlpack(x).shape == (4,)
         """,
         ("C-01",),

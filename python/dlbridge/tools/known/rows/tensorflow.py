@@ -12,19 +12,19 @@ ROWS = [
         "tensorflow",
         SEEN,
         "crash",
-        "It takes memory at any address, and its first operation on memory that is not aligned to "
-        "64 bytes ends the process.",
-        "Slices of any library, and NumPy's arrays, which are aligned to 16.",
-        "Copy on the way: dlbridge.to_dlpack(x, copy=True) aligns to 64.",
+        "It accepts memory at any address, and its first operation on memory not aligned to "
+        "64 bytes crashes the process.",
+        "Slices of any library, and NumPy's arrays, which are aligned to 16 bytes.",
+        "Copy with dlbridge: dlbridge.to_dlpack(x, copy=True) aligns to 64 bytes.",
         """
-        import tensorflow as tf, by_hand
-        t = tf.experimental.dlpack.from_dlpack(by_hand.capsule(shape=(32,), shift=32))
+        import tensorflow as tf, ctypes_tensors
+        t = tf.experimental.dlpack.from_dlpack(ctypes_tensors.capsule(shape=(32,), shift=32))
         t + t
         """,
         "SIGABRT",
         """
-        import by_hand, dlbridge, tensorflow as tf
-        x = by_hand.capsule(shape=(32,), shift=32)
+        import ctypes_tensors, dlbridge, tensorflow as tf
+        x = ctypes_tensors.capsule(shape=(32,), shift=32)
         t = tf.experimental.dlpack.from_dlpack(dlbridge.to_dlpack(x, copy=True))
         assert (t + t).numpy()[31] == 62
         """,
@@ -35,9 +35,9 @@ ROWS = [
         "tensorflow",
         SEEN,
         "crash",
-        "Exporting a tensor of strings ends the process, as do variants and resources.",
-        "Anyone who hands on tensors without looking at their dtype.",
-        "Look at x.dtype first; dlbridge asks the same question and gets the same answer.",
+        "Exporting a tensor of strings, variants or resources crashes the process.",
+        "Programs that export tensors without checking their dtype.",
+        "Check x.dtype first; dlbridge makes the same call, which crashes.",
         """
         import tensorflow as tf
         tf.constant("a").__dlpack__()
@@ -49,27 +49,27 @@ ROWS = [
         "tensorflow",
         SEEN,
         "freed",
-        "When it refuses a device it frees the tensor and leaves the capsule its name: the capsule "
+        "When it refuses a device it frees the tensor without renaming the capsule: the capsule "
         "frees it again.",
-        "A double free in the producer, some time after an error that was caught.",
-        "Look at the device first: dlbridge.from_dlpack(x).device.",
+        "A double free in the producer, after an exception that was handled.",
+        "Check the device first: dlbridge.from_dlpack(x).device.",
         """
-        import tensorflow as tf, by_hand
-        capsule = by_hand.capsule(device=(2, 0))
+        import tensorflow as tf, ctypes_tensors
+        capsule = ctypes_tensors.capsule(device=(2, 0))
         try:
             tf.experimental.dlpack.from_dlpack(capsule)
         except tf.errors.InvalidArgumentError:
             pass
         del capsule
-        print("freed", len(by_hand.freed), "times")
+        print("freed", len(ctypes_tensors.freed), "times")
         """,
         "freed 2 times",
         """
-        import by_hand, dlbridge
-        t = dlbridge.from_dlpack(by_hand.capsule(device=(2, 0)))
+        import ctypes_tensors, dlbridge
+        t = dlbridge.from_dlpack(ctypes_tensors.capsule(device=(2, 0)))
         assert t.device == "cuda:0"
         del t
-        assert len(by_hand.freed) == 1
+        assert len(ctypes_tensors.freed) == 1
         """,
         ("C-07",),
     ),
@@ -78,18 +78,18 @@ ROWS = [
         "tensorflow",
         SEEN,
         "wrong",
-        "Lanes are ignored: of every vector of two floats the first half of the memory is taken.",
-        "Producers of vector types, such as float4 of graphics and OpenCL.",
-        "Look at the dtype first: dlbridge.from_dlpack(x).dtype.lanes.",
+        "Lanes are ignored: of vectors of two floats only the first half of the memory is read.",
+        "Producers of vector types, such as float4 in OpenCL.",
+        "Check the dtype first: dlbridge.from_dlpack(x).dtype.lanes.",
         """
-        import tensorflow as tf, by_hand
-        t = tf.experimental.dlpack.from_dlpack(by_hand.capsule(shape=(2,), dtype=(2, 32, 2)))
+        import tensorflow as tf, ctypes_tensors
+        t = tf.experimental.dlpack.from_dlpack(ctypes_tensors.capsule(shape=(2,), dtype=(2, 32, 2)))
         print(t.numpy())
         """,
         "[0. 1.]",
         """
-        import by_hand, dlbridge
-        t = dlbridge.from_dlpack(by_hand.capsule(shape=(2,), dtype=(2, 32, 2)))
+        import ctypes_tensors, dlbridge
+        t = dlbridge.from_dlpack(ctypes_tensors.capsule(shape=(2,), dtype=(2, 32, 2)))
         assert (t.dtype.lanes, t.nbytes) == (2, 16)
         """,
         ("C-12",),
@@ -99,15 +99,15 @@ ROWS = [
         "tensorflow",
         SEEN,
         "crash",
-        "A capsule with a negative extent ends the process, as do 1000 dimensions.",
-        "A broken producer kills the interpreter where an error was due.",
-        "Let dlbridge.to_dlpack read what you do not trust: it checks first, and raises.",
+        "A capsule with a negative extent or 1000 dimensions crashes the process.",
+        "A broken producer crashes the interpreter where an exception is expected.",
+        "Import untrusted tensors with dlbridge.to_dlpack: it checks them, and raises.",
         """
-        import tensorflow as tf, by_hand
-        tf.experimental.dlpack.from_dlpack(by_hand.capsule(shape=(-2,)))
+        import tensorflow as tf, ctypes_tensors
+        tf.experimental.dlpack.from_dlpack(ctypes_tensors.capsule(shape=(-2,)))
         """,
         "SIGABRT",
-        refused("by_hand.capsule(shape=(-2,))"),
+        refused("ctypes_tensors.capsule(shape=(-2,))"),
         ("C-11",),
     ),
     Defect(
@@ -115,9 +115,9 @@ ROWS = [
         "tensorflow",
         SEEN,
         "refused",
-        "It raises RuntimeError for every dl_device, even for the one where the tensor is.",
+        "It raises RuntimeError for every dl_device, also for the tensor's own device.",
         "np.from_dlpack(t, device='cpu').",
-        "Go through dlbridge: it does not insist where the tensor is there already.",
+        "Convert with dlbridge: it ignores this error for a tensor on the requested device.",
         """
         import tensorflow as tf
         try:
@@ -137,9 +137,9 @@ ROWS = [
         "tensorflow",
         SEEN,
         "refused",
-        "It raises RuntimeError for copy=True, where BufferError is due.",
+        "It raises RuntimeError for copy=True instead of BufferError.",
         "np.from_dlpack(t, copy=True).",
-        "Go through dlbridge: dlbridge.from_dlpack(dlbridge.from_dlpack(t), copy=True).",
+        "Copy with dlbridge: dlbridge.from_dlpack(dlbridge.from_dlpack(t), copy=True).",
         """
         import tensorflow as tf
         try:
@@ -163,19 +163,19 @@ ROWS = [
         "tensorflow",
         SEEN,
         "refused",
-        "It gives and takes legacy capsules only, and of others it takes capsules and no objects.",
+        "It exports and imports legacy capsules only, and imports no producers.",
         "PyArrow and mpi4py refuse its tensors; read-only arrays cannot reach it.",
-        "dlbridge.from_dlpack(t) on the way out, dlbridge.to_dlpack(x) on the way in.",
+        "Export with dlbridge.from_dlpack(t), import dlbridge.to_dlpack(x).",
         """
-        import tensorflow as tf, by_hand
-        print(by_hand.name(tf.constant([1.0]).__dlpack__(max_version=(1, 0))))
+        import tensorflow as tf, ctypes_tensors
+        print(ctypes_tensors.name(tf.constant([1.0]).__dlpack__(max_version=(1, 0))))
         """,
         "dltensor",
         """
-        import by_hand, dlbridge, tensorflow as tf
+        import ctypes_tensors, dlbridge, tensorflow as tf
         out = dlbridge.from_dlpack(tf.constant([1.0])).__dlpack__(max_version=(1, 0))
-        assert by_hand.name(out) == "dltensor_versioned"
-        x = by_hand.Producer(version=(1, 0))
+        assert ctypes_tensors.name(out) == "dltensor_versioned"
+        x = ctypes_tensors.Producer(version=(1, 0))
         t = tf.experimental.dlpack.from_dlpack(dlbridge.to_dlpack(x))
         assert t.numpy().tolist() == [0, 1, 2, 3]
         """,

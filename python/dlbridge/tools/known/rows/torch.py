@@ -12,13 +12,13 @@ ROWS = [
         "torch",
         SEEN,
         "crash",
-        "A negative stride ends the process: a C++ exception leaves a noexcept function.",
-        "Flipped NumPy arrays kill the interpreter, and no except can catch it.",
-        "Copy on the way: dlbridge's copies are row-major. Without copy=True dlbridge hands the "
-        "strides on as they are, as others can read them.",
+        "A negative stride crashes the process: a C++ exception leaves a noexcept function.",
+        "Flipped NumPy arrays crash the interpreter, which no except clause can handle.",
+        "Copy with dlbridge: its copies are row-major. Without copy=True dlbridge passes the "
+        "strides on unchanged, as other consumers support them.",
         """
-        import torch, by_hand
-        torch.from_dlpack(by_hand.capsule(strides=(-1,)))
+        import torch, ctypes_tensors
+        torch.from_dlpack(ctypes_tensors.capsule(strides=(-1,)))
         """,
         "SIGABRT",
         """
@@ -34,15 +34,15 @@ ROWS = [
         "torch",
         SEEN,
         "crash",
-        "A capsule with a negative number of dimensions ends the process.",
-        "A broken producer kills the interpreter where an error was due.",
-        "Let dlbridge.from_dlpack read what you do not trust: it checks first, and raises.",
+        "A capsule with a negative number of dimensions crashes the process.",
+        "A broken producer crashes the interpreter where an exception is expected.",
+        "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
         """
-        import torch, by_hand
-        torch.from_dlpack(by_hand.capsule(ndim=-1))
+        import torch, ctypes_tensors
+        torch.from_dlpack(ctypes_tensors.capsule(ndim=-1))
         """,
         "SIGSEGV",
-        refused("by_hand.capsule(ndim=-1)"),
+        refused("ctypes_tensors.capsule(ndim=-1)"),
         ("C-11",),
     ),
     Defect(
@@ -50,15 +50,15 @@ ROWS = [
         "torch",
         SEEN,
         "crash",
-        "A shape whose bytes cannot be counted in 64 bits ends the process.",
-        "A broken producer kills the interpreter where an error was due.",
-        "Let dlbridge.from_dlpack read what you do not trust: it checks first, and raises.",
+        "A shape whose size in bytes exceeds 64 bits crashes the process.",
+        "A broken producer crashes the interpreter where an exception is expected.",
+        "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
         """
-        import torch, by_hand
-        torch.from_dlpack(by_hand.capsule(shape=(2**61, 4), strides=(4, 1)))
+        import torch, ctypes_tensors
+        torch.from_dlpack(ctypes_tensors.capsule(shape=(2**61, 4), strides=(4, 1)))
         """,
         "SIGABRT",
-        refused("by_hand.capsule(shape=(2**61, 4), strides=(4, 1))"),
+        refused("ctypes_tensors.capsule(shape=(2**61, 4), strides=(4, 1))"),
         ("C-11",),
     ),
     Defect(
@@ -66,30 +66,30 @@ ROWS = [
         "torch",
         SEEN,
         "freed",
-        "When the shape's product overflows it raises, frees the tensor, and leaves the capsule "
-        "its name: the capsule frees it again.",
-        "A double free in the producer, some time after an error that was caught.",
-        "Let dlbridge.from_dlpack read what you do not trust: it checks before it takes.",
+        "When the shape's product overflows it raises, frees the tensor, and does not rename the "
+        "capsule: the capsule frees it again.",
+        "A double free in the producer, after an exception that was handled.",
+        "Import untrusted tensors with dlbridge.from_dlpack: it checks before it consumes.",
         """
-        import torch, by_hand
-        capsule = by_hand.capsule(shape=(2**62, 2**62), strides=(0, 0))
+        import torch, ctypes_tensors
+        capsule = ctypes_tensors.capsule(shape=(2**62, 2**62), strides=(0, 0))
         try:
             torch.from_dlpack(capsule)
         except RuntimeError:
             pass
         del capsule
-        print("freed", len(by_hand.freed), "times")
+        print("freed", len(ctypes_tensors.freed), "times")
         """,
         "freed 2 times",
         """
-        import by_hand, dlbridge
-        capsule = by_hand.capsule(shape=(2**62, 2**62), strides=(0, 0))
+        import ctypes_tensors, dlbridge
+        capsule = ctypes_tensors.capsule(shape=(2**62, 2**62), strides=(0, 0))
         try:
             dlbridge.from_dlpack(capsule)
         except BufferError:
             pass
         del capsule
-        assert len(by_hand.freed) == 1
+        assert len(ctypes_tensors.freed) == 1
         """,
         ("C-07",),
     ),
@@ -98,9 +98,9 @@ ROWS = [
         "torch",
         SEEN,
         "wrong",
-        "Views that negate on reading are exported without the sign.",
+        "Views with a lazy negation are exported without it.",
         "z.conj().imag arrives with the wrong sign in every consumer.",
-        "x.resolve_neg() first: nothing in DLPack tells, so that dlbridge cannot see it either.",
+        "Call x.resolve_neg() first; DLPack has no field for it, so dlbridge cannot detect it.",
         """
         import torch
         lazy = torch.tensor([1 + 2j]).conj().imag
@@ -120,15 +120,15 @@ ROWS = [
         "torch",
         SEEN,
         "writable",
-        "The read-only mark is ignored on the way in, without a warning.",
-        "Read-only NumPy and Arrow arrays, and JAX's constants, are changed by x += 1.",
-        "Copy what must not change: dlbridge.from_dlpack(x, copy=True).",
+        "The read-only flag is silently ignored on import.",
+        "x += 1 changes read-only NumPy and Arrow arrays, and JAX's constants.",
+        "Copy data that must not change: dlbridge.from_dlpack(x, copy=True).",
         """
-        import torch, by_hand
-        capsule = by_hand.capsule(version=(1, 0), flags=1)
-        shared = by_hand.contents(capsule).tensor.data
+        import torch, ctypes_tensors
+        capsule = ctypes_tensors.capsule(version=(1, 0), flags=1)
+        shared = ctypes_tensors.contents(capsule).tensor.data
         torch.from_dlpack(capsule)[0] = 9
-        print("it now holds", by_hand.C.c_float.from_address(shared).value)
+        print("it now holds", ctypes_tensors.C.c_float.from_address(shared).value)
         """,
         "it now holds 9.0",
         """
@@ -144,13 +144,13 @@ ROWS = [
         "torch",
         SEEN,
         "ignored",
-        "A copy that it made on request does not carry the mark that says so.",
-        "Consumers that look for the mark, as the specification says, copy once more.",
-        "None is needed for values; dlbridge compares addresses instead.",
+        "A requested copy is not marked IS_COPIED.",
+        "Consumers that rely on the flag, as specified, copy again.",
+        "The values are right; dlbridge compares addresses instead.",
         """
-        import torch, by_hand
+        import torch, ctypes_tensors
         copied = torch.zeros(4).__dlpack__(max_version=(1, 0), copy=True)
-        print("flags", by_hand.contents(copied).flags)
+        print("flags", ctypes_tensors.contents(copied).flags)
         """,
         "flags 0",
         """
@@ -165,22 +165,22 @@ ROWS = [
         "torch",
         SEEN,
         "accepted",
-        "Its exchange table takes tensors of major version 2, whose fields nobody knows.",
-        "Garbage, once a producer of a later DLPack is there.",
-        "dlbridge gives it version 1, and refuses any other on the way in.",
+        "Its exchange table accepts tensors of major version 2, whose fields are unknown.",
+        "Garbage is read once producers of a later DLPack exist.",
+        "dlbridge exports version 1, and refuses any other on import.",
         """
-        import ctypes as C, torch, by_hand
+        import ctypes as C, torch, ctypes_tensors
         pointer = C.PYFUNCTYPE(C.c_void_p, C.py_object, C.c_char_p)(
             ("PyCapsule_GetPointer", C.pythonapi))
         table = pointer(torch.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
         slots = (C.c_void_p * 7).from_address(table)  # version, prev_api, then five functions
         to_object = C.PYFUNCTYPE(C.c_int, C.c_void_p, C.c_void_p)(slots[4])
-        capsule, made = by_hand.capsule(version=(2, 0)), C.c_void_p()
-        taken = to_object(C.addressof(by_hand.contents(capsule)), C.byref(made))
+        capsule, result = ctypes_tensors.capsule(version=(2, 0)), C.c_void_p()
+        taken = to_object(C.addressof(ctypes_tensors.contents(capsule)), C.byref(result))
         print("accepted" if taken == 0 else "refused")
         """,
         "accepted",
-        refused("by_hand.capsule(version=(2, 0))"),
+        refused("ctypes_tensors.capsule(version=(2, 0))"),
         ("S-03",),
     ),
     Defect(
@@ -189,9 +189,9 @@ ROWS = [
         SEEN,
         "wrong",
         "Its exchange table exports tensors that __dlpack__ refuses: conjugate views and tensors "
-        "that need gradients.",
-        "Consumers that use the table get conjugate views without the conjugation.",
-        "x.resolve_conj() first; dlbridge.from_dlpack asks __dlpack__, which refuses.",
+        "that require gradients.",
+        "Consumers that use the table read conjugate views without the conjugation.",
+        "Call x.resolve_conj() first; dlbridge.from_dlpack calls __dlpack__, which refuses.",
         """
         import ctypes as C, torch
         pointer = C.PYFUNCTYPE(C.c_void_p, C.py_object, C.c_char_p)(

@@ -12,15 +12,15 @@ ROWS = [
         "tvm_ffi",
         SEEN,
         "accepted",
-        "It takes capsules of major version 2, whose fields nobody knows.",
-        "Garbage, once a producer of a later DLPack is there.",
-        "Go through dlbridge: it gives version 1, and refuses any other on the way in.",
+        "It accepts capsules of major version 2, whose fields are unknown.",
+        "Garbage is read once producers of a later DLPack exist.",
+        "Convert with dlbridge: it exports version 1, and refuses any other on import.",
         """
-        import tvm_ffi, by_hand
-        print(tvm_ffi.from_dlpack(by_hand.capsule(version=(2, 0))).shape)
+        import tvm_ffi, ctypes_tensors
+        print(tvm_ffi.from_dlpack(ctypes_tensors.capsule(version=(2, 0))).shape)
         """,
         "(4,)",
-        refused("by_hand.capsule(version=(2, 0))"),
+        refused("ctypes_tensors.capsule(version=(2, 0))"),
         ("C-04",),
     ),
     Defect(
@@ -28,12 +28,12 @@ ROWS = [
         "tvm_ffi",
         SEEN,
         "refused",
-        "A max_version below 1.0 raises AttributeError, where a legacy capsule is due.",
-        "Consumers that name the version before 1.0.",
-        "dlbridge asks for 1.x or for none.",
+        "A max_version below 1.0 raises AttributeError instead of exporting a legacy capsule.",
+        "Consumers that request a version before 1.0.",
+        "dlbridge requests 1.x or no version.",
         """
-        import tvm_ffi, by_hand
-        t = tvm_ffi.from_dlpack(by_hand.Producer())
+        import tvm_ffi, ctypes_tensors
+        t = tvm_ffi.from_dlpack(ctypes_tensors.Producer())
         try:
             t.__dlpack__(max_version=(0, 8))
         except Exception as raised:
@@ -41,9 +41,9 @@ ROWS = [
         """,
         "AttributeError",
         """
-        import by_hand, dlbridge, tvm_ffi
-        t = dlbridge.from_dlpack(tvm_ffi.from_dlpack(by_hand.Producer()))
-        assert by_hand.name(t.__dlpack__(max_version=(0, 8))) == "dltensor"
+        import ctypes_tensors, dlbridge, tvm_ffi
+        t = dlbridge.from_dlpack(tvm_ffi.from_dlpack(ctypes_tensors.Producer()))
+        assert ctypes_tensors.name(t.__dlpack__(max_version=(0, 8))) == "dltensor"
         """,
         ("P-06",),
     ),
@@ -52,19 +52,19 @@ ROWS = [
         "tvm_ffi",
         SEEN,
         "ignored",
-        "Without max_version, copy=True and dl_device= are dropped without a word.",
-        "Who asks for a copy in the old way shares memory and does not know.",
-        "Go through dlbridge: it compares addresses, and copies itself.",
+        "Without max_version, copy=True and dl_device= are silently ignored.",
+        "A caller that requests a copy without max_version shares the memory.",
+        "Convert with dlbridge: it compares addresses, and makes the copy itself.",
         """
-        import tvm_ffi, by_hand
-        t = tvm_ffi.from_dlpack(by_hand.Producer())
-        copied = by_hand.contents(t.__dlpack__(copy=True)).tensor
+        import tvm_ffi, ctypes_tensors
+        t = tvm_ffi.from_dlpack(ctypes_tensors.Producer())
+        copied = ctypes_tensors.contents(t.__dlpack__(copy=True)).tensor
         print("same memory" if copied.data == t.data_ptr() else "copied")
         """,
         "same memory",
         """
-        import by_hand, dlbridge, tvm_ffi
-        t = tvm_ffi.from_dlpack(by_hand.Producer())
+        import ctypes_tensors, dlbridge, tvm_ffi
+        t = tvm_ffi.from_dlpack(ctypes_tensors.Producer())
         assert dlbridge.from_dlpack(t, copy=True).data_ptr != t.data_ptr()
         """,
         ("P-24", "P-26"),
@@ -74,18 +74,18 @@ ROWS = [
         "tvm_ffi",
         SEEN,
         "writable",
-        "The read-only mark is dropped: what it hands on is writable.",
-        "Constants that pass through a TVM function can be written afterwards.",
-        "Say it again on the way out: dlbridge.from_dlpack(t, readonly=True).",
+        "The read-only flag is dropped: its exports are writable.",
+        "Constants that pass through a TVM function become writable.",
+        "Set the flag again: dlbridge.from_dlpack(t, readonly=True).",
         """
-        import tvm_ffi, by_hand
-        t = tvm_ffi.from_dlpack(by_hand.capsule(version=(1, 0), flags=1))
-        print("flags", by_hand.contents(t.__dlpack__(max_version=(1, 0))).flags)
+        import tvm_ffi, ctypes_tensors
+        t = tvm_ffi.from_dlpack(ctypes_tensors.capsule(version=(1, 0), flags=1))
+        print("flags", ctypes_tensors.contents(t.__dlpack__(max_version=(1, 0))).flags)
         """,
         "flags 0",
         """
-        import by_hand, dlbridge, tvm_ffi
-        t = tvm_ffi.from_dlpack(by_hand.capsule(version=(1, 0), flags=1))
+        import ctypes_tensors, dlbridge, tvm_ffi
+        t = tvm_ffi.from_dlpack(ctypes_tensors.capsule(version=(1, 0), flags=1))
         assert dlbridge.from_dlpack(t, readonly=True).readonly
         """,
     ),

@@ -12,19 +12,19 @@ ROWS = [
         "warp",
         SEEN,
         "wrong",
-        "The byte offset is ignored: the values are those before the tensor.",
+        "The byte offset is ignored: values before the tensor are read.",
         "Slices of MLX, dpnp and tvm-ffi.",
-        "Go through dlbridge: it exports the address of the first element, and no offset.",
+        "Convert with dlbridge: it exports the address of the first element, and no offset.",
         """
-        import warp, by_hand
+        import warp, ctypes_tensors
         warp.init()
-        print(warp.from_dlpack(by_hand.capsule(byte_offset=16)).numpy())
+        print(warp.from_dlpack(ctypes_tensors.capsule(byte_offset=16)).numpy())
         """,
         "[0. 1. 2. 3.]",
         """
-        import by_hand, dlbridge, warp
+        import ctypes_tensors, dlbridge, warp
         warp.init()
-        x = by_hand.capsule(byte_offset=16)
+        x = ctypes_tensors.capsule(byte_offset=16)
         assert warp.from_dlpack(dlbridge.from_dlpack(x)).numpy().tolist() == [4, 5, 6, 7]
         """,
         ("C-09",),
@@ -34,18 +34,19 @@ ROWS = [
         "warp",
         SEEN,
         "wrong",
-        "The strides of vector types are taken for strides of their lanes.",
+        "The strides of vector types are interpreted as strides of their lanes.",
         "Vectors overlap: of three float2 only four numbers are read.",
-        "Hand such tensors over without lanes, with one dimension more.",
+        "Pass such tensors without lanes, with one more dimension.",
         """
-        import warp, by_hand
+        import warp, ctypes_tensors
         warp.init()
-        print(warp.from_dlpack(by_hand.capsule(shape=(3,), dtype=(2, 32, 2))).numpy().tolist())
+        x = ctypes_tensors.capsule(shape=(3,), dtype=(2, 32, 2))
+        print(warp.from_dlpack(x).numpy().tolist())
         """,
         "[[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]]",
         """
-        import by_hand, dlbridge
-        t = dlbridge.from_dlpack(by_hand.capsule(shape=(3,), dtype=(2, 32, 2)))
+        import ctypes_tensors, dlbridge
+        t = dlbridge.from_dlpack(ctypes_tensors.capsule(shape=(3,), dtype=(2, 32, 2)))
         assert (t.dtype.lanes, t.nbytes) == (2, 24)
         """,
         ("C-12",),
@@ -57,12 +58,12 @@ ROWS = [
         "refused",
         "Tensors of rank 0 raise IndexError.",
         "Sums and other single values.",
-        "x.reshape(1) first.",
+        "Call x.reshape(1) first.",
         """
-        import warp, by_hand
+        import warp, ctypes_tensors
         warp.init()
         try:
-            warp.from_dlpack(by_hand.capsule(shape=(), strides=()))
+            warp.from_dlpack(ctypes_tensors.capsule(shape=(), strides=()))
         except IndexError:
             print("IndexError")
         """,
@@ -74,9 +75,9 @@ ROWS = [
         "warp",
         SEEN,
         "crash",
-        "A capsule that is dropped while an exception is on its way ends the process.",
-        "Any error between x.__dlpack__() and its use, where nobody has a name for the capsule.",
-        "dlbridge takes capsules at once, and its own keep the exception.",
+        "A capsule that is dropped while an exception is pending crashes the process.",
+        "An exception between x.__dlpack__() and the use of an unnamed capsule.",
+        "dlbridge consumes capsules at once, and its own preserve the exception.",
         """
         import warp
         x = warp.zeros(4, device="cpu")
@@ -101,22 +102,22 @@ ROWS = [
         "warp",
         SEEN,
         "refused",
-        "It takes and gives legacy capsules only.",
-        "Versioned capsules are refused by TypeError; PyArrow refuses its arrays.",
-        "Go through dlbridge: it takes either kind, and gives what is asked for.",
+        "It imports and exports legacy capsules only.",
+        "Versioned capsules raise TypeError; PyArrow refuses its arrays.",
+        "Convert with dlbridge: it imports both kinds, and exports the requested one.",
         """
-        import warp, by_hand
+        import warp, ctypes_tensors
         warp.init()
         try:
-            warp.from_dlpack(by_hand.capsule(version=(1, 0)))
+            warp.from_dlpack(ctypes_tensors.capsule(version=(1, 0)))
         except TypeError:
             print("refused")
         """,
         "refused",
         """
-        import by_hand, dlbridge, warp
+        import ctypes_tensors, dlbridge, warp
         warp.init()
-        x = dlbridge.from_dlpack(by_hand.capsule(version=(1, 0)))
+        x = dlbridge.from_dlpack(ctypes_tensors.capsule(version=(1, 0)))
         assert warp.from_dlpack(x).numpy().tolist() == [0, 1, 2, 3]
         """,
         ("C-01",),
@@ -126,16 +127,16 @@ ROWS = [
         "warp",
         SEEN,
         "wrong",
-        "Elements at the address NULL are accepted; their NumPy view is uninitialised memory.",
-        "The values of a broken producer are whatever lay there, where an error was due.",
-        "Let dlbridge.from_dlpack read what you do not trust: it checks first, and raises.",
+        "Data at the address NULL is accepted; its NumPy view is uninitialised memory.",
+        "A broken producer gives arbitrary values where an exception is expected.",
+        "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
         """
-        import warp, by_hand
+        import warp, ctypes_tensors
         warp.init()
-        print(warp.from_dlpack(by_hand.capsule(data=False)).shape)
+        print(warp.from_dlpack(ctypes_tensors.capsule(data=False)).shape)
         """,
         "(4,)",
-        refused("by_hand.capsule(data=False)"),
+        refused("ctypes_tensors.capsule(data=False)"),
         ("C-11",),
     ),
     Defect(
@@ -143,15 +144,15 @@ ROWS = [
         "warp",
         SEEN,
         "crash",
-        "A deleter that is called after Python has ended ends the process by SIGSEGV.",
-        "C++ code with a global that holds a tensor.",
-        "Give tensors back before Python ends: dlbridge hands the call on.",
+        "A deleter that is called after the interpreter's end crashes the process.",
+        "C++ code with a global variable that owns a tensor.",
+        "Free tensors before the interpreter's end: dlbridge forwards the call.",
         """
-        import ctypes as C, warp, by_hand
-        kept = warp.zeros(4, device="cpu").__dlpack__()
-        C.PYFUNCTYPE(None, C.py_object)(("Py_IncRef", C.pythonapi))(kept)  # nobody drops it
-        tensor = by_hand.contents(kept)
-        at_exit = C.CDLL(None).__cxa_atexit  # what is given to it is called after Python's end
+        import ctypes as C, warp, ctypes_tensors
+        capsule = warp.zeros(4, device="cpu").__dlpack__()
+        C.PYFUNCTYPE(None, C.py_object)(("Py_IncRef", C.pythonapi))(capsule)  # never freed
+        tensor = ctypes_tensors.contents(capsule)
+        at_exit = C.CDLL(None).__cxa_atexit  # called after the interpreter's end
         at_exit(C.c_void_p(tensor.deleter), C.c_void_p(C.addressof(tensor)), None)
         """,
         "SIGSEGV",

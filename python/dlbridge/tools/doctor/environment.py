@@ -1,4 +1,4 @@
-"""What is on this machine besides libraries: Python, compilers, every dlpack.h, drivers."""
+"""Examines this machine apart from its libraries: Python, compilers, dlpack.h, drivers."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from dlbridge.tools import children
 COMPILERS = ["c++", "g++", "clang++", "nvcc", "hipcc", "icpx", "cmake"]
 SECONDS_PER_PROGRAM = 10
 SECONDS_FOR_DRIVERS = 60.0
-OLDEST_HEADER = (1, 0)  # that dlbridge compiles with (spec 1.1)
+OLDEST_HEADER = (1, 0)  # the oldest that dlbridge supports (spec 1.1)
 
 
 def python() -> dict[str, Any]:
-    """The interpreter: what its extensions must fit."""
+    """Describes the interpreter, which extensions must match."""
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     return {
         "version": platform.python_version(),
@@ -40,57 +40,61 @@ def python() -> dict[str, Any]:
 
 
 def _output(*command: str) -> str:
-    """What a program prints to either stream. Raises OSError and subprocess.TimeoutExpired."""
-    done = subprocess.run(
+    """Runs a program and returns its output. Raises OSError and subprocess.TimeoutExpired."""
+    process = subprocess.run(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, errors="replace", timeout=SECONDS_PER_PROGRAM,
     )  # fmt: skip
-    return done.stdout
+    return process.stdout
 
 
-def _say_version(program: str) -> str | None:
-    """The line in which a program names its version, or None when there is no such program."""
+def _version_of(program: str) -> str | None:
+    """Returns the line in which a program prints its version, or None when it is not installed."""
     path = shutil.which(program)
     if path is None:
         return None
     try:
-        said = _output(path, "--version")
-    except (OSError, subprocess.TimeoutExpired) as reason:
-        return f"{path}: {reason}"
-    lines = [line for line in said.splitlines() if re.search(r"\d+[.]\d+", line)]
+        output = _output(path, "--version")
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{path}: {error}"
+    lines = [line for line in output.splitlines() if re.search(r"\d+[.]\d+", line)]
     return lines[0].strip() if lines else path
 
 
 def compilers() -> dict[str, str]:
-    """The compilers on the path, and the one that CXX names, each with its own words."""
+    """Returns the versions of the compilers on the path, and of the one in the variable CXX."""
     names = [*COMPILERS]
     if os.environ.get("CXX"):
         names.insert(0, os.environ["CXX"])
-    said = {name: _say_version(name) for name in names}
-    return {name: words for name, words in said.items() if words is not None}
+    output = {name: _version_of(name) for name in names}
+    return {name: version for name, version in output.items() if version is not None}
 
 
 # Headers ---------------------------------------------------------------------------------------
 
 
 def header_version(include: Path) -> str | None:
-    """The version that the dlpack.h below a directory states, or None when there is none.
+    """Returns the version of the dlpack.h below a directory, or None when there is none.
 
-    Headers before 1.0 count in one number, of which the last digit is left out: 60 is 0.6.
+    Headers before 1.0 state one number, whose last digit is ignored: 60 is 0.6.
     """
     try:
         text = (include / "dlpack" / "dlpack.h").read_text(errors="replace")
     except OSError:
         return None
-    found = re.findall(r"#define\s+DLPACK_(?:MAJOR|MINOR)_VERSION\s+(\d+)", text)
-    if found:
-        return ".".join(found)
-    old = re.search(r"#define\s+DLPACK_VERSION\s+(\d+)", text)
-    return f"{int(old[1]) // 100}.{int(old[1]) // 10 % 10}" if old else "unknown"
+    numbers = re.findall(r"#define\s+DLPACK_(?:MAJOR|MINOR)_VERSION\s+(\d+)", text)
+    if numbers:
+        return ".".join(numbers)
+    single_number = re.search(r"#define\s+DLPACK_VERSION\s+(\d+)", text)
+    return (
+        f"{int(single_number[1]) // 100}.{int(single_number[1]) // 10 % 10}"
+        if single_number
+        else "unknown"
+    )
 
 
 def is_too_old(version: str) -> bool:
-    """Whether dlbridge refuses to compile with a header that states this."""
+    """Whether dlbridge rejects a header of this version."""
     numbers = re.findall(r"\d+", version)
     return not numbers or tuple(map(int, numbers)) < OLDEST_HEADER
 
@@ -100,19 +104,19 @@ def _searched_by_compiler() -> list[str]:
     if compiler is None:
         return []
     try:
-        said = _output(compiler, "-E", "-v", "-x", "c++", os.devnull)
+        output = _output(compiler, "-E", "-v", "-x", "c++", os.devnull)
     except (OSError, subprocess.TimeoutExpired):
         return []
-    return re.findall(r"^ (/\S.*?)(?: \(.*\))?$", said.partition("search starts here")[2], re.M)
+    return re.findall(r"^ (/\S.*?)(?: \(.*\))?$", output.partition("search starts here")[2], re.M)
 
 
 def _of_tvm_ffi() -> list[Path]:
-    """The place that `tvm-ffi-config --dlpack-includedir` prints, without running it."""
+    """Returns the directories that `tvm-ffi-config --dlpack-includedir` would print."""
     try:
-        found = importlib.util.find_spec("tvm_ffi")
+        spec = importlib.util.find_spec("tvm_ffi")
     except (ImportError, ValueError):
         return []
-    roots = [Path(root) for root in (found.submodule_search_locations or [])] if found else []
+    roots = [Path(root) for root in (spec.submodule_search_locations or [])] if spec else []
     below = ["include", "3rdparty/dlpack/include"]
     return [root / each for root in roots for each in below]
 
@@ -126,7 +130,7 @@ def _prefixes() -> Iterator[tuple[str, Path]]:
     yield "sys.prefix", Path(sys.prefix)
 
 
-def _places() -> Iterator[tuple[str, Path]]:
+def _include_directories() -> Iterator[tuple[str, Path]]:
     yield "dlbridge", Path(dlbridge.get_include())
     for each in _of_tvm_ffi():
         yield "tvm-ffi", each
@@ -139,9 +143,9 @@ def _places() -> Iterator[tuple[str, Path]]:
 
 
 def headers() -> list[dict[str, Any]]:
-    """Every dlpack/dlpack.h that a build may meet, and who leads there; one place counts once."""
-    found: dict[Path, dict[str, Any]] = {}
-    for whose, include in _places():
+    """Finds every dlpack/dlpack.h that a build may include, and the settings that lead to it."""
+    rows: dict[Path, dict[str, Any]] = {}
+    for source, include in _include_directories():
         version = header_version(include)
         if version is None:
             continue
@@ -149,19 +153,22 @@ def headers() -> list[dict[str, Any]]:
             "version": version, "include": str(include), "found_by": [],
             "too_old": is_too_old(version),
         }  # fmt: skip
-        finders = found.setdefault(include.resolve(), row)["found_by"]
-        if whose not in finders:
-            finders.append(whose)
-    return list(found.values())
+        finders = rows.setdefault(include.resolve(), row)["found_by"]
+        if source not in finders:
+            finders.append(source)
+    return list(rows.values())
 
 
 # Drivers ---------------------------------------------------------------------------------------
 
 
 def drivers() -> dict[str, Any]:
-    """CUDA's and ROCm's, with devices, or why not; asked in another process, as they hang too."""
+    """Reports CUDA's and ROCm's drivers and devices; in a child process, as a driver may hang."""
+    if importlib.util.find_spec("dlbridge._core") is None:
+        error = "not examined: the compiled module of dlbridge is not installed"
+        return {name: {"why": error} for name in ("cuda", "rocm")}
     answer = children.call("dlbridge._core:_drivers", seconds=SECONDS_FOR_DRIVERS)
     if answer.outcome == "returned":
         return dict(answer.value)
-    why = f"asking the driver {answer.outcome}: {answer.said}"
-    return {name: {"why": why} for name in ("cuda", "rocm")}
+    reason = f"the driver query {answer.outcome}: {answer.message}"
+    return {name: {"why": reason} for name in ("cuda", "rocm")}

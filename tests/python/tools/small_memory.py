@@ -1,6 +1,7 @@
-"""The structs of dlpack.h and counted memory, as the small library of the mutation test sees them.
+"""Capsules and counted memory for the small library of the mutation test.
 
-Written from dlpack.h alone, and nothing of dlbridge: who examines must not examine himself.
+The structs are those of dlbridge.tools.structs, which test_abi.py compares with dlpack.h. Nothing
+else is dlbridge's, so that the tools do not examine their own code.
 """
 
 from __future__ import annotations
@@ -10,44 +11,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-LEGACY, VERSIONED = b"dltensor", b"dltensor_versioned"
-USED = {LEGACY: b"used_dltensor", VERSIONED: b"used_dltensor_versioned"}
-READ_ONLY, IS_COPIED = 1, 2
+from dlbridge.tools import structs
 
+LEGACY, VERSIONED = structs.LEGACY.encode(), structs.VERSIONED.encode()
+USED = {name.encode(): used.encode() for name, used in structs.USED.items()}
+STRUCTS: dict[bytes, Any] = {name.encode(): struct for name, struct in structs.STRUCTS.items()}
 
-class DLTensor(C.Structure):
-    _fields_ = [
-        ("data", C.c_void_p),
-        ("device_type", C.c_int32),
-        ("device_id", C.c_int32),
-        ("ndim", C.c_int32),
-        ("code", C.c_uint8),
-        ("bits", C.c_uint8),
-        ("lanes", C.c_uint16),
-        ("shape", C.c_void_p),
-        ("strides", C.c_void_p),
-        ("byte_offset", C.c_uint64),
-    ]
-
-
-class Managed(C.Structure):
-    _fields_ = [("tensor", DLTensor), ("manager_ctx", C.c_void_p), ("deleter", C.c_void_p)]
-
-
-class ManagedVersioned(C.Structure):
-    _fields_ = [
-        ("major", C.c_uint32),
-        ("minor", C.c_uint32),
-        ("manager_ctx", C.c_void_p),
-        ("deleter", C.c_void_p),
-        ("flags", C.c_uint64),
-        ("tensor", DLTensor),
-    ]
-
-
-STRUCTS: dict[bytes, Any] = {LEGACY: Managed, VERSIONED: ManagedVersioned}
-
-# ctypes lets go of the GIL for the functions of a CDLL, and keeps it for those of CPython.
+# ctypes releases the GIL for the functions of a CDLL, and holds it for those of CPython.
 _library = str(Path(os.environ["DLBRIDGE_TEST_MODULES"]) / "counted_memory.so")
 native = C.CDLL(_library)
 use_capsule = C.PYFUNCTYPE(C.c_int, C.py_object, C.c_char_p, C.c_char_p)(
@@ -80,21 +50,21 @@ def address_of(function: Any) -> int:
 
 
 class Memory:
-    """One use of counted memory; dropping the object gives the use back."""
+    """A reference to counted memory; dropping the object releases the reference."""
 
     def __init__(self, address: int, release: int) -> None:
         self.counted = int(native.counted_new(address, release))
 
     @classmethod
     def of(cls, content: bytes) -> tuple[Memory, int]:
-        """New memory with this content, and its address: aligned to 64 bytes."""
+        """Returns new memory with this content, and its address, aligned to 64 bytes."""
         block = malloc(len(content) + 64)
         address = -(-block // 64) * 64
         C.memmove(address, content, len(content))
         return cls(block, free_address), address
 
     def share(self) -> int:
-        """One more use, for whoever calls counted_drop."""
+        """Adds a reference, which counted_drop releases."""
         native.counted_share(self.counted)
         return self.counted
 

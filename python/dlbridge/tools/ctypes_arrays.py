@@ -1,4 +1,4 @@
-"""Arrays and views made by hand, for the libraries that make none: capsules of any layout."""
+"""Arrays and views of any layout, as capsules of ctypes tensors, for libraries that create none."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from typing import Any
 
 from dlbridge.tools import abi, elements
 
-_SPOILT = 0xA5  # what is written over memory that nobody holds any more
+_FREED = 0xA5  # written over the memory of a freed tensor
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a tensor without gaps, in elements."""
+    """Returns the strides of a row-major tensor without gaps, in elements."""
     return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
 def array(values: elements.Nested, dtype: str) -> Any:
-    """A capsule on new memory. What is left of it when it is freed is spoilt, not the process.
+    """Returns a capsule on new memory. The deleter overwrites it, so that a late read is visible.
 
-    Raises KeyError for a dtype that has no row in elements.DTYPES.
+    Raises KeyError for a dtype that dtypes.py cannot encode.
     """
     content = elements.encode(values, dtype)
     shape = elements.shape_of(values)
     data = abi.memory(content or bytes(1))
-    made = abi.make(
+    tensor = abi.make(
         data=data, shape=shape, strides=row_major(shape), dtype=elements.DTYPES[dtype][0]
     )
 
-    def spoil() -> None:
-        ctypes.memset(data, _SPOILT, len(content))
+    def overwrite() -> None:
+        ctypes.memset(data, _FREED, len(content))
 
-    made.on_delete = spoil
-    return made.capsule()
+    tensor.on_delete = overwrite
+    return tensor.capsule()
 
 
 def view(
@@ -42,11 +42,11 @@ def view(
     skipped: int = 0,
     version: tuple[int, int] | None = (1, 0),
 ) -> Any:
-    """A capsule on the memory of another, which lives as long; `skipped` counts elements."""
+    """Returns a capsule on the memory of another one, kept alive; `skipped` counts elements."""
     contents = abi.read(capsule)
     _, bits, lanes = contents.dtype
-    kept = [capsule]
-    made = abi.make(
+    owner = [capsule]
+    tensor = abi.make(
         data=contents.first + skipped * (bits * lanes // 8),
         shape=shape,
         strides=strides,
@@ -55,8 +55,8 @@ def view(
         version=version,
         flags=contents.flags & abi.READ_ONLY,
     )
-    made.on_delete = kept.clear
-    return made.capsule()
+    tensor.on_delete = owner.clear
+    return tensor.capsule()
 
 
 def _layout(capsule: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -66,7 +66,7 @@ def _layout(capsule: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def index(capsule: Any, key: slice) -> Any:
-    """A slice of the first dimension."""
+    """Slices the first dimension."""
     shape, strides = _layout(capsule)
     start, stop, step = key.indices(shape[0])
     count = len(range(start, stop, step))
@@ -74,12 +74,12 @@ def index(capsule: Any, key: slice) -> Any:
 
 
 def transpose(capsule: Any) -> Any:
-    """The dimensions in reverse."""
+    """Reverses the dimensions."""
     shape, strides = _layout(capsule)
     return view(capsule, shape[::-1], strides[::-1])
 
 
 def broadcast(capsule: Any, shape: tuple[int, ...]) -> Any:
-    """New first dimensions, along which nothing moves."""
+    """Adds first dimensions of stride 0."""
     strides = _layout(capsule)[1]
     return view(capsule, shape, (0,) * (len(shape) - len(strides)) + strides)

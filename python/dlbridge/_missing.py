@@ -1,0 +1,36 @@
+"""The attributes of dlbridge where its compiled module is missing: the tools need only Python."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from typing import Any
+
+MESSAGE = (
+    "the compiled module dlbridge._core is missing; install it with `pip install dlbridge`, or "
+    "with `pip install .` in a checkout"
+)
+_COMPILED = frozenset(
+    {
+        "DLPACK_VERSION",
+        "CopyForbiddenError",
+        "Tensor",
+        "_rebuild",
+        "as_tensor",
+        "device",
+        "dtype",
+        "from_dlpack",
+        "to_dlpack",
+    }
+)
+
+
+def __getattr__(name: str) -> Any:
+    """Raises ImportError for a compiled attribute, and AttributeError for any other."""
+    if name == "__version__":
+        try:
+            return importlib.metadata.version("dlbridge")
+        except importlib.metadata.PackageNotFoundError:
+            return "unknown"
+    if name in _COMPILED:
+        raise ImportError(f"dlbridge.{name}: {MESSAGE}", name="dlbridge._core")
+    raise AttributeError(f"module 'dlbridge' has no attribute {name!r}")

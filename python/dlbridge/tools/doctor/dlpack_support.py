@@ -1,0 +1,86 @@
+"""Examines which parts of DLPack a library supports, in the process that imports it."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from dlbridge.tools import abi
+from dlbridge.tools.libraries import LIBRARIES
+
+VALUES = [0.0, 1.0, 2.0, 3.0]
+# A process should load only one of them: two compete for the cores.
+OPENMP = {"libgomp": "GNU", "libiomp5": "Intel", "libomp": "LLVM"}
+
+
+def examine(name: str) -> dict[str, Any]:
+    """Imports a library, creates an array, and requests capsules of both kinds from it.
+
+    Passes exceptions of the import on; later failures are reported in "failed". For a library
+    without arrays "protocol" is None.
+    """
+    library = LIBRARIES[name]
+    started = time.perf_counter()
+    module = library.load()
+    result: dict[str, Any] = {
+        "version": library.version or str(getattr(module, "__version__", "unknown")),
+        "seconds": round(time.perf_counter() - started, 2),
+        "legacy": None,  # whether a bare call returns a legacy capsule
+        "versioned": None,  # the version in the struct that max_version returns
+        "protocol": None,  # whether its arrays have __dlpack__
+        "exchange_table": None,  # its version
+        "openmp": openmp(),
+        "built_for": built_for(module),
+    }
+    if library.array is not None:
+        try:
+            result.update(_describe(library.give(module, library.array(module, VALUES, "float32"))))
+        except ImportError:  # its arrays are in another package, as dpctl's are in dpnp
+            pass
+        except Exception as error:
+            result["failed"] = f"{type(error).__name__}: {error}"
+    return result
+
+
+def _describe(x: Any) -> dict[str, Any]:
+    if abi.is_capsule(x):
+        return {"protocol": False, **_describe_capsule(x)}
+    if not hasattr(type(x), "__dlpack__"):
+        return {"protocol": False}
+    description = {"protocol": True, **_describe_capsule(x.__dlpack__())}
+    with contextlib.suppress(TypeError):  # the producer is older than the keyword
+        description.update(_describe_capsule(x.__dlpack__(max_version=(1, 0))))
+    table = abi.exchange_table(type(x))
+    if table is not None:
+        description["exchange_table"] = f"{table.header.version.major}.{table.header.version.minor}"
+    return description
+
+
+def _describe_capsule(capsule: Any) -> dict[str, Any]:
+    contents = abi.read(capsule)
+    if contents.version is None:
+        return {"legacy": True}
+    return {"versioned": ".".join(map(str, contents.version))}
+
+
+def openmp() -> list[str]:
+    """Returns the vendors of the OpenMP runtimes in this process; on Linux only."""
+    if not sys.platform.startswith("linux"):
+        return []
+    files = re.findall(r"(\S+)$", Path("/proc/self/maps").read_text(), re.M)
+    stems = {re.split(r"[-.]", Path(file).name)[0] for file in files}
+    return sorted(whose for stem, whose in OPENMP.items() if stem in stems)
+
+
+def built_for(module: Any) -> str | None:
+    """ "CUDA 13.0" or "ROCm 7.1" where PyTorch or Paddle reports such a build."""
+    version = getattr(module, "version", None)
+    for attribute, title in (("cuda", "CUDA"), ("hip", "ROCm")):
+        description = getattr(version, attribute, None)
+        if isinstance(description, str) and description != "False":  # Paddle reports "False"
+            return f"{title} {description}"
+    return None
