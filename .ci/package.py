@@ -33,15 +33,22 @@ def _digest(environment: dict[str, str]) -> str:
     return digest.hexdigest()[:16]
 
 
-def build() -> Path:
-    """The folder with the wheel of these very sources, which pip can be told to look into."""
+def build(*settings: str) -> Path:
+    """The folder with the wheel of these very sources, which pip can be told to look into; settings
+    are those of the build backend."""
     environment = machine.build_environment(machine.find_gcc())
-    folder = WHEELS / _digest(environment)
-    if not list(folder.glob("*.whl")):
-        shutil.rmtree(WHEELS, ignore_errors=True)  # those of other sources
-        machine.say("building the wheel of the package")
-        python = machine.TOOLS / "bin" / "python"
-        command = [python, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder]
-        subprocess.run([*map(str, command), str(machine.CHECKOUT)], check=True,
-                       env={**os.environ, **environment})  # fmt: skip
+    digest = _digest({**environment, "settings": repr(settings)})
+    folder = WHEELS / (f"{digest}-with-settings" if settings else digest)
+    with machine.locked("wheels"):
+        if not list(folder.glob("*.whl")):
+            for other in WHEELS.glob("*-with-settings" if settings else f"*{'[0-9a-f]' * 16}"):
+                shutil.rmtree(other)  # that of other sources
+            machine.say("building the wheel of the package")
+            python = machine.TOOLS / "bin" / "python"
+            command = [
+                *(python, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder),
+                *(f"--config-settings={each}" for each in settings),
+                machine.CHECKOUT,
+            ]
+            subprocess.run([*map(str, command)], check=True, env={**os.environ, **environment})
     return folder
