@@ -145,6 +145,7 @@ def configured(session: nox.Session, build: Build, **options: str) -> Iterator[P
     session.env.update(machine.build_environment(compiler))
     session.env.update(machine.ccache_environment())
     session.env["PATH"] = os.pathsep.join([session.bin, str(tools), os.environ["PATH"]])
+    launcher = "" if compiler.is_zig else machine.ccache()
     debug = "-g1" if build.sanitize else ""  # lines, for what the sanitizers report
     defines: dict[str, str] = {
         "CMAKE_BUILD_TYPE": "Release" if build.optimized else "Debug",
@@ -153,8 +154,8 @@ def configured(session: nox.Session, build: Build, **options: str) -> Iterator[P
         "CMAKE_CXX_FLAGS": f"{compiler.flags} {build.flags}".strip(),
         "CMAKE_CXX_FLAGS_DEBUG": debug,
         "CMAKE_C_FLAGS_DEBUG": debug,
-        "CMAKE_CXX_COMPILER_LAUNCHER": machine.ccache(),
-        "CMAKE_C_COMPILER_LAUNCHER": machine.ccache(),
+        "CMAKE_CXX_COMPILER_LAUNCHER": launcher,
+        "CMAKE_C_COMPILER_LAUNCHER": launcher,
         "CMAKE_PREFIX_PATH": str(machine.UNPACKED / "usr"),
         "DLBRIDGE_SANITIZE": build.sanitize,
         "DLBRIDGE_BENCH": "ON" if build.optimized else "OFF",

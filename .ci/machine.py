@@ -306,6 +306,7 @@ class Compiler:
     cxx: str
     flags: str = ""
     brings_libcxx: bool = False  # libraries built with another C++ library do not link
+    is_zig: bool = False  # keeps a cache of its own
 
 
 # With it libc++ itself holds every span and mdspan that is made to its preconditions.
@@ -325,7 +326,7 @@ def zig() -> Compiler:
                 python = TOOLS / "bin" / "python"
                 script.write_text(f'#!/bin/sh\nexec "{python}" -m ziglang {name} "$@"\n')
                 script.chmod(0o755)
-    return Compiler(str(folder / "cc"), str(folder / "c++"), brings_libcxx=True)
+    return Compiler(str(folder / "cc"), str(folder / "c++"), brings_libcxx=True, is_zig=True)
 
 
 def find_gcc() -> Compiler:
