@@ -174,6 +174,7 @@ inline bool try_parse_device(char const* name, device& out) noexcept {
   return false;
 }
 
+// The table uses integers, because an older dlpack.h lacks the enumerators of newer types.
 static_assert(kDLCPU == 1 && kDLCUDA == 2 && kDLCUDAHost == 3 && kDLOpenCL == 4 && kDLVulkan == 7 &&
               kDLMetal == 8 && kDLVPI == 9 && kDLROCM == 10 && kDLROCMHost == 11 &&
               kDLExtDev == 12 && kDLCUDAManaged == 13 && kDLOneAPI == 14 && kDLWebGPU == 15 &&
