@@ -1,6 +1,6 @@
-// as<T> and as_span<T>: convert a view, without a copy, to an mdspan of std, Kokkos or cuda::std,
-// to a std::span, or to any type with view_traits. layer: arrays · IN: from a view to the view type
-// of the caller
+// as<T> and as_span<T>: convert a view, without a copy, to a std::span, to an mdspan of std, Kokkos
+// or cuda::std, or to any other type with view_traits.
+// layer: arrays · IN: from a view to the view type of the caller
 #pragma once
 
 #include <cstddef>

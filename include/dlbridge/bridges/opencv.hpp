@@ -75,16 +75,16 @@ inline cv::Mat mat_view(tensor_view const& of, int required_depth, int channels)
   need.writable = true;
   need.alignment = depth >= 0 ? static_cast<std::size_t>(element_bytes(of.dtype())) : 1;
   int const rank = of.rank() - (channels > 1 ? 1 : 0);
-  bool is_int = true;
+  bool fits_int = true;
   for (int i = 0; i < rank; ++i) {
-    is_int = is_int && of.extent(i) <= INT_MAX;
+    fits_int = fits_int && of.extent(i) <= INT_MAX;
   }
   bool const has_rank = rank >= 0 && rank <= cv_max_rank;
   bool const has_channels = channels == 1 || !has_rank || of.extent(rank) == channels;
   int sizes[cv_max_rank];
   std::size_t steps[cv_max_rank];
   bool const has_steps = !has_rank || !has_channels || mat_layout(of, channels, sizes, steps);
-  if (!meets(of, need) || depth < 0 || !is_int || !has_rank || !has_channels || !has_steps) {
+  if (!meets(of, need) || depth < 0 || !fits_int || !has_rank || !has_channels || !has_steps) {
     report r = explain_mismatch(of, need);
     auto const rule = [&r](bool passes, errc code, char const* expected) {
       if (!passes) {
@@ -92,9 +92,10 @@ inline cv::Mat mat_view(tensor_view const& of, int required_depth, int channels)
         r.expected.append(expected);
       }
     };
-    rule(depth >= 0 || required_depth >= 0, errc::dtype_mismatch, ", of a depth of OpenCV");
+    rule(depth >= 0 || required_depth >= 0, errc::dtype_mismatch,
+         ", of a dtype that OpenCV supports");
     rule(has_rank, errc::rank_mismatch, ", of at most 32 dimensions and the channels");
-    rule(has_channels && is_int, errc::extent_mismatch,
+    rule(has_channels && fits_int, errc::extent_mismatch,
          has_channels ? ", of int extents" : ", the channels last");
     if (!has_steps) {
       break_layout(r, of, ", row-major but for gaps between rows");
