@@ -220,8 +220,7 @@ auto as(tensor_view const& view) {
 /// @tparam T The element type. T const accepts read-only memory.
 /// @param view The view, of memory that the CPU can access.
 /// @throws error dtype_mismatch, device_mismatch, layout_mismatch, read_only or misaligned, with
-/// all
-///   of them in one message.
+///   all of them in one message.
 ///
 /// @par Lifetime
 /// As the tensor behind the view.

@@ -214,8 +214,9 @@ inline bool meets(tensor_view const& view, requirement const& need) noexcept {
 }
 
 namespace detail {
-// Whether the struct is valid and meets the requirement, for ordinary tensors in host memory. After
-// false, which may be wrong, the caller takes the slow path: check_tensor and check_view.
+// Whether the struct is an ordinary tensor in host memory, valid, and meets the requirement. If
+// not, the caller takes the slow path, check_tensor and check_view, which may still accept the
+// tensor.
 DLBRIDGE_INLINE bool fits_fast_path(DLTensor const& t, requirement const& need) noexcept {
   bool const plain = t.dtype.code == need.type.code && t.dtype.bits == need.type.bits &&
                      t.dtype.lanes == need.type.lanes && t.device.device_type == kDLCPU &&

@@ -249,12 +249,11 @@ managed_tensor copy_of(tensor_view const& source, layout order = layout::row_maj
                        host_allocator const& memory = default_allocator());
 
 /// Copies all elements to an existing tensor. The bits of every element are unchanged. The padding
-/// of elements that are packed in source becomes 0.
+/// bits of elements that are packed in source and padded in destination become 0.
 ///
 /// @param source The tensor to read, with any strides, including 0 and negative ones.
-/// @param destination The tensor to write, of the same dtype and shape. It may overlap source;
-/// source
-///   is then copied to temporary memory first.
+/// @param destination The tensor to write, of the same dtype and shape. If it overlaps source, the
+///   elements are first copied to temporary memory.
 /// @throws error dtype_mismatch, rank_mismatch, extent_mismatch, device_mismatch (the CPU cannot
 ///   access both), read_only, layout_mismatch (elements of destination share memory), out_of_memory
 ///   (the tensors overlap, and there is no temporary memory).

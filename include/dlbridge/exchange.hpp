@@ -32,8 +32,7 @@ class exchange_table {
 
   /// The newest table with a major version that dlbridge can read.
   ///
-  /// @param first The newest table of the library; older ones follow in its header. Null is
-  /// allowed.
+  /// @param first The newest table of the library, which links the older ones; may be null.
   /// @return The table; empty if there is none.
   static exchange_table find(void const* first) noexcept {
     auto const* header = static_cast<DLPackExchangeAPIHeader const*>(first);
@@ -111,9 +110,8 @@ class exchange_table {
   /// Allocates a tensor in memory of the table's library, and validates it.
   ///
   /// @param prototype The dtype, the shape and the device of the tensor.
-  /// @param[out] why The refusal: out_of_memory or producer_failed, with the message of the
-  /// library,
-  ///   otherwise as managed_tensor::steal.
+  /// @param[out] why The refusal: out_of_memory or producer_failed with the message of the library,
+  ///   or as managed_tensor::steal.
   /// @return The owner of the tensor; empty after a failure.
   /// @pre can_allocate().
   managed_tensor try_allocate(DLTensor& prototype, report& why) const noexcept {

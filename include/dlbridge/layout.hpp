@@ -175,8 +175,8 @@ inline bool is_column_major(int rank, std::int64_t const* shape,
 }
 
 namespace detail {
-// Writes the dimensions of more than one element to order, sorted by the absolute value of their
-// stride. Returns their number, or -1 for an empty tensor.
+// Writes the indices of the dimensions whose extent is above 1 to order, sorted by the absolute
+// value of their stride. Returns their number, or -1 for an empty tensor.
 inline int sort_by_step(int rank, std::int64_t const* shape, std::int64_t const* strides,
                         int* order) noexcept {
   int count = 0;

@@ -56,9 +56,8 @@ struct lent_tensor {
 /// @param view A view of its memory, whose shape and strides are valid as long as the owner.
 /// @param kind The struct kind.
 /// @param policy How to export read-only memory as a legacy tensor.
-/// @return The tensor, with the flags of the view except flag_is_copied: the consumer is not the
-/// only
-///   owner (spec 1.8).
+/// @return The tensor, with the flags of the view except flag_is_copied, because the consumer is
+///   not the only owner (spec 1.8).
 /// @throws error read_only (legacy, and policy is refuse), version_mismatch (legacy, and padded
 ///   sub-byte elements), out_of_memory.
 ///

@@ -251,7 +251,7 @@ class any_tensor {
   any_tensor() noexcept = default;
   explicit any_tensor(managed_tensor owned) noexcept : owned_(std::move(owned)) {}
 
-  /// Whether there is a tensor. All other functions require one.
+  /// Whether there is a tensor, which view, dtype and as require.
   explicit operator bool() const noexcept { return static_cast<bool>(owned_); }
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return owned_.view(); }
   tensor_view view() const&& = delete;

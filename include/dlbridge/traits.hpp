@@ -1,5 +1,5 @@
-// array_traits<T>: defines how dlbridge exports the arrays of type T, as a description, and how T
-// adopts a tensor.
+// array_traits<T>: defines how arrays of type T are described for export, and how a T takes over a
+// tensor.
 // layer: tensors · OUT: from an array to its description
 #pragma once
 
@@ -109,7 +109,7 @@ struct description {
 ///     return description::of(a.data(), {a.rows(), a.columns()});
 ///   }
 ///   static my_array adopt(managed_tensor&& m);       // optional: constructs T from a tensor
-///   static stream_ref stream(my_array& a) noexcept;  // optional: the stream that writes T
+///   static stream_ref stream(my_array& a) noexcept;  // optional: orders work on T
 /// };
 /// @endcode
 ///

@@ -322,9 +322,8 @@ DLBRIDGE_COLD inline report explain(flaw what, DLTensor const& t) noexcept {
 /// addresses, and that data is not null. It does not read the elements.
 ///
 /// @param t A struct from any producer.
-/// @return a report: malformed (rank, shape or extents), dtype_mismatch, device_mismatch (unknown
-/// to
-///   dlbridge), overflow, null_data.
+/// @return a report: malformed (rank, shape or extents), dtype_mismatch, device_mismatch (a device
+///   type that dlbridge does not support), overflow, null_data.
 inline report check_tensor(DLTensor const& t) noexcept {
   detail::flaw const flaw = detail::find_flaw(t);
   return flaw == detail::flaw::none ? report{} : detail::explain(flaw, t);

@@ -18,10 +18,10 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// Exports a Mat of rank 2. The elements are not copied, unless there are at most 16 of them (64 in
-/// a Cube): those lie inside the array object, and move with it into the tensor. Matrices and cubes
-/// of fixed size have no traits, because their types cannot be named in a partial specialisation;
-/// move them into a Mat or a Cube.
+/// Exports a Mat of rank 2. Its elements are not copied, except that up to 16 elements (64 in a
+/// Cube) lie inside the object and move with it into the tensor. Matrices and cubes of fixed size
+/// have no traits, because a partial specialisation cannot name their types; move them into a Mat
+/// or a Cube.
 template <class T>
 struct array_traits<arma::Mat<T>> {
   static description describe(arma::Mat<T>& m) noexcept {

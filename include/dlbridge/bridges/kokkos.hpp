@@ -100,7 +100,7 @@ struct kokkos_facts {
 ///
 /// @par Lifetime
 /// If Kokkos allocated the memory, the consumer must free the tensor before Kokkos::finalize(). If
-/// the View does not own its memory, the caller keeps that valid until the tensor is freed.
+/// the View does not own the memory, the caller keeps it valid until the tensor is freed.
 template <class Data, class... Properties>
 struct array_traits<Kokkos::View<Data, Properties...>> {
   using array = Kokkos::View<Data, Properties...>;

@@ -135,7 +135,7 @@ class DLBRIDGE_LOCAL tensor_allocator final : public cv::MatAllocator {
 /// The tensor owns a copy of the Mat, and so shares its memory.
 ///
 /// @par Lifetime
-/// If the Mat does not own its memory, the caller keeps that valid until the tensor is freed.
+/// If the Mat does not own the memory, the caller keeps it valid until the tensor is freed.
 template <>
 struct array_traits<cv::Mat> {
   static description describe(cv::Mat& m) noexcept {

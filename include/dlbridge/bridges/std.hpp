@@ -147,8 +147,8 @@ borrowed<scalar_of<T>> borrow_elements(T* first, std::size_t count) noexcept {
   return {reinterpret_cast<scalar_of<T>*>(first), nested<std::remove_const_t<T>>::shape(count), {}};
 }
 
-// Whether a range is a view that does not own its elements: it is trivially copyable, and its
-// elements do not become const with it. std::array fails the second test.
+// Whether a range is a view that does not own its elements: it is trivially copyable, its elements
+// do not become const with it, and it is not a std::array, which contains its elements.
 template <class Range, class = void>
 struct is_view : std::false_type {};
 template <class Range>

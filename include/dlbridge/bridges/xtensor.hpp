@@ -79,9 +79,9 @@ Adaptor adapt_view(tensor_view const& of, std::int32_t rank) {
 /// The xtensor arrays of any rank and of rank N on memory that they do not own, for as<T>.
 ///
 /// @tparam T The element type. T const accepts read-only memory.
-/// @tparam Layout row_major or column_major require compact memory; dynamic accepts all strides
-/// that
-///   are not negative.
+/// @tparam Layout row_major or column_major require compact memory; dynamic accepts all strides of
+/// 0
+///   and above.
 template <class T, xt::layout_type Layout = xt::layout_type::dynamic>
 using xarray_view = xt::xarray_adaptor<detail::borrowed_buffer<T>, Layout>;
 template <class T, std::size_t N, xt::layout_type Layout = xt::layout_type::dynamic>
@@ -113,7 +113,7 @@ struct array_traits<xt::xfixed_container<T, Shape, Layout, Sharable, Tag>> {
 /// The tensor owns the buffer if the adaptor does.
 ///
 /// @par Lifetime
-/// If the adaptor does not own its memory, the caller keeps that valid until the tensor is freed.
+/// If the adaptor does not own the memory, the caller keeps it valid until the tensor is freed.
 template <class Buffer, xt::layout_type Layout, class Shape, class Tag>
 struct array_traits<xt::xarray_adaptor<Buffer, Layout, Shape, Tag>> {
   static description describe(xt::xarray_adaptor<Buffer, Layout, Shape, Tag>& a) noexcept {
