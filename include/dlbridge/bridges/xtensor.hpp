@@ -79,9 +79,8 @@ Adaptor adapt_view(tensor_view const& of, std::int32_t rank) {
 /// The xtensor arrays of any rank and of rank N on memory that they do not own, for as<T>.
 ///
 /// @tparam T The element type. T const accepts read-only memory.
-/// @tparam Layout row_major or column_major require compact memory; dynamic accepts all strides of
-/// 0
-///   and above.
+/// @tparam Layout With row_major and column_major the memory must be compact; with dynamic no
+///   stride may be negative.
 template <class T, xt::layout_type Layout = xt::layout_type::dynamic>
 using xarray_view = xt::xarray_adaptor<detail::borrowed_buffer<T>, Layout>;
 template <class T, std::size_t N, xt::layout_type Layout = xt::layout_type::dynamic>
