@@ -1,50 +1,53 @@
-// What is known before any tensor exists: our version, dlpack.h's version and features, one trait
-// per managed struct, visibility macros.
-// layer: foundation · before the journey
+// struct_kind and struct_traits: define, with the DLBRIDGE_ macros, the versions, the flags and the
+// facts about DLPack's structs on which all other headers rely.
+// layer: foundation · before every journey
 #pragma once
 
 #include <dlpack/dlpack.h>
 
 #include <cstdint>
 
-// The version of dlbridge. CMake and the Python package read it from these three lines.
+// The version of dlbridge. The CMake files and the Python package read it from these three lines.
 #define DLBRIDGE_VERSION_MAJOR 0
 #define DLBRIDGE_VERSION_MINOR 1
 #define DLBRIDGE_VERSION_PATCH 0
 
-// Releases before 1.0 lack these macros, and dlpack.h has one include guard for all its versions:
-// whichever copy came first on the include path, or in the file, is the one that counts.
+// dlpack.h lacks these macros before 1.0. All its versions share one include guard, so the
+// compiler uses the copy that is included first.
 #if !defined(DLPACK_MAJOR_VERSION) || !defined(DLPACK_MINOR_VERSION)
 #error \
-    "dlbridge needs dlpack.h 1.0 or newer, and an older one came first. Put a newer dlpack first \
-on the include path, and include dlbridge before headers that device_copy their own copy of dlpack.h."
+    "dlbridge needs dlpack.h 1.0 or newer, and an older one was included first. Put a newer dlpack \
+first on the include path, and include dlbridge before headers that bring their own dlpack.h."
 #elif DLPACK_MAJOR_VERSION != 1
 #error \
     "dlbridge reads version 1 of DLPack's structs, and this dlpack.h declares another major \
 version. Use a dlpack.h 1.x, or a newer dlbridge."
 #endif
 
-// True when dlpack.h is at least 1.minor.
+// True if dlpack.h is version 1.minor or newer.
 #define DLBRIDGE_DLPACK_AT_LEAST(minor) (DLPACK_MINOR_VERSION >= (minor))
 
-// Whether errors may be thrown. Without exceptions raise() calls DLBRIDGE_ON_ERROR (error.hpp).
+// Whether the compiler supports exceptions. Without them raise() calls DLBRIDGE_ON_ERROR
+// (error.hpp).
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
 #define DLBRIDGE_EXCEPTIONS 1
 #else
 #define DLBRIDGE_EXCEPTIONS 0
 #endif
 
-// The inline namespace names every switch that changes a layout or the meaning of a symbol, so that
-// two builds that disagree never meet in the linker.
+// The name of the inline namespace encodes every option that changes a layout or the meaning of a
+// symbol, so the linker never merges symbols of two builds with different options.
 #if DLBRIDGE_EXCEPTIONS
 #define DLBRIDGE_ABI v1
 #else
 #define DLBRIDGE_ABI v1_no_exceptions
 #endif
 
-// LOCAL: an object that every shared library has for itself. Without it the loader merges inline
-// variables and function-local statics across libraries (STB_GNU_UNIQUE), also across versions.
-// PUBLIC: a type that must be the same one in every library, because it is caught by type.
+// DLBRIDGE_LOCAL: gives every shared library its own copy of the object. Without it the loader
+// merges inline variables and function-local statics of all libraries (STB_GNU_UNIQUE), even if
+// the libraries use different versions of dlbridge.
+// DLBRIDGE_PUBLIC: makes the type the same in every shared library, so that handlers in one library
+// catch exceptions that another one throws.
 #if defined(_WIN32)
 #define DLBRIDGE_LOCAL
 #define DLBRIDGE_PUBLIC
@@ -53,8 +56,10 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 #define DLBRIDGE_PUBLIC __attribute__((visibility("default")))
 #endif
 
-// NOINLINE keeps a long road's registers out of a short one's instructions, INLINE is for the short
-// one; COLD keeps the texts of refusals out of the caller's; ASSUME states what holds.
+// DLBRIDGE_INLINE: inlines a fast path into every caller.
+// DLBRIDGE_NOINLINE: keeps a slow path out of line, so that its caller needs fewer registers.
+// DLBRIDGE_COLD: as NOINLINE, and moves the code that composes messages out of the hot section.
+// DLBRIDGE_ASSUME: lets the optimizer rely on a condition.
 #if defined(__GNUC__) || defined(__clang__)
 #define DLBRIDGE_INLINE inline __attribute__((always_inline))
 #define DLBRIDGE_NOINLINE __attribute__((noinline))
@@ -77,7 +82,7 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 #define DLBRIDGE_ASSUME(condition) static_cast<void>(0)
 #endif
 
-// Lets a compiler warn about a view of a temporary, where it can.
+// Lets compilers with [[clang::lifetimebound]] warn about a view of a temporary.
 #if defined(__clang__)
 #define DLBRIDGE_LIFETIMEBOUND [[clang::lifetimebound]]
 #else
@@ -87,23 +92,28 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// The two managed structs. Their layouts differ; one is never cast to the other (spec 1.2).
+/// The two managed structs of DLPack. Their layouts differ, so one must never be cast to the other
+/// (spec 1.2).
 enum class struct_kind : std::uint8_t { legacy, versioned };
 
-/// The DLPack version that this library implements and states, never above that of dlpack.h.
+/// The DLPack version that dlbridge implements and writes into versioned structs. It is never newer
+/// than dlpack.h.
 constexpr std::uint32_t stated_major = 1;
 constexpr std::uint32_t stated_minor = DLPACK_MINOR_VERSION < 3 ? DLPACK_MINOR_VERSION : 3;
 
-/// Bits of DLManagedTensorVersioned::flags (spec 1.8), as 64-bit values on every platform. Unknown
-/// bits are kept and ignored.
+/// Bits of DLManagedTensorVersioned::flags (spec 1.8), as 64-bit values on every platform. dlbridge
+/// keeps and ignores unknown bits.
 constexpr std::uint64_t flag_read_only = 1;
 constexpr std::uint64_t flag_is_copied = 2;
 constexpr std::uint64_t flag_padded = 4;
 
-/// The largest rank that crosses. The protocol names none; NumPy has 64 (spec 1.7).
+/// The largest rank that dlbridge accepts. DLPack defines no limit; NumPy's limit is 64.
 constexpr int max_rank = 64;
 
-/// Facts about one managed struct; what is done with them is written once (managed.hpp).
+/// The capsule names of one managed struct: fresh_name() until a consumer takes the tensor out of
+/// the capsule, used_name() afterwards (spec 3.1).
+///
+/// @tparam Managed DLManagedTensor or DLManagedTensorVersioned.
 template <class Managed>
 struct struct_traits;
 
@@ -119,7 +129,7 @@ struct struct_traits<DLManagedTensorVersioned> {
   static constexpr char const* used_name() { return "used_dltensor_versioned"; }
 };
 
-/// Name and past name of the capsule that holds the C exchange table (spec 5.1); never consumed.
+/// The name of the capsule that holds a C exchange table (spec 5.1). Consumers never rename it.
 constexpr char const* exchange_capsule_name() { return "dlpack_exchange_api"; }
 
 }  // namespace DLBRIDGE_ABI

@@ -1,6 +1,6 @@
-// as<T>(view) and as_span<T>(view): checked typed views without a copy; T is an mdspan of std,
-// Kokkos or cuda::std, of which it includes none, or any type with view_traits.
-// layer: arrays · IN: from a view to the caller's own view type
+// as<T> and as_span<T>: convert a view, without a copy, to a std::span, to an mdspan of std, Kokkos
+// or cuda::std, or to any other type with view_traits.
+// layer: arrays · IN: from a view to the view type of the caller
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace detail {
-// A mapping that takes strides (layout_stride and its kin), against one that implies them.
+// Whether the constructor of a mapping accepts strides, as that of layout_stride does.
 template <class Mapping, class = void>
 struct takes_strides : std::false_type {};
 template <class Mapping>
@@ -41,9 +41,10 @@ template <class T>
 struct is_mdspan<T, std::void_t<typename T::extents_type, typename T::mapping_type>>
     : std::true_type {};
 
-// The strides as layout_stride wants them: above zero, and each past all that the faster dimensions
-// span ([mdspan.layout.stride.cons]). Where a dimension has no second element its stride means
-// nothing and 1 will do; an empty tensor steps as if it were compact.
+// Writes strides that meet the preconditions of layout_stride ([mdspan.layout.stride.cons]): each
+// is above 0 and at least the span of the faster dimensions. False if there are none. Strides
+// without a meaning are replaced: by 1 for a dimension of extent 1, by row-major strides for an
+// empty tensor.
 inline bool nesting_strides(tensor_view const& view, std::int64_t* out) noexcept {
   bool const empty = view.empty();
   std::uint64_t step = 1;
@@ -57,7 +58,7 @@ inline bool nesting_strides(tensor_view const& view, std::int64_t* out) noexcept
     }
   }
   int order[max_rank];
-  int const dimensions = sort_by_step(view.rank(), view.shape(), out, order);  // none when empty
+  int const dimensions = sort_by_step(view.rank(), view.shape(), out, order);  // -1 if empty
   std::uint64_t inside = 1;
   for (int i = 0; i < dimensions; ++i) {
     std::int64_t const stride = out[order[i]];
@@ -69,14 +70,14 @@ inline bool nesting_strides(tensor_view const& view, std::int64_t* out) noexcept
   return true;
 }
 
-// An extent that a type fixes, or any.
+// The static extent i of a type, or dynamic_extent.
 template <class Extents>
 constexpr std::int64_t fixed_extent(std::size_t i) noexcept {
   std::size_t const fixed = Extents::static_extent(i);
   return fixed == static_cast<std::size_t>(-1) ? dynamic_extent : static_cast<std::int64_t>(fixed);
 }
 
-// What a view of elements of type T asks of memory that the CPU reads.
+// The requirement of a view whose elements have type T and which the CPU accesses.
 template <class T>
 requirement requirement_of(std::int32_t rank, std::int64_t const* extents) noexcept {
   requirement need;
@@ -88,13 +89,13 @@ requirement requirement_of(std::int32_t rank, std::int64_t const* extents) noexc
   return need;
 }
 
-// The address of the first element for a view that was checked to be of T.
+// The address of the first element. The caller has checked that the elements are of type T.
 template <class T>
 T* elements_of(tensor_view const& view) noexcept {
   return static_cast<T*>(const_cast<void*>(view.data()));
 }
 
-// Adds to a report that the strides are not what a type needs.
+// Adds layout_mismatch to a report, with what was expected and the strides of the view.
 DLBRIDGE_COLD inline void break_layout(report& r, tensor_view const& view,
                                        char const* expected) noexcept {
   std::int64_t strides[max_rank];
@@ -120,9 +121,9 @@ DLBRIDGE_COLD inline void break_layout(report& r, tensor_view const& view,
   raise(r);
 }
 
-// The number of elements, and the span from the first to behind the highest, must fit the index
-// type
-// ([mdspan.layout]). An empty dimension counts as one element, since the others still have strides.
+// Whether the index type can represent the number of elements and the span from the first to one
+// past the highest element ([mdspan.layout]). An extent of 0 counts as 1, because the strides of
+// the other dimensions must fit too.
 template <class Index>
 bool fits_index(tensor_view const& view) noexcept {
   constexpr auto most = static_cast<std::uint64_t>((std::numeric_limits<Index>::max)());
@@ -175,37 +176,54 @@ Mdspan as_mdspan(tensor_view const& view, std::index_sequence<I...>) {
 }
 }  // namespace detail
 
-/// How as<T> makes a T. An mdspan needs no more than this; specialise it for a view type of yours:
+/// Defines how as<T> creates a T. The primary template supports every mdspan type. Specialise it
+/// for your own view type:
 ///
-///   template <> struct dlbridge::view_traits<my_view> {
-///     static my_view view(tensor_view const& of);   // checks what my_view needs, or throws
-///   };
+/// @code
+/// template <> struct dlbridge::view_traits<my_view> {
+///   static my_view view(tensor_view const& of);  // checks what my_view requires, or throws
+/// };
+/// @endcode
 template <class T>
 struct view_traits {
   static_assert(detail::is_mdspan<T>::value,
-                "dlbridge: as<T> makes views, and this type is none that it knows. Specialise "
-                "dlbridge::view_traits<T>, or include the header of <dlbridge/bridges/> that has "
-                "it; a container cannot look at the memory of others");
+                "dlbridge: as<T> has no view_traits for this type. Specialise "
+                "dlbridge::view_traits<T>, or include the header of <dlbridge/bridges/> that "
+                "defines it. A container owns its memory and cannot be a view");
   static T view(tensor_view const& of) {
     return detail::as_mdspan<T>(of, std::make_index_sequence<T::extents_type::rank()>{});
   }
 };
 
-/// The same elements as an mdspan type T, of std, Kokkos or cuda::std, or as any type T with
-/// view_traits, which may give a type of its own for a T const; no copy.
-/// lives: as long as the tensor behind the view.
-/// fails: dtype_mismatch, rank_mismatch, extent_mismatch, device_mismatch (the CPU must be able to
-/// read it), read_only (T of non-const elements), misaligned, all in one message; then overflow
-/// (T's index type is too narrow), layout_mismatch (for layout_stride also strides that are not
-/// positive or that interleave).
+/// Converts a view to another view type, without a copy.
+///
+/// @tparam T An mdspan of std, Kokkos or cuda::std, or a type with view_traits.
+/// @param view The view, of memory that the CPU can access.
+/// @return A T on the same elements. view_traits<T const> may return a different type.
+/// @throws error dtype_mismatch, rank_mismatch, extent_mismatch, device_mismatch (the CPU cannot
+///   access the memory), read_only (the elements of T are not const) or misaligned, with all of
+///   them in one message; then overflow (the index type of T is too narrow), or layout_mismatch
+///   (the strides do not match the layout of T; for layout_stride they are not positive, or
+///   interleave).
+///
+/// @par Lifetime
+/// As the tensor behind the view.
 template <class T>
 auto as(tensor_view const& view) {
   return view_traits<T>::view(view);
 }
 
 #if defined(__cpp_lib_span)
-/// All elements of a row-major tensor of any rank, in order; no copy. Only where <span> is.
-/// lives, fails: as for as<Mdspan>.
+/// Converts a view of a row-major tensor of any rank to a std::span of all its elements, without a
+/// copy. Available where the standard library has std::span.
+///
+/// @tparam T The element type. T const accepts read-only memory.
+/// @param view The view, of memory that the CPU can access.
+/// @throws error dtype_mismatch, device_mismatch, layout_mismatch, read_only or misaligned, with
+///   all of them in one message.
+///
+/// @par Lifetime
+/// As the tensor behind the view.
 template <class T>
 std::span<T> as_span(tensor_view const& view) {
   requirement need;
@@ -218,7 +236,7 @@ std::span<T> as_span(tensor_view const& view) {
 }
 #endif
 
-// A typed view of a temporary owner would dangle at once.
+// A view of a temporary owner would dangle.
 template <class T>
 void as(managed_tensor const&&) = delete;
 template <class T>

@@ -1,6 +1,6 @@
-// build: moves an owner into one allocation, then describes it; to_versioned and to_legacy change
-// the struct_kind of what is already built.
-// layer: arrays · OUT: from words to a managed tensor
+// build: moves an array into a managed tensor of one allocation; to_versioned and to_legacy convert
+// between the struct kinds.
+// layer: arrays · OUT: from a description to a managed tensor
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,18 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// What to do when read-only memory is asked for as a legacy tensor, which has no flag to say so
-/// (spec 2.2): refuse, or drop the mark because the caller knows that nobody will write.
-enum class read_only_policy : std::uint8_t { refuse, drop };
+/// How to export read-only memory as a legacy tensor, which has no read-only flag (spec 2.2).
+enum class read_only_policy : std::uint8_t {
+  refuse,  ///< Report read_only.
+  drop     ///< Export without the flag: the caller states that no consumer writes to the memory.
+};
 
-/// Owner of memory that somebody else keeps alive longer than every tensor built on it.
+/// The owner to pass to build_on for memory that outlives every tensor built on it.
 struct no_owner {};
 
-/// What a view shows, as a description that can go out again, flags and all.
+/// The description of a view, including its flags.
+/// @par Lifetime
+/// As the data of the view; shape and strides are copied.
 inline description describe_view(tensor_view const& view) noexcept {
   auto const rank = static_cast<std::size_t>(view.rank());
   description d;
@@ -39,7 +43,7 @@ inline description describe_view(tensor_view const& view) noexcept {
   return d;
 }
 
-/// A managed tensor can own the array that goes out again.
+/// build accepts a managed tensor as the array of another managed tensor.
 template <>
 struct array_traits<managed_tensor> {
   static description describe(managed_tensor& m) noexcept {
@@ -49,8 +53,8 @@ struct array_traits<managed_tensor> {
 };
 
 namespace detail {
-/// Writes a description into a struct whose shape and strides live at dims and strides: strides
-/// always explicit (spec 1.7).
+// Writes a description to a struct, and its shape and strides to two arrays that the struct then
+// points to. Strides are always written (spec 1.7).
 inline void write_tensor(description const& d, std::int64_t* dims, std::int64_t* strides,
                          DLTensor& t) noexcept {
   int const rank = d.shape.size();
@@ -72,7 +76,8 @@ inline void write_tensor(description const& d, std::int64_t* dims, std::int64_t*
   t.strides = rank == 0 ? nullptr : strides;
 }
 
-/// Of a sound tensor: no data when empty (spec 1.7), the offset folded into addresses (spec 1.6).
+// Brings data and byte_offset of a valid struct into the form of exported tensors: data is null for
+// an empty tensor (spec 1.7), and an address includes the byte offset (spec 1.6).
 inline void canonicalize_data(DLTensor& t) noexcept {
   if (count_of(t.ndim, t.shape) == 0) {
     t.data = nullptr;
@@ -83,14 +88,14 @@ inline void canonicalize_data(DLTensor& t) noexcept {
   }
 }
 
-// Describes a new block in its own tensor, t, whose shape and strides lie at numbers. Not one for
-// each owner: what follows is the same for all. owns: made, which is freed when the description is
-// refused.
-DLBRIDGE_NOINLINE inline managed_tensor describe_block(managed_tensor made, DLTensor& t,
+// Writes a description to the struct t of a new tensor, with shape and strides at numbers, and
+// returns the tensor. It frees the tensor if the description is refused. It is not a template, so
+// all owner types share its code.
+DLBRIDGE_NOINLINE inline managed_tensor describe_block(managed_tensor tensor, DLTensor& t,
                                                        std::int64_t* numbers, description const& d,
                                                        int rank) {
   if (d.shape.size() != rank || (d.strides.size() != 0 && d.strides.size() != rank)) {
-    made.reset();
+    tensor.reset();
     raise(refusal(errc::bad_argument, "one rank for shape and strides, the same each time",
                   "several", "Correct array_traits<T>::describe"));
   }
@@ -98,40 +103,40 @@ DLBRIDGE_NOINLINE inline managed_tensor describe_block(managed_tensor made, DLTe
   report why = check_tensor(t);
   if (!why.ok()) {
     why.advice = "Correct the description of the array";
-    made.reset();
+    tensor.reset();
     raise(why);
   }
   canonicalize_data(t);
-  return made;
+  return tensor;
 }
 [[noreturn]] DLBRIDGE_COLD inline void raise_no_memory() {
   raise(refusal(errc::out_of_memory, "memory for a managed tensor", "none"));
 }
 
-/// One allocation: the managed struct, the owner, and behind them the shape and the strides.
+// One allocation for the managed struct, the owner, the shape and the strides.
 template <class Managed, class Owner>
 class block {
  public:
-  /// owns: the owner from here on, or the caller still when it throws. fails: out_of_memory.
+  // Moves the owner into a new block. It throws out_of_memory, with the owner unchanged.
   static block* make(Owner&& owner, int rank) {
     std::size_t const dims = 2 * static_cast<std::size_t>(rank) * sizeof(std::int64_t);
     void* const memory = allocate(sizeof(block) + dims);
     if (memory == nullptr) {
       raise_no_memory();
     }
-    struct guard {  // moving the owner may throw
+    struct memory_guard {  // the move constructor of the owner may throw
       void* memory;
-      ~guard() { deallocate(memory); }
-    } armed{memory};
-    auto* const made = ::new (memory) block(std::move(owner));
-    armed.memory = nullptr;
-    return made;
+      ~memory_guard() { deallocate(memory); }
+    } guard{memory};
+    auto* const result = ::new (memory) block(std::move(owner));
+    guard.memory = nullptr;
+    return result;
   }
 
   Owner& owner() noexcept { return owner_; }
 
-  /// Describes the block and hands it out. fails: bad_argument, or as check_tensor; the owner is
-  /// then gone.
+  // Fills in the struct and returns the tensor, which owns the block. If the description is
+  // refused, with bad_argument or as by check_tensor, the owner has been destroyed.
   managed_tensor finish(description const& d, int rank) {
     managed_.manager_ctx = this;
     managed_.deleter = &destroy;
@@ -174,17 +179,17 @@ class block {
   static constexpr std::size_t alignment = alignof(Owner) > alignof(Managed) ? alignof(Owner)
                                                                              : alignof(Managed);
   static_assert(alignof(Managed) >= alignof(std::int64_t),
-                "shape and strides lie behind the block");
+                "dlbridge: the memory after a block is aligned for shape and strides");
 };
 
-/// describe is called with the owner in its final place.
+// describe is called with the owner inside the block, where its address no longer changes.
 template <class Managed, class Owner, class Describe>
 managed_tensor build_block(Owner&& owner, int rank, Describe describe) {
-  auto* const made = block<Managed, Owner>::make(std::forward<Owner>(owner), rank);
-  return made->finish(describe(made->owner()), rank);
+  auto* const result = block<Managed, Owner>::make(std::forward<Owner>(owner), rank);
+  return result->finish(describe(result->owner()), rank);
 }
 
-/// Refuses what a legacy struct cannot say: that memory is read-only, that elements are padded.
+// Refuses to export as legacy what needs a flag: read-only memory and padded elements.
 inline void require_legacy(dtype type, std::uint64_t flags, read_only_policy policy) {
   if ((flags & flag_read_only) != 0 && policy == read_only_policy::refuse) {
     raise(refusal(errc::read_only, "writable memory for a legacy tensor, which has no mark for it",
@@ -212,42 +217,75 @@ managed_tensor build_as(Owner&& owner, description const& first, Describe descri
 }
 }  // namespace detail
 
-/// A managed tensor that owns an array of any type with array_traits.
-/// owns: the array is moved into the tensor's one allocation, and described there. When a request
-/// is refused it is still the caller's; when its description is wrong it is gone.
-/// fails: read_only (legacy and refuse), out_of_memory, bad_argument, or as check_tensor.
+/// Creates a managed tensor that owns an array.
+///
+/// @param owner The array, of any type with array_traits; pass it with std::move.
+/// @param kind The struct kind.
+/// @param policy How to export read-only memory as a legacy tensor.
+/// @return The tensor, on the elements of the array.
+/// @throws error read_only or version_mismatch (the legacy struct has no flag for read-only memory
+///   or padded elements), out_of_memory, bad_argument (describe returned shape and strides of
+///   different ranks), or as check_tensor (describe returned an invalid description).
+///
+/// @par Ownership
+/// The array moves into the one allocation of the tensor. After read_only, version_mismatch,
+/// out_of_memory, and malformed for a rank above 64, the caller still owns it. After any other
+/// error it has been destroyed.
 template <class Owner>
 managed_tensor build(Owner&& owner, struct_kind kind = struct_kind::versioned,
                      read_only_policy policy = read_only_policy::refuse) {
   static_assert(!std::is_lvalue_reference_v<Owner> && !std::is_const_v<Owner>,
-                "dlbridge: build takes the array over. Move it in, build(std::move(a)), or share "
-                "it, build(std::make_shared<T>(...))");
+                "dlbridge: build takes the array over. Move it, build(std::move(a)), or share it, "
+                "build(std::make_shared<T>(...))");
   return detail::build_as(
       std::forward<Owner>(owner), describe(owner),
-      [](Owner& placed) noexcept { return describe(placed); }, kind, policy);
+      [](Owner& array) noexcept { return describe(array); }, kind, policy);
 }
 
-/// A managed tensor on described memory that the owner merely keeps alive: its destructor is what
-/// frees it. owns, fails: as build.
+/// Creates a managed tensor on memory that an owner of any type keeps alive.
+///
+/// @param owner An object whose destructor frees the memory; pass it with std::move.
+/// @param memory The description of the memory.
+/// @param kind The struct kind.
+/// @param policy How to export read-only memory as a legacy tensor.
+/// @return The tensor, which owns the owner.
+/// @throws error as build.
+///
+/// @par Ownership
+/// As build.
 template <class Owner>
 managed_tensor build_on(Owner&& owner, description const& memory,
                         struct_kind kind = struct_kind::versioned,
                         read_only_policy policy = read_only_policy::refuse) {
   static_assert(!std::is_lvalue_reference_v<Owner> && !std::is_const_v<Owner>,
-                "dlbridge: build_on takes the owner over. Move it in, or pass no_owner{}");
+                "dlbridge: build_on takes the owner over. Move it, or pass no_owner{}");
   return detail::build_as(
       std::forward<Owner>(owner), memory, [&memory](Owner&) noexcept { return memory; }, kind,
       policy);
 }
 
-/// The same memory as a versioned tensor: itself when it is one, else a tensor that owns it.
-/// owns: m is taken. fails: out_of_memory.
+/// Converts a tensor to a versioned one on the same memory.
+///
+/// @param m The tensor.
+/// @return m if it is versioned, otherwise a new tensor that owns it.
+/// @throws error out_of_memory.
+///
+/// @par Ownership
+/// The result owns the memory. After an error the caller still owns m.
 inline managed_tensor to_versioned(managed_tensor&& m) {
   return m.get_versioned() != nullptr ? std::move(m) : build(std::move(m), struct_kind::versioned);
 }
 
-/// The same memory as a legacy tensor. owns: m is taken, unless the request is refused.
-/// fails: read_only (refuse), version_mismatch (padded), out_of_memory.
+/// Converts a tensor to a legacy one on the same memory.
+///
+/// @param m The tensor.
+/// @param policy How to export read-only memory.
+/// @return m if it is legacy, otherwise a new tensor that owns it.
+/// @throws error read_only (policy is refuse), version_mismatch (padded sub-byte elements),
+///   out_of_memory.
+///
+/// @par Ownership
+/// The result owns the memory. After an error the caller still owns m.
 inline managed_tensor to_legacy(managed_tensor&& m,
                                 read_only_policy policy = read_only_policy::refuse) {
   return m.get_legacy() != nullptr ? std::move(m)

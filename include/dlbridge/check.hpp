@@ -1,6 +1,6 @@
-// What a consumer needs of a tensor: requirement, check_view that reports every broken rule, and
-// require_view that throws them in one message.
-// layer: tensors · IN: from a view to one that fits
+// requirement: states what a consumer requires of a tensor; check_view reports every rule that a
+// view breaks, and require_view throws them in one message.
+// layer: tensors · IN: from a view to one that meets the requirement
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,26 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// An extent that is not fixed, in shape<...> and in requirement::extents.
+/// An extent that accepts every value, in shape<...> and in requirement::extents.
 constexpr std::int64_t dynamic_extent = -1;
 
-enum class layout : std::uint8_t { strided, row_major, column_major, compact };
+/// A requirement on the strides.
+enum class layout : std::uint8_t {
+  strided,       ///< Any strides.
+  row_major,     ///< Compact, with the last dimension fastest.
+  column_major,  ///< Compact, with the first dimension fastest.
+  compact        ///< Compact, in any order of the dimensions.
+};
 
-/// Which devices are accepted: all, those whose memory the CPU may read, or those of one type.
+/// A requirement on the device: any device, memory that the CPU can access, or one device type.
 struct device_filter {
   static constexpr std::int32_t anywhere = -1;
   static constexpr std::int32_t host = 0;
   static constexpr std::int32_t any_id = -1;
-  std::int32_t type = host;
-  std::int32_t id = any_id;
+  std::int32_t type = host;  ///< anywhere, host, or a value of DLDeviceType.
+  std::int32_t id = any_id;  ///< any_id, or the required ordinal if type is a DLDeviceType.
 
+  /// Whether a tensor on the device meets the requirement.
   constexpr bool accepts(dlbridge::device where) const noexcept {
     if (type == host) {
       return where.type == kDLCPU || is_host_accessible(where);
@@ -36,19 +43,23 @@ struct device_filter {
   }
 };
 
-/// Everything a consumer may insist on. What is left as it is accepts everything that a host
-/// program can read.
+/// What a consumer requires of a tensor. The default accepts every tensor in memory that the CPU
+/// can access.
+///
+/// @par Lifetime
+/// The requirement points to the extents, which must outlive it.
 struct requirement {
   static constexpr std::int32_t any_rank = -1;
 
-  dtype type;  // of lanes 0: any
-  std::int32_t rank = any_rank;
-  std::int64_t const* extents = nullptr;  // rank values, any for free ones; null when all are free
-  layout order = layout::strided;
-  device_filter where;
-  bool writable = false;
-  std::size_t alignment = 1;  // of the first element, if any, in bytes; a power of two
+  dtype type;                             ///< The dtype; the default, with lanes 0, accepts any.
+  std::int32_t rank = any_rank;           ///< The rank, or any_rank.
+  std::int64_t const* extents = nullptr;  ///< rank extents or dynamic_extent; null accepts any.
+  layout order = layout::strided;         ///< The layout.
+  device_filter where;                    ///< The device.
+  bool writable = false;                  ///< Whether the memory must be writable.
+  std::size_t alignment = 1;              ///< Of the first element, in bytes; a power of two.
 
+  /// Whether any dtype is accepted.
   constexpr bool any_type() const noexcept { return type.lanes == 0; }
 };
 
@@ -71,7 +82,7 @@ inline bool has_layout(tensor_view const& view, layout order) noexcept {
   return has_layout(view.rank(), view.shape(), view.strides(), order);
 }
 
-// A wrong rank is reported as such, and not here.
+// True for a wrong rank, which has a rule of its own.
 inline bool has_extents(int rank, std::int64_t const* shape, requirement const& need) noexcept {
   if (need.extents == nullptr || rank != need.rank) {
     return true;
@@ -87,8 +98,8 @@ inline bool has_extents(tensor_view const& view, requirement const& need) noexce
   return has_extents(view.rank(), view.shape(), need);
 }
 
-// What the first element's alignment is read from: its address, or its offset from a handle, whose
-// own bits mean nothing.
+// The number that must be a multiple of the alignment: the address of the first element, or its
+// offset if data is a handle, since the bits of a handle are not an address.
 inline std::uint64_t position_of(tensor_view const& view) noexcept {
   return has_address(view.device()) ? reinterpret_cast<std::uintptr_t>(view.data())
                                     : view.byte_offset();
@@ -104,8 +115,12 @@ constexpr void append_alignment(Text& text, std::uint64_t bytes) noexcept {
 }
 }  // namespace detail
 
-/// Appends what is required, as refusals and signatures show it: "uint8[*, *, 3] on cpu, writable".
-/// has_extents: whether there are any; g++ with -fsanitize=undefined cannot tell in a constant.
+/// Appends a requirement in the form of messages and signatures: "uint8[*, *, 3] on cpu, writable".
+///
+/// @param text The text to append to.
+/// @param need The requirement.
+/// @param has_extents Whether need.extents is not null. A parameter, because g++ with
+///   -fsanitize=undefined cannot compare the pointer in a constant expression.
 template <class Text>
 constexpr Text& append_requirement(Text& text, requirement const& need, bool has_extents) noexcept {
   if (need.any_type()) {
@@ -130,14 +145,14 @@ constexpr Text& append_requirement(Text& text, requirement const& need, bool has
     text.append(" on cpu");
   } else if (need.where.type != device_filter::anywhere) {
     text.append(" on ");
-    bool is_family = false;  // of devices, any of which will do
+    bool any_ordinal = false;
     for (device_row const& each : device_rows) {
       if (need.where.id == device_filter::any_id && each.type == need.where.type) {
         text.append(each.name);
-        is_family = true;
+        any_ordinal = true;
       }
     }
-    if (!is_family) {
+    if (!any_ordinal) {
       append_name(text, device(need.where.type, need.where.id));
     }
   }
@@ -156,11 +171,11 @@ namespace detail {
 DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
                                              requirement const& need) noexcept {
   report r;
-  auto rule = [&r](bool kept, errc code) {
-    if (!kept) {
+  auto rule = [&r](bool passes, errc code) {
+    if (!passes) {
       r.breaks(code);
     }
-    return !kept;
+    return !passes;
   };
   append_requirement(r.expected, need, need.extents != nullptr);
   r.got.append(name_of(view).c_str());
@@ -189,7 +204,7 @@ DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
 }
 }  // namespace detail
 
-/// Whether the view keeps every rule. What the success path costs: a few compares.
+/// Whether the view meets the requirement. It costs a few comparisons.
 inline bool meets(tensor_view const& view, requirement const& need) noexcept {
   return (need.any_type() || need.type == view.dtype()) &&
          (need.rank == requirement::any_rank || need.rank == view.rank()) &&
@@ -199,8 +214,9 @@ inline bool meets(tensor_view const& view, requirement const& need) noexcept {
 }
 
 namespace detail {
-// Whether an ordinary tensor in host memory is sound and keeps every rule. False says nothing: then
-// it is to be found out with care.
+// Whether the struct is an ordinary tensor in host memory, valid, and meets the requirement. If
+// not, the caller takes the slow path, check_tensor and check_view, which may still accept the
+// tensor.
 DLBRIDGE_INLINE bool fits_fast_path(DLTensor const& t, requirement const& need) noexcept {
   bool const plain = t.dtype.code == need.type.code && t.dtype.bits == need.type.bits &&
                      t.dtype.lanes == need.type.lanes && t.device.device_type == kDLCPU &&
@@ -212,14 +228,21 @@ DLBRIDGE_INLINE bool fits_fast_path(DLTensor const& t, requirement const& need) 
 }
 }  // namespace detail
 
-/// Every rule that the view breaks, with all that was expected and came; ok when it breaks none.
-/// reports: dtype_mismatch, rank_mismatch, extent_mismatch, device_mismatch, layout_mismatch,
-/// read_only, misaligned, several of them at once.
+/// Checks a view against a requirement.
+///
+/// @param view The view.
+/// @param need The requirement.
+/// @return a report with every rule that the view breaks: dtype_mismatch, rank_mismatch,
+///   extent_mismatch, device_mismatch, layout_mismatch, read_only, misaligned.
 inline report check_view(tensor_view const& view, requirement const& need) noexcept {
   return meets(view, need) ? report{} : detail::explain_mismatch(view, need);
 }
 
-/// Throws the report of check_view unless the view keeps every rule.
+/// Checks a view against a requirement.
+///
+/// @param view The view.
+/// @param need The requirement.
+/// @throws error with the report of check_view, if the view breaks a rule.
 inline void require_view(tensor_view const& view, requirement const& need) {
   if (!meets(view, need)) {
     raise(detail::explain_mismatch(view, need));

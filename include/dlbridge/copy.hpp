@@ -1,6 +1,6 @@
-// copy(source, destination) for any strides; on top of it copy_of: a fresh compact managed tensor,
-// marked as copied, its memory from a callback.
-// layer: arrays · side road: when memory must move
+// copy and copy_of: copy elements between host tensors of any strides, the latter to a new compact
+// tensor.
+// layer: arrays · copies on the host
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 namespace detail {
-// One dimension of a copy; steps in bytes, or in bits for packed elements.
+// A dimension of a copy: its extent, and the steps in source and destination. Steps are in units of
+// bytes, or of bits for packed elements.
 struct copy_dimension {
   std::int64_t extent;
   std::int64_t source;
@@ -31,8 +32,8 @@ struct copy_plan {
   copy_dimension dimensions[max_rank];  // slowest first
 };
 
-// Drops dimensions of one element, sorts by the destination's step, and merges neighbours that
-// nest on both sides: what is contiguous becomes one dimension, whatever it was called before.
+// Plans a copy with as few dimensions as possible: it drops dimensions of extent 1, sorts the
+// others by the step of the destination, and merges neighbours that are contiguous in both tensors.
 inline copy_plan plan_copy(tensor_view const& source, tensor_view const& destination,
                            std::int64_t source_unit, std::int64_t destination_unit) noexcept {
   copy_plan plan;
@@ -44,32 +45,34 @@ inline copy_plan plan_copy(tensor_view const& source, tensor_view const& destina
     if (source.extent(i) == 1) {
       continue;
     }
-    copy_dimension const added{source.extent(i), from[i] * source_unit, to[i] * destination_unit};
+    copy_dimension const dimension{source.extent(i), from[i] * source_unit,
+                                   to[i] * destination_unit};
     auto const step = [](copy_dimension const& d) {
       return d.destination < 0 ? -d.destination : d.destination;
     };
-    int at = plan.rank++;
-    for (; at > 0 && step(plan.dimensions[at - 1]) < step(added); --at) {
-      plan.dimensions[at] = plan.dimensions[at - 1];
+    int position = plan.rank++;
+    for (; position > 0 && step(plan.dimensions[position - 1]) < step(dimension); --position) {
+      plan.dimensions[position] = plan.dimensions[position - 1];
     }
-    plan.dimensions[at] = added;
+    plan.dimensions[position] = dimension;
   }
-  int merged = 0;
+  int last = 0;
   for (int i = 1; i < plan.rank; ++i) {
-    copy_dimension& outer = plan.dimensions[merged];
+    copy_dimension& outer = plan.dimensions[last];
     copy_dimension const& inner = plan.dimensions[i];
     if (outer.source == inner.extent * inner.source &&
         outer.destination == inner.extent * inner.destination) {
       outer = {outer.extent * inner.extent, inner.source, inner.destination};
     } else {
-      plan.dimensions[++merged] = inner;
+      plan.dimensions[++last] = inner;
     }
   }
-  plan.rank = plan.rank == 0 ? 0 : merged + 1;
+  plan.rank = plan.rank == 0 ? 0 : last + 1;
   return plan;
 }
 
-// Visits all but the innermost dimension; row(source, destination) gets offsets in units.
+// Calls row(source, destination) for each row along the innermost dimension, with the offsets of
+// its first element in the units of the plan.
 template <class Row>
 void for_each_row(copy_plan const& plan,
                   Row row) noexcept(noexcept(row(std::int64_t{}, std::int64_t{}))) {
@@ -148,9 +151,9 @@ inline void copy_elements(tensor_view const& source, tensor_view const& destinat
   });
 }
 
-// Packed elements lie in little bit order: element i holds bits [i * bits, (i + 1) * bits) of the
-// memory read as one little-endian number (spec 1.5). Steps of such tensors count elements of
-// that many bits, also across rows that begin inside a byte.
+// Copies one packed element from bit offset `from` to bit offset `to`. Element i occupies the bits
+// [i * bits, (i + 1) * bits) of the memory in little-endian bit order (spec 1.5), so an element or
+// a row may begin inside a byte.
 inline void copy_bits(unsigned char const* source, std::int64_t from, unsigned char* destination,
                       std::int64_t to, std::int64_t bits) noexcept {
   for (std::int64_t i = 0; i < bits; ++i, ++from, ++to) {
@@ -160,6 +163,7 @@ inline void copy_bits(unsigned char const* source, std::int64_t from, unsigned c
   }
 }
 
+// The distance, in bits, between elements with a stride of 1.
 inline std::int64_t bit_pitch(tensor_view const& view) noexcept {
   return view.is_padded() ? element_bytes(view.dtype()) * 8 : element_bits(view.dtype());
 }
@@ -177,7 +181,7 @@ inline void copy_packed(tensor_view const& source, tensor_view const& destinatio
   for_each_row(plan, [&](std::int64_t s, std::int64_t d) noexcept {
     for (std::int64_t i = 0; i < row.extent; ++i, s += row.source, d += row.destination) {
       copy_bits(from, s, to, d, bits);
-      if (pads) {  // what was there before is no part of the element
+      if (pads) {  // the destination had other bits there
         unsigned char& last = to[(d + bits) >> 3];
         last = static_cast<unsigned char>(last & ((1U << (bits & 7)) - 1U));
       }
@@ -185,7 +189,7 @@ inline void copy_packed(tensor_view const& source, tensor_view const& destinatio
   });
 }
 
-// Whether the bytes between the lowest and the highest element of both meet.
+// Whether the address ranges from the lowest to the highest element intersect.
 inline bool may_overlap(tensor_view const& a, tensor_view const& b) noexcept {
   auto const ends = [](tensor_view const& v, std::uintptr_t& first, std::uintptr_t& last) {
     std::int64_t low = 0;
@@ -202,7 +206,7 @@ inline bool may_overlap(tensor_view const& a, tensor_view const& b) noexcept {
   return first_a < last_b && first_b < last_a;
 }
 
-// Refuses what the elements of source cannot be written to.
+// Refuses a destination that cannot receive the elements of source.
 inline void require_destination(tensor_view const& source, tensor_view const& destination,
                                 device_filter where) {
   requirement need;
@@ -215,13 +219,14 @@ inline void require_destination(tensor_view const& source, tensor_view const& de
   if (has_alias(destination.rank(), destination.shape(), destination.strides())) {
     std::int64_t strides[max_rank];
     destination.copy_strides(strides);
-    report r = refusal(errc::layout_mismatch, "a destination whose elements are all apart",
+    report r = refusal(errc::layout_mismatch, "a destination whose elements share no memory",
                        name_of(destination).c_str());
     append_extents(r.got.append(" with strides "), destination.rank(), strides);
     raise(r);
   }
 }
 
+// Copies between tensors that do not overlap.
 inline void copy_apart(tensor_view const& source, tensor_view const& destination) noexcept {
   bool const packed =
       is_sub_byte(source.dtype()) && !(source.is_padded() && destination.is_padded());
@@ -229,20 +234,29 @@ inline void copy_apart(tensor_view const& source, tensor_view const& destination
 }
 }  // namespace detail
 
-/// A new tensor with the elements of source, compact in the given order (row_major or column_major)
-/// in memory of its own, aligned to 64 bytes, writable, marked is_copied. Sub-byte elements stay
-/// packed or padded as they were.
-/// fails: device_mismatch (the CPU cannot read it), bad_argument (another order), out_of_memory,
-/// version_mismatch (legacy, and padded).
+/// Copies a tensor to new host memory.
+///
+/// @param source The tensor, in memory that the CPU can access.
+/// @param order layout::row_major or layout::column_major.
+/// @param kind The struct kind.
+/// @param memory The allocator, whose functions must outlive the tensor.
+/// @return A compact, writable tensor, aligned to 64 bytes, with flag_is_copied. Sub-byte elements
+///   are packed or padded as in source.
+/// @throws error device_mismatch (the CPU cannot access the memory), bad_argument (another order),
+///   version_mismatch (legacy, and padded sub-byte elements), out_of_memory.
 managed_tensor copy_of(tensor_view const& source, layout order = layout::row_major,
                        struct_kind kind = struct_kind::versioned,
                        host_allocator const& memory = default_allocator());
 
-/// Copies all elements. Any strides, also negative ones and 0 in the source; the two may overlap.
-/// Bit patterns are kept, also those of signalling NaNs; padding of elements that come packed is 0.
-/// fails: dtype_mismatch, rank_mismatch, extent_mismatch, device_mismatch (the CPU must reach
-/// both), read_only, layout_mismatch (elements of destination that share memory), out_of_memory
-/// (overlap).
+/// Copies all elements to an existing tensor. The bits of every element are unchanged. The padding
+/// bits of elements that are packed in source and padded in destination become 0.
+///
+/// @param source The tensor to read, with any strides, including 0 and negative ones.
+/// @param destination The tensor to write, of the same dtype and shape. If it overlaps source, the
+///   elements are first copied to temporary memory.
+/// @throws error dtype_mismatch, rank_mismatch, extent_mismatch, device_mismatch (the CPU cannot
+///   access both), read_only, layout_mismatch (elements of destination share memory), out_of_memory
+///   (the tensors overlap, and there is no temporary memory).
 inline void copy(tensor_view const& source, tensor_view const& destination) {
   require_view(source, requirement{});
   detail::require_destination(source, destination, device_filter{});
@@ -250,8 +264,8 @@ inline void copy(tensor_view const& source, tensor_view const& destination) {
     return;
   }
   if (detail::may_overlap(source, destination)) {
-    managed_tensor const apart = copy_of(source);
-    detail::copy_apart(apart.view(), destination);
+    managed_tensor const snapshot = copy_of(source);
+    detail::copy_apart(snapshot.view(), destination);
     return;
   }
   detail::copy_apart(source, destination);
@@ -272,11 +286,11 @@ inline managed_tensor copy_of(tensor_view const& source, layout order, struct_ki
     d.strides = dims::from(strides, static_cast<std::size_t>(source.rank()));
   }
   d.flags = flag_is_copied | (source.flags() & flag_padded);
-  managed_tensor made = detail::build_compact(d, kind, memory);
+  managed_tensor result = detail::build_compact(d, kind, memory);
   if (!source.empty()) {
-    detail::copy_apart(source, made.view());
+    detail::copy_apart(source, result.view());
   }
-  return made;
+  return result;
 }
 
 }  // namespace DLBRIDGE_ABI

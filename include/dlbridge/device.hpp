@@ -1,6 +1,6 @@
-// The value type device and the one table of device types: name, address or handle, who may touch
-// the memory, whose streams order it.
-// layer: values · where the elements live
+// device: identifies the memory space of a tensor; device_rows lists the device types with their
+// kind of memory and their runtime.
+// layer: values · location of the elements
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,10 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// Kind of memory space, and the producer's ordinal in it (spec 1.3). Ordinals of two libraries
-/// need not agree.
+/// A memory space (spec 1.3).
 struct device {
-  std::int32_t type = kDLCPU;
-  std::int32_t id = 0;
+  std::int32_t type = kDLCPU;  ///< The device type: a row of device_rows.
+  std::int32_t id = 0;  ///< The ordinal of the producer; two libraries may number differently.
 
   constexpr device() noexcept = default;
   constexpr device(int type_, int id_) noexcept : type(type_), id(id_) {}
@@ -29,30 +28,35 @@ struct device {
   friend constexpr bool operator!=(device a, device b) noexcept { return !(a == b); }
 };
 
+/// The CPU.
 constexpr device cpu{kDLCPU, 0};
 
-/// What DLTensor::data is: an address that may be added to, or an opaque handle (spec 1.6). Where
-/// nothing is documented we take it for a handle, which is never folded, never dereferenced.
+/// Whether DLTensor::data is an address or an opaque handle (spec 1.6). dlbridge adds byte_offset
+/// to addresses only, and treats data as a handle where the device type does not document it.
 enum class data_kind : std::uint8_t { address, handle };
 
-/// A device runtime that is loaded when it is first needed.
+/// A device runtime, which runtime/ loads on first use.
 enum class runtime_kind : std::uint8_t { none, cuda, hip };
 
-/// Who can reach the memory: the CPU (host), the CPU and the devices of a runtime (pinned: it stays
-/// in host memory; managed: it migrates), or the device alone.
-enum class memory_kind : std::uint8_t { host, pinned, managed, device };
+/// Which processors can access the memory.
+enum class memory_kind : std::uint8_t {
+  host,     ///< The CPU.
+  pinned,   ///< The CPU and the devices of a runtime; the memory stays in host memory.
+  managed,  ///< The CPU and the devices of a runtime; the memory migrates between them.
+  device    ///< The device only.
+};
 
-/// One row for each device type. runtime is the one that allocates and copies the memory; the
-/// streams of that runtime order work on it unless the memory is pinned (runtime_of).
+/// A row of device_rows.
 struct device_row {
-  std::int32_t type;
-  char const* name;
-  data_kind data;
-  memory_kind memory;
-  runtime_kind runtime;
+  std::int32_t type;     ///< The value of DLDeviceType.
+  char const* name;      ///< The name in messages and in arguments.
+  data_kind data;        ///< Whether DLTensor::data is an address.
+  memory_kind memory;    ///< Which processors can access the memory.
+  runtime_kind runtime;  ///< The runtime that allocates and copies the memory.
 
   constexpr bool host_accessible() const noexcept { return memory != memory_kind::device; }
 };
+/// One row for each device type.
 DLBRIDGE_LOCAL inline constexpr device_row device_rows[] = {
     {1, "cpu", data_kind::address, memory_kind::host, runtime_kind::none},
     {2, "cuda", data_kind::address, memory_kind::device, runtime_kind::cuda},
@@ -75,7 +79,7 @@ DLBRIDGE_LOCAL inline constexpr device_row device_rows[] = {
     {21, "ascend", data_kind::handle, memory_kind::device, runtime_kind::none},
 };
 
-/// The row of a device type, or null for a type that is not known.
+/// The row of a device type, or null if the type is unknown.
 constexpr device_row const* find_row(device where) noexcept {
   if (where.type == kDLCPU) {
     return &device_rows[0];
@@ -88,16 +92,19 @@ constexpr device_row const* find_row(device where) noexcept {
   return nullptr;
 }
 
+/// Whether device_rows has the device type.
 constexpr bool is_known(device where) noexcept { return find_row(where) != nullptr; }
+/// Whether DLTensor::data is an address on the device.
 constexpr bool has_address(device where) noexcept {
   device_row const* const row = find_row(where);
   return row != nullptr && row->data == data_kind::address;
 }
+/// Whether the CPU can read and write the memory.
 constexpr bool is_host_accessible(device where) noexcept {
   device_row const* const row = find_row(where);
   return row != nullptr && row->host_accessible();
 }
-/// The kind of memory of a device; device for a type that is not known.
+/// The kind of memory of a device; memory_kind::device if the type is unknown.
 constexpr memory_kind memory_of(device where) noexcept {
   device_row const* const row = find_row(where);
   return row == nullptr ? memory_kind::device : row->memory;
@@ -107,8 +114,8 @@ constexpr runtime_kind runtime_of_memory(device where) noexcept {
   device_row const* const row = find_row(where);
   return row == nullptr ? runtime_kind::none : row->runtime;
 }
-/// The runtime whose streams order work on a device; none where the protocol knows no stream.
-/// Pinned memory is the CPU's, which has no streams (spec 4.4).
+/// The runtime whose streams order work on a device; none if DLPack defines no streams for it.
+/// Pinned memory has none, because DLPack treats it as host memory (spec 4.4).
 constexpr runtime_kind runtime_of(device where) noexcept {
   device_row const* const row = find_row(where);
   return row == nullptr || row->memory == memory_kind::pinned ? runtime_kind::none : row->runtime;
@@ -116,8 +123,8 @@ constexpr runtime_kind runtime_of(device where) noexcept {
 
 using device_text = bounded_text<48>;
 
-/// Appends "cpu", "cuda:0", "oneapi:1"; the ordinal is left out for the CPU's one device. A type
-/// that is not known shows its numbers: "(device type 99, id 0)".
+/// Appends the name of a device: "cpu", "cuda:0" or "oneapi:1". An unknown type is shown as its
+/// numbers: "(device type 99, id 0)".
 template <class Text>
 constexpr Text& append_name(Text& text, device where) noexcept {
   for (device_row const& each : device_rows) {
@@ -132,13 +139,18 @@ constexpr Text& append_name(Text& text, device where) noexcept {
       .append(std::int64_t{where.id})
       .append(")");
 }
+/// The name of a device, as append_name writes it.
 DLBRIDGE_COLD inline device_text name_of(device where) noexcept {
   device_text text;
   return append_name(text, where);
 }
 
-/// The device that a name stands for, "cuda" meaning "cuda:0"; the inverse of name_of for ordinals
-/// from 0. False, and nothing written, when there is none.
+/// Parses the name of a device, where "cuda" means "cuda:0"; the inverse of name_of for ordinals
+/// that are not negative.
+///
+/// @param name A null-terminated name such as "cuda:1".
+/// @param[out] out The device; unchanged if the name is not valid.
+/// @return Whether the name is valid.
 inline bool try_parse_device(char const* name, device& out) noexcept {
   char const* const colon = std::strchr(name, ':');
   std::size_t const length =
@@ -162,6 +174,7 @@ inline bool try_parse_device(char const* name, device& out) noexcept {
   return false;
 }
 
+// The table uses integers, because an older dlpack.h lacks the enumerators of newer types.
 static_assert(kDLCPU == 1 && kDLCUDA == 2 && kDLCUDAHost == 3 && kDLOpenCL == 4 && kDLVulkan == 7 &&
               kDLMetal == 8 && kDLVPI == 9 && kDLROCM == 10 && kDLROCMHost == 11 &&
               kDLExtDev == 12 && kDLCUDAManaged == 13 && kDLOneAPI == 14 && kDLWebGPU == 15 &&

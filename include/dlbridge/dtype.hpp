@@ -1,6 +1,6 @@
-// The value type dtype, the one table of type codes, element bytes, and dtype_of<T> with its public
-// hook.
-// layer: values · what an element is
+// dtype: describes the type of an element; dtype_rows lists DLPack's type codes, and dtype_of<T>
+// returns the dtype of a C++ type.
+// layer: values · type of the elements
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,11 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// Kind of scalar, bits of one scalar, and scalars per element (spec 1.4, 1.5). Complex numbers
-/// count whole: complex64 has 64 bits. Shape and strides count elements, whatever the lanes.
+/// The type of an element (spec 1.4, 1.5). Shape and strides count elements, not lanes.
 struct dtype {
-  std::uint8_t code = 0;
-  std::uint8_t bits = 0;
-  std::uint16_t lanes = 0;
+  std::uint8_t code = 0;    ///< Kind of scalar: a row of dtype_rows.
+  std::uint8_t bits = 0;    ///< Bits of one scalar; 64 for complex64, which has two floats.
+  std::uint16_t lanes = 0;  ///< Scalars per element; 0 only where any dtype is accepted.
 
   constexpr dtype() noexcept = default;
   constexpr dtype(int code_, int bits_, int lanes_ = 1) noexcept
@@ -36,22 +35,22 @@ struct dtype {
   friend constexpr bool operator!=(dtype a, dtype b) noexcept { return !(a == b); }
 };
 
-/// Bits of one element when packed.
+/// Bits of one packed element.
 constexpr std::int64_t element_bits(dtype t) noexcept { return std::int64_t{t.bits} * t.lanes; }
-/// Bytes of one element on its own: bits * lanes rounded up to bytes (spec 1.5).
+/// Bytes of one element: bits * lanes, rounded up to whole bytes (spec 1.5).
 constexpr std::int64_t element_bytes(dtype t) noexcept { return (element_bits(t) + 7) / 8; }
-/// Whether several elements may share a byte; such tensors are packed unless flag_padded says so.
+/// Whether elements may share a byte. Such elements are packed unless flag_padded is set.
 constexpr bool is_sub_byte(dtype t) noexcept { return element_bits(t) % 8 != 0; }
 
-/// One row for each type code: its name without width, the width it must have (0: any), and whether
-/// one scalar is a pair of numbers. Later versions of dlpack.h introduced some of the codes; the
-/// table has all of them, so that refusals name them.
+/// A row of dtype_rows.
 struct dtype_row {
-  int code;
-  char const* name;
-  int fixed_bits;
-  bool is_complex;
+  int code;          ///< The type code, which is also the index of the row.
+  char const* name;  ///< The name without the width.
+  int fixed_bits;    ///< The only allowed width, or 0 for any width.
+  bool is_complex;   ///< Whether one scalar consists of two numbers.
 };
+/// One row for each type code of DLPack 1.x, including codes that the dlpack.h in use does not
+/// define yet.
 DLBRIDGE_LOCAL inline constexpr dtype_row dtype_rows[] = {
     {0, "int", 0, false},
     {1, "uint", 0, false},
@@ -75,11 +74,13 @@ DLBRIDGE_LOCAL inline constexpr dtype_row dtype_rows[] = {
 };
 constexpr int dtype_row_count = sizeof(dtype_rows) / sizeof(dtype_rows[0]);
 
+/// Whether dtype_rows has the code.
 constexpr bool is_known(dtype t) noexcept { return t.code < dtype_row_count; }
+/// Whether one scalar consists of two numbers.
 constexpr bool is_complex(dtype t) noexcept { return is_known(t) && dtype_rows[t.code].is_complex; }
 
-/// Whether a tensor of this type can be described at all: a known code, bits and lanes above zero,
-/// and the one width that narrow floats may have (spec 1.4).
+/// Whether a tensor may have this dtype: the code is known, bits and lanes are above 0, and a code
+/// with a fixed width has that width (spec 1.4).
 constexpr bool is_sound(dtype t) noexcept {
   return is_known(t) && t.bits != 0 && t.lanes != 0 &&
          (dtype_rows[t.code].fixed_bits == 0 || dtype_rows[t.code].fixed_bits == t.bits);
@@ -87,8 +88,8 @@ constexpr bool is_sound(dtype t) noexcept {
 
 using dtype_text = bounded_text<48>;
 
-/// Appends the field's name for it: "float32", "bool", "float8_e5m2", "int4", and with lanes
-/// "float32x4". A type that is not sound shows its numbers.
+/// Appends the name of a dtype: "float32", "bool", "float8_e5m2", "int4", or with lanes
+/// "float32x4". A dtype that is not sound is shown as its three numbers.
 template <class Text>
 constexpr Text& append_name(Text& text, dtype t) noexcept {
   if (!is_sound(t)) {
@@ -110,13 +111,17 @@ constexpr Text& append_name(Text& text, dtype t) noexcept {
   }
   return text;
 }
+/// The name of a dtype, as append_name writes it.
 DLBRIDGE_COLD inline dtype_text name_of(dtype t) noexcept {
   dtype_text text;
   return append_name(text, t);
 }
 
-/// The type that a name stands for; the inverse of name_of. False, and nothing written, when there
-/// is none.
+/// Parses the name of a dtype; the inverse of name_of.
+///
+/// @param name A null-terminated name such as "float32".
+/// @param[out] out The dtype; unchanged if the name is not valid.
+/// @return Whether the name is valid.
 inline bool try_parse_dtype(char const* name, dtype& out) noexcept {
   std::size_t longest = 0;  // "float8_e4m3fn" begins with "float8_e4m3" and with "float"
   int code = -1;
@@ -157,20 +162,25 @@ inline bool try_parse_dtype(char const* name, dtype& out) noexcept {
   return true;
 }
 
-/// The public hook: how a C++ element type is called in DLPack. Specialise it outside this library,
-///   template <> struct dlbridge::dtype_traits<my_half> {
-///     static constexpr dlbridge::dtype value{kDLFloat, 16};
-///   };
+/// The dtype of the C++ type T. Specialise it for your own element types:
+///
+/// @code
+/// template <> struct dlbridge::dtype_traits<my_half> {
+///   static constexpr dlbridge::dtype value{kDLFloat, 16};
+/// };
+/// @endcode
+///
+/// @tparam T The element type, without const.
 template <class T, class = void>
 struct dtype_traits {
   static_assert(
       sizeof(T) == 0,
       "dlbridge: this element type has no DLPack dtype. Specialise "
-      "dlbridge::dtype_traits<T>, or include the header of <dlbridge/types/> that has it");
+      "dlbridge::dtype_traits<T>, or include the header of <dlbridge/types/> that defines it");
 };
 template <>
 struct dtype_traits<bool> {
-  static_assert(sizeof(bool) == 1, "DLPack's bool has one byte");
+  static_assert(sizeof(bool) == 1, "dlbridge: a bool of DLPack has one byte");
   static constexpr dtype value{kDLBool, 8};
 };
 template <class T>
@@ -190,14 +200,14 @@ struct dtype_traits<std::byte> {
   static constexpr dtype value{kDLUInt, 8};
 };
 
-/// The dtype of a C++ element type. One function for both directions: importers compare with it.
+/// The dtype of the C++ type T or T const. Export writes it, and import compares with it.
 template <class T>
 constexpr dtype dtype_of() noexcept {
   return dtype_traits<std::remove_cv_t<T>>::value;
 }
 
-// The table is written in integers, so that an older dlpack.h still names newer codes; where the
-// header has the enumerator, it must agree.
+// The table uses integers, because an older dlpack.h lacks the enumerators of newer codes. Where
+// dlpack.h defines the enumerators, they must agree with the table.
 static_assert(kDLInt == 0 && kDLUInt == 1 && kDLFloat == 2 && kDLOpaqueHandle == 3 &&
               kDLBfloat == 4 && kDLComplex == 5 && kDLBool == 6);
 #if DLBRIDGE_DLPACK_AT_LEAST(1)

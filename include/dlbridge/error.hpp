@@ -1,6 +1,6 @@
-// The closed list of reasons (errc), the report of which rules broke, the exception that carries
-// one, and raise.
-// layer: foundation · every station may refuse
+// errc, report and error: list the reasons of refusals, describe one refusal, and throw it with
+// raise.
+// layer: foundation · refusals at every station
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,10 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// Why a tensor was refused. One list for C++, Python and the tests.
+/// The reasons why dlbridge refuses a tensor or a request. docs/errors.md describes when each of
+/// them is reported.
 enum class errc : std::uint8_t {
-  // What came is not what crosses this border.
+  // The object, its capsule or its struct is invalid.
   not_a_producer,
   not_a_capsule,
   capsule_used,
@@ -23,7 +24,7 @@ enum class errc : std::uint8_t {
   malformed,
   overflow,
   null_data,
-  // What came is sound, but not what the caller asked for. Several of these may hold at once.
+  // The tensor is valid, but does not meet a requirement of the caller. Several may apply at once.
   dtype_mismatch,
   rank_mismatch,
   extent_mismatch,
@@ -31,7 +32,7 @@ enum class errc : std::uint8_t {
   layout_mismatch,
   read_only,
   misaligned,
-  // What was asked for cannot be done.
+  // The request cannot be fulfilled.
   copy_forbidden,
   bad_argument,
   bad_stream,
@@ -42,25 +43,26 @@ enum class errc : std::uint8_t {
   out_of_memory,
 };
 
-/// What kind of failure a reason is. It decides the Python exception class (python/error.hpp), and
-/// for mismatches the form of the message.
+/// The kind of failure of a reason. It determines the Python exception class (python/error.hpp) and
+/// the form of the message.
 enum class error_kind : std::uint8_t {
-  type,            ///< the object is no tensor at all: TypeError
-  value,           ///< the caller passed a bad value: ValueError
-  buffer,          ///< the tensor cannot be exchanged: BufferError
-  mismatch,        ///< the tensor is sound but breaks a requirement; several may hold: BufferError
-  copy_forbidden,  ///< a copy is needed: CopyForbiddenError, a BufferError and a ValueError
-  runtime,         ///< a device runtime failed: RuntimeError
-  memory           ///< MemoryError
+  type,            ///< The object is not a tensor: TypeError.
+  value,           ///< The caller passed an invalid value: ValueError.
+  buffer,          ///< The tensor cannot be exchanged: BufferError.
+  mismatch,        ///< The tensor is valid but does not meet a requirement: BufferError.
+  copy_forbidden,  ///< A copy is needed: CopyForbiddenError, a BufferError and a ValueError.
+  runtime,         ///< A device runtime failed: RuntimeError.
+  memory           ///< An allocation failed: MemoryError.
 };
 
-/// One row for each errc, in its order: its name, the noun for it in a message, and its kind.
+/// A row of errc_rows: a reason, its name, the noun that messages use for it, and its kind.
 struct errc_row {
   errc code;
   char const* name;
   char const* noun;
   error_kind kind;
 };
+/// One row for each reason, in the order of errc.
 DLBRIDGE_LOCAL inline constexpr errc_row errc_rows[] = {
     {errc::not_a_producer, "not_a_producer", "not a DLPack producer", error_kind::type},
     {errc::not_a_capsule, "not_a_capsule", "not a DLPack capsule", error_kind::type},
@@ -97,23 +99,25 @@ constexpr bool errc_rows_are_in_order() noexcept {
   }
   return true;
 }
-static_assert(errc_rows_are_in_order(), "one row for each errc, in the order of the enumeration");
+static_assert(errc_rows_are_in_order(), "errc_rows has one row for each errc, in the same order");
 }  // namespace detail
 
+/// The row of a reason.
 constexpr errc_row const& row(errc code) noexcept {
   return errc_rows[static_cast<std::size_t>(code)];
 }
 
 namespace detail {
-// Texts of every capacity are put together here, once, and out of line: where something is refused.
+// bounded_text of every capacity shares these two functions. They are out of line because only
+// refusals compose texts.
 DLBRIDGE_COLD inline void append_text(char* data, std::uint16_t& size, std::size_t capacity,
                                       char const* text, std::size_t length) noexcept {
-  std::size_t const room = capacity - 1 - size;
-  std::size_t const taken = length < room ? length : room;
-  std::memcpy(data + size, text, taken);
-  size = static_cast<std::uint16_t>(size + taken);
+  std::size_t const available = capacity - 1 - size;
+  std::size_t const count = length < available ? length : available;
+  std::memcpy(data + size, text, count);
+  size = static_cast<std::uint16_t>(size + count);
   data[size] = '\0';
-  if (taken < length) {
+  if (count < length) {
     std::memcpy(data + capacity - 4, "...", 4);
   }
 }
@@ -132,10 +136,13 @@ DLBRIDGE_COLD inline void append_number(char* data, std::uint16_t& size, std::si
 }
 }  // namespace detail
 
-/// Text of bounded length on the stack. What does not fit is cut, and the text then ends in "...".
+/// A text of bounded length that needs no heap. A text that does not fit is truncated and ends in
+/// "...".
+///
+/// @tparam Capacity Bytes, including the terminating null.
 template <std::size_t Capacity>
 class bounded_text {
-  static_assert(Capacity >= 8 && Capacity < 65536, "room for a cut mark, and a 16-bit length");
+  static_assert(Capacity >= 8 && Capacity < 65536, "the capacity holds \"...\" and fits 16 bits");
 
  public:
   bounded_text() noexcept { data_[0] = '\0'; }
@@ -165,18 +172,19 @@ class bounded_text {
   char data_[Capacity];
 };
 
-/// Which rules broke, and what was expected and came. Trivially copyable; cheap while nothing
-/// broke.
+/// The result of a check: the reasons of a refusal, what was expected and what was received. A
+/// report without reasons means success. Trivially copyable.
 struct report {
-  std::uint32_t broken = 0;      // bit i is set when rule errc(i) broke
-  char const* advice = nullptr;  // what to do about it: static text, or null
-  bounded_text<240> expected;
-  bounded_text<240> got;
+  std::uint32_t broken = 0;      ///< Bit i is set for the reason errc(i).
+  char const* advice = nullptr;  ///< The remedy as a static text, or null.
+  bounded_text<240> expected;    ///< What the check required.
+  bounded_text<240> got;         ///< What the check received.
 
   bool ok() const noexcept { return broken == 0; }
   bool broke(errc code) const noexcept { return (broken >> static_cast<unsigned>(code) & 1) != 0; }
   void breaks(errc code) noexcept { broken |= std::uint32_t{1} << static_cast<unsigned>(code); }
-  /// The first reason in the order of errc; the last errc when ok(), which is not to be asked.
+  /// The first reason in the order of errc.
+  /// @pre ok() is false.
   errc code() const noexcept {
     unsigned i = 0;
     while ((broken >> i & 1) == 0 && i + 1 < errc_count) {
@@ -186,7 +194,12 @@ struct report {
   }
 };
 
-/// A report with one broken rule. The texts are copied; advice must be static.
+/// A report with one reason.
+///
+/// @param code The reason.
+/// @param expected What was required; copied.
+/// @param got What was received; copied.
+/// @param advice The remedy: a text with static storage duration, or null.
 DLBRIDGE_COLD inline report refusal(errc code, char const* expected, char const* got,
                                     char const* advice = nullptr) noexcept {
   report r;
@@ -203,8 +216,8 @@ namespace detail {
 constexpr bool is_mismatch(errc code) noexcept { return row(code).kind == error_kind::mismatch; }
 }  // namespace detail
 
-/// One sentence that names everything expected, everything that came, and what to do:
-/// "expected uint8[*, *, 3] on cpu; got int64[4, 2] on cuda:0: dtype, rank, device differ".
+/// The message of a report. It states what was expected, what was received, every reason and the
+/// remedy: "expected uint8[*, *, 3] on cpu; got int64[4, 2] on cuda:0: dtype, rank, device differ".
 DLBRIDGE_COLD inline message_text message(report const& r) noexcept {
   message_text text;
   bool const mismatch = !r.ok() && detail::is_mismatch(r.code());
@@ -228,12 +241,14 @@ DLBRIDGE_COLD inline message_text message(report const& r) noexcept {
   return text;
 }
 
-/// The one exception of the C++ face. It is the same type in every shared library, so it can be
-/// caught across them.
+/// The exception of the C++ interface. It is the same type in every shared library, so one library
+/// can catch what another one throws.
 class DLBRIDGE_PUBLIC error : public std::exception {
  public:
   explicit error(report const& why) noexcept : why_(why), text_(message(why)) {}
+  /// The first reason; why() has all of them.
   errc code() const noexcept { return why_.code(); }
+  /// The report behind the exception.
   report const& why() const noexcept { return why_; }
   char const* what() const noexcept override { return text_.c_str(); }
 
@@ -242,8 +257,12 @@ class DLBRIDGE_PUBLIC error : public std::exception {
   message_text text_;
 };
 
-/// Throws error(why). Where exceptions are off it calls DLBRIDGE_ON_ERROR(why) if that is defined,
-/// which must not return, and std::terminate otherwise.
+/// Throws error(why). If exceptions are disabled, it calls DLBRIDGE_ON_ERROR(why) if the program
+/// defines that macro, which must not return, and std::terminate otherwise.
+///
+/// @param why The refusal.
+/// @throws error always.
+/// @pre why.ok() is false.
 [[noreturn]] DLBRIDGE_COLD inline void raise(report const& why) {
 #if DLBRIDGE_EXCEPTIONS
   throw error(why);

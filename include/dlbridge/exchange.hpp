@@ -1,13 +1,12 @@
-// exchange_table: the checked C++ face of the C exchange table (major version, older tables behind
-// prev_api, null slots, who owns what after a failure).
-// layer: tensors · IN and OUT: the road without capsules
+// exchange_table: calls the functions of a library's C exchange table, which exchange tensors
+// without capsules, and checks their results.
+// layer: tensors · IN and OUT: exchange without capsules
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
 #include <dlbridge/abi.hpp>
-
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
@@ -18,16 +17,23 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
-/// A table found on a Python type (spec 5). Objects are void* here, because nothing on this floor
-/// knows Python; each must be of the very type that the table was found on.
-/// lives: tables are static, they outlive the process's last tensor (spec 5.2).
-/// thread and GIL: every slot that takes or makes an object needs an attached thread state.
-/// fails: a slot that fails leaves a Python exception set; it is not touched here.
+/// The exchange table of a Python type (spec 5), or none. Python objects are void*, because this
+/// layer does not include Python.h. An object must have exactly the type that the table belongs to.
+///
+/// @par Lifetime
+/// The table of a library outlives all its tensors (spec 5.2).
+///
+/// @par Thread and GIL
+/// Functions that take or return a Python object require an attached thread state. If a function of
+/// the table fails, its Python exception stays set.
 class exchange_table {
  public:
   exchange_table() noexcept = default;
 
-  /// The table of our major version, from this header or the older ones behind it; empty if none.
+  /// The newest table with a major version that dlbridge can read.
+  ///
+  /// @param first The newest table of the library, which links the older ones; may be null.
+  /// @return The table; empty if there is none.
   static exchange_table find(void const* first) noexcept {
     auto const* header = static_cast<DLPackExchangeAPIHeader const*>(first);
     for (; header != nullptr; header = older_than(*header)) {
@@ -38,10 +44,13 @@ class exchange_table {
     return exchange_table();
   }
 
+  /// Whether there is a table.
   explicit operator bool() const noexcept { return api_ != nullptr; }
+  /// The table, or null.
   DLPackExchangeAPI const* get() const noexcept { return api_; }
 
-  // Slots that the header calls mandatory are null in practice (spec 5.3), so each is asked for.
+  // Whether the table has the function. Some libraries leave out functions that dlpack.h declares
+  // mandatory (spec 5.2).
   bool can_lend() const noexcept { return api_->dltensor_from_py_object_no_sync != nullptr; }
   bool can_export() const noexcept {
     return api_->managed_tensor_from_py_object_no_sync != nullptr;
@@ -50,15 +59,25 @@ class exchange_table {
   bool can_allocate() const noexcept { return api_->managed_tensor_allocator != nullptr; }
   bool has_work_stream() const noexcept { return api_->current_work_stream != nullptr; }
 
-  /// Lends the object's tensor: valid until control returns to its library. False, with a Python
-  /// exception set, when it cannot. What comes out is not checked yet.
+  /// Borrows the tensor of an object, without checks.
+  ///
+  /// @param object The Python object.
+  /// @param[out] out The tensor.
+  /// @return Whether the call succeeded; if not, a Python exception is set.
+  /// @pre can_lend().
+  /// @par Lifetime
+  /// The tensor is valid until control returns to the library of the object.
   bool try_lend(void* object, DLTensor& out) const noexcept {
     return api_->dltensor_from_py_object_no_sync(object, &out) == 0;
   }
 
-  /// An owned tensor of the object, checked; empty when refused. why.ok() then means that the slot
-  /// failed and left a Python exception. reports: producer_failed (success without a tensor), or as
-  /// managed_tensor::steal.
+  /// Exports the tensor of an object, and validates it.
+  ///
+  /// @param object The Python object.
+  /// @param[out] why The refusal: producer_failed if the table returns success without a tensor,
+  ///   otherwise as managed_tensor::steal. It stays ok if a Python exception is set instead.
+  /// @return The owner of the tensor; empty after a failure.
+  /// @pre can_export().
   managed_tensor try_export(void* object, report& why) const noexcept {
     DLManagedTensorVersioned* raw = nullptr;
     if (api_->managed_tensor_from_py_object_no_sync(object, &raw) != 0) {
@@ -71,9 +90,14 @@ class exchange_table {
     return managed_tensor::try_steal(raw, why);
   }
 
-  /// A new object of the table's library around the tensor; null with a Python exception when it
-  /// fails. owns: the tensor is given away on success, and kept when it fails, as torch and tvm-ffi
-  /// do (spec 5.3 leaves it open). m must be versioned.
+  /// Creates an object of the table's library from a tensor.
+  ///
+  /// @param m The tensor.
+  /// @return A new reference to the object; null, with a Python exception set, after a failure.
+  /// @pre can_import(), and m is versioned.
+  /// @par Ownership
+  /// The object owns the tensor. After a failure m still owns it, as in PyTorch and tvm-ffi; DLPack
+  /// does not specify it (spec 5.3).
   void* try_import(managed_tensor& m) const noexcept {
     void* object = nullptr;
     if (api_->managed_tensor_to_py_object_no_sync(m.get_versioned(), &object) != 0) {
@@ -83,13 +107,18 @@ class exchange_table {
     return object;
   }
 
-  /// A new tensor in the library's own memory, of the prototype's dtype, shape and device; empty
-  /// when refused. reports: out_of_memory or producer_failed with the library's own words, or as
-  /// managed_tensor::steal.
+  /// Allocates a tensor in memory of the table's library, and validates it.
+  ///
+  /// @param prototype The dtype, the shape and the device of the tensor.
+  /// @param[out] why The refusal: out_of_memory or producer_failed with the message of the library,
+  ///   or as managed_tensor::steal.
+  /// @return The owner of the tensor; empty after a failure.
+  /// @pre can_allocate().
   managed_tensor try_allocate(DLTensor& prototype, report& why) const noexcept {
     DLManagedTensorVersioned* raw = nullptr;
-    bool const made = api_->managed_tensor_allocator(&prototype, &raw, &why, &note_failure) == 0;
-    if (!made || raw == nullptr) {
+    bool const success =
+        api_->managed_tensor_allocator(&prototype, &raw, &why, &record_failure) == 0;
+    if (!success || raw == nullptr) {
       if (why.ok()) {
         why = refusal(errc::producer_failed, "a tensor from the library's allocator", "none");
       }
@@ -99,9 +128,14 @@ class exchange_table {
     return managed_tensor::try_steal(raw, why);
   }
 
-  /// The stream on which the library works now on that device. False when it cannot tell.
+  /// Queries the stream on which the library currently enqueues work on a device.
+  ///
+  /// @param where The device.
+  /// @param[out] out The stream; unchanged after a failure.
+  /// @return Whether the call succeeded; if not, a Python exception is set.
+  /// @pre has_work_stream().
   bool try_work_stream(dlbridge::device where, stream_ref& out) const noexcept {
-    void* handle = nullptr;  // Paddle leaves it unwritten for the CPU
+    void* handle = nullptr;  // Paddle does not write it for the CPU
     if (api_->current_work_stream(where.abi().device_type, where.id, &handle) != 0) {
       return false;
     }
@@ -110,16 +144,18 @@ class exchange_table {
   }
 
  private:
-  static void note_failure(void* context, char const* kind, char const* words) {
+  // The table's library calls it when an allocation fails.
+  static void record_failure(void* context, char const* kind, char const* message) {
     bool const no_memory = kind != nullptr && std::strcmp(kind, "MemoryError") == 0;
-    *static_cast<report*>(context) =
-        refusal(no_memory ? errc::out_of_memory : errc::producer_failed,
-                "a tensor from the library's allocator", words != nullptr ? words : "no reason");
+    *static_cast<report*>(context) = refusal(
+        no_memory ? errc::out_of_memory : errc::producer_failed,
+        "a tensor from the library's allocator", message != nullptr ? message : "no reason");
   }
 
   explicit exchange_table(DLPackExchangeAPI const* api) noexcept : api_(api) {}
 
-  // A chain that does not go back in time would lead round in a circle; it ends here.
+  // The previous table, or null. A table that is not older is ignored, so the search ends even if
+  // the tables form a cycle.
   static DLPackExchangeAPIHeader const* older_than(DLPackExchangeAPIHeader const& header) noexcept {
     DLPackExchangeAPIHeader const* const next = header.prev_api;
     bool const is_older = next != nullptr && (next->version.major < header.version.major ||
@@ -131,7 +167,7 @@ class exchange_table {
   DLPackExchangeAPI const* api_ = nullptr;
 };
 #else
-/// With a dlpack.h before 1.2, which does not declare the table: none is ever found.
+/// The class for dlpack.h before 1.2, which does not declare exchange tables: it is always empty.
 class exchange_table {
  public:
   static exchange_table find(void const*) noexcept { return exchange_table(); }

@@ -1,5 +1,5 @@
-// Memory of our own: where it comes from, and build_empty, a fresh compact tensor on it.
-// layer: arrays · OUT: when there is no array yet
+// host_allocator and build_empty: allocate host memory and create a tensor on it.
+// layer: arrays · OUT: new tensors in host memory
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,15 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// Where host memory comes from. allocate returns null when there is none.
+/// Two functions that allocate and free host memory. allocate returns null on failure. Alignments
+/// are in bytes.
 struct host_allocator {
   void* (*allocate)(std::size_t bytes, std::size_t alignment) noexcept;
   void (*deallocate)(void* memory, std::size_t bytes, std::size_t alignment) noexcept;
 };
 
 namespace detail {
-// Functions, as nvcc does not get lambdas of these types through.
+// Functions, because nvcc does not compile noexcept lambdas to such pointers.
 inline void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
   return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
 }
@@ -35,21 +36,23 @@ inline void deallocate_aligned(void* memory, std::size_t, std::size_t alignment)
 }
 }  // namespace detail
 
-/// operator new. Memory is aligned to 64 bytes: JAX copies below that, TensorFlow aborts.
+/// The allocator that uses operator new.
 inline host_allocator default_allocator() noexcept {
   return {&detail::allocate_aligned, &detail::deallocate_aligned};
 }
+/// The alignment, in bytes, of host memory that dlbridge allocates. With a smaller alignment JAX
+/// copies and TensorFlow aborts.
 constexpr std::size_t host_alignment = 64;
 
 namespace detail {
-// Memory that is freed with the tensor built on it.
+// An owner of host memory. It throws out_of_memory.
 struct host_buffer {
   void* memory = nullptr;
   std::size_t bytes = 0;
-  host_allocator from{};
+  host_allocator allocator{};
 
-  host_buffer(std::size_t bytes_, host_allocator const& from_)
-      : memory(from_.allocate(bytes_, host_alignment)), bytes(bytes_), from(from_) {
+  host_buffer(std::size_t bytes_, host_allocator const& allocator_)
+      : memory(allocator_.allocate(bytes_, host_alignment)), bytes(bytes_), allocator(allocator_) {
     if (memory == nullptr) {
       report r = refusal(errc::out_of_memory, "host memory of ", "none");
       r.expected.append_unsigned(bytes).append(" bytes");
@@ -57,17 +60,19 @@ struct host_buffer {
     }
   }
   host_buffer(host_buffer&& other) noexcept
-      : memory(std::exchange(other.memory, nullptr)), bytes(other.bytes), from(other.from) {}
+      : memory(std::exchange(other.memory, nullptr)),
+        bytes(other.bytes),
+        allocator(other.allocator) {}
   host_buffer& operator=(host_buffer&&) = delete;
   ~host_buffer() {
     if (memory != nullptr) {
-      from.deallocate(memory, bytes, host_alignment);
+      allocator.deallocate(memory, bytes, host_alignment);
     }
   }
 };
 
-// Memory for a compact tensor that is described but for its data. Bits behind the last of packed
-// elements are 0.
+// Allocates memory for a compact tensor, whose description lacks only data. The unused bits after
+// the last packed element are 0.
 inline managed_tensor build_compact(description d, struct_kind kind, host_allocator const& memory) {
   std::int64_t count = 0;
   std::int64_t bits = 0;
@@ -88,9 +93,15 @@ inline managed_tensor build_compact(description d, struct_kind kind, host_alloca
 }
 }  // namespace detail
 
-/// A new row-major tensor in host memory of its own, its elements not set.
-/// fails: malformed (an extent below 0), dtype_mismatch (not one of DLPack's), overflow,
-/// out_of_memory.
+/// Creates a row-major tensor in new host memory. Its elements are not initialized.
+///
+/// @param type The dtype.
+/// @param shape The extents.
+/// @param kind The struct kind.
+/// @param memory The allocator, whose functions must outlive the tensor.
+/// @return The tensor, aligned to host_alignment.
+/// @throws error malformed (a negative extent), dtype_mismatch (not a dtype of DLPack), overflow
+///   (a size above 64 bits, or more than 64 dimensions), out_of_memory.
 inline managed_tensor build_empty(dtype type, dims const& shape,
                                   struct_kind kind = struct_kind::versioned,
                                   host_allocator const& memory = default_allocator()) {

@@ -1,6 +1,6 @@
-// Shape and stride arithmetic on plain arrays: count, overflow, row- and column-major tests, fill,
-// reach, aliasing.
-// layer: values · where each element is
+// try_count, is_row_major, try_reach and others: compute sizes, strides and addresses from shapes,
+// with checks for overflow.
+// layer: values · layout of the elements
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,16 @@
 
 #include <dlbridge/abi.hpp>
 
-// Every function takes a rank of at most max_rank, extents >= 0 and strides in elements (spec 1.7).
-// Extents of 1 and empty tensors make strides meaningless, so the tests ignore them there; null
-// strides mean row-major. Nothing is read at rank 0. Only the functions that try take a count or a
-// reach that may not fit; the others rely on it.
+// Preconditions of every function: rank is at most max_rank, extents are not negative, and strides
+// count elements (spec 1.7). Null strides mean row-major. The functions ignore the strides of
+// dimensions of extent 1 and of empty tensors, which have no meaning, and read neither shape nor
+// strides at rank 0. The element count and the reach may overflow only in functions that begin
+// with try_.
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 namespace detail {
-// For compilers without the builtins; out is written only when the result fits.
+// For compilers without overflow builtins. They write out only if the result fits.
 inline bool try_multiply_portable(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept {
   constexpr std::int64_t least = (std::numeric_limits<std::int64_t>::min)();
   constexpr std::int64_t most = (std::numeric_limits<std::int64_t>::max)();
@@ -41,7 +42,8 @@ inline bool try_add_portable(std::int64_t a, std::int64_t b, std::int64_t& out) 
 }
 }  // namespace detail
 
-/// out = a * b, or false when it does not fit; out then means nothing.
+/// Computes out = a * b.
+/// @return Whether the result fits; if not, the value of out is unspecified.
 inline bool try_multiply(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept {
 #if defined(__GNUC__) || defined(__clang__)
   return !__builtin_mul_overflow(a, b, &out);
@@ -50,7 +52,8 @@ inline bool try_multiply(std::int64_t a, std::int64_t b, std::int64_t& out) noex
 #endif
 }
 
-/// out = a + b, or false when it does not fit; out then means nothing.
+/// Computes out = a + b.
+/// @return Whether the result fits; if not, the value of out is unspecified.
 inline bool try_add(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept {
 #if defined(__GNUC__) || defined(__clang__)
   return !__builtin_add_overflow(a, b, &out);
@@ -59,8 +62,12 @@ inline bool try_add(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept 
 #endif
 }
 
-/// The number of elements, 1 at rank 0; false when it does not fit. An empty tensor counts 0,
-/// whatever its other extents.
+/// Computes the number of elements: 1 at rank 0, and 0 if any extent is 0.
+///
+/// @param rank Number of dimensions.
+/// @param shape rank extents.
+/// @param[out] out The number of elements.
+/// @return Whether the result fits; if not, the value of out is unspecified.
 inline bool try_count(int rank, std::int64_t const* shape, std::int64_t& out) noexcept {
   std::int64_t product = 1;
   bool fits = true;
@@ -75,9 +82,10 @@ inline bool try_count(int rank, std::int64_t const* shape, std::int64_t& out) no
   return fits;
 }
 
-/// try_count for extents that are known to fit.
+/// The number of elements: 1 at rank 0, and 0 if any extent is 0.
+/// @pre The number fits 64 bits, as in every tensor that check_tensor accepts.
 inline std::int64_t count_of(int rank, std::int64_t const* shape) noexcept {
-  std::uint64_t product = 1;  // unsigned: a later 0 may undo what wraps before it
+  std::uint64_t product = 1;  // unsigned: it may wrap before a later extent of 0
   for (int i = 0; i < rank; ++i) {
     product *= static_cast<std::uint64_t>(shape[i]);
   }
@@ -85,15 +93,15 @@ inline std::int64_t count_of(int rank, std::int64_t const* shape) noexcept {
 }
 
 namespace detail {
-// The step of the next slower dimension. An empty dimension counts as one element, and so does one
-// that would device_copy the step out of range, which only an empty tensor can have: no step is 0.
+// The stride of the next slower dimension, never 0. It equals step if the dimension is empty or if
+// the product overflows, which only happens in empty tensors.
 inline std::int64_t step_over(std::int64_t step, std::int64_t extent) noexcept {
   std::int64_t next = 0;
   return extent > 0 && try_multiply(step, extent, next) ? next : step;
 }
 }  // namespace detail
 
-/// The stride of dimension i of a compact tensor, last dimension fastest.
+/// The stride, in elements, of dimension i of a row-major tensor.
 inline std::int64_t row_major_stride(int rank, std::int64_t const* shape, int i) noexcept {
   std::int64_t step = 1;
   for (int faster = rank - 1; faster > i; --faster) {
@@ -102,7 +110,7 @@ inline std::int64_t row_major_stride(int rank, std::int64_t const* shape, int i)
   return step;
 }
 
-/// Writes the strides of a compact tensor, last dimension fastest; all of them above 0.
+/// Writes the strides of a row-major tensor; all of them are above 0.
 inline void fill_row_major(int rank, std::int64_t const* shape, std::int64_t* strides) noexcept {
   std::int64_t step = 1;
   for (int i = rank; i-- > 0;) {
@@ -111,7 +119,7 @@ inline void fill_row_major(int rank, std::int64_t const* shape, std::int64_t* st
   }
 }
 
-/// Writes the strides of a compact tensor, first dimension fastest; all of them above 0.
+/// Writes the strides of a column-major tensor; all of them are above 0.
 inline void fill_column_major(int rank, std::int64_t const* shape, std::int64_t* strides) noexcept {
   std::int64_t step = 1;
   for (int i = 0; i < rank; ++i) {
@@ -121,7 +129,8 @@ inline void fill_column_major(int rank, std::int64_t const* shape, std::int64_t*
 }
 
 namespace detail {
-// Whether the dimensions, visited from the fastest to the slowest, follow each other without gaps.
+// Whether the elements lie without gaps if the dimensions are visited from the fastest to the
+// slowest.
 inline bool is_compact_along(int rank, int first, int step, std::int64_t const* shape,
                              std::int64_t const* strides) noexcept {
   std::uint64_t expected = 1;
@@ -139,7 +148,7 @@ inline bool is_compact_along(int rank, int first, int step, std::int64_t const* 
 }
 }  // namespace detail
 
-/// Whether the elements lie compact with the last dimension fastest (C order, layout_right).
+/// Whether the elements are compact with the last dimension fastest (C order, layout_right).
 inline bool is_row_major(int rank, std::int64_t const* shape,
                          std::int64_t const* strides) noexcept {
   return strides == nullptr || detail::is_compact_along(rank, rank - 1, -1, shape, strides);
@@ -147,18 +156,18 @@ inline bool is_row_major(int rank, std::int64_t const* shape,
 
 namespace detail {
 inline int dimensions_above_one(int rank, std::int64_t const* shape) noexcept {
-  int found = 0;
+  int count = 0;
   for (int i = 0; i < rank; ++i) {
     if (shape[i] == 0) {
       return 0;
     }
-    found += shape[i] != 1 ? 1 : 0;
+    count += shape[i] != 1 ? 1 : 0;
   }
-  return found;
+  return count;
 }
 }  // namespace detail
 
-/// Whether the elements lie compact with the first dimension fastest (Fortran order, layout_left).
+/// Whether the elements are compact with the first dimension fastest (Fortran order, layout_left).
 inline bool is_column_major(int rank, std::int64_t const* shape,
                             std::int64_t const* strides) noexcept {
   return strides == nullptr ? detail::dimensions_above_one(rank, shape) <= 1
@@ -166,11 +175,11 @@ inline bool is_column_major(int rank, std::int64_t const* shape,
 }
 
 namespace detail {
-// The dimensions with more than one element, fastest first by the size of their step; returns how
-// many there are, and -1 for an empty tensor.
+// Writes the indices of the dimensions whose extent is above 1 to order, sorted by the absolute
+// value of their stride. Returns their number, or -1 for an empty tensor.
 inline int sort_by_step(int rank, std::int64_t const* shape, std::int64_t const* strides,
                         int* order) noexcept {
-  int found = 0;
+  int count = 0;
   for (int i = 0; i < rank; ++i) {
     if (shape[i] == 0) {
       return -1;
@@ -178,21 +187,22 @@ inline int sort_by_step(int rank, std::int64_t const* shape, std::int64_t const*
     if (shape[i] == 1) {
       continue;
     }
-    auto const step = [strides](int d) {  // of the least int64 too
+    auto const step = [strides](int d) {  // also valid for INT64_MIN
       return strides[d] < 0 ? 0 - static_cast<std::uint64_t>(strides[d])
                             : static_cast<std::uint64_t>(strides[d]);
     };
-    int at = found++;
-    for (; at > 0 && step(order[at - 1]) > step(i); --at) {
-      order[at] = order[at - 1];
+    int position = count++;
+    for (; position > 0 && step(order[position - 1]) > step(i); --position) {
+      order[position] = order[position - 1];
     }
-    order[at] = i;
+    order[position] = i;
   }
-  return found;
+  return count;
 }
 }  // namespace detail
 
-/// Whether the elements fill one block without gaps, in any order of dimensions, none reversed.
+/// Whether the elements fill one block without gaps, in any order of the dimensions, with no
+/// negative stride.
 inline bool is_compact(int rank, std::int64_t const* shape, std::int64_t const* strides) noexcept {
   if (strides == nullptr) {
     return true;
@@ -209,8 +219,14 @@ inline bool is_compact(int rank, std::int64_t const* shape, std::int64_t const* 
   return true;
 }
 
-/// The offsets, in elements, of the lowest and the highest element from the first; false when they
-/// do not fit. Both are 0 for an empty tensor.
+/// Computes the offsets of the elements with the lowest and the highest address.
+///
+/// @param rank Number of dimensions.
+/// @param shape rank extents.
+/// @param strides rank strides in elements, or null for row-major.
+/// @param[out] lowest Offset from the first element, in elements; 0 or below.
+/// @param[out] highest Offset from the first element, in elements; 0 or above.
+/// @return Whether the offsets fit; if not, their values are unspecified.
 inline bool try_reach(int rank, std::int64_t const* shape, std::int64_t const* strides,
                       std::int64_t& lowest, std::int64_t& highest) noexcept {
   lowest = 0;
@@ -235,15 +251,16 @@ inline bool try_reach(int rank, std::int64_t const* shape, std::int64_t const* s
   return fits;
 }
 
-/// Whether two different indices may name the same memory: a stride of 0 over several elements, or
-/// steps shorter than what lies inside them. It may be true for interleaved steps that never meet.
+/// Whether two indices may refer to the same memory, because a stride is 0 or shorter than the span
+/// of the faster dimensions. The test is conservative: it may return true for interleaved strides
+/// that never overlap.
 inline bool has_alias(int rank, std::int64_t const* shape, std::int64_t const* strides) noexcept {
   if (strides == nullptr) {
     return false;
   }
   int order[max_rank];
   int const dimensions = detail::sort_by_step(rank, shape, strides, order);
-  std::uint64_t inside = 0;  // how far the faster dimensions reach
+  std::uint64_t inside = 0;  // the offset of the last element of the faster dimensions
   for (int i = 0; i < dimensions; ++i) {
     std::int64_t const stride = strides[order[i]];
     std::uint64_t const step =

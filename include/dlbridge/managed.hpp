@@ -1,6 +1,5 @@
-// managed_tensor: move-only owner of a managed tensor of either struct kind; calls its deleter
-// exactly once.
-// layer: tensors · every import ends here, every export begins here
+// managed_tensor: owns a managed tensor of either struct kind, and calls its deleter exactly once.
+// layer: tensors · end of every import, start of every export
 #pragma once
 
 #include <cstdint>
@@ -14,10 +13,16 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// Owns a DLManagedTensor or a DLManagedTensorVersioned, or nothing. One pointer wide: the lowest
-/// bit of the address tells the struct kind. Deleters may be null (spec 3.2-7).
-/// moved-from: empty.
-/// thread: none of its own; the deleter may be called from any thread (spec 3.3).
+/// The owner of a DLManagedTensor or a DLManagedTensorVersioned. It may be empty. It is as large as
+/// a pointer: the lowest bit of the address encodes the struct kind.
+///
+/// @par Ownership
+/// Move-only; a moved-from object is empty. The destructor calls the deleter of the tensor, unless
+/// that is null (spec 1.2).
+///
+/// @par Thread and GIL
+/// Objects are not synchronized. The deleter may run in any thread, with or without the GIL
+/// (spec 3.3).
 class managed_tensor {
  public:
   managed_tensor() noexcept = default;
@@ -31,10 +36,14 @@ class managed_tensor {
   managed_tensor& operator=(managed_tensor const&) = delete;
   ~managed_tensor() { reset(); }
 
-  /// Takes a tensor from outside, then checks its version and its description. It owns from the
-  /// first moment: when a check fails the deleter has run, and nothing but version and deleter of
-  /// an unreadable version was touched (spec 2.1). Null gives an empty owner.
-  /// fails: version_mismatch, or as check_tensor.
+  /// Takes ownership of a tensor from a producer, then validates it.
+  ///
+  /// @param raw The struct; null yields an empty owner.
+  /// @throws error version_mismatch if the major version is unknown; otherwise as check_tensor.
+  ///
+  /// @par Ownership
+  /// Taken before the checks: after a refusal the deleter has run. Of a struct with an unknown
+  /// major version only the version and the deleter are read (spec 2.1).
   template <class Managed>
   static managed_tensor steal(Managed* raw) {
     report why;
@@ -44,7 +53,11 @@ class managed_tensor {
     }
     return owned;
   }
-  /// The same without throwing: empty when refused, and why says what for.
+  /// The same as steal, without throwing.
+  ///
+  /// @param raw The struct; null yields an empty owner.
+  /// @param[out] why The refusal; unchanged on success.
+  /// @return The owner; empty after a refusal.
   template <class Managed>
   static managed_tensor try_steal(Managed* raw, report& why) noexcept {
     managed_tensor owned = adopt(raw);
@@ -53,7 +66,8 @@ class managed_tensor {
     }
     return owned;
   }
-  /// Takes a tensor that is known to be sound, because this side built or checked it.
+  /// Takes ownership of a tensor without checks. Null yields an empty owner.
+  /// @pre The tensor is valid: this library built it, or the caller has checked it.
   static managed_tensor adopt(DLManagedTensorVersioned* raw) noexcept {
     DLBRIDGE_ASSUME((reinterpret_cast<std::uintptr_t>(raw) & legacy_bit) == 0);
     return managed_tensor(reinterpret_cast<std::uintptr_t>(raw));
@@ -63,12 +77,16 @@ class managed_tensor {
     return managed_tensor(raw == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(raw) | legacy_bit);
   }
 
+  /// Whether there is a tensor.
   explicit operator bool() const noexcept { return bits_ != 0; }
+  /// The kind of the struct; versioned if empty.
   struct_kind kind() const noexcept {
     return (bits_ & legacy_bit) != 0 ? struct_kind::legacy : struct_kind::versioned;
   }
 
-  /// The struct, or null when it is of the other struct kind or there is none. Still owned.
+  /// The struct, or null if it has the other kind or if this owner is empty.
+  /// @par Ownership
+  /// Unchanged: this object still owns the struct.
   DLManagedTensorVersioned* get_versioned() const noexcept {
     return (bits_ & legacy_bit) == 0 ? versioned_at(bits_) : nullptr;
   }
@@ -76,9 +94,11 @@ class managed_tensor {
     return (bits_ & legacy_bit) != 0 ? legacy_at(bits_) : nullptr;
   }
 
-  /// Gives the struct up without freeing it: the caller now owes its deleter one call. Null, and
-  /// nothing given up, when it is of the other struct kind; builder.hpp has to_versioned,
-  /// to_legacy.
+  /// Releases the struct without freeing it. to_versioned and to_legacy (builder.hpp) convert to
+  /// the required kind first.
+  ///
+  /// @return The struct, whose deleter the caller must call once. Null if the struct has the other
+  ///   kind; this object then still owns it.
   [[nodiscard]] DLManagedTensorVersioned* release_versioned() noexcept {
     DLManagedTensorVersioned* const raw = get_versioned();
     bits_ = raw != nullptr ? 0 : bits_;
@@ -90,36 +110,39 @@ class managed_tensor {
     return raw;
   }
 
-  /// Frees now: calls the deleter once, unless there is nothing or the deleter is null.
+  /// Frees the tensor: calls its deleter unless that is null, and leaves this owner empty.
   void reset() noexcept {
-    std::uintptr_t const bits = std::exchange(bits_, 0);  // the deleter may come back here
+    std::uintptr_t const bits = std::exchange(bits_, 0);  // the deleter may re-enter
     if (bits != 0) {
       (bits & legacy_bit) != 0 ? call_deleter(legacy_at(bits)) : call_deleter(versioned_at(bits));
     }
   }
   void swap(managed_tensor& other) noexcept { std::swap(bits_, other.bits_); }
 
-  /// The struct inside. Not to be called when empty.
+  /// The description inside the struct.
+  /// @pre The owner is not empty, as for all accessors below.
   DLTensor const& tensor() const& noexcept DLBRIDGE_LIFETIMEBOUND {
     return (bits_ & legacy_bit) != 0 ? legacy_at(bits_)->dl_tensor : versioned_at(bits_)->dl_tensor;
   }
-  /// Flags of the versioned struct; 0 for a legacy one, which carries none.
+  /// The flags of a versioned struct; 0 for a legacy struct, which has none.
   std::uint64_t flags() const noexcept {
     return (bits_ & legacy_bit) != 0 ? 0 : versioned_at(bits_)->flags;
   }
-  /// The version of a versioned struct; 0.0 for a legacy one.
+  /// The version of a versioned struct; 0.0 for a legacy struct, which has none.
   dlbridge::version version() const noexcept {
     return (bits_ & legacy_bit) != 0 ? dlbridge::version{}
                                      : dlbridge::version{versioned_at(bits_)->version.major,
                                                          versioned_at(bits_)->version.minor};
   }
 
-  /// The view of what is owned, valid as long as this owner, or whoever it is moved to, keeps it.
+  /// The view of the tensor.
+  /// @par Lifetime
+  /// Valid until the tensor is freed; moving the owner does not invalidate it.
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND {
     return tensor_view(tensor(), flags());
   }
   operator tensor_view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return view(); }
-  // A view of a temporary owner would dangle at once.
+  // The view of a temporary owner would dangle.
   DLTensor const& tensor() const&& = delete;
   tensor_view view() const&& = delete;
   operator tensor_view() const&& = delete;
@@ -127,7 +150,7 @@ class managed_tensor {
  private:
   static constexpr std::uintptr_t legacy_bit = 1;
   static_assert(alignof(DLManagedTensor) >= 2 && alignof(DLManagedTensorVersioned) >= 2,
-                "the lowest bit of the address is free");
+                "dlbridge: the lowest bit of the address of a managed struct is 0");
 
   explicit managed_tensor(std::uintptr_t bits) noexcept : bits_(bits) {}
   static DLManagedTensorVersioned* versioned_at(std::uintptr_t bits) noexcept {
@@ -137,8 +160,8 @@ class managed_tensor {
     return reinterpret_cast<DLManagedTensor*>(bits & ~legacy_bit);
   }
 
-  // A deleter is a C function. Saying that it does not throw lets the compiler end with a jump to
-  // it.
+  // A deleter is a C function and does not throw. With noexcept in the type of the pointer, the
+  // compiler emits a tail call.
   template <class Managed>
   static void call_deleter(Managed* raw) noexcept {
     using c_function = void (*)(Managed*) noexcept;
@@ -152,9 +175,9 @@ class managed_tensor {
       why = unreadable(version());
       return false;
     }
-    detail::flaw const found = detail::find_flaw(tensor());
-    if (found != detail::flaw::none) {
-      why = detail::explain(found, tensor());
+    detail::flaw const flaw = detail::find_flaw(tensor());
+    if (flaw != detail::flaw::none) {
+      why = detail::explain(flaw, tensor());
       return false;
     }
     return true;

@@ -1,5 +1,5 @@
-// shared_tensor: one managed tensor with several owners, freed with the last of them.
-// layer: arrays · OUT: when the same memory leaves more than once
+// shared_tensor: shares one managed tensor between several owners, and frees it with the last one.
+// layer: arrays · OUT: several exports of one tensor
 #pragma once
 
 #include <atomic>
@@ -14,45 +14,55 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// A share in a managed tensor. Copying adds an owner. One pointer wide, one allocation for all
-/// shares; what std::shared_ptr would do, without its second pointer and its type information.
-/// thread: shares may be copied and dropped in any thread, each share by one at a time.
-/// moved-from: empty.
+/// A reference-counted owner of a managed tensor. It is as large as a pointer, half the size of a
+/// std::shared_ptr.
+///
+/// @par Ownership
+/// Each copy is another owner. A moved-from object is empty.
+///
+/// @par Thread and GIL
+/// As std::shared_ptr: several threads may use different copies at the same time, but not the same
+/// object.
 class shared_tensor {
  public:
   shared_tensor() noexcept = default;
-  /// owns: m. fails: out_of_memory, m is then freed.
-  explicit shared_tensor(managed_tensor m) : held_(new(std::nothrow) held{{1}, std::move(m)}) {
-    if (held_ == nullptr) {
+  /// @param m The tensor, which this object owns from now on.
+  /// @throws error out_of_memory; m has then been freed.
+  explicit shared_tensor(managed_tensor m)
+      : block_(new(std::nothrow) counted_tensor{{1}, std::move(m)}) {
+    if (block_ == nullptr) {
       raise(refusal(errc::out_of_memory, "memory to share a tensor", "none"));
     }
   }
-  shared_tensor(shared_tensor const& other) noexcept : held_(other.held_) {
-    if (held_ != nullptr) {
-      held_->owners.fetch_add(1, std::memory_order_relaxed);
+  shared_tensor(shared_tensor const& other) noexcept : block_(other.block_) {
+    if (block_ != nullptr) {
+      block_->owners.fetch_add(1, std::memory_order_relaxed);
     }
   }
-  shared_tensor(shared_tensor&& other) noexcept : held_(std::exchange(other.held_, nullptr)) {}
+  shared_tensor(shared_tensor&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   shared_tensor& operator=(shared_tensor other) noexcept {
-    std::swap(held_, other.held_);
+    std::swap(block_, other.block_);
     return *this;
   }
   ~shared_tensor() {
-    if (held_ != nullptr && held_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      delete held_;
+    if (block_ != nullptr && block_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      delete block_;
     }
   }
 
-  explicit operator bool() const noexcept { return held_ != nullptr; }
-  /// Not to be called when empty. lives: as long as any share.
-  managed_tensor const& get() const noexcept { return held_->tensor; }
+  explicit operator bool() const noexcept { return block_ != nullptr; }
+  /// The shared tensor.
+  /// @pre The object is not empty.
+  /// @par Lifetime
+  /// Valid as long as any owner.
+  managed_tensor const& get() const noexcept { return block_->tensor; }
 
  private:
-  struct held {
+  struct counted_tensor {
     std::atomic<std::size_t> owners;
     managed_tensor tensor;
   };
-  held* held_ = nullptr;
+  counted_tensor* block_ = nullptr;
 };
 
 }  // namespace DLBRIDGE_ABI

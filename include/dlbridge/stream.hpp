@@ -1,6 +1,6 @@
-// stream_ref (device and native handle), and the protocol's integer for it, per device family, both
-// ways.
-// layer: values · side road: in whose order work happens
+// stream_ref: refers to a stream of a device; protocol_stream and try_read_stream convert it to and
+// from the integer of `__dlpack__(stream=...)`.
+// layer: values · stream order
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,28 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// CUDA's two default streams. "Legacy" here has nothing to do with the legacy struct kind.
+/// The two default streams of CUDA. This "legacy" is not related to struct_kind::legacy.
 enum class default_stream : std::uint8_t { legacy, per_thread };
 
-/// An ordered queue of work on one device: the runtime's own handle (CUstream, hipStream_t). Does
-/// not own it. Devices without streams have none.
+/// A reference to a stream, which is an ordered queue of work on one device.
+///
+/// @par Ownership
+/// None: the caller keeps the stream valid.
 class stream_ref {
  public:
+  /// @param where The device of the stream.
+  /// @param native_handle The handle of the runtime: a CUstream or a hipStream_t.
   stream_ref(dlbridge::device where, void* native_handle) noexcept
       : where_(where), native_handle_(native_handle) {}
-  // The literals 0 and nullptr are spelled default_of(): 0 is the one value the protocol bans.
+  // Literals are deleted because DLPack forbids 0 on CUDA. default_of() is the default stream.
   stream_ref(dlbridge::device, std::nullptr_t) = delete;
   stream_ref(dlbridge::device, int) = delete;
 
-  /// The stream that work goes to when none is named. HIP has one, its null handle; CUDA's two are
-  /// the handles 1 and 2 of its driver (spec 4.4).
+  /// The default stream of a device (spec 4.4): the handle 1 (legacy) or 2 (per-thread) on CUDA,
+  /// the null handle on other devices.
+  ///
+  /// @param where The device.
+  /// @param which The default stream of CUDA; ignored on other devices.
   static stream_ref default_of(dlbridge::device where,
                                default_stream which = default_stream::legacy) noexcept {
     std::uintptr_t handle = 0;
@@ -39,7 +46,7 @@ class stream_ref {
 
   dlbridge::device device() const noexcept { return where_; }
   void* native_handle() const noexcept { return native_handle_; }
-  /// The handle as an integer, with CUDA's null handle written as 1: both name the legacy default
+  /// The handle as an integer. The null handle of CUDA becomes 1, since both are the legacy default
   /// stream (spec 4.4).
   std::uintptr_t canonical_handle() const noexcept {
     auto const handle = reinterpret_cast<std::uintptr_t>(native_handle_);
@@ -56,20 +63,22 @@ class stream_ref {
   void* native_handle_;
 };
 
-/// What a consumer asks of a producer with stream=: to make the data safe on a stream, or to leave
-/// the order to the consumer (-1, or a device without streams); the handle is then null.
+/// The meaning of `stream=` in `__dlpack__`.
 struct stream_request {
+  /// Whether the producer must make the data ready on stream. False for -1 and on devices without
+  /// streams, where the consumer is responsible for the order.
   bool ordered = false;
+  /// The stream of the consumer; its handle is null if ordered is false.
   stream_ref stream{cpu, static_cast<void*>(nullptr)};
 };
 
-/// The integer that stands for a stream in `__dlpack__(stream=...)` (spec 4.4).
+/// The integer that denotes a stream in `__dlpack__(stream=...)` (spec 4.4).
 inline std::int64_t protocol_stream(stream_ref stream) noexcept {
   return static_cast<std::int64_t>(stream.canonical_handle());
 }
 
-/// What stream=None means on a device: the legacy default stream where there are streams
-/// (spec 4.4).
+/// The meaning of `stream=None` on a device: its legacy default stream, or no order on a device
+/// without streams (spec 4.4).
 inline stream_request unnamed_stream(device where) noexcept {
   stream_request request;
   request.ordered = runtime_of(where) != runtime_kind::none;
@@ -77,9 +86,12 @@ inline stream_request unnamed_stream(device where) noexcept {
   return request;
 }
 
-/// Reads stream=value for a device. On the CPU, and where the protocol knows no streams, only -1 is
-/// an answer: there is nothing to order.
-/// reports: bad_stream.
+/// Interprets the integer of `__dlpack__(stream=...)` for a device (spec 4.4).
+///
+/// @param where The device of the tensor.
+/// @param value The integer; only -1 is valid on devices without streams.
+/// @param[out] out The request; unchanged if the value is refused.
+/// @return a report: bad_stream.
 inline report try_read_stream(device where, std::int64_t value, stream_request& out) noexcept {
   constexpr char const* cuda_values = "None, -1, 1, 2 or a stream handle on CUDA";
   constexpr char const* hip_values = "None, -1, 0 or a stream handle on ROCm";

@@ -1,6 +1,6 @@
-// Typed faces of a tensor: owning tensor<T, shape<...>>, borrowed tensor_span<T, shape<...>> with
-// operator(), run-time typed any_tensor and visit.
-// layer: arrays · IN: what a function of yours takes
+// tensor and tensor_span: give typed access to the elements of a tensor, as owner and as view;
+// any_tensor and visit find the element type at run time.
+// layer: arrays · IN: parameters of functions
 #pragma once
 
 #include <cstddef>
@@ -19,35 +19,40 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// The extents a tensor must have, outermost first; any where they are free: shape<any, any, 3>.
+/// The required extents of a tensor, outermost dimension first, where dynamic_extent accepts any
+/// value: shape<dynamic_extent, 3>.
 template <std::int64_t... Extents>
 struct shape {
   static_assert(sizeof...(Extents) <= max_rank, "dlbridge: a tensor has at most 64 dimensions");
   static_assert(((Extents >= dynamic_extent) && ...),
                 "dlbridge: an extent is dynamic_extent, 0 or above");
 };
-/// Any number of dimensions.
+/// Accepts every rank; used in place of shape.
 struct dynamic_rank {};
 
-// What else may be asked of a tensor, as further template arguments.
+// Constraints: further requirements, as the last template arguments of tensor and tensor_span.
 struct row_major {};
 struct column_major {};
 struct compact {};
+/// Requires a device type.
 template <std::int32_t DeviceType>
 struct on {};
-using on_host = on<device_filter::host>;  // the default: memory that the CPU may read
+using on_host = on<device_filter::host>;  ///< Memory that the CPU can access; the default.
 using on_cuda = on<kDLCUDA>;
 using on_rocm = on<kDLROCM>;
 using anywhere = on<device_filter::anywhere>;
+/// Requires an alignment of the first element.
 template <std::size_t Bytes>
 struct aligned {
-  static_assert(Bytes != 0 && (Bytes & (Bytes - 1)) == 0, "dlbridge: a power of two");
+  static_assert(Bytes != 0 && (Bytes & (Bytes - 1)) == 0,
+                "dlbridge: an alignment is a power of two");
 };
 
 namespace detail {
 template <class Shape>
 struct shape_facts {
-  static_assert(sizeof(Shape) == 0, "dlbridge: the second argument is shape<...> or dynamic_rank");
+  static_assert(sizeof(Shape) == 0,
+                "dlbridge: the second template argument is shape<...> or dynamic_rank");
 };
 template <std::int64_t... Extents>
 struct shape_facts<shape<Extents...>> {
@@ -67,7 +72,7 @@ template <std::int32_t DeviceType>
 constexpr void apply_device_filter(std::int32_t& type, on<DeviceType>) noexcept {
   type = DeviceType;
 }
-/// The device type, or the place, that these constraints ask for.
+// The device type, or the constant of device_filter, that the constraints require.
 template <class... Constraints>
 constexpr std::int32_t device_filter_type() noexcept {
   std::int32_t type = device_filter::host;
@@ -90,9 +95,14 @@ constexpr void apply(requirement& need, aligned<Bytes>) noexcept {
 }
 }  // namespace detail
 
-/// A borrowed tensor whose element type, shape and constraints are known to be kept.
-/// T const takes read-only memory too; T refuses it.
-/// lives: as long as the tensor it was made from.
+/// A non-owning view of a tensor whose dtype, shape and constraints have been checked.
+///
+/// @tparam T The element type. T const accepts read-only memory, T refuses it.
+/// @tparam Shape shape<...> or dynamic_rank.
+/// @tparam Constraints row_major, column_major, compact, on<...> or aligned<...>.
+///
+/// @par Lifetime
+/// As the tensor behind the view.
 template <class T, class Shape = dynamic_rank, class... Constraints>
 class tensor_span {
   using facts = detail::shape_facts<Shape>;
@@ -101,7 +111,7 @@ class tensor_span {
   using element_type = T;
   static constexpr bool has_static_rank = facts::rank != requirement::any_rank;
 
-  /// What this type asks of a tensor.
+  /// The requirement that this type checks.
   static constexpr requirement required() noexcept {
     requirement need;
     need.type = dtype_of<T>();
@@ -114,19 +124,22 @@ class tensor_span {
   }
 
   tensor_span() = delete;
-  /// fails: as check_view, every broken rule in one message.
+  /// @param view The view of the tensor.
+  /// @throws error as check_view, with every broken rule in one message.
   explicit tensor_span(tensor_view const& view)
       : tensor_span((require_view(view, required()), view), trusted()) {}
-  tensor_span(managed_tensor const&&) = delete;  // it would dangle
-  /// Trusts that the view keeps every rule of required().
+  tensor_span(managed_tensor const&&) = delete;  // the span would dangle
+  /// Creates a span without checks.
+  /// @pre The view meets required().
   static tensor_span trust(tensor_view const& view) noexcept {
     return tensor_span(view, trusted());
   }
 
+  /// The address of the first element, or the handle of the memory on devices without addresses.
   T* data() const noexcept { return static_cast<T*>(const_cast<void*>(view_.data())); }
   int rank() const noexcept { return view_.rank(); }
   std::int64_t extent(int i) const noexcept { return view_.extent(i); }
-  /// In elements.
+  /// The stride of dimension i, in elements.
   std::int64_t stride(int i) const noexcept {
     if constexpr (has_static_rank) {
       return strides_[i];
@@ -134,11 +147,14 @@ class tensor_span {
       return view_.stride(i);
     }
   }
+  /// The number of elements.
   std::int64_t count() const noexcept { return view_.count(); }
   dlbridge::device device() const noexcept { return view_.device(); }
   tensor_view const& view() const noexcept DLBRIDGE_LIFETIMEBOUND { return view_; }
 
-  /// The element at these indices, which are not checked. For tensors that the CPU may read.
+  /// The element at the indices, one for each dimension. Requires a static rank, and constraints
+  /// under which the CPU can access the memory.
+  /// @pre Each index is at least 0 and below the extent; this is not checked.
   template <class... Index>
   T& operator()(Index... index) const noexcept {
     static_assert(has_static_rank, "dlbridge: indexing needs a static rank, shape<...>");
@@ -152,21 +168,21 @@ class tensor_span {
   }
 
  private:
-  // Not by find_row: under gcc's sanitizers no pointer that it gives is a constant.
+  // Without find_row: with the sanitizers of GCC its pointer is not a constant expression.
   static constexpr bool is_indexable() noexcept {
     constexpr std::int32_t type = detail::device_filter_type<Constraints...>();
-    bool found = type == device_filter::host;
+    bool result = type == device_filter::host;
     for (device_row const& each : device_rows) {
-      found = found || (each.type == type && each.host_accessible());
+      result = result || (each.type == type && each.host_accessible());
     }
-    return found;
+    return result;
   }
   struct trusted {};
   tensor_span(tensor_view const& view, trusted) noexcept : view_(view) {
     if constexpr (facts::rank > 0) {
       view.copy_strides(strides_);
     } else {
-      strides_[0] = 0;  // not used, but copied
+      strides_[0] = 0;  // never used, but the copy constructor reads it
     }
   }
 
@@ -174,7 +190,11 @@ class tensor_span {
   std::int64_t strides_[has_static_rank && facts::rank > 0 ? facts::rank : 1];
 };
 
-/// The same, owning its tensor. Move-only; moved-from it may only be destroyed or assigned.
+/// The owner of a tensor whose dtype, shape and constraints have been checked. The template
+/// parameters are those of tensor_span.
+///
+/// @par Ownership
+/// Move-only. A moved-from object may only be destroyed or assigned to.
 template <class T, class Shape = dynamic_rank, class... Constraints>
 class tensor {
  public:
@@ -183,10 +203,11 @@ class tensor {
 
   static constexpr requirement required() noexcept { return span_type::required(); }
 
-  /// owns: the tensor, from here on, also when it is refused and thereby freed.
-  /// fails: as check_view.
+  /// @param owned The tensor, which this object owns from now on. A refusal frees it.
+  /// @throws error as check_view, with every broken rule in one message.
   explicit tensor(managed_tensor owned) : span_(owned.view()), owned_(std::move(owned)) {}
-  /// owns: the tensor, of which it trusts that it keeps every rule of required().
+  /// Takes ownership of a tensor without checks.
+  /// @pre The tensor meets required().
   static tensor trust(managed_tensor owned) noexcept {
     tensor_view const view = owned.view();
     return tensor(span_type::trust(view), std::move(owned));
@@ -209,7 +230,7 @@ class tensor {
     return span_(index...);
   }
 
-  /// Gives the tensor up without freeing it.
+  /// Releases the tensor without freeing it.
   [[nodiscard]] managed_tensor release() && noexcept { return std::move(owned_); }
 
  private:
@@ -220,18 +241,24 @@ class tensor {
   managed_tensor owned_;
 };
 
-/// An owned tensor of any dtype, any rank, on any device; visit finds the dtype.
+/// The owner of a tensor of any dtype and rank on any device. visit calls a function with the
+/// element type.
+///
+/// @par Ownership
+/// Move-only. A moved-from object is empty.
 class any_tensor {
  public:
   any_tensor() noexcept = default;
   explicit any_tensor(managed_tensor owned) noexcept : owned_(std::move(owned)) {}
 
+  /// Whether there is a tensor, which view, dtype and as require.
   explicit operator bool() const noexcept { return static_cast<bool>(owned_); }
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return owned_.view(); }
   tensor_view view() const&& = delete;
   dlbridge::dtype dtype() const noexcept { return owned_.view().dtype(); }
 
-  /// The typed face of it. fails: as check_view.
+  /// A typed view of the tensor.
+  /// @throws error as check_view, with every broken rule in one message.
   template <class T, class Shape = dynamic_rank, class... Constraints>
   tensor_span<T, Shape, Constraints...> as() const& DLBRIDGE_LIFETIMEBOUND {
     return tensor_span<T, Shape, Constraints...>(owned_.view());
@@ -239,80 +266,89 @@ class any_tensor {
   template <class T, class Shape = dynamic_rank, class... Constraints>
   tensor_span<T, Shape, Constraints...> as() const&& = delete;
 
+  /// Releases the tensor without freeing it.
   [[nodiscard]] managed_tensor release() && noexcept { return std::move(owned_); }
 
  private:
   managed_tensor owned_;
 };
 
-/// A list of element types to try.
+/// A list of element types for visit.
 template <class... T>
 struct types {};
+/// The arithmetic types of C++ that have a dtype.
 using arithmetic_types =
     types<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
           std::uint32_t, std::uint64_t, float, double>;
 
 namespace detail {
-[[noreturn]] DLBRIDGE_COLD inline void raise_unvisited(tensor_view const& view, dtype const* tried,
-                                                       std::size_t count) {
+[[noreturn]] DLBRIDGE_COLD inline void raise_unlisted(tensor_view const& view, dtype const* listed,
+                                                      std::size_t count) {
   report r = refusal(errc::dtype_mismatch, "", name_of(view).c_str());
   for (std::size_t i = 0; i < count; ++i) {
     r.expected.append(i == 0           ? ""
                       : i + 1 == count ? " or "
                                        : ", ")
-        .append(name_of(tried[i]).c_str());
+        .append(name_of(listed[i]).c_str());
   }
   raise(r);
 }
 
-// The span that a visitor receives: read-only elements for Access = void const, writable ones for
-// Access = void.
+// The argument of a visitor: Access is void for writable elements, void const for read-only ones.
 template <class Access, class T>
-using visited = tensor_span<std::conditional_t<std::is_const_v<Access>, T const, T>>;
+using visited_span = tensor_span<std::conditional_t<std::is_const_v<Access>, T const, T>>;
 
-// One type of the list has been found to be the right one: the last, if none of the others is.
+// Calls the visitor. The list contains the dtype of the view, so the last type is not compared.
 template <class Access, class Visitor, class First, class... Rest>
-decltype(auto) visit_found(tensor_view const& view, Visitor& visitor, types<First, Rest...>) {
+decltype(auto) call_visitor(tensor_view const& view, Visitor& visitor, types<First, Rest...>) {
   if constexpr (sizeof...(Rest) > 0) {
     if (view.dtype() != dtype_of<First>()) {
-      return visit_found<Access>(view, visitor, types<Rest...>{});
+      return call_visitor<Access>(view, visitor, types<Rest...>{});
     }
   }
-  return visitor(visited<Access, First>(view));
+  return visitor(visited_span<Access, First>(view));
 }
 
 template <class Access, class Visitor, class First, class... Rest>
-decltype(auto) visit_any(tensor_view const& view, Visitor& visitor, types<First, Rest...> list) {
-  using result = std::invoke_result_t<Visitor&, visited<Access, First>>;
+decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<First, Rest...> list) {
+  using result = std::invoke_result_t<Visitor&, visited_span<Access, First>>;
   static_assert(
-      (std::is_same_v<result, std::invoke_result_t<Visitor&, visited<Access, Rest>>> && ...),
-      "dlbridge: a visitor gives the same type for every element type");
-  constexpr dtype tried[] = {dtype_of<First>(), dtype_of<Rest>()...};
-  bool found = false;
-  for (dtype const each : tried) {
-    found = found || each == view.dtype();
+      (std::is_same_v<result, std::invoke_result_t<Visitor&, visited_span<Access, Rest>>> && ...),
+      "dlbridge: a visitor returns the same type for every element type");
+  constexpr dtype listed[] = {dtype_of<First>(), dtype_of<Rest>()...};
+  bool is_listed = false;
+  for (dtype const each : listed) {
+    is_listed = is_listed || each == view.dtype();
   }
-  if (!found) {
-    raise_unvisited(view, tried, sizeof...(Rest) + 1);
+  if (!is_listed) {
+    raise_unlisted(view, listed, sizeof...(Rest) + 1);
   }
-  return visit_found<Access>(view, visitor, list);
+  return call_visitor<Access>(view, visitor, list);
 }
 }  // namespace detail
 
-/// Calls visitor(tensor_span<T const>) with the T of the list that the tensor has; every call must
-/// give the same type. fails: dtype_mismatch naming the list, device_mismatch, misaligned.
+/// Calls a function with a typed view of a tensor whose element type is known at run time only.
+///
+/// @tparam List The element types to support, as types<...>.
+/// @param view The view, of memory that the CPU can access.
+/// @param visitor Called as visitor(tensor_span<T const>), with T the element type. It must return
+///   the same type for every T.
+/// @return The result of the visitor.
+/// @throws error dtype_mismatch (not in the list), device_mismatch, misaligned.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(tensor_view const& view, Visitor&& visitor) {
-  return detail::visit_any<void const>(view, visitor, List{});
+  return detail::visit_types<void const>(view, visitor, List{});
 }
+/// The same for an any_tensor.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_tensor const& tensor, Visitor&& visitor) {
-  return detail::visit_any<void const>(tensor.view(), visitor, List{});
+  return detail::visit_types<void const>(tensor.view(), visitor, List{});
 }
-/// The same with tensor_span<T>, for writing. fails: also read_only.
+/// The same for writing: called as visitor(tensor_span<T>).
+/// @throws error read_only as well.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_tensor& tensor, Visitor&& visitor) {
-  return detail::visit_any<void>(tensor.view(), visitor, List{});
+  return detail::visit_types<void>(tensor.view(), visitor, List{});
 }
 
 }  // namespace DLBRIDGE_ABI

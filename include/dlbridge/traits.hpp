@@ -1,6 +1,6 @@
-// array_traits<T>: the one hook by which any C++ array type is described to, and adopted from,
-// DLPack; and the description it gives.
-// layer: tensors · OUT: from an array of yours to words
+// array_traits<T>: defines how arrays of type T are described for export, and how a T takes over a
+// tensor.
+// layer: tensors · OUT: from an array to its description
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@ inline namespace DLBRIDGE_ABI {
 
 class managed_tensor;
 
-/// Up to 64 extents or strides, held in place: {rows, columns} of any integer type, or copied from
-/// an array.
+/// A list of up to 64 extents or strides, without heap memory.
 class dims {
  public:
   dims() noexcept : size_(0) {}
+  /// The list {rows, columns, ...} of any integer types.
   template <class... Integer, class = std::enable_if_t<(std::is_integral_v<Integer> && ...) &&
                                                        (sizeof...(Integer) > 0)>>
   dims(Integer... values) noexcept : size_(sizeof...(Integer)) {
@@ -31,12 +31,15 @@ class dims {
     int i = 0;
     ((value_[i++] = static_cast<std::int64_t>(values)), ...);
   }
-  /// Copies count integers. More than 64 are not held: the size is then 65, which build refuses.
+  /// Copies an array of integers.
+  ///
+  /// @param values The integers.
+  /// @param count Their number. If it is above 64, the size becomes 65, which build refuses.
   template <class Integer>
   static dims from(Integer const* values, std::size_t count) noexcept {
     dims copy;
     copy.size_ = static_cast<int>(count <= max_rank ? count : max_rank + 1);
-    for (int i = 0; i < copy.held(); ++i) {
+    for (int i = 0; i < copy.count(); ++i) {
       copy.value_[i] = static_cast<std::int64_t>(values[i]);
     }
     return copy;
@@ -53,9 +56,9 @@ class dims {
   std::int64_t const* data() const noexcept { return value_; }
 
  private:
-  int held() const noexcept { return size_ < max_rank ? size_ : max_rank; }
-  void copy_from(dims const& other) noexcept {  // only what is used
-    for (int i = 0; i < held(); ++i) {
+  int count() const noexcept { return size_ < max_rank ? size_ : max_rank; }
+  void copy_from(dims const& other) noexcept {  // copies only the values in use
+    for (int i = 0; i < count(); ++i) {
       value_[i] = other.value_[i];
     }
   }
@@ -64,17 +67,25 @@ class dims {
   std::int64_t value_[max_rank];
 };
 
-/// How an array looks to DLPack. Points to the array's elements and copies everything else.
+/// The data that dlbridge needs to export an array.
+///
+/// @par Lifetime
+/// The description points to the elements of the array, and copies everything else.
 struct description {
-  void* data = nullptr;
-  dtype type;
-  dims shape;
-  dims strides;  // in elements; empty for row-major
-  dlbridge::device device = cpu;
-  std::uint64_t byte_offset = 0;  // only from a handle; add to data where data is an address
-  std::uint64_t flags = 0;        // flag_read_only, flag_padded, flag_is_copied
+  void* data = nullptr;           ///< The address or the handle of the elements.
+  dtype type;                     ///< The dtype of the elements.
+  dims shape;                     ///< The extents.
+  dims strides;                   ///< In elements; empty for row-major.
+  dlbridge::device device = cpu;  ///< The device of the memory.
+  std::uint64_t byte_offset = 0;  ///< Offset of the first element, in bytes, if data is a handle.
+  std::uint64_t flags = 0;        ///< flag_read_only, flag_padded, flag_is_copied.
 
-  /// Elements of type T in host memory. A const T makes the tensor read-only.
+  /// Describes elements of a C++ type in host memory.
+  ///
+  /// @tparam T The element type. T const makes the tensor read-only.
+  /// @param data The first element.
+  /// @param shape The extents.
+  /// @param strides The strides in elements; empty for row-major.
   template <class T>
   static description of(T* data, dims const& shape, dims const& strides = dims()) noexcept {
     description d;
@@ -85,35 +96,41 @@ struct description {
     d.flags = std::is_const_v<T> ? flag_read_only : 0;
     return d;
   }
-  /// What an owner says that has nothing, such as a null pointer: build refuses it (null_data).
+  /// The description of an owner without an array, such as a null pointer. build refuses it with
+  /// null_data.
   static description of_nothing() noexcept { return of<std::byte>(nullptr, dims()); }
 };
 
-/// Makes T speak DLPack. Specialise it for your array:
+/// Defines how arrays of type T are exported to DLPack. Specialise it for your own array type:
 ///
-///   template <> struct dlbridge::array_traits<my_array> {
-///     static description describe(my_array& a) noexcept {
-///       return description::of(a.data(), {a.rows(), a.columns()});
-///     }
-///     static my_array adopt(managed_tensor&& m);   // optional: takes a tensor in
-///     static stream_ref stream(my_array& a) noexcept;  // optional: where its work is enqueued
-///   };
+/// @code
+/// template <> struct dlbridge::array_traits<my_array> {
+///   static description describe(my_array& a) noexcept {
+///     return description::of(a.data(), {a.rows(), a.columns()});
+///   }
+///   static my_array adopt(managed_tensor&& m);       // optional: constructs T from a tensor
+///   static stream_ref stream(my_array& a) noexcept;  // optional: orders work on T
+/// };
+/// @endcode
 ///
-/// describe is called when the array has reached its final place, so small buffers may be inside
-/// it. It may be called twice, and must give the same rank each time.
+/// build moves the array into the tensor before it reads the address of the elements, so the array
+/// may contain its elements. It calls describe twice, which must return the same rank each time.
 template <class T>
 struct array_traits {
   static_assert(sizeof(T) == 0,
                 "dlbridge: this type is not described to DLPack. Specialise "
                 "dlbridge::array_traits<T> with describe(T&), or include the header of "
-                "<dlbridge/bridges/> that has it");
+                "<dlbridge/bridges/> that defines it");
 };
 
-/// The description of an array, where it lies now.
+/// The description of an array, by array_traits<T>::describe.
+/// @par Lifetime
+/// Valid until the array moves its elements or frees them.
 template <class T>
 description describe(T& array) noexcept {
   static_assert(noexcept(array_traits<std::remove_cv_t<T>>::describe(array)),
-                "dlbridge: array_traits<T>::describe must be noexcept; it runs between two owners");
+                "dlbridge: array_traits<T>::describe must be noexcept; it runs while ownership of "
+                "the array is transferred");
   return array_traits<std::remove_cv_t<T>>::describe(array);
 }
 
@@ -125,8 +142,11 @@ constexpr bool has_stream<T, std::void_t<decltype(array_traits<T>::stream(std::d
     true;
 }  // namespace detail
 
-/// The stream on which the elements of an array are ready: by array_traits<T>::stream, or the
-/// default one of its device.
+/// The stream that orders work on the elements of an array.
+///
+/// @param array The array.
+/// @param where The device of its elements.
+/// @return array_traits<T>::stream(array) if it exists, otherwise the default stream of the device.
 template <class T>
 stream_ref ready_on(T& array, device where) noexcept {
   if constexpr (detail::has_stream<T>) {
@@ -136,8 +156,10 @@ stream_ref ready_on(T& array, device where) noexcept {
   }
 }
 
-/// A T made from a tensor, by array_traits<T>::adopt. owns: what adopt moves from; a tensor that it
-/// refuses without is still the caller's.
+/// Constructs a T from a tensor, by array_traits<T>::adopt.
+///
+/// @par Ownership
+/// The T owns the tensor. If adopt refuses it before moving from it, the caller still owns it.
 template <class T>
 T adopt_as(managed_tensor&& tensor) {
   return array_traits<T>::adopt(std::move(tensor));

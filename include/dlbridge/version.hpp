@@ -1,6 +1,6 @@
-// Pure decisions of negotiation: which struct_kind to produce for a max_version, whether a received
-// version may be read, what copy= may mean.
-// layer: values · side road of both journeys
+// version: states a version of DLPack; struct_kind_for and readable decide what to produce and what
+// to accept.
+// layer: values · negotiation of the struct
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// A DLPack version. The major decides whether a struct can be read; a minor only adds values.
+/// A DLPack version. The major number determines the layout of the struct; a new minor number only
+/// adds values (spec 2.1).
 struct version {
   std::uint32_t major_number = 0;
   std::uint32_t minor_number = 0;
@@ -22,24 +23,32 @@ struct version {
   friend constexpr bool operator!=(version a, version b) noexcept { return !(a == b); }
 };
 
-/// The version written into what we produce: the one we implement, at most that of dlpack.h.
+/// The version that dlbridge writes into the structs it produces.
 constexpr version stated_version() noexcept { return {stated_major, stated_minor}; }
 
-/// Whether a consumer wants memory of its own: must, may, never; True, None, False in Python.
-enum class copy_policy : std::uint8_t { always, if_needed, never };
+/// The meaning of `copy=` in Python.
+enum class copy_policy : std::uint8_t {
+  always,     ///< True: the consumer requires a copy.
+  if_needed,  ///< None: the producer may copy.
+  never       ///< False: the consumer forbids a copy.
+};
 
-/// The struct_kind to answer a consumer with that understands at most max_version. No max_version,
-/// or major 0, asks for legacy: consumers that pass none refuse a versioned answer, and consumers
-/// that pass 1.x refuse a legacy one. A major above ours gets our own; it decides (spec 2.2).
+/// The struct kind that a producer returns for `max_version=` (spec 2.2).
+///
+/// @param max_version The newest version that the consumer supports; 0.0 if it passed none.
+/// @return legacy for major 0. versioned otherwise: the consumer decides whether it can read the
+///   version that dlbridge states.
 constexpr struct_kind struct_kind_for(version max_version) noexcept {
   return max_version.major_number == 0 ? struct_kind::legacy : struct_kind::versioned;
 }
 
-/// Whether the fields of a versioned struct may be read. Any minor may: new codes are then met, and
-/// refused, where they are used (spec 2.1).
+/// Whether dlbridge can read a versioned struct of this version: the major number is 1. A newer
+/// minor number is readable, because check_tensor refuses unknown values (spec 2.1).
 constexpr bool readable(version received) noexcept { return received.major_number == stated_major; }
 
 /// The refusal of a version that is not readable.
+///
+/// @return a report: version_mismatch.
 DLBRIDGE_COLD inline report unreadable(version received) noexcept {
   report r = refusal(errc::version_mismatch, "DLPack version 1.x", "version ",
                      "Ask the producer for max_version=(1, x), or use a newer dlbridge");

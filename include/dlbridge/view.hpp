@@ -1,6 +1,6 @@
-// tensor_view: the non-owning face of a DLTensor, checked once, byte offset folded where data is an
-// address, every stride answerable, read-only known.
-// layer: tensors · IN: from a foreign struct to something that can be relied on
+// tensor_view: gives access to a DLTensor without owning it; check_tensor and view_of validate a
+// struct from a producer first.
+// layer: tensors · IN: from a struct of a producer to a checked view
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,17 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// Where and how elements lie; owns nothing. Trivially copyable, meant to be passed by value.
-/// lives: as long as the tensor it was made from, whose shape and strides it points to.
+/// A non-owning view of a tensor: data, dtype, shape, strides, device and flags. Trivially
+/// copyable; pass it by value.
+///
+/// @par Lifetime
+/// The view points to the data, the shape and the strides of the tensor, and is valid as long as
+/// that tensor.
 class tensor_view {
  public:
-  /// Trusts that check_tensor(t) is ok. flags as in the versioned struct; 0 for a bare DLTensor,
-  /// of which no flag is known.
+  /// @param t The struct, which must outlive the view.
+  /// @param flags The flags of the versioned struct; 0 if there are none.
+  /// @pre check_tensor(t) reports no error. view_of checks it.
   explicit tensor_view(DLTensor const& t DLBRIDGE_LIFETIMEBOUND, std::uint64_t flags = 0) noexcept
       : data_(t.data),
         shape_(t.shape),
@@ -30,18 +35,19 @@ class tensor_view {
         dtype_(t.dtype),
         rank_(t.ndim) {
     if (byte_offset_ != 0 && has_address(device_)) {
-      // Of an empty tensor neither was checked: the sum may not be that of a pointer.
+      // Integer arithmetic, because an empty tensor may have any data and any offset.
       data_ = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data_) +
                                       static_cast<std::uintptr_t>(byte_offset_));
       byte_offset_ = 0;
     }
   }
-  tensor_view(DLTensor const&&, std::uint64_t = 0) = delete;  // it would dangle
+  tensor_view(DLTensor const&&, std::uint64_t = 0) = delete;  // the view would dangle
 
-  /// Address of the first element, or the handle of the memory on devices that have no addresses
-  /// (device.hpp). May be null when the tensor is empty. May be device memory.
+  /// The address of the first element, in host or device memory, or the handle of the memory on
+  /// devices without addresses (has_address). It may be null if the tensor is empty.
   void const* data() const noexcept { return data_; }
-  /// The same for writing. fails: read_only.
+  /// The same as data(), for writing.
+  /// @throws error read_only if the tensor is read-only.
   void* mutable_data() const {
     if (read_only()) {
       raise(refusal(errc::read_only, "writable memory", "read-only memory",
@@ -49,22 +55,27 @@ class tensor_view {
     }
     return data_;
   }
-  /// Bytes from a handle to the first element; always 0 where data is an address (spec 1.6).
+  /// The offset, in bytes, of the first element from a handle; 0 where data() is an address
+  /// (spec 1.6).
   std::uint64_t byte_offset() const noexcept { return byte_offset_; }
 
   dlbridge::device device() const noexcept { return device_; }
   dlbridge::dtype dtype() const noexcept { return dtype_; }
   int rank() const noexcept { return rank_; }
-  /// rank() extents; not to be read at rank 0.
+  /// The extents, rank() of them. Do not read them at rank 0.
   std::int64_t const* shape() const noexcept { return shape_; }
+  /// The extent of dimension i.
+  /// @pre 0 <= i < rank().
   std::int64_t extent(int i) const noexcept { return shape_[i]; }
-  /// rank() strides in elements, or null when row-major was implied (spec 1.7).
+  /// The strides in elements, rank() of them, or null if the producer left out row-major strides
+  /// (spec 1.7).
   std::int64_t const* strides() const noexcept { return strides_; }
-  /// The step of dimension i in elements, also when strides() is null.
+  /// The stride of dimension i in elements, also if strides() is null.
+  /// @pre 0 <= i < rank().
   std::int64_t stride(int i) const noexcept {
     return strides_ != nullptr ? strides_[i] : row_major_stride(rank_, shape_, i);
   }
-  /// Writes all rank() strides.
+  /// Writes the rank() strides, in elements, to out.
   void copy_strides(std::int64_t* out) const noexcept {
     if (strides_ == nullptr) {
       fill_row_major(rank_, shape_, out);
@@ -75,7 +86,9 @@ class tensor_view {
     }
   }
 
-  /// The struct that this is a view of, its offset folded. lives: as the view.
+  /// The view as a DLTensor, where data includes the byte offset if data is an address.
+  /// @par Lifetime
+  /// As the view.
   DLTensor to_dltensor() const noexcept {
     DLTensor t;
     t.data = data_;
@@ -88,19 +101,20 @@ class tensor_view {
     return t;
   }
 
+  /// The number of elements.
   std::int64_t count() const noexcept { return count_of(rank_, shape_); }
   bool empty() const noexcept { return count() == 0; }
   bool read_only() const noexcept { return (flags_ & flag_read_only) != 0; }
   bool is_copied() const noexcept { return (flags_ & flag_is_copied) != 0; }
   bool is_padded() const noexcept { return (flags_ & flag_padded) != 0; }
   std::uint64_t flags() const noexcept { return flags_; }
-  /// The same elements as memory of another device, for memory that belongs to both.
+  /// The same view with another device, for memory that two devices share.
   tensor_view on_device(dlbridge::device where) const noexcept {
     tensor_view copy = *this;
     copy.device_ = where;
     return copy;
   }
-  /// The same elements under other flags, such as flag_read_only set or dropped.
+  /// The same view with other flags, for example without flag_read_only.
   tensor_view with_flags(std::uint64_t flags) const noexcept {
     tensor_view copy = *this;
     copy.flags_ = flags;
@@ -124,8 +138,8 @@ class tensor_view {
   std::int32_t rank_;
 };
 
-/// Bytes that hold count elements: packed where elements share bytes and nothing says padded.
-/// Relies on count * element_bits(type) to fit, as in every tensor that check_tensor accepts.
+/// The bytes of count compact elements. Sub-byte elements are packed unless padded is true.
+/// @pre count * element_bits(type) fits 64 bits, as in every tensor that check_tensor accepts.
 inline std::int64_t bytes_for(std::int64_t count, dtype type, bool padded) noexcept {
   if (!is_sub_byte(type) || padded) {
     return count * element_bytes(type);
@@ -136,7 +150,7 @@ inline std::int64_t bytes_for(std::int64_t count, dtype type, bool padded) noexc
 
 using view_text = bounded_text<240>;
 
-/// Appends "[4, 2]".
+/// Appends extents or strides, such as "[4, 2]".
 template <std::size_t N>
 void append_extents(bounded_text<N>& text, int rank, std::int64_t const* extents) noexcept {
   text.append("[");
@@ -146,7 +160,7 @@ void append_extents(bounded_text<N>& text, int rank, std::int64_t const* extents
   text.append("]");
 }
 
-/// "int64[4, 2] on cuda:0".
+/// The description of a view in messages, such as "int64[4, 2] on cuda:0".
 DLBRIDGE_COLD inline view_text name_of(tensor_view const& view) noexcept {
   view_text text;
   text.append(name_of(view.dtype()).c_str());
@@ -155,12 +169,12 @@ DLBRIDGE_COLD inline view_text name_of(tensor_view const& view) noexcept {
 }
 
 namespace detail {
-// What can be wrong with a DLTensor from outside, in the order in which it is looked for: nothing
-// is read before what vouches for it.
+// The errors that a DLTensor can have, in the order of the checks. Each check reads only fields
+// that the checks before it have validated.
 enum class flaw { none, rank, null_shape, extent, dtype, device, count, reach, null_data };
 
-// Whether the bytes from the lowest to the highest element can be addressed, and their bits, which
-// are what packed elements step by, counted in 64 bits.
+// Whether all bytes of the elements have valid addresses, and whether their offsets in bits, which
+// packed elements need, fit 64 bits.
 inline bool has_addressable_reach(DLTensor const& t) noexcept {
   constexpr std::int64_t most = INT64_MAX / 8;
   std::int64_t const bytes = element_bytes(dtype(t.dtype));
@@ -183,19 +197,19 @@ inline bool has_addressable_reach(DLTensor const& t) noexcept {
          (high <= 0 || static_cast<std::uint64_t>(high) <= UINTPTR_MAX - base);
 }
 
-// Nearly every tensor is ordinary: a few dimensions of moderate extents and steps, none backwards,
-// in memory with addresses. Its sizes stay below 2^51 bytes, and nothing can overflow.
+// Nearly every tensor has at most 8 dimensions, moderate extents and no negative strides. All its
+// sizes stay below 2^51 bytes, so no product of them overflows.
 inline bool has_ordinary_sizes(DLTensor const& t) noexcept {
   constexpr std::uint64_t moderate = std::uint64_t{1} << 28;
   constexpr std::uint64_t most = std::uint64_t{1} << 34;
   if (static_cast<std::uint32_t>(t.ndim) > 8 || (t.shape == nullptr && t.ndim != 0)) {
     return false;
   }
-  std::uint64_t largest = 0;  // at least any extent and step
+  std::uint64_t largest = 0;  // bitwise or: an upper bound of every extent and stride
   std::uint64_t reach = 0;
-  double count = 1;  // exact up to 2^53, and it cannot wrap
+  double count = 1;  // exact up to 2^53, and does not wrap
   for (int i = 0; i < t.ndim; ++i) {
-    auto const above_one = static_cast<std::uint64_t>(t.shape[i]) - 1;  // huge for 0 and below
+    auto const above_one = static_cast<std::uint64_t>(t.shape[i]) - 1;  // huge for extents below 1
     auto const step = t.strides != nullptr ? static_cast<std::uint64_t>(t.strides[i]) : 0;
     largest |= above_one | step;
     reach += above_one * step;
@@ -278,7 +292,7 @@ DLBRIDGE_COLD inline report explain(flaw what, DLTensor const& t) noexcept {
       break;
     case flaw::device:
       r = refusal(errc::device_mismatch, "a device of DLPack 1.x", "",
-                  "Move the tensor to a device that dlbridge knows, or use a newer dlbridge");
+                  "Move the tensor to a device that dlbridge supports, or use a newer dlbridge");
       r.got.append(name_of(device(t.device)).c_str());
       break;
     case flaw::count:
@@ -304,19 +318,26 @@ DLBRIDGE_COLD inline report explain(flaw what, DLTensor const& t) noexcept {
 }
 }  // namespace detail
 
-/// Checks all that reading a DLTensor from outside relies on: rank, shape, extents, dtype, device,
-/// the element count and the reachable bytes, and data where there are elements. Reads no element.
-/// reports: malformed, dtype_mismatch, device_mismatch, overflow, null_data.
+/// Validates a DLTensor: rank, shape, extents, dtype, device, the number of elements, their
+/// addresses, and that data is not null. It does not read the elements.
+///
+/// @param t A struct from any producer.
+/// @return a report: malformed (rank, shape or extents), dtype_mismatch, device_mismatch (a device
+///   type that dlbridge does not support), overflow, null_data.
 inline report check_tensor(DLTensor const& t) noexcept {
-  detail::flaw const found = detail::find_flaw(t);
-  return found == detail::flaw::none ? report{} : detail::explain(found, t);
+  detail::flaw const flaw = detail::find_flaw(t);
+  return flaw == detail::flaw::none ? report{} : detail::explain(flaw, t);
 }
 
-/// The view of a DLTensor that somebody lends. fails: as check_tensor.
+/// The view of a DLTensor that the caller borrows, validated as by check_tensor.
+///
+/// @param t The struct, which must outlive the view.
+/// @param flags The flags of the versioned struct; 0 if there are none.
+/// @throws error as check_tensor.
 inline tensor_view view_of(DLTensor const& t DLBRIDGE_LIFETIMEBOUND, std::uint64_t flags = 0) {
-  detail::flaw const found = detail::find_flaw(t);
-  if (found != detail::flaw::none) {
-    raise(detail::explain(found, t));
+  detail::flaw const flaw = detail::find_flaw(t);
+  if (flaw != detail::flaw::none) {
+    raise(detail::explain(flaw, t));
   }
   return tensor_view(t, flags);
 }

@@ -135,7 +135,8 @@ TEST_F(OpencvIn, AllThatDiffersIsSaidAtOnce) {
   t.device = {kDLCUDA, 0};
   t.dtype = {kDLInt, 64, 1};
   EXPECT_EQ(refusal<cv::Mat>(),
-            "dtype_mismatch: expected any dtype[...] on cpu, writable, of a depth of OpenCV; got "
+            "dtype_mismatch: expected any dtype[...] on cpu, writable, of a dtype that OpenCV "
+            "supports; got "
             "int64[2, 3] on cuda:0, read-only: dtype, device, writability differ. Take it as "
             "const, or pass a writable copy");
 }

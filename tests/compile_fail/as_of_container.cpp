@@ -1,5 +1,5 @@
 // A container cannot look at the memory of others; an mdspan can.
-// says: as<T> makes views, and this type is none that it knows
+// says: as<T> has no view_traits for this type
 #include <dlbridge/as.hpp>
 
 #include <vector>

@@ -1,5 +1,5 @@
 // One call has one type: the result of the first element type, bool, would narrow all others.
-// says: a visitor gives the same type for every element type
+// says: a visitor returns the same type for every element type
 #include <dlbridge/tensor.hpp>
 
 double use(dlbridge::any_tensor const& x) {

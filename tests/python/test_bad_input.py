@@ -18,7 +18,7 @@ BROKEN = ". The producer is broken; dlbridge cannot read this tensor"
 NULL_DATA = "tensor without data: expected memory; got null data for "
 NO_STORAGE = ". Give the tensor storage first: fake, meta and lazy tensors have none"
 OTHER_DTYPE = ". Ask the producer for another dtype, or use a newer dlbridge"
-OTHER_DEVICE = ". Move the tensor to a device that dlbridge knows, or use a newer dlbridge"
+OTHER_DEVICE = ". Move the tensor to a device that dlbridge supports, or use a newer dlbridge"
 
 
 def name_of(capsule: object) -> str:

@@ -399,7 +399,7 @@ TEST_F(Copy, RefusesADestinationWhoseElementsShareMemory) {
     destination->strides[1] = each.strides[1];
     to.byte_offset = 16;
     EXPECT_EQ(refusal(),
-              std::string("layout_mismatch: expected a destination whose elements are all apart; "
+              std::string("layout_mismatch: expected a destination whose elements share no memory; "
                           "got float32[2, 3] on cpu with strides ") +
                   each.text + ": layout differs");
   }

@@ -89,7 +89,7 @@ struct name_of_case {
 constexpr char const* broken = ". The producer is broken; dlbridge cannot read this tensor";
 constexpr char const* other_dtype = ". Ask the producer for another dtype, or use a newer dlbridge";
 constexpr char const* other_device =
-    ". Move the tensor to a device that dlbridge knows, or use a newer dlbridge";
+    ". Move the tensor to a device that dlbridge supports, or use a newer dlbridge";
 constexpr char const* no_storage =
     ". Give the tensor storage first: fake, meta and lazy tensors have none";
 

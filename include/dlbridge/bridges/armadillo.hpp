@@ -1,4 +1,5 @@
-// array_traits and view_traits of Armadillo: Mat, Col, Row and Cube, all of them column-major.
+// array_traits and view_traits of Armadillo: export and view Mat, Col, Row and Cube, which are all
+// column-major.
 // layer: arrays · OUT and IN: Armadillo
 #pragma once
 
@@ -17,16 +18,17 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// More than 16 elements (in a Cube 64) stay where they are; fewer lie inside the array and move
-/// into the tensor. Matrices and cubes of fixed size have no traits: C++ cannot name them. Move
-/// them into a Mat.
+/// Exports a Mat of rank 2. Its elements are not copied, except that up to 16 elements (64 in a
+/// Cube) lie inside the object and move with it into the tensor. Matrices and cubes of fixed size
+/// have no traits, because a partial specialisation cannot name their types; move them into a Mat
+/// or a Cube.
 template <class T>
 struct array_traits<arma::Mat<T>> {
   static description describe(arma::Mat<T>& m) noexcept {
     return description::of(m.memptr(), {m.n_rows, m.n_cols}, {arma::uword{1}, m.n_rows});
   }
 };
-/// Col and Row have one dimension.
+/// Exports a Col or a Row of rank 1.
 template <class T>
 struct array_traits<arma::Col<T>> {
   static description describe(arma::Col<T>& c) noexcept {
@@ -39,6 +41,7 @@ struct array_traits<arma::Row<T>> {
     return description::of(r.memptr(), {r.n_elem});
   }
 };
+/// Exports a Cube of rank 3.
 template <class T>
 struct array_traits<arma::Cube<T>> {
   static description describe(arma::Cube<T>& c) noexcept {
@@ -47,8 +50,11 @@ struct array_traits<arma::Cube<T>> {
   }
 };
 
-/// An Armadillo array that stays const, since Armadillo has no type that only reads: as<T const>
-/// gives one. A copy of the array inside owns its elements, as copies in Armadillo do.
+/// A constant Armadillo array on memory that it does not own, which as<T const> returns: Armadillo
+/// has no type of its own for read-only memory.
+///
+/// @par Lifetime
+/// As the tensor behind the view. A copy of the array inside owns its elements.
 template <class Array>
 class read_only {
  public:
@@ -59,14 +65,14 @@ class read_only {
 
   Array const& operator*() const& noexcept { return array_; }
   Array const* operator->() const noexcept { return &array_; }
-  Array const& operator*() const&& = delete;  // it would dangle
+  Array const& operator*() const&& = delete;  // the reference would dangle
 
  private:
   Array const array_;
 };
 
 namespace detail {
-/// Arrays on foreign memory are strict: what would give them another size is Armadillo's error.
+// The array is strict: Armadillo reports an error where an operation would change its size.
 template <class Result, class Element, std::size_t... I, class... How>
 Result arma_view(tensor_view const& of, std::index_sequence<I...>, How... how) {
   requirement need = requirement_of<Element>(sizeof...(I), nullptr);
@@ -95,8 +101,8 @@ struct arma_view_traits<Array const, Rank> {
 };
 }  // namespace detail
 
-/// as<arma::Mat<T>>(view) for writing, as<arma::Mat<T> const>(view) for a read_only: compact and
-/// column-major.
+/// as<arma::Mat<T>>(view) returns a Mat on writable memory, and as<arma::Mat<T> const>(view) a
+/// read_only<arma::Mat<T>>. The same holds for Col, Row and Cube. The view must be column-major.
 template <class T>
 struct view_traits<arma::Mat<T>> : detail::arma_view_traits<arma::Mat<T>, 2> {};
 template <class T>

@@ -1,5 +1,6 @@
-// array_traits and view_traits of Eigen's dense types: Matrix, Array, Map and Ref.
-// layer: arrays · OUT and IN: Eigen, at its own strides
+// array_traits and view_traits of Eigen: export Matrix, Array, Map and Ref, and view a tensor as a
+// Map.
+// layer: arrays · OUT and IN: Eigen, with any strides
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,7 @@ struct dtype_traits<Eigen::bfloat16> {
 };
 
 namespace detail {
-/// What is a vector at compile time has one dimension, everything else two.
+// Vectors at compile time have rank 1, all other arrays rank 2.
 template <class Dense>
 description describe_dense(Dense& m) noexcept {
   if constexpr (Dense::IsVectorAtCompileTime) {
@@ -39,16 +40,18 @@ description describe_dense(Dense& m) noexcept {
   }
 }
 
-/// A Ref to const copies what it cannot refer to, and leaves that copy behind when it is moved.
+// A Ref to const copies an array to which it cannot refer directly. A move does not move that copy.
+// The class accesses the protected member of Ref.
 template <class Ref>
-struct held_by : Ref {
-  static bool copy(Ref const& r) noexcept {
-    auto const member = &held_by::m_object;
+struct ref_access : Ref {
+  static bool owns_copy(Ref const& r) noexcept {
+    auto const member = &ref_access::m_object;
     return r.data() != nullptr && (r.*member).data() == r.data();
   }
 };
 
-/// Of Stride, InnerStride or OuterStride, where dynamic.
+// Constructs a Stride, an InnerStride or an OuterStride. A fixed stride of the type replaces the
+// argument.
 template <class Strides>
 Strides strides_of(Eigen::Index outer, Eigen::Index inner) noexcept {
   constexpr Eigen::Index fixed_outer = Strides::OuterStrideAtCompileTime;
@@ -63,7 +66,8 @@ Strides strides_of(Eigen::Index outer, Eigen::Index inner) noexcept {
 }
 }  // namespace detail
 
-/// Elements of dynamic size stay where they are; those of fixed size move into the tensor.
+/// Exports a Matrix. The elements are not copied, except those of a Matrix of fixed size, which lie
+/// inside the object and move with it into the tensor.
 template <class T, int Rows, int Columns, int Options, int MaxRows, int MaxColumns>
 struct array_traits<Eigen::Matrix<T, Rows, Columns, Options, MaxRows, MaxColumns>> {
   static description describe(
@@ -71,6 +75,7 @@ struct array_traits<Eigen::Matrix<T, Rows, Columns, Options, MaxRows, MaxColumns
     return detail::describe_dense(m);
   }
 };
+/// Exports an Array, in the same way as a Matrix.
 template <class T, int Rows, int Columns, int Options, int MaxRows, int MaxColumns>
 struct array_traits<Eigen::Array<T, Rows, Columns, Options, MaxRows, MaxColumns>> {
   static description describe(
@@ -79,28 +84,32 @@ struct array_traits<Eigen::Array<T, Rows, Columns, Options, MaxRows, MaxColumns>
   }
 };
 
-/// Memory of others, which must outlive the tensor. A Map or Ref of a const type is read-only.
+/// Exports the memory behind a Map. A Map of a const type is read-only.
+/// @par Lifetime
+/// The caller keeps the memory valid until the tensor is freed.
 template <class Plain, int Options, class Strides>
 struct array_traits<Eigen::Map<Plain, Options, Strides>> {
   static description describe(Eigen::Map<Plain, Options, Strides>& m) noexcept {
     return detail::describe_dense(m);
   }
 };
-/// A Ref that holds a copy, because it was made from what it cannot refer to, is refused.
+/// Exports the memory behind a Ref, in the same way as that behind a Map. build refuses, with
+/// null_data, a Ref that refers to a copy of its own.
 template <class Plain, int Options, class Strides>
 struct array_traits<Eigen::Ref<Plain, Options, Strides>> {
   using ref = Eigen::Ref<Plain, Options, Strides>;
   static description describe(ref& r) noexcept {
     if constexpr (std::is_const_v<Plain>) {
-      return detail::held_by<ref>::copy(r) ? description::of_nothing() : detail::describe_dense(r);
+      return detail::ref_access<ref>::owns_copy(r) ? description::of_nothing()
+                                                   : detail::describe_dense(r);
     } else {
       return detail::describe_dense(r);
     }
   }
 };
 
-/// as<Eigen::Map<Plain, Options, Strides>>(view). Strides that are Dynamic may have any sign.
-/// fails: as as<T>; extents, strides and alignment that the type fixes must be those of the view.
+/// as<Eigen::Map<Plain, Options, Strides>>(view). Dynamic strides may be negative. Extents, strides
+/// and alignment that the type fixes must match the view.
 template <class Plain, int Options, class Strides>
 struct view_traits<Eigen::Map<Plain, Options, Strides>> {
   using map = Eigen::Map<Plain, Options, Strides>;
@@ -109,8 +118,8 @@ struct view_traits<Eigen::Map<Plain, Options, Strides>> {
   static constexpr bool is_vector = map::IsVectorAtCompileTime;
   static_assert(int{map::RowsAtCompileTime} == int{map::MaxRowsAtCompileTime} &&
                     int{map::ColsAtCompileTime} == int{map::MaxColsAtCompileTime},
-                "dlbridge: a Map of bounded dynamic size cannot be checked; leave the bound out");
-  static_assert(Eigen::Dynamic == dynamic_extent, "an extent that is not fixed");
+                "dlbridge: a Map of bounded dynamic size cannot be checked; leave out the bound");
+  static_assert(Eigen::Dynamic == dynamic_extent, "dlbridge: Eigen has the same dynamic extent");
 
   static map view(tensor_view const& of) {
     std::int64_t const extents[] = {is_vector ? map::SizeAtCompileTime : map::RowsAtCompileTime,
@@ -127,8 +136,8 @@ struct view_traits<Eigen::Map<Plain, Options, Strides>> {
     constexpr Eigen::Index fixed_inner = Strides::InnerStrideAtCompileTime;
     constexpr int inner_dimension = !is_vector && map::IsRowMajor ? 1 : 0;
     auto const step = [&of](int dimension, Eigen::Index otherwise) {
-      bool const steps = of.extent(dimension) > 1 && !of.empty();
-      return steps ? static_cast<Eigen::Index>(of.stride(dimension)) : otherwise;
+      bool const is_used = of.extent(dimension) > 1 && !of.empty();
+      return is_used ? static_cast<Eigen::Index>(of.stride(dimension)) : otherwise;
     };
     Eigen::Index const least = fixed_inner > 0 ? fixed_inner : 1;
     Eigen::Index const inner = step(inner_dimension, least);

@@ -1,5 +1,6 @@
-// array_traits and view_traits of Eigen's unsupported tensors: Tensor, TensorFixedSize, TensorMap.
-// layer: arrays · OUT and IN: Eigen in any rank, of which eigen.hpp does not pay the compile time
+// array_traits and view_traits of Eigen's unsupported tensors: export Tensor, TensorFixedSize and
+// TensorMap, and view a tensor as a TensorMap.
+// layer: arrays · OUT and IN: tensors of Eigen, which compile slower than eigen.hpp
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,7 @@ description describe_eigen_tensor(Tensor& t) noexcept {
   constexpr std::size_t rank = Tensor::NumIndices;
   std::int64_t extents[rank + 1] = {};
   std::int64_t strides[rank + 1] = {};
-  for (unsigned i = 0; i < rank; ++i) {  // an index to both Tensor and TensorMap
+  for (unsigned i = 0; i < rank; ++i) {  // Tensor and TensorMap both accept unsigned
     extents[i] = t.dimension(i);
   }
   if (int{Tensor::Layout} == int{Eigen::RowMajor}) {
@@ -35,19 +36,23 @@ description describe_eigen_tensor(Tensor& t) noexcept {
 }
 }  // namespace detail
 
+/// Exports a Tensor. Its elements are not copied.
 template <class T, int Rank, int Options, class Index>
 struct array_traits<Eigen::Tensor<T, Rank, Options, Index>> {
   static description describe(Eigen::Tensor<T, Rank, Options, Index>& t) noexcept {
     return detail::describe_eigen_tensor(t);
   }
 };
+/// Exports a TensorFixedSize, whose elements move with it into the tensor.
 template <class T, class Extents, int Options, class Index>
 struct array_traits<Eigen::TensorFixedSize<T, Extents, Options, Index>> {
   static description describe(Eigen::TensorFixedSize<T, Extents, Options, Index>& t) noexcept {
     return detail::describe_eigen_tensor(t);
   }
 };
-/// Memory of others, which must outlive the tensor. A TensorMap of a const type is read-only.
+/// Exports the memory behind a TensorMap. A TensorMap of a const type is read-only.
+/// @par Lifetime
+/// The caller keeps the memory valid until the tensor is freed.
 template <class Plain, int Options, template <class> class Pointer>
 struct array_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
   static description describe(Eigen::TensorMap<Plain, Options, Pointer>& t) noexcept {
@@ -55,7 +60,8 @@ struct array_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
   }
 };
 
-/// as<Eigen::TensorMap<Eigen::Tensor<T, Rank>>>(view): compact, in the order of the type.
+/// as<Eigen::TensorMap<Eigen::Tensor<T, Rank>>>(view). The view must be compact in the order of the
+/// type.
 template <class Plain, int Options, template <class> class Pointer>
 struct view_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
   using map = Eigen::TensorMap<Plain, Options, Pointer>;
@@ -65,7 +71,7 @@ struct view_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
   static map view(tensor_view const& of) {
     static_assert(
         std::is_constructible_v<extents, Eigen::array<typename map::Index, map::NumIndices>>,
-        "dlbridge: as<T> makes a TensorMap of Tensor, not of TensorFixedSize");
+        "dlbridge: as<T> creates a TensorMap of Tensor, not of TensorFixedSize");
     requirement need = detail::requirement_of<element>(map::NumIndices, nullptr);
     need.order =
         int{map::Layout} == int{Eigen::RowMajor} ? layout::row_major : layout::column_major;

@@ -1,4 +1,5 @@
-// array_traits and view_traits of Kokkos::View, in every layout and memory space that DLPack names.
+// array_traits and view_traits of Kokkos::View: export and view Views of any layout, in the memory
+// spaces that DLPack has device types for.
 // layer: arrays · OUT and IN: Kokkos, on host and devices
 #pragma once
 
@@ -31,7 +32,7 @@ struct dtype_traits<Kokkos::complex<double>> {
 
 namespace detail {
 struct kokkos_row {
-  char const* space;  // its name(): the spaces themselves exist only where their backend is built
+  char const* space;  // name() of the memory space: its type exists only if its backend is enabled
   std::int32_t device_type;
 };
 DLBRIDGE_LOCAL inline constexpr kokkos_row kokkos_rows[] = {
@@ -56,7 +57,7 @@ constexpr bool same_text(char const* a, char const* b) noexcept {
   return *a == *b;
 }
 
-/// The device type of a memory space, or -1.
+// The device type of a memory space, or -1.
 constexpr std::int32_t device_type_of_space(char const* name) noexcept {
   for (kokkos_row const& each : kokkos_rows) {
     if (same_text(each.space, name)) {
@@ -66,7 +67,7 @@ constexpr std::int32_t device_type_of_space(char const* name) noexcept {
   return -1;
 }
 
-/// The ordinal of the device that an execution space runs on; 0 on the host.
+// The ordinal of the device of an execution space; 0 on the host.
 template <class Execution, class = void>
 struct ordinal_of {
   static int get() noexcept { return 0; }
@@ -87,12 +88,19 @@ struct kokkos_facts {
   static constexpr int rank = static_cast<int>(View::traits::dimension::rank);
   static constexpr int dynamic = static_cast<int>(View::traits::dimension::rank_dynamic);
   static constexpr std::int32_t device_type = device_type_of_space(View::memory_space::name());
-  static_assert(device_type >= 0, "dlbridge: DLPack has no device for this Kokkos memory space");
+  static_assert(device_type >= 0,
+                "dlbridge: DLPack has no device type for this Kokkos memory space");
 };
 }  // namespace detail
 
-/// A View shares its memory with the tensor, which must be freed before Kokkos::finalize() when
-/// Kokkos allocated it. Of a View that does not own its memory that must outlive the tensor.
+/// Exports a View.
+///
+/// @par Ownership
+/// The tensor owns a copy of the View, and so shares its memory.
+///
+/// @par Lifetime
+/// If Kokkos allocated the memory, the consumer must free the tensor before Kokkos::finalize(). If
+/// the View does not own the memory, the caller keeps it valid until the tensor is freed.
 template <class Data, class... Properties>
 struct array_traits<Kokkos::View<Data, Properties...>> {
   using array = Kokkos::View<Data, Properties...>;
@@ -115,9 +123,9 @@ struct array_traits<Kokkos::View<Data, Properties...>> {
   }
 };
 
-/// as<Kokkos::View<...>>(view), unmanaged: LayoutRight and LayoutLeft take compact tensors of their
-/// order, LayoutStride any strides from 0 on. A View of host memory takes whatever the CPU may
-/// read.
+/// as<Kokkos::View<...>>(view) returns an unmanaged View. The view must be row-major for
+/// LayoutRight, column-major for LayoutLeft, and have no negative stride for LayoutStride. A View
+/// of host memory accepts all memory that the CPU can access.
 template <class Data, class... Properties>
 struct view_traits<Kokkos::View<Data, Properties...>> {
   using array = Kokkos::View<Data, Properties...>;
@@ -125,7 +133,8 @@ struct view_traits<Kokkos::View<Data, Properties...>> {
   static constexpr bool is_right = std::is_same_v<typename facts::layout, Kokkos::LayoutRight>;
   static constexpr bool is_left = std::is_same_v<typename facts::layout, Kokkos::LayoutLeft>;
   static constexpr bool is_strided = std::is_same_v<typename facts::layout, Kokkos::LayoutStride>;
-  static_assert(is_right || is_left || is_strided, "dlbridge: DLPack cannot say this layout");
+  static_assert(is_right || is_left || is_strided,
+                "dlbridge: this Kokkos layout has no strides, so DLPack cannot describe it");
 
   static array view(tensor_view const& of) {
     std::int64_t extents[facts::rank + 1];
@@ -148,11 +157,11 @@ struct view_traits<Kokkos::View<Data, Properties...>> {
     if constexpr (is_strided) {
       bool const empty = of.empty();
       for (int i = 0; i < facts::rank; ++i) {
-        bool const steps = !empty && of.extent(i) > 1;
-        if (steps && of.stride(i) < 0) {
+        bool const is_used = !empty && of.extent(i) > 1;
+        if (is_used && of.stride(i) < 0) {
           detail::raise_layout(of, need, ", strides of 0 and above");
         }
-        shape.stride[i] = steps ? static_cast<std::size_t>(of.stride(i)) : 1;
+        shape.stride[i] = is_used ? static_cast<std::size_t>(of.stride(i)) : 1;
       }
     }
     return array(detail::elements_of<typename facts::element>(of), shape);

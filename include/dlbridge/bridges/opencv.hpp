@@ -1,4 +1,5 @@
-// array_traits and view_traits of cv::Mat and cv::Mat_: channels are a last dimension.
+// array_traits and view_traits of OpenCV: export, view and adopt tensors as cv::Mat and cv::Mat_,
+// with the channels as the last dimension.
 // layer: arrays · OUT and IN: OpenCV, whose Mat can also own a tensor
 #pragma once
 
@@ -23,16 +24,16 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace detail {
-/// The dtype of each depth, which is the index.
+// The dtype of each depth of OpenCV; the index is the depth.
 DLBRIDGE_LOCAL inline constexpr dtype cv_depths[] = {
     dtype(kDLUInt, 8), dtype(kDLInt, 8),    dtype(kDLUInt, 16),  dtype(kDLInt, 16),
     dtype(kDLInt, 32), dtype(kDLFloat, 32), dtype(kDLFloat, 64), dtype(kDLFloat, 16)};
-constexpr int cv_max_rank = 32;  // CV_MAX_DIM, which only the C interface has
+constexpr int cv_max_rank = 32;  // CV_MAX_DIM, which only the C interface defines
 constexpr int cv_depth_count = sizeof(cv_depths) / sizeof(cv_depths[0]);
 static_assert(CV_8U == 0 && CV_8S == 1 && CV_16U == 2 && CV_16S == 3 && CV_32S == 4 &&
               CV_32F == 5 && CV_64F == 6 && CV_16F == 7);
 
-/// The depth of a dtype, or -1.
+// The depth of a dtype, or -1.
 inline int cv_depth_of(dtype type) noexcept {
   int depth = cv_depth_count - 1;
   while (depth >= 0 && cv_depths[depth] != type) {
@@ -41,22 +42,23 @@ inline int cv_depth_of(dtype type) noexcept {
   return depth;
 }
 
-/// A Mat has at least two dimensions, steps forwards, the last one without gaps, the others never
-/// into a faster one. False where the tensor cannot be one; sizes and steps (in bytes) then mean
-/// nothing. Of a tensor with several channels the last dimension is none of the Mat's.
+// Computes sizes and steps, in bytes, of a Mat. With several channels, the last dimension of the
+// tensor becomes the channels. A Mat has at least two dimensions, no negative steps, no gaps in the
+// last dimension, and no step shorter than the span of the faster dimensions. False if the tensor
+// does not meet this; sizes and steps are then unspecified.
 inline bool mat_layout(tensor_view const& of, int channels, int* sizes,
                        std::size_t* steps) noexcept {
-  int const given = of.rank() - (channels > 1 ? 1 : 0);
+  int const rank = of.rank() - (channels > 1 ? 1 : 0);
   bool const empty = of.empty();
   auto const bytes = static_cast<std::size_t>(element_bytes(of.dtype()));
   std::int64_t inside = channels;
-  bool fits = channels == 1 || empty || of.stride(given) == 1;
+  bool fits = channels == 1 || empty || of.stride(rank) == 1;
   sizes[0] = sizes[1] = 1;
   steps[0] = steps[1] = static_cast<std::size_t>(channels) * bytes;
-  for (int i = given; i-- > 0;) {
-    bool const alone = empty || of.extent(i) == 1;
-    std::int64_t const step = alone ? inside : of.stride(i);
-    fits = fits && step >= inside && (step == channels || i + 1 < given || given == 1);
+  for (int i = rank; i-- > 0;) {
+    bool const is_unused = empty || of.extent(i) == 1;
+    std::int64_t const step = is_unused ? inside : of.stride(i);
+    fits = fits && step >= inside && (step == channels || i + 1 < rank || rank == 1);
     sizes[i] = static_cast<int>(of.extent(i));
     steps[i] = static_cast<std::size_t>(step) * bytes;
     inside = step_over(step, of.extent(i));
@@ -64,49 +66,53 @@ inline bool mat_layout(tensor_view const& of, int channels, int* sizes,
   return fits;
 }
 
-/// A Mat on the memory of a tensor. depth and channels of a Mat_; -1 and 1 for any depth.
-inline cv::Mat mat_view(tensor_view const& of, int depth, int channels) {
-  int const found = cv_depth_of(of.dtype());
+// A Mat on the memory of a tensor. required_depth and channels are those of a Mat_; a Mat passes
+// -1, which accepts every depth, and 1.
+inline cv::Mat mat_view(tensor_view const& of, int required_depth, int channels) {
+  int const depth = cv_depth_of(of.dtype());
   requirement need;
-  need.type = depth >= 0 ? cv_depths[depth] : dtype();
+  need.type = required_depth >= 0 ? cv_depths[required_depth] : dtype();
   need.writable = true;
-  need.alignment = found >= 0 ? static_cast<std::size_t>(element_bytes(of.dtype())) : 1;
-  int const given = of.rank() - (channels > 1 ? 1 : 0);
-  bool small = true;
-  for (int i = 0; i < given; ++i) {
-    small = small && of.extent(i) <= INT_MAX;
+  need.alignment = depth >= 0 ? static_cast<std::size_t>(element_bytes(of.dtype())) : 1;
+  int const rank = of.rank() - (channels > 1 ? 1 : 0);
+  bool fits_int = true;
+  for (int i = 0; i < rank; ++i) {
+    fits_int = fits_int && of.extent(i) <= INT_MAX;
   }
-  bool const ranked = given >= 0 && given <= cv_max_rank;
-  bool const whole = channels == 1 || !ranked || of.extent(given) == channels;
+  bool const has_rank = rank >= 0 && rank <= cv_max_rank;
+  bool const has_channels = channels == 1 || !has_rank || of.extent(rank) == channels;
   int sizes[cv_max_rank];
   std::size_t steps[cv_max_rank];
-  bool const stepped = !ranked || !whole || mat_layout(of, channels, sizes, steps);
-  if (!meets(of, need) || found < 0 || !small || !ranked || !whole || !stepped) {
+  bool const has_steps = !has_rank || !has_channels || mat_layout(of, channels, sizes, steps);
+  if (!meets(of, need) || depth < 0 || !fits_int || !has_rank || !has_channels || !has_steps) {
     report r = explain_mismatch(of, need);
-    auto const rule = [&r](bool kept, errc code, char const* expected) {
-      if (!kept) {
+    auto const rule = [&r](bool passes, errc code, char const* expected) {
+      if (!passes) {
         r.breaks(code);
         r.expected.append(expected);
       }
     };
-    rule(found >= 0 || depth >= 0, errc::dtype_mismatch, ", of a depth of OpenCV");
-    rule(ranked, errc::rank_mismatch, ", of at most 32 dimensions and the channels");
-    rule(whole && small, errc::extent_mismatch, whole ? ", of int extents" : ", the channels last");
-    if (!stepped) {
+    rule(depth >= 0 || required_depth >= 0, errc::dtype_mismatch,
+         ", of a dtype that OpenCV supports");
+    rule(has_rank, errc::rank_mismatch, ", of at most 32 dimensions and the channels");
+    rule(has_channels && fits_int, errc::extent_mismatch,
+         has_channels ? ", of int extents" : ", the channels last");
+    if (!has_steps) {
       break_layout(r, of, ", row-major but for gaps between rows");
     }
     raise(r);
   }
-  return cv::Mat(given < 2 ? 2 : given, sizes, CV_MAKETYPE(found, channels), elements_of<void>(of),
+  return cv::Mat(rank < 2 ? 2 : rank, sizes, CV_MAKETYPE(depth, channels), elements_of<void>(of),
                  steps);
 }
 
-/// What a Mat has for memory that OpenCV did not allocate: it ends the tensor with the last Mat.
+// The allocator of Mats that own a tensor: OpenCV calls deallocate for the last Mat on the memory,
+// which frees the tensor.
 class DLBRIDGE_LOCAL tensor_allocator final : public cv::MatAllocator {
  public:
   static tensor_allocator const* get() {
-    static tensor_allocator const one;
-    return &one;
+    static tensor_allocator const instance;
+    return &instance;
   }
   cv::UMatData* allocate(int dimensions, int const* sizes, int type, void* data, std::size_t* steps,
                          cv::AccessFlag access, cv::UMatUsageFlags usage) const override {
@@ -123,8 +129,13 @@ class DLBRIDGE_LOCAL tensor_allocator final : public cv::MatAllocator {
 };
 }  // namespace detail
 
-/// A Mat shares its memory with the tensor; one on memory that is not its own borrows it. The shape
-/// is that of the Mat, with the channels behind it where there are several.
+/// Exports a Mat. The shape is that of the Mat, with several channels as the last dimension.
+///
+/// @par Ownership
+/// The tensor owns a copy of the Mat, and so shares its memory.
+///
+/// @par Lifetime
+/// If the Mat does not own the memory, the caller keeps it valid until the tensor is freed.
 template <>
 struct array_traits<cv::Mat> {
   static description describe(cv::Mat& m) noexcept {
@@ -136,7 +147,7 @@ struct array_traits<cv::Mat> {
       extents[i] = m.size[i];
       strides[i] = static_cast<std::int64_t>(m.step[i] / m.elemSize1());
     }
-    rank = rank == 0 ? 2 : rank;  // a Mat without anything is no scalar
+    rank = rank == 0 ? 2 : rank;  // an empty Mat is not a scalar
     if (channels > 1) {
       extents[rank] = channels;
       strides[rank++] = 1;
@@ -148,8 +159,13 @@ struct array_traits<cv::Mat> {
     d.strides = dims::from(strides, static_cast<std::size_t>(rank));
     return d;
   }
-  /// A Mat that owns the tensor: its deleter runs when the last Mat lets go of the memory.
-  /// fails: as as<cv::Mat>; the tensor is then still the caller's.
+  /// Creates a Mat that owns a tensor.
+  ///
+  /// @param tensor The tensor.
+  /// @throws error as as<cv::Mat>.
+  ///
+  /// @par Ownership
+  /// The last Mat on the memory frees the tensor. After an error the caller still owns it.
   static cv::Mat adopt(managed_tensor&& tensor) {
     cv::Mat m = detail::mat_view(tensor, -1, 1);
     auto owner = std::make_unique<managed_tensor>();
@@ -169,19 +185,21 @@ struct array_traits<cv::Mat_<T>> {
   }
 };
 
-/// as<cv::Mat>(view): one channel, all dimensions are the Mat's; a rank below 2 becomes a column.
-/// as<cv::Mat_<cv::Vec3b>>(view): typed, and the last dimension is the channels. Writable memory
-/// only, since a copy of a const Mat writes.
+/// as<cv::Mat>(view) returns a Mat with one channel and all dimensions of the tensor; a tensor of
+/// rank 0 or 1 becomes a column. The memory must be writable, because a copy of a const Mat can
+/// write.
 template <>
 struct view_traits<cv::Mat> {
   static cv::Mat view(tensor_view const& of) { return detail::mat_view(of, -1, 1); }
 };
+/// as<cv::Mat_<cv::Vec3b>>(view) returns a Mat_ whose channels are the last dimension of the
+/// tensor.
 template <class T>
 struct view_traits<cv::Mat_<T>> {
   static cv::Mat_<T> view(tensor_view const& of) {
     constexpr int type = cv::traits::Type<T>::value;
     cv::Mat const m = detail::mat_view(of, CV_MAT_DEPTH(type), CV_MAT_CN(type));
-    // Converted to a Mat_ an empty Mat would lose its sizes.
+    // The conversion of an empty Mat to a Mat_ would drop its sizes.
     return cv::Mat_<T>(m.dims, m.size.p, reinterpret_cast<T*>(m.data), m.step.p);
   }
 };

@@ -1,6 +1,6 @@
-// array_traits of the standard containers: vector, array, C arrays and spans over borrowed memory,
-// shared_ptr, unique_ptr.
-// layer: arrays · OUT: what the standard library already has
+// array_traits of the standard library: export vector, array, shared_ptr and unique_ptr, and with
+// borrow memory that the caller keeps valid.
+// layer: arrays · OUT: the standard library
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace detail {
-// The scalar inside nested std::array and C arrays, and their extents from the outside in.
+// The scalar type inside nested std::array and C arrays, and their extents, outermost first.
 template <class T>
 struct nested {
   using scalar = T;
@@ -46,7 +46,8 @@ using scalar_of =
                        typename nested<T>::scalar>;
 }  // namespace detail
 
-/// std::vector<T>: rank 1; std::vector<std::array<T, 3>>: shape [n, 3].
+/// Exports a std::vector without copying its elements: std::vector<T> of rank 1, and
+/// std::vector<std::array<T, 3>> of shape [n, 3].
 template <class T, class Allocator>
 struct array_traits<std::vector<T, Allocator>> {
   static_assert(!std::is_same_v<T, bool>,
@@ -57,7 +58,8 @@ struct array_traits<std::vector<T, Allocator>> {
   }
 };
 
-/// std::array<T, N>, nested ones as higher ranks. Its elements move into the tensor's allocation.
+/// Exports a std::array of rank 1, or of a higher rank if it is nested. Its elements move into the
+/// allocation of the tensor.
 template <class T, std::size_t N>
 struct array_traits<std::array<T, N>> {
   static description describe(std::array<T, N>& a) noexcept {
@@ -67,7 +69,11 @@ struct array_traits<std::array<T, N>> {
   }
 };
 
-/// std::shared_ptr<T> of any described T: the tensor shares it, so it is nobody's own copy.
+/// Exports the array behind a std::shared_ptr. A T const makes the tensor read-only.
+///
+/// @par Ownership
+/// The tensor shares the array. It never has flag_is_copied, because the consumer is not the only
+/// owner.
 template <class T>
 struct array_traits<std::shared_ptr<T>> {
   static description describe(std::shared_ptr<T>& p) noexcept {
@@ -81,7 +87,7 @@ struct array_traits<std::shared_ptr<T>> {
   }
 };
 
-/// A pointer that owns elements, with the extents it does not know, and strides if not row-major.
+/// A smart pointer to elements, with their shape and strides. with_shape creates it.
 template <class Owner>
 struct shaped {
   Owner owner;
@@ -89,8 +95,13 @@ struct shaped {
   dims strides;
 };
 
-/// with_shape(std::move(p), {2, 3}) for std::unique_ptr<T[]> and std::shared_ptr<T[]>. Neither
-/// knows how much it owns: that the extents fit is the caller's word.
+/// Adds a shape to a std::unique_ptr<T[]> or a std::shared_ptr<T[]>, which do not store one:
+/// build(with_shape(std::move(p), {2, 3})).
+///
+/// @param owner The pointer.
+/// @param shape The extents.
+/// @param strides The strides in elements; empty for row-major.
+/// @pre The array has the elements that shape and strides describe; dlbridge cannot check it.
 template <class Owner>
 shaped<Owner> with_shape(Owner owner, dims const& shape, dims const& strides = dims()) {
   return {std::move(owner), shape, strides};
@@ -109,7 +120,7 @@ struct array_traits<shaped<std::shared_ptr<T[]>>> {
   }
 };
 
-/// Memory that outlives every tensor built on it. A T const makes the tensors read-only.
+/// Elements that the caller keeps valid. borrow creates it.
 template <class T>
 struct borrowed {
   T* data;
@@ -117,7 +128,15 @@ struct borrowed {
   dims strides;
 };
 
-/// borrow(p, {rows, columns}), with strides in elements if it is not row-major.
+/// Exports memory that the caller keeps valid: build(borrow(p, {rows, columns})).
+///
+/// @tparam T The element type. T const makes the tensor read-only.
+/// @param data The first element.
+/// @param shape The extents.
+/// @param strides The strides in elements; empty for row-major.
+///
+/// @par Lifetime
+/// The memory must outlive every tensor built on it.
 template <class T>
 borrowed<T> borrow(T* data, dims const& shape, dims const& strides = dims()) noexcept {
   return {data, shape, strides};
@@ -128,8 +147,8 @@ borrowed<scalar_of<T>> borrow_elements(T* first, std::size_t count) noexcept {
   return {reinterpret_cast<scalar_of<T>*>(first), nested<std::remove_const_t<T>>::shape(count), {}};
 }
 
-// Whether a range only looks at its elements. std::array is trivially copyable too, but has them
-// inside: when it is const they are, which those of a view are not.
+// Whether a range is a view that does not own its elements: it is trivially copyable, its elements
+// do not become const with it, and it is not a std::array, which contains its elements.
 template <class Range, class = void>
 struct is_view : std::false_type {};
 template <class Range>
@@ -139,8 +158,8 @@ struct is_view<Range,
     : std::bool_constant<std::is_trivially_copyable_v<Range> &&
                          std::is_same_v<typename nested<Range>::scalar, Range>> {};
 
-// Whether a range says that it has more to it than elements in a row: Eigen's, xtensor's, Kokkos',
-// Armadillo's arrays have data() and size() as well.
+// Whether a range has a shape: the arrays of Eigen, xtensor, Kokkos and Armadillo also have data()
+// and size(), and borrow must not export them as rank 1.
 template <class Range, class = void>
 struct has_rows : std::false_type {};
 template <class Range>
@@ -163,20 +182,20 @@ constexpr bool is_ordinary_range = !has_rows<Range>::value && !has_shape<Range>:
                                    !has_extent<Range>::value && !has_n_rows<Range>::value;
 }  // namespace detail
 
-/// A C array of any rank.
+/// Exports a C array of any rank that the caller keeps valid.
 template <class T, std::size_t N>
 borrowed<detail::scalar_of<T>> borrow(T (&array)[N]) noexcept {
   return detail::borrow_elements(array, N);
 }
-/// Any range of contiguous elements with data() and size(), such as a span: rank 1, or more when
-/// the elements are arrays.
+/// Exports a contiguous range with data() and size(), such as a span, that the caller keeps valid.
+/// The rank is 1, or higher if the elements are arrays.
 template <class Range, class = decltype(std::declval<Range&>().data())>
 auto borrow(Range&& range) noexcept {
   static_assert(
       std::is_lvalue_reference_v<Range> || detail::is_view<std::remove_const_t<Range>>::value,
       "dlbridge: borrow does not keep a container alive; build(std::move(container)) does");
   static_assert(detail::is_ordinary_range<std::remove_reference_t<Range>>,
-                "dlbridge: this range has a shape, which borrow would lose. Say it, "
+                "dlbridge: this range has a shape, which borrow would lose. Pass it, "
                 "borrow(a.data(), {rows, columns}, {strides...}), or share the array, "
                 "build(std::make_shared<T>(...))");
   return detail::borrow_elements(range.data(), static_cast<std::size_t>(range.size()));

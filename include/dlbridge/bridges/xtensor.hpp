@@ -1,5 +1,6 @@
-// array_traits and view_traits of xtensor: xarray, xtensor, xtensor_fixed, and adaptors of both.
-// layer: arrays · OUT and IN: xtensor, at its own strides
+// array_traits and view_traits of xtensor: export xarray, xtensor, xtensor_fixed and adaptors, and
+// view a tensor as an adaptor.
+// layer: arrays · OUT and IN: xtensor, with any strides
 #pragma once
 
 #include <cstddef>
@@ -38,12 +39,13 @@ template <class T>
 using borrowed_buffer =
     xt::xbuffer_adaptor<T*, xt::no_ownership, std::allocator<std::remove_const_t<T>>>;
 
-/// With a dynamic layout at any strides from 0 on, else compact in the layout of the type.
+// Creates an adaptor. With a dynamic layout it accepts all strides that are not negative, otherwise
+// compact memory in the layout of the type.
 template <class Adaptor, class Buffer, xt::layout_type Layout>
 Adaptor adapt_view(tensor_view const& of, std::int32_t rank) {
   static_assert(
       is_borrowed_buffer<Buffer>::value,
-      "dlbridge: as<T> makes adaptors that own nothing, such as dlbridge::xarray_view<T>");
+      "dlbridge: as<T> creates adaptors that own nothing, such as dlbridge::xarray_view<T>");
   using element = std::remove_pointer_t<std::remove_reference_t<typename Buffer::pointer>>;
   requirement need = requirement_of<element>(rank, nullptr);
   need.order = Layout == xt::layout_type::row_major      ? layout::row_major
@@ -53,12 +55,12 @@ Adaptor adapt_view(tensor_view const& of, std::int32_t rank) {
   auto const size = static_cast<std::size_t>(of.rank());
   auto shape = xtl::make_sequence<typename Adaptor::shape_type>(size, 0);
   auto strides = xtl::make_sequence<typename Adaptor::strides_type>(size, 0);
-  bool forwards = true;
+  bool is_forward = true;
   for (std::size_t i = 0; i < size; ++i) {
     shape[i] = static_cast<std::size_t>(of.extent(static_cast<int>(i)));
-    // Where nothing is stepped over xtensor counts on a step of 0.
+    // xtensor requires a stride of 0 for dimensions of extent 1.
     strides[i] = shape[i] > 1 ? static_cast<std::ptrdiff_t>(of.stride(static_cast<int>(i))) : 0;
-    forwards = forwards && strides[i] >= 0;
+    is_forward = is_forward && strides[i] >= 0;
   }
   Buffer elements(elements_of<element>(of), static_cast<std::size_t>(of.count()));
   if (of.is_row_major() && Layout != xt::layout_type::column_major) {
@@ -67,19 +69,24 @@ Adaptor adapt_view(tensor_view const& of, std::int32_t rank) {
   if (of.is_column_major()) {
     return Adaptor(std::move(elements), shape, xt::layout_type::column_major);
   }
-  if (!forwards) {
+  if (!is_forward) {
     raise_layout(of, need, ", strides of 0 and above");
   }
   return Adaptor(std::move(elements), shape, strides);
 }
 }  // namespace detail
 
-/// What as<T>(view) makes: an array of any rank, or of rank N, on elements that it does not own.
+/// The xtensor arrays of any rank and of rank N on memory that they do not own, for as<T>.
+///
+/// @tparam T The element type. T const accepts read-only memory.
+/// @tparam Layout With row_major and column_major the memory must be compact; with dynamic no
+///   stride may be negative.
 template <class T, xt::layout_type Layout = xt::layout_type::dynamic>
 using xarray_view = xt::xarray_adaptor<detail::borrowed_buffer<T>, Layout>;
 template <class T, std::size_t N, xt::layout_type Layout = xt::layout_type::dynamic>
 using xtensor_view = xt::xtensor_adaptor<detail::borrowed_buffer<T>, N, Layout>;
 
+/// Exports an array that owns its elements, without copying them.
 template <class Buffer, xt::layout_type Layout, class Shape, class Tag>
 struct array_traits<xt::xarray_container<Buffer, Layout, Shape, Tag>> {
   static description describe(xt::xarray_container<Buffer, Layout, Shape, Tag>& a) noexcept {
@@ -92,15 +99,20 @@ struct array_traits<xt::xtensor_container<Buffer, N, Layout, Tag>> {
     return detail::describe_xtensor(a);
   }
 };
-/// Its elements move into the tensor.
+/// Exports an array of fixed shape, whose elements move with it into the tensor.
 template <class T, class Shape, xt::layout_type Layout, bool Sharable, class Tag>
 struct array_traits<xt::xfixed_container<T, Shape, Layout, Sharable, Tag>> {
   static description describe(xt::xfixed_container<T, Shape, Layout, Sharable, Tag>& a) noexcept {
     return detail::describe_xtensor(a);
   }
 };
-/// An adaptor that owns its buffer gives it to the tensor; memory that it does not own must outlive
-/// the tensor.
+/// Exports an adaptor.
+///
+/// @par Ownership
+/// The tensor owns the buffer if the adaptor does.
+///
+/// @par Lifetime
+/// If the adaptor does not own the memory, the caller keeps it valid until the tensor is freed.
 template <class Buffer, xt::layout_type Layout, class Shape, class Tag>
 struct array_traits<xt::xarray_adaptor<Buffer, Layout, Shape, Tag>> {
   static description describe(xt::xarray_adaptor<Buffer, Layout, Shape, Tag>& a) noexcept {
@@ -114,6 +126,7 @@ struct array_traits<xt::xtensor_adaptor<Buffer, N, Layout, Tag>> {
   }
 };
 
+/// as<dlbridge::xarray_view<T>>(view) and as<dlbridge::xtensor_view<T, N>>(view).
 template <class Buffer, xt::layout_type Layout, class Shape, class Tag>
 struct view_traits<xt::xarray_adaptor<Buffer, Layout, Shape, Tag>> {
   using adaptor = xt::xarray_adaptor<Buffer, Layout, Shape, Tag>;

@@ -1,5 +1,5 @@
-// dtype_of for std::complex<float> and std::complex<double>.
-// layer: values · what an element is
+// dtype_traits of std::complex: define the dtypes of std::complex<float> and std::complex<double>.
+// layer: values · type of the elements
 #pragma once
 
 #include <complex>
@@ -9,7 +9,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-// The bits count both parts; real comes first (spec 1.4). std::complex has that layout by standard.
+// bits counts both parts (spec 1.4). The C++ standard defines that the real part comes first.
 template <>
 struct dtype_traits<std::complex<float>> {
   static constexpr dtype value{kDLComplex, 64};
