@@ -30,7 +30,7 @@ DLBRIDGE_LOCAL inline PyObject* copy_forbidden_error() noexcept {
   return type;
 }
 
-/// The exception class for a reason. TypeError is only for objects that are no tensors: consumers
+/// The exception class for a reason. TypeError is only for objects that are not tensors: consumers
 /// treat a TypeError of `__dlpack__` as the sign of an old producer and call again with fewer
 /// keywords (spec 2.4).
 /// @return a borrowed reference.

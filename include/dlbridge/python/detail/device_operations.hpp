@@ -1,5 +1,5 @@
-// device_operations: ordering, waiting and copying on devices, as functions that a module installs
-// when it calls use_devices.
+// device_operations: holds the functions that order streams, wait for them and copy between
+// devices, which a module installs by use_devices.
 // layer: interpreter · device operations, which not every module compiles
 #pragma once
 

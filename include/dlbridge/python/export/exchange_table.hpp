@@ -24,8 +24,7 @@ namespace python {
 
 /// Shape and strides of a lent tensor, for arrays that store none as int64.
 /// @par Lifetime
-/// Valid until this thread has called next() another 64 times, which is longer than a consumer may
-/// use a lent tensor.
+/// Valid until this thread has called next() another 64 times.
 struct lent_dims {
   std::int64_t shape[max_rank];
   std::int64_t strides[max_rank];

@@ -239,8 +239,8 @@ inline managed_tensor from_cuda_interface(PyObject* object, PyObject* interface,
 }
 }  // namespace detail
 
-/// Imports the memory of an object without DLPack, by the first that it has of the buffer protocol,
-/// `__array_interface__` and `__cuda_array_interface__`.
+/// Imports the memory of an object without DLPack by the buffer protocol, `__array_interface__` or
+/// `__cuda_array_interface__`: the first of these that the object has.
 /// @param named the stream= argument of the caller, or None.
 /// @param ready set to the stream on which the elements are ready.
 /// @return the tensor; empty on failure, with an exception set as by from_buffer,

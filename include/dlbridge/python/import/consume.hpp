@@ -217,7 +217,7 @@ class import_call {
     return tensor;
   }
 
-  // Performs what was requested of the producer and not done.
+  // Performs what the producer was requested to do and did not do.
   managed_tensor fulfil(managed_tensor m) noexcept {
     if (!m || request_.fulfil == nullptr) {
       return m;
@@ -241,8 +241,8 @@ class import_call {
   }
 
   // Whether the tensor is a copy: marked as one, or at another address than an uncopied export.
-  // torch and JAX mark no copies; tvm-ffi and dpnp may make none; and CuPy moves to the CPU without
-  // a copy what the CPU can read.
+  // torch and JAX mark no copies; tvm-ffi and dpnp may make none; and CuPy exports host-accessible
+  // memory to the CPU without a copy.
   bool is_copy(managed_tensor const& m) noexcept {
     tensor_view const view = m.view();
     if (view.is_copied() || view.empty() ||
@@ -280,7 +280,7 @@ class import_call {
 /// @par Ownership
 /// The caller owns the result. On failure the producer still owns its tensor, or it has been freed.
 /// @par Stream order
-/// Work on the elements is enqueued on ready, or ordered after it.
+/// The caller enqueues work on the elements on ready, or orders it after ready.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code runs.
 inline managed_tensor consume(PyObject* producer, consume_request const& request,

@@ -41,12 +41,11 @@ inline void free_buffer(PyObject*, Py_buffer* buffer) noexcept { release_buffer(
 
 DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
   static PyType_Slot slots[] = {
-      {Py_tp_doc, const_cast<char*>("A tensor on memory that a library owns.\n\n"
-                                    "from_dlpack and as_tensor return it. A Tensor describes the "
-                                    "memory, keeps it alive and\n"
-                                    "exports it: np.from_dlpack(t), np.asarray(t), memoryview(t). "
-                                    "It has no indexing and no\n"
-                                    "arithmetic.")},
+      {Py_tp_doc, const_cast<char*>(
+                      "A tensor on memory that a library owns.\n\n"
+                      "from_dlpack and as_tensor return it. A Tensor describes the memory, keeps\n"
+                      "it alive and exports it: np.from_dlpack(t), np.asarray(t), memoryview(t).\n"
+                      "It has no indexing and no arithmetic.")},
       {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
       {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
       {Py_tp_repr, reinterpret_cast<void*>(&show_tensor)},

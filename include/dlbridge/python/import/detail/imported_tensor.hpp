@@ -77,7 +77,7 @@ class imported_tensor {
     }
     flags_ = 0;
     if (!type->exchange.try_lend(object, tensor_)) {
-      PyErr_Clear();  // take_in calls the slot again, and raises then
+      PyErr_Clear();  // take_in calls __dlpack__, which states the reason
       return false;
     }
     return !is_complex(need.type) && dlbridge::detail::fits_fast_path(tensor_, need);
@@ -129,7 +129,8 @@ class imported_tensor {
     return why.ok() && !is_complex(dtype(tensor_.dtype));
   }
 
-  DLTensor tensor_;  // not initialized, like flags_ and strides_, as every call has one
+  // The import sets tensor_, flags_ and strides_; to initialize them here would slow every call.
+  DLTensor tensor_;
   std::uint64_t flags_;
   managed_tensor owned_;
   std::int64_t strides_[detail::direct_rank];  // of an ndarray, in elements

@@ -42,7 +42,8 @@ static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t) || sizeof(void*) < 8,
 constexpr int ndarray_writable = 0x0400;
 constexpr int direct_rank = 8;
 
-// A dtype by NumPy's type number, for those that DLPack has; log2 of the size shifts byte strides.
+// The dtype for one type number of NumPy; lanes is 0 where DLPack has none. shift is the log2 of
+// the element size, by which byte strides are shifted to strides in elements.
 struct ndarray_type {
   DLDataType type;
   std::uint8_t shift;

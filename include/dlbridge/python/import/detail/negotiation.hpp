@@ -30,8 +30,8 @@ class negotiation {
   negotiation(PyObject* producer, type_entry const& type) noexcept
       : producer_(producer), type_(type) {}
 
-  /// Calls with all keywords; first without any where earlier objects of the type accepted no
-  /// max_version and the call needs nothing else.
+  /// Calls with all keywords. When the type is legacy_only and the call passes neither dl_device
+  /// nor copy, calls without max_version first.
   ref call_first(call_keywords const& keywords) noexcept {
     was_simple_ = is_simple(keywords);
     if (type_.legacy_only && was_simple_) {

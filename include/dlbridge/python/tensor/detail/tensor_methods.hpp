@@ -153,15 +153,13 @@ DLBRIDGE_LOCAL inline PyMethodDef* tensor_methods() noexcept {
        "copy : bool, optional\n    As for numpy.array.\n\n"
        "Returns\n-------\nnumpy.ndarray\n\n"
        "Raises\n------\n"
-       "BufferError\n    If the CPU cannot read the memory, or neither NumPy nor ml_dtypes has "
-       "the\n"
-       "    dtype."},
+       "BufferError\n"
+       "    If the CPU cannot read the memory, or neither NumPy nor ml_dtypes has the dtype."},
       {"__reduce_ex__", detail::method(&detail::reduce_method), METH_O,
        "__reduce_ex__($self, protocol, /)\n--\n\n"
        "Support pickle for tensors in host memory.\n\n"
-       "From protocol 5 on the bytes are an out-of-band buffer. The tensor is copied only if it "
-       "is\n"
-       "not compact.\n\n"
+       "From protocol 5 on the bytes are an out-of-band buffer. The tensor is copied only if\n"
+       "it is not compact.\n\n"
        "Raises\n------\nTypeError\n    If the CPU cannot read the memory."},
       {nullptr, nullptr, 0, nullptr}};
   return table;

@@ -20,7 +20,7 @@ namespace python {
 /// Every function on a Tensor requires the GIL.
 struct tensor_object {
   PyObject_HEAD PyObject* weak_references;
-  tensor_view view;         // with the read-only flag as the caller overrides it
+  tensor_view view;         // the description, with the caller's readonly= applied
   managed_tensor owned;     // the owner until the first export
   shared_tensor shared;     // the owner from then on, as exports may outlive the object
   void* stream;             // the handle of the stream on which the elements are ready
