@@ -355,8 +355,8 @@ def test_device_memory_is_not_pickled(device: tuple[int, int]) -> None:
         with pytest.raises(TypeError) as refused:
             how(t)
         assert str(refused.value) == (
-            f"cannot pickle a tensor float32[2, 3] on {t.device}: only memory that the CPU can "
-            "read travels. Move it first, with from_dlpack(t, device='cpu')"
+            f"cannot pickle a tensor float32[2, 3] on {t.device}: the CPU cannot read its memory. "
+            "Copy it first, with from_dlpack(t, device='cpu')"
         )
 
 

@@ -1,5 +1,6 @@
-// Steals a fresh capsule into a managed tensor, wraps a managed tensor into a capsule.
-// layer: interpreter · IN: the first step in · OUT: the last step out
+// steal_capsule, wrap_capsule: take the tensor out of a DLPack capsule, and make a capsule of a
+// tensor.
+// layer: interpreter · capsules, for import and export
 #pragma once
 
 #include <cstring>
@@ -14,17 +15,17 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-inline bool same_name(char const* name, char const* wanted) noexcept {
-  return name == wanted || std::strcmp(name, wanted) == 0;
+inline bool same_name(char const* a, char const* b) noexcept {
+  return a == b || std::strcmp(a, b) == 0;
 }
 
-// Renames, so that the capsule's destructor leaves the tensor alone, and takes it. The destructor
-// is cleared as well: some producers' do not look at the name (spec 3.2-10).
+// Renames the capsule, so that its destructor leaves the tensor alone, and takes the tensor. Clears
+// the destructor as well: those of some producers ignore the name (spec 3.2-10).
 template <class Managed>
 managed_tensor take(PyObject* capsule, char const* name, report& why) noexcept {
   auto* const raw = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
   if (raw == nullptr || PyCapsule_SetName(capsule, struct_traits<Managed>::used_name()) != 0) {
-    return managed_tensor();  // with its exception; the capsule still owns
+    return managed_tensor();  // an exception is set; the capsule still owns the tensor
   }
   static_cast<void>(PyCapsule_SetDestructor(capsule, nullptr));
   return managed_tensor::try_steal(raw, why);
@@ -49,14 +50,14 @@ DLBRIDGE_COLD inline report explain_capsule(PyObject* object, char const* name) 
   return r;
 }
 
-// Runs when the capsule dies. Whoever consumed it has renamed it, to whatever name (spec 3.2-2).
+// The destructor of a capsule. A consumer has renamed the capsule, to any name (spec 3.2-2).
 template <class Managed>
 void destroy_capsule(PyObject* capsule) noexcept {
   char const* const name = struct_traits<Managed>::fresh_name();
   if (PyCapsule_IsValid(capsule, name) == 0) {
     return;
   }
-  error_keeper const kept;
+  error_keeper const pending;
   managed_tensor::adopt(static_cast<Managed*>(PyCapsule_GetPointer(capsule, name))).reset();
 }
 
@@ -68,13 +69,16 @@ ref wrap(Managed* raw) noexcept {
 }  // namespace detail
 
 /// Takes the tensor out of a fresh capsule of either struct kind.
-/// owns: the capsule keeps its tensor when it is not taken; once it is renamed the tensor is ours,
-/// and freed when a check fails.
-/// thread and GIL: held. On free-threaded builds one caller wins a capsule that two are given.
-/// reports: not_a_capsule, capsule_used, or as managed_tensor::steal; the result is then empty.
-/// With why.ok() and no result, Python's own exception is set.
+/// @param why set to not_a_capsule, capsule_used, or as managed_tensor::steal sets it.
+/// @return the tensor; empty when why is not ok, or with a Python exception set when it is.
+/// @par Ownership
+/// The caller owns the tensor once the capsule is renamed; a tensor that fails a check afterwards
+/// is freed. Until then the capsule owns it.
+/// @par Thread and GIL
+/// The caller holds the GIL. On free-threaded builds only one of two concurrent calls gets the
+/// tensor.
 inline managed_tensor steal_capsule(PyObject* capsule, report& why) noexcept {
-  managed_tensor taken;
+  managed_tensor tensor;
 #if defined(Py_GIL_DISABLED)
   Py_BEGIN_CRITICAL_SECTION(capsule);
 #endif
@@ -87,22 +91,26 @@ inline managed_tensor steal_capsule(PyObject* capsule, report& why) noexcept {
   }
   if (name != nullptr &&
       detail::same_name(name, struct_traits<DLManagedTensorVersioned>::fresh_name())) {
-    taken = detail::take<DLManagedTensorVersioned>(capsule, name, why);
+    tensor = detail::take<DLManagedTensorVersioned>(capsule, name, why);
   } else if (name != nullptr &&
              detail::same_name(name, struct_traits<DLManagedTensor>::fresh_name())) {
-    taken = detail::take<DLManagedTensor>(capsule, name, why);
+    tensor = detail::take<DLManagedTensor>(capsule, name, why);
   } else {
     why = detail::explain_capsule(capsule, name);
   }
 #if defined(Py_GIL_DISABLED)
   Py_END_CRITICAL_SECTION();
 #endif
-  return taken;
+  return tensor;
 }
 
-/// A fresh capsule of the tensor's struct kind. owns: the capsule, until it is consumed; its
-/// destructor frees the tensor otherwise. None, with a Python exception, when out of memory; m is
-/// then freed.
+/// Makes a fresh capsule of the tensor's struct kind.
+/// @return the capsule; an empty reference, with MemoryError set, when there is no memory for it.
+/// @par Ownership
+/// The capsule owns the tensor until a consumer takes it, and frees it otherwise. On failure m has
+/// been freed.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 inline ref wrap_capsule(managed_tensor m) noexcept {
   ref capsule = m.kind() == struct_kind::versioned ? detail::wrap(m.get_versioned())
                                                    : detail::wrap(m.get_legacy());
@@ -110,7 +118,7 @@ inline ref wrap_capsule(managed_tensor m) noexcept {
     static_cast<void>(m.release_versioned());
     static_cast<void>(m.release_legacy());
   } else {
-    error_keeper const kept;
+    error_keeper const pending;
     m.reset();
   }
   return capsule;

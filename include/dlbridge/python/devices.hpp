@@ -1,5 +1,5 @@
-// use_devices: gives a module the code that orders streams and moves tensors between devices.
-// layer: interpreter · side road: to the device runtimes
+// use_devices: installs the operations that order streams and copy tensors between devices.
+// layer: interpreter · the link to the device runtimes
 #pragma once
 
 #include <dlbridge/device.hpp>
@@ -18,40 +18,44 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// Whether copies between two devices have a road, and its driver is here.
+// Whether a runtime copies between two devices, and its driver is installed.
 inline bool has_copy_path(device from, device to) noexcept {
   runtime_kind const kind = runtime_of_memory(from) != runtime_kind::none ? runtime_of_memory(from)
                                                                           : runtime_of_memory(to);
-  runtime_kind found = runtime_kind::none;
-  stream_ref const on = stream_ref::default_of(runtime_of(to) == kind ? to : from);
-  return dlbridge::detail::find_copy_path(from, to, on, found).ok() &&
-         found != runtime_kind::none &&
-         with_driver(found, [](auto const&) { return report{}; }).ok();
+  runtime_kind copier = runtime_kind::none;
+  stream_ref const stream = stream_ref::default_of(runtime_of(to) == kind ? to : from);
+  return dlbridge::detail::find_copy_path(from, to, stream, copier).ok() &&
+         copier != runtime_kind::none &&
+         with_driver(copier, [](auto const&) { return report{}; }).ok();
 }
 }  // namespace detail
 }  // namespace python
 
-/// Lets this module's Tensors and classes be ordered on streams of CUDA and ROCm, and moved between
-/// devices and the CPU. Once, where the module is made. The drivers are looked for when first
-/// needed; without one everything on the CPU is as before.
-/// GIL: held. It is released while a stream is waited for.
+/// Installs device_operations for this module, so that its Tensors and classes are ordered on
+/// streams of CUDA and ROCm and copied between devices and the CPU. A module calls it once, in its
+/// initialization. A driver is loaded when it is first needed; without one, tensors in host memory
+/// work as they did before.
+/// @par Thread and GIL
+/// The caller holds the GIL. The operations release it while they wait for a stream or copy.
 inline void use_devices() noexcept {
-  python::device_operations& work = python::device_operations::get();
-  work.order_after = [](stream_ref consumer, stream_ref producer) {
+  python::device_operations& operations = python::device_operations::get();
+  operations.order_after = [](stream_ref consumer, stream_ref producer) {
     python::gil_release const released;
     return try_order_after(consumer, producer);
   };
-  work.host_wait = [](stream_ref stream) {
+  operations.host_wait = [](stream_ref stream) {
     python::gil_release const released;
     return try_host_wait(stream);
   };
-  work.can_move = [](device from, device to) { return python::detail::has_copy_path(from, to); };
-  work.located = [](tensor_view const& view) { return located(view); };
-  work.move = [](tensor_view const& source, device to, stream_ref on, struct_kind kind) {
+  operations.can_move = [](device from, device to) {
+    return python::detail::has_copy_path(from, to);
+  };
+  operations.located = [](tensor_view const& view) { return located(view); };
+  operations.move = [](tensor_view const& source, device to, stream_ref on, struct_kind kind) {
     python::gil_release const released;
-    transfer_options how;
-    how.kind = kind;
-    return transfer(source, to, on, how);
+    transfer_options options;
+    options.kind = kind;
+    return transfer(source, to, on, options);
   };
 }
 

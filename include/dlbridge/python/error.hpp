@@ -1,6 +1,5 @@
-// The one table from errc to Python exception classes, and how a report becomes the pending
-// exception.
-// layer: interpreter · a refusal, said in Python
+// set_error: makes a report the pending Python exception, of the class that exception_for chooses.
+// layer: interpreter · refusals as Python exceptions
 #pragma once
 
 #include <new>
@@ -12,24 +11,29 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// CopyForbiddenError, both a BufferError and a ValueError: the standard's text asks for the one
-/// and for the other (spec 4.5). Borrowed; null with an exception set when it cannot be made.
+/// The class CopyForbiddenError. It derives from BufferError and from ValueError, as the array API
+/// requires both in different places (spec 4.5).
+/// @return a borrowed reference, valid for the life of the process; null, with an exception set,
+///   when the class cannot be created.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 DLBRIDGE_LOCAL inline PyObject* copy_forbidden_error() noexcept {
-  static PyObject* made = nullptr;  // lives as long as the process
-  if (made == nullptr) {
+  static PyObject* type = nullptr;
+  if (type == nullptr) {
     ref const bases = ref::steal(PyTuple_Pack(2, PyExc_BufferError, PyExc_ValueError));
-    made = bases ? PyErr_NewExceptionWithDoc(
+    type = bases ? PyErr_NewExceptionWithDoc(
                        "dlbridge.CopyForbiddenError",
-                       "copy=False was asked for, and what was asked for with it needs a copy.",
+                       "Raised when copy=False was passed and the result would need a copy.",
                        bases.get(), nullptr)
                  : nullptr;
   }
-  return made;
+  return type;
 }
 
-/// The exception class for a reason; borrowed. TypeError is only for objects that are no tensors:
-/// consumers take a TypeError of __dlpack__ for an old producer and call again with fewer keywords,
-/// so no refusal of a tensor may be one (spec 2.4).
+/// The exception class for a reason. TypeError is only for objects that are not tensors: consumers
+/// treat a TypeError of `__dlpack__` as the sign of an old producer and call again with fewer
+/// keywords (spec 2.4).
+/// @return a borrowed reference.
 inline PyObject* exception_for(errc code) noexcept {
   switch (row(code).kind) {
     case error_kind::type:
@@ -51,8 +55,11 @@ inline PyObject* exception_for(errc code) noexcept {
   return PyExc_BufferError;
 }
 
-/// Makes the report the pending exception, its text led by "where(): " if given. An exception that
-/// was pending becomes its cause: what a producer said is never lost.
+/// Makes a report the pending exception. An exception that was pending becomes its cause, so that
+/// the one of a producer is not lost.
+/// @param where a function name that the text begins with, as in "where(): ..."; or null.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 DLBRIDGE_COLD inline void set_error(report const& why, char const* where = nullptr) noexcept {
   ref cause = take_exception();
   message_text text;
@@ -60,11 +67,11 @@ DLBRIDGE_COLD inline void set_error(report const& why, char const* where = nullp
     text.append(where).append("(): ");
   }
   text.append(message(why).c_str());
-  // Names from outside may be in no encoding at all, and a cut may go through a character.
-  ref const said = ref::steal(
+  // A foreign name may be in any encoding, and truncation may split a character.
+  ref const string = ref::steal(
       PyUnicode_DecodeUTF8(text.c_str(), static_cast<Py_ssize_t>(text.size()), "replace"));
-  if (said) {
-    PyErr_SetObject(exception_for(why.code()), said.get());
+  if (string) {
+    PyErr_SetObject(exception_for(why.code()), string.get());
   }
   if (cause) {
     ref raised = take_exception();
@@ -75,14 +82,15 @@ DLBRIDGE_COLD inline void set_error(report const& why, char const* where = nullp
   }
 }
 
-/// A Python exception is pending: thrown by C++ that called Python, and turned back into that
-/// exception at the border.
+/// The C++ exception for a pending Python exception: thrown by code that called Python, and ignored
+/// by set_error_thrown, so that the pending one reaches the Python caller.
 class DLBRIDGE_PUBLIC python_error : public std::exception {
  public:
   char const* what() const noexcept override { return "a Python exception is pending"; }
 };
 
-/// In a catch block: what was thrown becomes the pending exception.
+/// Called in a catch block: makes the C++ exception that was caught the pending Python exception.
+/// @param where as for set_error.
 DLBRIDGE_COLD inline void set_error_thrown(char const* where = nullptr) noexcept {
   try {
     throw;
@@ -98,7 +106,9 @@ DLBRIDGE_COLD inline void set_error_thrown(char const* where = nullptr) noexcept
   }
 }
 
-/// Runs f, which may throw; what it throws becomes the pending exception, and false the answer.
+/// Calls f, which may throw.
+/// @param where as for set_error.
+/// @return false when f threw; the pending Python exception is then as set_error_thrown sets it.
 template <class F>
 bool guarded(F&& f, char const* where = nullptr) noexcept {
   try {

@@ -1,5 +1,5 @@
-// The only includer of Python.h: GIL hold, error-state keeper, finalisation test, owned reference.
-// layer: interpreter · where Python begins
+// ref, gil_hold, error_keeper, object_owner: manage references, the GIL and the pending exception.
+// layer: interpreter · Python.h, which no other header includes
 #pragma once
 
 #ifndef PY_SSIZE_T_CLEAN
@@ -15,8 +15,8 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// Whether Python objects may still be touched. False before initialisation, once finalisation has
-/// begun, and after it: whoever asks then leaks on purpose (spec 3.3).
+/// Whether Python objects may be used. False before initialization, and once finalization has
+/// begun: a deleter that runs then leaks its object on purpose (spec 3.3).
 inline bool interpreter_alive() noexcept {
 #if PY_VERSION_HEX >= 0x030D0000
   return Py_IsInitialized() != 0 && Py_IsFinalizing() == 0;
@@ -25,8 +25,9 @@ inline bool interpreter_alive() noexcept {
 #endif
 }
 
-/// Holds the GIL (an attached thread state) while it lives; from any thread, nested as well. Only
-/// while interpreter_alive().
+/// Holds the GIL (an attached thread state) for the lifetime of this object. Any thread may create
+/// one, also while it holds the GIL.
+/// @pre interpreter_alive().
 class gil_hold {
  public:
   gil_hold() noexcept : state_(PyGILState_Ensure()) {}
@@ -38,7 +39,9 @@ class gil_hold {
   PyGILState_STATE state_;
 };
 
-/// Lets other threads have the GIL while it lives: no Python object may be touched.
+/// Releases the GIL for the lifetime of this object; the thread must not use Python objects
+/// meanwhile.
+/// @pre the thread holds the GIL.
 class gil_release {
  public:
   gil_release() noexcept : state_(PyEval_SaveThread()) {}
@@ -50,9 +53,11 @@ class gil_release {
   PyThreadState* state_;
 };
 
-/// Puts the pending exception aside while it lives, and back when it dies: destructors run with one
-/// set, and must neither lose nor see it (spec 3.4). What is raised meanwhile must be reported
-/// before.
+/// Removes the pending exception for the lifetime of this object and restores it at the end: a
+/// destructor may run while one is pending, and must neither lose nor observe it (spec 3.4). An
+/// exception raised in between is discarded unless the code reports it first.
+/// @par Thread and GIL
+/// The thread holds the GIL at construction and destruction.
 class error_keeper {
  public:
   error_keeper() noexcept : pending_(PyErr_Occurred() != nullptr) {
@@ -66,7 +71,7 @@ class error_keeper {
   }
   ~error_keeper() {
     if (!pending_ && PyErr_Occurred() == nullptr) {
-      return;  // by far the common case
+      return;  // the common case
     }
 #if PY_VERSION_HEX >= 0x030C0000
     PyErr_SetRaisedException(value_);
@@ -86,7 +91,10 @@ class error_keeper {
   PyObject* value_ = nullptr;
 };
 
-/// An owned reference, or none. Needs the GIL in every member that touches the object.
+/// An owned reference, or an empty one. Move-only.
+/// @par Thread and GIL
+/// Every member except get, release and operator bool requires the GIL when the reference is not
+/// empty.
 class ref {
  public:
   ref() noexcept = default;
@@ -114,7 +122,8 @@ class ref {
   PyObject* object_ = nullptr;
 };
 
-/// Takes the pending exception as an object, normalised and with its traceback; none when none is.
+/// Removes the pending exception and returns it as an object, normalized and with its traceback.
+/// @return the exception; empty when none is pending.
 inline ref take_exception() noexcept {
 #if PY_VERSION_HEX >= 0x030C0000
   return ref::steal(PyErr_GetRaisedException());
@@ -136,8 +145,9 @@ inline ref take_exception() noexcept {
 #endif
 }
 
-/// Clears an exception that only means "no". False when one means "stop", such as
-/// KeyboardInterrupt; it then stays pending.
+/// Clears a pending exception that derives from Exception.
+/// @return false when the pending exception does not, such as KeyboardInterrupt; it then stays
+///   pending.
 inline bool forgive_exception() noexcept {
   if (PyErr_Occurred() != nullptr && !PyErr_ExceptionMatches(PyExc_Exception)) {
     return false;
@@ -146,14 +156,15 @@ inline bool forgive_exception() noexcept {
   return true;
 }
 
-/// An attribute. None without an exception when there is none such; none with one when looking for
-/// it failed for another reason.
+/// An attribute that an object may lack.
+/// @return the attribute; empty when the lookup raised. An AttributeError is cleared, any other
+///   exception stays pending.
 inline ref optional_attribute(PyObject* object, PyObject* name) noexcept {
-  ref found = ref::steal(PyObject_GetAttr(object, name));
-  if (!found && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+  ref attribute = ref::steal(PyObject_GetAttr(object, name));
+  if (!attribute && PyErr_ExceptionMatches(PyExc_AttributeError)) {
     PyErr_Clear();
   }
-  return found;
+  return attribute;
 }
 
 /// Makes an exception object the pending one.
@@ -168,26 +179,29 @@ inline void set_exception(ref exception) noexcept {
 #endif
 }
 
-/// Drops one reference from wherever a deleter runs: any thread, with or without the GIL, with an
-/// exception pending. Once the interpreter is going away the object is leaked on purpose, since
-/// entering Python may then hang or crash (spec 3.3).
+/// Drops one reference on behalf of a deleter. A pending exception stays pending. Once finalization
+/// has begun the object is leaked on purpose, as entering Python may then hang or crash (spec 3.3).
+/// @par Thread and GIL
+/// Any thread, with or without the GIL.
 inline void release_object(PyObject* object) noexcept {
   if (object == nullptr || !interpreter_alive()) {
     return;
   }
 #if PY_VERSION_HEX >= 0x030D0000
-  if (PyThreadState_GetUnchecked() != nullptr) {  // attached already: no need to ask for the GIL
-    error_keeper const kept;
+  if (PyThreadState_GetUnchecked() != nullptr) {  // the thread holds the GIL
+    error_keeper const pending;
     Py_DECREF(object);
     return;
   }
 #endif
   gil_hold const gil;
-  error_keeper const kept;
+  error_keeper const pending;
   Py_DECREF(object);
 }
 
-/// Owns one reference to a Python object that keeps memory alive.
+/// Owns one reference to a Python object that keeps memory alive. Move-only.
+/// @par Thread and GIL
+/// The destructor runs on any thread, with or without the GIL (release_object).
 class object_owner {
  public:
   explicit object_owner(ref object) noexcept : object_(object.release()) {}
@@ -195,7 +209,7 @@ class object_owner {
   object_owner& operator=(object_owner&&) = delete;
   ~object_owner() { release_object(object_); }
 
-  /// Gives the reference up. GIL: held.
+  /// Moves the reference out. The caller holds the GIL.
   [[nodiscard]] ref release() noexcept { return ref::steal(std::exchange(object_, nullptr)); }
 
  private:

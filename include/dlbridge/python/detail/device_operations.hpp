@@ -1,6 +1,6 @@
-// device_operations: ordering, waiting and copying on devices, as functions that a module installs
-// when it calls use_devices.
-// layer: interpreter · the way to the device runtimes, which not every module compiles
+// device_operations: holds the functions that order streams, wait for them and copy between
+// devices, which a module installs by use_devices.
+// layer: interpreter · device operations, which not every module compiles
 #pragma once
 
 #include <dlbridge/abi.hpp>
@@ -15,19 +15,21 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// The operations of this module on devices. All are null until use_devices() (python/devices.hpp):
-/// most extensions only pass a stream on, and need not carry the code of two drivers.
-/// thread and GIL: held by the caller; the functions release it while they wait.
+/// The device operations of this module. All are null until use_devices() (python/devices.hpp):
+/// most extensions only pass a stream on, and need not compile the code of two drivers.
+/// @par Thread and GIL
+/// The caller holds the GIL. The functions release it while they wait.
 struct device_operations {
   /// As dlbridge::try_order_after.
   report (*order_after)(stream_ref consumer, stream_ref producer) = nullptr;
   /// As dlbridge::try_host_wait.
   report (*host_wait)(stream_ref stream) = nullptr;
-  /// Whether move can copy from one device to the other: a driver does so, and is installed.
+  /// Whether move can copy from one device to the other: a runtime does so, and its driver is
+  /// installed.
   bool (*can_move)(device from, device to) = nullptr;
   /// As dlbridge::located: the device of memory as its driver reports it.
   device (*located)(tensor_view const& view) = nullptr;
-  /// As dlbridge::transfer, which throws: a copy, made in the order of a stream.
+  /// As dlbridge::transfer, which throws: makes a copy, in the order of a stream.
   managed_tensor (*move)(tensor_view const& source, device to, stream_ref on,
                          struct_kind kind) = nullptr;
 

@@ -1,5 +1,5 @@
-// The one table between dtypes, PEP 3118 format letters and the type strings of array interfaces.
-// layer: interpreter · side road: what elements are called elsewhere in Python
+// format_rows: lists the dtypes of Python's buffers and array interfaces, with their names there.
+// layer: interpreter · dtypes of other protocols
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,12 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// One row for each dtype that Python's buffers can name. letters are read whatever their size,
-/// which the item size tells; format is what we write. kind is the letter of array interfaces.
+/// One row for each dtype that has a PEP 3118 format.
 struct format_row {
   int code;
   int bits;
-  char const* format;
-  char kind;
+  char const* format;  ///< the PEP 3118 format that dlbridge exports
+  char kind;           ///< the letter of the dtype in the typestr of array interfaces
 };
 DLBRIDGE_LOCAL inline constexpr format_row format_rows[] = {
     {kDLBool, 8, "?", 'b'},      {kDLInt, 8, "b", 'i'},        {kDLInt, 16, "h", 'i'},
@@ -29,7 +28,7 @@ DLBRIDGE_LOCAL inline constexpr format_row format_rows[] = {
     {kDLComplex, 64, "Zf", 'c'}, {kDLComplex, 128, "Zd", 'c'},
 };
 
-/// The row of a dtype; null for one that buffers cannot name, such as bfloat16 or float32x4.
+/// @return the row of a dtype; null for one without a format, such as bfloat16 or float32x4.
 inline format_row const* find_format(dtype type) noexcept {
   for (format_row const& each : format_rows) {
     if (type == dtype(each.code, each.bits)) {
@@ -47,7 +46,7 @@ inline bool is_little_endian() noexcept {
   return first == 1;
 }
 
-// Skips the mark of byte order; false when it is not this machine's.
+// Skips the byte-order character; returns false when the order is not this machine's.
 inline bool read_byte_order(char const*& text, std::int64_t item_bytes) noexcept {
   char const mark = *text;
   bool const is_mark = mark != '\0' && std::strchr("@=<>!|", mark) != nullptr;
@@ -69,8 +68,11 @@ inline bool find_kind(char kind, std::int64_t item_bytes, dtype& out) noexcept {
 }
 }  // namespace detail
 
-/// The dtype of a PEP 3118 format of one item, null meaning unsigned bytes. False for structures,
-/// several items, foreign byte order, and what DLPack has no dtype for.
+/// Reads the dtype of a PEP 3118 format. The letter decides the kind of number, item_bytes its
+/// size.
+/// @param format the format of one item; null means unsigned bytes.
+/// @return false for structures, several items, foreign byte order, and formats without a DLPack
+///   dtype.
 inline bool try_read_format(char const* format, std::int64_t item_bytes, dtype& out) noexcept {
   format = format == nullptr ? "B" : format;
   if (!detail::read_byte_order(format, item_bytes)) {
@@ -95,7 +97,9 @@ inline bool try_read_format(char const* format, std::int64_t item_bytes, dtype& 
   return false;
 }
 
-/// The dtype of an array interface's typestr such as "<f4". False as for try_read_format.
+/// Reads the dtype of the typestr of an array interface, such as "<f4".
+/// @param item_bytes set to the size of an item.
+/// @return false as try_read_format.
 inline bool try_read_typestr(char const* typestr, std::int64_t& item_bytes, dtype& out) noexcept {
   std::size_t const length = std::strlen(typestr);
   if (length < 3 || length > 4) {
@@ -112,7 +116,7 @@ inline bool try_read_typestr(char const* typestr, std::int64_t& item_bytes, dtyp
   return detail::read_byte_order(typestr, item_bytes) && detail::find_kind(kind, item_bytes, out);
 }
 
-/// "<f4" for float32. The row must be one of find_format.
+/// The typestr of a row, such as "<f4" for float32.
 inline bounded_text<8> typestr_of(format_row const& row) noexcept {
   bounded_text<8> text(row.bits == 8 ? "|" : detail::is_little_endian() ? "<" : ">");
   return text.append(&row.kind, 1).append(std::int64_t{row.bits / 8});

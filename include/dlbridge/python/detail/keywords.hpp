@@ -1,5 +1,5 @@
-// Interned names, and keyword arguments of a vectorcall told apart by pointer first.
-// layer: interpreter · how Python's arguments are read
+// names, read_keywords: hold interned names, and read the keyword arguments of a vectorcall.
+// layer: interpreter · arguments of Python calls
 #pragma once
 
 #include <dlbridge/python/interpreter.hpp>
@@ -8,8 +8,9 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// The names that this library looks up or is called with. Interned once, kept for the process;
-/// names given by a caller's source are interned too, so pointers compare equal.
+/// The attribute and keyword names that dlbridge uses, interned once for the process. The compiler
+/// of Python interns the names in a caller's source too, so that equal names compare equal by
+/// pointer.
 struct names {
   PyObject* dlpack = PyUnicode_InternFromString("__dlpack__");
   PyObject* dlpack_device = PyUnicode_InternFromString("__dlpack_device__");
@@ -28,14 +29,18 @@ struct names {
   PyObject* cuda_array_interface = PyUnicode_InternFromString("__cuda_array_interface__");
 
   DLBRIDGE_LOCAL static names const& get() noexcept {
-    static names const made;
-    return made;
+    static names const interned;
+    return interned;
   }
 };
 
-/// Distributes a vectorcall's arguments: exactly `positional` of them, then keywords by name, each
-/// into out[i] for accepted[i]; what is not given stays as it is. All references are borrowed.
-/// False with TypeError for a wrong number of arguments or a keyword that is not accepted.
+/// Reads the arguments of a vectorcall: exactly `positional` positional ones, then keywords.
+/// @param function the name of the function, for messages.
+/// @param accepted the accepted keywords, interned.
+/// @param out out[i] is set to the argument of keyword accepted[i], borrowed, and stays as it is
+///   when the caller did not pass that keyword.
+/// @return false, with TypeError set, for a wrong number of positional arguments or an unknown
+///   keyword.
 inline bool read_keywords(char const* function, Py_ssize_t positional, PyObject* const* args,
                           Py_ssize_t count, PyObject* keywords, PyObject* const* accepted,
                           int accepted_count, PyObject** out) noexcept {
@@ -46,14 +51,14 @@ inline bool read_keywords(char const* function, Py_ssize_t positional, PyObject*
                  function, positional, positional == 1 ? "" : "s", count);
     return false;
   }
-  Py_ssize_t const given = keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0;
-  for (Py_ssize_t k = 0; k < given; ++k) {
+  Py_ssize_t const keyword_count = keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0;
+  for (Py_ssize_t k = 0; k < keyword_count; ++k) {
     PyObject* const name = PyTuple_GET_ITEM(keywords, k);
     int i = 0;
     while (i < accepted_count && accepted[i] != name) {
       ++i;
     }
-    if (i == accepted_count) {  // a name that was not interned
+    if (i == accepted_count) {  // the name may not be interned
       i = 0;
       while (i < accepted_count && PyUnicode_Compare(accepted[i], name) != 0) {
         ++i;

@@ -1,5 +1,5 @@
-// Devices, versions, copy policies and streams, read from what Python callers pass.
-// layer: interpreter · how Python's values are understood
+// read_device, read_version, read_copy, read_stream: read the arguments that Python callers pass.
+// layer: interpreter · values of Python arguments
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@
 #include <dlbridge/stream.hpp>
 #include <dlbridge/version.hpp>
 
-// Every read_* gives false, with ValueError set, for a value that is none of what it takes; never
-// TypeError, which a consumer would read as "old producer" (spec 2.4).
+// Every read_* function returns false, with ValueError set, for a value that it does not accept.
+// TypeError is never set: a consumer would treat it as the sign of an old producer (spec 2.4). The
+// caller holds the GIL.
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
@@ -25,16 +26,16 @@ DLBRIDGE_COLD inline bool refuse_value(PyObject* value, char const* name, char c
   report r = refusal(code, name, "", advice);
   r.expected.append(" to be ").append(expected);
   ref const text = ref::steal(PyObject_Repr(value));
-  char const* const shown = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  char const* const characters = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   PyErr_Clear();
-  r.got.append(shown != nullptr ? shown : "a value")
+  r.got.append(characters != nullptr ? characters : "a value")
       .append(" of type ")
       .append(Py_TYPE(value)->tp_name);
   set_error(r);
   return false;
 }
 
-// An integer with __index__, or an object with __int__ such as a driver's handle.
+// An object with __index__, or with __int__, such as a handle of cuda-python.
 inline bool read_integer(PyObject* value, std::int64_t& out) noexcept {
   ref const number =
       ref::steal(PyIndex_Check(value) ? PyNumber_Index(value) : PyNumber_Long(value));
@@ -45,12 +46,13 @@ inline bool read_integer(PyObject* value, std::int64_t& out) noexcept {
   return PyErr_Occurred() == nullptr;
 }
 
-// Two integers; IntEnum members count.
+// A pair of integers; members of an IntEnum are integers. With may_lack_second, None as the second
+// is read as 0.
 inline bool read_pair(PyObject* value, std::int64_t& first, std::int64_t& second,
                       bool may_lack_second = false) noexcept {
   if (PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) == 2 &&
       PyLong_CheckExact(PyTuple_GET_ITEM(value, 0)) &&
-      PyLong_CheckExact(PyTuple_GET_ITEM(value, 1))) {  // as good as always
+      PyLong_CheckExact(PyTuple_GET_ITEM(value, 1))) {  // the common case
     first = PyLong_AsLongLong(PyTuple_GET_ITEM(value, 0));
     second = PyLong_AsLongLong(PyTuple_GET_ITEM(value, 1));
     return (first != -1 && second != -1) || PyErr_Occurred() == nullptr;
@@ -69,16 +71,17 @@ inline bool read_pair(PyObject* value, std::int64_t& first, std::int64_t& second
          ((may_lack_second && b == Py_None) || (PyIndex_Check(b) && read_integer(b, second)));
 }
 
-// An attribute, or none, never an exception.
+// An attribute; empty, without an exception, when the lookup failed.
 inline ref find_attribute(PyObject* object, char const* name) noexcept {
-  ref found = ref::steal(PyObject_GetAttrString(object, name));
-  if (!found) {
+  ref attribute = ref::steal(PyObject_GetAttrString(object, name));
+  if (!attribute) {
     PyErr_Clear();
   }
-  return found;
+  return attribute;
 }
 
-// The text of a str, or null, never an exception. None has a null character inside.
+// The characters of a str; null, without an exception, for other objects and for a str with a null
+// character inside.
 inline char const* text_in(PyObject* value) noexcept {
   Py_ssize_t size = 0;
   char const* const text = PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, &size) : nullptr;
@@ -90,8 +93,11 @@ inline char const* text_in(PyObject* value) noexcept {
 }
 }  // namespace detail
 
-/// (type, id) as __dlpack_device__ gives it; code is the reason of the refusal. No id is 0: Paddle
-/// says (1, None) for the CPU.
+/// Reads a pair (device type, device id) as `__dlpack_device__` returns it. An id of None is read
+/// as 0, as Paddle returns (1, None) for the CPU.
+/// @param name what the pair is, for the message.
+/// @param code the reason that a refusal states.
+/// @return false, with the exception for code set.
 inline bool read_device_pair(PyObject* value, char const* name, device& out,
                              errc code = errc::bad_argument) noexcept {
   std::int64_t type = 0;
@@ -106,8 +112,9 @@ inline bool read_device_pair(PyObject* value, char const* name, device& out,
   return true;
 }
 
-/// A device in any of its spellings: "cuda:0", (2, 0), torch.device, jax.Device, or an object whose
-/// str() is one of our names.
+/// Reads a device: a name such as "cuda:0", a pair such as (2, 0), a torch.device, a jax.Device, or
+/// an object whose str() is a device name of dlbridge.
+/// @return false, with ValueError set, for any other value.
 inline bool read_device(PyObject* value, device& out) noexcept {
   constexpr char const* expected =
       "a name such as 'cpu' or 'cuda:0', a pair (device type, device id), or a framework's device";
@@ -131,7 +138,8 @@ inline bool read_device(PyObject* value, device& out) noexcept {
          detail::refuse_value(value, "device", expected);
 }
 
-/// max_version: a pair of integers from 0.
+/// Reads max_version: a pair of integers from 0.
+/// @return false, with ValueError set, for any other value.
 inline bool read_version(PyObject* value, version& out) noexcept {
   std::int64_t major_number = 0;
   std::int64_t minor_number = 0;
@@ -143,7 +151,8 @@ inline bool read_version(PyObject* value, version& out) noexcept {
   return true;
 }
 
-/// copy: True, False or None, and nothing that merely counts as one of them.
+/// Reads copy: the objects True, False and None; no other object counts as one of them.
+/// @return false, with ValueError set, for any other value.
 inline bool read_copy(PyObject* value, copy_policy& out) noexcept {
   if (value == Py_None) {
     out = copy_policy::if_needed;
@@ -157,8 +166,11 @@ inline bool read_copy(PyObject* value, copy_policy& out) noexcept {
   return true;
 }
 
-/// A stream as the protocol's integer for a device: an integer as it is; else an object with
-/// __cuda_stream__, which gives (0, handle), or with a handle named cuda_stream, ptr or handle.
+/// Reads a stream: an int, which is taken as the protocol's integer; an object with
+/// `__cuda_stream__`, which returns (0, handle); or an object with a handle named cuda_stream, ptr
+/// or handle.
+/// @param out set to the protocol's integer of the stream on device where.
+/// @return false, with ValueError set, for any other value.
 inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexcept {
   if (PyLong_Check(value) && !PyBool_Check(value)) {
     out = PyLong_AsLongLong(value);
@@ -166,7 +178,7 @@ inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexce
            detail::refuse_value(value, "stream", "a handle of 63 bits", errc::bad_stream);
   }
   std::int64_t handle = 0;
-  bool found = false;
+  bool has_handle = false;
   if (ref stream = detail::find_attribute(value, "__cuda_stream__")) {
     if (PyCallable_Check(stream.get())) {
       stream = ref::steal(PyObject_CallObject(stream.get(), nullptr));
@@ -176,19 +188,19 @@ inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexce
       return detail::refuse_value(stream ? stream.get() : value, "what __cuda_stream__ gives",
                                   "a pair (0, handle)", errc::bad_stream);
     }
-    found = true;
+    has_handle = true;
   }
   constexpr char const* attributes[] = {"cuda_stream", "ptr", "handle"};
-  for (int i = 0; i < 3 && !found; ++i) {
+  for (int i = 0; i < 3 && !has_handle; ++i) {
     ref const attribute = detail::find_attribute(value, attributes[i]);
-    found = attribute && detail::read_integer(attribute.get(), handle);
+    has_handle = attribute && detail::read_integer(attribute.get(), handle);
     PyErr_Clear();
   }
-  if (!found && PyIndex_Check(value) && !PyBool_Check(value)) {  // an integer of NumPy's, say
+  if (!has_handle && PyIndex_Check(value) && !PyBool_Check(value)) {  // such as a NumPy integer
     return detail::read_integer(value, out) ||
            detail::refuse_value(value, "stream", "a handle of 63 bits", errc::bad_stream);
   }
-  if (!found) {
+  if (!has_handle) {
     return detail::refuse_value(value, "stream",
                                 "None, an integer, or an object with "
                                 "__cuda_stream__, cuda_stream, ptr or handle",
@@ -199,30 +211,32 @@ inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexce
   return true;
 }
 
-/// The stream on which work on a device goes: the one that a caller names, or the default one,
-/// which it also is where -1 asks for no order, or where there are no streams. sent, if any,
-/// becomes the protocol's integer for what was named. False with an exception set, as read_stream
-/// and for bad_stream.
+/// Chooses the stream for work on a device: the one that the caller named; else, for -1 (no order)
+/// and on a device without streams, the default one.
+/// @param named the stream= argument of the caller; None or null when the caller named none.
+/// @param integer set, unless null, to the protocol's integer of what the caller named, or of the
+///   default stream.
+/// @return false, with an exception set, as read_stream and for bad_stream.
 inline bool choose_stream(PyObject* named, device where, stream_ref& out,
-                          std::int64_t* sent = nullptr) noexcept {
+                          std::int64_t* integer = nullptr) noexcept {
   out = stream_ref::default_of(where);
   std::int64_t value = protocol_stream(out);
-  stream_request understood;
+  stream_request request;
   bool const is_named =
       named != nullptr && named != Py_None && runtime_of(where) != runtime_kind::none;
   if (is_named) {
     if (!read_stream(named, where, value)) {
       return false;
     }
-    report const why = try_read_stream(where, value, understood);
+    report const why = try_read_stream(where, value, request);
     if (!why.ok()) {
       set_error(why);
       return false;
     }
-    out = understood.ordered ? understood.stream : out;
+    out = request.ordered ? request.stream : out;
   }
-  if (sent != nullptr) {
-    *sent = value;
+  if (integer != nullptr) {
+    *integer = value;
   }
   return true;
 }

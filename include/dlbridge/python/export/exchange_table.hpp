@@ -1,5 +1,5 @@
-// type_exchange_table: the C exchange table of a Python type of ours, over three operations that
-// the type defines.
+// type_exchange_table: makes the C exchange table of a Python type from three operations of the
+// type.
 // layer: export · exchange without capsules
 #pragma once
 
@@ -22,22 +22,23 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// Shape and strides of tensors that are lent, for as long as the slot's caller may look: those of
-/// the last 64 in this thread. Only for arrays that have none to point to.
+/// Shape and strides of a lent tensor, for arrays that store none as int64.
+/// @par Lifetime
+/// Valid until this thread has called next() another 64 times.
 struct lent_dims {
   std::int64_t shape[max_rank];
   std::int64_t strides[max_rank];
 
   DLBRIDGE_LOCAL static lent_dims& next() noexcept {
-    thread_local lent_dims kept[64];
-    thread_local unsigned used = 0;
-    return kept[used++ % 64];
+    thread_local lent_dims ring[64];
+    thread_local unsigned position = 0;
+    return ring[position++ % 64];
   }
 };
 
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
 namespace detail {
-// The slots that are the same for every type of ours.
+// The slots that do not depend on the type.
 inline int allocate_on_host(DLTensor* prototype, DLManagedTensorVersioned** out, void* context,
                             void (*set_failure)(void*, char const*, char const*)) noexcept {
   *out = nullptr;
@@ -51,8 +52,8 @@ inline int allocate_on_host(DLTensor* prototype, DLManagedTensorVersioned** out,
   } else {
     try {
       dims const shape = dims::from(prototype->shape, static_cast<std::size_t>(prototype->ndim));
-      managed_tensor made = build_empty(dtype(prototype->dtype), shape);
-      *out = made.release_versioned();
+      managed_tensor tensor = build_empty(dtype(prototype->dtype), shape);
+      *out = tensor.release_versioned();
       return 0;
     } catch (error const& e) {
       why = e.why();
@@ -64,13 +65,13 @@ inline int allocate_on_host(DLTensor* prototype, DLManagedTensorVersioned** out,
 }
 
 inline int no_work_stream(DLDeviceType, std::int32_t, void** out) noexcept {
-  *out = nullptr;  // we start no work
+  *out = nullptr;  // dlbridge enqueues no work of its own
   return 0;
 }
 
-// Owned when it is sound and readable; else an exception is set, and it stays with the caller, as
-// torch and tvm-ffi have it.
-inline managed_tensor adopt_sound(DLManagedTensorVersioned* raw) noexcept {
+// Adopts a tensor that is sound and of a readable version. Else returns an empty one with an
+// exception set, and the caller of the slot still owns the tensor, as with torch and tvm-ffi.
+inline managed_tensor adopt_checked(DLManagedTensorVersioned* raw) noexcept {
   report why;
   if (raw == nullptr) {
     why = refusal(errc::bad_argument, "a managed tensor", "null");
@@ -85,6 +86,13 @@ inline managed_tensor adopt_sound(DLManagedTensorVersioned* raw) noexcept {
   return managed_tensor::adopt(raw);
 }
 
+// Lending slots refuse read-only memory: a bare DLTensor has no flag for it. The consumer then
+// calls __dlpack__ or the exporting slot.
+[[noreturn]] DLBRIDGE_COLD inline void refuse_lending_read_only() {
+  raise(refusal(errc::read_only, "writable memory for a tensor that is lent", "read-only memory",
+                "Ask for an owning one"));
+}
+
 DLBRIDGE_COLD inline bool add_exchange_table(PyTypeObject* type, void const* table) noexcept {
   ref const capsule =
       ref::steal(PyCapsule_New(const_cast<void*>(table), exchange_capsule_name(), nullptr));
@@ -93,16 +101,18 @@ DLBRIDGE_COLD inline bool add_exchange_table(PyTypeObject* type, void const* tab
 }
 }  // namespace detail
 
-/// The exchange table of a Python type (spec 5.3), whose objects are in host memory as far as
-/// allocation and streams are concerned. Operations defines what differs from type to type:
+/// The exchange table of a Python type (spec 5.3). Its allocator allocates in host memory, and its
+/// work stream is the default one. Operations defines what depends on the type:
 ///
-///   static managed_tensor export_tensor(PyObject* self);       // owning, versioned; may throw
-///   static void lend(PyObject* self, DLTensor& out);           // until control returns; may throw
-///   static PyObject* import_tensor(managed_tensor& m);         // a new object; takes m on success
+///   static managed_tensor export_tensor(PyObject* self);  // an owning tensor, versioned
+///   static void lend(PyObject* self, DLTensor& out);      // until control returns to Python
+///   static PyObject* import_tensor(managed_tensor& m);    // a new object; moves m on success
 ///
-/// export_tensor and import_tensor may also set a Python exception and return nothing. No slot
-/// throws. thread and GIL: held in the slots that take or make an object; not needed by the
-/// allocator.
+/// All three may throw. export_tensor and import_tensor may also set a Python exception and return
+/// an empty tensor or null. The slots themselves do not throw.
+/// @par Thread and GIL
+/// The consumer holds the GIL in the slots that take or make an object. The allocator does not
+/// require it.
 template <class Operations>
 class type_exchange_table {
  public:
@@ -139,7 +149,7 @@ class type_exchange_table {
 
   static int import_slot(DLManagedTensorVersioned* raw, void** out) noexcept {
     *out = nullptr;
-    managed_tensor m = detail::adopt_sound(raw);
+    managed_tensor m = detail::adopt_checked(raw);
     if (!m) {
       return -1;
     }
@@ -151,8 +161,10 @@ class type_exchange_table {
   }
 };
 
-/// Sets the table as an attribute of a type, under DLPack's name for it. False with an exception
-/// set.
+/// Sets the table as the attribute `__dlpack_c_exchange_api__` of a type.
+/// @return false, with an exception set, on failure.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 template <class Operations>
 bool add_exchange_table(PyTypeObject* type) noexcept {
   return detail::add_exchange_table(type, type_exchange_table<Operations>::table());

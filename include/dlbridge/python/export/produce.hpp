@@ -1,5 +1,6 @@
-// The producer algorithm behind __dlpack__ and __dlpack_device__: parse, decide, copy, wrap.
-// layer: export · OUT: from a tensor that Python holds to a capsule
+// produce, read_export_request, device_pair: implement __dlpack__ and __dlpack_device__ of a
+// tensor.
+// layer: export · from a tensor to a capsule
 #pragma once
 
 #include <utility>
@@ -23,7 +24,7 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// What a consumer asked for, decided for a tensor on a given device.
+/// The arguments of one `__dlpack__` call, resolved for the device of the tensor.
 struct export_request {
   struct_kind kind = struct_kind::legacy;
   copy_policy copy = copy_policy::if_needed;
@@ -33,8 +34,8 @@ struct export_request {
 };
 
 namespace detail {
-// stream=: None means the default stream of the device the data will be on, and anything but None
-// is wrong together with the CPU as dl_device (spec 4.3, 4.4).
+// Reads stream=, whose value names a stream of device where; None means its default stream. With
+// dl_device=(1, 0) for a tensor that is not on the CPU, None alone is accepted (spec 4.3, 4.4).
 inline bool read_order(PyObject* stream, bool to_cpu, device where, export_request& out) noexcept {
   if (stream == nullptr || stream == Py_None) {
     out.order = unnamed_stream(where);
@@ -58,24 +59,27 @@ inline bool read_order(PyObject* stream, bool to_cpu, device where, export_reque
 }
 }  // namespace detail
 
-/// Reads the arguments of __dlpack__(*, stream, max_version, dl_device, copy) for a tensor on
-/// device own (spec 4.3). False with TypeError for a positional argument or an unknown keyword,
-/// ValueError for a bad value, BufferError for a device that the tensor cannot be brought to.
+/// Reads the arguments of `__dlpack__(*, stream, max_version, dl_device, copy)` for a tensor on
+/// device own (spec 4.3).
+/// @return false, with TypeError set for a positional argument or an unknown keyword, ValueError
+///   for a bad value, BufferError for a device to which the tensor cannot be copied.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 inline bool read_export_request(PyObject* const* args, Py_ssize_t count, PyObject* keywords,
                                 device own, export_request& out) noexcept {
   names const& n = names::get();
   PyObject* const accepted[] = {n.stream, n.max_version, n.dl_device, n.copy};
-  PyObject* given[4] = {Py_None, Py_None, Py_None, Py_None};
-  if (!read_keywords("__dlpack__", 0, args, count, keywords, accepted, 4, given)) {
+  PyObject* values[4] = {Py_None, Py_None, Py_None, Py_None};
+  if (!read_keywords("__dlpack__", 0, args, count, keywords, accepted, 4, values)) {
     return false;
   }
   version max_version;
-  if (given[1] != Py_None && !read_version(given[1], max_version)) {
+  if (values[1] != Py_None && !read_version(values[1], max_version)) {
     return false;
   }
   out.kind = struct_kind_for(max_version);
   out.target = own;
-  if (given[2] != Py_None && !read_device_pair(given[2], "dl_device", out.target)) {
+  if (values[2] != Py_None && !read_device_pair(values[2], "dl_device", out.target)) {
     return false;
   }
   if (out.target != own && out.target != cpu && !can_move(own, out.target)) {
@@ -86,13 +90,13 @@ inline bool read_export_request(PyObject* const* args, Py_ssize_t count, PyObjec
     set_error(r, "__dlpack__");
     return false;
   }
-  bool const to_cpu = given[2] != Py_None && out.target == cpu && own != cpu;
-  return read_copy(given[3], out.copy) &&
-         detail::read_order(given[0], to_cpu, to_cpu ? own : out.target, out);
+  bool const to_cpu = values[2] != Py_None && out.target == cpu && own != cpu;
+  return read_copy(values[3], out.copy) &&
+         detail::read_order(values[0], to_cpu, to_cpu ? own : out.target, out);
 }
 
 namespace detail {
-// A copy, or the same memory, for a consumer on the CPU's side of what the CPU can read.
+// Exports host-accessible memory to the CPU or to its own device: a copy, or the same memory.
 inline managed_tensor export_from_host(shared_tensor const& owner, tensor_view const& view,
                                        stream_ref ready, export_request const& request) {
   python::host_wait(ready);
@@ -101,8 +105,8 @@ inline managed_tensor export_from_host(shared_tensor const& owner, tensor_view c
              : lend(owner, view.on_device(request.target), request.kind, request.read_only);
 }
 
-// A copy where it was asked for: on another device made on the consumer's stream, else on the
-// tensor's own.
+// Copies to the requested device: on the consumer's stream when that is another device with
+// streams, else on the tensor's own stream.
 inline managed_tensor export_moved(tensor_view const& view, stream_ref ready,
                                    export_request const& request) {
   device const own = view.device();
@@ -113,25 +117,32 @@ inline managed_tensor export_moved(tensor_view const& view, stream_ref ready,
   }
   stream_request const& order = request.order;
   bool const to_runtime = runtime_of(request.target) != runtime_kind::none;
-  bool const on_theirs = order.ordered && to_runtime && request.target != own;
-  stream_ref const on = on_theirs ? order.stream
-                        : runtime_of(own) != runtime_kind::none
-                            ? ready
-                            : stream_ref::default_of(request.target);
-  python::order_after(on, ready);
-  managed_tensor moved = device_operations::get().move(view, request.target, on, request.kind);
+  bool const on_consumer = order.ordered && to_runtime && request.target != own;
+  stream_ref const stream = on_consumer ? order.stream
+                            : runtime_of(own) != runtime_kind::none
+                                ? ready
+                                : stream_ref::default_of(request.target);
+  python::order_after(stream, ready);
+  managed_tensor moved = device_operations::get().move(view, request.target, stream, request.kind);
   if (order.ordered && to_runtime) {
-    python::order_after(order.stream, on);
+    python::order_after(order.stream, stream);
   }
   return moved;
 }
 }  // namespace detail
 
-/// A managed tensor for the request, on what view shows of a tensor that owner shares, or a copy.
-/// ready is the stream on which its elements are; the consumer's stream is made to wait for it.
-/// owns: a share of the owner. thread and GIL: not needed by what it gives.
-/// fails: read_only, version_mismatch, out_of_memory; copy_forbidden, device_mismatch (the CPU
-/// cannot read it, and nothing moves it); as try_order, try_wait and device_operations::move.
+/// A managed tensor as requested: on the memory of view, or a copy.
+/// @param owner shares the tensor that view describes.
+/// @param ready the stream on which the elements are ready.
+/// @throws error read_only, version_mismatch, out_of_memory; copy_forbidden; device_mismatch (the
+///   CPU cannot read the memory, and no operation copies it); as order_after, host_wait and
+///   device_operations::move.
+/// @par Ownership
+/// The result shares the owner, unless it is a copy.
+/// @par Stream order
+/// The stream of the request is ordered after ready.
+/// @par Thread and GIL
+/// The caller holds the GIL. Any thread may free the result, with or without it.
 inline managed_tensor export_tensor(shared_tensor const& owner, tensor_view const& view,
                                     stream_ref ready, export_request const& request) {
   device const own = view.device();
@@ -147,17 +158,23 @@ inline managed_tensor export_tensor(shared_tensor const& owner, tensor_view cons
              : detail::export_moved(view, ready, request);
 }
 
-/// The capsule for a request; none with a Python exception set.
+/// The result of `__dlpack__`: a capsule with export_tensor's tensor.
+/// @return the capsule; empty, with a Python exception set, on failure.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 inline ref produce(shared_tensor const& owner, tensor_view const& view, stream_ref ready,
                    export_request const& request) noexcept {
-  managed_tensor made;
-  if (!guarded([&] { made = export_tensor(owner, view, ready, request); }, "__dlpack__")) {
+  managed_tensor tensor;
+  if (!guarded([&] { tensor = export_tensor(owner, view, ready, request); }, "__dlpack__")) {
     return ref();
   }
-  return wrap_capsule(std::move(made));
+  return wrap_capsule(std::move(tensor));
 }
 
-/// What __dlpack_device__ gives: (type, id). The CPU's is made once.
+/// The result of `__dlpack_device__`: the pair (device type, device id).
+/// @return the pair; empty, with a Python exception set, on failure.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 DLBRIDGE_LOCAL inline ref device_pair(device where) noexcept {
   static PyObject* const cpu_pair = Py_BuildValue("(ii)", int{kDLCPU}, 0);
   return where == cpu ? ref::borrow(cpu_pair)

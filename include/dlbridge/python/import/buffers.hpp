@@ -1,5 +1,6 @@
-// Python's buffers and array interfaces: a tensor out of one, and a buffer out of a tensor.
-// layer: import · side road: producers that speak no DLPack
+// consume_described: imports memory that an object describes by the buffer protocol or by an array
+// interface.
+// layer: import · producers without DLPack
 #pragma once
 
 #include <cstdint>
@@ -25,17 +26,17 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// Byte strides as strides in elements; false when one is no multiple of an element. Where there is
-// no second element to step to, the stride does not matter.
+// Converts byte strides to strides in elements; returns false when one is not a multiple of the
+// item size. A stride that leads to no second element is not checked, and becomes 1.
 inline bool to_element_strides(int rank, std::int64_t const* shape, std::int64_t const* bytes,
                                std::int64_t item_bytes, std::int64_t* out) noexcept {
   bool const empty = count_of(rank, shape) == 0;
   for (int i = 0; i < rank; ++i) {
-    bool const steps = !empty && shape[i] > 1;
-    if (steps && bytes[i] % item_bytes != 0) {
+    bool const matters = !empty && shape[i] > 1;
+    if (matters && bytes[i] % item_bytes != 0) {
       return false;
     }
-    out[i] = steps ? bytes[i] / item_bytes : 1;
+    out[i] = matters ? bytes[i] / item_bytes : 1;
   }
   return true;
 }
@@ -53,14 +54,15 @@ DLBRIDGE_COLD inline void refuse_format(char const* what, char const* format) no
   set_error(r);
 }
 
+// A tensor that owns a reference to a Python object; empty, with an exception set, on failure.
 inline managed_tensor build_on_object(ref owner, description const& d) noexcept {
-  managed_tensor made;
-  guarded([&] { made = build_on(object_owner(std::move(owner)), d); });
-  return made;
+  managed_tensor tensor;
+  guarded([&] { tensor = build_on(object_owner(std::move(owner)), d); });
+  return tensor;
 }
 
-// At most 64 integers of a sequence; false, perhaps with an exception set. A copy of the sequence
-// is read, since the __index__ of an item may change a list.
+// Reads at most 64 integers of a sequence; returns false, with or without an exception set, for
+// other values. It reads a copy, as the __index__ of an item may modify a list.
 inline bool read_integers(PyObject* sequence, std::int64_t* out, int& count) noexcept {
   ref const items = ref::steal(PySequence_Tuple(sequence));
   if (!items || PyTuple_GET_SIZE(items.get()) > max_rank) {
@@ -86,9 +88,13 @@ DLBRIDGE_COLD inline managed_tensor refuse_interface(char const* expected) noexc
 }  // namespace detail
 
 /// A tensor on the memory of an object with the buffer protocol; read-only where the buffer is.
-/// owns: a memoryview that keeps the buffer exported. GIL: held.
-/// fails: empty, with the exporter's exception, or of dtype_mismatch (structures, foreign byte
-/// order), layout_mismatch (strides inside elements, indirect buffers), or as build.
+/// @return the tensor; empty on failure, with the exporter's own exception set, or that of
+///   dtype_mismatch (structures, foreign byte order), layout_mismatch (strides that are no multiple
+///   of the item size, indirect buffers), or as build.
+/// @par Ownership
+/// The tensor holds a memoryview, which keeps the buffer exported.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 inline managed_tensor from_buffer(PyObject* exporter) noexcept {
   ref memory = ref::steal(PyMemoryView_FromObject(exporter));
   if (!memory) {
@@ -124,15 +130,22 @@ inline managed_tensor from_buffer(PyObject* exporter) noexcept {
   return detail::build_on_object(std::move(memory), d);
 }
 
-/// A tensor on the memory of a device that obj.__array_interface__, or __cuda_array_interface__
-/// (version 3), describes by address.
-/// owns: the object. GIL: held. fails: as from_buffer, and malformed.
+/// A tensor on memory that an array interface describes.
+/// @param interface the value of object.`__array_interface__`, or of `__cuda_array_interface__`
+///   (version 3).
+/// @param where the device of the memory.
+/// @return the tensor; empty on failure, with an exception set as by from_buffer, or that of
+///   malformed.
+/// @par Ownership
+/// The tensor holds a reference to the object.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 inline managed_tensor from_array_interface(PyObject* object, PyObject* interface,
                                            device where) noexcept {
-  auto const item = [interface](char const* key) {  // held, since reading runs Python code
-    PyObject* const found =
+  auto const item = [interface](char const* key) {  // an owned reference, as Python code runs below
+    PyObject* const value =
         PyDict_Check(interface) ? PyDict_GetItemString(interface, key) : nullptr;
-    return ref::borrow(found == Py_None ? nullptr : found);
+    return ref::borrow(value == Py_None ? nullptr : value);
   };
   ref const shape_item = item("shape");
   ref const typestr_item = item("typestr");
@@ -146,7 +159,7 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
     return detail::refuse_interface("a dict with shape, typestr, and data as (address, read-only)");
   }
   if (item("mask")) {
-    return detail::refuse_interface("an array without a mask, which DLPack cannot device_copy");
+    return detail::refuse_interface("an array without a mask, which DLPack cannot carry");
   }
   description d;
   d.device = where;
@@ -156,13 +169,13 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
     return managed_tensor();
   }
   int rank = 0;
-  int steps = 0;
+  int stride_count = 0;
   std::int64_t shape[max_rank];
   std::int64_t byte_strides[max_rank];
   std::int64_t strides[max_rank];
   if (!detail::read_integers(shape_item.get(), shape, rank) ||
-      (strides_item && !detail::read_integers(strides_item.get(), byte_strides, steps)) ||
-      (strides_item && steps != rank)) {
+      (strides_item && !detail::read_integers(strides_item.get(), byte_strides, stride_count)) ||
+      (strides_item && stride_count != rank)) {
     return detail::refuse_interface("up to 64 integers in shape, and as many in strides");
   }
   for (int i = 0; i < rank; ++i) {
@@ -188,48 +201,55 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
 }
 
 namespace detail {
-// Reads on which stream a __cuda_array_interface__ says that its elements are: none means that they
-// are there already. The stream that the caller names, if any, is made to wait for it.
+// Reads the stream of a __cuda_array_interface__, and orders the stream that the caller named, if
+// any, after it. An interface without a stream requires no order: its elements are ready.
 inline bool order_interface(PyObject* interface, device where, PyObject* named,
                             stream_ref& ready) noexcept {
-  ref const theirs = ref::borrow(PyDict_GetItemWithError(interface, names::get().stream));
+  ref const stream = ref::borrow(PyDict_GetItemWithError(interface, names::get().stream));
   stream_ref elements = stream_ref::default_of(where);
-  return PyErr_Occurred() == nullptr && choose_stream(theirs.get(), where, elements) &&
+  return PyErr_Occurred() == nullptr && choose_stream(stream.get(), where, elements) &&
          choose_stream(named, where, ready) && guarded([&] {
            if (named == Py_None) {
              ready = elements;
-           } else if (theirs && theirs.get() != Py_None) {
+           } else if (stream && stream.get() != Py_None) {
              python::order_after(ready, elements);
            }
          });
 }
 
-// Memory of CUDA that is described by numba's interface, on the device that its driver says.
+// CUDA memory that __cuda_array_interface__ describes, on the device that the driver reports: the
+// interface states none.
 inline managed_tensor from_cuda_interface(PyObject* object, PyObject* interface, PyObject* named,
                                           stream_ref& ready) noexcept {
-  managed_tensor taken = from_array_interface(object, interface, device(kDLCUDA, 0));
-  device_operations const& work = device_operations::get();
-  if (!taken) {
-    return taken;
+  managed_tensor tensor = from_array_interface(object, interface, device(kDLCUDA, 0));
+  device_operations const& operations = device_operations::get();
+  if (!tensor) {
+    return tensor;
   }
   bool const done = guarded([&] {
-    description d = describe(taken);
-    d.device = work.located != nullptr ? work.located(taken.view()) : d.device;
-    taken = build_on(std::move(taken), d);
+    description d = describe(tensor);
+    d.device = operations.located != nullptr ? operations.located(tensor.view()) : d.device;
+    tensor = build_on(std::move(tensor), d);
   });
-  if (!done || !order_interface(interface, taken.view().device(), named, ready)) {
-    error_keeper const kept;
-    taken.reset();
+  if (!done || !order_interface(interface, tensor.view().device(), named, ready)) {
+    error_keeper const pending;
+    tensor.reset();
   }
-  return taken;
+  return tensor;
 }
 }  // namespace detail
 
-/// A tensor on the memory of an object that does not speak DLPack. named is the stream= of the
-/// caller, or None; ready becomes the stream on which the elements are.
-/// owns: the object, or its exported buffer. GIL: held.
-/// fails: empty, with an exception: as from_buffer and from_array_interface; not_a_producer when it
-/// speaks none of these; bad_stream; as try_order.
+/// Imports the memory of an object without DLPack by the buffer protocol, `__array_interface__` or
+/// `__cuda_array_interface__`: the first of these that the object has.
+/// @param named the stream= argument of the caller, or None.
+/// @param ready set to the stream on which the elements are ready.
+/// @return the tensor; empty on failure, with an exception set as by from_buffer,
+///   from_array_interface and order_after, or that of bad_stream; not_a_producer when the object
+///   has none of the three.
+/// @par Ownership
+/// The tensor holds the object, or its exported buffer.
+/// @par Thread and GIL
+/// The caller holds the GIL. Python code runs.
 inline managed_tensor consume_described(PyObject* object, PyObject* named,
                                         stream_ref& ready) noexcept {
   ready = stream_ref::default_of(cpu);

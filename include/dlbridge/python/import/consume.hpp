@@ -1,5 +1,4 @@
-// consume: takes the tensor of a DLPack producer, or of a raw capsule, as the array API describes
-// it for consumers.
+// consume: imports the tensor of a DLPack producer, or of a raw capsule.
 // layer: import · from a Python object to a managed tensor
 #pragma once
 
@@ -31,10 +30,10 @@ struct consume_request {
   copy_policy copy = copy_policy::if_needed;
   PyObject* stream = nullptr;    // borrowed; what the caller passed, or null
   char const* advice = nullptr;  // what to do with an object that is no producer: static text
-  /// Performs what the producer left undone (import/detail/fulfil.hpp), or null: the tensor is then
-  /// taken as it is. Arguments of extension functions request neither a device nor a copy, and
-  /// leave it null so that extensions need not compile it. ready is the stream on which the
-  /// elements are ready, before and after.
+  /// Performs what the producer did not do (import/detail/fulfil.hpp); with null the tensor is
+  /// returned as the producer exported it. Arguments of extension functions request neither a
+  /// device nor a copy, and leave it null so that extensions need not compile it. ready is the
+  /// stream on which the elements are ready, before and after the call.
   managed_tensor (*fulfil)(managed_tensor, consume_request const&, bool wants_copy,
                            stream_ref& ready) = nullptr;
 };
@@ -48,7 +47,7 @@ inline bool is_on_device(device actual, device requested) noexcept {
 }
 
 // The policy of one import: which device, stream and keywords to request, and what to do with the
-// answer. Every step returns false, or nothing, with a Python exception set when it fails.
+// result. A step that fails returns false or an empty object, with a Python exception set.
 class import_call {
  public:
   import_call(PyObject* producer, consume_request const& request) noexcept
@@ -64,7 +63,7 @@ class import_call {
     if (type_.host_only && !type_.legacy_only && !request_.has_target &&
         request_.copy == copy_policy::if_needed) {  // an ndarray: one call, nothing to fulfil
       keywords_.max_version = stated_version_object();
-      ref capsule = negotiation_.call(keywords_);
+      ref capsule = call_dlpack(producer_, type_, keywords_);
       return receive(capsule ? std::move(capsule) : request_again());
     }
     if (!find_method() || !find_device() || !choose_keywords()) {
@@ -122,10 +121,10 @@ class import_call {
   bool choose_keywords() noexcept {
     keywords_.max_version = stated_version_object();
     moves_ = request_.has_target && !is_on_device(where_, request_.target);
-    device const asked = moves_ ? request_.target : where_;
+    device const destination = moves_ ? request_.target : where_;
     bool const named = request_.stream != nullptr && request_.stream != Py_None;
-    if (runtime_of(asked) != runtime_kind::none) {
-      if (!choose_stream_keyword(request_.stream, asked)) {
+    if (runtime_of(destination) != runtime_kind::none) {
+      if (!choose_stream_keyword(request_.stream, destination)) {
         return false;
       }
     } else if (named && !moves_ && !is_host_accessible(where_)) {
@@ -154,8 +153,8 @@ class import_call {
     return static_cast<bool>(stream_);
   }
 
-  // From here on the producer is called for the tensor where it is, and dlbridge moves it; the
-  // stream is then one of the tensor's own device.
+  // Requests the tensor on its own device, so that dlbridge moves it; the stream is then one of
+  // that device.
   bool leave_in_place() noexcept {
     moves_ = false;
     keywords_.dl_device = nullptr;
@@ -218,7 +217,7 @@ class import_call {
     return tensor;
   }
 
-  // Performs what was requested of the producer and not done.
+  // Performs what the producer was requested to do and did not do.
   managed_tensor fulfil(managed_tensor m) noexcept {
     if (!m || request_.fulfil == nullptr) {
       return m;
@@ -242,15 +241,15 @@ class import_call {
   }
 
   // Whether the tensor is a copy: marked as one, or at another address than an uncopied export.
-  // torch and JAX mark no copies; tvm-ffi and dpnp may make none; and CuPy moves to the CPU without
-  // a copy what the CPU can read.
+  // torch and JAX mark no copies; tvm-ffi and dpnp may make none; and CuPy exports host-accessible
+  // memory to the CPU without a copy.
   bool is_copy(managed_tensor const& m) noexcept {
     tensor_view const view = m.view();
     if (view.is_copied() || view.empty() ||
         (keywords_.dl_device != nullptr && !is_host_accessible(where_))) {
       return true;
     }
-    ref const capsule = negotiation_.call(negotiation::without(keywords_, false, true));
+    ref const capsule = call_dlpack(producer_, type_, negotiation::without(keywords_, false, true));
     report why;
     managed_tensor const original = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
     return forgive_exception() && original && original.view().data() != view.data();
@@ -259,7 +258,7 @@ class import_call {
   PyObject* producer_;
   consume_request const& request_;
   type_entry type_;
-  ref method_;  // Python code that runs may delete it from the type
+  ref method_;  // held, as Python code that runs may delete it from the type
   negotiation negotiation_;
   device where_ = cpu;
   call_keywords keywords_;
@@ -271,17 +270,19 @@ class import_call {
 };
 }  // namespace detail
 
-/// Takes the tensor of a producer, or of a raw capsule.
+/// Imports the tensor of a producer, or of a raw capsule.
 /// @param ready set to the stream of the tensor's device on which its elements are ready: the
 ///   requested one, or the default one.
-/// @return the owning tensor; empty, with a Python exception set, when it is refused: a refused
-///   tensor has been freed, or never left its producer.
-/// @throws nothing. Sets the producer's own exception, unchanged; CopyForbiddenError when
-/// copy=False
-///   cannot be promised; else as set_error of not_a_producer, not_a_capsule, capsule_used,
-///   producer_failed, device_mismatch, bad_stream, bad_argument, or as managed_tensor::steal and
-///   device_operations::move.
-/// thread and GIL: held; Python code runs.
+/// @return the tensor; empty, with a Python exception set, on failure. The exception is the
+///   producer's own, unchanged; CopyForbiddenError when copy=False cannot be promised; else that of
+///   not_a_producer, not_a_capsule, capsule_used, producer_failed, device_mismatch, bad_stream,
+///   bad_argument, or as for managed_tensor::steal and device_operations::move.
+/// @par Ownership
+/// The caller owns the result. On failure the producer still owns its tensor, or it has been freed.
+/// @par Stream order
+/// The caller enqueues work on the elements on ready, or orders it after ready.
+/// @par Thread and GIL
+/// The caller holds the GIL. Python code runs.
 inline managed_tensor consume(PyObject* producer, consume_request const& request,
                               stream_ref& ready) noexcept {
   if (!PyCapsule_CheckExact(producer)) {
@@ -298,7 +299,7 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
   if (!tensor) {
     return tensor;
   }
-  ready = stream_ref::default_of(tensor.view().device());  // a capsule carries no stream
+  ready = stream_ref::default_of(tensor.view().device());  // a capsule states no stream
   if (request.fulfil == nullptr) {
     return tensor;
   }

@@ -1,5 +1,5 @@
-// Tensor in full, as the package has it: attributes, buffers, __array__ and pickling.
-// layer: tensor · IN and OUT: what Python code looks at
+// full_tensor_type: completes Tensor with attributes, buffers, __array__ and pickling.
+// layer: tensor · the type of the package
 #pragma once
 
 #include <cstdint>
@@ -41,11 +41,11 @@ inline void free_buffer(PyObject*, Py_buffer* buffer) noexcept { release_buffer(
 
 DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
   static PyType_Slot slots[] = {
-      {Py_tp_doc,
-       const_cast<char*>("A tensor on memory that some library owns; made by from_dlpack and "
-                         "as_tensor.\n\nIt describes the memory and passes it on: "
-                         "np.from_dlpack(t), np.asarray(t), memoryview(t). It has no elements of "
-                         "its own, no indexing and no arithmetic.")},
+      {Py_tp_doc, const_cast<char*>(
+                      "A tensor on memory that a library owns.\n\n"
+                      "from_dlpack and as_tensor return it. A Tensor describes the memory, keeps\n"
+                      "it alive and exports it: np.from_dlpack(t), np.asarray(t), memoryview(t).\n"
+                      "It has no indexing and no arithmetic.")},
       {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
       {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
       {Py_tp_repr, reinterpret_cast<void*>(&show_tensor)},
@@ -58,8 +58,12 @@ DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
 }
 }  // namespace detail
 
-/// The type in full. To be called when the module is set up, before any Tensor is made: a type that
-/// is made already stays as it is. Borrowed; null with an exception set when it cannot be made.
+/// The complete type Tensor.
+/// @pre tensor_type() has not been called in this module: a type that exists already stays as it
+///   is.
+/// @return a borrowed reference; null, with an exception set, when the type cannot be created.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 inline PyTypeObject* full_tensor_type() noexcept {
   detail::tensor_slots() = detail::full_tensor_slots();
   return tensor_type();

@@ -1,6 +1,5 @@
-// The Python functions from_dlpack, as_tensor and to_dlpack, as raw vectorcall functions that any
-// module can add.
-// layer: tensor · IN and OUT: what Python code calls
+// module_functions: defines the Python functions from_dlpack, as_tensor and to_dlpack.
+// layer: tensor · functions of the module
 #pragma once
 
 #include <cstdint>
@@ -25,52 +24,51 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// What from_dlpack and as_tensor take besides the object; and the stream on which the elements of
-// what came in are.
+// The keyword arguments of from_dlpack and as_tensor.
 struct import_arguments {
   consume_request request;
   PyObject* readonly = Py_None;
-  stream_ref ready = stream_ref::default_of(cpu);
+  stream_ref ready = stream_ref::default_of(cpu);  // set by the import: where elements are ready
 };
 
 inline bool read_import_arguments(char const* function, PyObject* const* args, Py_ssize_t count,
                                   PyObject* keywords, import_arguments& out) noexcept {
   names const& n = names::get();
   PyObject* const accepted[] = {n.device, n.copy, n.stream, n.readonly};
-  PyObject* given[4] = {Py_None, Py_None, Py_None, Py_None};
-  if (!read_keywords(function, 1, args, count, keywords, accepted, 4, given)) {
+  PyObject* values[4] = {Py_None, Py_None, Py_None, Py_None};
+  if (!read_keywords(function, 1, args, count, keywords, accepted, 4, values)) {
     return false;
   }
-  out.request.has_target = given[0] != Py_None;
-  out.request.stream = given[2];
+  out.request.has_target = values[0] != Py_None;
+  out.request.stream = values[2];
   out.request.fulfil = &fulfil_request;
-  out.readonly = given[3];
+  out.readonly = values[3];
   if (out.readonly != Py_None && !PyBool_Check(out.readonly)) {
     return refuse_value(out.readonly, "readonly", "True, False or None");
   }
-  return (given[0] == Py_None || read_device(given[0], out.request.target)) &&
-         read_copy(given[1], out.request.copy);
+  return (values[0] == Py_None || read_device(values[0], out.request.target)) &&
+         read_copy(values[1], out.request.copy);
 }
 
-// A new Tensor with the caller's word on whether it may be written.
-inline PyObject* mark(ref made, PyObject* readonly) noexcept {
-  if (made && readonly != Py_None) {
-    tensor_view& view = tensor_in(made.get()).view;
+// Applies readonly= to a new Tensor.
+inline PyObject* apply_readonly(ref tensor, PyObject* readonly) noexcept {
+  if (tensor && readonly != Py_None) {
+    tensor_view& view = tensor_in(tensor.get()).view;
     view = view.with_flags(readonly == Py_True ? view.flags() | flag_read_only
                                                : view.flags() & ~flag_read_only);
   }
-  return made.release();
+  return tensor.release();
 }
-inline PyObject* wrap_imported(managed_tensor m, import_arguments const& given) noexcept {
-  ref made = m ? wrap_tensor(std::move(m)) : ref();
-  if (made && given.ready.native_handle() != nullptr) {
-    set_ready(tensor_in(made.get()), given.ready, given.request.stream);
+inline PyObject* wrap_imported(managed_tensor m, import_arguments const& arguments) noexcept {
+  ref tensor = m ? wrap_tensor(std::move(m)) : ref();
+  if (tensor && arguments.ready.native_handle() != nullptr) {
+    set_ready(tensor_in(tensor.get()), arguments.ready, arguments.request.stream);
   }
-  return mark(std::move(made), given.readonly);
+  return apply_readonly(std::move(tensor), arguments.readonly);
 }
 
-// Whether a Tensor only needs another head: one that goes through the protocol again and again
-// would end as a chain of owners, each of which frees the next one down.
+// Whether the result can share the owner of a Tensor. The protocol would make a new owner that
+// holds the previous one, and repeated imports a chain of them.
 inline bool can_share(PyObject* object, consume_request const& request) noexcept {
   if (!is_tensor(object) || request.copy == copy_policy::always) {
     return false;
@@ -82,28 +80,28 @@ inline bool can_share(PyObject* object, consume_request const& request) noexcept
 
 inline PyObject* share_imported(PyObject* object, PyObject* readonly) noexcept {
   tensor_object& self = tensor_in(object);
-  ref made;
+  ref tensor;
   guarded([&] {
     tensor_view const view = self.view.with_flags(self.view.flags() & ~flag_is_copied);
-    made = new_tensor(Py_TYPE(object), view, share(self));
+    tensor = new_tensor(Py_TYPE(object), view, share(self));
   });
-  return mark(std::move(made), readonly);
+  return apply_readonly(std::move(tensor), readonly);
 }
 
 inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
                              PyObject* keywords) noexcept {
-  import_arguments given;
-  if (!read_import_arguments("from_dlpack", args, count, keywords, given)) {
+  import_arguments arguments;
+  if (!read_import_arguments("from_dlpack", args, count, keywords, arguments)) {
     return nullptr;
   }
-  given.request.advice = "as_tensor() also takes buffers and array interfaces";
-  return can_share(args[0], given.request)
-             ? share_imported(args[0], given.readonly)
-             : wrap_imported(consume(args[0], given.request, given.ready), given);
+  arguments.request.advice = "as_tensor() also takes buffers and array interfaces";
+  return can_share(args[0], arguments.request)
+             ? share_imported(args[0], arguments.readonly)
+             : wrap_imported(consume(args[0], arguments.request, arguments.ready), arguments);
 }
 
-// 1, 0, or -1 with an exception set.
-inline int speaks_dlpack(PyObject* object) noexcept {
+// Whether an object is a capsule or has __dlpack__: 1, 0, or -1 with an exception set.
+inline int has_dlpack(PyObject* object) noexcept {
   if (PyCapsule_CheckExact(object)) {
     return 1;
   }
@@ -117,62 +115,63 @@ inline int speaks_dlpack(PyObject* object) noexcept {
 
 inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
                            PyObject* keywords) noexcept {
-  import_arguments given;
-  if (!read_import_arguments("as_tensor", args, count, keywords, given)) {
+  import_arguments arguments;
+  if (!read_import_arguments("as_tensor", args, count, keywords, arguments)) {
     return nullptr;
   }
   PyObject* const object = args[0];
-  if (can_share(object, given.request)) {
-    return share_imported(object, given.readonly);
+  consume_request const& request = arguments.request;
+  if (can_share(object, request)) {
+    return share_imported(object, arguments.readonly);
   }
-  int const speaks = speaks_dlpack(object);
-  if (speaks < 0) {
+  int const is_producer = has_dlpack(object);
+  if (is_producer < 0) {
     return nullptr;
   }
-  if (speaks > 0) {
-    managed_tensor taken = consume(object, given.request, given.ready);
-    // An older NumPy refuses what it has no mark for, such as read-only memory; its buffer has one.
-    // It says so by a BufferError, and up to 1.23 by a TypeError.
-    bool const other =
-        !taken &&
+  if (is_producer > 0) {
+    managed_tensor tensor = consume(object, request, arguments.ready);
+    // NumPy before 2.1 refuses read-only arrays, as its legacy struct has no flag; a buffer has
+    // one. The refusal is a BufferError, and up to NumPy 1.23 a TypeError.
+    bool const use_buffer =
+        !tensor &&
         (PyErr_ExceptionMatches(PyExc_BufferError) || PyErr_ExceptionMatches(PyExc_TypeError)) &&
         PyObject_CheckBuffer(object) && !PyCapsule_CheckExact(object);
-    if (!other) {
-      return wrap_imported(std::move(taken), given);
+    if (!use_buffer) {
+      return wrap_imported(std::move(tensor), arguments);
     }
   }
-  ref refused = take_exception();
-  managed_tensor taken = consume_described(object, given.request.stream, given.ready);
-  if (!taken) {
-    if (refused) {  // the first road's reason is the one that counts
+  ref first = take_exception();
+  managed_tensor tensor = consume_described(object, request.stream, arguments.ready);
+  if (!tensor) {
+    if (first) {  // the exception of DLPack is the one to report
       PyErr_Clear();
-      set_exception(std::move(refused));
+      set_exception(std::move(first));
     }
     return nullptr;
   }
-  taken = fulfil_request(std::move(taken), given.request, given.request.copy == copy_policy::always,
-                         given.ready);
-  return wrap_imported(std::move(taken), given);
+  tensor = fulfil_request(std::move(tensor), request, request.copy == copy_policy::always,
+                          arguments.ready);
+  return wrap_imported(std::move(tensor), arguments);
 }
 
 inline PyObject* to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t count,
                            PyObject* keywords) noexcept {
   names const& n = names::get();
   PyObject* const accepted[] = {n.max_version, n.copy};
-  PyObject* given[2] = {Py_None, Py_None};
-  if (!read_keywords("to_dlpack", 1, args, count, keywords, accepted, 2, given)) {
+  PyObject* values[2] = {Py_None, Py_None};
+  if (!read_keywords("to_dlpack", 1, args, count, keywords, accepted, 2, values)) {
     return nullptr;
   }
   version max_version;
   export_request request;
-  if ((given[0] != Py_None && !read_version(given[0], max_version)) ||
-      !read_copy(given[1], request.copy)) {
+  if ((values[0] != Py_None && !read_version(values[0], max_version)) ||
+      !read_copy(values[1], request.copy)) {
     return nullptr;
   }
   ref const only_copy = ref::steal(PyTuple_Pack(1, n.copy));
-  PyObject* const ask[] = {args[0], request.copy == copy_policy::never ? Py_False : Py_None};
+  PyObject* const call[] = {args[0], request.copy == copy_policy::never ? Py_False : Py_None};
   ref const tensor = is_tensor(args[0]) ? ref::borrow(args[0])
-                     : only_copy        ? ref::steal(as_tensor(module, ask, 1, only_copy.get()))
+                     : only_copy        ? ref::steal(as_tensor(module, call, 1, only_copy.get()))
                                         : ref();
   if (!tensor) {
     return nullptr;
@@ -180,15 +179,16 @@ inline PyObject* to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t c
   tensor_object& self = tensor_in(tensor.get());
   request.kind = struct_kind_for(max_version);
   request.target = self.view.device();
-  request.order = unnamed_stream(request.target);  // a raw capsule's consumer names none
+  request.order = unnamed_stream(request.target);  // the consumer of a raw capsule names none
   ref capsule;
   guarded([&] { capsule = produce(share(self), self.view, self.ready_on(), request); });
   return capsule.release();
 }
 
-// Whether the block is just as large as a compact tensor; it may come from anywhere.
-inline bool fits(int rank, std::int64_t const* shape, dtype type, bool padded,
-                 Py_buffer const& block) noexcept {
+// Whether a compact tensor fills a block of memory exactly. The arguments are those of a pickle,
+// which may be malformed.
+inline bool fills(int rank, std::int64_t const* shape, dtype type, bool padded,
+                  Py_buffer const& block) noexcept {
   std::int64_t count = 0;
   std::int64_t bits = 0;
   for (int i = 0; i < rank; ++i) {
@@ -213,7 +213,7 @@ inline PyObject* rebuild(PyObject*, PyObject* arguments) noexcept {
                         &readonly, &flags)) {
     return nullptr;
   }
-  // A bytes object cannot be written; what was writable gets memory that is.
+  // A bytes object is read-only: a tensor that was writable gets a copy.
   ref const writable = readonly == 0 && PyBytes_CheckExact(bytes)
                            ? ref::steal(PyByteArray_FromObject(bytes))
                            : ref::borrow(bytes);
@@ -227,7 +227,7 @@ inline PyObject* rebuild(PyObject*, PyObject* arguments) noexcept {
   }
   Py_buffer const& buffer = *PyMemoryView_GET_BUFFER(memory.get());
   bool const sound = PyTuple_GET_SIZE(shape) == rank && try_parse_dtype(type, d.type) &&
-                     fits(rank, extents, d.type, (flags & flag_padded) != 0, buffer);
+                     fills(rank, extents, d.type, (flags & flag_padded) != 0, buffer);
   if (!sound) {
     PyErr_SetString(PyExc_ValueError, "a pickled Tensor whose bytes do not fit its shape");
     return nullptr;
@@ -242,33 +242,67 @@ inline PyObject* rebuild(PyObject*, PyObject* arguments) noexcept {
 }
 }  // namespace detail
 
-/// The table for PyModule_AddFunctions.
+/// The table for PyModule_AddFunctions. Any extension module may add these functions.
 DLBRIDGE_LOCAL inline PyMethodDef* module_functions() noexcept {
   static PyMethodDef table[] = {
       {"from_dlpack", detail::method(&detail::from_dlpack), METH_FASTCALL | METH_KEYWORDS,
        "from_dlpack(x, /, *, device=None, copy=None, stream=None, readonly=None)\n--\n\n"
-       "A Tensor on the memory of x, any DLPack producer or a raw capsule, without a copy.\n\n"
-       "device: where the tensor must be, as a name such as 'cpu' or 'cuda:0', a pair, or a "
-       "framework's device; None leaves it where it is.\n"
-       "copy: True for memory of its own, False for none, None for whatever is needed.\n"
-       "stream: the stream that will use it: an int of the protocol, or an object with "
-       "__cuda_stream__, cuda_stream, ptr or handle. Not used on the CPU.\n"
-       "readonly: True marks the tensor read-only (a legacy producer cannot say it), False drops "
-       "the mark: you promise that nobody writes.\n\n"
-       "Raises TypeError for no producer, BufferError for a tensor that cannot be exchanged, "
-       "CopyForbiddenError (a BufferError and a ValueError) for copy=False that cannot be "
-       "promised, ValueError for a bad value; whatever the producer raises comes unchanged."},
+       "Return a Tensor on the memory of a DLPack producer.\n\n"
+       "The Tensor keeps the memory alive. The elements are copied only if `device` or `copy`\n"
+       "requires it.\n\n"
+       "Parameters\n----------\n"
+       "x : object with __dlpack__, or a capsule\n"
+       "    The producer. A capsule is consumed.\n"
+       "device : str, tuple of int, or device object of a framework, optional\n"
+       "    The device of the result, such as 'cpu', 'cuda:0' or (2, 0). By default the\n"
+       "    device of x.\n"
+       "copy : bool, optional\n"
+       "    True for a copy, False to forbid one. By default a copy is made only if\n"
+       "    `device` needs one.\n"
+       "stream : int or object, optional\n"
+       "    The stream on which the caller will use the tensor: the protocol's integer, or an\n"
+       "    object with __cuda_stream__, cuda_stream, ptr or handle. By default the\n"
+       "    default stream of the device. Not used on the CPU.\n"
+       "readonly : bool, optional\n"
+       "    True marks the tensor read-only, for a legacy producer, which cannot mark it. False\n"
+       "    removes the mark: the caller guarantees that no code writes to the memory. By default\n"
+       "    the mark of the producer.\n\n"
+       "Returns\n-------\nTensor\n\n"
+       "Raises\n------\n"
+       "TypeError\n    If x is no DLPack producer and no capsule.\n"
+       "BufferError\n    If the tensor cannot be exchanged.\n"
+       "CopyForbiddenError\n"
+       "    If `copy` is False and that cannot be promised. It is a BufferError and a ValueError.\n"
+       "ValueError\n    If an argument has an invalid value, or the capsule has been consumed.\n"
+       "RuntimeError\n    If the driver of a device is missing or fails.\n\n"
+       "An exception that the producer raises is passed on unchanged."},
       {"as_tensor", detail::method(&detail::as_tensor), METH_FASTCALL | METH_KEYWORDS,
        "as_tensor(x, /, *, device=None, copy=None, stream=None, readonly=None)\n--\n\n"
-       "A Tensor on the memory of x, through whatever x offers: DLPack, the buffer protocol, "
-       "__array_interface__, __cuda_array_interface__.\n\nArguments and errors as for "
-       "from_dlpack."},
+       "Return a Tensor on the memory of an array.\n\n"
+       "As from_dlpack, and also for an object with the buffer protocol, __array_interface__ or\n"
+       "__cuda_array_interface__. DLPack is used where x supports it.\n\n"
+       "Parameters\n----------\n"
+       "x : object\n    The producer.\n"
+       "device, copy, stream, readonly\n    As for from_dlpack.\n\n"
+       "Returns\n-------\nTensor\n\n"
+       "Raises\n------\n"
+       "TypeError\n    If x supports none of these protocols.\n"
+       "Exception\n    As from_dlpack."},
       {"to_dlpack", detail::method(&detail::to_dlpack), METH_FASTCALL | METH_KEYWORDS,
        "to_dlpack(x, /, *, max_version=None, copy=None)\n--\n\n"
-       "A raw capsule with x, for consumers that take nothing else, such as TensorFlow's and "
-       "MXNet's: legacy, or versioned from max_version=(1, 0) on.\n\nConsumed once; frees the "
-       "tensor itself when it is not. Raises BufferError when x is read-only and legacy is asked "
-       "for, else as from_dlpack."},
+       "Return a raw capsule, for a consumer that accepts nothing else, such as TensorFlow's and\n"
+       "MXNet's.\n\n"
+       "The capsule can be consumed once. If it is not, it frees the tensor itself.\n\n"
+       "Parameters\n----------\n"
+       "x : object\n    The producer, as for as_tensor.\n"
+       "max_version : tuple of int, optional\n"
+       "    The highest DLPack version that the consumer supports. The struct is versioned from\n"
+       "    (1, 0) on, else legacy.\n"
+       "copy : bool, optional\n    True for a copy, False to forbid one.\n\n"
+       "Returns\n-------\ncapsule\n\n"
+       "Raises\n------\n"
+       "BufferError\n    If x is read-only and the struct is legacy.\n"
+       "Exception\n    As as_tensor."},
       {"_rebuild", detail::method(&detail::rebuild), METH_VARARGS, nullptr},
       {nullptr, nullptr, 0, nullptr}};
   return table;

@@ -1,6 +1,6 @@
-// The Python type Tensor: its protocol methods, its exchange table, and the type object that every
-// extension has; full_tensor_type.hpp completes it for the package.
-// layer: tensor · what Python code holds between two libraries
+// tensor_type, wrap_tensor: create the Python type Tensor with the DLPack protocol, and its
+// objects.
+// layer: tensor · what Python code holds between import and export
 #pragma once
 
 #include <cstddef>
@@ -50,18 +50,36 @@ inline PyMethodDef dlpack_row() noexcept {
   return {
       "__dlpack__", method(&dlpack_method), METH_FASTCALL | METH_KEYWORDS,
       "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-      "A capsule with this tensor (array API 2023.12): legacy without max_version or below (1, 0),"
-      " versioned from there on.\n\nThe capsule keeps the memory alive on its own. Raises "
-      "BufferError when the tensor cannot be exported as asked: read-only memory as legacy, a "
-      "device it is not on, or copy=False with a copy needed; ValueError for a bad value, "
-      "TypeError for an unknown keyword."};
+      "Return a capsule with this tensor, as the array API 2023.12 specifies.\n\n"
+      "Parameters\n----------\n"
+      "stream : int or object, optional\n"
+      "    The stream of the consumer, which is ordered after the tensor's own. By default the\n"
+      "    default stream of the device; -1 for no order.\n"
+      "max_version : tuple of int, optional\n"
+      "    The highest DLPack version that the consumer supports. The struct is versioned from\n"
+      "    (1, 0) on, else legacy.\n"
+      "dl_device : tuple of int, optional\n"
+      "    The device of the result. By default the device of the tensor.\n"
+      "copy : bool, optional\n"
+      "    True for a copy, False to forbid one. By default only a change of device may copy.\n\n"
+      "Returns\n-------\n"
+      "capsule\n    A PyCapsule, which keeps the memory alive on its own.\n\n"
+      "Raises\n------\n"
+      "BufferError\n"
+      "    If the tensor cannot be exported as requested: read-only memory as a legacy struct, or\n"
+      "    a device to which it cannot be copied.\n"
+      "CopyForbiddenError\n    If `copy` is False and a copy is required.\n"
+      "ValueError\n    If an argument has an invalid value.\n"
+      "TypeError\n    If a keyword is unknown.\n"
+      "RuntimeError\n    If the driver of a device is missing or fails."};
 }
 inline PyMethodDef dlpack_device_row() noexcept {
   return {"__dlpack_device__", method(&dlpack_device_method), METH_NOARGS,
-          "__dlpack_device__($self, /)\n--\n\nThe device as (device type, device id), both int."};
+          "__dlpack_device__($self, /)\n--\n\n"
+          "Return the device as a pair (device type, device id) of int."};
 }
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
-// The Operations of Tensor's exchange table. TensorType returns the type, which is defined below.
+// The Operations of Tensor's exchange table. TensorType is tensor_type, which is defined below.
 template <PyTypeObject* (*TensorType)() noexcept>
 struct tensor_operations {
   static managed_tensor export_tensor(PyObject* object) {
@@ -70,13 +88,11 @@ struct tensor_operations {
     return dlbridge::lend(share(self), self.view, struct_kind::versioned);
   }
 
-  // A bare DLTensor cannot carry the read-only flag; the consumer then calls __dlpack__, which can.
   static void lend(PyObject* object, DLTensor& out) {
     tensor_view const& view = tensor_in(object).view;
     order_default_stream(tensor_in(object));
     if (view.read_only()) {
-      raise(refusal(errc::read_only, "writable memory for a tensor that is lent",
-                    "read-only memory", "Ask for an owning one"));
+      refuse_lending_read_only();
     }
     out = view.to_dltensor();
     if (out.strides == nullptr && out.ndim != 0) {  // DLPack 1.2 requires explicit strides
@@ -137,8 +153,8 @@ DLBRIDGE_LOCAL inline PyType_Slot* plain_tensor_slots() noexcept {
 
 // The slots of the type: the plain ones, unless full_tensor_type has replaced them.
 DLBRIDGE_LOCAL inline PyType_Slot*& tensor_slots() noexcept {
-  static PyType_Slot* chosen = plain_tensor_slots();
-  return chosen;
+  static PyType_Slot* slots = plain_tensor_slots();
+  return slots;
 }
 
 DLBRIDGE_LOCAL inline PyTypeObject* make_tensor_type() noexcept {
@@ -152,8 +168,12 @@ DLBRIDGE_LOCAL inline PyTypeObject* make_tensor_type() noexcept {
 }
 }  // namespace detail
 
-/// The type, made on first use and kept for the process. Borrowed; null with an exception set when
-/// it cannot be made.
+/// The type Tensor of this module, created on first use. Extensions have the plain type with the
+/// protocol methods and the exchange table; the package completes it (full_tensor_type.hpp).
+/// @return a borrowed reference, valid for the life of the process; null, with an exception set,
+///   when the type cannot be created.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept {
   static PyTypeObject* type = nullptr;
   if (type == nullptr) {
@@ -167,10 +187,14 @@ DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept {
   return type;
 }
 
+/// Whether an object is a Tensor of this module.
 inline bool is_tensor(PyObject* object) noexcept { return Py_TYPE(object) == tensor_type(); }
 
-/// A new Tensor. owns: m. None, with an exception set, when m is empty because something failed, or
-/// out of memory.
+/// A new Tensor that owns m.
+/// @return the Tensor; empty, with an exception set, when m is empty, whose exception stays
+///   pending, or when memory runs out, which frees m.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 inline ref wrap_tensor(managed_tensor m) noexcept {
   PyTypeObject* const type = m ? tensor_type() : nullptr;
   return type != nullptr ? new_tensor(type, std::move(m)) : ref();

@@ -1,5 +1,6 @@
-// dtype and device as Python sees them: strings that know their numbers.
-// layer: tensor · how dtypes and devices look in Python
+// text_types, to_python: create the Python types dtype and device, which derive from str, and their
+// objects.
+// layer: tensor · dtypes and devices in Python
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,13 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 
 /// The types dlbridge.dtype and dlbridge.device. Both derive from str, so that they compare, hash
-/// and print as their names, and frameworks that take names take them: np.dtype(t.dtype),
-/// torch.zeros(3, device=t.device). Made once, kept for the process.
+/// and print as their names, and frameworks that accept names accept them: np.dtype(t.dtype),
+/// torch.zeros(3, device=t.device). They are created once and live as long as the process.
 struct text_types {
   PyObject* dtype = nullptr;
   PyObject* device = nullptr;
 
-  /// Null members, with an exception set, when the types could not be made.
+  /// @return the types; a member is null, with an exception set, when its type cannot be created.
   DLBRIDGE_LOCAL static text_types& get() noexcept;
 };
 
@@ -34,8 +35,8 @@ inline ref new_text(PyObject* type, char const* text) noexcept {
                    : ref();
 }
 
-// The last word of a framework's name for a dtype: "torch.float32" and numpy.float32 give
-// "float32".
+// Reads a framework's dtype by the last component of its name: torch.float32 and numpy.float32 are
+// both "float32".
 inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
   ref name = PyUnicode_Check(value) ? ref::borrow(value) : find_attribute(value, "name");
   if (!name && PyType_Check(value)) {
@@ -82,7 +83,7 @@ inline PyObject* new_dtype(PyTypeObject* type, PyObject* arguments, PyObject* ke
   return new_text(reinterpret_cast<PyObject*>(type), name_of(parsed).c_str()).release();
 }
 
-// dlbridge.device(x) for whatever read_device takes.
+// dlbridge.device(x) for every value that read_device accepts.
 inline PyObject* new_device(PyTypeObject* type, PyObject* arguments, PyObject* keywords) noexcept {
   PyObject* value = nullptr;
   char const* accepted[] = {"device", nullptr};
@@ -93,7 +94,7 @@ inline PyObject* new_device(PyTypeObject* type, PyObject* arguments, PyObject* k
     return nullptr;
   }
   if (!is_known(parsed)) {
-    refuse_value(value, "device", "of a type that DLPack knows");
+    refuse_value(value, "device", "of a DLPack device type");
     return nullptr;
   }
   return new_text(reinterpret_cast<PyObject*>(type), name_of(parsed).c_str()).release();
@@ -104,7 +105,7 @@ inline dtype dtype_of_text(PyObject* self) noexcept {
   static_cast<void>(try_parse_dtype(PyUnicode_AsUTF8(self), parsed));
   return parsed;
 }
-// A producer's ordinal may be negative, which is no name that a caller can give.
+// Reads the id itself: that of a producer may be negative, which try_parse_device refuses.
 inline device device_of_text(PyObject* self) noexcept {
   device parsed;
   bounded_text<48> type;
@@ -117,7 +118,7 @@ inline device device_of_text(PyObject* self) noexcept {
   return parsed;
 }
 
-// np.float32 and torch.float32 are no strings, and equal all the same.
+// Compares with the dtypes of frameworks too: np.float32 and torch.float32 are no str.
 inline PyObject* compare_dtype(PyObject* self, PyObject* other, int operation) noexcept {
   dtype named;
   if (PyUnicode_Check(other) || (operation != Py_EQ && operation != Py_NE) ||
@@ -145,19 +146,22 @@ DLBRIDGE_LOCAL inline PyObject* make_dtype_type() noexcept {
       {"code", [](PyObject* s, void*) { return PyLong_FromLong(dtype_of_text(s).code); }, nullptr,
        "The DLDataTypeCode.", nullptr},
       {"bits", [](PyObject* s, void*) { return PyLong_FromLong(dtype_of_text(s).bits); }, nullptr,
-       "Bits of one scalar; complex numbers count whole.", nullptr},
+       "Bits of one scalar; a complex number is one scalar.", nullptr},
       {"lanes", [](PyObject* s, void*) { return PyLong_FromLong(dtype_of_text(s).lanes); }, nullptr,
        "Scalars per element; 1 for ordinary data.", nullptr},
       {"itemsize",
        [](PyObject* s, void*) { return PyLong_FromLongLong(element_bytes(dtype_of_text(s))); },
-       nullptr, "Bytes of one element on its own.", nullptr},
+       nullptr, "Bytes of one element, rounded up.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyType_Slot slots[] = {
       {Py_tp_doc,
        const_cast<char*>(
-           "dtype(x)\n--\n\nWhat an element is: a str such as 'float32' that knows code, "
-           "bits and lanes.\n\nx: a name, a framework's dtype, or a triple (code, bits, "
-           "lanes). Raises ValueError for any other.")},
+           "dtype(dtype)\n--\n\n"
+           "The type of an element: a str such as 'float32', with its code, bits and lanes.\n\n"
+           "Parameters\n----------\n"
+           "dtype : str, framework's dtype, or tuple of int\n"
+           "    A name, a dtype of NumPy or another framework, or (code, bits, lanes).\n\n"
+           "Raises\n------\nValueError\n    If `dtype` is anything else.")},
       {Py_tp_new, slot(&new_dtype)},
       {Py_tp_repr, slot(&show_text)},
       {Py_tp_richcompare, slot(&compare_dtype)},
@@ -172,18 +176,21 @@ DLBRIDGE_LOCAL inline PyObject* make_device_type() noexcept {
   static PyGetSetDef members[] = {
       {"type",
        [](PyObject* s, void*) { return PyUnicode_FromString(find_row(device_of_text(s))->name); },
-       nullptr, "The kind of memory space, such as 'cuda'.", nullptr},
+       nullptr, "The device type by name, such as 'cuda'.", nullptr},
       {"id", [](PyObject* s, void*) { return PyLong_FromLong(device_of_text(s).id); }, nullptr,
-       "The producer's ordinal.", nullptr},
+       "The ordinal of the device, as the producer counts.", nullptr},
       {"code", [](PyObject* s, void*) { return PyLong_FromLong(device_of_text(s).type); }, nullptr,
        "The DLDeviceType.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyType_Slot slots[] = {
       {Py_tp_doc,
        const_cast<char*>(
-           "device(x)\n--\n\nWhere elements live: a str such as 'cuda:0' that knows its "
-           "type and id.\n\nx: a name, a pair (device type, device id), or a framework's "
-           "device. Raises ValueError for any other.")},
+           "device(device)\n--\n\n"
+           "The device of a tensor: a str such as 'cuda:0', with its type and id.\n\n"
+           "Parameters\n----------\n"
+           "device : str, tuple of int, or framework's device\n"
+           "    A name, a pair (device type, device id), or a device of PyTorch or JAX.\n\n"
+           "Raises\n------\nValueError\n    If `device` is anything else.")},
       {Py_tp_new, slot(&new_device)},
       {Py_tp_repr, slot(&show_text)},
       {Py_tp_getset, members},
@@ -194,24 +201,26 @@ DLBRIDGE_LOCAL inline PyObject* make_device_type() noexcept {
 }  // namespace detail
 
 inline text_types& text_types::get() noexcept {
-  static text_types made;
-  if (made.dtype == nullptr) {
-    made.dtype = detail::make_dtype_type();
+  static text_types types;
+  if (types.dtype == nullptr) {
+    types.dtype = detail::make_dtype_type();
   }
-  if (made.device == nullptr && made.dtype != nullptr) {
-    made.device = detail::make_device_type();
+  if (types.device == nullptr && types.dtype != nullptr) {
+    types.device = detail::make_device_type();
   }
-  return made;
+  return types;
 }
 
-/// A new dlbridge.dtype, a new dlbridge.device.
-inline ref to_python(dtype type) noexcept {
-  PyObject* const made = text_types::get().dtype;
-  return made != nullptr ? detail::new_text(made, name_of(type).c_str()) : ref();
+/// A new dlbridge.dtype.
+/// @return the object; empty, with an exception set, on failure.
+inline ref to_python(dtype value) noexcept {
+  PyObject* const type = text_types::get().dtype;
+  return type != nullptr ? detail::new_text(type, name_of(value).c_str()) : ref();
 }
-inline ref to_python(device where) noexcept {
-  PyObject* const made = text_types::get().device;
-  return made != nullptr ? detail::new_text(made, name_of(where).c_str()) : ref();
+/// A new dlbridge.device. As for a dtype.
+inline ref to_python(device value) noexcept {
+  PyObject* const type = text_types::get().device;
+  return type != nullptr ? detail::new_text(type, name_of(value).c_str()) : ref();
 }
 
 }  // namespace python

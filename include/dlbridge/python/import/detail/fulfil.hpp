@@ -1,6 +1,6 @@
-// fulfil_request: brings an imported tensor to the requested device, and into memory of its own,
-// where the producer did not.
-// layer: import · the last step
+// fulfil_request: moves an imported tensor to the requested device, or copies it, where the
+// producer did not.
+// layer: import · device and copy as requested
 #pragma once
 
 #include <utility>
@@ -29,8 +29,8 @@ DLBRIDGE_COLD inline report cannot_reach(device from, device to) noexcept {
   return r;
 }
 
-// A copy elsewhere, or of what the CPU cannot read, made in the order of a stream; ready becomes
-// the stream on which the copy is. Throws.
+// Copies a tensor to another device, or one that the CPU cannot read, in the order of a stream.
+// Sets ready to the stream on which the copy is ready. Throws.
 inline managed_tensor move_tensor(managed_tensor const& m, device to, stream_ref on,
                                   stream_ref& ready) {
   python::order_after(on, ready);
@@ -39,8 +39,8 @@ inline managed_tensor move_tensor(managed_tensor const& m, device to, stream_ref
   return moved;
 }
 
-// The same tensor where the CPU reads it: itself, as pinned and managed memory is the CPU's as
-// well, or a copy. Throws.
+// The tensor on device cpu: on the same memory, which is host-accessible (pinned or managed), or a
+// copy. Throws.
 inline managed_tensor fulfil_on_host(managed_tensor m, bool wants_copy, stream_ref& ready) {
   python::host_wait(ready);
   ready = stream_ref::default_of(cpu);
@@ -52,9 +52,9 @@ inline managed_tensor fulfil_on_host(managed_tensor m, bool wants_copy, stream_r
   return build_on(std::move(m), d);
 }
 
-// Brings a tensor to the requested device and into its own memory, where that is still to do. ready
-// is the stream on which its elements are, before and after. When it is refused its deleter runs
-// before the exception is set, or without seeing it.
+// Moves or copies a tensor that is not yet as requested. ready is the stream on which the elements
+// are ready, before and after. On failure the deleter of m runs before the exception is set, or
+// while the exception is put aside.
 inline managed_tensor fulfil_request(managed_tensor m, consume_request const& request,
                                      bool wants_copy, stream_ref& ready) noexcept {
   device const where = m.view().device();
@@ -78,20 +78,20 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
     set_error(why);
     return m;
   }
-  managed_tensor settled;
+  managed_tensor result;
   stream_ref on = ready;
   bool const moves_to_runtime = runtime_of(target) != runtime_kind::none && elsewhere;
   bool const done =
       (!moves_to_runtime || choose_stream(request.stream, target, on)) && guarded([&] {
-        settled = on_host ? fulfil_on_host(std::move(m), wants_copy, ready)
-                          : move_tensor(m, target, on, ready);
+        result = on_host ? fulfil_on_host(std::move(m), wants_copy, ready)
+                         : move_tensor(m, target, on, ready);
       });
-  error_keeper const kept;
+  error_keeper const pending;
   m.reset();
   if (!done) {
-    settled.reset();
+    result.reset();
   }
-  return settled;
+  return result;
 }
 }  // namespace detail
 

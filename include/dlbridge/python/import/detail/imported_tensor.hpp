@@ -1,6 +1,5 @@
-// imported_tensor: the tensor of one argument during a call, from the exchange table of its type or
-// from __dlpack__.
-// layer: import · from a Python object to a tensor that is used now
+// imported_tensor: holds the tensor of one argument during a call, lent or owned.
+// layer: import · from an argument to a tensor
 #pragma once
 
 #include <cstdint>
@@ -22,29 +21,33 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// What is wanted of an argument's tensor. A bare DLTensor has no mark for read-only memory, so one
-/// is not borrowed by whoever writes.
+/// How a function uses an argument's tensor. A parameter that writes does not borrow by an exchange
+/// table: a bare DLTensor has no flag for read-only memory.
 enum class import_mode : std::uint8_t { borrow_to_read, borrow_to_write, own };
 
-/// A tensor that came in: lent by its object, which the caller holds, or owned.
-/// thread and GIL: held.
+/// The tensor of an object, imported by the exchange table of the object's type, by `__dlpack__`,
+/// or from the fields of an ndarray. It is either lent by the object, which the caller holds, or
+/// owned.
+/// @par Thread and GIL
+/// The caller holds the GIL in every member and in the destructor.
 class imported_tensor {
  public:
   imported_tensor() noexcept {}
-  imported_tensor(imported_tensor&&) = delete;  // what is shown may lie in it
+  imported_tensor(imported_tensor&&) = delete;  // tensor_ may point to strides_
   ~imported_tensor() {
     if (owned_) {
-      drop();
+      release();
     }
   }
 
-  /// Takes the tensor of an object in. False, with a Python exception set, when it is refused: as
-  /// consume. What a table gives is checked like anything from outside. Complex tensors are asked
-  /// for by __dlpack__ even so, since torch's table exports conjugated views as if they were plain;
-  /// what a table refuses is asked for again, for a reason in words.
+  /// Imports the tensor of an object: by the exchange table of its type, else by `__dlpack__`. What
+  /// a table returns is checked as any foreign tensor. `__dlpack__` is called also for complex
+  /// tensors, as torch's table exports conjugated views as if they were not conjugated; and for
+  /// what a table refuses, as the exception of `__dlpack__` states the reason.
+  /// @return false, with a Python exception set as by consume, when the import failed.
   bool take_in(PyObject* object, import_mode mode) noexcept {
     exchange_table const table = type_cache::find(Py_TYPE(object)).exchange;
-    if (table && take_by_table(table, object, mode)) {
+    if (table && import_by_table(table, object, mode)) {
       return true;
     }
     if (PyErr_Occurred() != nullptr) {
@@ -52,63 +55,67 @@ class imported_tensor {
     }
     owned_ = consume(object, consume_request());
     if (owned_) {
-      show_owned();
+      view_owned();
     }
     return static_cast<bool>(owned_);
   }
 
-  /// Borrows an ordinary tensor that keeps every rule. False says nothing: take_in does.
+  /// Borrows an ordinary tensor that meets the requirement.
+  /// @return false, without an exception, in every other case; take_in then decides.
   DLBRIDGE_INLINE bool try_borrow_fast(PyObject* object, requirement const& need) noexcept {
-    type_entry const* const known = type_cache::peek(Py_TYPE(object));
-    if (known == nullptr || (!known->exchange && !known->host_only)) {
+    type_entry const* const type = type_cache::peek(Py_TYPE(object));
+    if (type == nullptr || (!type->exchange && !type->host_only)) {
       return false;
     }
-    if (known->host_only) {
+    if (type->host_only) {
       return detail::can_read_ndarrays(Py_TYPE(object)) &&
-             detail::read_ndarray(object, shown_, strides_, flags_) &&
-             (!need.writable || flags_ == 0) && dlbridge::detail::fits_fast_path(shown_, need);
+             detail::read_ndarray(object, tensor_, strides_, flags_) &&
+             (!need.writable || flags_ == 0) && dlbridge::detail::fits_fast_path(tensor_, need);
     }
-    if (need.writable || !known->exchange.can_lend()) {
+    if (need.writable || !type->exchange.can_lend()) {
       return false;
     }
     flags_ = 0;
-    if (!known->exchange.try_lend(object, shown_)) {
-      PyErr_Clear();  // asked again by take_in, it says the same
+    if (!type->exchange.try_lend(object, tensor_)) {
+      PyErr_Clear();  // take_in calls __dlpack__, which states the reason
       return false;
     }
-    return !is_complex(need.type) && dlbridge::detail::fits_fast_path(shown_, need);
+    return !is_complex(need.type) && dlbridge::detail::fits_fast_path(tensor_, need);
   }
 
-  /// Only after take_in gave true. lives: as the object lends it, or as owned().
-  tensor_view view() const noexcept { return tensor_view(shown_, flags_); }
-  /// What is owned; empty when the tensor is only lent. Its view stays valid.
+  /// @pre take_in or try_borrow_fast returned true.
+  /// @par Lifetime
+  /// Valid while the object lends the tensor, or while the owned tensor lives, which may have been
+  /// moved out.
+  tensor_view view() const noexcept { return tensor_view(tensor_, flags_); }
+  /// The owned tensor, which the caller may move out; empty when the tensor is lent.
   managed_tensor& owned() noexcept { return owned_; }
 
  private:
-  DLBRIDGE_COLD void drop() noexcept {
-    error_keeper const kept;  // a refusal may be pending while a foreign deleter runs
+  DLBRIDGE_COLD void release() noexcept {
+    error_keeper const pending;  // an exception may be pending while a foreign deleter runs
     owned_.reset();
   }
 
-  void show_owned() noexcept {
-    shown_ = owned_.tensor();
+  void view_owned() noexcept {
+    tensor_ = owned_.tensor();
     flags_ = owned_.flags();
   }
 
-  // False without an exception: to be asked for by __dlpack__.
-  bool take_by_table(exchange_table table, PyObject* object, import_mode mode) noexcept {
+  // Returns false without an exception when __dlpack__ is to be called.
+  bool import_by_table(exchange_table table, PyObject* object, import_mode mode) noexcept {
     report why;
     if (mode == import_mode::borrow_to_read && table.can_lend()) {
-      if (!table.try_lend(object, shown_)) {
+      if (!table.try_lend(object, tensor_)) {
         forgive_exception();
         return false;
       }
       flags_ = 0;
-      why = check_tensor(shown_);
+      why = check_tensor(tensor_);
     } else if (table.can_export()) {
       owned_ = table.try_export(object, why);
       if (owned_) {
-        show_owned();
+        view_owned();
       } else if (why.ok()) {
         forgive_exception();
         return false;
@@ -119,10 +126,11 @@ class imported_tensor {
     if (!why.ok()) {
       set_error(why);
     }
-    return why.ok() && !is_complex(dtype(shown_.dtype));
+    return why.ok() && !is_complex(dtype(tensor_.dtype));
   }
 
-  DLTensor shown_;  // not set before take_in
+  // The import sets tensor_, flags_ and strides_; to initialize them here would slow every call.
+  DLTensor tensor_;
   std::uint64_t flags_;
   managed_tensor owned_;
   std::int64_t strides_[detail::direct_rank];  // of an ndarray, in elements

@@ -1,6 +1,6 @@
-// Reads ndarrays by their fields, without a capsule, once a self-test has found those fields where
-// they should be.
-// layer: import · IN: the shortest road, from the most common producer
+// read_ndarray: reads the fields of a numpy.ndarray without a call, after a self-test of their
+// layout.
+// layer: import · the fast path for ndarrays
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,8 @@ static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t) || sizeof(void*) < 8,
 constexpr int ndarray_writable = 0x0400;
 constexpr int direct_rank = 8;
 
-// A dtype by NumPy's type number, for those that DLPack has; log2 of the size shifts byte strides.
+// The dtype for one type number of NumPy; lanes is 0 where DLPack has none. shift is the log2 of
+// the element size, by which byte strides are shifted to strides in elements.
 struct ndarray_type {
   DLDataType type;
   std::uint8_t shift;
@@ -101,8 +102,8 @@ struct ndarray_type_table {
 };
 DLBRIDGE_LOCAL inline constexpr ndarray_type_table ndarray_types;
 
-// Shows an ndarray; its strides, in elements, go to eight integers of the caller's. False for
-// whatever is out of the ordinary: __dlpack__ takes it, or refuses it in words.
+// Describes an ndarray. strides has room for eight integers, set to the strides in elements.
+// Returns false for an array outside the common case, for which __dlpack__ is to be called.
 DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, std::int64_t* strides,
                                   std::uint64_t& flags) noexcept {
   auto const& array = *reinterpret_cast<ndarray_fields const*>(object);
@@ -113,17 +114,17 @@ DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, std::int64_t*
       (descr.byte_order != '=' && descr.byte_order != '|')) {
     return false;
   }
-  ndarray_type const& found = ndarray_types.rows[number];
-  std::int64_t const below_size = (std::int64_t{1} << found.shift) - 1;
+  ndarray_type const& row = ndarray_types.rows[number];
+  std::int64_t const below_size = (std::int64_t{1} << row.shift) - 1;
   std::int64_t odd = 0;
   for (int i = 0; i < array.rank; ++i) {
     odd |= array.extents[i] == 1 ? 0 : array.byte_strides[i] & below_size;
-    strides[i] = array.byte_strides[i] >> found.shift;
+    strides[i] = array.byte_strides[i] >> row.shift;
   }
   out.data = array.data;
   out.device = {kDLCPU, 0};
   out.ndim = array.rank;
-  out.dtype = found.type;
+  out.dtype = row.type;
   out.shape = reinterpret_cast<std::int64_t*>(array.extents);
   out.strides = strides;
   out.byte_offset = 0;
@@ -131,28 +132,30 @@ DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, std::int64_t*
   return odd == 0;
 }
 
-// Whether the fields of this array say what its __dlpack__ says.
-DLBRIDGE_COLD inline bool agrees(PyObject* array) noexcept {
-  DLTensor shown;
+// Whether read_ndarray describes this array as its __dlpack__ does.
+DLBRIDGE_COLD inline bool test_ndarray(PyObject* array) noexcept {
+  DLTensor fields;
   std::int64_t strides[direct_rank];
   std::uint64_t flags = 0;
   call_keywords keywords;
   keywords.max_version = stated_version_object();
   ref const capsule = call_dlpack(array, type_cache::find(Py_TYPE(array)), keywords);
   report why;
-  managed_tensor const told = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
-  if (!told || told.kind() != struct_kind::versioned ||
-      !read_ndarray(array, shown, strides, flags)) {
+  managed_tensor const exported = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
+  if (!exported || exported.kind() != struct_kind::versioned ||
+      !read_ndarray(array, fields, strides, flags)) {
     return false;
   }
-  DLTensor const& t = told.tensor();
+  DLTensor const& t = exported.tensor();
   auto const bytes = static_cast<std::size_t>(t.ndim) * sizeof(std::int64_t);
-  return t.data == shown.data && t.byte_offset == 0 && t.ndim == shown.ndim &&
-         dtype(t.dtype) == dtype(shown.dtype) && std::memcmp(t.shape, shown.shape, bytes) == 0 &&
-         std::memcmp(t.strides, strides, bytes) == 0 && (told.flags() & flag_read_only) == flags;
+  return t.data == fields.data && t.byte_offset == 0 && t.ndim == fields.ndim &&
+         dtype(t.dtype) == dtype(fields.dtype) && std::memcmp(t.shape, fields.shape, bytes) == 0 &&
+         std::memcmp(t.strides, strides, bytes) == 0 &&
+         (exported.flags() & flag_read_only) == flags;
 }
 
-// Tries arrays of every type number in an odd order of memory, writable and not.
+// The self-test: arrays of every dtype, row-major and with permuted and negative strides, writable
+// and read-only.
 DLBRIDGE_COLD inline bool test_ndarrays(PyTypeObject* type) noexcept {
   if (type->tp_basicsize < static_cast<Py_ssize_t>(sizeof(ndarray_fields))) {
     return false;
@@ -169,20 +172,25 @@ DLBRIDGE_COLD inline bool test_ndarrays(PyTypeObject* type) noexcept {
   for (char const* code = "?bBhHiIlLqQefdFD"; *code != '\0' && all; ++code) {
     ref const plain = ref::steal(
         PyObject_CallMethod(numpy.get(), "zeros", "((iii)C)", 2, 3, 4, static_cast<int>(*code)));
-    ref const turned =
+    ref const transposed =
         plain ? ref::steal(PyObject_CallMethod(plain.get(), "transpose", "iii", 1, 0, 2)) : ref();
-    ref const odd =
-        turned ? ref::steal(PyObject_CallMethod(numpy.get(), "flip", "Oi", turned.get(), 1))
-               : ref();
-    all = odd && Py_TYPE(odd.get()) == type && agrees(plain.get()) && agrees(odd.get());
-    ref const closed = all ? ref::steal(PyObject_CallMethod(odd.get(), "setflags", "i", 0)) : ref();
-    all = closed && agrees(odd.get());
+    ref const flipped =
+        transposed ? ref::steal(PyObject_CallMethod(numpy.get(), "flip", "Oi", transposed.get(), 1))
+                   : ref();
+    all = flipped && Py_TYPE(flipped.get()) == type && test_ndarray(plain.get()) &&
+          test_ndarray(flipped.get());
+    ref const result =
+        all ? ref::steal(PyObject_CallMethod(flipped.get(), "setflags", "i", 0)) : ref();
+    all = result && test_ndarray(flipped.get());
   }
   return all;
 }
 
-/// Whether objects of numpy.ndarray, and of nothing derived from it, may be read by their fields:
-/// found out once. GIL: held; Python code runs the first time, with no exception pending.
+/// Whether read_ndarray may read objects of a type, which is numpy.ndarray and no class derived
+/// from it. The self-test runs once.
+/// @pre no exception is pending.
+/// @par Thread and GIL
+/// The caller holds the GIL. Python code runs in the first call.
 DLBRIDGE_LOCAL inline bool can_read_ndarrays(PyTypeObject* type) noexcept {
   static PyTypeObject* tested = nullptr;
   static bool passed = false;

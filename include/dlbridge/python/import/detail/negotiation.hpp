@@ -1,6 +1,6 @@
-// negotiation: calls a producer's __dlpack__ and, where the exception means that the producer does
-// not implement a keyword, calls it again without.
-// layer: import · the call
+// negotiation: calls a producer's __dlpack__, and again with fewer keywords when the first
+// exception means that the producer may not support one.
+// layer: import · the first and the second call
 #pragma once
 
 #include <utility>
@@ -20,28 +20,26 @@ enum class refusal_meaning {
   final          ///< KeyboardInterrupt and the like: no second call
 };
 
-/// The calls of one import. Every member returns an empty reference with a Python exception set
-/// when it fails. thread and GIL: held; Python code runs.
+/// The calls of one import. Every member that returns a reference returns an empty one, with a
+/// Python exception set, when the call fails.
+/// @par Thread and GIL
+/// The caller holds the GIL. Python code runs.
 class negotiation {
  public:
   /// The caller holds a reference to type.dlpack while this object lives.
   negotiation(PyObject* producer, type_entry const& type) noexcept
       : producer_(producer), type_(type) {}
 
-  /// Calls with all keywords; first without any where earlier objects of the type accepted no
-  /// max_version and the call needs nothing else.
+  /// Calls with all keywords. When the type is legacy_only and the call passes neither dl_device
+  /// nor copy, calls without max_version first.
   ref call_first(call_keywords const& keywords) noexcept {
     was_simple_ = is_simple(keywords);
     if (type_.legacy_only && was_simple_) {
-      ref capsule = call(without(keywords, true, false));
+      ref capsule = call_dlpack(producer_, type_, without(keywords, true, false));
       if (capsule || !forgive_exception()) {
         return capsule;
       }
     }
-    return call(keywords);
-  }
-
-  ref call(call_keywords const& keywords) noexcept {
     return call_dlpack(producer_, type_, keywords);
   }
 
@@ -52,11 +50,11 @@ class negotiation {
                                                      : refusal_meaning::final;
   }
 
-  /// Calls again after an exception, which is given as `first` and becomes the context of the
-  /// second one. An old producer is called without any keyword that DLPack 1.0 introduced, another
-  /// one without copy.
+  /// Calls again after an exception. An old producer is called without any keyword that DLPack 1.0
+  /// introduced, another one without copy.
+  /// @param first that exception; it becomes the context of the one of the second call.
   ref call_again(call_keywords const& keywords, bool is_old, ref first) noexcept {
-    ref capsule = call(without(keywords, is_old, true));
+    ref capsule = call_dlpack(producer_, type_, without(keywords, is_old, true));
     if (capsule) {
       if (is_old && was_simple_) {
         type_cache::set_legacy_only(type_);

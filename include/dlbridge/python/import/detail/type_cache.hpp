@@ -1,5 +1,5 @@
-// What a Python type offers to a consumer, looked up once per type and version of it.
-// layer: import · IN: before anything is asked
+// type_cache, call_dlpack: cache what a Python type offers to a consumer, and call its __dlpack__.
+// layer: import · the producer's type, and one call of its method
 #pragma once
 
 #include <cstdint>
@@ -14,52 +14,53 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// The answers for one type. References are borrowed from the type, and hold while it is neither
-/// modified nor gone: whoever lets Python code run meanwhile holds dlpack.
+/// What one Python type offers. The references are borrowed from the type and valid until it is
+/// modified or destroyed: a caller that lets Python code run meanwhile holds a reference to dlpack.
 struct type_entry {
   PyTypeObject* type = nullptr;
-  unsigned version_tag = 0;    // 0: do not trust this entry
-  PyObject* dlpack = nullptr;  // __dlpack__ as the type has it, or null
-  bool takes_self = false;     // it is called with the object first, and needs no binding
-  bool legacy_only = false;    // no object of it takes max_version
-  bool host_only = false;      // its memory can always be read by the CPU: numpy.ndarray
-  exchange_table exchange;     // its exchange table, if it has one of our major version
+  unsigned version_tag = 0;    // 0: the entry is not valid
+  PyObject* dlpack = nullptr;  // the type's attribute __dlpack__, or null
+  bool takes_self = false;     // dlpack is called with the object as first argument
+  bool legacy_only = false;    // the signature of dlpack has no max_version
+  bool host_only = false;      // the memory is always host-accessible: numpy.ndarray
+  exchange_table exchange;     // the type's exchange table, if its major version is supported
 };
 
-/// Entries by type. A type that is modified, or another one at the same address, has another
-/// version tag; types without a valid tag are looked up each time. Nothing is kept per object.
-/// thread and GIL: held. Free-threaded builds look up each time.
+/// Entries by type. The version tag of an entry tells whether the type has been modified, or
+/// another type has taken its address; types without a valid tag are looked up each time. Objects
+/// are not cached.
+/// @par Thread and GIL
+/// The caller holds the GIL. Free-threaded builds look up each time.
 class type_cache {
  public:
-  /// The entry of a type that is known and unchanged, or null: for who lets no Python code run
-  /// while looking at it.
+  /// @return the valid entry of a type, or null. The pointer is valid until Python code runs.
   static type_entry const* peek(PyTypeObject* type) noexcept {
-    type_entry const& kept = slot(type);
-    bool const holds =
-        kept.type == type && kept.version_tag != 0 && kept.version_tag == tag_of(type);
-    return holds ? &kept : nullptr;
+    type_entry const& entry = slot(type);
+    bool const is_valid =
+        entry.type == type && entry.version_tag != 0 && entry.version_tag == tag_of(type);
+    return is_valid ? &entry : nullptr;
   }
 
-  /// A copy, since Python code that runs later may replace the entry.
+  /// @return the entry of a type; a copy, as Python code that runs later may replace the entry.
   DLBRIDGE_LOCAL static type_entry find(PyTypeObject* type) noexcept {
-    type_entry& kept = slot(type);
-    if (kept.type == type && kept.version_tag != 0 && kept.version_tag == tag_of(type)) {
-      return kept;
+    type_entry& entry = slot(type);
+    if (entry.type == type && entry.version_tag != 0 && entry.version_tag == tag_of(type)) {
+      return entry;
     }
     type_entry const fresh = look_up(type);
 #if !defined(Py_GIL_DISABLED)
-    kept = fresh;
+    entry = fresh;
 #endif
     return fresh;
   }
 
-  /// Remembers that an object of the type raised TypeError for max_version and did well without.
-  /// Only where that is the signature's doing: a proxy that passes keywords on answers for what is
-  /// behind it, and the next one may know the keyword.
-  DLBRIDGE_LOCAL static void set_legacy_only(type_entry const& known) noexcept {
-    type_entry& kept = slot(known.type);
-    if (kept.type == known.type && kept.version_tag == known.version_tag) {
-      kept.legacy_only = lacks_max_version(known.dlpack);
+  /// Records that `__dlpack__` of an object raised TypeError with max_version and returned without,
+  /// where the signature explains it. A proxy that forwards any keywords is not recorded: another
+  /// object of its type may forward to a producer that supports the keyword.
+  DLBRIDGE_LOCAL static void set_legacy_only(type_entry const& producer) noexcept {
+    type_entry& entry = slot(producer.type);
+    if (entry.type == producer.type && entry.version_tag == producer.version_tag) {
+      entry.legacy_only = lacks_max_version(producer.dlpack);
     }
   }
 
@@ -94,20 +95,20 @@ class type_cache {
     return has == 0 && (reinterpret_cast<PyCodeObject*>(code)->co_flags & CO_VARKEYWORDS) == 0;
   }
 
-  // A capsule under the name of DLPack 1.3, or a capsule or an address under that of 1.2
-  // (spec 5.1). What does not say where a table is, is none.
+  // The table's address, or null. DLPack 1.3 stores a capsule under one attribute name, DLPack 1.2
+  // a capsule or an int under another (spec 5.1).
   static void const* exchange_header_of(PyTypeObject* type) noexcept {
     names const& n = names::get();
-    PyObject* found = _PyType_Lookup(type, n.exchange_table);
-    found = found != nullptr ? found : _PyType_Lookup(type, n.exchange_table_1_2);
-    if (found == nullptr) {
+    PyObject* attribute = _PyType_Lookup(type, n.exchange_table);
+    attribute = attribute != nullptr ? attribute : _PyType_Lookup(type, n.exchange_table_1_2);
+    if (attribute == nullptr) {
       return nullptr;
     }
     void const* header = nullptr;
-    if (PyCapsule_IsValid(found, exchange_capsule_name()) != 0) {
-      header = PyCapsule_GetPointer(found, exchange_capsule_name());
-    } else if (PyLong_CheckExact(found)) {
-      header = PyLong_AsVoidPtr(found);
+    if (PyCapsule_IsValid(attribute, exchange_capsule_name()) != 0) {
+      header = PyCapsule_GetPointer(attribute, exchange_capsule_name());
+    } else if (PyLong_CheckExact(attribute)) {
+      header = PyLong_AsVoidPtr(attribute);
       PyErr_Clear();
     }
     return header;
@@ -116,7 +117,7 @@ class type_cache {
   static type_entry look_up(PyTypeObject* type) noexcept {
     type_entry fresh;
     fresh.type = type;
-    fresh.dlpack = _PyType_Lookup(type, names::get().dlpack);  // gives the type its version tag
+    fresh.dlpack = _PyType_Lookup(type, names::get().dlpack);  // assigns the version tag
     fresh.version_tag = tag_of(type);
     fresh.takes_self = fresh.dlpack != nullptr &&
                        PyType_HasFeature(Py_TYPE(fresh.dlpack), Py_TPFLAGS_METHOD_DESCRIPTOR);
@@ -128,7 +129,7 @@ class type_cache {
 };
 
 namespace detail {
-// The keywords of one call; null ones are left out.
+// The keyword arguments of one call of __dlpack__; null ones are not passed.
 struct call_keywords {
   PyObject* max_version = nullptr;
   PyObject* stream = nullptr;
@@ -136,28 +137,32 @@ struct call_keywords {
   PyObject* copy = nullptr;
 };
 
+// The value of max_version= in every call.
 DLBRIDGE_LOCAL inline PyObject* stated_version_object() noexcept {
-  static PyObject* const made =
+  static PyObject* const version =
       Py_BuildValue("(II)", unsigned{stated_major}, unsigned{stated_minor});
-  return made;
+  return version;
 }
 
+// The keyword names of a call that passes max_version alone.
 DLBRIDGE_LOCAL inline PyObject* only_max_version() noexcept {
-  static PyObject* const made = PyTuple_Pack(1, names::get().max_version);
-  return made;
+  static PyObject* const tuple = PyTuple_Pack(1, names::get().max_version);
+  return tuple;
 }
 
-// Calls producer.__dlpack__ with the keywords that are there. The caller holds type.dlpack.
+// Calls producer.__dlpack__ with the keywords that are not null. The caller holds a reference to
+// type.dlpack. Returns an empty reference, with an exception set, when the method raised.
 inline ref call_dlpack(PyObject* producer, type_entry const& type,
-                       call_keywords const& given) noexcept {
-  if (type.takes_self && given.stream == nullptr && given.dl_device == nullptr &&
-      given.copy == nullptr && given.max_version != nullptr) {  // as good as always
-    PyObject* arguments[] = {nullptr, producer, given.max_version};
+                       call_keywords const& keywords) noexcept {
+  if (type.takes_self && keywords.stream == nullptr && keywords.dl_device == nullptr &&
+      keywords.copy == nullptr && keywords.max_version != nullptr) {  // the common case
+    PyObject* arguments[] = {nullptr, producer, keywords.max_version};
     return ref::steal(PyObject_Vectorcall(type.dlpack, arguments + 1,
                                           1 | PY_VECTORCALL_ARGUMENTS_OFFSET, only_max_version()));
   }
   names const& n = names::get();
-  PyObject* const values[] = {given.max_version, given.stream, given.dl_device, given.copy};
+  PyObject* const values[] = {keywords.max_version, keywords.stream, keywords.dl_device,
+                              keywords.copy};
   PyObject* const keys[] = {n.max_version, n.stream, n.dl_device, n.copy};
   PyObject* arguments[6] = {nullptr, producer};
   PyObject* used[4];
@@ -168,27 +173,27 @@ inline ref call_dlpack(PyObject* producer, type_entry const& type,
       used[count++] = keys[i];
     }
   }
-  ref made;
-  PyObject* keywords = nullptr;
-  if (count == 1 && given.max_version != nullptr) {
-    keywords = only_max_version();
+  ref tuple;
+  PyObject* used_names = nullptr;
+  if (count == 1 && keywords.max_version != nullptr) {
+    used_names = only_max_version();
   } else if (count > 0) {
-    made = ref::steal(PyTuple_New(count));
-    if (!made) {
+    tuple = ref::steal(PyTuple_New(count));
+    if (!tuple) {
       return ref();
     }
     for (Py_ssize_t i = 0; i < count; ++i) {
       Py_INCREF(used[i]);
-      PyTuple_SET_ITEM(made.get(), i, used[i]);
+      PyTuple_SET_ITEM(tuple.get(), i, used[i]);
     }
-    keywords = made.get();
+    used_names = tuple.get();
   }
   if (!type.takes_self) {
     return ref::steal(PyObject_VectorcallMethod(n.dlpack, arguments + 1,
-                                                1 | PY_VECTORCALL_ARGUMENTS_OFFSET, keywords));
+                                                1 | PY_VECTORCALL_ARGUMENTS_OFFSET, used_names));
   }
   return ref::steal(PyObject_Vectorcall(type.dlpack, arguments + 1,
-                                        1 | PY_VECTORCALL_ARGUMENTS_OFFSET, keywords));
+                                        1 | PY_VECTORCALL_ARGUMENTS_OFFSET, used_names));
 }
 }  // namespace detail
 

@@ -1,5 +1,5 @@
-// The attributes of Tensor: one function and one table row each.
-// layer: tensor · between IN and OUT: what a tensor says of itself
+// tensor_attributes: defines the attributes of Tensor, each by a function and a row of the table.
+// layer: tensor · attributes in Python
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ inline ref int_tuple(int count, std::int64_t const* values) noexcept {
   return tuple;
 }
 
-// Strides times a factor: 1 for elements, the element size for bytes. A stride that leads nowhere,
-// in an extent of 1, may be any number; its product may wrap.
+// Strides times a factor: 1 for elements, the element size for bytes. The product may wrap where
+// the extent is 1, as the stride then may be any number.
 inline ref strides_tuple(tensor_view const& view, std::int64_t factor) noexcept {
   std::int64_t strides[max_rank];
   view.copy_strides(strides);
@@ -100,7 +100,8 @@ inline PyObject* get_version(PyObject* self, void*) noexcept {
                        unsigned{m.version().minor_number});
 }
 
-// numba's interface: there only for CUDA memory of a dtype that it can name, so that hasattr tells.
+// __cuda_array_interface__. AttributeError, so that hasattr returns False, unless the memory is
+// CUDA's and the dtype has a typestr.
 inline PyObject* get_cuda_array_interface(PyObject* self, void*) noexcept {
   tensor_view const& view = tensor_in(self).view;
   format_row const* const format = find_format(view.dtype());
@@ -126,38 +127,38 @@ inline PyObject* get_cuda_array_interface(PyObject* self, void*) noexcept {
 /// The table for Py_tp_getset.
 DLBRIDGE_LOCAL inline PyGetSetDef* tensor_attributes() noexcept {
   static PyGetSetDef table[] = {
-      {"shape", &detail::get_shape, nullptr, "Extents, a tuple of int.", nullptr},
+      {"shape", &detail::get_shape, nullptr, "Tuple of the extents.", nullptr},
       {"strides", &detail::get_strides, nullptr,
-       "Steps between neighbours in elements, a tuple of int; NumPy's are in bytes.", nullptr},
+       "Tuple of the strides in elements. NumPy's strides are in bytes: byte_strides.", nullptr},
       {"byte_strides", &detail::get_byte_strides, nullptr,
-       "Steps between neighbours in bytes, a tuple of int; None where elements share bytes.",
-       nullptr},
+       "Tuple of the strides in bytes; None for packed sub-byte elements.", nullptr},
       {"ndim", &detail::get_ndim, nullptr, "Number of dimensions.", nullptr},
       {"size", &detail::get_size, nullptr, "Number of elements.", nullptr},
-      {"itemsize", &detail::get_itemsize, nullptr, "Bytes of one element on its own.", nullptr},
-      {"nbytes", &detail::get_nbytes, nullptr, "Bytes of all elements when compact.", nullptr},
-      {"dtype", &detail::get_dtype, nullptr, "Element type, a dlbridge.dtype.", nullptr},
-      {"device", &detail::get_device, nullptr, "Where the memory is, a dlbridge.device.", nullptr},
+      {"itemsize", &detail::get_itemsize, nullptr, "Bytes of one element, rounded up.", nullptr},
+      {"nbytes", &detail::get_nbytes, nullptr, "Bytes of all elements in compact form.", nullptr},
+      {"dtype", &detail::get_dtype, nullptr, "Type of the elements, a dlbridge.dtype.", nullptr},
+      {"device", &detail::get_device, nullptr, "Device of the memory, a dlbridge.device.", nullptr},
       {"readonly", &detail::get_readonly, nullptr,
-       "Whether the memory must not be written. A legacy producer cannot say so; it counts as "
-       "writable.",
+       "Whether the memory must not be written to. Memory of a legacy producer counts as "
+       "writable, as its struct has no flag.",
        nullptr},
       {"data_ptr", &detail::get_data_ptr, nullptr,
-       "Address of the first element, an int; the handle of the memory on devices without "
+       "Address of the first element as an int; the handle of the memory on devices without "
        "addresses; 0 for an empty tensor.",
        nullptr},
       {"byte_offset", &detail::get_byte_offset, nullptr,
        "Bytes from a handle to the first element; 0 where data_ptr is an address.", nullptr},
       {"flags", &detail::get_flags, nullptr,
-       "DLPack's flags: 1 read-only, 2 copied, 4 padded sub-byte elements.", nullptr},
+       "Sum of the DLPack flags: 1 read-only, 2 copied, 4 padded sub-byte elements.", nullptr},
       {"c_contiguous", &detail::get_c_contiguous, nullptr,
-       "Whether elements lie row-major (C order) without gaps.", nullptr},
+       "Whether the elements are row-major (C order) and compact.", nullptr},
       {"f_contiguous", &detail::get_f_contiguous, nullptr,
-       "Whether elements lie column-major (Fortran order) without gaps.", nullptr},
+       "Whether the elements are column-major (Fortran order) and compact.", nullptr},
       {"version", &detail::get_version, nullptr,
-       "DLPack version of the struct received, (major, minor); None for a legacy one.", nullptr},
+       "DLPack version (major, minor) of the producer's struct; None for a legacy struct.",
+       nullptr},
       {"__cuda_array_interface__", &detail::get_cuda_array_interface, nullptr,
-       "Version 3 of numba's interface, on CUDA devices only.", nullptr},
+       "Version 3 of the CUDA Array Interface; absent unless the memory is CUDA's.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
   return table;
 }

@@ -1,5 +1,5 @@
-// The methods of the package's Tensor: the DLPack protocol, NumPy's __array__, and pickling.
-// layer: tensor · OUT: how a tensor leaves Python's hands
+// tensor_methods: defines the methods of the package's Tensor: DLPack, __array__ and pickling.
+// layer: tensor · methods in Python
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,20 @@ namespace detail {
 // Another Tensor on the same memory under another description.
 inline ref retyped(PyObject* object, description const& d) noexcept {
   tensor_object& self = tensor_in(object);
-  managed_tensor made;
-  bool const built = guarded([&] { made = build_on(shared_tensor(share(self)), d); });
-  return built ? new_tensor(Py_TYPE(object), std::move(made)) : ref();
+  managed_tensor tensor;
+  bool const done = guarded([&] { tensor = build_on(shared_tensor(share(self)), d); });
+  return done ? new_tensor(Py_TYPE(object), std::move(tensor)) : ref();
 }
 
-// The same elements as unsigned integers of their size, for what buffers have no name for.
+// The same elements as unsigned integers of their size, for a dtype without a PEP 3118 format.
 inline ref as_unsigned(PyObject* object) noexcept {
   description d = describe_view(tensor_in(object).view);
   d.type = dtype(kDLUInt, static_cast<int>(element_bytes(d.type) * 8));
   return retyped(object, d);
 }
 
-// A NumPy array on the tensor's memory. bfloat16 and its kin need ml_dtypes, which names them.
+// A NumPy array on the tensor's memory. The dtypes that NumPy lacks, such as bfloat16, are those of
+// ml_dtypes.
 inline ref to_numpy(PyObject* object, PyObject* numpy) noexcept {
   tensor_view const& view = tensor_in(object).view;
   if (find_format(view.dtype()) != nullptr || !is_host_accessible(view.device())) {
@@ -63,7 +64,7 @@ inline ref to_numpy(PyObject* object, PyObject* numpy) noexcept {
   return array ? ref::steal(PyObject_CallMethod(array.get(), "view", "O", type.get())) : ref();
 }
 
-// __array__(dtype=None, copy=None): what np.asarray calls when the buffer protocol does not serve.
+// __array__(dtype=None, copy=None), which np.asarray calls when the buffer protocol fails.
 inline PyObject* array_method(PyObject* object, PyObject* arguments, PyObject* keywords) noexcept {
   char const* accepted[] = {"dtype", "copy", nullptr};
   PyObject* type = Py_None;
@@ -88,7 +89,7 @@ inline PyObject* array_method(PyObject* object, PyObject* arguments, PyObject* k
              : nullptr;
 }
 
-// The bytes of a compact tensor as a Tensor of uint8, for whoever moves bytes.
+// The bytes of a compact tensor as a Tensor of uint8.
 inline ref as_bytes(PyObject* object) noexcept {
   tensor_view const& view = tensor_in(object).view;
   description d;
@@ -99,8 +100,8 @@ inline ref as_bytes(PyObject* object) noexcept {
   return retyped(object, d);
 }
 
-// __reduce_ex__(protocol): from protocol 5 on the bytes travel out of band, uncopied; below, as a
-// bytes object. A tensor that is not compact is packed first.
+// __reduce_ex__(protocol). From protocol 5 on the bytes are an out-of-band buffer, which is not
+// copied; below, a bytes object. A tensor that is not compact is copied to a compact one first.
 inline PyObject* reduce_method(PyObject* object, PyObject* argument) noexcept {
   long const protocol = PyLong_AsLong(argument);
   if (protocol == -1 && PyErr_Occurred() != nullptr) {
@@ -109,19 +110,19 @@ inline PyObject* reduce_method(PyObject* object, PyObject* argument) noexcept {
   tensor_view const& view = tensor_in(object).view;
   if (!is_host_accessible(view.device())) {
     PyErr_Format(PyExc_TypeError,
-                 "cannot pickle a tensor %s: only memory that the CPU can read "
-                 "travels. Move it first, with from_dlpack(t, device='cpu')",
+                 "cannot pickle a tensor %s: the CPU cannot read its memory. Copy it first, "
+                 "with from_dlpack(t, device='cpu')",
                  name_of(view).c_str());
     return nullptr;
   }
   ref compact = ref::borrow(object);
   bool const row_major = view.is_row_major();
   if (!row_major && !view.is_column_major()) {
-    managed_tensor made;
-    if (!guarded([&] { made = copy_of(view); })) {
+    managed_tensor copy;
+    if (!guarded([&] { copy = copy_of(view); })) {
       return nullptr;
     }
-    compact = new_tensor(Py_TYPE(object), std::move(made));
+    compact = new_tensor(Py_TYPE(object), std::move(copy));
   }
   bool const column_major = !row_major && compact.get() == object;
   ref const bytes = compact ? as_bytes(compact.get()) : ref();
@@ -139,18 +140,27 @@ inline PyObject* reduce_method(PyObject* object, PyObject* argument) noexcept {
 }
 }  // namespace detail
 
-/// The table for Py_tp_methods of the type in full.
+/// The table for Py_tp_methods of the complete type.
 DLBRIDGE_LOCAL inline PyMethodDef* tensor_methods() noexcept {
   static PyMethodDef table[] = {
       detail::dlpack_row(),
       detail::dlpack_device_row(),
       {"__array__", detail::method(&detail::array_method), METH_VARARGS | METH_KEYWORDS,
-       "__array__($self, /, dtype=None, copy=None)\n--\n\nA NumPy array on the same memory, "
-       "converted or copied if asked. Raises BufferError when the CPU cannot read the tensor or "
-       "NumPy has no such dtype."},
+       "__array__($self, /, dtype=None, copy=None)\n--\n\n"
+       "Return a NumPy array on the same memory.\n\n"
+       "Parameters\n----------\n"
+       "dtype : numpy.dtype, optional\n    The dtype to which the elements are converted.\n"
+       "copy : bool, optional\n    As for numpy.array.\n\n"
+       "Returns\n-------\nnumpy.ndarray\n\n"
+       "Raises\n------\n"
+       "BufferError\n"
+       "    If the CPU cannot read the memory, or neither NumPy nor ml_dtypes has the dtype."},
       {"__reduce_ex__", detail::method(&detail::reduce_method), METH_O,
-       "__reduce_ex__($self, protocol, /)\n--\n\nPickles tensors in host memory; from protocol 5 "
-       "on the bytes go out of band. Raises TypeError for device memory."},
+       "__reduce_ex__($self, protocol, /)\n--\n\n"
+       "Support pickle for tensors in host memory.\n\n"
+       "From protocol 5 on the bytes are an out-of-band buffer. The tensor is copied only if\n"
+       "it is not compact.\n\n"
+       "Raises\n------\nTypeError\n    If the CPU cannot read the memory."},
       {nullptr, nullptr, 0, nullptr}};
   return table;
 }

@@ -1,5 +1,5 @@
-// The object behind dlbridge.Tensor: a managed tensor with a Python head, made, shared and freed.
-// layer: tensor · between IN and OUT: what Python code holds
+// tensor_object: defines the object of a Tensor, its creation, sharing and destruction.
+// layer: tensor · the object between import and export
 #pragma once
 
 #include <new>
@@ -15,15 +15,16 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// Immutable but for the elements it leads to.
-/// thread and GIL: held in everything that touches one.
+/// A Tensor. Its description does not change; its elements may.
+/// @par Thread and GIL
+/// Every function on a Tensor requires the GIL.
 struct tensor_object {
   PyObject_HEAD PyObject* weak_references;
-  tensor_view view;         // of what is owned, with the read-only mark decided
-  managed_tensor owned;     // until the first export
-  shared_tensor shared;     // from then on, as exports outlive the object
-  void* stream;             // of the device, on which the elements are ready
-  PyObject* stream_object;  // whose stream that is, held; or null
+  tensor_view view;         // the description, with the caller's readonly= applied
+  managed_tensor owned;     // the owner until the first export
+  shared_tensor shared;     // the owner from then on, as exports may outlive the object
+  void* stream;             // the handle of the stream on which the elements are ready
+  PyObject* stream_object;  // the owner of that handle, a held reference; or null
 
   stream_ref ready_on() const noexcept { return stream_ref(view.device(), stream); }
 };
@@ -33,23 +34,23 @@ inline tensor_object& tensor_in(PyObject* object) noexcept {
 }
 
 namespace detail {
-// A few freed objects, to be used again: tensors come and go with each call.
+// The memory of destroyed objects, for reuse: calls create and destroy many.
 struct free_tensors {
   static constexpr int capacity = 32;
   PyObject* objects[capacity];
   int count = 0;
 
   DLBRIDGE_LOCAL static free_tensors& get() noexcept {
-    static free_tensors kept;
-    return kept;
+    static free_tensors list;
+    return list;
   }
 };
 
 inline PyObject* allocate_tensor(PyTypeObject* type) noexcept {
 #if !defined(Py_GIL_DISABLED)
-  free_tensors& kept = free_tensors::get();
-  if (kept.count > 0) {
-    return PyObject_Init(kept.objects[--kept.count], type);
+  free_tensors& list = free_tensors::get();
+  if (list.count > 0) {
+    return PyObject_Init(list.objects[--list.count], type);
   }
 #endif
   return PyObject_New(PyObject, type);
@@ -57,9 +58,9 @@ inline PyObject* allocate_tensor(PyTypeObject* type) noexcept {
 
 inline void deallocate_tensor(PyObject* object) noexcept {
 #if !defined(Py_GIL_DISABLED)
-  free_tensors& kept = free_tensors::get();
-  if (kept.count < free_tensors::capacity) {
-    kept.objects[kept.count++] = object;
+  free_tensors& list = free_tensors::get();
+  if (list.count < free_tensors::capacity) {
+    list.objects[list.count++] = object;
     return;
   }
 #endif
@@ -67,48 +68,53 @@ inline void deallocate_tensor(PyObject* object) noexcept {
 }
 }  // namespace detail
 
-/// A new object of the given type on what view shows, owned by one of the two. None, with an
-/// exception set, when there is no memory for the object; what was owned is then freed.
+/// A new object of a Tensor type on the memory of view.
+/// @param owned the owner of that memory, unless shared is.
+/// @return the object; empty, with MemoryError set, when there is no memory for it; the owner is
+///   then freed.
 inline ref new_tensor(PyTypeObject* type, tensor_view const& view, managed_tensor owned,
                       shared_tensor shared) noexcept {
-  PyObject* const made = detail::allocate_tensor(type);
-  if (made == nullptr) {
-    error_keeper const kept;
+  PyObject* const object = detail::allocate_tensor(type);
+  if (object == nullptr) {
+    error_keeper const pending;
     owned.reset();
     shared = shared_tensor();
     return ref();
   }
-  tensor_object& self = tensor_in(made);
+  tensor_object& self = tensor_in(object);
   self.weak_references = nullptr;
   ::new (&self.view) tensor_view(view);
   ::new (&self.owned) managed_tensor(std::move(owned));
   ::new (&self.shared) shared_tensor(std::move(shared));
   self.stream = stream_ref::default_of(view.device()).native_handle();
   self.stream_object = nullptr;
-  return ref::steal(made);
+  return ref::steal(object);
 }
-/// owns: m, which must not be empty.
+/// The same on the memory of m, which the object owns.
+/// @pre m is not empty.
 inline ref new_tensor(PyTypeObject* type, managed_tensor m) noexcept {
   tensor_view const view = m.view();
   return new_tensor(type, view, std::move(m), shared_tensor());
 }
-/// owns: a share of what another object owns too.
+/// The same on the memory of another object, whose owner it shares.
 inline ref new_tensor(PyTypeObject* type, tensor_view const& view, shared_tensor shared) noexcept {
   return new_tensor(type, view, managed_tensor(), std::move(shared));
 }
 
-/// Says on which stream the elements are ready, and whose that is: an object that is held, or null,
-/// None or an integer, which are not.
-inline void set_ready(tensor_object& self, stream_ref ready, PyObject* whose) noexcept {
+/// Sets the stream on which the elements are ready.
+/// @param stream the stream= argument of the caller: a stream object, to which the Tensor then
+///   holds a reference; or null, None or an int.
+inline void set_ready(tensor_object& self, stream_ref ready, PyObject* stream) noexcept {
   self.stream = ready.native_handle();
-  if (whose != nullptr && whose != Py_None && !PyLong_Check(whose)) {
-    Py_INCREF(whose);
-    Py_XSETREF(self.stream_object, whose);
+  if (stream != nullptr && stream != Py_None && !PyLong_Check(stream)) {
+    Py_INCREF(stream);
+    Py_XSETREF(self.stream_object, stream);
   }
 }
 
-/// What is owned, shared from now on. An export then needs no Python to free its share.
-/// fails: throws out_of_memory.
+/// Makes the owner of the memory a shared one, and returns it. An export holds a share, which is
+/// freed without Python.
+/// @throws error out_of_memory.
 inline shared_tensor const& share(tensor_object& self) {
 #if defined(Py_GIL_DISABLED)
   Py_BEGIN_CRITICAL_SECTION(reinterpret_cast<PyObject*>(&self));
@@ -122,17 +128,17 @@ inline shared_tensor const& share(tensor_object& self) {
   return self.shared;
 }
 
-/// What is owned, whether shared yet or not.
+/// The managed tensor of a Tensor, shared or not.
 inline managed_tensor const& managed_in(tensor_object const& self) noexcept {
   return self.shared ? self.shared.get() : self.owned;
 }
 
-/// tp_dealloc. A foreign deleter may run in it, with whatever exception is pending kept.
+/// Implements tp_dealloc. The pending exception is put aside while a foreign deleter runs.
 inline void destroy_tensor(PyObject* object) noexcept {
   tensor_object& self = tensor_in(object);
   PyTypeObject* const type = Py_TYPE(object);
   {
-    error_keeper const kept;
+    error_keeper const pending;
     if (self.weak_references != nullptr) {
       PyObject_ClearWeakRefs(object);
     }
