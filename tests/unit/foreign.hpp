@@ -15,12 +15,12 @@ inline foreign_ptr make_foreign() { return foreign_ptr(foreign_new()); }
 
 /// The managed struct of one struct kind, of which a test may break any field.
 template <class Managed>
-Managed* hand_out(foreign_ptr const& t);
+Managed* struct_of(foreign_ptr const& t);
 template <>
-inline DLManagedTensor* hand_out(foreign_ptr const& t) {
+inline DLManagedTensor* struct_of(foreign_ptr const& t) {
   return foreign_legacy(t.get());
 }
 template <>
-inline DLManagedTensorVersioned* hand_out(foreign_ptr const& t) {
+inline DLManagedTensorVersioned* struct_of(foreign_ptr const& t) {
   return foreign_versioned(t.get());
 }

@@ -18,8 +18,8 @@ struct ForeignTensor : testing::Test {
   DLTensor& t = raw->dl_tensor;
 
   /// Other extents, row-major unless strides are given.
-  void lay_out(std::vector<std::int64_t> const& shape,
-               std::vector<std::int64_t> const& strides = {}) {
+  void set_layout(std::vector<std::int64_t> const& shape,
+                  std::vector<std::int64_t> const& strides = {}) {
     foreign_set_shape(foreign.get(), static_cast<int>(shape.size()), shape.data());
     for (std::size_t i = 0; i < strides.size(); ++i) {
       foreign->strides[i] = strides[i];

@@ -84,7 +84,7 @@ static_assert(DLBRIDGE_DLPACK_AT_LEAST(0), "1.0 is the oldest header that is rea
 static_assert(!DLBRIDGE_DLPACK_AT_LEAST(DLPACK_MINOR_VERSION + 1));
 static_assert(dlbridge::max_rank == 64, "what NumPy can hold (spec 1.7)");
 
-TEST(Abi, CapsuleNamesAreThoseOfTheProtocol) {  // spec 3.1
+TEST(Abi, CapsuleNamesAreThoseOfTheSpecification) {  // spec 3.1
   EXPECT_STREQ(struct_traits<DLManagedTensor>::fresh_name(), "dltensor");
   EXPECT_STREQ(struct_traits<DLManagedTensor>::used_name(), "used_dltensor");
   EXPECT_STREQ(struct_traits<DLManagedTensorVersioned>::fresh_name(), "dltensor_versioned");
@@ -95,7 +95,7 @@ TEST(Abi, CapsuleNamesAreThoseOfTheProtocol) {  // spec 3.1
 // CMake and the Python package read the version by pattern; what they find must be plain numbers.
 #define TEXT_OF(macro) QUOTED(macro)
 #define QUOTED(text) #text
-TEST(Abi, TheVersionIsThreePlainNumbers) {
+TEST(Abi, VersionMacrosAreDecimalNumbers) {
   for (std::string const number : {TEXT_OF(DLBRIDGE_VERSION_MAJOR), TEXT_OF(DLBRIDGE_VERSION_MINOR),
                                    TEXT_OF(DLBRIDGE_VERSION_PATCH)}) {
     EXPECT_EQ(number.find_first_not_of("0123456789"), std::string::npos) << number;

@@ -153,7 +153,7 @@ struct Build : testing::TestWithParam<struct_kind> {
     return {life(destroyed), say};
   }
 };
-INSTANTIATE_TEST_SUITE_P(Flavour, Build, both_flavours, name_flavour);
+INSTANTIATE_TEST_SUITE_P(StructKind, Build, both_struct_kinds, struct_kind_name);
 
 struct BuildCounted : Build {
   void SetUp() override {
@@ -162,13 +162,13 @@ struct BuildCounted : Build {
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(Flavour, BuildCounted, both_flavours, name_flavour);
+INSTANTIATE_TEST_SUITE_P(StructKind, BuildCounted, both_struct_kinds, struct_kind_name);
 
 TEST_P(Build, AForeignConsumerReadsTheArrayAndFreesIt) {
   managed_tensor m = build(make(), kind);
   EXPECT_EQ(m.kind(), kind);
   EXPECT_EQ(destroyed, 0);
-  EXPECT_EQ(consume_abroad(std::move(m)), 1 + 2 + 3 + 4 + 5 + 6);
+  EXPECT_EQ(consume_in_c(std::move(m)), 1 + 2 + 3 + 4 + 5 + 6);
   EXPECT_EQ(destroyed, 1);
 }
 
@@ -184,7 +184,7 @@ TEST_P(BuildCounted, MakesOneAllocationAndFreesItOnce) {
   EXPECT_EQ(heap.freed - freed, 1);
 }
 
-TEST_P(Build, DescribesTheArrayInItsFinalPlace) {
+TEST_P(Build, DescribesTheArrayAfterTheMove) {
   small_array owner = make();
   float const* const before = owner.elements.data();
   managed_tensor const m = build(std::move(owner), kind);
@@ -234,7 +234,7 @@ TEST_P(BuildCounted, OverAlignedArraysStayAligned) {
   EXPECT_EQ(destroyed, 1);
 }
 
-TEST_P(BuildCounted, WithoutMemoryTheArrayIsStillTheCallers) {
+TEST_P(BuildCounted, AFailedAllocationLeavesTheArrayToTheCaller) {
   small_array owner = make();
   array_inside<128> aligned{life(destroyed), &two_by_three};
   heap.fails = true;
@@ -256,7 +256,7 @@ TEST_P(BuildCounted, WithoutMemoryTheArrayIsStillTheCallers) {
   EXPECT_STREQ(message(why_aligned).c_str(), message(why).c_str());
   EXPECT_EQ(destroyed, 0);
   EXPECT_FALSE(owner.counted.moved());
-  EXPECT_EQ(consume_abroad(build(std::move(owner), kind)), 21);
+  EXPECT_EQ(consume_in_c(build(std::move(owner), kind)), 21);
 }
 
 struct throws_when_moved {
@@ -280,7 +280,7 @@ struct dlbridge::array_traits<throws_when_moved> {
 
 namespace {
 
-TEST_P(Build, AnArrayThatThrowsWhenMovedStaysWithTheCaller) {
+TEST_P(Build, AThrowingMoveLeavesTheArrayToTheCaller) {
   {
     throws_when_moved owner(destroyed);
     int const allocated = heap.allocated;
@@ -382,7 +382,7 @@ wrong_description const wrong_descriptions[] = {
 
 struct WrongDescription : testing::TestWithParam<std::tuple<wrong_description, struct_kind>> {};
 INSTANTIATE_TEST_SUITE_P(Build, WrongDescription,
-                         testing::Combine(testing::ValuesIn(wrong_descriptions), both_flavours),
+                         testing::Combine(testing::ValuesIn(wrong_descriptions), both_struct_kinds),
                          [](auto const& test) {
                            return std::get<0>(test.param).name +
                                   std::string(name_of(std::get<1>(test.param)));
@@ -407,7 +407,7 @@ managed_tensor on_memory(description const& d, struct_kind kind = struct_kind::v
 }
 
 struct Describe : Build {};
-INSTANTIATE_TEST_SUITE_P(Flavour, Describe, both_flavours, name_flavour);
+INSTANTIATE_TEST_SUITE_P(StructKind, Describe, both_struct_kinds, struct_kind_name);
 
 TEST_P(Describe, StridesAreAlwaysExplicit) {
   struct {
@@ -423,40 +423,40 @@ TEST_P(Describe, StridesAreAlwaysExplicit) {
   }
 }
 
-TEST_P(Describe, GivenStridesAreKeptAsTheyAre) {
+TEST_P(Describe, ExplicitStridesAreStoredUnchanged) {
   managed_tensor m = on_memory(description::of(numbers + 5, {2, 2}, {-1, -3}), kind);
   EXPECT_EQ(tensor_of(m).strides[0], -1);
   EXPECT_EQ(tensor_of(m).strides[1], -3);
-  EXPECT_EQ(consume_abroad(std::move(m)), 6 + 3 + 5 + 2);
+  EXPECT_EQ(consume_in_c(std::move(m)), 6 + 3 + 5 + 2);
 }
 
-TEST_P(Describe, RankZeroHasNoShapeAndNoStrides) {
+TEST_P(Describe, RankZeroHasNullShapeAndStrides) {
   managed_tensor m = on_memory(description::of(numbers + 2, {}), kind);
   EXPECT_EQ(tensor_of(m).ndim, 0);
   EXPECT_EQ(tensor_of(m).shape, nullptr);
   EXPECT_EQ(tensor_of(m).strides, nullptr);
-  EXPECT_EQ(consume_abroad(std::move(m)), 3);
+  EXPECT_EQ(consume_in_c(std::move(m)), 3);
 }
 
-TEST_P(Describe, AnEmptyTensorHasNoData) {
+TEST_P(Describe, AnEmptyTensorHasNullData) {
   for (dims const& empty : {dims{0}, dims{2, 0, 3}, dims{0, std::int64_t{1} << 62}}) {
     managed_tensor m = on_memory(description::of(numbers, empty), kind);
     EXPECT_EQ(tensor_of(m).data, nullptr);
     EXPECT_EQ(tensor_of(m).ndim, empty.size());
-    EXPECT_EQ(consume_abroad(std::move(m)), 0);
+    EXPECT_EQ(consume_in_c(std::move(m)), 0);
   }
 }
 
-TEST_P(Describe, AnOffsetIsAddedToAddresses) {
+TEST_P(Describe, AByteOffsetIsAddedToAnAddress) {
   description d = description::of(numbers, {2});
   d.byte_offset = 3 * sizeof(float);
   managed_tensor m = on_memory(d, kind);
   EXPECT_EQ(tensor_of(m).data, numbers + 3);
   EXPECT_EQ(tensor_of(m).byte_offset, 0U);
-  EXPECT_EQ(consume_abroad(std::move(m)), 4 + 5);
+  EXPECT_EQ(consume_in_c(std::move(m)), 4 + 5);
 }
 
-TEST_P(Describe, AnOffsetIsKeptBesideHandles) {
+TEST_P(Describe, AByteOffsetIsKeptForAHandle) {
   description d = description::of(numbers, {2});
   d.device = device(kDLMetal, 1);
   d.byte_offset = 3 * sizeof(float);
@@ -467,7 +467,7 @@ TEST_P(Describe, AnOffsetIsKeptBesideHandles) {
   EXPECT_EQ(tensor_of(m).device.device_id, 1);
 }
 
-TEST_P(Describe, AnEmptyTensorHasNoHandleEither) {
+TEST_P(Describe, AnEmptyTensorHasANullHandle) {
   description d = description::of(numbers, {0, 3});
   d.device = device(kDLOpenCL, 0);
   d.byte_offset = 16;
@@ -476,7 +476,7 @@ TEST_P(Describe, AnEmptyTensorHasNoHandleEither) {
   EXPECT_EQ(tensor_of(m).byte_offset, 0U);
 }
 
-TEST_P(Describe, MoreDimensionsThanCrossAreRefusedAndNotCut) {
+TEST_P(Describe, MoreThan64DimensionsAreRefused) {
   std::vector<int> const shape(65, 1);
   description d = description::of(numbers, dims::from(shape.data(), 64));
   EXPECT_EQ(tensor_of(on_memory(d, kind)).ndim, 64);
@@ -488,22 +488,22 @@ TEST_P(Describe, MoreDimensionsThanCrossAreRefusedAndNotCut) {
   EXPECT_EQ(refusal_of([&] { return on_memory(d, kind); }), several_ranks);
 }
 
-TEST_P(Describe, AnOwnerOfNothingIsRefused) {
+TEST_P(Describe, AnEmptyManagedTensorIsRefused) {
   EXPECT_EQ(refusal_of([&] { return build(managed_tensor(), kind); }),
             "null_data: tensor without data: expected memory; got null data for uint8[] on "
             "cpu" +
                 correct);
 }
 
-TEST(BuildOn, KeepsTheOwnerUntilTheTensorGoes) {
+TEST(BuildOn, KeepsTheOwnerUntilTheTensorIsFreed) {
   auto const owner = std::make_shared<int>(7);
   managed_tensor m = build_on(std::shared_ptr<int>(owner), description::of(owner.get(), {1}));
   EXPECT_EQ(owner.use_count(), 2);
-  EXPECT_EQ(consume_abroad(std::move(m)), 7);
+  EXPECT_EQ(consume_in_c(std::move(m)), 7);
   EXPECT_EQ(owner.use_count(), 1);
 }
 
-TEST(BuildFlags, AVersionedTensorCarriesThemAll) {
+TEST(BuildFlags, AVersionedTensorHasAllFlags) {
   description d = description::of(std::as_const(numbers), {6});
   d.flags |= dlbridge::flag_is_copied | dlbridge::flag_padded | std::uint64_t{1} << 63;
   managed_tensor const m = on_memory(d);
@@ -514,7 +514,7 @@ char const* const legacy_read_only =
     "read_only: expected writable memory for a legacy tensor, which has no mark for it; got "
     "read-only memory: writability differs. Ask with max_version=(1, 0), or copy it";
 
-TEST(BuildFlags, ReadOnlyMemoryIsNotHandedOutAsLegacy) {
+TEST(BuildFlags, ReadOnlyMemoryIsNotExportedAsLegacy) {
   int destroyed = 0;
   small_array owner{life(destroyed), [](float* p, bool) noexcept {
                       return description::of(const_cast<float const*>(p), {6});
@@ -523,14 +523,14 @@ TEST(BuildFlags, ReadOnlyMemoryIsNotHandedOutAsLegacy) {
             legacy_read_only);
   EXPECT_EQ(destroyed, 0) << "the array is still the caller's";
   managed_tensor m = build(std::move(owner), struct_kind::legacy, read_only_policy::drop);
-  EXPECT_EQ(consume_abroad(std::move(m)), 21);
+  EXPECT_EQ(consume_in_c(std::move(m)), 21);
   EXPECT_EQ(destroyed, 1);
 }
 
-TEST(BuildFlags, PaddedSubByteElementsAreNotHandedOutAsLegacy) {
+TEST(BuildFlags, PaddedSubByteElementsAreNotExportedAsLegacy) {
   description d = description::of(numbers, {6});
   d.flags = dlbridge::flag_padded;
-  EXPECT_EQ(consume_abroad(on_memory(d, struct_kind::legacy)), 21)
+  EXPECT_EQ(consume_in_c(on_memory(d, struct_kind::legacy)), 21)
       << "the flag says nothing about whole bytes";
   d.type = dtype(kDLInt, 4);
   EXPECT_EQ(refusal_of([&] { return on_memory(d, struct_kind::legacy); }),
@@ -558,7 +558,8 @@ struct Reexport : testing::TestWithParam<std::tuple<struct_kind, struct_kind>> {
                                        : to_versioned(std::move(m));
   }
 };
-INSTANTIATE_TEST_SUITE_P(Flavour, Reexport, testing::Combine(both_flavours, both_flavours),
+INSTANTIATE_TEST_SUITE_P(StructKind, Reexport,
+                         testing::Combine(both_struct_kinds, both_struct_kinds),
                          [](auto const& test) {
                            return name_of(std::get<0>(test.param)) + "As" +
                                   name_of(std::get<1>(test.param));
@@ -573,29 +574,29 @@ TEST_P(Reexport, ABuiltTensorOwnsTheForeignOne) {
   EXPECT_EQ(tensor_of(m).byte_offset, 0U);
   EXPECT_EQ(tensor_of(m).strides[0], 3) << "explicit, although they came as null";
   EXPECT_EQ(foreign->deleter_calls, 0);
-  EXPECT_EQ(consume_abroad(std::move(m)), 2 + 3 + 4 + 5 + 6 + 7);
+  EXPECT_EQ(consume_in_c(std::move(m)), 2 + 3 + 4 + 5 + 6 + 7);
   EXPECT_EQ(foreign->deleter_calls, 1);
 }
 
-TEST_P(Reexport, TheFlavourChangesWithoutAnotherTensorWhereItMay) {
+TEST_P(Reexport, ConversionToTheSameKindReusesTheStruct) {
   int const before = heap.allocated;
   managed_tensor m = to(out, import());
   int const allocated = heap.allocated - before;
   EXPECT_EQ(allocated, in == out || !heap_is_counted() ? 0 : 1);
   EXPECT_EQ(m.kind(), out);
   EXPECT_EQ(&tensor_of(m) == &foreign_tensor(), in == out) << "the same struct goes on";
-  EXPECT_EQ(consume_abroad(std::move(m)), 0 + 1 + 2 + 3 + 4 + 5);
+  EXPECT_EQ(consume_in_c(std::move(m)), 0 + 1 + 2 + 3 + 4 + 5);
   EXPECT_EQ(foreign->deleter_calls, 1);
 }
 
-TEST_P(Reexport, FlagsAreCarriedWhereThereIsRoom) {
+TEST_P(Reexport, FlagsAreCopiedFromVersionedToVersionedOnly) {
   std::uint64_t const flags = dlbridge::flag_is_copied | std::uint64_t{1} << 40;
   foreign_versioned(foreign.get())->flags = flags;
   managed_tensor const m = build(import(), out);
   EXPECT_EQ(m.flags(), in == struct_kind::versioned && out == struct_kind::versioned ? flags : 0);
 }
 
-TEST_P(Reexport, ReadOnlyMemoryNeedsAWordToGoOutAsLegacy) {
+TEST_P(Reexport, ReadOnlyMemoryBecomesLegacyOnlyWithThePolicyDrop) {
   foreign_versioned(foreign.get())->flags = dlbridge::flag_read_only;
   managed_tensor m = import();
   bool const refused = in == struct_kind::versioned && out == struct_kind::legacy;
@@ -609,16 +610,16 @@ TEST_P(Reexport, ReadOnlyMemoryNeedsAWordToGoOutAsLegacy) {
             in == struct_kind::versioned && out == struct_kind::versioned);
 }
 
-TEST_P(Reexport, MayBeRepeated) {
+TEST_P(Reexport, CanBeRepeated) {
   managed_tensor m = import();
   for (int i = 0; i < 4; ++i) {
     m = build(std::move(m), i % 2 == 0 ? out : in);
   }
-  EXPECT_EQ(consume_abroad(std::move(m)), 15);
+  EXPECT_EQ(consume_in_c(std::move(m)), 15);
   EXPECT_EQ(foreign->deleter_calls, 1);
 }
 
-TEST_P(Reexport, KeepsTheHandleAndItsOffset) {
+TEST_P(Reexport, KeepsAHandleAndItsByteOffset) {
   foreign_tensor().device = {kDLOpenCL, 0};
   foreign_tensor().byte_offset = 16;
   managed_tensor const m = build(import(), out);
@@ -626,7 +627,7 @@ TEST_P(Reexport, KeepsTheHandleAndItsOffset) {
   EXPECT_EQ(tensor_of(m).byte_offset, 16U);
 }
 
-TEST_P(Reexport, AnEmptyTensorLosesItsPointer) {
+TEST_P(Reexport, AnEmptyTensorGetsANullPointer) {
   std::int64_t const shape[] = {0, 3};
   foreign_set_shape(foreign.get(), 2, shape);
   foreign_tensor().data = reinterpret_cast<void*>(1);
@@ -634,11 +635,11 @@ TEST_P(Reexport, AnEmptyTensorLosesItsPointer) {
   EXPECT_EQ(foreign->deleter_calls, 1);
 }
 
-TEST_P(Reexport, RankZeroIsNotAskedForItsShape) {
+TEST_P(Reexport, TheShapeOfRankZeroIsNotRead) {
   foreign_tensor().ndim = 0;
   foreign_tensor().shape = reinterpret_cast<std::int64_t*>(8);
   foreign_tensor().strides = reinterpret_cast<std::int64_t*>(8);
-  EXPECT_EQ(consume_abroad(build(import(), out)), 0);
+  EXPECT_EQ(consume_in_c(build(import(), out)), 0);
 }
 
 }  // namespace

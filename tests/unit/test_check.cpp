@@ -159,7 +159,7 @@ mismatch const mismatches[] = {
      0, "dtype_mismatch: expected uint8[*, 4]; got float32[2, 3] on cpu: dtype, extents differ"},
 };
 
-TEST(Check, EveryBrokenRuleIsNamedWithWhatWasExpectedAndWhatCame) {
+TEST(Check, TheMessageNamesEveryBrokenRuleAndBothTensors) {
   for (mismatch const& each : mismatches) {
     foreign_ptr const foreign = make_foreign();
     DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
@@ -173,7 +173,7 @@ TEST(Check, EveryBrokenRuleIsNamedWithWhatWasExpectedAndWhatCame) {
   }
 }
 
-TEST(Check, ARequirementLeftAsItIsTakesWhateverAHostProgramCanRead) {
+TEST(Check, TheDefaultRequirementAcceptsAllHostAccessibleMemory) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
   t.byte_offset = 1;
@@ -185,7 +185,7 @@ TEST(Check, ARequirementLeftAsItIsTakesWhateverAHostProgramCanRead) {
   }
 }
 
-TEST(Check, APlaceHoldsTheHostsMemoryAnyOrThatOfOneDeviceType) {
+TEST(Check, ADeviceFilterAcceptsHostMemoryAnyMemoryOrOneDeviceType) {
   for (std::int32_t type = -1; type < 30; ++type) {
     bool const host = type == 1 || type == 3 || type == 11 || type == 13 || type == 20;
     EXPECT_EQ(device_filter{}.accepts({type, 5}), host) << type;
@@ -198,7 +198,7 @@ TEST(Check, APlaceHoldsTheHostsMemoryAnyOrThatOfOneDeviceType) {
   }
 }
 
-TEST(Check, OfATensorWithoutElementsOnlyWhatItHasIsAsked) {
+TEST(Check, AnEmptyTensorMeetsEveryAlignmentAndOrder) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
   t.shape[0] = 0;
@@ -211,7 +211,7 @@ TEST(Check, OfATensorWithoutElementsOnlyWhatItHasIsAsked) {
   }
 }
 
-TEST(Check, TheAlignmentOfAHandleIsThatOfTheOffset) {
+TEST(Check, TheAlignmentOfAHandleIsThatOfItsByteOffset) {
   struct row {
     std::uintptr_t handle;
     std::uint64_t offset;
@@ -267,7 +267,7 @@ std::uint32_t broken_rules(DLTensor const& t, std::uint64_t flags, requirement c
   return r.broken;
 }
 
-TEST(Check, FindsExactlyTheRulesThatBreakInAnyMixture) {
+TEST(Check, ReportsExactlyTheBrokenRulesOfRandomTensors) {
   std::mt19937 random(7);
   auto const one_of = [&random](auto const&... values) {
     std::int64_t const list[] = {static_cast<std::int64_t>(values)...};
@@ -354,7 +354,7 @@ constexpr requirement wanted(dtype type, std::int64_t const* extents, std::int32
   return need;
 }
 
-TEST(Check, ARequirementIsTextWhenCompiling) {
+TEST(Check, ARequirementIsFormattedAtCompileTime) {
   constexpr compiled_text texts[] = {
       text_of(requirement()),
       text_of(wanted(dtype(kDLBfloat, 16), any_by_4, device_filter::anywhere, layout::row_major,

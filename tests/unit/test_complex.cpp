@@ -30,7 +30,7 @@ TEST(Complex, OneElementIsOneNumberOfTheSameSize) {
   expect_one_element_of_its_size<std::complex<double>>();
 }
 
-TEST(Complex, NamesAreThoseOfTheField) {
+TEST(Complex, NamesAreThoseOfNumPy) {
   EXPECT_STREQ(name_of(dtype_of<std::complex<float>>()).c_str(), "complex64");
   EXPECT_STREQ(name_of(dtype_of<std::complex<double>>()).c_str(), "complex128");
 }

@@ -224,7 +224,7 @@ struct CopyOfAnyLayout : testing::TestWithParam<element_kind> {
 INSTANTIATE_TEST_SUITE_P(Elements, CopyOfAnyLayout, testing::ValuesIn(element_kinds),
                          [](auto const& test) { return std::string(test.param.name); });
 
-TEST_P(CopyOfAnyLayout, BringsEveryElementToItsPlaceAndTouchesNothingElse) {
+TEST_P(CopyOfAnyLayout, CopiesEveryElementAndWritesNoOtherByte) {
   for (int i = 0; i < layouts_of_each; ++i) {
     sizes const shape = any_shape(random);
     placement from{GetParam().type, GetParam().source_padded, shape, strides_anyhow(random, shape)};
@@ -269,7 +269,7 @@ TEST_P(CopyOfAnyLayout, SourceAndDestinationMayOverlap) {
   }
 }
 
-TEST_P(CopyOfAnyLayout, ANewCopyIsCompactInTheOrderThatIsAskedFor) {
+TEST_P(CopyOfAnyLayout, ANewCopyIsCompactInTheRequestedOrder) {
   for (int i = 0; i < layouts_of_each; ++i) {
     sizes const shape = any_shape(random);
     placement from{GetParam().type, GetParam().source_padded, shape, strides_anyhow(random, shape)};
@@ -309,7 +309,7 @@ struct Copy : testing::Test {
   }
 };
 
-TEST_F(Copy, BetweenForeignTensorsOfDifferentOrder) {
+TEST_F(Copy, ConvertsRowMajorToColumnMajor) {
   destination->strides[0] = 1;
   destination->strides[1] = 2;
   copy(tensor_view(from), tensor_view(to));
@@ -317,7 +317,7 @@ TEST_F(Copy, BetweenForeignTensorsOfDifferentOrder) {
   EXPECT_TRUE(std::equal(std::begin(expected), std::end(expected), destination->data));
 }
 
-TEST_F(Copy, HonoursNullStridesAndOffsetsOnBothSides) {
+TEST_F(Copy, AppliesNullStridesAndByteOffsetsOnBothSides) {
   from.strides = nullptr;
   from.byte_offset = 8;
   to.strides = nullptr;
@@ -339,7 +339,7 @@ TEST_F(Copy, KeepsTheBitsOfSignallingNaNs) {
   }
 }
 
-TEST_F(Copy, OfAnEmptyTensorTouchesNothing) {
+TEST_F(Copy, OfAnEmptyTensorReadsAndWritesNothing) {
   std::int64_t const shape[] = {2, 0, 3};
   for (auto* each : {source.get(), destination.get()}) {
     foreign_set_shape(each, 3, shape);
@@ -361,12 +361,12 @@ TEST_F(Copy, OfRankZeroIsOneElement) {
   EXPECT_EQ(destination->data[1], -1);
 }
 
-TEST_F(Copy, OfATensorToItselfLeavesItAsItIs) {
+TEST_F(Copy, OfATensorToItselfChangesNothing) {
   copy(tensor_view(from), tensor_view(from));
   EXPECT_EQ(foreign_sum(&from), 15);
 }
 
-TEST_F(Copy, RefusesADestinationThatDiffersNamingEveryRule) {
+TEST_F(Copy, RefusesADifferentDestinationAndNamesEveryRule) {
   std::int64_t const shape[] = {3, 2};
   foreign_set_shape(destination.get(), 2, shape);
   to.dtype = {kDLInt, 64, 1};
@@ -381,7 +381,7 @@ TEST_F(Copy, RefusesADestinationThatDiffersNamingEveryRule) {
             "dtype, rank, device differ");
 }
 
-TEST_F(Copy, RefusesASourceThatTheHostCannotRead) {
+TEST_F(Copy, RefusesASourceInDeviceMemory) {
   from.device = {kDLCUDA, 0};
   EXPECT_EQ(refusal(),
             "device_mismatch: expected any dtype[...] on cpu; got float32[2, 3] on cuda:0: device "
@@ -441,8 +441,8 @@ struct CopyOf : testing::TestWithParam<std::tuple<struct_kind, layout>> {
     return copy_of(tensor_view(from, flags), order, kind, memory);
   }
 };
-INSTANTIATE_TEST_SUITE_P(FlavourAndOrder, CopyOf,
-                         testing::Combine(both_flavours,
+INSTANTIATE_TEST_SUITE_P(StructKindAndOrder, CopyOf,
+                         testing::Combine(both_struct_kinds,
                                           testing::Values(layout::row_major, layout::column_major)),
                          [](auto const& test) {
                            return name_of(std::get<0>(test.param)) +
@@ -460,11 +460,11 @@ TEST_P(CopyOf, IsReadAndFreedByAForeignConsumer) {
   EXPECT_EQ(elements[order == layout::row_major ? 1 : 2], 4) << "the element at [0, 1]";
   EXPECT_EQ(t.strides[0], order == layout::row_major ? 3 : 1);
   EXPECT_EQ(t.strides[1], order == layout::row_major ? 1 : 2);
-  EXPECT_EQ(consume_abroad(std::move(m)), 15);
+  EXPECT_EQ(consume_in_c(std::move(m)), 15);
   EXPECT_EQ(source->deleter_calls, 0) << "it has nothing to do with the source";
 }
 
-TEST_P(CopyOf, IsAlignedWritableAndMarked) {
+TEST_P(CopyOf, IsAlignedWritableAndFlaggedAsCopied) {
   for (std::int64_t count = 1; count < 40; ++count) {
     foreign_set_shape(source.get(), 1, &count);
     managed_tensor const m = make(dlbridge::flag_read_only | std::uint64_t{1} << 40);
@@ -475,17 +475,17 @@ TEST_P(CopyOf, IsAlignedWritableAndMarked) {
   }
 }
 
-TEST_P(CopyOf, TakesItsMemoryFromTheCallersAllocator) {
+TEST_P(CopyOf, UsesTheCallersAllocator) {
   managed_tensor m = make(0, counted_memory::allocator());
   EXPECT_EQ(counted_memory::allocated, 1);
   EXPECT_EQ(counted_memory::last_bytes, 24U);
   EXPECT_EQ(counted_memory::freed, 0);
-  EXPECT_EQ(consume_abroad(std::move(m)), 15);
+  EXPECT_EQ(consume_in_c(std::move(m)), 15);
   EXPECT_EQ(counted_memory::allocated, 1);
   EXPECT_EQ(counted_memory::freed, 1);
 }
 
-TEST_P(CopyOf, SaysSoWhenThereIsNoMemory) {
+TEST_P(CopyOf, ReportsAFailedAllocation) {
   host_allocator const memory = counted_memory::allocator();
   counted_memory::fails = true;
   EXPECT_EQ(refusal_of([&] { return make(0, memory); }),
@@ -493,7 +493,7 @@ TEST_P(CopyOf, SaysSoWhenThereIsNoMemory) {
   EXPECT_EQ(counted_memory::freed, 0);
 }
 
-TEST_P(CopyOf, OfAnEmptyTensorHasNoDataAndFreesItsMemory) {
+TEST_P(CopyOf, OfAnEmptyTensorHasNullDataAndFreesItsMemory) {
   std::int64_t const shape[] = {2, 0};
   foreign_set_shape(source.get(), 2, shape);
   from.data = nullptr;
@@ -509,10 +509,10 @@ TEST_P(CopyOf, OfAnEmptyTensorHasNoDataAndFreesItsMemory) {
 TEST_P(CopyOf, OfRankZeroIsOneElement) {
   from.ndim = 0;
   from.byte_offset = 12;
-  EXPECT_EQ(consume_abroad(make()), 3);
+  EXPECT_EQ(consume_in_c(make()), 3);
 }
 
-TEST_P(CopyOf, PaddedElementsNeedTheVersionedFlavour) {
+TEST_P(CopyOf, PaddedElementsNeedAVersionedStruct) {
   from.dtype = {kDLInt, 4, 1};
   std::string const got =
       refusal_of([&] { return make(dlbridge::flag_padded, counted_memory::allocator()); });
@@ -524,14 +524,14 @@ TEST_P(CopyOf, PaddedElementsNeedTheVersionedFlavour) {
   EXPECT_EQ(counted_memory::allocated, counted_memory::freed);
 }
 
-TEST_P(CopyOf, RefusesASourceThatTheHostCannotRead) {
+TEST_P(CopyOf, RefusesASourceInDeviceMemory) {
   from.device = {kDLCUDA, 0};
   EXPECT_EQ(refusal_of([&] { return make(); }),
             "device_mismatch: expected any dtype[...] on cpu; got float32[2, 3] on cuda:0: device "
             "differs");
 }
 
-TEST(CopyOfOrder, IsOneOfTheTwoCompactOnes) {
+TEST(CopyOfOrder, IsRowMajorOrColumnMajor) {
   foreign_ptr const source = make_foreign();
   tensor_view const view(foreign_legacy(source.get())->dl_tensor);
   for (layout const order : {layout::strided, layout::compact}) {

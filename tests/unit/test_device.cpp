@@ -67,7 +67,7 @@ known_device const* known(std::int32_t type) {
   return nullptr;
 }
 
-TEST(Device, EveryTypeIsAsTheProtocolDescribesItAndNoOtherIsKnown) {
+TEST(Device, EveryTypeOfTheSpecificationIsKnownAndNoOther) {
   for (std::int32_t type = -2; type < 300; ++type) {
     device const where(type, 1);
     known_device const* const expected = known(type);
@@ -87,7 +87,7 @@ TEST(Device, EveryTypeIsAsTheProtocolDescribesItAndNoOtherIsKnown) {
   }
 }
 
-TEST(Device, MemoryIsOfTheKindThatItsNameStates) {
+TEST(Device, MemoryKindFollowsTheDeviceType) {
   using dlbridge::memory_kind;
   using dlbridge::memory_of;
   EXPECT_EQ(memory_of(device(kDLCPU, 0)), memory_kind::host);
@@ -99,13 +99,13 @@ TEST(Device, MemoryIsOfTheKindThatItsNameStates) {
   EXPECT_EQ(memory_of(device(99, 0)), memory_kind::device) << "an unknown type";
 }
 
-TEST(Device, TheHostReadsOnlyThroughAddresses) {
+TEST(Device, HostAccessibleTypesHaveAddresses) {
   for (dlbridge::device_row const& each : dlbridge::device_rows) {
     EXPECT_TRUE(!each.host_accessible() || each.data == address) << each.name;
   }
 }
 
-TEST(Device, NamesLeaveOnlyTheFirstCpusOrdinalOut) {
+TEST(Device, NamesContainTheOrdinalExceptForTheFirstCpu) {
   struct row {
     device where;
     char const* name;
@@ -124,7 +124,7 @@ TEST(Device, NamesLeaveOnlyTheFirstCpusOrdinalOut) {
   }
 }
 
-TEST(Device, ANameWithoutOrdinalMeansTheFirst) {
+TEST(Device, ANameWithoutOrdinalMeansOrdinalZero) {
   struct row {
     char const* name;
     device where;
@@ -147,7 +147,7 @@ TEST(Device, ANameWithoutOrdinalMeansTheFirst) {
   }
 }
 
-TEST(Device, WhatIsNoNameIsRefusedAndWritesNothing) {
+TEST(Device, AnInvalidNameIsRefusedAndLeavesTheOutputUnchanged) {
   for (char const* const name : {"",
                                  ":",
                                  ":0",
@@ -176,7 +176,7 @@ TEST(Device, WhatIsNoNameIsRefusedAndWritesNothing) {
   }
 }
 
-TEST(Device, GoesThroughTheForeignStructUnchangedKnownOrNot) {
+TEST(Device, RoundTripsThroughTheStructKnownOrNot) {
   foreign_ptr const foreign = make_foreign();
   EXPECT_EQ(device(foreign_legacy(foreign.get())->dl_tensor.device), dlbridge::cpu);
   for (std::int32_t const type : {-1, 0, 1, 5, 21, 22, INT32_MAX, INT32_MIN}) {

@@ -71,7 +71,7 @@ constexpr known_type known_types[] = {
 constexpr int known_count = sizeof known_types / sizeof known_types[0];
 static_assert(known_count == dlbridge::dtype_row_count);
 
-TEST(Dtype, EveryCodeHasTheNameAndWidthThatTheProtocolGivesIt) {
+TEST(Dtype, EveryCodeHasTheNameAndWidthOfTheSpecification) {
   for (known_type const& each : known_types) {
     dlbridge::dtype_row const& found = dlbridge::dtype_rows[each.code];
     EXPECT_EQ(found.code, each.code);
@@ -107,7 +107,7 @@ TEST(Dtype, IsSoundWhenTheCodeIsKnownAndTheWidthIsAllowed) {
   });
 }
 
-TEST(Dtype, TheNameOfEverySoundTypeIsReadBackAsThatType) {
+TEST(Dtype, TheNameOfEverySoundTypeParsesToThatType) {
   for_each_dtype([](dtype t) {
     if (is_sound(t)) {
       dtype parsed;
@@ -117,7 +117,7 @@ TEST(Dtype, TheNameOfEverySoundTypeIsReadBackAsThatType) {
   });
 }
 
-TEST(Dtype, NamesShowLanesAndTheNumbersOfWhatIsNotSound) {
+TEST(Dtype, NamesContainLanesAndUnsoundTypesAreShownAsNumbers) {
   struct row {
     dtype type;
     char const* name;
@@ -142,7 +142,7 @@ TEST(Dtype, NamesShowLanesAndTheNumbersOfWhatIsNotSound) {
   }
 }
 
-TEST(Dtype, WhatIsNoNameIsRefusedAndWritesNothing) {
+TEST(Dtype, AnInvalidNameIsRefusedAndLeavesTheOutputUnchanged) {
   for (char const* const name : {"",
                                  " ",
                                  "f",
@@ -185,7 +185,7 @@ TEST(Dtype, WhatIsNoNameIsRefusedAndWritesNothing) {
   }
 }
 
-TEST(Dtype, BoolMayLeaveItsWidthOutButNotGetItWrong) {
+TEST(Dtype, TheWidthOfBoolIsOptionalButChecked) {
   dtype out;
   ASSERT_TRUE(try_parse_dtype("bool8", out));
   EXPECT_EQ(out, dtype(kDLBool, 8));
@@ -194,7 +194,7 @@ TEST(Dtype, BoolMayLeaveItsWidthOutButNotGetItWrong) {
   }
 }
 
-TEST(Dtype, WhateverIsReadIsSoundAndHasANameThatMeansTheSame) {
+TEST(Dtype, EveryParsedTypeIsSoundAndRoundTrips) {
   constexpr char const* pieces[] = {"int", "uint", "float", "bool", "float8_e4m3", "fn", "uz",
                                     "b11", "x",    "0",     "1",    "6",           "32", "_"};
   std::mt19937 random(2);
@@ -243,7 +243,7 @@ TEST(Dtype, AnElementHasBitsTimesLanesRoundedUpToBytes) {  // spec 1.5
   }
 }
 
-TEST(Dtype, GoesThroughTheForeignStructUnchanged) {
+TEST(Dtype, RoundTripsThroughTheStruct) {
   foreign_ptr const foreign = make_foreign();
   DLDataType const theirs = foreign_legacy(foreign.get())->dl_tensor.dtype;
   EXPECT_EQ(dtype(theirs), dtype(kDLFloat, 32));
@@ -263,7 +263,7 @@ void expect_called(char const* name) {
   EXPECT_EQ(dtype_of<T volatile>(), type) << name;
 }
 
-TEST(DtypeOf, IsWhatTheFieldCallsTheTypeConstOrNot) {
+TEST(DtypeOf, IsTheDtypeOfTheCppTypeConstOrNot) {
   expect_called<bool>("bool");
   expect_called<signed char>("int8");
   expect_called<unsigned char>("uint8");

@@ -61,7 +61,7 @@ constexpr reason reasons[] = {
 };
 static_assert(sizeof reasons / sizeof reasons[0] == dlbridge::errc_count);
 
-TEST(Error, EveryReasonHasItsNameAndItsSentence) {
+TEST(Error, EveryErrcHasItsNameAndMessage) {
   for (reason const& each : reasons) {
     EXPECT_EQ(row(each.code).code, each.code) << each.name;
     EXPECT_STREQ(row(each.code).name, each.name);
@@ -69,7 +69,7 @@ TEST(Error, EveryReasonHasItsNameAndItsSentence) {
   }
 }
 
-TEST(Error, ARefusalBreaksOneRuleAndKeepsItsWords) {
+TEST(Error, ARefusalBreaksOneRuleAndCopiesItsTexts) {
   for (reason const& each : reasons) {
     report const r = refusal(each.code, "X", "Y", "Do Z");
     EXPECT_FALSE(r.ok());
@@ -95,7 +95,7 @@ TEST(Error, AReportIsOkUntilARuleBreaks) {
   EXPECT_STREQ(r.got.c_str(), "");
 }
 
-TEST(Error, TheFirstReasonOfSeveralIsTheOneInTheOrderOfTheList) {
+TEST(Error, CodeIsTheFirstBrokenRuleInTheOrderOfErrc) {
   report r;
   for (std::size_t i = dlbridge::errc_count; i-- > 0;) {
     r.breaks(reasons[i].code);
@@ -103,7 +103,7 @@ TEST(Error, TheFirstReasonOfSeveralIsTheOneInTheOrderOfTheList) {
   }
 }
 
-TEST(Error, ASentenceNamesAllThatDiffersInTheOrderOfTheList) {
+TEST(Error, AMessageListsAllMismatchesInTheOrderOfErrc) {
   report r = refusal(errc::misaligned, "X", "Y");
   r.breaks(errc::dtype_mismatch);
   EXPECT_STREQ(message(r).c_str(), "expected X; got Y: dtype, alignment differ");
@@ -117,13 +117,13 @@ TEST(Error, ASentenceNamesAllThatDiffersInTheOrderOfTheList) {
                "differ");
 }
 
-TEST(Error, WhatIsNoMismatchComesBeforeMismatches) {
+TEST(Error, OtherErrorsTakePrecedenceOverMismatches) {
   report r = refusal(errc::dtype_mismatch, "X", "Y");
   r.breaks(errc::malformed);
   EXPECT_STREQ(message(r).c_str(), "malformed tensor: expected X; got Y");
 }
 
-TEST(Error, AdviceEndsTheSentence) {
+TEST(Error, AMessageEndsWithTheAdvice) {
   EXPECT_STREQ(message(refusal(errc::bad_stream, "X", "Y", "Do Z")).c_str(),
                "bad stream: expected X; got Y. Do Z");
   EXPECT_STREQ(message(refusal(errc::rank_mismatch, "X", "Y", "Do Z")).c_str(),
@@ -150,7 +150,7 @@ struct capacity_name {
 };
 TYPED_TEST_SUITE(BoundedText, Capacities, capacity_name);
 
-TYPED_TEST(BoundedText, HoldsWhatFitsAndMarksWhatWasCut) {
+TYPED_TEST(BoundedText, TruncatesWithAnEllipsis) {
   constexpr std::size_t capacity = TypeParam::value;
   for (std::size_t length = 0; length < 2 * capacity; ++length) {
     std::string const all(length, 'x');
@@ -161,7 +161,7 @@ TYPED_TEST(BoundedText, HoldsWhatFitsAndMarksWhatWasCut) {
   }
 }
 
-TYPED_TEST(BoundedText, AppendsPieceByPieceAsIfAtOnce) {
+TYPED_TEST(BoundedText, AppendingInPiecesEqualsAppendingAtOnce) {
   constexpr std::size_t capacity = TypeParam::value;
   std::mt19937 random(1);
   for (int round = 0; round < 2000; ++round) {
@@ -182,7 +182,7 @@ TYPED_TEST(BoundedText, AppendsPieceByPieceAsIfAtOnce) {
   }
 }
 
-TEST(BoundedTextNumbers, AreWrittenToTheLastDigit) {
+TEST(BoundedTextNumbers, AreWrittenWithAllDigits) {
   for (std::int64_t const number : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{10},
                                     std::int64_t{-909}, INT64_MAX, INT64_MIN, INT64_MIN + 1}) {
     EXPECT_EQ(bounded_text<32>().append(number).c_str(), std::to_string(number));
@@ -192,7 +192,7 @@ TEST(BoundedTextNumbers, AreWrittenToTheLastDigit) {
   }
 }
 
-TEST(BoundedTextCopies, AreTextsOfTheirOwn) {
+TEST(BoundedTextCopies, AreIndependent) {
   bounded_text<16> text("one");
   bounded_text<16> const copy = text;
   text.append(", two");
@@ -200,7 +200,7 @@ TEST(BoundedTextCopies, AreTextsOfTheirOwn) {
   EXPECT_STREQ(text.c_str(), "one, two");
 }
 
-TEST(Error, AMessageOfTwoFullTextsIsCutAndNothingElseHappens) {
+TEST(Error, AMessageOfTwoFullTextsIsTruncated) {
   std::string const full(1000, 'x');
   report r = refusal(errc::malformed, full.c_str(), full.c_str(), full.c_str());
   EXPECT_EQ(r.expected.c_str(), std::string(236, 'x') + "...");
@@ -208,7 +208,7 @@ TEST(Error, AMessageOfTwoFullTextsIsCutAndNothingElseHappens) {
   EXPECT_STREQ(message(r).c_str() + 636, "...");
 }
 
-TEST(Raise, ThrowsAnErrorThatSaysWhy) {
+TEST(Raise, ThrowsAnErrorWithTheReport) {
   report const why = refusal(errc::null_data, "X", "Y", "Do Z");
   try {
     dlbridge::raise(why);
@@ -222,7 +222,7 @@ TEST(Raise, ThrowsAnErrorThatSaysWhy) {
   }
 }
 
-TEST(Raise, AnErrorOutlivesTheTextsItWasMadeFrom) {
+TEST(Raise, AnErrorCopiesItsTexts) {
   auto const make = [] {
     std::string const expected = "something long enough not to lie inside the string itself";
     return dlbridge::error(refusal(errc::overflow, expected.c_str(), "Y"));

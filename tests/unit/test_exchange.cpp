@@ -100,28 +100,28 @@ TEST(ExchangeTable, IsEmptyWithoutAHeader) {
   EXPECT_FALSE(exchange_table::find(nullptr));
 }
 
-TEST(ExchangeTable, OfOurMajorIsTakenAtOnce) {
+TEST(ExchangeTable, FindReturnsATableOfMajorOne) {
   DLPackExchangeAPI older = table_of(1);
   DLPackExchangeAPI api = table_of(1, &older.header);
   api.header.version.minor = 99;
   EXPECT_EQ(exchange_table::find(&api.header).get(), &api);
 }
 
-TEST(ExchangeTable, OfNewerMajorsIsPassedOverForTheOneBehind) {
+TEST(ExchangeTable, FindSkipsNewerMajorsInTheChain) {
   DLPackExchangeAPI ours = table_of(1);
   DLPackExchangeAPI newer = table_of(2, &ours.header);
   DLPackExchangeAPI newest = table_of(77, &newer.header);
   EXPECT_EQ(exchange_table::find(&newest.header).get(), &ours);
 }
 
-TEST(ExchangeTable, OfOtherMajorsOnlyIsNone) {
+TEST(ExchangeTable, IsEmptyForAChainWithoutMajorOne) {
   DLPackExchangeAPI oldest = table_of(0);
   DLPackExchangeAPI newer = table_of(2, &oldest.header);
   EXPECT_FALSE(exchange_table::find(&newer.header));
   EXPECT_FALSE(exchange_table::find(&oldest.header));
 }
 
-TEST(ExchangeTable, AChainThatDoesNotGoBackInTimeEnds) {
+TEST(ExchangeTable, FindStopsAtAChainWhoseVersionsDoNotDecrease) {
   DLPackExchangeAPI newer = table_of(2);
   newer.header.prev_api = &newer.header;
   EXPECT_FALSE(exchange_table::find(&newer.header));
@@ -131,7 +131,7 @@ TEST(ExchangeTable, AChainThatDoesNotGoBackInTimeEnds) {
 }
 
 // Slots that the header calls mandatory are null in practice.
-TEST(ExchangeTable, SaysWhichSlotsAreThere) {
+TEST(ExchangeTable, ReportsWhichFunctionsAreSet) {
   struct {
     char const* name;
     void (*remove)(DLPackExchangeAPI&);
@@ -178,7 +178,7 @@ TEST_F(Exchange, LendsTheTensorOfAnObject) {
   EXPECT_EQ(deleted(), 0);
 }
 
-TEST_F(Exchange, LendsNothingWhenTheSlotFails) {
+TEST_F(Exchange, LendsNothingWhenTheFunctionFails) {
   a.fails = true;
   DLTensor lent{};
   EXPECT_FALSE(table.try_lend(&a, lent));
@@ -194,14 +194,14 @@ TEST_F(Exchange, ExportsATensorThatIsFreedOnce) {
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(Exchange, ExportsNothingWhenTheSlotFails) {
+TEST_F(Exchange, ExportsNothingWhenTheFunctionFails) {
   a.fails = true;
   EXPECT_FALSE(table.try_export(&a, why));
   EXPECT_TRUE(why.ok()) << "the reason is the exception that the slot has set";
   EXPECT_EQ(deleted(), 0);
 }
 
-TEST_F(Exchange, AnExportWithoutATensorIsAReason) {
+TEST_F(Exchange, AnExportWithoutATensorIsReported) {
   api.managed_tensor_from_py_object_no_sync = [](void*, DLManagedTensorVersioned**) { return 0; };
   EXPECT_FALSE(table.try_export(&a, why));
   EXPECT_STREQ(message(why).c_str(),
@@ -209,7 +209,7 @@ TEST_F(Exchange, AnExportWithoutATensorIsAReason) {
                "tensor");
 }
 
-TEST_F(Exchange, AnExportedTensorThatIsMalformedIsFreedOnce) {
+TEST_F(Exchange, AMalformedExportedTensorIsFreedOnce) {
   raw()->dl_tensor.ndim = -1;
   EXPECT_FALSE(table.try_export(&a, why));
   EXPECT_TRUE(why.broke(errc::malformed));
@@ -223,7 +223,7 @@ TEST_F(Exchange, AnExportedTensorOfAnotherMajorIsFreedOnce) {
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(Exchange, ImportGivesTheTensorAway) {
+TEST_F(Exchange, ImportTransfersOwnership) {
   managed_tensor m = managed_tensor::steal(raw());
   EXPECT_EQ(table.try_import(m), &library);
   EXPECT_FALSE(m);
@@ -233,7 +233,7 @@ TEST_F(Exchange, ImportGivesTheTensorAway) {
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(Exchange, AnImportThatFailsLeavesTheTensorHere) {
+TEST_F(Exchange, AFailedImportLeavesTheTensorToTheCaller) {
   library.fails = true;
   managed_tensor m = managed_tensor::steal(raw());
   EXPECT_EQ(table.try_import(m), nullptr);
@@ -254,7 +254,7 @@ TEST_F(Exchange, AllocatesATensorThatIsFreedOnce) {
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(Exchange, AnAllocatedTensorIsCheckedLikeAnyOther) {
+TEST_F(Exchange, AMalformedAllocatedTensorIsFreedOnce) {
   heap = {raw(), nullptr, nullptr, 0};
   raw()->dl_tensor.ndim = -1;
   DLTensor prototype{};
@@ -263,7 +263,7 @@ TEST_F(Exchange, AnAllocatedTensorIsCheckedLikeAnyOther) {
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(Exchange, AnAllocatorSaysWhyNot) {
+TEST_F(Exchange, TheReportContainsTheAllocatorsError) {
   struct {
     allocator next;
     char const* words;
@@ -290,7 +290,7 @@ TEST_F(Exchange, AnAllocatorSaysWhyNot) {
   }
 }
 
-TEST_F(Exchange, TellsTheStreamOnWhichTheLibraryWorks) {
+TEST_F(Exchange, ReturnsTheWorkStreamOfTheLibrary) {
   stream_ref stream = stream_ref::default_of(dlbridge::cpu);
   ASSERT_TRUE(table.try_work_stream(device(kDLCUDA, 3), stream));
   EXPECT_EQ(stream.device(), device(kDLCUDA, 3));
@@ -303,7 +303,7 @@ TEST_F(Exchange, AHandleThatIsNotWrittenIsNull) {
   EXPECT_EQ(stream.native_handle(), nullptr);
 }
 
-TEST_F(Exchange, AStreamThatIsNotToldLeavesTheOldOne) {
+TEST_F(Exchange, AFailedStreamQueryLeavesTheOutputUnchanged) {
   stream_ref stream(device(kDLCUDA, 1), this);
   EXPECT_FALSE(table.try_work_stream(device(kDLROCM, 0), stream));
   EXPECT_EQ(stream.device(), device(kDLCUDA, 1));

@@ -36,12 +36,12 @@ TEST(BuildEmpty, IsRowMajorWritableAndAligned) {
   }
 }
 
-TEST(BuildEmpty, OfEitherFlavour) {
+TEST(BuildEmpty, BuildsEitherStructKind) {
   EXPECT_NE(build_empty(dtype_of<float>(), {2}).get_versioned(), nullptr);
   EXPECT_NE(build_empty(dtype_of<float>(), {2}, struct_kind::legacy).get_legacy(), nullptr);
 }
 
-TEST(BuildEmpty, OfRank0AndOfNoElements) {
+TEST(BuildEmpty, BuildsRankZeroAndEmptyTensors) {
   managed_tensor const one = build_empty(dtype_of<double>(), dims());
   EXPECT_EQ(one.view().count(), 1);
   for (dims const& shape : {dims(0), dims(2, 0, 3), dims(0, INT64_MAX)}) {
@@ -51,14 +51,14 @@ TEST(BuildEmpty, OfRank0AndOfNoElements) {
   }
 }
 
-TEST(BuildEmpty, LeavesNoBitOfPackedElementsUnset) {
+TEST(BuildEmpty, ZeroInitializesPackedElements) {
   managed_tensor const m = build_empty(int4, {3});
   auto const* bytes = static_cast<unsigned char const*>(m.view().data());
   EXPECT_EQ(bytes[0], 0);
   EXPECT_EQ(bytes[1], 0);
 }
 
-TEST(BuildEmpty, RefusesWhatHasNoSize) {
+TEST(BuildEmpty, RefusesInvalidAndOverflowingShapes) {
   struct {
     dims shape;
     char const* words;
@@ -108,7 +108,7 @@ struct HostAllocator : testing::Test {
   void SetUp() override { counted = counter(); }
 };
 
-TEST_F(HostAllocator, IsGivenItsMemoryBackOnce) {
+TEST_F(HostAllocator, FreesItsMemoryOnce) {
   {
     managed_tensor const m = build_empty(dtype_of<float>(), {5}, struct_kind::versioned, counting);
     EXPECT_EQ(counted.allocated, 20U);
@@ -118,7 +118,7 @@ TEST_F(HostAllocator, IsGivenItsMemoryBackOnce) {
   EXPECT_EQ(counted.freed, 20U);
 }
 
-TEST_F(HostAllocator, HasNoMemory) {
+TEST_F(HostAllocator, AFailedAllocationIsReported) {
   counted.empty = true;
   EXPECT_EQ(refusal_of([] {
               return build_empty(dtype_of<float>(), {5}, struct_kind::versioned, counting);
@@ -127,7 +127,7 @@ TEST_F(HostAllocator, HasNoMemory) {
   EXPECT_EQ(counted.freed, 0U);
 }
 
-TEST_F(HostAllocator, IsNotAskedForWhatIsRefused) {
+TEST_F(HostAllocator, IsNotCalledForARefusedShape) {
   EXPECT_NE(refusal_of([] {
               return build_empty(dtype_of<float>(), {-5}, struct_kind::versioned, counting);
             }),

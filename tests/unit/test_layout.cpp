@@ -147,7 +147,7 @@ void for_many_layouts(Visit visit) {
   EXPECT_LT(yes, rounds - rounds / 20);
 }
 
-TEST(Layout, RowMajorMeansThatTheOffsetsCountUpInTheOrderOfTheIndices) {
+TEST(Layout, RowMajorMeansThatOffsetsCountUpInIndexOrder) {
   for_many_layouts([](tensor_layout const& l, numbers const& offsets) {
     bool const expected = count_up_from_zero(offsets);
     EXPECT_EQ(dlbridge::is_row_major(l.rank(), l.extents(), l.steps()), expected);
@@ -163,7 +163,7 @@ TEST(Layout, ColumnMajorIsRowMajorOfTheReversedDimensions) {
   });
 }
 
-TEST(Layout, CompactMeansThatTheOffsetsFillOneBlockFromZero) {
+TEST(Layout, CompactMeansThatOffsetsFillOneBlockFromZero) {
   for_many_layouts([](tensor_layout const& l, numbers offsets) {
     std::sort(offsets.begin(), offsets.end());
     bool const expected = count_up_from_zero(offsets);
@@ -197,7 +197,7 @@ TEST(Layout, NoAliasMeansThatNoTwoElementsShareAnOffset) {
   EXPECT_LT(cautious, rounds / 50) << "it may cry wolf, but only over interleaved steps";
 }
 
-TEST(Layout, ElementsThatNestAreNoAlias) {
+TEST(Layout, NestedStridesHaveNoAlias) {
   for_many_layouts([](tensor_layout const& l, numbers const&) {
     if (!dlbridge::is_compact(l.rank(), l.extents(), l.steps()) || !l.has_strides) {
       return false;
@@ -224,7 +224,7 @@ TEST(Layout, CountIsTheNumberOfElements) {
   });
 }
 
-TEST(Layout, FilledStridesCountUpInTheirOrderAndAreNeverZero) {
+TEST(Layout, FilledStridesAreCompactAndNeverZero) {
   for_many_layouts([](tensor_layout const& l, numbers const&) {
     tensor_layout filled{l.shape, l.shape, true};
     dlbridge::fill_row_major(l.rank(), l.extents(), filled.strides.data());
@@ -264,7 +264,7 @@ numbers edges() {
 bool fits(wide value) { return value >= least && value <= most; }
 
 // Each compiler takes one of the two ways; both are held to the same sums.
-TEST(Layout, ProductsAndSumsAreRightOrRefusedByTheCompilersHelpAndByHand) {
+TEST(Layout, BuiltinAndPortableArithmeticDetectOverflow) {
   using operation = bool (*)(std::int64_t, std::int64_t, std::int64_t&) noexcept;
   constexpr operation multiply[] = {dlbridge::try_multiply,
                                     dlbridge::detail::try_multiply_portable};
@@ -283,7 +283,7 @@ TEST(Layout, ProductsAndSumsAreRightOrRefusedByTheCompilersHelpAndByHand) {
   }
 }
 
-TEST(Layout, ACountThatDoesNotFitIsRefusedUnlessTheTensorIsEmpty) {
+TEST(Layout, AnOverflowingCountIsRefusedUnlessTheTensorIsEmpty) {
   struct row {
     numbers shape;
     bool fits;
@@ -315,7 +315,7 @@ TEST(Layout, ACountThatDoesNotFitIsRefusedUnlessTheTensorIsEmpty) {
   }
 }
 
-TEST(Layout, AReachThatDoesNotFitIsRefusedAndNoOther) {
+TEST(Layout, OnlyAnOverflowingReachIsRefused) {
   numbers const values = edges();
   for (std::int64_t const extent : values) {
     for (std::int64_t const stride : values) {
@@ -340,7 +340,7 @@ TEST(Layout, AReachThatDoesNotFitIsRefusedAndNoOther) {
   }
 }
 
-TEST(Layout, AnEmptyTensorReachesNothingHoweverFarItsOtherExtentsWould) {
+TEST(Layout, TheReachOfAnEmptyTensorIsZeroForAnyExtents) {
   std::int64_t const shape[] = {huge, huge, 0};
   std::int64_t const strides[] = {most, least, most};
   for (std::int64_t const* const given : {static_cast<std::int64_t const*>(nullptr), strides}) {
@@ -356,14 +356,14 @@ TEST(Layout, AnEmptyTensorReachesNothingHoweverFarItsOtherExtentsWould) {
   }
 }
 
-TEST(Layout, WithoutStridesACountThatDoesNotFitHasNoReach) {
+TEST(Layout, WithoutStridesAnOverflowingCountHasNoReach) {
   std::int64_t const shape[] = {huge, 2};
   std::int64_t low = 0;
   std::int64_t high = 0;
   EXPECT_FALSE(dlbridge::try_reach(2, shape, nullptr, low, high));
 }
 
-TEST(Layout, TheLargestRankIsSortedAndJudged) {
+TEST(Layout, TheLargestRankIsClassified) {
   numbers shape(dlbridge::max_rank, 1);
   numbers strides(dlbridge::max_rank, least);
   int const rank = dlbridge::max_rank;
@@ -382,7 +382,7 @@ TEST(Layout, TheLargestRankIsSortedAndJudged) {
   EXPECT_TRUE(dlbridge::has_alias(rank, shape.data(), strides.data()));
 }
 
-TEST(Layout, TheLeastStrideIsTheLongestStep) {
+TEST(Layout, TheSmallestInt64IsAValidStride) {
   std::int64_t const shape[] = {2, 3};
   std::int64_t const strides[] = {least, 1};
   EXPECT_FALSE(dlbridge::has_alias(2, shape, strides));
@@ -394,7 +394,7 @@ TEST(Layout, TheLeastStrideIsTheLongestStep) {
   EXPECT_EQ(high, 2);
 }
 
-TEST(Layout, FilledStridesOfAnEmptyTensorStayAboveZeroWhereItsExtentsAreHuge) {
+TEST(Layout, FilledStridesOfAnEmptyTensorWithHugeExtentsArePositive) {
   for (numbers const& shape : {numbers{0, std::int64_t{1} << 32, std::int64_t{1} << 32, 2},
                                numbers{2, std::int64_t{1} << 32, std::int64_t{1} << 32, 0},
                                numbers{huge, 2, 0, 2, huge}, numbers{most, most, most, 0, most}}) {

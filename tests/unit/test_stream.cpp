@@ -54,7 +54,7 @@ constexpr row rows[] = {
     {rocm, -2, refused},        {rocm, INT64_MIN, refused},
 };
 
-TEST(Stream, EveryIntegerMeansWhatTheProtocolSays) {
+TEST(Stream, EveryIntegerHasTheMeaningOfTheSpecification) {
   for (row const& each : rows) {
     SCOPED_TRACE(std::string(name_of(each.where).c_str()) + " " + std::to_string(each.value));
     stream_request out;
@@ -71,7 +71,7 @@ TEST(Stream, EveryIntegerMeansWhatTheProtocolSays) {
   }
 }
 
-TEST(Stream, DevicesWithoutStreamsTakeMinusOneAndNothingElse) {
+TEST(Stream, DevicesWithoutStreamsAcceptOnlyMinusOne) {
   for (int const type : {1, 3, 4, 7, 8, 9, 11, 12, 14, 15, 16, 17, 18, 19, 20, 21, 99}) {
     stream_request out;
     EXPECT_TRUE(try_read_stream({type, 0}, -1, out).ok()) << type;
@@ -83,7 +83,7 @@ TEST(Stream, DevicesWithoutStreamsTakeMinusOneAndNothingElse) {
   }
 }
 
-TEST(Stream, ARefusalSaysWhatToPassAndWritesNothing) {
+TEST(Stream, ARefusalListsTheValidValuesAndLeavesTheOutputUnchanged) {
   struct refusal {
     device where;
     std::int64_t value;
@@ -129,7 +129,7 @@ TEST(Stream, NoneMeansTheLegacyDefaultStreamWhereThereAreStreams) {
   }
 }
 
-TEST(Stream, DefaultStreamsHaveTheNumbersThatTheirDriversGiveThem) {
+TEST(Stream, DefaultStreamsHaveTheNumbersOfTheSpecification) {
   EXPECT_EQ(protocol_stream(stream_ref::default_of(cuda)), 1);
   EXPECT_EQ(protocol_stream(stream_ref::default_of(cuda, default_stream::per_thread)), 2);
   EXPECT_EQ(protocol_stream(stream_ref::default_of(managed, default_stream::per_thread)), 2);
@@ -138,21 +138,21 @@ TEST(Stream, DefaultStreamsHaveTheNumbersThatTheirDriversGiveThem) {
       << "the protocol has no other number on ROCm";
 }
 
-TEST(Stream, ANullCudaHandleIsWrittenAsOneBecauseZeroIsBanned) {
+TEST(Stream, ANullCudaHandleIsEncodedAsOne) {
   void* const null = nullptr;
   EXPECT_EQ(protocol_stream(stream_ref(cuda, null)), 1);
   EXPECT_EQ(protocol_stream(stream_ref(managed, null)), 1);
   EXPECT_EQ(protocol_stream(stream_ref(rocm, null)), 0);
 }
 
-TEST(Stream, AFreshRequestAsksForNothing) {
+TEST(Stream, ADefaultRequestIsUnordered) {
   stream_request const request;
   EXPECT_FALSE(request.ordered);
   EXPECT_EQ(request.stream.device(), dlbridge::cpu);
   EXPECT_EQ(request.stream.native_handle(), nullptr);
 }
 
-TEST(Stream, AnUnorderedRequestNamesNoStream) {
+TEST(Stream, AnUnorderedRequestHasANullHandle) {
   for (device const where : {cuda, managed, rocm, dlbridge::cpu}) {
     stream_request out{true, stream_ref(where, as_handle(77))};
     ASSERT_TRUE(try_read_stream(where, -1, out).ok());

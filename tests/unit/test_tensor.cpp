@@ -87,8 +87,8 @@ struct face_name {
 using Faces = testing::Types<borrowed_face, owning_face>;
 TYPED_TEST_SUITE(TypedFace, Faces, face_name);
 
-TYPED_TEST(TypedFace, FindsTheElementsThatAnArrayOfCFinds) {
-  this->lay_out({2, 3, 4});
+TYPED_TEST(TypedFace, IndexesLikeACArray) {
+  this->set_layout({2, 3, 4});
   auto const x =
       this->template face<float, shape<dynamic_extent, dynamic_extent, dynamic_extent>>();
   auto const* const c = reinterpret_cast<float const(*)[3][4]>(this->foreign->data);
@@ -101,14 +101,14 @@ TYPED_TEST(TypedFace, FindsTheElementsThatAnArrayOfCFinds) {
   }
 }
 
-TYPED_TEST(TypedFace, WritesThroughToTheForeignMemory) {
+TYPED_TEST(TypedFace, WritesToTheForeignMemory) {
   auto const x = this->template face<float, matrix>();
   x(1, 2) = 50;
   EXPECT_EQ(this->foreign->data[5], 50);
 }
 
-TYPED_TEST(TypedFace, FollowsAnyStrides) {
-  this->lay_out({2, 3}, {-7, 2});
+TYPED_TEST(TypedFace, SupportsAnyStrides) {
+  this->set_layout({2, 3}, {-7, 2});
   this->t.byte_offset = 7 * sizeof(float);
   auto const x = this->template face<float const, matrix>();
   EXPECT_EQ(x(0, 2), 7 + 4);
@@ -116,7 +116,7 @@ TYPED_TEST(TypedFace, FollowsAnyStrides) {
   EXPECT_EQ(x.stride(0), -7);
 }
 
-TYPED_TEST(TypedFace, TakesNullStridesAsRowMajor) {
+TYPED_TEST(TypedFace, TreatsNullStridesAsRowMajor) {
   this->t.strides = nullptr;
   auto const x = this->template face<float const, matrix>();
   EXPECT_EQ(x(1, 1), 4);
@@ -124,13 +124,13 @@ TYPED_TEST(TypedFace, TakesNullStridesAsRowMajor) {
   EXPECT_EQ(x.stride(1), 1);
 }
 
-TYPED_TEST(TypedFace, TakesIndicesOfAnyIntegerType) {
+TYPED_TEST(TypedFace, AcceptsIndicesOfAnyIntegerType) {
   auto const x = this->template face<float const, matrix>();
   EXPECT_EQ(x(std::size_t{1}, std::uint8_t{2}), 5);
   EXPECT_EQ(x(std::int64_t{1}, 2U), 5);
 }
 
-TYPED_TEST(TypedFace, OfRankZeroIsCalledWithoutIndices) {
+TYPED_TEST(TypedFace, OfRankZeroIsIndexedWithoutArguments) {
   this->t.ndim = 0;
   this->t.shape = nullptr;
   this->t.strides = nullptr;
@@ -141,7 +141,7 @@ TYPED_TEST(TypedFace, OfRankZeroIsCalledWithoutIndices) {
   EXPECT_EQ(x.count(), 1);
 }
 
-TYPED_TEST(TypedFace, OfAnyRankTellsItsShape) {
+TYPED_TEST(TypedFace, OfDynamicRankReturnsItsShape) {
   this->t.strides = nullptr;
   auto const x = this->template face<float>();
   EXPECT_EQ(x.data(), this->foreign->data);
@@ -152,11 +152,11 @@ TYPED_TEST(TypedFace, OfAnyRankTellsItsShape) {
   EXPECT_EQ(x.device(), dlbridge::cpu);
 }
 
-TYPED_TEST(TypedFace, TakesStaticExtentsThatAreThere) {
+TYPED_TEST(TypedFace, AcceptsMatchingStaticExtents) {
   EXPECT_EQ((this->template face<float, shape<2, 3>>()(1, 0)), 3);
 }
 
-TYPED_TEST(TypedFace, RefusesExtentsThatAreNotThere) {
+TYPED_TEST(TypedFace, RefusesDifferentStaticExtents) {
   EXPECT_EQ((this->template refusal<float, shape<dynamic_extent, 4>>()),
             "extent_mismatch: expected float32[*, 4] on cpu, writable; got float32[2, 3] on cpu: "
             "extents differ");
@@ -171,13 +171,13 @@ TYPED_TEST(TypedFace, RefusesAnotherRank) {
             "differs");
 }
 
-TYPED_TEST(TypedFace, RefusesAnotherType) {
+TYPED_TEST(TypedFace, RefusesAnotherDtype) {
   EXPECT_EQ(this->template refusal<std::int32_t>(),
             "dtype_mismatch: expected int32[...] on cpu, writable; got float32[2, 3] on cpu: dtype "
             "differs");
 }
 
-TYPED_TEST(TypedFace, TakesReadOnlyMemoryForConstElementsOnly) {
+TYPED_TEST(TypedFace, AcceptsReadOnlyMemoryForConstElementsOnly) {
   this->raw->flags = dlbridge::flag_read_only;
   EXPECT_EQ((this->template face<float const, matrix>()(1, 2)), 5);
   EXPECT_EQ(this->template refusal<float>(),
@@ -185,18 +185,18 @@ TYPED_TEST(TypedFace, TakesReadOnlyMemoryForConstElementsOnly) {
             "read-only: writability differs. Take it as const, or pass a writable copy");
 }
 
-TYPED_TEST(TypedFace, RefusesElementsOffTheirAlignment) {
+TYPED_TEST(TypedFace, RefusesMisalignedElements) {
   this->t.byte_offset = 6;
   EXPECT_EQ(this->template refusal<float const>(),
             "misaligned: expected float32[...] on cpu, aligned to 4 bytes; got float32[2, 3] on "
             "cpu, aligned to 2 bytes: alignment differs");
 }
 
-TYPED_TEST(TypedFace, NamesEveryBrokenRuleAtOnce) {
+TYPED_TEST(TypedFace, OneMessageListsEveryMismatch) {
   this->raw->flags = dlbridge::flag_read_only;
   this->t.device = {kDLROCM, 2};
   this->t.byte_offset = 1;
-  this->lay_out({3, 2}, {1, 3});
+  this->set_layout({3, 2}, {1, 3});
   EXPECT_EQ((this->template refusal<double, shape<dynamic_extent, 3>, dlbridge::row_major>()),
             "dtype_mismatch: expected float64[*, 3] on cpu, row-major, writable, aligned to 8 "
             "bytes; got float32[3, 2] on rocm:2 with strides [1, 3], read-only, aligned to 1 "
@@ -205,7 +205,7 @@ TYPED_TEST(TypedFace, NamesEveryBrokenRuleAtOnce) {
 }
 
 // What a face asks for beyond dtype and shape: a tensor that has it, and one that has not.
-TYPED_TEST(TypedFace, AsksForTheLayoutThatItNames) {
+TYPED_TEST(TypedFace, RequiresTheLayoutOfItsType) {
   struct {
     std::vector<std::int64_t> sizes, strides;
     bool row_major, column_major, compact;
@@ -219,7 +219,7 @@ TYPED_TEST(TypedFace, AsksForTheLayoutThatItNames) {
       {{0, 3}, {-5, 0}, true, true, true, "[0, 3] on cpu with strides [-5, 0]"},
   };
   for (auto const& each : cases) {
-    this->lay_out(each.sizes, each.strides);
+    this->set_layout(each.sizes, each.strides);
     auto const expected = [&](bool holds, char const* layout) {
       return holds ? std::string("accepted")
                    : std::string("layout_mismatch: expected float32[...] on cpu, ") + layout +
@@ -234,7 +234,7 @@ TYPED_TEST(TypedFace, AsksForTheLayoutThatItNames) {
   }
 }
 
-TYPED_TEST(TypedFace, AsksForTheAlignmentThatItNames) {
+TYPED_TEST(TypedFace, RequiresTheAlignmentOfItsType) {
   using aligned = dlbridge::aligned<128>;
   EXPECT_EQ((this->template refusal<float const, dynamic_rank, aligned>()), "accepted");
   this->t.byte_offset = 64;
@@ -243,7 +243,7 @@ TYPED_TEST(TypedFace, AsksForTheAlignmentThatItNames) {
             "cpu, aligned to 64 bytes: alignment differs");
 }
 
-TYPED_TEST(TypedFace, AskingForLessThanTheTypesAlignmentChangesNothing) {
+TYPED_TEST(TypedFace, AnAlignmentBelowThatOfTheElementTypeHasNoEffect) {
   this->t.byte_offset = 2;
   EXPECT_EQ((this->template refusal<float const, dynamic_rank, dlbridge::aligned<1>>()),
             "misaligned: expected float32[...] on cpu, aligned to 4 bytes; got float32[2, 3] on "
@@ -256,7 +256,7 @@ TYPED_TEST(TypedFace, OnAHostDeviceCanBeIndexed) {
   EXPECT_EQ((this->template face<float, matrix, dlbridge::on<kDLCUDAHost>>()(1, 2)), 5);
 }
 
-TYPED_TEST(TypedFace, AsksForThePlaceThatItNames) {
+TYPED_TEST(TypedFace, RequiresTheDeviceOfItsType) {
   struct {
     DLDeviceType type;
     char const* name;
@@ -292,7 +292,7 @@ TYPED_TEST(TypedFace, AsksForThePlaceThatItNames) {
 
 struct Tensor : ForeignTensor {};
 
-TEST_F(Tensor, FreesWhatItOwnsOnce) {
+TEST_F(Tensor, FreesItsTensorOnce) {
   {
     tensor<float, matrix> const x{managed_tensor::steal(raw)};
     EXPECT_EQ(deleted(), 0);
@@ -300,21 +300,21 @@ TEST_F(Tensor, FreesWhatItOwnsOnce) {
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(Tensor, FreesWhatItRefuses) {
+TEST_F(Tensor, FreesARefusedTensor) {
   managed_tensor m = managed_tensor::steal(raw);
   EXPECT_NE(refusal_of([&] { return tensor<double>(std::move(m)); }), "accepted");
   EXPECT_FALSE(m);
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(Tensor, MovesWithoutFreeing) {
+TEST_F(Tensor, MovingDoesNotFree) {
   tensor<float, matrix> first{managed_tensor::steal(raw)};
   tensor<float, matrix> const second = std::move(first);
   EXPECT_EQ(deleted(), 0);
   EXPECT_EQ(second(1, 2), 5);
 }
 
-TEST_F(Tensor, AssignmentFreesWhatWasThereBefore) {
+TEST_F(Tensor, AssignmentFreesThePreviousTensor) {
   foreign_ptr const other = make_foreign();
   other->data[5] = 50;
   tensor<float, matrix> x{managed_tensor::steal(raw)};
@@ -324,7 +324,7 @@ TEST_F(Tensor, AssignmentFreesWhatWasThereBefore) {
   EXPECT_EQ(x(1, 2), 50);
 }
 
-TEST_F(Tensor, ReleaseGivesUpWithoutFreeing) {
+TEST_F(Tensor, ReleaseDoesNotFree) {
   managed_tensor m;
   {
     tensor<float, matrix> x{managed_tensor::steal(raw)};
@@ -334,7 +334,7 @@ TEST_F(Tensor, ReleaseGivesUpWithoutFreeing) {
   EXPECT_EQ(deleted(), 0);
 }
 
-TEST_F(Tensor, LendsItsSpanAndItsView) {
+TEST_F(Tensor, ReturnsASpanAndAView) {
   tensor<float, matrix> const x{managed_tensor::steal(raw)};
   tensor_span<float, matrix> const span = x.span();
   EXPECT_EQ(&span(1, 2), &x(1, 2));
@@ -342,7 +342,7 @@ TEST_F(Tensor, LendsItsSpanAndItsView) {
   EXPECT_EQ(span.view().rank(), 2);
 }
 
-TEST_F(Tensor, TellsWhatItAsksFor) {
+TEST_F(Tensor, ReturnsItsRequirement) {
   dlbridge::requirement const need =
       tensor<float, shape<dynamic_extent, 3>, dlbridge::on_cuda>::required();
   EXPECT_EQ(need.type, dtype(kDLFloat, 32));
@@ -359,9 +359,9 @@ struct AnyTensor : Tensor {
   any_tensor take() const { return any_tensor(managed_tensor::adopt(raw)); }
 };
 
-TEST_F(AnyTensor, IsEmptyAtFirst) { EXPECT_FALSE(any_tensor()); }
+TEST_F(AnyTensor, IsEmptyByDefault) { EXPECT_FALSE(any_tensor()); }
 
-TEST_F(AnyTensor, TakesEveryTypeOnEveryDevice) {
+TEST_F(AnyTensor, AcceptsEveryDtypeOnEveryDevice) {
   t.dtype = {kDLOpaqueHandle, 64, 1};
   t.device = {kDLVulkan, 3};
   {
@@ -373,7 +373,7 @@ TEST_F(AnyTensor, TakesEveryTypeOnEveryDevice) {
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(AnyTensor, ShowsATypedFace) {
+TEST_F(AnyTensor, ReturnsATypedSpan) {
   any_tensor const x = take();
   auto const span = x.as<float, shape<2, dynamic_extent>>();
   EXPECT_EQ(span(1, 2), 5);
@@ -382,7 +382,7 @@ TEST_F(AnyTensor, ShowsATypedFace) {
             "dtype differs");
 }
 
-TEST_F(AnyTensor, ReleaseGivesUpWithoutFreeing) {
+TEST_F(AnyTensor, ReleaseDoesNotFree) {
   any_tensor x = take();
   EXPECT_EQ(std::move(x).release().release_versioned(), raw);
   EXPECT_EQ(deleted(), 0);
@@ -394,7 +394,7 @@ constexpr auto type_of = [](auto span) {
   return dlbridge::dtype_of<typename decltype(span)::element_type>();
 };
 
-TEST_F(Visit, FindsEveryArithmeticType) {
+TEST_F(Visit, DispatchesOnEveryArithmeticType) {
   int const bits_of_codes[][2] = {{kDLBool, 8},  {kDLInt, 8},    {kDLInt, 16},  {kDLInt, 32},
                                   {kDLInt, 64},  {kDLUInt, 8},   {kDLUInt, 16}, {kDLUInt, 32},
                                   {kDLUInt, 64}, {kDLFloat, 32}, {kDLFloat, 64}};
@@ -407,7 +407,7 @@ TEST_F(Visit, FindsEveryArithmeticType) {
   }
 }
 
-TEST_F(Visit, RefusesOtherTypesNamingTheList) {
+TEST_F(Visit, RefusesOtherTypesAndNamesTheList) {
   t.dtype = {kDLFloat, 16, 1};
   EXPECT_EQ(refusal_of([&] { return dlbridge::visit(view(), type_of); }),
             "dtype_mismatch: expected bool, int8, int16, int32, int64, uint8, uint16, uint32, "
@@ -417,7 +417,7 @@ TEST_F(Visit, RefusesOtherTypesNamingTheList) {
             "dtype_mismatch: expected float32; got float32x4[2, 3] on cpu: dtype differs");
 }
 
-TEST_F(Visit, TakesAListOfYourOwn) {
+TEST_F(Visit, AcceptsACustomTypeList) {
   using list = dlbridge::types<std::complex<float>, std::complex<double>, std::byte>;
   auto const visit = [this] { return dlbridge::visit<list>(view(), type_of); };
   t.dtype = {kDLComplex, 128, 1};
@@ -430,7 +430,7 @@ TEST_F(Visit, TakesAListOfYourOwn) {
             "dtype differs");
 }
 
-TEST_F(Visit, WritesThroughATensorThatIsNotConst) {
+TEST_F(Visit, WritesThroughANonConstTensor) {
   any_tensor x = take();
   dlbridge::visit(x, [](auto span) {
     static_assert(!std::is_const_v<typename decltype(span)::element_type>);
@@ -453,7 +453,7 @@ TEST_F(Visit, ReadsThroughAConstTensorAndThroughAView) {
             "read-only: writability differs. Take it as const, or pass a writable copy");
 }
 
-TEST_F(Visit, GivesWhatTheVisitorGives) {
+TEST_F(Visit, ReturnsTheResultOfTheVisitor) {
   float first = 7;
   auto const same = [&first](auto) -> float& { return first; };
   EXPECT_EQ(&dlbridge::visit(view(), same), &first);
@@ -464,21 +464,21 @@ TEST_F(Visit, GivesWhatTheVisitorGives) {
   EXPECT_EQ(dlbridge::visit(view(), [](auto span) { return not_default(span.rank()); }).rank, 2);
 }
 
-TEST_F(Visit, RefusesMemoryThatTheHostCannotRead) {
+TEST_F(Visit, RefusesDeviceMemory) {
   t.device = {kDLCUDA, 0};
   EXPECT_EQ(refusal_of([&] { return dlbridge::visit(view(), type_of); }),
             "device_mismatch: expected float32[...] on cpu; got float32[2, 3] on cuda:0: device "
             "differs");
 }
 
-TEST_F(Visit, CallsAVisitorThatCannotBeCopiedOnce) {
+TEST_F(Visit, CallsAMoveOnlyVisitorOnce) {
   auto visitor = [calls = std::make_unique<int>(0)](auto) { return ++*calls; };
   EXPECT_EQ(dlbridge::visit(view(), visitor), 1);
   EXPECT_EQ(dlbridge::visit(view(), std::move(visitor)), 2);
 }
 
 // What was checked before is not checked again: a tensor that would be refused shows it.
-TEST(Trust, MakesFacesOfWhatWasCheckedBefore) {
+TEST(Trust, DoesNotCheckTheTensorAgain) {
   foreign_ptr const foreign = make_foreign();
   DLManagedTensorVersioned* const raw = foreign_versioned(foreign.get());
   using span = tensor_span<std::int32_t, matrix>;

@@ -28,9 +28,9 @@ static_assert(!std::is_constructible_v<dims, int*>, "pointers go through dims::f
 
 std::vector<std::int64_t> values(dims const& d) { return {d.data(), d.data() + d.size()}; }
 
-TEST(Dims, AreEmptyAtFirst) { EXPECT_EQ(dims().size(), 0); }
+TEST(Dims, AreEmptyByDefault) { EXPECT_EQ(dims().size(), 0); }
 
-TEST(Dims, TakeIntegersOfAnyTypeInOneList) {
+TEST(Dims, AcceptIntegersOfMixedTypes) {
   dims const d{std::uint8_t{200}, -3, std::size_t{1} << 40, 7L};
   EXPECT_EQ(values(d), (std::vector<std::int64_t>{200, -3, std::int64_t{1} << 40, 7}));
   EXPECT_EQ(d[1], -3);
@@ -52,7 +52,7 @@ TEST(Dims, HoldSixtyFourValues) {
   EXPECT_EQ(values(dims::from(many.data(), many.size())), many);
 }
 
-TEST(Dims, SayThatMoreThanSixtyFourCannotBeHeld) {
+TEST(Dims, ReportSixtyFiveForMoreThanSixtyFourValues) {
   std::vector<int> const many(70, 7);
   dims const d = dims::from(many.data(), many.size());
   dims const copy = d;
@@ -60,7 +60,7 @@ TEST(Dims, SayThatMoreThanSixtyFourCannotBeHeld) {
   EXPECT_EQ(copy[63], 7);
 }
 
-TEST(Dims, AssignmentReplacesLongerAndShorterOnes) {
+TEST(Dims, AssignmentReplacesAllValues) {
   dims d{1, 2, 3};
   d = dims{4};
   EXPECT_EQ(values(d), std::vector<std::int64_t>{4});
@@ -124,14 +124,14 @@ struct dlbridge::array_traits<matrix> {
 
 namespace {
 
-TEST(Traits, DescribeAsksTheHookOfTheType) {
+TEST(Traits, DescribeCallsTheHook) {
   matrix m{{1, 2, 3, 4, 5, 6}, 3};
   description const d = dlbridge::describe(m);
   EXPECT_EQ(d.data, m.elements.data());
   EXPECT_EQ(values(d.shape), (std::vector<std::int64_t>{3, 2}));
 }
 
-TEST(Traits, AdoptAsHandsTheTensorToTheHook) {
+TEST(Traits, AdoptAsPassesTheTensorToTheHook) {
   foreign_ptr const foreign = make_foreign();
   auto const m = dlbridge::adopt_as<matrix>(managed_tensor::steal(foreign_legacy(foreign.get())));
   EXPECT_EQ(m.elements, (std::vector<double>{0, 1, 2, 3, 4, 5}));

@@ -23,7 +23,7 @@ static_assert(version{1, 2} != version{1, 3} && version{1, 2} != version{2, 2});
 static_assert(dlbridge::struct_kind_for({1, 0}) == struct_kind::versioned);
 static_assert(dlbridge::readable({1, 0}));
 
-TEST(Version, WhatWeStateIsOursAndNeverAboveTheHeaders) {
+TEST(Version, TheStatedVersionIsAtMostThatOfTheHeader) {
   version const stated = dlbridge::stated_version();
   EXPECT_EQ(stated.major_number, 1U);
   EXPECT_EQ(stated.minor_number,
@@ -31,7 +31,7 @@ TEST(Version, WhatWeStateIsOursAndNeverAboveTheHeaders) {
   EXPECT_TRUE(dlbridge::readable(stated)) << "we read what we write";
 }
 
-TEST(Version, EveryMaxVersionGetsTheFlavourThatTheProtocolSays) {  // spec 2.2
+TEST(Version, EveryMaxVersionGetsTheStructKindOfTheSpecification) {  // spec 2.2
   struct row {
     version max_version;
     struct_kind expected;
@@ -49,7 +49,7 @@ TEST(Version, EveryMaxVersionGetsTheFlavourThatTheProtocolSays) {  // spec 2.2
   }
 }
 
-TEST(Version, OnlyTheMajorDecidesWhetherAStructIsRead) {  // spec 2.1, 2.3
+TEST(Version, OnlyTheMajorDecidesReadability) {  // spec 2.1, 2.3
   for (std::uint32_t const minor : {0U, 1U, 3U, 4U, 99U, most}) {
     EXPECT_TRUE(dlbridge::readable({1, minor})) << minor;
     for (std::uint32_t const major : {0U, 2U, 3U, 257U, most}) {
@@ -58,7 +58,7 @@ TEST(Version, OnlyTheMajorDecidesWhetherAStructIsRead) {  // spec 2.1, 2.3
   }
 }
 
-TEST(Version, ARefusalNamesTheVersionThatCame) {
+TEST(Version, ARefusalNamesTheReceivedVersion) {
   dlbridge::report const why = dlbridge::unreadable({2, most});
   EXPECT_EQ(why.code(), dlbridge::errc::version_mismatch);
   EXPECT_STREQ(dlbridge::message(why).c_str(),

@@ -359,7 +359,7 @@ struct BadTensor : testing::TestWithParam<bad_tensor> {
   template <class Managed>
   void expect_freed_once_by_steal() const {
     foreign_ptr const foreign = make_foreign();
-    Managed* const raw = hand_out<Managed>(foreign);
+    Managed* const raw = struct_of<Managed>(foreign);
     GetParam().change(raw->dl_tensor);
     EXPECT_EQ(refusal_of([&] { return managed_tensor::steal(raw); }), refusal());
     EXPECT_EQ(foreign->deleter_calls, 1);
@@ -367,7 +367,7 @@ struct BadTensor : testing::TestWithParam<bad_tensor> {
 };
 INSTANTIATE_TEST_SUITE_P(From, BadTensor, testing::ValuesIn(bad_tensors), name_of_case());
 
-TEST_P(BadTensor, IsRefusedInOneSentence) {
+TEST_P(BadTensor, IsRefusedWithItsMessage) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
   GetParam().change(t);
@@ -378,7 +378,7 @@ TEST_P(BadTensor, IsRefusedInOneSentence) {
   EXPECT_EQ(dlbridge::error(why).what(), std::string(GetParam().sentence) + GetParam().advice);
 }
 
-TEST_P(BadTensor, IsFreedOnceByTheOwnerThatRefusesIt) {
+TEST_P(BadTensor, StealFreesItOnce) {
   expect_freed_once_by_steal<DLManagedTensor>();
   expect_freed_once_by_steal<DLManagedTensorVersioned>();
 }
@@ -504,7 +504,7 @@ struct OddTensor : testing::TestWithParam<odd_tensor> {
   template <class Managed>
   void expect_owned_and_freed_once() const {
     foreign_ptr const foreign = make_foreign();
-    Managed* const raw = hand_out<Managed>(foreign);
+    Managed* const raw = struct_of<Managed>(foreign);
     GetParam().change(raw->dl_tensor);
     {
       managed_tensor const owner = managed_tensor::steal(raw);
@@ -517,7 +517,7 @@ struct OddTensor : testing::TestWithParam<odd_tensor> {
 };
 INSTANTIATE_TEST_SUITE_P(From, OddTensor, testing::ValuesIn(odd_tensors), name_of_case());
 
-TEST_P(OddTensor, HasAViewThatAnswersEverything) {
+TEST_P(OddTensor, IsReadableThroughAView) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
   GetParam().change(t);
@@ -546,7 +546,7 @@ TEST_P(OddTensor, IsOwnedAndFreedOnce) {
 
 // Packed elements step by bits, so there must be room to count those in 64 bits: a reach of at most
 // 2^60 - 1 bytes, either way and for the byte offset.
-TEST(CheckTensor, AcceptsReachAndOffsetUpToWhatStillCountsInBits) {
+TEST(CheckTensor, AcceptsReachAndByteOffsetBelow2To60Bytes) {
   struct row {
     std::int64_t stride;
     std::uint64_t offset;
@@ -575,7 +575,7 @@ __extension__ typedef __int128 wide;
 
 // Whatever is accepted can be addressed: the first and the last byte of every element lie between
 // the lowest and the highest address, and their bit offsets fit 64 bits.
-TEST(CheckTensor, AcceptsNothingThatCannotBeAddressed) {
+TEST(CheckTensor, AcceptsOnlyAddressableTensors) {
   std::mt19937_64 random(5);
   auto const any_size = [&random] {
     std::uint64_t const value = random() >> random() % 64;
@@ -613,7 +613,7 @@ TEST(CheckTensor, AcceptsNothingThatCannotBeAddressed) {
   EXPECT_GT(accepted, rounds / 100);
 }
 
-TEST(TensorView, FoldsTheByteOffsetWhereDataIsAnAddressAndKeepsItWhereItIsAHandle) {
+TEST(TensorView, AddsTheByteOffsetToAnAddressAndKeepsItForAHandle) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
   t.byte_offset = 8;
@@ -644,7 +644,7 @@ double sum_of(tensor_view const& view, int axis = 0, std::int64_t offset = 0) {
   return total;
 }
 
-TEST(TensorView, FindsTheElementsThatAForeignConsumerFinds) {
+TEST(TensorView, ReadsTheSameElementsAsAForeignConsumer) {
   std::mt19937 random(6);
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
@@ -669,7 +669,7 @@ TEST(TensorView, FindsTheElementsThatAForeignConsumerFinds) {
   }
 }
 
-TEST(TensorView, WithoutStridesIsRowMajorAndKnowsEveryStep) {
+TEST(TensorView, NullStridesAreRowMajorAndStrideIsComputed) {
   foreign_ptr const foreign = make_foreign();
   std::int64_t const shape[] = {2, 3, 4};
   foreign_set_shape(foreign.get(), 3, shape);
@@ -685,7 +685,7 @@ TEST(TensorView, WithoutStridesIsRowMajorAndKnowsEveryStep) {
   EXPECT_FALSE(view.is_column_major());
 }
 
-TEST(TensorView, KnowsItsOrderFromItsStrides) {
+TEST(TensorView, DerivesItsOrderFromItsStrides) {
   struct row {
     std::int64_t first;
     std::int64_t second;
@@ -710,7 +710,7 @@ TEST(TensorView, KnowsItsOrderFromItsStrides) {
   }
 }
 
-TEST(TensorView, KnowsItsFlagsAndKeepsTheUnknownOnes) {
+TEST(TensorView, ReturnsItsFlagsAndKeepsUnknownOnes) {
   struct row {
     std::uint64_t flags;
     bool read_only;
@@ -737,7 +737,7 @@ TEST(TensorView, KnowsItsFlagsAndKeepsTheUnknownOnes) {
   }
 }
 
-TEST(TensorView, GivesWritableMemoryOnlyWhereItMayBeWritten) {
+TEST(TensorView, MutableDataRefusesReadOnlyMemory) {
   foreign_ptr const foreign = make_foreign();
   DLTensor const& t = foreign_legacy(foreign.get())->dl_tensor;
   EXPECT_EQ(view_of(t).mutable_data(), foreign->data);
@@ -748,7 +748,7 @@ TEST(TensorView, GivesWritableMemoryOnlyWhereItMayBeWritten) {
             "it as const, or copy it");
 }
 
-TEST(TensorView, IsNamedByDtypeShapeAndDevice) {
+TEST(TensorView, NameContainsDtypeShapeAndDevice) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
   EXPECT_STREQ(name_of(view_of(t)).c_str(), "float32[2, 3] on cpu");
@@ -759,7 +759,7 @@ TEST(TensorView, IsNamedByDtypeShapeAndDevice) {
   EXPECT_STREQ(name_of(view_of(t)).c_str(), "float32[] on cuda:3");
 }
 
-TEST(TensorView, ANameTooLongIsCut) {
+TEST(TensorView, ALongNameIsTruncated) {
   foreign_ptr const foreign = make_foreign();
   std::vector<std::int64_t> const shape(64, 0);
   foreign_set_shape(foreign.get(), 64, shape.data());
@@ -794,7 +794,7 @@ TEST(BytesFor, CountsPackedElementsInBitsAndAllOthersInBytes) {  // spec 1.5
   }
 }
 
-TEST(BytesFor, HoldsAtTheGreatestCountThatIsAccepted) {
+TEST(BytesFor, IsCorrectForTheLargestAcceptedCount) {
   EXPECT_EQ(dlbridge::bytes_for(most, {kDLBool, 1}, false), std::int64_t{1} << 60);
   EXPECT_EQ(dlbridge::bytes_for(most, {kDLBool, 1}, true), most);
 }

@@ -28,7 +28,7 @@ inline sizes strides_of(dlbridge::managed_tensor const& m) {
 }
 
 /// float32 0, 1, 2, ... of the plain-C producer, which a library is to see without a copy.
-struct Meeting : ForeignTensor {
+struct BridgeFixture : ForeignTensor {
   /// No element was written, and nothing freed, but by the owner that now goes.
   void expect_one_deletion() {
     EXPECT_EQ(deleted(), 0);
@@ -41,11 +41,11 @@ struct Meeting : ForeignTensor {
   }
   void make_read_only() { raw->flags |= dlbridge::flag_read_only; }
   void make_empty(std::vector<std::int64_t> const& shape) {
-    lay_out(shape);
+    set_layout(shape);
     t.data = nullptr;
   }
   void make_scalar() {
-    lay_out({});
+    set_layout({});
     t.shape = nullptr;
     t.strides = nullptr;
     t.byte_offset = 12;
