@@ -1,4 +1,4 @@
-// What every bridge is asked: tensors of others, seen through a library, and the way back.
+// BridgeFixture: what the tests of all bridges share.
 #pragma once
 
 #include <dlbridge/as.hpp>
@@ -27,9 +27,9 @@ inline sizes strides_of(dlbridge::managed_tensor const& m) {
   return {t.strides, t.strides + t.ndim};
 }
 
-/// float32 0, 1, 2, ... of the plain-C producer, which a library is to see without a copy.
+/// A tensor of the plain-C producer, to which the array of a library refers without a copy.
 struct BridgeFixture : ForeignTensor {
-  /// No element was written, and nothing freed, but by the owner that now goes.
+  /// Expects that the import called no deleter, then frees the tensor and expects one call.
   void expect_one_deletion() {
     EXPECT_EQ(deleted(), 0);
     dlbridge::managed_tensor::steal(raw).reset();

@@ -1,4 +1,4 @@
-// bridges/armadillo.hpp: matrices, vectors and cubes, out to plain C and in from it.
+// bridges/armadillo.hpp: export and import of matrices, vectors and cubes.
 #include <dlbridge/bridges/armadillo.hpp>
 #include <dlbridge/bridges/std.hpp>
 
@@ -75,7 +75,7 @@ TEST_F(ArmadilloImport, AMatrixRefersToTheForeignElements) {
   EXPECT_EQ(a(1, 2), 5);
   a(1, 0) = 30;
   EXPECT_EQ(foreign->data[1], 30);
-  EXPECT_THROW(a.resize(7, 7), std::logic_error);  // it would leave the memory
+  EXPECT_THROW(a.resize(7, 7), std::logic_error);  // the memory is not Armadillo's
   expect_one_deletion();
 }
 

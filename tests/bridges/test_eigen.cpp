@@ -1,4 +1,4 @@
-// bridges/eigen.hpp: dense types, out to plain C and in from it.
+// bridges/eigen.hpp: export and import of dense types.
 #include <dlbridge/bridges/eigen.hpp>
 #include <dlbridge/bridges/std.hpp>
 
@@ -162,7 +162,7 @@ TEST_F(EigenImport, AFixedStrideMustMatch) {
   EXPECT_EQ(refusal<outer_eight>(),
             "layout_mismatch: expected float32[*, *] on cpu, writable, in the strides of the Map; "
             "got float32[3, 2] on cpu with strides [1, 9]: layout differs");
-  set_layout({3, 1}, {1, 9});  // no step is made over one column
+  set_layout({3, 1}, {1, 9});  // one column needs no outer stride
   EXPECT_EQ(as<outer_eight>(view())(2, 0), 2);
 }
 

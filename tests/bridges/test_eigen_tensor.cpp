@@ -1,4 +1,4 @@
-// bridges/eigen_tensor.hpp: Tensor, TensorFixedSize and TensorMap, out to plain C and in from it.
+// bridges/eigen_tensor.hpp: export and import of Tensor, TensorFixedSize and TensorMap.
 #include <dlbridge/bridges/eigen_tensor.hpp>
 
 #include "bridge_fixture.hpp"

@@ -1,5 +1,4 @@
-// bridges/kokkos.hpp: Views of host memory out to plain C and in from it, and the devices of
-// others.
+// bridges/kokkos.hpp: export and import of Views of host memory, and the devices of memory spaces.
 #include <dlbridge/bridges/kokkos.hpp>
 
 #include "bridge_fixture.hpp"
@@ -41,9 +40,9 @@ TEST(KokkosExport, EveryLayoutKeepsItsStrides) {
   EXPECT_EQ(shape_of(left), (sizes{2, 3}));
   EXPECT_EQ(strides_of(left)[0], 1);
   Kokkos::View<int***, Kokkos::LayoutRight, Kokkos::HostSpace> const whole("whole", 4, 5, 6);
-  auto part = Kokkos::subview(whole, Kokkos::make_pair(1, 3), 2, Kokkos::ALL());
-  int const* const first = part.data();
-  managed_tensor const strided = build(std::move(part));
+  auto slice = Kokkos::subview(whole, Kokkos::make_pair(1, 3), 2, Kokkos::ALL());
+  int const* const first = slice.data();
+  managed_tensor const strided = build(std::move(slice));
   EXPECT_EQ(strided.tensor().data, first);
   EXPECT_EQ(first, &whole(1, 2, 0));
   EXPECT_EQ(strides_of(strided), (sizes{30, 1}));
@@ -70,7 +69,7 @@ TEST(KokkosExport, OfConstIsReadOnly) {
   EXPECT_EQ(dlbridge::dtype(c.tensor().dtype), dlbridge::dtype(kDLComplex, 128));
 }
 
-/// Execution spaces of backends that are not built here, as far as a bridge asks them.
+/// Execution spaces of backends that are not built, with the functions that the bridge calls.
 struct on_cuda {
   int cuda_device() const { return 3; }
 };
@@ -151,7 +150,7 @@ TEST_F(KokkosImport, OneMessageListsEveryMismatch) {
             "dtype_mismatch: expected int32[*, 4] on cpu, row-major, writable; got float32[2, 3] "
             "on cuda:1, read-only: dtype, extents, device, writability differ. Take it as const, "
             "or pass a writable copy");
-  t.device = {kDLCUDAHost, 0};  // which the CPU may read
+  t.device = {kDLCUDAHost, 0};  // host-accessible
   EXPECT_EQ((as<host<float const**, Kokkos::LayoutRight>>(view())(1, 2)), 5);
 }
 

@@ -1,4 +1,4 @@
-// bridges/opencv.hpp: Mats out to plain C, and tensors in as Mats that borrow or own.
+// bridges/opencv.hpp: export of Mats, and import of tensors as Mats that borrow or own.
 #include <dlbridge/bridges/opencv.hpp>
 
 #include "bridge_fixture.hpp"
@@ -34,11 +34,11 @@ TEST(OpencvExport, ATensorKeepsTheMemoryOfADestroyedMat) {
 
 TEST(OpencvExport, ChannelsAreTheLastDimension) {
   cv::Mat image(4, 6, CV_8UC3, cv::Scalar(1, 2, 3));
-  managed_tensor part = build(image(cv::Rect(1, 1, 3, 2)));
-  EXPECT_EQ(part.tensor().data, image.ptr<cv::Vec3b>(1) + 1);
-  EXPECT_EQ(shape_of(part), (sizes{2, 3, 3}));
-  EXPECT_EQ(strides_of(part), (sizes{18, 3, 1}));
-  EXPECT_EQ(consume_in_c(std::move(part)), 6 * 6);
+  managed_tensor crop = build(image(cv::Rect(1, 1, 3, 2)));
+  EXPECT_EQ(crop.tensor().data, image.ptr<cv::Vec3b>(1) + 1);
+  EXPECT_EQ(shape_of(crop), (sizes{2, 3, 3}));
+  EXPECT_EQ(strides_of(crop), (sizes{18, 3, 1}));
+  EXPECT_EQ(consume_in_c(std::move(crop)), 6 * 6);
   EXPECT_EQ(shape_of(build(cv::Mat_<cv::Vec2f>(2, 2))), (sizes{2, 2, 2}));
   EXPECT_EQ(shape_of(build(cv::Mat_<float>(2, 2))), (sizes{2, 2}));
 }

@@ -1,4 +1,4 @@
-// bridges/xtensor.hpp: arrays and adaptors, out to plain C and in from it.
+// bridges/xtensor.hpp: export and import of arrays and adaptors.
 #include <dlbridge/bridges/xtensor.hpp>
 
 #include <vector>
@@ -59,12 +59,12 @@ TEST(XtensorExport, AnAdaptorLendsOrMovesItsBuffer) {
   managed_tensor lent = build(xt::adapt(v.data(), 4, xt::no_ownership(), shape));
   EXPECT_EQ(lent.tensor().data, memory);
   EXPECT_EQ(consume_in_c(std::move(lent)), 0 + 1 + 2 + 3);
-  float const* const read = memory;
-  managed_tensor const c = build(xt::adapt(read, 4, xt::no_ownership(), shape));
+  float const* const constant = memory;
+  managed_tensor const c = build(xt::adapt(constant, 4, xt::no_ownership(), shape));
   EXPECT_EQ(c.flags(), dlbridge::flag_read_only);
-  managed_tensor given = build(xt::adapt(std::move(v), std::vector<std::size_t>{2, 3}));
-  EXPECT_EQ(given.tensor().data, memory);
-  EXPECT_EQ(consume_in_c(std::move(given)), 15);
+  managed_tensor owned = build(xt::adapt(std::move(v), std::vector<std::size_t>{2, 3}));
+  EXPECT_EQ(owned.tensor().data, memory);
+  EXPECT_EQ(consume_in_c(std::move(owned)), 15);
 }
 
 struct XtensorImport : BridgeFixture {};
@@ -76,7 +76,7 @@ TEST_F(XtensorImport, AnArrayRefersToTheForeignElements) {
   EXPECT_EQ(a(1, 2), 5);
   a(1, 0) = 30;
   EXPECT_EQ(foreign->data[3], 30);
-  a = xt::zeros<float>({2, 3});  // still the same memory
+  a = xt::zeros<float>({2, 3});  // assignment writes to the same memory
   EXPECT_EQ(foreign->data[3], 0);
   expect_one_deletion();
 }

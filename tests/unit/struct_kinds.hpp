@@ -1,4 +1,4 @@
-// Both struct kinds as parameters of a test, and the way of either to the consumer in plain C.
+// both_struct_kinds: the legacy and the versioned struct as parameters of a test.
 #pragma once
 
 #include <dlbridge/managed.hpp>
@@ -20,7 +20,8 @@ inline std::string struct_kind_name(testing::TestParamInfo<dlbridge::struct_kind
   return name_of(test.param);
 }
 
-/// Gives the tensor to the consumer in plain C, which frees it: the sum of its elements.
+/// Passes the tensor to the plain-C consumer, which calls its deleter. Returns the sum of its
+/// elements.
 inline double consume_in_c(dlbridge::managed_tensor m) {
   return m.kind() == dlbridge::struct_kind::legacy
              ? foreign_consume_legacy(m.release_legacy())

@@ -1,4 +1,4 @@
-// as.hpp: foreign memory as the caller's own mdspan or span, or refused with every reason.
+// as.hpp: a tensor becomes the caller's mdspan or span, or is refused with every mismatch.
 #include <dlbridge/as.hpp>
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ using dlbridge::tensor_view;
 
 constexpr std::size_t dyn = static_cast<std::size_t>(-1);
 
-// The mdspans that a compiler has: ours always, the standard library's where it is.
+// The tests run with tiny::mdspan, and with std::mdspan where the standard library has it.
 struct tiny_library {
   template <class Index, std::size_t... Extents>
   using extents = tiny::extents<Index, Extents...>;
@@ -62,7 +62,7 @@ struct library_name {
   }
 };
 
-/// The mdspan of a library, by its layout; a test asks mostly for two free extents.
+/// The mdspan of a library, by its layout. The names ending in 2 have two dynamic extents.
 template <class Index, class L, class T, class Layout, std::size_t... Extents>
 using indexed =
     typename L::template mdspan<T, typename L::template extents<Index, Extents...>, Layout>;
@@ -88,7 +88,7 @@ struct As : ForeignTensor {
 };
 TYPED_TEST_SUITE(As, Libraries, library_name);
 
-/// The element that the mdspan finds at these indices.
+/// The element of the mdspan at these indices.
 template <class Mdspan, class... Index>
 decltype(auto) at(Mdspan const& m, Index... i) {
   return m.data_handle()[m.mapping()(static_cast<typename Mdspan::index_type>(i)...)];
@@ -167,7 +167,7 @@ TYPED_TEST(As, AnotherLayoutIsRefused) {
       "got float32[2, 3] on cpu with strides [1, 2]: layout differs");
 }
 
-// What the constructor of layout_stride::mapping has as preconditions.
+// Strides that violate the preconditions of layout_stride::mapping.
 TYPED_TEST(As, LayoutStrideRefusesStridesThatBreakItsPreconditions) {
   struct {
     std::vector<std::int64_t> strides;
@@ -176,9 +176,9 @@ TYPED_TEST(As, LayoutStrideRefusesStridesThatBreakItsPreconditions) {
       {{0, 1}, "[0, 1]"},    // broadcast
       {{3, 0}, "[3, 0]"},    //
       {{3, -1}, "[3, -1]"},  // reversed
-      {{1, 1}, "[1, 1]"},    // sliding windows, whose elements are shared
+      {{1, 1}, "[1, 1]"},    // sliding windows, which share elements
       {{2, 1}, "[2, 1]"},    //
-      {{3, 2}, "[3, 2]"},    // interleaved, although all apart
+      {{3, 2}, "[3, 2]"},    // interleaved, but without shared elements
   };
   for (auto const& each : cases) {
     this->set_layout({2, 3}, each.strides);
@@ -242,8 +242,8 @@ TYPED_TEST(As, OneMessageListsEveryMismatch) {
   this->raw->flags = dlbridge::flag_read_only;
   this->t.device = {kDLCUDA, 1};
   this->t.byte_offset = 2;
-  using wanted = right<TypeParam, double, dyn>;
-  EXPECT_EQ(this->template refusal<wanted>(),
+  using vector = right<TypeParam, double, dyn>;
+  EXPECT_EQ(this->template refusal<vector>(),
             "dtype_mismatch: expected float64[*] on cpu, writable, aligned to 8 bytes; got "
             "float32[2, 3] on cuda:1, read-only, aligned to 2 bytes: dtype, rank, device, "
             "writability, alignment differ. Take it as const, or pass a writable copy");
@@ -272,18 +272,18 @@ TYPED_TEST(As, SizesBeyondTheIndexTypeAreRefused) {
   for (auto const& each : cases) {
     this->set_layout(each.shape, each.strides);
     dlbridge::view_text const name = name_of(this->view());
-    std::string const refused =
+    std::string const overflow =
         std::string("overflow: size overflows: expected a tensor whose indices fit 8 bits; got ") +
         name.c_str() + ". Use a view type with a wider index";
-    EXPECT_EQ(this->template refusal<gaps>(), each.fits ? "accepted" : refused) << name.c_str();
+    EXPECT_EQ(this->template refusal<gaps>(), each.fits ? "accepted" : overflow) << name.c_str();
     if (this->view().is_row_major()) {
-      EXPECT_EQ(this->template refusal<compact>(), each.fits ? "accepted" : refused)
+      EXPECT_EQ(this->template refusal<compact>(), each.fits ? "accepted" : overflow)
           << name.c_str();
     }
   }
 }
 
-/// A view type of somebody's own, which takes the first element.
+/// A user's view type, which refers to the first element.
 struct first_element {
   float const* element;
 };

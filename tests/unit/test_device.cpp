@@ -1,4 +1,4 @@
-// device: the table of device types, and names both ways.
+// device.hpp: the table of device types, and names to and from devices.
 #include <dlbridge/device.hpp>
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ using dlbridge::try_parse_device;
 
 static_assert(std::is_trivially_copyable_v<device>);
 static_assert(std::is_nothrow_default_constructible_v<device>);
-static_assert(sizeof(device) == sizeof(DLDevice), "as small as what it stands for");
-static_assert(!std::is_convertible_v<DLDevice, device>, "only on purpose");
+static_assert(sizeof(device) == sizeof(DLDevice), "the size of the struct that it wraps");
+static_assert(!std::is_convertible_v<DLDevice, device>, "conversion is explicit");
 static_assert(device{} == dlbridge::cpu && device{1, 0} == dlbridge::cpu);
 static_assert(device{1, 1} != dlbridge::cpu && device{2, 0} != dlbridge::cpu);
 
@@ -27,14 +27,14 @@ constexpr data_kind handle = data_kind::handle;
 constexpr bool host = true;
 constexpr runtime_kind none = runtime_kind::none;
 
-// Written by hand from spec 1.3, 1.6 and 4.4. Data is an address only where a document says so.
+// From spec 1.3, 1.6 and 4.4. `data` is an address only where a specification says so.
 struct known_device {
   std::int32_t type;
   char const* name;  // of ordinal 1
   data_kind data;
   bool host_accessible;
-  runtime_kind streams;  // whose streams order work on it
-  runtime_kind memory;   // which runtime allocates and copies its memory
+  runtime_kind streams;  // the runtime whose streams order work on it
+  runtime_kind memory;   // the runtime that allocates and copies its memory
 };
 constexpr known_device known_devices[] = {
     {1, "cpu:1", address, host, none, none},

@@ -1,4 +1,4 @@
-// managed_tensor: one owner of either struct kind, one deleter call whatever happens.
+// managed.hpp: managed_tensor owns a struct of either kind and calls its deleter exactly once.
 #include <dlbridge/managed.hpp>
 
 #include <gtest/gtest.h>
@@ -110,10 +110,10 @@ TYPED_TEST(ManagedTensor, ReleaseDoesNotCallTheDeleter) {
   managed_tensor m = managed_tensor::steal(this->raw);
   bool const legacy = m.kind() == struct_kind::legacy;
   EXPECT_EQ(legacy ? static_cast<void*>(m.release_versioned()) : m.release_legacy(), nullptr)
-      << "the struct of the other struct kind";
-  ASSERT_TRUE(m) << "asking for the other struct kind gives nothing up";
-  void* const given = legacy ? static_cast<void*>(m.release_legacy()) : m.release_versioned();
-  EXPECT_EQ(given, this->raw);
+      << "release of the other struct kind returns null";
+  ASSERT_TRUE(m) << "and keeps ownership";
+  void* const released = legacy ? static_cast<void*>(m.release_legacy()) : m.release_versioned();
+  EXPECT_EQ(released, this->raw);
   EXPECT_FALSE(m);
   EXPECT_EQ(this->deleted(), 0);
 }
@@ -148,8 +148,8 @@ TYPED_TEST(ManagedTensor, StealFreesARefusedTensorOnceAndThrows) {
 TYPED_TEST(ManagedTensor, TryStealFreesARefusedTensorOnceAndReports) {
   this->raw->dl_tensor.ndim = 65;
   report why;
-  managed_tensor const refused = managed_tensor::try_steal(this->raw, why);
-  EXPECT_FALSE(refused);
+  managed_tensor const result = managed_tensor::try_steal(this->raw, why);
+  EXPECT_FALSE(result);
   EXPECT_TRUE(why.broke(errc::malformed));
   EXPECT_EQ(this->deleted(), 1);
 }
@@ -167,7 +167,7 @@ TEST(ManagedTensorVersion, AnUnreadableMajorIsFreedAndItsFieldsAreNotRead) {
     foreign_ptr const foreign = make_foreign();
     DLManagedTensorVersioned* const raw = foreign_versioned(foreign.get());
     raw->version.major = major;
-    // What would crash a reader: the fields behind an unknown version mean nothing.
+    // Reading these fields would crash. They have no meaning when the version is unknown.
     raw->dl_tensor.ndim = 1000;
     raw->dl_tensor.shape = reinterpret_cast<std::int64_t*>(16);
     report why;

@@ -1,4 +1,4 @@
-// bridges/std.hpp: containers and pointers of the standard library, read by plain C.
+// bridges/std.hpp: standard containers and pointers become tensors, which a plain-C consumer reads.
 #include <dlbridge/bridges/std.hpp>
 #include <dlbridge/builder.hpp>
 
@@ -128,13 +128,13 @@ TEST(StdSharedPtr, NullIsRefused) {
 
 TEST(StdSharedPtr, ToAManagedTensorDropsTheFlagIsCopied) {
   foreign_ptr const foreign = make_foreign();
-  std::uint64_t const kept = dlbridge::flag_read_only | std::uint64_t{1} << 40;
-  foreign_versioned(foreign.get())->flags = dlbridge::flag_is_copied | kept;
+  std::uint64_t const flags = dlbridge::flag_read_only | std::uint64_t{1} << 40;
+  foreign_versioned(foreign.get())->flags = dlbridge::flag_is_copied | flags;
   auto const shared =
       std::make_shared<managed_tensor>(managed_tensor::steal(foreign_versioned(foreign.get())));
-  // Each consumer would take itself for the sole owner, and write.
-  EXPECT_EQ(build(std::shared_ptr<managed_tensor>(shared)).flags(), kept);
-  EXPECT_EQ(build(std::move(*shared)).flags(), kept | dlbridge::flag_is_copied);
+  // With this flag each consumer would assume that it is the only owner, and write.
+  EXPECT_EQ(build(std::shared_ptr<managed_tensor>(shared)).flags(), flags);
+  EXPECT_EQ(build(std::move(*shared)).flags(), flags | dlbridge::flag_is_copied);
 }
 
 TEST(WithShape, GivesDimensionsToAUniquePtr) {
@@ -232,7 +232,7 @@ TEST(Borrow, AppendsTheDimensionsOfArrayElements) {
   EXPECT_EQ(build(borrow(a)).flags(), dlbridge::flag_read_only);
 }
 
-/// A view as C++17 has none: to copy it is to look at the same elements.
+/// A view like std::span, for C++17: its copies refer to the same elements.
 struct view_of_floats {
   float* first;
   std::size_t length;

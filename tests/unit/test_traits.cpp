@@ -1,4 +1,4 @@
-// traits.hpp: what an array says of itself to DLPack, and the hook that says it.
+// traits.hpp: dims, description, and the hooks of array_traits.
 #include <dlbridge/managed.hpp>
 #include <dlbridge/traits.hpp>
 
@@ -24,7 +24,7 @@ static_assert(std::is_nothrow_copy_assignable_v<dims>);
 static_assert(std::is_nothrow_copy_constructible_v<description>);
 static_assert(std::is_trivially_destructible_v<description>);
 static_assert(!std::is_constructible_v<dims, double>, "an extent is an integer");
-static_assert(!std::is_constructible_v<dims, int*>, "pointers go through dims::from");
+static_assert(!std::is_constructible_v<dims, int*>, "use dims::from for pointers");
 
 std::vector<std::int64_t> values(dims const& d) { return {d.data(), d.data() + d.size()}; }
 
@@ -98,7 +98,7 @@ TEST(Description, OfNothingIsANullPointerToOneElement) {
   EXPECT_EQ(d.type, dlbridge::dtype(kDLUInt, 8));
 }
 
-// An array type of somebody else, as a user of the hook would have it.
+// A user's array type, for which array_traits is specialized.
 struct matrix {
   std::vector<double> elements;
   std::size_t rows;
@@ -112,8 +112,8 @@ struct dlbridge::array_traits<matrix> {
     return description::of(m.elements.data(), {m.rows, m.elements.size() / m.rows});
   }
   static matrix adopt(managed_tensor&& tensor) {
-    managed_tensor const owned = std::move(tensor);
-    tensor_view const view = owned;
+    managed_tensor const owner = std::move(tensor);
+    tensor_view const view = owner;
     if (view.dtype() != dtype_of<float>()) {
       raise(refusal(errc::dtype_mismatch, "float32", name_of(view).c_str()));
     }
@@ -136,7 +136,7 @@ TEST(Traits, AdoptAsPassesTheTensorToTheHook) {
   auto const m = dlbridge::adopt_as<matrix>(managed_tensor::steal(foreign_legacy(foreign.get())));
   EXPECT_EQ(m.elements, (std::vector<double>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(m.rows, 2U);
-  EXPECT_EQ(foreign->deleter_calls, 1) << "this hook copies, and lets the tensor go";
+  EXPECT_EQ(foreign->deleter_calls, 1) << "this hook copies the elements and frees the tensor";
 }
 
 TEST(Traits, ATensorThatTheHookRefusesIsFreedOnce) {

@@ -1,4 +1,4 @@
-// version: which struct kind a consumer gets, and which received version may be read.
+// version.hpp: the struct kind for a max_version, and the versions that dlbridge reads.
 #include <dlbridge/version.hpp>
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ static_assert(sizeof(version) == 8);
 static_assert(version{} == version{0, 0});
 static_assert(version{1, 2} != version{1, 3} && version{1, 2} != version{2, 2});
 
-// Negotiation is decided at compile time where its inputs are known.
+// Both functions work at compile time.
 static_assert(dlbridge::struct_kind_for({1, 0}) == struct_kind::versioned);
 static_assert(dlbridge::readable({1, 0}));
 
@@ -28,7 +28,7 @@ TEST(Version, TheStatedVersionIsAtMostThatOfTheHeader) {
   EXPECT_EQ(stated.major_number, 1U);
   EXPECT_EQ(stated.minor_number,
             DLPACK_MINOR_VERSION > 3 ? 3U : std::uint32_t{DLPACK_MINOR_VERSION});
-  EXPECT_TRUE(dlbridge::readable(stated)) << "we read what we write";
+  EXPECT_TRUE(dlbridge::readable(stated)) << "dlbridge reads the version that it writes";
 }
 
 TEST(Version, EveryMaxVersionGetsTheStructKindOfTheSpecification) {  // spec 2.2
