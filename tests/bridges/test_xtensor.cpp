@@ -56,9 +56,9 @@ TEST(XtensorExport, AnAdaptorLendsOrMovesItsBuffer) {
   std::vector<float> v{0, 1, 2, 3, 4, 5};
   float const* const memory = v.data();
   std::vector<std::size_t> const shape{2, 2};
-  managed_tensor lent = build(xt::adapt(v.data(), 4, xt::no_ownership(), shape));
-  EXPECT_EQ(lent.tensor().data, memory);
-  EXPECT_EQ(consume_in_c(std::move(lent)), 0 + 1 + 2 + 3);
+  managed_tensor borrowed = build(xt::adapt(v.data(), 4, xt::no_ownership(), shape));
+  EXPECT_EQ(borrowed.tensor().data, memory);
+  EXPECT_EQ(consume_in_c(std::move(borrowed)), 0 + 1 + 2 + 3);
   float const* const constant = memory;
   managed_tensor const c = build(xt::adapt(constant, 4, xt::no_ownership(), shape));
   EXPECT_EQ(c.flags(), dlbridge::flag_read_only);

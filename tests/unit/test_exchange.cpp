@@ -108,10 +108,10 @@ TEST(ExchangeTable, FindReturnsATableOfMajorOne) {
 }
 
 TEST(ExchangeTable, FindSkipsNewerMajorsInTheChain) {
-  DLPackExchangeAPI ours = table_of(1);
-  DLPackExchangeAPI newer = table_of(2, &ours.header);
+  DLPackExchangeAPI readable = table_of(1);
+  DLPackExchangeAPI newer = table_of(2, &readable.header);
   DLPackExchangeAPI newest = table_of(77, &newer.header);
-  EXPECT_EQ(exchange_table::find(&newest.header).get(), &ours);
+  EXPECT_EQ(exchange_table::find(&newest.header).get(), &readable);
 }
 
 TEST(ExchangeTable, IsEmptyForAChainWithoutMajorOne) {
@@ -171,17 +171,17 @@ struct Exchange : testing::Test {
 };
 
 TEST_F(Exchange, LendsTheTensorOfAnObject) {
-  DLTensor lent{};
-  ASSERT_TRUE(table.try_lend(&a, lent));
-  EXPECT_EQ(lent.data, a.foreign->data);
-  EXPECT_EQ(foreign_sum(&lent), 15);
+  DLTensor tensor{};
+  ASSERT_TRUE(table.try_lend(&a, tensor));
+  EXPECT_EQ(tensor.data, a.foreign->data);
+  EXPECT_EQ(foreign_sum(&tensor), 15);
   EXPECT_EQ(deleted(), 0);
 }
 
 TEST_F(Exchange, LendsNothingWhenTheFunctionFails) {
   a.fails = true;
-  DLTensor lent{};
-  EXPECT_FALSE(table.try_lend(&a, lent));
+  DLTensor tensor{};
+  EXPECT_FALSE(table.try_lend(&a, tensor));
 }
 
 TEST_F(Exchange, ExportsATensorThatIsFreedOnce) {

@@ -183,7 +183,7 @@ TEST(ManagedTensorVersion, AnyMinorAndUnknownFlagsAreAccepted) {
   raw->version.minor = 99;
   raw->flags = std::uint64_t{1} << 40 | dlbridge::flag_read_only;
   managed_tensor const m = managed_tensor::steal(raw);
-  EXPECT_EQ(m.flags(), raw->flags) << "unknown bits are kept";
+  EXPECT_EQ(m.flags(), raw->flags) << "unknown bits do not change";
   EXPECT_TRUE(m.view().read_only());
   EXPECT_EQ(m.version(), (dlbridge::version{1, 99}));
 }
