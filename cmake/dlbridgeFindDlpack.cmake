@@ -1,37 +1,37 @@
-# dlbridge_find_dlpack(): makes the target dlpack::dlpack from the first dlpack.h of 1.0 or newer.
+# dlbridge_find_dlpack(): defines the target dlpack::dlpack with the first dlpack.h of 1.0 or newer.
 #
-# DLPACK_INCLUDE_DIR decides alone when it is set. Otherwise, in this order: a target dlpack::dlpack or
-# dlpack's own package, the header that an installed dlbridge carries, CMake's usual search, an
-# installed apache-tvm-ffi, a download if DLBRIDGE_FETCH_DLPACK allows it.
+# When DLPACK_INCLUDE_DIR is set, only that directory is used. Otherwise the function tries, in this
+# order: a target dlpack::dlpack or dlpack's own package, the header that an installed dlbridge contains,
+# CMake's default search, an installed apache-tvm-ffi, and a download if DLBRIDGE_FETCH_DLPACK is on.
 #
-# Used when dlbridge is built and, installed beside its package file, when it is found. No version is
-# asked of dlpack's own package: it reports a wrong one; the header's macros are read instead.
+# The build of dlbridge and its installed package file both include this file. It does not pass a version
+# to find_package, because dlpack's own package reports a wrong one. It reads the macros of the header.
 
 set(_dlbridge_dlpack_ways
   "  1. install the dlpack package, or add its project first, so that there is a target dlpack::dlpack\n"
   "  2. point to the header: -DDLPACK_INCLUDE_DIR=<directory that has dlpack/dlpack.h>\n"
-  "  3. pip install apache-tvm-ffi, which carries it\n"
+  "  3. pip install apache-tvm-ffi, which contains it\n"
   "  4. let CMake download it: -DDLBRIDGE_FETCH_DLPACK=ON")
 list(JOIN _dlbridge_dlpack_ways "" _dlbridge_dlpack_ways)
 set_property(GLOBAL PROPERTY DLBRIDGE_DLPACK_WAYS "${_dlbridge_dlpack_ways}")
 
-# Sets <out> to "major.minor" of the dlpack.h below a directory, or to "" when there is none; headers
-# before 1.0 give "0".
+# Sets <out> to "major.minor" of the dlpack.h below a directory, to "" when there is none, and to "0"
+# for a header before 1.0.
 function(_dlbridge_read_dlpack_version directory out)
-  set(found "")
+  set(version "")
   if(EXISTS "${directory}/dlpack/dlpack.h")
     file(STRINGS "${directory}/dlpack/dlpack.h" lines REGEX "#define DLPACK_(MAJOR|MINOR)_VERSION [0-9]+")
     string(REGEX REPLACE "[^0-9;]" "" numbers "${lines}")
     list(LENGTH numbers count)
-    set(found "0")
+    set(version "0")
     if(count EQUAL 2)
-      list(JOIN numbers "." found)
+      list(JOIN numbers "." version)
     endif()
   endif()
-  set(${out} "${found}" PARENT_SCOPE)
+  set(${out} "${version}" PARENT_SCOPE)
 endfunction()
 
-# Makes the target on a directory, unless its header is missing or too old.
+# Defines the target for a directory, unless its header is missing or too old.
 function(_dlbridge_try_dlpack directory origin)
   if(TARGET dlpack::dlpack OR NOT directory)
     return()
@@ -43,11 +43,11 @@ function(_dlbridge_try_dlpack directory origin)
     target_include_directories(dlpack::dlpack SYSTEM INTERFACE "${directory}")
     set_property(GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR "${directory}")
   elseif(NOT version STREQUAL "")
-    message(STATUS "dlpack.h below 1.0 passed over: ${directory} (${origin})")
+    message(STATUS "dlpack.h below 1.0 ignored: ${directory} (${origin})")
   endif()
 endfunction()
 
-# A target of the surrounding project, or dlpack's own package.
+# Uses a target of the surrounding project, or dlpack's own package.
 function(_dlbridge_try_dlpack_package)
   find_package(dlpack CONFIG QUIET)
   if(NOT TARGET dlpack::dlpack)
@@ -68,7 +68,7 @@ function(_dlbridge_try_dlpack_package)
   endforeach()
 endfunction()
 
-# The copy inside an installed apache-tvm-ffi.
+# Uses the dlpack.h of an installed apache-tvm-ffi.
 function(_dlbridge_try_tvm_ffi)
   find_program(DLBRIDGE_TVM_FFI_CONFIG tvm-ffi-config)
   mark_as_advanced(DLBRIDGE_TVM_FFI_CONFIG)
@@ -82,7 +82,7 @@ function(_dlbridge_try_tvm_ffi)
   endif()
 endfunction()
 
-# A download, where it is allowed. Upstream's own CMake files are not used.
+# Downloads dlpack.h. The CMake files of DLPack are not used.
 function(_dlbridge_fetch_dlpack)
   include(FetchContent)
   get_property(ways GLOBAL PROPERTY DLBRIDGE_DLPACK_WAYS)
@@ -97,15 +97,15 @@ function(_dlbridge_fetch_dlpack)
 endfunction()
 
 function(dlbridge_find_dlpack)
-  if(DLPACK_INCLUDE_DIR)  # the caller's word goes first, and must hold
+  if(DLPACK_INCLUDE_DIR)  # no other directory is tried
     _dlbridge_try_dlpack("${DLPACK_INCLUDE_DIR}" "DLPACK_INCLUDE_DIR")
   else()
     _dlbridge_try_dlpack_package()
-    # A header that travels with an installed dlbridge, as in its wheel.
-    _dlbridge_try_dlpack("${DLBRIDGE_CARRIED_INCLUDE_DIR}" "carried by dlbridge")
+    # The header in an installed dlbridge, as in its wheel.
+    _dlbridge_try_dlpack("${DLBRIDGE_BUNDLED_INCLUDE_DIR}" "installed with dlbridge")
     if(NOT TARGET dlpack::dlpack)
       find_path(directory dlpack/dlpack.h NO_CACHE)
-      _dlbridge_try_dlpack("${directory}" "found")
+      _dlbridge_try_dlpack("${directory}" "system")
     endif()
     if(NOT TARGET dlpack::dlpack)
       _dlbridge_try_tvm_ffi()
@@ -115,11 +115,11 @@ function(dlbridge_find_dlpack)
     endif()
   endif()
   if(NOT TARGET dlpack::dlpack)
-    set(given "")
+    set(location "")
     if(DLPACK_INCLUDE_DIR)
-      set(given " in DLPACK_INCLUDE_DIR=${DLPACK_INCLUDE_DIR}")
+      set(location " in DLPACK_INCLUDE_DIR=${DLPACK_INCLUDE_DIR}")
     endif()
     get_property(ways GLOBAL PROPERTY DLBRIDGE_DLPACK_WAYS)
-    message(FATAL_ERROR "dlbridge needs dlpack.h 1.0 or newer and found none${given}. Any one of these helps:\n${ways}")
+    message(FATAL_ERROR "dlbridge needs dlpack.h 1.0 or newer and found none${location}. Use one of these ways:\n${ways}")
   endif()
 endfunction()

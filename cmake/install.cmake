@@ -1,5 +1,5 @@
-# Installs headers and package files. Inside a wheel everything lies in the Python package, with the
-# dlpack.h it was built with, so that consumer extensions need no network.
+# Installs headers and package files. A wheel contains them in the Python package, with the dlpack.h of
+# its build, so that building an extension needs no network.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -18,9 +18,9 @@ install(TARGETS dlbridge dlbridge_python
   FILE_SET bridges DESTINATION ${include_directory})
 install(EXPORT dlbridgeTargets NAMESPACE dlbridge:: DESTINATION ${package_directory})
 
-set(CARRIED_INCLUDE_DIR ${include_directory})
+set(BUNDLED_INCLUDE_DIR ${include_directory})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/dlbridgeConfig.cmake.in dlbridgeConfig.cmake
-  INSTALL_DESTINATION ${package_directory} PATH_VARS CARRIED_INCLUDE_DIR)
+  INSTALL_DESTINATION ${package_directory} PATH_VARS BUNDLED_INCLUDE_DIR)
 write_basic_package_version_file(dlbridgeConfigVersion.cmake
   COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES

@@ -1,5 +1,5 @@
-# The interpreter for test scripts, and for the module also its headers and pybind11. Found once, here
-# at the top, so that every folder sees the same ones.
+# Finds the interpreter for test scripts and, for the module, its headers and pybind11. The top
+# CMakeLists.txt includes this file, so that all folders use the same ones.
 set(components Interpreter)
 if(DLBRIDGE_PYTHON)
   list(APPEND components Development.Module)

@@ -1,7 +1,7 @@
-// bridges/opencv.hpp: Mats out to plain C, and tensors in as Mats that borrow or own.
+// bridges/opencv.hpp: export of Mats, and import of tensors as Mats that borrow or own.
 #include <dlbridge/bridges/opencv.hpp>
 
-#include "meeting.hpp"
+#include "bridge_fixture.hpp"
 
 namespace {
 
@@ -11,7 +11,7 @@ using dlbridge::build;
 using dlbridge::dtype;
 using dlbridge::managed_tensor;
 
-TEST(OpencvOut, AMatIsSharedWithItsTensor) {
+TEST(OpencvExport, TheTensorSharesOwnershipOfTheMat) {
   cv::Mat const a = (cv::Mat_<double>(2, 3) << 1, 2, 3, 4, 5, 6);
   EXPECT_EQ(a.u->refcount, 1);
   managed_tensor m = build(cv::Mat(a));
@@ -19,45 +19,45 @@ TEST(OpencvOut, AMatIsSharedWithItsTensor) {
   EXPECT_EQ(m.tensor().data, a.data);
   EXPECT_EQ(shape_of(m), (sizes{2, 3}));
   EXPECT_EQ(strides_of(m), (sizes{3, 1}));
-  EXPECT_EQ(consume_abroad(std::move(m)), 21);
+  EXPECT_EQ(consume_in_c(std::move(m)), 21);
   EXPECT_EQ(a.u->refcount, 1);
 }
 
-TEST(OpencvOut, ATensorKeepsTheMemoryOfAMatThatIsGone) {
+TEST(OpencvExport, ATensorKeepsTheMemoryOfADestroyedMat) {
   managed_tensor m;
   {
     cv::Mat const a(2, 2, CV_32S, cv::Scalar(5));
     m = build(cv::Mat(a));
   }
-  EXPECT_EQ(consume_abroad(std::move(m)), 20);
+  EXPECT_EQ(consume_in_c(std::move(m)), 20);
 }
 
-TEST(OpencvOut, ChannelsAreTheLastDimension) {
+TEST(OpencvExport, ChannelsAreTheLastDimension) {
   cv::Mat image(4, 6, CV_8UC3, cv::Scalar(1, 2, 3));
-  managed_tensor part = build(image(cv::Rect(1, 1, 3, 2)));
-  EXPECT_EQ(part.tensor().data, image.ptr<cv::Vec3b>(1) + 1);
-  EXPECT_EQ(shape_of(part), (sizes{2, 3, 3}));
-  EXPECT_EQ(strides_of(part), (sizes{18, 3, 1}));
-  EXPECT_EQ(consume_abroad(std::move(part)), 6 * 6);
+  managed_tensor crop = build(image(cv::Rect(1, 1, 3, 2)));
+  EXPECT_EQ(crop.tensor().data, image.ptr<cv::Vec3b>(1) + 1);
+  EXPECT_EQ(shape_of(crop), (sizes{2, 3, 3}));
+  EXPECT_EQ(strides_of(crop), (sizes{18, 3, 1}));
+  EXPECT_EQ(consume_in_c(std::move(crop)), 6 * 6);
   EXPECT_EQ(shape_of(build(cv::Mat_<cv::Vec2f>(2, 2))), (sizes{2, 2, 2}));
   EXPECT_EQ(shape_of(build(cv::Mat_<float>(2, 2))), (sizes{2, 2}));
 }
 
-TEST(OpencvOut, PaddedRowsAndMoreDimensionsKeepTheirSteps) {
+TEST(OpencvExport, PaddedRowsAndMoreDimensionsKeepTheirStrides) {
   std::uint8_t memory[32] = {};
   memory[8] = 5;
   memory[7] = 100;
   managed_tensor padded = build(cv::Mat(2, 7, CV_8U, memory, 8));
   EXPECT_EQ(strides_of(padded), (sizes{8, 1}));
-  EXPECT_EQ(consume_abroad(std::move(padded)), 5);
+  EXPECT_EQ(consume_in_c(std::move(padded)), 5);
   int const extents[] = {2, 3, 4};
   managed_tensor cube = build(cv::Mat(3, extents, CV_64F, cv::Scalar(1)));
   EXPECT_EQ(shape_of(cube), (sizes{2, 3, 4}));
   EXPECT_EQ(strides_of(cube), (sizes{12, 4, 1}));
-  EXPECT_EQ(consume_abroad(std::move(cube)), 24);
+  EXPECT_EQ(consume_in_c(std::move(cube)), 24);
 }
 
-TEST(OpencvOut, EveryDepthHasItsDtype) {
+TEST(OpencvExport, EveryDepthHasItsDtype) {
   dtype const expected[] = {dtype(kDLUInt, 8),   dtype(kDLInt, 8),   dtype(kDLUInt, 16),
                             dtype(kDLInt, 16),   dtype(kDLInt, 32),  dtype(kDLFloat, 32),
                             dtype(kDLFloat, 64), dtype(kDLFloat, 16)};
@@ -67,14 +67,14 @@ TEST(OpencvOut, EveryDepthHasItsDtype) {
   }
 }
 
-TEST(OpencvOut, AMatWithoutAnythingIsEmptyNotAScalar) {
+TEST(OpencvExport, AnEmptyMatHasNoElements) {
   EXPECT_EQ(shape_of(build(cv::Mat())), (sizes{0, 0}));
   EXPECT_EQ(shape_of(build(cv::Mat(0, 3, CV_8UC2))), (sizes{0, 3, 2}));
 }
 
-struct OpencvIn : Meeting {};
+struct OpencvImport : BridgeFixture {};
 
-TEST_F(OpencvIn, AMatShowsTheForeignElements) {
+TEST_F(OpencvImport, AMatRefersToTheForeignElements) {
   cv::Mat m = as<cv::Mat>(view());
   EXPECT_EQ(m.type(), CV_32FC1);
   EXPECT_EQ(static_cast<void*>(m.data), foreign->data);
@@ -84,8 +84,8 @@ TEST_F(OpencvIn, AMatShowsTheForeignElements) {
   expect_one_deletion();
 }
 
-TEST_F(OpencvIn, ATypedMatHasTheLastDimensionForChannels) {
-  lay_out({2, 4, 3}, {16, 3, 1});
+TEST_F(OpencvImport, ATypedMatTakesItsChannelsFromTheLastDimension) {
+  set_layout({2, 4, 3}, {16, 3, 1});
   auto const m = as<cv::Mat_<cv::Vec3f>>(view());
   EXPECT_EQ(m.rows, 2);
   EXPECT_EQ(m.cols, 4);
@@ -98,8 +98,8 @@ TEST_F(OpencvIn, ATypedMatHasTheLastDimensionForChannels) {
             "float32[2, 4, 3] on cpu: extents differ");
 }
 
-TEST_F(OpencvIn, LowRanksBecomeColumns) {
-  lay_out({4}, {3});
+TEST_F(OpencvImport, LowRanksBecomeColumns) {
+  set_layout({4}, {3});
   cv::Mat const column = as<cv::Mat>(view());
   EXPECT_EQ(column.rows, 4);
   EXPECT_EQ(column.cols, 1);
@@ -108,21 +108,21 @@ TEST_F(OpencvIn, LowRanksBecomeColumns) {
   EXPECT_EQ(as<cv::Mat>(view()).at<float>(0, 0), 3);
 }
 
-TEST_F(OpencvIn, OnlyRowsMayHaveGaps) {
-  lay_out({2, 3}, {8, 1});
+TEST_F(OpencvImport, OnlyRowsMayHaveGaps) {
+  set_layout({2, 3}, {8, 1});
   EXPECT_EQ(as<cv::Mat>(view()).at<float>(1, 2), 10);
   for (auto const& strides : {sizes{1, 2}, sizes{6, 2}, sizes{-3, 1}, sizes{0, 1}, sizes{2, 1}}) {
-    lay_out({2, 3}, strides);
+    set_layout({2, 3}, strides);
     t.byte_offset = 12;
     EXPECT_EQ(refusal<cv::Mat>().substr(0, 15), "layout_mismatch");
   }
-  lay_out({2, 3}, {1, 2});
+  set_layout({2, 3}, {1, 2});
   EXPECT_EQ(refusal<cv::Mat>(),
             "layout_mismatch: expected any dtype[...] on cpu, writable, row-major but for gaps "
             "between rows; got float32[2, 3] on cpu with strides [1, 2]: layout differs");
 }
 
-TEST_F(OpencvIn, EmptyOnesKeepTheirShape) {
+TEST_F(OpencvImport, EmptyArraysKeepTheirShape) {
   make_empty({0, 3});
   EXPECT_EQ(as<cv::Mat>(view()).cols, 3);
   EXPECT_EQ(as<cv::Mat_<float>>(view()).cols, 3);
@@ -130,7 +130,7 @@ TEST_F(OpencvIn, EmptyOnesKeepTheirShape) {
   EXPECT_EQ(as<cv::Mat_<cv::Vec3f>>(view()).rows, 5);
 }
 
-TEST_F(OpencvIn, AllThatDiffersIsSaidAtOnce) {
+TEST_F(OpencvImport, OneMessageListsEveryMismatch) {
   make_read_only();
   t.device = {kDLCUDA, 0};
   t.dtype = {kDLInt, 64, 1};
@@ -141,16 +141,16 @@ TEST_F(OpencvIn, AllThatDiffersIsSaidAtOnce) {
             "const, or pass a writable copy");
 }
 
-TEST_F(OpencvIn, ARankOrAnExtentThatOpencvCannotCountIsRefused) {
-  lay_out(std::vector<std::int64_t>(33, 1));
+TEST_F(OpencvImport, RanksAndExtentsBeyondTheLimitsOfOpencvAreRefused) {
+  set_layout(std::vector<std::int64_t>(33, 1));
   EXPECT_EQ(refusal<cv::Mat>().substr(0, 13), "rank_mismatch");
-  lay_out({0, std::int64_t{1} << 40});
+  set_layout({0, std::int64_t{1} << 40});
   EXPECT_EQ(refusal<cv::Mat>().substr(0, 15), "extent_mismatch");
-  lay_out({}, {});
+  set_layout({}, {});
   EXPECT_EQ((refusal<cv::Mat_<cv::Vec3f>>().substr(0, 13)), "rank_mismatch");
 }
 
-TEST_F(OpencvIn, AMatCanOwnTheTensor) {
+TEST_F(OpencvImport, AMatCanOwnTheTensor) {
   // [own]
   cv::Mat m = adopt_as<cv::Mat>(managed_tensor::steal(raw));
   cv::Mat const second = m.row(1);  // shares it, as Mats do
@@ -163,14 +163,14 @@ TEST_F(OpencvIn, AMatCanOwnTheTensor) {
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(OpencvIn, AMatThatOwnsATensorGoesOutAgain) {
+TEST_F(OpencvImport, AMatThatOwnsATensorCanBeExported) {
   managed_tensor out = build(adopt_as<cv::Mat>(managed_tensor::steal(raw)));
   EXPECT_EQ(out.tensor().data, foreign->data);
-  EXPECT_EQ(consume_abroad(std::move(out)), 15);
+  EXPECT_EQ(consume_in_c(std::move(out)), 15);
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(OpencvIn, AMatThatOwnsATensorMayTakeOtherMemory) {
+TEST_F(OpencvImport, AMatThatOwnsATensorCanBeReallocated) {
   cv::Mat m = adopt_as<cv::Mat>(managed_tensor::steal(raw));
   cv::Mat const copy = m.clone();
   m.create(50, 50, CV_8U);
@@ -178,13 +178,13 @@ TEST_F(OpencvIn, AMatThatOwnsATensorMayTakeOtherMemory) {
   EXPECT_EQ(copy.at<float>(1, 2), 5);
 }
 
-TEST_F(OpencvIn, AMatMayOwnATensorWithoutElements) {
+TEST_F(OpencvImport, AMatCanOwnAnEmptyTensor) {
   make_empty({0, 3});
   EXPECT_EQ(adopt_as<cv::Mat>(managed_tensor::steal(raw)).cols, 3);
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(OpencvIn, WhatCannotBeAMatStaysTheCallers) {
+TEST_F(OpencvImport, ARefusedTensorStaysWithTheCaller) {
   make_read_only();
   managed_tensor m = managed_tensor::steal(raw);
   EXPECT_EQ(refusal_of([&m] { return adopt_as<cv::Mat>(std::move(m)); }).substr(0, 9), "read_only");

@@ -1,4 +1,4 @@
-// bridges/xtensor.hpp: arrays and adaptors, out to plain C and in from it.
+// bridges/xtensor.hpp: export and import of arrays and adaptors.
 #include <dlbridge/bridges/xtensor.hpp>
 
 #include <vector>
@@ -7,7 +7,7 @@
 #include <xtensor/xmath.hpp>
 #include <xtensor/xview.hpp>
 
-#include "meeting.hpp"
+#include "bridge_fixture.hpp"
 
 namespace {
 
@@ -17,108 +17,108 @@ using dlbridge::managed_tensor;
 using dlbridge::xarray_view;
 using dlbridge::xtensor_view;
 
-TEST(XtensorOut, AnArrayStaysWhereItIs) {
+TEST(XtensorExport, AnArrayIsNotCopied) {
   xt::xarray<double> a{{1, 2, 3}, {4, 5, 6}};
   double const* const memory = a.data();
   managed_tensor m = build(std::move(a));
   EXPECT_EQ(m.tensor().data, memory);
   EXPECT_EQ(shape_of(m), (sizes{2, 3}));
   EXPECT_EQ(strides_of(m), (sizes{3, 1}));
-  EXPECT_EQ(consume_abroad(std::move(m)), 21);
+  EXPECT_EQ(consume_in_c(std::move(m)), 21);
 }
 
-TEST(XtensorOut, ATensorKeepsItsLayout) {
+TEST(XtensorExport, ATensorKeepsItsLayout) {
   xt::xtensor<int, 2, xt::layout_type::column_major> a{{1, 2, 3}, {4, 5, 6}};
   int const* const memory = a.data();
   managed_tensor m = build(std::move(a));
   EXPECT_EQ(m.tensor().data, memory);
   EXPECT_EQ(strides_of(m), (sizes{1, 2}));
-  EXPECT_EQ(consume_abroad(std::move(m)), 21);
+  EXPECT_EQ(consume_in_c(std::move(m)), 21);
 }
 
-TEST(XtensorOut, AFixedOneLiesInTheTensor) {
+TEST(XtensorExport, AFixedSizeTensorIsStoredInTheManagedTensor) {
   xt::xtensor_fixed<float, xt::xshape<2, 2>> a{{1, 2}, {3, 4}};
   managed_tensor m = build(std::move(a));
   EXPECT_EQ(shape_of(m), (sizes{2, 2}));
-  EXPECT_EQ(consume_abroad(std::move(m)), 10);
+  EXPECT_EQ(consume_in_c(std::move(m)), 10);
 }
 
-TEST(XtensorOut, MayHaveNoDimensionAndNoElement) {
+TEST(XtensorExport, SupportsRankZeroAndNoElements) {
   xt::xarray<float> scalar = xt::xarray<float>::from_shape({});
   scalar() = 7;
   managed_tensor m = build(std::move(scalar));
   EXPECT_EQ(shape_of(m), sizes{});
-  EXPECT_EQ(consume_abroad(std::move(m)), 7);
+  EXPECT_EQ(consume_in_c(std::move(m)), 7);
   EXPECT_EQ(shape_of(build(xt::xarray<float>::from_shape({0, 3}))), (sizes{0, 3}));
 }
 
-TEST(XtensorOut, AnAdaptorLendsOrGivesItsBuffer) {
+TEST(XtensorExport, AnAdaptorLendsOrMovesItsBuffer) {
   std::vector<float> v{0, 1, 2, 3, 4, 5};
   float const* const memory = v.data();
   std::vector<std::size_t> const shape{2, 2};
-  managed_tensor lent = build(xt::adapt(v.data(), 4, xt::no_ownership(), shape));
-  EXPECT_EQ(lent.tensor().data, memory);
-  EXPECT_EQ(consume_abroad(std::move(lent)), 0 + 1 + 2 + 3);
-  float const* const read = memory;
-  managed_tensor const c = build(xt::adapt(read, 4, xt::no_ownership(), shape));
+  managed_tensor borrowed = build(xt::adapt(v.data(), 4, xt::no_ownership(), shape));
+  EXPECT_EQ(borrowed.tensor().data, memory);
+  EXPECT_EQ(consume_in_c(std::move(borrowed)), 0 + 1 + 2 + 3);
+  float const* const constant = memory;
+  managed_tensor const c = build(xt::adapt(constant, 4, xt::no_ownership(), shape));
   EXPECT_EQ(c.flags(), dlbridge::flag_read_only);
-  managed_tensor given = build(xt::adapt(std::move(v), std::vector<std::size_t>{2, 3}));
-  EXPECT_EQ(given.tensor().data, memory);
-  EXPECT_EQ(consume_abroad(std::move(given)), 15);
+  managed_tensor owned = build(xt::adapt(std::move(v), std::vector<std::size_t>{2, 3}));
+  EXPECT_EQ(owned.tensor().data, memory);
+  EXPECT_EQ(consume_in_c(std::move(owned)), 15);
 }
 
-struct XtensorIn : Meeting {};
+struct XtensorImport : BridgeFixture {};
 
-TEST_F(XtensorIn, AnArrayShowsTheForeignElements) {
+TEST_F(XtensorImport, AnArrayRefersToTheForeignElements) {
   auto a = as<xarray_view<float>>(view());
   EXPECT_EQ(a.data(), foreign->data);
   EXPECT_EQ(a.dimension(), 2U);
   EXPECT_EQ(a(1, 2), 5);
   a(1, 0) = 30;
   EXPECT_EQ(foreign->data[3], 30);
-  a = xt::zeros<float>({2, 3});  // still the same memory
+  a = xt::zeros<float>({2, 3});  // assignment writes to the same memory
   EXPECT_EQ(foreign->data[3], 0);
   expect_one_deletion();
 }
 
-TEST_F(XtensorIn, StridesAreKept) {
-  lay_out({3, 2}, {4, 9});
+TEST_F(XtensorImport, StridesAreKept) {
+  set_layout({3, 2}, {4, 9});
   auto const a = as<xtensor_view<float const, 2>>(view());
   EXPECT_EQ(a(2, 1), 17);
   EXPECT_EQ(xt::sum(a)(), 0 + 9 + 4 + 13 + 8 + 17);
   xt::xtensor<float, 2> const doubled = a * 2;
   EXPECT_EQ(doubled(2, 1), 34);
-  lay_out({2, 3}, {1, 2});
+  set_layout({2, 3}, {1, 2});
   EXPECT_EQ((as<xarray_view<float>>(view())(1, 2)), 5);
   EXPECT_EQ((as<xtensor_view<float, 2, xt::layout_type::column_major>>(view())(1, 2)), 5);
 }
 
-TEST_F(XtensorIn, OneElementBroadcastsWhateverItsStride) {
-  lay_out({2, 1}, {5, 7});
+TEST_F(XtensorImport, DimensionsOfExtentOneBroadcastForAnyStride) {
+  set_layout({2, 1}, {5, 7});
   auto const a = as<xarray_view<float const>>(view());
   xt::xarray<float> const b = a + xt::zeros<float>({2, 3});
   EXPECT_EQ(b(0, 2), 0);
   EXPECT_EQ(b(1, 2), 5);
-  lay_out({2, 3}, {0, 1});
+  set_layout({2, 3}, {0, 1});
   EXPECT_EQ((as<xarray_view<float const>>(view())(1, 2)), 2);
 }
 
-TEST_F(XtensorIn, BackwardsIsRefused) {
-  lay_out({2, 3}, {3, -1});
+TEST_F(XtensorImport, NegativeStridesAreRefused) {
+  set_layout({2, 3}, {3, -1});
   t.byte_offset = 2 * sizeof(float);
   EXPECT_EQ((refusal<xarray_view<float const>>()),
             "layout_mismatch: expected float32[...] on cpu, strides of 0 and above; got "
             "float32[2, 3] on cpu with strides [3, -1]: layout differs");
 }
 
-TEST_F(XtensorIn, ALayoutIsHeldTo) {
-  lay_out({2, 3}, {1, 2});
+TEST_F(XtensorImport, AFixedLayoutMustMatch) {
+  set_layout({2, 3}, {1, 2});
   EXPECT_EQ((refusal<xtensor_view<float, 2, xt::layout_type::row_major>>()),
             "layout_mismatch: expected float32[*, *] on cpu, row-major, writable; got "
             "float32[2, 3] on cpu with strides [1, 2]: layout differs");
 }
 
-TEST_F(XtensorIn, MayHaveNoDimensionAndNoElement) {
+TEST_F(XtensorImport, SupportsRankZeroAndNoElements) {
   make_empty({0, 3});
   EXPECT_EQ((as<xarray_view<float>>(view()).shape(1)), 3U);
   EXPECT_EQ((as<xtensor_view<float, 2>>(view()).size()), 0U);
@@ -128,7 +128,7 @@ TEST_F(XtensorIn, MayHaveNoDimensionAndNoElement) {
   EXPECT_EQ((as<xtensor_view<float, 0>>(view())()), 3);
 }
 
-TEST_F(XtensorIn, AllThatDiffersIsSaidAtOnce) {
+TEST_F(XtensorImport, OneMessageListsEveryMismatch) {
   make_read_only();
   t.device = {kDLCUDA, 0};
   EXPECT_EQ((refusal<xtensor_view<int, 3>>()),

@@ -1,4 +1,4 @@
-// A typed face of a temporary any_tensor would dangle at once.
+// A typed span of a temporary any_tensor would dangle.
 // says: deleted (function|member function|constructor)
 #include <dlbridge/tensor.hpp>
 

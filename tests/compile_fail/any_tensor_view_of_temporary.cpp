@@ -1,4 +1,4 @@
-// A view of a temporary any_tensor would dangle at once.
+// A view of a temporary any_tensor would dangle.
 // says: deleted (function|member function|constructor)
 #include <dlbridge/tensor.hpp>
 

@@ -1,4 +1,4 @@
-// A container cannot look at the memory of others; an mdspan can.
+// as creates views. A std::vector owns its elements and cannot be one; an mdspan can.
 // says: as<T> has no view_traits for this type
 #include <dlbridge/as.hpp>
 
@@ -13,6 +13,6 @@ using vector = tiny::mdspan<float const, tiny::extents<int, tiny::dynamic_extent
 #endif
 
 void use(dlbridge::tensor_view const& view) {
-  vector const seen = dlbridge::as<vector>(view);
-  static_cast<void>(seen);
+  vector const elements = dlbridge::as<vector>(view);
+  static_cast<void>(elements);
 }

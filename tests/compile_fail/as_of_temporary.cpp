@@ -1,4 +1,4 @@
-// An mdspan of a temporary owner would dangle at once.
+// An mdspan of a temporary owner would dangle.
 // says: deleted (function|member function|constructor)
 #include <dlbridge/as.hpp>
 

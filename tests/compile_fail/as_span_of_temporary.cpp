@@ -1,4 +1,4 @@
-// A span of a temporary owner would dangle at once.
+// A span of a temporary owner would dangle.
 // std: c++20
 // says: deleted (function|member function|constructor)
 #include <dlbridge/as.hpp>

@@ -1,14 +1,14 @@
-// The elements of a temporary container are gone before anybody reads them.
+// A temporary container frees its elements before a consumer reads them.
 // says: borrow does not keep a container alive
 #include <dlbridge/bridges/std.hpp>
 
 std::vector<float> make();
 
 void use() {
-  std::vector<float> kept = make();
+  std::vector<float> elements = make();
 #ifdef WRONG
   dlbridge::borrow(make());
 #else
-  dlbridge::borrow(kept);
+  dlbridge::borrow(elements);
 #endif
 }

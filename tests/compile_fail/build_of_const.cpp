@@ -1,4 +1,4 @@
-// What is const cannot be moved in, and build does not copy in silence.
+// build moves its argument. A const array cannot be moved, and build does not copy it implicitly.
 // says: build takes the array over
 #include <dlbridge/bridges/std.hpp>
 #include <dlbridge/builder.hpp>

@@ -1,4 +1,4 @@
-// build takes an array over; it does not copy one in silence.
+// build moves its argument and does not copy an lvalue implicitly.
 // says: build takes the array over
 #include <dlbridge/bridges/std.hpp>
 #include <dlbridge/builder.hpp>

@@ -1,18 +1,18 @@
-// A type that nobody has described is named together with the hook that would describe it.
+// The error for a type without array_traits names the template to specialize.
 // says: this type is not described to DLPack. Specialise dlbridge::array_traits<T>
 #include <dlbridge/builder.hpp>
 
-struct undescribed {};
-struct described {};
+struct without_traits {};
+struct with_traits {};
 template <>
-struct dlbridge::array_traits<described> {
-  static description describe(described&) noexcept { return description::of_nothing(); }
+struct dlbridge::array_traits<with_traits> {
+  static description describe(with_traits&) noexcept { return description::of_nothing(); }
 };
 
 #ifdef WRONG
-using array = undescribed;
+using array = without_traits;
 #else
-using array = described;
+using array = with_traits;
 #endif
 
 dlbridge::managed_tensor use() { return dlbridge::build(array()); }

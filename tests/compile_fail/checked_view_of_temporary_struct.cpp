@@ -1,14 +1,14 @@
-// A checked view points to the shape of its struct, so it cannot be of a temporary one.
+// A view refers to the shape of its struct, so view_of refuses a temporary struct.
 // says: deleted (function|member function|constructor)
 #include <dlbridge/view.hpp>
 
 DLTensor make();
 
 void use() {
-  DLTensor const lent = make();
+  DLTensor const tensor = make();
 #ifdef WRONG
   dlbridge::view_of(make());
 #else
-  dlbridge::view_of(lent);
+  dlbridge::view_of(tensor);
 #endif
 }

@@ -1,17 +1,17 @@
-// describe runs between two owners, where an exception would leave none.
+// build calls describe during a transfer of ownership, so describe must not throw.
 // says: array_traits<T>::describe must be noexcept
 #include <dlbridge/builder.hpp>
 
 #ifdef WRONG
-#define SAYS_SO
+#define SPECIFIER
 #else
-#define SAYS_SO noexcept
+#define SPECIFIER noexcept
 #endif
 
 struct array {};
 template <>
 struct dlbridge::array_traits<array> {
-  static description describe(array&) SAYS_SO { return description::of_nothing(); }
+  static description describe(array&) SPECIFIER { return description::of_nothing(); }
 };
 
 dlbridge::managed_tensor use() { return dlbridge::build(array()); }

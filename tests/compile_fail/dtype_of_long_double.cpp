@@ -1,4 +1,4 @@
-// long double has another layout on every platform, so it has no dtype.
+// The layout of long double depends on the platform, so it has no dtype.
 // says: this element type has no DLPack dtype
 #include <dlbridge/dtype.hpp>
 
@@ -8,4 +8,4 @@ using element = long double;
 using element = double;
 #endif
 
-constexpr dlbridge::dtype used = dlbridge::dtype_of<element>();
+constexpr dlbridge::dtype type = dlbridge::dtype_of<element>();

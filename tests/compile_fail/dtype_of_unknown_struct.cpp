@@ -1,4 +1,4 @@
-// An element type without a dtype is refused together with the hook that would give it one.
+// The error for an element type without a dtype names the template to specialize.
 // says: this element type has no DLPack dtype. Specialise dlbridge::dtype_traits<T>
 #include <dlbridge/dtype.hpp>
 
@@ -15,4 +15,4 @@ using element = unknown;
 using element = half;
 #endif
 
-constexpr dlbridge::dtype used = dlbridge::dtype_of<element>();
+constexpr dlbridge::dtype type = dlbridge::dtype_of<element>();

@@ -1,9 +1,9 @@
-// An extent is any, 0 or above, also behind the first one.
+// Every extent is dynamic_extent, 0 or above, not only the first one.
 // says: an extent is dynamic_extent, 0 or above
 #include <dlbridge/tensor.hpp>
 
 #ifdef WRONG
-dlbridge::shape<dlbridge::dynamic_extent, -2> const used;
+dlbridge::shape<dlbridge::dynamic_extent, -2> const extents;
 #else
-dlbridge::shape<dlbridge::dynamic_extent, -1> const used;
+dlbridge::shape<dlbridge::dynamic_extent, -1> const extents;
 #endif

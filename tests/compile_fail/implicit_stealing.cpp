@@ -1,4 +1,4 @@
-// Whoever reads the call must see that ownership goes over.
+// Taking ownership of a raw pointer must be explicit in the code.
 // says: conversion from .*DLManagedTensorVersioned
 #include <dlbridge/managed.hpp>
 

@@ -1,4 +1,4 @@
-// Memory that may lie anywhere may lie where the CPU cannot read it.
+// Memory of the filter anywhere may be device memory, which the CPU cannot read.
 // says: the CPU cannot index device memory
 #include <dlbridge/tensor.hpp>
 

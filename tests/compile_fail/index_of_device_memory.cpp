@@ -1,4 +1,4 @@
-// The CPU must not dereference what lies on a GPU.
+// The CPU must not dereference device memory.
 // says: the CPU cannot index device memory
 #include <dlbridge/tensor.hpp>
 

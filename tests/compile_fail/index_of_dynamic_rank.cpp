@@ -1,4 +1,4 @@
-// How many indices there are must be known when the program is compiled.
+// The number of indices must be known at compile time.
 // says: indexing needs a static rank
 #include <dlbridge/tensor.hpp>
 

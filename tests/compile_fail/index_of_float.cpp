@@ -1,4 +1,4 @@
-// A floating point index would be cut to an integer in silence.
+// A floating-point index would be truncated to an integer.
 // says: an index is an integer
 #include <dlbridge/tensor.hpp>
 

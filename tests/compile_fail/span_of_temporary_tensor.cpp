@@ -1,4 +1,4 @@
-// The span of a temporary tensor would dangle at once.
+// The span of a temporary tensor would dangle.
 // says: deleted (function|member function|constructor)
 #include <dlbridge/tensor.hpp>
 

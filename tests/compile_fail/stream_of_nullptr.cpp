@@ -1,9 +1,9 @@
-// A literal null is no stream; the default stream is asked for by name.
+// A literal null is not a stream. default_of returns the default stream.
 // says: deleted (function|member function|constructor)
 #include <dlbridge/stream.hpp>
 
 #ifdef WRONG
-dlbridge::stream_ref const used(dlbridge::cpu, nullptr);
+dlbridge::stream_ref const stream(dlbridge::cpu, nullptr);
 #else
-dlbridge::stream_ref const used(dlbridge::cpu, static_cast<void*>(nullptr));
+dlbridge::stream_ref const stream(dlbridge::cpu, static_cast<void*>(nullptr));
 #endif

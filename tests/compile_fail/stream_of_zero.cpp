@@ -1,9 +1,9 @@
-// 0 is the one stream that the protocol bans; the default stream is asked for by name.
+// The protocol forbids the stream 0 on CUDA. default_of returns the default stream.
 // says: deleted (function|member function|constructor)
 #include <dlbridge/stream.hpp>
 
 #ifdef WRONG
-dlbridge::stream_ref const used(dlbridge::cpu, 0);
+dlbridge::stream_ref const stream(dlbridge::cpu, 0);
 #else
-dlbridge::stream_ref const used = dlbridge::stream_ref::default_of(dlbridge::cpu);
+dlbridge::stream_ref const stream = dlbridge::stream_ref::default_of(dlbridge::cpu);
 #endif

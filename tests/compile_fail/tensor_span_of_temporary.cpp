@@ -1,4 +1,4 @@
-// A typed face of a temporary owner would dangle at once.
+// A tensor_span of a temporary owner would dangle.
 // says: deleted (function|member function|constructor)
 #include <dlbridge/tensor.hpp>
 

@@ -1,4 +1,4 @@
-// The elements of std::vector<bool> are bits without an address.
+// The elements of std::vector<bool> are bits without addresses.
 // says: std::vector<bool> has no elements in memory
 #include <dlbridge/bridges/std.hpp>
 #include <dlbridge/builder.hpp>

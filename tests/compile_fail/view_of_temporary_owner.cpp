@@ -1,4 +1,4 @@
-// A view of a temporary owner would dangle at once.
+// A view of a temporary owner would dangle.
 // says: deleted (function|member function|constructor)
 #include <dlbridge/builder.hpp>
 

@@ -1,15 +1,15 @@
-// A view points to the shape of its struct, so it cannot be of a temporary one.
+// A view refers to the shape of its struct, so its constructor refuses a temporary struct.
 // says: deleted (function|member function|constructor)
 #include <dlbridge/view.hpp>
 
 DLTensor make();
 
 void use() {
-  DLTensor const lent = make();
+  DLTensor const tensor = make();
 #ifdef WRONG
   dlbridge::tensor_view const view(make());
 #else
-  dlbridge::tensor_view const view(lent);
+  dlbridge::tensor_view const view(tensor);
 #endif
   static_cast<void>(view);
 }

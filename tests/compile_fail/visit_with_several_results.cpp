@@ -1,4 +1,4 @@
-// One call has one type: the result of the first element type, bool, would narrow all others.
+// A call has one type. The result for the first element type, bool, would narrow the others.
 // says: a visitor returns the same type for every element type
 #include <dlbridge/tensor.hpp>
 

@@ -1,14 +1,17 @@
-"""Shows that README.md and docs/ hold: their code runs, and what is referred to is there.
+"""Checks README.md and docs/: their code runs, and their references lead to something that exists.
 
-A Python block is run here, the blocks of one page in order and in one namespace, unless it says
-where it comes from. Any other block that is code, and any text that can be compared, says so, in a
-comment above it,
+A Python block without a source is run here. The blocks of a page run in their order and share one
+namespace. Any other block of code, and any text that can be compared, names its source in a comment
+above it,
 
     <!-- from examples/plain_cpp/main.cpp#hook -->
 
 and must equal that region of a file which is built and run elsewhere, between [hook] and [/hook].
-Links lead to files of the checkout, and "spec 2.3" in any source to a section of the protocol page.
+Links lead to files of the checkout, and anchors to headings. "spec 2.3" in any source cites a
+section of docs/protocol.md. docs/errors.md has one row for each errc, in their order.
 """
+
+from __future__ import annotations
 
 import re
 import sys
@@ -16,80 +19,131 @@ import textwrap
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+LINKS_ONLY = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")  # whose code is not run
 BLOCK = re.compile(
     r"(?:<!-- from (?P<file>\S+)#(?P<region>\w+) -->\n)?```(?P<language>\w*)\n(?P<code>.*?)```",
     re.DOTALL,
 )
-# What may be shown without a source: commands for a shell, what a program prints, pictures.
-SHOWN = {"", "sh", "console", "text", "mermaid"}
+# Blocks that need no source: shell commands, output of programs, pictures.
+WITHOUT_SOURCE = {"", "sh", "console", "text", "mermaid"}
 
 
-def region_of(file: str, region: str) -> str:
-    text = (CHECKOUT / file).read_text()
-    found = re.search(
-        rf"^[^\n]*\[{region}\]\n(.*?)^[^\n]*\[/{region}\]", text, re.DOTALL | re.MULTILINE
+def region_of(file: Path, region: str) -> str | None:
+    match = re.search(
+        rf"^[^\n]*\[{region}\]\n(.*?)^[^\n]*\[/{region}\]",
+        file.read_text() if file.is_file() else "",
+        re.DOTALL | re.MULTILINE,
     )
-    if found is None:
-        raise SystemExit(f"{file} has no region [{region}]")
-    return textwrap.dedent(found.group(1)).strip()
+    return match and textwrap.dedent(match.group(1)).strip()
 
 
-def check(page: Path) -> list[str]:
-    """The faults of one page; prints what was checked."""
+def block_faults(page: Path, root: Path) -> list[str]:
+    """Runs or compares each block of a page, and prints it."""
     faults = []
     namespace: dict[str, object] = {"__name__": page.stem}
-    for block in BLOCK.finditer(page.read_text()):
-        line = page.read_text()[: block.start()].count("\n") + 1
-        where = f"{page.relative_to(CHECKOUT)}:{line}"
+    text = page.read_text()
+    for block in BLOCK.finditer(text):
+        line = text[: block.start()].count("\n") + 1
+        where = f"{page.relative_to(root)}:{line}"
         language, code = block["language"], block["code"].strip()
-        if language == "python" and block["file"] is None:
+        if block["file"] is not None:
+            source = region_of(root / block["file"], block["region"])
+            if source is None:
+                faults.append(f"{where}: {block['file']} has no region [{block['region']}]")
+            elif code != source:
+                faults.append(f"{where}: differs from {block['file']}#{block['region']}")
+        elif language == "python":
             try:
                 exec(compile(code, where, "exec"), namespace)
-            except Exception as raised:
-                faults.append(f"{where}: {type(raised).__name__}: {raised}")
-        elif language in SHOWN and block["file"] is None:
+            except Exception as error:
+                faults.append(f"{where}: {type(error).__name__}: {error}")
+        elif language in WITHOUT_SOURCE:
             continue
-        elif block["file"] is None:
-            faults.append(f"{where}: a block of {language} that says not where it comes from")
-        elif code != region_of(block["file"], block["region"]):
-            faults.append(f"{where}: differs from {block['file']}#{block['region']}")
+        else:
+            faults.append(f"{where}: a block of {language} without a source")
         print(f"{language:7} {where}")
     return faults
 
 
-LINK = re.compile(r"\]\((?!https?:|#)(?P<path>[^)#\s]+)")
+LINK = re.compile(r"\]\((?!https?:)(?P<path>[^)#\s]*)(?:#(?P<anchor>[^)\s]*))?\)")
+FENCED = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
+
+
+def anchors_of(page: Path) -> set[str]:
+    """The anchors that GitHub generates for the headings of a page."""
+    anchors: set[str] = set()
+    for heading in re.findall(r"^#+ +(.*?) *$", FENCED.sub("", page.read_text()), re.MULTILINE):
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)  # a link is replaced by its text
+        name = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+        anchor, number = name, 0
+        while anchor in anchors:
+            number += 1
+            anchor = f"{name}-{number}"
+        anchors.add(anchor)
+    return anchors
+
+
+def link_faults(page: Path, root: Path) -> list[str]:
+    faults = []
+    prose = re.sub(r"`[^`]*`", "", FENCED.sub("", page.read_text()))
+    for link in LINK.finditer(prose):
+        target = page.parent / link["path"] if link["path"] else page
+        anchor = link["anchor"]
+        if not target.exists():
+            faults.append(f"no file {link['path']}")
+        elif anchor is not None and (target.suffix != ".md" or anchor not in anchors_of(target)):
+            faults.append(f"no heading {link['path']}#{anchor}")
+    return [f"{page.relative_to(root)}: {fault}" for fault in faults]
+
+
 CITED = re.compile(r"spec(?:ification)? (?P<section>\d[.]\d)")
 SOURCES = ("include", "python", "tests", "examples", "bench", "docs")
 SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".py", ".md"}
 
 
-def broken_links(page: Path) -> list[str]:
-    prose = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL)
-    links = (found["path"] for found in LINK.finditer(prose))
-    where = page.relative_to(CHECKOUT)
-    return [f"{where}: no {link}" for link in links if not (page.parent / link).exists()]
-
-
-def unknown_sections() -> list[str]:
-    protocol = (CHECKOUT / "docs" / "protocol.md").read_text()
-    known = set(re.findall(r"^### (\d[.]\d)", protocol, re.MULTILINE))
+def section_faults(root: Path) -> list[str]:
+    protocol = (root / "docs" / "protocol.md").read_text()
+    sections = set(re.findall(r"^### (\d[.]\d)", protocol, re.MULTILINE))
     faults = []
     for folder in SOURCES:
-        for file in sorted((CHECKOUT / folder).rglob("*")):
+        for file in sorted((root / folder).rglob("*")):
             if file.suffix in SUFFIXES and file.is_file():
-                cited = {found["section"] for found in CITED.finditer(file.read_text())}
-                where = file.relative_to(CHECKOUT)
-                faults += [f"{where}: no section {each}" for each in sorted(cited - known)]
+                cited = {match["section"] for match in CITED.finditer(file.read_text())}
+                where = file.relative_to(root)
+                faults += [f"{where}: no section {each}" for each in sorted(cited - sections)]
     return faults
 
 
+def errc_faults(root: Path) -> list[str]:
+    """The differences between the enumerators of errc and the rows of docs/errors.md."""
+    header = re.sub(r"//[^\n]*", "", (root / "include" / "dlbridge" / "error.hpp").read_text())
+    enumerators = re.search(r"enum class errc\b[^{]*\{([^}]*)\}", header)
+    codes = re.findall(r"\w+", enumerators.group(1)) if enumerators else []
+    rows = re.findall(r"^\| `(\w+)` \|", (root / "docs" / "errors.md").read_text(), re.MULTILINE)
+    faults = [f"no row for errc {code}" for code in codes if code not in rows]
+    faults += [f"the row {row} is no errc" for row in dict.fromkeys(rows) if row not in codes]
+    faults += [f"{rows.count(row)} rows for {row}" for row in set(rows) if rows.count(row) > 1]
+    if not codes:
+        faults = ["error.hpp has no errc"]
+    elif not faults and rows != codes:
+        faults = ["the rows are not in the order of errc"]
+    return [f"docs/errors.md: {fault}" for fault in faults]
+
+
+def all_faults(root: Path) -> list[str]:
+    pages = [root / "README.md", *sorted((root / "docs").glob("**/*.md"))]
+    faults = [fault for page in pages for fault in block_faults(page, root)]
+    pages += [root / name for name in LINKS_ONLY]
+    faults += [fault for page in pages for fault in link_faults(page, root)]
+    print(f"{len(pages)} pages")
+    return faults + section_faults(root) + errc_faults(root)
+
+
 def main() -> int:
-    pages = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("**/*.md"))]
-    faults = [fault for page in pages for fault in [*check(page), *broken_links(page)]]
-    faults += unknown_sections()
+    faults = all_faults(CHECKOUT)
     for fault in faults:
         print("FAILED", fault)
-    print(f"{len(pages)} pages, {len(faults)} faults")
+    print(f"{len(faults)} faults")
     return int(bool(faults))
 
 

@@ -1,7 +1,7 @@
-/* What the small library of tests/python cannot do in Python: memory with a count, the deleters and
-   the capsule destructor of what is exported from it, which work without the GIL, while an
-   exception is set and after the interpreter has ended; and taking a capsule in one step.
-   small_structs.py reaches it by ctypes.
+/* The C part of the small library in tests/python/tools: memory with a reference count, the
+   deleters and capsule destructors of its exports, and the consumption of a capsule in one step. A
+   deleter may run without the GIL, while an exception is set, and after the interpreter has ended.
+   small_structs.py calls these functions with ctypes.
 */
 #include <Python.h>
 #include <dlpack/dlpack.h>
@@ -11,7 +11,7 @@
 typedef struct {
   atomic_long uses;
   void* memory;
-  void (*release)(void*); /* NULL: nobody wants to know */
+  void (*release)(void*); /* called with the memory when the count reaches 0; may be NULL */
 } counted;
 
 counted* counted_new(void* memory, void (*release)(void*)) {
@@ -34,7 +34,7 @@ void counted_drop(counted* self) {
   free(self);
 }
 
-/* A managed tensor, its shape and its strides are one block of malloc, and hold one use. */
+/* A managed tensor, its shape and its strides are one block of malloc, which owns one reference. */
 
 void delete_legacy(DLManagedTensor* managed) {
   counted_drop(managed->manager_ctx);
@@ -63,12 +63,12 @@ static void destroy(PyObject* capsule, const char* legacy, const char* versioned
 
 void destroy_capsule(PyObject* capsule) { destroy(capsule, "dltensor", "dltensor_versioned", 1); }
 
-/* Whether the capsule was fresh: it is used now, and of several threads one hears so. */
+/* Renames a fresh capsule to its used name. Returns 1 in exactly one of several threads. */
 int use_capsule(PyObject* capsule, const char* fresh, const char* used) {
   return PyCapsule_IsValid(capsule, fresh) && PyCapsule_SetName(capsule, used) == 0;
 }
 
-/* Defects, of those that Python cannot play either. */
+/* Defects of producers that Python code cannot imitate. */
 
 void destroy_twice(PyObject* capsule) { destroy(capsule, "dltensor", "dltensor_versioned", 2); }
 
@@ -82,7 +82,7 @@ void destroy_and_clear(PyObject* capsule) {
   PyErr_Clear();
 }
 
-void delete_nothing(void* managed) { (void)managed; } /* may be called twice */
+void delete_nothing(void* managed) { (void)managed; } /* safe to call twice */
 
 static void need_gil(void) {
   if (!PyGILState_Check()) {

@@ -1,5 +1,6 @@
-/* Exchange tables in plain C, from both sides: Exported, whose tables can be faulty in every way,
-   and slot(), which calls any slot of anybody's table. foreign.pyi describes them. */
+/* Exchange tables in plain C: the class Exported, whose tables can have missing or failing
+   functions, and slot(), which calls one function of the table of any type. foreign.pyi describes
+   them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ enum { ALLOCATE, GIVE, TAKE, LEND, STREAM, SLOTS };
 static const char* const slot_names[] = {"allocate", "give", "take", "lend", "stream"};
 static long slot_calls[SLOTS];
 
-/* ---- Exported: an object with a tensor, for classes that have a table ---- */
+/* ---- Exported: the base of classes with an exchange table ---- */
 
 typedef struct {
   PyObject_HEAD PyObject* handle;
@@ -20,19 +21,19 @@ typedef struct {
 
 static PyObject* exported_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   PyObject* handle;
-  exported* made;
+  exported* self;
   if (keywords != NULL && PyDict_GET_SIZE(keywords) != 0) {
-    return PyErr_Format(PyExc_TypeError, "no keywords");
+    return PyErr_Format(PyExc_TypeError, "Exported takes no keyword arguments");
   }
-  if (!PyArg_ParseTuple(args, "O", &handle) || foreign_behind(handle) == NULL) {
+  if (!PyArg_ParseTuple(args, "O", &handle) || foreign_tensor_of(handle) == NULL) {
     return NULL;
   }
-  made = (exported*)type->tp_alloc(type, 0);
-  if (made != NULL) {
+  self = (exported*)type->tp_alloc(type, 0);
+  if (self != NULL) {
     Py_INCREF(handle);
-    made->handle = handle;
+    self->handle = handle;
   }
-  return (PyObject*)made;
+  return (PyObject*)self;
 }
 
 static void exported_dealloc(PyObject* self) {
@@ -45,11 +46,11 @@ static PyTypeObject exported_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "f
                                      .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                                      .tp_new = exported_new, .tp_dealloc = exported_dealloc};
 
-/* ---- the slots of Exported's tables ---- */
+/* ---- the functions of the tables ---- */
 
 static int give(void* object, struct DLManagedTensorVersioned** out) {
   ++slot_calls[GIVE];
-  *out = foreign_hand_out(((exported*)object)->handle);
+  *out = foreign_export(((exported*)object)->handle);
   return 0;
 }
 
@@ -61,7 +62,7 @@ static int take(struct DLManagedTensorVersioned* tensor, void** out) {
 
 static int lend(void* object, DLTensor* out) {
   ++slot_calls[LEND];
-  *out = foreign_behind(((exported*)object)->handle)->versioned.dl_tensor;
+  *out = foreign_tensor_of(((exported*)object)->handle)->versioned.dl_tensor;
   return 0;
 }
 
@@ -86,7 +87,7 @@ static int allocate(DLTensor* prototype, struct DLManagedTensorVersioned** out, 
     set_error(context, "ValueError", "the foreign heap has no such tensors");
     return -1;
   }
-  *out = foreign_hand_out(handle);
+  *out = foreign_export(handle);
   Py_DECREF(handle);
   return 0;
 }
@@ -97,7 +98,7 @@ static int stream(DLDeviceType type, int32_t id, void** out) {
   return 0;
 }
 
-/* ---- the same, failing ---- */
+/* ---- functions that fail ---- */
 
 static int fail(int slot) {
   ++slot_calls[slot];
@@ -136,56 +137,56 @@ static int fail_to_stream(DLDeviceType type, int32_t id, void** out) {
 
 static int contains(PyObject* names, int slot) {
   PyObject* name = PyUnicode_FromString(slot_names[slot]);
-  int found = names != NULL && name != NULL && PySequence_Contains(names, name) == 1;
+  int result = names != NULL && name != NULL && PySequence_Contains(names, name) == 1;
   Py_XDECREF(name);
-  return found;
+  return result;
 }
 
-/* exchange_table(*, version=(1, 3), prev=0, missing=(), failing=()): the address of a new one,
-   which is never freed, as tables are not. */
+/* exchange_table(*, version=(1, 3), prev=0, missing=(), failing=()): returns the address of a
+   new table, which is never freed. */
 static PyObject* exchange_table(PyObject* module, PyObject* args, PyObject* keywords) {
   static char* accepted[] = {"version", "prev", "missing", "failing", NULL};
-  DLPackExchangeAPI* made = calloc(1, sizeof *made);
+  DLPackExchangeAPI* table = calloc(1, sizeof *table);
   unsigned major = 1;
   unsigned minor = 3;
   PyObject* prev = NULL;
   PyObject* missing = NULL;
   PyObject* failing = NULL;
   (void)module;
-  if (made == NULL || !PyArg_ParseTupleAndKeywords(args, keywords, "|$(II)OOO", accepted, &major,
-                                                   &minor, &prev, &missing, &failing)) {
-    free(made);
+  if (table == NULL || !PyArg_ParseTupleAndKeywords(args, keywords, "|$(II)OOO", accepted, &major,
+                                                    &minor, &prev, &missing, &failing)) {
+    free(table);
     return PyErr_Occurred() ? NULL : PyErr_NoMemory();
   }
-  made->header.version.major = major;
-  made->header.version.minor = minor;
-  made->header.prev_api = prev != NULL ? PyLong_AsVoidPtr(prev) : NULL;
-  made->managed_tensor_allocator = contains(missing, ALLOCATE)   ? NULL
-                                   : contains(failing, ALLOCATE) ? fail_to_allocate
-                                                                 : allocate;
-  made->managed_tensor_from_py_object_no_sync = contains(missing, GIVE)   ? NULL
-                                                : contains(failing, GIVE) ? fail_to_give
-                                                                          : give;
-  made->managed_tensor_to_py_object_no_sync = contains(missing, TAKE)   ? NULL
-                                              : contains(failing, TAKE) ? fail_to_take
-                                                                        : take;
-  made->dltensor_from_py_object_no_sync = contains(missing, LEND)   ? NULL
-                                          : contains(failing, LEND) ? fail_to_lend
-                                                                    : lend;
-  made->current_work_stream = contains(missing, STREAM)   ? NULL
-                              : contains(failing, STREAM) ? fail_to_stream
-                                                          : stream;
-  return PyLong_FromVoidPtr(made);
+  table->header.version.major = major;
+  table->header.version.minor = minor;
+  table->header.prev_api = prev != NULL ? PyLong_AsVoidPtr(prev) : NULL;
+  table->managed_tensor_allocator = contains(missing, ALLOCATE)   ? NULL
+                                    : contains(failing, ALLOCATE) ? fail_to_allocate
+                                                                  : allocate;
+  table->managed_tensor_from_py_object_no_sync = contains(missing, GIVE)   ? NULL
+                                                 : contains(failing, GIVE) ? fail_to_give
+                                                                           : give;
+  table->managed_tensor_to_py_object_no_sync = contains(missing, TAKE)   ? NULL
+                                               : contains(failing, TAKE) ? fail_to_take
+                                                                         : take;
+  table->dltensor_from_py_object_no_sync = contains(missing, LEND)   ? NULL
+                                           : contains(failing, LEND) ? fail_to_lend
+                                                                     : lend;
+  table->current_work_stream = contains(missing, STREAM)   ? NULL
+                               : contains(failing, STREAM) ? fail_to_stream
+                                                           : stream;
+  return PyLong_FromVoidPtr(table);
 }
 
-/* exchange_capsule(address): the table as dlpack.h 1.3 wants it. */
+/* exchange_capsule(address): returns the capsule of a table, as dlpack.h 1.3 specifies it. */
 static PyObject* exchange_capsule(PyObject* module, PyObject* address) {
   void* table = PyLong_AsVoidPtr(address);
   (void)module;
   return table != NULL ? PyCapsule_New(table, capsule_name, NULL) : NULL;
 }
 
-/* calls(): how often each slot of Exported's tables was called. */
+/* slot_calls(): returns the number of calls of each function of the tables. */
 static PyObject* count_calls(PyObject* module, PyObject* unused) {
   (void)module;
   (void)unused;
@@ -197,35 +198,37 @@ static PyObject* count_calls(PyObject* module, PyObject* unused) {
 /* ---- slot(): the consumer's side ---- */
 
 static const DLPackExchangeAPI* table_of(PyObject* type) {
-  PyObject* found = PyObject_GetAttrString(type, "__dlpack_c_exchange_api__");
+  PyObject* capsule = PyObject_GetAttrString(type, "__dlpack_c_exchange_api__");
   const DLPackExchangeAPI* table = NULL;
-  if (found != NULL) {
-    table = PyCapsule_GetPointer(found, capsule_name);
-    Py_DECREF(found);
+  if (capsule != NULL) {
+    table = PyCapsule_GetPointer(capsule, capsule_name);
+    Py_DECREF(capsule);
   }
   return table;
 }
 
-static void note_error(void* context, const char* kind, const char* words) {
-  *(PyObject**)context = PyUnicode_FromFormat("%s: %s", kind, words);
+static void record_error(void* context, const char* kind, const char* text) {
+  *(PyObject**)context = PyUnicode_FromFormat("%s: %s", kind, text);
 }
 
-/* A Python exception if the slot says that it failed, and SystemError if what it says and what it
-   did are two things. */
+/* Returns 1 when a function succeeded. Otherwise returns 0 with the exception of the function set,
+   or with SystemError when its code, its result and the pending exception contradict one another.
+ */
 static int succeeded(int code, const void* out) {
   if (code == 0 && out != NULL && !PyErr_Occurred()) {
     return 1;
   }
   if (code == 0 || out != NULL || !PyErr_Occurred()) {
-    PyErr_Format(PyExc_SystemError, "slot gave %d, %s, %s", code, out ? "a result" : "no result",
+    PyErr_Format(PyExc_SystemError, "slot returned %d, %s, %s", code,
+                 out ? "a result" : "no result",
                  PyErr_Occurred() ? "an exception" : "no exception");
   }
   return 0;
 }
 
 static PyObject* call_allocate(const DLPackExchangeAPI* api, PyObject* args) {
-  struct DLManagedTensorVersioned* made = NULL;
-  PyObject* said = NULL;
+  struct DLManagedTensorVersioned* tensor = NULL;
+  PyObject* error = NULL;
   PyObject* shape;
   DLTensor prototype;
   int64_t extents[FOREIGN_MAX_RANK];
@@ -246,43 +249,43 @@ static PyObject* call_allocate(const DLPackExchangeAPI* api, PyObject* args) {
   prototype.dtype.lanes = (uint16_t)lanes;
   prototype.device.device_type = (DLDeviceType)device;
   prototype.device.device_id = id;
-  code = api->managed_tensor_allocator(&prototype, &made, &said, note_error);
-  if (said != NULL && !PyErr_Occurred()) {
-    PyErr_SetObject(PyExc_RuntimeError, said);
+  code = api->managed_tensor_allocator(&prototype, &tensor, &error, record_error);
+  if (error != NULL && !PyErr_Occurred()) {
+    PyErr_SetObject(PyExc_RuntimeError, error);
   }
-  Py_XDECREF(said);
-  return succeeded(code, made) ? foreign_make_consumed(1, made) : NULL;
+  Py_XDECREF(error);
+  return succeeded(code, tensor) ? foreign_make_consumed(1, tensor) : NULL;
 }
 
 static PyObject* call_give(const DLPackExchangeAPI* api, PyObject* object) {
-  struct DLManagedTensorVersioned* made = NULL;
-  int code = api->managed_tensor_from_py_object_no_sync(object, &made);
-  return succeeded(code, made) ? foreign_make_consumed(1, made) : NULL;
+  struct DLManagedTensorVersioned* tensor = NULL;
+  int code = api->managed_tensor_from_py_object_no_sync(object, &tensor);
+  return succeeded(code, tensor) ? foreign_make_consumed(1, tensor) : NULL;
 }
 
-/* On failure the tensor is still the Consumed's. */
+/* On failure the Consumed still owns the tensor. */
 static PyObject* call_take(const DLPackExchangeAPI* api, PyObject* consumed) {
   struct DLManagedTensorVersioned* tensor = foreign_owned_by(consumed);
-  void* made = NULL;
+  void* object = NULL;
   int code;
   if (tensor == NULL) {
     return NULL;
   }
-  code = api->managed_tensor_to_py_object_no_sync(tensor, &made);
-  if (!succeeded(code, made)) {
+  code = api->managed_tensor_to_py_object_no_sync(tensor, &object);
+  if (!succeeded(code, object)) {
     return NULL;
   }
-  foreign_give_up(consumed);
-  return made;
+  foreign_release_ownership(consumed);
+  return object;
 }
 
 static PyObject* dims_of(int32_t count, const int64_t* values) {
-  PyObject* made = values != NULL ? PyTuple_New(count) : Py_BuildValue("");
+  PyObject* tuple = values != NULL ? PyTuple_New(count) : Py_BuildValue("");
   int i;
   for (i = 0; values != NULL && i < count; ++i) {
-    PyTuple_SET_ITEM(made, i, PyLong_FromLongLong(values[i]));
+    PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(values[i]));
   }
-  return made;
+  return tuple;
 }
 
 static PyObject* call_lend(const DLPackExchangeAPI* api, PyObject* object) {
@@ -310,12 +313,12 @@ static PyObject* call_stream(const DLPackExchangeAPI* api, PyObject* args) {
   return PyLong_FromVoidPtr(handle);
 }
 
-/* slot(type, name, *args): calls one slot of the table of a type. */
+/* slot(type, name, *args): calls one function of the table of a type. */
 static PyObject* call_slot(PyObject* module, PyObject* args) {
   PyObject* rest = PyTuple_GetSlice(args, 2, PyTuple_GET_SIZE(args));
   PyObject* only = rest != NULL && PyTuple_GET_SIZE(rest) == 1 ? PyTuple_GET_ITEM(rest, 0) : NULL;
   PyObject* type;
-  PyObject* made = NULL;
+  PyObject* result = NULL;
   PyObject* head = PyTuple_GetSlice(args, 0, 2);
   const char* name;
   const DLPackExchangeAPI* api;
@@ -323,25 +326,25 @@ static PyObject* call_slot(PyObject* module, PyObject* args) {
   if (rest != NULL && head != NULL && PyArg_ParseTuple(head, "Os", &type, &name) &&
       (api = table_of(type)) != NULL) {
     if (strcmp(name, "version") == 0) {
-      made = Py_BuildValue("(IIO)", api->header.version.major, api->header.version.minor,
-                           api->header.prev_api == NULL ? Py_None : Py_True);
+      result = Py_BuildValue("(IIO)", api->header.version.major, api->header.version.minor,
+                             api->header.prev_api == NULL ? Py_None : Py_True);
     } else if (strcmp(name, "allocate") == 0) {
-      made = call_allocate(api, rest);
+      result = call_allocate(api, rest);
     } else if (strcmp(name, "stream") == 0) {
-      made = call_stream(api, rest);
+      result = call_stream(api, rest);
     } else if (only == NULL) {
-      PyErr_SetString(PyExc_TypeError, "one object wanted");
+      PyErr_SetString(PyExc_TypeError, "expected one object");
     } else if (strcmp(name, "give") == 0) {
-      made = call_give(api, only);
+      result = call_give(api, only);
     } else if (strcmp(name, "take") == 0) {
-      made = call_take(api, only);
+      result = call_take(api, only);
     } else {
-      made = call_lend(api, only);
+      result = call_lend(api, only);
     }
   }
   Py_XDECREF(head);
   Py_XDECREF(rest);
-  return made;
+  return result;
 }
 
 static PyMethodDef functions[] = {{"exchange_table", (PyCFunction)(void (*)(void))exchange_table,

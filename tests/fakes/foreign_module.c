@@ -1,5 +1,5 @@
-/* The Python module `foreign`: a producer and a consumer that dlbridge did not write, in plain C
-   that knows only CPython, dlpack.h and foreign_producer.h. tests/python/foreign.pyi describes it.
+/* The Python module `foreign`: a producer and a consumer in plain C that include only Python.h,
+   dlpack.h and foreign_producer.h. tests/python/foreign.pyi describes it.
 */
 #include "foreign_module.h"
 
@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { MOST_CALLS = 8, MOST_AT_EXIT = 16 };
+enum { MAX_LOGGED_CALLS = 8, MAX_AT_EXIT = 16 };
 
 static const char* const fresh[] = {"dltensor", "dltensor_versioned"};
 static const char* const used[] = {"used_dltensor", "used_dltensor_versioned"};
 
-/* ---- what is lent, and who counts the deleter calls ---- */
+/* ---- exported tensors and their deleter calls ---- */
 
 typedef struct {
   int gil;
@@ -21,26 +21,26 @@ typedef struct {
   unsigned long thread;
 } call;
 
-/* One foreign tensor and its accounts. It lives as long as its handle, or as long as a deleter call
-   is owed, whichever is longer. */
+/* A foreign tensor with the counts of its exports and deleter calls. It is freed when its Handle is
+   gone and the deleter of each exported struct was called. */
 typedef struct {
   foreign_tensor* tensor;
   int has_handle;
-  int handed_out; /* managed tensors given away, each of which is owed one deleter call */
+  int exports; /* exported managed tensors; each needs one deleter call */
   int calls;
-  call log[MOST_CALLS];
-} lent;
+  call log[MAX_LOGGED_CALLS];
+} exported_tensor;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static long total_handed_out;
+static long total_exports;
 static long total_calls;
 
-static void free_lent(lent* self) {
+static void free_exported_tensor(exported_tensor* self) {
   foreign_free(self->tensor);
   free(self);
 }
 
-static void count_call(lent* self) {
+static void count_call(exported_tensor* self) {
   call now = {0, 0, 0};
   int last;
   if (Py_IsInitialized()) {
@@ -49,22 +49,22 @@ static void count_call(lent* self) {
     now.thread = PyThread_get_thread_ident();
   }
   pthread_mutex_lock(&lock);
-  if (self->calls < MOST_CALLS) {
+  if (self->calls < MAX_LOGGED_CALLS) {
     self->log[self->calls] = now;
   }
   ++self->calls;
   ++total_calls;
-  last = !self->has_handle && self->calls == self->handed_out;
+  last = !self->has_handle && self->calls == self->exports;
   pthread_mutex_unlock(&lock);
   if (last) {
-    free_lent(self);
+    free_exported_tensor(self);
   }
 }
 
 static void delete_legacy(DLManagedTensor* m) { count_call(m->manager_ctx); }
 static void delete_versioned(struct DLManagedTensorVersioned* m) { count_call(m->manager_ctx); }
 
-/* ---- either struct kind, by its number: 0 legacy, 1 versioned ---- */
+/* ---- functions for both struct kinds: versioned is 0 or 1 ---- */
 
 static const DLTensor* tensor_of(int versioned, const void* managed) {
   return versioned ? &((const struct DLManagedTensorVersioned*)managed)->dl_tensor
@@ -90,10 +90,10 @@ static void call_deleter(int versioned, void* managed) {
   }
 }
 
-/* ---- Handle: the producer's side of a lent tensor ---- */
+/* ---- Handle: the producer's side of an exported tensor ---- */
 
 typedef struct {
-  PyObject_HEAD lent* of;
+  PyObject_HEAD exported_tensor* exported;
 } handle;
 
 static PyTypeObject call_type;
@@ -101,47 +101,47 @@ static PyTypeObject handle_type;
 static PyTypeObject consumed_type;
 
 static void handle_dealloc(PyObject* self) {
-  lent* of = ((handle*)self)->of;
+  exported_tensor* exported = ((handle*)self)->exported;
   int last;
   pthread_mutex_lock(&lock);
-  of->has_handle = 0;
-  last = of->calls >= of->handed_out;
+  exported->has_handle = 0;
+  last = exported->calls >= exported->exports;
   pthread_mutex_unlock(&lock);
   if (last) {
-    free_lent(of);
+    free_exported_tensor(exported);
   }
   PyObject_Free(self);
 }
 
 static PyObject* handle_calls(PyObject* self, void* unused) {
   (void)unused;
-  return PyLong_FromLong(((handle*)self)->of->calls);
+  return PyLong_FromLong(((handle*)self)->exported->calls);
 }
 
-static PyObject* handle_handed_out(PyObject* self, void* unused) {
+static PyObject* handle_exports(PyObject* self, void* unused) {
   (void)unused;
-  return PyLong_FromLong(((handle*)self)->of->handed_out);
+  return PyLong_FromLong(((handle*)self)->exported->exports);
 }
 
 static PyObject* handle_address(PyObject* self, void* unused) {
   (void)unused;
-  return PyLong_FromVoidPtr(((handle*)self)->of->tensor->data);
+  return PyLong_FromVoidPtr(((handle*)self)->exported->tensor->data);
 }
 
 static PyObject* handle_log(PyObject* self, void* unused) {
-  lent* of = ((handle*)self)->of;
+  exported_tensor* exported = ((handle*)self)->exported;
   PyObject* list = PyList_New(0);
   int i;
   (void)unused;
-  for (i = 0; list != NULL && i < of->calls && i < MOST_CALLS; ++i) {
+  for (i = 0; list != NULL && i < exported->calls && i < MAX_LOGGED_CALLS; ++i) {
     PyObject* item = PyStructSequence_New(&call_type);
     if (item == NULL) {
       Py_CLEAR(list);
       break;
     }
-    PyStructSequence_SetItem(item, 0, PyBool_FromLong(of->log[i].gil));
-    PyStructSequence_SetItem(item, 1, PyBool_FromLong(of->log[i].pending));
-    PyStructSequence_SetItem(item, 2, PyLong_FromUnsignedLong(of->log[i].thread));
+    PyStructSequence_SetItem(item, 0, PyBool_FromLong(exported->log[i].gil));
+    PyStructSequence_SetItem(item, 1, PyBool_FromLong(exported->log[i].pending));
+    PyStructSequence_SetItem(item, 2, PyLong_FromUnsignedLong(exported->log[i].thread));
     if (PyList_Append(list, item) != 0) {
       Py_CLEAR(list);
     }
@@ -150,10 +150,10 @@ static PyObject* handle_log(PyObject* self, void* unused) {
   return list;
 }
 
-/* All bytes of the producer's that a consumer could have written to: the structs, shape, strides
-   and elements. */
+/* snapshot(): all bytes of the producer that a consumer could write to: the structs, the shape, the
+   strides and the elements. */
 static PyObject* handle_snapshot(PyObject* self, PyObject* unused) {
-  foreign_tensor* t = ((handle*)self)->of->tensor;
+  foreign_tensor* t = ((handle*)self)->exported->tensor;
   PyObject* structs = PyBytes_FromStringAndSize((const char*)t, sizeof *t);
   PyObject* elements =
       PyBytes_FromStringAndSize((const char*)t->data, FOREIGN_FLOATS * (Py_ssize_t)sizeof(float));
@@ -175,16 +175,16 @@ static void destroy_by_name(PyObject* capsule, int versioned) {
     PyErr_Restore(type, value, traceback);
   }
 }
-/* As the specification asks: calls the deleter when nobody consumed the capsule. */
+/* As specified: call the deleter when no consumer has renamed the capsule. */
 static void destroy_legacy(PyObject* capsule) { destroy_by_name(capsule, 0); }
 static void destroy_versioned(PyObject* capsule) { destroy_by_name(capsule, 1); }
-/* As some producers do: does not look at the name. */
+/* The defect of some producers: calls the deleter whatever the name is. */
 static void destroy_blindly(PyObject* capsule) {
   const char* name = PyCapsule_GetName(capsule);
   call_deleter(name != NULL && strstr(name, "versioned") != NULL,
                PyCapsule_GetPointer(capsule, name));
 }
-/* As others do: loses the exception that was pending. */
+/* The defect of other producers: clears a pending exception. */
 static void destroy_and_clear(PyObject* capsule) {
   const char* name = PyCapsule_GetName(capsule);
   destroy_by_name(capsule, name != NULL && strstr(name, "versioned") != NULL);
@@ -201,11 +201,11 @@ static PyCapsule_Destructor find_destructor(const char* kind, int versioned) {
   return versioned ? destroy_versioned : destroy_legacy;
 }
 
-static void note_handed_out(lent* of, int versioned, const void* managed) {
+static void count_export(exported_tensor* exported, int versioned, const void* managed) {
   if (has_deleter(versioned, managed)) {
     pthread_mutex_lock(&lock);
-    ++of->handed_out;
-    ++total_handed_out;
+    ++exported->exports;
+    ++total_exports;
     pthread_mutex_unlock(&lock);
   }
 }
@@ -213,9 +213,9 @@ static void note_handed_out(lent* of, int versioned, const void* managed) {
 /* capsule(versioned=False, *, name=<the fresh one>, destructor="spec") */
 static PyObject* handle_capsule(PyObject* self, PyObject* args, PyObject* keywords) {
   static char* accepted[] = {"versioned", "name", "destructor", NULL};
-  static char names[64][32]; /* a capsule only points to its name */
+  static char names[64][32]; /* a capsule stores only a pointer to its name */
   static int used_names;
-  lent* of = ((handle*)self)->of;
+  exported_tensor* exported = ((handle*)self)->exported;
   int versioned = 0;
   PyObject* name = Py_Ellipsis;
   const char* kind = "spec";
@@ -229,16 +229,16 @@ static PyObject* handle_capsule(PyObject* self, PyObject* args, PyObject* keywor
   if (name == Py_None) {
     text = NULL;
   } else if (name != Py_Ellipsis) {
-    const char* given = PyBytes_AsString(name);
-    if (given == NULL) {
+    const char* bytes = PyBytes_AsString(name);
+    if (bytes == NULL) {
       return NULL;
     }
-    text = strncpy(names[used_names++ % 64], given, sizeof names[0] - 1);
+    text = strncpy(names[used_names++ % 64], bytes, sizeof names[0] - 1);
   }
-  managed = versioned ? (void*)&of->tensor->versioned : (void*)&of->tensor->legacy;
+  managed = versioned ? (void*)&exported->tensor->versioned : (void*)&exported->tensor->legacy;
   capsule = PyCapsule_New(managed, text, find_destructor(kind, versioned));
   if (capsule != NULL) {
-    note_handed_out(of, versioned, managed);
+    count_export(exported, versioned, managed);
   }
   return capsule;
 }
@@ -248,7 +248,7 @@ static PyMethodDef handle_methods[] = {
     {"snapshot", handle_snapshot, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef handle_attributes[] = {{"calls", handle_calls, NULL, NULL, NULL},
-                                          {"handed_out", handle_handed_out, NULL, NULL, NULL},
+                                          {"handed_out", handle_exports, NULL, NULL, NULL},
                                           {"address", handle_address, NULL, NULL, NULL},
                                           {"log", handle_log, NULL, NULL, NULL},
                                           {NULL, NULL, NULL, NULL, NULL}};
@@ -260,7 +260,7 @@ static PyTypeObject handle_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "for
                                    .tp_methods = handle_methods,
                                    .tp_getset = handle_attributes};
 
-/* Integers from a tuple into out, a raw address from an int, null from None. */
+/* Reads a shape or strides: a tuple into `out`, an int as a raw address, None as null. */
 static int read_dims(PyObject* value, int64_t* out, int64_t** used_as, int* count) {
   Py_ssize_t i;
   if (value == Py_None) {
@@ -282,10 +282,10 @@ static int read_dims(PyObject* value, int64_t* out, int64_t** used_as, int* coun
   return !PyErr_Occurred();
 }
 
-static int fill_tensor(lent* of, PyObject* args, PyObject* keywords) {
+static int fill_tensor(exported_tensor* exported, PyObject* args, PyObject* keywords) {
   static char* accepted[] = {"shape",  "strides", "ndim",  "data",    "byte_offset", "dtype",
                              "device", "version", "flags", "deleter", "fill",        NULL};
-  foreign_tensor* t = of->tensor;
+  foreign_tensor* t = exported->tensor;
   DLTensor* out = &t->versioned.dl_tensor;
   PyObject* shape = NULL;
   PyObject* strides = NULL;
@@ -344,30 +344,30 @@ static int fill_tensor(lent* of, PyObject* args, PyObject* keywords) {
   t->versioned.version.major = version[0];
   t->versioned.version.minor = version[1];
   t->versioned.flags = flags;
-  t->legacy.manager_ctx = of;
-  t->versioned.manager_ctx = of;
+  t->legacy.manager_ctx = exported;
+  t->versioned.manager_ctx = exported;
   t->legacy.deleter = deleter ? delete_legacy : NULL;
   t->versioned.deleter = deleter ? delete_versioned : NULL;
   return !PyErr_Occurred();
 }
 
 /* tensor(*, shape, strides, ndim, data, byte_offset, dtype, device, version, flags, deleter, fill):
-   a handle on a new one. */
+   returns a Handle with a new tensor. */
 PyObject* foreign_make_handle(PyObject* args, PyObject* keywords) {
-  lent* of = calloc(1, sizeof *of);
-  handle* made = PyObject_New(handle, &handle_type);
-  if (of == NULL || made == NULL || (of->tensor = foreign_new()) == NULL) {
-    free(of);
-    PyObject_Free(made);
+  exported_tensor* exported = calloc(1, sizeof *exported);
+  handle* self = PyObject_New(handle, &handle_type);
+  if (exported == NULL || self == NULL || (exported->tensor = foreign_new()) == NULL) {
+    free(exported);
+    PyObject_Free(self);
     return PyErr_NoMemory();
   }
-  of->has_handle = 1;
-  made->of = of;
-  if (!fill_tensor(of, args, keywords)) {
-    Py_DECREF(made);
+  exported->has_handle = 1;
+  self->exported = exported;
+  if (!fill_tensor(exported, args, keywords)) {
+    Py_DECREF(self);
     return NULL;
   }
-  return (PyObject*)made;
+  return (PyObject*)self;
 }
 
 static PyObject* make_tensor(PyObject* module, PyObject* args, PyObject* keywords) {
@@ -375,18 +375,18 @@ static PyObject* make_tensor(PyObject* module, PyObject* args, PyObject* keyword
   return foreign_make_handle(args, keywords);
 }
 
-foreign_tensor* foreign_behind(PyObject* of) {
-  if (!Py_IS_TYPE(of, &handle_type)) {
-    PyErr_SetString(PyExc_TypeError, "a Handle wanted");
+foreign_tensor* foreign_tensor_of(PyObject* self) {
+  if (!Py_IS_TYPE(self, &handle_type)) {
+    PyErr_SetString(PyExc_TypeError, "expected a Handle");
     return NULL;
   }
-  return ((handle*)of)->of->tensor;
+  return ((handle*)self)->exported->tensor;
 }
 
-struct DLManagedTensorVersioned* foreign_hand_out(PyObject* of) {
-  lent* behind = ((handle*)of)->of;
-  note_handed_out(behind, 1, &behind->tensor->versioned);
-  return &behind->tensor->versioned;
+struct DLManagedTensorVersioned* foreign_export(PyObject* self) {
+  exported_tensor* exported = ((handle*)self)->exported;
+  count_export(exported, 1, &exported->tensor->versioned);
+  return &exported->tensor->versioned;
 }
 
 /* ---- Consumed: the consumer's side ---- */
@@ -406,25 +406,25 @@ static const DLTensor* tensor_in(PyObject* self) {
 }
 
 PyObject* foreign_make_consumed(int versioned, void* managed) {
-  consumed* made = PyObject_New(consumed, &consumed_type);
-  if (made != NULL) {
-    made->versioned = versioned;
-    made->managed = managed;
+  consumed* self = PyObject_New(consumed, &consumed_type);
+  if (self != NULL) {
+    self->versioned = versioned;
+    self->managed = managed;
   }
-  return (PyObject*)made;
+  return (PyObject*)self;
 }
 
 struct DLManagedTensorVersioned* foreign_owned_by(PyObject* self) {
   if (!Py_IS_TYPE(self, &consumed_type) || !((consumed*)self)->versioned) {
-    PyErr_SetString(PyExc_TypeError, "a Consumed with a versioned tensor wanted");
+    PyErr_SetString(PyExc_TypeError, "expected a Consumed with a versioned tensor");
     return NULL;
   }
   return tensor_in(self) != NULL ? ((consumed*)self)->managed : NULL;
 }
 
-void foreign_give_up(PyObject* self) { ((consumed*)self)->managed = NULL; }
+void foreign_release_ownership(PyObject* self) { ((consumed*)self)->managed = NULL; }
 
-/* consume(capsule): by the book, it renames the capsule and owns what was in it. */
+/* consume(capsule): as specified, renames the capsule and takes ownership of its tensor. */
 static PyObject* consume(PyObject* module, PyObject* capsule) {
   int versioned = PyCapsule_IsValid(capsule, fresh[1]);
   void* managed;
@@ -455,30 +455,30 @@ static int release_in_thread(consumed* self) {
   }
   Py_END_ALLOW_THREADS;
   if (failed) {
-    PyErr_SetString(PyExc_OSError, "no thread");
+    PyErr_SetString(PyExc_OSError, "cannot start a thread");
   }
   return !failed;
 }
 
-/* Sets an exception, lets `act` happen to `what`, and tells whether the very same exception is
-   pending afterwards. */
-static int survives(void (*act)(void*), void* what) {
+/* Sets an exception, calls act(argument), and returns whether the same exception is pending
+   afterwards. */
+static int survives(void (*act)(void*), void* argument) {
   PyObject* type;
   PyObject* value;
   PyObject* traceback;
-  PyObject* mine = PyObject_CallFunction(PyExc_KeyError, "s", "pending");
+  PyObject* exception = PyObject_CallFunction(PyExc_KeyError, "s", "pending");
   int same;
-  if (mine == NULL) {
+  if (exception == NULL) {
     return 0;
   }
-  PyErr_SetObject(PyExc_KeyError, mine);
-  act(what);
+  PyErr_SetObject(PyExc_KeyError, exception);
+  act(argument);
   PyErr_Fetch(&type, &value, &traceback);
-  same = value == mine;
+  same = value == exception;
   Py_XDECREF(type);
   Py_XDECREF(value);
   Py_XDECREF(traceback);
-  Py_DECREF(mine);
+  Py_DECREF(exception);
   return same;
 }
 
@@ -486,12 +486,12 @@ static void act_release(void* self) { call_in_thread(self); }
 static void act_drop(void* object) { Py_DECREF((PyObject*)object); }
 
 /* release(how="here"): calls the deleter with the GIL ("here"), without it ("nogil"), from a C
-   thread without it ("thread"), or with an exception pending ("pending"). True, or whether that
-   exception survived. */
+   thread without it ("thread"), or with an exception pending ("pending"). Returns whether that
+   exception is still pending, and True otherwise. */
 static PyObject* consumed_release(PyObject* self, PyObject* args) {
   consumed* c = (consumed*)self;
   const char* how = "here";
-  int good = 1;
+  int survived = 1;
   if (!PyArg_ParseTuple(args, "|s", &how) || tensor_in(self) == NULL) {
     return NULL;
   }
@@ -504,12 +504,12 @@ static PyObject* consumed_release(PyObject* self, PyObject* args) {
     call_in_thread(c);
     Py_END_ALLOW_THREADS;
   } else if (strcmp(how, "pending") == 0) {
-    good = survives(act_release, c);
+    survived = survives(act_release, c);
   } else {
     call_in_thread(c);
   }
   c->managed = NULL;
-  return PyBool_FromLong(good);
+  return PyBool_FromLong(survived);
 }
 
 static void consumed_dealloc(PyObject* self) {
@@ -520,9 +520,9 @@ static void consumed_dealloc(PyObject* self) {
   PyObject_Free(self);
 }
 
-/* ---- what outlives the interpreter ---- */
+/* ---- tensors that outlive the interpreter ---- */
 
-static consumed at_exit_list[MOST_AT_EXIT];
+static consumed at_exit_list[MAX_AT_EXIT];
 static int at_exit_count;
 
 static void release_at_exit(void) {
@@ -534,14 +534,14 @@ static void release_at_exit(void) {
   fflush(stdout);
 }
 
-/* keep_until_exit(): the deleter is called by C's atexit, when the interpreter is gone. */
+/* keep_until_exit(): a function of atexit calls the deleter, after the interpreter has ended. */
 static PyObject* consumed_keep(PyObject* self, PyObject* unused) {
   (void)unused;
   if (tensor_in(self) == NULL) {
     return NULL;
   }
-  if (at_exit_count == MOST_AT_EXIT) {
-    PyErr_SetString(PyExc_RuntimeError, "too many");
+  if (at_exit_count == MAX_AT_EXIT) {
+    PyErr_SetString(PyExc_RuntimeError, "too many tensors");
     return NULL;
   }
   if (at_exit_count == 0) {
@@ -552,7 +552,7 @@ static PyObject* consumed_keep(PyObject* self, PyObject* unused) {
   Py_RETURN_NONE;
 }
 
-/* ---- what a consumer reads ---- */
+/* ---- fields and elements ---- */
 
 static PyObject* int_tuple(int count, const int64_t* values) {
   PyObject* tuple = PyTuple_New(count);
@@ -564,48 +564,48 @@ static PyObject* int_tuple(int count, const int64_t* values) {
 }
 
 static PyObject* read_field(PyObject* self, void* field) {
-  const char* wanted = field;
+  const char* name = field;
   const DLTensor* t = tensor_in(self);
   consumed* c = (consumed*)self;
   struct DLManagedTensorVersioned* v = c->versioned ? c->managed : NULL;
   if (t == NULL) {
     return NULL;
   }
-  if (strcmp(wanted, "name") == 0) {
+  if (strcmp(name, "name") == 0) {
     return PyUnicode_FromString(fresh[c->versioned]);
   }
-  if (strcmp(wanted, "version") == 0) {
+  if (strcmp(name, "version") == 0) {
     return v == NULL ? Py_BuildValue("")
                      : Py_BuildValue("(II)", v->version.major, v->version.minor);
   }
-  if (strcmp(wanted, "flags") == 0) {
+  if (strcmp(name, "flags") == 0) {
     return v == NULL ? Py_BuildValue("") : PyLong_FromUnsignedLongLong(v->flags);
   }
-  if (strcmp(wanted, "ndim") == 0) {
+  if (strcmp(name, "ndim") == 0) {
     return PyLong_FromLong(t->ndim);
   }
-  if (strcmp(wanted, "shape") == 0) {
+  if (strcmp(name, "shape") == 0) {
     return t->shape == NULL ? Py_BuildValue("") : int_tuple(t->ndim, t->shape);
   }
-  if (strcmp(wanted, "strides") == 0) {
+  if (strcmp(name, "strides") == 0) {
     return t->strides == NULL ? Py_BuildValue("") : int_tuple(t->ndim, t->strides);
   }
-  if (strcmp(wanted, "data") == 0) {
+  if (strcmp(name, "data") == 0) {
     return PyLong_FromVoidPtr(t->data);
   }
-  if (strcmp(wanted, "byte_offset") == 0) {
+  if (strcmp(name, "byte_offset") == 0) {
     return PyLong_FromUnsignedLongLong(t->byte_offset);
   }
-  if (strcmp(wanted, "dtype") == 0) {
+  if (strcmp(name, "dtype") == 0) {
     return Py_BuildValue("(iii)", t->dtype.code, t->dtype.bits, t->dtype.lanes);
   }
-  if (strcmp(wanted, "device") == 0) {
+  if (strcmp(name, "device") == 0) {
     return Py_BuildValue("(ii)", (int)t->device.device_type, (int)t->device.device_id);
   }
   return PyBool_FromLong(has_deleter(c->versioned, c->managed));
 }
 
-/* Elements in row-major order, one after the other. */
+/* Copies the elements to `to`, in row-major order, and returns the end of the copy. */
 static char* gather(const DLTensor* t, int axis, const char* from, size_t bytes, char* to) {
   int64_t i;
   if (axis == t->ndim) {
@@ -618,7 +618,7 @@ static char* gather(const DLTensor* t, int axis, const char* from, size_t bytes,
   return to;
 }
 
-/* tobytes(): the elements as this consumer finds them, by strides and byte offset. */
+/* tobytes(): the elements in row-major order, read through strides and byte offset. */
 static PyObject* consumed_tobytes(PyObject* self, PyObject* unused) {
   const DLTensor* t = tensor_in(self);
   size_t bytes;
@@ -630,7 +630,7 @@ static PyObject* consumed_tobytes(PyObject* self, PyObject* unused) {
     return NULL;
   }
   if (t->ndim > 0 && t->strides == NULL) {
-    PyErr_SetString(PyExc_ValueError, "null strides");
+    PyErr_SetString(PyExc_ValueError, "the strides are null");
     return NULL;
   }
   bytes = ((size_t)t->dtype.bits * t->dtype.lanes + 7) / 8;
@@ -648,7 +648,7 @@ static PyObject* consumed_tobytes(PyObject* self, PyObject* unused) {
 static PyObject* consumed_write(PyObject* self, PyObject* bytes) {
   const DLTensor* t = tensor_in(self);
   if (t == NULL || !PyBytes_Check(bytes)) {
-    return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "bytes wanted");
+    return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "expected bytes");
   }
   if (PyBytes_GET_SIZE(bytes) != 0) {
     memcpy((char*)t->data + t->byte_offset, PyBytes_AS_STRING(bytes),
@@ -684,23 +684,23 @@ static PyTypeObject consumed_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "f
 
 /* ---- module functions ---- */
 
-/* survives_drop(make): calls make(), sets an exception, drops what was made, which must be the last
-   reference, and tells whether the exception survived. */
+/* survives_drop(make): calls make(), sets an exception, and releases the result, which must be the
+   only reference to its object. Returns whether the exception is still pending. */
 static PyObject* survives_drop(PyObject* module, PyObject* make) {
-  PyObject* made = PyObject_CallObject(make, NULL);
+  PyObject* object = PyObject_CallObject(make, NULL);
   (void)module;
-  if (made == NULL) {
+  if (object == NULL) {
     return NULL;
   }
-  if (Py_REFCNT(made) != 1) {
-    Py_DECREF(made);
-    PyErr_SetString(PyExc_ValueError, "somebody else holds the object too");
+  if (Py_REFCNT(object) != 1) {
+    Py_DECREF(object);
+    PyErr_SetString(PyExc_ValueError, "the object has other references");
     return NULL;
   }
-  return PyBool_FromLong(survives(act_drop, made));
+  return PyBool_FromLong(survives(act_drop, object));
 }
 
-/* buffer(object, flags): what a C consumer of the buffer protocol sees, as a dict. */
+/* buffer(object, flags): the fields of the Py_buffer that `object` fills, as a dict. */
 static PyObject* get_buffer(PyObject* module, PyObject* args) {
   PyObject* object;
   int flags;
@@ -716,7 +716,7 @@ static PyObject* get_buffer(PyObject* module, PyObject* args) {
   memset(&b, 0xAB, sizeof b);
   if (PyObject_GetBuffer(object, &b, flags) != 0) {
     if (b.obj != NULL) {
-      PyErr_SetString(PyExc_SystemError, "a refused buffer has an owner");
+      PyErr_SetString(PyExc_SystemError, "the object refused the request and set Py_buffer.obj");
     }
     return NULL;
   }
@@ -742,14 +742,14 @@ static PyObject* get_buffer(PyObject* module, PyObject* args) {
   return out;
 }
 
-/* accounts(): (managed tensors handed out, deleter calls) since the module was loaded. */
+/* accounts(): (exported managed tensors, deleter calls) since the module was imported. */
 static PyObject* accounts(PyObject* module, PyObject* unused) {
   (void)module;
   (void)unused;
-  return Py_BuildValue("(ll)", total_handed_out, total_calls);
+  return Py_BuildValue("(ll)", total_exports, total_calls);
 }
 
-/* trap(): the address of a page that nobody may read. */
+/* trap(): the address of a page that cannot be read. */
 static PyObject* trap(PyObject* module, PyObject* unused) {
   static void* page;
   (void)module;

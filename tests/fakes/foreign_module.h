@@ -1,4 +1,4 @@
-/* What the files of the Python module `foreign` share. */
+/* Declarations shared by the files of the Python module `foreign`. */
 #ifndef FOREIGN_MODULE_H
 #define FOREIGN_MODULE_H
 
@@ -7,20 +7,22 @@
 
 #include "foreign_producer.h"
 
-/* A new Handle, by the keywords of foreign.tensor(). */
+/* Returns a new Handle, with the keywords of foreign.tensor(). */
 PyObject* foreign_make_handle(PyObject* args, PyObject* keywords);
-/* The tensor behind a Handle, or NULL with an exception set. */
-foreign_tensor* foreign_behind(PyObject* handle);
-/* Its versioned struct, handed out: one more deleter call is owed. */
-struct DLManagedTensorVersioned* foreign_hand_out(PyObject* handle);
+/* Returns the tensor of a Handle, or NULL with an exception set. */
+foreign_tensor* foreign_tensor_of(PyObject* handle);
+/* Exports the versioned struct of a Handle. The consumer must call its deleter once. */
+struct DLManagedTensorVersioned* foreign_export(PyObject* handle);
 
-/* A Consumed that owns what is given; what one owns (NULL with an exception set when it is no
-   versioned tensor), and the same given up. */
+/* Returns a new Consumed that owns the managed tensor. */
 PyObject* foreign_make_consumed(int versioned, void* managed);
+/* Returns the tensor that a Consumed owns, or NULL with an exception set when it is not versioned.
+ */
 struct DLManagedTensorVersioned* foreign_owned_by(PyObject* consumed);
-void foreign_give_up(PyObject* consumed);
+/* Releases the ownership of a Consumed without a deleter call. */
+void foreign_release_ownership(PyObject* consumed);
 
-/* Adds Exported and the functions about exchange tables. */
+/* Adds Exported and the functions for exchange tables to the module. */
 int foreign_add_exchange(PyObject* module);
 
 #endif

@@ -1,4 +1,5 @@
-/* A producer and a consumer in plain C that know only dlpack.h, and count deleter calls. */
+/* A producer and a consumer in plain C that include only dlpack.h. The producer counts deleter
+ * calls. */
 #include "foreign_producer.h"
 
 #include <math.h>
@@ -94,7 +95,7 @@ static double read_element(const DLTensor* t, int64_t index) {
   return NAN;
 }
 
-/* Sums the elements below dimension `axis`, starting `index` elements from the first. */
+/* The sum over the dimensions from `axis` on. `index` is the offset in elements. */
 static double sum_from(const DLTensor* t, int axis, int64_t index, int64_t row_major_step) {
   double total = 0;
   int64_t i;

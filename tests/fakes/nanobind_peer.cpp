@@ -1,5 +1,5 @@
-// The Python module nanobind_peer: an extension whose author chose nanobind, and knows nothing of
-// ours. Its array is nanobind's ndarray, which takes any tensor and gives its own.
+// The Python module nanobind_peer: an extension that uses nanobind and not dlbridge. It imports and
+// exports tensors with nanobind's ndarray.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
@@ -16,16 +16,16 @@ using namespace nb::literals;
 namespace {
 
 template <class Array>
-struct holding {
+struct array_holder {
   Array array;
 };
-using writer = holding<nb::ndarray<nb::array_api>>;
-using reader = holding<nb::ndarray<nb::array_api, nb::ro>>;
+using writer = array_holder<nb::ndarray<nb::array_api>>;
+using reader = array_holder<nb::ndarray<nb::array_api, nb::ro>>;
 
-// Whatever was taken, as nanobind's own: returned as it is, it would be the object that it came of.
+// Exports the array as a new one. nanobind would return the imported Python object otherwise.
 template <class Array>
-Array give(nb::handle_t<holding<Array>> self) {
-  Array const& array = nb::cast<holding<Array>&>(self).array;
+Array give(nb::handle_t<array_holder<Array>> self) {
+  Array const& array = nb::cast<array_holder<Array>&>(self).array;
   std::vector<std::size_t> shape(array.ndim());
   std::vector<std::int64_t> strides(array.ndim());
   for (std::size_t i = 0; i < array.ndim(); ++i) {
@@ -38,10 +38,10 @@ Array give(nb::handle_t<holding<Array>> self) {
 
 template <class Array>
 void bind(nb::module_& m, char const* name) {
-  using held = holding<Array>;
-  nb::class_<held>(m, name)
+  using holder = array_holder<Array>;
+  nb::class_<holder>(m, name)
       .def_prop_ro("address",
-                   [](held const& h) { return reinterpret_cast<std::uintptr_t>(h.array.data()); })
+                   [](holder const& h) { return reinterpret_cast<std::uintptr_t>(h.array.data()); })
       .def("give", &give<Array>);
 }
 

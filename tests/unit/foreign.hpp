@@ -1,26 +1,25 @@
-// The plain-C producer of tests/fakes, for C++ tests: freed at scope's end, handed out by struct
-// kind.
+// foreign_ptr: owns a tensor of the plain-C producer in tests/fakes for a C++ test.
 #pragma once
 
 #include <memory>
 
 #include "foreign_producer.h"
 
-struct foreign_freer {
+struct foreign_deleter {
   void operator()(foreign_tensor* t) const { foreign_free(t); }
 };
-using foreign_ptr = std::unique_ptr<foreign_tensor, foreign_freer>;
+using foreign_ptr = std::unique_ptr<foreign_tensor, foreign_deleter>;
 
 inline foreign_ptr make_foreign() { return foreign_ptr(foreign_new()); }
 
-/// The managed struct of one struct kind, of which a test may break any field.
+/// The managed struct of one kind. A test may change any field of it.
 template <class Managed>
-Managed* hand_out(foreign_ptr const& t);
+Managed* struct_of(foreign_ptr const& t);
 template <>
-inline DLManagedTensor* hand_out(foreign_ptr const& t) {
+inline DLManagedTensor* struct_of(foreign_ptr const& t) {
   return foreign_legacy(t.get());
 }
 template <>
-inline DLManagedTensorVersioned* hand_out(foreign_ptr const& t) {
+inline DLManagedTensorVersioned* struct_of(foreign_ptr const& t) {
   return foreign_versioned(t.get());
 }

@@ -1,4 +1,4 @@
-// A fixture around one tensor of the plain-C producer, of which a test changes what it asks about.
+// ForeignTensor: a fixture with one tensor of the plain-C producer, which a test may modify.
 #pragma once
 
 #include <dlbridge/view.hpp>
@@ -11,15 +11,15 @@
 
 #include "foreign.hpp"
 
-/// float32[2, 3] of 0, 1, 2, ... to begin with, versioned.
+/// Owns a versioned tensor, initially float32[2, 3] with the elements 0, 1, 2, ...
 struct ForeignTensor : testing::Test {
   foreign_ptr foreign = make_foreign();
   DLManagedTensorVersioned* raw = foreign_versioned(foreign.get());
   DLTensor& t = raw->dl_tensor;
 
-  /// Other extents, row-major unless strides are given.
-  void lay_out(std::vector<std::int64_t> const& shape,
-               std::vector<std::int64_t> const& strides = {}) {
+  /// Sets the extents and the strides, which are row-major by default.
+  void set_layout(std::vector<std::int64_t> const& shape,
+                  std::vector<std::int64_t> const& strides = {}) {
     foreign_set_shape(foreign.get(), static_cast<int>(shape.size()), shape.data());
     for (std::size_t i = 0; i < strides.size(); ++i) {
       foreign->strides[i] = strides[i];

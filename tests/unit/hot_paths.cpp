@@ -1,18 +1,16 @@
-// Functions whose instructions count_instructions.py counts.
+// The functions whose instructions count_instructions.py counts and limits.
 #include <dlbridge/managed.hpp>
 
 #include <utility>
 
 using dlbridge::managed_tensor;
 
-// limit: 6 instructions besides the deleter call
 extern "C" void adopt_move_release_versioned(DLManagedTensorVersioned* raw) {
   managed_tensor first = managed_tensor::adopt(raw);
   managed_tensor second(std::move(first));
   second.reset();
 }
 
-// limit: 6 instructions besides the deleter call
 extern "C" void adopt_move_release_legacy(DLManagedTensor* raw) {
   managed_tensor first = managed_tensor::adopt(raw);
   managed_tensor second(std::move(first));

@@ -1,11 +1,13 @@
-// What a call refuses with, as one line of text, so that a test compares code and message at once.
+// refusal_of: returns the error of a call as text, so that a test compares code and message
+// together.
 #pragma once
 
 #include <dlbridge/error.hpp>
 
 #include <string>
 
-/// "rank_mismatch: expected ...; got ...", or "accepted" when the call throws no dlbridge::error.
+/// Calls `call` and returns "rank_mismatch: expected ...; got ..." when it throws a
+/// dlbridge::error, and "accepted" when it returns.
 template <class Call>
 std::string refusal_of(Call call) {
   try {

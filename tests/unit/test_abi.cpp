@@ -1,4 +1,4 @@
-// abi: dlpack.h's structs byte for byte, and what each managed struct says of itself.
+// abi.hpp: the layout of the structs of dlpack.h, and the traits of both managed structs.
 #include <dlbridge/abi.hpp>
 
 #include <gtest/gtest.h>
@@ -15,9 +15,9 @@ namespace {
 using dlbridge::struct_kind;
 using dlbridge::struct_traits;
 
-// Sizes and offsets that two libraries must share to meet at all (spec 1.2, LP64). A dlpack.h that
-// moves a field fails here, and not in a foreign deleter.
-static_assert(sizeof(void*) == 8, "spec 1.2 was measured on LP64");
+// Sizes and offsets on LP64 (spec 1.2), which producer and consumer must share. When a dlpack.h
+// moves a field, compilation fails here.
+static_assert(sizeof(void*) == 8, "spec 1.2 has the sizes of LP64");
 
 static_assert(sizeof(DLPackVersion) == 8 && alignof(DLPackVersion) == 4);
 static_assert(offsetof(DLPackVersion, major) == 0);
@@ -69,7 +69,7 @@ static_assert(offsetof(DLPackExchangeAPI, dltensor_from_py_object_no_sync) == 40
 static_assert(offsetof(DLPackExchangeAPI, current_work_stream) == 48);
 #endif
 
-// Flags (spec 1.8). Ours have 64 bits everywhere; the header's have 32 on Windows.
+// Flags (spec 1.8). Those of dlbridge always have 64 bits; those of dlpack.h have 32 on Windows.
 static_assert(std::is_same_v<decltype(dlbridge::flag_read_only), std::uint64_t const>);
 static_assert(dlbridge::flag_read_only == 1 << 0);
 static_assert(dlbridge::flag_is_copied == 1 << 1);
@@ -80,11 +80,11 @@ static_assert(dlbridge::flag_is_copied == DLPACK_FLAG_BITMASK_IS_COPIED);
 static_assert(dlbridge::flag_padded == DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED);
 #endif
 
-static_assert(DLBRIDGE_DLPACK_AT_LEAST(0), "1.0 is the oldest header that is read");
+static_assert(DLBRIDGE_DLPACK_AT_LEAST(0), "dlpack.h 1.0 is the oldest that is supported");
 static_assert(!DLBRIDGE_DLPACK_AT_LEAST(DLPACK_MINOR_VERSION + 1));
-static_assert(dlbridge::max_rank == 64, "what NumPy can hold (spec 1.7)");
+static_assert(dlbridge::max_rank == 64, "the maximum of NumPy (spec 1.7)");
 
-TEST(Abi, CapsuleNamesAreThoseOfTheProtocol) {  // spec 3.1
+TEST(Abi, CapsuleNamesAreThoseOfTheSpecification) {  // spec 3.1
   EXPECT_STREQ(struct_traits<DLManagedTensor>::fresh_name(), "dltensor");
   EXPECT_STREQ(struct_traits<DLManagedTensor>::used_name(), "used_dltensor");
   EXPECT_STREQ(struct_traits<DLManagedTensorVersioned>::fresh_name(), "dltensor_versioned");
@@ -92,10 +92,10 @@ TEST(Abi, CapsuleNamesAreThoseOfTheProtocol) {  // spec 3.1
   EXPECT_STREQ(dlbridge::exchange_capsule_name(), "dlpack_exchange_api");
 }
 
-// CMake and the Python package read the version by pattern; what they find must be plain numbers.
+// CMake and the Python package read the version with a regular expression for decimal numbers.
 #define TEXT_OF(macro) QUOTED(macro)
 #define QUOTED(text) #text
-TEST(Abi, TheVersionIsThreePlainNumbers) {
+TEST(Abi, VersionMacrosAreDecimalNumbers) {
   for (std::string const number : {TEXT_OF(DLBRIDGE_VERSION_MAJOR), TEXT_OF(DLBRIDGE_VERSION_MINOR),
                                    TEXT_OF(DLBRIDGE_VERSION_PATCH)}) {
     EXPECT_EQ(number.find_first_not_of("0123456789"), std::string::npos) << number;

@@ -1,4 +1,4 @@
-// as.hpp: foreign memory as the caller's own mdspan or span, or refused with every reason.
+// as.hpp: a tensor becomes the caller's mdspan or span, or is refused with every mismatch.
 #include <dlbridge/as.hpp>
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ using dlbridge::tensor_view;
 
 constexpr std::size_t dyn = static_cast<std::size_t>(-1);
 
-// The mdspans that a compiler has: ours always, the standard library's where it is.
+// The tests run with tiny::mdspan, and with std::mdspan where the standard library has it.
 struct tiny_library {
   template <class Index, std::size_t... Extents>
   using extents = tiny::extents<Index, Extents...>;
@@ -62,7 +62,7 @@ struct library_name {
   }
 };
 
-/// The mdspan of a library, by its layout; a test asks mostly for two free extents.
+/// The mdspan of a library, by its layout. The names ending in 2 have two dynamic extents.
 template <class Index, class L, class T, class Layout, std::size_t... Extents>
 using indexed =
     typename L::template mdspan<T, typename L::template extents<Index, Extents...>, Layout>;
@@ -88,13 +88,13 @@ struct As : ForeignTensor {
 };
 TYPED_TEST_SUITE(As, Libraries, library_name);
 
-/// The element that the mdspan finds at these indices.
+/// The element of the mdspan at these indices.
 template <class Mdspan, class... Index>
 decltype(auto) at(Mdspan const& m, Index... i) {
   return m.data_handle()[m.mapping()(static_cast<typename Mdspan::index_type>(i)...)];
 }
 
-TYPED_TEST(As, LayoutRightShowsTheForeignElements) {
+TYPED_TEST(As, LayoutRightRefersToTheForeignElements) {
   auto const m = as<right2<TypeParam>>(this->view());
   EXPECT_EQ(m.data_handle(), this->foreign->data);
   EXPECT_EQ(m.extent(0), 2U);
@@ -108,22 +108,22 @@ TYPED_TEST(As, LayoutRightShowsTheForeignElements) {
   EXPECT_EQ(this->foreign->data[5], 50);
 }
 
-TYPED_TEST(As, LayoutLeftShowsColumnMajorElements) {
-  this->lay_out({2, 3}, {1, 2});
+TYPED_TEST(As, LayoutLeftReadsColumnMajorElements) {
+  this->set_layout({2, 3}, {1, 2});
   auto const m = as<left2<TypeParam>>(this->view());
   EXPECT_EQ(at(m, 1, 0), 1);
   EXPECT_EQ(at(m, 0, 2), 4);
 }
 
-TYPED_TEST(As, LayoutStrideShowsElementsWithGapsInAnyOrder) {
-  this->lay_out({2, 3}, {2, 9});
+TYPED_TEST(As, LayoutStrideReadsElementsWithGapsInAnyOrder) {
+  this->set_layout({2, 3}, {2, 9});
   auto const m = as<strided2<TypeParam>>(this->view());
   EXPECT_EQ(at(m, 1, 0), 2);
   EXPECT_EQ(at(m, 1, 2), 20);
 }
 
 TYPED_TEST(As, ManyDimensionsKeepTheirOrder) {
-  this->lay_out({2, 3, 2, 2}, {});
+  this->set_layout({2, 3, 2, 2}, {});
   auto const m = as<right<TypeParam, float const, dyn, dyn, dyn, dyn>>(this->view());
   EXPECT_EQ(at(m, 1, 2, 0, 1), 12 + 8 + 1);
 }
@@ -137,7 +137,7 @@ TYPED_TEST(As, RankZeroIsOneElement) {
   EXPECT_EQ(at(as<strided<TypeParam, float const>>(this->view())), 3);
 }
 
-TYPED_TEST(As, NullStridesAreRowMajorAndTheOffsetIsHonoured) {
+TYPED_TEST(As, NullStridesAreRowMajorAndTheByteOffsetIsApplied) {
   this->t.strides = nullptr;
   this->t.byte_offset = 8;
   EXPECT_EQ(at(as<right2<TypeParam>>(this->view()), 1, 1), 2 + 4);
@@ -148,27 +148,27 @@ TYPED_TEST(As, NullStridesAreRowMajorAndTheOffsetIsHonoured) {
       "got float32[2, 3] on cpu with strides [3, 1]: layout differs");
 }
 
-TYPED_TEST(As, StaticExtentsThatAreThereAreTaken) {
+TYPED_TEST(As, MatchingStaticExtentsAreAccepted) {
   EXPECT_EQ(at(as<right<TypeParam, float, 2, 3>>(this->view()), 1, 1), 4);
   EXPECT_EQ(at(as<strided<TypeParam, float, dyn, 3>>(this->view()), 1, 1), 4);
 }
 
-TYPED_TEST(As, StaticExtentsThatDifferAreRefused) {
+TYPED_TEST(As, DifferentStaticExtentsAreRefused) {
   EXPECT_EQ((this->template refusal<right<TypeParam, float, 2, 4>>()),
             "extent_mismatch: expected float32[2, 4] on cpu, writable; got float32[2, 3] on cpu: "
             "extents differ");
 }
 
-TYPED_TEST(As, ALayoutThatIsNotThereIsRefused) {
-  this->lay_out({2, 3}, {1, 2});
+TYPED_TEST(As, AnotherLayoutIsRefused) {
+  this->set_layout({2, 3}, {1, 2});
   EXPECT_EQ(
       this->template refusal<right2<TypeParam>>(),
       "layout_mismatch: expected float32[*, *] on cpu, writable, in the layout of the mdspan; "
       "got float32[2, 3] on cpu with strides [1, 2]: layout differs");
 }
 
-// What the constructor of layout_stride::mapping has as preconditions.
-TYPED_TEST(As, LayoutStrideRefusesStridesThatItCannotHave) {
+// Strides that violate the preconditions of layout_stride::mapping.
+TYPED_TEST(As, LayoutStrideRefusesStridesThatBreakItsPreconditions) {
   struct {
     std::vector<std::int64_t> strides;
     char const* text;
@@ -176,12 +176,12 @@ TYPED_TEST(As, LayoutStrideRefusesStridesThatItCannotHave) {
       {{0, 1}, "[0, 1]"},    // broadcast
       {{3, 0}, "[3, 0]"},    //
       {{3, -1}, "[3, -1]"},  // reversed
-      {{1, 1}, "[1, 1]"},    // sliding windows, whose elements are shared
+      {{1, 1}, "[1, 1]"},    // sliding windows, which share elements
       {{2, 1}, "[2, 1]"},    //
-      {{3, 2}, "[3, 2]"},    // interleaved, although all apart
+      {{3, 2}, "[3, 2]"},    // interleaved, but without shared elements
   };
   for (auto const& each : cases) {
-    this->lay_out({2, 3}, each.strides);
+    this->set_layout({2, 3}, each.strides);
     this->t.byte_offset = 16;
     EXPECT_EQ(this->template refusal<strided2<TypeParam>>(),
               std::string("layout_mismatch: expected float32[*, *] on cpu, writable, strides above "
@@ -191,7 +191,7 @@ TYPED_TEST(As, LayoutStrideRefusesStridesThatItCannotHave) {
 }
 
 TYPED_TEST(As, StridesOfOneElementDoNotMatter) {
-  this->lay_out({1, 3, 1}, {-7, 1, 0});
+  this->set_layout({1, 3, 1}, {-7, 1, 0});
   auto const row = as<right<TypeParam, float, dyn, dyn, dyn>>(this->view());
   auto const column = as<left<TypeParam, float, dyn, dyn, dyn>>(this->view());
   auto const gaps = as<strided<TypeParam, float, dyn, dyn, dyn>>(this->view());
@@ -203,23 +203,23 @@ TYPED_TEST(As, StridesOfOneElementDoNotMatter) {
 }
 
 TYPED_TEST(As, StridesOfAnEmptyTensorDoNotMatter) {
-  this->lay_out({0, 3}, {0, -5});
+  this->set_layout({0, 3}, {0, -5});
   this->t.data = nullptr;
   EXPECT_EQ(as<right2<TypeParam>>(this->view()).extent(1), 3U);
   EXPECT_EQ(as<left2<TypeParam>>(this->view()).extent(1), 3U);
   EXPECT_EQ(as<strided2<TypeParam>>(this->view()).extent(1), 3U);
 }
 
-TYPED_TEST(As, EmptyTensorsOfAnyExtentsGetStridesThatNest) {
+TYPED_TEST(As, EmptyTensorsOfAnyExtentsGetValidStrides) {
   for (auto const& shape : {std::vector<std::int64_t>{0, 5, 7}, {5, 0, 7}, {5, 7, 0}, {0, 0, 9}}) {
-    this->lay_out(shape, {0, 0, 0});
+    this->set_layout(shape, {0, 0, 0});
     EXPECT_EQ((as<strided<TypeParam, float, dyn, dyn, dyn>>(this->view()).extent(2)),
               static_cast<std::size_t>(shape[2]));
   }
 }
 
-TYPED_TEST(As, AnEmptyTensorMayPointAnywhere) {
-  this->lay_out({0, 3}, {});
+TYPED_TEST(As, AnEmptyTensorMayHaveAnyPointer) {
+  this->set_layout({0, 3}, {});
   this->t.data = reinterpret_cast<void*>(1);
   EXPECT_EQ(as<right2<TypeParam>>(this->view()).extent(0), 0U);
   this->t.data = nullptr;
@@ -229,7 +229,7 @@ TYPED_TEST(As, AnEmptyTensorMayPointAnywhere) {
   EXPECT_EQ(as<right2<TypeParam>>(this->view()).extent(0), 0U);
 }
 
-TYPED_TEST(As, ConstElementsTakeReadOnlyMemory) {
+TYPED_TEST(As, ConstElementsAcceptReadOnlyMemory) {
   this->raw->flags = dlbridge::flag_read_only;
   auto const m = as<right<TypeParam, float const, dyn, dyn>>(this->view());
   EXPECT_EQ(at(m, 1, 2), 5);
@@ -238,18 +238,18 @@ TYPED_TEST(As, ConstElementsTakeReadOnlyMemory) {
             "read-only: writability differs. Take it as const, or pass a writable copy");
 }
 
-TYPED_TEST(As, EveryMismatchIsNamedAtOnce) {
+TYPED_TEST(As, OneMessageListsEveryMismatch) {
   this->raw->flags = dlbridge::flag_read_only;
   this->t.device = {kDLCUDA, 1};
   this->t.byte_offset = 2;
-  using wanted = right<TypeParam, double, dyn>;
-  EXPECT_EQ(this->template refusal<wanted>(),
+  using vector = right<TypeParam, double, dyn>;
+  EXPECT_EQ(this->template refusal<vector>(),
             "dtype_mismatch: expected float64[*] on cpu, writable, aligned to 8 bytes; got "
             "float32[2, 3] on cuda:1, read-only, aligned to 2 bytes: dtype, rank, device, "
             "writability, alignment differ. Take it as const, or pass a writable copy");
 }
 
-TYPED_TEST(As, MemoryThatTheHostCanReadIsEnough) {
+TYPED_TEST(As, HostAccessibleMemoryIsAccepted) {
   for (DLDeviceType const type : {kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged}) {
     this->t.device = {type, 0};
     EXPECT_EQ(at(as<right2<TypeParam>>(this->view()), 0, 1), 1);
@@ -257,7 +257,7 @@ TYPED_TEST(As, MemoryThatTheHostCanReadIsEnough) {
 }
 
 // An index type must hold the number of elements and the span of the strides ([mdspan.layout]).
-TYPED_TEST(As, WhatTheIndexTypeCannotHoldIsRefused) {
+TYPED_TEST(As, SizesBeyondTheIndexTypeAreRefused) {
   using compact = indexed<std::int8_t, TypeParam, float, typename TypeParam::right, dyn, dyn>;
   using gaps = indexed<std::int8_t, TypeParam, float, typename TypeParam::stride, dyn, dyn>;
   struct {
@@ -270,20 +270,20 @@ TYPED_TEST(As, WhatTheIndexTypeCannotHoldIsRefused) {
       {{1, 1}, {1000, -1}, true},
   };
   for (auto const& each : cases) {
-    this->lay_out(each.shape, each.strides);
+    this->set_layout(each.shape, each.strides);
     dlbridge::view_text const name = name_of(this->view());
-    std::string const refused =
+    std::string const overflow =
         std::string("overflow: size overflows: expected a tensor whose indices fit 8 bits; got ") +
         name.c_str() + ". Use a view type with a wider index";
-    EXPECT_EQ(this->template refusal<gaps>(), each.fits ? "accepted" : refused) << name.c_str();
+    EXPECT_EQ(this->template refusal<gaps>(), each.fits ? "accepted" : overflow) << name.c_str();
     if (this->view().is_row_major()) {
-      EXPECT_EQ(this->template refusal<compact>(), each.fits ? "accepted" : refused)
+      EXPECT_EQ(this->template refusal<compact>(), each.fits ? "accepted" : overflow)
           << name.c_str();
     }
   }
 }
 
-/// A view type of somebody's own, which takes the first element.
+/// A user's view type, which refers to the first element.
 struct first_element {
   float const* element;
 };
@@ -302,9 +302,9 @@ struct dlbridge::view_traits<first_element> {
 
 namespace {
 
-struct AsViewOfOnesOwn : ForeignTensor {};
+struct AsUserView : ForeignTensor {};
 
-TEST_F(AsViewOfOnesOwn, GoesByItsTraits) {
+TEST_F(AsUserView, UsesItsViewTraits) {
   EXPECT_EQ(as<first_element>(view()).element, foreign->data);
   t.device = {kDLCUDA, 0};
   EXPECT_EQ(refusal_of([this] { return as<first_element>(view()); }).substr(0, 15),
@@ -316,7 +316,7 @@ using dlbridge::as_span;
 
 struct AsSpan : ForeignTensor {};
 
-TEST_F(AsSpan, ShowsAllElementsOfARowMajorTensorInOrder) {
+TEST_F(AsSpan, ListsTheElementsOfARowMajorTensorInOrder) {
   std::span<float> const s = as_span<float>(view());
   EXPECT_EQ(s.data(), foreign->data);
   ASSERT_EQ(s.size(), 6U);
@@ -324,8 +324,8 @@ TEST_F(AsSpan, ShowsAllElementsOfARowMajorTensorInOrder) {
   EXPECT_EQ(foreign->data[5], 50);
 }
 
-TEST_F(AsSpan, TakesAnyRankAndNullStrides) {
-  lay_out({2, 2, 1, 3}, {});
+TEST_F(AsSpan, AcceptsAnyRankAndNullStrides) {
+  set_layout({2, 2, 1, 3}, {});
   t.strides = nullptr;
   EXPECT_EQ(as_span<float const>(view()).size(), 12U);
   t.ndim = 0;
@@ -333,19 +333,19 @@ TEST_F(AsSpan, TakesAnyRankAndNullStrides) {
 }
 
 TEST_F(AsSpan, OfAnEmptyTensorIsEmpty) {
-  lay_out({3, 0}, {-1, 7});
+  set_layout({3, 0}, {-1, 7});
   t.data = nullptr;
   EXPECT_TRUE(as_span<float>(view()).empty());
 }
 
-TEST_F(AsSpan, RefusesWhatIsNotOneRow) {
-  lay_out({2, 3}, {1, 2});
+TEST_F(AsSpan, RefusesTensorsThatAreNotRowMajor) {
+  set_layout({2, 3}, {1, 2});
   EXPECT_EQ(refusal_of([&] { return as_span<float>(view()); }),
             "layout_mismatch: expected float32[...] on cpu, row-major, writable; got float32[2, 3] "
             "on cpu with strides [1, 2]: layout differs");
 }
 
-TEST_F(AsSpan, ConstElementsTakeReadOnlyMemory) {
+TEST_F(AsSpan, ConstElementsAcceptReadOnlyMemory) {
   raw->flags = dlbridge::flag_read_only;
   EXPECT_EQ(as_span<float const>(view()).size(), 6U);
   EXPECT_EQ(refusal_of([&] { return as_span<float>(view()); }),
@@ -353,7 +353,7 @@ TEST_F(AsSpan, ConstElementsTakeReadOnlyMemory) {
             "cpu, read-only: writability differs. Take it as const, or pass a writable copy");
 }
 
-TEST_F(AsSpan, TakesAManagedTensorThatStays) {
+TEST_F(AsSpan, AcceptsAnLvalueManagedTensor) {
   managed_tensor const m = managed_tensor::adopt(raw);
   EXPECT_EQ(as_span<float const>(m).data(), foreign->data);
 }

@@ -1,4 +1,4 @@
-// builder.hpp: one allocation that owns an array of any type, read and freed by plain C.
+// builder.hpp: one allocation owns an array of any type; a plain-C consumer reads and frees it.
 #include <dlbridge/builder.hpp>
 
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@
 #include "refusal.hpp"
 #include "struct_kinds.hpp"
 
-// operator new of the whole program: it counts, remembers the last alignment that was asked for on
-// either side, and fails on demand.
+// These replace the operator new of the program: they count calls, record the last alignment passed
+// to each side, and fail on demand.
 namespace {
 
 struct heap_counts {
@@ -33,7 +33,7 @@ struct heap_counts {
   std::atomic<bool> fails{false};
 } heap;
 
-void* take_memory(std::size_t bytes, std::size_t alignment) noexcept {
+void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
   if (heap.fails) {
     return nullptr;
   }
@@ -43,15 +43,15 @@ void* take_memory(std::size_t bytes, std::size_t alignment) noexcept {
                         : std::aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
 }
 
-void* take_memory_or_throw(std::size_t bytes, std::size_t alignment) {
-  void* const memory = take_memory(bytes, alignment);
+void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
+  void* const memory = allocate(bytes, alignment);
   if (memory == nullptr) {
     throw std::bad_alloc();
   }
   return memory;
 }
 
-void give_back(void* memory, std::size_t alignment) noexcept {
+void deallocate(void* memory, std::size_t alignment) noexcept {
   if (memory != nullptr) {
     ++heap.freed;
     heap.alignment_freed = alignment;
@@ -59,7 +59,7 @@ void give_back(void* memory, std::size_t alignment) noexcept {
   }
 }
 
-/// Whether the operators below are the ones that run: valgrind puts its own in their place.
+/// Whether the operators below are in use: valgrind replaces them by its own.
 bool heap_is_counted() {
   int const allocated = heap.allocated;
   ::operator delete(::operator new(1));
@@ -70,21 +70,19 @@ std::size_t bytes_of(std::align_val_t alignment) { return static_cast<std::size_
 
 }  // namespace
 
-void* operator new(std::size_t bytes) { return take_memory_or_throw(bytes, 0); }
-void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
-  return take_memory(bytes, 0);
-}
+void* operator new(std::size_t bytes) { return allocate_or_throw(bytes, 0); }
+void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept { return allocate(bytes, 0); }
 void* operator new(std::size_t bytes, std::align_val_t a) {
-  return take_memory_or_throw(bytes, bytes_of(a));
+  return allocate_or_throw(bytes, bytes_of(a));
 }
 void* operator new(std::size_t bytes, std::align_val_t a, std::nothrow_t const&) noexcept {
-  return take_memory(bytes, bytes_of(a));
+  return allocate(bytes, bytes_of(a));
 }
-void operator delete(void* memory) noexcept { give_back(memory, 0); }
-void operator delete(void* memory, std::size_t) noexcept { give_back(memory, 0); }
-void operator delete(void* memory, std::align_val_t a) noexcept { give_back(memory, bytes_of(a)); }
+void operator delete(void* memory) noexcept { deallocate(memory, 0); }
+void operator delete(void* memory, std::size_t) noexcept { deallocate(memory, 0); }
+void operator delete(void* memory, std::align_val_t a) noexcept { deallocate(memory, bytes_of(a)); }
 void operator delete(void* memory, std::size_t, std::align_val_t a) noexcept {
-  give_back(memory, bytes_of(a));
+  deallocate(memory, bytes_of(a));
 }
 
 namespace {
@@ -100,18 +98,18 @@ using dlbridge::no_owner;
 using dlbridge::read_only_policy;
 using dlbridge::struct_kind;
 
-/// Counts how often the object that it was moved along with is destroyed.
-class life {
+/// Counts the destructions of the object that contains it. Moving transfers the count.
+class destruction_counter {
  public:
-  explicit life(int& destroyed) : destroyed_(&destroyed) {}
-  life(life&& other) noexcept
+  explicit destruction_counter(int& destroyed) : destroyed_(&destroyed) {}
+  destruction_counter(destruction_counter&& other) noexcept
       : moved_(true), destroyed_(std::exchange(other.destroyed_, nullptr)) {}
-  ~life() {
+  ~destruction_counter() {
     if (destroyed_ != nullptr) {
       ++*destroyed_;
     }
   }
-  /// Whether this is not the object that was made first.
+  /// Whether this object was move-constructed.
   bool moved() const { return moved_; }
 
  private:
@@ -119,11 +117,11 @@ class life {
   int* destroyed_;
 };
 
-/// An array with its elements inside itself, which describes itself as the test wants.
+/// An array that contains its elements. The function `describe` of the test describes it.
 template <std::size_t Alignment>
 struct alignas(Alignment) array_inside {
-  life counted;
-  description (*say)(float* elements, bool moved) noexcept;
+  destruction_counter counter;
+  description (*describe)(float* elements, bool moved) noexcept;
   std::array<float, 6> elements = {1, 2, 3, 4, 5, 6};
 };
 using small_array = array_inside<alignof(void*)>;
@@ -137,7 +135,7 @@ description two_by_three(float* elements, bool) noexcept {
 template <std::size_t Alignment>
 struct dlbridge::array_traits<array_inside<Alignment>> {
   static description describe(array_inside<Alignment>& a) noexcept {
-    return a.say(a.elements.data(), a.counted.moved());
+    return a.describe(a.elements.data(), a.counter.moved());
   }
 };
 
@@ -149,26 +147,26 @@ struct Build : testing::TestWithParam<struct_kind> {
   int destroyed = 0;
   struct_kind kind = GetParam();
 
-  small_array make(description (*say)(float*, bool) noexcept = &two_by_three) {
-    return {life(destroyed), say};
+  small_array make(description (*describe)(float*, bool) noexcept = &two_by_three) {
+    return {destruction_counter(destroyed), describe};
   }
 };
-INSTANTIATE_TEST_SUITE_P(Flavour, Build, both_flavours, name_flavour);
+INSTANTIATE_TEST_SUITE_P(StructKind, Build, both_struct_kinds, struct_kind_name);
 
 struct BuildCounted : Build {
   void SetUp() override {
     if (!heap_is_counted()) {
-      GTEST_SKIP() << "another operator new stands in for the one that counts";
+      GTEST_SKIP() << "another operator new replaces the counting one";
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(Flavour, BuildCounted, both_flavours, name_flavour);
+INSTANTIATE_TEST_SUITE_P(StructKind, BuildCounted, both_struct_kinds, struct_kind_name);
 
 TEST_P(Build, AForeignConsumerReadsTheArrayAndFreesIt) {
   managed_tensor m = build(make(), kind);
   EXPECT_EQ(m.kind(), kind);
   EXPECT_EQ(destroyed, 0);
-  EXPECT_EQ(consume_abroad(std::move(m)), 1 + 2 + 3 + 4 + 5 + 6);
+  EXPECT_EQ(consume_in_c(std::move(m)), 1 + 2 + 3 + 4 + 5 + 6);
   EXPECT_EQ(destroyed, 1);
 }
 
@@ -184,11 +182,11 @@ TEST_P(BuildCounted, MakesOneAllocationAndFreesItOnce) {
   EXPECT_EQ(heap.freed - freed, 1);
 }
 
-TEST_P(Build, DescribesTheArrayInItsFinalPlace) {
+TEST_P(Build, DescribesTheArrayAfterTheMove) {
   small_array owner = make();
   float const* const before = owner.elements.data();
   managed_tensor const m = build(std::move(owner), kind);
-  owner.elements.fill(0);  // what the moved-from array does no longer matters
+  owner.elements.fill(0);  // the tensor does not refer to the moved-from array
   EXPECT_NE(tensor_of(m).data, before);
   EXPECT_EQ(foreign_sum(&tensor_of(m)), 21);
 }
@@ -223,20 +221,21 @@ TEST_P(Build, TheDeleterMayRunOnAnotherThread) {
 
 TEST_P(BuildCounted, OverAlignedArraysStayAligned) {
   {
-    managed_tensor const m = build(array_inside<128>{life(destroyed), &two_by_three}, kind);
+    managed_tensor const m =
+        build(array_inside<128>{destruction_counter(destroyed), &two_by_three}, kind);
     auto const offset = offsetof(array_inside<128>, elements);
     auto const address = reinterpret_cast<std::uintptr_t>(tensor_of(m).data) - offset;
     EXPECT_EQ(address % 128, 0U);
     EXPECT_EQ(heap.alignment_allocated, 128U);
     EXPECT_EQ(foreign_sum(&tensor_of(m)), 21);
   }
-  EXPECT_EQ(heap.alignment_freed, 128U) << "freed as it was allocated";
+  EXPECT_EQ(heap.alignment_freed, 128U) << "freed with the alignment of its allocation";
   EXPECT_EQ(destroyed, 1);
 }
 
-TEST_P(BuildCounted, WithoutMemoryTheArrayIsStillTheCallers) {
+TEST_P(BuildCounted, AFailedAllocationLeavesTheArrayToTheCaller) {
   small_array owner = make();
-  array_inside<128> aligned{life(destroyed), &two_by_three};
+  array_inside<128> aligned{destruction_counter(destroyed), &two_by_three};
   heap.fails = true;
   dlbridge::report why;
   dlbridge::report why_aligned;
@@ -255,17 +254,17 @@ TEST_P(BuildCounted, WithoutMemoryTheArrayIsStillTheCallers) {
                "out of memory: expected memory for a managed tensor; got none");
   EXPECT_STREQ(message(why_aligned).c_str(), message(why).c_str());
   EXPECT_EQ(destroyed, 0);
-  EXPECT_FALSE(owner.counted.moved());
-  EXPECT_EQ(consume_abroad(build(std::move(owner), kind)), 21);
+  EXPECT_FALSE(owner.counter.moved());
+  EXPECT_EQ(consume_in_c(build(std::move(owner), kind)), 21);
 }
 
 struct throws_when_moved {
-  life counted;
-  explicit throws_when_moved(int& destroyed) : counted(destroyed) {}
-  // It throws before it has taken anything over, as an array does that cannot allocate.
+  destruction_counter counter;
+  explicit throws_when_moved(int& destroyed) : counter(destroyed) {}
+  // Throws before it moves anything, as an array does when an allocation fails.
   throws_when_moved(throws_when_moved&& other)
-      : counted(other.elements[0] == 1 ? throw std::length_error("cannot move")
-                                       : std::move(other.counted)) {}
+      : counter(other.elements[0] == 1 ? throw std::length_error("cannot move")
+                                       : std::move(other.counter)) {}
   std::array<float, 1> elements = {1};
 };
 
@@ -280,23 +279,23 @@ struct dlbridge::array_traits<throws_when_moved> {
 
 namespace {
 
-TEST_P(Build, AnArrayThatThrowsWhenMovedStaysWithTheCaller) {
+TEST_P(Build, AThrowingMoveLeavesTheArrayToTheCaller) {
   {
     throws_when_moved owner(destroyed);
     int const allocated = heap.allocated;
     int const freed = heap.freed;
     EXPECT_THROW(static_cast<void>(build(std::move(owner), kind)), std::length_error);
     EXPECT_EQ(destroyed, 0);
-    // The exception itself may take memory of its own, and gives it back.
+    // The exception object may allocate memory, and frees it.
     EXPECT_EQ(heap.allocated - allocated, heap.freed - freed);
   }
   EXPECT_EQ(destroyed, 1);
 }
 
-// A description that is wrong in one way, and what is said about it.
+// An invalid description and the text of its refusal.
 struct wrong_description {
   char const* name;
-  description (*say)(float* elements, bool moved) noexcept;
+  description (*describe)(float* elements, bool moved) noexcept;
   std::string refusal;
 };
 void PrintTo(wrong_description const& w, std::ostream* out) { *out << w.name; }
@@ -342,7 +341,7 @@ wrong_description const wrong_descriptions[] = {
      "null_data: tensor without data: expected memory; got null data for float32[2, 3] on "
      "cpu" +
          correct},
-    {"AnOffsetFromNoData",
+    {"NoDataWithAByteOffset",
      [](float*, bool) noexcept {
        description d = description::of<float>(nullptr, {2, 3});
        d.byte_offset = 8;
@@ -382,7 +381,7 @@ wrong_description const wrong_descriptions[] = {
 
 struct WrongDescription : testing::TestWithParam<std::tuple<wrong_description, struct_kind>> {};
 INSTANTIATE_TEST_SUITE_P(Build, WrongDescription,
-                         testing::Combine(testing::ValuesIn(wrong_descriptions), both_flavours),
+                         testing::Combine(testing::ValuesIn(wrong_descriptions), both_struct_kinds),
                          [](auto const& test) {
                            return std::get<0>(test.param).name +
                                   std::string(name_of(std::get<1>(test.param)));
@@ -393,7 +392,9 @@ TEST_P(WrongDescription, IsRefusedAndTheArrayDestroyedOnce) {
   struct_kind const kind = std::get<1>(GetParam());
   int destroyed = 0;
   int const in_use = heap.allocated - heap.freed;
-  EXPECT_EQ(refusal_of([&] { return build(small_array{life(destroyed), wrong.say}, kind); }),
+  EXPECT_EQ(refusal_of([&] {
+              return build(small_array{destruction_counter(destroyed), wrong.describe}, kind);
+            }),
             wrong.refusal);
   EXPECT_EQ(destroyed, 1);
   EXPECT_EQ(heap.allocated - heap.freed, in_use);
@@ -401,13 +402,13 @@ TEST_P(WrongDescription, IsRefusedAndTheArrayDestroyedOnce) {
 
 float numbers[6] = {1, 2, 3, 4, 5, 6};
 
-/// A tensor on memory that outlives it, described by hand.
-managed_tensor on_memory(description const& d, struct_kind kind = struct_kind::versioned) {
+/// A tensor that owns nothing; its memory must outlive it.
+managed_tensor build_on_memory(description const& d, struct_kind kind = struct_kind::versioned) {
   return build_on(no_owner{}, d, kind);
 }
 
 struct Describe : Build {};
-INSTANTIATE_TEST_SUITE_P(Flavour, Describe, both_flavours, name_flavour);
+INSTANTIATE_TEST_SUITE_P(StructKind, Describe, both_struct_kinds, struct_kind_name);
 
 TEST_P(Describe, StridesAreAlwaysExplicit) {
   struct {
@@ -415,7 +416,7 @@ TEST_P(Describe, StridesAreAlwaysExplicit) {
   } const cases[] = {
       {{2, 3}, {3, 1}}, {{6}, {1}}, {{2, 1, 3}, {3, 3, 1}}, {{0, 3}, {3, 1}}, {{2, 0}, {1, 1}}};
   for (auto const& each : cases) {
-    managed_tensor const m = on_memory(description::of(numbers, each.shape), kind);
+    managed_tensor const m = build_on_memory(description::of(numbers, each.shape), kind);
     ASSERT_NE(tensor_of(m).strides, nullptr);
     for (int i = 0; i < each.expected.size(); ++i) {
       EXPECT_EQ(tensor_of(m).strides[i], each.expected[i]) << "dimension " << i;
@@ -423,90 +424,90 @@ TEST_P(Describe, StridesAreAlwaysExplicit) {
   }
 }
 
-TEST_P(Describe, GivenStridesAreKeptAsTheyAre) {
-  managed_tensor m = on_memory(description::of(numbers + 5, {2, 2}, {-1, -3}), kind);
+TEST_P(Describe, ExplicitStridesAreStoredUnchanged) {
+  managed_tensor m = build_on_memory(description::of(numbers + 5, {2, 2}, {-1, -3}), kind);
   EXPECT_EQ(tensor_of(m).strides[0], -1);
   EXPECT_EQ(tensor_of(m).strides[1], -3);
-  EXPECT_EQ(consume_abroad(std::move(m)), 6 + 3 + 5 + 2);
+  EXPECT_EQ(consume_in_c(std::move(m)), 6 + 3 + 5 + 2);
 }
 
-TEST_P(Describe, RankZeroHasNoShapeAndNoStrides) {
-  managed_tensor m = on_memory(description::of(numbers + 2, {}), kind);
+TEST_P(Describe, RankZeroHasNullShapeAndStrides) {
+  managed_tensor m = build_on_memory(description::of(numbers + 2, {}), kind);
   EXPECT_EQ(tensor_of(m).ndim, 0);
   EXPECT_EQ(tensor_of(m).shape, nullptr);
   EXPECT_EQ(tensor_of(m).strides, nullptr);
-  EXPECT_EQ(consume_abroad(std::move(m)), 3);
+  EXPECT_EQ(consume_in_c(std::move(m)), 3);
 }
 
-TEST_P(Describe, AnEmptyTensorHasNoData) {
+TEST_P(Describe, AnEmptyTensorHasNullData) {
   for (dims const& empty : {dims{0}, dims{2, 0, 3}, dims{0, std::int64_t{1} << 62}}) {
-    managed_tensor m = on_memory(description::of(numbers, empty), kind);
+    managed_tensor m = build_on_memory(description::of(numbers, empty), kind);
     EXPECT_EQ(tensor_of(m).data, nullptr);
     EXPECT_EQ(tensor_of(m).ndim, empty.size());
-    EXPECT_EQ(consume_abroad(std::move(m)), 0);
+    EXPECT_EQ(consume_in_c(std::move(m)), 0);
   }
 }
 
-TEST_P(Describe, AnOffsetIsAddedToAddresses) {
+TEST_P(Describe, AByteOffsetIsAddedToAnAddress) {
   description d = description::of(numbers, {2});
   d.byte_offset = 3 * sizeof(float);
-  managed_tensor m = on_memory(d, kind);
+  managed_tensor m = build_on_memory(d, kind);
   EXPECT_EQ(tensor_of(m).data, numbers + 3);
   EXPECT_EQ(tensor_of(m).byte_offset, 0U);
-  EXPECT_EQ(consume_abroad(std::move(m)), 4 + 5);
+  EXPECT_EQ(consume_in_c(std::move(m)), 4 + 5);
 }
 
-TEST_P(Describe, AnOffsetIsKeptBesideHandles) {
+TEST_P(Describe, AByteOffsetIsKeptForAHandle) {
   description d = description::of(numbers, {2});
   d.device = device(kDLMetal, 1);
   d.byte_offset = 3 * sizeof(float);
-  managed_tensor const m = on_memory(d, kind);
+  managed_tensor const m = build_on_memory(d, kind);
   EXPECT_EQ(tensor_of(m).data, numbers);
   EXPECT_EQ(tensor_of(m).byte_offset, 3 * sizeof(float));
   EXPECT_EQ(tensor_of(m).device.device_type, kDLMetal);
   EXPECT_EQ(tensor_of(m).device.device_id, 1);
 }
 
-TEST_P(Describe, AnEmptyTensorHasNoHandleEither) {
+TEST_P(Describe, AnEmptyTensorHasANullHandle) {
   description d = description::of(numbers, {0, 3});
   d.device = device(kDLOpenCL, 0);
   d.byte_offset = 16;
-  managed_tensor const m = on_memory(d, kind);
+  managed_tensor const m = build_on_memory(d, kind);
   EXPECT_EQ(tensor_of(m).data, nullptr);
   EXPECT_EQ(tensor_of(m).byte_offset, 0U);
 }
 
-TEST_P(Describe, MoreDimensionsThanCrossAreRefusedAndNotCut) {
+TEST_P(Describe, MoreThan64DimensionsAreRefused) {
   std::vector<int> const shape(65, 1);
   description d = description::of(numbers, dims::from(shape.data(), 64));
-  EXPECT_EQ(tensor_of(on_memory(d, kind)).ndim, 64);
+  EXPECT_EQ(tensor_of(build_on_memory(d, kind)).ndim, 64);
   d.shape = dims::from(shape.data(), 65);
-  EXPECT_EQ(refusal_of([&] { return on_memory(d, kind); }),
+  EXPECT_EQ(refusal_of([&] { return build_on_memory(d, kind); }),
             "malformed: malformed tensor: expected ndim from 0 to 64; got more" + correct);
   d.shape = dims::from(shape.data(), 64);
   d.strides = dims::from(shape.data(), 65);
-  EXPECT_EQ(refusal_of([&] { return on_memory(d, kind); }), several_ranks);
+  EXPECT_EQ(refusal_of([&] { return build_on_memory(d, kind); }), several_ranks);
 }
 
-TEST_P(Describe, AnOwnerOfNothingIsRefused) {
+TEST_P(Describe, AnEmptyManagedTensorIsRefused) {
   EXPECT_EQ(refusal_of([&] { return build(managed_tensor(), kind); }),
             "null_data: tensor without data: expected memory; got null data for uint8[] on "
             "cpu" +
                 correct);
 }
 
-TEST(BuildOn, KeepsTheOwnerUntilTheTensorGoes) {
+TEST(BuildOn, KeepsTheOwnerUntilTheTensorIsFreed) {
   auto const owner = std::make_shared<int>(7);
   managed_tensor m = build_on(std::shared_ptr<int>(owner), description::of(owner.get(), {1}));
   EXPECT_EQ(owner.use_count(), 2);
-  EXPECT_EQ(consume_abroad(std::move(m)), 7);
+  EXPECT_EQ(consume_in_c(std::move(m)), 7);
   EXPECT_EQ(owner.use_count(), 1);
 }
 
-TEST(BuildFlags, AVersionedTensorCarriesThemAll) {
+TEST(BuildFlags, AVersionedTensorHasAllFlags) {
   description d = description::of(std::as_const(numbers), {6});
   d.flags |= dlbridge::flag_is_copied | dlbridge::flag_padded | std::uint64_t{1} << 63;
-  managed_tensor const m = on_memory(d);
+  managed_tensor const m = build_on_memory(d);
   EXPECT_EQ(m.get_versioned()->flags, std::uint64_t{1} << 63 | 7);
 }
 
@@ -514,32 +515,32 @@ char const* const legacy_read_only =
     "read_only: expected writable memory for a legacy tensor, which has no mark for it; got "
     "read-only memory: writability differs. Ask with max_version=(1, 0), or copy it";
 
-TEST(BuildFlags, ReadOnlyMemoryIsNotHandedOutAsLegacy) {
+TEST(BuildFlags, ReadOnlyMemoryIsNotExportedAsLegacy) {
   int destroyed = 0;
-  small_array owner{life(destroyed), [](float* p, bool) noexcept {
+  small_array owner{destruction_counter(destroyed), [](float* p, bool) noexcept {
                       return description::of(const_cast<float const*>(p), {6});
                     }};
   EXPECT_EQ(refusal_of([&] { return build(std::move(owner), struct_kind::legacy); }),
             legacy_read_only);
-  EXPECT_EQ(destroyed, 0) << "the array is still the caller's";
+  EXPECT_EQ(destroyed, 0) << "the caller still owns the array";
   managed_tensor m = build(std::move(owner), struct_kind::legacy, read_only_policy::drop);
-  EXPECT_EQ(consume_abroad(std::move(m)), 21);
+  EXPECT_EQ(consume_in_c(std::move(m)), 21);
   EXPECT_EQ(destroyed, 1);
 }
 
-TEST(BuildFlags, PaddedSubByteElementsAreNotHandedOutAsLegacy) {
+TEST(BuildFlags, PaddedSubByteElementsAreNotExportedAsLegacy) {
   description d = description::of(numbers, {6});
   d.flags = dlbridge::flag_padded;
-  EXPECT_EQ(consume_abroad(on_memory(d, struct_kind::legacy)), 21)
-      << "the flag says nothing about whole bytes";
+  EXPECT_EQ(consume_in_c(build_on_memory(d, struct_kind::legacy)), 21)
+      << "the flag has no meaning for whole bytes";
   d.type = dtype(kDLInt, 4);
-  EXPECT_EQ(refusal_of([&] { return on_memory(d, struct_kind::legacy); }),
+  EXPECT_EQ(refusal_of([&] { return build_on_memory(d, struct_kind::legacy); }),
             "version_mismatch: unreadable DLPack version: expected a versioned tensor for padded "
             "sub-byte elements; got a request for a legacy one. Ask with max_version=(1, 1)");
-  EXPECT_EQ(on_memory(d).flags(), dlbridge::flag_padded);
+  EXPECT_EQ(build_on_memory(d).flags(), dlbridge::flag_padded);
 }
 
-// What comes in goes out again: every pair of struct kinds.
+// An imported tensor is exported again, for every pair of struct kinds.
 struct Reexport : testing::TestWithParam<std::tuple<struct_kind, struct_kind>> {
   struct_kind in = std::get<0>(GetParam());
   struct_kind out = std::get<1>(GetParam());
@@ -552,13 +553,14 @@ struct Reexport : testing::TestWithParam<std::tuple<struct_kind, struct_kind>> {
     return in == struct_kind::legacy ? managed_tensor::steal(foreign_legacy(foreign.get()))
                                      : managed_tensor::steal(foreign_versioned(foreign.get()));
   }
-  static managed_tensor to(struct_kind kind, managed_tensor&& m,
-                           read_only_policy policy = read_only_policy::refuse) {
+  static managed_tensor convert(struct_kind kind, managed_tensor&& m,
+                                read_only_policy policy = read_only_policy::refuse) {
     return kind == struct_kind::legacy ? to_legacy(std::move(m), policy)
                                        : to_versioned(std::move(m));
   }
 };
-INSTANTIATE_TEST_SUITE_P(Flavour, Reexport, testing::Combine(both_flavours, both_flavours),
+INSTANTIATE_TEST_SUITE_P(StructKind, Reexport,
+                         testing::Combine(both_struct_kinds, both_struct_kinds),
                          [](auto const& test) {
                            return name_of(std::get<0>(test.param)) + "As" +
                                   name_of(std::get<1>(test.param));
@@ -571,54 +573,55 @@ TEST_P(Reexport, ABuiltTensorOwnsTheForeignOne) {
   EXPECT_EQ(m.kind(), out);
   EXPECT_EQ(tensor_of(m).data, foreign->data + 2);
   EXPECT_EQ(tensor_of(m).byte_offset, 0U);
-  EXPECT_EQ(tensor_of(m).strides[0], 3) << "explicit, although they came as null";
+  EXPECT_EQ(tensor_of(m).strides[0], 3) << "explicit, although they were null";
   EXPECT_EQ(foreign->deleter_calls, 0);
-  EXPECT_EQ(consume_abroad(std::move(m)), 2 + 3 + 4 + 5 + 6 + 7);
+  EXPECT_EQ(consume_in_c(std::move(m)), 2 + 3 + 4 + 5 + 6 + 7);
   EXPECT_EQ(foreign->deleter_calls, 1);
 }
 
-TEST_P(Reexport, TheFlavourChangesWithoutAnotherTensorWhereItMay) {
+TEST_P(Reexport, ConversionToTheSameKindReusesTheStruct) {
   int const before = heap.allocated;
-  managed_tensor m = to(out, import());
+  managed_tensor m = convert(out, import());
   int const allocated = heap.allocated - before;
   EXPECT_EQ(allocated, in == out || !heap_is_counted() ? 0 : 1);
   EXPECT_EQ(m.kind(), out);
-  EXPECT_EQ(&tensor_of(m) == &foreign_tensor(), in == out) << "the same struct goes on";
-  EXPECT_EQ(consume_abroad(std::move(m)), 0 + 1 + 2 + 3 + 4 + 5);
+  EXPECT_EQ(&tensor_of(m) == &foreign_tensor(), in == out)
+      << "the struct is reused when the kind stays the same";
+  EXPECT_EQ(consume_in_c(std::move(m)), 0 + 1 + 2 + 3 + 4 + 5);
   EXPECT_EQ(foreign->deleter_calls, 1);
 }
 
-TEST_P(Reexport, FlagsAreCarriedWhereThereIsRoom) {
+TEST_P(Reexport, FlagsAreCopiedFromVersionedToVersionedOnly) {
   std::uint64_t const flags = dlbridge::flag_is_copied | std::uint64_t{1} << 40;
   foreign_versioned(foreign.get())->flags = flags;
   managed_tensor const m = build(import(), out);
   EXPECT_EQ(m.flags(), in == struct_kind::versioned && out == struct_kind::versioned ? flags : 0);
 }
 
-TEST_P(Reexport, ReadOnlyMemoryNeedsAWordToGoOutAsLegacy) {
+TEST_P(Reexport, ReadOnlyMemoryBecomesLegacyOnlyWithThePolicyDrop) {
   foreign_versioned(foreign.get())->flags = dlbridge::flag_read_only;
   managed_tensor m = import();
-  bool const refused = in == struct_kind::versioned && out == struct_kind::legacy;
-  if (refused) {
-    EXPECT_EQ(refusal_of([&] { return to(out, std::move(m)); }), legacy_read_only);
-    EXPECT_TRUE(m) << "still the caller's";
+  bool const loses_the_flag = in == struct_kind::versioned && out == struct_kind::legacy;
+  if (loses_the_flag) {
+    EXPECT_EQ(refusal_of([&] { return convert(out, std::move(m)); }), legacy_read_only);
+    EXPECT_TRUE(m) << "the caller still owns it";
     EXPECT_EQ(foreign->deleter_calls, 0);
   }
-  managed_tensor const again = to(out, std::move(m), read_only_policy::drop);
-  EXPECT_EQ(again.view().read_only(),
+  managed_tensor const converted = convert(out, std::move(m), read_only_policy::drop);
+  EXPECT_EQ(converted.view().read_only(),
             in == struct_kind::versioned && out == struct_kind::versioned);
 }
 
-TEST_P(Reexport, MayBeRepeated) {
+TEST_P(Reexport, CanBeRepeated) {
   managed_tensor m = import();
   for (int i = 0; i < 4; ++i) {
     m = build(std::move(m), i % 2 == 0 ? out : in);
   }
-  EXPECT_EQ(consume_abroad(std::move(m)), 15);
+  EXPECT_EQ(consume_in_c(std::move(m)), 15);
   EXPECT_EQ(foreign->deleter_calls, 1);
 }
 
-TEST_P(Reexport, KeepsTheHandleAndItsOffset) {
+TEST_P(Reexport, KeepsAHandleAndItsByteOffset) {
   foreign_tensor().device = {kDLOpenCL, 0};
   foreign_tensor().byte_offset = 16;
   managed_tensor const m = build(import(), out);
@@ -626,7 +629,7 @@ TEST_P(Reexport, KeepsTheHandleAndItsOffset) {
   EXPECT_EQ(tensor_of(m).byte_offset, 16U);
 }
 
-TEST_P(Reexport, AnEmptyTensorLosesItsPointer) {
+TEST_P(Reexport, AnEmptyTensorGetsANullPointer) {
   std::int64_t const shape[] = {0, 3};
   foreign_set_shape(foreign.get(), 2, shape);
   foreign_tensor().data = reinterpret_cast<void*>(1);
@@ -634,11 +637,11 @@ TEST_P(Reexport, AnEmptyTensorLosesItsPointer) {
   EXPECT_EQ(foreign->deleter_calls, 1);
 }
 
-TEST_P(Reexport, RankZeroIsNotAskedForItsShape) {
+TEST_P(Reexport, TheShapeOfRankZeroIsNotRead) {
   foreign_tensor().ndim = 0;
   foreign_tensor().shape = reinterpret_cast<std::int64_t*>(8);
   foreign_tensor().strides = reinterpret_cast<std::int64_t*>(8);
-  EXPECT_EQ(consume_abroad(build(import(), out)), 0);
+  EXPECT_EQ(consume_in_c(build(import(), out)), 0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// check: every rule that a tensor breaks is found, and all of them come in one sentence.
+// check.hpp: a check finds every rule that a tensor breaks, and one message lists them all.
 #include <dlbridge/check.hpp>
 
 #include <gtest/gtest.h>
@@ -34,8 +34,8 @@ static_assert(noexcept(meets(std::declval<tensor_view>(), requirement{})));
 constexpr std::int64_t any_by_4[] = {dynamic_extent, 4};
 constexpr std::int64_t two_by_three[] = {2, 3};
 
-// Each changes float32[2, 3] on the CPU, with strides [3, 1] and aligned to 256 bytes, or what is
-// asked of it, or both.
+// `change` modifies a tensor, float32[2, 3] on the CPU with strides [3, 1] and aligned to 256
+// bytes, or the requirement, or both.
 struct mismatch {
   void (*change)(DLTensor& t, requirement& need);
   std::uint64_t flags;
@@ -124,7 +124,7 @@ mismatch const mismatches[] = {
      0,
      "misaligned: expected any dtype[...] on cpu, aligned to 64 bytes; got float32[2, 3] on cpu, "
      "aligned to 32 bytes: alignment differs"},
-    // An alignment that is kept is worth a word only when it is an unusual one.
+    // A message names a satisfied alignment only above 64 bytes.
     {[](DLTensor&, requirement& need) {
        need.rank = 0;
        need.alignment = 64;
@@ -159,7 +159,7 @@ mismatch const mismatches[] = {
      0, "dtype_mismatch: expected uint8[*, 4]; got float32[2, 3] on cpu: dtype, extents differ"},
 };
 
-TEST(Check, EveryBrokenRuleIsNamedWithWhatWasExpectedAndWhatCame) {
+TEST(Check, TheMessageNamesEveryBrokenRuleAndBothTensors) {
   for (mismatch const& each : mismatches) {
     foreign_ptr const foreign = make_foreign();
     DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
@@ -173,36 +173,36 @@ TEST(Check, EveryBrokenRuleIsNamedWithWhatWasExpectedAndWhatCame) {
   }
 }
 
-TEST(Check, ARequirementLeftAsItIsTakesWhateverAHostProgramCanRead) {
+TEST(Check, TheDefaultRequirementAcceptsAllHostAccessibleMemory) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
   t.byte_offset = 1;
   t.strides[0] = -5;
   t.dtype = dtype(17, 4, 2).abi();
-  for (int const type : {1, 3, 11, 13, 20}) {  // by hand from spec 1.3
+  for (int const type : {1, 3, 11, 13, 20}) {  // from spec 1.3
     t.device = device(type, 1).abi();
     EXPECT_TRUE(check_view(tensor_view(t, ~std::uint64_t{0}), requirement{}).ok()) << type;
   }
 }
 
-TEST(Check, APlaceHoldsTheHostsMemoryAnyOrThatOfOneDeviceType) {
+TEST(Check, ADeviceFilterAcceptsHostMemoryAnyMemoryOrOneDeviceType) {
   for (std::int32_t type = -1; type < 30; ++type) {
     bool const host = type == 1 || type == 3 || type == 11 || type == 13 || type == 20;
     EXPECT_EQ(device_filter{}.accepts({type, 5}), host) << type;
     EXPECT_TRUE(device_filter{device_filter::anywhere}.accepts({type, 5})) << type;
     EXPECT_EQ(device_filter{kDLCPU}.accepts({type, 5}), type == kDLCPU)
-        << "less than what the host reads";
+        << "one type, not all host-accessible ones";
     EXPECT_EQ(device_filter{kDLROCM}.accepts({type, 5}), type == kDLROCM);
     EXPECT_EQ((device_filter{kDLROCM, 5}.accepts({type, 5})), type == kDLROCM);
     EXPECT_FALSE((device_filter{kDLROCM, 5}.accepts({type, 4})));
   }
 }
 
-TEST(Check, OfATensorWithoutElementsOnlyWhatItHasIsAsked) {
+TEST(Check, AnEmptyTensorMeetsEveryAlignmentAndOrder) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
   t.shape[0] = 0;
-  t.byte_offset = 1;  // not aligned, but there is nothing that would be
+  t.byte_offset = 1;  // not aligned, but there are no elements
   requirement need;
   need.alignment = 64;
   for (layout const order : {layout::row_major, layout::column_major, layout::compact}) {
@@ -211,17 +211,17 @@ TEST(Check, OfATensorWithoutElementsOnlyWhatItHasIsAsked) {
   }
 }
 
-TEST(Check, TheAlignmentOfAHandleIsThatOfTheOffset) {
+TEST(Check, TheAlignmentOfAHandleIsThatOfItsByteOffset) {
   struct row {
     std::uintptr_t handle;
     std::uint64_t offset;
     char const* refusal;
   };
-  constexpr char const* two =
+  constexpr char const* aligned_to_two =
       "misaligned: expected any dtype[...], aligned to 4 bytes; got float32[2, 3] on vulkan:0, "
       "aligned to 2 bytes: alignment differs";
-  row const rows[] = {{0, 0, "accepted"}, {3, 0, "accepted"}, {3, 4, "accepted"},
-                      {0, 2, two},        {8, 2, two},        {3, 6, two}};
+  row const rows[] = {{0, 0, "accepted"},     {3, 0, "accepted"},     {3, 4, "accepted"},
+                      {0, 2, aligned_to_two}, {8, 2, aligned_to_two}, {3, 6, aligned_to_two}};
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
   t.device = device(kDLVulkan, 0).abi();
@@ -236,11 +236,11 @@ TEST(Check, TheAlignmentOfAHandleIsThatOfTheOffset) {
   }
 }
 
-// Each rule on its own, said once more in other words: what the whole must agree with.
+// The expected result: each rule, implemented a second time and independently.
 std::uint32_t broken_rules(DLTensor const& t, std::uint64_t flags, requirement const& need) {
   report r;
-  auto const rule = [&r](errc code, bool kept) {
-    if (!kept) {
+  auto const rule = [&r](errc code, bool holds) {
+    if (!holds) {
       r.breaks(code);
     }
   };
@@ -267,7 +267,7 @@ std::uint32_t broken_rules(DLTensor const& t, std::uint64_t flags, requirement c
   return r.broken;
 }
 
-TEST(Check, FindsExactlyTheRulesThatBreakInAnyMixture) {
+TEST(Check, ReportsExactlyTheBrokenRulesOfRandomTensors) {
   std::mt19937 random(7);
   auto const one_of = [&random](auto const&... values) {
     std::int64_t const list[] = {static_cast<std::int64_t>(values)...};
@@ -275,7 +275,7 @@ TEST(Check, FindsExactlyTheRulesThatBreakInAnyMixture) {
   };
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
-  int kept = 0;
+  int accepted = 0;
   constexpr int rounds = 50000;
   for (int round = 0; round < rounds; ++round) {
     std::int64_t const shape[] = {one_of(2, 2, 2, 1, 0), 3};
@@ -307,12 +307,12 @@ TEST(Check, FindsExactlyTheRulesThatBreakInAnyMixture) {
     std::uint32_t const broken = broken_rules(t, flags, need);
     ASSERT_EQ(why.broken, broken) << dlbridge::message(why).c_str();
     ASSERT_EQ(meets(view, need), broken == 0);
-    kept += broken == 0 ? 1 : 0;
+    accepted += broken == 0 ? 1 : 0;
   }
-  EXPECT_GT(kept, rounds / 50);
+  EXPECT_GT(accepted, rounds / 50);
 }
 
-// What a requirement looks like, put together by the compiler, as signatures need it.
+// The text of a requirement, built at compile time as signatures need it.
 struct compiled_text {
   char data[160] = {};
   std::size_t size = 0;
@@ -341,8 +341,8 @@ constexpr compiled_text text_of(requirement const& need) {
   return text;
 }
 
-constexpr requirement wanted(dtype type, std::int64_t const* extents, std::int32_t where,
-                             layout order, bool writable, std::size_t alignment) {
+constexpr requirement requirement_of(dtype type, std::int64_t const* extents, std::int32_t where,
+                                     layout order, bool writable, std::size_t alignment) {
   requirement need;
   need.type = type;
   need.rank = extents != nullptr ? 2 : static_cast<std::int32_t>(dynamic_extent);
@@ -354,14 +354,15 @@ constexpr requirement wanted(dtype type, std::int64_t const* extents, std::int32
   return need;
 }
 
-TEST(Check, ARequirementIsTextWhenCompiling) {
+TEST(Check, ARequirementIsFormattedAtCompileTime) {
   constexpr compiled_text texts[] = {
       text_of(requirement()),
-      text_of(wanted(dtype(kDLBfloat, 16), any_by_4, device_filter::anywhere, layout::row_major,
-                     true, 1)),
-      text_of(wanted(dtype(kDLInt, 4, 2), two_by_three, kDLCUDA, layout::column_major, false, 64)),
-      text_of(
-          wanted(dtype(kDLComplex, 128), nullptr, device_filter::host, layout::compact, true, 256)),
+      text_of(requirement_of(dtype(kDLBfloat, 16), any_by_4, device_filter::anywhere,
+                             layout::row_major, true, 1)),
+      text_of(requirement_of(dtype(kDLInt, 4, 2), two_by_three, kDLCUDA, layout::column_major,
+                             false, 64)),
+      text_of(requirement_of(dtype(kDLComplex, 128), nullptr, device_filter::host, layout::compact,
+                             true, 256)),
   };
   char const* const expected[] = {
       "any dtype[...] on cpu",

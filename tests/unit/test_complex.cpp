@@ -1,4 +1,4 @@
-// types/complex: what std::complex is called in DLPack.
+// types/complex.hpp: the dtypes of std::complex.
 #include <dlbridge/types/complex.hpp>
 
 #include <gtest/gtest.h>
@@ -10,14 +10,16 @@ namespace {
 
 using dlbridge::dtype_of;
 
-// The whole number's bits and one lane (spec 1.4), in what the struct itself says.
-constexpr DLDataType single = dtype_of<std::complex<float>>().abi();
-static_assert(single.code == kDLComplex && single.bits == 64 && single.lanes == 1);
-constexpr DLDataType twice = dtype_of<std::complex<double> const>().abi();
-static_assert(twice.code == kDLComplex && twice.bits == 128 && twice.lanes == 1);
+// The bits of the whole complex number and one lane (spec 1.4), read from the struct.
+constexpr DLDataType single_precision = dtype_of<std::complex<float>>().abi();
+static_assert(single_precision.code == kDLComplex && single_precision.bits == 64 &&
+              single_precision.lanes == 1);
+constexpr DLDataType double_precision = dtype_of<std::complex<double> const>().abi();
+static_assert(double_precision.code == kDLComplex && double_precision.bits == 128 &&
+              double_precision.lanes == 1);
 
 static_assert(dtype_of<std::complex<float>>() != dtype_of<double>(),
-              "of the same width, and not the same");
+              "the same width, but another code");
 
 template <class Number>
 void expect_one_element_of_its_size() {
@@ -30,7 +32,7 @@ TEST(Complex, OneElementIsOneNumberOfTheSameSize) {
   expect_one_element_of_its_size<std::complex<double>>();
 }
 
-TEST(Complex, NamesAreThoseOfTheField) {
+TEST(Complex, NamesAreThoseOfNumPy) {
   EXPECT_STREQ(name_of(dtype_of<std::complex<float>>()).c_str(), "complex64");
   EXPECT_STREQ(name_of(dtype_of<std::complex<double>>()).c_str(), "complex128");
 }

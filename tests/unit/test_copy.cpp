@@ -1,5 +1,5 @@
-// copy.hpp: every element reaches its place and nothing else changes, bit for bit against a copy
-// that is written as the specification reads.
+// copy.hpp: a copy equals, bit by bit, that of a reference implementation written from the
+// specification.
 #include <dlbridge/copy.hpp>
 
 #include <gtest/gtest.h>
@@ -34,15 +34,15 @@ using dlbridge::tensor_view;
 using sizes = std::vector<std::int64_t>;
 using bytes = std::vector<unsigned char>;
 
-// The same numbers from every standard library: its distributions are not the same everywhere.
-class dice {
+// Random numbers that are the same with every standard library, whose distributions differ.
+class random_source {
  public:
-  explicit dice(std::uint64_t seed) : engine_(seed) {}
-  std::int64_t roll(std::int64_t least, std::int64_t most) {
+  explicit random_source(std::uint64_t seed) : engine_(seed) {}
+  std::int64_t between(std::int64_t least, std::int64_t most) {
     return least +
            static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(most - least + 1));
   }
-  bool one_in(std::int64_t n) { return roll(1, n) == 1; }
+  bool one_in(std::int64_t n) { return between(1, n) == 1; }
   bytes noise(std::size_t count) {
     bytes result(count);
     for (unsigned char& each : result) {
@@ -55,23 +55,23 @@ class dice {
   std::mt19937_64 engine_;
 };
 
-/// How elements lie in memory, counted from the first one.
-struct placement {
+/// The layout of elements in memory, relative to the first one.
+struct memory_layout {
   dtype type;
   bool padded = false;
   sizes shape;
   sizes strides;
 
   std::int64_t element_bits() const { return std::int64_t{type.bits} * type.lanes; }
-  /// Bits from one element to the next: whole bytes, unless elements are packed.
+  /// Bits from one element to the next: a multiple of 8 unless elements are packed.
   std::int64_t pitch() const {
     bool const packed = element_bits() % 8 != 0 && !padded;
     return packed ? element_bits() : (element_bits() + 7) / 8 * 8;
   }
-  /// Bytes before and behind the start of the first element.
+  /// Bytes before and after the start of the first element.
   std::int64_t bytes_before() const { return (-reach(-1) * pitch() + 7) / 8; }
-  std::int64_t bytes_behind() const { return ((reach(1) + 1) * pitch() + 7) / 8; }
-  /// The view of such elements at an address.
+  std::int64_t bytes_after() const { return ((reach(1) + 1) * pitch() + 7) / 8; }
+  /// A DLTensor with this layout at an address.
   DLTensor tensor_at(unsigned char* first) {
     DLTensor t{};
     t.data = first;
@@ -87,7 +87,7 @@ struct placement {
   }
 
  private:
-  /// Elements from the first to the last one on a side.
+  /// Elements from the first one to the farthest one in the direction of `side`, 1 or -1.
   std::int64_t reach(std::int64_t side) const {
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -97,7 +97,7 @@ struct placement {
   }
 };
 
-std::ostream& operator<<(std::ostream& out, placement const& p) {
+std::ostream& operator<<(std::ostream& out, memory_layout const& p) {
   out << name_of(p.type).c_str() << (p.padded ? " padded [" : " [");
   for (std::size_t i = 0; i < p.shape.size(); ++i) {
     out << p.shape[i] << " by " << p.strides[i] << (i + 1 < p.shape.size() ? ", " : "");
@@ -114,10 +114,10 @@ void set_bit(bytes& memory, std::int64_t bit, bool value) {
   byte = static_cast<unsigned char>(value ? byte | mask : byte & ~mask);
 }
 
-/// The copy as the specification reads (spec 1.5, 1.7): index by index, bit by bit. Firsts are
-/// bytes from the start of the memory.
-void copy_by_the_book(placement const& from, bytes const& source, std::int64_t source_first,
-                      placement const& to, bytes& destination, std::int64_t destination_first) {
+/// The reference implementation (spec 1.5, 1.7): copies index by index and bit by bit. The
+/// arguments named `first` are byte offsets from the start of the memory.
+void reference_copy(memory_layout const& from, bytes const& source, std::int64_t source_first,
+                    memory_layout const& to, bytes& destination, std::int64_t destination_first) {
   if (std::count(from.shape.begin(), from.shape.end(), 0) != 0) {
     return;
   }
@@ -143,39 +143,40 @@ void copy_by_the_book(placement const& from, bytes const& source, std::int64_t s
   }
 }
 
-sizes any_shape(dice& d) {
-  sizes shape(static_cast<std::size_t>(d.roll(0, 6)));
+sizes random_shape(random_source& random) {
+  sizes shape(static_cast<std::size_t>(random.between(0, 6)));
   std::int64_t count = 1;
   for (std::int64_t& extent : shape) {
-    extent = d.one_in(40) ? 0 : d.roll(1, count > 60 ? 2 : 5);
+    extent = random.one_in(40) ? 0 : random.between(1, count > 60 ? 2 : 5);
     count *= extent;
   }
   return shape;
 }
 
-/// Strides under which all elements lie apart: any order, gaps, and any sign.
-sizes strides_apart(dice& d, sizes const& shape) {
+/// Strides without shared elements, in any order, with gaps and of any sign.
+sizes strides_without_alias(random_source& random, sizes const& shape) {
   std::vector<std::size_t> order(shape.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     order[i] = i;
-    std::swap(order[i], order[static_cast<std::size_t>(d.roll(0, static_cast<std::int64_t>(i)))]);
+    std::swap(order[i],
+              order[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(i)))]);
   }
-  bool const gaps = !d.one_in(3);
+  bool const gaps = !random.one_in(3);
   sizes strides(shape.size());
-  std::int64_t step = gaps ? d.roll(1, 3) : 1;
+  std::int64_t step = gaps ? random.between(1, 3) : 1;
   for (std::size_t const i : order) {
-    bool const is_meaningless = shape[i] <= 1 && d.one_in(2);
-    strides[i] = is_meaningless ? d.roll(-99, 99) : d.one_in(4) ? -step : step;
-    step = step * std::max<std::int64_t>(shape[i], 1) + (gaps ? d.roll(0, 2) : 0);
+    bool const is_meaningless = shape[i] <= 1 && random.one_in(2);
+    strides[i] = is_meaningless ? random.between(-99, 99) : random.one_in(4) ? -step : step;
+    step = step * std::max<std::int64_t>(shape[i], 1) + (gaps ? random.between(0, 2) : 0);
   }
   return strides;
 }
 
-/// Strides of a source, which may also repeat elements.
-sizes strides_anyhow(dice& d, sizes const& shape) {
-  sizes strides = strides_apart(d, shape);
+/// Strides of a source, which may share elements.
+sizes random_strides(random_source& random, sizes const& shape) {
+  sizes strides = strides_without_alias(random, shape);
   for (std::int64_t& stride : strides) {
-    stride = d.one_in(6) ? 0 : d.one_in(8) ? d.roll(-5, 5) : stride;
+    stride = random.one_in(6) ? 0 : random.one_in(8) ? random.between(-5, 5) : stride;
   }
   return strides;
 }
@@ -219,25 +220,26 @@ element_kind const element_kinds[] = {
 constexpr int layouts_of_each = 400;
 
 struct CopyOfAnyLayout : testing::TestWithParam<element_kind> {
-  dice random{std::uint64_t{20240} + GetParam().type.bits};
+  random_source random{std::uint64_t{20240} + GetParam().type.bits};
 };
 INSTANTIATE_TEST_SUITE_P(Elements, CopyOfAnyLayout, testing::ValuesIn(element_kinds),
                          [](auto const& test) { return std::string(test.param.name); });
 
-TEST_P(CopyOfAnyLayout, BringsEveryElementToItsPlaceAndTouchesNothingElse) {
+TEST_P(CopyOfAnyLayout, CopiesEveryElementAndWritesNoOtherByte) {
   for (int i = 0; i < layouts_of_each; ++i) {
-    sizes const shape = any_shape(random);
-    placement from{GetParam().type, GetParam().source_padded, shape, strides_anyhow(random, shape)};
-    placement to{GetParam().type, GetParam().destination_padded, shape,
-                 strides_apart(random, shape)};
-    // Addresses of any alignment, and bytes on both sides that must stay as they are.
-    std::int64_t const source_first = from.bytes_before() + random.roll(0, 9);
-    std::int64_t const destination_first = to.bytes_before() + random.roll(0, 9);
-    bytes source = random.noise(static_cast<std::size_t>(source_first + from.bytes_behind()));
+    sizes const shape = random_shape(random);
+    memory_layout from{GetParam().type, GetParam().source_padded, shape,
+                       random_strides(random, shape)};
+    memory_layout to{GetParam().type, GetParam().destination_padded, shape,
+                     strides_without_alias(random, shape)};
+    // The addresses have any alignment, and the bytes on both sides must not change.
+    std::int64_t const source_first = from.bytes_before() + random.between(0, 9);
+    std::int64_t const destination_first = to.bytes_before() + random.between(0, 9);
+    bytes source = random.noise(static_cast<std::size_t>(source_first + from.bytes_after()));
     bytes destination =
-        random.noise(static_cast<std::size_t>(destination_first + to.bytes_behind() + 9));
+        random.noise(static_cast<std::size_t>(destination_first + to.bytes_after() + 9));
     bytes expected = destination;
-    copy_by_the_book(from, source, source_first, to, expected, destination_first);
+    reference_copy(from, source, source_first, to, expected, destination_first);
     DLTensor const a = from.tensor_at(source.data() + source_first);
     DLTensor const b = to.tensor_at(destination.data() + destination_first);
     copy(from.view_of(a), to.view_of(b));
@@ -247,56 +249,58 @@ TEST_P(CopyOfAnyLayout, BringsEveryElementToItsPlaceAndTouchesNothingElse) {
 
 TEST_P(CopyOfAnyLayout, SourceAndDestinationMayOverlap) {
   for (int i = 0; i < layouts_of_each; ++i) {
-    sizes const shape = any_shape(random);
-    placement from{GetParam().type, GetParam().source_padded, shape, strides_anyhow(random, shape)};
-    placement to{GetParam().type, GetParam().destination_padded, shape,
-                 random.one_in(5) ? row_major(shape) : strides_apart(random, shape)};
+    sizes const shape = random_shape(random);
+    memory_layout from{GetParam().type, GetParam().source_padded, shape,
+                       random_strides(random, shape)};
+    memory_layout to{GetParam().type, GetParam().destination_padded, shape,
+                     random.one_in(5) ? row_major(shape) : strides_without_alias(random, shape)};
     if (random.one_in(5)) {
       from.strides = to.strides;
     }
     std::int64_t const before = std::max(from.bytes_before(), to.bytes_before());
-    std::int64_t const source_first = before + random.roll(0, 9);
-    std::int64_t const destination_first = before + random.roll(0, 9);
+    std::int64_t const source_first = before + random.between(0, 9);
+    std::int64_t const destination_first = before + random.between(0, 9);
     bytes memory = random.noise(static_cast<std::size_t>(
-        std::max(source_first + from.bytes_behind(), destination_first + to.bytes_behind())));
+        std::max(source_first + from.bytes_after(), destination_first + to.bytes_after())));
     bytes expected = memory;
-    copy_by_the_book(from, memory, source_first, to, expected, destination_first);
+    reference_copy(from, memory, source_first, to, expected, destination_first);
     DLTensor const a = from.tensor_at(memory.data() + source_first);
     DLTensor const b = to.tensor_at(memory.data() + destination_first);
     copy(from.view_of(a), to.view_of(b));
     ASSERT_EQ(memory, expected) << "from " << from << " to " << to << ", "
-                                << destination_first - source_first << " bytes further";
+                                << destination_first - source_first << " bytes after the source";
   }
 }
 
-TEST_P(CopyOfAnyLayout, ANewCopyIsCompactInTheOrderThatIsAskedFor) {
+TEST_P(CopyOfAnyLayout, ANewCopyIsCompactInTheRequestedOrder) {
   for (int i = 0; i < layouts_of_each; ++i) {
-    sizes const shape = any_shape(random);
-    placement from{GetParam().type, GetParam().source_padded, shape, strides_anyhow(random, shape)};
-    placement to{from.type, from.padded, shape, row_major(shape)};
-    bool const row = random.one_in(2);
-    if (!row) {
+    sizes const shape = random_shape(random);
+    memory_layout from{GetParam().type, GetParam().source_padded, shape,
+                       random_strides(random, shape)};
+    memory_layout to{from.type, from.padded, shape, row_major(shape)};
+    bool const row_order = random.one_in(2);
+    if (!row_order) {
       dlbridge::fill_column_major(static_cast<int>(shape.size()), shape.data(), to.strides.data());
     }
-    std::int64_t const first = from.bytes_before() + random.roll(0, 9);
-    bytes source = random.noise(static_cast<std::size_t>(first + from.bytes_behind()));
-    bytes expected(static_cast<std::size_t>(to.bytes_behind()));
-    copy_by_the_book(from, source, first, to, expected, 0);
+    std::int64_t const first = from.bytes_before() + random.between(0, 9);
+    bytes source = random.noise(static_cast<std::size_t>(first + from.bytes_after()));
+    bytes expected(static_cast<std::size_t>(to.bytes_after()));
+    reference_copy(from, source, first, to, expected, 0);
     DLTensor const a = from.tensor_at(source.data() + first);
     managed_tensor const m =
-        copy_of(from.view_of(a), row ? layout::row_major : layout::column_major);
-    tensor_view const made = m;
-    ASSERT_TRUE(row ? made.is_row_major() : made.is_column_major()) << "of " << from;
-    ASSERT_EQ(made.is_padded(), from.padded);
-    if (made.empty()) {
+        copy_of(from.view_of(a), row_order ? layout::row_major : layout::column_major);
+    tensor_view const result = m;
+    ASSERT_TRUE(row_order ? result.is_row_major() : result.is_column_major()) << "of " << from;
+    ASSERT_EQ(result.is_padded(), from.padded);
+    if (result.empty()) {
       continue;
     }
-    auto const* const memory = static_cast<unsigned char const*>(made.data());
+    auto const* const memory = static_cast<unsigned char const*>(result.data());
     ASSERT_EQ(bytes(memory, memory + expected.size()), expected) << "of " << from;
   }
 }
 
-// The plain-C tensor, float32[2, 3] of 0, 1, 2, ..., and another one to copy it to.
+// A source and a destination of the plain-C producer: float32[2, 3] of 0, 1, 2, ... and of -1.
 struct Copy : testing::Test {
   foreign_ptr source = make_foreign();
   foreign_ptr destination = make_foreign();
@@ -309,7 +313,7 @@ struct Copy : testing::Test {
   }
 };
 
-TEST_F(Copy, BetweenForeignTensorsOfDifferentOrder) {
+TEST_F(Copy, ConvertsRowMajorToColumnMajor) {
   destination->strides[0] = 1;
   destination->strides[1] = 2;
   copy(tensor_view(from), tensor_view(to));
@@ -317,7 +321,7 @@ TEST_F(Copy, BetweenForeignTensorsOfDifferentOrder) {
   EXPECT_TRUE(std::equal(std::begin(expected), std::end(expected), destination->data));
 }
 
-TEST_F(Copy, HonoursNullStridesAndOffsetsOnBothSides) {
+TEST_F(Copy, AppliesNullStridesAndByteOffsetsOnBothSides) {
   from.strides = nullptr;
   from.byte_offset = 8;
   to.strides = nullptr;
@@ -330,16 +334,16 @@ TEST_F(Copy, HonoursNullStridesAndOffsetsOnBothSides) {
 TEST_F(Copy, KeepsTheBitsOfSignallingNaNs) {
   for (std::int64_t const stride : {1, 2}) {
     source->strides[1] = stride;
-    std::uint32_t const bits = 0x7F800001;  // loses its lowest bits when a float register quiets it
+    std::uint32_t const bits = 0x7F800001;  // a copy through a float register makes it quiet
     std::memcpy(source->data + 2 * stride, &bits, sizeof bits);
     copy(tensor_view(from), tensor_view(to));
-    std::uint32_t got = 0;
-    std::memcpy(&got, destination->data + 2, sizeof got);
-    EXPECT_EQ(got, bits);
+    std::uint32_t copied = 0;
+    std::memcpy(&copied, destination->data + 2, sizeof copied);
+    EXPECT_EQ(copied, bits);
   }
 }
 
-TEST_F(Copy, OfAnEmptyTensorTouchesNothing) {
+TEST_F(Copy, OfAnEmptyTensorReadsAndWritesNothing) {
   std::int64_t const shape[] = {2, 0, 3};
   for (auto* each : {source.get(), destination.get()}) {
     foreign_set_shape(each, 3, shape);
@@ -361,12 +365,12 @@ TEST_F(Copy, OfRankZeroIsOneElement) {
   EXPECT_EQ(destination->data[1], -1);
 }
 
-TEST_F(Copy, OfATensorToItselfLeavesItAsItIs) {
+TEST_F(Copy, OfATensorToItselfChangesNothing) {
   copy(tensor_view(from), tensor_view(from));
   EXPECT_EQ(foreign_sum(&from), 15);
 }
 
-TEST_F(Copy, RefusesADestinationThatDiffersNamingEveryRule) {
+TEST_F(Copy, RefusesADifferentDestinationAndNamesEveryRule) {
   std::int64_t const shape[] = {3, 2};
   foreign_set_shape(destination.get(), 2, shape);
   to.dtype = {kDLInt, 64, 1};
@@ -381,7 +385,7 @@ TEST_F(Copy, RefusesADestinationThatDiffersNamingEveryRule) {
             "dtype, rank, device differ");
 }
 
-TEST_F(Copy, RefusesASourceThatTheHostCannotRead) {
+TEST_F(Copy, RefusesASourceInDeviceMemory) {
   from.device = {kDLCUDA, 0};
   EXPECT_EQ(refusal(),
             "device_mismatch: expected any dtype[...] on cpu; got float32[2, 3] on cuda:0: device "
@@ -405,7 +409,7 @@ TEST_F(Copy, RefusesADestinationWhoseElementsShareMemory) {
   }
 }
 
-// Memory that is counted, and refused on demand.
+// An allocator that counts its calls and fails on demand.
 struct counted_memory {
   static inline int allocated = 0;
   static inline int freed = 0;
@@ -422,7 +426,7 @@ struct counted_memory {
                            : std::aligned_alloc(alignment, (count / alignment + 1) * alignment);
             },
             [](void* memory, std::size_t count, std::size_t alignment) noexcept {
-              EXPECT_EQ(count, last_bytes) << "given back as it was taken";
+              EXPECT_EQ(count, last_bytes) << "freed with the size of its allocation";
               EXPECT_EQ(alignment, dlbridge::host_alignment);
               ++freed;
               std::free(memory);
@@ -441,8 +445,8 @@ struct CopyOf : testing::TestWithParam<std::tuple<struct_kind, layout>> {
     return copy_of(tensor_view(from, flags), order, kind, memory);
   }
 };
-INSTANTIATE_TEST_SUITE_P(FlavourAndOrder, CopyOf,
-                         testing::Combine(both_flavours,
+INSTANTIATE_TEST_SUITE_P(StructKindAndOrder, CopyOf,
+                         testing::Combine(both_struct_kinds,
                                           testing::Values(layout::row_major, layout::column_major)),
                          [](auto const& test) {
                            return name_of(std::get<0>(test.param)) +
@@ -460,11 +464,11 @@ TEST_P(CopyOf, IsReadAndFreedByAForeignConsumer) {
   EXPECT_EQ(elements[order == layout::row_major ? 1 : 2], 4) << "the element at [0, 1]";
   EXPECT_EQ(t.strides[0], order == layout::row_major ? 3 : 1);
   EXPECT_EQ(t.strides[1], order == layout::row_major ? 1 : 2);
-  EXPECT_EQ(consume_abroad(std::move(m)), 15);
-  EXPECT_EQ(source->deleter_calls, 0) << "it has nothing to do with the source";
+  EXPECT_EQ(consume_in_c(std::move(m)), 15);
+  EXPECT_EQ(source->deleter_calls, 0) << "the copy does not own the source";
 }
 
-TEST_P(CopyOf, IsAlignedWritableAndMarked) {
+TEST_P(CopyOf, IsAlignedWritableAndFlaggedAsCopied) {
   for (std::int64_t count = 1; count < 40; ++count) {
     foreign_set_shape(source.get(), 1, &count);
     managed_tensor const m = make(dlbridge::flag_read_only | std::uint64_t{1} << 40);
@@ -475,17 +479,17 @@ TEST_P(CopyOf, IsAlignedWritableAndMarked) {
   }
 }
 
-TEST_P(CopyOf, TakesItsMemoryFromTheCallersAllocator) {
+TEST_P(CopyOf, UsesTheCallersAllocator) {
   managed_tensor m = make(0, counted_memory::allocator());
   EXPECT_EQ(counted_memory::allocated, 1);
   EXPECT_EQ(counted_memory::last_bytes, 24U);
   EXPECT_EQ(counted_memory::freed, 0);
-  EXPECT_EQ(consume_abroad(std::move(m)), 15);
+  EXPECT_EQ(consume_in_c(std::move(m)), 15);
   EXPECT_EQ(counted_memory::allocated, 1);
   EXPECT_EQ(counted_memory::freed, 1);
 }
 
-TEST_P(CopyOf, SaysSoWhenThereIsNoMemory) {
+TEST_P(CopyOf, ReportsAFailedAllocation) {
   host_allocator const memory = counted_memory::allocator();
   counted_memory::fails = true;
   EXPECT_EQ(refusal_of([&] { return make(0, memory); }),
@@ -493,7 +497,7 @@ TEST_P(CopyOf, SaysSoWhenThereIsNoMemory) {
   EXPECT_EQ(counted_memory::freed, 0);
 }
 
-TEST_P(CopyOf, OfAnEmptyTensorHasNoDataAndFreesItsMemory) {
+TEST_P(CopyOf, OfAnEmptyTensorHasNullDataAndFreesItsMemory) {
   std::int64_t const shape[] = {2, 0};
   foreign_set_shape(source.get(), 2, shape);
   from.data = nullptr;
@@ -501,7 +505,7 @@ TEST_P(CopyOf, OfAnEmptyTensorHasNoDataAndFreesItsMemory) {
     managed_tensor const m = make(0, counted_memory::allocator());
     EXPECT_EQ(m.tensor().data, nullptr);
     EXPECT_EQ(m.tensor().shape[0], 2);
-    EXPECT_GT(counted_memory::last_bytes, 0U) << "for nothing, an allocator may give null";
+    EXPECT_GT(counted_memory::last_bytes, 0U) << "an allocator may return null for 0 bytes";
   }
   EXPECT_EQ(counted_memory::allocated, counted_memory::freed);
 }
@@ -509,29 +513,30 @@ TEST_P(CopyOf, OfAnEmptyTensorHasNoDataAndFreesItsMemory) {
 TEST_P(CopyOf, OfRankZeroIsOneElement) {
   from.ndim = 0;
   from.byte_offset = 12;
-  EXPECT_EQ(consume_abroad(make()), 3);
+  EXPECT_EQ(consume_in_c(make()), 3);
 }
 
-TEST_P(CopyOf, PaddedElementsNeedTheVersionedFlavour) {
+TEST_P(CopyOf, PaddedElementsNeedAVersionedStruct) {
   from.dtype = {kDLInt, 4, 1};
-  std::string const got =
+  std::string const result =
       refusal_of([&] { return make(dlbridge::flag_padded, counted_memory::allocator()); });
-  EXPECT_EQ(got, kind == struct_kind::versioned
-                     ? "accepted"
-                     : "version_mismatch: unreadable DLPack version: expected a versioned tensor "
-                       "for padded sub-byte elements; got a request for a legacy one. Ask with "
-                       "max_version=(1, 1)");
+  EXPECT_EQ(result,
+            kind == struct_kind::versioned
+                ? "accepted"
+                : "version_mismatch: unreadable DLPack version: expected a versioned tensor "
+                  "for padded sub-byte elements; got a request for a legacy one. Ask with "
+                  "max_version=(1, 1)");
   EXPECT_EQ(counted_memory::allocated, counted_memory::freed);
 }
 
-TEST_P(CopyOf, RefusesASourceThatTheHostCannotRead) {
+TEST_P(CopyOf, RefusesASourceInDeviceMemory) {
   from.device = {kDLCUDA, 0};
   EXPECT_EQ(refusal_of([&] { return make(); }),
             "device_mismatch: expected any dtype[...] on cpu; got float32[2, 3] on cuda:0: device "
             "differs");
 }
 
-TEST(CopyOfOrder, IsOneOfTheTwoCompactOnes) {
+TEST(CopyOfOrder, IsRowMajorOrColumnMajor) {
   foreign_ptr const source = make_foreign();
   tensor_view const view(foreign_legacy(source.get())->dl_tensor);
   for (layout const order : {layout::strided, layout::compact}) {

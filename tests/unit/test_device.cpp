@@ -1,4 +1,4 @@
-// device: the table of device types, and names both ways.
+// device.hpp: the table of device types, and names to and from devices.
 #include <dlbridge/device.hpp>
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ using dlbridge::try_parse_device;
 
 static_assert(std::is_trivially_copyable_v<device>);
 static_assert(std::is_nothrow_default_constructible_v<device>);
-static_assert(sizeof(device) == sizeof(DLDevice), "as small as what it stands for");
-static_assert(!std::is_convertible_v<DLDevice, device>, "only on purpose");
+static_assert(sizeof(device) == sizeof(DLDevice), "the size of the struct that it wraps");
+static_assert(!std::is_convertible_v<DLDevice, device>, "conversion is explicit");
 static_assert(device{} == dlbridge::cpu && device{1, 0} == dlbridge::cpu);
 static_assert(device{1, 1} != dlbridge::cpu && device{2, 0} != dlbridge::cpu);
 
@@ -27,14 +27,14 @@ constexpr data_kind handle = data_kind::handle;
 constexpr bool host = true;
 constexpr runtime_kind none = runtime_kind::none;
 
-// Written by hand from spec 1.3, 1.6 and 4.4. Data is an address only where a document says so.
+// From spec 1.3, 1.6 and 4.4. `data` is an address only where a specification says so.
 struct known_device {
   std::int32_t type;
   char const* name;  // of ordinal 1
   data_kind data;
   bool host_accessible;
-  runtime_kind streams;  // whose streams order work on it
-  runtime_kind memory;   // which runtime allocates and copies its memory
+  runtime_kind streams;  // the runtime whose streams order work on it
+  runtime_kind memory;   // the runtime that allocates and copies its memory
 };
 constexpr known_device known_devices[] = {
     {1, "cpu:1", address, host, none, none},
@@ -67,7 +67,7 @@ known_device const* known(std::int32_t type) {
   return nullptr;
 }
 
-TEST(Device, EveryTypeIsAsTheProtocolDescribesItAndNoOtherIsKnown) {
+TEST(Device, EveryTypeOfTheSpecificationIsKnownAndNoOther) {
   for (std::int32_t type = -2; type < 300; ++type) {
     device const where(type, 1);
     known_device const* const expected = known(type);
@@ -87,7 +87,7 @@ TEST(Device, EveryTypeIsAsTheProtocolDescribesItAndNoOtherIsKnown) {
   }
 }
 
-TEST(Device, MemoryIsOfTheKindThatItsNameStates) {
+TEST(Device, MemoryKindFollowsTheDeviceType) {
   using dlbridge::memory_kind;
   using dlbridge::memory_of;
   EXPECT_EQ(memory_of(device(kDLCPU, 0)), memory_kind::host);
@@ -99,13 +99,13 @@ TEST(Device, MemoryIsOfTheKindThatItsNameStates) {
   EXPECT_EQ(memory_of(device(99, 0)), memory_kind::device) << "an unknown type";
 }
 
-TEST(Device, TheHostReadsOnlyThroughAddresses) {
+TEST(Device, HostAccessibleTypesHaveAddresses) {
   for (dlbridge::device_row const& each : dlbridge::device_rows) {
     EXPECT_TRUE(!each.host_accessible() || each.data == address) << each.name;
   }
 }
 
-TEST(Device, NamesLeaveOnlyTheFirstCpusOrdinalOut) {
+TEST(Device, NamesContainTheOrdinalExceptForTheFirstCpu) {
   struct row {
     device where;
     char const* name;
@@ -124,7 +124,7 @@ TEST(Device, NamesLeaveOnlyTheFirstCpusOrdinalOut) {
   }
 }
 
-TEST(Device, ANameWithoutOrdinalMeansTheFirst) {
+TEST(Device, ANameWithoutOrdinalMeansOrdinalZero) {
   struct row {
     char const* name;
     device where;
@@ -147,7 +147,7 @@ TEST(Device, ANameWithoutOrdinalMeansTheFirst) {
   }
 }
 
-TEST(Device, WhatIsNoNameIsRefusedAndWritesNothing) {
+TEST(Device, AnInvalidNameIsRefusedAndLeavesTheOutputUnchanged) {
   for (char const* const name : {"",
                                  ":",
                                  ":0",
@@ -176,7 +176,7 @@ TEST(Device, WhatIsNoNameIsRefusedAndWritesNothing) {
   }
 }
 
-TEST(Device, GoesThroughTheForeignStructUnchangedKnownOrNot) {
+TEST(Device, RoundTripsThroughTheStructKnownOrNot) {
   foreign_ptr const foreign = make_foreign();
   EXPECT_EQ(device(foreign_legacy(foreign.get())->dl_tensor.device), dlbridge::cpu);
   for (std::int32_t const type : {-1, 0, 1, 5, 21, 22, INT32_MAX, INT32_MIN}) {

@@ -1,4 +1,4 @@
-// dtype: the table of type codes, names both ways, element sizes, and dtype_of with its hook.
+// dtype.hpp: the table of type codes, names to and from dtypes, element sizes, and dtype_of.
 #include <dlbridge/dtype.hpp>
 
 #include <gtest/gtest.h>
@@ -11,14 +11,14 @@
 
 #include "foreign.hpp"
 
-// A type of somebody else, made known through the public hook.
-namespace elsewhere {
+// A user's type, for which dtype_traits is specialized.
+namespace user {
 struct half {
   std::uint16_t bits;
 };
-}  // namespace elsewhere
+}  // namespace user
 template <>
-struct dlbridge::dtype_traits<elsewhere::half> {
+struct dlbridge::dtype_traits<user::half> {
   static constexpr dlbridge::dtype value{kDLFloat, 16};
 };
 
@@ -31,15 +31,15 @@ using dlbridge::try_parse_dtype;
 static_assert(std::is_trivially_copyable_v<dtype>);
 static_assert(std::is_nothrow_default_constructible_v<dtype>);
 static_assert(std::is_nothrow_copy_assignable_v<dtype>);
-static_assert(sizeof(dtype) == sizeof(DLDataType), "as small as what it stands for");
-static_assert(!std::is_convertible_v<DLDataType, dtype>, "only on purpose");
+static_assert(sizeof(dtype) == sizeof(DLDataType), "the size of the struct that it wraps");
+static_assert(!std::is_convertible_v<DLDataType, dtype>, "conversion is explicit");
 static_assert(dtype{} == dtype{0, 0, 0} && dtype{2, 32} == dtype{2, 32, 1});
-static_assert(is_sound(dtype{2, 32}) && !is_sound(dtype{}), "when compiling");
+static_assert(is_sound(dtype{2, 32}) && !is_sound(dtype{}), "at compile time");
 static_assert(dtype{2, 32} != dtype{0, 32} && dtype{2, 32} != dtype{2, 64} &&
               dtype{2, 32} != dtype{2, 32, 2});
 
-// Written by hand from spec 1.4: code, a width it may have, how the field calls that, the one width
-// allowed if there is just one, and whether it is complex.
+// From spec 1.4: code, one of its widths, the name with that width, the only valid width or 0 when
+// several are valid, and whether the type is complex.
 struct known_type {
   int code;
   int bits;
@@ -71,11 +71,11 @@ constexpr known_type known_types[] = {
 constexpr int known_count = sizeof known_types / sizeof known_types[0];
 static_assert(known_count == dlbridge::dtype_row_count);
 
-TEST(Dtype, EveryCodeHasTheNameAndWidthThatTheProtocolGivesIt) {
+TEST(Dtype, EveryCodeHasTheNameAndWidthOfTheSpecification) {
   for (known_type const& each : known_types) {
-    dlbridge::dtype_row const& found = dlbridge::dtype_rows[each.code];
-    EXPECT_EQ(found.code, each.code);
-    EXPECT_EQ(found.fixed_bits, each.only_bits) << each.name;
+    dlbridge::dtype_row const& row = dlbridge::dtype_rows[each.code];
+    EXPECT_EQ(row.code, each.code);
+    EXPECT_EQ(row.fixed_bits, each.only_bits) << each.name;
     EXPECT_EQ(is_complex(dtype(each.code, each.bits)), each.is_complex) << each.name;
     EXPECT_STREQ(name_of(dtype(each.code, each.bits)).c_str(), each.name);
     dtype parsed;
@@ -84,7 +84,7 @@ TEST(Dtype, EveryCodeHasTheNameAndWidthThatTheProtocolGivesIt) {
   }
 }
 
-// Every dtype that 8 bits of code and 8 bits of width can spell, with a few lanes.
+// Calls visit with every code and every width, each with a few numbers of lanes.
 template <class Visit>
 void for_each_dtype(Visit visit) {
   for (int code = 0; code < 256; ++code) {
@@ -107,7 +107,7 @@ TEST(Dtype, IsSoundWhenTheCodeIsKnownAndTheWidthIsAllowed) {
   });
 }
 
-TEST(Dtype, TheNameOfEverySoundTypeIsReadBackAsThatType) {
+TEST(Dtype, TheNameOfEverySoundTypeParsesToThatType) {
   for_each_dtype([](dtype t) {
     if (is_sound(t)) {
       dtype parsed;
@@ -117,7 +117,7 @@ TEST(Dtype, TheNameOfEverySoundTypeIsReadBackAsThatType) {
   });
 }
 
-TEST(Dtype, NamesShowLanesAndTheNumbersOfWhatIsNotSound) {
+TEST(Dtype, NamesContainLanesAndUnsoundTypesAreShownAsNumbers) {
   struct row {
     dtype type;
     char const* name;
@@ -142,7 +142,7 @@ TEST(Dtype, NamesShowLanesAndTheNumbersOfWhatIsNotSound) {
   }
 }
 
-TEST(Dtype, WhatIsNoNameIsRefusedAndWritesNothing) {
+TEST(Dtype, AnInvalidNameIsRefusedAndLeavesTheOutputUnchanged) {
   for (char const* const name : {"",
                                  " ",
                                  "f",
@@ -185,7 +185,7 @@ TEST(Dtype, WhatIsNoNameIsRefusedAndWritesNothing) {
   }
 }
 
-TEST(Dtype, BoolMayLeaveItsWidthOutButNotGetItWrong) {
+TEST(Dtype, TheWidthOfBoolIsOptionalButChecked) {
   dtype out;
   ASSERT_TRUE(try_parse_dtype("bool8", out));
   EXPECT_EQ(out, dtype(kDLBool, 8));
@@ -194,11 +194,11 @@ TEST(Dtype, BoolMayLeaveItsWidthOutButNotGetItWrong) {
   }
 }
 
-TEST(Dtype, WhateverIsReadIsSoundAndHasANameThatMeansTheSame) {
+TEST(Dtype, EveryParsedTypeIsSoundAndRoundTrips) {
   constexpr char const* pieces[] = {"int", "uint", "float", "bool", "float8_e4m3", "fn", "uz",
                                     "b11", "x",    "0",     "1",    "6",           "32", "_"};
   std::mt19937 random(2);
-  int read = 0;
+  int parsed = 0;
   for (int round = 0; round < 50000; ++round) {
     std::string name;
     for (std::size_t piece = random() % 5; piece-- > 0;) {
@@ -206,14 +206,14 @@ TEST(Dtype, WhateverIsReadIsSoundAndHasANameThatMeansTheSame) {
     }
     dtype first;
     if (try_parse_dtype(name.c_str(), first)) {
-      ++read;
+      ++parsed;
       ASSERT_TRUE(is_sound(first)) << name;
       dtype second;
       ASSERT_TRUE(try_parse_dtype(name_of(first).c_str(), second)) << name;
       ASSERT_EQ(first, second) << name;
     }
   }
-  EXPECT_GT(read, 1000) << "the names tried are too wild to prove anything";
+  EXPECT_GT(parsed, 1000) << "too few of the random names are valid";
 }
 
 TEST(Dtype, AnElementHasBitsTimesLanesRoundedUpToBytes) {  // spec 1.5
@@ -230,7 +230,7 @@ TEST(Dtype, AnElementHasBitsTimesLanesRoundedUpToBytes) {  // spec 1.5
       {{6, 8}, 8, 1, false},
       {{6, 1}, 1, 1, true},
       {{17, 4}, 4, 1, true},
-      {{17, 4, 2}, 8, 1, false},  // as torch has it
+      {{17, 4, 2}, 8, 1, false},  // PyTorch's float4_e2m1fn_x2
       {{17, 4, 3}, 12, 2, true},  // two elements share their middle byte
       {{15, 6}, 6, 1, true},
       {{15, 6, 4}, 24, 3, false},  // four of them fill three bytes
@@ -243,10 +243,10 @@ TEST(Dtype, AnElementHasBitsTimesLanesRoundedUpToBytes) {  // spec 1.5
   }
 }
 
-TEST(Dtype, GoesThroughTheForeignStructUnchanged) {
+TEST(Dtype, RoundTripsThroughTheStruct) {
   foreign_ptr const foreign = make_foreign();
-  DLDataType const theirs = foreign_legacy(foreign.get())->dl_tensor.dtype;
-  EXPECT_EQ(dtype(theirs), dtype(kDLFloat, 32));
+  DLDataType const foreign_type = foreign_legacy(foreign.get())->dl_tensor.dtype;
+  EXPECT_EQ(dtype(foreign_type), dtype(kDLFloat, 32));
   for_each_dtype([](dtype t) {
     DLDataType const abi = t.abi();
     ASSERT_EQ(dtype(abi), t);
@@ -255,7 +255,7 @@ TEST(Dtype, GoesThroughTheForeignStructUnchanged) {
 }
 
 template <class T>
-void expect_called(char const* name) {
+void expect_name(char const* name) {
   constexpr dtype type = dtype_of<T>();
   EXPECT_STREQ(name_of(type).c_str(), name);
   EXPECT_EQ(element_bytes(type), static_cast<std::int64_t>(sizeof(T))) << name;
@@ -263,25 +263,25 @@ void expect_called(char const* name) {
   EXPECT_EQ(dtype_of<T volatile>(), type) << name;
 }
 
-TEST(DtypeOf, IsWhatTheFieldCallsTheTypeConstOrNot) {
-  expect_called<bool>("bool");
-  expect_called<signed char>("int8");
-  expect_called<unsigned char>("uint8");
-  expect_called<char>(std::is_signed_v<char> ? "int8" : "uint8");
-  expect_called<std::byte>("uint8");
-  expect_called<short>("int16");
-  expect_called<unsigned short>("uint16");
-  expect_called<char16_t>("uint16");
-  expect_called<int>("int32");
-  expect_called<unsigned>("uint32");
-  expect_called<char32_t>("uint32");
-  expect_called<long>(sizeof(long) == 8 ? "int64" : "int32");
-  expect_called<unsigned long>(sizeof(long) == 8 ? "uint64" : "uint32");
-  expect_called<long long>("int64");
-  expect_called<unsigned long long>("uint64");
-  expect_called<float>("float32");
-  expect_called<double>("float64");
-  expect_called<elsewhere::half>("float16");
+TEST(DtypeOf, IsTheDtypeOfTheCppTypeConstOrNot) {
+  expect_name<bool>("bool");
+  expect_name<signed char>("int8");
+  expect_name<unsigned char>("uint8");
+  expect_name<char>(std::is_signed_v<char> ? "int8" : "uint8");
+  expect_name<std::byte>("uint8");
+  expect_name<short>("int16");
+  expect_name<unsigned short>("uint16");
+  expect_name<char16_t>("uint16");
+  expect_name<int>("int32");
+  expect_name<unsigned>("uint32");
+  expect_name<char32_t>("uint32");
+  expect_name<long>(sizeof(long) == 8 ? "int64" : "int32");
+  expect_name<unsigned long>(sizeof(long) == 8 ? "uint64" : "uint32");
+  expect_name<long long>("int64");
+  expect_name<unsigned long long>("uint64");
+  expect_name<float>("float32");
+  expect_name<double>("float64");
+  expect_name<user::half>("float16");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// error: the closed list of reasons, texts that never outgrow their room, reports, the exception.
+// error.hpp: errc, texts of bounded length, reports, and the exception.
 #include <dlbridge/error.hpp>
 
 #include <gtest/gtest.h>
@@ -18,24 +18,25 @@ using dlbridge::message;
 using dlbridge::refusal;
 using dlbridge::report;
 
-static_assert(std::is_trivially_copyable_v<report>, "it crosses from thread to thread as it is");
+static_assert(std::is_trivially_copyable_v<report>, "it can be copied to another thread");
 static_assert(std::is_nothrow_default_constructible_v<report>);
 static_assert(std::is_trivially_copyable_v<bounded_text<8>>);
 static_assert(std::is_nothrow_default_constructible_v<bounded_text<8>>);
-static_assert(!std::is_convertible_v<char const*, bounded_text<8>>, "only on purpose");
+static_assert(!std::is_convertible_v<char const*, bounded_text<8>>, "conversion is explicit");
 static_assert(std::is_base_of_v<std::exception, dlbridge::error>);
-static_assert(std::is_nothrow_copy_constructible_v<dlbridge::error>, "as exceptions must be");
+static_assert(std::is_nothrow_copy_constructible_v<dlbridge::error>,
+              "exceptions are copied when thrown");
 static_assert(std::is_nothrow_copy_assignable_v<dlbridge::error>);
 static_assert(!std::is_convertible_v<report, dlbridge::error>);
 static_assert(dlbridge::errc_count <= 32, "a report has one bit for each reason");
 
-// Written by hand: for each reason its name and the sentence that a refusal alone makes.
-struct reason {
+// Each errc with its name and the message of a refusal with this errc alone.
+struct errc_case {
   errc code;
   char const* name;
-  char const* sentence;
+  char const* message;
 };
-constexpr reason reasons[] = {
+constexpr errc_case cases[] = {
     {errc::not_a_producer, "not_a_producer", "not a DLPack producer: expected X; got Y"},
     {errc::not_a_capsule, "not_a_capsule", "not a DLPack capsule: expected X; got Y"},
     {errc::capsule_used, "capsule_used", "capsule already used: expected X; got Y"},
@@ -59,22 +60,22 @@ constexpr reason reasons[] = {
     {errc::producer_failed, "producer_failed", "producer failed: expected X; got Y"},
     {errc::out_of_memory, "out_of_memory", "out of memory: expected X; got Y"},
 };
-static_assert(sizeof reasons / sizeof reasons[0] == dlbridge::errc_count);
+static_assert(sizeof cases / sizeof cases[0] == dlbridge::errc_count);
 
-TEST(Error, EveryReasonHasItsNameAndItsSentence) {
-  for (reason const& each : reasons) {
+TEST(Error, EveryErrcHasItsNameAndMessage) {
+  for (errc_case const& each : cases) {
     EXPECT_EQ(row(each.code).code, each.code) << each.name;
     EXPECT_STREQ(row(each.code).name, each.name);
-    EXPECT_STREQ(message(refusal(each.code, "X", "Y")).c_str(), each.sentence);
+    EXPECT_STREQ(message(refusal(each.code, "X", "Y")).c_str(), each.message);
   }
 }
 
-TEST(Error, ARefusalBreaksOneRuleAndKeepsItsWords) {
-  for (reason const& each : reasons) {
+TEST(Error, ARefusalBreaksOneRuleAndCopiesItsTexts) {
+  for (errc_case const& each : cases) {
     report const r = refusal(each.code, "X", "Y", "Do Z");
     EXPECT_FALSE(r.ok());
     EXPECT_EQ(r.code(), each.code);
-    for (reason const& other : reasons) {
+    for (errc_case const& other : cases) {
       EXPECT_EQ(r.broke(other.code), other.code == each.code) << each.name << " " << other.name;
     }
     EXPECT_STREQ(r.expected.c_str(), "X");
@@ -86,7 +87,7 @@ TEST(Error, ARefusalBreaksOneRuleAndKeepsItsWords) {
 TEST(Error, AReportIsOkUntilARuleBreaks) {
   report r;
   EXPECT_TRUE(r.ok());
-  for (reason const& each : reasons) {
+  for (errc_case const& each : cases) {
     EXPECT_FALSE(r.broke(each.code)) << each.name;
   }
   EXPECT_EQ(r.advice, nullptr);
@@ -95,19 +96,19 @@ TEST(Error, AReportIsOkUntilARuleBreaks) {
   EXPECT_STREQ(r.got.c_str(), "");
 }
 
-TEST(Error, TheFirstReasonOfSeveralIsTheOneInTheOrderOfTheList) {
+TEST(Error, CodeIsTheFirstBrokenRuleInTheOrderOfErrc) {
   report r;
   for (std::size_t i = dlbridge::errc_count; i-- > 0;) {
-    r.breaks(reasons[i].code);
-    EXPECT_EQ(r.code(), reasons[i].code);
+    r.breaks(cases[i].code);
+    EXPECT_EQ(r.code(), cases[i].code);
   }
 }
 
-TEST(Error, ASentenceNamesAllThatDiffersInTheOrderOfTheList) {
+TEST(Error, AMessageListsAllMismatchesInTheOrderOfErrc) {
   report r = refusal(errc::misaligned, "X", "Y");
   r.breaks(errc::dtype_mismatch);
   EXPECT_STREQ(message(r).c_str(), "expected X; got Y: dtype, alignment differ");
-  for (reason const& each : reasons) {
+  for (errc_case const& each : cases) {
     if (each.code >= errc::dtype_mismatch && each.code <= errc::misaligned) {
       r.breaks(each.code);
     }
@@ -117,22 +118,22 @@ TEST(Error, ASentenceNamesAllThatDiffersInTheOrderOfTheList) {
                "differ");
 }
 
-TEST(Error, WhatIsNoMismatchComesBeforeMismatches) {
+TEST(Error, OtherErrorsTakePrecedenceOverMismatches) {
   report r = refusal(errc::dtype_mismatch, "X", "Y");
   r.breaks(errc::malformed);
   EXPECT_STREQ(message(r).c_str(), "malformed tensor: expected X; got Y");
 }
 
-TEST(Error, AdviceEndsTheSentence) {
+TEST(Error, AMessageEndsWithTheAdvice) {
   EXPECT_STREQ(message(refusal(errc::bad_stream, "X", "Y", "Do Z")).c_str(),
                "bad stream: expected X; got Y. Do Z");
   EXPECT_STREQ(message(refusal(errc::rank_mismatch, "X", "Y", "Do Z")).c_str(),
                "expected X; got Y: rank differs. Do Z");
 }
 
-// What a text must be, said with std::string: all of it, or as much as fits and a cut mark.
+// The expected text: all of it, or as much as fits, with an ellipsis at the end.
 template <std::size_t Capacity>
-std::string cut(std::string const& all) {
+std::string truncated(std::string const& all) {
   return all.size() < Capacity ? all : all.substr(0, Capacity - 4) + "...";
 }
 
@@ -150,18 +151,18 @@ struct capacity_name {
 };
 TYPED_TEST_SUITE(BoundedText, Capacities, capacity_name);
 
-TYPED_TEST(BoundedText, HoldsWhatFitsAndMarksWhatWasCut) {
+TYPED_TEST(BoundedText, TruncatesWithAnEllipsis) {
   constexpr std::size_t capacity = TypeParam::value;
   for (std::size_t length = 0; length < 2 * capacity; ++length) {
     std::string const all(length, 'x');
     bounded_text<capacity> const text(all.c_str());
-    EXPECT_EQ(text.c_str(), cut<capacity>(all)) << length;
-    EXPECT_EQ(text.size(), cut<capacity>(all).size());
+    EXPECT_EQ(text.c_str(), truncated<capacity>(all)) << length;
+    EXPECT_EQ(text.size(), truncated<capacity>(all).size());
     EXPECT_EQ(text.empty(), length == 0);
   }
 }
 
-TYPED_TEST(BoundedText, AppendsPieceByPieceAsIfAtOnce) {
+TYPED_TEST(BoundedText, AppendingInPiecesEqualsAppendingAtOnce) {
   constexpr std::size_t capacity = TypeParam::value;
   std::mt19937 random(1);
   for (int round = 0; round < 2000; ++round) {
@@ -177,12 +178,12 @@ TYPED_TEST(BoundedText, AppendsPieceByPieceAsIfAtOnce) {
         text.append(number).append(added.c_str(), added.size() / 2);
         all += std::to_string(number) + added.substr(0, added.size() / 2);
       }
-      ASSERT_EQ(text.c_str(), cut<capacity>(all)) << "round " << round;
+      ASSERT_EQ(text.c_str(), truncated<capacity>(all)) << "round " << round;
     }
   }
 }
 
-TEST(BoundedTextNumbers, AreWrittenToTheLastDigit) {
+TEST(BoundedTextNumbers, AreWrittenWithAllDigits) {
   for (std::int64_t const number : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{10},
                                     std::int64_t{-909}, INT64_MAX, INT64_MIN, INT64_MIN + 1}) {
     EXPECT_EQ(bounded_text<32>().append(number).c_str(), std::to_string(number));
@@ -192,7 +193,7 @@ TEST(BoundedTextNumbers, AreWrittenToTheLastDigit) {
   }
 }
 
-TEST(BoundedTextCopies, AreTextsOfTheirOwn) {
+TEST(BoundedTextCopies, AreIndependent) {
   bounded_text<16> text("one");
   bounded_text<16> const copy = text;
   text.append(", two");
@@ -200,7 +201,7 @@ TEST(BoundedTextCopies, AreTextsOfTheirOwn) {
   EXPECT_STREQ(text.c_str(), "one, two");
 }
 
-TEST(Error, AMessageOfTwoFullTextsIsCutAndNothingElseHappens) {
+TEST(Error, AMessageOfTwoFullTextsIsTruncated) {
   std::string const full(1000, 'x');
   report r = refusal(errc::malformed, full.c_str(), full.c_str(), full.c_str());
   EXPECT_EQ(r.expected.c_str(), std::string(236, 'x') + "...");
@@ -208,31 +209,31 @@ TEST(Error, AMessageOfTwoFullTextsIsCutAndNothingElseHappens) {
   EXPECT_STREQ(message(r).c_str() + 636, "...");
 }
 
-TEST(Raise, ThrowsAnErrorThatSaysWhy) {
+TEST(Raise, ThrowsAnErrorWithTheReport) {
   report const why = refusal(errc::null_data, "X", "Y", "Do Z");
   try {
     dlbridge::raise(why);
-    FAIL() << "it returned";
-  } catch (std::exception const& caught) {  // as whoever knows nothing of dlbridge sees it
-    EXPECT_STREQ(caught.what(), "tensor without data: expected X; got Y. Do Z");
-    auto const* const ours = dynamic_cast<dlbridge::error const*>(&caught);
-    ASSERT_NE(ours, nullptr);
-    EXPECT_EQ(ours->code(), errc::null_data);
-    EXPECT_STREQ(ours->why().expected.c_str(), "X");
+    FAIL() << "raise returned";
+  } catch (std::exception const& exception) {  // code without dlbridge can catch it
+    EXPECT_STREQ(exception.what(), "tensor without data: expected X; got Y. Do Z");
+    auto const* const error = dynamic_cast<dlbridge::error const*>(&exception);
+    ASSERT_NE(error, nullptr);
+    EXPECT_EQ(error->code(), errc::null_data);
+    EXPECT_STREQ(error->why().expected.c_str(), "X");
   }
 }
 
-TEST(Raise, AnErrorOutlivesTheTextsItWasMadeFrom) {
-  auto const make = [] {
-    std::string const expected = "something long enough not to lie inside the string itself";
+TEST(Raise, AnErrorCopiesItsTexts) {
+  auto const make_error = [] {
+    std::string const expected = "a text that is too long for the buffer inside std::string";
     return dlbridge::error(refusal(errc::overflow, expected.c_str(), "Y"));
   };
-  dlbridge::error const first = make();
+  dlbridge::error const first = make_error();
   dlbridge::error const copy = first;
   EXPECT_STREQ(copy.what(),
-               "size overflows: expected something long enough not to lie inside the string "
-               "itself; got Y");
-  EXPECT_NE(copy.what(), first.what()) << "a copy points into itself";
+               "size overflows: expected a text that is too long for the buffer inside "
+               "std::string; got Y");
+  EXPECT_NE(copy.what(), first.what()) << "a copy owns its text";
 }
 
 }  // namespace

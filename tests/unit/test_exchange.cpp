@@ -1,4 +1,4 @@
-// exchange.hpp: the C exchange table as a checked object, over tables written by hand.
+// exchange.hpp: exchange_table, tested with tables that this file defines.
 #include <dlbridge/exchange.hpp>
 
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
@@ -25,27 +25,27 @@ static_assert(std::is_trivially_copyable_v<exchange_table>);
 static_assert(sizeof(exchange_table) == sizeof(void*));
 static_assert(!std::is_convertible_v<DLPackExchangeAPI*, exchange_table>);
 
-// An object of a library that has a table: around a tensor of the plain-C producer. It fails when
-// told so, as every slot may.
+// An object of a library with a table. It owns a tensor of the plain-C producer. The functions of
+// the table fail for it when `fails` is set.
 struct object {
   foreign_ptr foreign = make_foreign();
   bool fails = false;
 };
 object* object_at(void* py_object) { return static_cast<object*>(py_object); }
 
-// What the library's allocator does next: the tensor that it gives, or what it says.
+// The result of the library's next allocation: a tensor, or an error.
 struct allocator {
-  DLManagedTensorVersioned* given = nullptr;
+  DLManagedTensorVersioned* tensor = nullptr;
   char const* kind = nullptr;
-  char const* words = nullptr;
+  char const* text = nullptr;
   int code = -1;
 } heap;
 
 int allocate(DLTensor*, DLManagedTensorVersioned** out, void* context,
              void (*set_error)(void*, char const*, char const*)) {
-  *out = heap.given;
-  if (heap.kind != nullptr || heap.words != nullptr) {
-    set_error(context, heap.kind, heap.words);
+  *out = heap.tensor;
+  if (heap.kind != nullptr || heap.text != nullptr) {
+    set_error(context, heap.kind, heap.text);
   }
   return heap.code;
 }
@@ -58,9 +58,9 @@ int export_object(void* py_object, DLManagedTensorVersioned** out) {
   return 0;
 }
 
-// Holds the tensor that was imported last, as the library that owns the table would.
+// Owns the last imported tensor, as the library with the table does.
 struct importer {
-  DLManagedTensorVersioned* held = nullptr;
+  DLManagedTensorVersioned* tensor = nullptr;
   bool fails = false;
 } library;
 
@@ -68,7 +68,7 @@ int import_object(DLManagedTensorVersioned* tensor, void** out_py_object) {
   if (library.fails) {
     return -1;
   }
-  library.held = tensor;
+  library.tensor = tensor;
   *out_py_object = &library;
   return 0;
 }
@@ -87,7 +87,7 @@ int work_stream(DLDeviceType device_type, std::int32_t device_id, void** out_cur
     *out_current_stream =
         reinterpret_cast<void*>(cuda_handle + static_cast<std::uint32_t>(device_id));
   }
-  return device_type == kDLROCM ? -1 : 0;  // for the CPU nothing is written, as Paddle does
+  return device_type == kDLROCM ? -1 : 0;  // Paddle writes nothing for the CPU either
 }
 
 DLPackExchangeAPI table_of(std::uint32_t major, DLPackExchangeAPIHeader* older = nullptr) {
@@ -100,28 +100,28 @@ TEST(ExchangeTable, IsEmptyWithoutAHeader) {
   EXPECT_FALSE(exchange_table::find(nullptr));
 }
 
-TEST(ExchangeTable, OfOurMajorIsTakenAtOnce) {
+TEST(ExchangeTable, FindReturnsATableOfMajorOne) {
   DLPackExchangeAPI older = table_of(1);
   DLPackExchangeAPI api = table_of(1, &older.header);
   api.header.version.minor = 99;
   EXPECT_EQ(exchange_table::find(&api.header).get(), &api);
 }
 
-TEST(ExchangeTable, OfNewerMajorsIsPassedOverForTheOneBehind) {
-  DLPackExchangeAPI ours = table_of(1);
-  DLPackExchangeAPI newer = table_of(2, &ours.header);
+TEST(ExchangeTable, FindSkipsNewerMajorsInTheChain) {
+  DLPackExchangeAPI readable = table_of(1);
+  DLPackExchangeAPI newer = table_of(2, &readable.header);
   DLPackExchangeAPI newest = table_of(77, &newer.header);
-  EXPECT_EQ(exchange_table::find(&newest.header).get(), &ours);
+  EXPECT_EQ(exchange_table::find(&newest.header).get(), &readable);
 }
 
-TEST(ExchangeTable, OfOtherMajorsOnlyIsNone) {
+TEST(ExchangeTable, IsEmptyForAChainWithoutMajorOne) {
   DLPackExchangeAPI oldest = table_of(0);
   DLPackExchangeAPI newer = table_of(2, &oldest.header);
   EXPECT_FALSE(exchange_table::find(&newer.header));
   EXPECT_FALSE(exchange_table::find(&oldest.header));
 }
 
-TEST(ExchangeTable, AChainThatDoesNotGoBackInTimeEnds) {
+TEST(ExchangeTable, FindStopsAtAChainWhoseVersionsDoNotDecrease) {
   DLPackExchangeAPI newer = table_of(2);
   newer.header.prev_api = &newer.header;
   EXPECT_FALSE(exchange_table::find(&newer.header));
@@ -130,13 +130,13 @@ TEST(ExchangeTable, AChainThatDoesNotGoBackInTimeEnds) {
   EXPECT_FALSE(exchange_table::find(&newest.header));
 }
 
-// Slots that the header calls mandatory are null in practice.
-TEST(ExchangeTable, SaysWhichSlotsAreThere) {
+// Some libraries leave functions null that dlpack.h declares mandatory.
+TEST(ExchangeTable, ReportsWhichFunctionsAreSet) {
   struct {
     char const* name;
     void (*remove)(DLPackExchangeAPI&);
-    bool (exchange_table::*there)() const noexcept;
-  } const slots[] = {
+    bool (exchange_table::*is_set)() const noexcept;
+  } const functions[] = {
       {"lend", [](DLPackExchangeAPI& a) { a.dltensor_from_py_object_no_sync = nullptr; },
        &exchange_table::can_lend},
       {"export", [](DLPackExchangeAPI& a) { a.managed_tensor_from_py_object_no_sync = nullptr; },
@@ -148,13 +148,13 @@ TEST(ExchangeTable, SaysWhichSlotsAreThere) {
       {"stream", [](DLPackExchangeAPI& a) { a.current_work_stream = nullptr; },
        &exchange_table::has_work_stream},
   };
-  for (auto const& removed : slots) {
+  for (auto const& removed : functions) {
     DLPackExchangeAPI api = table_of(1);
     removed.remove(api);
     exchange_table const table = exchange_table::find(&api.header);
-    for (auto const& asked : slots) {
-      EXPECT_EQ((table.*asked.there)(), &asked != &removed)
-          << asked.name << " of a table without " << removed.name;
+    for (auto const& function : functions) {
+      EXPECT_EQ((table.*function.is_set)(), &function != &removed)
+          << function.name << " of a table without " << removed.name;
     }
   }
 }
@@ -171,17 +171,17 @@ struct Exchange : testing::Test {
 };
 
 TEST_F(Exchange, LendsTheTensorOfAnObject) {
-  DLTensor lent{};
-  ASSERT_TRUE(table.try_lend(&a, lent));
-  EXPECT_EQ(lent.data, a.foreign->data);
-  EXPECT_EQ(foreign_sum(&lent), 15);
+  DLTensor tensor{};
+  ASSERT_TRUE(table.try_lend(&a, tensor));
+  EXPECT_EQ(tensor.data, a.foreign->data);
+  EXPECT_EQ(foreign_sum(&tensor), 15);
   EXPECT_EQ(deleted(), 0);
 }
 
-TEST_F(Exchange, LendsNothingWhenTheSlotFails) {
+TEST_F(Exchange, LendsNothingWhenTheFunctionFails) {
   a.fails = true;
-  DLTensor lent{};
-  EXPECT_FALSE(table.try_lend(&a, lent));
+  DLTensor tensor{};
+  EXPECT_FALSE(table.try_lend(&a, tensor));
 }
 
 TEST_F(Exchange, ExportsATensorThatIsFreedOnce) {
@@ -194,14 +194,14 @@ TEST_F(Exchange, ExportsATensorThatIsFreedOnce) {
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(Exchange, ExportsNothingWhenTheSlotFails) {
+TEST_F(Exchange, ExportsNothingWhenTheFunctionFails) {
   a.fails = true;
   EXPECT_FALSE(table.try_export(&a, why));
-  EXPECT_TRUE(why.ok()) << "the reason is the exception that the slot has set";
+  EXPECT_TRUE(why.ok()) << "the function has set a Python exception instead";
   EXPECT_EQ(deleted(), 0);
 }
 
-TEST_F(Exchange, AnExportWithoutATensorIsAReason) {
+TEST_F(Exchange, AnExportWithoutATensorIsReported) {
   api.managed_tensor_from_py_object_no_sync = [](void*, DLManagedTensorVersioned**) { return 0; };
   EXPECT_FALSE(table.try_export(&a, why));
   EXPECT_STREQ(message(why).c_str(),
@@ -209,7 +209,7 @@ TEST_F(Exchange, AnExportWithoutATensorIsAReason) {
                "tensor");
 }
 
-TEST_F(Exchange, AnExportedTensorThatIsMalformedIsFreedOnce) {
+TEST_F(Exchange, AMalformedExportedTensorIsFreedOnce) {
   raw()->dl_tensor.ndim = -1;
   EXPECT_FALSE(table.try_export(&a, why));
   EXPECT_TRUE(why.broke(errc::malformed));
@@ -223,17 +223,17 @@ TEST_F(Exchange, AnExportedTensorOfAnotherMajorIsFreedOnce) {
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(Exchange, ImportGivesTheTensorAway) {
+TEST_F(Exchange, ImportTransfersOwnership) {
   managed_tensor m = managed_tensor::steal(raw());
   EXPECT_EQ(table.try_import(m), &library);
   EXPECT_FALSE(m);
-  EXPECT_EQ(library.held, raw());
+  EXPECT_EQ(library.tensor, raw());
   EXPECT_EQ(deleted(), 0);
-  EXPECT_EQ(foreign_consume_versioned(library.held), 15);
+  EXPECT_EQ(foreign_consume_versioned(library.tensor), 15);
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(Exchange, AnImportThatFailsLeavesTheTensorHere) {
+TEST_F(Exchange, AFailedImportLeavesTheTensorToTheCaller) {
   library.fails = true;
   managed_tensor m = managed_tensor::steal(raw());
   EXPECT_EQ(table.try_import(m), nullptr);
@@ -254,7 +254,7 @@ TEST_F(Exchange, AllocatesATensorThatIsFreedOnce) {
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(Exchange, AnAllocatedTensorIsCheckedLikeAnyOther) {
+TEST_F(Exchange, AMalformedAllocatedTensorIsFreedOnce) {
   heap = {raw(), nullptr, nullptr, 0};
   raw()->dl_tensor.ndim = -1;
   DLTensor prototype{};
@@ -263,10 +263,10 @@ TEST_F(Exchange, AnAllocatedTensorIsCheckedLikeAnyOther) {
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(Exchange, AnAllocatorSaysWhyNot) {
+TEST_F(Exchange, TheReportContainsTheAllocatorsError) {
   struct {
-    allocator next;
-    char const* words;
+    allocator result;
+    char const* message;
   } const cases[] = {
       {{nullptr, "MemoryError", "full", -1},
        "out of memory: expected a tensor from the library's allocator; got full"},
@@ -282,15 +282,15 @@ TEST_F(Exchange, AnAllocatorSaysWhyNot) {
        "producer failed: expected a tensor from the library's allocator; got none"},
   };
   for (auto const& each : cases) {
-    heap = each.next;
+    heap = each.result;
     why = report();
     DLTensor prototype{};
     EXPECT_FALSE(table.try_allocate(prototype, why));
-    EXPECT_STREQ(message(why).c_str(), each.words);
+    EXPECT_STREQ(message(why).c_str(), each.message);
   }
 }
 
-TEST_F(Exchange, TellsTheStreamOnWhichTheLibraryWorks) {
+TEST_F(Exchange, ReturnsTheWorkStreamOfTheLibrary) {
   stream_ref stream = stream_ref::default_of(dlbridge::cpu);
   ASSERT_TRUE(table.try_work_stream(device(kDLCUDA, 3), stream));
   EXPECT_EQ(stream.device(), device(kDLCUDA, 3));
@@ -303,7 +303,7 @@ TEST_F(Exchange, AHandleThatIsNotWrittenIsNull) {
   EXPECT_EQ(stream.native_handle(), nullptr);
 }
 
-TEST_F(Exchange, AStreamThatIsNotToldLeavesTheOldOne) {
+TEST_F(Exchange, AFailedStreamQueryLeavesTheOutputUnchanged) {
   stream_ref stream(device(kDLCUDA, 1), this);
   EXPECT_FALSE(table.try_work_stream(device(kDLROCM, 0), stream));
   EXPECT_EQ(stream.device(), device(kDLCUDA, 1));

@@ -1,4 +1,4 @@
-// host_memory.hpp: fresh tensors in memory of our own, or of an allocator that is given.
+// host_memory.hpp: new tensors in memory of the default allocator or of the caller's.
 #include <dlbridge/host_memory.hpp>
 
 #include <gtest/gtest.h>
@@ -32,16 +32,16 @@ TEST(BuildEmpty, IsRowMajorWritableAndAligned) {
     EXPECT_TRUE(view.is_row_major());
     EXPECT_FALSE(view.read_only());
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(view.data()) % dlbridge::host_alignment, 0U);
-    EXPECT_EQ(m.get_versioned()->flags, 0U) << "it is no copy of anything";
+    EXPECT_EQ(m.get_versioned()->flags, 0U) << "a new tensor is not a copy";
   }
 }
 
-TEST(BuildEmpty, OfEitherFlavour) {
+TEST(BuildEmpty, BuildsEitherStructKind) {
   EXPECT_NE(build_empty(dtype_of<float>(), {2}).get_versioned(), nullptr);
   EXPECT_NE(build_empty(dtype_of<float>(), {2}, struct_kind::legacy).get_legacy(), nullptr);
 }
 
-TEST(BuildEmpty, OfRank0AndOfNoElements) {
+TEST(BuildEmpty, BuildsRankZeroAndEmptyTensors) {
   managed_tensor const one = build_empty(dtype_of<double>(), dims());
   EXPECT_EQ(one.view().count(), 1);
   for (dims const& shape : {dims(0), dims(2, 0, 3), dims(0, INT64_MAX)}) {
@@ -51,17 +51,17 @@ TEST(BuildEmpty, OfRank0AndOfNoElements) {
   }
 }
 
-TEST(BuildEmpty, LeavesNoBitOfPackedElementsUnset) {
+TEST(BuildEmpty, ZeroInitializesPackedElements) {
   managed_tensor const m = build_empty(int4, {3});
   auto const* bytes = static_cast<unsigned char const*>(m.view().data());
   EXPECT_EQ(bytes[0], 0);
   EXPECT_EQ(bytes[1], 0);
 }
 
-TEST(BuildEmpty, RefusesWhatHasNoSize) {
+TEST(BuildEmpty, RefusesInvalidAndOverflowingShapes) {
   struct {
     dims shape;
-    char const* words;
+    char const* refusal;
   } const cases[] = {
       {dims(2, -1),
        "malformed: malformed tensor: expected extents of 0 and above; got shape "
@@ -75,7 +75,8 @@ TEST(BuildEmpty, RefusesWhatHasNoSize) {
       {dims::from(static_cast<std::int64_t const*>(nullptr), 0), "accepted"},
   };
   for (auto const& each : cases) {
-    EXPECT_EQ(refusal_of([&] { return build_empty(dtype_of<double>(), each.shape); }), each.words);
+    EXPECT_EQ(refusal_of([&] { return build_empty(dtype_of<double>(), each.shape); }),
+              each.refusal);
   }
 }
 
@@ -85,54 +86,54 @@ TEST(BuildEmpty, RefusesTooManyDimensions) {
             "overflow: size overflows: expected a size that fits 64 bits; got shape []");
 }
 
-// An allocator that counts, and refuses when told so.
-struct counter {
+// An allocator that counts bytes and fails on demand.
+struct allocation_counts {
   std::size_t allocated = 0;
   std::size_t freed = 0;
   std::size_t alignment = 0;
-  bool empty = false;
-} counted;
+  bool fails = false;
+} counts;
 
 constexpr dlbridge::host_allocator counting = {
     [](std::size_t bytes, std::size_t alignment) noexcept -> void* {
-      counted.allocated += bytes;
-      counted.alignment = alignment;
-      return counted.empty ? nullptr : std::aligned_alloc(alignment, (bytes + 63) / 64 * 64);
+      counts.allocated += bytes;
+      counts.alignment = alignment;
+      return counts.fails ? nullptr : std::aligned_alloc(alignment, (bytes + 63) / 64 * 64);
     },
     [](void* memory, std::size_t bytes, std::size_t) noexcept {
-      counted.freed += bytes;
+      counts.freed += bytes;
       std::free(memory);
     }};
 
 struct HostAllocator : testing::Test {
-  void SetUp() override { counted = counter(); }
+  void SetUp() override { counts = allocation_counts(); }
 };
 
-TEST_F(HostAllocator, IsGivenItsMemoryBackOnce) {
+TEST_F(HostAllocator, FreesItsMemoryOnce) {
   {
     managed_tensor const m = build_empty(dtype_of<float>(), {5}, struct_kind::versioned, counting);
-    EXPECT_EQ(counted.allocated, 20U);
-    EXPECT_EQ(counted.alignment, dlbridge::host_alignment);
-    EXPECT_EQ(counted.freed, 0U);
+    EXPECT_EQ(counts.allocated, 20U);
+    EXPECT_EQ(counts.alignment, dlbridge::host_alignment);
+    EXPECT_EQ(counts.freed, 0U);
   }
-  EXPECT_EQ(counted.freed, 20U);
+  EXPECT_EQ(counts.freed, 20U);
 }
 
-TEST_F(HostAllocator, HasNoMemory) {
-  counted.empty = true;
+TEST_F(HostAllocator, AFailedAllocationIsReported) {
+  counts.fails = true;
   EXPECT_EQ(refusal_of([] {
               return build_empty(dtype_of<float>(), {5}, struct_kind::versioned, counting);
             }),
             "out_of_memory: out of memory: expected host memory of 20 bytes; got none");
-  EXPECT_EQ(counted.freed, 0U);
+  EXPECT_EQ(counts.freed, 0U);
 }
 
-TEST_F(HostAllocator, IsNotAskedForWhatIsRefused) {
+TEST_F(HostAllocator, IsNotCalledForARefusedShape) {
   EXPECT_NE(refusal_of([] {
               return build_empty(dtype_of<float>(), {-5}, struct_kind::versioned, counting);
             }),
             "accepted");
-  EXPECT_EQ(counted.allocated, 0U);
+  EXPECT_EQ(counts.allocated, 0U);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// layout: shape and stride arithmetic, held against the offsets of every single element.
+// layout.hpp: shape and stride arithmetic, compared with the offset of every element.
 #include <dlbridge/layout.hpp>
 
 #include <gtest/gtest.h>
@@ -23,19 +23,19 @@ constexpr std::int64_t huge = std::int64_t{1} << 62;
 
 using numbers = std::vector<std::int64_t>;
 
-// A shape and its strides as a consumer hands them in. Without strides the pointer is null, and at
-// rank 0 both dangle, so that whoever reads them is caught.
+// The arguments of the functions under test. Without strides the pointer is null. At rank 0 both
+// pointers are invalid, so that a function that reads them crashes.
 struct tensor_layout {
   numbers shape;
   numbers strides;
   bool has_strides = true;
 
   int rank() const { return static_cast<int>(shape.size()); }
-  std::int64_t const* extents() const { return rank() == 0 ? dangling() : shape.data(); }
+  std::int64_t const* extents() const { return rank() == 0 ? invalid_pointer() : shape.data(); }
   std::int64_t const* steps() const {
-    return !has_strides ? nullptr : rank() == 0 ? dangling() : strides.data();
+    return !has_strides ? nullptr : rank() == 0 ? invalid_pointer() : strides.data();
   }
-  static std::int64_t const* dangling() { return reinterpret_cast<std::int64_t const*>(8); }
+  static std::int64_t const* invalid_pointer() { return reinterpret_cast<std::int64_t const*>(8); }
 };
 
 std::ostream& operator<<(std::ostream& out, tensor_layout const& l) {
@@ -48,8 +48,8 @@ std::int64_t count(tensor_layout const& l) {
   return std::accumulate(l.shape.begin(), l.shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-// The offset of every element, the last index running fastest, by nothing but the definition of a
-// stride; without strides simply one after the other.
+// The offset of every element, with the last index fastest, from the definition of a stride.
+// Without strides the offsets count up.
 numbers offsets_of(tensor_layout const& l) {
   numbers offsets;
   for (std::int64_t n = 0; n < count(l); ++n) {
@@ -64,7 +64,8 @@ numbers offsets_of(tensor_layout const& l) {
   return offsets;
 }
 
-// The same elements with the dimensions in reverse: its row-major order is our column-major one.
+// The same elements with the dimensions reversed. Its row-major order is the column-major order of
+// l.
 tensor_layout reversed(tensor_layout l) {
   if (!l.has_strides) {
     l.strides.resize(l.shape.size());
@@ -85,9 +86,9 @@ bool count_up_from_zero(numbers const& offsets) {
   return true;
 }
 
-// Small layouts of every kind: compact in some order of dimensions, then perhaps with gaps,
-// reversed, broadcast, overlapping or wild steps. Steps that mean nothing are absurd on purpose.
-class layouts {
+// Generates small layouts: compact in some order of the dimensions, some with gaps, reversed,
+// broadcast, overlapping or arbitrary strides. Strides that have no effect get extreme values.
+class layout_generator {
  public:
   tensor_layout next() {
     tensor_layout l;
@@ -108,7 +109,7 @@ class layouts {
       auto const i = static_cast<std::size_t>(order[n]);
       l.strides[i] = step;
       step *= std::max<std::int64_t>(l.shape[i], 1);
-      step += below(16) == 0 ? 1 + below(3) : 0;  // a gap
+      step += below(16) == 0 ? 1 + below(3) : 0;  // gap
     }
     for (std::int64_t& stride : l.strides) {
       int const change = below(24);
@@ -117,8 +118,8 @@ class layouts {
     bool const empty = std::count(l.shape.begin(), l.shape.end(), 0) != 0;
     for (std::size_t i = 0; i < l.shape.size(); ++i) {
       if (l.shape[i] == 1 || empty) {
-        std::int64_t const absurd[] = {0, -1, least, most, huge, l.strides[i]};
-        l.strides[i] = absurd[below(6)];
+        std::int64_t const extremes[] = {0, -1, least, most, huge, l.strides[i]};
+        l.strides[i] = extremes[below(6)];
       }
     }
     l.has_strides = below(10) != 0;
@@ -132,22 +133,22 @@ class layouts {
 
 constexpr int rounds = 20000;
 
-// Calls visit(layout, offsets of all its elements) for many layouts, and expects it to answer both
-// yes and no often enough to have proven something.
+// Calls visit(layout, offsets of all its elements) for many layouts, and expects both true and
+// false for at least one in twenty of them.
 template <class Visit>
 void for_many_layouts(Visit visit) {
-  layouts source;
-  int yes = 0;
+  layout_generator generator;
+  int positives = 0;
   for (int round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
-    tensor_layout const l = source.next();
+    tensor_layout const l = generator.next();
     SCOPED_TRACE(testing::PrintToString(l));
-    yes += visit(l, offsets_of(l)) ? 1 : 0;
+    positives += visit(l, offsets_of(l)) ? 1 : 0;
   }
-  EXPECT_GT(yes, rounds / 20);
-  EXPECT_LT(yes, rounds - rounds / 20);
+  EXPECT_GT(positives, rounds / 20);
+  EXPECT_LT(positives, rounds - rounds / 20);
 }
 
-TEST(Layout, RowMajorMeansThatTheOffsetsCountUpInTheOrderOfTheIndices) {
+TEST(Layout, RowMajorMeansThatOffsetsCountUpInIndexOrder) {
   for_many_layouts([](tensor_layout const& l, numbers const& offsets) {
     bool const expected = count_up_from_zero(offsets);
     EXPECT_EQ(dlbridge::is_row_major(l.rank(), l.extents(), l.steps()), expected);
@@ -163,7 +164,7 @@ TEST(Layout, ColumnMajorIsRowMajorOfTheReversedDimensions) {
   });
 }
 
-TEST(Layout, CompactMeansThatTheOffsetsFillOneBlockFromZero) {
+TEST(Layout, CompactMeansThatOffsetsFillOneBlockFromZero) {
   for_many_layouts([](tensor_layout const& l, numbers offsets) {
     std::sort(offsets.begin(), offsets.end());
     bool const expected = count_up_from_zero(offsets);
@@ -185,30 +186,32 @@ TEST(Layout, ReachIsTheLowestAndTheHighestOffset) {
 }
 
 TEST(Layout, NoAliasMeansThatNoTwoElementsShareAnOffset) {
-  int cautious = 0;
+  int false_positives = 0;
   for_many_layouts([&](tensor_layout const& l, numbers const& offsets) {
     bool const shared =
         std::set<std::int64_t>(offsets.begin(), offsets.end()).size() != offsets.size();
-    bool const said = dlbridge::has_alias(l.rank(), l.extents(), l.steps());
-    EXPECT_TRUE(said || !shared) << "an alias that is not seen";
-    cautious += said && !shared ? 1 : 0;
-    return said;
+    bool const alias = dlbridge::has_alias(l.rank(), l.extents(), l.steps());
+    EXPECT_TRUE(alias || !shared) << "an alias that has_alias does not report";
+    false_positives += alias && !shared ? 1 : 0;
+    return alias;
   });
-  EXPECT_LT(cautious, rounds / 50) << "it may cry wolf, but only over interleaved steps";
+  EXPECT_LT(false_positives, rounds / 50)
+      << "has_alias may report interleaved strides without an alias, and no others";
 }
 
-TEST(Layout, ElementsThatNestAreNoAlias) {
+TEST(Layout, NestedStridesHaveNoAlias) {
   for_many_layouts([](tensor_layout const& l, numbers const&) {
     if (!dlbridge::is_compact(l.rank(), l.extents(), l.steps()) || !l.has_strides) {
       return false;
     }
-    for (std::int64_t const gap : {1, 3}) {  // apart or not, every other dimension reversed
-      numbers spread = l.strides;
-      for (std::size_t i = 0; i < spread.size(); ++i) {
-        bool const means_nothing = l.shape[i] == 1 || count(l) == 0;
-        spread[i] *= means_nothing ? 1 : i % 2 == 0 ? gap : -gap;
+    for (std::int64_t const gap :
+         {1, 3}) {  // with and without gaps, every second dimension reversed
+      numbers scaled = l.strides;
+      for (std::size_t i = 0; i < scaled.size(); ++i) {
+        bool const has_no_effect = l.shape[i] == 1 || count(l) == 0;
+        scaled[i] *= has_no_effect ? 1 : i % 2 == 0 ? gap : -gap;
       }
-      EXPECT_FALSE(dlbridge::has_alias(l.rank(), l.extents(), spread.data()));
+      EXPECT_FALSE(dlbridge::has_alias(l.rank(), l.extents(), scaled.data()));
     }
     return true;
   });
@@ -224,7 +227,7 @@ TEST(Layout, CountIsTheNumberOfElements) {
   });
 }
 
-TEST(Layout, FilledStridesCountUpInTheirOrderAndAreNeverZero) {
+TEST(Layout, FilledStridesAreCompactAndNeverZero) {
   for_many_layouts([](tensor_layout const& l, numbers const&) {
     tensor_layout filled{l.shape, l.shape, true};
     dlbridge::fill_row_major(l.rank(), l.extents(), filled.strides.data());
@@ -245,7 +248,7 @@ TEST(Layout, FilledStridesCountUpInTheirOrderAndAreNeverZero) {
   });
 }
 
-// Values at which 64-bit arithmetic turns over, and ordinary ones between them.
+// Values at which 64-bit arithmetic overflows, and others between them.
 numbers edges() {
   numbers values = {least, least + 1, least / 2, -huge, -3037000500, -3, -2, -1, 0, 1, 2, 3};
   for (std::int64_t const value :
@@ -263,8 +266,8 @@ numbers edges() {
 
 bool fits(wide value) { return value >= least && value <= most; }
 
-// Each compiler takes one of the two ways; both are held to the same sums.
-TEST(Layout, ProductsAndSumsAreRightOrRefusedByTheCompilersHelpAndByHand) {
+// A compiler uses one of the two implementations; both are tested.
+TEST(Layout, BuiltinAndPortableArithmeticDetectOverflow) {
   using operation = bool (*)(std::int64_t, std::int64_t, std::int64_t&) noexcept;
   constexpr operation multiply[] = {dlbridge::try_multiply,
                                     dlbridge::detail::try_multiply_portable};
@@ -273,17 +276,17 @@ TEST(Layout, ProductsAndSumsAreRightOrRefusedByTheCompilersHelpAndByHand) {
   for (std::int64_t const a : values) {
     for (std::int64_t const b : values) {
       std::int64_t out = 77;
-      for (int way = 0; way < 2; ++way) {
-        ASSERT_EQ(multiply[way](a, b, out), fits(wide{a} * b)) << a << " * " << b;
+      for (int i = 0; i < 2; ++i) {
+        ASSERT_EQ(multiply[i](a, b, out), fits(wide{a} * b)) << a << " * " << b;
         ASSERT_TRUE(!fits(wide{a} * b) || out == wide{a} * b) << a << " * " << b;
-        ASSERT_EQ(add[way](a, b, out), fits(wide{a} + b)) << a << " + " << b;
+        ASSERT_EQ(add[i](a, b, out), fits(wide{a} + b)) << a << " + " << b;
         ASSERT_TRUE(!fits(wide{a} + b) || out == wide{a} + b) << a << " + " << b;
       }
     }
   }
 }
 
-TEST(Layout, ACountThatDoesNotFitIsRefusedUnlessTheTensorIsEmpty) {
+TEST(Layout, AnOverflowingCountIsRefusedUnlessTheTensorIsEmpty) {
   struct row {
     numbers shape;
     bool fits;
@@ -315,55 +318,55 @@ TEST(Layout, ACountThatDoesNotFitIsRefusedUnlessTheTensorIsEmpty) {
   }
 }
 
-TEST(Layout, AReachThatDoesNotFitIsRefusedAndNoOther) {
+TEST(Layout, OnlyAnOverflowingReachIsRefused) {
   numbers const values = edges();
   for (std::int64_t const extent : values) {
     for (std::int64_t const stride : values) {
       if (extent <= 0) {
         continue;
       }
-      // A second dimension takes the reach to the very edge, or one step over it.
-      for (std::int64_t const more : {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, huge}) {
+      // A second dimension extends the reach to the limit, or one element beyond it.
+      for (std::int64_t const second : {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, huge}) {
         wide const first = wide{extent - 1} * stride;
-        wide const highest = (first > 0 ? first : 0) + (more > 0 ? more : 0);
-        wide const lowest = (first < 0 ? first : 0) + (more < 0 ? more : 0);
+        wide const highest = (first > 0 ? first : 0) + (second > 0 ? second : 0);
+        wide const lowest = (first < 0 ? first : 0) + (second < 0 ? second : 0);
         std::int64_t const shape[] = {extent, 2};
-        std::int64_t const strides[] = {stride, more};
+        std::int64_t const strides[] = {stride, second};
         std::int64_t low = 77;
         std::int64_t high = 77;
         ASSERT_EQ(dlbridge::try_reach(2, shape, strides, low, high), fits(lowest) && fits(highest))
-            << extent << " by " << stride << " and " << more;
+            << extent << " by " << stride << " and " << second;
         ASSERT_TRUE(!fits(lowest) || !fits(highest) || (low == lowest && high == highest))
-            << extent << " by " << stride << " and " << more;
+            << extent << " by " << stride << " and " << second;
       }
     }
   }
 }
 
-TEST(Layout, AnEmptyTensorReachesNothingHoweverFarItsOtherExtentsWould) {
+TEST(Layout, TheReachOfAnEmptyTensorIsZeroForAnyExtents) {
   std::int64_t const shape[] = {huge, huge, 0};
   std::int64_t const strides[] = {most, least, most};
-  for (std::int64_t const* const given : {static_cast<std::int64_t const*>(nullptr), strides}) {
+  for (std::int64_t const* const argument : {static_cast<std::int64_t const*>(nullptr), strides}) {
     std::int64_t low = 77;
     std::int64_t high = 77;
-    EXPECT_TRUE(dlbridge::try_reach(3, shape, given, low, high));
+    EXPECT_TRUE(dlbridge::try_reach(3, shape, argument, low, high));
     EXPECT_EQ(low, 0);
     EXPECT_EQ(high, 0);
-    EXPECT_TRUE(dlbridge::is_row_major(3, shape, given));
-    EXPECT_TRUE(dlbridge::is_column_major(3, shape, given));
-    EXPECT_TRUE(dlbridge::is_compact(3, shape, given));
-    EXPECT_FALSE(dlbridge::has_alias(3, shape, given));
+    EXPECT_TRUE(dlbridge::is_row_major(3, shape, argument));
+    EXPECT_TRUE(dlbridge::is_column_major(3, shape, argument));
+    EXPECT_TRUE(dlbridge::is_compact(3, shape, argument));
+    EXPECT_FALSE(dlbridge::has_alias(3, shape, argument));
   }
 }
 
-TEST(Layout, WithoutStridesACountThatDoesNotFitHasNoReach) {
+TEST(Layout, WithoutStridesAnOverflowingCountHasNoReach) {
   std::int64_t const shape[] = {huge, 2};
   std::int64_t low = 0;
   std::int64_t high = 0;
   EXPECT_FALSE(dlbridge::try_reach(2, shape, nullptr, low, high));
 }
 
-TEST(Layout, TheLargestRankIsSortedAndJudged) {
+TEST(Layout, TheLargestRankIsClassified) {
   numbers shape(dlbridge::max_rank, 1);
   numbers strides(dlbridge::max_rank, least);
   int const rank = dlbridge::max_rank;
@@ -376,13 +379,14 @@ TEST(Layout, TheLargestRankIsSortedAndJudged) {
   EXPECT_FALSE(dlbridge::is_row_major(rank, shape.data(), strides.data()));
   EXPECT_FALSE(dlbridge::has_alias(rank, shape.data(), strides.data()));
   strides[31] = -1;
-  EXPECT_FALSE(dlbridge::is_compact(rank, shape.data(), strides.data())) << "one is reversed";
+  EXPECT_FALSE(dlbridge::is_compact(rank, shape.data(), strides.data()))
+      << "one dimension is reversed";
   EXPECT_FALSE(dlbridge::has_alias(rank, shape.data(), strides.data()));
   strides[31] = 2;
   EXPECT_TRUE(dlbridge::has_alias(rank, shape.data(), strides.data()));
 }
 
-TEST(Layout, TheLeastStrideIsTheLongestStep) {
+TEST(Layout, TheSmallestInt64IsAValidStride) {
   std::int64_t const shape[] = {2, 3};
   std::int64_t const strides[] = {least, 1};
   EXPECT_FALSE(dlbridge::has_alias(2, shape, strides));
@@ -394,7 +398,7 @@ TEST(Layout, TheLeastStrideIsTheLongestStep) {
   EXPECT_EQ(high, 2);
 }
 
-TEST(Layout, FilledStridesOfAnEmptyTensorStayAboveZeroWhereItsExtentsAreHuge) {
+TEST(Layout, FilledStridesOfAnEmptyTensorWithHugeExtentsArePositive) {
   for (numbers const& shape : {numbers{0, std::int64_t{1} << 32, std::int64_t{1} << 32, 2},
                                numbers{2, std::int64_t{1} << 32, std::int64_t{1} << 32, 0},
                                numbers{huge, 2, 0, 2, huge}, numbers{most, most, most, 0, most}}) {

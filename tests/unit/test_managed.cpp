@@ -1,4 +1,4 @@
-// managed_tensor: one owner of either struct kind, one deleter call whatever happens.
+// managed.hpp: managed_tensor owns a struct of either kind and calls its deleter exactly once.
 #include <dlbridge/managed.hpp>
 
 #include <gtest/gtest.h>
@@ -29,26 +29,26 @@ static_assert(!std::is_convertible_v<managed_tensor, tensor_view>, "it would dan
 template <class Managed>
 struct ManagedTensor : testing::Test {
   foreign_ptr foreign = make_foreign();
-  Managed* raw = hand_out<Managed>(foreign);
+  Managed* raw = struct_of<Managed>(foreign);
   int deleted() const { return foreign->deleter_calls; }
 };
-using Flavours = testing::Types<DLManagedTensor, DLManagedTensorVersioned>;
-struct flavour_name {
+using StructKinds = testing::Types<DLManagedTensor, DLManagedTensorVersioned>;
+struct struct_kind_label {
   template <class Managed>
   static char const* GetName(int) {
     return std::is_same_v<Managed, DLManagedTensor> ? "Legacy" : "Versioned";
   }
 };
-TYPED_TEST_SUITE(ManagedTensor, Flavours, flavour_name);
+TYPED_TEST_SUITE(ManagedTensor, StructKinds, struct_kind_label);
 
-TYPED_TEST(ManagedTensor, OwnsNothingAtFirst) {
+TYPED_TEST(ManagedTensor, IsEmptyByDefault) {
   managed_tensor const empty;
   EXPECT_FALSE(empty);
   EXPECT_EQ(empty.get_legacy(), nullptr);
   EXPECT_EQ(empty.get_versioned(), nullptr);
 }
 
-TYPED_TEST(ManagedTensor, KnowsItsFlavourAndGivesOnlyThatStruct) {
+TYPED_TEST(ManagedTensor, ReturnsItsKindAndOnlyThatStruct) {
   managed_tensor const m = managed_tensor::adopt(this->raw);
   bool const legacy = std::is_same_v<TypeParam, DLManagedTensor>;
   EXPECT_EQ(m.kind(), legacy ? struct_kind::legacy : struct_kind::versioned);
@@ -58,14 +58,14 @@ TYPED_TEST(ManagedTensor, KnowsItsFlavourAndGivesOnlyThatStruct) {
   EXPECT_EQ(m.version(), legacy ? dlbridge::version{} : (dlbridge::version{1, 0}));
 }
 
-TYPED_TEST(ManagedTensor, CallsTheDeleterOnceAtTheEnd) {
+TYPED_TEST(ManagedTensor, TheDestructorCallsTheDeleterOnce) {
   {
     managed_tensor const m = managed_tensor::steal(this->raw);
   }
   EXPECT_EQ(this->deleted(), 1);
 }
 
-TYPED_TEST(ManagedTensor, MovesWithoutCallingTheDeleter) {
+TYPED_TEST(ManagedTensor, ResetCallsTheDeleterOnceAfterMoves) {
   managed_tensor first = managed_tensor::steal(this->raw);
   managed_tensor second(std::move(first));
   EXPECT_FALSE(first);
@@ -79,17 +79,17 @@ TYPED_TEST(ManagedTensor, MovesWithoutCallingTheDeleter) {
   EXPECT_EQ(this->deleted(), 1);
 }
 
-TYPED_TEST(ManagedTensor, AssignmentFreesWhatWasThereBefore) {
+TYPED_TEST(ManagedTensor, AssignmentFreesThePreviousTensor) {
   foreign_ptr const other = make_foreign();
   managed_tensor m = managed_tensor::steal(this->raw);
-  m = managed_tensor::steal(hand_out<TypeParam>(other));
+  m = managed_tensor::steal(struct_of<TypeParam>(other));
   EXPECT_EQ(this->deleted(), 1);
   EXPECT_EQ(other->deleter_calls, 0);
   m = managed_tensor();
   EXPECT_EQ(other->deleter_calls, 1);
 }
 
-TYPED_TEST(ManagedTensor, SurvivesAssignmentToItself) {
+TYPED_TEST(ManagedTensor, SelfAssignmentKeepsTheTensor) {
   managed_tensor m = managed_tensor::steal(this->raw);
   managed_tensor& same = m;
   m = std::move(same);
@@ -97,7 +97,7 @@ TYPED_TEST(ManagedTensor, SurvivesAssignmentToItself) {
   EXPECT_TRUE(m);
 }
 
-TYPED_TEST(ManagedTensor, SwapsOwners) {
+TYPED_TEST(ManagedTensor, SwapExchangesOwnership) {
   managed_tensor full = managed_tensor::steal(this->raw);
   managed_tensor empty;
   swap(full, empty);
@@ -106,19 +106,19 @@ TYPED_TEST(ManagedTensor, SwapsOwners) {
   EXPECT_EQ(this->deleted(), 0);
 }
 
-TYPED_TEST(ManagedTensor, ReleaseGivesUpWithoutFreeing) {
+TYPED_TEST(ManagedTensor, ReleaseDoesNotCallTheDeleter) {
   managed_tensor m = managed_tensor::steal(this->raw);
   bool const legacy = m.kind() == struct_kind::legacy;
   EXPECT_EQ(legacy ? static_cast<void*>(m.release_versioned()) : m.release_legacy(), nullptr)
-      << "the struct of the other struct kind";
-  ASSERT_TRUE(m) << "asking for the other struct kind gives nothing up";
-  void* const given = legacy ? static_cast<void*>(m.release_legacy()) : m.release_versioned();
-  EXPECT_EQ(given, this->raw);
+      << "release of the other struct kind returns null";
+  ASSERT_TRUE(m) << "and keeps ownership";
+  void* const released = legacy ? static_cast<void*>(m.release_legacy()) : m.release_versioned();
+  EXPECT_EQ(released, this->raw);
   EXPECT_FALSE(m);
   EXPECT_EQ(this->deleted(), 0);
 }
 
-TYPED_TEST(ManagedTensor, ToleratesANullDeleter) {
+TYPED_TEST(ManagedTensor, AcceptsANullDeleter) {
   this->raw->deleter = nullptr;
   {
     managed_tensor const m = managed_tensor::steal(this->raw);
@@ -126,12 +126,12 @@ TYPED_TEST(ManagedTensor, ToleratesANullDeleter) {
   EXPECT_EQ(this->deleted(), 0);
 }
 
-TYPED_TEST(ManagedTensor, StealingNullOwnsNothing) {
+TYPED_TEST(ManagedTensor, StealOfNullIsEmpty) {
   EXPECT_FALSE(managed_tensor::steal(static_cast<TypeParam*>(nullptr)));
   EXPECT_FALSE(managed_tensor::adopt(static_cast<TypeParam*>(nullptr)));
 }
 
-TYPED_TEST(ManagedTensor, ARefusedTensorIsFreedOnceAndTheReasonThrown) {
+TYPED_TEST(ManagedTensor, StealFreesARefusedTensorOnceAndThrows) {
   this->raw->dl_tensor.ndim = -1;
   try {
     static_cast<void>(managed_tensor::steal(this->raw));
@@ -145,16 +145,16 @@ TYPED_TEST(ManagedTensor, ARefusedTensorIsFreedOnceAndTheReasonThrown) {
   EXPECT_EQ(this->deleted(), 1);
 }
 
-TYPED_TEST(ManagedTensor, TheReasonComesWithoutAnExceptionToo) {
+TYPED_TEST(ManagedTensor, TryStealFreesARefusedTensorOnceAndReports) {
   this->raw->dl_tensor.ndim = 65;
   report why;
-  managed_tensor const refused = managed_tensor::try_steal(this->raw, why);
-  EXPECT_FALSE(refused);
+  managed_tensor const result = managed_tensor::try_steal(this->raw, why);
+  EXPECT_FALSE(result);
   EXPECT_TRUE(why.broke(errc::malformed));
   EXPECT_EQ(this->deleted(), 1);
 }
 
-TYPED_TEST(ManagedTensor, ItsViewShowsTheForeignMemory) {
+TYPED_TEST(ManagedTensor, ViewRefersToTheForeignMemory) {
   managed_tensor const m = managed_tensor::steal(this->raw);
   tensor_view const view = m;
   EXPECT_EQ(view.data(), this->foreign->data);
@@ -162,12 +162,12 @@ TYPED_TEST(ManagedTensor, ItsViewShowsTheForeignMemory) {
   EXPECT_EQ(view.extent(1), 3);
 }
 
-TEST(ManagedTensorVersion, AnUnreadableMajorIsFreedAndNothingElseOfItRead) {
+TEST(ManagedTensorVersion, AnUnreadableMajorIsFreedAndItsFieldsAreNotRead) {
   for (std::uint32_t major : {0U, 2U, 77U}) {
     foreign_ptr const foreign = make_foreign();
     DLManagedTensorVersioned* const raw = foreign_versioned(foreign.get());
     raw->version.major = major;
-    // What would crash a reader: the fields behind an unknown version mean nothing.
+    // Reading these fields would crash. They have no meaning when the version is unknown.
     raw->dl_tensor.ndim = 1000;
     raw->dl_tensor.shape = reinterpret_cast<std::int64_t*>(16);
     report why;
@@ -177,13 +177,13 @@ TEST(ManagedTensorVersion, AnUnreadableMajorIsFreedAndNothingElseOfItRead) {
   }
 }
 
-TEST(ManagedTensorVersion, AnyMinorAndUnknownFlagsAreRead) {
+TEST(ManagedTensorVersion, AnyMinorAndUnknownFlagsAreAccepted) {
   foreign_ptr const foreign = make_foreign();
   DLManagedTensorVersioned* const raw = foreign_versioned(foreign.get());
   raw->version.minor = 99;
   raw->flags = std::uint64_t{1} << 40 | dlbridge::flag_read_only;
   managed_tensor const m = managed_tensor::steal(raw);
-  EXPECT_EQ(m.flags(), raw->flags) << "unknown bits are kept";
+  EXPECT_EQ(m.flags(), raw->flags) << "unknown bits do not change";
   EXPECT_TRUE(m.view().read_only());
   EXPECT_EQ(m.version(), (dlbridge::version{1, 99}));
 }

@@ -1,4 +1,4 @@
-// bridges/std.hpp: containers and pointers of the standard library, read by plain C.
+// bridges/std.hpp: standard containers and pointers become tensors, which a plain-C consumer reads.
 #include <dlbridge/bridges/std.hpp>
 #include <dlbridge/builder.hpp>
 
@@ -38,21 +38,21 @@ sizes shape_of(managed_tensor const& m) {
   return {t.shape, t.shape + t.ndim};
 }
 
-TEST(StdVector, IsOneDimensionOfItsOwnMemory) {
+TEST(StdVector, IsOneDimensionalAndNotCopied) {
   std::vector<double> v{1, 2, 3};
   double const* const memory = v.data();
   managed_tensor m = build(std::move(v));
   EXPECT_EQ(m.tensor().data, memory);
   EXPECT_EQ(dtype(m.tensor().dtype), dtype(kDLFloat, 64));
   EXPECT_EQ(shape_of(m), sizes{3});
-  EXPECT_EQ(consume_abroad(std::move(m)), 6);
+  EXPECT_EQ(consume_in_c(std::move(m)), 6);
 }
 
-TEST(StdVector, OfArraysHasTheirDimensionsBehindItsOwn) {
+TEST(StdVector, OfArraysAppendsTheirDimensions) {
   using pixel = std::array<std::uint8_t, 3>;
   managed_tensor pixels = build(std::vector<pixel>{{1, 2, 3}, {4, 5, 6}});
   EXPECT_EQ(shape_of(pixels), (sizes{2, 3}));
-  EXPECT_EQ(consume_abroad(std::move(pixels)), 21);
+  EXPECT_EQ(consume_in_c(std::move(pixels)), 21);
   managed_tensor blocks = build(std::vector<std::array<std::array<int, 2>, 3>>(4));
   EXPECT_EQ(shape_of(blocks), (sizes{4, 3, 2}));
   EXPECT_EQ(dtype(blocks.tensor().dtype), dtype(kDLInt, 32));
@@ -70,18 +70,18 @@ struct plain_allocator {
   void deallocate(T* p, std::size_t n) { std::allocator<T>().deallocate(p, n); }
 };
 
-TEST(StdVector, MayHaveAnAllocatorOfItsOwn) {
+TEST(StdVector, MayHaveACustomAllocator) {
   std::vector<float, plain_allocator<float>> v(2);
   v[1] = 5;
-  EXPECT_EQ(consume_abroad(build(std::move(v))), 5);
+  EXPECT_EQ(consume_in_c(build(std::move(v))), 5);
 }
 
-TEST(StdArray, LiesInTheTensorItself) {
+TEST(StdArray, IsStoredInTheManagedTensor) {
   std::array<float, 3> a{1, 2, 3};
   managed_tensor m = build(std::move(a));
   EXPECT_NE(m.tensor().data, a.data());
   EXPECT_EQ(shape_of(m), sizes{3});
-  EXPECT_EQ(consume_abroad(std::move(m)), 6);
+  EXPECT_EQ(consume_in_c(std::move(m)), 6);
 }
 
 TEST(StdArray, OfArraysHasSeveralDimensions) {
@@ -89,10 +89,10 @@ TEST(StdArray, OfArraysHasSeveralDimensions) {
   a[2][0][1] = 7;
   managed_tensor m = build(std::move(a));
   EXPECT_EQ(shape_of(m), (sizes{3, 1, 2}));
-  EXPECT_EQ(consume_abroad(std::move(m)), 7);
+  EXPECT_EQ(consume_in_c(std::move(m)), 7);
 }
 
-TEST(StdArray, OfNothingIsEmpty) {
+TEST(StdArray, WithoutElementsIsEmpty) {
   EXPECT_EQ(shape_of(build(std::array<float, 0>())), sizes{0});
   EXPECT_EQ(shape_of(build(std::array<std::array<float, 0>, 2>())), (sizes{2, 0}));
 }
@@ -101,7 +101,7 @@ TEST(StdArray, OfConstElementsIsReadOnly) {
   EXPECT_TRUE(build(std::array<float const, 2>{1, 2}).flags() == dlbridge::flag_read_only);
 }
 
-TEST(StdSharedPtr, IsSharedByItsTensors) {
+TEST(StdSharedPtr, IsOwnedJointlyByItsTensors) {
   auto const owner = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3});
   managed_tensor first = build(std::shared_ptr<std::vector<float>>(owner));
   managed_tensor second =
@@ -109,48 +109,48 @@ TEST(StdSharedPtr, IsSharedByItsTensors) {
   EXPECT_EQ(owner.use_count(), 3);
   EXPECT_EQ(first.tensor().data, owner->data());
   EXPECT_EQ(second.tensor().data, owner->data());
-  EXPECT_EQ(consume_abroad(std::move(first)), 6);
-  EXPECT_EQ(consume_abroad(std::move(second)), 6);
+  EXPECT_EQ(consume_in_c(std::move(first)), 6);
+  EXPECT_EQ(consume_in_c(std::move(second)), 6);
   EXPECT_EQ(owner.use_count(), 1);
 }
 
 TEST(StdSharedPtr, ToConstIsReadOnly) {
   managed_tensor m = build(std::make_shared<std::vector<float> const>(2, 5.0F));
   EXPECT_EQ(m.flags(), dlbridge::flag_read_only);
-  EXPECT_EQ(consume_abroad(std::move(m)), 10);
+  EXPECT_EQ(consume_in_c(std::move(m)), 10);
 }
 
-TEST(StdSharedPtr, ToNothingIsRefused) {
+TEST(StdSharedPtr, NullIsRefused) {
   EXPECT_EQ(refusal_of([] { return build(std::shared_ptr<std::vector<float>>()); }),
             "null_data: tensor without data: expected memory; got null data for uint8[] on cpu. "
             "Correct the description of the array");
 }
 
-TEST(StdSharedPtr, IsNobodysOwnCopy) {
+TEST(StdSharedPtr, ToAManagedTensorDropsTheFlagIsCopied) {
   foreign_ptr const foreign = make_foreign();
-  std::uint64_t const kept = dlbridge::flag_read_only | std::uint64_t{1} << 40;
-  foreign_versioned(foreign.get())->flags = dlbridge::flag_is_copied | kept;
+  std::uint64_t const flags = dlbridge::flag_read_only | std::uint64_t{1} << 40;
+  foreign_versioned(foreign.get())->flags = dlbridge::flag_is_copied | flags;
   auto const shared =
       std::make_shared<managed_tensor>(managed_tensor::steal(foreign_versioned(foreign.get())));
-  // Each consumer would take itself for the sole owner, and write.
-  EXPECT_EQ(build(std::shared_ptr<managed_tensor>(shared)).flags(), kept);
-  EXPECT_EQ(build(std::move(*shared)).flags(), kept | dlbridge::flag_is_copied);
+  // With this flag each consumer would assume that it is the only owner, and write.
+  EXPECT_EQ(build(std::shared_ptr<managed_tensor>(shared)).flags(), flags);
+  EXPECT_EQ(build(std::move(*shared)).flags(), flags | dlbridge::flag_is_copied);
 }
 
-TEST(WithShape, GivesDimensionsToAPointerThatOwns) {
+TEST(WithShape, GivesDimensionsToAUniquePtr) {
   auto elements = std::make_unique<float[]>(6);
   std::iota(elements.get(), elements.get() + 6, 0.0F);
   managed_tensor m = build(with_shape(std::move(elements), {2, 3}));
   EXPECT_EQ(shape_of(m), (sizes{2, 3}));
   EXPECT_EQ(m.tensor().strides[0], 3);
-  EXPECT_EQ(consume_abroad(std::move(m)), 15);
+  EXPECT_EQ(consume_in_c(std::move(m)), 15);
 }
 
-TEST(WithShape, TakesStrides) {
+TEST(WithShape, AcceptsStrides) {
   auto elements = std::make_unique<float[]>(6);
   std::iota(elements.get(), elements.get() + 6, 0.0F);
   managed_tensor m = build(with_shape(std::move(elements), {2}, {3}));
-  EXPECT_EQ(consume_abroad(std::move(m)), 0 + 3);
+  EXPECT_EQ(consume_in_c(std::move(m)), 0 + 3);
 }
 
 TEST(WithShape, CallsTheDeleterOfThePointerOnce) {
@@ -164,20 +164,20 @@ TEST(WithShape, CallsTheDeleterOfThePointerOnce) {
   managed_tensor m = build(with_shape(std::move(p), {2}));
   EXPECT_EQ(m.flags(), dlbridge::flag_read_only);
   EXPECT_EQ(freed, 0);
-  EXPECT_EQ(consume_abroad(std::move(m)), 7);
+  EXPECT_EQ(consume_in_c(std::move(m)), 7);
   EXPECT_EQ(freed, 1);
 }
 
-TEST(WithShape, SharesASharedPointer) {
+TEST(WithShape, SharesOwnershipOfASharedPtr) {
   std::shared_ptr<double[]> const p(new double[4]{1, 2, 3, 4});
   managed_tensor m = build(with_shape(p, {4}, {1}));
   EXPECT_EQ(p.use_count(), 2);
   EXPECT_EQ(m.tensor().data, p.get());
-  EXPECT_EQ(consume_abroad(std::move(m)), 10);
+  EXPECT_EQ(consume_in_c(std::move(m)), 10);
   EXPECT_EQ(p.use_count(), 1);
 }
 
-TEST(WithShape, RefusesAPointerToNothing) {
+TEST(WithShape, RefusesANullPointer) {
   EXPECT_EQ(refusal_of([] { return build(with_shape(std::unique_ptr<float[]>(), {2})); }),
             "null_data: tensor without data: expected memory; got null data for float32[2] on "
             "cpu. Correct the description of the array");
@@ -189,8 +189,8 @@ TEST(Borrow, LeavesTheMemoryToTheCaller) {
   managed_tensor m = build(borrow(&memory[0], {2, 3}));
   EXPECT_EQ(m.tensor().data, memory);
   EXPECT_EQ(shape_of(m), (sizes{2, 3}));
-  EXPECT_EQ(consume_abroad(std::move(m)), 15);
-  EXPECT_EQ(consume_abroad(build(borrow(memory + 5, {2}, {-5}))), 5 + 0);
+  EXPECT_EQ(consume_in_c(std::move(m)), 15);
+  EXPECT_EQ(consume_in_c(build(borrow(memory + 5, {2}, {-5}))), 5 + 0);
 }
 
 TEST(Borrow, OfConstMemoryIsReadOnly) {
@@ -201,38 +201,38 @@ TEST(Borrow, OfConstMemoryIsReadOnly) {
   EXPECT_EQ(build(borrow(writable)).flags(), 0U);
 }
 
-TEST(Borrow, KnowsTheDimensionsOfAnArrayOfC) {
+TEST(Borrow, DeducesTheDimensionsOfACArray) {
   int cube[2][3][4] = {};
   cube[1][2][3] = 9;
   managed_tensor m = build(borrow(cube));
   EXPECT_EQ(m.tensor().data, cube);
   EXPECT_EQ(shape_of(m), (sizes{2, 3, 4}));
-  EXPECT_EQ(consume_abroad(std::move(m)), 9);
+  EXPECT_EQ(consume_in_c(std::move(m)), 9);
   std::array<float, 2> pairs[3] = {};
   EXPECT_EQ(shape_of(build(borrow(pairs))), (sizes{3, 2}));
 }
 
-TEST(Borrow, TakesAContainerThatStays) {
+TEST(Borrow, AcceptsAnLvalueContainer) {
   std::vector<float> v{1, 2, 3};
   std::vector<float> const c{4, 5};
   std::array<float, 1> a{6};
-  EXPECT_EQ(consume_abroad(build(borrow(v))), 6);
+  EXPECT_EQ(consume_in_c(build(borrow(v))), 6);
   EXPECT_EQ(build(borrow(c)).flags(), dlbridge::flag_read_only);
-  EXPECT_EQ(consume_abroad(build(borrow(a))), 6);
+  EXPECT_EQ(consume_in_c(build(borrow(a))), 6);
 }
 
-TEST(Borrow, TakesARangeOfArraysWithTheirDimensions) {
+TEST(Borrow, AppendsTheDimensionsOfArrayElements) {
   std::vector<std::array<float, 3>> v(2);
   v[1][2] = 5;
   managed_tensor m = build(borrow(v));
   EXPECT_EQ(shape_of(m), (sizes{2, 3}));
-  EXPECT_EQ(consume_abroad(std::move(m)), 5);
+  EXPECT_EQ(consume_in_c(std::move(m)), 5);
   std::array<std::array<float, 2>, 3> const a{};
   EXPECT_EQ(shape_of(build(borrow(a))), (sizes{3, 2}));
   EXPECT_EQ(build(borrow(a)).flags(), dlbridge::flag_read_only);
 }
 
-/// A view as C++17 has none: to copy it is to look at the same elements.
+/// A view like std::span, for C++17: its copies refer to the same elements.
 struct view_of_floats {
   float* first;
   std::size_t length;
@@ -240,11 +240,11 @@ struct view_of_floats {
   std::size_t size() const { return length; }
 };
 
-TEST(Borrow, TakesATemporaryView) {
+TEST(Borrow, AcceptsATemporaryView) {
   std::vector<float> v{1, 2, 3};
-  EXPECT_EQ(consume_abroad(build(borrow(view_of_floats{v.data() + 1, 2}))), 5);
+  EXPECT_EQ(consume_in_c(build(borrow(view_of_floats{v.data() + 1, 2}))), 5);
 #if defined(__cpp_lib_span)
-  EXPECT_EQ(consume_abroad(build(borrow(std::span<float>(v).subspan(1)))), 5);
+  EXPECT_EQ(consume_in_c(build(borrow(std::span<float>(v).subspan(1)))), 5);
   EXPECT_EQ(build(borrow(std::span<float const>(v))).flags(), dlbridge::flag_read_only);
 #endif
 }

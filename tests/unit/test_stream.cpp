@@ -1,4 +1,4 @@
-// stream: what an integer of the protocol means on each device, and which integer a stream becomes.
+// stream.hpp: conversion between the stream integers of the protocol and streams, on each device.
 #include <dlbridge/stream.hpp>
 
 #include <gtest/gtest.h>
@@ -20,10 +20,10 @@ using dlbridge::try_read_stream;
 static_assert(std::is_trivially_copyable_v<stream_ref>, "it owns nothing");
 static_assert(std::is_trivially_copyable_v<stream_request>);
 static_assert(std::is_nothrow_default_constructible_v<stream_request>);
-static_assert(!std::is_default_constructible_v<stream_ref>, "a stream is always some device's");
+static_assert(!std::is_default_constructible_v<stream_ref>, "a stream belongs to a device");
 static_assert(std::is_nothrow_constructible_v<stream_ref, device, void*>);
-static_assert(!std::is_constructible_v<stream_ref, device, std::nullptr_t>, "say default_of");
-static_assert(!std::is_constructible_v<stream_ref, device, int>, "a handle is no number");
+static_assert(!std::is_constructible_v<stream_ref, device, std::nullptr_t>, "use default_of");
+static_assert(!std::is_constructible_v<stream_ref, device, int>, "a handle is a pointer");
 static_assert(!std::is_constructible_v<stream_ref, device, std::int64_t>);
 
 constexpr device cuda{kDLCUDA, 1};
@@ -33,7 +33,7 @@ constexpr std::int64_t handle = 0x7f0012345678;
 
 void* as_handle(std::int64_t value) { return reinterpret_cast<void*>(value); }
 
-// The columns of spec 4.4, written by hand: what each integer means, and the words of a refusal.
+// The columns of spec 4.4: the meaning of each integer.
 enum class meaning { unordered, ordered, refused };
 struct row {
   device where;
@@ -54,7 +54,7 @@ constexpr row rows[] = {
     {rocm, -2, refused},        {rocm, INT64_MIN, refused},
 };
 
-TEST(Stream, EveryIntegerMeansWhatTheProtocolSays) {
+TEST(Stream, EveryIntegerHasTheMeaningOfTheSpecification) {
   for (row const& each : rows) {
     SCOPED_TRACE(std::string(name_of(each.where).c_str()) + " " + std::to_string(each.value));
     stream_request out;
@@ -64,14 +64,13 @@ TEST(Stream, EveryIntegerMeansWhatTheProtocolSays) {
       EXPECT_EQ(out.stream.device(), each.where);
     }
     if (each.expected == ordered) {
-      EXPECT_EQ(out.stream.native_handle(), as_handle(each.value))
-          << "handles go through as they are";
-      EXPECT_EQ(protocol_stream(out.stream), each.value) << "and back";
+      EXPECT_EQ(out.stream.native_handle(), as_handle(each.value)) << "the integer is the handle";
+      EXPECT_EQ(protocol_stream(out.stream), each.value) << "and the handle is the integer";
     }
   }
 }
 
-TEST(Stream, DevicesWithoutStreamsTakeMinusOneAndNothingElse) {
+TEST(Stream, DevicesWithoutStreamsAcceptOnlyMinusOne) {
   for (int const type : {1, 3, 4, 7, 8, 9, 11, 12, 14, 15, 16, 17, 18, 19, 20, 21, 99}) {
     stream_request out;
     EXPECT_TRUE(try_read_stream({type, 0}, -1, out).ok()) << type;
@@ -83,11 +82,11 @@ TEST(Stream, DevicesWithoutStreamsTakeMinusOneAndNothingElse) {
   }
 }
 
-TEST(Stream, ARefusalSaysWhatToPassAndWritesNothing) {
+TEST(Stream, ARefusalListsTheValidValuesAndLeavesTheOutputUnchanged) {
   struct refusal {
     device where;
     std::int64_t value;
-    char const* sentence;
+    char const* message;
   };
   refusal const refusals[] = {
       {cuda, 0,
@@ -107,21 +106,21 @@ TEST(Stream, ARefusalSaysWhatToPassAndWritesNothing) {
     stream_request out{true, stream_ref(rocm, as_handle(77))};
     report const why = try_read_stream(each.where, each.value, out);
     ASSERT_TRUE(why.broke(dlbridge::errc::bad_stream));
-    EXPECT_STREQ(dlbridge::message(why).c_str(), each.sentence);
+    EXPECT_STREQ(dlbridge::message(why).c_str(), each.message);
     EXPECT_TRUE(out.ordered && out.stream.native_handle() == as_handle(77));
   }
 }
 
 TEST(Stream, NoneMeansTheLegacyDefaultStreamWhereThereAreStreams) {
-  struct none {
+  struct default_row {
     device where;
     bool ordered;
     std::int64_t handle;
   };
-  constexpr none meanings[] = {
+  constexpr default_row defaults[] = {
       {cuda, true, 1},           {managed, true, 1},           {rocm, true, 0},
       {dlbridge::cpu, false, 0}, {{kDLCUDAHost, 0}, false, 0}, {{kDLOneAPI, 0}, false, 0}};
-  for (none const& each : meanings) {
+  for (default_row const& each : defaults) {
     stream_request const request = dlbridge::unnamed_stream(each.where);
     EXPECT_EQ(request.ordered, each.ordered) << name_of(each.where).c_str();
     EXPECT_EQ(request.stream.native_handle(), as_handle(each.handle));
@@ -129,30 +128,30 @@ TEST(Stream, NoneMeansTheLegacyDefaultStreamWhereThereAreStreams) {
   }
 }
 
-TEST(Stream, DefaultStreamsHaveTheNumbersThatTheirDriversGiveThem) {
+TEST(Stream, DefaultStreamsHaveTheNumbersOfTheSpecification) {
   EXPECT_EQ(protocol_stream(stream_ref::default_of(cuda)), 1);
   EXPECT_EQ(protocol_stream(stream_ref::default_of(cuda, default_stream::per_thread)), 2);
   EXPECT_EQ(protocol_stream(stream_ref::default_of(managed, default_stream::per_thread)), 2);
   EXPECT_EQ(protocol_stream(stream_ref::default_of(rocm)), 0);
   EXPECT_EQ(protocol_stream(stream_ref::default_of(rocm, default_stream::per_thread)), 0)
-      << "the protocol has no other number on ROCm";
+      << "the protocol has no other integer on ROCm";
 }
 
-TEST(Stream, ANullCudaHandleIsWrittenAsOneBecauseZeroIsBanned) {
+TEST(Stream, ANullCudaHandleIsEncodedAsOne) {
   void* const null = nullptr;
   EXPECT_EQ(protocol_stream(stream_ref(cuda, null)), 1);
   EXPECT_EQ(protocol_stream(stream_ref(managed, null)), 1);
   EXPECT_EQ(protocol_stream(stream_ref(rocm, null)), 0);
 }
 
-TEST(Stream, AFreshRequestAsksForNothing) {
+TEST(Stream, ADefaultRequestIsUnordered) {
   stream_request const request;
   EXPECT_FALSE(request.ordered);
   EXPECT_EQ(request.stream.device(), dlbridge::cpu);
   EXPECT_EQ(request.stream.native_handle(), nullptr);
 }
 
-TEST(Stream, AnUnorderedRequestNamesNoStream) {
+TEST(Stream, AnUnorderedRequestHasANullHandle) {
   for (device const where : {cuda, managed, rocm, dlbridge::cpu}) {
     stream_request out{true, stream_ref(where, as_handle(77))};
     ASSERT_TRUE(try_read_stream(where, -1, out).ok());

@@ -1,4 +1,4 @@
-// tensor.hpp: typed faces of a foreign tensor, and the refusal of every tensor that does not fit.
+// tensor.hpp: tensor, tensor_span, any_tensor and visit on tensors of a foreign producer.
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/types/complex.hpp>
 
@@ -33,13 +33,13 @@ using matrix = shape<dynamic_extent, dynamic_extent>;
 
 static_assert(!std::is_default_constructible_v<tensor_span<float>>);
 static_assert(std::is_trivially_copyable_v<tensor_span<float, matrix>>);
-static_assert(!std::is_convertible_v<tensor_view, tensor_span<float>>, "it checks, and may throw");
+static_assert(!std::is_convertible_v<tensor_view, tensor_span<float>>, "the constructor may throw");
 static_assert(!std::is_constructible_v<tensor_span<float>, managed_tensor>, "it would dangle");
 static_assert(std::is_nothrow_move_constructible_v<tensor<float, matrix>>);
 static_assert(std::is_nothrow_move_assignable_v<tensor<float, matrix>>);
 static_assert(!std::is_copy_constructible_v<tensor<float, matrix>>);
 static_assert(!std::is_convertible_v<managed_tensor, tensor<float>>);
-static_assert(!std::is_constructible_v<tensor<float>, managed_tensor&>, "it is moved in");
+static_assert(!std::is_constructible_v<tensor<float>, managed_tensor&>, "it takes ownership");
 static_assert(std::is_nothrow_default_constructible_v<any_tensor>);
 static_assert(std::is_nothrow_move_constructible_v<any_tensor>);
 static_assert(!std::is_convertible_v<managed_tensor, any_tensor>);
@@ -47,50 +47,50 @@ static_assert(
     std::is_same_v<decltype(std::declval<tensor_span<float const, shape<dynamic_extent>>>()(0)),
                    float const&>);
 
-// Both faces take the same tensors and refuse the same ones.
-struct borrowed_face {
+// tensor_span and tensor accept the same tensors and refuse the same ones.
+struct non_owning {
   template <class T, class... More>
   using type = tensor_span<T, More...>;
-  template <class Face>
-  static Face make(managed_tensor& m) {
-    return Face(m);
+  template <class Typed>
+  static Typed make(managed_tensor& m) {
+    return Typed(m);
   }
 };
-struct owning_face {
+struct owning {
   template <class T, class... More>
   using type = tensor<T, More...>;
-  template <class Face>
-  static Face make(managed_tensor& m) {
-    return Face(std::move(m));
+  template <class Typed>
+  static Typed make(managed_tensor& m) {
+    return Typed(std::move(m));
   }
 };
-template <class Face>
-struct TypedFace : ForeignTensor {
-  managed_tensor owned;
+template <class Ownership>
+struct TypedTensor : ForeignTensor {
+  managed_tensor owner;
 
   template <class T, class... More>
-  auto face() {
-    owned = managed_tensor::adopt(raw);
-    return Face::template make<typename Face::template type<T, More...>>(owned);
+  auto typed() {
+    owner = managed_tensor::adopt(raw);
+    return Ownership::template make<typename Ownership::template type<T, More...>>(owner);
   }
   template <class T, class... More>
   std::string refusal() {
-    return refusal_of([this] { return face<T, More...>(); });
+    return refusal_of([this] { return typed<T, More...>(); });
   }
 };
-struct face_name {
-  template <class Face>
+struct ownership_name {
+  template <class Ownership>
   static std::string GetName(int) {
-    return std::is_same_v<Face, borrowed_face> ? "Borrowed" : "Owning";
+    return std::is_same_v<Ownership, non_owning> ? "NonOwning" : "Owning";
   }
 };
-using Faces = testing::Types<borrowed_face, owning_face>;
-TYPED_TEST_SUITE(TypedFace, Faces, face_name);
+using Ownerships = testing::Types<non_owning, owning>;
+TYPED_TEST_SUITE(TypedTensor, Ownerships, ownership_name);
 
-TYPED_TEST(TypedFace, FindsTheElementsThatAnArrayOfCFinds) {
-  this->lay_out({2, 3, 4});
+TYPED_TEST(TypedTensor, IndexesLikeACArray) {
+  this->set_layout({2, 3, 4});
   auto const x =
-      this->template face<float, shape<dynamic_extent, dynamic_extent, dynamic_extent>>();
+      this->template typed<float, shape<dynamic_extent, dynamic_extent, dynamic_extent>>();
   auto const* const c = reinterpret_cast<float const(*)[3][4]>(this->foreign->data);
   for (int i = 0; i < 2; ++i) {
     for (int j = 0; j < 3; ++j) {
@@ -101,49 +101,49 @@ TYPED_TEST(TypedFace, FindsTheElementsThatAnArrayOfCFinds) {
   }
 }
 
-TYPED_TEST(TypedFace, WritesThroughToTheForeignMemory) {
-  auto const x = this->template face<float, matrix>();
+TYPED_TEST(TypedTensor, WritesToTheForeignMemory) {
+  auto const x = this->template typed<float, matrix>();
   x(1, 2) = 50;
   EXPECT_EQ(this->foreign->data[5], 50);
 }
 
-TYPED_TEST(TypedFace, FollowsAnyStrides) {
-  this->lay_out({2, 3}, {-7, 2});
+TYPED_TEST(TypedTensor, SupportsAnyStrides) {
+  this->set_layout({2, 3}, {-7, 2});
   this->t.byte_offset = 7 * sizeof(float);
-  auto const x = this->template face<float const, matrix>();
+  auto const x = this->template typed<float const, matrix>();
   EXPECT_EQ(x(0, 2), 7 + 4);
   EXPECT_EQ(x(1, 0), 0);
   EXPECT_EQ(x.stride(0), -7);
 }
 
-TYPED_TEST(TypedFace, TakesNullStridesAsRowMajor) {
+TYPED_TEST(TypedTensor, TreatsNullStridesAsRowMajor) {
   this->t.strides = nullptr;
-  auto const x = this->template face<float const, matrix>();
+  auto const x = this->template typed<float const, matrix>();
   EXPECT_EQ(x(1, 1), 4);
   EXPECT_EQ(x.stride(0), 3);
   EXPECT_EQ(x.stride(1), 1);
 }
 
-TYPED_TEST(TypedFace, TakesIndicesOfAnyIntegerType) {
-  auto const x = this->template face<float const, matrix>();
+TYPED_TEST(TypedTensor, AcceptsIndicesOfAnyIntegerType) {
+  auto const x = this->template typed<float const, matrix>();
   EXPECT_EQ(x(std::size_t{1}, std::uint8_t{2}), 5);
   EXPECT_EQ(x(std::int64_t{1}, 2U), 5);
 }
 
-TYPED_TEST(TypedFace, OfRankZeroIsCalledWithoutIndices) {
+TYPED_TEST(TypedTensor, OfRankZeroIsIndexedWithoutArguments) {
   this->t.ndim = 0;
   this->t.shape = nullptr;
   this->t.strides = nullptr;
   this->t.byte_offset = 12;
-  auto const x = this->template face<float const, shape<>>();
+  auto const x = this->template typed<float const, shape<>>();
   EXPECT_EQ(x(), 3);
   EXPECT_EQ(x.rank(), 0);
   EXPECT_EQ(x.count(), 1);
 }
 
-TYPED_TEST(TypedFace, OfAnyRankTellsItsShape) {
+TYPED_TEST(TypedTensor, OfDynamicRankReturnsItsShape) {
   this->t.strides = nullptr;
-  auto const x = this->template face<float>();
+  auto const x = this->template typed<float>();
   EXPECT_EQ(x.data(), this->foreign->data);
   EXPECT_EQ(x.rank(), 2);
   EXPECT_EQ(x.extent(1), 3);
@@ -152,17 +152,17 @@ TYPED_TEST(TypedFace, OfAnyRankTellsItsShape) {
   EXPECT_EQ(x.device(), dlbridge::cpu);
 }
 
-TYPED_TEST(TypedFace, TakesStaticExtentsThatAreThere) {
-  EXPECT_EQ((this->template face<float, shape<2, 3>>()(1, 0)), 3);
+TYPED_TEST(TypedTensor, AcceptsMatchingStaticExtents) {
+  EXPECT_EQ((this->template typed<float, shape<2, 3>>()(1, 0)), 3);
 }
 
-TYPED_TEST(TypedFace, RefusesExtentsThatAreNotThere) {
+TYPED_TEST(TypedTensor, RefusesDifferentStaticExtents) {
   EXPECT_EQ((this->template refusal<float, shape<dynamic_extent, 4>>()),
             "extent_mismatch: expected float32[*, 4] on cpu, writable; got float32[2, 3] on cpu: "
             "extents differ");
 }
 
-TYPED_TEST(TypedFace, RefusesAnotherRank) {
+TYPED_TEST(TypedTensor, RefusesAnotherRank) {
   EXPECT_EQ((this->template refusal<float, shape<dynamic_extent>>()),
             "rank_mismatch: expected float32[*] on cpu, writable; got float32[2, 3] on cpu: rank "
             "differs");
@@ -171,32 +171,32 @@ TYPED_TEST(TypedFace, RefusesAnotherRank) {
             "differs");
 }
 
-TYPED_TEST(TypedFace, RefusesAnotherType) {
+TYPED_TEST(TypedTensor, RefusesAnotherDtype) {
   EXPECT_EQ(this->template refusal<std::int32_t>(),
             "dtype_mismatch: expected int32[...] on cpu, writable; got float32[2, 3] on cpu: dtype "
             "differs");
 }
 
-TYPED_TEST(TypedFace, TakesReadOnlyMemoryForConstElementsOnly) {
+TYPED_TEST(TypedTensor, AcceptsReadOnlyMemoryForConstElementsOnly) {
   this->raw->flags = dlbridge::flag_read_only;
-  EXPECT_EQ((this->template face<float const, matrix>()(1, 2)), 5);
+  EXPECT_EQ((this->template typed<float const, matrix>()(1, 2)), 5);
   EXPECT_EQ(this->template refusal<float>(),
             "read_only: expected float32[...] on cpu, writable; got float32[2, 3] on cpu, "
             "read-only: writability differs. Take it as const, or pass a writable copy");
 }
 
-TYPED_TEST(TypedFace, RefusesElementsOffTheirAlignment) {
+TYPED_TEST(TypedTensor, RefusesMisalignedElements) {
   this->t.byte_offset = 6;
   EXPECT_EQ(this->template refusal<float const>(),
             "misaligned: expected float32[...] on cpu, aligned to 4 bytes; got float32[2, 3] on "
             "cpu, aligned to 2 bytes: alignment differs");
 }
 
-TYPED_TEST(TypedFace, NamesEveryBrokenRuleAtOnce) {
+TYPED_TEST(TypedTensor, OneMessageListsEveryMismatch) {
   this->raw->flags = dlbridge::flag_read_only;
   this->t.device = {kDLROCM, 2};
   this->t.byte_offset = 1;
-  this->lay_out({3, 2}, {1, 3});
+  this->set_layout({3, 2}, {1, 3});
   EXPECT_EQ((this->template refusal<double, shape<dynamic_extent, 3>, dlbridge::row_major>()),
             "dtype_mismatch: expected float64[*, 3] on cpu, row-major, writable, aligned to 8 "
             "bytes; got float32[3, 2] on rocm:2 with strides [1, 3], read-only, aligned to 1 "
@@ -204,8 +204,8 @@ TYPED_TEST(TypedFace, NamesEveryBrokenRuleAtOnce) {
             "const, or pass a writable copy");
 }
 
-// What a face asks for beyond dtype and shape: a tensor that has it, and one that has not.
-TYPED_TEST(TypedFace, AsksForTheLayoutThatItNames) {
+// Constraints beyond dtype and shape, each with tensors that meet it and tensors that do not.
+TYPED_TEST(TypedTensor, RequiresTheLayoutOfItsType) {
   struct {
     std::vector<std::int64_t> sizes, strides;
     bool row_major, column_major, compact;
@@ -219,7 +219,7 @@ TYPED_TEST(TypedFace, AsksForTheLayoutThatItNames) {
       {{0, 3}, {-5, 0}, true, true, true, "[0, 3] on cpu with strides [-5, 0]"},
   };
   for (auto const& each : cases) {
-    this->lay_out(each.sizes, each.strides);
+    this->set_layout(each.sizes, each.strides);
     auto const expected = [&](bool holds, char const* layout) {
       return holds ? std::string("accepted")
                    : std::string("layout_mismatch: expected float32[...] on cpu, ") + layout +
@@ -234,7 +234,7 @@ TYPED_TEST(TypedFace, AsksForTheLayoutThatItNames) {
   }
 }
 
-TYPED_TEST(TypedFace, AsksForTheAlignmentThatItNames) {
+TYPED_TEST(TypedTensor, RequiresTheAlignmentOfItsType) {
   using aligned = dlbridge::aligned<128>;
   EXPECT_EQ((this->template refusal<float const, dynamic_rank, aligned>()), "accepted");
   this->t.byte_offset = 64;
@@ -243,20 +243,20 @@ TYPED_TEST(TypedFace, AsksForTheAlignmentThatItNames) {
             "cpu, aligned to 64 bytes: alignment differs");
 }
 
-TYPED_TEST(TypedFace, AskingForLessThanTheTypesAlignmentChangesNothing) {
+TYPED_TEST(TypedTensor, AnAlignmentBelowThatOfTheElementTypeHasNoEffect) {
   this->t.byte_offset = 2;
   EXPECT_EQ((this->template refusal<float const, dynamic_rank, dlbridge::aligned<1>>()),
             "misaligned: expected float32[...] on cpu, aligned to 4 bytes; got float32[2, 3] on "
             "cpu, aligned to 2 bytes: alignment differs");
 }
 
-TYPED_TEST(TypedFace, OnAHostDeviceCanBeIndexed) {
-  EXPECT_EQ((this->template face<float, matrix, dlbridge::on<kDLCPU>>()(1, 2)), 5);
+TYPED_TEST(TypedTensor, OnAHostDeviceCanBeIndexed) {
+  EXPECT_EQ((this->template typed<float, matrix, dlbridge::on<kDLCPU>>()(1, 2)), 5);
   this->t.device = {kDLCUDAHost, 0};
-  EXPECT_EQ((this->template face<float, matrix, dlbridge::on<kDLCUDAHost>>()(1, 2)), 5);
+  EXPECT_EQ((this->template typed<float, matrix, dlbridge::on<kDLCUDAHost>>()(1, 2)), 5);
 }
 
-TYPED_TEST(TypedFace, AsksForThePlaceThatItNames) {
+TYPED_TEST(TypedTensor, RequiresTheDeviceOfItsType) {
   struct {
     DLDeviceType type;
     char const* name;
@@ -273,9 +273,9 @@ TYPED_TEST(TypedFace, AsksForThePlaceThatItNames) {
   };
   for (auto const& each : devices) {
     this->t.device = {each.type, 1};
-    auto const expected = [&](bool holds, char const* place) {
+    auto const expected = [&](bool holds, char const* filter) {
       return holds ? std::string("accepted")
-                   : std::string("device_mismatch: expected float32[...] on ") + place +
+                   : std::string("device_mismatch: expected float32[...] on ") + filter +
                          "; got float32[2, 3] on " + each.name + ": device differs";
     };
     EXPECT_EQ(this->template refusal<float const>(), expected(each.host, "cpu"));
@@ -292,7 +292,7 @@ TYPED_TEST(TypedFace, AsksForThePlaceThatItNames) {
 
 struct Tensor : ForeignTensor {};
 
-TEST_F(Tensor, FreesWhatItOwnsOnce) {
+TEST_F(Tensor, FreesItsTensorOnce) {
   {
     tensor<float, matrix> const x{managed_tensor::steal(raw)};
     EXPECT_EQ(deleted(), 0);
@@ -300,21 +300,21 @@ TEST_F(Tensor, FreesWhatItOwnsOnce) {
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(Tensor, FreesWhatItRefuses) {
+TEST_F(Tensor, FreesARefusedTensor) {
   managed_tensor m = managed_tensor::steal(raw);
   EXPECT_NE(refusal_of([&] { return tensor<double>(std::move(m)); }), "accepted");
   EXPECT_FALSE(m);
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(Tensor, MovesWithoutFreeing) {
+TEST_F(Tensor, MovingDoesNotFree) {
   tensor<float, matrix> first{managed_tensor::steal(raw)};
   tensor<float, matrix> const second = std::move(first);
   EXPECT_EQ(deleted(), 0);
   EXPECT_EQ(second(1, 2), 5);
 }
 
-TEST_F(Tensor, AssignmentFreesWhatWasThereBefore) {
+TEST_F(Tensor, AssignmentFreesThePreviousTensor) {
   foreign_ptr const other = make_foreign();
   other->data[5] = 50;
   tensor<float, matrix> x{managed_tensor::steal(raw)};
@@ -324,7 +324,7 @@ TEST_F(Tensor, AssignmentFreesWhatWasThereBefore) {
   EXPECT_EQ(x(1, 2), 50);
 }
 
-TEST_F(Tensor, ReleaseGivesUpWithoutFreeing) {
+TEST_F(Tensor, ReleaseDoesNotFree) {
   managed_tensor m;
   {
     tensor<float, matrix> x{managed_tensor::steal(raw)};
@@ -334,7 +334,7 @@ TEST_F(Tensor, ReleaseGivesUpWithoutFreeing) {
   EXPECT_EQ(deleted(), 0);
 }
 
-TEST_F(Tensor, LendsItsSpanAndItsView) {
+TEST_F(Tensor, ReturnsASpanAndAView) {
   tensor<float, matrix> const x{managed_tensor::steal(raw)};
   tensor_span<float, matrix> const span = x.span();
   EXPECT_EQ(&span(1, 2), &x(1, 2));
@@ -342,7 +342,7 @@ TEST_F(Tensor, LendsItsSpanAndItsView) {
   EXPECT_EQ(span.view().rank(), 2);
 }
 
-TEST_F(Tensor, TellsWhatItAsksFor) {
+TEST_F(Tensor, ReturnsItsRequirement) {
   dlbridge::requirement const need =
       tensor<float, shape<dynamic_extent, 3>, dlbridge::on_cuda>::required();
   EXPECT_EQ(need.type, dtype(kDLFloat, 32));
@@ -356,16 +356,16 @@ TEST_F(Tensor, TellsWhatItAsksFor) {
 }
 
 struct AnyTensor : Tensor {
-  any_tensor take() const { return any_tensor(managed_tensor::adopt(raw)); }
+  any_tensor import() const { return any_tensor(managed_tensor::adopt(raw)); }
 };
 
-TEST_F(AnyTensor, IsEmptyAtFirst) { EXPECT_FALSE(any_tensor()); }
+TEST_F(AnyTensor, IsEmptyByDefault) { EXPECT_FALSE(any_tensor()); }
 
-TEST_F(AnyTensor, TakesEveryTypeOnEveryDevice) {
+TEST_F(AnyTensor, AcceptsEveryDtypeOnEveryDevice) {
   t.dtype = {kDLOpaqueHandle, 64, 1};
   t.device = {kDLVulkan, 3};
   {
-    any_tensor const x = take();
+    any_tensor const x = import();
     EXPECT_TRUE(x);
     EXPECT_EQ(x.dtype(), dtype(kDLOpaqueHandle, 64));
     EXPECT_EQ(x.view().device(), dlbridge::device(kDLVulkan, 3));
@@ -373,8 +373,8 @@ TEST_F(AnyTensor, TakesEveryTypeOnEveryDevice) {
   EXPECT_EQ(deleted(), 1);
 }
 
-TEST_F(AnyTensor, ShowsATypedFace) {
-  any_tensor const x = take();
+TEST_F(AnyTensor, ReturnsATypedSpan) {
+  any_tensor const x = import();
   auto const span = x.as<float, shape<2, dynamic_extent>>();
   EXPECT_EQ(span(1, 2), 5);
   EXPECT_EQ(refusal_of([&] { return x.as<double>(); }),
@@ -382,8 +382,8 @@ TEST_F(AnyTensor, ShowsATypedFace) {
             "dtype differs");
 }
 
-TEST_F(AnyTensor, ReleaseGivesUpWithoutFreeing) {
-  any_tensor x = take();
+TEST_F(AnyTensor, ReleaseDoesNotFree) {
+  any_tensor x = import();
   EXPECT_EQ(std::move(x).release().release_versioned(), raw);
   EXPECT_EQ(deleted(), 0);
 }
@@ -394,11 +394,11 @@ constexpr auto type_of = [](auto span) {
   return dlbridge::dtype_of<typename decltype(span)::element_type>();
 };
 
-TEST_F(Visit, FindsEveryArithmeticType) {
+TEST_F(Visit, DispatchesOnEveryArithmeticType) {
   int const bits_of_codes[][2] = {{kDLBool, 8},  {kDLInt, 8},    {kDLInt, 16},  {kDLInt, 32},
                                   {kDLInt, 64},  {kDLUInt, 8},   {kDLUInt, 16}, {kDLUInt, 32},
                                   {kDLUInt, 64}, {kDLFloat, 32}, {kDLFloat, 64}};
-  any_tensor x = take();
+  any_tensor x = import();
   for (auto const& [code, bits] : bits_of_codes) {
     t.dtype = dtype(code, bits).abi();
     EXPECT_EQ(dlbridge::visit(view(), type_of), dtype(code, bits));
@@ -407,7 +407,7 @@ TEST_F(Visit, FindsEveryArithmeticType) {
   }
 }
 
-TEST_F(Visit, RefusesOtherTypesNamingTheList) {
+TEST_F(Visit, RefusesOtherTypesAndNamesTheList) {
   t.dtype = {kDLFloat, 16, 1};
   EXPECT_EQ(refusal_of([&] { return dlbridge::visit(view(), type_of); }),
             "dtype_mismatch: expected bool, int8, int16, int32, int64, uint8, uint16, uint32, "
@@ -417,7 +417,7 @@ TEST_F(Visit, RefusesOtherTypesNamingTheList) {
             "dtype_mismatch: expected float32; got float32x4[2, 3] on cpu: dtype differs");
 }
 
-TEST_F(Visit, TakesAListOfYourOwn) {
+TEST_F(Visit, AcceptsACustomTypeList) {
   using list = dlbridge::types<std::complex<float>, std::complex<double>, std::byte>;
   auto const visit = [this] { return dlbridge::visit<list>(view(), type_of); };
   t.dtype = {kDLComplex, 128, 1};
@@ -430,8 +430,8 @@ TEST_F(Visit, TakesAListOfYourOwn) {
             "dtype differs");
 }
 
-TEST_F(Visit, WritesThroughATensorThatIsNotConst) {
-  any_tensor x = take();
+TEST_F(Visit, WritesThroughANonConstTensor) {
+  any_tensor x = import();
   dlbridge::visit(x, [](auto span) {
     static_assert(!std::is_const_v<typename decltype(span)::element_type>);
     span.data()[5] = 50;
@@ -445,7 +445,7 @@ TEST_F(Visit, ReadsThroughAConstTensorAndThroughAView) {
     return static_cast<double>(span.data()[5]);
   };
   raw->flags = dlbridge::flag_read_only;
-  any_tensor x = take();
+  any_tensor x = import();
   EXPECT_EQ(dlbridge::visit(std::as_const(x), last), 5);
   EXPECT_EQ(dlbridge::visit(view(), last), 5);
   EXPECT_EQ(refusal_of([&] { return dlbridge::visit(x, type_of); }),
@@ -453,7 +453,7 @@ TEST_F(Visit, ReadsThroughAConstTensorAndThroughAView) {
             "read-only: writability differs. Take it as const, or pass a writable copy");
 }
 
-TEST_F(Visit, GivesWhatTheVisitorGives) {
+TEST_F(Visit, ReturnsTheResultOfTheVisitor) {
   float first = 7;
   auto const same = [&first](auto) -> float& { return first; };
   EXPECT_EQ(&dlbridge::visit(view(), same), &first);
@@ -464,40 +464,40 @@ TEST_F(Visit, GivesWhatTheVisitorGives) {
   EXPECT_EQ(dlbridge::visit(view(), [](auto span) { return not_default(span.rank()); }).rank, 2);
 }
 
-TEST_F(Visit, RefusesMemoryThatTheHostCannotRead) {
+TEST_F(Visit, RefusesDeviceMemory) {
   t.device = {kDLCUDA, 0};
   EXPECT_EQ(refusal_of([&] { return dlbridge::visit(view(), type_of); }),
             "device_mismatch: expected float32[...] on cpu; got float32[2, 3] on cuda:0: device "
             "differs");
 }
 
-TEST_F(Visit, CallsAVisitorThatCannotBeCopiedOnce) {
+TEST_F(Visit, CallsAMoveOnlyVisitorOnce) {
   auto visitor = [calls = std::make_unique<int>(0)](auto) { return ++*calls; };
   EXPECT_EQ(dlbridge::visit(view(), visitor), 1);
   EXPECT_EQ(dlbridge::visit(view(), std::move(visitor)), 2);
 }
 
-// What was checked before is not checked again: a tensor that would be refused shows it.
-TEST(Trust, MakesFacesOfWhatWasCheckedBefore) {
+// trust makes no check: it accepts a tensor that the constructors refuse.
+TEST(Trust, DoesNotCheckTheTensorAgain) {
   foreign_ptr const foreign = make_foreign();
   DLManagedTensorVersioned* const raw = foreign_versioned(foreign.get());
   using span = tensor_span<std::int32_t, matrix>;
-  using owned = tensor<std::int32_t, matrix>;
+  using owner = tensor<std::int32_t, matrix>;
   static_assert(noexcept(span::trust(std::declval<tensor_view>())));
-  static_assert(noexcept(owned::trust(std::declval<managed_tensor>())));
+  static_assert(noexcept(owner::trust(std::declval<managed_tensor>())));
 
   managed_tensor m = managed_tensor::steal(raw);
   EXPECT_NE(refusal_of([&] { return span(m.view()); }), "accepted");
-  span const trusted = span::trust(m.view());
-  EXPECT_EQ(static_cast<void*>(trusted.data()), foreign->data);
-  EXPECT_EQ(trusted.stride(0), 3);
-  EXPECT_EQ(static_cast<void*>(&trusted(1, 2)), foreign->data + 5);
+  span const elements = span::trust(m.view());
+  EXPECT_EQ(static_cast<void*>(elements.data()), foreign->data);
+  EXPECT_EQ(elements.stride(0), 3);
+  EXPECT_EQ(static_cast<void*>(&elements(1, 2)), foreign->data + 5);
   {
-    owned face = owned::trust(std::move(m));
-    EXPECT_EQ(static_cast<void*>(face.data()), foreign->data);
-    EXPECT_EQ(face.extent(1), 3);
-    owned const moved = std::move(face);
-    EXPECT_EQ(moved.view().data(), foreign->data);
+    owner first = owner::trust(std::move(m));
+    EXPECT_EQ(static_cast<void*>(first.data()), foreign->data);
+    EXPECT_EQ(first.extent(1), 3);
+    owner const second = std::move(first);
+    EXPECT_EQ(second.view().data(), foreign->data);
     EXPECT_EQ(foreign->deleter_calls, 0);
   }
   EXPECT_EQ(foreign->deleter_calls, 1);

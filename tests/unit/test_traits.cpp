@@ -1,4 +1,4 @@
-// traits.hpp: what an array says of itself to DLPack, and the hook that says it.
+// traits.hpp: dims, description, and the hooks of array_traits.
 #include <dlbridge/managed.hpp>
 #include <dlbridge/traits.hpp>
 
@@ -24,13 +24,13 @@ static_assert(std::is_nothrow_copy_assignable_v<dims>);
 static_assert(std::is_nothrow_copy_constructible_v<description>);
 static_assert(std::is_trivially_destructible_v<description>);
 static_assert(!std::is_constructible_v<dims, double>, "an extent is an integer");
-static_assert(!std::is_constructible_v<dims, int*>, "pointers go through dims::from");
+static_assert(!std::is_constructible_v<dims, int*>, "use dims::from for pointers");
 
 std::vector<std::int64_t> values(dims const& d) { return {d.data(), d.data() + d.size()}; }
 
-TEST(Dims, AreEmptyAtFirst) { EXPECT_EQ(dims().size(), 0); }
+TEST(Dims, AreEmptyByDefault) { EXPECT_EQ(dims().size(), 0); }
 
-TEST(Dims, TakeIntegersOfAnyTypeInOneList) {
+TEST(Dims, AcceptIntegersOfMixedTypes) {
   dims const d{std::uint8_t{200}, -3, std::size_t{1} << 40, 7L};
   EXPECT_EQ(values(d), (std::vector<std::int64_t>{200, -3, std::int64_t{1} << 40, 7}));
   EXPECT_EQ(d[1], -3);
@@ -52,7 +52,7 @@ TEST(Dims, HoldSixtyFourValues) {
   EXPECT_EQ(values(dims::from(many.data(), many.size())), many);
 }
 
-TEST(Dims, SayThatMoreThanSixtyFourCannotBeHeld) {
+TEST(Dims, ReportSixtyFiveForMoreThanSixtyFourValues) {
   std::vector<int> const many(70, 7);
   dims const d = dims::from(many.data(), many.size());
   dims const copy = d;
@@ -60,7 +60,7 @@ TEST(Dims, SayThatMoreThanSixtyFourCannotBeHeld) {
   EXPECT_EQ(copy[63], 7);
 }
 
-TEST(Dims, AssignmentReplacesLongerAndShorterOnes) {
+TEST(Dims, AssignmentReplacesAllValues) {
   dims d{1, 2, 3};
   d = dims{4};
   EXPECT_EQ(values(d), std::vector<std::int64_t>{4});
@@ -98,7 +98,7 @@ TEST(Description, OfNothingIsANullPointerToOneElement) {
   EXPECT_EQ(d.type, dlbridge::dtype(kDLUInt, 8));
 }
 
-// An array type of somebody else, as a user of the hook would have it.
+// A user's array type, for which array_traits is specialized.
 struct matrix {
   std::vector<double> elements;
   std::size_t rows;
@@ -112,8 +112,8 @@ struct dlbridge::array_traits<matrix> {
     return description::of(m.elements.data(), {m.rows, m.elements.size() / m.rows});
   }
   static matrix adopt(managed_tensor&& tensor) {
-    managed_tensor const owned = std::move(tensor);
-    tensor_view const view = owned;
+    managed_tensor const owner = std::move(tensor);
+    tensor_view const view = owner;
     if (view.dtype() != dtype_of<float>()) {
       raise(refusal(errc::dtype_mismatch, "float32", name_of(view).c_str()));
     }
@@ -124,19 +124,19 @@ struct dlbridge::array_traits<matrix> {
 
 namespace {
 
-TEST(Traits, DescribeAsksTheHookOfTheType) {
+TEST(Traits, DescribeCallsTheHook) {
   matrix m{{1, 2, 3, 4, 5, 6}, 3};
   description const d = dlbridge::describe(m);
   EXPECT_EQ(d.data, m.elements.data());
   EXPECT_EQ(values(d.shape), (std::vector<std::int64_t>{3, 2}));
 }
 
-TEST(Traits, AdoptAsHandsTheTensorToTheHook) {
+TEST(Traits, AdoptAsPassesTheTensorToTheHook) {
   foreign_ptr const foreign = make_foreign();
   auto const m = dlbridge::adopt_as<matrix>(managed_tensor::steal(foreign_legacy(foreign.get())));
   EXPECT_EQ(m.elements, (std::vector<double>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(m.rows, 2U);
-  EXPECT_EQ(foreign->deleter_calls, 1) << "this hook copies, and lets the tensor go";
+  EXPECT_EQ(foreign->deleter_calls, 1) << "this hook copies the elements and frees the tensor";
 }
 
 TEST(Traits, ATensorThatTheHookRefusesIsFreedOnce) {

@@ -1,4 +1,4 @@
-// version: which struct kind a consumer gets, and which received version may be read.
+// version.hpp: the struct kind for a max_version, and the versions that dlbridge reads.
 #include <dlbridge/version.hpp>
 
 #include <gtest/gtest.h>
@@ -19,19 +19,19 @@ static_assert(sizeof(version) == 8);
 static_assert(version{} == version{0, 0});
 static_assert(version{1, 2} != version{1, 3} && version{1, 2} != version{2, 2});
 
-// Negotiation is decided at compile time where its inputs are known.
+// Both functions work at compile time.
 static_assert(dlbridge::struct_kind_for({1, 0}) == struct_kind::versioned);
 static_assert(dlbridge::readable({1, 0}));
 
-TEST(Version, WhatWeStateIsOursAndNeverAboveTheHeaders) {
+TEST(Version, TheStatedVersionIsAtMostThatOfTheHeader) {
   version const stated = dlbridge::stated_version();
   EXPECT_EQ(stated.major_number, 1U);
   EXPECT_EQ(stated.minor_number,
             DLPACK_MINOR_VERSION > 3 ? 3U : std::uint32_t{DLPACK_MINOR_VERSION});
-  EXPECT_TRUE(dlbridge::readable(stated)) << "we read what we write";
+  EXPECT_TRUE(dlbridge::readable(stated)) << "dlbridge reads the version that it writes";
 }
 
-TEST(Version, EveryMaxVersionGetsTheFlavourThatTheProtocolSays) {  // spec 2.2
+TEST(Version, EveryMaxVersionGetsTheStructKindOfTheSpecification) {  // spec 2.2
   struct row {
     version max_version;
     struct_kind expected;
@@ -49,7 +49,7 @@ TEST(Version, EveryMaxVersionGetsTheFlavourThatTheProtocolSays) {  // spec 2.2
   }
 }
 
-TEST(Version, OnlyTheMajorDecidesWhetherAStructIsRead) {  // spec 2.1, 2.3
+TEST(Version, OnlyTheMajorDecidesReadability) {  // spec 2.1, 2.3
   for (std::uint32_t const minor : {0U, 1U, 3U, 4U, 99U, most}) {
     EXPECT_TRUE(dlbridge::readable({1, minor})) << minor;
     for (std::uint32_t const major : {0U, 2U, 3U, 257U, most}) {
@@ -58,7 +58,7 @@ TEST(Version, OnlyTheMajorDecidesWhetherAStructIsRead) {  // spec 2.1, 2.3
   }
 }
 
-TEST(Version, ARefusalNamesTheVersionThatCame) {
+TEST(Version, ARefusalNamesTheReceivedVersion) {
   dlbridge::report const why = dlbridge::unreadable({2, most});
   EXPECT_EQ(why.code(), dlbridge::errc::version_mismatch);
   EXPECT_STREQ(dlbridge::message(why).c_str(),

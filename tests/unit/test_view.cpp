@@ -1,4 +1,5 @@
-// view: what is refused before anything of it is read, and what a view then says of foreign memory.
+// view.hpp: check_tensor refuses invalid tensors before a field is used; tensor_view reads valid
+// ones.
 #include <dlbridge/managed.hpp>
 #include <dlbridge/view.hpp>
 
@@ -27,11 +28,12 @@ using dlbridge::report;
 using dlbridge::tensor_view;
 using dlbridge::view_of;
 
-static_assert(std::is_trivially_copyable_v<tensor_view>, "passed by value, through any border");
-static_assert(!std::is_default_constructible_v<tensor_view>, "there is always a tensor behind it");
+static_assert(std::is_trivially_copyable_v<tensor_view>, "it is passed by value");
+static_assert(!std::is_default_constructible_v<tensor_view>, "a view refers to a tensor");
 static_assert(std::is_nothrow_constructible_v<tensor_view, DLTensor const&>);
 static_assert(std::is_nothrow_constructible_v<tensor_view, DLTensor&, std::uint64_t>);
-static_assert(!std::is_convertible_v<DLTensor const&, tensor_view>, "only what was checked");
+static_assert(!std::is_convertible_v<DLTensor const&, tensor_view>,
+              "view_of checks; the constructor does not");
 static_assert(!std::is_constructible_v<tensor_view, DLTensor>, "it would dangle");
 static_assert(!std::is_constructible_v<tensor_view, DLTensor const, std::uint64_t>);
 static_assert(noexcept(check_tensor(std::declval<DLTensor const&>())));
@@ -49,9 +51,9 @@ constexpr std::int64_t huge = std::int64_t{1} << 62;
 
 std::uintptr_t address_of(void const* data) { return reinterpret_cast<std::uintptr_t>(data); }
 void* at_address(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
-std::int64_t* dangling() { return static_cast<std::int64_t*>(at_address(8)); }
+std::int64_t* invalid_pointer() { return static_cast<std::int64_t*>(at_address(8)); }
 
-// What is done to float32[2, 3] on the CPU, with strides [3, 1], before it is handed out.
+// These modify float32[2, 3] on the CPU with strides [3, 1] before it is exported.
 void set_shape(DLTensor& t, std::int64_t first, std::int64_t second) {
   t.shape[0] = first;
   t.shape[1] = second;
@@ -68,16 +70,16 @@ void set_no_shape(DLTensor& t) {
   t.strides = nullptr;
 }
 
-struct case_of_tensor {
+struct tensor_case {
   char const* name;
   void (*change)(DLTensor& t);
 };
-struct bad_tensor : case_of_tensor {
+struct bad_tensor : tensor_case {
   errc code;
-  char const* sentence;
+  char const* message;
   char const* advice;
 };
-std::ostream& operator<<(std::ostream& out, case_of_tensor const& row) { return out << row.name; }
+std::ostream& operator<<(std::ostream& out, tensor_case const& row) { return out << row.name; }
 
 struct name_of_case {
   template <class Row>
@@ -98,7 +100,7 @@ bad_tensor const bad_tensors[] = {
      errc::malformed,
      "malformed tensor: expected ndim from 0 to 64; got ndim -1",
      broken},
-    {{"LeastRank", [](DLTensor& t) { t.ndim = INT32_MIN; }},
+    {{"SmallestRank", [](DLTensor& t) { t.ndim = INT32_MIN; }},
      errc::malformed,
      "malformed tensor: expected ndim from 0 to 64; got ndim -2147483648",
      broken},
@@ -106,10 +108,10 @@ bad_tensor const bad_tensors[] = {
      errc::malformed,
      "malformed tensor: expected ndim from 0 to 64; got ndim 65",
      broken},
-    {{"GreatestRankWithDanglingShape",
+    {{"LargestRankWithInvalidShapePointer",
       [](DLTensor& t) {
         t.ndim = INT32_MAX;
-        t.shape = dangling();
+        t.shape = invalid_pointer();
       }},
      errc::malformed,
      "malformed tensor: expected ndim from 0 to 64; got ndim 2147483647",
@@ -180,7 +182,7 @@ bad_tensor const bad_tensors[] = {
      errc::device_mismatch,
      "expected a device of DLPack 1.x; got (device type 0, id 0): device differs",
      other_device},
-    {{"DeviceInTheGap", [](DLTensor& t) { set_device(t, 5); }},
+    {{"UnassignedDevice", [](DLTensor& t) { set_device(t, 5); }},
      errc::device_mismatch,
      "expected a device of DLPack 1.x; got (device type 5, id 0): device differs",
      other_device},
@@ -225,7 +227,7 @@ bad_tensor const bad_tensors[] = {
      "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
      "[9223372036854775807, 1] and byte offset 0",
      broken},
-    {{"LeastStride", [](DLTensor& t) { set_strides(t, least, 1); }},
+    {{"SmallestStride", [](DLTensor& t) { set_strides(t, least, 1); }},
      errc::overflow,
      "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
      "[-9223372036854775808, 1] and byte offset 0",
@@ -245,7 +247,7 @@ bad_tensor const bad_tensors[] = {
      "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
      "[1, -2305843009213693952] and byte offset 0",
      broken},
-    {{"BytesOverflowBehindAHandle",
+    {{"BytesOverflowWithAHandle",
       [](DLTensor& t) {
         set_device(t, kDLOpenCL);
         set_strides(t, huge / 2, 1);
@@ -254,7 +256,7 @@ bad_tensor const bad_tensors[] = {
      "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
      "[2305843009213693952, 1] and byte offset 0",
      broken},
-    {{"GreatestByteOffset", [](DLTensor& t) { t.byte_offset = UINT64_MAX; }},
+    {{"LargestByteOffset", [](DLTensor& t) { t.byte_offset = UINT64_MAX; }},
      errc::overflow,
      "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
      "[3, 1] and byte offset 18446744073709551615",
@@ -264,15 +266,15 @@ bad_tensor const bad_tensors[] = {
      "size overflows: expected bytes that can be addressed; got shape [2, 3] with strides "
      "[3, 1] and byte offset 9223372036854775797",
      broken},
-    {{"OverTheLastAddress",
-      [](DLTensor& t) {  // 24 bytes from the 23rd byte before the last
+    {{"BeyondTheLastAddress",
+      [](DLTensor& t) {  // 24 bytes, 23 of which have an address before the last one
         t.data = at_address(UINTPTR_MAX - 23);
         t.strides = nullptr;
       }},
      errc::overflow,
      "size overflows: expected bytes that can be addressed; got shape [2, 3] and byte offset 0",
      broken},
-    {{"OverTheLastAddressByTheByteOffset",
+    {{"BeyondTheLastAddressByTheByteOffset",
       [](DLTensor& t) {
         t.data = at_address(UINTPTR_MAX - 63);
         t.byte_offset = 40;
@@ -282,7 +284,7 @@ bad_tensor const bad_tensors[] = {
      "[3, 1] and byte offset 40",
      broken},
     {{"BelowTheFirstAddress",
-      [](DLTensor& t) {  // 5 floats down from the fifth byte of the fourth float
+      [](DLTensor& t) {  // the last element is 20 bytes below address 16
         t.data = at_address(16);
         set_strides(t, -3, -1);
       }},
@@ -292,7 +294,7 @@ bad_tensor const bad_tensors[] = {
      broken},
 
     {{"OneByteAtTheLastAddress",
-      [](DLTensor& t) {  // its end has no address
+      [](DLTensor& t) {  // the end of the memory has no address
         t.data = at_address(UINTPTR_MAX);
         set_dtype(t, {kDLUInt, 8});
         set_no_shape(t);
@@ -300,10 +302,10 @@ bad_tensor const bad_tensors[] = {
      errc::overflow,
      "size overflows: expected bytes that can be addressed; got shape [] and byte offset 0",
      broken},
-    {{"GreatestByteOffsetAtRank0WithDanglingStrides",
+    {{"LargestByteOffsetAtRank0WithInvalidStridesPointer",
       [](DLTensor& t) {
         t.ndim = 0;
-        t.strides = dangling();
+        t.strides = invalid_pointer();
         t.byte_offset = UINT64_MAX;
       }},
      errc::overflow,
@@ -353,13 +355,13 @@ bad_tensor const bad_tensors[] = {
 struct BadTensor : testing::TestWithParam<bad_tensor> {
   std::string refusal() const {
     bad_tensor const& row = GetParam();
-    return std::string(dlbridge::row(row.code).name) + ": " + row.sentence + row.advice;
+    return std::string(dlbridge::row(row.code).name) + ": " + row.message + row.advice;
   }
 
   template <class Managed>
   void expect_freed_once_by_steal() const {
     foreign_ptr const foreign = make_foreign();
-    Managed* const raw = hand_out<Managed>(foreign);
+    Managed* const raw = struct_of<Managed>(foreign);
     GetParam().change(raw->dl_tensor);
     EXPECT_EQ(refusal_of([&] { return managed_tensor::steal(raw); }), refusal());
     EXPECT_EQ(foreign->deleter_calls, 1);
@@ -367,7 +369,7 @@ struct BadTensor : testing::TestWithParam<bad_tensor> {
 };
 INSTANTIATE_TEST_SUITE_P(From, BadTensor, testing::ValuesIn(bad_tensors), name_of_case());
 
-TEST_P(BadTensor, IsRefusedInOneSentence) {
+TEST_P(BadTensor, IsRefusedWithItsMessage) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
   GetParam().change(t);
@@ -375,27 +377,27 @@ TEST_P(BadTensor, IsRefusedInOneSentence) {
   report const why = check_tensor(t);
   ASSERT_FALSE(why.ok());
   EXPECT_EQ(why.code(), GetParam().code);
-  EXPECT_EQ(dlbridge::error(why).what(), std::string(GetParam().sentence) + GetParam().advice);
+  EXPECT_EQ(dlbridge::error(why).what(), std::string(GetParam().message) + GetParam().advice);
 }
 
-TEST_P(BadTensor, IsFreedOnceByTheOwnerThatRefusesIt) {
+TEST_P(BadTensor, StealFreesItOnce) {
   expect_freed_once_by_steal<DLManagedTensor>();
   expect_freed_once_by_steal<DLManagedTensorVersioned>();
 }
 
-// Odd, but sound: every one of these is somewhere in the wild, or must not crash us if it is.
-struct odd_tensor : case_of_tensor {
+// Unusual but valid tensors, which some producers export.
+struct odd_tensor : tensor_case {
   std::int64_t count;
 };
 odd_tensor const odd_tensors[] = {
     {{"NothingChanged", [](DLTensor&) {}}, 6},
     {{"NullStrides", [](DLTensor& t) { t.strides = nullptr; }}, 6},
     {{"Rank0WithoutShape", set_no_shape}, 1},
-    {{"Rank0WithDanglingShape",
+    {{"Rank0WithInvalidShapePointer",
       [](DLTensor& t) {
         t.ndim = 0;
-        t.shape = dangling();
-        t.strides = dangling();
+        t.shape = invalid_pointer();
+        t.strides = invalid_pointer();
       }},
      1},
     {{"Rank64",
@@ -407,13 +409,13 @@ odd_tensor const odd_tensors[] = {
         }
       }},
      6},
-    {{"AbsurdStridesWhereTheyMeanNothing",
+    {{"ExtremeStridesOfExtentsOfOne",
       [](DLTensor& t) {
         set_shape(t, 1, 1);
         set_strides(t, least, most);
       }},
      1},
-    {{"AbsurdStridesOfAnEmptyTensor",
+    {{"ExtremeStridesOfAnEmptyTensor",
       [](DLTensor& t) {
         set_shape(t, 2, 0);
         set_strides(t, least, most);
@@ -440,7 +442,7 @@ odd_tensor const odd_tensors[] = {
         t.byte_offset = 8;
       }},
      0},
-    {{"GreatestByteOffsetOfAnEmptyTensor",
+    {{"LargestByteOffsetOfAnEmptyTensor",
       [](DLTensor& t) {
         set_shape(t, 0, 3);
         t.byte_offset = UINT64_MAX;
@@ -453,7 +455,7 @@ odd_tensor const odd_tensors[] = {
         t.byte_offset = 64;
       }},
      6},
-    {{"HandleThatIsNoAddress",
+    {{"HandleThatIsNotAnAddress",
       [](DLTensor& t) {
         set_device(t, kDLMetal);
         t.data = at_address(UINTPTR_MAX);
@@ -485,7 +487,7 @@ odd_tensor const odd_tensors[] = {
         set_strides(t, 0, 7);
       }},
      std::int64_t{1} << 57},
-    {{"MostSingleBitsThereCanBe",
+    {{"LargestCountOfSingleBits",
       [](DLTensor& t) {
         set_shape(t, most, 1);
         set_strides(t, 0, 0);
@@ -494,7 +496,7 @@ odd_tensor const odd_tensors[] = {
      most},
     {{"OddAddress", [](DLTensor& t) { t.byte_offset = 1; }}, 6},
     {{"PackedFloat4", [](DLTensor& t) { set_dtype(t, {17, 4}); }}, 6},
-    {{"Float4ByTwo", [](DLTensor& t) { set_dtype(t, {17, 4, 2}); }}, 6},
+    {{"TwoLanesOfFloat4", [](DLTensor& t) { set_dtype(t, {17, 4, 2}); }}, 6},
     {{"CodeNewerThanTheHeader", [](DLTensor& t) { set_dtype(t, {18, 32}); }}, 6},
     {{"DeviceNewerThanTheHeader", [](DLTensor& t) { set_device(t, 21); }}, 6},
     {{"NegativeOrdinal", [](DLTensor& t) { t.device.device_id = -1; }}, 6},
@@ -504,7 +506,7 @@ struct OddTensor : testing::TestWithParam<odd_tensor> {
   template <class Managed>
   void expect_owned_and_freed_once() const {
     foreign_ptr const foreign = make_foreign();
-    Managed* const raw = hand_out<Managed>(foreign);
+    Managed* const raw = struct_of<Managed>(foreign);
     GetParam().change(raw->dl_tensor);
     {
       managed_tensor const owner = managed_tensor::steal(raw);
@@ -517,7 +519,7 @@ struct OddTensor : testing::TestWithParam<odd_tensor> {
 };
 INSTANTIATE_TEST_SUITE_P(From, OddTensor, testing::ValuesIn(odd_tensors), name_of_case());
 
-TEST_P(OddTensor, HasAViewThatAnswersEverything) {
+TEST_P(OddTensor, IsReadableThroughAView) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
   GetParam().change(t);
@@ -533,7 +535,7 @@ TEST_P(OddTensor, HasAViewThatAnswersEverything) {
   view.copy_strides(strides);
   for (int i = 0; i < view.rank(); ++i) {
     EXPECT_EQ(view.extent(i), t.shape[i]);
-    EXPECT_EQ(view.stride(i), strides[i]) << "one question, two answers";
+    EXPECT_EQ(view.stride(i), strides[i]) << "stride(i) and copy_strides differ";
   }
   EXPECT_FALSE(name_of(view).empty());
   static_cast<void>(view.is_row_major() || view.is_column_major() || view.is_compact());
@@ -544,18 +546,18 @@ TEST_P(OddTensor, IsOwnedAndFreedOnce) {
   expect_owned_and_freed_once<DLManagedTensorVersioned>();
 }
 
-// Packed elements step by bits, so there must be room to count those in 64 bits: a reach of at most
-// 2^60 - 1 bytes, either way and for the byte offset.
-TEST(CheckTensor, AcceptsReachAndOffsetUpToWhatStillCountsInBits) {
+// Offsets of packed elements are counted in bits and must fit 64 bits. The reach in either
+// direction and the byte offset are therefore at most 2^60 - 1 bytes.
+TEST(CheckTensor, AcceptsReachAndByteOffsetBelow2To60Bytes) {
   struct row {
     std::int64_t stride;
     std::uint64_t offset;
     bool accepted;
   };
-  constexpr std::int64_t farthest = (std::int64_t{1} << 60) - 1;
+  constexpr std::int64_t limit = (std::int64_t{1} << 60) - 1;
   constexpr row rows[] = {
-      {farthest - 1, 0, true},   {farthest, 0, false}, {-farthest, 0, true},
-      {-farthest - 1, 0, false}, {1, farthest, true},  {1, farthest + 1, false},
+      {limit - 1, 0, true},   {limit, 0, false}, {-limit, 0, true},
+      {-limit - 1, 0, false}, {1, limit, true},  {1, limit + 1, false},
   };
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
@@ -573,11 +575,11 @@ TEST(CheckTensor, AcceptsReachAndOffsetUpToWhatStillCountsInBits) {
 
 __extension__ typedef __int128 wide;
 
-// Whatever is accepted can be addressed: the first and the last byte of every element lie between
-// the lowest and the highest address, and their bit offsets fit 64 bits.
-TEST(CheckTensor, AcceptsNothingThatCannotBeAddressed) {
+// In every accepted tensor the first and the last byte of each element have an address, and the bit
+// offsets of the elements fit 64 bits.
+TEST(CheckTensor, AcceptsOnlyAddressableTensors) {
   std::mt19937_64 random(5);
-  auto const any_size = [&random] {
+  auto const random_size = [&random] {
     std::uint64_t const value = random() >> random() % 64;
     return static_cast<std::int64_t>(random() % 2 == 0 ? value : 0 - value);
   };
@@ -588,8 +590,8 @@ TEST(CheckTensor, AcceptsNothingThatCannotBeAddressed) {
   for (int round = 0; round < rounds; ++round) {
     t.data = at_address(random() >> random() % 64);
     t.byte_offset = random() % 2 == 0 ? 0 : random() >> random() % 64;
-    set_shape(t, any_size() & most, any_size() & most);
-    set_strides(t, any_size(), any_size());
+    set_shape(t, random_size() & most, random_size() & most);
+    set_strides(t, random_size(), random_size());
     t.shape[random() % 2] &= 3;
     set_dtype(t, {kDLUInt, 1 << random() % 8});
     if (!check_tensor(t).ok() || dlbridge::count_of(t.ndim, t.shape) == 0) {
@@ -613,26 +615,26 @@ TEST(CheckTensor, AcceptsNothingThatCannotBeAddressed) {
   EXPECT_GT(accepted, rounds / 100);
 }
 
-TEST(TensorView, FoldsTheByteOffsetWhereDataIsAnAddressAndKeepsItWhereItIsAHandle) {
+TEST(TensorView, AddsTheByteOffsetToAnAddressAndKeepsItForAHandle) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
   t.byte_offset = 8;
-  // Written by hand from spec 1.3 and 1.6.
-  for (int const addresses : {1, 2, 3, 10, 11, 13, 14, 20}) {
-    set_device(t, addresses);
+  // From spec 1.3 and 1.6.
+  for (int const type : {1, 2, 3, 10, 11, 13, 14, 20}) {
+    set_device(t, type);
     tensor_view const view = view_of(t);
-    EXPECT_EQ(view.data(), foreign->data + 2) << addresses;
-    EXPECT_EQ(view.byte_offset(), 0U) << addresses;
+    EXPECT_EQ(view.data(), foreign->data + 2) << type;
+    EXPECT_EQ(view.byte_offset(), 0U) << type;
   }
-  for (int const handles : {4, 7, 8, 9, 12, 15, 16, 17, 18, 19, 21}) {
-    set_device(t, handles);
+  for (int const type : {4, 7, 8, 9, 12, 15, 16, 17, 18, 19, 21}) {
+    set_device(t, type);
     tensor_view const view = view_of(t);
-    EXPECT_EQ(view.data(), foreign->data) << handles;
-    EXPECT_EQ(view.byte_offset(), 8U) << handles;
+    EXPECT_EQ(view.data(), foreign->data) << type;
+    EXPECT_EQ(view.byte_offset(), 8U) << type;
   }
 }
 
-// Sums as the plain-C consumer does, by nothing but what the view answers.
+// The sum of all elements, as foreign_sum computes it, through the public functions of a view.
 double sum_of(tensor_view const& view, int axis = 0, std::int64_t offset = 0) {
   if (axis == view.rank()) {
     return static_cast<double>(static_cast<float const*>(view.data())[offset]);
@@ -644,7 +646,7 @@ double sum_of(tensor_view const& view, int axis = 0, std::int64_t offset = 0) {
   return total;
 }
 
-TEST(TensorView, FindsTheElementsThatAForeignConsumerFinds) {
+TEST(TensorView, ReadsTheSameElementsAsAForeignConsumer) {
   std::mt19937 random(6);
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
@@ -658,7 +660,7 @@ TEST(TensorView, FindsTheElementsThatAForeignConsumerFinds) {
     t.strides = random() % 4 == 0 ? nullptr : foreign->strides;
     for (int i = 0; t.strides != nullptr && i < t.ndim; ++i) {
       t.strides[i] = static_cast<std::int64_t>(random() % 12);
-      if (random() % 4 == 0 && t.shape[i] > 1) {  // run backwards, from as far as it reaches
+      if (random() % 4 == 0 && t.shape[i] > 1) {  // reversed, starting at the last element
         t.byte_offset += static_cast<std::uint64_t>(t.strides[i]) * sizeof(float);
         t.strides[i] = -t.strides[i];
       }
@@ -669,7 +671,7 @@ TEST(TensorView, FindsTheElementsThatAForeignConsumerFinds) {
   }
 }
 
-TEST(TensorView, WithoutStridesIsRowMajorAndKnowsEveryStep) {
+TEST(TensorView, NullStridesAreRowMajorAndStrideIsComputed) {
   foreign_ptr const foreign = make_foreign();
   std::int64_t const shape[] = {2, 3, 4};
   foreign_set_shape(foreign.get(), 3, shape);
@@ -685,7 +687,7 @@ TEST(TensorView, WithoutStridesIsRowMajorAndKnowsEveryStep) {
   EXPECT_FALSE(view.is_column_major());
 }
 
-TEST(TensorView, KnowsItsOrderFromItsStrides) {
+TEST(TensorView, DerivesItsOrderFromItsStrides) {
   struct row {
     std::int64_t first;
     std::int64_t second;
@@ -710,7 +712,7 @@ TEST(TensorView, KnowsItsOrderFromItsStrides) {
   }
 }
 
-TEST(TensorView, KnowsItsFlagsAndKeepsTheUnknownOnes) {
+TEST(TensorView, ReturnsItsFlagsAndKeepsUnknownOnes) {
   struct row {
     std::uint64_t flags;
     bool read_only;
@@ -719,7 +721,7 @@ TEST(TensorView, KnowsItsFlagsAndKeepsTheUnknownOnes) {
   };
   foreign_ptr const foreign = make_foreign();
   DLTensor const& t = foreign_legacy(foreign.get())->dl_tensor;
-  EXPECT_EQ(view_of(t).flags(), 0U) << "of a bare tensor nothing is known";
+  EXPECT_EQ(view_of(t).flags(), 0U) << "a DLTensor has no flags";
   EXPECT_EQ(tensor_view(t).flags(), 0U);
   row const rows[] = {{1, true, false, false},
                       {2, false, true, false},
@@ -737,18 +739,18 @@ TEST(TensorView, KnowsItsFlagsAndKeepsTheUnknownOnes) {
   }
 }
 
-TEST(TensorView, GivesWritableMemoryOnlyWhereItMayBeWritten) {
+TEST(TensorView, MutableDataRefusesReadOnlyMemory) {
   foreign_ptr const foreign = make_foreign();
   DLTensor const& t = foreign_legacy(foreign.get())->dl_tensor;
   EXPECT_EQ(view_of(t).mutable_data(), foreign->data);
-  tensor_view const locked = view_of(t, DLPACK_FLAG_BITMASK_READ_ONLY);
-  EXPECT_EQ(locked.data(), foreign->data);
-  EXPECT_EQ(refusal_of([&] { return locked.mutable_data(); }),
+  tensor_view const constant = view_of(t, DLPACK_FLAG_BITMASK_READ_ONLY);
+  EXPECT_EQ(constant.data(), foreign->data);
+  EXPECT_EQ(refusal_of([&] { return constant.mutable_data(); }),
             "read_only: expected writable memory; got read-only memory: writability differs. Take "
             "it as const, or copy it");
 }
 
-TEST(TensorView, IsNamedByDtypeShapeAndDevice) {
+TEST(TensorView, NameContainsDtypeShapeAndDevice) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
   EXPECT_STREQ(name_of(view_of(t)).c_str(), "float32[2, 3] on cpu");
@@ -759,7 +761,7 @@ TEST(TensorView, IsNamedByDtypeShapeAndDevice) {
   EXPECT_STREQ(name_of(view_of(t)).c_str(), "float32[] on cuda:3");
 }
 
-TEST(TensorView, ANameTooLongIsCut) {
+TEST(TensorView, ALongNameIsTruncated) {
   foreign_ptr const foreign = make_foreign();
   std::vector<std::int64_t> const shape(64, 0);
   foreign_set_shape(foreign.get(), 64, shape.data());
@@ -794,7 +796,7 @@ TEST(BytesFor, CountsPackedElementsInBitsAndAllOthersInBytes) {  // spec 1.5
   }
 }
 
-TEST(BytesFor, HoldsAtTheGreatestCountThatIsAccepted) {
+TEST(BytesFor, IsCorrectForTheLargestAcceptedCount) {
   EXPECT_EQ(dlbridge::bytes_for(most, {kDLBool, 1}, false), std::int64_t{1} << 60);
   EXPECT_EQ(dlbridge::bytes_for(most, {kDLBool, 1}, true), most);
 }

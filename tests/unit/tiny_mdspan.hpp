@@ -1,5 +1,5 @@
-// A small mdspan for compilers whose library has none. It throws where the standard's has a
-// precondition ([mdspan.layout]), so that a test sees what a hardened library would abort on.
+// tiny::mdspan: a small mdspan for standard libraries without one. It throws where the standard has
+// a precondition ([mdspan.layout]), so that a test detects what a hardened library would abort on.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace tiny {
 
 constexpr std::size_t dynamic_extent = static_cast<std::size_t>(-1);
 
-inline void precondition(bool kept, char const* what) {
-  if (!kept) {
+inline void precondition(bool holds, char const* what) {
+  if (!holds) {
     throw std::logic_error(what);
   }
 }
@@ -46,13 +46,13 @@ class extents {
   std::array<Index, rank()> size_;
 };
 
-/// Whether a number of elements, counted in double precision, fits an index type.
+/// Whether a number of elements, computed in double precision, fits an index type.
 template <class Index>
 bool fits(double number) {
   return number <= static_cast<double>((std::numeric_limits<Index>::max)());
 }
 
-/// What all mappings share: extents, strides and the sum of index times stride.
+/// The base of all mappings: extents, strides and the sum of index times stride.
 template <class Extents>
 class strided_mapping {
  public:
@@ -116,7 +116,7 @@ struct layout_stride {
       std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return std::pair(steps[a], sizes.extent(a)) < std::pair(steps[b], sizes.extent(b));
       });
-      double inside = 1;  // the least that the next stride may be
+      double inside = 1;  // the smallest valid value of the next stride
       double span = 1;
       bool empty = false;
       for (std::size_t const i : order) {

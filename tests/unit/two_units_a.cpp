@@ -1,4 +1,4 @@
-// One of two translation units that include every Python-free header.
+// The first of two translation units that include every header without Python.
 #include <dlbridge/dlbridge.hpp>
 #include <dlbridge/runtime.hpp>
 

@@ -1,4 +1,4 @@
-// The other of two translation units that include every Python-free header.
+// The second of two translation units that include every header without Python.
 #include <dlbridge/dlbridge.hpp>
 #include <dlbridge/runtime.hpp>
 

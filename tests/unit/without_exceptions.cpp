@@ -1,5 +1,5 @@
-// Where exceptions and RTTI are off, every Python-free header compiles, and a refusal ends in
-// DLBRIDGE_ON_ERROR with its report.
+// Without exceptions and RTTI every header without Python compiles, and raise calls
+// DLBRIDGE_ON_ERROR with the report.
 #include <cstdlib>
 #include <cstring>
 
@@ -20,7 +20,7 @@ int main() {
   broken.dl_tensor.ndim = -1;
   dlbridge::report why;
   if (dlbridge::managed_tensor::try_steal(&broken, why) || why.ok()) {
-    return 1;  // what tries needs no exceptions
+    return 1;  // functions named try_ work without exceptions
   }
   static_cast<void>(dlbridge::managed_tensor::steal(&broken));
   return 1;

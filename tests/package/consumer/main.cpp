@@ -1,5 +1,5 @@
-// A C++ program without Python: its arrays go to a consumer in plain C, and a tensor of a producer
-// in plain C comes in.
+// A C++ program without Python. It exports arrays to a plain-C consumer and imports a tensor of a
+// plain-C producer.
 #include <dlbridge/dlbridge.hpp>
 
 #include <cstdio>
@@ -15,18 +15,18 @@
 
 #include "foreign_producer.h"
 
-// Nothing here needs the libraries that bridges lead to, but the headers have come along.
+// This program uses no bridge, but the installed headers must include them.
 #if !__has_include(<dlbridge/bridges/eigen.hpp>)
 #error "dlbridge was installed without its bridges"
 #endif
 
 #if __has_include(<Python.h>)
-#error "this program is to be built without Python on its include path"
+#error "Python.h must not be on the include path of this program"
 #endif
 
 namespace {
 
-// An array class that knows nothing of DLPack.
+// An array class without DLPack support.
 class image {
  public:
   image(int rows, int columns) : rows_(rows), pixels_(static_cast<std::size_t>(rows * columns)) {
@@ -60,23 +60,27 @@ struct dlbridge::array_traits<image> {
 
 int main() {
   auto vector = dlbridge::build(std::vector<double>{1, 2, 3.5});
-  expect(foreign_consume_versioned(vector.release_versioned()) == 6.5, "a vector, read in plain C");
+  expect(foreign_consume_versioned(vector.release_versioned()) == 6.5,
+         "a vector, read by the C consumer");
 
-  auto own = dlbridge::to_legacy(dlbridge::build(image(2, 3)));
-  expect(foreign_consume_legacy(own.release_legacy()) == 15, "an own class, as a legacy tensor");
+  auto legacy = dlbridge::to_legacy(dlbridge::build(image(2, 3)));
+  expect(foreign_consume_legacy(legacy.release_legacy()) == 15, "a class, as a legacy tensor");
 
   foreign_tensor* const foreign = foreign_new();
   {
-    auto in = dlbridge::managed_tensor::steal(foreign_versioned(foreign));
-    dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::dynamic_extent, 3>> const span{in};
-    expect(span.data() == foreign->data && span(1, 2) == 5, "a C tensor as tensor_span, no copy");
+    auto tensor = dlbridge::managed_tensor::steal(foreign_versioned(foreign));
+    dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::dynamic_extent, 3>> const span{
+        tensor};
+    expect(span.data() == foreign->data && span(1, 2) == 5,
+           "a C tensor as tensor_span, without a copy");
 #if defined(__cpp_lib_mdspan)
-    auto const grid = dlbridge::as<std::mdspan<float const, std::dextents<int, 2>>>(in);
-    expect(grid.data_handle() == foreign->data && grid[1, 2] == 5, "and as std::mdspan");
+    auto const grid = dlbridge::as<std::mdspan<float const, std::dextents<int, 2>>>(tensor);
+    expect(grid.data_handle() == foreign->data && grid[1, 2] == 5,
+           "a C tensor as std::mdspan, without a copy");
 #endif
-    expect(foreign->deleter_calls == 0, "still owned");
+    expect(foreign->deleter_calls == 0, "the deleter was not called early");
   }
-  expect(foreign->deleter_calls == 1, "freed once");
+  expect(foreign->deleter_calls == 1, "the deleter was called once");
   foreign_free(foreign);
   return faults;
 }

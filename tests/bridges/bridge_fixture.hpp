@@ -1,4 +1,4 @@
-// What every bridge is asked: tensors of others, seen through a library, and the way back.
+// BridgeFixture: what the tests of all bridges share.
 #pragma once
 
 #include <dlbridge/as.hpp>
@@ -27,9 +27,9 @@ inline sizes strides_of(dlbridge::managed_tensor const& m) {
   return {t.strides, t.strides + t.ndim};
 }
 
-/// float32 0, 1, 2, ... of the plain-C producer, which a library is to see without a copy.
-struct Meeting : ForeignTensor {
-  /// No element was written, and nothing freed, but by the owner that now goes.
+/// A tensor of the plain-C producer, to which the array of a library refers without a copy.
+struct BridgeFixture : ForeignTensor {
+  /// Expects that the import called no deleter, then frees the tensor and expects one call.
   void expect_one_deletion() {
     EXPECT_EQ(deleted(), 0);
     dlbridge::managed_tensor::steal(raw).reset();
@@ -41,11 +41,11 @@ struct Meeting : ForeignTensor {
   }
   void make_read_only() { raw->flags |= dlbridge::flag_read_only; }
   void make_empty(std::vector<std::int64_t> const& shape) {
-    lay_out(shape);
+    set_layout(shape);
     t.data = nullptr;
   }
   void make_scalar() {
-    lay_out({});
+    set_layout({});
     t.shape = nullptr;
     t.strides = nullptr;
     t.byte_offset = 12;
