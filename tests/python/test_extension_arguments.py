@@ -6,12 +6,12 @@ import gc
 from typing import Any
 
 import pytest
+from roads import ROADS, function, is_settled
 
 import dlbridge
 import extension
 import foreign
 from producers import AlwaysLegacy, Bare, NoDevice, OldStyle, OnInstance, Producer
-from roads import ROADS, function, is_settled
 
 TO_READ = ["span_to_read", "owned", "argument", "any_tensor", "managed_tensor"]
 TO_WRITE = ["span_to_write", "owned_to_write"]

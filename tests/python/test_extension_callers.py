@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 import pytest
+from roads import ROADS, function
 
 import dlbridge
 import extension
 import foreign
-from roads import ROADS, function
 
 
 @dataclass(frozen=True)

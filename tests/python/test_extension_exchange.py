@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from roads import EXACT, ROADS, function
 
 import dlbridge
 import extension
 import foreign
 from producers import Producer
-from roads import EXACT, ROADS, function
 
 NAME = "__dlpack_c_exchange_api__"
 OLD_NAME = "__c_dlpack_exchange_api__"  # of dlpack.h 1.2

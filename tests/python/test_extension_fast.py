@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from roads import is_settled
 
 import dlbridge
 import extension
 from producers import Producer
-from roads import is_settled
 
 fast: Any = extension.fast
 INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]

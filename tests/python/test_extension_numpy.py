@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from roads import EXACT, ROADS, function
 
 import extension
-from roads import EXACT, ROADS, function
 from test_numpy import NEW
 
 

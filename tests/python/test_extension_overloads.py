@@ -6,11 +6,11 @@ import threading
 from typing import Any
 
 import pytest
+from roads import is_settled
 
 import dlbridge
 import extension
 from producers import Producer, Raises
-from roads import is_settled
 
 FLOAT32, FLOAT64, INT64 = (
     f'typing.Annotated[dlbridge.typing.SupportsDLPack, "{dtype}[*] on cpu"]'

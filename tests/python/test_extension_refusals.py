@@ -6,12 +6,12 @@ import gc
 from typing import Any
 
 import pytest
+from roads import EXACT, ROADS, function
 
 import dlbridge
 import extension
 import foreign
 from producers import Gives, Producer, Raises, SaysDevice
-from roads import EXACT, ROADS, function
 
 # Function, fields of a foreign tensor, and what is said behind "function(): argument 'x': ".
 REFUSALS: list[tuple[str, dict[str, Any], str]] = [

@@ -10,12 +10,12 @@ import sys
 from typing import Any
 
 import pytest
+from roads import ROADS, function, is_settled
 
 import dlbridge
 import extension
 import foreign
 from producers import Producer
-from roads import ROADS, function, is_settled
 
 PLAIN = ["to_managed", "to_tensor", "to_any", "to_maybe"]
 

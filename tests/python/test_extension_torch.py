@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
+from roads import EXACT, ROADS, function
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 import extension
-from roads import EXACT, ROADS, function
 
 peer: Any = torch
 KINDS = ["span_to_read", "span_to_write", "owned", "argument", "any_tensor", "managed_tensor"]
