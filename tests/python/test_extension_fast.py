@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from roads import is_settled
 
 import dlbridge
 import extension
+from bindings import freed_once
 from producers import Producer
 
 fast: Any = extension.fast
@@ -139,7 +139,7 @@ def test_every_wrong_argument_is_named() -> None:
         "  argument 'y': expected float32[*] on cpu, writable; got float32[3] on cpu, read-only: "
         "writability differs. Take it as const, or pass a writable copy"
     )
-    assert is_settled(x, y)
+    assert freed_once(x, y)
 
 
 def test_unnamed_parameters() -> None:
