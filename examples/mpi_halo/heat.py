@@ -19,7 +19,7 @@ from mpi4py import MPI
 
 import dlbridge
 
-ROWS, COLUMNS, STEPS = 67, 1024, 40  # not divisible by 2, 3 and 4 processes
+ROWS, COLUMNS, STEPS = 67, 1024, 40  # ROWS is not divisible by 2, 3 or 4
 HOT = 100.0  # the edge above the first row; the rest is at 0
 
 
@@ -32,7 +32,7 @@ class Grid:
     below: Any
     top: Any  # outermost own rows, which MPI sends
     bottom: Any
-    inner: Any  # all rows of our own
+    inner: Any  # all own rows
 
 
 def parts(whole: Any, rows: int, between: Callable[[int, int], Any]) -> Grid:

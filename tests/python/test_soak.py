@@ -165,10 +165,10 @@ def exception_between() -> None:
 
 
 LOOPS = [
-    import_versioned, import_legacy, import_capsule, import_copied, consumer_first, producer_first,
-    never_consumed, never_consumed_copy, imported_again, python_owner, cpp_owner, buffer, attributes,
-    pickled, refused_tensor, refused_version, refused_export, refused_argument, refused_keyword,
-    refused_copy, exception_between,
+    import_versioned, import_legacy, import_capsule, import_copied, consumer_first,
+    producer_first, never_consumed, never_consumed_copy, imported_again, python_owner,
+    cpp_owner, buffer, attributes, pickled, refused_tensor, refused_version, refused_export,
+    refused_argument, refused_keyword, refused_copy, exception_between,
 ]  # fmt: skip
 
 

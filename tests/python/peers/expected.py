@@ -38,12 +38,12 @@ def misread(text: str) -> Expected:
 
 
 def impossible(text: str) -> Expected:
-    """The library has no such array; when it has, the row is to go."""
+    """The library has no such array. Remove the row when it has one."""
     return Expected("impossible", text)
 
 
 def crashes(text: str) -> Expected:
-    """It ends the process: done in a child, and noticed when it no longer does."""
+    """The exchange aborts the process, so it runs in a child process."""
     return Expected("crashes", text)
 
 
