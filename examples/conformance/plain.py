@@ -1,4 +1,4 @@
-"""A small array library in pure Python, and the whole of DLPack's producer side for it."""
+"""A small array library in pure Python with a complete DLPack producer."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class Plain:
         if copy not in (None, True, False) or not isinstance(copy, (bool, type(None))):
             raise ValueError(f"copy must be True, False or None; got {copy!r}")
         if dl_device is not None and _pair(dl_device) != CPU:
-            raise BufferError(f"there is nothing on device {dl_device}")
+            raise BufferError(f"device {dl_device} is not supported")
         versioned = max_version is not None and _pair(max_version) >= (1, 0)
         if self.readonly and not copy and not versioned:
-            raise BufferError("a legacy capsule cannot say that an array is read-only")
+            raise BufferError("a legacy capsule cannot mark an array as read-only")
         items = self.items[:] if copy else self.items
         flags = IS_COPIED if copy else READ_ONLY if self.readonly else 0
         return _capsule(items, self.shape, DTYPES[self.dtype][1:], flags, versioned)
@@ -58,7 +58,7 @@ class Plain:
 
 
 def _pair(value: object) -> tuple[int, int]:
-    """Raises TypeError for what is no pair of integers."""
+    """Returns the value; raises TypeError unless it is a pair of integers."""
     if not (isinstance(value, tuple) and list(map(type, value)) == [int, int]):
         raise TypeError(f"expected a pair of integers; got {value!r}")
     return value
@@ -108,10 +108,10 @@ def _row_major(shape: tuple[int, ...]) -> list[int]:
     return strides
 
 
-# What consumers hold, by the address of its struct: everything that must outlive the capsule.
-_lent: dict[int, tuple[Any, ...]] = {}
+# The objects that consumers use, by the address of the struct.
+_exports: dict[int, tuple[Any, ...]] = {}
 
-_deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda address: _lent.pop(address, None))
+_deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda address: _exports.pop(address, None))
 _Destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 _api = ctypes.pythonapi
 _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _Destructor)(
@@ -127,10 +127,10 @@ _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
 
 @_Destructor
 def _destroy(capsule: int) -> None:
-    """Frees what nobody has consumed: a consumed capsule has another name."""
+    """Frees an unconsumed tensor: a consumed capsule has another name."""
     for name in (LEGACY, VERSIONED):
         if _is_valid(capsule, name):
-            _lent.pop(_pointer(capsule, name), None)
+            _exports.pop(_pointer(capsule, name), None)
 
 
 def _capsule(
@@ -153,5 +153,5 @@ def _capsule(
     tensor.code, tensor.bits, tensor.lanes = dtype
     tensor.shape, tensor.strides = ctypes.addressof(extents), ctypes.addressof(strides)
     address = ctypes.addressof(managed)
-    _lent[address] = (managed, extents, strides, items)
+    _exports[address] = (managed, extents, strides, items)
     return _new(address, VERSIONED if versioned else LEGACY, _destroy)

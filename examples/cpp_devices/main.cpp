@@ -1,4 +1,4 @@
-// Streams in order, and tensors moved between a device and the CPU, without Python.
+// Orders streams, and copies tensors between a device and the CPU, without Python.
 #include <dlbridge/dlbridge.hpp>
 #include <dlbridge/runtime.hpp>
 
@@ -11,7 +11,7 @@
 namespace {
 
 // [array]
-// An array of a library that enqueues its work on a stream of its own.
+// An array of a library that enqueues its operations on its own stream.
 struct gpu_array {
   dlbridge::managed_tensor memory;
   dlbridge::stream_ref work;
@@ -50,13 +50,13 @@ int run(dlbridge::device gpu) {
   }
   gpu_array array{std::move(there), stream};
   // [order]
-  // The consumer's stream waits for what is enqueued on the array's; the host waits for neither.
+  // The consumer's stream waits for the array's stream. The host waits for neither.
   dlbridge::stream_ref const consumer = stream;
   dlbridge::order_after(consumer, dlbridge::ready_on(array, gpu));
-  dlbridge::managed_tensor handed_over = dlbridge::build(std::move(array));
+  dlbridge::managed_tensor exported = dlbridge::build(std::move(array));
   // [/order]
   dlbridge::host_wait(stream);
-  return handed_over.view().device() == gpu ? 0 : 1;
+  return exported.view().device() == gpu ? 0 : 1;
 }
 
 }  // namespace
@@ -70,6 +70,6 @@ int main() {
   // [/absent]
   failures += dlbridge::cuda() != nullptr ? run(dlbridge::device(kDLCUDA, 0)) : 0;
   failures += dlbridge::hip() != nullptr ? run(dlbridge::device(kDLROCM, 0)) : 0;
-  std::puts(failures == 0 ? "done" : "something did not hold");
+  std::puts(failures == 0 ? "done" : "a check failed");
   return failures;
 }

@@ -1,5 +1,5 @@
-// Every verb of docs/cpp.md, in its order. Each function shows one, and asserts what it shows.
-#undef NDEBUG  // its asserts are the point, also in a release build
+// Every operation of docs/cpp.md, in its order: one function each, with assertions.
+#undef NDEBUG  // keep the assertions in a release build
 #include <array>
 #include <cassert>
 #include <cstdint>
@@ -43,33 +43,34 @@ struct dlbridge::array_traits<matrix> {
   static description describe(matrix& m) noexcept {
     return description::of(m.data(), {m.rows(), m.columns()}, {m.pitch(), 1});
   }
-  static matrix adopt(managed_tensor&& in) {  // optional: the way in
-    tensor_span<double const, shape<dynamic_extent, dynamic_extent>> const from{in};
-    matrix made(from.extent(0), from.extent(1));
-    for (std::int64_t i = 0; i < made.rows(); ++i) {
-      for (std::int64_t j = 0; j < made.columns(); ++j) {
-        made(i, j) = from(i, j);
+  static matrix adopt(managed_tensor&& tensor) {  // optional: import
+    tensor_span<double const, shape<dynamic_extent, dynamic_extent>> const source{tensor};
+    matrix result(source.extent(0), source.extent(1));
+    for (std::int64_t i = 0; i < result.rows(); ++i) {
+      for (std::int64_t j = 0; j < result.columns(); ++j) {
+        result(i, j) = source(i, j);
       }
     }
-    in.reset();  // it has been copied: its producer may free it now
-    return made;
+    tensor.reset();  // copied: the producer may free it
+    return result;
   }
 };
 // [/hook]
 
 namespace {
 
-DLManagedTensorVersioned* somebody_gives() {
+DLManagedTensorVersioned* export_matrix() {
   return dlbridge::build(matrix(2, 3)).release_versioned();
 }
 
 void owning() {
   // [steal]
-  auto first = dlbridge::managed_tensor::steal(somebody_gives());  // owned, whatever happens next
+  auto first = dlbridge::managed_tensor::steal(export_matrix());  // owned from here on
   auto second = std::move(first);
   assert(!first && second);
 
-  DLManagedTensorVersioned* raw = second.release_versioned();  // given up: now raw owes a call
+  // Released: the caller must call the deleter.
+  DLManagedTensorVersioned* raw = second.release_versioned();
   assert(!second && raw != nullptr);
   raw->deleter(raw);
   // [/steal]
@@ -77,7 +78,7 @@ void owning() {
 
 void refusing() {
   // [try_steal]
-  DLManagedTensorVersioned* raw = somebody_gives();
+  DLManagedTensorVersioned* raw = export_matrix();
   raw->dl_tensor.ndim = -1;  // a broken producer
 
   dlbridge::report why;
@@ -89,12 +90,12 @@ void refusing() {
 void building() {
   // [build]
   matrix m(2, 3);
-  double* const there = m.data();
-  auto out = dlbridge::build(std::move(m));  // the matrix lives in the tensor's one allocation
-  assert(out.view().data() == there && out.view().stride(0) == 4);
+  double* const address = m.data();
+  auto out = dlbridge::build(std::move(m));  // one allocation has the tensor and the matrix
+  assert(out.view().data() == address && out.view().stride(0) == 4);
 
   auto shared = std::make_shared<matrix>(2, 3);
-  auto once = dlbridge::build(std::shared_ptr<matrix>(shared));  // the tensor has a share of it
+  auto once = dlbridge::build(std::shared_ptr<matrix>(shared));  // the tensor shares ownership
   auto twice = dlbridge::build(std::shared_ptr<matrix>(shared));
   assert(once.view().data() == twice.view().data() && shared.use_count() == 3);
 
@@ -111,28 +112,28 @@ void building_on() {
   auto pool = std::make_shared<std::vector<float>>(12);
   auto const window = dlbridge::description::of(pool->data() + 2, {2, 3}, {4, 1});  // in elements
   auto out = dlbridge::build_on(std::shared_ptr<void>(pool), window);
-  assert(pool.use_count() == 2);  // the owner is never looked at, only kept
+  assert(pool.use_count() == 2);  // the tensor only keeps the owner alive
   out.reset();
   assert(pool.use_count() == 1);
 
   static float const table[2][2] = {{1, 2}, {3, 4}};
-  auto forever = dlbridge::build(dlbridge::borrow(table));  // nothing to keep: it outlives all
+  auto forever = dlbridge::build(dlbridge::borrow(table));  // no owner: static memory
   assert(forever.view().read_only());                       // as its elements are const
   // [/build_on]
 }
 
 void lending() {
   // [lend]
-  dlbridge::shared_tensor const kept{dlbridge::build(matrix(2, 3))};
-  auto const view = kept.get().view();
-  auto one = dlbridge::lend(kept, view, dlbridge::struct_kind::versioned);
-  auto other = dlbridge::lend(kept, view.with_flags(dlbridge::flag_read_only),
+  dlbridge::shared_tensor const shared{dlbridge::build(matrix(2, 3))};
+  auto const view = shared.get().view();
+  auto one = dlbridge::lend(shared, view, dlbridge::struct_kind::versioned);
+  auto other = dlbridge::lend(shared, view.with_flags(dlbridge::flag_read_only),
                               dlbridge::struct_kind::versioned);
   assert(one.view().data() == other.view().data() && other.view().read_only());
   // [/lend]
 }
 
-void changing_flavour() {
+void changing_struct_kind() {
   // [struct_kinds]
   auto legacy = dlbridge::to_legacy(dlbridge::build(matrix(2, 3)));
   assert(legacy.get_versioned() == nullptr && legacy.get_legacy() != nullptr);
@@ -140,13 +141,13 @@ void changing_flavour() {
   DLManagedTensorVersioned* raw = versioned.release_versioned();
   assert(raw->version.major == 1);
   raw->deleter(raw);
-  // [/struct kinds]
+  // [/struct_kinds]
 }
 
 void viewing() {
   auto const owned = dlbridge::build(matrix(2, 3));
   // [view]
-  dlbridge::tensor_view const v = owned.view();  // points into owned: keep it alive
+  dlbridge::tensor_view const v = owned.view();  // refers to owned, which must outlive it
   assert(v.dtype() == dlbridge::dtype_of<double>() && v.device() == dlbridge::cpu);
   assert(v.rank() == 2 && v.extent(1) == 3 && v.stride(0) == 4 && v.count() == 6);
   assert(!v.read_only() && !v.is_row_major());  // its rows are padded
@@ -172,7 +173,7 @@ void viewing() {
 // [typed]
 using columns = dlbridge::shape<dlbridge::dynamic_extent, 3>;  // any number of rows, three columns
 
-double sum(dlbridge::tensor_span<double const, columns> t) {  // borrows; const takes read-only too
+double sum(dlbridge::tensor_span<double const, columns> t) {  // borrows; const accepts read-only
   double total = 0;
   for (int i = 0; i < t.extent(0); ++i) {
     for (int j = 0; j < 3; ++j) {
@@ -225,7 +226,7 @@ void spanning() {
   // [mdspan]
   auto const grid = dlbridge::build(matrix(2, 3));
   using view = std::mdspan<double, std::extents<int, std::dynamic_extent, 3>, std::layout_stride>;
-  view const m = dlbridge::as<view>(grid);  // Kokkos' and cuda::std's are asked for the same way
+  view const m = dlbridge::as<view>(grid);  // the same for mdspan of Kokkos and cuda::std
   assert(m.extent(0) == 2 && m.stride(0) == 4);
   // [/mdspan]
 #endif
@@ -247,26 +248,26 @@ void moving() {
   dlbridge::device const gpu(kDLCUDA, 0);
   auto const stream = dlbridge::stream_ref::default_of(gpu);  // or stream_ref(gpu, your_stream)
 
-  if (dlbridge::cuda() == nullptr) {  // no driver, or no device: nothing was linked
+  if (dlbridge::cuda() == nullptr) {  // no driver, or no device
     std::puts(dlbridge::message(dlbridge::why_no_cuda()).c_str());
   } else {
-    auto const here = dlbridge::build(matrix(2, 3));
-    auto const there = dlbridge::transfer(here, gpu, stream);
-    auto const back = dlbridge::transfer(there, dlbridge::cpu, stream);
-    assert(there.view().device() == gpu && back.view().is_copied());
+    auto const host = dlbridge::build(matrix(2, 3));
+    auto const on_gpu = dlbridge::transfer(host, gpu, stream);
+    auto const on_cpu = dlbridge::transfer(on_gpu, dlbridge::cpu, stream);
+    assert(on_gpu.view().device() == gpu && on_cpu.view().is_copied());
   }
   // [/devices]
 }
 
 void ordering() {
   // [order]
-  auto const hand_over = [](dlbridge::stream_ref consumer, dlbridge::stream_ref producer) {
-    dlbridge::order_after(consumer, producer);  // by an event: the host waits for nothing
+  auto const order = [](dlbridge::stream_ref consumer, dlbridge::stream_ref producer) {
+    dlbridge::order_after(consumer, producer);  // by an event: the host does not wait
   };
   dlbridge::device const gpu(kDLCUDA, 0);
   if (dlbridge::cuda() != nullptr) {
-    hand_over(dlbridge::stream_ref::default_of(gpu, dlbridge::default_stream::per_thread),
-              dlbridge::stream_ref::default_of(gpu));
+    order(dlbridge::stream_ref::default_of(gpu, dlbridge::default_stream::per_thread),
+          dlbridge::stream_ref::default_of(gpu));
   }
   // [/order]
 }
@@ -291,7 +292,7 @@ int main() {
   building();
   building_on();
   lending();
-  changing_flavour();
+  changing_struct_kind();
   viewing();
   typing();
   visiting();

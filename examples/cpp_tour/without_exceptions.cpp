@@ -1,11 +1,11 @@
-// dlbridge under -fno-exceptions -fno-rtti: what is named try_ or check_ never needs to throw.
+// dlbridge with -fno-exceptions -fno-rtti: functions named try_* and check_* do not throw.
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
 #include <vector>
 
 // [on_error]
-// Called instead of a throw, and must not return. Without it a refusal ends in std::terminate.
+// Replaces the throw; must not return. The default is std::terminate.
 #define DLBRIDGE_ON_ERROR(why) (std::puts(dlbridge::message(why).c_str()), std::abort())
 #include <dlbridge/dlbridge.hpp>
 // [/on_error]
@@ -23,7 +23,7 @@ bool try_sum(DLManagedTensorVersioned* raw, float& out) {
     std::puts(dlbridge::message(why).c_str());
     return false;
   }
-  vector3 const v{owned.view()};  // checked above: it cannot be refused
+  vector3 const v{owned.view()};  // checked above, so it does not fail
   out = v(0) + v(1) + v(2);
   return true;
 }

@@ -1,4 +1,4 @@
-"""Two workers, and what runs on them: blocks of a Dask array that are Tensors."""
+"""Two workers, and the functions that run on them: blocks of a Dask array are Tensors."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from probe import Probe
 
 import dlbridge
 
-PATIENCE = 60  # seconds
+TIMEOUT = 60  # seconds
 
 
 @contextmanager
 def two_workers() -> Iterator[Client]:
     """Two worker processes on this machine, with a probe each."""
-    # Else Dask drops what two workers have at one of them, now and then, and we would count moves
-    # that nobody asked for.
-    still = {"distributed.scheduler.active-memory-manager.start": False}
+    # The memory manager removes duplicates of a block, which would cause moves that are not part of
+    # the program.
+    settings = {"distributed.scheduler.active-memory-manager.start": False}
     sizes = {"n_workers": 2, "threads_per_worker": 1}
     with (
-        dask.config.set(still),
-        Client(**sizes, dashboard_address=":0", timeout=PATIENCE) as client,
+        dask.config.set(settings),
+        Client(**sizes, dashboard_address=":0", timeout=TIMEOUT) as client,
     ):
         client.register_plugin(Probe())
         yield client
@@ -35,14 +35,14 @@ def two_workers() -> Iterator[Client]:
 
 # [blocks]
 def make(block_info: Any = None) -> dlbridge.Tensor:
-    """A block, made by any library; Dask says where in the array it lies."""
+    """A block, made by any library; block_info has its position."""
     (rows, columns) = block_info[None]["array-location"]
     i, j = np.ogrid[slice(*rows), slice(*columns)]
     return dlbridge.from_dlpack(1000.0 * i + j)
 
 
 def halved(block: dlbridge.Tensor) -> dlbridge.Tensor:
-    """Another block; the NumPy array in between is on the first one's memory."""
+    """Another block; the intermediate NumPy array is on the memory of the first."""
     return dlbridge.from_dlpack(np.from_dlpack(block) / 2)
 
 
@@ -52,7 +52,7 @@ def ones(nbytes: int) -> dlbridge.Tensor:
 
 
 def report(block: dlbridge.Tensor) -> dict[str, Any]:
-    """The block as this worker has it, and what the worker's probe knows of its memory."""
+    """The block on this worker, and what the worker's probe recorded of its memory."""
     probe = get_worker().plugins["probe"]
     return {
         "type": type(block).__name__,
@@ -65,11 +65,11 @@ def report(block: dlbridge.Tensor) -> dict[str, Any]:
 
 # [register]
 def register() -> None:
-    """Each Tensor that arrives gets a block of memory of its own.
+    """Gives each received Tensor its own block of memory.
 
-    Without this Dask pickles, just as well without a copy. But it reads the first buffer of a
-    message into one block with what it says about it, at an address that may suit no float64.
-    Here the first is a buffer of one byte.
+    Without this Dask pickles, also without a copy. But it reads the first buffer of a message
+    together with its header, at an address that may be unaligned for float64. Here the first
+    buffer is one byte.
     """
 
     @dask_serialize.register(dlbridge.Tensor)

@@ -1,5 +1,5 @@
-"""A plugin for workers that knows what went through their sockets: which memory was written, and
-which was read into. And the most memory that a process had, as the kernel knows it."""
+"""A worker plugin that records which memory a worker's sockets sent from and received into, and
+the peak memory of a process as the kernel reports it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from distributed.comm import tcp
 
 
 def extent(buffer: Any) -> tuple[int, int]:
-    """Address and bytes."""
-    seen = np.frombuffer(buffer, dtype="u1")
-    return seen.ctypes.data, seen.size
+    """Address and size in bytes."""
+    array = np.frombuffer(buffer, dtype="u1")
+    return array.ctypes.data, array.size
 
 
 class Probe(WorkerPlugin):
-    """Stands between Dask and its sockets. Holds no memory, only addresses."""
+    """Wraps two functions between Dask and its sockets. Holds no memory, only addresses."""
 
     name = "probe"
 
@@ -31,13 +31,13 @@ class Probe(WorkerPlugin):
         frames_of, array_of = self._originals
 
         def frames_to_write(frames: Any) -> Any:
-            made = frames_of(frames)
-            self._note(self._written, *(extent(frame) for frame in made[0] if len(frame)))
-            return made
+            result = frames_of(frames)
+            self._record(self._written, *(extent(frame) for frame in result[0] if len(frame)))
+            return result
 
         def array_to_read_into(nbytes: int) -> Any:
             array = array_of(nbytes)
-            self._note(self._read, *([extent(array)] if nbytes else []))
+            self._record(self._read, *([extent(array)] if nbytes else []))
             return array
 
         tcp._add_frames_header, tcp.host_array = frames_to_write, array_to_read_into
@@ -45,18 +45,18 @@ class Probe(WorkerPlugin):
     def teardown(self, worker: Any) -> None:
         tcp._add_frames_header, tcp.host_array = self._originals
 
-    def _note(self, where: list[tuple[int, int]], *extents: tuple[int, int]) -> None:
+    def _record(self, extents: list[tuple[int, int]], *new: tuple[int, int]) -> None:
         with self._lock:
-            where += extents
+            extents += new
 
     def has_written(self, address: int, nbytes: int) -> bool:
-        """Whether a socket was given this memory itself, in as many pieces as it likes."""
+        """Whether a socket sent from this memory, in any number of pieces."""
         with self._lock:
             inside = {e for e in self._written if address <= e[0] and sum(e) <= address + nbytes}
         return sum(size for _, size in inside) >= nbytes
 
     def has_read_into(self, address: int, nbytes: int) -> bool:
-        """Whether a socket has filled this memory itself."""
+        """Whether a socket received into this memory."""
         with self._lock:
             return any(at <= address and address + nbytes <= at + n for at, n in self._read)
 
@@ -66,12 +66,12 @@ def _status(name: str) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 
 
-def start_weighing() -> int:
-    """Makes Linux forget the peak so far; gives the bytes that this process has now."""
+def reset_peak() -> int:
+    """Resets the peak that Linux records; returns the bytes that this process uses now."""
     Path("/proc/self/clear_refs").write_text("5")
     return _status("VmRSS:")
 
 
 def peak() -> int:
-    """The most bytes that this process has had since."""
+    """The largest number of bytes that this process has used since reset_peak()."""
     return _status("VmHWM:")

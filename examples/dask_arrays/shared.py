@@ -1,4 +1,4 @@
-"""Tensors in memory that processes share: put there once, used in place by joblib's workers."""
+"""Tensors in shared memory: copied to it once, used in place by joblib's workers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import numpy as np
 import dlbridge
 
 ROWS, COLUMNS, WORKERS = 64, 1 << 15, 2  # 16 MiB
-PATIENCE = 60  # seconds
+TIMEOUT = 60  # seconds
 
 
 # [share]
 @dataclass
 class Shared:
-    """What a worker is sent: the pickle without its bytes, and the file that these are in."""
+    """The data for a worker: the pickle without its buffers, and the file that has these."""
 
     file: Path
     pickled: bytes
@@ -36,12 +36,12 @@ class Shared:
         with file.open("wb") as out:
             for buffer in buffers:
                 out.write(buffer.raw())
-                out.seek(-out.tell() % mmap.PAGESIZE, os.SEEK_CUR)  # each on pages of its own
+                out.seek(-out.tell() % mmap.PAGESIZE, os.SEEK_CUR)  # each starts on a page
             out.truncate(max(out.tell(), 1))  # an empty file cannot be mapped
         return cls(file, pickled, [buffer.raw().nbytes for buffer in buffers])
 
     def open(self) -> Any:
-        """x again, its Tensors on the file's memory: what is written there, all see."""
+        """x again, with its Tensors on the file's memory: writes are visible to all processes."""
         with self.file.open("r+b") as file:
             memory = memoryview(mmap.mmap(file.fileno(), 0))
         buffers, start = [], 0
@@ -54,7 +54,7 @@ class Shared:
 # [/share]
 # [work]
 def work(shared: Shared, first: int) -> tuple[int, float]:
-    """Doubles a part of the rows, where they lie."""
+    """Doubles a part of the rows in place."""
     field, weights = shared.open()
     rows = np.from_dlpack(field)[first::WORKERS]
     rows *= 2
@@ -70,23 +70,23 @@ def main() -> None:
     numbers = np.arange(ROWS * COLUMNS, dtype="f8").reshape(ROWS, COLUMNS) % 7
     weights = np.full(COLUMNS, 0.5)
     pair = dlbridge.from_dlpack(numbers), dlbridge.from_dlpack(weights)
-    pool = joblib.Parallel(n_jobs=WORKERS, timeout=PATIENCE)
+    pool = joblib.Parallel(n_jobs=WORKERS, timeout=TIMEOUT)
     with tempfile.TemporaryDirectory() as folder:
         shared = Shared.of(pair, Path(folder) / "tensors")
-        ours, _ = shared.open()
-        ours_before = np.from_dlpack(ours).copy()
-        done = pool(joblib.delayed(work)(shared, first) for first in range(WORKERS))
-        written = np.from_dlpack(ours)
-        assert np.array_equal(ours_before, numbers) and np.array_equal(written, 2 * numbers)
-        assert sum(part for _, part in done) == numbers.sum()
-        assert os.getpid() not in {process for process, _ in done}
-        sent = len(pickle.dumps(shared))
-        assert sent < 1000
-        print(f"Tensors of {sum(shared.sizes)} bytes; what is sent for them: {sent} bytes")
-        print(f"written by {WORKERS} workers of joblib's, read here: the same memory")
-    # A Tensor can be passed as it is too. joblib has no out-of-band buffers: its bytes are copied.
+        mapped, _ = shared.open()
+        before = np.from_dlpack(mapped).copy()
+        results = pool(joblib.delayed(work)(shared, first) for first in range(WORKERS))
+        after = np.from_dlpack(mapped)
+        assert np.array_equal(before, numbers) and np.array_equal(after, 2 * numbers)
+        assert sum(part for _, part in results) == numbers.sum()
+        assert os.getpid() not in {process for process, _ in results}
+        size = len(pickle.dumps(shared))
+        assert size < 1000
+        print(f"Tensors of {sum(shared.sizes)} bytes; sent to each worker: {size} bytes")
+        print(f"written by {WORKERS} workers, read here in the same memory")
+    # joblib also accepts a Tensor directly. It has no out-of-band buffers, so it copies the bytes.
     assert sum(pool(joblib.delayed(total)(t) for t in pair)) == numbers.sum() + weights.sum()
-    print(f"passed as they are: {sum(len(pickle.dumps(t)) for t in pair)} bytes through a pipe")
+    print(f"passed directly: {sum(len(pickle.dumps(t)) for t in pair)} bytes through a pipe")
 
 
 if __name__ == "__main__":

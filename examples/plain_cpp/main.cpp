@@ -1,4 +1,4 @@
-// An array class learns DLPack from one hook, goes out as a managed tensor, and takes others in.
+// Specializes array_traits for an array class, exports an object of it, and imports a tensor.
 #include <cassert>
 #include <cstdio>
 #include <utility>
@@ -7,7 +7,7 @@
 // [hook]
 #include <dlbridge/dlbridge.hpp>
 
-class image {  // your array; it knows nothing of DLPack
+class image {  // your array, independent of DLPack
  public:
   image(int rows, int columns) : rows_(rows), columns_(columns), pixels_(rows * columns) {}
   int rows() const { return rows_; }
@@ -28,37 +28,37 @@ struct dlbridge::array_traits<image> {
 // [/hook]
 
 // [out]
-DLManagedTensorVersioned* give(image i) {
-  return dlbridge::build(std::move(i)).release_versioned();  // the image lives in it
+DLManagedTensorVersioned* export_image(image i) {
+  return dlbridge::build(std::move(i)).release_versioned();  // the tensor owns the image
 }
 // [/out]
 
 // [in]
 float brightest(DLManagedTensorVersioned* raw) {
-  // Owns from here on, also when a check fails: then the deleter has run, and error says why.
+  // Takes ownership. If a check fails, the deleter has run and the error has the reason.
   auto owned = dlbridge::managed_tensor::steal(raw);
   dlbridge::tensor<float const, dlbridge::shape<dlbridge::dynamic_extent, 3>> const t{
       std::move(owned)};
-  float most = t(0, 0);
+  float largest = t(0, 0);
   for (int i = 0; i < t.extent(0); ++i) {
     for (int j = 0; j < 3; ++j) {
-      most = t(i, j) > most ? t(i, j) : most;  // strides and offsets are taken care of
+      largest = t(i, j) > largest ? t(i, j) : largest;  // applies strides and offset
     }
   }
-  return most;
+  return largest;
 }
 // [/in]
 
 int main() {
   image i(2, 3);
   i.data()[4] = 7;
-  float const most = brightest(give(std::move(i)));
+  float const most = brightest(export_image(std::move(i)));
   std::printf("brightest pixel: %g\n", static_cast<double>(most));
   assert(most == 7);
 
   try {
-    brightest(give(image(2, 4)));
-    assert(!"four columns were taken for three");
+    brightest(export_image(image(2, 4)));
+    assert(!"a tensor of four columns was accepted");
   } catch (dlbridge::error const& e) {
     std::printf("refused: %s\n", e.what());
   }

@@ -1,4 +1,4 @@
-"""Finds the compiled counterparts, and collects the files of those peers that are asked for."""
+"""Finds the compiled test modules, and collects the files of the requested peers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-# Tools and libraries outside the folder peers, by the file that needs them.
-NEEDED = {
+# Requirements of the files outside the folder peers.
+REQUIREMENTS = {
     "test_matrix.py": "numpy",
     "test_extension_numpy.py": "numpy",
     "test_extension_torch.py": "torch",
@@ -26,18 +26,18 @@ PEERS = Path(__file__).resolve().parent / "peers"
 sys.path.insert(0, str(PEERS))
 pytest_plugins = ["counting"]
 
-from rows import LIBRARIES, load  # noqa: E402 - of that folder
+from rows import LIBRARIES, load  # noqa: E402 - from the folder peers
 
 
-def needed_by(file: Path) -> str | None:
-    """What a file needs: in the folder peers, the library that it is named after."""
+def requirement_of(file: Path) -> str | None:
+    """The library that a file requires: in the folder peers, the one in its name."""
     if file.parent != PEERS or not file.name.startswith("test_"):
-        return NEEDED.get(file.name)
+        return REQUIREMENTS.get(file.name)
     stem = file.stem[len("test_") :]
     return next((name for name in LIBRARIES if name.replace(".", "_") == stem), stem)
 
 
-KNOWN = {*NEEDED.values(), *map(needed_by, PEERS.glob("test_*.py"))}
+KNOWN = {*REQUIREMENTS.values(), *map(requirement_of, PEERS.glob("test_*.py"))}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,12 +45,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--peers",
         default=os.environ.get("DLBRIDGE_TEST_PEERS", ""),
         metavar="NAMES",
-        help="--peers=numpy,torch: libraries to test against (default: DLBRIDGE_TEST_PEERS). One "
-        "that is asked for and missing is an error; the file of another is not collected.",
+        help="--peers=numpy,torch: libraries to test against (default: DLBRIDGE_TEST_PEERS). A "
+        "missing library is an error; files of other libraries are not collected.",
     )
 
 
-def asked_for(config: pytest.Config) -> set[str]:
+def requested(config: pytest.Config) -> set[str]:
     return {name for name in str(config.getoption("--peers")).split(",") if name}
 
 
@@ -58,38 +58,38 @@ def pytest_configure(config: pytest.Config) -> None:
     modules = os.environ.get("DLBRIDGE_TEST_MODULES", "")
     if not list(Path(modules).glob("foreign*.so")):
         raise pytest.UsageError(
-            "DLBRIDGE_TEST_MODULES must name the directory with the compiled counterparts "
-            f"(python-modules in the build directory), and is {modules!r}"
+            "expected DLBRIDGE_TEST_MODULES to name the directory with the compiled test modules "
+            f"(python-modules in the build directory); got {modules!r}"
         )
     sys.path.insert(0, modules)
-    for peer in sorted(asked_for(config)):
+    for peer in sorted(requested(config)):
         if peer not in KNOWN:
             known = ", ".join(sorted(map(str, KNOWN)))
             raise pytest.UsageError(f"--peers: no tests for {peer!r}, only for {known}")
         try:
             load(peer)
-        except ImportError as missing:
-            raise pytest.UsageError(f"--peers asks for {peer}: {missing}") from None
+        except ImportError as error:
+            raise pytest.UsageError(f"--peers: cannot import {peer}: {error}") from None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    needed = needed_by(collection_path)
-    return True if needed is not None and needed not in asked_for(config) else None
+    library = requirement_of(collection_path)
+    return True if library is not None and library not in requested(config) else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Gives `library` every row of the file's LIBRARIES that is asked for, and our own."""
+    """Parametrizes `library` with the requested rows of the file's LIBRARIES, and dlbridge."""
     if "library" in metafunc.fixturenames:
-        chosen = {"dlbridge", *asked_for(metafunc.config)}
-        table = {k: v for k, v in metafunc.module.LIBRARIES.items() if k in chosen}
+        names = {"dlbridge", *requested(metafunc.config)}
+        table = {k: v for k, v in metafunc.module.LIBRARIES.items() if k in names}
         metafunc.parametrize("library", table.values(), ids=table.keys())
 
 
 def pytest_collection_finish() -> None:
-    """Takes what the peers brought along out of the collector's sight: many tests collect."""
+    """Freezes the objects of the peers, so that the many collections in tests are fast."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    return f"peers: {', '.join(sorted(asked_for(config))) or 'none'}"
+    return f"peers: {', '.join(sorted(requested(config))) or 'none'}"

@@ -1,4 +1,4 @@
-"""The module that tests/fakes/foreign_module.c makes: DLPack hands that dlbridge did not write."""
+"""The module of tests/fakes/foreign_module.c: a DLPack producer and consumer without dlbridge."""
 
 from collections.abc import Iterable
 from typing import Any, Callable, Literal, NamedTuple, TypedDict, overload
@@ -7,29 +7,29 @@ Dims = tuple[int, ...] | int | None
 """Integers, a raw address, or a null pointer."""
 
 class Call(NamedTuple):
-    """In what state a deleter was called."""
+    """The state in which a deleter was called."""
 
     gil: bool
     pending: bool
     thread: int
 
 class Handle:
-    """The producer's side of one tensor; may hand it out more than once."""
+    """The producer's side of one tensor, which may export it more than once."""
 
     @property
     def calls(self) -> int:
         """Deleter calls so far."""
     @property
     def handed_out(self) -> int:
-        """Capsules so far, each of which is owed one deleter call."""
+        """Capsules so far; each requires one deleter call."""
     @property
     def log(self) -> list[Call]:
         """The first eight deleter calls."""
     @property
     def address(self) -> int:
-        """Of 64 float32: 0, 1, 2, ..., unless fill= gave other bytes."""
+        """The address of 64 float32: 0, 1, 2, ..., or the bytes of fill=."""
     def snapshot(self) -> bytes:
-        """All bytes that a consumer could have written to."""
+        """All bytes that a consumer can write to."""
     def capsule(
         self,
         versioned: bool = False,
@@ -37,8 +37,8 @@ class Handle:
         name: bytes | None = ...,
         destructor: Literal["spec", "blind", "clears"] = "spec",
     ) -> object:
-        """A capsule. Its destructor follows the specification, or frees whatever the name, or loses
-        the pending exception."""
+        """A capsule. Its destructor follows the specification ("spec"), frees a tensor of any name
+        ("blind"), or clears the pending exception ("clears")."""
 
 def tensor(
     *,
@@ -54,10 +54,10 @@ def tensor(
     deleter: bool = True,
     fill: bytes = ...,
 ) -> Handle:
-    """float32[2, 3] on the CPU, row-major with explicit strides, but for what is given."""
+    """float32[2, 3] on the CPU, row-major with explicit strides, except for the arguments."""
 
 class Consumed:
-    """The consumer's side: owns what was in a capsule."""
+    """The consumer's side: owns the tensor of a capsule."""
 
     @property
     def name(self) -> str: ...
@@ -82,20 +82,20 @@ class Consumed:
     @property
     def has_deleter(self) -> bool: ...
     def tobytes(self) -> bytes:
-        """The elements in row-major order, found by strides and byte offset."""
+        """The elements in row-major order, read by strides and byte offset."""
     def write(self, data: bytes, /) -> None:
         """Overwrites the first bytes of the memory."""
     def release(self, how: Literal["here", "nogil", "thread", "pending"] = "here") -> bool:
         """Calls the deleter: with the GIL, without it, from a C thread without it, or with an
-        exception pending. False if that exception did not survive."""
+        exception pending. Returns False if that exception is lost."""
     def keep_until_exit(self) -> None:
-        """Leaves the deleter to C's atexit, when the interpreter is gone."""
+        """Calls the deleter from C's atexit, after the end of the interpreter."""
 
 def consume(capsule: object, /) -> Consumed:
-    """Takes a fresh capsule by the book."""
+    """Consumes a capsule as the specification requires."""
 
 def survives_drop(make: Callable[[], object], /) -> bool:
-    """Whether a pending exception survives the death of what make() gives."""
+    """Whether a pending exception survives the destruction of the result of make()."""
 
 class Buffer(TypedDict):
     data: int
@@ -111,13 +111,13 @@ class Buffer(TypedDict):
     contiguous: tuple[int, int, int]
 
 def buffer(exporter: Any, flags: int, /) -> Buffer:
-    """What a C consumer of the buffer protocol gets; contiguous is by C, F and any order."""
+    """The Py_buffer that a C consumer gets; contiguous is for C, F and any order."""
 
 def accounts() -> tuple[int, int]:
-    """Managed tensors handed out, and deleter calls, since the module was loaded."""
+    """Exported managed tensors, and deleter calls, since the module was loaded."""
 
 def trap() -> int:
-    """The address of a page that nobody may read."""
+    """The address of a page without read access."""
 
 Slot = Literal["allocate", "give", "take", "lend", "stream"]
 
@@ -133,14 +133,14 @@ def exchange_table(
     missing: Iterable[Slot] = (),
     failing: Iterable[Slot] = (),
 ) -> int:
-    """The address of a table for classes of Exported, which is never freed. What its `take` makes
-    are Consumed."""
+    """The address of a table for classes of Exported, which is never freed. Its `take` returns
+    Consumed objects."""
 
 def exchange_capsule(table: int, /) -> object:
-    """The address in a capsule, as dlpack.h 1.3 has it."""
+    """The address in a capsule, as in dlpack.h 1.3."""
 
 def slot_calls() -> dict[Slot, int]:
-    """How often the slots of all those tables have been called."""
+    """The number of calls of each slot, of all these tables."""
 
 class Lent(TypedDict):
     data: int
@@ -152,8 +152,8 @@ class Lent(TypedDict):
 
 @overload
 def slot(type: type, name: Literal["version"], /) -> tuple[int, int, bool | None]:
-    """Calls a slot of any type's table, in plain C. A refused `take` leaves the tensor with the
-    Consumed."""
+    """Calls a slot of the table of a type, in C. After a failed `take` the Consumed still owns the
+    tensor."""
 
 @overload
 def slot(

@@ -1,4 +1,4 @@
-"""Producers of every habit, made of foreign tensors: one class for each habit."""
+"""DLPack producers on foreign tensors: one class for each behaviour of a producer."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ VERSIONED = (1, 0)
 
 
 class Producer:
-    """By the book of 2023.12. It keeps every tensor it hands out, and every question."""
+    """Follows the array API 2023.12. Records its tensors, and the keywords of each request."""
 
     def __init__(self, **fields: Any) -> None:
         self.fields: Fields = fields
         self.handles: list[foreign.Handle] = []
-        self.asked: list[Fields] = []
+        self.requests: list[Fields] = []
 
     def __dlpack_device__(self) -> Any:
         return self.fields.get("device", (1, 0))
@@ -29,171 +29,173 @@ class Producer:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> object:
-        question = (stream, max_version, dl_device, copy)
-        named = zip(("stream", "max_version", "dl_device", "copy"), question)
-        self.asked.append({key: value for key, value in named if value is not None})
-        return self.give(max_version is not None and max_version >= VERSIONED)
+        names = ("stream", "max_version", "dl_device", "copy")
+        keywords = zip(names, (stream, max_version, dl_device, copy))
+        self.requests.append({key: value for key, value in keywords if value is not None})
+        return self.export(max_version is not None and max_version >= VERSIONED)
 
-    def give(self, versioned: bool, **fields: Any) -> object:
+    def export(self, versioned: bool, **fields: Any) -> object:
         """A capsule on a new foreign tensor."""
         self.handles.append(foreign.tensor(**{**self.fields, **fields}))
         return self.handles[-1].capsule(versioned)
 
     @property
     def handle(self) -> foreign.Handle:
-        """The one tensor that was handed out."""
+        """The only exported tensor."""
         (handle,) = self.handles
         return handle
 
     @property
-    def owed(self) -> list[int]:
+    def exports(self) -> list[int]:
+        """The number of capsules for each tensor; each capsule requires one deleter call."""
         return [handle.handed_out for handle in self.handles]
 
     @property
     def calls(self) -> list[int]:
+        """The number of deleter calls for each tensor."""
         return [handle.calls for handle in self.handles]
 
 
 class KwEcho(Producer):
-    """Takes any keyword, and records all as they come."""
+    """Accepts any keyword, and records all of them."""
 
     def __dlpack__(self, **keywords: Any) -> object:
-        self.asked.append(keywords)
-        return self.give("max_version" in keywords)
+        self.requests.append(keywords)
+        return self.export("max_version" in keywords)
 
 
 class OldStyle(Producer):
-    """Of 2021.12: knows stream and nothing else, and gives legacy capsules."""
+    """Follows the array API 2021.12: accepts stream only, returns legacy capsules."""
 
     def __dlpack__(self, *, stream: Any = None) -> object:  # type: ignore[override]
-        self.asked.append({} if stream is None else {"stream": stream})
-        return self.give(False)
+        self.requests.append({} if stream is None else {"stream": stream})
+        return self.export(False)
 
 
 class Bare(Producer):
-    """Knows no keyword at all."""
+    """Accepts no keyword."""
 
     def __dlpack__(self) -> object:  # type: ignore[override]
-        self.asked.append({})
-        return self.give(False)
+        self.requests.append({})
+        return self.export(False)
 
 
 class AlwaysLegacy(KwEcho):
-    """Takes max_version and gives a legacy capsule all the same, as JAX and MLX do."""
+    """Accepts max_version but returns a legacy capsule, as JAX and MLX do."""
 
     def __dlpack__(self, **keywords: Any) -> object:
-        self.asked.append(keywords)
-        return self.give(False)
+        self.requests.append(keywords)
+        return self.export(False)
 
 
 class VersionLiar(KwEcho):
-    """Gives a versioned capsule to whoever asks, with whatever version."""
+    """Returns a versioned capsule to every consumer, of any version."""
 
     def __dlpack__(self, **keywords: Any) -> object:
-        self.asked.append(keywords)
-        return self.give(True)
+        self.requests.append(keywords)
+        return self.export(True)
 
 
 class NoDevice:
-    """Has no __dlpack_device__, as NumPy's consumer never asks for it."""
+    """Has no __dlpack_device__, which NumPy's consumer does not call."""
 
     def __init__(self, **fields: Any) -> None:
-        self.behind = Producer(**fields)
+        self.target = Producer(**fields)
 
     def __dlpack__(self, **keywords: Any) -> object:
-        return self.behind.__dlpack__(**keywords)
+        return self.target.__dlpack__(**keywords)
 
 
 class Proxy:
-    """Passes every attribute on to what is behind it."""
+    """Forwards every attribute to its target."""
 
-    def __init__(self, behind: Any) -> None:
-        self.behind = behind
+    def __init__(self, target: Any) -> None:
+        self.target = target
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.behind, name)
+        return getattr(self.target, name)
 
 
 class Forwarding:
-    """Has both methods, and passes the questions on."""
+    """Has both methods, and forwards their calls to its target."""
 
-    def __init__(self, behind: Any) -> None:
-        self.behind = behind
+    def __init__(self, target: Any) -> None:
+        self.target = target
 
     def __dlpack_device__(self) -> Any:
-        return self.behind.__dlpack_device__()
+        return self.target.__dlpack_device__()
 
     def __dlpack__(self, **keywords: Any) -> Any:
-        return self.behind.__dlpack__(**keywords)
+        return self.target.__dlpack__(**keywords)
 
 
 class OnInstance:
-    """Has both methods on the object, none on the type."""
+    """Has both methods on the object, and none on the type."""
 
     def __init__(self, **fields: Any) -> None:
-        self.behind = Producer(**fields)
-        self.__dlpack__ = self.behind.__dlpack__
-        self.__dlpack_device__ = self.behind.__dlpack_device__
+        self.target = Producer(**fields)
+        self.__dlpack__ = self.target.__dlpack__
+        self.__dlpack_device__ = self.target.__dlpack_device__
 
 
 class Raises(KwEcho):
-    """Raises what it is told to."""
+    """Raises the given exception."""
 
     def __init__(self, exception: BaseException) -> None:
         super().__init__()
         self.exception = exception
 
     def __dlpack__(self, **keywords: Any) -> object:
-        self.asked.append(keywords)
+        self.requests.append(keywords)
         raise self.exception
 
 
-class Gives(KwEcho):
-    """Gives whatever it is told to in place of a capsule."""
+class Returns(KwEcho):
+    """Returns the given object in place of a capsule."""
 
-    def __init__(self, given: Any) -> None:
+    def __init__(self, result: Any) -> None:
         super().__init__()
-        self.given = given
+        self.result = result
 
     def __dlpack__(self, **keywords: Any) -> Any:
-        self.asked.append(keywords)
-        return self.given
+        self.requests.append(keywords)
+        return self.result
 
 
-class SaysDevice(KwEcho):
-    """Says of its device whatever it is told to."""
+class ReportsDevice(KwEcho):
+    """Returns, or raises, the given object from __dlpack_device__."""
 
-    def __init__(self, said: Any, **fields: Any) -> None:
+    def __init__(self, reported: Any, **fields: Any) -> None:
         super().__init__(**fields)
-        self.said = said
+        self.reported = reported
 
     def __dlpack_device__(self) -> Any:
-        if isinstance(self.said, BaseException):
-            raise self.said
-        return self.said
+        if isinstance(self.reported, BaseException):
+            raise self.reported
+        return self.reported
 
 
 class NoCopy(Producer):
-    """Refuses to copy, with the exception it is told to raise."""
+    """Refuses to copy: raises `refusal`."""
 
     refusal: BaseException = BufferError("this producer does not copy")
 
     def __dlpack__(self, **keywords: Any) -> object:
         if keywords.get("copy"):
-            self.asked.append(keywords)
+            self.requests.append(keywords)
             raise self.refusal
         return super().__dlpack__(**keywords)
 
 
 class Copier(Producer):
-    """Keeps one tensor, and copies it when it is asked to; marks the copy if it is told to."""
+    """Exports one tensor, or a copy on request; `marks` sets the flag of a copy."""
 
     def __init__(self, marks: bool, **fields: Any) -> None:
         super().__init__(**fields)
         self.marks = marks
-        self.kept = foreign.tensor(**fields)
+        self.original = foreign.tensor(**fields)
 
-    def give(self, versioned: bool, **fields: Any) -> object:
-        if not self.asked[-1].get("copy"):
-            return self.kept.capsule(versioned)
-        return super().give(versioned, flags=2 if self.marks else 0)
+    def export(self, versioned: bool, **fields: Any) -> object:
+        if not self.requests[-1].get("copy"):
+            return self.original.capsule(versioned)
+        return super().export(versioned, flags=2 if self.marks else 0)

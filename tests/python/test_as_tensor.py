@@ -1,4 +1,4 @@
-"""as_tensor: whatever describes memory, by DLPack, as a buffer or as an array interface."""
+"""as_tensor: objects with DLPack, the buffer protocol or an array interface."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import foreign
 import producers
 
 
-def consumed(t: dlbridge.Tensor) -> foreign.Consumed:
-    """The tensor as the plain-C consumer reads it."""
+def consume(t: dlbridge.Tensor) -> foreign.Consumed:
+    """The tensor as the consumer in C reads it."""
     return foreign.consume(t.__dlpack__(max_version=(1, 0)))
 
 
@@ -48,7 +48,7 @@ BUFFERS: list[Buffer] = [
     ("bytearray", bytearray(b"abc"), (UINT, 8, 1), (3,), (1,), False),
     ("empty bytes", b"", (UINT, 8, 1), (0,), (1,), True),
     ("mmap", mmap.mmap(-1, 64), (UINT, 8, 1), (64,), (1,), False),
-    ("mmap for reading", mmap.mmap(-1, 64, prot=mmap.PROT_READ), (UINT, 8, 1), (64,), (1,), True),
+    ("read-only mmap", mmap.mmap(-1, 64, prot=mmap.PROT_READ), (UINT, 8, 1), (64,), (1,), True),
     *((f"array {c}", array.array(c, [1, 2]), dtype_of(c), (2,), (1,), False) for c in TYPECODES),
     *(
         (f"cast to {c}", cast(c), dtype_of(c), (64 // cast(c).itemsize,), (1,), False)
@@ -63,7 +63,7 @@ BUFFERS: list[Buffer] = [
     ("rows backwards", MATRIX[::-1], (INT, 16, 1), (4, 6), (-6, 1), False),
     ("one row", MATRIX[3:], (INT, 16, 1), (1, 6), (1, 1), False),
     ("no row", MATRIX[4:], (INT, 16, 1), (0, 6), (1, 1), False),
-    ("for reading", MATRIX.toreadonly(), (INT, 16, 1), (4, 6), (6, 1), True),
+    ("read-only", MATRIX.toreadonly(), (INT, 16, 1), (4, 6), (6, 1), True),
     ("items backwards", memoryview(b"abcdef")[::-2], (UINT, 8, 1), (3,), (-2,), True),
     ("c_int", (ctypes.c_int * 3)(1, 2, 3), (INT, 32, 1), (3,), (1,), False),
     ("c_long", ctypes.c_long(7), (INT, 64, 1), (), (), False),
@@ -85,45 +85,45 @@ def test_buffer(
     strides: tuple[int, ...],
     readonly: bool,
 ) -> None:
-    taken = consumed(dlbridge.as_tensor(exporter))
-    assert (taken.dtype, taken.device, taken.flags) == (dtype, (1, 0), int(readonly))
-    assert (taken.shape or (), taken.strides or ()) == (shape, strides)
-    assert taken.tobytes() == memoryview(exporter).tobytes()
-    if taken.tobytes():
-        assert taken.data == address_of(exporter)
-    if not readonly and taken.tobytes():
-        first = taken.tobytes()[:1]
-        taken.write(b"\x55")
+    result = consume(dlbridge.as_tensor(exporter))
+    assert (result.dtype, result.device, result.flags) == (dtype, (1, 0), int(readonly))
+    assert (result.shape or (), result.strides or ()) == (shape, strides)
+    assert result.tobytes() == memoryview(exporter).tobytes()
+    if result.tobytes():
+        assert result.data == address_of(exporter)
+    if not readonly and result.tobytes():
+        first = result.tobytes()[:1]
+        result.write(b"\x55")
         assert memoryview(exporter).tobytes()[0] == 0x55
-        taken.write(first)
+        result.write(first)
 
 
-@pytest.mark.parametrize("how", [{}, {"copy": False}, {"device": "cpu"}, {"copy": True}])
-def test_buffer_copied_or_not(how: dict[str, Any]) -> None:
+@pytest.mark.parametrize("keywords", [{}, {"copy": False}, {"device": "cpu"}, {"copy": True}])
+def test_buffer_copied_or_not(keywords: dict[str, Any]) -> None:
     memory = bytearray(b"abcdef")
-    taken = consumed(dlbridge.as_tensor(memoryview(memory)[::-1], **how))
-    assert taken.tobytes() == b"fedcba"
-    assert (taken.data == address_of(memory) + 5) == ("copy" not in how or not how["copy"])
-    assert taken.flags == 0
+    result = consume(dlbridge.as_tensor(memoryview(memory)[::-1], **keywords))
+    assert result.tobytes() == b"fedcba"
+    assert (result.data == address_of(memory) + 5) == (not keywords.get("copy"))
+    assert result.flags == 0
 
 
-def test_buffer_stays_exported_as_long_as_the_memory_is_used() -> None:
+def test_buffer_stays_exported_while_the_memory_is_used() -> None:
     memory = bytearray(8)
-    taken = consumed(dlbridge.as_tensor(memory))
+    result = consume(dlbridge.as_tensor(memory))
     with pytest.raises(BufferError, match="Existing exports"):
         memory.append(1)
-    taken.release("thread")
+    result.release("thread")
     memory.append(1)
     assert len(memory) == 9
 
 
-def test_readonly_is_the_callers_word() -> None:
-    marked = dlbridge.as_tensor(bytearray(4), readonly=True)
-    assert consumed(marked).flags == 1
+def test_readonly_overrides_the_flag() -> None:
+    read_only = dlbridge.as_tensor(bytearray(4), readonly=True)
+    assert consume(read_only).flags == 1
     with pytest.raises(BufferError):
-        marked.__dlpack__()
-    promised = dlbridge.as_tensor(b"abcd", readonly=False)
-    assert foreign.consume(promised.__dlpack__()).tobytes() == b"abcd"
+        read_only.__dlpack__()
+    writable = dlbridge.as_tensor(b"abcd", readonly=False)
+    assert foreign.consume(writable.__dlpack__()).tobytes() == b"abcd"
 
 
 class BigEndian(ctypes.BigEndianStructure):
@@ -162,16 +162,16 @@ BAD_BUFFERS: list[tuple[Any, type[Exception], str]] = [
     "exporter, error, text", BAD_BUFFERS, ids=[each[2] for each in BAD_BUFFERS]
 )
 def test_bad_buffer(exporter: Any, error: type[Exception], text: str) -> None:
-    with pytest.raises(error) as refused:
+    with pytest.raises(error) as raised:
         dlbridge.as_tensor(exporter)
-    assert str(refused.value) == text
+    assert str(raised.value) == text
 
 
 def test_buffer_to_another_device() -> None:
     memory = bytearray(4)
     with pytest.raises(BufferError, match=r"^expected cuda:0; got cpu: device differs\."):
         dlbridge.as_tensor(memory, device="cuda")
-    memory.append(1)  # nothing holds it any more
+    memory.append(1)  # the buffer is released
 
 
 # Array interfaces.
@@ -182,7 +182,7 @@ ABSENT = object()
 
 
 class Interface:
-    """Describes the store, but for what is given; ABSENT leaves an entry out."""
+    """Describes STORE with changed entries; ABSENT leaves an entry out."""
 
     def __init__(self, **changed: Any) -> None:
         entries = {
@@ -199,7 +199,7 @@ class Interface:
 
 
 class Index:
-    """An integer that is no int."""
+    """An integer of another type than int."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -240,26 +240,26 @@ INTERFACES: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("changed, seen", INTERFACES)
-def test_interface(changed: dict[str, Any], seen: dict[str, Any]) -> None:
-    taken = consumed(dlbridge.as_tensor(Interface(**changed)))
-    assert {name: getattr(taken, name) for name in seen} == seen
+@pytest.mark.parametrize("changed, expected", INTERFACES)
+def test_interface(changed: dict[str, Any], expected: dict[str, Any]) -> None:
+    result = consume(dlbridge.as_tensor(Interface(**changed)))
+    assert {name: getattr(result, name) for name in expected} == expected
 
 
-def test_interface_keeps_the_object() -> None:
+def test_interface_keeps_the_object_alive() -> None:
     x = Interface()
-    x.gone = gone = producers.Producer()  # type: ignore[attr-defined]
-    x.capsule = gone.give(True)  # type: ignore[attr-defined]
-    taken = consumed(dlbridge.as_tensor(x))
+    p = producers.Producer()
+    x.capsule = p.export(True)  # type: ignore[attr-defined]
+    result = consume(dlbridge.as_tensor(x))
     del x
     gc.collect()
-    assert gone.calls == [0]
-    taken.release("thread")
-    assert gone.calls == [1]
+    assert p.calls == [0]
+    result.release("thread")
+    assert p.calls == [1]
 
 
 class Changing(Index):
-    """Changes what it is part of while it is read."""
+    """Calls a function while the consumer reads it."""
 
     def __init__(self, value: int, change: Callable[[], object]) -> None:
         super().__init__(value)
@@ -271,19 +271,19 @@ class Changing(Index):
         return self.value
 
 
-@pytest.mark.parametrize("where", ["shape", "strides"])
-def test_interface_may_change_while_it_is_read(where: str) -> None:
-    """What was there when the reading began is what counts."""
+@pytest.mark.parametrize("entry", ["shape", "strides"])
+def test_interface_may_change_while_it_is_read(entry: str) -> None:
+    """as_tensor uses the values of the start."""
     dims: dict[str, list[Any]] = {"shape": [2, 3], "strides": [4, 8]}
     x = Interface(data=(int(str(ADDRESS)), False), **dims)
 
     def change() -> None:
         x.__array_interface__.clear()
-        del dims[where][:]
+        del dims[entry][:]
 
-    dims[where][:] = [Changing(value, change) for value in dims[where]]
-    taken = consumed(dlbridge.as_tensor(x))
-    assert (taken.shape, taken.strides, taken.data) == ((2, 3), (1, 2), ADDRESS)
+    dims[entry][:] = [Changing(value, change) for value in dims[entry]]
+    result = consume(dlbridge.as_tensor(x))
+    assert (result.shape, result.strides, result.data) == ((2, 3), (1, 2), ADDRESS)
     assert x.__array_interface__ == {}
 
 
@@ -353,83 +353,83 @@ BAD_INTERFACES: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize("changed, text", BAD_INTERFACES)
 def test_bad_interface(changed: dict[str, Any], text: str) -> None:
     x = Interface(**changed)
-    with pytest.raises(BufferError) as refused:
+    with pytest.raises(BufferError) as raised:
         dlbridge.as_tensor(x)
-    assert (type(refused.value), str(refused.value)) == (BufferError, text)
+    assert (type(raised.value), str(raised.value)) == (BufferError, text)
 
 
 @pytest.mark.parametrize("interface", [None, 5, [], "shape"])
 def test_no_dict(interface: Any) -> None:
     x = Interface()
     x.__array_interface__ = interface
-    with pytest.raises(BufferError) as refused:
+    with pytest.raises(BufferError) as raised:
         dlbridge.as_tensor(x)
-    assert str(refused.value) == ENTRIES
+    assert str(raised.value) == ENTRIES
 
 
-# Which road is taken.
+# Which protocol is used.
 
 
 class Both(bytearray):
-    """Speaks DLPack too, for other memory than its own."""
+    """A buffer that also has DLPack, on other memory."""
 
     def __init__(self, *rest: Any) -> None:
         super().__init__(*rest)
-        self.behind: Any = producers.Producer()
+        self.target: Any = producers.Producer()
 
     def __dlpack_device__(self) -> Any:
-        return self.behind.__dlpack_device__()
+        return self.target.__dlpack_device__()
 
     def __dlpack__(self, **keywords: Any) -> Any:
-        return self.behind.__dlpack__(**keywords)
+        return self.target.__dlpack__(**keywords)
 
 
 def test_dlpack_comes_first() -> None:
     x = Both(b"abcd")
-    assert dlbridge.as_tensor(x).data_ptr == x.behind.handle.address
+    assert dlbridge.as_tensor(x).data_ptr == x.target.handle.address
 
 
 @pytest.mark.parametrize("refusal", [BufferError, TypeError])  # TypeError: up to NumPy 1.23
-def test_a_buffer_serves_when_dlpack_refuses(refusal: type[Exception]) -> None:
-    """NumPy below 2.1 has no mark for read-only memory, and refuses it; its buffers have one."""
+def test_the_buffer_is_used_when_dlpack_refuses(refusal: type[Exception]) -> None:
+    """NumPy below 2.1 exports read-only memory as a buffer but not by DLPack."""
     x = Both(b"abcd")
-    x.behind = producers.Raises(refusal("read-only"))
+    x.target = producers.Raises(refusal("read-only"))
     assert dlbridge.as_tensor(x).data_ptr == address_of(x)
-    x.behind = producers.OldStyle()
+    x.target = producers.OldStyle()
     assert dlbridge.as_tensor(x, copy=False).data_ptr == address_of(x)
 
 
-def test_the_first_refusal_counts_when_both_refuse() -> None:
+def test_the_first_refusal_is_raised_when_both_refuse() -> None:
     x: Any = Both(b"abcd")
-    mine = x.behind.exception = BufferError("mine")
-    x.behind = producers.Raises(mine)
-    with pytest.raises(BufferError) as refused:
+    error = x.target.exception = BufferError("refused")
+    x.target = producers.Raises(error)
+    with pytest.raises(BufferError) as raised:
         dlbridge.as_tensor(x, device="cuda:0")
-    assert refused.value is not mine  # a buffer there was, on the wrong device
-    x = producers.Raises(mine)
-    with pytest.raises(BufferError) as refused:
+    assert raised.value is not error  # there is a buffer, on another device
+    x = producers.Raises(error)
+    with pytest.raises(BufferError) as raised:
         dlbridge.as_tensor(x)
-    assert refused.value is mine
+    assert raised.value is error
 
 
-@pytest.mark.parametrize("exception", [RuntimeError("mine"), KeyboardInterrupt()])
-def test_other_refusals_are_final(exception: BaseException) -> None:
+@pytest.mark.parametrize("exception", [RuntimeError("refused"), KeyboardInterrupt()])
+def test_other_exceptions_are_raised(exception: BaseException) -> None:
     x = Both(b"abcd")
-    x.behind = producers.Raises(exception)
+    x.target = producers.Raises(exception)
     with pytest.raises(type(exception)) as raised:
         dlbridge.as_tensor(x)
     assert raised.value is exception
 
 
-def test_a_capsule_is_a_tensor_too() -> None:
+def test_a_capsule() -> None:
     handle = foreign.tensor()
     assert dlbridge.as_tensor(handle.capsule()).data_ptr == handle.address
 
 
-@pytest.mark.parametrize("how", [{}, {"device": "cpu"}, {"copy": False}])
-def test_a_tensor_is_as_good_as_it_is(how: dict[str, Any]) -> None:
+@pytest.mark.parametrize("keywords", [{}, {"device": "cpu"}, {"copy": False}])
+def test_a_tensor(keywords: dict[str, Any]) -> None:
     p = producers.Producer(flags=1)
-    t = dlbridge.as_tensor(dlbridge.from_dlpack(p), **how)
+    t = dlbridge.as_tensor(dlbridge.from_dlpack(p), **keywords)
     assert (t.data_ptr, t.readonly) == (p.handle.address, True)
     assert not dlbridge.as_tensor(t, readonly=False).readonly
     assert t.readonly

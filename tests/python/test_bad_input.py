@@ -1,4 +1,4 @@
-"""Every bad input: the exception's class, its whole text, and what has been freed how often."""
+"""Every bad input: the class and the text of the exception, and the numbers of deleter calls."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ OTHER_DEVICE = ". Move the tensor to a device that dlbridge supports, or use a n
 
 
 def name_of(capsule: object) -> str:
-    found = re.search(r'capsule object (?:"([^"]*)"|NULL) at', repr(capsule))
-    assert found is not None
-    return found.group(1)
+    match = re.search(r'capsule object (?:"([^"]*)"|NULL) at', repr(capsule))
+    assert match is not None
+    return match.group(1)
 
 
-# Tensors that are broken, on whatever road they come: a BufferError, and freed once.
+# Broken tensors, by every protocol: a BufferError, and one deleter call.
 
 SIZE = "size overflows: expected a size that fits 64 bits; got shape "
 BYTES = "size overflows: expected bytes that can be addressed; got shape "
@@ -121,16 +121,16 @@ def from_capsule(handle: foreign.Handle, versioned: bool) -> None:
     capsule = handle.capsule(versioned)
     try:
         dlbridge.from_dlpack(capsule)
-    finally:  # it was taken, and then refused
+    finally:  # dlbridge consumed it before the refusal
         assert name_of(capsule).startswith("used_dltensor")
 
 
 def from_producer(handle: foreign.Handle, versioned: bool) -> None:
-    dlbridge.from_dlpack(producers.Gives(handle.capsule(versioned)))
+    dlbridge.from_dlpack(producers.Returns(handle.capsule(versioned)))
 
 
 def by_as_tensor(handle: foreign.Handle, versioned: bool) -> None:
-    dlbridge.as_tensor(producers.Gives(handle.capsule(versioned)), copy=True)
+    dlbridge.as_tensor(producers.Returns(handle.capsule(versioned)), copy=True)
 
 
 def by_to_dlpack(handle: foreign.Handle, versioned: bool) -> None:
@@ -138,25 +138,25 @@ def by_to_dlpack(handle: foreign.Handle, versioned: bool) -> None:
 
 
 @pytest.mark.parametrize("versioned", [False, True], ids=["legacy", "versioned"])
-@pytest.mark.parametrize("road", [from_capsule, from_producer, by_as_tensor, by_to_dlpack])
+@pytest.mark.parametrize("function", [from_capsule, from_producer, by_as_tensor, by_to_dlpack])
 @pytest.mark.parametrize("fields, text", TENSORS, ids=[str(fields) for fields, _ in TENSORS])
 def test_broken_tensor(
     fields: Fields,
     text: str,
-    road: Callable[[foreign.Handle, bool], None],
+    function: Callable[[foreign.Handle, bool], None],
     versioned: bool,
 ) -> None:
     handle = foreign.tensor(**fields)
     before = handle.snapshot()
-    with pytest.raises(BufferError) as refused:
-        road(handle, versioned)
-    assert (type(refused.value), str(refused.value)) == (BufferError, text)
-    assert refused.value.__cause__ is None
+    with pytest.raises(BufferError) as raised:
+        function(handle, versioned)
+    assert (type(raised.value), str(raised.value)) == (BufferError, text)
+    assert raised.value.__cause__ is None
     assert [call.pending for call in handle.log] == [False]
     assert handle.snapshot() == before
 
 
-# A producer's own exception is the answer.
+# An exception of the producer is raised unchanged.
 
 
 @pytest.mark.parametrize(
@@ -171,10 +171,10 @@ def test_broken_tensor(
     ids=repr,
 )
 @pytest.mark.parametrize(
-    "make", [producers.Raises, producers.SaysDevice], ids=["__dlpack__", "__dlpack_device__"]
+    "make", [producers.Raises, producers.ReportsDevice], ids=["__dlpack__", "__dlpack_device__"]
 )
 @pytest.mark.parametrize("function", [dlbridge.from_dlpack, dlbridge.as_tensor, dlbridge.to_dlpack])
-def test_what_a_producer_raises_comes_unchanged(
+def test_an_exception_of_the_producer_is_raised_unchanged(
     function: Any, make: Any, exception: BaseException
 ) -> None:
     exception.__cause__ = exception.__context__ = None
@@ -185,20 +185,20 @@ def test_what_a_producer_raises_comes_unchanged(
     assert exception.__context__ is None
 
 
-# Everything else: what is made, what is done with it, what is said, and how often what was handed
-# out has been freed right after that.
+# Everything else: a name, a function that makes an object, a call with it, the exception and its
+# text, and the deleter calls for each tensor at that time.
 
 Row = tuple[str, Callable[[], Any], Callable[[Any], object], type[Exception], str, list[int]]
 
 
-class Held(producers.Producer):
-    """A foreign tensor with the one capsule on it that is handed out, by hand or by protocol."""
+class OneCapsule(producers.Producer):
+    """A foreign tensor and its only capsule, which __dlpack__ returns."""
 
     def __init__(self, versioned: bool = False, name: Any = ..., **fields: Any) -> None:
         super().__init__(**fields)
         self.handles.append(foreign.tensor(**fields))
-        named = {} if name is ... else {"name": name}
-        self.capsule = self.handle.capsule(versioned, **named)
+        keywords = {} if name is ... else {"name": name}
+        self.capsule = self.handle.capsule(versioned, **keywords)
 
     def __dlpack__(self, **keywords: Any) -> object:
         return self.capsule
@@ -217,34 +217,34 @@ class NoText:
         raise ValueError("no text either")
 
 
-def used(versioned: bool = False) -> Held:
-    held = Held(versioned)
-    foreign.consume(held.capsule).release()
-    return held
+def used(versioned: bool = False) -> OneCapsule:
+    p = OneCapsule(versioned)
+    foreign.consume(p.capsule).release()
+    return p
 
 
 def take(x: Any) -> object:
     return dlbridge.from_dlpack(x)
 
 
-def take_capsule(held: Held) -> object:
-    return dlbridge.from_dlpack(held.capsule)
+def take_capsule(p: OneCapsule) -> object:
+    return dlbridge.from_dlpack(p.capsule)
 
 
-def take_with(**how: Any) -> Callable[[Any], object]:
-    return lambda x: dlbridge.from_dlpack(x, **how)
+def take_with(**keywords: Any) -> Callable[[Any], object]:
+    return lambda x: dlbridge.from_dlpack(x, **keywords)
 
 
-def export_with(**how: Any) -> Callable[[Any], object]:
-    return lambda x: x.tensor.__dlpack__(**how)
+def export_with(**keywords: Any) -> Callable[[Any], object]:
+    return lambda x: x.tensor.__dlpack__(**keywords)
 
 
-def made(producer: Any, **fields: Any) -> Callable[[], Any]:
+def maker(producer: Any, **fields: Any) -> Callable[[], Any]:
     return lambda: producer(**fields)
 
 
 def rows(
-    what: str,
+    name: str,
     values: list[Any],
     make: Callable[[Any], Callable[[], Any]],
     call: Callable[[Any], Callable[[Any], object]],
@@ -252,10 +252,10 @@ def rows(
     text: str,
     calls: list[int],
 ) -> list[Row]:
-    """One row for each value, of which text says {value} and {type}."""
+    """One row for each value; {value} and {type} in the text stand for it."""
     return [
         (
-            f"{what} {value!r}",
+            f"{name} {value!r}",
             make(value),
             call(value),
             error,
@@ -270,7 +270,7 @@ NOT_A_PRODUCER = (
     "not a DLPack producer: expected an object with __dlpack__ and __dlpack_device__; got one of "
     "type {type}. as_tensor() also takes buffers and array interfaces"
 )
-NO_ROAD = (
+NO_PROTOCOL = (
     "not a DLPack producer: expected an object with __dlpack__, the buffer protocol, "
     "__array_interface__ or __cuda_array_interface__; got one of type {type}"
 )
@@ -279,7 +279,7 @@ USED = f"capsule already used: {CAPSULE}one named "
 ONCE = ". A capsule is consumed once; ask the producer for a new one"
 BROKEN_METHOD = ". Its __dlpack__ is broken"
 
-WHAT_IT_IS: list[Row] = [
+TYPES: list[Row] = [
     *rows(
         "from_dlpack",
         [5, None, b"x", "x", dlbridge.dtype],
@@ -295,7 +295,7 @@ WHAT_IT_IS: list[Row] = [
         lambda x: lambda: x,
         lambda _: dlbridge.as_tensor,
         TypeError,
-        NO_ROAD,
+        NO_PROTOCOL,
         [],
     ),
     *rows(
@@ -304,13 +304,13 @@ WHAT_IT_IS: list[Row] = [
         lambda x: lambda: x,
         lambda _: dlbridge.to_dlpack,
         TypeError,
-        NO_ROAD,
+        NO_PROTOCOL,
         [],
     ),
     *(
         (
             f"capsule {name!r}",
-            made(Held, name=name),
+            maker(OneCapsule, name=name),
             take_capsule,
             TypeError,
             f"not a DLPack capsule: {CAPSULE}{shown}",
@@ -334,7 +334,7 @@ WHAT_IT_IS: list[Row] = [
     ),
     *(
         (
-            f"gives {shown}",
+            f"returns {shown}",
             make,
             take,
             BufferError,
@@ -342,19 +342,19 @@ WHAT_IT_IS: list[Row] = [
             calls,
         )
         for make, shown, calls in [
-            (made(producers.Gives, given=5), "an object of type int", []),
-            (made(producers.Gives, given=None), "an object of type NoneType", []),
-            (made(producers.Gives, given=producers.Bare()), "an object of type Bare", []),
-            (made(Held, name=b"dl"), "one named 'dl'", [0]),
-            (made(Held, name=None), "a capsule without a name", [0]),
+            (maker(producers.Returns, result=5), "an object of type int", []),
+            (maker(producers.Returns, result=None), "an object of type NoneType", []),
+            (maker(producers.Returns, result=producers.Bare()), "an object of type Bare", []),
+            (maker(OneCapsule, name=b"dl"), "one named 'dl'", [0]),
+            (maker(OneCapsule, name=None), "a capsule without a name", [0]),
             (used, "one named 'used_dltensor'", [1]),
         ]
     ),
     *(
         (
             f"version {version} by {call.__name__}",
-            # Neither shape, strides nor data may be looked at: they lead to memory of nobody's.
-            made(Held, versioned=True, version=version, ndim=3, **TRAPS),
+            # dlbridge must not read shape, strides and data: they point to unreadable memory.
+            maker(OneCapsule, versioned=True, version=version, ndim=3, **TRAPS),
             call,
             BufferError,
             f"unreadable DLPack version: expected DLPack version 1.x; got version {version[0]}."
@@ -372,11 +372,11 @@ DEVICE_METHOD = (
 )
 NOT_MOVED = ": device differs. The producer did not move it; move it with its own library first"
 
-WHERE_IT_IS: list[Row] = [
+DEVICES: list[Row] = [
     *rows(
-        "says",
+        "reports",
         [5, None, "cpu", (1,), (1, 0, 0), (1, "0"), (None, 0), (1.0, 0), (2**31, 0), (1, 2**63)],
-        lambda said: made(producers.SaysDevice, said=said),
+        lambda reported: maker(producers.ReportsDevice, reported=reported),
         lambda _: take,
         BufferError,
         DEVICE_METHOD,
@@ -413,16 +413,16 @@ WHERE_IT_IS: list[Row] = [
         )
         for name, make, target in [
             ("cpu", producers.KwEcho, "cuda:0"),
-            ("cuda:0", made(producers.KwEcho, device=(2, 0)), "cpu"),
-            ("cuda:0", made(producers.KwEcho, device=(2, 0)), "cuda:1"),
+            ("cuda:0", maker(producers.KwEcho, device=(2, 0)), "cpu"),
+            ("cuda:0", maker(producers.KwEcho, device=(2, 0)), "cuda:1"),
             ("cpu", producers.OldStyle, "cuda:3"),
         ]
         for call in (take_with,)
     ),
     (
         "capsule to cuda:2",
-        Held,
-        lambda held: dlbridge.from_dlpack(held.capsule, device="cuda:2"),
+        OneCapsule,
+        lambda p: dlbridge.from_dlpack(p.capsule, device="cuda:2"),
         BufferError,
         f"expected cuda:2; got cpu{NOT_MOVED}",
         [1],
@@ -431,7 +431,7 @@ WHERE_IT_IS: list[Row] = [
 
 LEAVE_OUT = ". Leave copy= out if a copy is acceptable"
 
-WHOSE_MEMORY: list[Row] = [
+COPIES: list[Row] = [
     (
         "old and copy=False",
         producers.OldStyle,
@@ -443,7 +443,7 @@ WHOSE_MEMORY: list[Row] = [
     ),
     (
         "copied with copy=False",
-        made(producers.Producer, flags=2),
+        maker(producers.Producer, flags=2),
         take_with(copy=False),
         dlbridge.CopyForbiddenError,
         "a copy is needed but forbidden: expected no copy; got one, made by Producer all the same"
@@ -452,8 +452,8 @@ WHOSE_MEMORY: list[Row] = [
     ),
     (
         "copy of device memory",
-        made(Held, device=(2, 0)),
-        lambda held: dlbridge.from_dlpack(held.capsule, copy=True),
+        maker(OneCapsule, device=(2, 0)),
+        lambda p: dlbridge.from_dlpack(p.capsule, copy=True),
         BufferError,
         "expected memory that the CPU can read, to copy it; got cuda:0: device differs. Copy the "
         "tensor with its own library first",
@@ -480,7 +480,7 @@ ARGUMENTS: list[Row] = [
         [],
     ),
     (
-        "copy in too many words",
+        "copy with a long text",
         producers.Producer,
         take_with(copy="\N{SNOWMAN}" * 99),
         ValueError,
@@ -530,7 +530,7 @@ ARGUMENTS: list[Row] = [
     *(
         (
             f"stream {stream} on {name}",
-            made(producers.Producer, device=device),
+            maker(producers.Producer, device=device),
             take_with(stream=stream),
             ValueError,
             f"bad stream: expected {values}; got stream {stream} for {name}. For the default "
@@ -552,7 +552,7 @@ ARGUMENTS: list[Row] = [
     *rows(
         "stream",
         [2**63, -(2**63) - 1],
-        lambda _: made(producers.Producer, device=(2, 0)),
+        lambda _: maker(producers.Producer, device=(2, 0)),
         lambda stream: take_with(stream=stream),
         ValueError,
         "bad stream: expected stream to be a handle of 63 bits; got {value} of type {type}",
@@ -561,7 +561,7 @@ ARGUMENTS: list[Row] = [
     *rows(
         "stream",
         ["s", True, 1.0, (0, 1)],
-        lambda _: made(producers.Producer, device=(2, 0)),
+        lambda _: maker(producers.Producer, device=(2, 0)),
         lambda stream: take_with(stream=stream),
         ValueError,
         "bad stream: expected stream to be None, an integer, or an object with __cuda_stream__, "
@@ -570,8 +570,8 @@ ARGUMENTS: list[Row] = [
     ),
 ]
 
-CUDA = made(Exporting, device=(2, 0))
-NO_WAY_TO_THE_CPU: list[tuple[Fields, type[Exception], str]] = [
+CUDA = maker(Exporting, device=(2, 0))
+UNREADABLE_BY_THE_CPU: list[tuple[Fields, type[Exception], str]] = [
     (
         {"dl_device": (1, 0)},
         BufferError,
@@ -592,7 +592,7 @@ NO_WAY_TO_THE_CPU: list[tuple[Fields, type[Exception], str]] = [
 EXPORTS: list[Row] = [
     (
         "read-only as legacy",
-        made(Exporting, flags=1),
+        maker(Exporting, flags=1),
         export_with(),
         BufferError,
         "__dlpack__(): expected writable memory for a legacy tensor, which has no mark for it; got "
@@ -601,7 +601,7 @@ EXPORTS: list[Row] = [
     ),
     (
         "padded as legacy",
-        made(Exporting, flags=4, dtype=(0, 4, 1)),
+        maker(Exporting, flags=4, dtype=(0, 4, 1)),
         export_with(),
         BufferError,
         "__dlpack__(): unreadable DLPack version: expected a versioned tensor for padded sub-byte "
@@ -627,14 +627,14 @@ EXPORTS: list[Row] = [
     ),
     *(
         (
-            f"cuda with {how}",
+            f"cuda with {keywords}",
             CUDA,
-            export_with(**how),
+            export_with(**keywords),
             error,
             f"__dlpack__(): {text}. Move the tensor with its own library first",
             [0],
         )
-        for how, error, text in NO_WAY_TO_THE_CPU
+        for keywords, error, text in UNREADABLE_BY_THE_CPU
     ),
     (
         "cuda to cpu on a stream",
@@ -704,7 +704,7 @@ EXPORTS: list[Row] = [
     ),
 ]
 
-INPUTS = [*WHAT_IT_IS, *WHERE_IT_IS, *WHOSE_MEMORY, *ARGUMENTS, *EXPORTS]
+INPUTS = [*TYPES, *DEVICES, *COPIES, *ARGUMENTS, *EXPORTS]
 
 
 @pytest.mark.parametrize(
@@ -720,18 +720,18 @@ def test_bad_input(
     x = make()
     handles: list[foreign.Handle] = getattr(x, "handles", [])
     before = [handle.snapshot() for handle in handles]
-    with pytest.raises(error) as refused:
+    with pytest.raises(error) as raised:
         call(x)
-    assert (type(refused.value), str(refused.value)) == (error, text)
+    assert (type(raised.value), str(raised.value)) == (error, text)
     assert [handle.calls for handle in handles] == calls
     assert [handle.snapshot() for handle in handles[: len(before)]] == before
     assert not any(call.pending for handle in handles for call in handle.log)
-    del x, refused
+    del x, raised
     gc.collect()
-    ours = [handle for handle in handles if not handle_is_misnamed(handle, error)]
-    assert [handle.calls for handle in ours] == [handle.handed_out for handle in ours]
+    freed = [handle for handle in handles if not is_misnamed(handle, error)]
+    assert [handle.calls for handle in freed] == [handle.handed_out for handle in freed]
 
 
-def handle_is_misnamed(handle: foreign.Handle, error: type[Exception]) -> bool:
-    """A capsule of another name frees nothing, whoever drops it."""
+def is_misnamed(handle: foreign.Handle, error: type[Exception]) -> bool:
+    """Whether the capsule has another name: its destructor frees nothing."""
     return handle.calls == 0 and error in (TypeError, BufferError)

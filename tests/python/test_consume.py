@@ -1,4 +1,4 @@
-"""from_dlpack against producers of every habit: what is asked, what comes of it, who frees."""
+"""from_dlpack with producers of every behaviour: the requests, the results, and the deleters."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import foreign
 import producers
 
 
-def consumed(x: Any, **how: Any) -> Any:
-    """What comes through dlbridge, as the plain-C consumer reads it."""
-    return foreign.consume(dlbridge.from_dlpack(x, **how).__dlpack__(max_version=(1, 0)))
+def consume(x: Any, **keywords: Any) -> Any:
+    """The tensor that dlbridge exports again, as the consumer in C reads it."""
+    return foreign.consume(dlbridge.from_dlpack(x, **keywords).__dlpack__(max_version=(1, 0)))
 
 
-# What runs while a producer is asked may change whatever was found out before.
+# The methods of a producer may change its type during an import.
 
 
 def drop_the_method(cls: Any) -> None:
@@ -27,41 +27,41 @@ def drop_the_method(cls: Any) -> None:
 
 
 def replace_the_method(cls: Any) -> None:
-    cls.__dlpack__ = lambda self, **keywords: pytest.fail("that method came too late")
+    cls.__dlpack__ = lambda self, **keywords: pytest.fail("the replaced method was called")
     gc.collect()
 
 
 @pytest.mark.parametrize("change", [drop_the_method, replace_the_method])
-@pytest.mark.parametrize("when", ["device", "first question", "integer"])
-def test_a_type_may_change_while_it_is_asked(when: str, change: Callable[[Any], None]) -> None:
-    class Shifting(producers.Producer):
+@pytest.mark.parametrize("when", ["device", "first request", "integer"])
+def test_a_type_may_change_during_an_import(when: str, change: Callable[[Any], None]) -> None:
+    class Changed(producers.Producer):
         def __dlpack_device__(self) -> Any:
             if when == "device":
-                change(Shifting)
+                change(Changed)
             return (1, Ordinal()) if when == "integer" else (1, 0)
 
     class Ordinal:
         def __index__(self) -> int:
-            change(Shifting)
+            change(Changed)
             return 0
 
-    def ask(self: Any, **keywords: Any) -> object:
-        self.asked.append(keywords)
-        if when == "first question" and "max_version" in keywords:
-            change(Shifting)
-            raise TypeError("older than that")
-        return self.give("max_version" in keywords)
+    def export(self: Any, **keywords: Any) -> object:
+        self.requests.append(keywords)
+        if when == "first request" and "max_version" in keywords:
+            change(Changed)
+            raise TypeError("max_version is not supported")
+        return self.export("max_version" in keywords)
 
-    Shifting.__dlpack__ = ask  # type: ignore[method-assign]
-    del ask
-    p = Shifting()
+    Changed.__dlpack__ = export  # type: ignore[method-assign]
+    del export
+    p = Changed()
     t = dlbridge.from_dlpack(p)
     assert t.data_ptr == p.handle.address
     del t
     assert p.calls == [1]
 
 
-def test_an_object_may_change_its_class_while_it_is_asked() -> None:
+def test_an_object_may_change_its_class_during_an_import() -> None:
     class Before(producers.Producer):
         def __dlpack_device__(self) -> Any:
             self.__class__ = producers.Bare  # type: ignore[assignment]
@@ -70,71 +70,75 @@ def test_an_object_may_change_its_class_while_it_is_asked() -> None:
     p = Before()
     t = dlbridge.from_dlpack(p)
     assert t.data_ptr == p.handle.address
-    assert p.asked == [{"max_version": dlbridge.DLPACK_VERSION}]
+    assert p.requests == [{"max_version": dlbridge.DLPACK_VERSION}]
 
 
-# What a producer raises is the answer, and what is no answer at all stops everything.
+# Exceptions of a producer: refusals, and those that end the import at once.
 
 
 @pytest.mark.parametrize("exception", [KeyboardInterrupt(), SystemExit(3), GeneratorExit()])
-@pytest.mark.parametrize("question", [1, 2])
-@pytest.mark.parametrize("how", [{}, {"copy": True}])
-def test_a_stop_is_no_answer(exception: BaseException, question: int, how: dict[str, bool]) -> None:
-    class Stops(producers.Copier):
-        stopped = 0
+@pytest.mark.parametrize("call", [1, 2])
+@pytest.mark.parametrize("keywords", [{}, {"copy": True}])
+def test_other_exceptions_end_the_import(
+    exception: BaseException, call: int, keywords: dict[str, bool]
+) -> None:
+    class WithKeywords(producers.Copier):
+        count = 0
 
-        def __dlpack__(self, **keywords: Any) -> object:
-            if "max_version" in keywords and not how:
-                raise TypeError("older than that")
-            self.stopped += 1
-            if self.stopped == question:
+        def __dlpack__(self, **words: Any) -> object:
+            if "max_version" in words and not keywords:
+                raise TypeError("max_version is not supported")
+            self.count += 1
+            if self.count == call:
                 raise exception
-            return super().__dlpack__(**keywords)
+            return super().__dlpack__(**words)
 
-    class Learned(producers.Bare):
-        stopped = 0
+    class WithoutKeywords(producers.Bare):
+        count = 0
 
         def __dlpack__(self) -> object:  # type: ignore[override]
-            self.stopped += 1
-            if self.stopped == question:
+            self.count += 1
+            if self.count == call:
                 raise exception
             return super().__dlpack__()
 
-    for p in (Stops(marks=False), Learned()):
+    for p in (WithKeywords(marks=False), WithoutKeywords()):
         with pytest.raises(BaseException) as raised:
-            for _ in range(question):
-                dlbridge.from_dlpack(p, **how)
+            for _ in range(call):
+                dlbridge.from_dlpack(p, **keywords)
         assert raised.value is exception
-        assert p.stopped == question
-        assert p.calls == p.owed
+        assert p.count == call
+        assert p.calls == p.exports
 
 
 def test_an_exception_raised_twice_is_not_its_own_context() -> None:
-    mine = TypeError("mine")
-    p = producers.Raises(mine)
+    error = TypeError("refused")
+    p = producers.Raises(error)
     with pytest.raises(TypeError) as raised:
         dlbridge.from_dlpack(p)
-    assert raised.value is mine
-    assert mine.__context__ is None
-    assert len(p.asked) == 2
+    assert raised.value is error
+    assert error.__context__ is None
+    assert len(p.requests) == 2
 
 
-def fail_plainly() -> object:
+def fail_without_context() -> object:
     raise RuntimeError("the second")
 
 
-def fail_with_a_context() -> object:
+def fail_with_context() -> object:
     try:
         raise KeyError("its own")
     except KeyError:
-        raise RuntimeError("the second")  # noqa: B904  the context is the point
+        raise RuntimeError("the second")  # noqa: B904 - the test is about the context
 
 
 @pytest.mark.parametrize(
     "fail, context",
-    [(fail_plainly, "TypeError('the first')"), (fail_with_a_context, "KeyError('its own')")],
+    [(fail_without_context, "TypeError('the first')"), (fail_with_context, "KeyError('its own')")],
 )
-def test_the_first_answer_is_kept_with_the_second(fail: Callable[[], object], context: str) -> None:
+def test_the_first_exception_is_the_context_of_the_second(
+    fail: Callable[[], object], context: str
+) -> None:
     class Twice(producers.KwEcho):
         def __dlpack__(self, **keywords: Any) -> object:
             if keywords:
@@ -147,7 +151,7 @@ def test_the_first_answer_is_kept_with_the_second(fail: Callable[[], object], co
 
 
 class Lazy:
-    """Fails to make its method when that is looked for."""
+    """Raises an exception on access to one attribute."""
 
     def __init__(self, attribute: str, exception: BaseException) -> None:
         self.attribute = attribute
@@ -160,14 +164,14 @@ class Lazy:
 
 
 @pytest.mark.parametrize("function", [dlbridge.from_dlpack, dlbridge.as_tensor])
-def test_what_a_look_up_raises_comes_unchanged(function: Any) -> None:
+def test_an_exception_of_attribute_access_is_raised_unchanged(function: Any) -> None:
     exception = RuntimeError("not loaded yet")
     with pytest.raises(RuntimeError) as raised:
         function(Lazy("__dlpack__", exception))
     assert raised.value is exception
 
 
-def test_what_a_look_up_of_the_array_interface_raises_comes_unchanged() -> None:
+def test_an_exception_of_the_array_interface_is_raised_unchanged() -> None:
     exception = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt) as raised:
         dlbridge.as_tensor(Lazy("__array_interface__", exception))
@@ -179,60 +183,60 @@ class OnlyDevice:
         return (1, 0)
 
 
-class SaysNone(producers.Producer):
+class MethodIsNone(producers.Producer):
     __dlpack__ = None  # type: ignore[assignment]
 
 
-@pytest.mark.parametrize("x", [OnlyDevice(), SaysNone()], ids=["no __dlpack__", "None"])
-def test_without_the_method_it_is_no_producer(x: object) -> None:
+@pytest.mark.parametrize("x", [OnlyDevice(), MethodIsNone()], ids=["no __dlpack__", "None"])
+def test_an_object_without_the_method_is_not_a_producer(x: object) -> None:
     with pytest.raises(TypeError, match=r"^not a DLPack producer: "):
         dlbridge.from_dlpack(x)
 
 
-def test_a_method_that_is_none_leaves_the_other_protocols() -> None:
+def test_other_protocols_are_used_if_the_method_is_none() -> None:
     class Bytes(bytearray):
         __dlpack__ = None
 
     assert dlbridge.as_tensor(Bytes(b"ab")).nbytes == 2
 
 
-# What a type answers for all its objects, and what one object answers for what is behind it.
+# What dlbridge caches for a type must not depend on one object.
 
 
-def test_a_proxy_answers_for_what_is_behind_it() -> None:
-    """After an old producer came through it, a read-only tensor still arrives as read-only."""
+def test_a_forwarding_type_depends_on_its_target() -> None:
+    """After the import of an old producer, a read-only tensor is still imported as read-only."""
     old = producers.OldStyle()
     dlbridge.from_dlpack(producers.Forwarding(old))
-    assert old.asked == [{}]
+    assert old.requests == [{}]
     new = producers.Producer(flags=1)
     assert dlbridge.from_dlpack(producers.Forwarding(new)).readonly
-    assert new.asked == [{"max_version": dlbridge.DLPACK_VERSION}]
+    assert new.requests == [{"max_version": dlbridge.DLPACK_VERSION}]
 
 
-def test_a_type_that_refused_once_for_another_reason_is_asked_in_full_again() -> None:
-    class Moody(producers.Producer):
-        moods = iter([TypeError("not today"), None])
+def test_one_refusal_does_not_disable_max_version_for_the_type() -> None:
+    class RefusesOnce(producers.Producer):
+        errors = iter([TypeError("refused once"), None])
 
         def __dlpack__(self, *, max_version: Any = None) -> object:  # type: ignore[override]
-            self.asked.append({"max_version": max_version})
-            mood = next(self.moods, None) if max_version else None
-            if mood:
-                raise mood
-            return self.give(max_version is not None)
+            self.requests.append({"max_version": max_version})
+            error = next(self.errors, None) if max_version else None
+            if error:
+                raise error
+            return self.export(max_version is not None)
 
-    p = Moody(flags=1)
+    p = RefusesOnce(flags=1)
     assert not dlbridge.from_dlpack(p).readonly
     assert dlbridge.from_dlpack(p).readonly
 
 
-# What was asked for is what comes.
+# Requests for a device and a copy are fulfilled or refused.
 
 
 @pytest.mark.parametrize(
-    "device, target, sent",
+    "device, target, dl_device",
     [
         ((1, 0), "cpu", None),
-        ((1, 3), "cpu", None),  # host memory is host memory
+        ((1, 3), "cpu", None),  # any id of the CPU is the same memory
         ((13, 1), (13, 0), None),
         ((2, 0), "cuda:0", None),
         ((2, 0), "cuda:1", (2, 1)),
@@ -241,62 +245,62 @@ def test_a_type_that_refused_once_for_another_reason_is_asked_in_full_again() ->
         ((3, 0), "cpu", (1, 0)),
     ],
 )
-def test_device_is_sent_where_it_differs(
-    device: tuple[int, int], target: Any, sent: tuple[int, int] | None
+def test_dl_device_is_passed_if_the_device_differs(
+    device: tuple[int, int], target: Any, dl_device: tuple[int, int] | None
 ) -> None:
     p = producers.KwEcho(device=device)
     try:
         dlbridge.from_dlpack(p, device=target)
-    except BufferError as refused:
-        assert sent is not None
-        assert str(refused).endswith(
+    except BufferError as error:
+        assert dl_device is not None
+        assert str(error).endswith(
             "device differs. The producer did not move it; move it with its own library first"
         )
     else:
-        assert sent is None or device == (3, 0)
-    assert p.asked[0].get("dl_device") == sent
-    assert p.calls == p.owed == [1]
+        assert dl_device is None or device == (3, 0)
+    assert p.requests[0].get("dl_device") == dl_device
+    assert p.calls == p.exports == [1]
 
 
 @pytest.mark.parametrize("marks", [True, False])
 @pytest.mark.parametrize("device", [(1, 0), (3, 0)])
-def test_a_copy_is_a_copy(device: tuple[int, int], marks: bool) -> None:
-    """Whether the producer marks it or not, and also where it need not move."""
+def test_the_producer_copies(device: tuple[int, int], marks: bool) -> None:
+    """With and without the flag of a copy, and also if the memory is already on the device."""
     p = producers.Copier(marks, device=device)
-    taken = consumed(p, copy=True, device="cpu")
-    assert taken.data != p.kept.address
-    assert taken.device == (1, 0)
-    assert taken.tobytes() == foreign.consume(p.kept.capsule()).tobytes()
+    result = consume(p, copy=True, device="cpu")
+    assert result.data != p.original.address
+    assert result.device == (1, 0)
+    assert result.tobytes() == foreign.consume(p.original.capsule()).tobytes()
 
 
 @pytest.mark.parametrize("device", [(1, 0), (3, 0)])
-def test_a_copy_that_was_not_made_is_made_here(device: tuple[int, int]) -> None:
+def test_dlbridge_copies_if_the_producer_does_not(device: tuple[int, int]) -> None:
     class Same(producers.Copier):
-        def give(self, versioned: bool, **fields: Any) -> object:
-            return self.kept.capsule(versioned)
+        def export(self, versioned: bool, **fields: Any) -> object:
+            return self.original.capsule(versioned)
 
     p = Same(marks=False, device=device)
-    taken = consumed(p, copy=True, device="cpu")
-    assert taken.data != p.kept.address
-    assert taken.device == (1, 0)
-    assert p.kept.calls == p.kept.handed_out
+    result = consume(p, copy=True, device="cpu")
+    assert result.data != p.original.address
+    assert result.device == (1, 0)
+    assert p.original.calls == p.original.handed_out
 
 
 @pytest.mark.parametrize("function", [dlbridge.from_dlpack, dlbridge.as_tensor, dlbridge.to_dlpack])
-def test_a_copy_against_the_word_is_refused(function: Any) -> None:
+def test_a_forbidden_copy_is_refused(function: Any) -> None:
     p = producers.KwEcho(flags=2)
-    with pytest.raises(dlbridge.CopyForbiddenError) as refused:
+    with pytest.raises(dlbridge.CopyForbiddenError) as raised:
         function(p, copy=False)
-    assert str(refused.value) == (
+    assert str(raised.value) == (
         "a copy is needed but forbidden: expected no copy; got one, made by KwEcho all the same. "
         "Leave copy= out if a copy is acceptable"
     )
-    assert p.asked == [{"max_version": dlbridge.DLPACK_VERSION, "copy": False}]
+    assert p.requests == [{"max_version": dlbridge.DLPACK_VERSION, "copy": False}]
     assert p.calls == [1]
 
 
-def test_only_a_sole_owner_is_told_that_it_has_a_copy() -> None:
-    """It may write at will; two consumers of one copy would write over each other."""
+def test_only_a_sole_owner_gets_the_flag_of_a_copy() -> None:
+    """Two consumers of one copy would overwrite each other's values."""
     t = dlbridge.from_dlpack(producers.Producer(flags=2))
     assert t.flags == 2
     for _ in range(2):
@@ -304,7 +308,7 @@ def test_only_a_sole_owner_is_told_that_it_has_a_copy() -> None:
     assert foreign.consume(t.__dlpack__(max_version=(1, 0), copy=True)).flags == 2
 
 
-# What is sent: just what is needed, for each kind of device.
+# dlbridge passes only the required keywords, for each kind of device.
 
 V = dlbridge.DLPACK_VERSION
 CPU, CUDA, PINNED, ROCM, MANAGED = (1, 0), (2, 0), (3, 0), (10, 1), (13, 0)
@@ -312,22 +316,22 @@ ONEAPI, OPENCL = (14, 0), (4, 0)
 
 
 class Stream:
-    """A stream of some framework's: the attributes that it has."""
+    """A stream object of a framework with these attributes."""
 
     def __init__(self, **attributes: Any) -> None:
         self.__dict__.update(attributes)
 
 
 class Numba:
-    def __init__(self, said: Any) -> None:
-        self.said = said
+    def __init__(self, result: Any) -> None:
+        self.result = result
 
     def __cuda_stream__(self) -> Any:
-        return self.said
+        return self.result
 
 
 class Handle:
-    """A driver's handle: it is no integer, but can be made one."""
+    """A driver's handle, which int() converts."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -345,7 +349,7 @@ class Int:
 
 
 QUEUE = object()
-SENT: list[tuple[tuple[int, int], dict[str, Any], dict[str, Any]]] = [
+PASSED: list[tuple[tuple[int, int], dict[str, Any], dict[str, Any]]] = [
     (CPU, {}, {}),
     (CPU, {"stream": 5}, {}),
     (CPU, {"stream": QUEUE}, {}),
@@ -382,33 +386,34 @@ SENT: list[tuple[tuple[int, int], dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("device, how, sent", SENT)
-def test_only_what_is_needed_is_sent(
-    device: tuple[int, int], how: dict[str, Any], sent: dict[str, Any]
+@pytest.mark.parametrize("device, keywords, passed", PASSED)
+def test_only_required_keywords_are_passed(
+    device: tuple[int, int], keywords: dict[str, Any], passed: dict[str, Any]
 ) -> None:
     p = producers.KwEcho(device=device)
     try:
-        dlbridge.from_dlpack(p, **how)
+        dlbridge.from_dlpack(p, **keywords)
     except BufferError:
-        assert "device" in how or how.get("copy")  # nothing here moves or copies device memory
-    assert p.asked[0] == {"max_version": V, **sent}
-    assert [type(each) for each in p.asked[0].get("dl_device", ())] in ([], [int, int])
-    assert p.calls == p.owed
+        # No driver moves or copies device memory.
+        assert "device" in keywords or keywords.get("copy")
+    assert p.requests[0] == {"max_version": V, **passed}
+    assert [type(each) for each in p.requests[0].get("dl_device", ())] in ([], [int, int])
+    assert p.calls == p.exports
 
 
-@pytest.mark.parametrize("said", [(1, 2), (0, 1, 2), 5, (0,), None, (0, "x")])
-def test_a_stream_protocol_that_is_not_kept(said: Any) -> None:
+@pytest.mark.parametrize("result", [(1, 2), (0, 1, 2), 5, (0,), None, (0, "x")])
+def test_a_broken_stream_protocol(result: Any) -> None:
     with pytest.raises(ValueError, match="what __cuda_stream__ gives"):
-        dlbridge.from_dlpack(producers.Producer(device=CUDA), stream=Numba(said))
+        dlbridge.from_dlpack(producers.Producer(device=CUDA), stream=Numba(result))
 
 
-# Producers of every habit: each is read, and freed once.
+# Producers of every behaviour: each is imported, and its tensor freed once.
 
 
 class Static(producers.Producer):
     @staticmethod
-    def __dlpack__(*nothing: Any, **keywords: Any) -> object:
-        assert nothing == ()
+    def __dlpack__(*positional: Any, **keywords: Any) -> object:
+        assert positional == ()
         return SHARED.__dlpack__(**keywords)
 
 
@@ -419,8 +424,8 @@ class ByClass(producers.Producer):
 
 
 class Callable_:
-    def __call__(self, *nothing: Any, **keywords: Any) -> object:
-        assert nothing == ()
+    def __call__(self, *positional: Any, **keywords: Any) -> object:
+        assert positional == ()
         return SHARED.__dlpack__(**keywords)
 
 
@@ -448,8 +453,8 @@ class Slotted:
         return SHARED.__dlpack__(**keywords)
 
 
-class Itself(type):
-    """A class that is a producer."""
+class ProducerType(type):
+    """A metaclass: its classes are producers."""
 
     def __dlpack_device__(cls) -> Any:
         return (1, 0)
@@ -458,13 +463,13 @@ class Itself(type):
         return SHARED.__dlpack__(**keywords)
 
 
-class OfItself(metaclass=Itself):
+class ProducerClass(metaclass=ProducerType):
     pass
 
 
 SHARED = producers.Producer()
-HABITS: dict[str, Callable[[], Any]] = {
-    "by the book": lambda: SHARED,
+BEHAVIOURS: dict[str, Callable[[], Any]] = {
+    "array API": lambda: SHARED,
     "any keyword": producers.KwEcho,
     "old style": producers.OldStyle,
     "no keyword": producers.Bare,
@@ -472,8 +477,8 @@ HABITS: dict[str, Callable[[], Any]] = {
     "always versioned": producers.VersionLiar,
     "newer minor": lambda: producers.VersionLiar(version=(1, 2**32 - 1), flags=1 << 63),
     "no device": producers.NoDevice,
-    "no number": lambda: producers.SaysDevice((1, None)),
-    "a list": lambda: producers.SaysDevice([1, 0]),
+    "no device id": lambda: producers.ReportsDevice((1, None)),
+    "device as a list": lambda: producers.ReportsDevice([1, 0]),
     "on the object": producers.OnInstance,
     "proxy": lambda: producers.Proxy(SHARED),
     "proxy of a proxy": lambda: producers.Proxy(producers.Proxy(producers.OnInstance())),
@@ -484,34 +489,34 @@ HABITS: dict[str, Callable[[], Any]] = {
     "property": ByProperty,
     "inherits": Inherits,
     "slots": Slotted,
-    "a class": lambda: OfItself,
+    "a class": lambda: ProducerClass,
     "null strides": lambda: producers.Producer(strides=None),
     "no deleter": lambda: producers.Producer(deleter=False),
-    "says another device": lambda: producers.SaysDevice((3, 0)),
+    "reports another device": lambda: producers.ReportsDevice((3, 0)),
     "legacy capsule": lambda: foreign.tensor().capsule(False),
     "versioned capsule": lambda: foreign.tensor().capsule(True),
-    "blind destructor": lambda: foreign.tensor().capsule(destructor="blind"),
-    "careless destructor": lambda: foreign.tensor().capsule(destructor="clears"),
+    "destructor ignores the name": lambda: foreign.tensor().capsule(destructor="blind"),
+    "destructor clears exceptions": lambda: foreign.tensor().capsule(destructor="clears"),
 }
 
 
-@pytest.mark.parametrize("habit", HABITS)
-def test_every_habit(habit: str) -> None:
-    out, calls = foreign.accounts()
-    made = HABITS[habit]()  # without a deleter nothing else keeps the memory
-    taken = consumed(made)
-    assert (taken.dtype, taken.device, taken.shape, taken.strides) == (
+@pytest.mark.parametrize("behaviour", BEHAVIOURS)
+def test_every_behaviour(behaviour: str) -> None:
+    before, calls = foreign.accounts()
+    source = BEHAVIOURS[behaviour]()  # keeps the memory of a tensor without a deleter
+    result = consume(source)
+    assert (result.dtype, result.device, result.shape, result.strides) == (
         (2, 32, 1), (1, 0), (2, 3), (3, 1),
     )  # fmt: skip
-    assert struct.unpack("6f", taken.tobytes()) == (0, 1, 2, 3, 4, 5)
-    owed = foreign.accounts()[0] - out
+    assert struct.unpack("6f", result.tobytes()) == (0, 1, 2, 3, 4, 5)
+    exports = foreign.accounts()[0] - before
     assert foreign.accounts()[1] == calls
-    taken.release()
-    assert foreign.accounts() == (out + owed, calls + owed)
-    del made
+    result.release()
+    assert foreign.accounts() == (before + exports, calls + exports)
+    del source
     gc.collect()
-    assert foreign.accounts() == (out + owed, calls + owed)
-    assert owed == (0 if habit == "no deleter" else 1)
+    assert foreign.accounts() == (before + exports, calls + exports)
+    assert exports == (0 if behaviour == "no deleter" else 1)
 
 
 OFFSETS: list[tuple[dict[str, Any], int]] = [
@@ -525,62 +530,62 @@ OFFSETS: list[tuple[dict[str, Any], int]] = [
 
 @pytest.mark.parametrize("versioned", [False, True])
 @pytest.mark.parametrize("fields, offset", OFFSETS)
-def test_the_offset_counts(fields: dict[str, Any], offset: int, versioned: bool) -> None:
+def test_the_offset_is_applied(fields: dict[str, Any], offset: int, versioned: bool) -> None:
     handle = foreign.tensor(**fields)
     t = dlbridge.from_dlpack(handle.capsule(versioned))
     assert (t.data_ptr, t.byte_offset) == (handle.address + offset, 0)
-    taken = foreign.consume(t.__dlpack__())
-    assert (taken.data, taken.byte_offset) == (handle.address + offset, 0)
+    result = foreign.consume(t.__dlpack__())
+    assert (result.data, result.byte_offset) == (handle.address + offset, 0)
 
 
 @pytest.mark.parametrize("data", [None, 16])
 @pytest.mark.parametrize("byte_offset", [0, 8, 2**64 - 1])
-def test_no_element_needs_no_memory(data: int | None, byte_offset: int) -> None:
+def test_empty_tensors_need_no_memory(data: int | None, byte_offset: int) -> None:
     p = producers.Producer(shape=(2, 0), data=data, byte_offset=byte_offset, strides=(2**62, 5))
-    taken = consumed(p)
-    assert (taken.data, taken.byte_offset, taken.shape) == (0, 0, (2, 0))
+    result = consume(p)
+    assert (result.data, result.byte_offset, result.shape) == (0, 0, (2, 0))
 
 
-def test_the_struct_says_where_the_memory_is() -> None:
-    """torch says that pinned memory is pinned, and exports it as the CPU's."""
-    p = producers.SaysDevice((3, 0))
+def test_the_device_is_that_of_the_struct() -> None:
+    """torch reports pinned memory as pinned, and exports it as CPU memory."""
+    p = producers.ReportsDevice((3, 0))
     assert dlbridge.from_dlpack(p).device == "cpu"
-    q = producers.SaysDevice((1, 0), device=(2, 1))
+    q = producers.ReportsDevice((1, 0), device=(2, 1))
     assert dlbridge.from_dlpack(q).device == "cuda:1"
 
 
-def test_a_read_only_mark_that_legacy_cannot_carry() -> None:
+def test_a_legacy_capsule_has_no_read_only_flag() -> None:
     legacy = producers.AlwaysLegacy(flags=1)
     assert not dlbridge.from_dlpack(legacy).readonly
     assert dlbridge.from_dlpack(legacy, readonly=True).readonly
 
 
-# Copies: asked of the producer, made here when it cannot.
+# Copies: requested from the producer, or made by dlbridge.
 
 
 @pytest.mark.parametrize(
     "refusal", [BufferError("no"), RuntimeError("no"), TypeError("no"), NotImplementedError("no")]
 )
-def test_a_refused_copy_is_made_here(refusal: Exception) -> None:
+def test_dlbridge_copies_after_a_refusal(refusal: Exception) -> None:
     class Refuses(producers.NoCopy):
         pass
 
     Refuses.refusal = refusal
     p = Refuses()
-    taken = consumed(p, copy=True)
-    assert taken.data != p.handle.address
-    assert struct.unpack("6f", taken.tobytes()) == (0, 1, 2, 3, 4, 5)
-    assert p.calls == [1]  # the original is not needed any more
+    result = consume(p, copy=True)
+    assert result.data != p.handle.address
+    assert struct.unpack("6f", result.tobytes()) == (0, 1, 2, 3, 4, 5)
+    assert p.calls == [1]  # dlbridge has freed the original
 
 
 @pytest.mark.parametrize("make", [producers.OldStyle, producers.Bare])
-def test_an_old_producer_is_copied_here(make: Any) -> None:
+def test_dlbridge_copies_tensors_of_old_producers(make: Any) -> None:
     p = make()
-    assert consumed(p, copy=True).data != p.handle.address
+    assert consume(p, copy=True).data != p.handle.address
     assert p.calls == [1]
 
 
-def test_a_copy_that_cannot_be_had_says_why() -> None:
+def test_the_reason_of_an_impossible_copy() -> None:
     class Refuses(producers.KwEcho):
         def __dlpack__(self, **keywords: Any) -> object:
             raise BufferError("with a copy" if keywords.get("copy") else "without one")
@@ -590,10 +595,10 @@ def test_a_copy_that_cannot_be_had_says_why() -> None:
     assert repr(raised.value.__context__) == "BufferError('with a copy')"
 
 
-# Types come and go, and change.
+# Types that change, and types at the addresses of deleted ones.
 
 
-def test_a_type_that_was_asked_before_may_change() -> None:
+def test_a_type_may_change_after_an_import() -> None:
     class Changing(producers.Bare):
         pass
 
@@ -619,30 +624,30 @@ def test_a_base_may_change_too() -> None:
 
     p = Derived()
     dlbridge.from_dlpack(p)
-    seen = []
+    exported = []
 
-    def late(self: Any, **keywords: Any) -> object:
-        seen.append(self)
-        return self.give(True)
+    def export(self: Any, **keywords: Any) -> object:
+        exported.append(self)
+        return self.export(True)
 
-    Base.__dlpack__ = late  # type: ignore[method-assign]
+    Base.__dlpack__ = export  # type: ignore[method-assign]
     dlbridge.from_dlpack(p)
-    assert seen == [p]
+    assert exported == [p]
 
 
-def test_a_type_without_a_version_is_looked_up_each_time() -> None:
-    """After a thousand changes CPython gives a type no more version tags."""
+def test_a_type_without_a_version_tag_is_not_cached() -> None:
+    """CPython assigns no more version tags to a type after a thousand changes."""
 
-    class Restless(producers.Producer):
+    class Modified(producers.Producer):
         pass
 
     for number in range(1500):
 
-        def answer(self: Any, number: int = number, **keywords: Any) -> object:
-            return self.give(True, shape=(number,), data=None if number == 0 else 4096)
+        def export(self: Any, number: int = number, **keywords: Any) -> object:
+            return self.export(True, shape=(number,), data=None if number == 0 else 4096)
 
-        Restless.__dlpack__ = answer  # type: ignore[method-assign]
-        p = Restless()
+        Modified.__dlpack__ = export  # type: ignore[method-assign]
+        p = Modified()
         assert dlbridge.from_dlpack(p).shape == (number,)
 
 
@@ -661,11 +666,11 @@ def test_many_types_and_types_at_old_addresses() -> None:
         gc.collect()
 
 
-# Producers that come back to us while they are asked.
+# Producers that call dlbridge during an import.
 
 
 class Reentrant(producers.Producer):
-    """Asks dlbridge for what it gives."""
+    """Exports a tensor that it imports with dlbridge."""
 
     def __init__(self, depth: int) -> None:
         super().__init__()
@@ -682,14 +687,14 @@ class Reentrant(producers.Producer):
         return super().__dlpack__(**keywords)
 
 
-def test_producers_may_use_us() -> None:
-    out, calls = foreign.accounts()
-    taken = consumed(Reentrant(6))
-    assert struct.unpack("6f", taken.tobytes()) == (0, 1, 2, 3, 4, 5)
-    taken.release()
-    del taken
+def test_producers_may_call_dlbridge() -> None:
+    exports, calls = foreign.accounts()
+    result = consume(Reentrant(6))
+    assert struct.unpack("6f", result.tobytes()) == (0, 1, 2, 3, 4, 5)
+    result.release()
+    del result
     now = foreign.accounts()
-    assert now[0] - out == now[1] - calls == 2**6
+    assert now[0] - exports == now[1] - calls == 2**6
 
 
 def test_endless_recursion_is_an_error() -> None:
@@ -701,38 +706,38 @@ def test_endless_recursion_is_an_error() -> None:
         dlbridge.from_dlpack(Endless())
 
 
-def test_one_capsule_for_two_is_for_one() -> None:
+def test_a_capsule_is_consumed_once() -> None:
     capsule = foreign.tensor().capsule()
 
-    class Greedy(producers.Producer):
+    class ConsumesItself(producers.Producer):
         def __dlpack__(self, **keywords: Any) -> object:
             self.first = dlbridge.from_dlpack(capsule)
             return capsule
 
     with pytest.raises(BufferError, match=r"^producer failed: "):
-        dlbridge.from_dlpack(Greedy())
+        dlbridge.from_dlpack(ConsumesItself())
 
 
-# Our own tensors.
+# Tensors of dlbridge.
 
 
-@pytest.mark.parametrize("how", [{}, {"copy": False}, {"device": "cpu"}, {"stream": 5}])
-def test_a_tensor_of_a_tensor_is_on_the_same_memory(how: dict[str, Any]) -> None:
+@pytest.mark.parametrize("keywords", [{}, {"copy": False}, {"device": "cpu"}, {"stream": 5}])
+def test_a_tensor_of_a_tensor_shares_the_memory(keywords: dict[str, Any]) -> None:
     p = producers.Producer(flags=1, strides=(1, 2))
-    t = dlbridge.from_dlpack(dlbridge.from_dlpack(p), **how)
-    taken = foreign.consume(t.__dlpack__(max_version=(1, 0)))
-    assert (taken.data, taken.strides, taken.flags) == (p.handle.address, (1, 2), 1)
+    t = dlbridge.from_dlpack(dlbridge.from_dlpack(p), **keywords)
+    result = foreign.consume(t.__dlpack__(max_version=(1, 0)))
+    assert (result.data, result.strides, result.flags) == (p.handle.address, (1, 2), 1)
     del t
     assert p.calls == [0]
-    taken.release("thread")
+    result.release("thread")
     assert p.calls == [1]
 
 
-def test_a_tensor_of_a_tensor_moves_and_copies_where_it_is_told() -> None:
+def test_a_tensor_of_a_tensor_is_moved_and_copied_on_request() -> None:
     p = producers.Producer(device=PINNED)
     t = dlbridge.from_dlpack(p)
-    moved = foreign.consume(dlbridge.from_dlpack(t, device="cpu").__dlpack__())
-    assert (moved.data, moved.device) == (p.handle.address, CPU)
-    copied = dlbridge.from_dlpack(t, copy=True)
-    assert copied.data_ptr != p.handle.address
-    assert copied.flags == 2
+    result = foreign.consume(dlbridge.from_dlpack(t, device="cpu").__dlpack__())
+    assert (result.data, result.device) == (p.handle.address, CPU)
+    copy = dlbridge.from_dlpack(t, copy=True)
+    assert copy.data_ptr != p.handle.address
+    assert copy.flags == 2

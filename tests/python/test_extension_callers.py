@@ -11,7 +11,7 @@ import pytest
 import dlbridge
 import extension
 import foreign
-from roads import ROADS, function
+from bindings import BINDINGS, function
 
 
 @dataclass(frozen=True)
@@ -114,30 +114,30 @@ def is_own(library: Library, x: Any) -> bool:
 @pytest.mark.parametrize(
     "kind", ["span_to_read", "owned", "argument", "any_tensor", "managed_tensor", "maybe_owned"]
 )
-@pytest.mark.parametrize("road", ROADS)
-def test_in_without_a_copy(library: Library, road: str, kind: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_in_without_a_copy(library: Library, binding: str, kind: str) -> None:
     x = library.make([1, 2, 3, 4], "float32")
-    assert function(road, kind)(x) == library.address(x)
+    assert function(binding, kind)(x) == library.address(x)
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_its_own_type_comes_out(library: Library, road: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_its_own_type_comes_out(library: Library, binding: str) -> None:
     x = library.make([1, 2, 3], "float32")
     for name, expected in [
         ("doubled", [2, 4, 6]),
         ("same", [1, 2, 3]),
         ("counted_like", [0, 1, 2]),
     ]:
-        y = function(road, name)(x)
-        plain = road == "by_pybind11" and name == "counted_like"  # which knows no origin
+        y = function(binding, name)(x)
+        plain = binding == "by_pybind11" and name == "counted_like"  # which knows no origin
         assert is_own(LIBRARIES["dlbridge"] if plain else library, y)
         assert values(y) == expected
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_the_same_memory_comes_out(library: Library, road: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_the_same_memory_comes_out(library: Library, binding: str) -> None:
     x = library.make([1, 2, 3], "float32")
-    assert library.address(function(road, "same")(x)) == library.address(x)
+    assert library.address(function(binding, "same")(x)) == library.address(x)
 
 
 def test_another_dtype_and_shape(library: Library) -> None:
@@ -150,7 +150,7 @@ def test_another_dtype_and_shape(library: Library) -> None:
 
 def test_values(library: Library) -> None:
     x = library.make([1.5, 2.5, 4], "float32")
-    assert [function(road, "sum")(x) for road in ROADS] == [8, 8, 8]
+    assert [function(binding, "sum")(x) for binding in BINDINGS] == [8, 8, 8]
     assert extension.Image(1, 2).dot(library.make([[1, 2]], "float32")) == 0
 
 

@@ -10,8 +10,8 @@ import pytest
 import dlbridge
 import extension
 import foreign
+from bindings import BINDINGS, DETAILED, function
 from producers import Producer
-from roads import EXACT, ROADS, function
 
 NAME = "__dlpack_c_exchange_api__"
 OLD_NAME = "__c_dlpack_exchange_api__"  # of dlpack.h 1.2
@@ -75,12 +75,12 @@ SPELLINGS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("road", ROADS)
-def test_a_table_is_found_by_every_spelling(road: str, spelling: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_table_is_found_by_every_spelling(binding: str, spelling: str) -> None:
     handle = foreign.tensor(shape=(3,))
     x = SPELLINGS[spelling]()(handle)
     calls = Calls()
-    assert function(road, "span_to_read")(x) == handle.address
+    assert function(binding, "span_to_read")(x) == handle.address
     assert calls.made() == {"lend": 1}
     assert handle.handed_out == 0
 
@@ -88,11 +88,11 @@ def test_a_table_is_found_by_every_spelling(road: str, spelling: str) -> None:
 @pytest.mark.parametrize(
     "kind", ["span_to_write", "owned", "owned_to_write", "argument", "any_tensor", "managed_tensor"]
 )
-@pytest.mark.parametrize("road", ROADS)
-def test_who_keeps_or_writes_owns(road: str, kind: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_who_keeps_or_writes_owns(binding: str, kind: str) -> None:
     handle = foreign.tensor(shape=(3,))
     calls = Calls()
-    assert function(road, kind)(table_class(table())(handle)) == handle.address
+    assert function(binding, kind)(table_class(table())(handle)) == handle.address
     assert calls.made() == {"give": 1}
     assert (handle.handed_out, handle.calls) == (1, 1)
 
@@ -104,12 +104,12 @@ def test_who_keeps_or_writes_owns(road: str, kind: str) -> None:
     ids=str,
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["span_to_read", "owned"])
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("binding", BINDINGS)
 def test_without_a_table_that_serves_the_method_is_asked(
-    road: str, kind: str, fields: dict[str, Any]
+    binding: str, kind: str, fields: dict[str, Any]
 ) -> None:
     x = answering_class(table(**fields))(foreign.tensor(shape=(3,)))
-    assert function(road, kind)(x) == x.handle.address
+    assert function(binding, kind)(x) == x.handle.address
     assert (x.asked, x.handle.handed_out, x.handle.calls) == (1, 1, 1)
 
 
@@ -122,12 +122,12 @@ def test_without_a_slot_to_lend_one_is_owned() -> None:
 
 
 @pytest.mark.parametrize("kind", ["span_to_read", "owned"])
-@pytest.mark.parametrize("road", EXACT)
-def test_a_table_that_fails_and_no_method(road: str, kind: str) -> None:
+@pytest.mark.parametrize("binding", DETAILED)
+def test_a_table_that_fails_and_no_method(binding: str, kind: str) -> None:
     handle = foreign.tensor(shape=(3,))
     x = table_class(table(failing=["lend", "give"]))(handle)
     with pytest.raises(TypeError) as raised:
-        function(road, kind)(x)
+        function(binding, kind)(x)
     assert "not a DLPack producer" in str(raised.value)
     assert handle.handed_out == handle.calls == 0
 
@@ -143,13 +143,13 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize("fields, words", FAULTS, ids=str)
 @pytest.mark.parametrize("kind", ["span_to_read", "span_to_write", "owned"])
-@pytest.mark.parametrize("road", EXACT)
+@pytest.mark.parametrize("binding", DETAILED)
 def test_what_a_table_gives_is_checked(
-    road: str, kind: str, fields: dict[str, Any], words: str
+    binding: str, kind: str, fields: dict[str, Any], words: str
 ) -> None:
     x = answering_class(table())(foreign.tensor(**{"shape": (3,), **fields}))
     with pytest.raises(TypeError) as raised:
-        function(road, kind)(x)
+        function(binding, kind)(x)
     assert words in str(raised.value)
     assert x.asked == 0
     assert x.handle.calls == x.handle.handed_out == (0 if kind == "span_to_read" else 1)
@@ -163,11 +163,11 @@ def test_an_owned_tensor_that_is_refused_is_freed(fields: dict[str, Any]) -> Non
     assert (handle.handed_out, handle.calls) == (1, 1)
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_complex_tensors_are_asked_for_again(road: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_complex_tensors_are_asked_for_again(binding: str) -> None:
     x = answering_class(table())(foreign.tensor(shape=(2,), dtype=(5, 64, 1)))
     calls = Calls()
-    assert function(road, "complex_sum")(x) == 1 + 3
+    assert function(binding, "complex_sum")(x) == 1 + 3
     assert (calls.made(), x.asked) == ({"lend": 1}, 1)
     assert (x.handle.handed_out, x.handle.calls) == (1, 1)
 
@@ -185,11 +185,11 @@ def test_a_class_that_gets_a_table_later() -> None:
 # Theirs, for results.
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_a_result_comes_back_by_the_table(road: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_result_comes_back_by_the_table(binding: str) -> None:
     handle = foreign.tensor(shape=(3,))
     calls = Calls()
-    back = function(road, "same")(table_class(table())(handle))
+    back = function(binding, "same")(table_class(table())(handle))
     assert type(back) is foreign.Consumed
     assert (back.data, back.shape, handle.calls) == (handle.address, (3,), 0)
     assert calls.made() == {"give": 1, "take": 1}
@@ -197,11 +197,11 @@ def test_a_result_comes_back_by_the_table(road: str) -> None:
     assert handle.calls == 1
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_new_memory_is_of_the_tables_allocator(road: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_new_memory_is_of_the_tables_allocator(binding: str) -> None:
     out, freed = foreign.accounts()
     calls = Calls()
-    back = function(road, "doubled")(table_class(table())(foreign.tensor(shape=(3,))))
+    back = function(binding, "doubled")(table_class(table())(foreign.tensor(shape=(3,))))
     assert type(back) is foreign.Consumed
     assert memoryview(back.tobytes()).cast("f").tolist() == [0, 2, 4]
     assert calls.made() == {"give": 1, "allocate": 1, "take": 1}
@@ -218,11 +218,11 @@ def test_without_an_allocator_the_memory_is_ours() -> None:
     assert memoryview(back.tobytes()).cast("f").tolist() == [0, 2, 4]
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_an_allocator_that_fails(road: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_an_allocator_that_fails(binding: str) -> None:
     handle = foreign.tensor(shape=(3,))
     with pytest.raises(MemoryError) as raised:
-        function(road, "doubled")(table_class(table(failing=["allocate"]))(handle))
+        function(binding, "doubled")(table_class(table(failing=["allocate"]))(handle))
     assert str(raised.value) == (
         "out of memory: expected a tensor from the library's allocator; got the foreign heap is "
         "full"
@@ -230,11 +230,11 @@ def test_an_allocator_that_fails(road: str) -> None:
     assert handle.calls == 1
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_a_table_that_does_not_take_a_result(road: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_table_that_does_not_take_a_result(binding: str) -> None:
     handle = foreign.tensor(shape=(3,))
     with pytest.raises(RuntimeError, match=r"^the foreign slot fails$"):
-        function(road, "same")(table_class(table(failing=["take"]))(handle))
+        function(binding, "same")(table_class(table(failing=["take"]))(handle))
     assert (handle.handed_out, handle.calls) == (1, 1)
 
 

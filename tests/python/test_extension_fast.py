@@ -8,8 +8,8 @@ import pytest
 
 import dlbridge
 import extension
+from bindings import freed_once
 from producers import Producer
-from roads import is_settled
 
 fast: Any = extension.fast
 INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -139,7 +139,7 @@ def test_every_wrong_argument_is_named() -> None:
         "  argument 'y': expected float32[*] on cpu, writable; got float32[3] on cpu, read-only: "
         "writability differs. Take it as const, or pass a writable copy"
     )
-    assert is_settled(x, y)
+    assert freed_once(x, y)
 
 
 def test_unnamed_parameters() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import extension
-from roads import EXACT, ROADS, function
+from bindings import BINDINGS, DETAILED, function
 from test_numpy import NEW
 
 
@@ -21,39 +21,39 @@ def vector(*values: float) -> Any:
     return np.array(values, dtype=np.float32)
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_a_subclass_goes_in_and_an_ndarray_comes_out(road: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_subclass_goes_in_and_an_ndarray_comes_out(binding: str) -> None:
     x = vector(1, 2, 3).view(Sub)
-    assert function(road, "owned")(x) == x.ctypes.data
-    assert type(function(road, "doubled")(x)) is np.ndarray
+    assert function(binding, "owned")(x) == x.ctypes.data
+    assert type(function(binding, "doubled")(x)) is np.ndarray
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_an_own_array_is_empty_likes(road: str) -> None:
-    doubled = function(road, "doubled")(vector(1, 2))
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_an_own_array_is_empty_likes(binding: str) -> None:
+    doubled = function(binding, "doubled")(vector(1, 2))
     assert (doubled.flags.owndata, doubled.flags.writeable) == (True, True)
 
 
-@pytest.mark.parametrize("road", EXACT)
-def test_read_only_arrays_are_not_written(road: str) -> None:
+@pytest.mark.parametrize("binding", DETAILED)
+def test_read_only_arrays_are_not_written(binding: str) -> None:
     x = vector(1, 2)
     x.flags.writeable = False
     if not NEW:  # it has no mark for read-only memory, and refuses it
         with pytest.raises(TypeError, match=r"BufferError: .* readonly"):
-            function(road, "span_to_read")(x)
+            function(binding, "span_to_read")(x)
         return
-    assert function(road, "span_to_read")(x) == x.ctypes.data
+    assert function(binding, "span_to_read")(x) == x.ctypes.data
     with pytest.raises(TypeError, match=r"read-only: writability differs. Take it as const"):
-        function(road, "span_to_write")(x)
-    back = function(road, "same")(x)
+        function(binding, "span_to_write")(x)
+    back = function(binding, "same")(x)
     assert not back.flags.writeable
 
 
-@pytest.mark.parametrize("road", EXACT)
-def test_misaligned_arrays_are_refused(road: str) -> None:
+@pytest.mark.parametrize("binding", DETAILED)
+def test_misaligned_arrays_are_refused(binding: str) -> None:
     x = np.zeros(13, dtype=np.uint8)[1:].view(np.float32)
     with pytest.raises(TypeError, match=r"aligned to 1 byte: alignment differs$"):
-        function(road, "span_to_read")(x)
+        function(binding, "span_to_read")(x)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_misaligned_arrays_are_refused(road: str) -> None:
     ],
 )
 def test_strides(x: Any) -> None:
-    assert [function(road, "sum")(x) for road in ROADS] == [x.sum()] * 3
+    assert [function(binding, "sum")(x) for binding in BINDINGS] == [x.sum()] * 3
 
 
 def any_array(pick: random.Random, dtype: str) -> Any:
@@ -85,7 +85,7 @@ def any_array(pick: random.Random, dtype: str) -> Any:
 
 @pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "complex128"])
 def test_an_ndarray_read_by_its_fields_is_as_numpy_says(dtype: str) -> None:
-    """The shortest road, and __dlpack__, which what is derived from ndarray takes."""
+    """The shortest binding, and __dlpack__, which what is derived from ndarray takes."""
     pick = random.Random(dtype)
     for _ in range(1000):
         x = any_array(pick, dtype)
@@ -99,11 +99,11 @@ def test_an_ndarray_read_by_its_fields_is_as_numpy_says(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["object", "U3", "M8[s]", "f4,f4"])
-@pytest.mark.parametrize("road", EXACT)
-def test_what_numpy_refuses_is_the_cause(road: str, dtype: str) -> None:
+@pytest.mark.parametrize("binding", DETAILED)
+def test_what_numpy_refuses_is_the_cause(binding: str, dtype: str) -> None:
     x: Any = np.zeros(2, dtype=dtype)
     with pytest.raises(TypeError) as raised:
-        function(road, "sum")(x)
+        function(binding, "sum")(x)
     cause = raised.value.__cause__
     assert isinstance(cause, (BufferError, TypeError))
     assert str(raised.value) == f"sum(): argument 'x': {type(cause).__name__}: {cause}"

@@ -9,8 +9,8 @@ import pytest
 
 import dlbridge
 import extension
+from bindings import freed_once
 from producers import Producer, Raises
-from roads import is_settled
 
 FLOAT32, FLOAT64, INT64 = (
     f'typing.Annotated[dlbridge.typing.SupportsDLPack, "{dtype}[*] on cpu"]'
@@ -65,7 +65,7 @@ def test_each_tensor_is_imported_and_freed_once(given: tuple[Any, ...]) -> None:
     except TypeError as why:
         assert str(why).startswith("kind(): no overload")
         del why
-    assert is_settled(*[each for each in given if isinstance(each, Producer)])
+    assert freed_once(*[each for each in given if isinstance(each, Producer)])
 
 
 def test_the_same_object_twice_is_two_arguments() -> None:
@@ -76,7 +76,7 @@ def test_the_same_object_twice_is_two_arguments() -> None:
         *[OTHER_ARGUMENTS] * 3,
         "argument 'y': expected float32[*] on cpu; got int64[3] on cpu: dtype differs",
     )
-    assert (p.owed, p.calls) == ([1, 1], [1, 1])
+    assert (p.exports, p.calls) == ([1, 1], [1, 1])
 
 
 def test_every_reason() -> None:
@@ -115,7 +115,7 @@ def test_a_producer_that_raises_is_asked_once() -> None:
     said = "argument 'x': RuntimeError: boom"
     assert str(raised.value) == reasons(said, said, OTHER_ARGUMENTS, OTHER_ARGUMENTS)
     assert raised.value.__cause__ is p.exception
-    assert len(p.asked) == 1
+    assert len(p.requests) == 1
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt(), SystemExit(), MemoryError()])
@@ -123,14 +123,14 @@ def test_what_is_no_refusal_ends_the_call(raised: BaseException) -> None:
     p = Raises(raised)
     with pytest.raises(type(raised)) as seen:
         extension.kind(p)
-    assert (seen.value, len(p.asked)) == (raised, 1)
+    assert (seen.value, len(p.requests)) == (raised, 1)
 
 
 def test_a_type_error_of_the_body_is_its_own() -> None:
     p = vector()
     with pytest.raises(TypeError, match=r"^of the body's$"):
         extension.first_throws(p)
-    assert is_settled(p)
+    assert freed_once(p)
 
 
 def test_a_body_that_calls_another_set() -> None:
@@ -148,7 +148,7 @@ def test_a_producer_that_calls_the_set_itself() -> None:
 
     p = Nesting(shape=(3,), dtype=(2, 64, 1))
     assert extension.kind(p) == "float64"
-    assert is_settled(p)
+    assert freed_once(p)
 
 
 def test_methods() -> None:
@@ -171,7 +171,7 @@ def test_our_own_tensor() -> None:
     assert extension.kind(t, 1) == "int64 and n"
     assert p.calls == [0]
     del t
-    assert is_settled(p)
+    assert freed_once(p)
 
 
 def test_docstring_lists_the_signatures() -> None:

@@ -10,8 +10,8 @@ import pytest
 import dlbridge
 import extension
 import foreign
-from producers import Gives, Producer, Raises, SaysDevice
-from roads import EXACT, ROADS, function
+from bindings import BINDINGS, DETAILED, function
+from producers import Producer, Raises, ReportsDevice, Returns
 
 # Function, fields of a foreign tensor, and what is said behind "function(): argument 'x': ".
 REFUSALS: list[tuple[str, dict[str, Any], str]] = [
@@ -73,13 +73,13 @@ def refused(call: Any, *given: Any, **named: Any) -> TypeError:
 
 
 @pytest.mark.parametrize("name, fields, words", REFUSALS, ids=lambda each: str(each)[:30])
-@pytest.mark.parametrize("road", EXACT)
-def test_words(road: str, name: str, fields: dict[str, Any], words: str) -> None:
+@pytest.mark.parametrize("binding", DETAILED)
+def test_words(binding: str, name: str, fields: dict[str, Any], words: str) -> None:
     p = Producer(**fields)
-    why = refused(function(road, name), p)
+    why = refused(function(binding, name), p)
     assert str(why) == f"{name}(): argument 'x': {words}"
     assert why.__cause__ is None
-    assert (p.owed, p.calls) == ([1], [1])
+    assert (p.exports, p.calls) == ([1], [1])
 
 
 @pytest.mark.parametrize("name, fields, words", REFUSALS, ids=lambda each: str(each)[:30])
@@ -90,28 +90,28 @@ def test_pybind11_words(name: str, fields: dict[str, Any], words: str) -> None:
     expected = expected.replace(", aligned to 4 bytes", "").replace(", aligned to 64 bytes", "")
     assert why.startswith(f"{name}(): incompatible function arguments.")
     assert f'x: typing.Annotated[dlbridge.typing.SupportsDLPack, "{expected}"]' in why
-    assert (p.owed, p.calls) == ([1], [1])
+    assert (p.exports, p.calls) == ([1], [1])
 
 
 @pytest.mark.parametrize("fields, kind, words", FAULTS, ids=lambda each: str(each)[:30])
 @pytest.mark.parametrize("name", ["span_to_read", "span_to_write", "any_tensor", "maybe_owned"])
-@pytest.mark.parametrize("road", EXACT)
+@pytest.mark.parametrize("binding", DETAILED)
 def test_faulty_tensors(
-    road: str, name: str, fields: dict[str, Any], kind: type[Exception], words: str
+    binding: str, name: str, fields: dict[str, Any], kind: type[Exception], words: str
 ) -> None:
     p = Producer(**{"shape": (3,), **fields})
-    why = refused(function(road, name), p)
+    why = refused(function(binding, name), p)
     assert str(why) == f"{name}(): argument 'x': {kind.__name__}: {words}"
     assert (type(why.__cause__), str(why.__cause__)) == (kind, words)
-    assert (p.owed, p.calls) == ([1], [1])
+    assert (p.exports, p.calls) == ([1], [1])
 
 
 @pytest.mark.parametrize(
     "given", [3, None, "text", [1.0, 2.0], object()], ids=lambda x: repr(x)[:20]
 )
-@pytest.mark.parametrize("road", EXACT)
-def test_no_producer(road: str, given: object) -> None:
-    why = refused(function(road, "sum"), given)
+@pytest.mark.parametrize("binding", DETAILED)
+def test_no_producer(binding: str, given: object) -> None:
+    why = refused(function(binding, "sum"), given)
     assert str(why).startswith(
         "sum(): argument 'x': not a DLPack producer: expected an object with __dlpack__ and "
         f"__dlpack_device__; got one of type {type(given).__name__}"
@@ -120,26 +120,26 @@ def test_no_producer(road: str, given: object) -> None:
 
 
 @pytest.mark.parametrize("raised", [RuntimeError("boom"), ValueError("é"), TypeError("its own")])
-@pytest.mark.parametrize("road", EXACT)
-def test_a_producer_that_raises(road: str, raised: Exception) -> None:
-    why = refused(function(road, "sum"), Raises(raised))
+@pytest.mark.parametrize("binding", DETAILED)
+def test_a_producer_that_raises(binding: str, raised: Exception) -> None:
+    why = refused(function(binding, "sum"), Raises(raised))
     assert str(why) == f"sum(): argument 'x': {type(raised).__name__}: {raised}"
     assert why.__cause__ is raised
     assert raised.__traceback__ is not None
 
 
-@pytest.mark.parametrize("road", EXACT)
-def test_a_producer_whose_device_raises(road: str) -> None:
+@pytest.mark.parametrize("binding", DETAILED)
+def test_a_producer_whose_device_raises(binding: str) -> None:
     boom = RuntimeError("boom")
-    why = refused(function(road, "sum"), SaysDevice(boom))
+    why = refused(function(binding, "sum"), ReportsDevice(boom))
     assert (str(why), why.__cause__) == ("sum(): argument 'x': RuntimeError: boom", boom)
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt("stop"), SystemExit(3), MemoryError("none")])
-@pytest.mark.parametrize("road", ROADS)
-def test_what_is_no_refusal_goes_through(road: str, raised: BaseException) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_what_is_no_refusal_goes_through(binding: str, raised: BaseException) -> None:
     with pytest.raises(type(raised)) as seen:
-        function(road, "sum")(Raises(raised))
+        function(binding, "sum")(Raises(raised))
     assert seen.value is raised
 
 
@@ -157,7 +157,7 @@ def test_two_wrong_arguments_at_once() -> None:
         "  argument 'x': expected float32[*] on cpu; got int64[4, 2] on cpu: dtype, rank differ\n"
         "  argument 'y': expected float32[*] on cpu; got float32[2, 2] on cpu: rank differs"
     )
-    assert (x.owed, x.calls, y.owed, y.calls) == ([1], [1], [1], [1])
+    assert (x.exports, x.calls, y.exports, y.calls) == ([1], [1], [1], [1])
 
 
 def test_two_wrong_arguments_of_which_one_raises() -> None:
@@ -176,7 +176,7 @@ def test_one_wrong_argument_of_two() -> None:
     assert str(refused(extension.join, x, y)) == (
         "join(): argument 'y': expected float32[*] on cpu; got float32[2, 2] on cpu: rank differs"
     )
-    assert (x.owed, x.calls, y.owed, y.calls) == ([1], [1], [1], [1])
+    assert (x.exports, x.calls, y.exports, y.calls) == ([1], [1], [1], [1])
 
 
 def test_a_method_does_not_count_self() -> None:
@@ -187,9 +187,9 @@ def test_a_method_does_not_count_self() -> None:
     )
 
 
-@pytest.mark.parametrize("road", EXACT)
-def test_a_capsule_that_is_none(road: str) -> None:
-    why = refused(function(road, "sum"), Gives(3))
+@pytest.mark.parametrize("binding", DETAILED)
+def test_a_capsule_that_is_none(binding: str) -> None:
+    why = refused(function(binding, "sum"), Returns(3))
     assert str(why) == (
         "sum(): argument 'x': BufferError: producer failed: expected a capsule named 'dltensor' or "
         "'dltensor_versioned'; got an object of type int. Its __dlpack__ is broken"
@@ -197,10 +197,10 @@ def test_a_capsule_that_is_none(road: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["span_to_write", "owned_to_write"])
-@pytest.mark.parametrize("road", EXACT)
-def test_a_read_only_tensor_of_our_own(road: str, kind: str) -> None:
+@pytest.mark.parametrize("binding", DETAILED)
+def test_a_read_only_tensor_of_our_own(binding: str, kind: str) -> None:
     t = dlbridge.from_dlpack(Producer(shape=(3,)), readonly=True)
-    assert str(refused(function(road, kind), t)) == (
+    assert str(refused(function(binding, kind), t)) == (
         f"{kind}(): argument 'x': expected float32[*] on cpu, writable; got float32[3] on cpu, "
         "read-only: writability differs. Take it as const, or pass a writable copy"
     )
@@ -211,13 +211,13 @@ def test_a_long_text_is_cut_and_not_broken() -> None:
     assert "rank differs" in str(why)
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_nothing_is_left_over(road: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_nothing_is_left_over(binding: str) -> None:
     gc.collect()
     out, calls = foreign.accounts()
     for name, fields, _ in REFUSALS:
-        refused(function(road, name), Producer(**fields))
+        refused(function(binding, name), Producer(**fields))
     for fields, _, _ in FAULTS:
-        refused(function(road, "sum"), Producer(**{"shape": (3,), **fields}))
+        refused(function(binding, "sum"), Producer(**{"shape": (3,), **fields}))
     now_out, now_calls = foreign.accounts()
     assert now_out - out == now_calls - calls == len(REFUSALS) + len(FAULTS)

@@ -14,8 +14,8 @@ import pytest
 import dlbridge
 import extension
 import foreign
+from bindings import BINDINGS, freed_once, function
 from producers import Producer
-from roads import ROADS, function, is_settled
 
 PLAIN = ["to_managed", "to_tensor", "to_any", "to_maybe"]
 
@@ -25,50 +25,50 @@ def values(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", PLAIN)
-@pytest.mark.parametrize("road", ROADS)
-def test_every_kind_of_result(road: str, name: str) -> None:
-    made = function(road, name)(4)
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_every_kind_of_result(binding: str, name: str) -> None:
+    made = function(binding, name)(4)
     assert type(made) is dlbridge.Tensor
     assert (made.dtype, made.shape, values(made)) == ("float32", (4,), [0, 1, 2, 3])
     assert not made.readonly
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_a_shared_owner(road: str) -> None:
-    assert values(function(road, "to_shared")(3)) == [1, 1, 1]
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_shared_owner(binding: str) -> None:
+    assert values(function(binding, "to_shared")(3)) == [1, 1, 1]
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_no_result(road: str) -> None:
-    assert function(road, "to_maybe")(-1) is None
-    assert function(road, "maybe_same")(None) is None
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_no_result(binding: str) -> None:
+    assert function(binding, "to_maybe")(-1) is None
+    assert function(binding, "maybe_same")(None) is None
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_an_argument_goes_back_where_it_came_from(road: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_an_argument_goes_back_where_it_came_from(binding: str) -> None:
     """A Producer is of no library, so it comes back as a Tensor, on the same memory."""
     for name in ("same", "maybe_same"):
         p = Producer(shape=(3,))
-        back = function(road, name)(p)
+        back = function(binding, name)(p)
         assert type(back) is dlbridge.Tensor
         assert (back.data_ptr, p.calls) == (p.handle.address, [0])
         del back
-        assert is_settled(p)
+        assert freed_once(p)
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_new_memory_like_an_argument(road: str) -> None:
-    doubled = function(road, "doubled")(Producer(shape=(3,)))
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_new_memory_like_an_argument(binding: str) -> None:
+    doubled = function(binding, "doubled")(Producer(shape=(3,)))
     assert (type(doubled), values(doubled)) == (dlbridge.Tensor, [0, 2, 4])
     assert doubled.data_ptr % 64 == 0
     for shape in ((), (0,), (2, 0, 3), (2, 3)):
-        wide = function(road, "widened")(Producer(shape=shape))
+        wide = function(binding, "widened")(Producer(shape=shape))
         assert (wide.dtype, wide.shape) == ("float64", shape)
 
 
-@pytest.mark.parametrize("road", ["by_def", "by_fast"])
-def test_an_owning_result_is_like_the_first_tensor(road: str) -> None:
-    assert values(function(road, "counted_like")(Producer(shape=(3,)))) == [0, 1, 2]
+@pytest.mark.parametrize("binding", ["by_def", "by_fast"])
+def test_an_owning_result_is_like_the_first_tensor(binding: str) -> None:
+    assert values(function(binding, "counted_like")(Producer(shape=(3,)))) == [0, 1, 2]
     assert values(extension.second_decides(None, Producer(shape=(2,)))) == [0, 1]
 
 
@@ -107,9 +107,9 @@ def test_a_library_that_does_not_take_it() -> None:
             return Namespace
 
     p = Array(shape=(3,))
-    for road in ROADS:
+    for binding in BINDINGS:
         with pytest.raises(LookupError, match="not today"):
-            function(road, "same")(p)
+            function(binding, "same")(p)
     assert p.calls == [1, 1, 1]
 
 
@@ -180,10 +180,10 @@ FAILURES: list[tuple[int, type[BaseException], str]] = [
 
 
 @pytest.mark.parametrize("how, kind, words", FAILURES)
-@pytest.mark.parametrize("road", ROADS)
-def test_what_a_body_throws(road: str, how: int, kind: type[BaseException], words: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_what_a_body_throws(binding: str, how: int, kind: type[BaseException], words: str) -> None:
     with pytest.raises(kind) as raised:
-        function(road, "fail")(how)
+        function(binding, "fail")(how)
     assert type(raised.value) is kind
     assert words in str(raised.value)
     assert raised.value.__cause__ is None
@@ -194,15 +194,15 @@ def test_a_body_that_throws_frees_its_arguments() -> None:
         p = Producer(shape=(3,))
         with pytest.raises(kind):
             extension.fail_with(p, how)
-        assert is_settled(p)
+        assert freed_once(p)
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_results_are_freed_once(road: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_results_are_freed_once(binding: str) -> None:
     gc.collect()
     out, calls = foreign.accounts()
     for name in ("same", "maybe_same", "doubled", "counted_like"):
-        del_me = function(road, name)(Producer(shape=(3,)))
+        del_me = function(binding, name)(Producer(shape=(3,)))
         foreign.consume(del_me.__dlpack__()).release()
         del del_me
     now_out, now_calls = foreign.accounts()

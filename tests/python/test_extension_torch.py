@@ -10,7 +10,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 import extension
-from roads import EXACT, ROADS, function
+from bindings import BINDINGS, DETAILED, function
 
 peer: Any = torch
 KINDS = ["span_to_read", "span_to_write", "owned", "argument", "any_tensor", "managed_tensor"]
@@ -27,11 +27,11 @@ class Counting(torch.Tensor):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("road", ROADS)
-def test_the_table_is_used(road: str, kind: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_the_table_is_used(binding: str, kind: str) -> None:
     x = torch.ones(3).as_subclass(Counting)
     Counting.asked = 0
-    assert function(road, kind)(x) == x.data_ptr()
+    assert function(binding, kind)(x) == x.data_ptr()
     assert extension.kind(x) == "float32"
     assert Counting.asked == 0
 
@@ -42,37 +42,37 @@ def test_the_counter_counts() -> None:
     assert Counting.asked == 1
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_a_parameter_goes_in_and_a_plain_tensor_comes_out(road: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_parameter_goes_in_and_a_plain_tensor_comes_out(binding: str) -> None:
     """Its memory is read and written behind autograd's back, as by every user of torch's table."""
     x = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-    assert function(road, "sum")(x) == 3
-    assert function(road, "span_to_write")(x) == x.data_ptr()
+    assert function(binding, "sum")(x) == 3
+    assert function(binding, "span_to_write")(x) == x.data_ptr()
     for name in ("doubled", "same"):
-        back = function(road, name)(x)
+        back = function(binding, name)(x)
         assert (type(back), back.requires_grad) == (torch.Tensor, False)
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_a_subclass_comes_out_plain(road: str) -> None:
-    assert type(function(road, "doubled")(torch.ones(3).as_subclass(Counting))) is torch.Tensor
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_subclass_comes_out_plain(binding: str) -> None:
+    assert type(function(binding, "doubled")(torch.ones(3).as_subclass(Counting))) is torch.Tensor
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_complex_tensors(road: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_complex_tensors(binding: str) -> None:
     x = torch.tensor([1 + 2j, 3 + 4j])
-    assert function(road, "complex_sum")(x) == 6
+    assert function(binding, "complex_sum")(x) == 6
 
 
-@pytest.mark.parametrize("road", EXACT)
-def test_conjugated_views_are_never_read_as_if_they_were_plain(road: str) -> None:
+@pytest.mark.parametrize("binding", DETAILED)
+def test_conjugated_views_are_never_read_as_if_they_were_plain(binding: str) -> None:
     x = torch.tensor([1 + 2j, 3 + 4j]).conj()
     assert x.is_conj()
     with pytest.raises(TypeError) as raised:
-        function(road, "complex_sum")(x)
+        function(binding, "complex_sum")(x)
     assert isinstance(raised.value.__cause__, BufferError)
     assert "conjugate" in str(raised.value)
-    assert function(road, "complex_sum")(x.resolve_conj()) == -6
+    assert function(binding, "complex_sum")(x.resolve_conj()) == -6
 
 
 def test_a_conjugated_view_by_plain_pybind11() -> None:
@@ -82,29 +82,29 @@ def test_a_conjugated_view_by_plain_pybind11() -> None:
 
 @pytest.mark.filterwarnings("ignore:Accessing the data pointer of FakeTensor")
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("road", ROADS)
-def test_a_fake_tensor_is_refused(road: str, kind: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_fake_tensor_is_refused(binding: str, kind: str) -> None:
     with FakeTensorMode():
         x = torch.ones(3)
         with pytest.raises(TypeError) as raised:
-            function(road, kind)(x)
-    if road in EXACT:
+            function(binding, kind)(x)
+    if binding in DETAILED:
         assert "tensor without data" in str(raised.value)
 
 
 @pytest.mark.parametrize(
     "make", [lambda: torch.eye(3).to_sparse(), lambda: torch.empty(2, device="meta")]
 )
-@pytest.mark.parametrize("road", ROADS)
-def test_tensors_without_strided_memory_are_refused(road: str, make: Any) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_tensors_without_strided_memory_are_refused(binding: str, make: Any) -> None:
     with pytest.raises(TypeError):
-        function(road, "anywhere")(make())
+        function(binding, "anywhere")(make())
 
 
-@pytest.mark.parametrize("road", EXACT)
-def test_the_reason_is_torchs_own(road: str) -> None:
+@pytest.mark.parametrize("binding", DETAILED)
+def test_the_reason_is_torchs_own(binding: str) -> None:
     with pytest.raises(TypeError) as raised:
-        function(road, "sum")(torch.eye(3).to_sparse())
+        function(binding, "sum")(torch.eye(3).to_sparse())
     cause = raised.value.__cause__
     assert str(raised.value) == f"sum(): argument 'x': {type(cause).__name__}: {cause}"
 

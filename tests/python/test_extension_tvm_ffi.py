@@ -49,6 +49,6 @@ def test_an_argument_goes_by_the_table_and_its_own_type_comes_out(table_only: An
 
 def test_a_result_comes_back_by_tvm_ffis_table() -> None:
     x = tvm_ffi.from_dlpack(dlbridge.from_dlpack(Producer(shape=(3,))))
-    for road in ("by_def", "by_pybind11", "by_fast"):
-        back = getattr(extension, road).same(x)
+    for binding in ("by_def", "by_pybind11", "by_fast"):
+        back = getattr(extension, binding).same(x)
         assert (type(back), back.data_ptr()) == (type(x), x.data_ptr())

@@ -1,4 +1,4 @@
-"""Who frees what and when: in every order, from every thread, also after Python is gone."""
+"""Which side frees the memory, and when: in every order, from every thread, also at exit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dlbridge._core import _vector as vector
 HERE = Path(__file__).resolve().parent
 V = (1, 0)
 
-# Every order: the memory goes with the last holder, once.
+# Every order: the last holder frees the memory, once.
 
 
 def hold_capsule(t: dlbridge.Tensor) -> Any:
@@ -43,8 +43,8 @@ def hold_tensor(t: dlbridge.Tensor) -> Any:
 
 
 def hold_through_another(t: dlbridge.Tensor) -> Any:
-    """By way of a consumer that exports again."""
-    return dlbridge.from_dlpack(producers.Gives(t.__dlpack__(max_version=V)))
+    """Through another import and export."""
+    return dlbridge.from_dlpack(producers.Returns(t.__dlpack__(max_version=V)))
 
 
 HOLDERS = [hold_capsule, hold_consumed, hold_buffer, hold_tensor, hold_through_another]
@@ -55,22 +55,22 @@ HOLDERS = [hold_capsule, hold_consumed, hold_buffer, hold_tensor, hold_through_a
 @pytest.mark.parametrize("first", HOLDERS)
 def test_every_order(first: Any, second: Any, order: tuple[int, ...]) -> None:
     p = producers.Producer()
-    held: dict[int, Any] = {0: dlbridge.from_dlpack(p)}
-    held[1] = first(held[0])
-    held[2] = second(held[0])
-    for who in order:
+    holders: dict[int, Any] = {0: dlbridge.from_dlpack(p)}
+    holders[1] = first(holders[0])
+    holders[2] = second(holders[0])
+    for index in order:
         assert p.calls == [0]
-        del held[who]
+        del holders[index]
     assert p.calls == [1]
     assert not p.handle.log[0].pending
 
 
 @pytest.mark.parametrize("versioned", [False, True])
 @pytest.mark.parametrize("raw", [False, True])
-def test_a_tensor_frees_what_it_took(versioned: bool, raw: bool) -> None:
+def test_a_tensor_frees_what_it_imported(versioned: bool, raw: bool) -> None:
     handle = foreign.tensor()
     capsule = handle.capsule(versioned)
-    t = dlbridge.from_dlpack(capsule if raw else producers.Gives(capsule))
+    t = dlbridge.from_dlpack(capsule if raw else producers.Returns(capsule))
     del capsule
     gc.collect()
     assert handle.calls == 0
@@ -80,8 +80,8 @@ def test_a_tensor_frees_what_it_took(versioned: bool, raw: bool) -> None:
 
 
 @pytest.mark.parametrize("destructor", ["spec", "blind", "clears"])
-def test_a_capsule_that_lives_on_frees_nothing(destructor: Any) -> None:
-    """Also where its destructor does not look at the name."""
+def test_a_consumed_capsule_frees_nothing(destructor: Any) -> None:
+    """Also if its destructor ignores the name."""
     handle = foreign.tensor()
     capsule = handle.capsule(destructor=destructor)
     t = dlbridge.from_dlpack(capsule)
@@ -91,15 +91,15 @@ def test_a_capsule_that_lives_on_frees_nothing(destructor: Any) -> None:
     assert handle.calls == 1
 
 
-# Deleters of ours, from wherever they are called.
+# The deleters of dlbridge, from any thread.
 
 
 class Owner:
-    """Memory that a Python object keeps."""
+    """Memory that a Python object owns."""
 
-    def __init__(self, seen: list[int]) -> None:
+    def __init__(self, threads: list[int]) -> None:
         self.memory = bytearray(24)
-        self.seen = seen
+        self.threads = threads
         self.__array_interface__ = {
             "shape": (24,),
             "typestr": "|u1",
@@ -107,15 +107,15 @@ class Owner:
         }
 
     def __del__(self) -> None:
-        self.seen.append(threading.get_ident())
+        self.threads.append(threading.get_ident())
 
 
-def python_owner(seen: list[int]) -> dlbridge.Tensor:
-    return dlbridge.as_tensor(Owner(seen))
+def python_owner(threads: list[int]) -> dlbridge.Tensor:
+    return dlbridge.as_tensor(Owner(threads))
 
 
-def cpp_owner(seen: list[int]) -> dlbridge.Tensor:
-    return vector(6, lambda: seen.append(threading.get_ident()))
+def cpp_owner(threads: list[int]) -> dlbridge.Tensor:
+    return vector(6, lambda: threads.append(threading.get_ident()))
 
 
 RELEASES = ["here", "nogil", "thread", "pending"]
@@ -124,29 +124,29 @@ RELEASES = ["here", "nogil", "thread", "pending"]
 @pytest.mark.parametrize("how", RELEASES)
 @pytest.mark.parametrize("max_version", [None, V])
 @pytest.mark.parametrize("make", [python_owner, cpp_owner])
-def test_deleters_of_ours(make: Any, max_version: Any, how: Any) -> None:
-    seen: list[int] = []
-    taken = foreign.consume(make(seen).__dlpack__(max_version=max_version))
+def test_deleters_of_dlbridge(make: Any, max_version: Any, how: Any) -> None:
+    threads: list[int] = []
+    tensor = foreign.consume(make(threads).__dlpack__(max_version=max_version))
     gc.collect()
-    assert seen == []
-    assert taken.release(how)  # and a pending exception is as it was
-    (thread,) = seen
+    assert threads == []
+    assert tensor.release(how)  # a pending exception is unchanged
+    (thread,) = threads
     assert (thread == threading.get_ident()) == (how != "thread")
 
 
 @pytest.mark.parametrize("how", RELEASES)
-def test_a_foreign_deleter_is_called_as_we_are(how: Any) -> None:
-    """Who needs the GIL takes it (spec 3.3): ours passes the call on from any thread, with or
-    without."""
+def test_a_foreign_deleter_is_called_in_the_same_state(how: Any) -> None:
+    """A deleter acquires the GIL itself (spec 3.3): dlbridge calls it on the same thread, with or
+    without the GIL."""
     p = producers.Producer()
-    taken = foreign.consume(dlbridge.from_dlpack(p).__dlpack__())
-    assert taken.release(how)
+    tensor = foreign.consume(dlbridge.from_dlpack(p).__dlpack__())
+    assert tensor.release(how)
     (call,) = p.handle.log
     assert call.gil == (how in ("here", "pending"))
     assert (call.thread == threading.get_ident()) == (how != "thread")
 
 
-def test_what_fails_in_a_deleter_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exceptions_in_a_deleter_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     reported: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda args: reported.append(args.exc_value))
 
@@ -159,9 +159,9 @@ def test_what_fails_in_a_deleter_is_reported(monkeypatch: pytest.MonkeyPatch) ->
     reported.clear()
 
 
-# Whatever dies while an exception is pending leaves it as it is.
+# The destruction of an object preserves a pending exception.
 
-DYING: dict[str, Callable[[], Any]] = {
+DESTROYED: dict[str, Callable[[], Any]] = {
     "tensor": lambda: dlbridge.from_dlpack(producers.Producer()),
     "shared tensor": lambda: dlbridge.as_tensor(dlbridge.from_dlpack(producers.Producer())),
     "python owner": lambda: python_owner([]),
@@ -184,19 +184,19 @@ def consumed_capsule() -> object:
     return capsule
 
 
-@pytest.mark.parametrize("what", DYING)
-def test_a_pending_exception_survives(what: str) -> None:
-    out, calls = foreign.accounts()
-    assert foreign.survives_drop(DYING[what])
+@pytest.mark.parametrize("name", DESTROYED)
+def test_a_pending_exception_is_preserved(name: str) -> None:
+    exports, calls = foreign.accounts()
+    assert foreign.survives_drop(DESTROYED[name])
     gc.collect()
     now = foreign.accounts()
-    assert now[0] - out == now[1] - calls
+    assert now[0] - exports == now[1] - calls
 
 
-def test_a_careless_capsule_does_not_cost_our_refusal() -> None:
-    """Its destructor loses the pending exception: it runs before there is one."""
+def test_a_destructor_that_clears_exceptions() -> None:
+    """dlbridge drops the capsule before it raises the exception."""
     handle = foreign.tensor()
-    p = producers.Gives(None)
+    p = producers.Returns(None)
 
     class Once(producers.KwEcho):
         def __dlpack__(self, **keywords: Any) -> object:
@@ -211,22 +211,22 @@ def test_a_careless_capsule_does_not_cost_our_refusal() -> None:
 # Weak references and cycles.
 
 
-def test_a_tensor_does_not_keep_its_producer() -> None:
+def test_a_tensor_does_not_keep_its_producer_alive() -> None:
     p = producers.Producer()
-    gone = weakref.ref(p)
-    handle = p.__dlpack__
-    del handle
+    reference = weakref.ref(p)
+    method = p.__dlpack__
+    del method
     t = dlbridge.from_dlpack(p)
     handles = p.handles
     del p
-    assert gone() is None
+    assert reference() is None
     assert handles[0].calls == 0
     del t
     assert handles[0].calls == 1
 
 
 class Holder:
-    """Memory that can hold a tensor on itself."""
+    """Memory with an attribute that can refer to a tensor on it."""
 
     tensor: Any = None
 
@@ -239,23 +239,23 @@ class Holder:
         }
 
 
-def test_a_cycle_through_a_deleter_is_not_found() -> None:
-    """A tensor's owner is behind a C function, where the collector cannot look, as with every
-    library's. Whoever stores a tensor in its own producer has to take it out again."""
+def test_a_cycle_through_a_deleter_is_not_collected() -> None:
+    """The collector cannot traverse a deleter in C, in any library. A caller that stores a tensor
+    in its own producer must remove it."""
     x = Holder()
-    gone = weakref.ref(x)
+    reference = weakref.ref(x)
     x.tensor = dlbridge.as_tensor(x)
     del x
     gc.collect()
-    held = gone()
-    assert held is not None
-    held.tensor = None
-    del held
-    assert gone() is None
+    holder = reference()
+    assert holder is not None
+    holder.tensor = None
+    del holder
+    assert reference() is None
 
 
 def test_a_long_chain_of_tensors_is_freed() -> None:
-    """One that is taken anew a million times is no chain of a million owners."""
+    """Repeated imports do not build a chain of owners."""
     p = producers.Producer()
     t = dlbridge.from_dlpack(p)
     for _ in range(200_000):
@@ -266,16 +266,16 @@ def test_a_long_chain_of_tensors_is_freed() -> None:
     assert p.calls == [1]
 
 
-def test_threads_let_go_together() -> None:
-    """Sixteen threads at once, each with shares of one tensor: one deleter call."""
+def test_threads_release_at_once() -> None:
+    """Sixteen threads release exports of one tensor: one deleter call."""
     p = producers.Producer()
-    shares = [dlbridge.from_dlpack(p)]
+    tensors = [dlbridge.from_dlpack(p)]
     start = threading.Barrier(16)
 
     def work() -> None:
-        mine = [foreign.consume(shares[0].__dlpack__()) for _ in range(50)]
+        exports = [foreign.consume(tensors[0].__dlpack__()) for _ in range(50)]
         start.wait()
-        for number, each in enumerate(mine):
+        for number, each in enumerate(exports):
             each.release(("nogil", "thread", "here")[number % 3])
 
     threads = [threading.Thread(target=work) for _ in range(16)]
@@ -284,15 +284,15 @@ def test_threads_let_go_together() -> None:
     for thread in threads:
         thread.join()
     assert p.calls == [0]
-    shares.clear()
+    tensors.clear()
     assert p.calls == [1]
 
 
-# The end of Python, with tensors alive on both sides.
+# Exit of the interpreter, with tensors alive on both sides.
 
 
 def run(code: str) -> str:
-    """What a new interpreter prints, which must end well and say nothing else."""
+    """The output of a new interpreter, which must exit with status 0 and without errors."""
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(sys.path),
@@ -300,7 +300,7 @@ def run(code: str) -> str:
         "PYTHONDEVMODE": "1",
     }
     prologue = "import sys, gc, atexit, threading\nimport dlbridge, foreign, producers\n"
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", prologue + textwrap.dedent(code)],
         capture_output=True,
         text=True,
@@ -308,12 +308,12 @@ def run(code: str) -> str:
         env=environment,
         cwd=HERE,
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout
 
 
-GONE = "with Python gone\n"
-ENDS: dict[str, tuple[str, str]] = {
+AFTER_EXIT = "with Python gone\n"
+PROGRAMS: dict[str, tuple[str, str]] = {
     "tensors in the module": (
         """
         t = dlbridge.from_dlpack(producers.Producer())
@@ -334,69 +334,69 @@ ENDS: dict[str, tuple[str, str]] = {
         """,
         "",
     ),
-    "capsules that nobody took": (
+    "unconsumed capsules": (
         """
-        kept = [dlbridge.as_tensor(bytearray(8)).__dlpack__() for _ in range(3)]
-        sys.kept = kept
-        sys.also = dlbridge.from_dlpack(producers.Producer()).__dlpack__(max_version=(1, 0))
+        capsules = [dlbridge.as_tensor(bytearray(8)).__dlpack__() for _ in range(3)]
+        sys.capsules = capsules
+        sys.capsule = dlbridge.from_dlpack(producers.Producer()).__dlpack__(max_version=(1, 0))
         """,
         "",
     ),
-    "a foreign tensor that we hold in C": (
+    "a foreign tensor held in C": (
         """
         foreign.consume(dlbridge.from_dlpack(producers.Producer()).__dlpack__()).keep_until_exit()
         """,
-        "released 1 " + GONE,
+        "released 1 " + AFTER_EXIT,
     ),
-    "a Python object that C holds": (
+    "a Python object held in C": (
         """
         for version in (None, (1, 0)):
             t = dlbridge.as_tensor(bytearray(8))
             foreign.consume(t.__dlpack__(max_version=version)).keep_until_exit()
         """,
-        "released 2 " + GONE,
+        "released 2 " + AFTER_EXIT,
     ),
-    "a copy that C holds": (
+    "a copy held in C": (
         """
         foreign.consume(dlbridge.to_dlpack(b"abc", copy=True)).keep_until_exit()
         """,
-        "released 1 " + GONE,
+        "released 1 " + AFTER_EXIT,
     ),
-    "a C++ vector that C holds": (
+    "a C++ vector held in C": (
         """
         from dlbridge._core import _vector
         t = _vector(3, lambda: print("freed"))
         foreign.consume(t.__dlpack__()).keep_until_exit()
         """,
-        "released 1 " + GONE,
+        "released 1 " + AFTER_EXIT,
     ),
     "released by atexit": (
         """
-        taken = foreign.consume(dlbridge.as_tensor(bytearray(8)).__dlpack__())
-        atexit.register(lambda: print(taken.release("thread")))
+        tensor = foreign.consume(dlbridge.as_tensor(bytearray(8)).__dlpack__())
+        atexit.register(lambda: print(tensor.release("thread")))
         """,
         "True\n",
     ),
-    "released by a module's end": (
+    "released when a module is cleared": (
         """
         class Late:
-            def __init__(self, taken): self.taken = taken
-            def __del__(self): self.taken.release()
+            def __init__(self, tensor): self.tensor = tensor
+            def __del__(self): self.tensor.release()
         sys.late = Late(foreign.consume(dlbridge.as_tensor(bytearray(8)).__dlpack__()))
         """,
         "",
     ),
-    "from a thread that outlives the main one": (
+    "released by a thread after the main thread": (
         """
-        taken = foreign.consume(dlbridge.as_tensor(bytearray(8)).__dlpack__())
+        tensor = foreign.consume(dlbridge.as_tensor(bytearray(8)).__dlpack__())
         def late():
             threading.main_thread().join()
-            print(taken.release("thread"))
+            print(tensor.release("thread"))
         threading.Thread(target=late).start()
         """,
         "True\n",
     ),
-    "on the way out of an exception": (
+    "SystemExit": (
         """
         def fail():
             t = dlbridge.from_dlpack(producers.Producer())
@@ -409,7 +409,7 @@ ENDS: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", ENDS)
-def test_the_end_of_python(what: str) -> None:
-    code, printed = ENDS[what]
-    assert run(code) == printed
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_exit_of_the_interpreter(name: str) -> None:
+    code, output = PROGRAMS[name]
+    assert run(code) == output

@@ -1,4 +1,4 @@
-"""Tensor.__dlpack__ and to_dlpack: what a plain-C consumer gets for every question."""
+"""Tensor.__dlpack__ and to_dlpack: what a consumer in C gets for every request."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import foreign
 import producers
 
 READ_ONLY, IS_COPIED, PADDED = 1, 2, 4
-SAME = "the memory itself"
+SAME = "the same memory"
 COPY = "a copy"
 
-# The whole matrix on the CPU: every answer follows from its row and columns alone.
+# The whole matrix on the CPU: each keyword determines its part of the result alone.
 STREAMS: list[Any] = [None, -1]
 VERSIONS: list[tuple[Any, bool]] = [
     (None, False),
@@ -33,7 +33,7 @@ DEVICES: list[Any] = [None, (1, 0), [1, 0], (1, None)]
 COPIES: list[tuple[Any, str]] = [(None, SAME), (False, SAME), (True, COPY)]
 
 
-def only_given(**keywords: Any) -> dict[str, Any]:
+def without_left_out(**keywords: Any) -> dict[str, Any]:
     return {name: value for name, value in keywords.items() if value != "left out"}
 
 
@@ -44,21 +44,23 @@ def test_the_whole_matrix(max_version: Any, versioned: bool, copy: Any, memory: 
     t = dlbridge.from_dlpack(p)
     expected = foreign.consume(p.handle.capsule()).tobytes()
     for stream, device in itertools.product(["left out", *STREAMS], ["left out", *DEVICES]):
-        keywords = only_given(stream=stream, max_version=max_version, dl_device=device, copy=copy)
-        taken = foreign.consume(t.__dlpack__(**keywords))
-        assert taken.name == ("dltensor_versioned" if versioned else "dltensor")
-        assert taken.version == (dlbridge.DLPACK_VERSION if versioned else None)
-        assert (taken.dtype, taken.device, taken.shape) == ((2, 32, 1), (1, 0), (2, 3))
-        assert (taken.byte_offset, taken.has_deleter) == (0, True)
-        assert taken.tobytes() == expected
+        keywords = without_left_out(
+            stream=stream, max_version=max_version, dl_device=device, copy=copy
+        )
+        result = foreign.consume(t.__dlpack__(**keywords))
+        assert result.name == ("dltensor_versioned" if versioned else "dltensor")
+        assert result.version == (dlbridge.DLPACK_VERSION if versioned else None)
+        assert (result.dtype, result.device, result.shape) == ((2, 32, 1), (1, 0), (2, 3))
+        assert (result.byte_offset, result.has_deleter) == (0, True)
+        assert result.tobytes() == expected
         if memory is SAME:
-            assert (taken.data, taken.strides) == (p.handle.address + 8, (1, 2))
-            assert taken.flags == (0 if versioned else None)
+            assert (result.data, result.strides) == (p.handle.address + 8, (1, 2))
+            assert result.flags == (0 if versioned else None)
         else:
-            assert taken.data != p.handle.address + 8 and taken.data % 64 == 0
-            assert taken.strides == (3, 1)
-            assert taken.flags == (IS_COPIED if versioned else None)
-    del t, taken
+            assert result.data != p.handle.address + 8 and result.data % 64 == 0
+            assert result.strides == (3, 1)
+            assert result.flags == (IS_COPIED if versioned else None)
+    del t, result
     assert p.handle.calls == 2 == p.handle.handed_out
 
 
@@ -73,27 +75,27 @@ def test_order_of_keywords_does_not_matter(names: tuple[str, ...]) -> None:
         "copy": True,
     }
     t = dlbridge.from_dlpack(producers.Producer())
-    taken = foreign.consume(t.__dlpack__(**{name: values[name] for name in names}))
-    assert taken.flags == IS_COPIED
+    result = foreign.consume(t.__dlpack__(**{name: values[name] for name in names}))
+    assert result.flags == IS_COPIED
 
 
 class Spelled(str):
-    """A keyword that is no plain str, and not interned."""
+    """A keyword of a subclass of str, which is not interned."""
 
 
 @pytest.mark.parametrize("spell", [lambda name: "".join(list(name)), Spelled])
-def test_keywords_are_told_by_their_text(spell: Any) -> None:
+def test_keywords_are_compared_by_their_text(spell: Any) -> None:
     name: str = spell("max_version")
-    ask: dict[str, Any] = {name: (1, 0)}
+    keywords: dict[str, Any] = {name: (1, 0)}
     assert name is not sys.intern("max_version")
     t = dlbridge.from_dlpack(producers.Producer(), **{spell("readonly"): True})
     assert t.readonly
-    assert foreign.consume(t.__dlpack__(**ask)).name == "dltensor_versioned"
-    capsule = dlbridge.to_dlpack(t, **ask)
+    assert foreign.consume(t.__dlpack__(**keywords)).name == "dltensor_versioned"
+    capsule = dlbridge.to_dlpack(t, **keywords)
     assert foreign.consume(capsule).flags == READ_ONLY
 
 
-def test_the_signature_that_inspect_shows() -> None:
+def test_signatures() -> None:
     signature = inspect.signature(dlbridge.Tensor.__dlpack__)
     assert str(signature) == (
         "(self, /, *, stream=None, max_version=None, dl_device=None, copy=None)"
@@ -105,21 +107,21 @@ def test_the_signature_that_inspect_shows() -> None:
     assert str(inspect.signature(dlbridge.to_dlpack)) == "(x, /, *, max_version=None, copy=None)"
 
 
-# What the producer said is passed on; what it left out is filled in.
+# dlbridge exports the producer's fields, and fills in absent strides.
 
-PASSED_ON: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+EXPORTED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("null strides", {"strides": None}, {"strides": (3, 1)}),
     ("null strides of no element", {"shape": (2, 0, 4), "strides": None}, {"strides": (4, 4, 1)}),
     ("negative strides", {"strides": (-3, -1), "byte_offset": 20}, {"strides": (-3, -1)}),
     ("zero strides", {"strides": (0, 0)}, {"strides": (0, 0)}),
-    ("strides that lead nowhere", {"shape": (1, 6), "strides": (-9, 1)}, {"strides": (-9, 1)}),
+    ("strides of size 1", {"shape": (1, 6), "strides": (-9, 1)}, {"strides": (-9, 1)}),
     ("rank 0", {"shape": ()}, {"ndim": 0, "shape": None, "strides": None}),
     ("rank 64", {"shape": (1,) * 64}, {"ndim": 64, "shape": (1,) * 64}),
     ("no element", {"shape": (0, 3)}, {"data": 0, "shape": (0, 3)}),
     ("read-only", {"flags": READ_ONLY}, {"flags": READ_ONLY}),
     ("an unknown flag", {"flags": 1 << 40}, {"flags": 1 << 40}),
     ("padded", {"flags": PADDED, "dtype": (17, 4, 1)}, {"flags": PADDED, "dtype": (17, 4, 1)}),
-    ("a version of its own", {"version": (1, 99)}, {"version": dlbridge.DLPACK_VERSION}),
+    ("a newer version", {"version": (1, 99)}, {"version": dlbridge.DLPACK_VERSION}),
     ("lanes", {"dtype": (2, 32, 2), "shape": (3,)}, {"dtype": (2, 32, 2), "shape": (3,)}),
     ("another host device", {"device": (3, 1)}, {"device": (3, 1)}),
     ("an address on a device", {"device": (2, 1), "byte_offset": 4}, {"byte_offset": 0}),
@@ -128,24 +130,24 @@ PASSED_ON: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(
-    "fields, seen", [each[1:] for each in PASSED_ON], ids=[each[0] for each in PASSED_ON]
+    "fields, expected", [each[1:] for each in EXPORTED], ids=[each[0] for each in EXPORTED]
 )
-def test_what_is_passed_on(fields: dict[str, Any], seen: dict[str, Any]) -> None:
+def test_exported_fields(fields: dict[str, Any], expected: dict[str, Any]) -> None:
     p = producers.Producer(**fields)
-    taken = foreign.consume(dlbridge.from_dlpack(p).__dlpack__(max_version=(1, 0)))
-    assert {name: getattr(taken, name) for name in seen} == seen
-    assert taken.has_deleter
-    if 0 not in (taken.shape or ()):
-        assert taken.data + taken.byte_offset == p.handle.address + fields.get("byte_offset", 0)
+    result = foreign.consume(dlbridge.from_dlpack(p).__dlpack__(max_version=(1, 0)))
+    assert {name: getattr(result, name) for name in expected} == expected
+    assert result.has_deleter
+    if 0 not in (result.shape or ()):
+        assert result.data + result.byte_offset == p.handle.address + fields.get("byte_offset", 0)
 
 
 @pytest.mark.parametrize("deleter", [True, False])
-def test_a_deleter_is_always_given(deleter: bool) -> None:
+def test_exports_always_have_a_deleter(deleter: bool) -> None:
     """JAX, dpnp and onnxruntime crash without one."""
     p = producers.Producer(deleter=deleter)
-    taken = foreign.consume(dlbridge.from_dlpack(p).__dlpack__())
-    assert taken.has_deleter
-    taken.release()
+    result = foreign.consume(dlbridge.from_dlpack(p).__dlpack__())
+    assert result.has_deleter
+    result.release()
     assert p.calls == [int(deleter)]
 
 
@@ -163,39 +165,41 @@ def test_device_of_every_type(code: int) -> None:
 
 @pytest.mark.parametrize("device", [(1, 2), (3, 0), (11, 0), (20, 0)])
 @pytest.mark.parametrize("copy, memory", COPIES)
-def test_host_memory_is_the_cpus_as_well(device: tuple[int, int], copy: Any, memory: str) -> None:
+def test_host_memory_is_also_exported_as_cpu_memory(
+    device: tuple[int, int], copy: Any, memory: str
+) -> None:
     p = producers.Producer(device=device)
     t = dlbridge.from_dlpack(p)
-    taken = foreign.consume(t.__dlpack__(max_version=(1, 0), dl_device=(1, 0), copy=copy))
-    assert taken.device == (1, 0)
-    assert (taken.data == p.handle.address) == (memory is SAME)
+    result = foreign.consume(t.__dlpack__(max_version=(1, 0), dl_device=(1, 0), copy=copy))
+    assert result.device == (1, 0)
+    assert (result.data == p.handle.address) == (memory is SAME)
 
 
 @pytest.mark.parametrize(
     "device, streams",
     [
-        ((2, 0), [None, -1, 1]),  # other streams are to wait: test_device_streams.py
+        ((2, 0), [None, -1, 1]),  # other streams wait: test_device_streams.py
         ((13, 0), [None, -1, 1]),
         ((10, 0), [None, -1, 0]),
         ((14, 0), [None, -1]),
         ((4, 0), [None, -1]),
     ],
 )
-def test_streams_that_are_taken(device: tuple[int, int], streams: list[Any]) -> None:
+def test_accepted_streams(device: tuple[int, int], streams: list[Any]) -> None:
     t = dlbridge.from_dlpack(producers.Producer(device=device))
     for stream in streams:
         assert foreign.consume(t.__dlpack__(stream=stream)).device == device
 
 
 @pytest.mark.parametrize("device", [(2, 0), (13, 0), (10, 0)])
-def test_a_stream_that_cannot_be_ordered_is_said(device: tuple[int, int]) -> None:
-    """There is no driver here, or it knows no such stream."""
+def test_a_stream_that_cannot_be_ordered_is_refused(device: tuple[int, int]) -> None:
+    """The machine has no driver, or the driver has no such stream."""
     p = producers.Producer(device=device)
     t = dlbridge.from_dlpack(p)
     with pytest.raises(RuntimeError, match="device runtime"):
         t.__dlpack__(stream=2**40 + 8)
     del t
-    assert p.calls == p.owed
+    assert p.calls == p.exports
 
 
 # Read-only memory and legacy consumers.
@@ -207,7 +211,7 @@ def test_a_copy_of_read_only_memory_is_writable() -> None:
     assert foreign.consume(t.__dlpack__(copy=True, max_version=(1, 0))).flags == IS_COPIED
 
 
-def test_the_caller_may_drop_or_set_the_mark() -> None:
+def test_the_caller_may_clear_or_set_the_flag() -> None:
     p = producers.Producer(flags=READ_ONLY)
     t = dlbridge.from_dlpack(p, readonly=False)
     assert foreign.consume(t.__dlpack__()).data == p.handle.address
@@ -218,7 +222,7 @@ def test_the_caller_may_drop_or_set_the_mark() -> None:
         u.__dlpack__()
 
 
-# to_dlpack: for consumers that take nothing but a capsule.
+# to_dlpack: for consumers that accept capsules only.
 
 
 @pytest.mark.parametrize("max_version, versioned", VERSIONS, ids=repr)
@@ -227,21 +231,21 @@ def test_the_caller_may_drop_or_set_the_mark() -> None:
 def test_to_dlpack(kind: str, max_version: Any, versioned: bool, copy: Any, memory: str) -> None:
     block = bytearray(range(24))
     p = producers.Producer(fill=bytes(block))
-    given: dict[str, Any] = {"producer": p, "buffer": block}
+    sources: dict[str, Any] = {"producer": p, "buffer": block}
     if kind == "capsule":
-        given[kind] = p.give(True)
+        sources[kind] = p.export(True)
     elif kind == "tensor":
-        given[kind] = dlbridge.from_dlpack(p)
-    x = given.pop(kind)
-    taken = foreign.consume(dlbridge.to_dlpack(x, max_version=max_version, copy=copy))
-    assert taken.name == ("dltensor_versioned" if versioned else "dltensor")
-    assert taken.tobytes() == bytes(block)
-    where = foreign.buffer(block, 0)["data"] if kind == "buffer" else p.handle.address
-    assert (taken.data == where) == (memory is SAME)
-    assert taken.flags == ((IS_COPIED if memory is COPY else 0) if versioned else None)
-    del x, given
-    taken.release()
-    assert p.calls == p.owed
+        sources[kind] = dlbridge.from_dlpack(p)
+    x = sources.pop(kind)
+    result = foreign.consume(dlbridge.to_dlpack(x, max_version=max_version, copy=copy))
+    assert result.name == ("dltensor_versioned" if versioned else "dltensor")
+    assert result.tobytes() == bytes(block)
+    address = foreign.buffer(block, 0)["data"] if kind == "buffer" else p.handle.address
+    assert (result.data == address) == (memory is SAME)
+    assert result.flags == ((IS_COPIED if memory is COPY else 0) if versioned else None)
+    del x, sources
+    result.release()
+    assert p.calls == p.exports
 
 
 def test_to_dlpack_of_read_only_memory() -> None:
@@ -251,14 +255,14 @@ def test_to_dlpack_of_read_only_memory() -> None:
     assert foreign.consume(dlbridge.to_dlpack(b"abc", max_version=(1, 0))).flags == READ_ONLY
 
 
-def test_every_export_is_its_own() -> None:
+def test_exports_are_independent() -> None:
     p = producers.Producer()
     t = dlbridge.from_dlpack(p)
     capsules = [t.__dlpack__() for _ in range(5)]
-    taken = [foreign.consume(capsule) for capsule in capsules]
-    assert {each.data for each in taken} == {p.handle.address}
+    results = [foreign.consume(capsule) for capsule in capsules]
+    assert {each.data for each in results} == {p.handle.address}
     del t, capsules
-    for each in taken:
+    for each in results:
         assert p.calls == [0]
         each.release()
     assert p.calls == [1]

@@ -1,4 +1,4 @@
-"""A hundred thousand of each loop: memory stays flat, nothing stays alive, every deleter runs once.
+"""Repeats each loop 100,000 times: memory does not grow, and every deleter runs once.
 
 DLBRIDGE_SOAK multiplies the number of rounds.
 """
@@ -27,7 +27,7 @@ V = (1, 0)
 
 
 class Plain:
-    """The cheapest producer by the book."""
+    """A producer with the least overhead."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
@@ -69,16 +69,16 @@ def import_copied() -> None:
 
 def consumer_first() -> None:
     t = dlbridge.from_dlpack(PLAIN)
-    taken = foreign.consume(t.__dlpack__(max_version=V))
-    taken.release()
+    tensor = foreign.consume(t.__dlpack__(max_version=V))
+    tensor.release()
     del t
 
 
 def producer_first() -> None:
     t = dlbridge.from_dlpack(PLAIN)
-    taken = foreign.consume(t.__dlpack__())
+    tensor = foreign.consume(t.__dlpack__())
     del t
-    taken.release("nogil")
+    tensor.release("nogil")
 
 
 def never_consumed() -> None:
@@ -89,7 +89,7 @@ def never_consumed_copy() -> None:
     dlbridge.to_dlpack(b"0123456789", copy=True)
 
 
-def taken_again() -> None:
+def imported_again() -> None:
     t = dlbridge.from_dlpack(PLAIN)
     u = dlbridge.from_dlpack(t)
     del t
@@ -158,17 +158,17 @@ def exception_between() -> None:
     def fail() -> None:
         t = dlbridge.from_dlpack(PLAIN)
         capsule = t.__dlpack__()
-        taken = foreign.consume(t.__dlpack__(max_version=V))
-        raise LookupError((t, capsule, taken))
+        tensor = foreign.consume(t.__dlpack__(max_version=V))
+        raise LookupError((t, capsule, tensor))
 
     refuse(fail, LookupError)
 
 
 LOOPS = [
-    import_versioned, import_legacy, import_capsule, import_copied, consumer_first, producer_first,
-    never_consumed, never_consumed_copy, taken_again, python_owner, cpp_owner, buffer, attributes,
-    pickled, refused_tensor, refused_version, refused_export, refused_argument, refused_keyword,
-    refused_copy, exception_between,
+    import_versioned, import_legacy, import_capsule, import_copied, consumer_first,
+    producer_first, never_consumed, never_consumed_copy, imported_again, python_owner,
+    cpp_owner, buffer, attributes, pickled, refused_tensor, refused_version, refused_export,
+    refused_argument, refused_keyword, refused_copy, exception_between,
 ]  # fmt: skip
 
 
@@ -177,8 +177,8 @@ def resident() -> int:
     return pages * resource.getpagesize()
 
 
-def grown(loop: Callable[[], None], rounds: int) -> int:
-    """How much larger the process is after that many rounds; the first ones fill the caches."""
+def growth(loop: Callable[[], None], rounds: int) -> int:
+    """The growth of the process in bytes over these rounds; a warm-up fills the caches."""
     for _ in range(1000):
         loop()
     gc.collect()
@@ -190,18 +190,18 @@ def grown(loop: Callable[[], None], rounds: int) -> int:
 
 
 def leaks(loop: Callable[[], None]) -> bool:
-    """Whether each of three runs makes the process larger; whatever else grows, grows once."""
-    return all(grown(loop, ROUNDS) > SLACK + BYTES_PER_ROUND * ROUNDS for _ in range(3))
+    """Whether the process grows in each of three runs; caches grow in one of them only."""
+    return all(growth(loop, ROUNDS) > SLACK + BYTES_PER_ROUND * ROUNDS for _ in range(3))
 
 
 @pytest.mark.parametrize("loop", LOOPS, ids=[loop.__name__ for loop in LOOPS])
 def test_soak(loop: Callable[[], None]) -> None:
     gc.collect()
-    out, calls = foreign.accounts()
+    exports, calls = foreign.accounts()
     alive = len(gc.get_objects())
     assert not leaks(loop)
     now = foreign.accounts()
-    assert now[0] - out == now[1] - calls
+    assert now[0] - exports == now[1] - calls
     assert len(gc.get_objects()) - alive < 1000
 
 
@@ -209,6 +209,6 @@ def leaks_the_smallest_object() -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(object()))
 
 
-def test_the_smallest_leak_would_be_seen() -> None:
+def test_the_smallest_leak_is_detected() -> None:
     """The negative control."""
     assert leaks(leaks_the_smallest_object)

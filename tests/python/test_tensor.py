@@ -1,4 +1,4 @@
-"""Tensor, dtype and device as Python objects: what they say, and what they refuse to be."""
+"""Tensor, dtype and device as Python objects: their attributes, and the operations they refuse."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import foreign
 import producers
 from dlbridge._core import _rebuild as rebuild
 
-# dtype and device: strings that know their numbers.
+# dtype and device: strings with the numbers of DLPack.
 
 DTYPES = [
     ("bool", 6, 8, 1, 1),
@@ -69,24 +69,24 @@ def test_dtype_of_two_numbers_has_one_lane() -> None:
 
 
 class Named:
-    """A dtype of another library's."""
+    """A dtype of another library."""
 
     name = "float32"
 
 
 class float32:
-    """A scalar type of another library's."""
+    """A scalar type of another library."""
 
 
 @pytest.mark.parametrize("same", ["float32", Named(), float32, dlbridge.dtype("float32")])
-def test_dtype_equals_what_has_its_name(same: Any) -> None:
+def test_dtype_equals_objects_of_its_name(same: Any) -> None:
     dtype = dlbridge.dtype(same)
     assert dtype == same and same == dtype and dtype == same
     assert dlbridge.dtype("float64") != same
 
 
 @pytest.mark.parametrize("other", [None, 5, "float", object(), (2, 32, 1), float, Ellipsis])
-def test_dtype_differs_from_everything_else(other: Any) -> None:
+def test_dtype_differs_from_other_objects(other: Any) -> None:
     assert dlbridge.dtype("float32") != other
     assert dlbridge.dtype("float32") != other
 
@@ -99,7 +99,7 @@ BAD_DTYPES = [
 
 
 @pytest.mark.parametrize("value", BAD_DTYPES, ids=ascii)
-def test_no_dtype(value: Any) -> None:
+def test_bad_dtype(value: Any) -> None:
     with pytest.raises(ValueError, match=r"^bad argument: expected dtype to be "):
         dlbridge.dtype(value)
 
@@ -125,14 +125,14 @@ def test_device(name: str, code: int, id_: int) -> None:
             assert (same, type(same)) == (name, dlbridge.device)
 
 
-def test_device_without_a_number_is_the_first() -> None:
+def test_device_without_an_id_is_the_first() -> None:
     assert dlbridge.device("cuda") == "cuda:0"
     assert dlbridge.device("cpu:0") == "cpu"
 
 
 @pytest.mark.parametrize("id_", [-1, -(2**31)])
-def test_device_of_a_negative_number(id_: int) -> None:
-    """No caller can name it, but a producer may have it."""
+def test_device_of_a_negative_id(id_: int) -> None:
+    """A producer may have it, although a caller cannot name it."""
     t = dlbridge.from_dlpack(producers.Producer(device=(2, id_)))
     assert t.__dlpack_device__() == (2, id_)
     assert (t.device, t.device.type, t.device.id, t.device.code) == (f"cuda:{id_}", "cuda", id_, 2)
@@ -160,7 +160,7 @@ class Torch:
         (Jax("rocm", 1), "rocm:1"),
         (Jax("tpu", 4), "tpu:4"),
         (Torch(), "cuda:3"),
-        ((1, None), "cpu"),  # Paddle's
+        ((1, None), "cpu"),  # as Paddle returns it
     ],
 )
 def test_device_of_a_framework(value: Any, name: str) -> None:
@@ -175,7 +175,7 @@ BAD_DEVICES = [
 
 
 @pytest.mark.parametrize("value", BAD_DEVICES, ids=lambda x: ascii(x)[:24])
-def test_no_device(value: Any) -> None:
+def test_bad_device(value: Any) -> None:
     with pytest.raises(ValueError, match=r"^bad argument: expected device to be "):
         dlbridge.device(value)
 
@@ -192,21 +192,21 @@ def test_text_types_are_final_and_safe(cls: type) -> None:
 
 @pytest.mark.parametrize("make", [dlbridge.dtype, dlbridge.device])
 @pytest.mark.parametrize("length", range(100, 104))
-def test_a_long_text_is_cut_and_still_a_text(make: Any, length: int) -> None:
-    """Wherever the cut falls: between characters, or inside one."""
-    with pytest.raises(ValueError) as refused:
+def test_a_long_text_is_truncated(make: Any, length: int) -> None:
+    """Between two characters, or inside one."""
+    with pytest.raises(ValueError) as raised:
         make("x" * length + "\N{SNOWMAN}" * 100)
-    assert type(refused.value) is ValueError
-    assert str(refused.value).endswith("...")
+    assert type(raised.value) is ValueError
+    assert str(raised.value).endswith("...")
 
 
-# Pickling: the elements travel, in the order and with the mark they had.
+# Pickling: keeps the elements, their order and the read-only flag.
 
 PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
 
 
 def elements(t: dlbridge.Tensor) -> bytes:
-    """The elements in row-major order, as the plain-C consumer finds them."""
+    """The elements in row-major order, as the consumer in C reads them."""
     return foreign.consume(t.__dlpack__(max_version=(1, 0))).tobytes()
 
 
@@ -238,22 +238,27 @@ SHAPES: list[tuple[str, dict[str, Any], tuple[int, ...] | None]] = [
 )
 def test_pickle(fields: dict[str, Any], strides: tuple[int, ...] | None, protocol: int) -> None:
     t = dlbridge.from_dlpack(producers.Producer(**fields))
-    again = pickle.loads(pickle.dumps(t, protocol=protocol))
-    assert type(again) is dlbridge.Tensor
-    assert (again.shape, again.dtype, again.device) == (t.shape, t.dtype, "cpu")
-    assert strides is None or again.strides == strides
-    assert elements(again) == elements(t)
-    assert again.data_ptr != t.data_ptr or t.size == 0
-    assert (again.readonly, again.flags & 2) == (t.readonly, 0)
+    unpickled = pickle.loads(pickle.dumps(t, protocol=protocol))
+    assert type(unpickled) is dlbridge.Tensor
+    assert (unpickled.shape, unpickled.dtype, unpickled.device) == (t.shape, t.dtype, "cpu")
+    assert strides is None or unpickled.strides == strides
+    assert elements(unpickled) == elements(t)
+    assert unpickled.data_ptr != t.data_ptr or t.size == 0
+    assert (unpickled.readonly, unpickled.flags & 2) == (t.readonly, 0)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("flags, nbytes", [(0, 8), (4, 15)], ids=["packed", "padded"])
 def test_pickle_elements_below_a_byte(flags: int, nbytes: int, protocol: int) -> None:
     t = dlbridge.from_dlpack(producers.Producer(shape=(3, 5), dtype=(0, 4, 1), flags=flags))
-    again = pickle.loads(pickle.dumps(t, protocol=protocol))
-    assert (again.nbytes, again.shape, again.dtype, again.flags) == (nbytes, (3, 5), "int4", flags)
-    assert block(again) == block(t)
+    unpickled = pickle.loads(pickle.dumps(t, protocol=protocol))
+    assert (unpickled.nbytes, unpickled.shape, unpickled.dtype, unpickled.flags) == (
+        nbytes,
+        (3, 5),
+        "int4",
+        flags,
+    )
+    assert block(unpickled) == block(t)
 
 
 def test_pickle_out_of_band_copies_nothing() -> None:
@@ -264,9 +269,9 @@ def test_pickle_out_of_band_copies_nothing() -> None:
     (buffer,) = buffers
     assert foreign.buffer(buffer.raw(), 0)["data"] == t.data_ptr == p.handle.address
     assert len(stream) < 200
-    again = pickle.loads(stream, buffers=buffers)
-    assert again.data_ptr == t.data_ptr
-    del t, again, buffer, buffers
+    unpickled = pickle.loads(stream, buffers=buffers)
+    assert unpickled.data_ptr == t.data_ptr
+    del t, unpickled, buffer, buffers
     assert p.calls == [1]
 
 
@@ -276,18 +281,18 @@ def out_of_band(**fields: Any) -> bytes:
 
 
 @pytest.mark.parametrize("flags", [0, 1])
-def test_unpickled_on_read_only_memory_it_is_read_only(flags: int) -> None:
-    """A map of a shared file, say, which nobody may write to."""
+def test_a_tensor_unpickled_on_read_only_memory_is_read_only(flags: int) -> None:
+    """For example a read-only map of a shared file."""
     with mmap.mmap(-1, 24, prot=mmap.PROT_READ) as memory:
-        again = pickle.loads(out_of_band(flags=flags), buffers=[memory])
-        assert again.readonly
-        assert foreign.consume(again.__dlpack__(max_version=(1, 0))).flags == 1
+        unpickled = pickle.loads(out_of_band(flags=flags), buffers=[memory])
+        assert unpickled.readonly
+        assert foreign.consume(unpickled.__dlpack__(max_version=(1, 0))).flags == 1
         with pytest.raises(BufferError):
-            again.__dlpack__()
-        del again
+            unpickled.__dlpack__()
+        del unpickled
 
 
-def test_unpickled_on_writable_memory_it_keeps_its_mark() -> None:
+def test_a_tensor_unpickled_on_writable_memory_keeps_its_flag() -> None:
     assert pickle.loads(out_of_band(flags=1), buffers=[bytearray(24)]).readonly
     assert not pickle.loads(out_of_band(), buffers=[bytearray(24)]).readonly
 
@@ -295,9 +300,9 @@ def test_unpickled_on_writable_memory_it_keeps_its_mark() -> None:
 @pytest.mark.parametrize(
     "buffer", [array.array("d", [1, 2, 3]), memoryview(bytearray(24)).cast("B", (4, 6))]
 )
-def test_any_block_of_the_right_size_serves(buffer: Any) -> None:
-    again = pickle.loads(out_of_band(), buffers=[buffer])
-    assert again.data_ptr == foreign.buffer(buffer, 0)["data"]
+def test_unpickling_accepts_buffers_of_the_right_size(buffer: Any) -> None:
+    unpickled = pickle.loads(out_of_band(), buffers=[buffer])
+    assert unpickled.data_ptr == foreign.buffer(buffer, 0)["data"]
 
 
 @pytest.mark.parametrize(
@@ -312,7 +317,7 @@ def test_any_block_of_the_right_size_serves(buffer: Any) -> None:
     ],
     ids=["short", "long", "empty", "steps", "backwards", "24 of 8 bytes"],
 )
-def test_no_other_block_serves(buffer: Any) -> None:
+def test_unpickling_refuses_other_buffers(buffer: Any) -> None:
     with pytest.raises(ValueError, match="whose bytes do not fit its shape"):
         pickle.loads(out_of_band(), buffers=[buffer])
 
@@ -331,47 +336,45 @@ def test_no_other_block_serves(buffer: Any) -> None:
         ("float7x0", (1,), 4),
     ],
 )
-def test_what_no_tensor_pickles_to_is_refused(
-    dtype: str, shape: tuple[int, ...], size: int
-) -> None:
+def test_invalid_pickles_are_refused(dtype: str, shape: tuple[int, ...], size: int) -> None:
     with pytest.raises(ValueError, match="whose bytes do not fit its shape"):
         rebuild(bytearray(size), dtype, shape, "C", False, 0)
 
 
 @pytest.mark.parametrize("shape", [("2",), (2.0,), (2**64,), (None,)])
-def test_a_shape_of_no_integers_is_refused(shape: Any) -> None:
+def test_a_shape_of_other_types_is_refused(shape: Any) -> None:
     with pytest.raises((TypeError, OverflowError)):
         rebuild(bytearray(8), "uint8", shape, "C", False, 0)
 
 
-def test_flags_that_no_tensor_pickles_are_dropped() -> None:
+def test_unknown_flags_are_dropped() -> None:
     assert rebuild(bytearray(8), "uint8", (8,), "C", False, 2**64 - 1).flags == 4
 
 
 @pytest.mark.parametrize("device", [(2, 0), (4, 0), (14, 1)])
 def test_device_memory_is_not_pickled(device: tuple[int, int]) -> None:
     t = dlbridge.from_dlpack(producers.Producer(device=device))
-    for how in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(TypeError) as refused:
-            how(t)
-        assert str(refused.value) == (
+    for function in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError) as raised:
+            function(t)
+        assert str(raised.value) == (
             f"cannot pickle a tensor float32[2, 3] on {t.device}: the CPU cannot read its memory. "
             "Copy it first, with from_dlpack(t, device='cpu')"
         )
 
 
-@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("function", [copy.copy, copy.deepcopy])
 @pytest.mark.parametrize("fields", [{}, {"strides": (1, 2)}, {"flags": 1}, {"device": (3, 0)}])
-def test_copies_are_apart(fields: dict[str, Any], how: Any) -> None:
+def test_copies_are_independent(fields: dict[str, Any], function: Any) -> None:
     p = producers.Producer(**fields)
     t = dlbridge.from_dlpack(p)
-    apart = how(t)
-    assert (elements(apart), apart.strides) == (elements(t), t.strides)
-    assert (apart.readonly, apart.device) == (t.readonly, "cpu")
-    assert apart.data_ptr != t.data_ptr
+    duplicate = function(t)
+    assert (elements(duplicate), duplicate.strides) == (elements(t), t.strides)
+    assert (duplicate.readonly, duplicate.device) == (t.readonly, "cpu")
+    assert duplicate.data_ptr != t.data_ptr
 
 
-# The buffer protocol, as CPython's memoryview and a plain-C consumer see it.
+# The buffer protocol, as memoryview and the consumer in C use it.
 
 SIMPLE, WRITABLE, FORMAT, ND = 0, 0x1, 0x4, 0x8
 STRIDES = 0x10 | ND
@@ -391,7 +394,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     "no element": {"shape": (2, 0), "strides": (2**62, 2**62), "data": None},
     "read-only": {"flags": 1},
 }
-# Which layouts each request may have; the others get a BufferError that says what is missing.
+# The layouts that each request accepts, and the expectation in the BufferError of the others.
 REQUESTS: list[tuple[int, set[str], str]] = [
     (
         SIMPLE,
@@ -418,15 +421,17 @@ REQUESTS: list[tuple[int, set[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize("flags, may, missing", REQUESTS, ids=[hex(each[0]) for each in REQUESTS])
+@pytest.mark.parametrize(
+    "flags, accepted, expectation", REQUESTS, ids=[hex(each[0]) for each in REQUESTS]
+)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_buffer(layout: str, flags: int, may: set[str], missing: str) -> None:
+def test_buffer(layout: str, flags: int, accepted: set[str], expectation: str) -> None:
     p = producers.Producer(**LAYOUTS[layout])
     t = dlbridge.from_dlpack(p)
-    if layout not in may:
-        with pytest.raises(BufferError) as refused:
+    if layout not in accepted:
+        with pytest.raises(BufferError) as raised:
             foreign.buffer(t, flags)
-        assert str(refused.value).startswith(f"expected {missing}")
+        assert str(raised.value).startswith(f"expected {expectation}")
         return
     b = foreign.buffer(t, flags)
     assert b["data"] == t.data_ptr or t.size == 0
@@ -458,28 +463,30 @@ def test_buffer_of_every_dtype(name: str, code: int, bits: int, lanes: int, item
         m = memoryview(t)
         assert (m.format, m.itemsize, m.shape, m.obj) == (FORMATS[name], itemsize, (2, 3), t)
         return
-    with pytest.raises(BufferError) as refused:
+    with pytest.raises(BufferError) as raised:
         memoryview(t)
-    assert str(refused.value) == (
+    assert str(raised.value) == (
         f"expected a dtype that buffers can name; got {name}[2, 3] on cpu: dtype differs"
     )
 
 
-@pytest.mark.parametrize("device, reads", [((1, 5), 1), ((3, 0), 1), ((13, 1), 1), ((2, 0), 0)])
-def test_buffer_of_every_device_that_the_cpu_reads(device: tuple[int, int], reads: int) -> None:
+@pytest.mark.parametrize(
+    "device, is_readable", [((1, 5), 1), ((3, 0), 1), ((13, 1), 1), ((2, 0), 0)]
+)
+def test_buffer_of_every_kind_of_device(device: tuple[int, int], is_readable: int) -> None:
     t = dlbridge.from_dlpack(producers.Producer(device=device))
-    if reads:
+    if is_readable:
         elements: Any = memoryview(t).tolist()
         assert elements == [[0, 1, 2], [3, 4, 5]]
         return
-    with pytest.raises(BufferError) as refused:
+    with pytest.raises(BufferError) as raised:
         memoryview(t)
-    assert str(refused.value) == (
+    assert str(raised.value) == (
         f"expected memory that the CPU can read; got float32[2, 3] on {t.device}: device differs"
     )
 
 
-def test_buffer_keeps_the_tensor() -> None:
+def test_buffer_keeps_the_tensor_alive() -> None:
     p = producers.Producer()
     m: Any = memoryview(dlbridge.from_dlpack(p))[1:]
     gc.collect()
@@ -488,13 +495,13 @@ def test_buffer_keeps_the_tensor() -> None:
     assert p.calls == [1]
 
 
-def test_buffer_writes_through() -> None:
+def test_buffer_writes_to_the_memory() -> None:
     p = producers.Producer()
     memoryview(dlbridge.from_dlpack(p))[1, 2] = 77
     assert foreign.consume(p.handle.capsule()).tobytes()[-4:] == struct.pack("f", 77)
 
 
-# What a Tensor says of itself.
+# The attributes of a Tensor.
 
 ATTRIBUTES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
@@ -593,7 +600,7 @@ def test_cuda_array_interface(device: tuple[int, int]) -> None:
         "data": (p.handle.address, True),
         "strides": (48, 16),
         "version": 3,
-        "stream": 1,  # on which it was asked for
+        "stream": 1,  # the stream of the import
     }
 
 
@@ -605,23 +612,23 @@ def test_no_cuda_array_interface(fields: dict[str, Any]) -> None:
     assert not hasattr(t, "__cuda_array_interface__")
 
 
-# What a Tensor is not.
+# Operations that a Tensor does not have.
 
 
 @pytest.mark.parametrize(
-    "use",
+    "operation",
     [
         len, iter, list, lambda t: t[0], lambda t: t + 1, lambda t: -t, lambda t: t @ t,
         lambda t: t < t, lambda t: 0 in t, lambda t: setattr(t, "shape", (6,)),
         lambda t: setattr(t, "extra", 1), lambda t: delattr(t, "dtype"), lambda t: t(),
     ],
 )  # fmt: skip
-def test_it_is_no_array(use: Any) -> None:
+def test_array_operations_are_refused(operation: Any) -> None:
     with pytest.raises((TypeError, AttributeError)):
-        use(dlbridge.from_dlpack(producers.Producer()))
+        operation(dlbridge.from_dlpack(producers.Producer()))
 
 
-def test_it_is_itself() -> None:
+def test_comparison_and_hash() -> None:
     p = producers.Producer()
     t, other = dlbridge.from_dlpack(p), dlbridge.from_dlpack(p)
     assert t == t and t != other and bool(t)
@@ -639,18 +646,18 @@ def test_it_is_itself() -> None:
         lambda: object().__reduce_ex__(2) and dlbridge.from_dlpack(producers.Bare()).__reduce__(),
     ],
 )
-def test_it_is_final_and_only_made_from_tensors(make: Any) -> None:
+def test_the_type_is_final_and_has_no_constructor(make: Any) -> None:
     with pytest.raises(TypeError):
         make()
 
 
 def test_weak_references() -> None:
-    seen: list[Any] = []
+    calls: list[Any] = []
     p = producers.Producer()
     t = dlbridge.from_dlpack(p)
-    held = weakref.ref(t, lambda ref: seen.append((ref(), p.calls)))
-    assert held() is t
+    reference = weakref.ref(t, lambda ref: calls.append((ref(), p.calls)))
+    assert reference() is t
     del t
-    assert held() is None
-    assert seen == [(None, [0])]  # told before the memory went
+    assert reference() is None
+    assert calls == [(None, [0])]  # called before the deleter
     assert p.calls == [1]

@@ -1,4 +1,4 @@
-"""Makes the arrays that the conformance checks examine."""
+"""The factory of the arrays that the conformance checks use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// grid::array over the border and back, as C++ libraries without Python meet.
+// Exports and imports grid::array in C++, without Python.
 #include <cstdio>
 #include <utility>
 
@@ -8,13 +8,13 @@ namespace {
 
 int failures = 0;
 
-void expect(bool held, char const* what) {
-  std::printf("%s %s\n", held ? "ok    " : "FAILED", what);
-  failures += held ? 0 : 1;
+void expect(bool condition, char const* what) {
+  std::printf("%s %s\n", condition ? "ok    " : "FAILED", what);
+  failures += condition ? 0 : 1;
 }
 
-// A consumer that knows nothing but dlpack.h.
-double sum_as_a_stranger(DLManagedTensorVersioned* raw) {
+// A consumer that uses dlpack.h only.
+double sum_of_foreign_tensor(DLManagedTensorVersioned* raw) {
   DLTensor const& t = raw->dl_tensor;
   auto const* first = reinterpret_cast<float const*>(static_cast<char*>(t.data) + t.byte_offset);
   double sum = 0;
@@ -35,23 +35,24 @@ int main() {
   a.at({1, 2}) = 5;
 
   auto* const raw = dlbridge::build(a.transposed()).release_versioned();
-  expect(raw->dl_tensor.data == a.data(), "the memory goes out as it is");
-  expect(raw->dl_tensor.shape[0] == 3 && raw->dl_tensor.strides[0] == 1, "with its strides");
-  expect(a.owners() == 2, "and is kept alive");
-  expect(sum_as_a_stranger(raw) == 9, "strangers read it");
-  expect(a.owners() == 1, "and let it go");
+  expect(raw->dl_tensor.data == a.data(), "the export shares the memory");
+  expect(raw->dl_tensor.shape[0] == 3 && raw->dl_tensor.strides[0] == 1,
+         "the export has the strides");
+  expect(a.owners() == 2, "the export keeps the memory alive");
+  expect(sum_of_foreign_tensor(raw) == 9, "a foreign consumer reads the elements");
+  expect(a.owners() == 1, "the deleter releases the memory");
 
   {
     auto const back = dlbridge::adopt_as<grid::array<float>>(dlbridge::build(a.transposed()));
-    expect(back.data() == a.data() && back.at({2, 1}) == 5, "a tensor comes in without a copy");
+    expect(back.data() == a.data() && back.at({2, 1}) == 5, "the import shares the memory");
     auto const rows = back.transposed();
-    expect(rows.at({1, 2}) == 5 && a.owners() == 2, "one owner stands behind all arrays on it");
+    expect(rows.at({1, 2}) == 5 && a.owners() == 2, "the arrays on it share one owner");
   }
-  expect(a.owners() == 1, "which goes with the last of them");
+  expect(a.owners() == 1, "the last array releases the owner");
 
   try {
     dlbridge::adopt_as<grid::array<double>>(dlbridge::build(std::move(a)));
-    expect(false, "float was taken for double");
+    expect(false, "a float tensor was accepted as double");
   } catch (dlbridge::error const& e) {
     expect(e.code() == dlbridge::errc::dtype_mismatch, e.what());
   }

@@ -1,4 +1,4 @@
-"""grid's arrays in NumPy and PyTorch, theirs in grid: the same memory each time."""
+"""Exchanges of grid's arrays with NumPy and PyTorch, on the same memory."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def address(x):
 
 @pytest.fixture
 def matrix():
-    made = grid.DoubleArray([2, 3])
-    made[1, 2] = 5
-    return made
+    array = grid.DoubleArray([2, 3])
+    array[1, 2] = 5
+    return array
 
 
 def test_numpy_and_torch_read_it_without_a_copy(matrix):
@@ -31,7 +31,7 @@ def test_numpy_and_torch_read_it_without_a_copy(matrix):
     assert matrix[0, 0] == a[0, 0] == 7
 
 
-def test_views_go_out_with_their_strides(matrix):
+def test_views_are_exported_with_their_strides(matrix):
     t = torch.from_dlpack(matrix.transposed())
     assert (tuple(t.shape), t.stride()) == ((3, 2), (1, 3))
 
@@ -43,24 +43,24 @@ def test_memory_outlives_the_array():
 
 
 @pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
-def test_any_tensor_comes_in_without_a_copy(make):
+def test_tensors_are_imported_without_a_copy(make):
     x = make(np.arange(6, dtype="float32").reshape(2, 3))
-    ours = grid.from_dlpack(x)
-    assert type(ours) is grid.FloatArray and ours.shape == [2, 3] and ours.sum() == 15
-    assert address(np.from_dlpack(ours)) == address(x)
-    assert grid.from_dlpack(grid.from_dlpack(ours).transposed())[2, 1] == 5
+    imported = grid.from_dlpack(x)
+    assert type(imported) is grid.FloatArray and imported.shape == [2, 3] and imported.sum() == 15
+    assert address(np.from_dlpack(imported)) == address(x)
+    assert grid.from_dlpack(grid.from_dlpack(imported).transposed())[2, 1] == 5
     x[0, 0] = 1
-    assert ours[0, 0] == 1
+    assert imported[0, 0] == 1
 
 
-def test_what_came_in_is_kept_and_let_go():
+def test_imported_memory_lives_as_long_as_its_arrays():
     x = np.zeros((2, 3))
-    gone = weakref.ref(x)
+    reference = weakref.ref(x)
     view = grid.from_dlpack(x).transposed()
     del x
-    assert gone() is not None and view.shape == [3, 2]
+    assert reference() is not None and view.shape == [3, 2]
     del view
-    assert gone() is None
+    assert reference() is None
 
 
 def test_scalars_and_empty_arrays():
@@ -74,20 +74,20 @@ def test_read_only_memory_is_copied_or_refused():
     frozen.flags.writeable = False
     with pytest.raises(TypeError, match="writability differs"):
         grid.from_dlpack(frozen)
-    ours = grid.copy(frozen)
-    ours[0,] = 2
-    assert ours.sum() == 4 and frozen.sum() == 3
+    imported = grid.copy(frozen)
+    imported[0,] = 2
+    assert imported.sum() == 4 and frozen.sum() == 3
 
 
-def test_other_dtypes_are_refused_with_both_reasons():
-    with pytest.raises(TypeError) as refused:
+def test_the_error_lists_the_reason_of_each_overload():
+    with pytest.raises(TypeError) as raised:
         grid.from_dlpack(np.zeros(3, "int64"))
-    text = str(refused.value)
+    text = str(raised.value)
     assert "expected float32[...] on cpu, writable; got int64[3] on cpu: dtype differs" in text
     assert "expected float64[...] on cpu, writable; got int64[3] on cpu: dtype differs" in text
 
 
-def test_a_part_keeps_its_array(matrix):
+def test_a_member_view_keeps_its_array_alive(matrix):
     d = np.from_dlpack(grid.diagonal(matrix))
     matrix[1, 1] = 4
     assert d.tolist() == [0, 4]

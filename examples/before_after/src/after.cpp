@@ -30,19 +30,19 @@ void scale(dlbridge::tensor_span<float, matrix> x, float factor) {
 }
 
 auto normalized(dlbridge::argument<float const, matrix> x) {
-  float most = 0;
+  float largest = 0;
   for (std::int64_t i = 0; i < x.extent(0); ++i) {
     for (std::int64_t j = 0; j < x.extent(1); ++j) {
-      most = std::max(most, std::abs(x(i, j)));
+      largest = std::max(largest, std::abs(x(i, j)));
     }
   }
-  if (most == 0) {
+  if (largest == 0) {
     throw py::value_error("a matrix of zeros cannot be normalized");
   }
   auto out = x.empty_like();
   for (std::int64_t i = 0; i < x.extent(0); ++i) {
     for (std::int64_t j = 0; j < x.extent(1); ++j) {
-      out(i, j) = x(i, j) / most;
+      out(i, j) = x(i, j) / largest;
     }
   }
   return out;

@@ -1,4 +1,4 @@
-// A small extension as it is written by hand: pybind11, dlpack.h, and care.
+// A small extension with pybind11 and dlpack.h only.
 #include <dlpack/dlpack.h>
 #include <pybind11/pybind11.h>
 
@@ -15,7 +15,7 @@ namespace py = pybind11;
 
 namespace {
 
-// Takes the tensor out of a producer or a capsule. The caller owes its deleter one call.
+// Takes the tensor out of a producer or a capsule. The caller must call its deleter once.
 DLManagedTensor* take(py::object const& x) {
   py::object const capsule = py::hasattr(x, "__dlpack__") ? x.attr("__dlpack__")() : x;
   void* const pointer = PyCapsule_GetPointer(capsule.ptr(), "dltensor");
@@ -78,7 +78,7 @@ void scale(py::object const& x, float factor) {
   managed->deleter(managed);
 }
 
-// A result: the managed struct, and what it points to.
+// A result: the managed struct, and the arrays it points to.
 struct Result {
   std::vector<float> elements;
   std::int64_t shape[2];
@@ -86,7 +86,7 @@ struct Result {
   DLManagedTensor managed;
 };
 
-py::capsule give(std::vector<float> elements, std::int64_t rows, std::int64_t columns) {
+py::capsule export_result(std::vector<float> elements, std::int64_t rows, std::int64_t columns) {
   auto result = std::make_unique<Result>();
   result->elements = std::move(elements);
   result->shape[0] = rows;
@@ -106,7 +106,7 @@ py::capsule give(std::vector<float> elements, std::int64_t rows, std::int64_t co
     delete static_cast<Result*>(self->manager_ctx);
   };
   py::capsule capsule(&result->managed, "dltensor", [](PyObject* self) {
-    if (PyCapsule_IsValid(self, "dltensor") != 0) {  // nobody took it
+    if (PyCapsule_IsValid(self, "dltensor") != 0) {  // not consumed
       auto* const unused = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(self, "dltensor"));
       unused->deleter(unused);
     }
@@ -118,24 +118,24 @@ py::capsule give(std::vector<float> elements, std::int64_t rows, std::int64_t co
 py::capsule normalized(py::object const& x) {
   DLManagedTensor* const managed = take(x);
   Matrix const m = view_of(managed->dl_tensor);
-  float most = 0;
+  float largest = 0;
   for (std::int64_t i = 0; i < m.rows; ++i) {
     for (std::int64_t j = 0; j < m.columns; ++j) {
-      most = std::max(most, std::abs(m(i, j)));
+      largest = std::max(largest, std::abs(m(i, j)));
     }
   }
-  if (most == 0) {
+  if (largest == 0) {
     throw py::value_error("a matrix of zeros cannot be normalized");
   }
   std::vector<float> elements;
   elements.reserve(static_cast<std::size_t>(m.rows * m.columns));
   for (std::int64_t i = 0; i < m.rows; ++i) {
     for (std::int64_t j = 0; j < m.columns; ++j) {
-      elements.push_back(m(i, j) / most);
+      elements.push_back(m(i, j) / largest);
     }
   }
   managed->deleter(managed);
-  return give(std::move(elements), m.rows, m.columns);
+  return export_result(std::move(elements), m.rows, m.columns);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""A DLPack producer made of ctypes, which counts what it hands out and gets back."""
+"""A DLPack producer in ctypes, which counts its capsules and the calls of their deleters."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ new_capsule.argtypes = (c_void_p, ctypes.c_char_p, c_void_p)
 
 
 class Producer:
-    """float32 elements 0, 1, 2, ... behind a number of others that are not part of the tensor."""
+    """float32 elements 0, 1, 2, ...; before= is the number of elements in front of the tensor."""
 
     def __init__(self, *shape, before=0, device=1, only_versioned=False):
         self.count = 1
@@ -56,8 +56,8 @@ class Producer:
         self.shape = (c_int64 * max(len(shape), 1))(*shape)
         self.ndim, self.before, self.device = len(shape), before, device
         self.only_versioned = only_versioned
-        self.handed_out = self.given_back = 0
-        self.kept = []
+        self.exported = self.freed = 0
+        self.structs = []
 
     def __dlpack_device__(self):
         return (self.device, 0)
@@ -65,22 +65,22 @@ class Producer:
     def __dlpack__(self, *, max_version=None, **_):
         versioned = max_version is not None and max_version >= (1, 0)
         if self.only_versioned and not versioned:
-            raise BufferError("only versioned capsules are made here")
+            raise BufferError("only versioned capsules are supported")
         managed = Versioned(major=1, minor=0) if versioned else Legacy()
-        managed.deleter = Deleter(self.take_back)
-        self.kept.append(managed)
+        managed.deleter = Deleter(self.free)
+        self.structs.append(managed)
         t = managed.tensor
         t.data = ctypes.addressof(self.memory)
         t.device_type, t.ndim, t.code, t.bits, t.lanes = self.device, self.ndim, 2, 32, 1
         t.shape = self.shape  # strides stay null: row-major
         t.byte_offset = 4 * self.before
-        self.handed_out += 1
+        self.exported += 1
         name = b"dltensor_versioned" if versioned else b"dltensor"
         return new_capsule(ctypes.addressof(managed), name, None)
 
-    def take_back(self, _):
-        self.given_back += 1
+    def free(self, _):
+        self.freed += 1
 
     @property
-    def owed(self):
-        return self.handed_out - self.given_back
+    def alive(self):
+        return self.exported - self.freed

@@ -1,4 +1,4 @@
-"""Runs both modules, and holds README.md to what they do."""
+"""Checks every row of the table in README.md with both modules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import foreign
 HERE = Path(__file__).resolve().parents[1]
 
 
-def raised(f, *arguments):
+def exception_of(f, *arguments):
     try:
         f(*arguments)
     except Exception as e:
@@ -26,7 +26,7 @@ def raised(f, *arguments):
     return None
 
 
-def reads_numpy_and_torch(m):
+def accepts_numpy_and_torch(m):
     a = np.arange(6, dtype="float32").reshape(2, 3)
     return m.mean(a) == m.mean(torch.from_numpy(a)) == 2.5
 
@@ -38,57 +38,57 @@ def writes_into_the_callers_memory(m):
     return bool((a == 4).all())
 
 
-def follows_strides(m):
+def applies_strides(m):
     a = np.zeros((4, 6), "float32")
     m.scale(a[::2, ::-2].T, 2)
     a[1::2] = 3
     return m.mean(a[1::2, ::3].T) == 3
 
 
-def takes_null_strides(m):
+def accepts_null_strides(m):
     return m.mean(foreign.Producer(2, 3)) == 2.5
 
 
 def refuses_device_memory(m):
-    return raised(m.mean, foreign.Producer(2, 3, device=2)) is not None
+    return exception_of(m.mean, foreign.Producer(2, 3, device=2)) is not None
 
 
-def frees_what_it_used(m):
+def frees_accepted_tensors(m):
     x = foreign.Producer(2, 3)
     m.mean(x)
     m.scale(x, 1)
     m.normalized(x)
-    return (x.handed_out, x.owed) == (3, 0)
+    return (x.exported, x.alive) == (3, 0)
 
 
-def frees_what_it_refused(m):
+def frees_refused_tensors(m):
     x = foreign.Producer(6)
-    assert raised(m.mean, x) is not None
-    return x.owed == 0
+    assert exception_of(m.mean, x) is not None
+    return x.alive == 0
 
 
 def frees_when_it_throws(m):
     x = foreign.Producer(1, 1)  # a zero
-    assert isinstance(raised(m.normalized, x), ValueError)
-    return x.owed == 0
+    assert isinstance(exception_of(m.normalized, x), ValueError)
+    return x.alive == 0
 
 
-def honours_byte_offset(m):
+def applies_byte_offset(m):
     return m.mean(foreign.Producer(2, 3, before=4)) == 2.5
 
 
-def reads_read_only_memory(m):
+def accepts_read_only_memory(m):
     frozen = np.ones((2, 3), "float32")
     frozen.flags.writeable = False
-    return raised(m.mean, frozen) is None
+    return exception_of(m.mean, frozen) is None
 
 
-def takes_versioned_capsules(m):
-    return raised(m.mean, foreign.Producer(2, 3, only_versioned=True)) is None
+def accepts_versioned_capsules(m):
+    return exception_of(m.mean, foreign.Producer(2, 3, only_versioned=True)) is None
 
 
-def takes_a_parameter(m):
-    return raised(m.mean, torch.nn.Parameter(torch.ones(2, 3))) is None
+def accepts_a_parameter(m):
+    return exception_of(m.mean, torch.nn.Parameter(torch.ones(2, 3))) is None
 
 
 def uses_the_exchange_table(m):
@@ -108,7 +108,7 @@ def uses_the_exchange_table(m):
     return calls == 0
 
 
-def survives_a_fake_tensor(m):
+def refuses_a_fake_tensor(m):
     program = f"""
 import torch, {m.__name__}
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -122,59 +122,59 @@ except TypeError:
     return subprocess.run([sys.executable, "-c", program], capture_output=True).returncode == 0
 
 
-def gives_the_callers_own_type(m):
+def returns_the_callers_type(m):
     a = np.ones((2, 3), "float32")
     return type(m.normalized(a)) is np.ndarray and isinstance(
         m.normalized(torch.from_numpy(a)), torch.Tensor
     )
 
 
-def says_what_came(m):
-    said = str(raised(m.mean, np.zeros(3)))
-    return "float32[*, *]" in said and "float64[3]" in said
+def describes_the_received_tensor(m):
+    message = str(exception_of(m.mean, np.zeros(3)))
+    return "float32[*, *]" in message and "float64[3]" in message
 
 
 def names_function_and_argument(m):
-    return str(raised(m.mean, [1, 2])).startswith("mean(): argument 'x'")
+    return str(exception_of(m.mean, [1, 2])).startswith("mean(): argument 'x'")
 
 
-def has_a_signature_that_tells(m):
+def states_the_requirements(m):
     return "float32[*, *] on cpu" in m.mean.__doc__
 
 
 CHECKS = {
-    "takes NumPy and PyTorch": reads_numpy_and_torch,
+    "accepts NumPy and PyTorch": accepts_numpy_and_torch,
     "writes into the caller's memory": writes_into_the_callers_memory,
-    "follows strides, also negative ones": follows_strides,
-    "takes tensors without strides": takes_null_strides,
+    "applies strides, including negative ones": applies_strides,
+    "accepts tensors without strides": accepts_null_strides,
     "refuses device memory": refuses_device_memory,
-    "frees what it used": frees_what_it_used,
-    "frees what it refused": frees_what_it_refused,
+    "frees accepted tensors": frees_accepted_tensors,
+    "frees refused tensors": frees_refused_tensors,
     "frees its arguments when it throws": frees_when_it_throws,
-    "honours `byte_offset`": honours_byte_offset,
-    "reads read-only memory": reads_read_only_memory,
-    "takes versioned capsules": takes_versioned_capsules,
-    "takes a `torch.nn.Parameter`": takes_a_parameter,
+    "applies `byte_offset`": applies_byte_offset,
+    "accepts read-only memory": accepts_read_only_memory,
+    "accepts versioned capsules": accepts_versioned_capsules,
+    "accepts a `torch.nn.Parameter`": accepts_a_parameter,
     "uses PyTorch's exchange table": uses_the_exchange_table,
-    "survives a `FakeTensor`": survives_a_fake_tensor,
-    "gives back the caller's own type": gives_the_callers_own_type,
-    "says what came instead": says_what_came,
-    "names function and argument": names_function_and_argument,
-    "has a signature that tells": has_a_signature_that_tells,
+    "refuses a `FakeTensor` without crashing": refuses_a_fake_tensor,
+    "returns the caller's type": returns_the_callers_type,
+    "error messages describe the received tensor": describes_the_received_tensor,
+    "error messages name function and argument": names_function_and_argument,
+    "signatures state the requirements": states_the_requirements,
 }
 ROW = re.compile(r"^\| (.+?) \| (\S+) \| (\S+) \|$", re.MULTILINE)
-ROWS = {what: cells for what, *cells in ROW.findall((HERE / "README.md").read_text())}
+ROWS = {row: cells for row, *cells in ROW.findall((HERE / "README.md").read_text())}
 LINES = "lines of code"
 
 
-@pytest.mark.parametrize("what", CHECKS)
-def test_row(what):
-    held = ["yes" if CHECKS[what](module) else "no" for module in (before, after)]
-    assert held == ROWS[what]
+@pytest.mark.parametrize("row", CHECKS)
+def test_row(row):
+    results = ["yes" if CHECKS[row](module) else "no" for module in (before, after)]
+    assert results == ROWS[row]
 
 
 def test_each_row_has_a_check():
-    assert ROWS.keys() - {LINES, ":--", "What it does"} == set(CHECKS)
+    assert ROWS.keys() - {LINES, ":--", "Property"} == set(CHECKS)
 
 
 def lines_of_code(source):

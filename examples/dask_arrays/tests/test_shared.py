@@ -1,4 +1,4 @@
-"""The program, and what else can be shared."""
+"""The program, and other objects in shared memory."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ PROGRAM = Path(__file__).parents[1] / "shared.py"
 
 
 def test_program():
-    done = subprocess.run([sys.executable, PROGRAM], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    print(done.stdout)
+    result = subprocess.run([sys.executable, PROGRAM], capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stdout + result.stderr
+    print(result.stdout)
 
 
-def test_two_openings_are_one_memory(tmp_path):
+def test_all_mappings_share_the_memory(tmp_path):
     t = dlbridge.from_dlpack(np.arange(3.0))
     shared = Shared.of({"t": t, "name": "x"}, tmp_path / "memory")
     one, other = shared.open(), shared.open()
     assert one["name"] == "x" and one["t"].data_ptr % 4096 == 0
     np.from_dlpack(one["t"])[1] = 7
     assert np.from_dlpack(other["t"]).tolist() == [0, 7, 2]
-    assert np.from_dlpack(t).tolist() == [0, 1, 2]  # what was shared is a copy, the only one
+    assert np.from_dlpack(t).tolist() == [0, 1, 2]  # the file has the only copy
 
 
-def test_marks_stay(tmp_path):
+def test_the_read_only_mark_is_kept(tmp_path):
     shared = Shared.of(dlbridge.from_dlpack(np.ones(3), readonly=True), tmp_path / "memory")
     assert shared.open().readonly
 

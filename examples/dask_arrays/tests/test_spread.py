@@ -1,4 +1,4 @@
-"""The program, which asserts what it shows; and probes that would notice a copy."""
+"""The program, which checks its own results, and that the probes detect a copy."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PROGRAM = Path(__file__).parents[1] / "spread.py"
 
 
 def test_program():
-    done = subprocess.run([sys.executable, PROGRAM], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "blocks that moved" in done.stdout
-    print(done.stdout)
+    result = subprocess.run([sys.executable, PROGRAM], capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "moved blocks" in result.stdout
+    print(result.stdout)
 
 
 @pytest.fixture(scope="module", params=["pickled", "registered"])
@@ -31,7 +31,7 @@ def how(request):
 @pytest.fixture(scope="module")
 def client(how):
     with blocks.two_workers() as client:
-        if how == "registered":  # which lasts, so it is the second
+        if how == "registered":  # lasts for the process, so it comes second
             blocks.register()
             client.run(blocks.register)
         yield client
@@ -42,34 +42,34 @@ def copied_first(block):
 
 
 def moved(client, nbytes):
-    """A Tensor made by one worker; gives what runs a task on it, at the first or the second."""
+    """Creates a Tensor on one worker; returns a function that runs tasks on it on either one."""
     workers = sorted(client.scheduler_info()["workers"])
     block = client.submit(blocks.ones, nbytes, workers=workers[:1], pure=False)
 
     def run(task, worker):
-        done = client.submit(task, block, workers=[workers[worker]], pure=False)
-        return done.result(timeout=blocks.PATIENCE)
+        future = client.submit(task, block, workers=[workers[worker]], pure=False)
+        return future.result(timeout=blocks.TIMEOUT)
 
     return run
 
 
-def test_a_copy_is_seen(client):
+def test_a_copy_is_detected(client):
     run = moved(client, 1 << 20)
     assert run(blocks.report, 1)["read"] and run(blocks.report, 0)["written"]
     assert not run(copied_first, 1)["read"] and not run(copied_first, 0)["written"]
 
 
 def test_large_tensors(client, how):
-    """Dask cuts them for the socket. Only those that are pickled arrive in one."""
+    """Dask splits large frames. Only pickled Tensors are received into one block."""
     run = moved(client, 72 << 20)
-    arrived = run(blocks.report, 1)
-    assert arrived["sum"] == (72 << 20) / 8
-    assert arrived["read"] == (how == "pickled")
+    received = run(blocks.report, 1)
+    assert received["sum"] == (72 << 20) / 8
+    assert received["read"] == (how == "pickled")
     assert run(blocks.report, 0)["written"]
 
 
-def test_a_result_of_dasks_is_a_tensor(client):
-    t = client.submit(blocks.ones, 800).result(timeout=blocks.PATIENCE)
+def test_a_result_is_a_tensor(client):
+    t = client.submit(blocks.ones, 800).result(timeout=blocks.TIMEOUT)
     assert type(t) is dlbridge.Tensor and np.from_dlpack(t).sum() == 100
 
 
@@ -81,14 +81,14 @@ def column_major():
     return dlbridge.from_dlpack(np.arange(6.0).reshape(2, 3).T)
 
 
-def test_mark_and_order_travel(client):
-    assert client.submit(read_only).result(timeout=blocks.PATIENCE).readonly
-    t = client.submit(column_major).result(timeout=blocks.PATIENCE)
+def test_mark_and_order_are_kept(client):
+    assert client.submit(read_only).result(timeout=blocks.TIMEOUT).readonly
+    t = client.submit(column_major).result(timeout=blocks.TIMEOUT)
     assert t.strides == (1, 3) and np.from_dlpack(t).tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
-def test_what_dask_does_itself(client):
-    """Tensors are converted, but cannot be indexed."""
+def test_operations_of_dask(client):
+    """Dask converts Tensors to arrays, but cannot index them."""
     sizes = {"chunks": ((4, 4), (6,)), "dtype": "f8", "meta": np.empty((0, 0))}
     x = da.map_blocks(blocks.make, **sizes)
     expected = 1000.0 * np.arange(8)[:, None] + np.arange(6)

@@ -1,5 +1,5 @@
-// Filters for images that any array library may own: they come in as typed tensors without a copy,
-// and results go back as the caller's own kind.
+// Filters for images of any array library. The functions import images as typed tensors without a
+// copy, and return images of the caller's library.
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
@@ -18,8 +18,9 @@ using rgb = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent, 
 namespace {
 
 // [luma]
-auto luma(dlbridge::argument<std::uint8_t const, rgb> image) {             // any library's tensor
-  auto out = image.empty_like<float>({image.extent(0), image.extent(1)});  // made by that library
+auto luma(dlbridge::argument<std::uint8_t const, rgb> image) {  // any library's tensor
+  // That library allocates the result.
+  auto out = image.empty_like<float>({image.extent(0), image.extent(1)});
   for (std::int64_t i = 0; i < image.extent(0); ++i) {
     for (std::int64_t j = 0; j < image.extent(1); ++j) {
       out(i, j) = 0.299F * image(i, j, 0) + 0.587F * image(i, j, 1) + 0.114F * image(i, j, 2);
@@ -29,8 +30,7 @@ auto luma(dlbridge::argument<std::uint8_t const, rgb> image) {             // an
 }
 // [/luma]
 
-// Means of 2 * radius + 1 neighbours, fewer at the ends; from and to are count elements apart by a
-// stride.
+// Means of 2 * radius + 1 neighbours, fewer at the ends, for count elements at strides.
 void blur_line(float const* from, std::int64_t from_stride, float* to, std::int64_t to_stride,
                std::int64_t count, std::int64_t radius) {
   for (std::int64_t i = 0; i < count; ++i) {
@@ -44,7 +44,7 @@ void blur_line(float const* from, std::int64_t from_stride, float* to, std::int6
   }
 }
 
-// Runs without the GIL: an argument owns its tensor.
+// Runs without the GIL, which is safe as an argument owns its tensor.
 auto box_blur(dlbridge::argument<float const, gray> image, int radius) {
   if (radius < 0) {
     throw py::value_error("radius must not be negative");
@@ -105,7 +105,7 @@ double brightest(dlbridge::any_tensor image) {  // of any dtype and rank
     if (span.count() == 0) {
       throw py::value_error("an empty image has no brightest pixel");
     }
-    dlbridge::managed_tensor const compact = dlbridge::copy_of(span.view());  // strides are gone
+    dlbridge::managed_tensor const compact = dlbridge::copy_of(span.view());  // no gaps
     auto const* const first = static_cast<element const*>(compact.view().data());
     return static_cast<double>(*std::max_element(first, first + span.count()));
   });
@@ -149,7 +149,7 @@ PYBIND11_MODULE(image_filter, m) {
   dlbridge::def(m, "brightest", brightest, py::arg("image"));
 
   // [plain]
-  // Plain pybind11 knows tensors too.
+  // Plain pybind11 functions accept tensors too.
   m.def(
       "pixels", [](dlbridge::any_tensor image) { return image.view().count(); }, py::arg("image"));
   // [/plain]

@@ -77,11 +77,11 @@ def test_any_dtype_by_visit():
         image_filter.brightest(np.zeros((2, 2), dtype="float16"))
 
 
-def test_plain_pybind11_knows_tensors_too(library):
+def test_plain_pybind11_functions_accept_tensors(library):
     assert image_filter.pixels(LIBRARIES[library](np.zeros((2, 3), "int8"))) == 6
 
 
-def test_result_of_a_library_that_is_named():
+def test_returns_names_the_library_of_the_result():
     out = image_filter.ramp(2, 4)
     assert type(out) is np.ndarray
     assert out.tolist() == [[0, 0.25, 0.5, 0.75]] * 2
@@ -96,21 +96,21 @@ def test_torch_is_read_by_its_exchange_table(monkeypatch):
     assert type(image_filter.box_blur(torch.ones(2, 2))) is torch.Tensor
 
 
-# What docs/extensions.md says of PyTorch's special tensors ------------------------------------
+# PyTorch's special tensors, as docs/extensions.md has them -------------------------------------
 
 
 class Picture(torch.Tensor):
     pass
 
 
-def test_a_parameter_is_memory_like_any_other():
+def test_a_parameter_is_accepted():
     parameter = torch.nn.Parameter(torch.ones(2, 2))
     assert image_filter.mean(parameter) == 1
     out = image_filter.box_blur(parameter)
     assert type(out) is torch.Tensor and not out.requires_grad
 
 
-def test_a_subclass_gives_its_library_type():
+def test_a_subclass_returns_the_type_of_its_library():
     assert type(image_filter.box_blur(torch.ones(2, 2).as_subclass(Picture))) is torch.Tensor
 
     class Canvas(np.ndarray):
@@ -119,7 +119,7 @@ def test_a_subclass_gives_its_library_type():
     assert type(image_filter.box_blur(np.ones((2, 2), "float32").view(Canvas))) is np.ndarray
 
 
-def test_a_conjugated_view_is_never_taken_for_plain():
+def test_a_conjugated_view_is_refused():
     z = torch.tensor([1 + 2j])
     with pytest.raises(TypeError, match="conjugate bit"):
         image_filter.brightest(z.conj())
@@ -142,16 +142,16 @@ def test_a_fake_tensor_is_refused():
 # Stubs ----------------------------------------------------------------------------------------
 
 
-def test_stubs_are_what_mypy_accepts(tmp_path):
+def test_mypy_accepts_the_stubs(tmp_path):
     command = [sys.executable, "-m", "pybind11_stubgen", "image_filter", "-o", str(tmp_path)]
     subprocess.run(command, check=True, capture_output=True)
     stub = tmp_path / "image_filter.pyi"
-    shown = Path(__file__).with_name("signatures.txt").read_text()
-    wanted = [line for line in shown.splitlines() if line.startswith("def ")]
-    made = stub.read_text().splitlines()
-    assert wanted and [line for line in wanted if line not in made] == []
-    # Annotated is for readers: to mypy, overloads that differ in dtype alone are the same.
+    expected = Path(__file__).with_name("signatures.txt").read_text()
+    signatures = [line for line in expected.splitlines() if line.startswith("def ")]
+    generated = stub.read_text().splitlines()
+    assert signatures and [line for line in signatures if line not in generated] == []
+    # mypy ignores Annotated, so overloads that differ only in dtype are equal to it.
     strict = ["--strict", "--disable-error-code=overload-cannot-match"]
-    checked = [sys.executable, "-m", "mypy", *strict, str(stub)]
-    done = subprocess.run(checked, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stdout
+    command = [sys.executable, "-m", "mypy", *strict, str(stub)]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert result.returncode == 0, result.stdout

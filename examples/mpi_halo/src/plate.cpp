@@ -1,4 +1,4 @@
-// The module plate: strips and their rows as DLPack producers, and a step of the computation on
+// The module plate: strips and their rows as DLPack producers, and one step of the computation on
 // tensors of any library.
 #include <algorithm>
 #include <cmath>
@@ -34,7 +34,7 @@ using grid = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>
 using row = dlbridge::shape<1, dlbridge::dynamic_extent>;
 
 // [relax]
-// Each inner point becomes the mean of its neighbours; changes gets the largest of each column.
+// Sets each inner point to the mean of its neighbours; changes gets the largest of each column.
 void relax(dlbridge::tensor_span<double const, grid> from, dlbridge::tensor_span<double, grid> to,
            dlbridge::tensor_span<double, row> changes) {
   for (int k = 0; k < 2; ++k) {
@@ -61,18 +61,19 @@ PYBIND11_MODULE(plate, m) {
   using plate::strip;
 
   // [bind]
-  py::class_<rows> bound_rows(m, "Rows");
-  dlbridge::def_dlpack(bound_rows);
+  py::class_<rows> rows_class(m, "Rows");
+  dlbridge::def_dlpack(rows_class);
 
-  py::class_<strip> bound_strip(m, "Strip");
-  bound_strip.def(py::init<std::ptrdiff_t, std::ptrdiff_t>(), py::arg("rows"), py::arg("columns"))
+  py::class_<strip> strip_class(m, "Strip");
+  strip_class.def(py::init<std::ptrdiff_t, std::ptrdiff_t>(), py::arg("rows"), py::arg("columns"))
       .def("between", &strip::between, py::arg("first"), py::arg("end"), py::keep_alive<0, 1>());
-  dlbridge::def_dlpack(bound_strip);
+  dlbridge::def_dlpack(strip_class);
   // [/bind]
 
-  bound_strip.def_property_readonly_static("made", [](py::object const&) { return strip::made; })
+  strip_class
+      .def_property_readonly_static("created", [](py::object const&) { return strip::created; })
       .def_property_readonly_static("alive", [](py::object const&) { return strip::alive; });
   dlbridge::def(m, "relax", relax, py::arg("before"), py::arg("after"), py::arg("changes"),
-                "A step: each inner point becomes the mean of its four neighbours. changes gets "
+                "One step: sets each inner point to the mean of its four neighbours. changes gets "
                 "the largest change of each column.");
 }

@@ -1,5 +1,5 @@
-// strip: the rows of a plate that one process computes, with the nearest row of each neighbour
-// above and below them. It knows nothing of DLPack, MPI or Python; it counts the memory it takes.
+// strip: the rows of a plate that one process computes, with one row of each neighbour above and
+// below. It is independent of DLPack, MPI and Python, and counts its objects.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,17 @@ struct rows {
 
 class strip {
  public:
-  /// Zeros: `count` rows, and one more at each end.
+  /// Zeros: `count` rows, and one more at each end for the neighbours.
   strip(std::ptrdiff_t count, std::ptrdiff_t columns)
       : count_(count + 2), columns_(columns), points_(points_of(count, columns)) {
-    ++made;
+    ++created;
     ++alive;
   }
   strip(strip const&) = delete;
   strip& operator=(strip const&) = delete;
   ~strip() { --alive; }
 
-  /// From row `first` up to, and without, row `end`; row 0 is the neighbour's above.
+  /// Rows `first` to `end`, exclusive; row 0 is that of the neighbour above.
   rows between(std::ptrdiff_t first, std::ptrdiff_t end) {
     if (first < 0 || end < first || end > count_) {
       throw std::out_of_range("no such rows");
@@ -36,8 +36,8 @@ class strip {
   }
   rows all() { return between(0, count_); }
 
-  static inline long made = 0;   // so many took memory
-  static inline long alive = 0;  // so many have it still
+  static inline long created = 0;  // objects so far
+  static inline long alive = 0;    // objects now
 
  private:
   static std::size_t points_of(std::ptrdiff_t count, std::ptrdiff_t columns) {

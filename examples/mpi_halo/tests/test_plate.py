@@ -1,4 +1,4 @@
-"""The module on one process: the step, lifetimes, and counters that would notice a copy."""
+"""The module on one process: the step, lifetimes, and that the counters detect a copy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_step():
         plate.relax(before, after[1:], changes)
 
 
-def test_rows_keep_their_strip():
+def test_rows_keep_their_strip_alive():
     rows = plate.Strip(3, 4).between(1, 3)
     gc.collect()
     a = np.from_dlpack(rows)
@@ -50,16 +50,16 @@ def test_rows_keep_their_strip():
 
 
 @pytest.mark.parametrize("kind", ["C++ array", "Tensor"])
-def test_mpi_reads_and_writes_the_memory_itself(kind):
-    """A send that is set up once, and started twice, sends what is there at the time."""
+def test_mpi_reads_and_writes_the_memory(kind):
+    """A persistent send transfers the values at the time of each start."""
     if kind == "Tensor":
         memory = np.zeros((3, 4))
-        sent, got = (dlbridge.from_dlpack(memory[i : i + 1]) for i in (0, 2))
+        source, target = (dlbridge.from_dlpack(memory[i : i + 1]) for i in (0, 2))
     else:
         strip = plate.Strip(1, 4)
         memory = np.from_dlpack(strip)
-        sent, got = strip.between(0, 1), strip.between(2, 3)
-    requests = [SELF.Send_init(sent, 0), SELF.Recv_init(got, 0)]
+        source, target = strip.between(0, 1), strip.between(2, 3)
+    requests = [SELF.Send_init(source, 0), SELF.Recv_init(target, 0)]
     for value in (1.0, 2.0):
         memory[0] = value
         MPI.Prequest.Startall(requests)
@@ -69,7 +69,7 @@ def test_mpi_reads_and_writes_the_memory_itself(kind):
         request.Free()
 
 
-# Counters that could not count would prove nothing.
+# The counters detect copies, references and new arrays.
 
 
 def test_a_copy_has_another_address():
@@ -80,22 +80,22 @@ def test_a_copy_has_another_address():
     assert (watch.counts.objects, watch.counts.at_their_memory) == (2, 1)
 
 
-@pytest.mark.parametrize("kept", [0, 1, 2])
-def test_an_export_that_is_kept_is_seen(kept):
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_an_export_that_stays_alive_is_counted(count):
     rows = plate.Strip(1, 4).between(0, 1)
     with counters.Watch([rows]) as watch:
         capsules = [rows.__dlpack__(max_version=(1, 0)) for _ in range(2)]
-        watch.under_way(2)
-        del capsules[kept:]
-        watch.afterwards()
+        watch.in_flight(2)
+        del capsules[count:]
+        watch.completed()
     counts = watch.counts
-    assert (counts.exports, counts.held_under_way, counts.held_afterwards) == (2, 2, kept)
+    assert (counts.exports, counts.held_in_flight, counts.held_after) == (2, 2, count)
 
 
-def test_arrays_that_are_made_are_seen():
+def test_new_arrays_are_counted():
     with counters.Watch([]) as watch:
         plate.Strip(1, 1)
-    assert watch.counts.arrays_made == 1 and plate.Strip.alive == 0
+    assert watch.counts.arrays_created == 1 and plate.Strip.alive == 0
 
 
 def test_what_mpi_refuses():

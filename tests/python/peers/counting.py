@@ -1,4 +1,4 @@
-"""Hands every library's exchanges to its file, counts what passed, and writes it down."""
+"""Parametrizes test_exchange, counts the exchanges of each library, and writes a report."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ ORDER = ("zero-copy", "copied", "refused", "misread", "crashes", "impossible")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Gives test_exchange every exchange of the file's LIBRARY."""
+    """Parametrizes test_exchange with every exchange of the file's LIBRARY."""
     if metafunc.function is test_exchange:
-        found = exchanges_of(metafunc.module.LIBRARY)
-        ids = ["-".join(each) for each in found]
-        metafunc.parametrize("direction, road, case", found, ids=ids)
+        exchanges = exchanges_of(metafunc.module.LIBRARY)
+        ids = ["-".join(each) for each in exchanges]
+        metafunc.parametrize("direction, method, case", exchanges, ids=ids)
 
 
 def _library_of(item: pytest.Item) -> str | None:
-    """Whose a test is: its file's here, or that of its parameter in the table of callers."""
+    """The library of a test: that of its file here, or of its parameter `library` elsewhere."""
     if item.path.parent == HERE:
         stem = item.path.stem[len("test_") :]
         return next((name for name in LIBRARIES if name.replace(".", "_") == stem), None)
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    named = getattr(parameters.get("library"), "name", None)
-    return named if named in LIBRARIES and named != "dlbridge" else None
+    name = getattr(parameters.get("library"), "name", None)
+    return name if name in LIBRARIES and name != "dlbridge" else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,33 +43,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def tally(reports: list[pytest.TestReport]) -> dict[str, Tally]:
-    """By library: its version, how many tests passed and failed, and every exchange."""
-    found: dict[str, Tally] = {}
+    """For each library its version, the numbers of tests passed and failed, and its exchanges."""
+    tallies: dict[str, Tally] = {}
     for report in reports:
-        said: dict[str, Any] = dict(report.user_properties)
-        if "library" not in said:
+        properties: dict[str, Any] = dict(report.user_properties)
+        if "library" not in properties:
             continue
-        name = said["library"]
+        name = properties["library"]
         version = LIBRARIES[name].version
         new: Tally = {"version": version, "passed": 0, "failed": 0, "exchanges": []}
-        row = found.setdefault(name, new)
+        row = tallies.setdefault(name, new)
         row["passed" if report.passed else "failed"] += 1
-        if report.passed and "exchange" in said:
-            row["exchanges"].append(said["exchange"])
-    return found
+        if report.passed and "exchange" in properties:
+            row["exchanges"].append(properties["exchange"])
+    return tallies
 
 
 def _line(name: str, row: Tally) -> str:
-    counted = Counter(outcome for *_, outcome, _ in row["exchanges"])
-    exchanged = len(row["exchanges"]) - counted["impossible"]
-    parts = ", ".join(f"{counted[each]} {each}" for each in ORDER if counted[each])
+    counts = Counter(outcome for *_, outcome, _ in row["exchanges"])
+    exchanged = len(row["exchanges"]) - counts["impossible"]
+    parts = ", ".join(f"{counts[each]} {each}" for each in ORDER if counts[each])
     failed = f", {row['failed']} FAILED" if row["failed"] else ""
-    said = f"{exchanged} exchanges ({parts}); " if exchanged else ""
-    return f"{name} {row['version']}: {said}{row['passed']} tests passed{failed}"
+    summary = f"{exchanged} exchanges ({parts}); " if exchanged else ""
+    return f"{name} {row['version']}: {summary}{row['passed']} tests passed{failed}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """A line for each library; and all of it as JSON in the file that DLBRIDGE_EXCHANGES names."""
+    """Prints a line for each library, and writes JSON to the file that DLBRIDGE_EXCHANGES names."""
     stats = terminalreporter.stats
     reports = [
         report
@@ -77,10 +77,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in stats.get(outcome, [])
         if isinstance(report, pytest.TestReport)
     ]
-    found = tally(reports)
-    if found:
+    tallies = tally(reports)
+    if tallies:
         terminalreporter.section("exchanges")
-    for name, row in sorted(found.items()):
+    for name, row in sorted(tallies.items()):
         terminalreporter.write_line(_line(name, row))
     if path := os.environ.get("DLBRIDGE_EXCHANGES"):
-        Path(path).write_text(json.dumps(found, indent=1))
+        Path(path).write_text(json.dumps(tallies, indent=1))

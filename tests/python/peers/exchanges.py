@@ -1,7 +1,7 @@
-"""Exchanges with every library in both directions: how each is done, and what came of it.
+"""Exchanges with every library in both directions, and their results.
 
-What must come of it is the table in expected.py. Everything is read back by foreign hands: by the
-library itself, or by ctypes; never by dlbridge alone.
+expected.py has the expected results. The library itself or ctypes reads the values of every
+exchange, never dlbridge alone.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from typing import Any, Callable
 
 import pytest
 
+import ctypes_tensors
 import dlbridge
-import hands
 from dlbridge.tools import abi, children, elements
 from dlbridge.tools.libraries import CASES, Case, Library, capsule_of
 from expected import Expected, expected_of, row_of
 from rows import LIBRARIES
 
 VERSION = (1, 0)
-Road = Callable[[Library, Any, Any], Any]  # library, its module, what is handed over
+Method = Callable[[Library, Any, Any], Any]  # library, its module, the object to exchange
 
 
 def _take_object(library: Library, module: Any, t: dlbridge.Tensor, **keywords: Any) -> Any:
     assert library.take is not None
-    given = dlbridge.to_dlpack(t) if library.takes_capsules else t
-    return library.take(module, given, **keywords)
+    x = dlbridge.to_dlpack(t) if library.takes_capsules else t
+    return library.take(module, x, **keywords)
 
 
 def _take_capsule(library: Library, module: Any, capsule: Any) -> Any:
-    """Of a capsule, which serves once."""
+    """Imports a capsule, which must fail a second time."""
     assert library.from_capsule is not None
     x = library.from_capsule(module, capsule)
-    with pytest.raises(Exception):  # noqa: B017 - each says it in another class
+    with pytest.raises(Exception):  # noqa: B017 - the class depends on the library
         library.from_capsule(module, capsule)
     return x
 
@@ -54,7 +54,7 @@ def _give_capsule(library: Library, module: Any, x: Any) -> dlbridge.Tensor:
     return t
 
 
-GIVES: dict[str, Road] = {
+EXPORTS: dict[str, Method] = {
     "from_dlpack": lambda lib, m, x: dlbridge.from_dlpack(lib.give(m, x)),
     "as_tensor": lambda lib, m, x: dlbridge.as_tensor(lib.give(m, x)),
     "capsule": _give_capsule,
@@ -62,7 +62,7 @@ GIVES: dict[str, Road] = {
     "copy=False": lambda lib, m, x: dlbridge.from_dlpack(lib.give(m, x), copy=False),
     "device=cpu": lambda lib, m, x: dlbridge.from_dlpack(lib.give(m, x), device="cpu"),
 }
-TAKES: dict[str, Road] = {
+IMPORTS: dict[str, Method] = {
     "take": _take_object,
     "capsule": lambda lib, m, t: _take_capsule(lib, m, dlbridge.to_dlpack(t)),
     "versioned capsule": lambda lib, m, t: _take_capsule(
@@ -82,63 +82,63 @@ def _has_keywords(library: Library) -> bool:
 
 
 def exchanges_of(name: str) -> list[tuple[str, str, str]]:
-    """The direction, road and case of everything that there is to exchange with a library."""
+    """The direction, method and case of every exchange with a library."""
     library = LIBRARIES[name]
-    has = {
+    supported = {
         ("gives", "capsule"): library.to_capsule is not None,
         ("takes", "take"): library.take is not None,
         ("takes", "capsule"): library.from_capsule is not None,
         ("takes", "versioned capsule"): library.from_capsule is not None,
-        **{("takes", road): _has_keywords(library) for road in REQUESTS},
+        **{("takes", method): _has_keywords(library) for method in REQUESTS},
     }
-    makes = {"read-only": library.read_only, "broadcast": library.broadcast}
-    roads = [("gives", road) for road in GIVES] if library.array is not None else []
-    roads += [("takes", road) for road in TAKES]
-    roads += [("returns", "there and back")]
-    found = [
-        (direction, road, case)
-        for direction, road in roads
-        if has.get((direction, road), True)
-        for case in (CASES_OF_REQUESTS if road in REQUESTS else CASES)
-        if direction != "gives" or case not in makes or makes[case] is not None
+    constructors = {"read-only": library.read_only, "broadcast": library.broadcast}
+    methods = [("gives", method) for method in EXPORTS] if library.array is not None else []
+    methods += [("takes", method) for method in IMPORTS]
+    methods += [("returns", "there and back")]
+    exchanges = [
+        (direction, method, case)
+        for direction, method in methods
+        if supported.get((direction, method), True)
+        for case in (CASES_OF_REQUESTS if method in REQUESTS else CASES)
+        if direction != "gives" or case not in constructors or constructors[case] is not None
     ]
-    return [  # that there is no such array is said once
-        (direction, road, case)
-        for direction, road, case in found
+    return [  # an array that does not exist is listed once
+        (direction, method, case)
+        for direction, method, case in exchanges
         if direction != "gives"
-        or road == "from_dlpack"
+        or method == "from_dlpack"
         or expected_of(name, "gives", "from_dlpack", case).outcome != "impossible"
     ]
 
 
-# Done ------------------------------------------------------------------------------------------
+# Exchanges -------------------------------------------------------------------------------------
 
 
 @dataclass
 class Outcome:
-    """What came of one exchange. `lost` says what was promised and did not hold."""
+    """The result of one exchange. `violations` lists broken guarantees of ownership."""
 
     outcome: str  # of Expected.outcome
-    said: str = ""  # of a refusal, or what was read
+    text: str = ""  # of an exception, or the values read
     dtype: str = ""
     read_only: bool = False
-    lost: str = ""
+    violations: str = ""
 
 
-def _say(raised: BaseException) -> str:
+def _describe(raised: BaseException) -> str:
     return f"{type(raised).__name__}: {raised}"
 
 
-class _Lost(list[str]):
-    """What did not hold; nothing if all did."""
+class _Violations(list[str]):
+    """Descriptions of the conditions that failed."""
 
-    def unless(self, held: bool, text: str) -> None:
-        if not held:
+    def require(self, condition: bool, text: str) -> None:
+        if not condition:
             self.append(text)
 
 
-def _arrived(t: dlbridge.Tensor, source: int) -> tuple[abi.Contents, Outcome]:
-    """What is known of a Tensor of ours, by its own capsule read with ctypes."""
+def _examine(t: dlbridge.Tensor, source: int) -> tuple[abi.Contents, Outcome]:
+    """The contents of a Tensor's capsule, read with ctypes, and the outcome of its import."""
     contents = abi.read(t.__dlpack__(max_version=VERSION))
     shared = contents.first == source or t.size == 0
     dtype = elements.NAMES.get(contents.dtype, str(contents.dtype))
@@ -147,28 +147,28 @@ def _arrived(t: dlbridge.Tensor, source: int) -> tuple[abi.Contents, Outcome]:
 
 
 def _read(outcome: Outcome, read: Callable[[], Any], values: Any) -> None:
-    """Compares what is read there; that the library cannot is an outcome of its own."""
+    """Compares the values read with the expected ones; sets "misread" if they differ."""
     try:
-        found = read()
+        actual = read()
     except Exception as raised:
-        outcome.outcome, outcome.said = "misread", _say(raised)
+        outcome.outcome, outcome.text = "misread", _describe(raised)
         return
-    if found != values:
-        outcome.outcome, outcome.said = "misread", f"the values are {found}"
+    if actual != values:
+        outcome.outcome, outcome.text = "misread", f"the values are {actual}"
 
 
-def _give(library: Library, module: Any, road: str, case: Case) -> Outcome:
-    """The library's array to us; read while it is there, and when it has gone."""
+def _give(library: Library, module: Any, method: str, case: Case) -> Outcome:
+    """Exports the library's array to dlbridge; reads it before and after the array is deleted."""
     try:
         x = case.make(library, module)
     except Exception as raised:
-        return Outcome("impossible", _say(raised))
+        return Outcome("impossible", _describe(raised))
     source = _address(library, module, x)
     try:
-        t = GIVES[road](library, module, x)
+        t = EXPORTS[method](library, module, x)
     except Exception as raised:
-        return Outcome("refused", _say(raised))
-    contents, outcome = _arrived(t, source)
+        return Outcome("refused", _describe(raised))
+    contents, outcome = _examine(t, source)
     _read(outcome, lambda: elements.read(contents), case.values)
     del x
     gc.collect()
@@ -176,67 +176,69 @@ def _give(library: Library, module: Any, road: str, case: Case) -> Outcome:
     return outcome
 
 
-def _settled(hand: Any) -> None:
-    """Waits until memory that nobody holds is freed: JAX frees what it copies a moment later."""
+def _wait_until_freed(source: Any) -> None:
+    """Waits for the deleters, as JAX calls them after a delay where it copies."""
     deadline = time.monotonic() + 5
     gc.collect()
-    while 0 in hand.frees and time.monotonic() < deadline:
+    while 0 in source.frees and time.monotonic() < deadline:
         time.sleep(0.01)
 
 
-def _take(library: Library, module: Any, road: str, case: Case) -> Outcome:
-    """Memory made by hand, through us, to the library; dropped in one order and in the other."""
-    lost = _Lost()
-    for first in ("ours", "theirs"):
-        hand = case.make(hands.HANDS, None)
-        t = dlbridge.from_dlpack(hand)
-        theirs = None
+def _take(library: Library, module: Any, method: str, case: Case) -> Outcome:
+    """Exports a ctypes tensor through dlbridge to the library; drops both in either order."""
+    violations = _Violations()
+    for first in ("dlbridge", "library"):
+        source = case.make(ctypes_tensors.CTYPES, None)
+        t = dlbridge.from_dlpack(source)
+        imported = None
         try:
-            theirs = TAKES[road](library, module, t)
+            imported = IMPORTS[method](library, module, t)
         except Exception as raised:
-            outcome = Outcome("refused", _say(raised))
+            outcome = Outcome("refused", _describe(raised))
         else:
-            shared = _address(library, module, theirs) == hand.address or t.size == 0
+            shared = _address(library, module, imported) == source.address or t.size == 0
             outcome = Outcome("zero-copy" if shared else "copied")
-            outcome.dtype = _dtype(library, module, theirs)
-        if first == "ours":
+            outcome.dtype = _dtype(library, module, imported)
+        if first == "dlbridge":
             del t
             gc.collect()
-        if theirs is not None:
-            _read(outcome, functools.partial(library.values, module, theirs), case.values)
-        if first == "theirs":
-            theirs = None
+        if imported is not None:
+            _read(outcome, functools.partial(library.values, module, imported), case.values)
+        if first == "library":
+            imported = None
             gc.collect()
-            lost.unless(hand.frees == [0], f"freed {hand.frees} times while we had it")
+            violations.require(source.frees == [0], f"freed {source.frees} times before the Tensor")
             del t
-        theirs = None
-        _settled(hand)
-        lost.unless(hand.frees == [1], f"freed {hand.frees} times, {first} dropped first")
-    outcome.lost = "; ".join(lost)
+        imported = None
+        _wait_until_freed(source)
+        violations.require(
+            source.frees == [1], f"freed {source.frees} times, {first} dropped first"
+        )
+    outcome.violations = "; ".join(violations)
     return outcome
 
 
-def _return(library: Library, module: Any, road: str, case: Case) -> Outcome:
-    """Memory made by hand, through us to the library and back; the last one frees it."""
-    lost = _Lost()
-    hand = case.make(hands.HANDS, None)
+def _return(library: Library, module: Any, method: str, case: Case) -> Outcome:
+    """Exports a ctypes tensor through dlbridge to the library, and imports it again."""
+    violations = _Violations()
+    source = case.make(ctypes_tensors.CTYPES, None)
     try:
-        theirs = TAKES["take"](library, module, dlbridge.from_dlpack(hand))
-        t = dlbridge.as_tensor(library.give(module, theirs))
+        x = IMPORTS["take"](library, module, dlbridge.from_dlpack(source))
+        t = dlbridge.as_tensor(library.give(module, x))
     except Exception as raised:
-        return Outcome("refused", _say(raised))
-    del theirs
+        return Outcome("refused", _describe(raised))
+    del x
     gc.collect()
-    contents, outcome = _arrived(t, hand.address)
-    lost.unless(
-        hand.frees == [0] or outcome.outcome == "copied" or t.size == 0,
-        f"freed {hand.frees} times while we had it",
+    contents, outcome = _examine(t, source.address)
+    violations.require(
+        source.frees == [0] or outcome.outcome == "copied" or t.size == 0,
+        f"freed {source.frees} times before the Tensor",
     )
     _read(outcome, lambda: elements.read(contents), case.values)
     del t
-    _settled(hand)
-    lost.unless(hand.frees == [1], f"freed {hand.frees} times")
-    outcome.lost = "; ".join(lost)
+    _wait_until_freed(source)
+    violations.require(source.frees == [1], f"freed {source.frees} times")
+    outcome.violations = "; ".join(violations)
     return outcome
 
 
@@ -249,37 +251,37 @@ def _address(library: Library, module: Any, x: Any) -> int:
 
 
 def _dtype(library: Library, module: Any, x: Any) -> str:
-    """By what the library itself exports; "" where it exports nothing."""
+    """The dtype of the library's own export; "" if it exports nothing."""
     try:
-        taken = abi.take(capsule_of(library.give(module, x)))
+        tensor = abi.take(capsule_of(library.give(module, x)))
     except Exception:
         return ""
-    taken.free()
-    return elements.NAMES.get(taken.contents.dtype, str(taken.contents.dtype))
+    tensor.free()
+    return elements.NAMES.get(tensor.contents.dtype, str(tensor.contents.dtype))
 
 
 @functools.cache
 def _loaded(library: str) -> tuple[Library, Any]:
-    """What a library brings along is out of the collector's sight then: exchanges collect much."""
+    """A library and its module. Freezes the module's objects, as exchanges collect often."""
     row = LIBRARIES[library]
     module = row.load()
-    with contextlib.suppress(Exception):  # some load the rest when they make an array
+    with contextlib.suppress(Exception):  # some load more modules for the first array
         CASES["row-major"].make(row, module)
     gc.collect()
     gc.freeze()
     return row, module
 
 
-def attempt(library: str, direction: str, road: str, case: str) -> dict[str, Any]:
-    """Does one exchange: the fields of its Outcome. Also called in a child process."""
+def attempt(library: str, direction: str, method: str, case: str) -> dict[str, Any]:
+    """Performs one exchange; returns the fields of its Outcome. Also runs in a child process."""
     row, module = _loaded(library)
-    with warnings.catch_warnings():  # the libraries' own affair
+    with warnings.catch_warnings():  # from the libraries
         warnings.simplefilter("ignore")
-        return vars(DIRECTIONS[direction](row, module, road, CASES[case]))
+        return vars(DIRECTIONS[direction](row, module, method, CASES[case]))
 
 
 def attempt_in_child(**exchange: Any) -> dict[str, Any]:
-    """The same in a process of its own, which may die of it."""
+    """The same in a child process, which the exchange may abort."""
     path = os.pathsep.join(sys.path)
     answer = children.call("exchanges:attempt", environment={"PYTHONPATH": path}, **exchange)
     if answer.outcome == "returned":
@@ -287,50 +289,50 @@ def attempt_in_child(**exchange: Any) -> dict[str, Any]:
     return vars(Outcome("crashes", f"{answer.message}: {answer.noise[-200:]}"))
 
 
-# Compared with the table -----------------------------------------------------------------------
+# Comparison with the table --------------------------------------------------------------------
 
 
 def explain(expected: Expected, case: Case, got: Outcome) -> str:
-    """What is not as the table says; nothing if all is."""
+    """The difference between an outcome and the table; "" if there is none."""
     if got.outcome != expected.outcome:
-        return f"expected: {expected.outcome}; got: {got.outcome}. {got.said or got.lost}"
-    if expected.says not in got.said:
-        return f"expected the words {expected.says!r}; got: {got.said}"
+        return f"expected: {expected.outcome}; got: {got.outcome}. {got.text or got.violations}"
+    if expected.text not in got.text:
+        return f"expected the text {expected.text!r}; got: {got.text}"
     if got.outcome in ("zero-copy", "copied"):
         dtype = expected.dtype or case.dtype
         if got.dtype not in ("", dtype):
             return f"expected: {dtype}; got: {got.dtype}"
         if got.read_only != expected.read_only:
             return f"expected read-only: {expected.read_only}; got: {got.read_only}"
-    return got.lost
+    return got.violations
 
 
 def test_exchange(
     direction: str,
-    road: str,
+    method: str,
     case: str,
     request: pytest.FixtureRequest,
     record_property: Callable[[str, object], None],
 ) -> None:
     library = request.module.LIBRARY
-    expected = expected_of(library, direction, road, case)
-    do = attempt_in_child if expected.outcome == "crashes" else attempt
-    got = Outcome(**do(library=library, direction=direction, road=road, case=case))
-    record_property("exchange", [direction, road, case, got.outcome, expected.says])
-    if wrong := explain(expected, CASES[case], got):
-        pytest.fail(f"{library} {direction}, {road}: {case}: {wrong}", pytrace=False)
+    expected = expected_of(library, direction, method, case)
+    run = attempt_in_child if expected.outcome == "crashes" else attempt
+    got = Outcome(**run(library=library, direction=direction, method=method, case=case))
+    record_property("exchange", [direction, method, case, got.outcome, expected.text])
+    if difference := explain(expected, CASES[case], got):
+        pytest.fail(f"{library} {direction}, {method}: {case}: {difference}", pytrace=False)
 
 
 def test_the_table_names_what_there_is(request: pytest.FixtureRequest) -> None:
-    """A row that no exchange looks at says nothing, and would be believed."""
+    """Every row of the table is the expected result of at least one exchange."""
     library = request.module.LIBRARY
-    there = exchanges_of(library)
+    exchanges = exchanges_of(library)
     for direction in DIRECTIONS:
         rows = getattr(row_of(library), direction)
         for key in rows:
             assert any(
-                key in (f"{road}: {case}", f"{road}: *", case, "*")
-                and expected_of(library, way, road, case) == rows[key]
-                for way, road, case in there
-                if way == direction
+                key in (f"{method}: {case}", f"{method}: *", case, "*")
+                and expected_of(library, direction, method, case) == rows[key]
+                for other, method, case in exchanges
+                if other == direction
             ), f"{library} {direction} {key}"

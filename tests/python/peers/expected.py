@@ -1,7 +1,7 @@
-"""What must come of every exchange: one table, in which the libraries differ by data alone.
+"""The expected result of every exchange, in one table.
 
-Whatever is not named is shared without a copy, with its dtype and values, writable; and freed once
-when the last of both has dropped it.
+By default an exchange shares the memory without a copy, keeps dtype and values, is writable, and
+frees the memory once, after both sides have dropped it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from rows import LIBRARIES
 
 @dataclass(frozen=True)
 class Expected:
-    """What must come of one exchange, and in which words it is refused."""
+    """The expected result of one exchange, and the text of an exception."""
 
     outcome: Literal["zero-copy", "copied", "refused", "misread", "impossible", "crashes"]
-    says: str = ""  # part of "ValueError: what it says"
-    dtype: str = ""  # of what arrives, where it is another one
+    text: str = ""  # part of "ValueError: message"
+    dtype: str = ""  # of the imported array, if it differs
     read_only: bool = False
 
 
@@ -28,30 +28,30 @@ READ_ONLY = Expected("zero-copy", read_only=True)
 COPIED = Expected("copied")
 
 
-def refused(says: str) -> Expected:
-    return Expected("refused", says)
+def refused(text: str) -> Expected:
+    return Expected("refused", text)
 
 
-def misread(says: str) -> Expected:
-    """It arrives, and the library itself reads it wrongly, or not at all."""
-    return Expected("misread", says)
+def misread(text: str) -> Expected:
+    """The import succeeds, but the library reads wrong values, or fails to read them."""
+    return Expected("misread", text)
 
 
-def impossible(says: str) -> Expected:
-    """The library has no such array; when it has, the row is to go."""
-    return Expected("impossible", says)
+def impossible(text: str) -> Expected:
+    """The library has no such array. Remove the row when it has one."""
+    return Expected("impossible", text)
 
 
-def crashes(says: str) -> Expected:
-    """It ends the process: done in a child, and noticed when it no longer does."""
-    return Expected("crashes", says)
+def crashes(text: str) -> Expected:
+    """The exchange aborts the process, so it runs in a child process."""
+    return Expected("crashes", text)
 
 
 @dataclass(frozen=True)
 class Row:
-    """By "road: case", then "road: *", then "case", then "*".
+    """By "method: case", then "method: *", then "case", then "*".
 
-    What a library takes it gives back as it took it, unless `returns` says otherwise.
+    Without an entry in `returns`, the result of returning an array is that of importing it.
     """
 
     gives: Mapping[str, Expected] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Row:
 
 
 def row_of(library: str) -> Row:
-    """That of the installed version, as "numpy 1.23", where it has one of its own."""
+    """The row of the installed version, such as "numpy 1.23", or else that of the library."""
     key = f"{library} {LIBRARIES[library].version or ''}" if library in LIBRARIES else library
     while key != library:
         if key in EXPECTED:
@@ -69,46 +69,50 @@ def row_of(library: str) -> Row:
     return EXPECTED[library]
 
 
-def expected_of(library: str, direction: str, road: str, case: str) -> Expected:
-    """What must come of one exchange."""
+def expected_of(library: str, direction: str, method: str, case: str) -> Expected:
+    """The expected result of one exchange."""
     rows: Mapping[str, Expected] = getattr(row_of(library), direction)
-    for key in (f"{road}: {case}", f"{road}: *", case, "*"):
+    for key in (f"{method}: {case}", f"{method}: *", case, "*"):
         if key in rows:
             return rows[key]
     if direction == "returns":
         return expected_of(library, "takes", "take", case)
-    return COPIED if road == "copy=True" else ZERO_COPY
+    return COPIED if method == "copy=True" else ZERO_COPY
 
 
-# A consumer that asks for no version cannot be told that memory is read-only, so it gets none.
-NO_MARK = refused("expected writable memory for a legacy tensor, which has no mark for it")
+# A legacy capsule cannot mark memory as read-only: consumers without max_version are refused.
+NO_READ_ONLY_FLAG = refused(
+    "expected writable memory for a legacy tensor, which has no mark for it"
+)
 NO_COPY_KEYWORD = refused("expected a producer that understands copy=False")
 NO_BFLOAT16 = impossible("has no attribute 'bfloat16'")
 NO_T = impossible("has no attribute 'T'")
 NO_INDEX = impossible("is not subscriptable")
 VIEWS_BY_INDEX = dict.fromkeys(("offset", "unaligned", "stepped", "backwards"), NO_INDEX)
-NUMPY_KNOWS_NO_SUCH = refused("RuntimeError: Unsupported dtype in DLTensor.")
+NUMPY_HAS_NO_DTYPE = refused("RuntimeError: Unsupported dtype in DLTensor.")
 
-OF_NUMPY = Row(  # and of those whose arrays are NumPy's
+OF_NUMPY = Row(  # also for libraries whose arrays are NumPy's
     gives={"broadcast": READ_ONLY, "read-only": READ_ONLY, "bfloat16": NO_BFLOAT16,
            "copy=True: read-only": COPIED},
-    takes={"bfloat16": NUMPY_KNOWS_NO_SUCH},
+    takes={"bfloat16": NUMPY_HAS_NO_DTYPE},
     returns={"broadcast": ZERO_COPY, "read-only": READ_ONLY},
 )  # fmt: skip
-NUMPY_1_READS = refused("Cannot export readonly array since signalling readonly is unsupported")
+NUMPY_1_READ_ONLY = refused("Cannot export readonly array since signalling readonly is unsupported")
 NUMPY_1_KEYWORDS = refused("takes no keyword arguments")
-OLD_NUMPY = Row(  # stream and nothing else
-    gives={"broadcast": NUMPY_1_READS, "read-only": NUMPY_1_READS, "bfloat16": NO_BFLOAT16,
-           "as_tensor: broadcast": READ_ONLY, "as_tensor: read-only": READ_ONLY,  # as a buffer
-           "copy=True: read-only": NUMPY_1_READS, "copy=False: *": NO_COPY_KEYWORD},
-    takes={"read-only": NO_MARK, "bfloat16": NUMPY_KNOWS_NO_SUCH,
+OLD_NUMPY = Row(  # accepts stream only
+    gives={"broadcast": NUMPY_1_READ_ONLY, "read-only": NUMPY_1_READ_ONLY, "bfloat16": NO_BFLOAT16,
+           "as_tensor: broadcast": READ_ONLY, "as_tensor: read-only": READ_ONLY,  # as buffers
+           "copy=True: read-only": NUMPY_1_READ_ONLY, "copy=False: *": NO_COPY_KEYWORD},
+    takes={"read-only": NO_READ_ONLY_FLAG, "bfloat16": NUMPY_HAS_NO_DTYPE,
            "copy=True: *": NUMPY_1_KEYWORDS, "copy=False: *": NUMPY_1_KEYWORDS,
            "device=cpu: *": NUMPY_1_KEYWORDS},
-    # Whatever it takes is read-only, since there might have been a mark.
-    returns={"*": READ_ONLY, "size 0": ZERO_COPY, "read-only": NO_MARK,
-             "bfloat16": NUMPY_KNOWS_NO_SUCH},
+    # It imports all memory as read-only, as it cannot read the mark.
+    returns={"*": READ_ONLY, "size 0": ZERO_COPY, "read-only": NO_READ_ONLY_FLAG,
+             "bfloat16": NUMPY_HAS_NO_DTYPE},
 )  # fmt: skip
-NUMPY_1_23_READS = refused("TypeError: NumPy currently only supports dlpack for writeable arrays")
+NUMPY_1_23_READ_ONLY = refused(
+    "TypeError: NumPy currently only supports dlpack for writeable arrays"
+)
 TF_STRIDES = refused("InvalidArgumentError: Invalid strides array from DLPack")
 MXNET_STRIDES = refused("MXNet only support compact tensor now")
 JAX_STRIDES = refused("Only DLPack tensors with trivial (compact) striding are supported")
@@ -120,7 +124,7 @@ SYCL = Row(
     gives={"bfloat16": impossible("data type 'bfloat16' not understood"),
            "device=cpu: *": COPIED},
     takes={"bfloat16": refused("Can not import DLPack tensor with type code 4"),
-           "device=cpu: *": COPIED, "device=cpu: read-only": NO_MARK,
+           "device=cpu: *": COPIED, "device=cpu: read-only": NO_READ_ONLY_FLAG,
            "device=cpu: transposed": refused("the last axis must be contiguous")},
     returns={"read-only": READ_ONLY},
 )  # fmt: skip
@@ -128,17 +132,17 @@ SYCL = Row(
 EXPECTED: dict[str, Row] = {
     "numpy": OF_NUMPY,
     "numpy 1": OLD_NUMPY,
-    "numpy 1.23": Row(  # without bool
+    "numpy 1.23": Row(  # has no bool
         gives={
             **OLD_NUMPY.gives,
-            "broadcast": NUMPY_1_23_READS,
-            "read-only": NUMPY_1_23_READS,
-            "copy=True: read-only": NUMPY_1_23_READS,
+            "broadcast": NUMPY_1_23_READ_ONLY,
+            "read-only": NUMPY_1_23_READ_ONLY,
+            "copy=True: read-only": NUMPY_1_23_READ_ONLY,
             "as_tensor: bool": ZERO_COPY,
             "bool": refused("TypeError: DLPack only supports"),
         },
-        takes={**OLD_NUMPY.takes, "bool": NUMPY_KNOWS_NO_SUCH},
-        returns={**OLD_NUMPY.returns, "bool": NUMPY_KNOWS_NO_SUCH},
+        takes={**OLD_NUMPY.takes, "bool": NUMPY_HAS_NO_DTYPE},
+        returns={**OLD_NUMPY.returns, "bool": NUMPY_HAS_NO_DTYPE},
     ),
     "array_api_compat": OF_NUMPY,
     "array_api_strict": Row(
@@ -148,38 +152,38 @@ EXPECTED: dict[str, Row] = {
             "float16": impossible("has no attribute 'float16'"),
         },
         takes={
-            "bfloat16": NUMPY_KNOWS_NO_SUCH,
+            "bfloat16": NUMPY_HAS_NO_DTYPE,
             "float16": refused("does not support the dtype"),
             "device=cpu: *": refused("Unsupported device 'cpu'"),
-        },  # it has a class for them
+        },  # it expects its own class of devices
         returns={"broadcast": ZERO_COPY, "read-only": READ_ONLY},
     ),
     "torch": Row(
         gives={"backwards": impossible("step must be greater than zero")},
-        takes={"backwards": crashes("SIGABRT"), "capsule: read-only": NO_MARK},
+        takes={"backwards": crashes("SIGABRT"), "capsule: read-only": NO_READ_ONLY_FLAG},
         returns={"backwards": crashes("SIGABRT")},
     ),
     "jax": Row(
         gives={
-            "int64": Expected("zero-copy", dtype="int32"),  # unless it is told not to narrow
+            "int64": Expected("zero-copy", dtype="int32"),  # unless jax_enable_x64 is set
             "float64": Expected("zero-copy", dtype="float32"),
         },
         takes={
             "offset": COPIED,
             "unaligned": COPIED,
-            "read-only": NO_MARK,
+            "read-only": NO_READ_ONLY_FLAG,
             "stepped": JAX_STRIDES,
             "backwards": JAX_STRIDES,
             "broadcast": JAX_STRIDES,
             "int64": Expected("copied", dtype="int32"),
             "float64": Expected("copied", dtype="float32"),
-            "copy=True: *": ZERO_COPY,  # it promises a copy, and makes none
+            "copy=True: *": ZERO_COPY,  # does not copy
             "copy=True: transposed": COPIED,
             "copy=True: offset": COPIED,
-            "copy=True: read-only": NO_MARK,
+            "copy=True: read-only": NO_READ_ONLY_FLAG,
             "copy=False: offset": refused("not aligned to 64 bytes"),
             "device=cpu: *": refused("`jax.device_put` only accepts"),
-            "device=cpu: read-only": NO_MARK,
+            "device=cpu: read-only": NO_READ_ONLY_FLAG,
         },
     ),
     "tensorflow": Row(
@@ -188,13 +192,13 @@ EXPECTED: dict[str, Row] = {
             "stepped": TF_STRIDES,
             "backwards": TF_STRIDES,
             "broadcast": TF_STRIDES,
-            "read-only": NO_MARK,
+            "read-only": NO_READ_ONLY_FLAG,
             "versioned capsule: *": refused('must be a capsule with name "dltensor"'),
         },
     ),
     "mxnet": Row(
         gives={
-            "bool": misread("KeyError: (1, 1, 1)"),  # says bits, and means bytes
+            "bool": misread("KeyError: (1, 1, 1)"),  # writes bytes in the field bits
             "bfloat16": impossible("source_array must be array like object"),
             "complex64": impossible("KeyError"),
         },
@@ -203,15 +207,15 @@ EXPECTED: dict[str, Row] = {
             "stepped": MXNET_STRIDES,
             "backwards": MXNET_STRIDES,
             "broadcast": MXNET_STRIDES,
-            "read-only": NO_MARK,
+            "read-only": NO_READ_ONLY_FLAG,
             "bool": refused("Unknown DLDataType"),
             "complex64": refused("Unknown DLDataType"),
             "versioned capsule: *": refused("Invalid DLPack Tensor"),
         },
     ),
-    "tvm_ffi": Row(takes={"capsule: read-only": NO_MARK}),
+    "tvm_ffi": Row(takes={"capsule: read-only": NO_READ_ONLY_FLAG}),
     "paddle": Row(
-        takes={"backwards": misread("MemoryError"), "capsule: read-only": NO_MARK},
+        takes={"backwards": misread("MemoryError"), "capsule: read-only": NO_READ_ONLY_FLAG},
         returns={"backwards": ZERO_COPY},
     ),
     "mlx": Row(
@@ -220,7 +224,7 @@ EXPECTED: dict[str, Row] = {
             "backwards": refused("ValueError: Cannot convert DLPack arrays with"),
             "size 0": ZERO_COPY,
             "float64": Expected("copied", dtype="float32"),
-            "capsule: read-only": NO_MARK,
+            "capsule: read-only": NO_READ_ONLY_FLAG,
         },
     ),
     "pyarrow": Row(
@@ -238,8 +242,8 @@ EXPECTED: dict[str, Row] = {
             "bfloat16": refused("ArrowInvalid: unsupported DLPack type 4"),
             "complex64": refused("ArrowInvalid: unsupported DLPack type 5"),
             "device=cpu: *": refused("expected dl_device to be a pair"),
-        },  # it sends "cpu"
-        returns={"read-only": READ_ONLY, "size 0": READ_ONLY},  # it has memory of its own for none
+        },  # it passes "cpu"
+        returns={"read-only": READ_ONLY, "size 0": READ_ONLY},  # its own memory for size 0
     ),
     "onnxruntime": Row(
         gives={
@@ -255,7 +259,7 @@ EXPECTED: dict[str, Row] = {
             "stepped": ORT_STRIDES,
             "backwards": ORT_STRIDES,
             "broadcast": ORT_STRIDES,
-            "read-only": NO_MARK,
+            "read-only": NO_READ_ONLY_FLAG,
             "bool": refused("Unsupported code 6"),
             "complex64": refused("Unsupported code 5"),
             "bfloat16": misread("No corresponding Numpy type"),
@@ -271,7 +275,7 @@ EXPECTED: dict[str, Row] = {
         },
         takes={
             "rank 0": refused("IndexError: list assignment index out of range"),
-            "read-only": NO_MARK,
+            "read-only": NO_READ_ONLY_FLAG,
             "complex64": refused("Warp does not support complex types"),
             "versioned capsule: *": refused("Expected a valid DLPack capsule"),
         },
@@ -286,12 +290,12 @@ EXPECTED: dict[str, Row] = {
     ),
     "dask": Row(
         gives={"broadcast": READ_ONLY, "bfloat16": NO_BFLOAT16},
-        takes={"*": COPIED, "size 0": ZERO_COPY, "bfloat16": NUMPY_KNOWS_NO_SUCH},
+        takes={"*": COPIED, "size 0": ZERO_COPY, "bfloat16": NUMPY_HAS_NO_DTYPE},
     ),
     "nanobind": Row(
         gives={"transposed": NO_T, **VIEWS_BY_INDEX},
         takes={
-            "capsule: read-only": NO_MARK,  # a parameter that does not say nb::ro is for writing
+            "capsule: read-only": NO_READ_ONLY_FLAG,  # a parameter without nb::ro is writable
             "take: read-only": NB_WRITES,
             "versioned capsule: read-only": NB_WRITES,
         },
@@ -299,7 +303,7 @@ EXPECTED: dict[str, Row] = {
     ),
     "dpctl": SYCL,
     "dpnp": Row(
-        gives={**SYCL.gives, "rank 0": READ_ONLY},  # which it is not
+        gives={**SYCL.gives, "rank 0": READ_ONLY},  # although it is writable
         takes=SYCL.takes,
         returns=SYCL.returns,
     ),

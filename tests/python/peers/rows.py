@@ -1,4 +1,4 @@
-"""The libraries of the field, and the extensions that the tests bring along."""
+"""The libraries of the table in dlbridge.tools, and the extension modules of the tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from dlbridge.tools import elements
-from dlbridge.tools.libraries import LIBRARIES as FIELD
+from dlbridge.tools.libraries import LIBRARIES as TABLE
 from dlbridge.tools.libraries import Library, values_in
 
 VERSION = (1, 0)
@@ -29,7 +29,7 @@ NANOBIND = Library(
     from_capsule=lambda m, x: m.take(x),
 )
 
-LIBRARIES = {**FIELD, "nanobind": NANOBIND}
+LIBRARIES = {**TABLE, "nanobind": NANOBIND}
 
 
 def load(name: str) -> Any:

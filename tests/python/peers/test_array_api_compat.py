@@ -1,4 +1,4 @@
-"""array-api-compat: its namespace around NumPy, and what it takes a Tensor for."""
+"""array-api-compat: its namespace for NumPy, and its functions on a Tensor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ compat: Any = load(LIBRARY)
 
 
 def test_a_tensor_has_no_namespace() -> None:
-    """It holds memory and computes nothing; its shape and device are read all the same."""
+    """A Tensor has no functions of the array API; its shape and device can be read."""
     t = dlbridge.as_tensor(array.array("f", [1, 2, 3]))
     assert not compat.is_array_api_obj(t)
     with pytest.raises(TypeError, match="not a supported array type"):

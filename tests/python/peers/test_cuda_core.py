@@ -1,4 +1,4 @@
-"""cuda.core: its views of memory, of which those of the CPU need no driver."""
+"""cuda.core: its views of CPU memory, which need no driver."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def test_an_argument() -> None:
     assert address(t) == t.data_ptr
 
 
-def test_no_stream_must_be_said() -> None:
+def test_the_stream_must_be_explicit() -> None:
     with pytest.raises(BufferError, match="stream=None is ambiguous"):
         View.from_dlpack(line(), stream_ptr=None)

@@ -1,6 +1,6 @@
-"""CuPy where there is no GPU: it imports, refuses the CPU's tensors, and frees what it refuses.
+"""CuPy without a GPU: it refuses CPU tensors, and frees the refused ones.
 
-What it does with a GPU is in tests/gpu.
+tests/gpu tests CuPy on a GPU.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import Any, Callable
 
 import pytest
 
+import ctypes_tensors
 import dlbridge
-import hands
 from dlbridge.tools.libraries import CASES
 from rows import load
 
 LIBRARY = "cupy"
 cupy: Any = load(LIBRARY)
-GONE = "ignore:This function is deprecated"  # fromDlpack, which is in many a program still
+DEPRECATED = "ignore:This function is deprecated"  # fromDlpack, which programs still use
 
 REFUSALS: dict[str, tuple[Callable[[dlbridge.Tensor], Any], type[Exception], str]] = {
     "object": (cupy.from_dlpack, TypeError, "CPU arrays cannot be directly imported to CuPy"),
@@ -36,7 +36,7 @@ REFUSALS: dict[str, tuple[Callable[[dlbridge.Tensor], Any], type[Exception], str
         RuntimeError,
         "different from the backend that backs the incoming DLPack tensor",
     ),
-    "by the old name": (
+    "fromDlpack": (
         lambda t: cupy.fromDlpack(dlbridge.to_dlpack(t)),
         RuntimeError,
         "different from the backend that backs the incoming DLPack tensor",
@@ -44,27 +44,27 @@ REFUSALS: dict[str, tuple[Callable[[dlbridge.Tensor], Any], type[Exception], str
 }
 
 
-@pytest.mark.filterwarnings(GONE)
-@pytest.mark.parametrize("how", REFUSALS)
+@pytest.mark.filterwarnings(DEPRECATED)
+@pytest.mark.parametrize("method", REFUSALS)
 @pytest.mark.parametrize("case", CASES)
-def test_the_cpus_tensors_are_refused(
-    how: str, case: str, record_property: Callable[[str, object], None]
+def test_cpu_tensors_are_refused(
+    method: str, case: str, record_property: Callable[[str, object], None]
 ) -> None:
-    record_property("exchange", ["takes", how, case, "refused", ""])
-    take, error, words = REFUSALS[how]
-    hand = CASES[case].make(hands.HANDS, None)
-    t = dlbridge.from_dlpack(hand)
-    if case == "read-only" and how in ("capsule", "by the old name"):
-        error, words = BufferError, "expected writable memory for a legacy tensor"
-    with pytest.raises(error, match=words):
+    record_property("exchange", ["takes", method, case, "refused", ""])
+    take, error, text = REFUSALS[method]
+    source = CASES[case].make(ctypes_tensors.CTYPES, None)
+    t = dlbridge.from_dlpack(source)
+    if case == "read-only" and method in ("capsule", "fromDlpack"):
+        error, text = BufferError, "expected writable memory for a legacy tensor"
+    with pytest.raises(error, match=text):
         take(t)
-    assert hand.frees == [0]
+    assert source.frees == [0]
     del t
     gc.collect()
-    assert hand.frees == [1]
+    assert source.frees == [1]
 
 
-def test_arrays_cannot_be_made() -> None:
-    """When this fails there is a GPU here, and tests/gpu is what to run."""
+def test_no_array_can_be_created() -> None:
+    """If this fails, the machine has a GPU: run tests/gpu."""
     with pytest.raises(cupy.cuda.runtime.CUDARuntimeError):
         cupy.zeros(3)

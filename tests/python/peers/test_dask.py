@@ -1,4 +1,4 @@
-"""Dask: blocks that are Tensors, made, worked on and sent to another process by pickle 5."""
+"""Dask: blocks that are Tensors, computed and sent to another process by pickle protocol 5."""
 
 from __future__ import annotations
 
@@ -31,18 +31,20 @@ def doubled(t: dlbridge.Tensor) -> dlbridge.Tensor:
     return dlbridge.as_tensor(array.array("f", [2 * x for x in values(t)]))
 
 
-def test_a_task_gives_and_takes_tensors() -> None:
+def test_tasks_accept_and_return_tensors() -> None:
     t = line()
-    same = dask.delayed(t)
-    assert dask.compute(same)[0].data_ptr == t.data_ptr
-    assert values(dask.delayed(doubled)(same).compute()) == [2 * x for x in VALUES]
+    delayed = dask.delayed(t)
+    assert dask.compute(delayed)[0].data_ptr == t.data_ptr
+    assert values(dask.delayed(doubled)(delayed).compute()) == [2 * x for x in VALUES]
 
 
 def test_blocks_become_tensors() -> None:
     import numpy
 
     x = dask.array.from_array(numpy.arange(6, dtype="f4"), chunks=(4,))
-    tensors = x.map_blocks(dlbridge.from_dlpack, dtype="f4")  # tried on an empty block first
+    tensors = x.map_blocks(
+        dlbridge.from_dlpack, dtype="f4"
+    )  # Dask calls it on an empty block first
     blocks = dask.compute(*tensors.to_delayed())
     assert [type(block) for block in blocks] == [dlbridge.Tensor] * 2
     assert [values(block) for block in blocks] == [VALUES[:4], VALUES[4:]]
@@ -57,7 +59,7 @@ def test_a_tensor_is_a_block() -> None:
     assert x.map_blocks(numpy.asarray).max().compute() == 5
 
 
-def test_an_array_itself_is_no_tensor() -> None:
+def test_an_array_is_not_a_producer() -> None:
     with pytest.raises(TypeError, match=r"not a DLPack producer: .* got one of type Array"):
         dlbridge.from_dlpack(dask.array.ones(3))
 
@@ -70,14 +72,14 @@ def test_to_a_worker_and_back() -> None:
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        ours = line()
-        assert values(client.submit(dlbridge.as_tensor, ours).result()) == VALUES
-        theirs = client.submit(_double_there, client.scatter(ours)).result()
-        assert (values(theirs), theirs.dtype) == ([2 * x for x in VALUES], "float32")
+        t = line()
+        assert values(client.submit(dlbridge.as_tensor, t).result()) == VALUES
+        result = client.submit(_double_on_worker, client.scatter(t)).result()
+        assert (values(result), result.dtype) == ([2 * x for x in VALUES], "float32")
 
 
-def _double_there(t: dlbridge.Tensor) -> dlbridge.Tensor:
-    """By what a worker can import: it does not see this folder."""
+def _double_on_worker(t: dlbridge.Tensor) -> dlbridge.Tensor:
+    """Doubles a tensor. It imports modules itself, as a worker cannot import this file."""
     import array
 
     import dlbridge

@@ -1,4 +1,4 @@
-"""dpctl up to 0.21, which had the arrays that are dpnp's now."""
+"""dpctl up to 0.21, whose arrays have moved to dpnp."""
 
 from exchanges import test_exchange, test_the_table_names_what_there_is
 

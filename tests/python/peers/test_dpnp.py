@@ -1,4 +1,4 @@
-"""Intel's XPU arrays (kDLOneAPI), on a SYCL device that is a CPU: carried both ways, never read."""
+"""Intel's XPU arrays (kDLOneAPI), on a SYCL device that is a CPU: exchanged both ways, not read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import producers
 from exchanges import test_exchange, test_the_table_names_what_there_is
 
 LIBRARY = "dpnp"
-__all__ = ["test_exchange", "test_the_table_names_what_there_is"]  # the table's, here as well
+__all__ = ["test_exchange", "test_the_table_names_what_there_is"]  # run in this file
 
 ONEAPI = (14, 0)
 
@@ -33,7 +33,8 @@ def usm(x: Any) -> Any:
     return x if isinstance(x, dpt.usm_ndarray) else x.get_array()
 
 
-def home(x: Any, t: Any) -> Any:
+def import_like(x: Any, t: Any) -> Any:
+    """Imports a Tensor with the library of x."""
     return dpt.from_dlpack(t) if isinstance(x, dpt.usm_ndarray) else dpnp.from_dlpack(t)
 
 
@@ -43,7 +44,7 @@ makers = pytest.mark.parametrize("make", [of_dpnp, of_usm])
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "whole": lambda x: x,
     "offset": lambda x: x[1:, ::2, 1:3],
-    "turned": lambda x: x[0].T,
+    "transposed": lambda x: x[0].T,
     "column": lambda x: x[:, 1, 2],
     "rank 0": lambda x: x[1, 2, 3],
 }
@@ -51,32 +52,32 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 
 @makers
 @pytest.mark.parametrize("view", VIEWS)
-def test_there_and_back_without_a_copy(make: Maker, view: str) -> None:
-    """dpnp gives the base with a byte offset; what comes back has it added to the address."""
+def test_export_and_import_without_a_copy(make: Maker, view: str) -> None:
+    """dpnp exports the base with a byte offset; dlbridge adds the offset to the address."""
     x = VIEWS[view](make((2, 3, 4), "float32"))
     t = dlbridge.from_dlpack(x)
     assert (t.__dlpack_device__(), str(t.device)) == (ONEAPI, "oneapi:0")
     assert (t.shape, t.dtype) == (x.shape, "float32")
     assert t.data_ptr == usm(x)._pointer
-    y = home(x, t)
+    y = import_like(x, t)
     assert type(y) is type(x)
     assert usm(y)._pointer == usm(x)._pointer
     assert dpnp.asnumpy(y).tolist() == dpnp.asnumpy(x).tolist()
 
 
 @makers
-def test_what_dpnp_does_not_take_back(make: Maker) -> None:
-    """It looks for the memory of negative strides above the address alone, and for memory of empty
-    arrays, which are exported with none. When this fails, dpnp has learned."""
+def test_arrays_that_dpnp_does_not_import(make: Maker) -> None:
+    """dpnp assumes that negative strides start at the lowest address, and that empty arrays have
+    memory. If this fails, dpnp has been corrected."""
     backwards, empty = make((2, 3), "int32")[::-1], make((2, 3), "int32")[:0]
     t = dlbridge.from_dlpack(backwards)
     assert (t.data_ptr, t.strides) == (usm(backwards)._pointer, (-3, 1))
     with pytest.raises(ValueError, match="can not accommodate"):
-        home(backwards, t)
+        import_like(backwards, t)
     t = dlbridge.from_dlpack(empty)
     assert t.shape == (0, 3)
     with pytest.raises(TypeError, match="__cinit__"):
-        home(empty, t)
+        import_like(empty, t)
 
 
 @makers
@@ -85,29 +86,29 @@ def test_dtypes(make: Maker, dtype: str) -> None:
     x = make((2, 3), dtype)
     t = dlbridge.from_dlpack(x)
     assert t.dtype == dtype
-    assert str(home(x, t).dtype) == dtype
+    assert str(import_like(x, t).dtype) == dtype
 
 
 @makers
-def test_writes_show(make: Maker) -> None:
+def test_memory_is_shared(make: Maker) -> None:
     x = make((2, 3), "int32")
-    y = home(x, dlbridge.from_dlpack(x))
+    y = import_like(x, dlbridge.from_dlpack(x))
     y[1, 2] = 77
     assert int(x[1, 2]) == 77
 
 
 @makers
-def test_freed_once_when_nobody_needs_it(make: Maker) -> None:
-    """A foreign tensor on SYCL's memory, through a Tensor, to dpnp."""
+def test_freed_once(make: Maker) -> None:
+    """A foreign tensor on SYCL's memory, imported by dpnp through a Tensor."""
     x = make((2, 3), "int32")
     p = producers.Producer(device=ONEAPI, data=usm(x)._pointer, dtype=(0, 32, 1))
-    y = home(x, dlbridge.from_dlpack(p))
+    y = import_like(x, dlbridge.from_dlpack(p))
     gc.collect()
     assert (p.calls, usm(y)._pointer) == ([0], usm(x)._pointer)
     assert dpnp.asnumpy(y).tolist() == [[0, 1, 2], [3, 4, 5]]
     del y
     gc.collect()
-    assert p.calls == p.owed == [1]
+    assert p.calls == p.exports == [1]
 
 
 @makers
@@ -118,19 +119,19 @@ def test_the_memory_outlives_the_array(make: Maker) -> None:
 
 
 @makers
-def test_moving_is_asked_of_the_producer(make: Maker) -> None:
+def test_the_producer_moves_the_memory(make: Maker) -> None:
     x = make((2, 3, 4), "float32")
     for t in (dlbridge.from_dlpack(x, device="cpu"), dlbridge.as_tensor(x, device="cpu")):
         assert t.device == "cpu"
         assert np.asarray(t).tolist() == dpnp.asnumpy(x).tolist()
-    with pytest.raises(BufferError, match="without a copy"):  # in dpnp's own words
+    with pytest.raises(BufferError, match="without a copy"):  # dpnp's message
         dlbridge.from_dlpack(x, device="cpu", copy=False)
-    with pytest.raises(BufferError, match="unsupported device"):  # in NumPy's
+    with pytest.raises(BufferError, match="unsupported device"):  # NumPy's message
         dlbridge.from_dlpack(np.ones(3), device="oneapi:0")
 
 
 @makers
-def test_the_host_reads_nothing(make: Maker) -> None:
+def test_host_access_is_refused(make: Maker) -> None:
     t = dlbridge.from_dlpack(make((2, 3), "float32"))
     for access in (memoryview, np.asarray, np.from_dlpack):
         with pytest.raises((BufferError, RuntimeError)):
@@ -140,15 +141,15 @@ def test_the_host_reads_nothing(make: Maker) -> None:
 
 
 @makers
-def test_a_queue_is_passed_on_as_it_is(make: Maker) -> None:
+def test_a_queue_is_passed_to_the_producer(make: Maker) -> None:
     x = make((2, 3), "float32")
     t = dlbridge.from_dlpack(x, stream=dpctl.SyclQueue(x.sycl_device))
     assert t.data_ptr == usm(x)._pointer
-    with pytest.raises(TypeError, match="SyclQueue"):  # in dpnp's own words
+    with pytest.raises(TypeError, match="SyclQueue"):  # dpnp's message
         dlbridge.from_dlpack(x, stream=1)
 
 
-def test_dpnp_takes_tensors_of_the_host() -> None:
+def test_dpnp_imports_host_memory() -> None:
     a = np.arange(6, dtype=np.float32).reshape(2, 3)
     x = dpnp.from_dlpack(dlbridge.from_dlpack(a))
     assert dpnp.asnumpy(x).tolist() == a.tolist()

@@ -1,4 +1,4 @@
-"""joblib: Tensors to files and back, as arguments and results of workers, as keys of a cache."""
+"""joblib: Tensors in files, as arguments and results of workers, and as cache keys."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def doubled(t: dlbridge.Tensor) -> dlbridge.Tensor:
 def test_to_a_file_and_back(tmp_path: Path, compress: int, record_property: Record) -> None:
     record_property("exchange", ["carries", "file", "row-major", "copied", ""])
     t = grid()
-    joblib.dump({"t": t}, tmp_path / "kept", compress=compress)
-    back = joblib.load(tmp_path / "kept")["t"]
+    joblib.dump({"t": t}, tmp_path / "file", compress=compress)
+    back = joblib.load(tmp_path / "file")["t"]
     assert (values(back), back.shape, back.dtype) == (values(t), (3, 4), "float32")
     assert back.data_ptr != t.data_ptr
 
@@ -45,15 +45,15 @@ def test_to_a_file_and_back(tmp_path: Path, compress: int, record_property: Reco
 )
 def test_as_argument_and_result(backend: str, outcome: str, record_property: Record) -> None:
     record_property("exchange", ["carries", backend, "row-major", outcome, ""])
-    given = [grid(), grid()]
+    arguments = [grid(), grid()]
     run = joblib.Parallel(n_jobs=2, backend=backend)
-    results = run(joblib.delayed(doubled)(t) for t in given)
+    results = run(joblib.delayed(doubled)(t) for t in arguments)
     assert [values(t) for t in results] == [[float(2 * i) for i in range(12)]] * 2
-    kept = run(joblib.delayed(dlbridge.as_tensor)(t) for t in given)
-    shared = [t.data_ptr for t in kept] == [t.data_ptr for t in given]
+    returned = run(joblib.delayed(dlbridge.as_tensor)(t) for t in arguments)
+    shared = [t.data_ptr for t in returned] == [t.data_ptr for t in arguments]
     assert shared == (outcome == "zero-copy")
 
 
-def test_equal_tensors_are_one_key() -> None:
+def test_equal_tensors_have_the_same_key() -> None:
     assert joblib.hash(grid()) == joblib.hash(grid())
     assert joblib.hash(grid()) != joblib.hash(doubled(grid()))

@@ -1,4 +1,4 @@
-"""ml_dtypes on the other side: NumPy arrays of the narrow floats and integers, on one memory."""
+"""ml_dtypes: NumPy arrays of narrow floats and integers on the same memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import dlbridge
 import producers
 
-# Each with the bytes of its numbers, and the numbers.
+# Name, dtype of DLPack, flags, the bytes of two numbers, and the numbers.
 NARROW: list[tuple[str, tuple[int, int, int], int, bytes, list[float]]] = [
     ("bfloat16", (4, 16, 1), 0, b"\x80\x3f\x00\xc0", [1, -2]),
     ("float8_e3m4", (7, 8, 1), 0, b"\x30\xc0", [1, -2]),
@@ -30,11 +30,11 @@ NARROW: list[tuple[str, tuple[int, int, int], int, bytes, list[float]]] = [
 ]
 
 
-@pytest.mark.parametrize("name, dtype, flags, written, numbers", NARROW)
+@pytest.mark.parametrize("name, dtype, flags, fill, numbers", NARROW)
 def test_as_an_array(
-    name: str, dtype: tuple[int, int, int], flags: int, written: bytes, numbers: list[float]
+    name: str, dtype: tuple[int, int, int], flags: int, fill: bytes, numbers: list[float]
 ) -> None:
-    p = producers.Producer(dtype=dtype, flags=flags, fill=written, shape=(2,))
+    p = producers.Producer(dtype=dtype, flags=flags, fill=fill, shape=(2,))
     t = dlbridge.from_dlpack(p)
     array: Any = np.asarray(t)
     assert array.dtype == getattr(ml_dtypes, name)
@@ -47,20 +47,20 @@ def test_as_an_array(
     assert p.calls == [1]
 
 
-def test_strides_and_marks_stay() -> None:
+def test_strides_and_flags_are_kept() -> None:
     p = producers.Producer(dtype=(4, 16, 1), strides=(1, 2), flags=1)
     array: Any = np.asarray(dlbridge.from_dlpack(p))
     assert (array.strides, array.flags.writeable) == ((2, 4), False)
 
 
 @pytest.mark.parametrize("take", [dlbridge.from_dlpack, dlbridge.as_tensor])
-def test_its_arrays_are_refused_by_numpy(take: Any) -> None:
+def test_numpy_refuses_to_export_its_arrays(take: Any) -> None:
     with pytest.raises(BufferError, match="DLPack only supports"):
         take(np.zeros(3, ml_dtypes.bfloat16))
 
 
-def test_packed_elements_are_no_array() -> None:
-    """They take fewer bytes than an array of as many elements would read."""
+def test_packed_elements_are_refused() -> None:
+    """They have fewer bytes than an array of the same size would read."""
     for dtype in ((0, 4, 1), (15, 6, 1), (17, 4, 1)):
         t = dlbridge.from_dlpack(producers.Producer(dtype=dtype))
         with pytest.raises(BufferError, match=r"^expected elements of whole bytes"):

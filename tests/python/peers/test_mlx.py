@@ -1,4 +1,4 @@
-"""MLX: every exchange comes out as the table says."""
+"""MLX: the exchanges of the table."""
 
 from exchanges import test_exchange, test_the_table_names_what_there_is
 

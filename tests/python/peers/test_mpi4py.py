@@ -1,7 +1,7 @@
-"""MPI by mpi4py: messages to and from a Tensor's own memory, as a buffer and by DLPack alone.
+"""mpi4py: messages to and from the memory of a Tensor, as a buffer and by DLPack alone.
 
-Run by itself it talks to itself; `mpiexec -n 2 python -m pytest` of this file makes a ring of two.
-DLBRIDGE_TEST_PROCESSES says how many there must be.
+One process sends to itself; `mpiexec -n 2 python -m pytest` of this file makes a ring of two.
+DLBRIDGE_TEST_PROCESSES is the expected number of processes.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ FLOAT64 = (2, 64, 1)
 BFLOAT16 = (4, 16, 1)
 
 
-def test_as_many_processes_as_were_started() -> None:
+def test_number_of_processes() -> None:
     assert int(os.environ.get("DLBRIDGE_TEST_PROCESSES", "1")) == SIZE
 
 
-class Behind:
-    """A Tensor of which only the two methods of DLPack are seen; records what is asked."""
+class DlpackOnly:
+    """A Tensor with only the two methods of DLPack; records the keywords of each call."""
 
     def __init__(self, tensor: dlbridge.Tensor) -> None:
         self.tensor = tensor
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
 
     def __dlpack__(self, **keywords: Any) -> object:
-        self.asked.append(keywords)
+        self.requests.append(keywords)
         return self.tensor.__dlpack__(**keywords)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -50,29 +50,29 @@ def itself(tensor: dlbridge.Tensor) -> Any:
     return tensor
 
 
-Counted = Callable[[str], None]
+Record = Callable[[str], None]
 
 
 @pytest.fixture
-def counted(
+def record(
     request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
-) -> Counted:
-    """Says how a message went, for the count of every library's exchanges."""
+) -> Record:
+    """Records the outcome of a message for the count of exchanges."""
     name = request.node.name
     return lambda outcome: record_property("exchange", ["takes", "message", name, outcome, ""])
 
 
-Face = Callable[[dlbridge.Tensor], Any]
-faces = pytest.mark.parametrize("face", [itself, Behind], ids=["buffer", "dlpack"])
+Access = Callable[[dlbridge.Tensor], Any]
+accesses = pytest.mark.parametrize("access", [itself, DlpackOnly], ids=["buffer", "dlpack"])
 
 
 class Memory:
-    """A Tensor of float64 on memory of plain C, as MPI is to see it, and the memory's numbers."""
+    """A Tensor of float64 on foreign memory, as an object for MPI, and the numbers in memory."""
 
-    def __init__(self, face: Face, numbers: list[float]) -> None:
+    def __init__(self, access: Access, numbers: list[float]) -> None:
         fill = struct.pack(f"{len(numbers)}d", *numbers)
         self.producer = producers.Producer(shape=(2, COUNT // 2), dtype=FLOAT64, fill=fill)
-        self.face: Any = face(dlbridge.from_dlpack(self.producer))
+        self.object: Any = access(dlbridge.from_dlpack(self.producer))
 
     @property
     def address(self) -> int:
@@ -82,9 +82,9 @@ class Memory:
         return list(struct.unpack(f"{COUNT}d", ctypes.string_at(self.address, COUNT * 8)))
 
     def drop(self) -> list[int]:
-        """Deleter calls before the Tensor is dropped, and after."""
+        """The numbers of deleter calls before and after the Tensor is dropped."""
         before = sum(self.producer.calls)
-        self.face = None
+        self.object = None
         return [before, sum(self.producer.calls)]
 
 
@@ -104,7 +104,7 @@ def of_all() -> list[float]:
     return [sum(column) for column in zip(*map(values, range(SIZE)))]
 
 
-# Exchanges: each rank has its values in s, and what is expected in r afterwards. -----------------
+# Exchanges: each rank sends its values from s, and receives into r. ------------------------------
 
 
 def send(s: Any, r: Any) -> None:
@@ -132,7 +132,7 @@ def persistent(s: Any, r: Any) -> None:
 
 
 def put(s: Any, r: Any) -> None:
-    """The window is r's memory, and the neighbour writes into it."""
+    """The neighbour writes into a window on the memory of r."""
     window = MPI.Win.Create(r, comm=WORLD)
     window.Fence()
     window.Put(s, NEXT)
@@ -165,47 +165,48 @@ EXCHANGES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[], list[float]]]
 }
 
 
-@faces
+@accesses
 @pytest.mark.parametrize("name", EXCHANGES)
-def test_exchange(name: str, face: Face, counted: Counted) -> None:
+def test_exchange(name: str, access: Access, record: Record) -> None:
     run, expected = EXCHANGES[name]
-    s, r = Memory(face, values(RANK)), Memory(face, [-1.0] * COUNT)
-    run(s.face, r.face)
+    s, r = Memory(access, values(RANK)), Memory(access, [-1.0] * COUNT)
+    run(s.object, r.object)
     assert r.numbers() == expected()
     assert s.numbers() == values(RANK)
-    if isinstance(s.face, Behind):
-        asked = s.face.asked + r.face.asked
-        assert asked and all(each == {"max_version": (1, 0), "copy": False} for each in asked)
+    if isinstance(s.object, DlpackOnly):
+        requests = s.object.requests + r.object.requests
+        assert requests
+        assert all(each == {"max_version": (1, 0), "copy": False} for each in requests)
     assert (s.drop(), r.drop()) == ([0, 1], [0, 1])
-    counted("zero-copy")
+    record("zero-copy")
 
 
-@faces
-def test_the_address_is_the_memorys(face: Face) -> None:
-    m = Memory(face, values(0))
+@accesses
+def test_mpi4py_uses_the_address_of_the_memory(access: Access) -> None:
+    m = Memory(access, values(0))
     for _ in range(3):
-        assert MPI.Get_address(m.face) == MPI.buffer(m.face).address == m.address
+        assert MPI.Get_address(m.object) == MPI.buffer(m.object).address == m.address
     assert m.drop() == [0, 1]
 
 
-@faces
-def test_mpi_itself_names_that_address(face: Face) -> None:
-    """Base and size of a window, as the MPI library keeps them."""
-    m = Memory(face, values(0))
-    window = MPI.Win.Create(m.face, comm=WORLD)
+@accesses
+def test_mpi_uses_the_address_of_the_memory(access: Access) -> None:
+    """The base and size of a window, as the MPI library has them."""
+    m = Memory(access, values(0))
+    window = MPI.Win.Create(m.object, comm=WORLD)
     assert window.Get_attr(MPI.WIN_BASE) == m.address
     assert window.Get_attr(MPI.WIN_SIZE) == COUNT * 8
-    assert m.drop() == [0, 0]  # the window keeps it
+    assert m.drop() == [0, 0]  # the window holds the object
     window.Free()
     del window
     assert m.drop() == [1, 1]
 
 
-@faces
-def test_a_message_that_was_set_up_once_sends_what_is_there_now(face: Face) -> None:
-    """A copy, made at any time before, would send something else."""
-    s, r = Memory(face, values(RANK)), Memory(face, values(RANK))
-    requests = [WORLD.Recv_init(r.face, PREVIOUS), WORLD.Send_init(s.face, NEXT)]
+@accesses
+def test_a_persistent_message_sends_the_current_values(access: Access) -> None:
+    """An earlier copy would send other values."""
+    s, r = Memory(access, values(RANK)), Memory(access, values(RANK))
+    requests = [WORLD.Recv_init(r.object, PREVIOUS), WORLD.Send_init(s.object, NEXT)]
     for round in (1.0, 2.0):
         ctypes.memmove(s.address, struct.pack(f"{COUNT}d", *[round] * COUNT), COUNT * 8)
         MPI.Prequest.Startall(requests)
@@ -217,27 +218,27 @@ def test_a_message_that_was_set_up_once_sends_what_is_there_now(face: Face) -> N
     assert (s.drop(), r.drop()) == ([0, 1], [0, 1])
 
 
-@faces
-def test_messages_under_way_keep_the_memory(face: Face) -> None:
-    s, r = Memory(face, values(RANK)), Memory(face, [-1.0] * COUNT)
-    requests = [WORLD.Irecv(r.face, PREVIOUS), WORLD.Isend(s.face, NEXT)]
+@accesses
+def test_messages_in_flight_keep_the_memory_alive(access: Access) -> None:
+    s, r = Memory(access, values(RANK)), Memory(access, [-1.0] * COUNT)
+    requests = [WORLD.Irecv(r.object, PREVIOUS), WORLD.Isend(s.object, NEXT)]
     assert (s.drop(), r.drop()) == ([0, 0], [0, 0])
     MPI.Request.Waitall(requests)
     assert r.numbers() == of_previous()
     assert (s.drop(), r.drop()) == ([1, 1], [1, 1])
 
 
-def test_capsules_that_nobody_renames_are_freed_once() -> None:
-    """mpi4py leaves its capsules to their destructor."""
+def test_unconsumed_capsules_are_freed_once() -> None:
+    """mpi4py does not rename its capsules, so their destructor frees the tensor."""
     p = producers.Producer()
-    handed_out, freed = foreign.accounts()
+    exported, freed = foreign.accounts()
     for _ in range(5):
         assert MPI.Get_address(p) == p.handles[-1].address
-    assert foreign.accounts() == (handed_out + 5, freed + 5)
-    assert p.calls == p.owed == [1] * 5
+    assert foreign.accounts() == (exported + 5, freed + 5)
+    assert p.calls == p.exports == [1] * 5
 
 
-# Dtypes. A sum works when mpi4py has found the right datatype: MPI adds no bytes. ----------------
+# Dtypes. Sums require the right MPI datatype. -----------------------------------------------------
 
 NUMBERS = {
     "int8": "b",
@@ -254,97 +255,97 @@ NUMBERS = {
 }
 
 
-def filled(dtype: str, written: bytes) -> tuple[producers.Producer, dlbridge.Tensor]:
+def filled(dtype: str, fill: bytes) -> tuple[producers.Producer, dlbridge.Tensor]:
     d = dlbridge.dtype(dtype)
-    shape = (len(written) // d.itemsize,)
-    p = producers.Producer(dtype=(d.code, d.bits, d.lanes), shape=shape, fill=written)
+    shape = (len(fill) // d.itemsize,)
+    p = producers.Producer(dtype=(d.code, d.bits, d.lanes), shape=shape, fill=fill)
     return p, dlbridge.from_dlpack(p)
 
 
-def reduced(dtype: str, written: bytes, face: Face, op: MPI.Op) -> bytes:
-    _, s = filled(dtype, written)
-    p, r = filled(dtype, b"\xff" * len(written))
-    WORLD.Allreduce(face(s), face(r), op=op)
-    return ctypes.string_at(p.handle.address, len(written))
+def reduced(dtype: str, fill: bytes, access: Access, op: MPI.Op) -> bytes:
+    _, s = filled(dtype, fill)
+    p, r = filled(dtype, b"\xff" * len(fill))
+    WORLD.Allreduce(access(s), access(r), op=op)
+    return ctypes.string_at(p.handle.address, len(fill))
 
 
-@faces
+@accesses
 @pytest.mark.parametrize("dtype", NUMBERS)
-def test_sums(dtype: str, face: Face, counted: Counted) -> None:
-    form = f"3{NUMBERS[dtype]}"
-    out = reduced(dtype, struct.pack(form, RANK, 1, 2), face, MPI.SUM)
-    assert struct.unpack(form, out) == (sum(range(SIZE)), SIZE, 2 * SIZE)
-    counted("zero-copy")
+def test_sums(dtype: str, access: Access, record: Record) -> None:
+    format_ = f"3{NUMBERS[dtype]}"
+    out = reduced(dtype, struct.pack(format_, RANK, 1, 2), access, MPI.SUM)
+    assert struct.unpack(format_, out) == (sum(range(SIZE)), SIZE, 2 * SIZE)
+    record("zero-copy")
 
 
-@faces
+@accesses
 @pytest.mark.parametrize("dtype, code", [("complex64", "f"), ("complex128", "d")])
-def test_sums_of_complex_numbers(dtype: str, code: str, face: Face, counted: Counted) -> None:
-    out = reduced(dtype, struct.pack(f"4{code}", RANK, 1, 2, -3), face, MPI.SUM)
+def test_sums_of_complex_numbers(dtype: str, code: str, access: Access, record: Record) -> None:
+    out = reduced(dtype, struct.pack(f"4{code}", RANK, 1, 2, -3), access, MPI.SUM)
     assert struct.unpack(f"4{code}", out) == (sum(range(SIZE)), SIZE, 2 * SIZE, -3 * SIZE)
-    counted("zero-copy")
+    record("zero-copy")
 
 
-@faces
-def test_bool_is_logical(face: Face) -> None:
-    assert reduced("bool", bytes([RANK == 0, 0, 1]), face, MPI.LOR) == b"\1\0\1"
-    assert reduced("bool", bytes([RANK == 0, 0, 1]), face, MPI.LAND) == bytes([SIZE == 1, 0, 1])
+@accesses
+def test_bool_is_logical(access: Access) -> None:
+    assert reduced("bool", bytes([RANK == 0, 0, 1]), access, MPI.LOR) == b"\1\0\1"
+    assert reduced("bool", bytes([RANK == 0, 0, 1]), access, MPI.LAND) == bytes([SIZE == 1, 0, 1])
 
 
 BYTES_ONLY = ["bfloat16", "float8_e4m3fn", "float8_e5m2"]
 
 
-@faces
+@accesses
 @pytest.mark.parametrize("dtype", BYTES_ONLY)
-def test_dtypes_that_travel_as_bytes(dtype: str, face: Face, counted: Counted) -> None:
-    written = bytes([0x80, 0x3F, RANK, 0x40])
-    _, s = filled(dtype, written)
+def test_dtypes_that_are_sent_as_bytes(dtype: str, access: Access, record: Record) -> None:
+    fill = bytes([0x80, 0x3F, RANK, 0x40])
+    _, s = filled(dtype, fill)
     p, r = filled(dtype, b"\xff" * 4)
     status = MPI.Status()
-    WORLD.Sendrecv(face(s), NEXT, recvbuf=face(r), source=PREVIOUS, status=status)
+    WORLD.Sendrecv(access(s), NEXT, recvbuf=access(r), source=PREVIOUS, status=status)
     assert status.Get_count(MPI.BYTE) == 4
     assert ctypes.string_at(p.handle.address, 4) == bytes([0x80, 0x3F, PREVIOUS, 0x40])
-    counted("zero-copy")
+    record("zero-copy")
 
 
-def added_here(dtype: str, written: bytes, face: Face) -> bytes:
-    """One and the same twice, added by MPI without a message."""
-    _, one = filled(dtype, written)
-    p, other = filled(dtype, written)
-    MPI.SUM.Reduce_local(face(one), face(other))
-    return ctypes.string_at(p.handle.address, len(written))
+def doubled_by_mpi(dtype: str, fill: bytes, access: Access) -> bytes:
+    """The sum of two equal tensors, computed by MPI without a message."""
+    _, one = filled(dtype, fill)
+    p, other = filled(dtype, fill)
+    MPI.SUM.Reduce_local(access(one), access(other))
+    return ctypes.string_at(p.handle.address, len(fill))
 
 
-@faces
-def test_bfloat16_is_not_added(face: Face) -> None:
-    """MPICH refuses to add bytes. Open MPI adds them, which gives no sum."""
+@accesses
+def test_bfloat16_is_not_added(access: Access) -> None:
+    """MPICH refuses to add bytes. Open MPI adds them as integers, which is no valid sum."""
     one = b"\x80\x3f"
     if MPI.get_vendor()[0] == "MPICH":
         with pytest.raises(MPI.Exception) as refused:
-            added_here("bfloat16", one, face)
+            doubled_by_mpi("bfloat16", one, access)
         assert refused.value.Get_error_class() == MPI.ERR_OP
     else:
-        assert added_here("bfloat16", one, face) == b"\x00\x7e"  # 2 is 00 40
+        assert doubled_by_mpi("bfloat16", one, access) == b"\x00\x7e"  # 2 is 00 40
 
 
-def test_vectors_are_taken_for_long_double() -> None:
-    """mpi4py goes by the size of an element: float32x4 has 16 bytes. When this fails, it has
-    learned of lanes."""
+def test_vectors_are_mistaken_for_long_double() -> None:
+    """mpi4py selects a datatype by the element size, 16 bytes for float32x4. If this fails, it has
+    been corrected."""
     one = struct.pack("4f", 1, 2, 3, 4)
-    assert struct.unpack("4f", added_here("float32x4", one, Behind)) != (2, 4, 6, 8)
+    assert struct.unpack("4f", doubled_by_mpi("float32x4", one, DlpackOnly)) != (2, 4, 6, 8)
     status = MPI.Status()
     out = bytearray(16)
-    x = Behind(filled("float32x4", one)[1])
+    x = DlpackOnly(filled("float32x4", one)[1])
     WORLD.Sendrecv(x, NEXT, recvbuf=[out, MPI.BYTE], source=PREVIOUS, status=status)
     assert status.Get_count(MPI.LONG_DOUBLE) == 1
-    assert out == one  # it arrives all the same
+    assert out == one  # the bytes are sent correctly
 
 
-# Layouts and marks. ------------------------------------------------------------------------------
+# Layouts and flags. ------------------------------------------------------------------------------
 
 LAYOUTS: list[tuple[str, dict[str, Any], list[float] | str]] = [
     ("row-major", {}, [0, 1, 2, 3, 4, 5]),
-    ("column-major, as it lies", {"strides": (1, 2)}, [0, 1, 2, 3, 4, 5]),
+    ("column-major, in memory order", {"strides": (1, 2)}, [0, 1, 2, 3, 4, 5]),
     ("offset", {"byte_offset": 24}, [6, 7, 8, 9, 10, 11]),
     ("null strides", {"strides": None}, [0, 1, 2, 3, 4, 5]),
     ("size 1", {"shape": (1, 3), "strides": (99, 1)}, [0, 1, 2]),
@@ -356,36 +357,36 @@ LAYOUTS: list[tuple[str, dict[str, Any], list[float] | str]] = [
 ]
 
 
-@faces
+@accesses
 @pytest.mark.parametrize(
-    "fields, arrives", [each[1:] for each in LAYOUTS], ids=[each[0] for each in LAYOUTS]
+    "fields, received", [each[1:] for each in LAYOUTS], ids=[each[0] for each in LAYOUTS]
 )
 def test_layouts(
-    fields: dict[str, Any], arrives: list[float] | str, face: Face, counted: Counted
+    fields: dict[str, Any], received: list[float] | str, access: Access, record: Record
 ) -> None:
     p = producers.Producer(**fields)
     out = bytearray(64)
     status = MPI.Status()
 
-    def go() -> None:
-        x = face(dlbridge.from_dlpack(p))
+    def exchange() -> None:
+        x = access(dlbridge.from_dlpack(p))
         WORLD.Sendrecv(x, NEXT, recvbuf=[out, MPI.BYTE], source=PREVIOUS, status=status)
 
-    if isinstance(arrives, str):
-        with pytest.raises(BufferError, match=arrives):
-            go()
+    if isinstance(received, str):
+        with pytest.raises(BufferError, match=received):
+            exchange()
     else:
-        go()
-        assert status.Get_count(MPI.FLOAT) == len(arrives)
-        assert list(struct.unpack_from(f"{len(arrives)}f", out)) == arrives
+        exchange()
+        assert status.Get_count(MPI.FLOAT) == len(received)
+        assert list(struct.unpack_from(f"{len(received)}f", out)) == received
     assert p.calls == [1]
-    counted("refused" if isinstance(arrives, str) else "zero-copy")
+    record("refused" if isinstance(received, str) else "zero-copy")
 
 
-@faces
-def test_read_only_memory_is_sent_and_not_received_into(face: Face, counted: Counted) -> None:
+@accesses
+def test_read_only_memory_is_sent_and_not_received_into(access: Access, record: Record) -> None:
     p = producers.Producer(flags=1)
-    x = face(dlbridge.from_dlpack(p))
+    x = access(dlbridge.from_dlpack(p))
     before = p.handle.snapshot()
     out = bytearray(24)
     WORLD.Sendrecv(x, NEXT, recvbuf=[out, MPI.BYTE], source=PREVIOUS)
@@ -397,15 +398,15 @@ def test_read_only_memory_is_sent_and_not_received_into(face: Face, counted: Cou
     assert p.handle.snapshot() == before
     del x
     assert p.calls == [1]
-    counted("refused")
+    record("refused")
 
 
-def test_device_memory_is_named_and_not_waited_for() -> None:
-    """mpi4py asks for no order (-1) and hands on the address; an MPI that knows devices takes it
-    from there. A Tensor refuses to be a buffer of such memory."""
-    x = Behind(dlbridge.from_dlpack(producers.Producer(device=(2, 0))))
+def test_device_memory_is_passed_without_stream_order() -> None:
+    """mpi4py requests no stream order (-1) and passes the address to MPI, which may support
+    devices. A Tensor does not export device memory as a buffer."""
+    x = DlpackOnly(dlbridge.from_dlpack(producers.Producer(device=(2, 0))))
     assert MPI.Get_address(x) == x.tensor.data_ptr
-    assert x.asked == [{"stream": -1, "max_version": (1, 0), "copy": False}]
+    assert x.requests == [{"stream": -1, "max_version": (1, 0), "copy": False}]
 
 
 # MPI's own memory, as Tensors. -------------------------------------------------------------------
@@ -420,20 +421,20 @@ def test_memory_that_mpi_allocated() -> None:
 
 
 def test_memory_that_processes_share() -> None:
-    """What one process writes into its Tensor the others read in theirs, without a message."""
+    """Writes of one process to its Tensor are visible in the Tensors of the others."""
     # [shared]
-    here = WORLD.Split_type(MPI.COMM_TYPE_SHARED)  # the processes of this machine
-    window = MPI.Win.Allocate_shared(8 * here.size if here.rank == 0 else 0, 8, comm=here)
+    node = WORLD.Split_type(MPI.COMM_TYPE_SHARED)  # the processes of this machine
+    window = MPI.Win.Allocate_shared(8 * node.size if node.rank == 0 else 0, 8, comm=node)
     memory, _ = window.Shared_query(0)
-    t = dlbridge.as_tensor(memoryview(memory).cast("d"))  # float64[here.size], in each of them
+    t = dlbridge.as_tensor(memoryview(memory).cast("d"))  # float64[node.size], in each of them
     # [/shared]
-    assert (t.dtype, t.shape, t.data_ptr) == ("float64", (here.size,), memory.address)
+    assert (t.dtype, t.shape, t.data_ptr) == ("float64", (node.size,), memory.address)
     numbers: Any = memoryview(t)
     window.Fence()
-    numbers[here.rank] = float(here.rank)
+    numbers[node.rank] = float(node.rank)
     window.Fence()
-    assert numbers.tolist() == list(range(here.size))
+    assert numbers.tolist() == list(range(node.size))
     window.Fence()
     del t, numbers
     window.Free()
-    here.Free()
+    node.Free()

@@ -1,4 +1,4 @@
-"""MXNet, which speaks by raw capsules only: for reading, for writing, and on our memory."""
+"""MXNet, which exchanges raw capsules only: for reading, for writing, and on foreign memory."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+import ctypes_tensors
 import dlbridge
-import hands
 from exchanges import test_exchange, test_the_table_names_what_there_is
 from rows import load
 
@@ -18,10 +18,10 @@ __all__ = ["test_exchange", "test_the_table_names_what_there_is"]
 mx: Any = load(LIBRARY)
 
 
-@pytest.mark.parametrize("make", ["to_dlpack_for_read", "to_dlpack_for_write"])
-def test_both_capsules_show_the_array(make: str) -> None:
+@pytest.mark.parametrize("method", ["to_dlpack_for_read", "to_dlpack_for_write"])
+def test_both_capsules_share_the_array(method: str) -> None:
     x = mx.nd.array([[1, 2, 3], [4, 5, 6]])
-    t = dlbridge.from_dlpack(getattr(x, make)())
+    t = dlbridge.from_dlpack(getattr(x, method)())
     ctypes.c_float.from_address(t.data_ptr + 4).value = 20
     assert x.asnumpy().tolist() == [[1, 20, 3], [4, 5, 6]]
     x[1, 0] = 40
@@ -30,14 +30,14 @@ def test_both_capsules_show_the_array(make: str) -> None:
     assert values == [[1, 20, 3], [40, 5, 6]]
 
 
-def test_it_works_on_our_memory() -> None:
-    hand = hands.make([1.0, 2.0, 3.0], "float32")
-    x = mx.nd.from_dlpack(dlbridge.to_dlpack(dlbridge.from_dlpack(hand)))
+def test_it_computes_on_foreign_memory() -> None:
+    source = ctypes_tensors.make([1.0, 2.0, 3.0], "float32")
+    x = mx.nd.from_dlpack(dlbridge.to_dlpack(dlbridge.from_dlpack(source)))
     x *= 2
     x.wait_to_read()
-    assert list((ctypes.c_float * 3).from_address(hand.address)) == [2, 4, 6]
+    assert list((ctypes.c_float * 3).from_address(source.address)) == [2, 4, 6]
 
 
-def test_an_array_itself_is_no_producer() -> None:
+def test_an_array_is_not_a_producer() -> None:
     with pytest.raises(TypeError, match=r"not a DLPack producer: .* got one of type NDArray"):
         dlbridge.from_dlpack(mx.nd.ones(3))

@@ -1,4 +1,4 @@
-"""nanobind: an extension of its own, which takes and gives every tensor as its ndarray."""
+"""nanobind: an extension that imports and exports every tensor as nb::ndarray."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["test_exchange", "test_the_table_names_what_there_is"]
 nanobind_peer: Any = load(LIBRARY)
 
 
-def test_read_only_memory_for_who_only_reads() -> None:
+def test_read_only_memory_for_a_read_only_parameter() -> None:
     t = dlbridge.as_tensor(array.array("f", [1, 2]), readonly=True)
     x = nanobind_peer.read(t)
     assert x.address == t.data_ptr

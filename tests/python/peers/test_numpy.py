@@ -1,4 +1,4 @@
-"""NumPy on the other side, 1 and 2: one address both ways, for every layout and dtype."""
+"""NumPy 1 and 2: exchanges on the same memory in both directions, for every layout and dtype."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import producers
 from exchanges import test_exchange, test_the_table_names_what_there_is
 
 LIBRARY = "numpy"
-__all__ = ["test_exchange", "test_the_table_names_what_there_is"]  # the table's, here as well
+__all__ = ["test_exchange", "test_the_table_names_what_there_is"]  # run in this file
 
 Array = Any
 
-# NumPy below 2.1 knows neither max_version, dl_device and copy, nor a mark for read-only memory;
-# what it imports cannot be written, unless it is empty and NumPy has made an array of its own.
+# NumPy below 2.1 accepts neither max_version, dl_device nor copy, and has no flag for read-only
+# memory: arrays that it imports are read-only, except for empty ones, which it allocates itself.
 NEW = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 1)
 
 
@@ -29,7 +29,7 @@ def whole() -> Array:
     return np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 
 
-def for_reading(array: Array) -> Array:
+def frozen(array: Array) -> Array:
     array.flags.writeable = False
     return array
 
@@ -46,14 +46,14 @@ LAYOUTS: dict[str, Callable[[], Array]] = {
     "writable broadcast": lambda: as_strided(whole(), (3, 2), (0, 4)),
     "overlapping": lambda: as_strided(whole(), (4, 4), (4, 4)),
     "rank 0": lambda: np.array(5, dtype=np.float32),
-    "rank 0 of more": lambda: whole()[1, 2, 3, ...],
+    "rank 0 view": lambda: whole()[1, 2, 3, ...],
     "no element": lambda: np.zeros((2, 0, 3), dtype=np.float32),
     "size 1, odd strides": lambda: as_strided(whole(), (1, 3, 1), (444, 16, -8)),
     "size 1, strides inside elements": lambda: as_strided(whole(), (1, 3), (7, 16)),
     "rank 32": lambda: whole()[(None,) * 29],
-    "read-only": lambda: for_reading(whole()),
+    "read-only": lambda: frozen(whole()),
     "unaligned": lambda: np.frombuffer(bytearray(49), np.float32, 12, 1),
-    "of bytes": lambda: np.frombuffer(b"0123456789ab", np.float32),
+    "bytes": lambda: np.frombuffer(b"0123456789ab", np.float32),
 }
 DTYPES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
@@ -66,7 +66,7 @@ def address_of(array: Array) -> int:
 
 
 def steps(array: Array) -> tuple[int, ...]:
-    """The strides that lead from one element to another."""
+    """The strides of the dimensions that have more than one element."""
     return tuple(
         stride for stride, extent in zip(array.strides, array.shape) if extent > 1 and array.size
     )
@@ -74,10 +74,10 @@ def steps(array: Array) -> tuple[int, ...]:
 
 def same_memory(t: dlbridge.Tensor, array: Array) -> bool:
     byte_strides = t.byte_strides or ()
-    led = tuple(s for s, extent in zip(byte_strides, t.shape) if extent > 1 and t.size)
+    strides = tuple(s for s, extent in zip(byte_strides, t.shape) if extent > 1 and t.size)
     return (
         (t.data_ptr == address_of(array) or array.size == 0)
-        and (t.shape, led, t.dtype) == (array.shape, steps(array), array.dtype)
+        and (t.shape, strides, t.dtype) == (array.shape, steps(array), array.dtype)
         and t.device == "cpu"
     )
 
@@ -90,12 +90,12 @@ def same_arrays(a: Array, b: Array) -> bool:
     )
 
 
-# In.
+# Import.
 
 
 @pytest.mark.parametrize("take", [dlbridge.from_dlpack, dlbridge.as_tensor])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_in(layout: str, take: Any) -> None:
+def test_import(layout: str, take: Any) -> None:
     array = LAYOUTS[layout]()
     if not NEW and not array.flags.writeable and take is dlbridge.from_dlpack:
         with pytest.raises(BufferError, match="Cannot export readonly array"):
@@ -107,7 +107,7 @@ def test_in(layout: str, take: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_in_of_every_dtype(dtype: str) -> None:
+def test_import_of_every_dtype(dtype: str) -> None:
     array = np.array([0, 1, 1, 0]).astype(dtype)
     for t in (dlbridge.from_dlpack(array), dlbridge.as_tensor(array)):
         assert same_memory(t, array)
@@ -115,18 +115,18 @@ def test_in_of_every_dtype(dtype: str) -> None:
         assert np.dtype(str(t.dtype)) == array.dtype
 
 
-NO_DTYPES: list[Any] = ["g", "G", ">f4", "M8[s]", "V4", "O", "U3", "S4", [("a", "i4")]]
+OTHER_DTYPES: list[Any] = ["g", "G", ">f4", "M8[s]", "V4", "O", "U3", "S4", [("a", "i4")]]
 
 
 @pytest.mark.parametrize("take", [dlbridge.from_dlpack, dlbridge.as_tensor])
-@pytest.mark.parametrize("dtype", NO_DTYPES, ids=str)
-def test_what_numpy_refuses_to_export(dtype: Any, take: Any) -> None:
+@pytest.mark.parametrize("dtype", OTHER_DTYPES, ids=str)
+def test_arrays_that_numpy_refuses_to_export(dtype: Any, take: Any) -> None:
     array = np.zeros(2, dtype)
     with pytest.raises(BufferError) as raised:
         take(array)
-    with pytest.raises(BufferError) as its_own:
+    with pytest.raises(BufferError) as original:
         array.__dlpack__()
-    assert (type(raised.value), raised.value.args) == (type(its_own.value), its_own.value.args)
+    assert (type(raised.value), raised.value.args) == (type(original.value), original.value.args)
 
 
 def test_strides_inside_elements_are_refused() -> None:
@@ -141,7 +141,7 @@ def test_strides_inside_elements_are_refused() -> None:
 
 @pytest.mark.parametrize("take", [dlbridge.from_dlpack, dlbridge.as_tensor])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_in_copied(layout: str, take: Any) -> None:
+def test_import_with_a_copy(layout: str, take: Any) -> None:
     array = LAYOUTS[layout]()
     if not NEW and not array.flags.writeable and take is dlbridge.from_dlpack:
         with pytest.raises(BufferError):
@@ -153,7 +153,7 @@ def test_in_copied(layout: str, take: Any) -> None:
     assert np.array_equal(np.asarray(t), array)
 
 
-def test_in_never_copied() -> None:
+def test_import_without_a_copy() -> None:
     array = whole()
     if NEW:
         assert same_memory(dlbridge.from_dlpack(array, copy=False), array)
@@ -163,43 +163,43 @@ def test_in_never_copied() -> None:
     assert same_memory(dlbridge.as_tensor(array, copy=False), array)
 
 
-def test_in_to_where_it_is() -> None:
+def test_import_on_the_same_device() -> None:
     array = whole()
     assert same_memory(dlbridge.from_dlpack(array, device="cpu", stream=7), array)
 
 
-def test_scalars_are_buffers() -> None:
+def test_scalars_are_imported_as_buffers() -> None:
     t = dlbridge.as_tensor(np.float32(2.5))
     assert (t.shape, t.dtype, t.readonly) == ((), "float32", True)
     assert np.asarray(t) == 2.5
 
 
 class Subclass(np.ndarray):
-    """Is asked through its own type."""
+    """Overrides __dlpack__ and counts its calls."""
 
-    asked = 0
+    calls = 0
 
     def __dlpack__(self, **keywords: Any) -> Any:
-        Subclass.asked += 1
+        Subclass.calls += 1
         return super().__dlpack__(**keywords)
 
 
-def test_a_subclass_is_asked_itself() -> None:
+def test_the_method_of_a_subclass_is_called() -> None:
     array = whole().view(Subclass)
     assert same_memory(dlbridge.from_dlpack(array), array)
-    assert Subclass.asked == (1 if NEW else 2)
+    assert Subclass.calls == (1 if NEW else 2)
 
 
-# Out.
+# Export.
 
-ROADS: dict[str, Callable[[dlbridge.Tensor], Array]] = {
+METHODS: dict[str, Callable[[dlbridge.Tensor], Array]] = {
     "from_dlpack": np.from_dlpack,
     "asarray": np.asarray,
-    "of a buffer": lambda t: np.asarray(memoryview(t)),
+    "memoryview": lambda t: np.asarray(memoryview(t)),
     "__array__": lambda t: t.__array__(),
 }
 if NEW:
-    ROADS.update(
+    METHODS.update(
         {
             "from_dlpack, no copy": lambda t: np.from_dlpack(t, copy=False),
             "from_dlpack, cpu": lambda t: np.from_dlpack(t, device="cpu"),
@@ -208,60 +208,60 @@ if NEW:
     )
 
 
-def is_dlpack(road: str) -> bool:
-    return road.startswith("from_dlpack")
+def is_dlpack(method: str) -> bool:
+    return method.startswith("from_dlpack")
 
 
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_out(layout: str, road: str) -> None:
+def test_export(layout: str, method: str) -> None:
     array = LAYOUTS[layout]()
     t = dlbridge.as_tensor(array)
-    if not NEW and t.readonly and is_dlpack(road):
+    if not NEW and t.readonly and is_dlpack(method):
         with pytest.raises(BufferError, match="writable memory for a legacy tensor"):
-            ROADS[road](t)
+            METHODS[method](t)
         return
-    back = ROADS[road](t)
+    back = METHODS[method](t)
     assert same_arrays(back, array)
-    expected = array.flags.writeable and (NEW or not is_dlpack(road) or array.size == 0)
+    expected = array.flags.writeable and (NEW or not is_dlpack(method) or array.size == 0)
     assert back.flags.writeable == expected
 
 
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_out_of_every_dtype(dtype: str, road: str) -> None:
+def test_export_of_every_dtype(dtype: str, method: str) -> None:
     array = np.array([[0, 1], [1, 0]]).astype(dtype)
-    assert same_arrays(ROADS[road](dlbridge.from_dlpack(array)), array)
+    assert same_arrays(METHODS[method](dlbridge.from_dlpack(array)), array)
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_out_of_a_foreign_tensor(road: str) -> None:
-    """Strides, offset and all, as the plain-C producer wrote them."""
+@pytest.mark.parametrize("method", METHODS)
+def test_export_of_a_foreign_tensor(method: str) -> None:
+    """With the strides and the offset of the producer."""
     p = producers.Producer(shape=(2, 3), strides=(-4, 2), byte_offset=32)
-    back = ROADS[road](dlbridge.from_dlpack(p))
+    back = METHODS[method](dlbridge.from_dlpack(p))
     assert address_of(back) == p.handle.address + 32
     assert (back.strides, back.tolist()) == ((-16, 8), [[8, 10, 12], [4, 6, 8]])
     del back
     assert p.calls == [1]
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_writes_show_on_the_other_side(road: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_memory_is_shared(method: str) -> None:
     array = whole()
-    back = ROADS[road](dlbridge.from_dlpack(array))
+    back = METHODS[method](dlbridge.from_dlpack(array))
     array[0, 0, 0] = 55
     assert back[0, 0, 0] == 55
     if back.flags.writeable:
         back[1, 2, 3] = 66
         assert array[1, 2, 3] == 66
     else:
-        assert not NEW and is_dlpack(road)
+        assert not NEW and is_dlpack(method)
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_the_memory_outlives_the_tensor(road: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_the_memory_outlives_the_tensor(method: str) -> None:
     p = producers.Producer()
-    back = ROADS[road](dlbridge.from_dlpack(p))
+    back = METHODS[method](dlbridge.from_dlpack(p))
     view = back[1:]
     del back
     assert (p.calls, view.tolist()) == ([0], [[3, 4, 5]])
@@ -269,16 +269,16 @@ def test_the_memory_outlives_the_tensor(road: str) -> None:
     assert p.calls == [1]
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_the_memory_outlives_the_array(road: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_the_memory_outlives_the_array(method: str) -> None:
     array = whole()
     t = dlbridge.as_tensor(array)
     expected = array.copy()
     del array
-    assert np.array_equal(ROADS[road](t), expected)
+    assert np.array_equal(METHODS[method](t), expected)
 
 
-def test_copies_that_numpy_asks_for() -> None:
+def test_copies_that_numpy_requests() -> None:
     t = dlbridge.from_dlpack(whole())
     copies = [np.array(t), np.array(t, copy=True), t.__array__(copy=True), t.__array__("f4", True)]
     if NEW:
@@ -300,7 +300,7 @@ def test_conversions() -> None:
         assert address_of(t.__array__("f4", copy=False)) == t.data_ptr
 
 
-NO_ARRAYS: list[tuple[dict[str, Any], str]] = [
+OTHER_TENSORS: list[tuple[dict[str, Any], str]] = [
     (
         {"device": (2, 0)},
         "expected memory that the CPU can read; got float32[2, 3] on cuda:0: device differs",
@@ -319,19 +319,19 @@ NO_ARRAYS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize("make", [np.asarray, lambda t: t.__array__()])
-@pytest.mark.parametrize("fields, text", NO_ARRAYS)
-def test_what_is_no_array(fields: dict[str, Any], text: str, make: Any) -> None:
-    with pytest.raises(BufferError) as refused:
+@pytest.mark.parametrize("fields, text", OTHER_TENSORS)
+def test_tensors_that_numpy_cannot_have(fields: dict[str, Any], text: str, make: Any) -> None:
+    with pytest.raises(BufferError) as raised:
         make(dlbridge.from_dlpack(producers.Producer(**fields)))
-    assert str(refused.value) == text
+    assert str(raised.value) == text
 
 
 def test_without_ml_dtypes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     t = dlbridge.from_dlpack(producers.Producer(dtype=(4, 16, 1)))
-    with pytest.raises(BufferError, match="a dtype that NumPy or ml_dtypes has") as refused:
+    with pytest.raises(BufferError, match="a dtype that NumPy or ml_dtypes has") as raised:
         np.asarray(t)
-    assert isinstance(refused.value.__cause__, ImportError)
+    assert isinstance(raised.value.__cause__, ImportError)
 
 
 def test_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -340,31 +340,31 @@ def test_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
         dlbridge.from_dlpack(producers.Producer()).__array__()
 
 
-# There and back again.
+# Round trips.
 
 
-def test_through_the_plain_c_consumer() -> None:
-    """Memory of NumPy's, in the hands of C, after Python let it go."""
+def test_the_consumer_in_c() -> None:
+    """NumPy's memory, read by the consumer in C after the array is deleted."""
     array = whole()[:, ::2, ::-1]
     expected = array.tobytes()
-    taken = foreign.consume(dlbridge.from_dlpack(array).__dlpack__())
+    tensor = foreign.consume(dlbridge.from_dlpack(array).__dlpack__())
     del array
-    assert taken.tobytes() == expected
-    assert taken.release("thread")
+    assert tensor.tobytes() == expected
+    assert tensor.release("thread")
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_pickle(layout: str, protocol: int) -> None:
     array = LAYOUTS[layout]()
-    again = pickle.loads(pickle.dumps(dlbridge.as_tensor(array), protocol))
-    back = np.asarray(again)
+    unpickled = pickle.loads(pickle.dumps(dlbridge.as_tensor(array), protocol))
+    back = np.asarray(unpickled)
     assert np.array_equal(back, array) and back.dtype == array.dtype
     assert back.flags.f_contiguous == array.flags.f_contiguous or not array.flags.forc
     assert back.flags.writeable == array.flags.writeable
 
 
-def test_a_memory_map_is_read_only_when_it_is(tmp_path: Any) -> None:
+def test_a_read_only_memory_map(tmp_path: Any) -> None:
     path = tmp_path / "array"
     whole().tofile(path)
     t = dlbridge.as_tensor(np.memmap(path, np.float32, "r", shape=(2, 3, 4)))

@@ -1,4 +1,4 @@
-"""Paddle: every exchange comes out as the table says."""
+"""Paddle: the exchanges of the table."""
 
 from exchanges import test_exchange, test_the_table_names_what_there_is
 

@@ -1,4 +1,4 @@
-"""TensorFlow: capsules and tensors by the table, and what ends its process, in one of its own."""
+"""TensorFlow: the exchanges of the table, and in child processes the calls that abort."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+import ctypes_tensors
 import dlbridge
-import hands
 from dlbridge.tools import children
 from exchanges import test_exchange, test_the_table_names_what_there_is
 from rows import load
@@ -20,12 +20,11 @@ __all__ = ["test_exchange", "test_the_table_names_what_there_is"]
 tf: Any = load(LIBRARY)
 
 
-def add_beside(shift: int) -> list[float]:
-    """Adds a tensor to itself whose memory is not aligned as TensorFlow aligns its own."""
-    hand = hands.index(
-        hands.make([float(i) for i in range(64)], "float32"), slice(shift, shift + 8)
-    )
-    x = tf.experimental.dlpack.from_dlpack(dlbridge.to_dlpack(dlbridge.from_dlpack(hand)))
+def add_shifted(shift: int) -> list[float]:
+    """Adds a tensor to itself, whose memory starts at element `shift` of a block."""
+    block = ctypes_tensors.make([float(i) for i in range(64)], "float32")
+    source = ctypes_tensors.index(block, slice(shift, shift + 8))
+    x = tf.experimental.dlpack.from_dlpack(dlbridge.to_dlpack(dlbridge.from_dlpack(source)))
     return (x + x).numpy().tolist()  # type: ignore[no-any-return]
 
 
@@ -40,22 +39,22 @@ def in_child(function: str, **keywords: Any) -> children.Answer:
     )
 
 
-def test_aligned_memory_is_worked_on() -> None:
-    assert add_beside(16) == [2.0 * i for i in range(16, 24)]
+def test_aligned_memory() -> None:
+    assert add_shifted(16) == [2.0 * i for i in range(16, 24)]
 
 
 @pytest.mark.parametrize(
     "function, keywords, noise",
-    [("add_beside", {"shift": 4}, "IsAligned"), ("export_text", {}, "DataTypeCanUseMemcpy")],
+    [("add_shifted", {"shift": 4}, "IsAligned"), ("export_text", {}, "DataTypeCanUseMemcpy")],
 )
-def test_what_ends_the_process(function: str, keywords: dict[str, Any], noise: str) -> None:
-    """Nobody can catch it. When this fails, TensorFlow has learned."""
+def test_calls_that_abort(function: str, keywords: dict[str, Any], noise: str) -> None:
+    """No caller can catch the abort. If this fails, TensorFlow has been corrected."""
     answer = in_child(function, **keywords)
     assert (answer.outcome, answer.message) == ("crashed", "SIGABRT")
     assert noise in answer.noise
 
 
-def test_what_is_no_tensor() -> None:
+def test_other_types_are_not_producers() -> None:
     for x in (tf.Variable([1.0]), tf.ragged.constant([[1], [2, 3]])):
         with pytest.raises(TypeError, match="not a DLPack producer"):
             dlbridge.from_dlpack(x)

@@ -1,4 +1,4 @@
-"""PyTorch on the other side: one address both ways, for every layout and dtype that it has."""
+"""PyTorch: exchanges on the same memory in both directions, for every layout and dtype."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import producers
 from exchanges import test_exchange, test_the_table_names_what_there_is
 
 LIBRARY = "torch"
-__all__ = ["test_exchange", "test_the_table_names_what_there_is"]  # the table's, here as well
+__all__ = ["test_exchange", "test_the_table_names_what_there_is"]  # run in this file
 
 peer: Any = torch
 X = torch.Tensor
@@ -42,13 +42,13 @@ LAYOUTS: dict[str, Callable[[], X]] = {
     "expanded": lambda: whole()[0, 0].expand(5, 4),
     "overlapping": lambda: whole().as_strided((4, 4), (1, 1)),
     "rank 0": lambda: torch.tensor(5.0),
-    "rank 0 of more": lambda: whole()[1, 2, 3],
+    "rank 0 view": lambda: whole()[1, 2, 3],
     "no element": lambda: torch.zeros(2, 0, 3),
     "no element, offset": lambda: whole()[:, 1:1],
     "size 1, odd strides": lambda: whole().as_strided((1, 3, 1), (999, 4, 7), 2),
     "rank 64": lambda: torch.zeros((1,) * 62 + (2, 3)),
 }
-# By the triple of DLPack, and by our name.
+# dtype of PyTorch, of DLPack, and the name in dlbridge.
 DTYPES: list[tuple[Any, tuple[int, int, int], str]] = [
     (torch.bool, (6, 8, 1), "bool"),
     (torch.int8, (0, 8, 1), "int8"),
@@ -90,15 +90,15 @@ def same_tensors(a: X, b: X) -> bool:
     ) and a.device == b.device
 
 
-# In.
+# Import.
 
 
 @pytest.mark.parametrize("take", [dlbridge.from_dlpack, dlbridge.as_tensor])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_in(layout: str, take: Any) -> None:
+def test_import(layout: str, take: Any) -> None:
     x = LAYOUTS[layout]()
-    for how in ({}, {"copy": False}, {"device": "cpu"}, {"device": x.device}, {"stream": 7}):
-        t = take(x, **how)
+    for keywords in ({}, {"copy": False}, {"device": "cpu"}, {"device": x.device}, {"stream": 7}):
+        t = take(x, **keywords)
         assert same_memory(t, x)
         assert not t.readonly
 
@@ -116,7 +116,7 @@ def test_every_dtype_both_ways(dtype: Any, triple: tuple[int, int, int], name: s
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_in_copied(layout: str) -> None:
+def test_import_with_a_copy(layout: str) -> None:
     x = LAYOUTS[layout]()
     t = dlbridge.from_dlpack(x, copy=True)
     assert x.numel() == 0 or t.data_ptr != x.data_ptr()
@@ -125,12 +125,12 @@ def test_in_copied(layout: str) -> None:
 
 @pytest.mark.parametrize("make", [peer.utils.dlpack.to_dlpack, lambda x: x.__dlpack__()])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_in_by_capsule(layout: str, make: Any) -> None:
+def test_import_of_a_capsule(layout: str, make: Any) -> None:
     x = LAYOUTS[layout]()
     assert same_memory(dlbridge.from_dlpack(make(x)), x)
 
 
-def test_device_and_dtype_speak_its_language() -> None:
+def test_device_and_dtype_equal_those_of_torch() -> None:
     t = dlbridge.from_dlpack(whole())
     x = torch.zeros(2, device=t.device)
     assert dlbridge.device(x.device) == t.device == "cpu"
@@ -140,7 +140,7 @@ def test_device_and_dtype_speak_its_language() -> None:
     assert getattr(torch, t.dtype) is torch.float32
 
 
-# Refusals, each torch's own but for tensors that it exports without memory.
+# Refusals: torch's own, and tensors that torch exports without memory.
 
 
 def requires_grad() -> X:
@@ -163,20 +163,20 @@ def meta() -> X:
     return torch.empty(2, device="meta")
 
 
-def ask(x: X) -> object:
-    """As every consumer does."""
+def export(x: X) -> object:
+    """Calls both methods, as a consumer does."""
     return x.__dlpack_device__(), x.__dlpack__(max_version=V)
 
 
 @pytest.mark.parametrize("take", [dlbridge.from_dlpack, dlbridge.as_tensor, dlbridge.to_dlpack])
 @pytest.mark.parametrize("make", [requires_grad, parameter, conjugated, sparse, meta])
-def test_what_torch_refuses_to_export(make: Callable[[], X], take: Any) -> None:
+def test_tensors_that_torch_refuses_to_export(make: Callable[[], X], take: Any) -> None:
     x = make()
-    with pytest.raises((BufferError, ValueError)) as its_own:
-        ask(x)
-    with pytest.raises(type(its_own.value)) as raised:
+    with pytest.raises((BufferError, ValueError)) as original:
+        export(x)
+    with pytest.raises(type(original.value)) as raised:
         take(x)
-    assert str(raised.value) == str(its_own.value)
+    assert str(raised.value) == str(original.value)
 
 
 @pytest.mark.filterwarnings("ignore:Accessing the data pointer of FakeTensor")
@@ -184,25 +184,23 @@ def test_what_torch_refuses_to_export(make: Callable[[], X], take: Any) -> None:
 def test_a_fake_tensor_has_no_memory(take: Any) -> None:
     with FakeTensorMode():
         x = torch.ones(2, 3)
-        with pytest.raises(BufferError) as refused:
+        with pytest.raises(BufferError) as raised:
             take(x)
-    assert str(refused.value) == (
+    assert str(raised.value) == (
         "tensor without data: expected memory; got null data for float32[2, 3] on cpu. Give the "
         "tensor storage first: fake, meta and lazy tensors have none"
     )
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, reason="torch exports lazily negated tensors as if they were not"
-)
+@pytest.mark.xfail(raises=AssertionError, reason="torch ignores the negation bit in exports")
 def test_lazily_negated() -> None:
     x = torch.tensor([1 + 2j]).conj().imag
     assert memoryview(dlbridge.from_dlpack(x)).tolist() == x.tolist()
 
 
-# Out.
+# Export.
 
-ROADS: dict[str, Callable[[dlbridge.Tensor], X]] = {
+METHODS: dict[str, Callable[[dlbridge.Tensor], X]] = {
     "from_dlpack": peer.from_dlpack,
     "no copy": lambda t: peer.from_dlpack(t, copy=False),
     "cpu": lambda t: peer.from_dlpack(t, device="cpu"),
@@ -211,62 +209,62 @@ ROADS: dict[str, Callable[[dlbridge.Tensor], X]] = {
 }
 
 
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_out(layout: str, road: str) -> None:
+def test_export(layout: str, method: str) -> None:
     x = LAYOUTS[layout]()
-    back = ROADS[road](dlbridge.from_dlpack(x))
+    back = METHODS[method](dlbridge.from_dlpack(x))
     assert same_tensors(back, x)
     assert torch.equal(back, x)
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_out_of_a_foreign_tensor(road: str) -> None:
-    """Strides, offset and all, as the plain-C producer wrote them."""
+@pytest.mark.parametrize("method", METHODS)
+def test_export_of_a_foreign_tensor(method: str) -> None:
+    """With the strides and the offset of the producer."""
     p = producers.Producer(shape=(2, 3), strides=(1, 8), byte_offset=32)
-    back = ROADS[road](dlbridge.from_dlpack(p))
+    back = METHODS[method](dlbridge.from_dlpack(p))
     assert (back.data_ptr(), back.stride()) == (p.handle.address + 32, (1, 8))
     assert back.tolist() == [[8, 16, 24], [9, 17, 25]]
-    part = back[1]
+    view = back[1]
     del back
-    assert (p.calls, part.tolist()) == ([0], [9, 17, 25])
-    del part
+    assert (p.calls, view.tolist()) == ([0], [9, 17, 25])
+    del view
     assert p.calls == [1]
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_writes_show_on_the_other_side(road: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_memory_is_shared(method: str) -> None:
     x = whole()
-    back = ROADS[road](dlbridge.from_dlpack(x))
+    back = METHODS[method](dlbridge.from_dlpack(x))
     back[1, 2, 3] = 66
     x[0, 0, 0] = 55
     assert (x[1, 2, 3].item(), back[0, 0, 0].item()) == (66, 55)
 
 
-@pytest.mark.parametrize("how", [{"copy": True}, {"copy": True, "device": "cpu"}])
-def test_out_copied(how: dict[str, Any]) -> None:
+@pytest.mark.parametrize("keywords", [{"copy": True}, {"copy": True, "device": "cpu"}])
+def test_export_with_a_copy(keywords: dict[str, Any]) -> None:
     t = dlbridge.from_dlpack(whole())
-    back = peer.from_dlpack(t, **how)
+    back = peer.from_dlpack(t, **keywords)
     assert back.data_ptr() != t.data_ptr
     assert torch.equal(back, whole())
 
 
-def test_asarray_takes_it_for_a_buffer() -> None:
-    """torch.asarray knows DLPack only as capsules; of anything else with a buffer it takes the
-    bytes, as torch.frombuffer does, whatever they are."""
+def test_asarray_uses_the_buffer() -> None:
+    """torch.asarray accepts DLPack capsules only. It reads the bytes of any other object with a
+    buffer as float32, as torch.frombuffer does."""
     t = dlbridge.from_dlpack(torch.tensor([[0, 0x3F800000]], dtype=torch.int32))
     assert torch.asarray(t).tolist() == [0.0, 1.0]
     assert torch.asarray(dlbridge.to_dlpack(t)).tolist() == [[0, 0x3F800000]]
 
 
-def test_a_buffer_for_torch() -> None:
+def test_frombuffer() -> None:
     t = dlbridge.from_dlpack(whole())
     x = torch.frombuffer(t, dtype=torch.float32)
     assert (x.data_ptr(), x.tolist()) == (t.data_ptr, list(range(24)))
 
 
-def test_read_only_memory_needs_a_mark() -> None:
-    """torch asks for one and does not look at it; a consumer that asks for none is refused."""
+def test_read_only_memory_requires_a_versioned_capsule() -> None:
+    """torch requests one and ignores its flag; a consumer of legacy capsules is refused."""
     t = dlbridge.from_dlpack(whole(), readonly=True)
     assert peer.from_dlpack(t).data_ptr() == t.data_ptr
     with pytest.raises(BufferError, match="writable memory for a legacy tensor"):
@@ -282,49 +280,49 @@ def run(code: str) -> int:
 
 
 def test_negative_strides_abort() -> None:
-    """torch 2.13 ends the process, so nobody can catch it. When this fails, torch has learned."""
+    """torch 2.13 aborts the process. If this fails, torch has been corrected."""
     backwards = "t = dlbridge.as_tensor(memoryview(bytearray(4))[::-1])\n"
     assert run(backwards) == 0
     assert run(backwards + "torch.from_dlpack(t)") == -signal.SIGABRT
 
 
-def test_the_end_of_python() -> None:
+def test_exit_of_the_interpreter() -> None:
     code = """
 x = torch.zeros(3)
 t = dlbridge.from_dlpack(x)
 y = torch.from_dlpack(t)
 z = torch.from_dlpack(dlbridge.as_tensor(array.array("f", [1, 2, 3])))
-torch.kept = (t, y, z)
+torch.tensors = (t, y, z)
 """
     assert run(code) == 0
 
 
-# There and back again.
+# Round trips.
 
 
 @pytest.mark.parametrize("how", ["here", "nogil", "thread", "pending"])
-def test_through_the_plain_c_consumer(how: Any) -> None:
+def test_the_consumer_in_c(how: Any) -> None:
     x = whole()[:, 1:, ::2]
     expected = x.contiguous().numpy().tobytes()
-    taken = foreign.consume(dlbridge.from_dlpack(x).__dlpack__())
+    tensor = foreign.consume(dlbridge.from_dlpack(x).__dlpack__())
     del x
-    assert taken.tobytes() == expected
-    assert taken.release(how)
+    assert tensor.tobytes() == expected
+    assert tensor.release(how)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_pickle(layout: str) -> None:
     x = LAYOUTS[layout]()
-    again = pickle.loads(pickle.dumps(dlbridge.from_dlpack(x)))
-    assert torch.equal(peer.from_dlpack(again), x)
+    unpickled = pickle.loads(pickle.dumps(dlbridge.from_dlpack(x)))
+    assert torch.equal(peer.from_dlpack(unpickled), x)
 
 
-def test_threads_of_torchs_let_go() -> None:
+def test_threads_release_their_tensors() -> None:
     p = producers.Producer()
-    shares = [dlbridge.from_dlpack(p)]
+    tensors = [dlbridge.from_dlpack(p)]
     with ThreadPoolExecutor(8) as pool:
-        sums = pool.map(lambda _: peer.from_dlpack(shares[0]).sum().item(), range(200))
+        sums = pool.map(lambda _: peer.from_dlpack(tensors[0]).sum().item(), range(200))
         assert set(sums) == {15.0}
     assert p.calls == [0]
-    shares.clear()
+    tensors.clear()
     assert p.calls == [1]

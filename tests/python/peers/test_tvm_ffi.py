@@ -1,4 +1,4 @@
-"""tvm-ffi: what it takes and gives, as the table says, and as an argument of its functions."""
+"""tvm-ffi: the exchanges of the table, and a Tensor as an argument of its functions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+import ctypes_tensors
 import dlbridge
-import hands
 from exchanges import test_exchange, test_the_table_names_what_there_is
 from rows import load
 
@@ -18,24 +18,22 @@ tvm_ffi: Any = load(LIBRARY)
 
 
 def test_an_argument_of_a_function() -> None:
-    hand = hands.make([1.0, 2.0], "float32")
-    t = dlbridge.from_dlpack(hand)
+    source = ctypes_tensors.make([1.0, 2.0], "float32")
+    t = dlbridge.from_dlpack(source)
     x = tvm_ffi.get_global_func("testing.echo")(t)
-    assert (type(x), x.data_ptr) == (dlbridge.Tensor, hand.address)  # by our exchange table
+    assert (type(x), x.data_ptr) == (dlbridge.Tensor, source.address)  # by the exchange table
     del x, t
-    assert hand.frees == [1]
+    assert source.frees == [1]
 
 
 @pytest.mark.parametrize(
-    "how, hand",
-    [
-        ({"require_alignment": 64}, hands.index(hands.make([1.0, 2.0], "float32"), slice(1, 2))),
-        ({"require_contiguous": True}, hands.index(hands.make([1.0] * 4, "float32"),
-                                                   slice(None, None, 2))),
-    ],
+    "requirement, key",
+    [("require_alignment", slice(1, 2)), ("require_contiguous", slice(None, None, 2))],
     ids=["aligned", "contiguous"],
-)  # fmt: skip
-def test_what_it_is_asked_to_refuse(how: dict[str, Any], hand: Any) -> None:
+)
+def test_requirements_that_a_tensor_does_not_meet(requirement: str, key: slice) -> None:
+    source = ctypes_tensors.index(ctypes_tensors.make([1.0] * 4, "float32"), key)
+    value = 64 if requirement == "require_alignment" else True
     with pytest.raises(RuntimeError):
-        tvm_ffi.from_dlpack(dlbridge.from_dlpack(hand), **how)
-    assert hand.frees == [1]
+        tvm_ffi.from_dlpack(dlbridge.from_dlpack(source), **{requirement: value})
+    assert source.frees == [1]

@@ -24,14 +24,14 @@ from producers import (
     AlwaysLegacy,
     Bare,
     Copier,
-    Gives,
     KwEcho,
     NoDevice,
     OldStyle,
     OnInstance,
     Producer,
     Raises,
-    SaysDevice,
+    ReportsDevice,
+    Returns,
     VersionLiar,
 )
 
@@ -97,7 +97,7 @@ def test_frees_every_capsule_once() -> None:
     before = foreign.accounts()
     found = dlbridge.inspect(made)
     gc.collect()
-    assert made.owed == made.calls == [1] * len(made.handles)
+    assert made.exports == made.calls == [1] * len(made.handles)
     assert len(made.handles) > 5
     handed_out, freed = foreign.accounts()
     assert handed_out - before[0] == freed - before[1] == len(made.handles)
@@ -107,10 +107,10 @@ def test_frees_every_capsule_once() -> None:
 
 def test_leaves_a_producer_as_it_was() -> None:
     made = Ignores()
-    before = made.kept.snapshot()
+    before = made.original.snapshot()
     dlbridge.inspect(made)
-    assert made.kept.snapshot() == before
-    asked = {tuple(sorted(question)) for question in made.asked}
+    assert made.original.snapshot() == before
+    asked = {tuple(sorted(question)) for question in made.requests}
     assert asked == {(), ("max_version",), ("copy",), ("copy", "max_version")}
 
 
@@ -272,7 +272,7 @@ def test_hostile_tensors(case: str) -> None:
     if case not in LEGAL:
         assert not found.sound, oddities(found)
     assert not found.oddities[0].what.endswith("..")
-    raw = dlbridge.inspect(made.give("version" in HOSTILE[case]))
+    raw = dlbridge.inspect(made.export("version" in HOSTILE[case]))
     assert raw.responses[0].name == "capsule"
     read_all(raw)
 
@@ -317,7 +317,7 @@ def test_capsules_that_lead_nowhere_are_not_dropped() -> None:
     for pointer in (NOWHERE, ctypes.addressof(block)):
         for destructor in (None, NOWHERE, good):
             capsule = at(pointer, b"dltensor", destructor)
-            found = dlbridge.inspect(Gives(capsule))
+            found = dlbridge.inspect(Returns(capsule))
             read_all(found)
             if destructor is not None:
                 abi.rename(capsule, "spent")  # the test does not drop them either
@@ -329,7 +329,7 @@ ANSWERS: list[Any] = [None, 5, "capsule", (1, 0), object(), [], {}, b"dltensor",
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda x: type(x).__name__)
 def test_answers_that_are_no_capsules(answer: Any) -> None:
-    found = dlbridge.inspect(Gives(answer))
+    found = dlbridge.inspect(Returns(answer))
     assert not found.sound and "expected a capsule" in oddities(found, "defect")
     read_all(found)
 
@@ -374,7 +374,7 @@ DEVICES: list[Any] = [
 
 @pytest.mark.parametrize("said", DEVICES, ids=str)
 def test_devices_that_are_none(said: Any) -> None:
-    found = dlbridge.inspect(SaysDevice(said))
+    found = dlbridge.inspect(ReportsDevice(said))
     assert found.sound == (said == [1, 0])
     read_all(found)
 
@@ -528,10 +528,10 @@ class Ignores(Producer):
 
     def __init__(self) -> None:
         super().__init__()
-        self.kept = foreign.tensor()
+        self.original = foreign.tensor()
 
-    def give(self, versioned: bool, **fields: Any) -> object:
-        return self.kept.capsule(versioned)
+    def export(self, versioned: bool, **fields: Any) -> object:
+        return self.original.capsule(versioned)
 
 
 class Marked(Ignores):
@@ -539,7 +539,7 @@ class Marked(Ignores):
 
     def __init__(self) -> None:
         super().__init__()
-        self.kept = foreign.tensor(flags=1)
+        self.original = foreign.tensor(flags=1)
 
 
 def test_a_copy_that_is_not_marked() -> None:
@@ -548,9 +548,9 @@ def test_a_copy_that_is_not_marked() -> None:
 
 
 def test_device_and_tensor_disagree() -> None:
-    found = dlbridge.inspect(SaysDevice((2, 0)))
+    found = dlbridge.inspect(ReportsDevice((2, 0)))
     assert "returns cuda:0, the tensor is on cpu" in oddities(found, "defect")
-    pinned = dlbridge.inspect(SaysDevice((3, 0)))
+    pinned = dlbridge.inspect(ReportsDevice((3, 0)))
     assert "returns cuda_host:0, the tensor is on cpu" in oddities(pinned, "note") and pinned.sound
 
 
@@ -560,7 +560,7 @@ def test_read_only_by_one_protocol_only() -> None:
 
         @property
         def __array_interface__(self) -> Any:
-            data = (self.elsewhere or self.kept.address, True)
+            data = (self.elsewhere or self.original.address, True)
             return {"shape": (2, 3), "typestr": "<f4", "data": data, "version": 3}
 
     found = dlbridge.inspect(Both())
@@ -585,7 +585,7 @@ def test_legacy_of_read_only_memory() -> None:
 def test_big_memory_is_copied_only_when_asked() -> None:
     made = Producer(shape=(5 << 20,), strides=(0,))
     assert dlbridge.inspect(made).response("copy").outcome == "skipped"  # type: ignore[union-attr]
-    assert not any("copy" in question for question in made.asked)
+    assert not any("copy" in question for question in made.requests)
     assert dlbridge.inspect(made, copy=True).response("copy").outcome == "gave"  # type: ignore[union-attr]
     small = Producer()
     assert dlbridge.inspect(small, copy=False).response("copy").outcome == "skipped"  # type: ignore[union-attr]

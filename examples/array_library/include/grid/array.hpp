@@ -1,5 +1,5 @@
-// grid::array: an N-dimensional array with strides, its memory counted by reference. It knows
-// nothing of DLPack.
+// grid::array: an N-dimensional array with strides and reference-counted memory, independent of
+// DLPack.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class array {
     memory_ =
         std::shared_ptr<T>(new T[static_cast<std::size_t>(count)](), [](T* p) { delete[] p; });
   }
-  /// A window on memory that somebody else may own too. Strides count elements.
+  /// A view of memory that other arrays may share. Strides count elements.
   array(std::shared_ptr<T> memory, sizes shape, sizes strides)
       : memory_(std::move(memory)), shape_(std::move(shape)), strides_(std::move(strides)) {}
 
@@ -41,17 +41,17 @@ class array {
     if (index.size() != shape_.size()) {
       throw std::out_of_range("one index for each dimension");
     }
-    T* found = data();
+    T* element = data();
     for (std::size_t i = 0; i < index.size(); ++i) {
       if (index[i] < 0 || index[i] >= shape_[i]) {
         throw std::out_of_range("no such element");
       }
-      found += index[i] * strides_[i];
+      element += index[i] * strides_[i];
     }
-    return *found;
+    return *element;
   }
 
-  /// The same memory, its dimensions the other way round.
+  /// A view of the same memory with the dimensions reversed.
   array transposed() const {
     return {memory_, {shape_.rbegin(), shape_.rend()}, {strides_.rbegin(), strides_.rend()}};
   }

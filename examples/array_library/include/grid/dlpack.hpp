@@ -1,4 +1,4 @@
-// What makes grid::array a DLPack producer and consumer: this file, and nothing else.
+// Makes grid::array a DLPack producer and consumer.
 #pragma once
 
 #include <memory>
@@ -15,16 +15,16 @@ struct dlbridge::array_traits<grid::array<T>> {
                            dims::from(a.strides().data(), a.strides().size()));
   }
 
-  // No copy: the tensor is kept for as long as any array looks at its memory.
+  // No copy: the arrays on this memory keep the tensor alive.
   static grid::array<T> adopt(managed_tensor&& m) {
-    tensor_span<T> const seen(m.view());  // refuses what is not writable T in host memory
+    tensor_span<T> const source(m.view());  // throws unless it is writable T in host memory
     grid::sizes shape, strides;
-    for (int i = 0; i < seen.rank(); ++i) {
-      shape.push_back(seen.extent(i));
-      strides.push_back(seen.stride(i));
+    for (int i = 0; i < source.rank(); ++i) {
+      shape.push_back(source.extent(i));
+      strides.push_back(source.stride(i));
     }
     auto const owner = std::make_shared<managed_tensor>(std::move(m));
-    return {std::shared_ptr<T>(owner, seen.data()), std::move(shape), std::move(strides)};
+    return {std::shared_ptr<T>(owner, source.data()), std::move(shape), std::move(strides)};
   }
 };
 // [/traits]

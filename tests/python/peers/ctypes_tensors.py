@@ -1,4 +1,4 @@
-"""Arrays made by hand, of every layout and dtype: memory of nobody's, whose release is counted."""
+"""Arrays in ctypes, of every layout and dtype, which count the deleter calls of their exports."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dlbridge.tools import abi, ctypes_arrays, elements
 from dlbridge.tools.libraries import Library
 
 
-class Hand:
-    """An array of structs and nothing else, which gives its tensors by the book of 2023.12."""
+class CtypesTensor:
+    """An array on static memory, whose exports follow the array API 2023.12."""
 
     def __init__(
         self,
@@ -23,7 +23,7 @@ class Hand:
     ) -> None:
         self.memory, self.dtype, self.shape, self.strides = memory, dtype, shape, strides
         self.byte_offset, self.flags = byte_offset, flags
-        self.given: list[abi.CtypesTensor] = []
+        self.exports: list[abi.CtypesTensor] = []
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return abi.CPU
@@ -37,8 +37,8 @@ class Hand:
         copy: bool | None = None,
     ) -> Any:
         if copy:
-            raise BufferError("made by hand, and not copied")
-        made = abi.make(
+            raise BufferError("a ctypes tensor is not copied")
+        export = abi.make(
             data=self.memory,
             shape=self.shape,
             strides=self.strides,
@@ -47,8 +47,8 @@ class Hand:
             version=(1, 0) if max_version else None,
             flags=self.flags,
         )
-        self.given.append(made)
-        return made.capsule()
+        self.exports.append(export)
+        return export.capsule()
 
     @property
     def address(self) -> int:
@@ -56,24 +56,24 @@ class Hand:
 
     @property
     def frees(self) -> list[int]:
-        """How often each tensor that was given has been freed."""
-        return [made.calls for made in self.given]
+        """The number of deleter calls for each export."""
+        return [export.calls for export in self.exports]
 
-    def _with(self, **changed: Any) -> Hand:
+    def _with(self, **changed: Any) -> CtypesTensor:
         x = copy.copy(self)
-        vars(x).update(changed, given=[])
+        vars(x).update(changed, exports=[])
         return x
 
 
-def make(values: Any, dtype: str) -> Hand:
-    """Row-major, of these values."""
+def make(values: Any, dtype: str) -> CtypesTensor:
+    """A row-major tensor of these values."""
     shape = elements.shape_of(values)
     memory = abi.memory(elements.encode(values, dtype) or bytes(1))
-    return Hand(memory, dtype, shape, ctypes_arrays.row_major(shape))
+    return CtypesTensor(memory, dtype, shape, ctypes_arrays.row_major(shape))
 
 
-def index(x: Hand, key: slice) -> Hand:
-    """A slice of the first dimension: what it skips is a byte offset."""
+def index(x: CtypesTensor, key: slice) -> CtypesTensor:
+    """A slice of the first dimension; the skipped elements become a byte offset."""
     start, stop, step = key.indices(x.shape[0])
     skipped = start * x.strides[0] * elements.itemsize(x.dtype)
     return x._with(
@@ -83,9 +83,9 @@ def index(x: Hand, key: slice) -> Hand:
     )
 
 
-HANDS = Library(
-    "hands",
-    "made by hand",
+CTYPES = Library(
+    "ctypes_tensors",
+    "ctypes",
     (),
     array=lambda m, values, dtype: make(values, dtype),
     address=lambda m, x: x.address,
