@@ -108,7 +108,11 @@ class Build:
     headers: tuple[str, ...] = ()  # the sets that are compiled header by header
     tests: bool = True
     optimized: bool = False  # where instructions and time count; the others are sooner built
-    slow: bool = False  # left out by --fast
+
+    @property
+    def slow(self) -> bool:
+        """Whether --fast leaves it out."""
+        return self != MAIN
 
     @property
     def name(self) -> str:
@@ -222,7 +226,7 @@ BRIDGES_OF_HEADERS = ("eigen", "eigen_tensor", "xtensor", "armadillo")
 BRIDGES_THAT_LINK = ("kokkos", "opencv")
 
 
-@nox.session(tags=["tests", "compiles"])
+@nox.session(tags=["tests", "compiles", "slow"])
 def bridges(session: nox.Session) -> None:
     """Eigen, xtensor, Armadillo, Kokkos and OpenCV, each against its own library."""
     names = [*BRIDGES_OF_HEADERS]
@@ -425,7 +429,7 @@ def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:
     )
 
 
-@nox.session(tags=["tests", "compiles"])
+@nox.session(tags=["tests", "compiles", "slow"])
 def python_sanitized(session: nox.Session) -> None:
     """The Python tests with every access of ours watched, and 100,000 exchanges each way."""
     run_sanitized(session, *BY_FILE, "--ignore=tests/python/tools", rounds=1)
@@ -437,7 +441,7 @@ def soak_sanitized(session: nox.Session) -> None:
     run_sanitized(session, *BY_TEST, "tests/python/test_soak.py", rounds=10)
 
 
-@nox.session(tags=["tests"])
+@nox.session(tags=["tests", "slow"])
 def soak(session: nox.Session) -> None:
     """A million exchanges each way, with drops in every order: memory flat, every deleter once."""
     install_wheel(session, *PYTEST, "numpy")
@@ -458,7 +462,7 @@ def wheel(session: nox.Session) -> None:
 EXAMPLES = ("image_filter", "array_library", "before_after")  # those that pip installs
 
 
-@nox.session(tags=["tests"])
+@nox.session(tags=["tests", "slow"])
 def examples(session: nox.Session) -> None:
     """The examples, built in isolation against the wheel and tested as a stranger would."""
     session.env.update(machine.build_environment(machine.find_gcc()))
@@ -572,7 +576,7 @@ def docs(session: nox.Session) -> None:
     session.run("python", "tests/docs/check_pages.py")
 
 
-@nox.session(tags=["tests", "compiles"])
+@nox.session(tags=["tests", "compiles", "slow"])
 def bench(session: nox.Session) -> None:
     """The benchmarks: `python3 noxfile.py bench -- full` for figures; without it they only run."""
     folder = cmake(session, MAIN, "dlbridge_bench", "bench_loop", "arguments_dlbridge",
