@@ -71,8 +71,8 @@ py::dict drivers() {
   dlbridge::cuda_table const* const cuda = dlbridge::cuda();
   dlbridge::hip_table const* const hip = dlbridge::hip();
   py::dict found;
-  found["cuda"] = cuda ? about(*cuda, "cuDeviceGetName") : about(dlbridge::why_no_cuda());
-  found["rocm"] = hip ? about(*hip, "hipDeviceGetName") : about(dlbridge::why_no_hip());
+  found["cuda"] = cuda ? about(*cuda, "cuDeviceGetName") : about(dlbridge::cuda_status());
+  found["rocm"] = hip ? about(*hip, "hipDeviceGetName") : about(dlbridge::hip_status());
   return found;
 }
 

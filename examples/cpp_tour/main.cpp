@@ -248,7 +248,7 @@ void moving() {
   auto const stream = dlbridge::stream_ref::default_of(gpu);  // or stream_ref(gpu, your_stream)
 
   if (dlbridge::cuda() == nullptr) {  // no driver, or no device: nothing was linked
-    std::puts(dlbridge::message(dlbridge::why_no_cuda()).c_str());
+    std::puts(dlbridge::message(dlbridge::cuda_status()).c_str());
   } else {
     auto const here = dlbridge::build(matrix(2, 3));
     auto const there = dlbridge::transfer(here, gpu, stream);
