@@ -1,9 +1,9 @@
-"""What do dlbridge's header and one `def` add to an extension, beside nanobind's ndarray?
+"""Measures what dlbridge's header and one `def` add to an extension, compared with nanobind.
 
-Compiles four little modules, with and without a tensor argument, and nanobind's nb_ndarray.cpp,
-which every extension with an ndarray compiles as well. Prints seconds of the compiler's own work
-(user time, the least of several turns, as machines are shared) and bytes of code and constants.
-With --check the exit status is 1 when a limit is passed. CXX names the compiler.
+Compiles small modules with and without a tensor argument, and nanobind's nb_ndarray.cpp, which
+every extension with an ndarray also compiles. Prints the user time of the compiler in seconds (the
+minimum of several rounds) and the bytes of code and constants. With --check the exit status is 1
+if a value exceeds its limit. The environment variable CXX names the compiler.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import nanobind
 import pybind11
 
 INCLUDE = Path(__file__).resolve().parents[1] / "include"
-MOST_TIME = 1.5  # times what nanobind adds
-MOST_BYTES = 150_000
+MAX_TIME_RATIO = 1.5  # to the time that nanobind adds
+MAX_BYTES = 150_000
 
 PYBIND11 = """
 #include <pybind11/pybind11.h>
@@ -32,7 +32,8 @@ PYBIND11_MODULE(plain, m) { m.def("f", [](pybind11::object const&) {}); }
 """
 DLBRIDGE = """
 #include <dlbridge/pybind11.hpp>
-using matrix = dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>>;
+using shape = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>;
+using matrix = dlbridge::tensor_span<float const, shape>;
 PYBIND11_MODULE(ours, m) {
   dlbridge::init(m);
   dlbridge::def(m, "f", [](matrix) {});
@@ -40,7 +41,8 @@ PYBIND11_MODULE(ours, m) {
 """
 RETURNS = """
 #include <dlbridge/pybind11.hpp>
-using matrix = dlbridge::argument<float const, dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>>;
+using shape = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>;
+using matrix = dlbridge::argument<float const, shape>;
 PYBIND11_MODULE(ours, m) {
   dlbridge::init(m);
   dlbridge::def(m, "f", [](matrix in) { return in.empty_like<float>(); });
@@ -60,34 +62,34 @@ NB_MODULE(theirs, m) { m.def("f", [](matrix) {}); }
 
 @dataclass
 class Source:
-    """One file to compile, and what compiling it took so far."""
+    """A source file, and the cost of compiling it: the minimum of all rounds so far."""
 
     path: Path
     seconds: float = float("inf")
     size: int = 0
 
     def compile(self, compiler: list[str], flags: list[str]) -> None:
-        made = self.path.with_suffix(".o").name
+        output = self.path.with_suffix(".o").name
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        subprocess.run([*compiler, *flags, "-c", str(self.path), "-o", made], check=True)
-        spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-        self.seconds = min(self.seconds, spent)
-        listing = subprocess.check_output(["size", made], text=True)
+        subprocess.run([*compiler, *flags, "-c", str(self.path), "-o", output], check=True)
+        seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        self.seconds = min(self.seconds, seconds)
+        listing = subprocess.check_output(["size", output], text=True)
         self.size = int(listing.splitlines()[-1].split()[0])
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What some sources take beyond another."""
+    """The cost of some sources minus that of a baseline."""
 
     name: str
     seconds: float
     size: int
 
     @classmethod
-    def of(cls, name: str, sources: list[Source], beyond: Source) -> Cost:
-        seconds = sum(each.seconds for each in sources) - beyond.seconds
-        return cls(name, seconds, sum(each.size for each in sources) - beyond.size)
+    def of(cls, name: str, sources: list[Source], baseline: Source) -> Cost:
+        seconds = sum(each.seconds for each in sources) - baseline.seconds
+        return cls(name, seconds, sum(each.size for each in sources) - baseline.size)
 
 
 def include_flags() -> list[str]:
@@ -104,7 +106,7 @@ def include_flags() -> list[str]:
 
 
 def costs(rounds: int) -> list[Cost]:
-    """Ours, ours with a result, theirs."""
+    """The costs of dlbridge, of dlbridge with a result, and of nanobind."""
     compiler = shlex.split(os.environ.get("CXX", "c++"))
     flags = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", *include_flags()]
     texts = {"pybind11": PYBIND11, "ours": DLBRIDGE, "returns": RETURNS,
@@ -115,7 +117,9 @@ def costs(rounds: int) -> list[Cost]:
         for name, text in texts.items():
             source[name].path.write_text(text)
         library = Source(Path(nanobind.__file__).parent / "src" / "nb_ndarray.cpp")
-        for _ in range(rounds):  # in turns, so that a slow phase of the machine is everybody's
+        for _ in range(
+            rounds
+        ):  # alternating, so that a slow phase of the machine affects all sources
             for each in (*source.values(), library):
                 each.compile(compiler, flags)
         os.chdir("/")
@@ -128,18 +132,18 @@ def costs(rounds: int) -> list[Cost]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="fail when a limit is passed")
-    parser.add_argument("--quick", action="store_true", help="one turn: to see that it runs")
-    given = parser.parse_args()
-    found = costs(1 if given.quick else 5)
-    theirs = found[-1]
-    for each in found:
+    parser.add_argument("--check", action="store_true", help="fail if a value exceeds its limit")
+    parser.add_argument("--quick", action="store_true", help="one round, to test the benchmark")
+    arguments = parser.parse_args()
+    results = costs(1 if arguments.quick else 5)
+    theirs = results[-1]
+    for each in results:
         print(f"{each.name:32} {each.seconds:6.2f} s  {each.seconds / theirs.seconds:5.2f} of "
               f"nanobind's  {each.size:7} bytes")  # fmt: skip
-    ours = found[0]
-    print(f"limits of one def: {MOST_TIME} of nanobind's seconds, {MOST_BYTES} bytes")
-    over = ours.seconds > MOST_TIME * theirs.seconds or ours.size > MOST_BYTES
-    return int(given.check and over)
+    ours = results[0]
+    print(f"limits of one def: {MAX_TIME_RATIO} of nanobind's seconds, {MAX_BYTES} bytes")
+    over = ours.seconds > MAX_TIME_RATIO * theirs.seconds or ours.size > MAX_BYTES
+    return int(arguments.check and over)
 
 
 if __name__ == "__main__":

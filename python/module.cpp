@@ -44,9 +44,9 @@ py::dict drivers() {
   dlbridge::hip_table const* const hip = dlbridge::hip();
   py::dict result;
   result["cuda"] =
-      cuda ? describe_driver(*cuda, "cuDeviceGetName") : describe_driver(dlbridge::why_no_cuda());
+      cuda ? describe_driver(*cuda, "cuDeviceGetName") : describe_driver(dlbridge::cuda_status());
   result["rocm"] =
-      hip ? describe_driver(*hip, "hipDeviceGetName") : describe_driver(dlbridge::why_no_hip());
+      hip ? describe_driver(*hip, "hipDeviceGetName") : describe_driver(dlbridge::hip_status());
   return result;
 }
 

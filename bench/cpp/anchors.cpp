@@ -1,4 +1,4 @@
-// What nothing can go below: the loop itself, an allocation, an atomic count.
+// Reference costs: an empty loop, an allocation, an atomic increment and decrement.
 #include <benchmark/benchmark.h>
 
 #include <atomic>

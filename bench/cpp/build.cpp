@@ -1,4 +1,4 @@
-// What does it cost to hand an array out, beside the usual two vectors and a shared_ptr?
+// The cost of exporting an array, compared with the usual context of two vectors and a shared_ptr.
 #include <benchmark/benchmark.h>
 
 #include <dlbridge/builder.hpp>
@@ -18,34 +18,34 @@ struct small_array {
 alignas(64) float memory[256];
 constexpr std::int64_t twos[] = {2, 2, 2, 2, 2, 2, 2, 2};
 
-// What projects write by hand: a context with vectors for shape and strides.
-struct by_hand {
+// The usual code of a project: a context with vectors for shape and strides.
+struct vector_context {
   std::shared_ptr<small_array> array;
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;
   DLManagedTensorVersioned managed;
 };
 
-DLManagedTensorVersioned* export_by_hand(std::shared_ptr<small_array> array) {
+DLManagedTensorVersioned* export_with_vectors(std::shared_ptr<small_array> array) {
   int const rank = array->rank;
-  auto* made = new by_hand{std::move(array), {}, {}, {}};
+  auto* context = new vector_context{std::move(array), {}, {}, {}};
   for (int i = 0; i < rank; ++i) {
-    made->shape.push_back(2);
-    made->strides.push_back(std::int64_t{1} << (rank - 1 - i));
+    context->shape.push_back(2);
+    context->strides.push_back(std::int64_t{1} << (rank - 1 - i));
   }
-  made->managed.version = {1, 1};
-  made->managed.manager_ctx = made;
-  made->managed.deleter = [](DLManagedTensorVersioned* m) {
-    delete static_cast<by_hand*>(m->manager_ctx);
+  context->managed.version = {1, 1};
+  context->managed.manager_ctx = context;
+  context->managed.deleter = [](DLManagedTensorVersioned* m) {
+    delete static_cast<vector_context*>(m->manager_ctx);
   };
-  DLTensor& t = made->managed.dl_tensor;
-  t.data = made->array->data;
+  DLTensor& t = context->managed.dl_tensor;
+  t.data = context->array->data;
   t.device = {kDLCPU, 0};
   t.ndim = rank;
   t.dtype = {kDLFloat, 32, 1};
-  t.shape = made->shape.data();
-  t.strides = made->strides.data();
-  return &made->managed;
+  t.shape = context->shape.data();
+  t.strides = context->strides.data();
+  return &context->managed;
 }
 
 }  // namespace
@@ -60,19 +60,19 @@ struct dlbridge::array_traits<small_array> {
 static void Build_AndRelease(benchmark::State& state) {
   int const rank = static_cast<int>(state.range(0));
   for (auto _ : state) {
-    dlbridge::managed_tensor made = dlbridge::build(small_array{memory, rank});
-    benchmark::DoNotOptimize(made);
+    dlbridge::managed_tensor tensor = dlbridge::build(small_array{memory, rank});
+    benchmark::DoNotOptimize(tensor);
   }
 }
 BENCHMARK(Build_AndRelease)->Arg(0)->Arg(2)->Arg(8);
 
-static void ByHand_VectorsAndSharedPtr(benchmark::State& state) {
+static void Usual_VectorsAndSharedPtr(benchmark::State& state) {
   int const rank = static_cast<int>(state.range(0));
   for (auto _ : state) {
-    DLManagedTensorVersioned* made =
-        export_by_hand(std::make_shared<small_array>(small_array{memory, rank}));
-    benchmark::DoNotOptimize(made);
-    made->deleter(made);
+    DLManagedTensorVersioned* tensor =
+        export_with_vectors(std::make_shared<small_array>(small_array{memory, rank}));
+    benchmark::DoNotOptimize(tensor);
+    tensor->deleter(tensor);
   }
 }
-BENCHMARK(ByHand_VectorsAndSharedPtr)->Arg(0)->Arg(2)->Arg(8);
+BENCHMARK(Usual_VectorsAndSharedPtr)->Arg(0)->Arg(2)->Arg(8);

@@ -1,4 +1,4 @@
-// How fast is a forced copy, beside memcpy of as many bytes?
+// The speed of a copy, compared with memcpy of the same number of bytes.
 #include <benchmark/benchmark.h>
 
 #include <dlbridge/bridges/std.hpp>

@@ -1,4 +1,4 @@
-// What does it cost to see a tensor: to view it, to check it, to type it?
+// The cost of access to a tensor: constructing a view, checking it, and constructing a typed span.
 #include <benchmark/benchmark.h>
 
 #include <dlbridge/check.hpp>
@@ -6,24 +6,24 @@
 
 #include "tensors.hpp"
 
-static void Look_View(benchmark::State& state) {
+static void Access_View(benchmark::State& state) {
   bench_tensor tensor(static_cast<int>(state.range(0)));
   for (auto _ : state) {
     dlbridge::tensor_view view(tensor.get()->dl_tensor);
     benchmark::DoNotOptimize(view);
   }
 }
-BENCHMARK(Look_View)->Arg(0)->Arg(2)->Arg(8);
+BENCHMARK(Access_View)->Arg(0)->Arg(2)->Arg(8);
 
-static void Look_CheckForeign(benchmark::State& state) {
+static void Access_CheckForeign(benchmark::State& state) {
   bench_tensor tensor(static_cast<int>(state.range(0)));
   for (auto _ : state) {
     benchmark::DoNotOptimize(dlbridge::detail::find_flaw(tensor.get()->dl_tensor));
   }
 }
-BENCHMARK(Look_CheckForeign)->Arg(0)->Arg(1)->Arg(2)->Arg(3)->Arg(4)->Arg(8);
+BENCHMARK(Access_CheckForeign)->Arg(0)->Arg(1)->Arg(2)->Arg(3)->Arg(4)->Arg(8);
 
-static void Look_Requirement(benchmark::State& state) {
+static void Access_Requirement(benchmark::State& state) {
   bench_tensor tensor(static_cast<int>(state.range(0)));
   dlbridge::tensor_view const view(tensor.get()->dl_tensor);
   dlbridge::requirement need;
@@ -34,20 +34,20 @@ static void Look_Requirement(benchmark::State& state) {
     benchmark::DoNotOptimize(dlbridge::meets(view, need));
   }
 }
-BENCHMARK(Look_Requirement)->Arg(0)->Arg(2)->Arg(8);
+BENCHMARK(Access_Requirement)->Arg(0)->Arg(2)->Arg(8);
 
 template <bool RowMajor>
-static void Look_IsRowMajor(benchmark::State& state) {
+static void Access_IsRowMajor(benchmark::State& state) {
   bench_tensor tensor(static_cast<int>(state.range(0)), RowMajor);
   dlbridge::tensor_view const view(tensor.get()->dl_tensor);
   for (auto _ : state) {
     benchmark::DoNotOptimize(view.is_row_major());
   }
 }
-BENCHMARK_TEMPLATE(Look_IsRowMajor, true)->Arg(0)->Arg(2)->Arg(4)->Arg(8);
-BENCHMARK_TEMPLATE(Look_IsRowMajor, false)->Arg(2)->Arg(8);
+BENCHMARK_TEMPLATE(Access_IsRowMajor, true)->Arg(0)->Arg(2)->Arg(4)->Arg(8);
+BENCHMARK_TEMPLATE(Access_IsRowMajor, false)->Arg(2)->Arg(8);
 
-static void Look_TensorSpan(benchmark::State& state) {
+static void Access_TensorSpan(benchmark::State& state) {
   bench_tensor tensor(2);
   for (auto _ : state) {
     dlbridge::tensor_view const view(tensor.get()->dl_tensor);
@@ -55,4 +55,4 @@ static void Look_TensorSpan(benchmark::State& state) {
     benchmark::DoNotOptimize(span(1, 1));
   }
 }
-BENCHMARK(Look_TensorSpan);
+BENCHMARK(Access_TensorSpan);

@@ -1,4 +1,4 @@
-// What does owning a managed tensor cost, beside the handles people write by hand?
+// The cost of owning a managed tensor, compared with the usual handle of a project.
 #include <benchmark/benchmark.h>
 
 #include <dlbridge/managed.hpp>
@@ -41,8 +41,7 @@ static void Own_SharePair(benchmark::State& state) {
 }
 BENCHMARK(Own_SharePair);
 
-// The usual hand-written handle.
-static void ByHand_SharedPtr(benchmark::State& state) {
+static void Usual_SharedPtr(benchmark::State& state) {
   bench_tensor tensor(2);
   for (auto _ : state) {
     std::shared_ptr<DLManagedTensorVersioned> owned(
@@ -50,4 +49,4 @@ static void ByHand_SharedPtr(benchmark::State& state) {
     benchmark::DoNotOptimize(owned);
   }
 }
-BENCHMARK(ByHand_SharedPtr);
+BENCHMARK(Usual_SharedPtr);

@@ -1,4 +1,4 @@
-// Tensors for the benchmarks: made by hand, freed by nobody, of any rank.
+// bench_tensor: a managed tensor of any rank for the benchmarks, in static memory.
 #pragma once
 
 #include <dlpack/dlpack.h>
@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-/// float32 of a given rank, extents 2, row-major or reversed, over static memory. Its deleter does
-/// nothing, so that what is timed is ours.
+/// A float32 tensor of a given rank with extents 2, row-major or column-major. Its deleter does
+/// nothing, so the benchmarks measure only dlbridge.
 class bench_tensor {
  public:
   explicit bench_tensor(int rank, bool row_major = true)

@@ -1,5 +1,5 @@
-// The same with nanobind's ndarray: any dtype, any shape, read-only; it checks the device and the
-// dtype, neither version nor extents, and sends no stream.
+// The same functions with nanobind's ndarray of any shape, read-only. It checks the device and the
+// dtype, but not the version and the extents, and passes no stream.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 

@@ -1,4 +1,4 @@
-/* Times a call from C, by vectorcall: what a loop in Python would add is not in it. */
+/* Times calls from C by vectorcall, without the cost of a loop in Python. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -11,7 +11,8 @@ static double now_ns(void) {
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* A tuple of the dict's keys, interned as a caller's source would have them; values go to out. */
+/* Returns a tuple of the dict's keys, interned like the keywords in a caller's source, and stores
+   the values in out. */
 static PyObject* intern_names(PyObject* keywords, PyObject** out) {
   PyObject *key, *value;
   Py_ssize_t position = 0, i;
@@ -72,12 +73,12 @@ static PyObject* empty(PyObject* module, PyObject* const* args, Py_ssize_t nargs
   Py_RETURN_NONE;
 }
 
-/* own_by_table(object): what the object's own exchange table takes to export it, owned, and the
-   deleter to free it; the table is looked up once for all objects. */
+/* own_by_table(object): exports the object as an owned tensor by its exchange table, and calls the
+   deleter. The table is looked up once for all objects. */
 static PyObject* own_by_table(PyObject* module, PyObject* const* args, Py_ssize_t nargs,
                               PyObject* names) {
   static const DLPackExchangeAPI* table = NULL;
-  DLManagedTensorVersioned* made = NULL;
+  DLManagedTensorVersioned* tensor = NULL;
   (void)module;
   (void)nargs;
   (void)names;
@@ -87,10 +88,10 @@ static PyObject* own_by_table(PyObject* module, PyObject* const* args, Py_ssize_
     table = capsule == NULL ? NULL : PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
     Py_XDECREF(capsule);
   }
-  if (table == NULL || table->managed_tensor_from_py_object_no_sync(args[0], &made) != 0) {
+  if (table == NULL || table->managed_tensor_from_py_object_no_sync(args[0], &tensor) != 0) {
     return NULL;
   }
-  made->deleter(made);
+  tensor->deleter(tensor);
   Py_RETURN_NONE;
 }
 
@@ -98,9 +99,9 @@ static PyMethodDef functions[] = {
     {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL,
      "run(function, arguments, keywords, count): nanoseconds of count calls"},
     {"empty", (PyCFunction)(void (*)(void))empty, METH_FASTCALL | METH_KEYWORDS,
-     "takes anything, does nothing: the floor of a call"},
+     "takes anything and does nothing: the minimal cost of a call"},
     {"own_by_table", (PyCFunction)(void (*)(void))own_by_table, METH_FASTCALL | METH_KEYWORDS,
-     "own_by_table(object): exports it by its exchange table, and frees it"},
+     "own_by_table(object): exports the object by its exchange table, and calls the deleter"},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {

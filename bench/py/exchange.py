@@ -1,7 +1,7 @@
-"""What does it cost to take a tensor in, and to hand one out, beside the libraries people use?
+"""Measures the import and the export of a tensor, compared with other libraries.
 
-Prints ratios by paired timing (paired.py), never to be read as times of another machine. Peers that
-are not installed are named as missing.
+Prints ratios by paired timing (paired.py); the times are valid only for this machine. Names the
+libraries that are not installed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def optional(name: str) -> Any | None:
 
 
 def cases() -> tuple[list[tuple[Case, Case]], list[str]]:
-    """Pairs of (ours, theirs), and the peers that are missing."""
+    """Pairs of (dlbridge, another library), and the libraries that are not installed."""
     array = np.arange(6, dtype="float32").reshape(2, 3)
     tensor = dlbridge.from_dlpack(array)
     take = Case("dlbridge.from_dlpack(ndarray)", dlbridge.from_dlpack, (array,))
@@ -80,26 +80,25 @@ def cases() -> tuple[list[tuple[Case, Case]], list[str]]:
                 Case("tvm_ffi.from_dlpack(Tensor)", tvm_ffi.from_dlpack, (tensor,), note=note),
             ),
         ]
-    missing = [name for name, found in (("torch", torch), ("tvm_ffi", tvm_ffi)) if found is None]
+    optional_modules = (("torch", torch), ("tvm_ffi", tvm_ffi))
+    missing = [name for name, module in optional_modules if module is None]
     return pairs, missing
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file")
-    parser.add_argument(
-        "--quick", action="store_true", help="few repeats: only to see that it runs"
-    )
-    given = parser.parse_args()
-    if given.quick:
+    parser.add_argument("--quick", action="store_true", help="few repeats, to test the benchmark")
+    options = parser.parse_args()
+    if options.quick:
         paired.REPEATS, paired.PAIRS = 1, 5
     paired.quiet()
     pairs, missing = cases()
 
     same = paired.guard(pairs[0][0])
     print(f"A/A guard {same}")
-    if not given.quick and not paired.trusted(same):
-        print("this machine is too noisy now: a call differs from itself by more than 1 %")
+    if not options.quick and not paired.trusted(same):
+        print("the machine is too noisy: the same call differs by more than 1 % between repeats")
         return 1
     rows: list[dict[str, Any]] = []
     for ours, theirs in pairs:
@@ -109,8 +108,8 @@ def main() -> int:
         print(f"{ours.name:31} : {theirs.name:33} {ratio}{note}")
     for name in missing:
         print(f"{name} is not installed: not compared")
-    if given.json:
-        with open(given.json, "w") as out:
+    if options.json:
+        with open(options.json, "w") as out:
             environment = {"python": sys.version, "machine": platform.platform()}
             json.dump(
                 {"environment": environment, "guard": vars(same), "ratios": rows}, out, indent=1

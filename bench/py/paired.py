@@ -1,9 +1,10 @@
-"""Ratios that survive a noisy machine: adjacent pairs in alternating order, and an A/A guard.
+"""Paired timing: ratios of two calls on a noisy machine, with a comparison of a call with itself.
 
-A machine that is shared drifts by tens of percent within a second, so two blocks timed one after
-the other say nothing. Here A and B take turns in batches of some 50 microseconds; each pair gives
-one ratio, and the median of the pairs is one repeat. A thing against itself (A/A) shows how far a
-ratio may be trusted: when its repeats differ by more than one percent the run refuses to judge.
+The speed of a shared machine can change by tens of percent within a second, so two blocks that are
+timed one after the other cannot be compared. Here the calls A and B alternate in batches of about
+50 microseconds. Each pair of batches gives one ratio, and the median of the pairs is one repeat.
+The comparison of a call with itself (A/A) shows the accuracy: if its repeats differ by more than
+one percent, the benchmarks do not check limits.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ TRUSTED_WIDTH = 0.01
 
 @dataclass
 class Case:
-    """One call to time: function(*arguments, **keywords), its result dropped at once."""
+    """A call to time: function(*arguments, **keywords). The result is dropped immediately."""
 
     name: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
     keywords: dict[str, Any] | None = None
-    note: str = ""  # what this side does that the other does not, or the reverse
+    note: str = ""  # what this call does or omits, compared with the other one
     count: int = field(default=0, init=False)
 
     def _run(self, count: int) -> float:
@@ -38,18 +39,18 @@ class Case:
         return float(nanoseconds) / count
 
     def prepare(self) -> None:
-        """Warms caches, and finds how many calls make a batch."""
+        """Warms caches, and computes the number of calls of a batch."""
         self._run(100)
         self.count = max(1, int(BATCH_NS / self._run(100)))
 
     def time(self) -> float:
-        """Nanoseconds per call in one batch."""
+        """Times one batch. Returns nanoseconds per call."""
         return self._run(self.count)
 
 
 @dataclass
 class Ratio:
-    """A's time over B's: the median of the repeats, and their extremes."""
+    """The time of A divided by that of B: the median, minimum and maximum of the repeats."""
 
     a: str
     b: str
@@ -64,7 +65,7 @@ class Ratio:
 
 
 def quiet() -> None:
-    """One core, no collections: fewer reasons for two equal calls to differ."""
+    """Pins the process to one core and disables garbage collection, to reduce noise."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     gc.collect()
@@ -72,7 +73,7 @@ def quiet() -> None:
 
 
 def compare(a: Case, b: Case) -> Ratio:
-    """The paired ratio of two cases."""
+    """Returns the paired ratio of two calls."""
     a.prepare()
     b.prepare()
     medians: list[float] = []
@@ -101,9 +102,10 @@ def compare(a: Case, b: Case) -> Ratio:
 
 
 def guard(case: Case) -> Ratio:
-    """The same case against itself: what this machine, now, cannot tell apart."""
+    """Compares a call with itself, which shows the accuracy of ratios on this machine."""
     return compare(case, case)
 
 
 def trusted(same: Ratio) -> bool:
+    """Whether the comparison of a call with itself is accurate enough to check limits."""
     return same.most - same.least <= TRUSTED_WIDTH and abs(same.median - 1) <= TRUSTED_WIDTH

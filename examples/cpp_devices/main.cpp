@@ -65,7 +65,7 @@ int main() {
   int failures = 0;
   // [absent]
   if (dlbridge::cuda() == nullptr) {
-    std::puts(dlbridge::message(dlbridge::why_no_cuda()).c_str());
+    std::puts(dlbridge::message(dlbridge::cuda_status()).c_str());
   }
   // [/absent]
   failures += dlbridge::cuda() != nullptr ? run(dlbridge::device(kDLCUDA, 0)) : 0;

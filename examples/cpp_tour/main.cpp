@@ -249,7 +249,7 @@ void moving() {
   auto const stream = dlbridge::stream_ref::default_of(gpu);  // or stream_ref(gpu, your_stream)
 
   if (dlbridge::cuda() == nullptr) {  // no driver, or no device
-    std::puts(dlbridge::message(dlbridge::why_no_cuda()).c_str());
+    std::puts(dlbridge::message(dlbridge::cuda_status()).c_str());
   } else {
     auto const host = dlbridge::build(matrix(2, 3));
     auto const on_gpu = dlbridge::transfer(host, gpu, stream);

@@ -1,4 +1,4 @@
-"""CuPy, PyTorch and JAX on a real GPU: zero-copy, stream order, captures, memory of every kind."""
+"""CuPy, PyTorch and JAX on a real GPU: zero-copy, stream order, captures, kinds of memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ needs_cupy = pytest.mark.needs("cupy")
 needs_torch = pytest.mark.needs("torch")
 needs_jax = pytest.mark.needs("jax")
 
-COUNT = 1 << 24  # elements: large enough that kernels on it take a while
+COUNT = 1 << 24  # number of elements, so that kernels run for a measurable time
 
 
 def cupy() -> Any:
@@ -30,13 +30,13 @@ def jax() -> Any:
 
 
 def slow(stream: Any, x: Any, value: float) -> None:
-    """Keeps a stream of torch's busy for a while, and only then fills x."""
+    """Enqueues a long kernel on a stream of torch, and then a fill of x."""
     with torch().cuda.stream(stream):
         torch().cuda._sleep(200_000_000)
         x.fill_(value)
 
 
-# Zero-copy, both ways.
+# Zero-copy, in both directions.
 
 
 @needs_cupy
@@ -70,7 +70,7 @@ def test_jax_there_and_back() -> None:
     assert y.tolist() == x.tolist()
 
 
-# Order: a long kernel before the hand-over, on streams that know nothing of each other.
+# Order: a long kernel runs before the exchange, on streams without any other order.
 
 
 @needs_torch
@@ -88,8 +88,8 @@ def test_the_consumers_stream_waits() -> None:
 
 
 @needs_torch
-def test_without_order_it_is_wrong() -> None:
-    """The control: stream=-1 asks for no wait, so the sum comes too early."""
+def test_without_a_wait_the_sum_is_wrong() -> None:
+    """The control: with stream=-1 nothing waits, so the sum runs before the fill."""
     ours, theirs = torch().cuda.Stream(), torch().cuda.Stream()
     x = torch().zeros(COUNT, device="cuda")
     torch().cuda.synchronize()
@@ -120,7 +120,7 @@ def test_from_torch_to_cupy_on_their_own_streams() -> None:
 
 
 @needs_torch
-def test_for_the_cpu_the_data_is_safe_on_return() -> None:
+def test_data_for_the_cpu_is_ready_on_return() -> None:
     ours = torch().cuda.Stream()
     x = torch().zeros(COUNT, device="cuda")
     torch().cuda.synchronize()
@@ -130,7 +130,7 @@ def test_for_the_cpu_the_data_is_safe_on_return() -> None:
 
 
 @needs_torch
-def test_the_current_device_and_stream_stay() -> None:
+def test_the_current_device_and_stream_are_unchanged() -> None:
     before = torch().cuda.current_device(), torch().cuda.current_stream().cuda_stream
     t = dlbridge.from_dlpack(torch().ones(4, device="cuda"), stream=torch().cuda.Stream())
     t.__dlpack__(stream=torch().cuda.Stream().cuda_stream)
@@ -142,7 +142,7 @@ def test_the_current_device_and_stream_stay() -> None:
 
 
 @needs_torch
-def test_a_capture_is_not_broken() -> None:
+def test_a_capture_stays_valid() -> None:
     x = torch().ones(16, device="cuda")
     graph = torch().cuda.CUDAGraph()
     with torch().cuda.graph(graph):
@@ -157,7 +157,7 @@ def test_a_capture_is_not_broken() -> None:
     assert x.tolist() == [2.0] * 16
 
 
-# Memory of every kind, moved to and fro.
+# Copies of every kind of memory, in both directions.
 
 BASE = np.random.default_rng(5).standard_normal((33, 17, 29)).astype(np.float32)
 VIEWS = {
@@ -170,7 +170,7 @@ VIEWS = {
 
 @needs_torch
 @pytest.mark.parametrize("which", VIEWS)
-def test_moved_there_and_back(which: str) -> None:
+def test_copied_there_and_back(which: str) -> None:
     x = VIEWS[which]
     t = dlbridge.from_dlpack(x, device="cuda:0")
     assert torch().from_dlpack(t).cpu().numpy().tobytes() == np.ascontiguousarray(x).tobytes()

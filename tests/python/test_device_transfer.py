@@ -1,4 +1,4 @@
-"""Tensors moved between simulated devices and the CPU: bit for bit, in order, nothing lost."""
+"""Copies between simulated devices and the CPU: equal bits, stream order, no leaks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import dlbridge
 import foreign
-from device_arrays import NAMES, TYPES, DeviceArray, alive, current, nothing_lost
+from device_arrays import NAMES, TYPES, DeviceArray, current, no_leaks, objects
 from simulated import Driver
 
 KINDS = ["cuda", "hip"]
@@ -38,7 +38,7 @@ ARRAYS = {
     "column-major": np.asfortranarray(BASE),
     "slice": BASE[1:5, 2:6, 1:7],
     "steps": BASE[::2, ::3, ::-2],
-    "turned": BASE.transpose(2, 0, 1),
+    "transposed": BASE.transpose(2, 0, 1),
     "broadcast": np.broadcast_to(BASE[0, 0], (3, 8)),
     "one row of many": BASE[:, 3, :],
     "one column": BASE[:, :, 2],
@@ -54,25 +54,25 @@ ARRAYS["read-only"].flags.writeable = False
 @pytest.mark.parametrize("which", ARRAYS)
 def test_there_and_back(driver: Driver, which: str) -> None:
     x = ARRAYS[which]
-    with nothing_lost(driver):
+    with no_leaks(driver):
         there = dlbridge.from_dlpack(x, device=name(driver))
         assert str(there.device) == name(driver)
         assert there.shape == x.shape
         back = dlbridge.from_dlpack(there, device="cpu")
         assert bits(back) == bits(x)
-        assert bits(np.from_dlpack(there, device="cpu")) == bits(x)  # NumPy asks the Tensor itself
-        assert np.asarray(back).flags.writeable, "a copy is its owner's"
-        told = foreign.consume(there.__dlpack__(dl_device=(1, 0), max_version=(1, 0)))
-        assert (told.tobytes(), told.flags) == (bits(x), IS_COPIED)
+        assert bits(np.from_dlpack(there, device="cpu")) == bits(x)  # NumPy calls the Tensor
+        assert np.asarray(back).flags.writeable, "a copy is writable"
+        consumed = foreign.consume(there.__dlpack__(dl_device=(1, 0), max_version=(1, 0)))
+        assert (consumed.tobytes(), consumed.flags) == (bits(x), IS_COPIED)
         assert not x.size or back.data_ptr != x.ctypes.data
         assert driver.counter("device_synchronizations") == 0, "only freeing waits for a device"
-        del there, back, told
+        del there, back, consumed
     assert driver.races == []
 
 
 @pytest.mark.parametrize("which", ["slice", "steps", "bytes"])
 def test_a_strided_tensor_of_a_device(driver: Driver, which: str) -> None:
-    """The producer hands out part of a buffer, which a late kernel still writes."""
+    """The producer exports a part of a buffer that a pending kernel writes."""
     x = ARRAYS[which]
     base = x.base if x.base is not None else x
     while base.base is not None:
@@ -86,13 +86,13 @@ def test_a_strided_tensor_of_a_device(driver: Driver, which: str) -> None:
         dtype=(0 if x.dtype == np.int32 else 1, x.itemsize * 8, 1),
         byte_offset=start,
     )
-    late = driver.buffer(base.nbytes)
-    late.poke(base.tobytes())
-    array.stream.copy(array.buffer, late)
+    content = driver.buffer(base.nbytes)
+    content.poke(base.tobytes())
+    array.stream.copy(array.buffer, content)
     assert bits(dlbridge.from_dlpack(array, device="cpu")) == bits(x)
-    assert array.asked[0]["dl_device"] == (1, 0), "the producer comes first"
-    assert "dl_device" not in array.asked[1]
-    assert array.is_settled
+    assert array.requests[0]["dl_device"] == (1, 0), "dlbridge requests the copy first"
+    assert "dl_device" not in array.requests[1]
+    assert array.is_released
     assert driver.races == []
 
 
@@ -113,7 +113,7 @@ def test_packed_elements(driver: Driver, dtype: tuple[int, int, int], count: int
 
 
 def test_both_drivers_in_one_process() -> None:
-    """From NumPy to CUDA, by the CPU to ROCm, and home."""
+    """From NumPy to CUDA, through the CPU to ROCm, and back to NumPy."""
     drivers = [Driver(kind) for kind in KINDS]
     x = BASE[::2, 1:, ::-1]
     t: Any = x
@@ -123,16 +123,16 @@ def test_both_drivers_in_one_process() -> None:
     assert [driver.races for driver in drivers] == [[], []]
 
 
-def test_no_driver_reaches_both(driver: Driver) -> None:
+def test_copies_between_drivers_are_refused(driver: Driver) -> None:
     other = "rocm" if driver.kind == "cuda" else "cuda"
     t = dlbridge.from_dlpack(BASE, device=name(driver))
     with pytest.raises(BufferError, match=rf"expected {other}:0|dl_device {other}:0"):
         dlbridge.from_dlpack(t, device=other)
 
 
-def test_between_peers(driver: Driver) -> None:
+def test_copies_between_devices(driver: Driver) -> None:
     x = ARRAYS["steps"]
-    with nothing_lost(driver):
+    with no_leaks(driver):
         t = dlbridge.from_dlpack(x, device=name(driver, 0))
         u = dlbridge.from_dlpack(t, device=name(driver, 1))
         assert str(u.device) == name(driver, 1)
@@ -150,7 +150,7 @@ def test_copy(driver: Driver, copy: Any) -> None:
             dlbridge.from_dlpack(t, device="cpu", copy=False)
         with pytest.raises(dlbridge.CopyForbiddenError):
             t.__dlpack__(dl_device=(1, 0), copy=False)
-        with pytest.raises(BufferError, match="unsupported device"):  # as NumPy has it
+        with pytest.raises(BufferError, match="unsupported device"):  # NumPy's message
             dlbridge.from_dlpack(BASE, device=name(driver), copy=False)
         return
     for x in (t, BASE):
@@ -160,30 +160,30 @@ def test_copy(driver: Driver, copy: Any) -> None:
 
 
 def test_dl_device_there_and_back(driver: Driver) -> None:
-    """What our own Tensor answers a consumer that asks for another device."""
+    """Tensor.__dlpack__ with a dl_device other than the tensor's device."""
     where = (TYPES[driver.kind], 1)
     host = dlbridge.from_dlpack(BASE)
     theirs = driver.stream()
-    taken = foreign.consume(
+    consumed = foreign.consume(
         host.__dlpack__(dl_device=where, copy=True, stream=-1, max_version=(1, 0))
     )
-    assert (taken.device, taken.flags) == (where, IS_COPIED)
-    assert taken.data != host.data_ptr
-    taken.release()
+    assert (consumed.device, consumed.flags) == (where, IS_COPIED)
+    assert consumed.data != host.data_ptr
+    consumed.release()
     driver.select(1)
     theirs = driver.stream()
-    taken = foreign.consume(host.__dlpack__(dl_device=where, stream=theirs.handle))
-    assert taken.device == where
-    assert taken.release()
+    consumed = foreign.consume(host.__dlpack__(dl_device=where, stream=theirs.handle))
+    assert consumed.device == where
+    assert consumed.release()
     assert driver.races == []
 
 
 def test_the_stream_of_the_copy(driver: Driver) -> None:
-    """It comes after what the producer enqueued, and before what the caller does next."""
+    """The copy runs after the producer's operations and before the caller's later operations."""
     ours = driver.stream()
     # [move]
-    t = dlbridge.from_dlpack(BASE, device=name(driver))  # from NumPy to cuda:0, say
-    back = np.from_dlpack(t, device="cpu")  # NumPy asks the Tensor to move
+    t = dlbridge.from_dlpack(BASE, device=name(driver))  # from NumPy, for example to cuda:0
+    back = np.from_dlpack(t, device="cpu")  # NumPy requests a copy from the Tensor
     assert np.array_equal(back, BASE)
     # [/move]
     t = dlbridge.from_dlpack(BASE, device=name(driver), stream=ours.handle)
@@ -197,15 +197,15 @@ def test_the_stream_of_the_copy(driver: Driver) -> None:
     assert driver.races == []
 
 
-def test_a_device_that_is_not_there(driver: Driver) -> None:
-    with nothing_lost(driver), pytest.raises(RuntimeError, match="Name a device that the runtime"):
+def test_an_invalid_device_is_reported(driver: Driver) -> None:
+    with no_leaks(driver), pytest.raises(RuntimeError, match="Pass a device that the runtime has"):
         dlbridge.from_dlpack(BASE, device=name(driver, 9))
 
 
-def test_no_memory(driver: Driver) -> None:
+def test_out_of_memory(driver: Driver) -> None:
     t = dlbridge.from_dlpack(BASE, device=name(driver))
     driver.limit_memory(2 * BASE.nbytes - 1)
-    with nothing_lost(driver), pytest.raises(MemoryError, match="out of memory"):
+    with no_leaks(driver), pytest.raises(MemoryError, match="out of memory"):
         dlbridge.from_dlpack(BASE, device=name(driver))
     assert bits(dlbridge.from_dlpack(t, device="cpu")) == bits(BASE)
 
@@ -218,32 +218,32 @@ def test_host_access_is_refused(driver: Driver) -> None:
 
 
 def test_every_call_fails_in_turn(driver: Driver) -> None:
-    """No leak, no crash, what is current stays so; and then all is well again."""
+    """A failure leaks nothing and keeps the current context, and later calls succeed."""
     x = ARRAYS["steps"]
     t = dlbridge.from_dlpack(x, device=name(driver))
     there = DeviceArray(driver.buffer(16), driver.stream())
-    before = alive(driver), current(driver)
+    before = objects(driver), current(driver)
     failed = set()
     for function in driver.functions:
         if any(word in function for word in ("Free", "Destroy", "Release")):
-            continue  # what cannot be given back is lost, and nobody's fault
+            continue  # if freeing fails, the object remains
         driver.fail_function(function, 999)
-        for act in (
+        for action in (
             lambda: dlbridge.from_dlpack(x, device=name(driver)),
             lambda: dlbridge.from_dlpack(t, device="cpu"),
             lambda: dlbridge.from_dlpack(t, device=name(driver, 1)),
             lambda: dlbridge.from_dlpack(there, stream=-1).__dlpack__(stream=there.stream.handle),
         ):
-            calls = driver.calls(function)
+            calls = driver.call_count(function)
             try:
-                act()
-            except (RuntimeError, BufferError) as refused:
+                action()
+            except (RuntimeError, BufferError) as error:
                 failed.add(function)
-                assert function in str(refused) or "999" in str(refused)
+                assert function in str(error) or "999" in str(error)
             else:
-                assert function.endswith("GetErrorName") or driver.calls(function) >= calls
-        driver.stop_failing()
-        driver.drain()
-        assert (alive(driver), current(driver)) == before, function
+                assert function.endswith("GetErrorName") or driver.call_count(function) >= calls
+        driver.clear_failures()
+        driver.run_pending()
+        assert (objects(driver), current(driver)) == before, function
     assert len(failed) >= 8
     assert bits(dlbridge.from_dlpack(t, device="cpu")) == bits(x)

@@ -1,5 +1,5 @@
-// The table of CUDA's functions against cuda.h: as many parameters of the same sizes, and the same
-// struct and enumerators.
+// Compares cuda_table with cuda.h at compile time: number and sizes of parameters, the struct of
+// block copies, error codes and enumerators.
 #include <cuda.h>
 
 #include <dlbridge/runtime/cuda.hpp>
@@ -85,16 +85,23 @@ static_assert(CUDA_ERROR_OUT_OF_MEMORY == dlbridge::driver_out_of_memory);
 static_assert(CUDA_ERROR_NO_DEVICE == dlbridge::driver_no_device);
 static_assert(CUDA_ERROR_INVALID_DEVICE == dlbridge::driver_invalid_device);
 static_assert(CUDA_ERROR_NOT_SUPPORTED == dlbridge::driver_not_supported);
-static_assert(CUDA_ERROR_NOT_INITIALIZED == 3 && CUDA_ERROR_DEINITIALIZED == 4);
-static_assert(CUDA_ERROR_INVALID_CONTEXT == 201 && CUDA_ERROR_CONTEXT_IS_DESTROYED == 709);
-static_assert(CUDA_ERROR_INVALID_HANDLE == 400);
-static_assert(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED == 900);
-static_assert(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD == 908);
-static_assert(CU_STREAM_CAPTURE_STATUS_NONE == 0 && CU_STREAM_CAPTURE_MODE_RELAXED == 2);
-static_assert(CU_EVENT_DISABLE_TIMING == 2);
-static_assert(CU_MEMHOSTALLOC_PORTABLE == 1 && CU_MEM_ATTACH_GLOBAL == 1);
+static_assert(CUDA_ERROR_INVALID_VALUE == dlbridge::driver_invalid_value);
+static_assert(CUDA_ERROR_NOT_INITIALIZED == dlbridge::driver_not_initialized);
+static_assert(CUDA_ERROR_DEINITIALIZED == dlbridge::driver_deinitialized);
+static_assert(CUDA_ERROR_INVALID_CONTEXT == dlbridge::driver_invalid_context);
+static_assert(CUDA_ERROR_INVALID_HANDLE == dlbridge::driver_invalid_handle);
+static_assert(CUDA_ERROR_CONTEXT_IS_DESTROYED == dlbridge::driver_context_destroyed);
+static_assert(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED == dlbridge::driver_capture_unsupported);
+static_assert(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD == dlbridge::driver_capture_wrong_thread);
+static_assert(CUDA_ERROR_UNKNOWN == dlbridge::driver_unknown_error);
+static_assert(CU_STREAM_CAPTURE_STATUS_NONE == 0);
+static_assert(CU_STREAM_CAPTURE_MODE_RELAXED == dlbridge::detail::capture_mode_relaxed);
+static_assert(CU_EVENT_DISABLE_TIMING == dlbridge::detail::event_disable_timing);
+static_assert(CU_MEMHOSTALLOC_PORTABLE == dlbridge::detail::allocation_portable);
+static_assert(CU_MEM_ATTACH_GLOBAL == dlbridge::detail::allocation_portable);
 static_assert(CU_MEMORYTYPE_HOST == 1 && CU_MEMORYTYPE_DEVICE == 2 && CU_MEMORYTYPE_UNIFIED == 4);
-static_assert(CU_POINTER_ATTRIBUTE_MEMORY_TYPE == 2 && CU_POINTER_ATTRIBUTE_IS_MANAGED == 8 &&
-              CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL == 9);
+static_assert(CU_POINTER_ATTRIBUTE_MEMORY_TYPE == dlbridge::detail::attribute_memory_type);
+static_assert(CU_POINTER_ATTRIBUTE_IS_MANAGED == dlbridge::detail::attribute_is_managed);
+static_assert(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL == dlbridge::detail::attribute_device_ordinal);
 
 }  // namespace

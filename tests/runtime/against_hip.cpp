@@ -1,7 +1,7 @@
-// The table of HIP's functions against hip_runtime_api.h: as many parameters of the same sizes, and
-// the same enumerators.
+// Compares hip_table with hip_runtime_api.h at compile time: number and sizes of parameters, error
+// codes and enumerators.
 #define __HIP_PLATFORM_AMD__ 1
-#define __HIP_PLATFORM_HCC__ 1  // by which older ones go
+#define __HIP_PLATFORM_HCC__ 1  // the name in older versions
 #include <hip/hip_runtime_api.h>
 
 #include <dlbridge/runtime/detail/driver.hpp>
@@ -19,7 +19,7 @@ constexpr bool is_like(driver_function<Ours...> hip_table::*, hipError_t (*)(The
   }
   return false;
 }
-// Overloads for C++ come beside some of them: the types of the one that is exported choose it.
+// The header overloads some functions for C++. The parameter types select the exported one.
 template <class... Theirs, class... Ours>
 constexpr bool is_like_exported(driver_function<Ours...> hip_table::* ours,
                                 hipError_t (*theirs)(Theirs...)) {
@@ -60,16 +60,25 @@ static_assert(hipErrorOutOfMemory == dlbridge::driver_out_of_memory);
 static_assert(hipErrorNoDevice == dlbridge::driver_no_device);
 static_assert(hipErrorInvalidDevice == dlbridge::driver_invalid_device);
 static_assert(hipErrorNotSupported == dlbridge::driver_not_supported);
-static_assert(hipErrorNotInitialized == 3 && hipErrorDeinitialized == 4);
-static_assert(hipErrorInvalidHandle == 400 && hipErrorContextIsDestroyed == 709);
-static_assert(hipErrorStreamCaptureUnsupported == 900 && hipErrorStreamCaptureWrongThread == 908);
-static_assert(hipStreamCaptureStatusNone == 0 && hipStreamCaptureModeRelaxed == 2);
-static_assert(hipEventDisableTiming == 2 && hipHostMallocPortable == 1);
-static_assert(hipMemAttachGlobal == 1);
+static_assert(hipErrorInvalidValue == dlbridge::driver_invalid_value);
+static_assert(hipErrorNotInitialized == dlbridge::driver_not_initialized);
+static_assert(hipErrorDeinitialized == dlbridge::driver_deinitialized);
+static_assert(hipErrorInvalidContext == dlbridge::driver_invalid_context);
+static_assert(hipErrorInvalidHandle == dlbridge::driver_invalid_handle);
+static_assert(hipErrorContextIsDestroyed == dlbridge::driver_context_destroyed);
+static_assert(hipErrorStreamCaptureUnsupported == dlbridge::driver_capture_unsupported);
+static_assert(hipErrorStreamCaptureWrongThread == dlbridge::driver_capture_wrong_thread);
+static_assert(hipErrorUnknown == dlbridge::driver_unknown_error);
+static_assert(hipStreamCaptureStatusNone == 0);
+static_assert(hipStreamCaptureModeRelaxed == dlbridge::detail::capture_mode_relaxed);
+static_assert(hipEventDisableTiming == dlbridge::detail::event_disable_timing);
+static_assert(hipHostMallocPortable == dlbridge::detail::allocation_portable);
+static_assert(hipMemAttachGlobal == dlbridge::detail::allocation_portable);
 static_assert(hipMemcpyHostToHost == 0 && hipMemcpyHostToDevice == 1 &&
               hipMemcpyDeviceToHost == 2 && hipMemcpyDeviceToDevice == 3 && hipMemcpyDefault == 4);
-static_assert(HIP_POINTER_ATTRIBUTE_MEMORY_TYPE == 2 && HIP_POINTER_ATTRIBUTE_IS_MANAGED == 8 &&
-              HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL == 9);
+static_assert(HIP_POINTER_ATTRIBUTE_MEMORY_TYPE == dlbridge::detail::attribute_memory_type);
+static_assert(HIP_POINTER_ATTRIBUTE_IS_MANAGED == dlbridge::detail::attribute_is_managed);
+static_assert(HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL == dlbridge::detail::attribute_device_ordinal);
 static_assert(hipMemoryTypeHost == (HIP_VERSION_MAJOR < 6 ? 0 : 1));
 
 }  // namespace

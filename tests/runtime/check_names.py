@@ -1,13 +1,16 @@
-"""Holds the table of CUDA's functions to a cuda.h: every name in include/dlbridge/runtime/cuda.hpp
-is one that the driver's file has, and the newest of those that behave as the table says."""
+"""Compares the names in include/dlbridge/runtime/cuda.hpp with a cuda.h.
+
+Arguments: the two files. Every name must be declared by cuda.h and be the newest variant of its
+function, except for the older variants that OLDER lists.
+"""
 
 import re
 import sys
 from pathlib import Path
 
-# What cuda.h's macros lead to today, where the table names an older function on purpose.
+# Names that the table uses although the macros of cuda.h select a newer variant, and why.
 OLDER = {
-    "cuStreamGetCaptureInfo_v2": "from CUDA 11.3, and kept; _v3 adds what edges carry",
+    "cuStreamGetCaptureInfo_v2": "since CUDA 11.3, still exported; _v3 adds the data of edges",
 }
 
 
@@ -15,8 +18,8 @@ def names_in(table: str) -> list[str]:
     return re.findall(r'"(cu[A-Z]\w*)"', table)
 
 
-def faults(names: list[str], header: str) -> list[str]:
-    found = []
+def errors_in(names: list[str], header: str) -> list[str]:
+    errors = []
     declared = set(re.findall(r"\bCUDAAPI\s+(cu\w+)\s*\(", header))
     macro = r"^\s*#\s*define (cu\w+)\s+(?:__CUDA_API_PT[DS]Z?\()?(cu\w+_v\d+)\)?\s*$"
     renamed = dict(re.findall(macro, header, re.MULTILINE))
@@ -26,21 +29,21 @@ def faults(names: list[str], header: str) -> list[str]:
         if name in OLDER:
             continue
         if plain not in declared and name not in declared:
-            found.append(f"{name} is not in cuda.h")
+            errors.append(f"cuda.h does not declare {name}")
         elif name != newest:
-            found.append(f"{name} is called {newest} by cuda.h")
+            errors.append(f"cuda.h replaces {name} by {newest}")
     if len(names) != len(set(names)):
-        found.append("a name is there twice")
-    return found
+        errors.append("the table has a name twice")
+    return errors
 
 
 def main() -> int:
     names = names_in(Path(sys.argv[1]).read_text())
-    found = faults(names, Path(sys.argv[2]).read_text())
-    for fault in found:
-        print("FAILED", fault)
-    print(f"{len(names)} functions, {len(found)} faults")
-    return int(bool(found) or len(names) < 20)
+    errors = errors_in(names, Path(sys.argv[2]).read_text())
+    for error in errors:
+        print("FAILED", error)
+    print(f"{len(names)} functions, {len(errors)} errors")
+    return int(bool(errors) or len(names) < 20)
 
 
 if __name__ == "__main__":

@@ -1,3 +1,3 @@
-/* A library to be found, by a name that nobody knows in advance. */
+/* A library that test_library.cpp loads. Its file name is not one of the names that it looks up. */
 int probe_answer(void);
 int probe_answer(void) { return 42; }

@@ -1,5 +1,5 @@
-// cuda and hip: what is current on a thread is so again when a guard has gone, and memory is where
-// its driver says.
+// cuda.hpp, hip.hpp: a guard restores the current context of the thread, and try_locate returns
+// the device that the driver reports.
 #include <dlbridge/runtime/cuda.hpp>
 #include <dlbridge/runtime/hip.hpp>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "machine.hpp"
+#include "simulated_runtime.hpp"
 
 namespace {
 
@@ -21,104 +21,107 @@ using dlbridge::report;
 using dlbridge::runtime_kind;
 using dlbridge::stream_ref;
 
-class CudaContext : public OnEachRuntime {
+class CudaContext : public EachRuntimeTest {
  protected:
-  /// A context that is no device's primary one; current, as CUDA makes it.
+  /// Creates a context that is not a primary one. CUDA makes it current.
   void* new_context(int ordinal) {
-    void* made = nullptr;
-    auto* const create = m.call<int(void**, unsigned, int)>("cuCtxCreate_v2", "");
-    EXPECT_EQ(create(&made, 0, ordinal), 0);
-    return made;
+    void* context = nullptr;
+    auto* const create = runtime.call<int(void**, unsigned, int)>("cuCtxCreate_v2", "");
+    EXPECT_EQ(create(&context, 0, ordinal), 0);
+    return context;
   }
   void pop() {
     void* popped = nullptr;
-    EXPECT_EQ(m.call<int(void**)>("cuCtxPopCurrent_v2", "")(&popped), 0);
+    EXPECT_EQ(runtime.call<int(void**)>("cuCtxPopCurrent_v2", "")(&popped), 0);
   }
-  void set(void* context) { EXPECT_EQ(m.call<int(void*)>("cuCtxSetCurrent", "")(context), 0); }
-  void* current() { return reinterpret_cast<void*>(m.current()); }
+  void set(void* context) {
+    EXPECT_EQ(runtime.call<int(void*)>("cuCtxSetCurrent", "")(context), 0);
+  }
+  void* current() { return reinterpret_cast<void*>(runtime.current()); }
 
   cuda_table const& driver = *dlbridge::cuda();
 };
 
-TEST_P(CudaContext, OfAStreamIsTheOneItWasMadeIn) {
+TEST_P(CudaContext, GuardEntersTheContextOfAStream) {
   void* const other = new_context(0);
-  stream_ref const stream = m.new_stream_here();
+  stream_ref const stream = runtime.new_stream_in_current_context();
   pop();
   {
     context_guard<cuda_table> guard(driver);
     ASSERT_TRUE(guard.try_enter(stream).ok());
     EXPECT_EQ(current(), other);
     EXPECT_EQ(guard.context(), other);
-    EXPECT_EQ(guard.events(), nullptr) << "events are kept for primary contexts";
-    ASSERT_TRUE(guard.try_enter(m.new_stream(1)).ok());
-    EXPECT_EQ(current(), m.context(1)) << "one at a time";
+    EXPECT_EQ(guard.events(), nullptr) << "only primary contexts have a pool of events";
+    ASSERT_TRUE(guard.try_enter(runtime.new_stream(1)).ok());
+    EXPECT_EQ(current(), runtime.context(1)) << "the guard enters one context at a time";
     EXPECT_NE(guard.events(), nullptr);
     guard.leave();
-    EXPECT_EQ(current(), m.context(0));
+    EXPECT_EQ(current(), runtime.context(0));
     EXPECT_EQ(guard.context(), nullptr);
   }
-  EXPECT_EQ(current(), m.context(0));
+  EXPECT_EQ(current(), runtime.context(0));
 }
 
-TEST_P(CudaContext, OfADefaultStreamIsTheCurrentOneWhereItIsOfTheDevice) {
+TEST_P(CudaContext, GuardKeepsTheCurrentContextForADefaultStreamOfItsDevice) {
   void* const other = new_context(0);
   {
     context_guard<cuda_table> guard(driver);
     ASSERT_TRUE(guard.try_enter(stream_ref::default_of(device(kDLCUDA, 0))).ok());
     EXPECT_EQ(current(), other);
     ASSERT_TRUE(guard.try_enter(stream_ref::default_of(device(kDLCUDA, 1))).ok());
-    EXPECT_EQ(current(), m.context(1)) << "of another device it is the primary one";
+    EXPECT_EQ(current(), runtime.context(1)) << "for another device it is the primary context";
   }
   EXPECT_EQ(current(), other);
   pop();
 }
 
-TEST_P(CudaContext, OfAnUnusedDeviceIsRetainedOnce) {
-  long long const before = m.counter("retains");
+TEST_P(CudaContext, PrimaryContextOfAnUnusedDeviceIsRetainedOnce) {
+  long long const retains = runtime.counter("retains");
   for (int i = 0; i < 10; ++i) {
     context_guard<cuda_table> guard(driver);
     ASSERT_TRUE(guard.try_enter_device(1).ok());
   }
-  EXPECT_EQ(m.counter("retains"), before + 1);
+  EXPECT_EQ(runtime.counter("retains"), retains + 1);
 }
 
-TEST_P(CudaContext, IsNotMadeForADeviceThatNobodyUses) {
+TEST_P(CudaContext, EventPoolCreatesNoPrimaryContext) {
   void* const other = new_context(1);
-  stream_ref const stream = m.new_stream_here(1);
-  long long const before = m.counter("retains");
+  stream_ref const stream = runtime.new_stream_in_current_context(1);
+  long long const retains = runtime.counter("retains");
   {
     context_guard<cuda_table> guard(driver);
     ASSERT_TRUE(guard.try_enter(stream).ok());
     EXPECT_EQ(guard.events(), nullptr);
   }
-  EXPECT_EQ(m.counter("retains"), before);
+  EXPECT_EQ(runtime.counter("retains"), retains);
   EXPECT_EQ(current(), other);
   pop();
 }
 
-TEST_P(CudaContext, NothingCurrentStaysSo) {
+TEST_P(CudaContext, ThreadWithoutAContextHasNoneAfterTheGuard) {
   set(nullptr);
-  for (stream_ref const stream : {m.new_stream(1), stream_ref::default_of(device(kDLCUDA, 0))}) {
+  for (stream_ref const stream :
+       {runtime.new_stream(1), stream_ref::default_of(device(kDLCUDA, 0))}) {
     context_guard<cuda_table> guard(driver);
     ASSERT_TRUE(guard.try_enter(stream).ok());
     EXPECT_NE(current(), nullptr);
     guard.leave();
     EXPECT_EQ(current(), nullptr);
   }
-  m.use(0);
+  runtime.use(0);
 }
 
-TEST_P(CudaContext, ThatCannotBeEnteredChangesNothing) {
+TEST_P(CudaContext, FailureToEnterKeepsTheCurrentContext) {
   context_guard<cuda_table> guard(driver);
   EXPECT_FALSE(guard.try_enter_device(7).ok());
   EXPECT_FALSE(guard.try_enter_context(&guard).ok());
   EXPECT_EQ(guard.context(), nullptr);
-  EXPECT_EQ(current(), m.context(0));
+  EXPECT_EQ(current(), runtime.context(0));
 }
 
-TEST_P(CudaContext, MemoryIsWhereTheDriverSays) {
+TEST_P(CudaContext, LocateReturnsTheDeviceThatTheDriverReports) {
   device where;
-  ASSERT_TRUE(try_locate(driver, m.new_memory(8, 1), where));
+  ASSERT_TRUE(try_locate(driver, runtime.new_memory(8, 1), where));
   EXPECT_EQ(where, device(kDLCUDA, 1));
   void* pinned = nullptr;
   ASSERT_EQ(driver.host_allocate(&pinned, 8, 1), 0);
@@ -128,38 +131,38 @@ TEST_P(CudaContext, MemoryIsWhereTheDriverSays) {
   ASSERT_EQ(driver.managed_allocate(&managed, 8, 1), 0);
   ASSERT_TRUE(try_locate(driver, static_cast<char*>(managed) + 3, where));
   EXPECT_EQ(where, device(kDLCUDAManaged, 0));
-  int own = 0;
-  EXPECT_FALSE(try_locate(driver, &own, where));
-  EXPECT_EQ(where, device(kDLCUDAManaged, 0)) << "nothing was written";
+  int host_variable = 0;
+  EXPECT_FALSE(try_locate(driver, &host_variable, where));
+  EXPECT_EQ(where, device(kDLCUDAManaged, 0)) << "out is unchanged";
 }
 
 INSTANTIATE_TEST_SUITE_P(Runtimes, CudaContext, ::testing::Values(runtime_kind::cuda),
                          runtime_name);
 
-class HipDevice : public OnEachRuntime {
+class HipDevice : public EachRuntimeTest {
  protected:
   hip_table const& driver = *dlbridge::hip();
 };
 
-TEST_P(HipDevice, IsEnteredAndLeft) {
+TEST_P(HipDevice, GuardSetsAndRestoresTheCurrentDevice) {
   {
     context_guard<hip_table> guard(driver);
-    ASSERT_TRUE(guard.try_enter(m.new_stream(1)).ok());
-    EXPECT_EQ(m.current(), 1U);
+    ASSERT_TRUE(guard.try_enter(runtime.new_stream(1)).ok());
+    EXPECT_EQ(runtime.current(), 1U);
     EXPECT_EQ(guard.context(), 1);
     EXPECT_NE(guard.events(), nullptr);
     ASSERT_TRUE(guard.try_enter_device(0).ok());
-    EXPECT_EQ(m.current(), 0U);
+    EXPECT_EQ(runtime.current(), 0U);
     EXPECT_FALSE(guard.try_enter_device(7).ok());
     EXPECT_EQ(guard.context(), -1);
     EXPECT_EQ(guard.events(), nullptr);
   }
-  EXPECT_EQ(m.current(), 0U);
+  EXPECT_EQ(runtime.current(), 0U);
 }
 
-TEST_P(HipDevice, MemoryIsWhereTheRuntimeSays) {
+TEST_P(HipDevice, LocateReturnsTheDeviceThatTheRuntimeReports) {
   device where;
-  ASSERT_TRUE(try_locate(driver, m.new_memory(8, 1), where));
+  ASSERT_TRUE(try_locate(driver, runtime.new_memory(8, 1), where));
   EXPECT_EQ(where, device(kDLROCM, 1));
   void* pinned = nullptr;
   ASSERT_EQ(driver.host_allocate(&pinned, 8, 1), 0);
@@ -168,28 +171,29 @@ TEST_P(HipDevice, MemoryIsWhereTheRuntimeSays) {
   void* managed = nullptr;
   ASSERT_EQ(driver.managed_allocate(&managed, 8, 1), 0);
   ASSERT_TRUE(try_locate(driver, managed, where));
-  EXPECT_EQ(where, device(kDLROCMHost, 0)) << "the CPU reaches it, and it has no type of its own";
-  int own = 0;
-  EXPECT_FALSE(try_locate(driver, &own, where));
+  EXPECT_EQ(where, device(kDLROCMHost, 0))
+      << "DLPack has no device type for managed memory of ROCm";
+  int host_variable = 0;
+  EXPECT_FALSE(try_locate(driver, &host_variable, where));
 }
 
 INSTANTIATE_TEST_SUITE_P(Runtimes, HipDevice, ::testing::Values(runtime_kind::hip), runtime_name);
 
-TEST(KeptEvents, AreEachGivenToOneThread) {
-  dlbridge::event_pool kept;
+TEST(EventPool, GivesEachEventToOneThread) {
+  dlbridge::event_pool pool;
   int events[10] = {};
-  int taken = 0;
+  int added = 0;
   for (int& event : events) {
-    taken += kept.try_put(&event) ? 1 : 0;
+    added += pool.try_put(&event) ? 1 : 0;
   }
-  EXPECT_EQ(taken, 8) << "there is room for so many";
+  EXPECT_EQ(added, 8) << "the capacity of the pool";
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&kept] {
+    threads.emplace_back([&pool] {
       for (int turn = 0; turn < 1000; ++turn) {
-        if (void* const event = kept.try_take()) {
-          ++*static_cast<int*>(event);  // races if another thread has it too
-          while (!kept.try_put(event)) {
+        if (void* const event = pool.try_take()) {
+          ++*static_cast<int*>(event);  // a data race if another thread has the event too
+          while (!pool.try_put(event)) {
           }
         }
       }
@@ -198,10 +202,10 @@ TEST(KeptEvents, AreEachGivenToOneThread) {
   for (std::thread& each : threads) {
     each.join();
   }
-  int left = 0;
-  for (; kept.try_take() != nullptr; ++left) {
+  int remaining = 0;
+  for (; pool.try_take() != nullptr; ++remaining) {
   }
-  EXPECT_EQ(left, 8);
+  EXPECT_EQ(remaining, 8);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// order: a consumer's stream waits for a producer's, on every pair of streams that there may be,
-// and nothing else waits for anything.
+// order.hpp: a consumer's stream waits for a producer's for every pair of streams, and no other
+// stream waits.
 #include <dlbridge/runtime/order.hpp>
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "../unit/refusal.hpp"
-#include "machine.hpp"
+#include "simulated_runtime.hpp"
 
 namespace {
 
@@ -28,124 +28,125 @@ using dlbridge::try_order_after;
 
 constexpr std::size_t size = 64;
 
-class Order : public OnEachRuntime {
+class Order : public EachRuntimeTest {
  protected:
-  /// Writes on one stream, lets another follow, and reads there: the bytes that come.
-  std::vector<unsigned char> hand_over(stream_ref consumer, stream_ref producer) {
-    auto* const made = m.new_memory(size, producer.device().id);
-    auto* const taken = m.new_memory(size, producer.device().id);
-    EXPECT_EQ(m.write(producer.native_handle(), made, 7, size), 0);
+  /// Writes on producer, orders consumer after it, and copies on consumer. Returns the copy.
+  std::vector<unsigned char> write_then_copy(stream_ref consumer, stream_ref producer) {
+    auto* const source = runtime.new_memory(size, producer.device().id);
+    auto* const target = runtime.new_memory(size, producer.device().id);
+    EXPECT_EQ(runtime.write(producer.native_handle(), source, 7, size), 0);
     order_after(consumer, producer);
-    EXPECT_EQ(m.copy(consumer.native_handle(), taken, made, size), 0);
-    m.drain();
-    return m.bytes_at(taken, size);
+    EXPECT_EQ(runtime.copy(consumer.native_handle(), target, source, size), 0);
+    runtime.run_pending();
+    return runtime.bytes_at(target, size);
   }
-  long waits() { return m.called("cuStreamWaitEvent", "hipStreamWaitEvent"); }
-  long records() { return m.called("cuEventRecord", "hipEventRecord"); }
+  long wait_calls() { return runtime.calls_of("cuStreamWaitEvent", "hipStreamWaitEvent"); }
+  long record_calls() { return runtime.calls_of("cuEventRecord", "hipEventRecord"); }
 
   std::vector<unsigned char> const sevens = std::vector<unsigned char>(size, 7);
 };
 
-TEST_P(Order, WithoutItTheTestWouldSeeARace) {
-  auto* const made = m.new_memory(size);
-  stream_ref const producer = m.new_stream();
-  EXPECT_EQ(m.write(producer.native_handle(), made, 7, size), 0);
-  EXPECT_EQ(m.read(m.new_stream().native_handle(), made, size), 0);
-  m.drain();
-  EXPECT_EQ(m.race_count(), 1U);
-  m.forget_races();
+TEST_P(Order, UnorderedStreamsAreReportedAsARace) {
+  auto* const memory = runtime.new_memory(size);
+  stream_ref const producer = runtime.new_stream();
+  EXPECT_EQ(runtime.write(producer.native_handle(), memory, 7, size), 0);
+  EXPECT_EQ(runtime.read(runtime.new_stream().native_handle(), memory, size), 0);
+  runtime.run_pending();
+  EXPECT_EQ(runtime.race_count(), 1U);
+  runtime.clear_races();
 }
 
-TEST_P(Order, TheConsumerSeesWhatTheProducerWrote) {
-  EXPECT_EQ(hand_over(m.new_stream(), m.new_stream()), sevens);
-  EXPECT_EQ(m.counter("host_synchronizations"), 0);
+TEST_P(Order, ConsumerReadsWhatTheProducerWrote) {
+  EXPECT_EQ(write_then_copy(runtime.new_stream(), runtime.new_stream()), sevens);
+  EXPECT_EQ(runtime.counter("host_synchronizations"), 0);
 }
 
-TEST_P(Order, OneStreamNeedsNone) {
-  stream_ref const both = m.new_stream();
-  EXPECT_EQ(hand_over(both, both), sevens);
-  EXPECT_EQ(records(), 0);
-  EXPECT_EQ(waits(), 0);
+TEST_P(Order, SameStreamNeedsNoEvent) {
+  stream_ref const stream = runtime.new_stream();
+  EXPECT_EQ(write_then_copy(stream, stream), sevens);
+  EXPECT_EQ(record_calls(), 0);
+  EXPECT_EQ(wait_calls(), 0);
 }
 
-TEST_P(Order, TheDefaultStreamIsAStreamLikeAnyOther) {
-  stream_ref const standard = stream_ref::default_of(m.device());
-  EXPECT_EQ(hand_over(m.new_stream(), standard), sevens);
-  EXPECT_EQ(hand_over(standard, m.new_stream()), sevens);
-  EXPECT_EQ(waits(), 2);
-  if (m.is_cuda()) {
-    stream_ref const per_thread = stream_ref::default_of(m.device(), default_stream::per_thread);
-    EXPECT_EQ(hand_over(per_thread, standard), sevens);
-    EXPECT_EQ(hand_over(m.new_stream(), per_thread), sevens);
-    EXPECT_EQ(hand_over(per_thread, m.new_stream()), sevens);
-    EXPECT_EQ(waits(), 5);
-    stream_ref const null(m.device(), static_cast<void*>(nullptr));
-    EXPECT_EQ(hand_over(null, standard), sevens);
-    EXPECT_EQ(waits(), 5) << "they are two names of one stream";
+TEST_P(Order, DefaultStreamsAreOrdered) {
+  stream_ref const standard = stream_ref::default_of(runtime.device());
+  EXPECT_EQ(write_then_copy(runtime.new_stream(), standard), sevens);
+  EXPECT_EQ(write_then_copy(standard, runtime.new_stream()), sevens);
+  EXPECT_EQ(wait_calls(), 2);
+  if (runtime.is_cuda()) {
+    stream_ref const per_thread =
+        stream_ref::default_of(runtime.device(), default_stream::per_thread);
+    EXPECT_EQ(write_then_copy(per_thread, standard), sevens);
+    EXPECT_EQ(write_then_copy(runtime.new_stream(), per_thread), sevens);
+    EXPECT_EQ(write_then_copy(per_thread, runtime.new_stream()), sevens);
+    EXPECT_EQ(wait_calls(), 5);
+    stream_ref const null(runtime.device(), static_cast<void*>(nullptr));
+    EXPECT_EQ(write_then_copy(null, standard), sevens);
+    EXPECT_EQ(wait_calls(), 5) << "null and 1 are handles of the same stream";
   }
-  EXPECT_EQ(m.counter("host_synchronizations"), 0);
+  EXPECT_EQ(runtime.counter("host_synchronizations"), 0);
 }
 
-TEST_P(Order, StreamsOfTwoDevicesFollowEachOther) {
-  stream_ref const first = m.new_stream(0);
-  stream_ref const second = m.new_stream(1);
-  auto* const memory = m.new_memory(size, 1);
-  m.use(1);
-  EXPECT_EQ(m.write(second.native_handle(), memory, 7, size), 0);
-  m.use(0);
+TEST_P(Order, StreamsOfTwoDevicesAreOrdered) {
+  stream_ref const first = runtime.new_stream(0);
+  stream_ref const second = runtime.new_stream(1);
+  auto* const memory = runtime.new_memory(size, 1);
+  runtime.use(1);
+  EXPECT_EQ(runtime.write(second.native_handle(), memory, 7, size), 0);
+  runtime.use(0);
   order_after(first, second);
-  order_after(m.new_stream(1), first);
-  stream_ref const third = m.new_stream(1);
+  order_after(runtime.new_stream(1), first);
+  stream_ref const third = runtime.new_stream(1);
   order_after(third, first);
-  m.use(1);
-  EXPECT_EQ(m.read(third.native_handle(), memory, size), 0);
-  m.use(0);
-  m.drain();
-  EXPECT_EQ(m.race_count(), 0U);
-  EXPECT_EQ(waits(), 3);
+  runtime.use(1);
+  EXPECT_EQ(runtime.read(third.native_handle(), memory, size), 0);
+  runtime.use(0);
+  runtime.run_pending();
+  EXPECT_EQ(runtime.race_count(), 0U);
+  EXPECT_EQ(wait_calls(), 3);
 }
 
-TEST_P(Order, TheDefaultStreamsOfTwoDevicesAreTwo) {
-  order_after(stream_ref::default_of(m.device(1)), stream_ref::default_of(m.device(0)));
-  order_after(stream_ref::default_of(m.device(0)), stream_ref::default_of(m.device(1)));
-  EXPECT_EQ(waits(), 2);
+TEST_P(Order, DefaultStreamsOfTwoDevicesAreDifferent) {
+  order_after(stream_ref::default_of(runtime.device(1)), stream_ref::default_of(runtime.device(0)));
+  order_after(stream_ref::default_of(runtime.device(0)), stream_ref::default_of(runtime.device(1)));
+  EXPECT_EQ(wait_calls(), 2);
 }
 
-TEST_P(Order, AThreadThatHasNothingCurrentKeepsItSo) {
-  stream_ref const consumer = m.new_stream(1);
-  stream_ref const producer = m.new_stream(1);
+TEST_P(Order, CurrentContextOfANewThreadIsUnchanged) {
+  stream_ref const consumer = runtime.new_stream(1);
+  stream_ref const producer = runtime.new_stream(1);
   std::thread([&] {
-    std::uintptr_t const before = m.current();
+    std::uintptr_t const current = runtime.current();
     order_after(consumer, producer);
-    order_after(consumer, stream_ref::default_of(m.device(1)));
+    order_after(consumer, stream_ref::default_of(runtime.device(1)));
     host_wait(consumer);
-    EXPECT_EQ(m.current(), before);
+    EXPECT_EQ(runtime.current(), current);
   }).join();
-  EXPECT_EQ(waits(), 2);
+  EXPECT_EQ(wait_calls(), 2);
 }
 
-TEST_P(Order, EventsAreKeptForTheNextTime) {
-  stream_ref const consumer = m.new_stream();
-  stream_ref const producer = m.new_stream();
+TEST_P(Order, EventsAreReused) {
+  stream_ref const consumer = runtime.new_stream();
+  stream_ref const producer = runtime.new_stream();
   for (int i = 0; i < 100; ++i) {
     order_after(consumer, producer);
   }
-  EXPECT_EQ(m.counter("events"), 1);
-  EXPECT_EQ(m.called("cuEventCreate", "hipEventCreateWithFlags"), 1);
+  EXPECT_EQ(runtime.counter("events"), 1);
+  EXPECT_EQ(runtime.calls_of("cuEventCreate", "hipEventCreateWithFlags"), 1);
 }
 
-TEST_P(Order, ManyThreadsKeepFewEvents) {
+TEST_P(Order, ManyThreadsShareAFewEvents) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([this] {
-      m.use(0);
-      stream_ref const consumer = m.new_stream();
-      stream_ref const producer = m.new_stream();
-      auto* const memory = m.new_memory(size);
+      runtime.use(0);
+      stream_ref const consumer = runtime.new_stream();
+      stream_ref const producer = runtime.new_stream();
+      auto* const memory = runtime.new_memory(size);
       for (int turn = 0; turn < 50; ++turn) {
-        m.write(producer.native_handle(), memory, static_cast<unsigned char>(turn), size);
+        runtime.write(producer.native_handle(), memory, static_cast<unsigned char>(turn), size);
         order_after(consumer, producer);
-        m.read(consumer.native_handle(), memory, size);
+        runtime.read(consumer.native_handle(), memory, size);
         order_after(producer, consumer);
       }
     });
@@ -153,166 +154,168 @@ TEST_P(Order, ManyThreadsKeepFewEvents) {
   for (std::thread& each : threads) {
     each.join();
   }
-  m.drain();
-  EXPECT_EQ(m.race_count(), 0U);
-  EXPECT_LE(m.counter("events"), 8);
+  runtime.run_pending();
+  EXPECT_EQ(runtime.race_count(), 0U);
+  EXPECT_LE(runtime.counter("events"), 8);
 }
 
-TEST_P(Order, TheHostWaitsForOneStreamOnly) {
-  stream_ref const waited = m.new_stream();
-  stream_ref const other = m.new_stream();
-  auto* const memory = m.new_memory(2);
-  EXPECT_EQ(m.write(waited.native_handle(), memory, 7, 1), 0);
-  EXPECT_EQ(m.write(other.native_handle(), memory + 1, 7, 1), 0);
-  host_wait(waited);
-  EXPECT_EQ(m.bytes_at(memory, 1)[0], 7);
-  EXPECT_NE(m.bytes_at(memory + 1, 1)[0], 7);
-  EXPECT_EQ(m.counter("device_synchronizations"), 0);
+TEST_P(Order, HostWaitWaitsForOneStream) {
+  stream_ref const awaited = runtime.new_stream();
+  stream_ref const other = runtime.new_stream();
+  auto* const memory = runtime.new_memory(2);
+  EXPECT_EQ(runtime.write(awaited.native_handle(), memory, 7, 1), 0);
+  EXPECT_EQ(runtime.write(other.native_handle(), memory + 1, 7, 1), 0);
+  host_wait(awaited);
+  EXPECT_EQ(runtime.bytes_at(memory, 1)[0], 7);
+  EXPECT_NE(runtime.bytes_at(memory + 1, 1)[0], 7);
+  EXPECT_EQ(runtime.counter("device_synchronizations"), 0);
 }
 
-TEST_P(Order, TheCpuWaitsAsItHasNoStreams) {
-  stream_ref const producer = m.new_stream();
-  stream_ref const none(dlbridge::cpu, static_cast<void*>(nullptr));
-  auto* const memory = m.new_memory(1);
-  EXPECT_EQ(m.write(producer.native_handle(), memory, 7, 1), 0);
-  order_after(none, producer);
-  EXPECT_EQ(m.bytes_at(memory, 1)[0], 7);
-  long const calls = m.calls(nullptr);
-  order_after(producer, none);
-  host_wait(none);
-  EXPECT_EQ(m.calls(nullptr), calls) << "what the CPU wrote is written";
+TEST_P(Order, HostWaitsIfTheConsumerIsTheCpu) {
+  stream_ref const producer = runtime.new_stream();
+  stream_ref const cpu_stream(dlbridge::cpu, static_cast<void*>(nullptr));
+  auto* const memory = runtime.new_memory(1);
+  EXPECT_EQ(runtime.write(producer.native_handle(), memory, 7, 1), 0);
+  order_after(cpu_stream, producer);
+  EXPECT_EQ(runtime.bytes_at(memory, 1)[0], 7);
+  long const calls = runtime.call_count(nullptr);
+  order_after(producer, cpu_stream);
+  host_wait(cpu_stream);
+  EXPECT_EQ(runtime.call_count(nullptr), calls) << "writes of the CPU need no wait";
 }
 
 // Captures ---------------------------------------------------------------------------------------
 
-constexpr char const* wanted =
+constexpr char const* expectation =
     "capturing: stream is capturing: expected two streams of one "
     "capture, or of none; got ";
-constexpr char const* advised =
-    ". Hand tensors over before the capture begins, or pass stream=-1 and order the streams "
+constexpr char const* advice =
+    ". Exchange tensors before the capture begins, or pass stream=-1 and order the streams "
     "yourself";
 
-TEST_P(Order, InOneCaptureItIsAnEdgeOfTheGraph) {
-  stream_ref const origin = m.new_stream();
-  stream_ref const branch = m.new_stream();
-  auto* const memory = m.new_memory(size);
-  m.begin_capture(origin);
-  EXPECT_EQ(m.write(origin.native_handle(), memory, 7, size), 0);
+TEST_P(Order, WaitWithinACaptureIsAnEdgeOfTheGraph) {
+  stream_ref const origin = runtime.new_stream();
+  stream_ref const branch = runtime.new_stream();
+  auto* const memory = runtime.new_memory(size);
+  runtime.begin_capture(origin);
+  EXPECT_EQ(runtime.write(origin.native_handle(), memory, 7, size), 0);
   void* event = nullptr;
-  ASSERT_EQ((m.call<int(void**, unsigned)>("cuEventCreate", "hipEventCreateWithFlags")(&event, 2)),
-            0);
-  auto* const record = m.call<int(void*, void*)>("cuEventRecord", "hipEventRecord");
-  auto* const wait = m.call<int(void*, void*, unsigned)>("cuStreamWaitEvent", "hipStreamWaitEvent");
+  ASSERT_EQ(
+      (runtime.call<int(void**, unsigned)>("cuEventCreate", "hipEventCreateWithFlags")(&event, 2)),
+      0);
+  auto* const record = runtime.call<int(void*, void*)>("cuEventRecord", "hipEventRecord");
+  auto* const wait =
+      runtime.call<int(void*, void*, unsigned)>("cuStreamWaitEvent", "hipStreamWaitEvent");
   ASSERT_EQ(record(event, origin.native_handle()), 0);
-  ASSERT_EQ(wait(branch.native_handle(), event, 0), 0) << "the branch belongs to the capture now";
-  EXPECT_EQ(m.write(branch.native_handle(), memory, 8, size), 0);
+  ASSERT_EQ(wait(branch.native_handle(), event, 0), 0) << "the branch is now part of the capture";
+  EXPECT_EQ(runtime.write(branch.native_handle(), memory, 8, size), 0);
   order_after(origin, branch);
-  EXPECT_EQ(m.write(origin.native_handle(), memory, 9, size), 0);
-  EXPECT_EQ(m.end_capture(origin), 3) << "and it has joined again";
-  EXPECT_EQ(m.counter("host_synchronizations"), 0);
+  EXPECT_EQ(runtime.write(origin.native_handle(), memory, 9, size), 0);
+  EXPECT_EQ(runtime.end_capture(origin), 3) << "the branch has joined the origin again";
+  EXPECT_EQ(runtime.counter("host_synchronizations"), 0);
 }
 
-TEST_P(Order, OneSideInACaptureIsRefusedWithNothingEnqueued) {
-  stream_ref const captured = m.new_stream();
-  stream_ref const other = m.new_stream();
-  m.begin_capture(captured);
+TEST_P(Order, OrderBetweenCapturedAndUncapturedStreamsIsRefused) {
+  stream_ref const captured = runtime.new_stream();
+  stream_ref const other = runtime.new_stream();
+  runtime.begin_capture(captured);
   EXPECT_EQ(refusal_of([&] { return order_after(captured, other), 0; }),
-            std::string(wanted) +
+            std::string(expectation) +
                 "a consumer's stream, one that is being captured, and a producer's, one that is "
                 "not" +
-                advised);
+                advice);
   EXPECT_EQ(refusal_of([&] { return order_after(other, captured), 0; }),
-            std::string(wanted) +
+            std::string(expectation) +
                 "a consumer's stream, one that is not, and a producer's, one that is being "
                 "captured" +
-                advised);
-  EXPECT_EQ(records(), 0);
-  EXPECT_EQ(waits(), 0);
-  EXPECT_EQ(m.end_capture(captured), 0) << "the capture is as it was";
+                advice);
+  EXPECT_EQ(record_calls(), 0);
+  EXPECT_EQ(wait_calls(), 0);
+  EXPECT_EQ(runtime.end_capture(captured), 0) << "the capture is still valid";
 }
 
-TEST_P(Order, TheDefaultStreamIsLeftAloneWhileABlockingStreamIsCaptured) {
-  if (!m.is_cuda()) {
-    GTEST_SKIP() << "HIP answers for its default stream";
+TEST_P(Order, DefaultStreamIsRefusedDuringTheCaptureOfABlockingStream) {
+  if (!runtime.is_cuda()) {
+    GTEST_SKIP() << "HIP allows queries of its default stream";
   }
-  stream_ref const captured = m.new_stream(0, 0);
-  stream_ref const other = m.new_stream();
-  m.begin_capture(captured, 0);
-  report const why = try_order_after(other, stream_ref::default_of(m.device()));
-  EXPECT_TRUE(why.broke(errc::capturing)) << message(why).c_str();
-  EXPECT_TRUE(try_host_wait(stream_ref::default_of(m.device())).broke(errc::capturing));
-  order_after(other, m.new_stream());
-  EXPECT_EQ(m.end_capture(captured), 0);
+  stream_ref const captured = runtime.new_stream(0, 0);
+  stream_ref const other = runtime.new_stream();
+  runtime.begin_capture(captured, 0);
+  report const status = try_order_after(other, stream_ref::default_of(runtime.device()));
+  EXPECT_TRUE(status.broke(errc::capturing)) << message(status).c_str();
+  EXPECT_TRUE(try_host_wait(stream_ref::default_of(runtime.device())).broke(errc::capturing));
+  order_after(other, runtime.new_stream());
+  EXPECT_EQ(runtime.end_capture(captured), 0);
 }
 
-TEST_P(Order, TwoCapturesAreRefused) {
-  stream_ref const one = m.new_stream();
-  stream_ref const other = m.new_stream();
-  m.begin_capture(one);
-  m.begin_capture(other);
+TEST_P(Order, OrderBetweenTwoCapturesIsRefused) {
+  stream_ref const one = runtime.new_stream();
+  stream_ref const other = runtime.new_stream();
+  runtime.begin_capture(one);
+  runtime.begin_capture(other);
   EXPECT_EQ(refusal_of([&] { return order_after(one, other), 0; }),
-            std::string(wanted) + "two captures" + advised);
-  EXPECT_EQ(m.end_capture(one), 0);
-  EXPECT_EQ(m.end_capture(other), 0);
+            std::string(expectation) + "two captures" + advice);
+  EXPECT_EQ(runtime.end_capture(one), 0);
+  EXPECT_EQ(runtime.end_capture(other), 0);
 }
 
-TEST_P(Order, TheHostNeverWaitsForACapture) {
-  stream_ref const captured = m.new_stream();
-  m.begin_capture(captured);
+TEST_P(Order, HostWaitRefusesACapturedStream) {
+  stream_ref const captured = runtime.new_stream();
+  runtime.begin_capture(captured);
   EXPECT_EQ(refusal_of([&] { return host_wait(captured), 0; }),
             "capturing: stream is capturing: expected a stream that the host may wait for; got one "
-            "that is captured. What is captured has not happened yet: wait after the graph was "
-            "launched");
-  stream_ref const none(dlbridge::cpu, static_cast<void*>(nullptr));
-  EXPECT_TRUE(try_order_after(none, captured).broke(errc::capturing));
-  EXPECT_EQ(m.called("cuStreamSynchronize", "hipStreamSynchronize"), 0);
-  EXPECT_EQ(m.end_capture(captured), 0);
+            "that is captured. Captured operations have not run yet: wait after launching the "
+            "graph");
+  stream_ref const cpu_stream(dlbridge::cpu, static_cast<void*>(nullptr));
+  EXPECT_TRUE(try_order_after(cpu_stream, captured).broke(errc::capturing));
+  EXPECT_EQ(runtime.calls_of("cuStreamSynchronize", "hipStreamSynchronize"), 0);
+  EXPECT_EQ(runtime.end_capture(captured), 0);
 }
 
-// Faults -----------------------------------------------------------------------------------------
+// Failures ---------------------------------------------------------------------------------------
 
-TEST_P(Order, AStreamThatIsDestroyedIsSaidToBe) {
-  stream_ref const alive = m.new_stream();
-  stream_ref const gone = m.new_stream();
-  m.destroy(gone);
-  for (report const& why :
-       {try_order_after(alive, gone), try_order_after(gone, alive), try_host_wait(gone)}) {
-    ASSERT_TRUE(why.broke(errc::runtime_failed));
-    std::string const text = message(why).c_str();
-    EXPECT_NE(text.find(m.is_cuda() ? "(400)" : "(709)"), std::string::npos) << text;
-    EXPECT_NE(text.find("live until the call returns"), std::string::npos) << text;
+TEST_P(Order, DestroyedStreamIsReported) {
+  stream_ref const alive = runtime.new_stream();
+  stream_ref const destroyed = runtime.new_stream();
+  runtime.destroy(destroyed);
+  for (report const& status : {try_order_after(alive, destroyed), try_order_after(destroyed, alive),
+                               try_host_wait(destroyed)}) {
+    ASSERT_TRUE(status.broke(errc::runtime_failed));
+    std::string const text = message(status).c_str();
+    EXPECT_NE(text.find(runtime.is_cuda() ? "(400)" : "(709)"), std::string::npos) << text;
+    EXPECT_NE(text.find("exist until the call returns"), std::string::npos) << text;
   }
-  EXPECT_EQ(m.counter("events"), 0);
+  EXPECT_EQ(runtime.counter("events"), 0);
 }
 
-TEST_P(Order, ADeviceThatThereIsNotIsSaidToBe) {
-  report const why = try_host_wait(stream_ref::default_of(m.device(9)));
-  ASSERT_TRUE(why.broke(errc::runtime_failed));
-  EXPECT_NE(std::string(message(why).c_str()).find("(101)"), std::string::npos);
+TEST_P(Order, InvalidDeviceIsReported) {
+  report const status = try_host_wait(stream_ref::default_of(runtime.device(9)));
+  ASSERT_TRUE(status.broke(errc::runtime_failed));
+  EXPECT_NE(std::string(message(status).c_str()).find("(101)"), std::string::npos);
 }
 
-TEST_P(Order, WhicheverCallFailsNothingLeaksAndWhatIsCurrentStaysSo) {
-  constexpr int sticky = 719;
-  stream_ref const consumer = m.new_stream(1);
-  stream_ref const producers[] = {m.new_stream(0), stream_ref::default_of(m.device(0)),
-                                  m.new_stream(1), stream_ref::default_of(m.device(1))};
-  std::uintptr_t const current = m.current();
+TEST_P(Order, FailureOfAnyCallLeaksNothingAndKeepsTheCurrentContext) {
+  constexpr int launch_failed = 719;
+  stream_ref const consumer = runtime.new_stream(1);
+  stream_ref const producers[] = {runtime.new_stream(0), stream_ref::default_of(runtime.device(0)),
+                                  runtime.new_stream(1), stream_ref::default_of(runtime.device(1))};
+  std::uintptr_t const current = runtime.current();
   for (stream_ref const producer : producers) {
     for (long n = 1; n < 40; ++n) {
       SCOPED_TRACE(n);
-      m.forget_calls();
-      m.fail_call(n, sticky);
-      report const ordered = try_order_after(consumer, producer);
-      long const made = m.calls(nullptr);
-      m.stop_failing();
-      ASSERT_EQ(m.current(), current);
-      ASSERT_LE(m.counter("events"), 2) << "one kept for each device";
-      if (!ordered.ok()) {
-        ASSERT_TRUE(ordered.broke(errc::runtime_failed));
-        ASSERT_NE(std::string(message(ordered).c_str()).find("(719)"), std::string::npos);
+      runtime.reset_call_counts();
+      runtime.fail_call(n, launch_failed);
+      report const status = try_order_after(consumer, producer);
+      long const calls = runtime.call_count(nullptr);
+      runtime.clear_failures();
+      ASSERT_EQ(runtime.current(), current);
+      ASSERT_LE(runtime.counter("events"), 2) << "one in the pool of each device";
+      if (!status.ok()) {
+        ASSERT_TRUE(status.broke(errc::runtime_failed));
+        ASSERT_NE(std::string(message(status).c_str()).find("(719)"), std::string::npos);
       }
-      if (made < n) {
-        ASSERT_TRUE(ordered.ok());
+      if (calls < n) {
+        ASSERT_TRUE(status.ok());
         break;
       }
     }
@@ -320,12 +323,12 @@ TEST_P(Order, WhicheverCallFailsNothingLeaksAndWhatIsCurrentStaysSo) {
   }
 }
 
-TEST_P(Order, AfterADeviceWasResetItWorksOn) {
-  order_after(m.new_stream(1), stream_ref::default_of(m.device(1)));
-  begin();  // handles from before mean nothing any more
-  order_after(m.new_stream(1), stream_ref::default_of(m.device(1)));
-  order_after(m.new_stream(0), m.new_stream(0));
-  EXPECT_EQ(waits(), 2);
+TEST_P(Order, WorksAfterADeviceReset) {
+  order_after(runtime.new_stream(1), stream_ref::default_of(runtime.device(1)));
+  begin();  // invalidates all handles
+  order_after(runtime.new_stream(1), stream_ref::default_of(runtime.device(1)));
+  order_after(runtime.new_stream(0), runtime.new_stream(0));
+  EXPECT_EQ(wait_calls(), 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Runtimes, Order, ::testing::Values(runtime_kind::cuda, runtime_kind::hip),
@@ -333,10 +336,10 @@ INSTANTIATE_TEST_SUITE_P(Runtimes, Order, ::testing::Values(runtime_kind::cuda, 
 
 // Pairs of devices -------------------------------------------------------------------------------
 
-TEST(OrderAcross, RuntimesTheHostWaits) {
-  machine& cuda = machine::of(runtime_kind::cuda);
-  machine& hip = machine::of(runtime_kind::hip);
-  ASSERT_TRUE(cuda.is_here() && hip.is_here());
+TEST(OrderAcrossRuntimes, HostWaitsForTheProducer) {
+  simulated_runtime& cuda = simulated_runtime::of(runtime_kind::cuda);
+  simulated_runtime& hip = simulated_runtime::of(runtime_kind::hip);
+  ASSERT_TRUE(cuda.is_loaded() && hip.is_loaded());
   cuda.begin();
   hip.begin();
   stream_ref const producer = cuda.new_stream();
@@ -346,12 +349,12 @@ TEST(OrderAcross, RuntimesTheHostWaits) {
   EXPECT_EQ(cuda.bytes_at(memory, 1)[0], 7);
 }
 
-TEST(OrderAcross, AHandleOfAnUnknownRuntimeIsRefused) {
+TEST(OrderAcrossRuntimes, HandleOfAnUnknownRuntimeIsRefused) {
   int queue = 0;
   stream_ref const sycl(device(kDLOneAPI, 0), &queue);
   EXPECT_EQ(refusal_of([&] { return host_wait(sycl), 0; }),
             "bad_stream: bad stream: expected a stream of CUDA or ROCm; got a stream on oneapi:0. "
-            "Order it yourself, and pass stream=-1");
+            "Order the streams yourself, and pass stream=-1");
   EXPECT_EQ(refusal_of([&] { return order_after(stream_ref::default_of(dlbridge::cpu), sycl), 0; }),
             refusal_of([&] { return host_wait(sycl), 0; }));
   host_wait(stream_ref::default_of(device(kDLOneAPI, 0)));

@@ -1,6 +1,6 @@
-// The functions of the CUDA driver that are used here, each under its exact name, found when first
-// asked for; and the guard that enters a context and leaves it.
-// layer: runtime · side road: to the device runtimes
+// cuda, cuda_table, context_guard: look up the functions of the CUDA driver, and make its contexts
+// current.
+// layer: runtime · driver of CUDA devices
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// CUDA_MEMCPY2D of cuda.h, member for member.
+/// The struct CUDA_MEMCPY2D of cuda.h, with the same members in the same order.
 struct cuda_block_copy {
   std::size_t from_x, from_y;
   int from_type;
@@ -34,14 +34,16 @@ struct cuda_block_copy {
   std::size_t width, height;
 };
 
-/// Handles and device addresses are void pointers here, ordinals and enumerators are int. Names are
-/// those in the driver's file: where cuda.h hides a _v2 behind a macro it is written out, and the
-/// variants for a per-thread default stream are never meant.
+/// The functions of the CUDA driver. Handles and device addresses have the type void*; ordinals and
+/// enumerators have the type int.
+///
+/// The names are the symbols of the driver's library. They include the suffix _v2 that macros of
+/// cuda.h add. The table does not use the variants for a per-thread default stream (_ptsz).
 struct cuda_table : driver_source {
-  /// What work happens in: a CUcontext.
+  /// CUcontext.
   using context_handle = void*;
 
-  explicit cuda_table(driver_source const& from) noexcept : driver_source(from) {}
+  explicit cuda_table(driver_source const& source) noexcept : driver_source(source) {}
 
   template <class... Parameters>
   using f = driver_function<Parameters...>;
@@ -94,7 +96,8 @@ struct cuda_table : driver_source {
     char const* text = nullptr;
     return get_error_string && get_error_string(result, &text) == driver_success ? text : nullptr;
   }
-  void forget_error() const noexcept {}
+  /// Does nothing: the CUDA driver does not store the last error.
+  void clear_error() const noexcept {}
 };
 
 namespace detail {
@@ -106,17 +109,17 @@ DLBRIDGE_LOCAL inline loaded_driver<cuda_table> const& cuda_driver() noexcept {
 #endif
   static constexpr library_names names{
       "libcuda.so", files, sizeof files / sizeof files[0],
-      "Install NVIDIA's driver, or keep to memory that the CPU can reach"};
+      "Install NVIDIA's driver, or use memory that the CPU can access"};
   static loaded_driver<cuda_table> const driver(names);
-  if (driver.is_here() || !shared_library::is_loaded(names)) {
+  if (driver.is_loaded() || !shared_library::is_loaded(names)) {
     return driver;
   }
-  static loaded_driver<cuda_table> const later(names);  // somebody else has brought it since
-  return later;
+  // Other code of the process has loaded the driver after the first lookup.
+  static loaded_driver<cuda_table> const loaded_later(names);
+  return loaded_later;
 }
 
-// The primary contexts that were retained, and the events of each, by device. All of them live as
-// long as the process.
+// The retained primary context of a device, and its events. Both exist until the process ends.
 struct cuda_device_state {
   std::atomic<void*> primary{nullptr};
   event_pool events;
@@ -127,17 +130,23 @@ DLBRIDGE_LOCAL inline cuda_device_state* cuda_devices() noexcept {
 }
 }  // namespace detail
 
-/// The CUDA driver, or null when it is not here or sees no device. It is looked for once, and
-/// found later only where somebody else loads it.
+/// Loads the CUDA driver on the first call. If that fails, a later call finds the driver only if
+/// other code of the process has loaded it.
+/// @return the functions of the driver, or null if there is no driver or no device.
+/// @par Thread and GIL
+/// Any thread.
 inline cuda_table const* cuda() noexcept {
   auto const& driver = detail::cuda_driver();
-  return driver.why.ok() ? &driver.table : nullptr;
+  return driver.status.ok() ? &driver.table : nullptr;
 }
-/// Why cuda() is null; ok() when it is not. runtime_missing or runtime_failed.
-inline report const& why_no_cuda() noexcept { return detail::cuda_driver().why; }
+/// The reason why cuda() returns null.
+/// @return a report: runtime_missing, runtime_failed; ok() if cuda() does not return null.
+inline report const& cuda_status() noexcept { return detail::cuda_driver().status; }
 
-/// One context at a time is entered; entering another leaves the first. thread: to be destroyed on
-/// the thread that made it.
+/// Makes CUDA contexts current on this thread. The guard enters one context at a time: entering a
+/// second one leaves the first.
+/// @par Thread and GIL
+/// The thread that constructs the guard destroys it.
 template <>
 class context_guard<cuda_table> {
  public:
@@ -146,66 +155,72 @@ class context_guard<cuda_table> {
   context_guard& operator=(context_guard const&) = delete;
   ~context_guard() { leave(); }
 
-  /// Enters the context of a stream. A default stream has none of its own: it is that of the
-  /// current context where this is of the stream's device, else of the device's primary one.
-  /// reports: runtime_failed (the stream may be destroyed).
+  /// Enters the context of a stream. A default stream belongs to no context: for it, the guard
+  /// enters the context that try_enter_device selects.
+  /// @return a report: runtime_failed (for example because the stream was destroyed).
   report try_enter(stream_ref stream) noexcept {
     leave();
-    if (reinterpret_cast<std::uintptr_t>(stream.native_handle()) <= 2) {
+    if (detail::is_default_stream(stream)) {
       return try_enter_device(stream.device().id);
     }
     void* context = nullptr;
-    report why = try_call(driver_, driver_.stream_get_context, stream.native_handle(), &context);
-    return why.ok() ? try_enter_context(context) : why;
+    report status = try_call(driver_, driver_.stream_get_context, stream.native_handle(), &context);
+    return status.ok() ? try_enter_context(context) : status;
   }
-  /// Stays in the current context where it is of this device, else enters the primary one.
+  /// Keeps the current context if it belongs to the device. Otherwise enters the primary context of
+  /// the device.
+  /// @return a report: runtime_failed.
   report try_enter_device(int ordinal) noexcept {
     leave();
     int device = 0;
-    report why = try_call(driver_, driver_.device_get, &device, ordinal);
+    report status = try_call(driver_, driver_.device_get, &device, ordinal);
     void* context = nullptr;
-    if (why.ok()) {
-      why = try_call(driver_, driver_.context_get_current, &context);
+    if (status.ok()) {
+      status = try_call(driver_, driver_.context_get_current, &context);
     }
     int current = -1;
-    if (why.ok() && context != nullptr) {
-      why = try_call(driver_, driver_.context_get_device, &current);
+    if (status.ok() && context != nullptr) {
+      status = try_call(driver_, driver_.context_get_device, &current);
     }
-    if (!why.ok()) {
-      return why;
+    if (!status.ok()) {
+      return status;
     }
     return context != nullptr && current == device ? try_enter_context(context)
                                                    : try_enter_primary(device);
   }
+  /// Enters a context.
+  /// @return a report: runtime_failed.
   report try_enter_context(void* context) noexcept {
     leave();
-    void* before = nullptr;
-    report why = try_call(driver_, driver_.context_get_current, &before);
-    if (why.ok() && before != context) {
-      before_ = before;
-      why = try_call(driver_, driver_.context_push, context);
-      entered_ = why.ok();
+    void* previous = nullptr;
+    report status = try_call(driver_, driver_.context_get_current, &previous);
+    if (status.ok() && previous != context) {
+      previous_ = previous;
+      status = try_call(driver_, driver_.context_push, context);
+      is_pushed_ = status.ok();
     }
-    context_ = why.ok() ? context : nullptr;
-    return why;
+    context_ = status.ok() ? context : nullptr;
+    return status;
   }
+  /// Makes the previous context current again.
   void leave() noexcept {
     void* popped = nullptr;
     void* current = nullptr;
-    // A failure may be an older one that is reported late: what counts is what is current.
-    if (entered_ && !succeeds(driver_, driver_.context_pop, &popped) &&
+    // A failed call may report the error of an earlier operation, although it popped the context.
+    // So the guard compares the current context before it tries again.
+    if (is_pushed_ && !succeeds(driver_, driver_.context_pop, &popped) &&
         succeeds(driver_, driver_.context_get_current, &current) && current == context_ &&
         !succeeds(driver_, driver_.context_pop, &popped)) {
-      static_cast<void>(succeeds(driver_, driver_.context_set_current, before_));
+      static_cast<void>(succeeds(driver_, driver_.context_set_current, previous_));
     }
-    entered_ = false;
+    is_pushed_ = false;
     context_ = nullptr;
   }
 
-  /// The context that is entered; null when none is.
+  /// The context that the guard has entered, or null.
   void* context() const noexcept { return context_; }
-  /// Where its events are kept; null when they are not, as contexts come and go that are no
-  /// device's primary one.
+  /// The pool of events of the context. Null if the context is not the primary one of its device:
+  /// the process may destroy such a context, and its events with it, at any time.
   event_pool* events() const noexcept {
     int device = -1;
     if (!succeeds(driver_, driver_.context_get_device, &device) || device < 0 ||
@@ -215,7 +230,7 @@ class context_guard<cuda_table> {
     detail::cuda_device_state& state = detail::cuda_devices()[device];
     if (state.primary.load(std::memory_order_acquire) != context_) {
       unsigned flags = 0;
-      int active = 0;  // one that nobody uses is not to be made for this
+      int active = 0;  // retaining an inactive primary context would create it
       void* primary = nullptr;
       if (!succeeds(driver_, driver_.primary_get_state, device, &flags, &active) || active == 0 ||
           !try_retain(device, primary).ok() || primary != context_) {
@@ -228,37 +243,38 @@ class context_guard<cuda_table> {
  private:
   report try_enter_primary(int device) noexcept {
     void* context = device < max_devices ? detail::cuda_devices()[device].primary.load() : nullptr;
-    report why = context != nullptr ? try_enter_context(context) : report{};
-    if (context == nullptr || !why.ok()) {  // at first, and when the device has been reset
-      why = try_retain(device, context);
-      why = why.ok() ? try_enter_context(context) : why;
+    report status = context != nullptr ? try_enter_context(context) : report{};
+    if (context == nullptr || !status.ok()) {  // not cached yet, or the device was reset
+      status = try_retain(device, context);
+      status = status.ok() ? try_enter_context(context) : status;
     }
-    return why;
+    return status;
   }
-  // Retains the primary context of a device, once for as long as it is the same.
+  // Retains the primary context of a device. Keeps one reference for each context.
   report try_retain(int device, void*& context) const noexcept {
-    report const why = try_call(driver_, driver_.primary_retain, &context, device);
-    if (!why.ok() || device >= max_devices) {
-      return why;
+    report const status = try_call(driver_, driver_.primary_retain, &context, device);
+    if (!status.ok() || device >= max_devices) {
+      return status;
     }
     detail::cuda_device_state& state = detail::cuda_devices()[device];
-    void* const before = state.primary.exchange(context, std::memory_order_acq_rel);
-    if (before == context) {
+    void* const previous = state.primary.exchange(context, std::memory_order_acq_rel);
+    if (previous == context) {
       static_cast<void>(succeeds(driver_, driver_.primary_release, device));
-    } else if (before != nullptr) {  // its events are gone with it
+    } else if (previous != nullptr) {  // the driver has destroyed its events with it
       while (state.events.try_take() != nullptr) {
       }
     }
-    return why;
+    return status;
   }
 
   cuda_table const& driver_;
   void* context_ = nullptr;
-  bool entered_ = false;
-  void* before_ = nullptr;  // what was current then
+  bool is_pushed_ = false;
+  void* previous_ = nullptr;  // the context that was current before context_
 };
 
-/// Enqueues a copy on a stream of the context that is entered. reports: as try_call.
+/// Enqueues a copy on a stream of the current context.
+/// @return a report: as try_call.
 inline report try_copy(cuda_table const& driver, block_copy const& copy, void* stream) noexcept {
   if (copy.height == 1) {
     return try_call(driver, driver.copy_async, copy.to, copy.from, copy.width, stream);
@@ -268,7 +284,7 @@ inline report try_copy(cuda_table const& driver, block_copy const& copy, void* s
   };
   cuda_block_copy block{};
   block.from_type = type(copy.from_side);
-  block.from_host = copy.from;  // of the two addresses the type chooses one
+  block.from_host = copy.from;  // the driver reads the address that the type selects
   block.from_device = copy.from;
   block.from_pitch = copy.from_pitch;
   block.to_type = type(copy.to_side);
@@ -280,29 +296,33 @@ inline report try_copy(cuda_table const& driver, block_copy const& copy, void* s
   return try_call(driver, driver.copy_block_async, &block, stream);
 }
 
-/// Enqueues a copy from one device's memory to another's. reports: as try_call.
+/// Enqueues a copy between the memories of two devices.
+/// @return a report: as try_call.
 inline report try_copy_peer(cuda_table const& driver, void* to, void* to_context, void const* from,
                             void* from_context, std::size_t bytes, void* stream) noexcept {
   return try_call(driver, driver.copy_peer_async, to, to_context, from, from_context, bytes,
                   stream);
 }
 
-/// What the driver knows of an address: cuda with its real ordinal, cuda_host or cuda_managed.
-/// False, and nothing written, for memory that is not the driver's.
+/// Looks up the device of an address.
+/// @param out the device: cuda with the driver's ordinal, cuda_host or cuda_managed.
+/// @return false if the driver did not allocate the memory. out is then unchanged.
 inline bool try_locate(cuda_table const& driver, void const* address, device& out) noexcept {
-  constexpr int memory_type = 2, is_managed = 8, device_ordinal = 9;
+  auto const query = [&](auto* value, int attribute) {
+    return succeeds(driver, driver.pointer_get_attribute, value, attribute, address);
+  };
+  constexpr unsigned type_host = 1;
   unsigned type = 0;
-  if (!succeeds(driver, driver.pointer_get_attribute, &type, memory_type, address)) {
+  if (!query(&type, detail::attribute_memory_type)) {
     return false;
   }
-  unsigned managed = 0;
+  unsigned is_managed = 0;
   int ordinal = 0;
-  if (succeeds(driver, driver.pointer_get_attribute, &managed, is_managed, address) &&
-      managed != 0) {
+  if (query(&is_managed, detail::attribute_is_managed) && is_managed != 0) {
     out = device(kDLCUDAManaged, 0);
-  } else if (type == 1) {
+  } else if (type == type_host) {
     out = device(kDLCUDAHost, 0);
-  } else if (succeeds(driver, driver.pointer_get_attribute, &ordinal, device_ordinal, address)) {
+  } else if (query(&ordinal, detail::attribute_device_ordinal)) {
     out = device(kDLCUDA, ordinal);
   } else {
     return false;

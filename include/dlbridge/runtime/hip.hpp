@@ -1,6 +1,6 @@
-// The functions of the HIP runtime that are used here, each under its exact name, found when first
-// asked for; and the guard that changes the current device and puts it back.
-// layer: runtime · side road: to the device runtimes
+// hip, hip_table, context_guard: look up the functions of the HIP runtime, and make its devices
+// current.
+// layer: runtime · driver of ROCm devices
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// Members are called as in cuda_table where they do the same. Handles and device addresses are
-/// void pointers, enumerators are int.
+/// The functions of the HIP runtime. Members have the names of cuda_table where they do the same.
+/// Handles and device addresses have the type void*; enumerators have the type int.
 struct hip_table : driver_source {
-  /// What work happens on: a device's ordinal.
+  /// The ordinal of a device: HIP has no contexts.
   using context_handle = int;
 
-  explicit hip_table(driver_source const& from) noexcept
-      : driver_source(from),
+  explicit hip_table(driver_source const& source) noexcept
+      : driver_source(source),
         error_name_(as_text(find("hipGetErrorName", false))),
         error_text_(as_text(find("hipGetErrorString", false))) {}
 
@@ -65,8 +65,9 @@ struct hip_table : driver_source {
   char const* error_text(driver_result result) const noexcept {
     return error_text_ != nullptr ? error_text_(result) : nullptr;
   }
-  /// HIP remembers the last error of a thread for whoever asks next; ours is none of theirs.
-  void forget_error() const noexcept {
+  /// Clears the error of the last call on this thread, which HIP would return from the next
+  /// hipGetLastError of other code.
+  void clear_error() const noexcept {
     if (get_last_error) {
       static_cast<void>(get_last_error());
     }
@@ -74,8 +75,8 @@ struct hip_table : driver_source {
 
  private:
   using text_function = char const* (*)(driver_result);
-  static text_function as_text(any_function found) noexcept {
-    return reinterpret_cast<text_function>(found);
+  static text_function as_text(any_function address) noexcept {
+    return reinterpret_cast<text_function>(address);
   }
 
   text_function error_name_;
@@ -92,13 +93,15 @@ DLBRIDGE_LOCAL inline loaded_driver<hip_table> const& hip_driver() noexcept {
 #endif
   static constexpr library_names names{
       "libamdhip64", files, sizeof files / sizeof files[0],
-      "Install ROCm's runtime, or keep to memory that the CPU can reach"};
+      "Install ROCm's runtime, or use memory that the CPU can access"};
   static loaded_driver<hip_table> const driver(names);
-  if (driver.is_here() || !shared_library::is_loaded(names)) {
+  if (driver.is_loaded() || !shared_library::is_loaded(names)) {
     return driver;
   }
-  static loaded_driver<hip_table> const later(names);  // as a wheel brings a copy of its own
-  return later;
+  // Other code of the process has loaded the runtime after the first lookup, for example from a
+  // wheel that contains a copy of it.
+  static loaded_driver<hip_table> const loaded_later(names);
+  return loaded_later;
 }
 
 DLBRIDGE_LOCAL inline event_pool* hip_events() noexcept {
@@ -106,27 +109,36 @@ DLBRIDGE_LOCAL inline event_pool* hip_events() noexcept {
   return events;
 }
 
-// The enumerators of copies; HIP finds out itself where managed memory is.
+// hipMemcpyKind. For managed memory it is hipMemcpyDefault, with which HIP decides by the address.
 inline int hip_copy_kind(memory_side from, memory_side to) noexcept {
+  constexpr int host_to_host = 0, host_to_device = 1, device_to_host = 2, device_to_device = 3;
+  constexpr int by_address = 4;
   if (from == memory_side::managed || to == memory_side::managed) {
-    return 4;
+    return by_address;
   }
   bool const from_device = from == memory_side::device;
-  return to == memory_side::device ? (from_device ? 3 : 1) : (from_device ? 2 : 0);
+  return to == memory_side::device ? (from_device ? device_to_device : host_to_device)
+                                   : (from_device ? device_to_host : host_to_host);
 }
 }  // namespace detail
 
-/// The HIP runtime, or null when it is not here or sees no device. It is looked for once, and
-/// found later only where somebody else loads it.
+/// Loads the HIP runtime on the first call. If that fails, a later call finds the runtime only if
+/// other code of the process has loaded it.
+/// @return the functions of the runtime, or null if there is no runtime or no device.
+/// @par Thread and GIL
+/// Any thread.
 inline hip_table const* hip() noexcept {
   auto const& driver = detail::hip_driver();
-  return driver.why.ok() ? &driver.table : nullptr;
+  return driver.status.ok() ? &driver.table : nullptr;
 }
-/// Why hip() is null; ok() when it is not. runtime_missing or runtime_failed.
-inline report const& why_no_hip() noexcept { return detail::hip_driver().why; }
+/// The reason why hip() returns null.
+/// @return a report: runtime_missing, runtime_failed; ok() if hip() does not return null.
+inline report const& hip_status() noexcept { return detail::hip_driver().status; }
 
-/// One device at a time is entered; entering another leaves the first. thread: to be destroyed on
-/// the thread that made it.
+/// Makes HIP devices current on this thread. The guard enters one device at a time: entering a
+/// second one leaves the first.
+/// @par Thread and GIL
+/// The thread that constructs the guard destroys it.
 template <>
 class context_guard<hip_table> {
  public:
@@ -135,42 +147,49 @@ class context_guard<hip_table> {
   context_guard& operator=(context_guard const&) = delete;
   ~context_guard() { leave(); }
 
-  /// HIP's streams are asked for their device by the one that they were made for.
+  /// Enters the device of a stream.
+  /// @return a report: runtime_failed.
   report try_enter(stream_ref stream) noexcept { return try_enter_device(stream.device().id); }
+  /// Enters a device.
+  /// @return a report: runtime_failed.
   report try_enter_device(int ordinal) noexcept {
     leave();
-    report why = try_call(driver_, driver_.get_device, &before_);
-    if (why.ok() && before_ != ordinal) {
-      why = try_call(driver_, driver_.set_device, ordinal);
-      entered_ = why.ok();
+    report status = try_call(driver_, driver_.get_device, &previous_);
+    if (status.ok() && previous_ != ordinal) {
+      status = try_call(driver_, driver_.set_device, ordinal);
+      is_changed_ = status.ok();
     }
-    context_ = why.ok() ? ordinal : -1;
-    return why;
+    context_ = status.ok() ? ordinal : -1;
+    return status;
   }
+  /// The same as try_enter_device.
   report try_enter_context(int ordinal) noexcept { return try_enter_device(ordinal); }
+  /// Makes the previous device current again.
   void leave() noexcept {
-    // Once more when it fails: the answer may be an older failure's, reported late.
-    if (entered_ && !succeeds(driver_, driver_.set_device, before_)) {
-      static_cast<void>(succeeds(driver_, driver_.set_device, before_));
+    // A failed call may report the error of an earlier operation, so the guard tries again once.
+    if (is_changed_ && !succeeds(driver_, driver_.set_device, previous_)) {
+      static_cast<void>(succeeds(driver_, driver_.set_device, previous_));
     }
-    entered_ = false;
+    is_changed_ = false;
     context_ = -1;
   }
 
-  /// The device that is entered; -1 when none is.
+  /// The ordinal of the device that the guard has entered, or -1.
   int context() const noexcept { return context_; }
+  /// The pool of events of the device, or null.
   event_pool* events() const noexcept {
     return context_ >= 0 && context_ < max_devices ? &detail::hip_events()[context_] : nullptr;
   }
 
  private:
   hip_table const& driver_;
-  int before_ = 0;
+  int previous_ = 0;  // the device that was current before context_
   int context_ = -1;
-  bool entered_ = false;
+  bool is_changed_ = false;
 };
 
-/// Enqueues a copy on a stream of the device that is entered. reports: as try_call.
+/// Enqueues a copy on a stream of the current device.
+/// @return a report: as try_call.
 inline report try_copy(hip_table const& driver, block_copy const& copy, void* stream) noexcept {
   int const kind = detail::hip_copy_kind(copy.from_side, copy.to_side);
   if (copy.height == 1) {
@@ -180,31 +199,33 @@ inline report try_copy(hip_table const& driver, block_copy const& copy, void* st
                   copy.from_pitch, copy.width, copy.height, kind, stream);
 }
 
-/// Enqueues a copy from one device's memory to another's. reports: as try_call.
+/// Enqueues a copy between the memories of two devices.
+/// @return a report: as try_call.
 inline report try_copy_peer(hip_table const& driver, void* to, int to_device, void const* from,
                             int from_device, std::size_t bytes, void* stream) noexcept {
   return try_call(driver, driver.copy_peer_async, to, to_device, from, from_device, bytes, stream);
 }
 
-/// What the runtime knows of an address: rocm with its real ordinal, or rocm_host, which managed
-/// memory counts as, having no device type of its own (spec 1.3). False, and nothing written, for
-/// memory that is not the runtime's.
+/// Looks up the device of an address.
+/// @param out the device: rocm with the runtime's ordinal, or rocm_host. Managed memory is
+/// rocm_host, as DLPack has no device type for it (spec 1.3).
+/// @return false if the runtime did not allocate the memory. out is then unchanged.
 inline bool try_locate(hip_table const& driver, void const* address, device& out) noexcept {
-  constexpr int memory_type = 2, is_managed = 8, device_ordinal = 9;
+  auto const query = [&](auto* value, int attribute) {
+    return succeeds(driver, driver.pointer_get_attribute, value, attribute, address);
+  };
   unsigned type = 0;
   int version = 0;
-  if (!succeeds(driver, driver.pointer_get_attribute, &type, memory_type, address) ||
+  if (!query(&type, detail::attribute_memory_type) ||
       !succeeds(driver, driver.runtime_get_version, &version)) {
     return false;
   }
-  unsigned const host = version >= 60000000 ? 1 : 0;  // ROCm 6 numbered the enumerators anew
-  unsigned managed = 0;
+  unsigned const type_host = version >= 60000000 ? 1 : 0;  // ROCm 6 changed the enumerators
+  unsigned is_managed = 0;
   int ordinal = 0;
-  bool const is_managed_memory =
-      succeeds(driver, driver.pointer_get_attribute, &managed, is_managed, address) && managed != 0;
-  bool const is_host = type == host || is_managed_memory;
-  if (!is_host &&
-      !succeeds(driver, driver.pointer_get_attribute, &ordinal, device_ordinal, address)) {
+  bool const is_host =
+      (query(&is_managed, detail::attribute_is_managed) && is_managed != 0) || type == type_host;
+  if (!is_host && !query(&ordinal, detail::attribute_device_ordinal)) {
     return false;
   }
   out = is_host ? device(kDLROCMHost, 0) : device(kDLROCM, ordinal);

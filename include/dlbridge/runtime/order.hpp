@@ -1,6 +1,5 @@
-// order_after makes a consumer's stream wait for a producer's, host_wait makes the host wait; the
-// one place that decides by the kind of runtime.
-// layer: runtime · side road: in whose order work happens
+// order_after, host_wait: make a consumer's stream, or the host, wait for a producer's stream.
+// layer: runtime · stream order
 #pragma once
 
 #include <cstddef>
@@ -17,15 +16,16 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// Calls visit with the table of a runtime, cuda_table const& or hip_table const&, and gives the
-/// report that it returns. reports: runtime_missing or runtime_failed when the runtime is not here.
+/// Calls visit with the driver of a runtime.
+/// @param visit takes a cuda_table const& or a hip_table const&, and returns a report.
+/// @return the report of visit; or runtime_missing, runtime_failed if there is no driver.
 template <class Visit>
 report with_driver(runtime_kind kind, Visit visit) {
   switch (kind) {
     case runtime_kind::cuda:
-      return cuda() != nullptr ? visit(*cuda()) : why_no_cuda();
+      return cuda() != nullptr ? visit(*cuda()) : cuda_status();
     case runtime_kind::hip:
-      return hip() != nullptr ? visit(*hip()) : why_no_hip();
+      return hip() != nullptr ? visit(*hip()) : hip_status();
     case runtime_kind::none:
       break;
   }
@@ -34,40 +34,41 @@ report with_driver(runtime_kind kind, Visit visit) {
 
 namespace detail {
 
-// A handle names one stream; the default streams have the same handles on every device.
 inline bool is_same_stream(stream_ref a, stream_ref b) noexcept {
-  std::uintptr_t const handle = a.canonical_handle();
-  return handle == b.canonical_handle() && (handle > 2 || a.device().id == b.device().id);
+  return a.canonical_handle() == b.canonical_handle() &&
+         (!is_default_stream(a) || a.device().id == b.device().id);
 }
 
 struct capture_state {
   bool active = false;
-  std::uint64_t id = 0;  // of the capture; 0 when the driver cannot tell one from another
+  std::uint64_t id = 0;  // the ID of the capture sequence; 0 if the driver does not report it
 };
 
-// The context of the stream must be entered. Drivers that know no captures have none.
+// The caller has entered the context of the stream. A driver without capture functions has no
+// active captures.
 template <class Table>
 report try_read_capture(Table const& driver, stream_ref stream, capture_state& out) noexcept {
   out = capture_state{};
   if (!driver.stream_is_capturing) {
     return report{};
   }
-  int status = 0;
-  report why = try_call(driver, driver.stream_is_capturing, stream.native_handle(), &status);
-  out.active = status != 0;
-  if (why.ok() && out.active && driver.stream_get_capture_info) {
-    why = try_call(driver, driver.stream_get_capture_info, stream.native_handle(), &status, &out.id,
-                   static_cast<void**>(nullptr), static_cast<void***>(nullptr),
-                   static_cast<std::size_t*>(nullptr));
+  int capture_status = 0;
+  report status =
+      try_call(driver, driver.stream_is_capturing, stream.native_handle(), &capture_status);
+  out.active = capture_status != 0;
+  if (status.ok() && out.active && driver.stream_get_capture_info) {
+    status = try_call(driver, driver.stream_get_capture_info, stream.native_handle(),
+                      &capture_status, &out.id, static_cast<void**>(nullptr),
+                      static_cast<void***>(nullptr), static_cast<std::size_t*>(nullptr));
   }
-  return why;
+  return status;
 }
 
 template <class Table>
 report try_enter_stream(context_guard<Table>& guard, Table const& driver, stream_ref stream,
                         capture_state& capture) noexcept {
-  report why = guard.try_enter(stream);
-  return why.ok() ? try_read_capture(driver, stream, capture) : why;
+  report status = guard.try_enter(stream);
+  return status.ok() ? try_read_capture(driver, stream, capture) : status;
 }
 
 DLBRIDGE_COLD inline report captures_differ(capture_state const& consumer,
@@ -76,9 +77,7 @@ DLBRIDGE_COLD inline report captures_differ(capture_state const& consumer,
     return state.active ? "one that is being captured" : "one that is not";
   };
   report r = refusal(errc::capturing, "two streams of one capture, or of none",
-                     consumer.active && producer.active ? "two captures" : "",
-                     "Hand tensors over before the capture begins, or pass stream=-1 and order the "
-                     "streams yourself");
+                     consumer.active && producer.active ? "two captures" : "", capture_advice);
   if (r.got.empty()) {
     r.got.append("a consumer's stream, ").append(name(consumer));
     r.got.append(", and a producer's, ").append(name(producer));
@@ -88,10 +87,11 @@ DLBRIDGE_COLD inline report captures_differ(capture_state const& consumer,
 
 DLBRIDGE_COLD inline report no_wait_in_capture() noexcept {
   return refusal(errc::capturing, "a stream that the host may wait for", "one that is captured",
-                 "What is captured has not happened yet: wait after the graph was launched");
+                 "Captured operations have not run yet: wait after launching the graph");
 }
 
-// An event of the context that is entered, timing off: a kept one, or a new one.
+// An event of the entered context, without timing: from the pool, or newly created. The destructor
+// returns it to the pool, or destroys it.
 template <class Table>
 class borrowed_event {
  public:
@@ -113,13 +113,12 @@ class borrowed_event {
       if (succeeds(driver_, driver_.event_record, event_, stream)) {
         return report{};
       }
-      // It may be from before the device was reset: a new one will tell.
+      // The event may predate a reset of the device. A new event shows whether recording fails.
       static_cast<void>(succeeds(driver_, driver_.event_destroy, event_));
       event_ = nullptr;
     }
-    constexpr unsigned timing_off = 2;
-    report why = try_call(driver_, driver_.event_create, &event_, timing_off);
-    return why.ok() ? try_call(driver_, driver_.event_record, event_, stream) : why;
+    report status = try_call(driver_, driver_.event_create, &event_, event_disable_timing);
+    return status.ok() ? try_call(driver_, driver_.event_record, event_, stream) : status;
   }
 
  private:
@@ -129,55 +128,63 @@ class borrowed_event {
 };
 }  // namespace detail
 
-/// Makes what is enqueued on consumer from here on wait for what is enqueued on producer by now.
-/// Both are of this driver; their devices may differ. In one capture it becomes an edge of the
-/// graph. The host waits for nothing, and what is current stays so.
-/// lives: both streams until it returns. thread: any.
-/// reports: capturing (one side only; nothing is enqueued), runtime_failed.
+/// Makes the operations that are enqueued on consumer later wait for the operations that are on
+/// producer now. If both streams are being captured into one graph, the wait becomes an edge of the
+/// graph. The host does not wait. The current context or device of this thread stays the same.
+/// @param driver the driver of both streams, whose devices may differ.
+/// @return a report: capturing (the streams belong to different captures, or only one of them is
+/// being captured; nothing is enqueued), runtime_failed.
+/// @par Lifetime
+/// Both streams exist until the function returns.
+/// @par Thread and GIL
+/// Any thread.
 template <class Table>
 report try_order_after(Table const& driver, stream_ref consumer, stream_ref producer) noexcept {
   if (detail::is_same_stream(consumer, producer)) {
     return report{};
   }
   context_guard<Table> guard(driver);
-  detail::capture_state waits;
-  detail::capture_state goes_first;
-  report why = detail::try_enter_stream(guard, driver, consumer, waits);
-  if (why.ok()) {
-    why = detail::try_enter_stream(guard, driver, producer, goes_first);
+  detail::capture_state consumer_capture;
+  detail::capture_state producer_capture;
+  report status = detail::try_enter_stream(guard, driver, consumer, consumer_capture);
+  if (status.ok()) {
+    status = detail::try_enter_stream(guard, driver, producer, producer_capture);
   }
-  if (!why.ok()) {
-    return why;
+  if (!status.ok()) {
+    return status;
   }
-  if (waits.active != goes_first.active || waits.id != goes_first.id) {
-    return detail::captures_differ(waits, goes_first);
+  if (consumer_capture.active != producer_capture.active ||
+      consumer_capture.id != producer_capture.id) {
+    return detail::captures_differ(consumer_capture, producer_capture);
   }
   detail::borrowed_event<Table> event(driver, guard);
-  why = event.try_record(producer.native_handle());
-  if (why.ok()) {
-    why = guard.try_enter(consumer);
+  status = event.try_record(producer.native_handle());
+  if (status.ok()) {
+    status = guard.try_enter(consumer);
   }
-  return why.ok()
+  return status.ok()
              ? try_call(driver, driver.stream_wait_event, consumer.native_handle(), event.get(), 0U)
-             : why;
+             : status;
 }
 
-/// Waits on this thread for what is enqueued on a stream; never for the whole device.
-/// reports: capturing (nothing is waited for), runtime_failed (also that of the work itself).
+/// Blocks this thread until the operations on a stream have completed. Does not wait for the other
+/// streams of the device.
+/// @return a report: capturing (the stream is being captured; the function does not wait),
+/// runtime_failed (also if one of the operations failed).
 template <class Table>
 report try_host_wait(Table const& driver, stream_ref stream) noexcept {
   context_guard<Table> guard(driver);
   detail::capture_state capture;
-  report why = detail::try_enter_stream(guard, driver, stream, capture);
-  if (!why.ok()) {
-    return why;
+  report status = detail::try_enter_stream(guard, driver, stream, capture);
+  if (!status.ok()) {
+    return status;
   }
   return capture.active ? detail::no_wait_in_capture()
                         : try_call(driver, driver.stream_synchronize, stream.native_handle());
 }
 
-/// The same with the driver of the stream's device. On devices without streams there is nothing to
-/// wait for. reports: also runtime_missing; bad_stream (a handle where no stream is known).
+/// The same with the driver of the stream's device. Does nothing on devices without streams.
+/// @return a report: also runtime_missing; bad_stream (a handle of another runtime).
 inline report try_host_wait(stream_ref stream) noexcept {
   runtime_kind const kind = runtime_of(stream.device());
   if (kind != runtime_kind::none) {
@@ -187,14 +194,14 @@ inline report try_host_wait(stream_ref stream) noexcept {
     return report{};
   }
   report r = refusal(errc::bad_stream, "a stream of CUDA or ROCm", "a stream on ",
-                     "Order it yourself, and pass stream=-1");
+                     "Order the streams yourself, and pass stream=-1");
   r.got.append(name_of(stream.device()).c_str());
   return r;
 }
 
-/// Makes consumer wait for producer, whatever devices they are on: by an event within one runtime;
-/// else the host waits for producer, as no event crosses from runtime to runtime, or to the CPU.
-/// reports: capturing, runtime_missing, runtime_failed, bad_stream.
+/// The same for streams on any two devices. Within one runtime an event orders the streams.
+/// Otherwise the host waits for producer, as runtimes do not share events.
+/// @return a report: capturing, runtime_missing, runtime_failed, bad_stream.
 inline report try_order_after(stream_ref consumer, stream_ref producer) noexcept {
   runtime_kind const kind = runtime_of(producer.device());
   if (kind == runtime_kind::none || kind != runtime_of(consumer.device())) {
@@ -204,10 +211,13 @@ inline report try_order_after(stream_ref consumer, stream_ref producer) noexcept
       kind, [&](auto const& driver) { return try_order_after(driver, consumer, producer); });
 }
 
-/// The forms that throw. fails: as the ones that try.
+/// Like try_order_after, but throws.
+/// @throws error capturing, runtime_missing, runtime_failed, bad_stream.
 inline void order_after(stream_ref consumer, stream_ref producer) {
   detail::require_success(try_order_after(consumer, producer));
 }
+/// Like try_host_wait, but throws.
+/// @throws error capturing, runtime_missing, runtime_failed, bad_stream.
 inline void host_wait(stream_ref stream) { detail::require_success(try_host_wait(stream)); }
 
 }  // namespace DLBRIDGE_ABI

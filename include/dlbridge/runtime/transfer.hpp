@@ -1,6 +1,6 @@
-// transfer: a fresh copy of a tensor on another device, or on the host, made in the order of a
-// stream; transfer_into: the same into memory that is there already.
-// layer: runtime · side road: when memory must move
+// transfer, transfer_into: copy a tensor into new or existing memory of a device or of the host, in
+// the order of a stream.
+// layer: runtime · copy between devices
 #pragma once
 
 #include <cstddef>
@@ -26,18 +26,21 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// What the caller of transfer vouches for. What it does not is waited for.
+/// Options of transfer. The two flags are guarantees of the caller, which avoid waiting.
 struct transfer_options {
+  /// The struct kind of the new tensor.
   struct_kind kind = struct_kind::versioned;
-  /// The source lives until the stream has passed the copy. If not, the host waits for that.
-  bool source_lives = false;
-  /// The stream lives as long as the tensor, whose memory then comes and goes in its order.
-  bool stream_lives = false;
+  /// The source exists until the stream has completed the copy. Otherwise the host waits for it.
+  bool source_outlives_copy = false;
+  /// The stream exists as long as the new tensor. The tensor's memory is then allocated and freed
+  /// in the order of the stream.
+  bool stream_outlives_tensor = false;
 };
 
 namespace detail {
 
-// The copy without its memory: in the source's own order of dimensions where it has no gaps.
+// Describes the new tensor, without its memory. It has the order of dimensions of a source without
+// gaps.
 inline description describe_copy(tensor_view const& source, device where) noexcept {
   auto const rank = static_cast<std::size_t>(source.rank());
   description d;
@@ -53,140 +56,164 @@ inline description describe_copy(tensor_view const& source, device where) noexce
 
 template <class Table>
 managed_tensor allocate_copy(copy_stream<Table>& stream, description& d,
-                             transfer_options const& how) {
+                             transfer_options const& options) {
   if (d.device.type == kDLCPU) {
-    return build_compact(d, how.kind, default_allocator());
+    return build_compact(d, options.kind, default_allocator());
   }
   bool const padded = (d.flags & flag_padded) != 0;
   auto const bytes =
       static_cast<std::size_t>(bytes_for(count_of(d.shape.size(), d.shape.data()), d.type, padded));
-  std::size_t const taken = bytes != 0 ? bytes : 1;
+  std::size_t const allocated_bytes = bytes != 0 ? bytes : 1;
   driver_memory<Table> memory;
   Table const& driver = stream.driver();
   if (side_of(d.device) == memory_side::device && d.device != stream.ref().device()) {
-    context_guard<Table> there(driver);
-    require_success(there.try_enter_device(d.device.id));
-    require_success(memory.try_allocate(driver, there, d.device, taken));
-  } else if (how.stream_lives && d.device == stream.ref().device()) {
-    require_success(memory.try_allocate_on(driver, stream.guard(), stream.ref(), taken));
+    context_guard<Table> guard(driver);
+    require_success(guard.try_enter_device(d.device.id));
+    require_success(memory.try_allocate(driver, guard, d.device, allocated_bytes));
+  } else if (options.stream_outlives_tensor && d.device == stream.ref().device()) {
+    require_success(memory.try_allocate_on(driver, stream.guard(), stream.ref(), allocated_bytes));
   } else {
-    require_success(memory.try_allocate(driver, stream.guard(), d.device, taken));
+    require_success(memory.try_allocate(driver, stream.guard(), d.device, allocated_bytes));
   }
   d.data = memory.address();
-  return build_on(std::move(memory), d, how.kind);
+  return build_on(std::move(memory), d, options.kind);
 }
 
 DLBRIDGE_COLD inline report no_copy_path(device from, device to) noexcept {
   report r = refusal(errc::device_mismatch, "memory of the CPU, and of CUDA or of ROCm, to copy",
-                     "", "Take the way through the CPU, or ask its producer for a copy");
+                     "", "Copy through the CPU, or request a copy from the producer");
   append_name(append_name(r.got, from).append(" and "), to);
   return r;
 }
 
-// The runtime whose driver copies between two devices, none for the CPU alone.
-// reports: device_mismatch, bad_stream.
-inline report find_copy_path(device from, device to, stream_ref on, runtime_kind& out) noexcept {
+// Finds the runtime whose driver copies between two devices; none if both are the CPU.
+// Returns a report: device_mismatch, bad_stream.
+inline report find_copy_path(device from, device to, stream_ref stream,
+                             runtime_kind& out) noexcept {
   runtime_kind const runtime_from = runtime_of_memory(from);
   runtime_kind const runtime_to = runtime_of_memory(to);
-  bool const is_one = runtime_from == runtime_to || runtime_from == runtime_kind::none ||
-                      runtime_to == runtime_kind::none;
+  bool const is_one_runtime = runtime_from == runtime_to || runtime_from == runtime_kind::none ||
+                              runtime_to == runtime_kind::none;
   auto const has_copy_path = [](device where, runtime_kind runtime) {
     return runtime != runtime_kind::none || is_host_accessible(where);
   };
-  if (!is_one || !has_copy_path(from, runtime_from) || !has_copy_path(to, runtime_to)) {
+  if (!is_one_runtime || !has_copy_path(from, runtime_from) || !has_copy_path(to, runtime_to)) {
     return no_copy_path(from, to);
   }
-  bool const by_host = side_of(from) == memory_side::host && side_of(to) == memory_side::host;
+  bool const is_host_copy = side_of(from) == memory_side::host && side_of(to) == memory_side::host;
   runtime_kind const runtime = runtime_from != runtime_kind::none ? runtime_from : runtime_to;
-  runtime_kind const given = runtime_of(on.device());
+  runtime_kind const stream_runtime = runtime_of(stream.device());
   out = runtime;
-  if (given == runtime || (by_host && given == runtime_kind::none)) {
+  if (stream_runtime == runtime || (is_host_copy && stream_runtime == runtime_kind::none)) {
     return report{};
   }
   report r = refusal(errc::bad_stream, "a stream of one of the two devices, ", "a stream on ");
   append_name(append_name(r.expected, from).append(" and "), to);
-  append_name(r.got, on.device());
+  append_name(r.got, stream.device());
   return r;
 }
 }  // namespace detail
 
-/// A new tensor with the elements of source on a device: of CUDA or ROCm, in pinned or managed
-/// memory, or on the CPU. Compact, in the source's order of dimensions where that has no gaps, else
-/// row-major; writable; marked is_copied. What is current on this thread stays so.
-/// stream: of either device; the source is to be safe on it, and the copy is, once this returns.
-/// On the host the copy is ready. The host waits for the stream unless how says that it need not;
-/// never for a device.
-/// lives: the source until this returns, or as how says.
-/// fails: device_mismatch (no driver copies between the two), bad_stream, capturing (nothing is
-/// enqueued), out_of_memory, runtime_missing, runtime_failed, version_mismatch (legacy, and
-/// padded).
+/// Copies the elements of a tensor into a new tensor on a device. The current context or device of
+/// this thread stays the same.
+/// @param driver the driver of the devices.
+/// @param source a tensor with any strides.
+/// @param where a device of CUDA or ROCm, pinned or managed memory, or the CPU.
+/// @param stream a stream of either device, on which the source is ready.
+/// @param options guarantees of the caller that avoid waiting, and the struct kind.
+/// @return a writable compact tensor that is marked as copied. It has the order of dimensions of a
+/// source without gaps, and is row-major otherwise.
+/// @throws error device_mismatch (no driver copies between the devices), bad_stream, capturing (the
+/// stream is being captured; nothing is enqueued), out_of_memory, runtime_missing, runtime_failed,
+/// version_mismatch (a legacy struct cannot describe padded elements).
+/// @par Ownership
+/// The caller owns the new tensor, which owns its memory.
+/// @par Lifetime
+/// The source exists until the function returns, or as the options state.
+/// @par Stream order
+/// The copy runs after the operations that are on the stream. A tensor in host memory is ready when
+/// the function returns; a tensor on a device is ready on the stream. The host waits for the stream
+/// unless the options make that unnecessary, and never for the other streams of the device.
 template <class Table>
-managed_tensor transfer(Table const& driver, tensor_view const& source, device where, stream_ref on,
-                        transfer_options const& how = {}) {
+managed_tensor transfer(Table const& driver, tensor_view const& source, device where,
+                        stream_ref stream, transfer_options const& options = {}) {
   description d = detail::describe_copy(source, where);
-  managed_tensor made;  // before the stream: freed when nothing is written to it any more
-  detail::copy_stream<Table> stream(driver, on);
-  stream.require_no_capture();
-  made = detail::allocate_copy(stream, d, how);
+  // Order of destruction: if a copy fails, copies waits for the pending copies before result frees
+  // the memory that they write.
+  managed_tensor result;
+  detail::copy_stream<Table> copies(driver, stream);
+  copies.require_no_capture();
+  result = detail::allocate_copy(copies, d, options);
   if (!source.empty()) {
-    detail::device_copy(stream, source, made.view(), true);
+    detail::device_copy(copies, source, result.view(), true);
   }
-  if (how.source_lives && detail::side_of(where) != memory_side::host) {
-    stream.leave_running();
+  if (options.source_outlives_copy && detail::side_of(where) != memory_side::host) {
+    copies.detach();
   } else {
-    stream.wait();
+    copies.wait();
   }
-  return made;
+  return result;
 }
 
-/// Copies all elements into memory that is there: any strides, but no overlap. In a capture one
-/// block within CUDA or ROCm becomes a node of the graph, if source_lives.
-/// stream, lives: as transfer; both are to be safe on the stream. fails: as transfer, and
-/// dtype_mismatch, rank_mismatch, extent_mismatch, read_only, layout_mismatch (elements of
-/// destination that share memory).
+/// Copies the elements of a tensor into existing memory. During a capture, a copy of one block
+/// within CUDA or ROCm becomes a node of the graph if source_outlives_copy is set.
+/// @param driver the driver of the devices.
+/// @param source a tensor with any strides, which does not overlap the destination.
+/// @param destination a tensor with any strides.
+/// @param stream a stream of either device, on which both tensors are ready.
+/// @param source_outlives_copy as in transfer_options.
+/// @throws error as transfer; also dtype_mismatch, rank_mismatch, extent_mismatch, read_only,
+/// layout_mismatch (elements of the destination share memory).
+/// @par Lifetime
+/// Both tensors exist until the function returns; with source_outlives_copy until the stream has
+/// completed the copy.
+/// @par Stream order
+/// As transfer.
 template <class Table>
 void transfer_into(Table const& driver, tensor_view const& source, tensor_view const& destination,
-                   stream_ref on, bool source_lives = false) {
+                   stream_ref stream, bool source_outlives_copy = false) {
   detail::require_destination(source, destination, device_filter{device_filter::anywhere});
   if (source.empty()) {
     return;
   }
-  detail::copy_stream<Table> stream(driver, on);
-  bool const stays = source_lives && detail::side_of(destination.device()) != memory_side::host;
-  if (!stays) {
-    stream.require_no_capture();
+  detail::copy_stream<Table> copies(driver, stream);
+  bool const is_asynchronous =
+      source_outlives_copy && detail::side_of(destination.device()) != memory_side::host;
+  if (!is_asynchronous) {
+    copies.require_no_capture();
   }
-  detail::device_copy(stream, source, destination, false);
-  stays ? stream.leave_running() : stream.wait();
+  detail::device_copy(copies, source, destination, false);
+  is_asynchronous ? copies.detach() : copies.wait();
 }
 
-/// The same with the driver that the two devices need.
-inline managed_tensor transfer(tensor_view const& source, device where, stream_ref on,
-                               transfer_options const& how = {}) {
+/// The same with the driver of the two devices, which the function selects.
+inline managed_tensor transfer(tensor_view const& source, device where, stream_ref stream,
+                               transfer_options const& options = {}) {
   runtime_kind runtime = runtime_kind::none;
-  detail::require_success(detail::find_copy_path(source.device(), where, on, runtime));
+  detail::require_success(detail::find_copy_path(source.device(), where, stream, runtime));
   if (where.type == kDLCPU && detail::side_of(source.device()) == memory_side::host) {
-    detail::require_success(try_host_wait(on));
-    return copy_of(source, layout::row_major, how.kind);
+    detail::require_success(try_host_wait(stream));
+    return copy_of(source, layout::row_major, options.kind);
   }
-  managed_tensor made;
+  managed_tensor result;
   detail::require_success(with_driver(runtime, [&](auto const& driver) {
-    made = transfer(driver, source, where, on, how);
+    result = transfer(driver, source, where, stream, options);
     return report{};
   }));
-  return made;
+  return result;
 }
-inline void transfer_into(tensor_view const& source, tensor_view const& destination, stream_ref on,
-                          bool source_lives = false) {
+/// The same with the driver of the two devices, which the function selects.
+inline void transfer_into(tensor_view const& source, tensor_view const& destination,
+                          stream_ref stream, bool source_outlives_copy = false) {
   runtime_kind runtime = runtime_kind::none;
   detail::require_success(
-      detail::find_copy_path(source.device(), destination.device(), on, runtime));
+      detail::find_copy_path(source.device(), destination.device(), stream, runtime));
   if (runtime == runtime_kind::none) {
     copy(source, destination);
     return;
   }
   detail::require_success(with_driver(runtime, [&](auto const& driver) {
-    transfer_into(driver, source, destination, on, source_lives);
+    transfer_into(driver, source, destination, stream, source_outlives_copy);
     return report{};
   }));
 }

@@ -1,15 +1,15 @@
-"""The simulated drivers from Python, with nothing but ctypes.
+"""Calls the simulated drivers through ctypes.
 
     driver = Driver("cuda")
     producer, consumer = driver.stream(), driver.stream()
     memory = driver.buffer(16)
     producer.write(memory, 7)
     consumer.read(memory)
-    assert driver.races  # nothing made the consumer wait
+    assert driver.races  # the consumer did not wait
 
-The loader reads LD_LIBRARY_PATH when a process begins, so tests run in a process of their own:
-run_inside(function) or run_inside(file), and for pytest the fixture of simulated_fixtures.py. The
-folder with the libraries is an argument, or the environment variable SIMULATED_DRIVERS.
+The loader reads LD_LIBRARY_PATH when a process starts, so tests run in a separate process:
+run_inside(function) or run_inside(file), or with pytest the fixture of simulated_fixtures.py. An
+argument or the environment variable SIMULATED_DRIVERS names the folder with the libraries.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pathlib import Path
 from typing import Any, Callable
 
 LIBRARIES = {"cuda": "libcuda.so.1", "hip": "libamdhip64.so.6"}
-# What the two drivers call the same thing.
+# The names of equivalent functions in the two drivers.
 NAMES = {
     "cuda": {
-        "make_stream": "cuStreamCreate",
+        "create_stream": "cuStreamCreate",
         "destroy_stream": "cuStreamDestroy_v2",
         "synchronize_stream": "cuStreamSynchronize",
         "synchronize": "cuCtxSynchronize",
-        "make_event": "cuEventCreate",
+        "create_event": "cuEventCreate",
         "destroy_event": "cuEventDestroy_v2",
         "record": "cuEventRecord",
         "wait": "cuStreamWaitEvent",
@@ -43,11 +43,11 @@ NAMES = {
         "free_managed": "cuMemFree_v2",
     },
     "hip": {
-        "make_stream": "hipStreamCreateWithFlags",
+        "create_stream": "hipStreamCreateWithFlags",
         "destroy_stream": "hipStreamDestroy",
         "synchronize_stream": "hipStreamSynchronize",
         "synchronize": "hipDeviceSynchronize",
-        "make_event": "hipEventCreateWithFlags",
+        "create_event": "hipEventCreateWithFlags",
         "destroy_event": "hipEventDestroy",
         "record": "hipEventRecord",
         "wait": "hipStreamWaitEvent",
@@ -64,42 +64,50 @@ WITHOUT_TIMING = 2
 
 
 class DriverError(RuntimeError):
-    """A function of the driver, or a kernel, that gave another code than 0."""
+    """A function of the driver, or a kernel, returned an error code."""
 
     def __init__(self, function: str, code: int) -> None:
-        super().__init__(f"{function} gave {code}")
+        super().__init__(f"{function} returned {code}")
         self.function = function
         self.code = code
 
 
 class Driver:
-    """One simulated driver of this process, "cuda" or "hip"; with CUDA it makes the primary
-    context of a device current."""
+    """A simulated driver, "cuda" or "hip", that this process loads.
+
+    The constructor selects a device. It raises RuntimeError if the loader finds a real driver.
+    """
 
     def __init__(self, kind: str = "cuda", device: int = 0) -> None:
         self.kind = kind
         self.names = NAMES[kind]
         self.library = ctypes.CDLL(LIBRARIES[kind])
         if not hasattr(self.library, "simulated_reset"):
-            raise RuntimeError(f"{LIBRARIES[kind]} is a real driver: LD_LIBRARY_PATH decides")
-        self.library.simulated_pending.restype = ctypes.c_size_t
+            raise RuntimeError(
+                f"{LIBRARIES[kind]} is a real driver; put the folder of the simulated ones into "
+                "LD_LIBRARY_PATH before the process starts"
+            )
+        self.library.simulated_pending_count.restype = ctypes.c_size_t
         self.library.simulated_race_count.restype = ctypes.c_size_t
-        self.library.simulated_race.restype = ctypes.c_size_t
-        self.library.simulated_calls.restype = ctypes.c_long
+        self.library.simulated_race_report.restype = ctypes.c_size_t
+        self.library.simulated_call_count.restype = ctypes.c_long
         self.library.simulated_counter.restype = ctypes.c_longlong
         self.library.simulated_function_name.restype = ctypes.c_char_p
         self.select(device)
 
     def call(self, function: str, *arguments: Any) -> None:
-        """Calls a function of the driver, or of the control interface, by its name. Integers are
-        passed as 64 bits, which is right for handles, addresses, sizes and smaller ones too."""
-        passed = [ctypes.c_size_t(one) if isinstance(one, int) else one for one in arguments]
-        code = getattr(self.library, function)(*passed)
+        """Calls a function of the driver or of the control interface by name.
+
+        Integers are passed as 64 bits, which suits handles, addresses, sizes and smaller types.
+        Raises DriverError if the function returns an error code.
+        """
+        converted = [ctypes.c_size_t(each) if isinstance(each, int) else each for each in arguments]
+        code = getattr(self.library, function)(*converted)
         if code != 0:
             raise DriverError(function, code)
 
     def select(self, device: int) -> None:
-        """Makes a device current for the calling thread."""
+        """Makes a device current on the calling thread; with CUDA, its primary context."""
         if self.kind == "hip":
             self.call("hipSetDevice", device)
             return
@@ -113,94 +121,105 @@ class Driver:
         self.call(self.names["synchronize"])
 
     def stream(self, blocking: bool = False) -> Stream:
-        """A new stream; a blocking one is in order with the legacy default stream."""
-        made = ctypes.c_void_p()
-        self.call(self.names["make_stream"], ctypes.byref(made), 0 if blocking else NON_BLOCKING)
-        return Stream(self, made.value or 0)
+        """Creates a stream. A blocking stream is ordered with the legacy default stream."""
+        flags = 0 if blocking else NON_BLOCKING
+        handle = ctypes.c_void_p()
+        self.call(self.names["create_stream"], ctypes.byref(handle), flags)
+        return Stream(self, handle.value or 0)
 
     def default_stream(self, handle: int = 1) -> Stream:
-        """The legacy default stream, or with 2 that of the calling thread."""
+        """Returns the legacy default stream, or for handle 2 the per-thread default stream."""
         return Stream(self, handle)
 
     def buffer(self, size: int, kind: str = "device") -> Buffer:
-        """New memory: "device", which the host cannot touch, "pinned" or "managed"."""
-        made = ctypes.c_void_p()
+        """Allocates memory: "device", which the host cannot access, "pinned" or "managed"."""
+        address = ctypes.c_void_p()
         flags = {"device": (), "pinned": (0,), "managed": (1,)}[kind]
-        self.call(self.names[kind], ctypes.byref(made), size, *flags)
-        return Buffer(self, made.value or 0, size, kind)
+        self.call(self.names[kind], ctypes.byref(address), size, *flags)
+        return Buffer(self, address.value or 0, size, kind)
 
-    # What happened.
+    # Observations.
 
     @property
     def races(self) -> list[str]:
-        """One sentence for each two works that touch the same bytes in no order."""
+        """The race reports, one for each pair of unordered operations on the same bytes."""
         text = ctypes.create_string_buffer(1000)
-        found = []
+        reports = []
         for index in range(self.library.simulated_race_count()):
-            self.library.simulated_race(ctypes.c_size_t(index), text, ctypes.c_size_t(len(text)))
-            found.append(text.value.decode())
-        return found
+            self.library.simulated_race_report(
+                ctypes.c_size_t(index), text, ctypes.c_size_t(len(text))
+            )
+            reports.append(text.value.decode())
+        return reports
 
-    def forget_races(self) -> None:
-        self.library.simulated_forget_races()
+    def clear_races(self) -> None:
+        """Removes the race reports."""
+        self.library.simulated_clear_races()
 
     @property
     def pending(self) -> int:
-        """How many works have not run yet."""
-        return int(self.library.simulated_pending())
+        """The number of operations that have not run yet."""
+        return int(self.library.simulated_pending_count())
 
     def counter(self, name: str) -> int:
-        """One of the counters that simulated.h names."""
-        found = int(self.library.simulated_counter(name.encode()))
-        if found < 0:
+        """Returns a counter of simulated.h. Raises KeyError for an unknown name."""
+        value = int(self.library.simulated_counter(name.encode()))
+        if value < 0:
             raise KeyError(name)
-        return found
+        return value
 
     @property
     def functions(self) -> list[str]:
-        """The names of all functions that this driver has."""
-        found: list[str] = []
-        while name := self.library.simulated_function_name(ctypes.c_size_t(len(found))):
-            found.append(name.decode())
-        return found
+        """The names of all functions of this driver."""
+        names: list[str] = []
+        while name := self.library.simulated_function_name(ctypes.c_size_t(len(names))):
+            names.append(name.decode())
+        return names
 
-    def calls(self, function: str | None = None) -> int:
-        """How often a function was called; all together without a name."""
-        found = int(self.library.simulated_calls(function and function.encode()))
-        if found < 0:
+    def call_count(self, function: str | None = None) -> int:
+        """Returns the number of calls of a function, or of all functions.
+
+        Raises KeyError for an unknown name.
+        """
+        count = int(self.library.simulated_call_count(function and function.encode()))
+        if count < 0:
             raise KeyError(function)
-        return found
+        return count
 
-    # What shall happen.
+    # Control.
 
-    def drain(self) -> None:
-        """Runs all that is pending; nobody is ordered after it by that."""
-        self.library.simulated_drain()
+    def run_pending(self) -> None:
+        """Runs all pending operations. This orders nothing after them."""
+        self.library.simulated_run_pending()
 
     def fail_call(self, count: int, code: int) -> None:
-        """The count-th call from now gives the code; 1 is the next one."""
+        """Makes one call return the code: the next one for count 1."""
         self.library.simulated_fail_call(ctypes.c_long(count), code)
 
     def fail_function(self, name: str, code: int) -> None:
-        """Every call of the function gives the code, until it is 0."""
+        """Makes every call of a function return the code, until a call with code 0.
+
+        Raises KeyError for an unknown name.
+        """
         if self.library.simulated_fail_function(name.encode(), code) != 0:
             raise KeyError(name)
 
-    def stop_failing(self) -> None:
-        self.library.simulated_stop_failing()
+    def clear_failures(self) -> None:
+        """Cancels fail_call and fail_function."""
+        self.library.simulated_clear_failures()
 
     def limit_memory(self, size: int) -> None:
-        """Bytes on each device; 0 for no limit."""
+        """Sets the number of bytes of memory on each device; 0 for no limit."""
         self.library.simulated_set_memory_limit(ctypes.c_size_t(size))
 
     def reset(self, device: int = 0) -> None:
-        """As if the process had just begun."""
+        """Restores the state at the start of a process, and selects a device."""
         self.library.simulated_reset()
         self.select(device)
 
 
 class Stream:
-    """A stream by its handle. It is destroyed by destroy() alone."""
+    """A stream of a driver. Only destroy() destroys it."""
 
     def __init__(self, driver: Driver, handle: int) -> None:
         self.driver = driver
@@ -210,26 +229,26 @@ class Stream:
         return (0, self.handle)
 
     def write(self, to: Buffer, value: int) -> None:
-        """A kernel that fills the buffer, late."""
+        """Enqueues a kernel that fills the buffer."""
         self.driver.call("simulated_write", self.handle, to.address, ctypes.c_ubyte(value), to.size)
 
-    def copy(self, to: Buffer, start: Buffer) -> None:
-        """A kernel that copies as much as both have, late."""
-        size = min(to.size, start.size)
-        self.driver.call("simulated_copy", self.handle, to.address, start.address, size)
+    def copy(self, to: Buffer, source: Buffer) -> None:
+        """Enqueues a kernel that copies the size of the smaller buffer."""
+        size = min(to.size, source.size)
+        self.driver.call("simulated_copy", self.handle, to.address, source.address, size)
 
-    def read(self, start: Buffer) -> None:
-        """A kernel that reads the buffer, late."""
-        self.driver.call("simulated_read", self.handle, start.address, start.size)
+    def read(self, source: Buffer) -> None:
+        """Enqueues a kernel that reads the buffer."""
+        self.driver.call("simulated_read", self.handle, source.address, source.size)
 
     def wait_for(self, other: Stream) -> None:
-        """Comes after what is on the other one by now."""
+        """Makes later operations wait for the operations that are on the other stream now."""
         call, names = self.driver.call, self.driver.names
-        mark = ctypes.c_void_p()
-        call(names["make_event"], ctypes.byref(mark), WITHOUT_TIMING)
-        call(names["record"], mark, other.handle)
-        call(names["wait"], self.handle, mark, 0)
-        call(names["destroy_event"], mark)
+        event = ctypes.c_void_p()
+        call(names["create_event"], ctypes.byref(event), WITHOUT_TIMING)
+        call(names["record"], event, other.handle)
+        call(names["wait"], self.handle, event, 0)
+        call(names["destroy_event"], event)
 
     def synchronize(self) -> None:
         self.driver.call(self.driver.names["synchronize_stream"], self.handle)
@@ -239,7 +258,7 @@ class Stream:
 
 
 class Buffer:
-    """Memory of the driver by its address. It is freed by free() alone."""
+    """Memory of a driver. Only free() frees it."""
 
     def __init__(self, driver: Driver, address: int, size: int, kind: str) -> None:
         self.driver = driver
@@ -260,13 +279,13 @@ class Buffer:
         }
 
     def peek(self) -> bytes:
-        """What is in it now, whatever is still to run."""
-        found = ctypes.create_string_buffer(self.size)
-        self.driver.call("simulated_peek", self.address, found, self.size)
-        return found.raw
+        """Returns the present bytes, whatever operations are pending."""
+        content = ctypes.create_string_buffer(self.size)
+        self.driver.call("simulated_peek", self.address, content, self.size)
+        return content.raw
 
     def poke(self, data: bytes) -> None:
-        """Overwrites its first bytes now."""
+        """Overwrites the first bytes immediately."""
         self.driver.call("simulated_poke", self.address, data, len(data))
 
     def free(self) -> None:
@@ -274,37 +293,40 @@ class Buffer:
 
 
 def run_inside(
-    what: Callable[[], object] | str | os.PathLike[str],
+    test: Callable[[], object] | str | os.PathLike[str],
     *,
     drivers: str | os.PathLike[str] | None = None,
     devices: int = 2,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a test in a process that finds the simulated drivers: a function without arguments of
-    some file's top level, or a file, by pytest. Gives how the process ended, and what it said."""
+    """Runs a test in a process whose loader finds the simulated drivers.
+
+    The test is a function at the top level of a file, without parameters, or a file that pytest
+    runs. Returns the completed process with its output.
+    """
     folder = str(Path(drivers or os.environ["SIMULATED_DRIVERS"]).resolve())
-    if callable(what):
-        command = [sys.executable, __file__, what.__code__.co_filename, what.__name__]
+    if callable(test):
+        command = [sys.executable, __file__, test.__code__.co_filename, test.__name__]
     else:
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(what)]
-    searched = [folder, os.environ.get("LD_LIBRARY_PATH", "")]
-    inside = {
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)]
+    search_path = [folder, os.environ.get("LD_LIBRARY_PATH", "")]
+    variables = {
         **os.environ,
-        "LD_LIBRARY_PATH": os.pathsep.join(filter(None, searched)),
+        "LD_LIBRARY_PATH": os.pathsep.join(filter(None, search_path)),
         "SIMULATED_DEVICES": str(devices),
         **(environment or {}),
     }
-    return subprocess.run(command, env=inside, capture_output=True, text=True, check=False)
+    return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
 
 
 def main(file: str, function: str) -> None:
-    """The inner end of run_inside."""
+    """Calls a function of a file, in the process that run_inside starts."""
     sys.path.insert(0, str(Path(file).parent))
-    found = importlib.util.spec_from_file_location(Path(file).stem, file)
-    assert found is not None and found.loader is not None, file
-    module = importlib.util.module_from_spec(found)
-    sys.modules[found.name] = module
-    found.loader.exec_module(module)
+    spec = importlib.util.spec_from_file_location(Path(file).stem, file)
+    assert spec is not None and spec.loader is not None, file
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
     getattr(module, function)()
 
 

@@ -1,6 +1,7 @@
-"""A fixture for pytest that runs a test where the simulated drivers are found.
+"""A pytest fixture that runs tests in a process whose loader finds the simulated drivers.
 
-In a conftest.py, with this folder on sys.path: from simulated_fixtures import simulated_drivers
+To use it, put this folder on sys.path and write in a conftest.py:
+from simulated_fixtures import simulated_drivers
 """
 
 from __future__ import annotations
@@ -17,27 +18,29 @@ Test = Union[Callable[[], object], str, os.PathLike[str]]
 
 
 class SimulatedDrivers:
-    """Called with a function or a file: passes when that passes in a process of its own."""
+    """A callable that runs a function or a file in a separate process, and fails if that fails."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
     def __call__(
-        self, what: Test, *, devices: int = 2, environment: Mapping[str, str] | None = None
+        self, test: Test, *, devices: int = 2, environment: Mapping[str, str] | None = None
     ) -> None:
         __tracebackhide__ = True
-        ended = run_inside(what, drivers=self.folder, devices=devices, environment=environment)
-        if ended.returncode != 0:
+        process = run_inside(test, drivers=self.folder, devices=devices, environment=environment)
+        if process.returncode != 0:
             pytest.fail(
-                f"{what} ended with {ended.returncode}\n{ended.stdout}{ended.stderr}",
+                f"{test}: exit status {process.returncode}\n{process.stdout}{process.stderr}",
                 pytrace=False,
             )
 
 
 @pytest.fixture
 def simulated_drivers() -> SimulatedDrivers:
-    """The drivers of the folder that the environment variable SIMULATED_DRIVERS names."""
+    """Runs tests with the drivers of the folder that SIMULATED_DRIVERS names."""
     folder = os.environ.get("SIMULATED_DRIVERS", "")
     if not os.path.isdir(folder):
-        raise pytest.UsageError(f"SIMULATED_DRIVERS names the folder of libcuda.so.1: {folder!r}")
+        raise pytest.UsageError(
+            f"set SIMULATED_DRIVERS to the folder of libcuda.so.1; it is {folder!r}"
+        )
     return SimulatedDrivers(folder)

@@ -1,15 +1,15 @@
-// Capturing: works are noted instead of run, and what is not allowed meanwhile breaks it.
-#include "cuda_calls.hpp"
+// Stream capture: captured operations do not run, and forbidden calls invalidate the capture.
+#include "cuda_api.hpp"
 
 namespace {
 
 constexpr int global_mode = 0, thread_mode = 1, relaxed = 2;
 constexpr int none = 0, active = 1, invalidated = 2;
 
-class CudaCapture : public machine {
+class CudaCapture : public cuda_driver_test {
  protected:
   void SetUp() override {
-    machine::SetUp();
+    cuda_driver_test::SetUp();
     memory = new_memory(16);
     stream = new_stream();
   }
@@ -17,9 +17,9 @@ class CudaCapture : public machine {
   int end() { return cuStreamEndCapture(stream, &graph); }
   int write(void* where) { return simulated_write(where, at(memory), 7, 16); }
   static int status_of(void* one) {
-    int found = -1;
-    EXPECT_EQ(cuStreamIsCapturing(one, &found), ok);
-    return found;
+    int value = -1;
+    EXPECT_EQ(cuStreamIsCapturing(one, &value), ok);
+    return value;
   }
 
   CUdeviceptr memory = 0;
@@ -27,23 +27,23 @@ class CudaCapture : public machine {
   void* graph = nullptr;
 };
 
-TEST_F(CudaCapture, WorkIsNotedAndNotRun) {
+TEST_F(CudaCapture, CapturedOperationsDoNotRun) {
   EXPECT_EQ(status_of(stream), none);
   begin();
   EXPECT_EQ(status_of(stream), active);
   EXPECT_EQ(write(stream), ok);
   EXPECT_EQ(write(stream), ok);
-  EXPECT_EQ(simulated_pending(), 0U);
+  EXPECT_EQ(simulated_pending_count(), 0U);
   ASSERT_EQ(end(), ok);
   EXPECT_EQ(status_of(stream), none);
-  EXPECT_EQ(simulated_graph_works(graph), 2);
+  EXPECT_EQ(simulated_graph_node_count(graph), 2);
   EXPECT_NE(byte_at(memory), 7);
   EXPECT_EQ(simulated_counter("graphs"), 1);
   EXPECT_EQ(cuGraphDestroy(graph), ok);
   EXPECT_EQ(cuGraphDestroy(graph), invalid_value);
 }
 
-TEST_F(CudaCapture, EachCaptureHasItsId) {
+TEST_F(CudaCapture, EachCaptureHasAUniqueId) {
   int status = -1;
   unsigned long long first = 0;
   unsigned long long second = 0;
@@ -59,7 +59,7 @@ TEST_F(CudaCapture, EachCaptureHasItsId) {
   ASSERT_EQ(end(), ok);
 }
 
-TEST_F(CudaCapture, AWaitBringsAnotherStreamIn) {
+TEST_F(CudaCapture, WaitAddsAnotherStreamToTheCapture) {
   void* const other = new_stream();
   begin();
   order(other, stream);
@@ -67,11 +67,11 @@ TEST_F(CudaCapture, AWaitBringsAnotherStreamIn) {
   EXPECT_EQ(write(other), ok);
   order(stream, other);
   ASSERT_EQ(end(), ok);
-  EXPECT_EQ(simulated_graph_works(graph), 1);
+  EXPECT_EQ(simulated_graph_node_count(graph), 1);
   EXPECT_EQ(status_of(other), none);
 }
 
-TEST_F(CudaCapture, WorkThatIsNotBroughtBack) {
+TEST_F(CudaCapture, EndFailsWithUnjoinedOperations) {
   void* const other = new_stream();
   begin();
   order(other, stream);
@@ -80,7 +80,7 @@ TEST_F(CudaCapture, WorkThatIsNotBroughtBack) {
   EXPECT_EQ(graph, nullptr);
 }
 
-TEST_F(CudaCapture, SynchronisingBreaksIt) {
+TEST_F(CudaCapture, SynchronisationInvalidatesTheCapture) {
   begin();
   EXPECT_EQ(cuStreamSynchronize(stream), capture_unsupported);
   EXPECT_EQ(status_of(stream), invalidated);
@@ -95,78 +95,78 @@ TEST_F(CudaCapture, SynchronisingBreaksIt) {
   EXPECT_EQ(end(), capture_invalidated);
 }
 
-TEST_F(CudaCapture, OtherStreamsMayBeSynchronised) {
+TEST_F(CudaCapture, OtherStreamsCanBeSynchronised) {
   begin();
   EXPECT_EQ(cuStreamSynchronize(new_stream()), ok);
   EXPECT_EQ(end(), ok);
 }
 
-TEST_F(CudaCapture, TheLegacyStreamBreaksThatOfABlockingStream) {
+TEST_F(CudaCapture, LegacyStreamInvalidatesTheCaptureOfABlockingStream) {
   stream = new_stream(true);
   begin();
   int status = -1;
   EXPECT_EQ(cuStreamIsCapturing(nullptr, &status), capture_implicit);
-  EXPECT_EQ(status_of(stream), active) << "a question breaks nothing";
+  EXPECT_EQ(status_of(stream), active) << "a query does not invalidate the capture";
   EXPECT_EQ(write(nullptr), capture_implicit);
   EXPECT_EQ(status_of(stream), invalidated);
   EXPECT_EQ(end(), capture_invalidated);
 }
 
-TEST_F(CudaCapture, TheLegacyStreamLeavesNonBlockingOnesAlone) {
+TEST_F(CudaCapture, LegacyStreamKeepsTheCaptureOfANonBlockingStreamValid) {
   begin();
   EXPECT_EQ(write(nullptr), ok);
   EXPECT_EQ(end(), ok);
   EXPECT_EQ(cuStreamBeginCapture_v2(nullptr, relaxed), capture_unsupported);
 }
 
-TEST_F(CudaCapture, AllocatingIsForbiddenByMode) {
-  CUdeviceptr made = 0;
+TEST_F(CudaCapture, AllocationIsForbiddenByCaptureMode) {
+  CUdeviceptr result = 0;
   for (int const mode : {global_mode, thread_mode}) {
     begin(mode);
-    EXPECT_EQ(cuMemAlloc_v2(&made, 1), capture_unsupported);
+    EXPECT_EQ(cuMemAlloc_v2(&result, 1), capture_unsupported);
     EXPECT_EQ(end(), capture_invalidated);
   }
   begin(relaxed);
-  EXPECT_EQ(cuMemAlloc_v2(&made, 1), ok);
+  EXPECT_EQ(cuMemAlloc_v2(&result, 1), ok);
   EXPECT_EQ(end(), ok);
 }
 
-TEST_F(CudaCapture, PageableCopiesBreakIt) {
+TEST_F(CudaCapture, PageableCopyInvalidatesTheCapture) {
   int here = 0;
   begin();
   EXPECT_EQ(cuMemcpyDtoHAsync_v2(&here, memory, 4, stream), capture_unsupported);
   EXPECT_EQ(end(), capture_invalidated);
 }
 
-TEST_F(CudaCapture, WhatWasNotCapturedMustNotGetIn) {
-  void* const mark = new_event();
-  ASSERT_EQ(cuEventRecord(mark, new_stream()), ok);
+TEST_F(CudaCapture, WaitForAnUncapturedEventIsRefused) {
+  void* const event = new_event();
+  ASSERT_EQ(cuEventRecord(event, new_stream()), ok);
   begin();
-  EXPECT_EQ(cuStreamWaitEvent(stream, mark, 0), capture_isolation);
+  EXPECT_EQ(cuStreamWaitEvent(stream, event, 0), capture_isolation);
   EXPECT_EQ(end(), capture_invalidated);
 }
 
-TEST_F(CudaCapture, TwoCapturesDoNotMeet) {
+TEST_F(CudaCapture, TwoCapturesCannotBeMerged) {
   void* const other = new_stream();
-  void* const mark = new_event();
+  void* const event = new_event();
   begin();
   ASSERT_EQ(cuStreamBeginCapture_v2(other, relaxed), ok);
-  ASSERT_EQ(cuEventRecord(mark, other), ok);
-  EXPECT_EQ(cuStreamWaitEvent(stream, mark, 0), capture_merge);
+  ASSERT_EQ(cuEventRecord(event, other), ok);
+  EXPECT_EQ(cuStreamWaitEvent(stream, event, 0), capture_merge);
   EXPECT_EQ(end(), capture_invalidated);
   EXPECT_EQ(cuStreamEndCapture(other, &graph), capture_invalidated);
 }
 
-TEST_F(CudaCapture, CapturedEventsCannotBeAwaitedByTheHost) {
-  void* const mark = new_event();
+TEST_F(CudaCapture, HostCannotWaitForACapturedEvent) {
+  void* const event = new_event();
   begin();
-  ASSERT_EQ(cuEventRecord(mark, stream), ok);
-  EXPECT_EQ(cuEventSynchronize(mark), captured_event);
-  EXPECT_EQ(cuEventQuery(mark), captured_event);
+  ASSERT_EQ(cuEventRecord(event, stream), ok);
+  EXPECT_EQ(cuEventSynchronize(event), captured_event);
+  EXPECT_EQ(cuEventQuery(event), captured_event);
   static_cast<void>(end());
 }
 
-TEST_F(CudaCapture, BeginningTwiceAndEndingElsewhere) {
+TEST_F(CudaCapture, BeginTwiceAndEndOnAnotherStreamAreRefused) {
   EXPECT_EQ(end(), illegal_state);
   begin();
   EXPECT_EQ(cuStreamBeginCapture_v2(stream, relaxed), illegal_state);

@@ -1,13 +1,13 @@
-// Current contexts, and the handles that belong to them.
+// Current contexts, and the handles that belong to a context.
 #include <thread>
 
-#include "cuda_calls.hpp"
+#include "cuda_api.hpp"
 
 namespace {
 
-class CudaContexts : public machine {};
+class CudaContexts : public cuda_driver_test {};
 
-TEST_F(CudaContexts, NothingWithoutInit) {
+TEST_F(CudaContexts, CallsBeforeInitFail) {
   simulated_reset();
   int number = 0;
   EXPECT_EQ(cuDeviceGetCount(&number), not_initialized);
@@ -18,13 +18,13 @@ TEST_F(CudaContexts, NothingWithoutInit) {
   EXPECT_EQ(number, 2);
 }
 
-TEST_F(CudaContexts, NothingWithoutACurrentContext) {
+TEST_F(CudaContexts, CallsWithoutACurrentContextFail) {
   void* const stream = new_stream();
   ASSERT_EQ(cuCtxSetCurrent(nullptr), ok);
-  void* made = nullptr;
+  void* result = nullptr;
   CUdeviceptr memory = 0;
-  EXPECT_EQ(cuStreamCreate(&made, 0), invalid_context);
-  EXPECT_EQ(cuEventCreate(&made, 0), invalid_context);
+  EXPECT_EQ(cuStreamCreate(&result, 0), invalid_context);
+  EXPECT_EQ(cuEventCreate(&result, 0), invalid_context);
   EXPECT_EQ(cuMemAlloc_v2(&memory, 1), invalid_context);
   EXPECT_EQ(cuCtxSynchronize(), invalid_context);
   EXPECT_EQ(cuStreamSynchronize(nullptr), invalid_context);
@@ -35,7 +35,7 @@ TEST_F(CudaContexts, NothingWithoutACurrentContext) {
   EXPECT_EQ(cuStreamGetCtx(nullptr, &owner), invalid_context);
 }
 
-TEST_F(CudaContexts, TheCurrentOneIsEachThreadsOwn) {
+TEST_F(CudaContexts, EachThreadHasItsOwnCurrentContext) {
   std::thread([] {
     void* now = at(1);
     EXPECT_EQ(cuCtxGetCurrent(&now), ok);
@@ -43,7 +43,7 @@ TEST_F(CudaContexts, TheCurrentOneIsEachThreadsOwn) {
   }).join();
 }
 
-TEST_F(CudaContexts, PushAndPop) {
+TEST_F(CudaContexts, PushAndPopChangeTheCurrentContext) {
   void* other = nullptr;
   ASSERT_EQ(cuDevicePrimaryCtxRetain(&other, 1), ok);
   ASSERT_EQ(cuCtxPushCurrent_v2(other), ok);
@@ -59,7 +59,7 @@ TEST_F(CudaContexts, PushAndPop) {
   EXPECT_EQ(cuCtxPopCurrent_v2(&popped), invalid_context);
 }
 
-TEST_F(CudaContexts, PrimaryContextsAreCounted) {
+TEST_F(CudaContexts, PrimaryContextIsReferenceCounted) {
   void* again = nullptr;
   ASSERT_EQ(cuDevicePrimaryCtxRetain(&again, 0), ok);
   EXPECT_EQ(again, context);
@@ -77,10 +77,10 @@ TEST_F(CudaContexts, PrimaryContextsAreCounted) {
   EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), invalid_context);
   EXPECT_EQ(cuStreamGetCtx(stream, &again), context_destroyed);
   ASSERT_EQ(cuDevicePrimaryCtxRetain(&again, 0), ok);
-  EXPECT_EQ(simulated_write(nullptr, at(new_memory(1)), 1, 1), ok) << "it lives again";
+  EXPECT_EQ(simulated_write(nullptr, at(new_memory(1)), 1, 1), ok) << "the context is alive again";
 }
 
-TEST_F(CudaContexts, OtherContextsAreCreatedAndDestroyed) {
+TEST_F(CudaContexts, DestroyingAContextFreesItsMemory) {
   void* other = nullptr;
   ASSERT_EQ(cuCtxCreate_v2(&other, 0, 0), ok);
   EXPECT_NE(other, context);
@@ -91,38 +91,38 @@ TEST_F(CudaContexts, OtherContextsAreCreatedAndDestroyed) {
   EXPECT_EQ(cuCtxPushCurrent_v2(at(12345)), invalid_context);
   void* now = nullptr;
   EXPECT_EQ(cuCtxGetCurrent(&now), ok);
-  EXPECT_EQ(now, context) << "creating pushed, destroying popped";
+  EXPECT_EQ(now, context) << "cuCtxCreate pushes, cuCtxDestroy pops";
 }
 
-TEST_F(CudaContexts, AnEventIsRecordedInItsContextOnlyAndAwaitedAnywhere) {
-  void* const mark = new_event();
+TEST_F(CudaContexts, EventIsRecordedOnlyInItsContextAndAwaitedInAny) {
+  void* const event = new_event();
   void* const here = new_stream();
   void* other = nullptr;
   ASSERT_EQ(cuDevicePrimaryCtxRetain(&other, 1), ok);
   ASSERT_EQ(cuCtxSetCurrent(other), ok);
   void* const there = new_stream();
-  EXPECT_EQ(cuEventRecord(mark, there), invalid_handle);
-  EXPECT_EQ(cuEventRecord(mark, nullptr), invalid_handle);
-  EXPECT_EQ(cuEventRecord(mark, here), ok);
-  EXPECT_EQ(cuStreamWaitEvent(there, mark, 0), ok);
+  EXPECT_EQ(cuEventRecord(event, there), invalid_handle);
+  EXPECT_EQ(cuEventRecord(event, nullptr), invalid_handle);
+  EXPECT_EQ(cuEventRecord(event, here), ok);
+  EXPECT_EQ(cuStreamWaitEvent(there, event, 0), ok);
   EXPECT_EQ(simulated_write(here, at(new_memory(1)), 1, 1), invalid_handle);
 }
 
-TEST_F(CudaContexts, DestroyedAndForeignHandlesAreRefused) {
+TEST_F(CudaContexts, DestroyedAndOtherHandlesAreRefused) {
   void* const stream = new_stream();
-  void* const mark = new_event();
+  void* const event = new_event();
   ASSERT_EQ(cuStreamDestroy_v2(stream), ok);
-  ASSERT_EQ(cuEventDestroy_v2(mark), ok);
+  ASSERT_EQ(cuEventDestroy_v2(event), ok);
   EXPECT_EQ(cuStreamSynchronize(stream), invalid_handle);
   EXPECT_EQ(cuStreamDestroy_v2(stream), invalid_handle);
-  EXPECT_EQ(cuEventSynchronize(mark), invalid_handle);
-  EXPECT_EQ(cuEventRecord(mark, nullptr), invalid_handle);
+  EXPECT_EQ(cuEventSynchronize(event), invalid_handle);
+  EXPECT_EQ(cuEventRecord(event, nullptr), invalid_handle);
   EXPECT_EQ(cuStreamSynchronize(new_event()), invalid_handle);
   EXPECT_EQ(cuStreamDestroy_v2(nullptr), invalid_handle);
   EXPECT_EQ(cuStreamDestroy_v2(legacy_stream), invalid_handle);
 }
 
-TEST_F(CudaContexts, DevicesOutOfRange) {
+TEST_F(CudaContexts, DevicesOutOfRangeAreRefused) {
   int device = 0;
   void* other = nullptr;
   EXPECT_EQ(cuDeviceGet(&device, 2), invalid_device);
@@ -131,7 +131,7 @@ TEST_F(CudaContexts, DevicesOutOfRange) {
   EXPECT_EQ(cuDeviceCanAccessPeer(&device, 0, 2), invalid_device);
 }
 
-TEST_F(CudaContexts, PeersByRule) {
+TEST_F(CudaContexts, PeerAccessFollowsTheConfiguration) {
   void* other = nullptr;
   ASSERT_EQ(cuDevicePrimaryCtxRetain(&other, 1), ok);
   auto const memory = new_memory(1);

@@ -1,27 +1,27 @@
-// Memory: what the host can read, what pointer queries answer, and copies of every kind.
+// Memory: access by the host, pointer attributes, and copies of every kind.
 #include <array>
 #include <numeric>
 
-#include "cuda_calls.hpp"
+#include "cuda_api.hpp"
 
 namespace {
 
-class CudaMemory : public machine {
+class CudaMemory : public cuda_driver_test {
  protected:
   CUdeviceptr new_managed(std::size_t bytes) {
-    CUdeviceptr made = 0;
-    EXPECT_EQ(cuMemAllocManaged(&made, bytes, 1), ok);
-    return made;
+    CUdeviceptr result = 0;
+    EXPECT_EQ(cuMemAllocManaged(&result, bytes, 1), ok);
+    return result;
   }
   unsigned char* new_pinned(std::size_t bytes) {
-    void* made = nullptr;
-    EXPECT_EQ(cuMemHostAlloc(&made, bytes, 0), ok);
-    return static_cast<unsigned char*>(made);
+    void* result = nullptr;
+    EXPECT_EQ(cuMemHostAlloc(&result, bytes, 0), ok);
+    return static_cast<unsigned char*>(result);
   }
   unsigned query(int attribute, CUdeviceptr address) {
-    unsigned found = 1000;
-    EXPECT_EQ(cuPointerGetAttribute(&found, attribute, address), ok);
-    return found;
+    unsigned value = 1000;
+    EXPECT_EQ(cuPointerGetAttribute(&value, attribute, address), ok);
+    return value;
   }
 };
 
@@ -33,14 +33,14 @@ CUdeviceptr number(void const* address) { return reinterpret_cast<CUdeviceptr>(a
 
 using CudaMemoryDeathTest = CudaMemory;
 
-TEST_F(CudaMemoryDeathTest, TheHostCannotTouchMemoryOfADevice) {
+TEST_F(CudaMemoryDeathTest, HostCannotAccessDeviceMemory) {
   auto const memory = new_memory(16);
   auto* const bytes = static_cast<unsigned char volatile*>(at(memory));
   EXPECT_DEATH(static_cast<void>(*bytes), "");
   EXPECT_DEATH(*bytes = 1, "");
 }
 
-TEST_F(CudaMemory, TheHostCanTouchManagedAndPinnedMemory) {
+TEST_F(CudaMemory, HostCanAccessManagedAndPinnedMemory) {
   auto* const managed = static_cast<unsigned char*>(at(new_managed(16)));
   unsigned char* const pinned = new_pinned(16);
   managed[15] = 7;
@@ -51,7 +51,7 @@ TEST_F(CudaMemory, TheHostCanTouchManagedAndPinnedMemory) {
   EXPECT_EQ(simulated_counter("pinned_bytes"), 16);
 }
 
-TEST_F(CudaMemory, PointerQueries) {
+TEST_F(CudaMemory, PointerAttributesDescribeTheAllocation) {
   auto const memory = new_memory(100);
   unsigned char* const pinned = new_pinned(1);
   auto const managed = new_managed(1);
@@ -71,7 +71,7 @@ TEST_F(CudaMemory, PointerQueries) {
   EXPECT_EQ(range[1], 100U);
 }
 
-TEST_F(CudaMemory, PointersThatTheDriverDoesNotKnow) {
+TEST_F(CudaMemory, UnknownPointersAreRefused) {
   int here = 0;
   unsigned type = 0;
   EXPECT_EQ(cuPointerGetAttribute(&type, memory_type, number(&here)), invalid_value);
@@ -84,21 +84,21 @@ TEST_F(CudaMemory, PointersThatTheDriverDoesNotKnow) {
   EXPECT_EQ(cuMemFree_v2(0), ok);
 }
 
-TEST_F(CudaMemory, MemoryOfAPoolHasNoContext) {
+TEST_F(CudaMemory, StreamOrderedMemoryHasNoContext) {
   CUdeviceptr memory = 0;
   ASSERT_EQ(cuMemAllocAsync(&memory, 8, nullptr), ok);
   void* owner = at(1);
   EXPECT_EQ(cuPointerGetAttribute(&owner, of_context, memory), ok);
   EXPECT_EQ(owner, nullptr);
   EXPECT_EQ(cuMemFreeAsync(memory, nullptr), ok);
-  EXPECT_EQ(simulated_counter("allocations"), 1) << "the free runs late";
+  EXPECT_EQ(simulated_counter("allocations"), 1) << "the free runs in stream order";
   EXPECT_EQ(cuMemFreeAsync(memory, nullptr), invalid_value);
   EXPECT_EQ(cuStreamSynchronize(nullptr), ok);
   EXPECT_EQ(simulated_counter("allocations"), 0);
   EXPECT_EQ(simulated_race_count(), 0U);
 }
 
-TEST_F(CudaMemory, RegisteredMemory) {
+TEST_F(CudaMemory, RegisteredMemoryIsAccessedByKernels) {
   std::array<unsigned char, 64> here{};
   ASSERT_EQ(cuMemHostRegister_v2(here.data(), 64, 0), ok);
   EXPECT_EQ(cuMemHostRegister_v2(here.data() + 8, 8, 0), already_registered);
@@ -111,19 +111,19 @@ TEST_F(CudaMemory, RegisteredMemory) {
   EXPECT_EQ(cuMemHostUnregister(here.data()), not_registered);
 }
 
-TEST_F(CudaMemory, PageableMemoryIsReadAtOnceAndAwaited) {
+TEST_F(CudaMemory, PageableCopyReadsImmediatelyAndMakesTheHostWait) {
   auto const memory = new_memory(4);
   std::array<unsigned char, 4> from{1, 2, 3, 4};
   std::array<unsigned char, 4> to{};
   ASSERT_EQ(cuMemcpyHtoDAsync_v2(memory, from.data(), 4, nullptr), ok);
   from.fill(9);
-  EXPECT_NE(byte_at(memory), 1) << "the second half of the copy runs late";
+  EXPECT_NE(byte_at(memory), 1) << "the write of the copy runs in stream order";
   ASSERT_EQ(cuMemcpyDtoHAsync_v2(to.data(), memory, 4, nullptr), ok);
   EXPECT_EQ(to, (std::array<unsigned char, 4>{1, 2, 3, 4}));
   EXPECT_EQ(simulated_counter("host_synchronizations"), 1);
 }
 
-TEST_F(CudaMemory, PinnedMemoryIsReadAndWrittenLate) {
+TEST_F(CudaMemory, PinnedCopyRunsInStreamOrder) {
   auto const memory = new_memory(4);
   unsigned char* const from = new_pinned(4);
   unsigned char* const to = new_pinned(4);
@@ -137,7 +137,7 @@ TEST_F(CudaMemory, PinnedMemoryIsReadAndWrittenLate) {
   EXPECT_EQ(to[0], 2);
 }
 
-TEST_F(CudaMemory, CopiesInTwoDimensions) {
+TEST_F(CudaMemory, BlockCopyCopiesRows) {
   struct {  // CUDA_MEMCPY2D
     std::size_t from_x = 0, from_y = 0;
     unsigned from_type = host_memory;
@@ -150,25 +150,25 @@ TEST_F(CudaMemory, CopiesInTwoDimensions) {
     CUdeviceptr to_device = 0;
     void* to_array = nullptr;
     std::size_t to_pitch = 0, width = 0, height = 0;
-  } how;
+  } copy;
   std::array<unsigned char, 12> from{};
   std::iota(from.begin(), from.end(), static_cast<unsigned char>(0));
-  how.from_host = from.data();
-  how.from_pitch = 4;
-  how.to_device = new_memory(30);
-  how.to_pitch = 10;
-  how.to_x = 1;
-  how.width = 3;
-  how.height = 3;
-  ASSERT_EQ(cuMemcpy2DAsync_v2(&how, nullptr), ok);
+  copy.from_host = from.data();
+  copy.from_pitch = 4;
+  copy.to_device = new_memory(30);
+  copy.to_pitch = 10;
+  copy.to_x = 1;
+  copy.width = 3;
+  copy.height = 3;
+  ASSERT_EQ(cuMemcpy2DAsync_v2(&copy, nullptr), ok);
   ASSERT_EQ(cuCtxSynchronize(), ok);
-  EXPECT_EQ(byte_at(how.to_device + 21), 8);
-  EXPECT_EQ(byte_at(how.to_device + 23), 10);
-  how.height = 4;
-  EXPECT_EQ(cuMemcpy2DAsync_v2(&how, nullptr), invalid_value) << "past the end";
+  EXPECT_EQ(byte_at(copy.to_device + 21), 8);
+  EXPECT_EQ(byte_at(copy.to_device + 23), 10);
+  copy.height = 4;
+  EXPECT_EQ(cuMemcpy2DAsync_v2(&copy, nullptr), invalid_value) << "past the end of the allocation";
 }
 
-TEST_F(CudaMemory, CopiesAndFillsKeepToAllocations) {
+TEST_F(CudaMemory, CopiesAndFillsOutsideOfAllocationsAreRefused) {
   auto const memory = new_memory(16);
   auto const other = new_memory(15);
   int here = 0;
@@ -181,7 +181,7 @@ TEST_F(CudaMemory, CopiesAndFillsKeepToAllocations) {
   EXPECT_EQ(byte_at(memory + 14), 7);
 }
 
-TEST_F(CudaMemory, CopiesBetweenDevices) {
+TEST_F(CudaMemory, PeerCopyRequiresTheContextsOfBothAddresses) {
   auto const here = new_memory(4);
   void* other = nullptr;
   ASSERT_EQ(cuDevicePrimaryCtxRetain(&other, 1), ok);
@@ -201,7 +201,7 @@ TEST_F(CudaMemory, NewMemoryIsNotZero) {
   EXPECT_EQ(*new_pinned(1), 0xCD);
 }
 
-TEST_F(CudaMemory, ALimitRunsOutHalfWay) {
+TEST_F(CudaMemory, AllocationBeyondTheMemoryLimitFails) {
   simulated_set_memory_limit(100);
   auto const first = new_memory(60);
   CUdeviceptr second = 0;
@@ -212,7 +212,7 @@ TEST_F(CudaMemory, ALimitRunsOutHalfWay) {
   EXPECT_EQ(simulated_counter("device_bytes"), 60);
 }
 
-TEST_F(CudaMemory, FreeingWaitsForTheDevice) {
+TEST_F(CudaMemory, FreeWaitsForTheDevice) {
   auto const memory = new_memory(4);
   auto const other = new_memory(4);
   ASSERT_EQ(simulated_write(new_stream(), at(other), 7, 4), ok);
@@ -221,20 +221,20 @@ TEST_F(CudaMemory, FreeingWaitsForTheDevice) {
   EXPECT_EQ(simulated_counter("device_synchronizations"), 1);
 }
 
-TEST_F(CudaMemory, FreedMemoryIsGivenBackAndItsAddressesRest) {
-  auto const kept = new_memory(100);
+TEST_F(CudaMemory, FreedPagesAreReleasedAndAddressesAreReusedLate) {
+  auto const permanent = new_memory(100);
   CUdeviceptr last = 0;
   for (int i = 0; i < 200; ++i) {
-    auto const memory = new_memory(std::size_t{1} << 30);  // three times what there are addresses
+    auto const memory = new_memory(std::size_t{1} << 30);  // three times the addresses of a device
     EXPECT_NE(memory, last);
     last = memory;
     ASSERT_EQ(cuMemsetD8Async(memory, 1, std::size_t{1} << 20, nullptr), ok);
     ASSERT_EQ(cuMemFree_v2(memory), ok);
   }
   EXPECT_EQ(simulated_counter("device_bytes"), 100);
-  CUdeviceptr made = 0;
-  EXPECT_EQ(cuMemAlloc_v2(&made, std::size_t{1} << 40), out_of_memory);
-  ASSERT_EQ(cuMemFree_v2(kept), ok);
+  CUdeviceptr result = 0;
+  EXPECT_EQ(cuMemAlloc_v2(&result, std::size_t{1} << 40), out_of_memory);
+  ASSERT_EQ(cuMemFree_v2(permanent), ok);
 }
 
 }  // namespace

@@ -1,25 +1,25 @@
-// Streams run late, and those that did not wait run first.
+// The order of streams: operations run late, and streams without a wait run first.
 #include <array>
 #include <thread>
 
-#include "cuda_calls.hpp"
+#include "cuda_api.hpp"
 
 namespace {
 
-class CudaOrder : public machine {};
+class CudaOrder : public cuda_driver_test {};
 
-TEST_F(CudaOrder, NothingRunsBeforeItIsNeeded) {
+TEST_F(CudaOrder, OperationsRunWhenTheHostWaits) {
   auto const memory = new_memory(16);
   void* const stream = new_stream();
   ASSERT_EQ(simulated_write(stream, at(memory), 7, 16), ok);
   EXPECT_NE(byte_at(memory), 7);
-  EXPECT_EQ(simulated_pending(), 1U);
+  EXPECT_EQ(simulated_pending_count(), 1U);
   EXPECT_EQ(cuStreamSynchronize(stream), ok);
   EXPECT_EQ(byte_at(memory), 7);
-  EXPECT_EQ(simulated_pending(), 0U);
+  EXPECT_EQ(simulated_pending_count(), 0U);
 }
 
-TEST_F(CudaOrder, SynchronisingOneStreamLeavesTheOthers) {
+TEST_F(CudaOrder, SynchronisationOfOneStreamDoesNotRunOthers) {
   auto const memory = new_memory(16);
   void* const stream = new_stream();
   ASSERT_EQ(simulated_write(stream, at(memory), 7, 16), ok);
@@ -27,7 +27,7 @@ TEST_F(CudaOrder, SynchronisingOneStreamLeavesTheOthers) {
   EXPECT_NE(byte_at(memory), 7);
 }
 
-TEST_F(CudaOrder, AForgottenWaitGivesStaleBytes) {
+TEST_F(CudaOrder, MissingWaitGivesStaleBytes) {
   auto const from = new_memory(16);
   auto const to = new_memory(16);
   void* const producer = new_stream();
@@ -39,7 +39,7 @@ TEST_F(CudaOrder, AForgottenWaitGivesStaleBytes) {
   EXPECT_NE(byte_at(to), 7);
 }
 
-TEST_F(CudaOrder, AWaitBringsTheBytes) {
+TEST_F(CudaOrder, WaitOrdersTheCopyAfterTheWrite) {
   auto const from = new_memory(16);
   auto const to = new_memory(16);
   void* const producer = new_stream();
@@ -51,36 +51,36 @@ TEST_F(CudaOrder, AWaitBringsTheBytes) {
   EXPECT_EQ(byte_at(to), 7);
 }
 
-TEST_F(CudaOrder, AnEventMarksWhatWasRecordedLast) {
+TEST_F(CudaOrder, EventRefersToItsLastRecord) {
   auto const memory = new_memory(2);
   void* const stream = new_stream();
-  void* const mark = new_event();
-  EXPECT_EQ(cuEventQuery(mark), ok) << "never recorded";
-  EXPECT_EQ(cuEventSynchronize(mark), ok);
+  void* const event = new_event();
+  EXPECT_EQ(cuEventQuery(event), ok) << "never recorded";
+  EXPECT_EQ(cuEventSynchronize(event), ok);
   ASSERT_EQ(simulated_write(stream, at(memory), 7, 1), ok);
-  ASSERT_EQ(cuEventRecord(mark, stream), ok);
+  ASSERT_EQ(cuEventRecord(event, stream), ok);
   ASSERT_EQ(simulated_write(stream, at(memory + 1), 7, 1), ok);
-  EXPECT_EQ(cuEventSynchronize(mark), ok);
+  EXPECT_EQ(cuEventSynchronize(event), ok);
   EXPECT_EQ(byte_at(memory), 7);
   EXPECT_NE(byte_at(memory + 1), 7);
 }
 
-TEST_F(CudaOrder, AQueryIsNotReadyOnce) {
+TEST_F(CudaOrder, QueryIsNotReadyOnce) {
   void* const stream = new_stream();
-  void* const mark = new_event();
+  void* const event = new_event();
   auto const memory = new_memory(1);
   EXPECT_EQ(cuStreamQuery(stream), ok);
   ASSERT_EQ(simulated_write(stream, at(memory), 7, 1), ok);
-  ASSERT_EQ(cuEventRecord(mark, stream), ok);
-  EXPECT_EQ(cuEventQuery(mark), not_ready);
-  EXPECT_EQ(cuEventQuery(mark), ok);
+  ASSERT_EQ(cuEventRecord(event, stream), ok);
+  EXPECT_EQ(cuEventQuery(event), not_ready);
+  EXPECT_EQ(cuEventQuery(event), ok);
   ASSERT_EQ(simulated_write(stream, at(memory), 8, 1), ok);
   EXPECT_EQ(cuStreamQuery(stream), not_ready);
   EXPECT_EQ(cuStreamQuery(stream), ok);
 }
 
-// Which of two streams the legacy default stream waits for, and which wait for it.
-TEST_F(CudaOrder, TheLegacyStreamIsInOrderWithBlockingOnes) {
+// The implicit order between the legacy default stream and blocking streams.
+TEST_F(CudaOrder, LegacyStreamWaitsForBlockingStreams) {
   auto const memory = new_memory(3);
   ASSERT_EQ(simulated_write(new_stream(true), at(memory), 7, 1), ok);
   ASSERT_EQ(simulated_write(new_stream(false), at(memory + 1), 7, 1), ok);
@@ -88,10 +88,10 @@ TEST_F(CudaOrder, TheLegacyStreamIsInOrderWithBlockingOnes) {
   ASSERT_EQ(cuStreamSynchronize(legacy_stream), ok);
   EXPECT_EQ(byte_at(memory), 7);
   EXPECT_NE(byte_at(memory + 1), 7);
-  EXPECT_EQ(byte_at(memory + 2), 7) << "it is a blocking stream too";
+  EXPECT_EQ(byte_at(memory + 2), 7) << "it is a blocking stream";
 }
 
-TEST_F(CudaOrder, BlockingStreamsAreInOrderWithTheLegacyOne) {
+TEST_F(CudaOrder, BlockingStreamsWaitForTheLegacyStream) {
   auto const memory = new_memory(4);
   ASSERT_EQ(simulated_write(nullptr, at(memory), 7, 4), ok);
   ASSERT_EQ(simulated_copy(new_stream(false), at(memory + 1), at(memory), 1), ok);
@@ -102,14 +102,14 @@ TEST_F(CudaOrder, BlockingStreamsAreInOrderWithTheLegacyOne) {
   EXPECT_EQ(byte_at(memory + 2), 7);
 }
 
-TEST_F(CudaOrder, ThePerThreadStreamIsInOrderWithNoOther) {
+TEST_F(CudaOrder, PerThreadStreamDoesNotWaitForOtherStreams) {
   auto const memory = new_memory(1);
   ASSERT_EQ(simulated_write(new_stream(true), at(memory), 7, 1), ok);
   ASSERT_EQ(cuStreamSynchronize(per_thread_stream), ok);
   EXPECT_NE(byte_at(memory), 7);
 }
 
-TEST_F(CudaOrder, EachThreadHasItsPerThreadStream) {
+TEST_F(CudaOrder, EachThreadHasItsOwnPerThreadStream) {
   auto const memory = new_memory(1);
   ASSERT_EQ(simulated_write(per_thread_stream, at(memory), 7, 1), ok);
   std::thread([&] {
@@ -119,7 +119,7 @@ TEST_F(CudaOrder, EachThreadHasItsPerThreadStream) {
   EXPECT_NE(byte_at(memory), 7);
 }
 
-TEST_F(CudaOrder, WorkOnADestroyedStreamStillRuns) {
+TEST_F(CudaOrder, OperationsOfADestroyedStreamRun) {
   auto const memory = new_memory(1);
   void* const stream = new_stream();
   ASSERT_EQ(simulated_write(stream, at(memory), 7, 1), ok);
@@ -129,7 +129,7 @@ TEST_F(CudaOrder, WorkOnADestroyedStreamStillRuns) {
   EXPECT_EQ(byte_at(memory), 7);
 }
 
-TEST_F(CudaOrder, ManyUnfinishedWorksAcrossStreams) {
+TEST_F(CudaOrder, ManyPendingOperationsRunInOrder) {
   std::array<void*, 2> const streams{new_stream(), new_stream()};
   auto const memory = new_memory(1);
   for (unsigned i = 0; i < 5000; ++i) {
@@ -141,22 +141,22 @@ TEST_F(CudaOrder, ManyUnfinishedWorksAcrossStreams) {
   EXPECT_EQ(simulated_race_count(), 0U);
 }
 
-TEST_F(CudaOrder, HostFunctionsRunOnAThreadThatMustNotCall) {
-  struct seen {
+TEST_F(CudaOrder, HostCallbackRunsOnAnotherThreadAndMustNotCallTheDriver) {
+  struct observation {
     std::thread::id where;
     int code = 0;
-  } noted;
-  auto const note = [](void* into) {
-    auto* const out = static_cast<seen*>(into);
+  } observed;
+  auto const observe = [](void* data) {
+    auto* const out = static_cast<observation*>(data);
     out->where = std::this_thread::get_id();
     out->code = cuCtxSynchronize();
   };
   void* const stream = new_stream();
-  ASSERT_EQ(cuLaunchHostFunc(stream, note, &noted), ok);
-  EXPECT_EQ(noted.code, 0);
+  ASSERT_EQ(cuLaunchHostFunc(stream, observe, &observed), ok);
+  EXPECT_EQ(observed.code, 0);
   ASSERT_EQ(cuStreamSynchronize(stream), ok);
-  EXPECT_EQ(noted.code, not_permitted);
-  EXPECT_NE(noted.where, std::this_thread::get_id());
+  EXPECT_EQ(observed.code, not_permitted);
+  EXPECT_NE(observed.where, std::this_thread::get_id());
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
-// Races are reported where a wait is missing, and nowhere else.
-#include "cuda_calls.hpp"
+// Race reports: the driver reports a race if and only if a wait is missing.
+#include "cuda_api.hpp"
 
 namespace {
 
-class CudaRaces : public machine {
+class CudaRaces : public cuda_driver_test {
  protected:
   void SetUp() override {
-    machine::SetUp();
+    cuda_driver_test::SetUp();
     memory = new_memory(64);
     other = new_memory(64);
     one = new_stream();
@@ -21,7 +21,7 @@ class CudaRaces : public machine {
   void* two = nullptr;
 };
 
-TEST_F(CudaRaces, AReadThatDidNotWait) {
+TEST_F(CudaRaces, ReadWithoutAWaitIsReported) {
   ASSERT_EQ(write(one), ok);
   ASSERT_EQ(simulated_copy(two, at(other), at(memory), 16), ok);
   ASSERT_EQ(simulated_race_count(), 1U);
@@ -29,51 +29,51 @@ TEST_F(CudaRaces, AReadThatDidNotWait) {
   EXPECT_NE(race(0).find("simulated_copy"), std::string::npos) << race(0);
   EXPECT_NE(race(0).find("reads memory"), std::string::npos) << race(0);
   EXPECT_EQ(simulated_counter("races"), 1);
-  simulated_forget_races();
+  simulated_clear_races();
   EXPECT_EQ(simulated_race_count(), 0U);
-  EXPECT_EQ(simulated_race(0, nullptr, 0), 0U);
+  EXPECT_EQ(simulated_race_report(0, nullptr, 0), 0U);
 }
 
-TEST_F(CudaRaces, AReadThatWaited) {
-  void* const mark = new_event();
+TEST_F(CudaRaces, ReadAfterAWaitIsNotReported) {
+  void* const event = new_event();
   // [wait]
   simulated_write(one, at(memory), 7, 16);  // a kernel on stream `one`
-  cuEventRecord(mark, one);
-  cuStreamWaitEvent(two, mark, 0);
+  cuEventRecord(event, one);
+  cuStreamWaitEvent(two, event, 0);
   simulated_copy(two, at(other), at(memory), 16);  // another on stream `two`
   cuStreamSynchronize(two);
 
-  unsigned char found[16];
-  simulated_peek(at(other), found, 16);  // the host itself cannot read there
-  EXPECT_EQ(found[15], 7);
+  unsigned char value[16];
+  simulated_peek(at(other), value, 16);  // the host cannot read device memory
+  EXPECT_EQ(value[15], 7);
   EXPECT_EQ(simulated_race_count(), 0U);  // 1 without the event
   // [/wait]
 }
 
-TEST_F(CudaRaces, AWaitForAnEventThatWasRecordedTooEarly) {
-  void* const mark = new_event();
-  ASSERT_EQ(cuEventRecord(mark, one), ok);
+TEST_F(CudaRaces, WriteAfterTheRecordedEventIsReported) {
+  void* const event = new_event();
+  ASSERT_EQ(cuEventRecord(event, one), ok);
   ASSERT_EQ(write(one), ok);
-  ASSERT_EQ(cuStreamWaitEvent(two, mark, 0), ok);
+  ASSERT_EQ(cuStreamWaitEvent(two, event, 0), ok);
   ASSERT_EQ(read(two), ok);
   EXPECT_EQ(simulated_race_count(), 1U);
 }
 
-TEST_F(CudaRaces, AWaitIsForTheRecordOfItsTime) {
-  void* const mark = new_event();
+TEST_F(CudaRaces, WaitRefersToTheRecordAtItsTime) {
+  void* const event = new_event();
   ASSERT_EQ(write(one), ok);
-  ASSERT_EQ(cuEventRecord(mark, one), ok);
-  ASSERT_EQ(cuStreamWaitEvent(two, mark, 0), ok);
-  ASSERT_EQ(cuEventRecord(mark, new_stream()), ok);
+  ASSERT_EQ(cuEventRecord(event, one), ok);
+  ASSERT_EQ(cuStreamWaitEvent(two, event, 0), ok);
+  ASSERT_EQ(cuEventRecord(event, new_stream()), ok);
   ASSERT_EQ(read(two), ok);
   EXPECT_EQ(simulated_race_count(), 0U);
-  ASSERT_EQ(cuStreamWaitEvent(new_stream(), mark, 0), ok);
-  EXPECT_EQ(cuEventSynchronize(mark), ok);
+  ASSERT_EQ(cuStreamWaitEvent(new_stream(), event, 0), ok);
+  EXPECT_EQ(cuEventSynchronize(event), ok);
   ASSERT_EQ(write(new_stream()), ok);
-  EXPECT_EQ(simulated_race_count(), 2U) << "with both";
+  EXPECT_EQ(simulated_race_count(), 2U) << "with both earlier operations";
 }
 
-TEST_F(CudaRaces, AWriteWhileAnotherStillReads) {
+TEST_F(CudaRaces, WriteDuringAReadIsReported) {
   ASSERT_EQ(read(one), ok);
   ASSERT_EQ(write(two), ok);
   ASSERT_EQ(simulated_race_count(), 1U);
@@ -92,28 +92,28 @@ TEST_F(CudaRaces, OtherBytesDoNotRace) {
   EXPECT_EQ(simulated_race_count(), 0U);
 }
 
-TEST_F(CudaRaces, TheHostHasWaited) {
+TEST_F(CudaRaces, HostWaitOrdersLaterOperations) {
   ASSERT_EQ(write(one), ok);
   ASSERT_EQ(cuStreamSynchronize(one), ok);
   ASSERT_EQ(write(two), ok);
   EXPECT_EQ(simulated_race_count(), 0U);
 }
 
-TEST_F(CudaRaces, TheHostHasWaitedForAnother) {
+TEST_F(CudaRaces, HostWaitForAnotherStreamDoesNotOrder) {
   ASSERT_EQ(write(one), ok);
   ASSERT_EQ(cuStreamSynchronize(two), ok);
   ASSERT_EQ(write(two), ok);
   EXPECT_EQ(simulated_race_count(), 1U);
 }
 
-TEST_F(CudaRaces, DrainingTeachesNobodyAnything) {
+TEST_F(CudaRaces, RunPendingDoesNotOrder) {
   ASSERT_EQ(write(one), ok);
-  simulated_drain();
+  simulated_run_pending();
   ASSERT_EQ(write(two), ok);
   EXPECT_EQ(simulated_race_count(), 1U);
 }
 
-TEST_F(CudaRaces, OrderPassesThroughAThirdStream) {
+TEST_F(CudaRaces, OrderIsTransitive) {
   void* const between = new_stream();
   ASSERT_EQ(write(one), ok);
   order(between, one);
@@ -122,17 +122,17 @@ TEST_F(CudaRaces, OrderPassesThroughAThirdStream) {
   EXPECT_EQ(simulated_race_count(), 0U);
 }
 
-TEST_F(CudaRaces, ARaceHidesNoOther) {
+TEST_F(CudaRaces, EachRaceIsReported) {
   ASSERT_EQ(write(one), ok);
   ASSERT_EQ(write(two), ok);
   EXPECT_EQ(simulated_race_count(), 1U);
   void* const three = new_stream();
   order(three, two);
   ASSERT_EQ(write(three), ok);
-  EXPECT_EQ(simulated_race_count(), 2U) << "it is not after the first one";
+  EXPECT_EQ(simulated_race_count(), 2U) << "it is not ordered after the first write";
 }
 
-TEST_F(CudaRaces, OrderPassesThroughTheLegacyStream) {
+TEST_F(CudaRaces, LegacyStreamOrdersBlockingStreams) {
   ASSERT_EQ(write(new_stream(true)), ok);
   ASSERT_EQ(write(nullptr), ok);
   ASSERT_EQ(write(per_thread_stream), ok);
@@ -141,14 +141,14 @@ TEST_F(CudaRaces, OrderPassesThroughTheLegacyStream) {
   EXPECT_NE(simulated_race_count(), 0U);
 }
 
-TEST_F(CudaRaces, FreeingInTheWrongOrder) {
+TEST_F(CudaRaces, StreamOrderedFreeWithoutAWaitIsReported) {
   ASSERT_EQ(write(one), ok);
   ASSERT_EQ(cuMemFreeAsync(memory, two), ok);
   ASSERT_EQ(simulated_race_count(), 1U);
   EXPECT_NE(race(0).find("cuMemFreeAsync"), std::string::npos) << race(0);
 }
 
-TEST_F(CudaRaces, FreeingInOrder) {
+TEST_F(CudaRaces, StreamOrderedFreeAfterAWaitIsNotReported) {
   ASSERT_EQ(write(one), ok);
   order(two, one);
   ASSERT_EQ(cuMemFreeAsync(memory, two), ok);
@@ -157,7 +157,7 @@ TEST_F(CudaRaces, FreeingInOrder) {
   EXPECT_EQ(simulated_race_count(), 0U);
 }
 
-TEST_F(CudaRaces, UseAfterFree) {
+TEST_F(CudaRaces, UseAfterFreeIsReported) {
   ASSERT_EQ(cuMemFreeAsync(memory, one), ok);
   ASSERT_EQ(write(one), ok);
   EXPECT_EQ(simulated_race_count(), 1U);
@@ -167,20 +167,20 @@ TEST_F(CudaRaces, UseAfterFree) {
   EXPECT_EQ(write(one), illegal_address);
 }
 
-TEST_F(CudaRaces, UseOfMemoryWhoseAllocationIsNotAwaited) {
-  CUdeviceptr made = 0;
-  ASSERT_EQ(cuMemAllocAsync(&made, 8, one), ok);
-  ASSERT_EQ(simulated_write(two, at(made), 7, 8), ok);
+TEST_F(CudaRaces, UseOfUnawaitedAllocationIsReported) {
+  CUdeviceptr result = 0;
+  ASSERT_EQ(cuMemAllocAsync(&result, 8, one), ok);
+  ASSERT_EQ(simulated_write(two, at(result), 7, 8), ok);
   EXPECT_EQ(simulated_race_count(), 1U);
 }
 
-TEST_F(CudaRaces, ABlockingFreeWaitsAndSoDoesNotRace) {
+TEST_F(CudaRaces, SynchronousFreeDoesNotRace) {
   ASSERT_EQ(write(one), ok);
   ASSERT_EQ(cuMemFree_v2(memory), ok);
   EXPECT_EQ(simulated_race_count(), 0U);
 }
 
-TEST_F(CudaRaces, PinnedMemoryFreedUnderACopy) {
+TEST_F(CudaRaces, FreeingPinnedMemoryDuringACopyIsReported) {
   void* pinned = nullptr;
   ASSERT_EQ(cuMemHostAlloc(&pinned, 16, 0), ok);
   ASSERT_EQ(cuMemcpyHtoDAsync_v2(memory, pinned, 16, one), ok);
@@ -201,22 +201,22 @@ TEST_F(CudaRaces, ColumnsOfOneMatrixDoNotRace) {
     CUdeviceptr to_device = 0;
     void* to_array = nullptr;
     std::size_t to_pitch = 8, width = 4, height = 8;
-  } how;
-  how.from_device = other;
-  how.to_device = memory;
-  ASSERT_EQ(cuMemcpy2DAsync_v2(&how, one), ok);
-  how.to_x = 4;
-  ASSERT_EQ(cuMemcpy2DAsync_v2(&how, two), ok);
+  } copy;
+  copy.from_device = other;
+  copy.to_device = memory;
+  ASSERT_EQ(cuMemcpy2DAsync_v2(&copy, one), ok);
+  copy.to_x = 4;
+  ASSERT_EQ(cuMemcpy2DAsync_v2(&copy, two), ok);
   EXPECT_EQ(simulated_race_count(), 0U);
-  how.to_x = 3;
-  ASSERT_EQ(cuMemcpy2DAsync_v2(&how, new_stream()), ok);
-  EXPECT_EQ(simulated_race_count(), 2U) << "with both";
+  copy.to_x = 3;
+  ASSERT_EQ(cuMemcpy2DAsync_v2(&copy, new_stream()), ok);
+  EXPECT_EQ(simulated_race_count(), 2U) << "with both earlier operations";
 }
 
-TEST_F(CudaRaces, ADestroyedStreamIsStillUnordered) {
+TEST_F(CudaRaces, DestroyedStreamIsNotOrdered) {
   ASSERT_EQ(write(one), ok);
   ASSERT_EQ(cuStreamDestroy_v2(one), ok);
-  simulated_drain();
+  simulated_run_pending();
   ASSERT_EQ(write(new_stream()), ok);
   EXPECT_EQ(simulated_race_count(), 1U);
 }

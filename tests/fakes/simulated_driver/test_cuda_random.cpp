@@ -1,27 +1,27 @@
-// Random programs: where no race is reported, the bytes are those of running them in order.
+// Random programs: without a race report, the bytes are those of sequential execution.
 #include <array>
 #include <random>
 
-#include "cuda_calls.hpp"
+#include "cuda_api.hpp"
 
 namespace {
 
-class CudaRandom : public machine {
+class CudaRandom : public cuda_driver_test {
  protected:
   static constexpr std::size_t blocks = 4, block_bytes = 8;
 
-  void make() {
+  void create_objects() {
     memory = new_memory(blocks * block_bytes);
     std::array<unsigned char, blocks * block_bytes> const zeros{};
     simulated_poke(at(memory), zeros.data(), zeros.size());
     for (std::size_t i = 0; i < streams.size(); ++i) {
       streams[i] = new_stream(i == 1);
-      marks[i] = new_event();
+      events[i] = new_event();
     }
     streams[0] = nullptr;
   }
 
-  // One random call, and what it would do to the bytes if it ran at once.
+  // Makes one random call, and updates the model as if the call had run immediately.
   void step() {
     void* const stream = streams[pick(streams.size())];
     std::size_t const to = pick(blocks);
@@ -45,11 +45,11 @@ class CudaRandom : public machine {
         }
         break;
       case 4:
-        EXPECT_EQ(cuEventRecord(marks[pick(marks.size())], stream), ok);
+        EXPECT_EQ(cuEventRecord(events[pick(events.size())], stream), ok);
         break;
       default:
         order(stream, streams[pick(streams.size())]);
-        EXPECT_EQ(cuStreamWaitEvent(stream, marks[pick(marks.size())], 0), ok);
+        EXPECT_EQ(cuStreamWaitEvent(stream, events[pick(events.size())], 0), ok);
     }
   }
 
@@ -61,19 +61,19 @@ class CudaRandom : public machine {
   std::mt19937 random;
   CUdeviceptr memory = 0;
   std::array<void*, 4> streams{};
-  std::array<void*, 4> marks{};
+  std::array<void*, 4> events{};
   std::array<unsigned char, blocks> model{};
 };
 
-TEST_F(CudaRandom, NoRaceMeansTheBytesOfRunningInOrder) {
+TEST_F(CudaRandom, ProgramsWithoutRacesGiveTheBytesOfSequentialExecution) {
   int clean = 0;
   int stale = 0;
   for (unsigned seed = 0; seed < 2000; ++seed) {
-    machine::SetUp();
+    cuda_driver_test::SetUp();
     random.seed(seed);
     model = {};
-    make();
-    for (std::size_t left = 4 + pick(30); left != 0; --left) {
+    create_objects();
+    for (std::size_t remaining = 4 + pick(30); remaining != 0; --remaining) {
       step();
     }
     ASSERT_EQ(cuCtxSynchronize(), ok);

@@ -1,18 +1,18 @@
-// Many threads on one driver, with host functions that run without its lock.
+// Several threads call one driver, and host callbacks run without its lock.
 #include <atomic>
 #include <future>
 #include <thread>
 #include <vector>
 
-#include "cuda_calls.hpp"
+#include "cuda_api.hpp"
 
 namespace {
 
-class CudaThreads : public machine {};
+class CudaThreads : public cuda_driver_test {};
 
 void count(void* counter) { ++*static_cast<std::atomic<int>*>(counter); }
 
-TEST_F(CudaThreads, EachOnItsStream) {
+TEST_F(CudaThreads, ThreadsUseSeparateStreams) {
   std::atomic<int> counted{0};
   auto const work = [&] {
     ASSERT_EQ(cuCtxSetCurrent(context), ok);
@@ -38,43 +38,43 @@ TEST_F(CudaThreads, EachOnItsStream) {
   EXPECT_EQ(simulated_race_count(), 0U);
 }
 
-// The lock is not held meanwhile: another thread may have what the function waits for.
-TEST_F(CudaThreads, AHostFunctionMayWaitForAThreadThatCalls) {
+// The driver does not hold its lock during the callback, so another thread can make calls.
+TEST_F(CudaThreads, HostCallbackMayWaitForAThreadThatCallsTheDriver) {
   struct meeting {
     std::promise<void> entered, called;
-  } both;
-  auto const wait = [](void* into) {
-    auto* const noted = static_cast<meeting*>(into);
-    noted->entered.set_value();
-    noted->called.get_future().wait();
+  } meeting_point;
+  auto const wait = [](void* data) {
+    auto* const point = static_cast<meeting*>(data);
+    point->entered.set_value();
+    point->called.get_future().wait();
   };
   void* const stream = new_stream();
-  ASSERT_EQ(cuLaunchHostFunc(stream, wait, &both), ok);
+  ASSERT_EQ(cuLaunchHostFunc(stream, wait, &meeting_point), ok);
   std::thread other([&] {
-    both.entered.get_future().wait();
+    meeting_point.entered.get_future().wait();
     EXPECT_EQ(cuCtxSetCurrent(context), ok);
     EXPECT_EQ(cuStreamDestroy_v2(new_stream()), ok);
-    both.called.set_value();
+    meeting_point.called.set_value();
   });
   EXPECT_EQ(cuStreamSynchronize(stream), ok);
   other.join();
 }
 
-// Objects of a thread that end after its last call make calls too.
-TEST_F(CudaThreads, ADestructorOfAThreadMayCall) {
+// Destructors of thread-local objects run after the last call of the thread's function.
+TEST_F(CudaThreads, DestructorOfAThreadLocalObjectMayCallTheDriver) {
   struct owner {
-    void* mark = nullptr;
-    ~owner() { EXPECT_EQ(cuEventDestroy_v2(mark), ok); }
+    void* event = nullptr;
+    ~owner() { EXPECT_EQ(cuEventDestroy_v2(event), ok); }
   };
   std::thread([&] {
-    thread_local owner mine;
+    thread_local owner event_owner;
     EXPECT_EQ(cuCtxSetCurrent(context), ok);
-    mine.mark = new_event();
+    event_owner.event = new_event();
   }).join();
   EXPECT_EQ(simulated_counter("events"), 0);
 }
 
-TEST_F(CudaThreads, AllWaitForOneHostFunction) {
+TEST_F(CudaThreads, SeveralThreadsWaitForOneHostCallback) {
   std::atomic<int> counted{0};
   void* const stream = new_stream();
   for (int i = 0; i < 50; ++i) {

@@ -1,4 +1,4 @@
-// HIP's face of the simulated driver, where it differs from CUDA's.
+// The functions of HIP, where they differ from CUDA's.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "error_codes.hpp"
 #include "simulated.h"
 
 extern "C" {
@@ -57,8 +58,6 @@ char const* hipGetErrorString(int);
 
 namespace {
 
-constexpr int ok = 0, invalid_value = 1, invalid_device = 101, invalid_handle = 400;
-constexpr int not_ready = 600, context_destroyed = 709, capture_unsupported = 900;
 constexpr int to_device = 1, to_host = 2, by_address = 4;
 
 class Hip : public ::testing::Test {
@@ -66,27 +65,27 @@ class Hip : public ::testing::Test {
   void SetUp() override { simulated_reset(); }
 
   unsigned char* new_memory(std::size_t bytes) {
-    void* made = nullptr;
-    EXPECT_EQ(hipMalloc(&made, bytes), ok);
-    return static_cast<unsigned char*>(made);
+    void* result = nullptr;
+    EXPECT_EQ(hipMalloc(&result, bytes), ok);
+    return static_cast<unsigned char*>(result);
   }
   void* new_stream(unsigned flags = 1) {
-    void* made = nullptr;
-    EXPECT_EQ(hipStreamCreateWithFlags(&made, flags), ok);
-    return made;
+    void* result = nullptr;
+    EXPECT_EQ(hipStreamCreateWithFlags(&result, flags), ok);
+    return result;
   }
   void* new_event() {
-    void* made = nullptr;
-    EXPECT_EQ(hipEventCreateWithFlags(&made, 2), ok);
-    return made;
+    void* result = nullptr;
+    EXPECT_EQ(hipEventCreateWithFlags(&result, 2), ok);
+    return result;
   }
   static int byte_at(void const* address) {
-    unsigned char found = 0;
-    return simulated_peek(address, &found, 1) == 0 ? found : -1;
+    unsigned char value = 0;
+    return simulated_peek(address, &value, 1) == 0 ? value : -1;
   }
 };
 
-TEST_F(Hip, InitialisesItself) {
+TEST_F(Hip, InitialisesOnTheFirstCall) {
   int number = 0;
   EXPECT_EQ(hipGetDeviceCount(&number), ok);
   EXPECT_EQ(number, 2);
@@ -98,7 +97,7 @@ TEST_F(Hip, InitialisesItself) {
   EXPECT_STREQ(name, "Simulated HIP device 0");
 }
 
-TEST_F(Hip, TheDeviceIsEachThreadsOwn) {
+TEST_F(Hip, EachThreadHasItsOwnCurrentDevice) {
   EXPECT_EQ(hipSetDevice(2), invalid_device);
   ASSERT_EQ(hipSetDevice(1), ok);
   int device = -1;
@@ -113,12 +112,12 @@ TEST_F(Hip, TheDeviceIsEachThreadsOwn) {
 
 using HipDeathTest = Hip;
 
-TEST_F(HipDeathTest, TheHostCannotTouchMemoryOfADevice) {
+TEST_F(HipDeathTest, HostCannotAccessDeviceMemory) {
   unsigned char volatile* const memory = new_memory(4);
   EXPECT_DEATH(static_cast<void>(*memory), "");
 }
 
-TEST_F(Hip, WorkRunsLateAndUnorderedWorkBackwards) {
+TEST_F(Hip, OperationsRunLateAndUnorderedOnesInReverse) {
   unsigned char* const from = new_memory(4);
   unsigned char* const to = new_memory(4);
   ASSERT_EQ(hipMemsetAsync(from, 7, 4, new_stream()), ok);
@@ -130,23 +129,23 @@ TEST_F(Hip, WorkRunsLateAndUnorderedWorkBackwards) {
   EXPECT_EQ(simulated_race_count(), 1U);
 }
 
-TEST_F(Hip, AWaitBringsTheBytes) {
+TEST_F(Hip, WaitOrdersTheCopyAfterTheWrite) {
   unsigned char* const from = new_memory(4);
   unsigned char* const to = new_memory(4);
   void* const producer = new_stream();
   void* const consumer = new_stream();
-  void* const mark = new_event();
+  void* const event = new_event();
   ASSERT_EQ(hipMemsetAsync(from, 7, 4, producer), ok);
-  ASSERT_EQ(hipEventRecord(mark, producer), ok);
-  ASSERT_EQ(hipStreamWaitEvent(consumer, mark, 0), ok);
-  ASSERT_EQ(hipEventDestroy(mark), ok);
+  ASSERT_EQ(hipEventRecord(event, producer), ok);
+  ASSERT_EQ(hipStreamWaitEvent(consumer, event, 0), ok);
+  ASSERT_EQ(hipEventDestroy(event), ok);
   ASSERT_EQ(hipMemcpyAsync(to, from, 4, by_address, consumer), ok);
   ASSERT_EQ(hipStreamSynchronize(consumer), ok);
   EXPECT_EQ(byte_at(to), 7);
   EXPECT_EQ(simulated_race_count(), 0U);
 }
 
-TEST_F(Hip, TheNullStreamIsInOrderWithBlockingOnes) {
+TEST_F(Hip, NullStreamWaitsForBlockingStreams) {
   unsigned char* const memory = new_memory(2);
   ASSERT_EQ(hipMemsetAsync(memory, 7, 1, new_stream(0)), ok);
   ASSERT_EQ(hipMemsetAsync(memory + 1, 7, 1, new_stream(1)), ok);
@@ -155,26 +154,26 @@ TEST_F(Hip, TheNullStreamIsInOrderWithBlockingOnes) {
   EXPECT_NE(byte_at(memory + 1), 7);
 }
 
-TEST_F(Hip, EventsBelongToADevice) {
-  void* const mark = new_event();
+TEST_F(Hip, EventIsRecordedOnlyOnItsDevice) {
+  void* const event = new_event();
   ASSERT_EQ(hipSetDevice(1), ok);
   void* const there = new_stream();
-  EXPECT_EQ(hipEventRecord(mark, there), invalid_handle);
-  EXPECT_EQ(hipEventRecord(mark, nullptr), invalid_handle);
-  EXPECT_EQ(hipStreamWaitEvent(there, mark, 0), ok);
+  EXPECT_EQ(hipEventRecord(event, there), invalid_handle);
+  EXPECT_EQ(hipEventRecord(event, nullptr), invalid_handle);
+  EXPECT_EQ(hipStreamWaitEvent(there, event, 0), ok);
 }
 
-TEST_F(Hip, DestroyedHandles) {
+TEST_F(Hip, DestroyedHandlesAreRefused) {
   void* const stream = new_stream();
-  void* const mark = new_event();
+  void* const event = new_event();
   ASSERT_EQ(hipStreamDestroy(stream), ok);
-  ASSERT_EQ(hipEventDestroy(mark), ok);
+  ASSERT_EQ(hipEventDestroy(event), ok);
   EXPECT_EQ(hipStreamSynchronize(stream), context_destroyed);
   EXPECT_EQ(hipStreamDestroy(nullptr), invalid_handle);
-  EXPECT_EQ(hipEventRecord(mark, nullptr), invalid_handle);
+  EXPECT_EQ(hipEventRecord(event, nullptr), invalid_handle);
 }
 
-TEST_F(Hip, PointerQueries) {
+TEST_F(Hip, PointerAttributesDescribeTheAllocation) {
   constexpr int memory_type = 2, is_managed = 8, device_ordinal = 9;
   void* pinned = nullptr;
   void* managed = nullptr;
@@ -183,9 +182,9 @@ TEST_F(Hip, PointerQueries) {
   ASSERT_EQ(hipSetDevice(1), ok);
   unsigned char* const memory = new_memory(4);
   auto const query = [](int attribute, void* address) {
-    unsigned found = 0;
-    EXPECT_EQ(hipPointerGetAttribute(&found, attribute, address), ok);
-    return found;
+    unsigned value = 0;
+    EXPECT_EQ(hipPointerGetAttribute(&value, attribute, address), ok);
+    return value;
   };
   EXPECT_EQ(query(memory_type, memory), 2U);
   EXPECT_EQ(query(memory_type, pinned), 1U);
@@ -200,7 +199,7 @@ TEST_F(Hip, PointerQueries) {
   EXPECT_EQ(hipFree(&here), invalid_value);
 }
 
-TEST_F(Hip, CopiesOfEveryKind) {
+TEST_F(Hip, BlockPeerAndPlainCopies) {
   std::array<unsigned char, 6> from{1, 2, 3, 4, 5, 6};
   std::array<unsigned char, 6> to{};
   unsigned char* const memory = new_memory(12);
@@ -213,12 +212,13 @@ TEST_F(Hip, CopiesOfEveryKind) {
   ASSERT_EQ(hipMemcpyPeerAsync(there, 1, memory, 0, 2, nullptr), ok);
   ASSERT_EQ(hipDeviceSynchronize(), ok);
   EXPECT_EQ(byte_at(there + 1), 2);
-  EXPECT_EQ(simulated_write(nullptr, memory, 1, 1), 700) << "no peer yet";
+  EXPECT_EQ(simulated_write(nullptr, memory, 1, 1), illegal_address)
+      << "peer access is not enabled yet";
   EXPECT_EQ(hipDeviceEnablePeerAccess(0, 0), ok);
   EXPECT_EQ(simulated_write(nullptr, memory, 1, 1), ok);
 }
 
-TEST_F(Hip, MemoryInTheOrderOfAStream) {
+TEST_F(Hip, StreamOrderedMemory) {
   void* memory = nullptr;
   void* const stream = new_stream();
   ASSERT_EQ(hipMallocAsync(&memory, 8, stream), ok);
@@ -230,7 +230,7 @@ TEST_F(Hip, MemoryInTheOrderOfAStream) {
   EXPECT_EQ(simulated_counter("device_bytes"), 0);
 }
 
-TEST_F(Hip, Capturing) {
+TEST_F(Hip, CaptureRecordsOperations) {
   void* const stream = new_stream();
   unsigned char* const memory = new_memory(1);
   void* graph = nullptr;
@@ -242,7 +242,7 @@ TEST_F(Hip, Capturing) {
   EXPECT_EQ(status, 1);
   EXPECT_NE(id, 0U);
   ASSERT_EQ(hipStreamEndCapture(stream, &graph), ok);
-  EXPECT_EQ(simulated_graph_works(graph), 1);
+  EXPECT_EQ(simulated_graph_node_count(graph), 1);
   EXPECT_EQ(hipGraphDestroy(graph), ok);
   ASSERT_EQ(hipStreamBeginCapture(stream, 0), ok);
   EXPECT_EQ(hipStreamSynchronize(stream), capture_unsupported);
@@ -250,12 +250,12 @@ TEST_F(Hip, Capturing) {
   EXPECT_EQ(status, 2);
 }
 
-TEST_F(Hip, ErrorsAreRememberedUntilSomebodyAsks) {
+TEST_F(Hip, LastErrorIsStoredUntilItIsRead) {
   EXPECT_EQ(hipGetLastError(), ok);
   int here = 0;
   EXPECT_EQ(hipFree(&here), invalid_value);
   EXPECT_EQ(hipFree(nullptr), ok);
-  EXPECT_EQ(hipPeekAtLastError(), invalid_value) << "a call that went well forgets nothing";
+  EXPECT_EQ(hipPeekAtLastError(), invalid_value) << "a successful call does not clear the error";
   std::thread([] { EXPECT_EQ(hipGetLastError(), ok); }).join();
   EXPECT_EQ(hipGetLastError(), invalid_value);
   EXPECT_EQ(hipGetLastError(), ok);
@@ -265,7 +265,7 @@ TEST_F(Hip, ErrorsAreRememberedUntilSomebodyAsks) {
   EXPECT_EQ(hipGetLastError(), ok);
 }
 
-TEST_F(Hip, NamesOfCodesAreGivenDirectly) {
+TEST_F(Hip, ErrorNamesAreReturnedDirectly) {
   EXPECT_STREQ(hipGetErrorName(not_ready), "hipErrorNotReady");
   EXPECT_STREQ(hipGetErrorName(12345), "hipErrorUnknown");
   EXPECT_STREQ(hipGetErrorString(2), "out of memory");

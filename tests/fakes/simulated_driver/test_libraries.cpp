@@ -1,4 +1,5 @@
-// The libraries as a stranger finds them: by name and by symbol, both in one process, an old one.
+// The libraries as their user opens them: by file name and symbol, both in one process, and the old
+// one.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +29,7 @@ class library {
   void* handle_;
 };
 
-TEST(Libraries, BothInOneProcessHaveStatesOfTheirOwn) {
+TEST(Libraries, BothDriversInOneProcessHaveSeparateStates) {
   library const cuda(folder + "/libcuda.so.1");
   library const hip(folder + "/libamdhip64.so.6");
   ASSERT_TRUE(cuda.is_loaded() && hip.is_loaded());
@@ -36,16 +37,17 @@ TEST(Libraries, BothInOneProcessHaveStatesOfTheirOwn) {
   ASSERT_EQ(hip.call("hipStreamCreateWithFlags", &stream, 1U), 0);
   EXPECT_EQ(hip.call("simulated_counter", "streams"), 1);
   EXPECT_EQ(cuda.call("simulated_counter", "streams"), 0);
-  EXPECT_EQ(hip.call("simulated_calls", "hipStreamCreateWithFlags"), 1);
-  EXPECT_EQ(cuda.call("simulated_calls", "hipStreamCreateWithFlags"), -1);
+  EXPECT_EQ(hip.call("simulated_call_count", "hipStreamCreateWithFlags"), 1);
+  EXPECT_EQ(cuda.call("simulated_call_count", "hipStreamCreateWithFlags"), -1);
   void* context = nullptr;
   ASSERT_EQ(cuda.call("cuInit", 0U), 0);
   ASSERT_EQ(cuda.call("cuDevicePrimaryCtxRetain", &context, 0), 0);
   ASSERT_EQ(cuda.call("cuCtxSetCurrent", context), 0);
-  EXPECT_EQ(cuda.call("cuStreamSynchronize", stream), 400) << "a stream of the other driver";
+  EXPECT_EQ(cuda.call("cuStreamSynchronize", stream), 400)
+      << "the stream belongs to the other driver";
 }
 
-// Made before any library is opened, and so destroyed after all of them have ended.
+// Constructed before any library is opened, so destroyed after all libraries have ended.
 struct last_call {
   int (*function)(int*) = nullptr;
   ~last_call() {
@@ -56,7 +58,7 @@ struct last_call {
   }
 } last;
 
-TEST(LibrariesDeathTest, CallsComeTooLateWhenTheProcessEnds) {
+TEST(LibrariesDeathTest, CallsAfterProcessExitFail) {
   auto const end = [] {
     library const cuda(folder + "/libcuda.so.1");
     last.function = cuda.find<int (*)(int*)>("cuDriverGetVersion");
@@ -65,7 +67,7 @@ TEST(LibrariesDeathTest, CallsComeTooLateWhenTheProcessEnds) {
   EXPECT_EXIT(end(), ::testing::ExitedWithCode(4), "");
 }
 
-TEST(Libraries, AnOldOneLacksWhatCameLater) {
+TEST(Libraries, OldDriverLacksNewFunctions) {
   library const cuda(old_folder + "/libcuda.so.1");
   ASSERT_TRUE(cuda.is_loaded());
   EXPECT_TRUE(cuda.has("cuMemAlloc_v2"));
@@ -73,7 +75,7 @@ TEST(Libraries, AnOldOneLacksWhatCameLater) {
   for (char const* const name : {"cuStreamIsCapturing", "cuStreamGetCaptureInfo_v2",
                                  "cuMemAllocAsync", "cuMemFreeAsync", "cuStreamBeginCapture_v2"}) {
     EXPECT_FALSE(cuda.has(name)) << name;
-    EXPECT_EQ(cuda.call("simulated_calls", name), -1) << name;
+    EXPECT_EQ(cuda.call("simulated_call_count", name), -1) << name;
   }
 }
 
@@ -86,7 +88,7 @@ TEST(Libraries, OnlyTheExactNamesExist) {
   }
 }
 
-TEST(Libraries, NothingButTheInterfaceIsShown) {
+TEST(Libraries, OnlyTheInterfaceIsExported) {
   library const cuda(folder + "/libcuda.so.1");
   EXPECT_FALSE(cuda.has("_ZN9simulated6driver3getEv"));
 }

@@ -1,4 +1,4 @@
-"""The Python side of the simulated drivers, as tests of any library use it."""
+"""simulated.py and simulated_fixtures.py, used as in the tests of any library."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["simulated_drivers"]
 
 
 # [race]
-def a_forgotten_wait() -> None:
+def missing_wait() -> None:
     driver = Driver("cuda")
     producer, consumer = driver.stream(), driver.stream()
     source, target = driver.buffer(4), driver.buffer(4)
     producer.write(source, 7)
-    consumer.copy(target, source)  # nothing makes it wait for the producer
+    consumer.copy(target, source)  # does not wait for the producer
     consumer.synchronize()
     assert target.peek() != b"\7\7\7\7"  # stale, every time
     assert "simulated_write" in driver.races[0]
 
 
-def a_wait() -> None:
+def wait() -> None:
     driver = Driver("cuda")
     producer, consumer = driver.stream(), driver.stream()
     source, target = driver.buffer(4), driver.buffer(4)
@@ -39,19 +39,19 @@ def a_wait() -> None:
     assert driver.races == []
 
 
-@pytest.mark.parametrize("test", [a_forgotten_wait, a_wait])
+@pytest.mark.parametrize("test", [missing_wait, wait])
 def test_order(simulated_drivers: SimulatedDrivers, test: Callable[[], None]) -> None:
     simulated_drivers(test)
     # [/race]
 
 
-def hip_races_too() -> None:
+def hip_race() -> None:
     driver = Driver("hip")
     memory = driver.buffer(4, "managed")
     driver.stream().write(memory, 7)
     driver.stream().read(memory)
     assert "simulated_read" in driver.races[0]
-    driver.forget_races()
+    driver.clear_races()
     driver.synchronize()
     assert ctypes.string_at(memory.address, 4) == b"\7\7\7\7"
     assert driver.races == []
@@ -59,15 +59,15 @@ def hip_races_too() -> None:
 
 
 def test_hip(simulated_drivers: SimulatedDrivers) -> None:
-    simulated_drivers(hip_races_too)
+    simulated_drivers(hip_race)
 
 
-def touch() -> None:
+def read_device_memory() -> None:
     ctypes.string_at(Driver("cuda").buffer(4).address, 1)
 
 
-def test_touching_memory_of_a_device_ends_the_process() -> None:
-    assert run_inside(touch).returncode == -signal.SIGSEGV
+def test_host_access_to_device_memory_terminates_the_process() -> None:
+    assert run_inside(read_device_memory).returncode == -signal.SIGSEGV
 
 
 # [failures]
@@ -75,20 +75,20 @@ def every_function_fails() -> None:
     driver = Driver("cuda")
     for name in driver.functions:
         driver.fail_function(name, 999)
-    with pytest.raises(DriverError, match="cuMemAlloc_v2 gave 999"):
+    with pytest.raises(DriverError, match="cuMemAlloc_v2 returned 999"):
         driver.buffer(1)
-    driver.stop_failing()
+    driver.clear_failures()
     driver.limit_memory(100)
     driver.buffer(60)
-    with pytest.raises(DriverError, match="gave 2"):  # out of memory
+    with pytest.raises(DriverError, match="returned 2"):  # out of memory
         driver.buffer(60)
     assert driver.counter("device_bytes") == 60
     # [/failures]
-    assert driver.calls("cuMemAlloc_v2") == 3
+    assert driver.call_count("cuMemAlloc_v2") == 3
     driver.fail_call(1, 700)
-    with pytest.raises(DriverError) as failed:
+    with pytest.raises(DriverError) as error:
         driver.synchronize()
-    assert failed.value.code == 700
+    assert error.value.code == 700
     driver.reset()
     assert driver.counter("device_bytes") == 0
     with pytest.raises(KeyError):
@@ -106,11 +106,11 @@ def devices() -> None:
     assert memory.peek() == b"abc"
     assert memory.__cuda_array_interface__["data"] == (memory.address, False)
     driver.select(0)
-    with pytest.raises(DriverError, match="gave 700"):  # no peer
+    with pytest.raises(DriverError, match="returned 700"):  # peer access is not enabled
         driver.default_stream().write(memory, 1)
-    driver.drain()
+    driver.run_pending()
     assert driver.pending == 0
-    with pytest.raises(DriverError, match="gave 101"):
+    with pytest.raises(DriverError, match="returned 101"):
         driver.select(3)
 
 
@@ -119,9 +119,9 @@ def test_devices(simulated_drivers: SimulatedDrivers) -> None:
 
 
 def no_device() -> None:
-    with pytest.raises(DriverError, match="cuInit gave 100"):
+    with pytest.raises(DriverError, match="cuInit returned 100"):
         Driver("cuda")
-    with pytest.raises(DriverError, match="hipSetDevice gave 100"):
+    with pytest.raises(DriverError, match="hipSetDevice returned 100"):
         Driver("hip")
 
 
@@ -135,16 +135,16 @@ def test_a_whole_file(simulated_drivers: SimulatedDrivers, tmp_path: Path) -> No
     file.write_text(inner)
     folder = {"PYTHONPATH": str(Path(__file__).parent)}
     simulated_drivers(file, environment=folder)
-    file.write_text(inner + "    assert False, 'seen'\n")
-    ended = run_inside(file, environment=folder)
-    assert ended.returncode == 1
-    assert "seen" in ended.stdout
+    file.write_text(inner + "    assert False, 'failure of the test'\n")
+    process = run_inside(file, environment=folder)
+    assert process.returncode == 1
+    assert "failure of the test" in process.stdout
 
 
 def fail() -> None:
-    raise AssertionError("what it said")
+    raise AssertionError("failure of the test")
 
 
-def test_a_failure_is_shown(simulated_drivers: SimulatedDrivers) -> None:
-    with pytest.raises(pytest.fail.Exception, match="what it said"):
+def test_a_failure_is_reported_with_its_output(simulated_drivers: SimulatedDrivers) -> None:
+    with pytest.raises(pytest.fail.Exception, match="failure of the test"):
         simulated_drivers(fail)

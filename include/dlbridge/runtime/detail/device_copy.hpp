@@ -1,6 +1,6 @@
-// copy_stream: a stream whose context is current, and the copies enqueued on it; device_copy:
-// copies the elements of one tensor into another on it, by blocks of rows or through the host.
-// layer: runtime · how memory moves
+// device_copy, copy_stream: copy the elements of one tensor into another on a stream, by blocks of
+// rows or through host memory.
+// layer: runtime · implementation of device copies
 #pragma once
 
 #include <cstddef>
@@ -30,24 +30,28 @@ inline memory_side side_of(device where) noexcept {
                                         : memory_side::host;
 }
 
-// A stream that is entered, and the copies on it. Nothing that they use is freed before they are
-// through: what they use is destroyed after the stream, or drains it first.
+// A stream whose context is current, and the copies that this object has enqueued on it. The
+// destructor waits for pending copies. Memory that they access must therefore be destroyed after
+// this object, or its owner must call wait_for_pending() before it frees the memory.
 template <class Table>
 class copy_stream {
  public:
-  copy_stream(Table const& driver, stream_ref on) : driver_(driver), guard_(driver), on_(on) {
-    has_stream_ = runtime_of(on.device()) != runtime_kind::none;
-    require_success(has_stream_ ? guard_.try_enter(on) : guard_.try_enter_device(on.device().id));
+  // If both sides of all copies are host memory, the device of the stream may be the CPU.
+  copy_stream(Table const& driver, stream_ref stream)
+      : driver_(driver), guard_(driver), stream_(stream) {
+    device const where = stream.device();
+    has_stream_ = runtime_of(where) != runtime_kind::none;
+    require_success(has_stream_ ? guard_.try_enter(stream) : guard_.try_enter_device(where.id));
     if (has_stream_) {
-      require_success(try_read_capture(driver, on, capture_));
+      require_success(try_read_capture(driver, stream, capture_));
     }
   }
   copy_stream(copy_stream const&) = delete;
   copy_stream& operator=(copy_stream const&) = delete;
-  ~copy_stream() { drain(); }
+  ~copy_stream() { wait_for_pending(); }
 
   Table const& driver() const noexcept { return driver_; }
-  stream_ref ref() const noexcept { return on_; }
+  stream_ref ref() const noexcept { return stream_; }
   context_guard<Table> const& guard() const noexcept { return guard_; }
 
   void require_no_capture() const {
@@ -55,7 +59,8 @@ class copy_stream {
       raise(no_wait_in_capture());
     }
   }
-  /// Where memory really is: its owner's ordinals need not be the driver's.
+  // The device of a view's memory as the driver reports it: the producer may number devices
+  // differently.
   device locate(tensor_view const& view) const noexcept {
     device where = view.device();
     if (runtime_of(where) != runtime_kind::none) {
@@ -66,7 +71,7 @@ class copy_stream {
 
   void copy(block_copy const& block) {
     pending_ = true;
-    require_success(try_copy(driver_, block, on_.native_handle()));
+    require_success(try_copy(driver_, block, stream_.native_handle()));
   }
   void copy_peer(void* to, device to_device, void const* from, device from_device,
                  std::size_t bytes) {
@@ -74,60 +79,62 @@ class copy_stream {
     auto const from_context = context_of(from_device);
     pending_ = true;
     require_success(
-        try_copy_peer(driver_, to, to_context, from, from_context, bytes, on_.native_handle()));
+        try_copy_peer(driver_, to, to_context, from, from_context, bytes, stream_.native_handle()));
   }
-  /// Waits for what is on the stream; there is none where both sides are the host's.
+  // Waits for all operations on the stream.
   void wait() {
     require_no_capture();
     if (has_stream_) {
-      require_success(try_call(driver_, driver_.stream_synchronize, on_.native_handle()));
+      require_success(try_call(driver_, driver_.stream_synchronize, stream_.native_handle()));
     }
     pending_ = false;
   }
-  void leave_running() noexcept { pending_ = false; }
-  /// Waits for copies that nobody has waited for, because one of them was refused.
-  void drain() noexcept {
+  // Lets the pending copies run after this object is destroyed.
+  void detach() noexcept { pending_ = false; }
+  // Waits for pending copies after a failure. Ignores further failures.
+  void wait_for_pending() noexcept {
     if (pending_ && !capture_.active) {
-      static_cast<void>(succeeds(driver_, driver_.stream_synchronize, on_.native_handle()));
+      static_cast<void>(succeeds(driver_, driver_.stream_synchronize, stream_.native_handle()));
     }
     pending_ = false;
   }
 
  private:
   typename Table::context_handle context_of(device where) const {
-    context_guard<Table> there(driver_);
-    require_success(there.try_enter_device(where.id));
-    return there.context();
+    context_guard<Table> guard(driver_);
+    require_success(guard.try_enter_device(where.id));
+    return guard.context();
   }
 
   Table const& driver_;
   context_guard<Table> guard_;
-  stream_ref on_;
+  stream_ref stream_;
   capture_state capture_;
   bool has_stream_ = false;
   bool pending_ = false;
 };
 
-// The bytes that a tensor lies in, on the host: at first not set.
+// A host buffer of the size of the bytes that a tensor covers. It is uninitialised until fetch().
 template <class Table>
 class host_mirror {
  public:
-  host_mirror(copy_stream<Table>& stream, tensor_view const& of, memory_side side)
+  host_mirror(copy_stream<Table>& stream, tensor_view const& original, memory_side side)
       : stream_(stream),
-        of_(of),
+        original_(original),
         side_(side),
-        range_(range_of(of)),
+        range_(range_of(original)),
         buffer_(static_cast<std::size_t>(range_.size), default_allocator()),
-        mirrored_(of.to_dltensor()) {
-    mirrored_.data = static_cast<char*>(buffer_.memory) - range_.first;
-    mirrored_.device = cpu.abi();
+        mirror_(original.to_dltensor()) {
+    mirror_.data = static_cast<char*>(buffer_.memory) - range_.first;
+    mirror_.device = cpu.abi();
   }
   host_mirror(host_mirror const&) = delete;
   host_mirror& operator=(host_mirror const&) = delete;
-  ~host_mirror() { stream_.drain(); }
+  ~host_mirror() { stream_.wait_for_pending(); }
 
-  tensor_view view() const noexcept { return tensor_view(mirrored_, of_.flags()); }
+  tensor_view view() const noexcept { return tensor_view(mirror_, original_.flags()); }
 
+  // Copies the bytes of the tensor into the buffer.
   void fetch() {
     block_copy block{buffer_.memory, begin(), static_cast<std::size_t>(range_.size)};
     block.to_side = memory_side::host;
@@ -135,6 +142,7 @@ class host_mirror {
     stream_.copy(block);
     stream_.wait();
   }
+  // Copies the buffer into the tensor.
   void store() {
     block_copy block{begin(), buffer_.memory, static_cast<std::size_t>(range_.size)};
     block.to_side = side_;
@@ -145,15 +153,15 @@ class host_mirror {
 
  private:
   char* begin() const noexcept {
-    return static_cast<char*>(const_cast<void*>(of_.data())) + range_.first;
+    return static_cast<char*>(const_cast<void*>(original_.data())) + range_.first;
   }
 
   copy_stream<Table>& stream_;
-  tensor_view of_;
+  tensor_view original_;
   memory_side side_;
   byte_range range_;
   host_buffer buffer_;
-  DLTensor mirrored_;
+  DLTensor mirror_;
 };
 
 inline bool is_packed(tensor_view const& source, tensor_view const& destination) noexcept {
@@ -163,7 +171,8 @@ inline bool fills_bytes(tensor_view const& view) noexcept {
   return view.count() * bit_pitch(view) % 8 == 0;
 }
 
-// What no block copy can do: the CPU puts the elements in place, in a mirror of each device's side.
+// Copies the elements on the CPU, in a host mirror of each device tensor. For layouts that block
+// copies cannot do, or not efficiently.
 template <class Table>
 void copy_by_host(copy_stream<Table>& stream, tensor_view const& source, memory_side from,
                   tensor_view const& destination, memory_side to, bool is_fresh) {
@@ -174,14 +183,14 @@ void copy_by_host(copy_stream<Table>& stream, tensor_view const& source, memory_
     copy_by_host(stream, mirror.view(), memory_side::host, destination, to, is_fresh);
     return;
   }
-  stream.wait();  // for what was enqueued on memory of the host
+  stream.wait();  // the CPU reads host memory that earlier operations may write
   if (to == memory_side::host) {
     copy_apart(source, destination);
     return;
   }
   host_mirror<Table> mirror(stream, destination, to);
   if (!is_fresh && !(destination.is_compact() && fills_bytes(destination))) {
-    mirror.fetch();  // what lies between the elements stays as it is
+    mirror.fetch();  // store() writes the bytes between the elements back unchanged
   }
   copy_apart(source, mirror.view());
   mirror.store();
@@ -206,7 +215,8 @@ void copy_blocks(copy_stream<Table>& stream, block_plan const& plan, tensor_view
   });
 }
 
-// Copies all elements; neither is empty. Fresh memory has nothing in it that is to be kept.
+// Copies all elements. Neither tensor is empty.
+// is_fresh: the bytes of destination between its elements may be overwritten.
 template <class Table>
 void device_copy(copy_stream<Table>& stream, tensor_view const& source,
                  tensor_view const& destination, bool is_fresh) {
@@ -235,10 +245,11 @@ void device_copy(copy_stream<Table>& stream, tensor_view const& source,
     return;
   }
   if (!packed && !is_peer) {
-    // Past so many calls the detour is shorter. A call is as dear as some ten thousand bytes.
-    std::int64_t const detour = range_of(source).size + range_of(destination).size;
+    // More calls than this take longer than a copy through the host. One call takes about as long
+    // as the transfer of 32 KiB.
+    std::int64_t const host_copy_bytes = range_of(source).size + range_of(destination).size;
     block_plan const plan = plan_blocks(source, destination);
-    if (plan.copies <= 16 + detour / 32768) {
+    if (plan.copies <= 16 + host_copy_bytes / 32768) {
       copy_blocks(stream, plan, source, from, destination, to);
       return;
     }

@@ -1,6 +1,6 @@
-// What a table of a driver's functions is made of: a function with its exact name, the source it is
-// looked up in, and the report of a call that failed.
-// layer: runtime · side road: to the device runtimes
+// driver_function, driver_source: look up and call the functions of a driver, and report failed
+// calls.
+// layer: runtime · common code of the driver tables
 #pragma once
 
 #include <atomic>
@@ -11,35 +11,67 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/runtime/detail/library.hpp>
+#include <dlbridge/stream.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// What every function of a driver answers: 0, or one of its error codes. CUDA and HIP share the
-/// codes that are named here.
+/// The return value of every function of a driver: 0, or one of its error codes.
 using driver_result = int;
+
+// The error codes that are distinguished here. CUDA and HIP use the same numbers; the tests compare
+// them with the headers of both.
 constexpr driver_result driver_success = 0;
+constexpr driver_result driver_invalid_value = 1;
 constexpr driver_result driver_out_of_memory = 2;
+constexpr driver_result driver_not_initialized = 3;
+constexpr driver_result driver_deinitialized = 4;
 constexpr driver_result driver_no_device = 100;
 constexpr driver_result driver_invalid_device = 101;
+constexpr driver_result driver_invalid_context = 201;
+constexpr driver_result driver_invalid_handle = 400;
+constexpr driver_result driver_context_destroyed = 709;
 constexpr driver_result driver_not_supported = 801;
+constexpr driver_result driver_capture_unsupported = 900;   // the first error of a capture
+constexpr driver_result driver_capture_wrong_thread = 908;  // the last error of a capture
+constexpr driver_result driver_unknown_error = 999;
 
-/// Where the functions of a table come from. Remembers the first that is missing.
+namespace detail {
+// The enumerators and flags that CUDA and HIP share, also compared with both headers.
+constexpr int attribute_memory_type = 2;
+constexpr int attribute_is_managed = 8;
+constexpr int attribute_device_ordinal = 9;
+constexpr unsigned event_disable_timing = 2;
+constexpr unsigned allocation_portable = 1;  // pinned: in every context; managed: on every device
+constexpr int capture_mode_relaxed = 2;
+
+// Whether a handle names a default stream: null, 1 (legacy) or 2 (per thread). These handles are
+// the same on every device; all other handles are unique.
+inline bool is_default_stream(stream_ref stream) noexcept {
+  return reinterpret_cast<std::uintptr_t>(stream.native_handle()) <= 2;
+}
+}  // namespace detail
+
+/// The library in which a table looks up its functions. Records the first required function that
+/// the library lacks.
 class driver_source {
  public:
   driver_source() noexcept = default;
-  explicit driver_source(shared_library from) noexcept : library_(from) {}
+  explicit driver_source(shared_library library) noexcept : library_(library) {}
 
   shared_library const& library() const noexcept { return library_; }
-  /// The first function that was needed and not found, or null.
+  /// The name of the first required function that the library lacks, or null.
   char const* missing() const noexcept { return missing_; }
 
-  any_function find(char const* name, bool needed) noexcept {
-    any_function const found = library_.try_find(name);
-    if (found == nullptr && needed && missing_ == nullptr) {
+  /// Looks up a function by its exact name.
+  /// @param required whether missing() records the name if the library lacks it.
+  /// @return its address, or null.
+  any_function find(char const* name, bool required) noexcept {
+    any_function const address = library_.try_find(name);
+    if (address == nullptr && required && missing_ == nullptr) {
       missing_ = name;
     }
-    return found;
+    return address;
   }
 
  private:
@@ -47,22 +79,25 @@ class driver_source {
   char const* missing_ = nullptr;
 };
 
-/// Whether a table is of use without a function.
-enum class presence : std::uint8_t { needed, optional };
+/// Whether a table is usable without a function.
+enum class presence : std::uint8_t { required, optional };
 
-/// A function of a driver under its exact name. Null when it was not found.
+/// A function of a driver, with its exact name. Converts to false if the driver lacks it.
 template <class... Parameters>
 class driver_function {
  public:
   using pointer = driver_result (*)(Parameters...);
 
-  driver_function(driver_source& from, char const* name, presence what = presence::needed) noexcept
-      : address_(reinterpret_cast<pointer>(from.find(name, what == presence::needed))),
+  driver_function(driver_source& source, char const* name,
+                  presence need = presence::required) noexcept
+      : address_(reinterpret_cast<pointer>(source.find(name, need == presence::required))),
         name_(name) {}
   driver_function(char const* name, pointer address) noexcept : address_(address), name_(name) {}
 
   explicit operator bool() const noexcept { return address_ != nullptr; }
   char const* name() const noexcept { return name_; }
+  /// Calls the function.
+  /// @pre the driver has it.
   driver_result operator()(Parameters... arguments) const noexcept {
     return address_(arguments...);
   }
@@ -72,16 +107,21 @@ class driver_function {
   char const* name_;
 };
 
-/// State is cached for this many devices of a runtime; devices beyond work without a cache.
+/// The number of devices of a runtime whose contexts and events are cached. Devices with a higher
+/// ordinal work without a cache.
 constexpr int max_devices = 64;
 
-/// Up to eight events of one device, so that a wait seldom creates one. An event may be recorded
-/// anew as soon as the waits on it have been enqueued; one event for each thread that orders
-/// streams at the same moment is enough. thread: any, without a lock. Never destroys an event: at
-/// exit the runtime may be gone first.
+/// A pool of up to eight events of one device, which makes the creation of an event rare. An event
+/// may be recorded again as soon as the waits for it are enqueued, so a thread needs one event at a
+/// time.
+///
+/// The pool never destroys an event: at process exit the runtime may end before the pool.
+/// @par Thread and GIL
+/// Any thread may call all functions. They do not lock.
 class event_pool {
  public:
-  /// An event, now the caller's; null when none is kept.
+  /// Removes an event from the pool.
+  /// @return an event that the caller owns, or null if the pool is empty.
   void* try_take() noexcept {
     for (std::atomic<void*>& slot : slots_) {
       if (slot.load(std::memory_order_relaxed) != nullptr) {
@@ -93,11 +133,12 @@ class event_pool {
     return nullptr;
   }
 
-  /// Keeps an event; false when there is no room, and it stays the caller's.
+  /// Adds an event to the pool.
+  /// @return false if the pool is full. The caller then still owns the event.
   bool try_put(void* event) noexcept {
     for (std::atomic<void*>& slot : slots_) {
-      void* none = nullptr;
-      if (slot.compare_exchange_strong(none, event, std::memory_order_release,
+      void* empty = nullptr;
+      if (slot.compare_exchange_strong(empty, event, std::memory_order_release,
                                        std::memory_order_relaxed)) {
         return true;
       }
@@ -110,14 +151,16 @@ class event_pool {
   std::atomic<void*> slots_[capacity] = {};
 };
 
-/// Makes the context of a stream, or of a device, the current one of this thread, and puts back
-/// what was current before. Specialised for each table.
+/// Makes the context of a stream or of a device current on this thread, and restores the previous
+/// one on destruction. Each table has a specialisation.
 template <class Table>
 class context_guard;
 
-/// A block of rows, from one place to another. Pitches are the bytes from row to row, width the
-/// bytes of one; with one row they mean nothing. Managed memory is on neither side alone.
+/// The processor that accesses memory. Both the host and the devices access managed memory.
 enum class memory_side : std::uint8_t { host, device, managed };
+
+/// A copy of `height` rows of `width` bytes. Each pitch is the number of bytes from one row to the
+/// next; a copy of one row ignores it.
 struct block_copy {
   void* to;
   void const* from;
@@ -130,8 +173,11 @@ struct block_copy {
 };
 
 namespace detail {
-// What is known about an error code, and what its reader can do about it. The first row that fits
-// counts; codes from first to last.
+constexpr char const* capture_advice =
+    "Exchange tensors before the capture begins, or pass stream=-1 and order the streams yourself";
+
+// The errc of the error codes from first to last, and advice to the reader. The first row that
+// contains a code applies to it.
 struct driver_failure_row {
   driver_result first;
   driver_result last;
@@ -140,21 +186,20 @@ struct driver_failure_row {
 };
 DLBRIDGE_LOCAL inline constexpr driver_failure_row driver_failure_rows[] = {
     {driver_out_of_memory, driver_out_of_memory, errc::out_of_memory,
-     "Free memory of the device, or take the tensor in parts"},
-    {3, 4, errc::runtime_failed,
-     "A process that was forked, or that is ending, cannot use the runtime; start it afresh"},
+     "Free device memory, or transfer the tensor in smaller pieces"},
+    {driver_not_initialized, driver_deinitialized, errc::runtime_failed,
+     "A forked process, or one that is exiting, cannot use the runtime; start a new process"},
     {driver_no_device, driver_invalid_device, errc::runtime_failed,
-     "Name a device that the runtime has; they count from 0"},
-    {201, 201, errc::runtime_failed, "The context of this device was destroyed"},
-    {400, 400, errc::runtime_failed,
-     "A stream must be one of this runtime, and live until the call returns"},
-    {709, 709, errc::runtime_failed,
-     "A stream, and the context it was made in, must live until the call returns"},
-    {900, 908, errc::capturing,
-     "Hand tensors over before the capture begins, or pass stream=-1 and order the streams "
-     "yourself"},
-    {1, 999, errc::runtime_failed,
-     "It may be the fault of earlier work on the device, which is reported late"},
+     "Pass a device that the runtime has; ordinals start at 0"},
+    {driver_invalid_context, driver_invalid_context, errc::runtime_failed,
+     "The context of this device was destroyed"},
+    {driver_invalid_handle, driver_invalid_handle, errc::runtime_failed,
+     "A stream must belong to this runtime, and must exist until the call returns"},
+    {driver_context_destroyed, driver_context_destroyed, errc::runtime_failed,
+     "A stream and its context must exist until the call returns"},
+    {driver_capture_unsupported, driver_capture_wrong_thread, errc::capturing, capture_advice},
+    {driver_invalid_value, driver_unknown_error, errc::runtime_failed,
+     "An earlier operation on the device may have failed: drivers report such errors late"},
 };
 
 template <class Table>
@@ -175,7 +220,7 @@ DLBRIDGE_COLD report failed_call(Table const& driver, char const* call,
   if (text != nullptr && (name == nullptr || std::strcmp(name, text) != 0)) {
     r.got.append(", ").append(text);
   }
-  driver.forget_error();
+  driver.clear_error();
   return r;
 }
 
@@ -187,7 +232,8 @@ DLBRIDGE_COLD inline report missing_function(char const* library, char const* na
 }
 }  // namespace detail
 
-/// Calls a function of a table. reports: runtime_missing (the driver lacks it), runtime_failed,
+/// Calls a function of a table.
+/// @return a report: runtime_missing (the driver lacks the function), runtime_failed,
 /// out_of_memory, capturing.
 template <class Table, class... Parameters, class... Arguments>
 report try_call(Table const& driver, driver_function<Parameters...> const& function,
@@ -199,53 +245,55 @@ report try_call(Table const& driver, driver_function<Parameters...> const& funct
   return result == driver_success ? report{} : detail::failed_call(driver, function.name(), result);
 }
 
-/// Calls a function whose failure has an answer of its own. Nothing of it is left for others to
-/// see.
+/// Calls a function whose failure the caller handles. Clears the error of a failed call, so that
+/// other code in the process does not see it.
+/// @return whether the driver has the function and the call succeeded.
 template <class Table, class... Parameters, class... Arguments>
 bool succeeds(Table const& driver, driver_function<Parameters...> const& function,
               Arguments... arguments) noexcept {
-  bool const done = function && function(arguments...) == driver_success;
-  if (!done) {
-    driver.forget_error();
+  bool const is_success = function && function(arguments...) == driver_success;
+  if (!is_success) {
+    driver.clear_error();
   }
-  return done;
+  return is_success;
 }
 
 namespace detail {
-inline void require_success(report const& why) {
-  if (!why.ok()) {
-    raise(why);
+inline void require_success(report const& status) {
+  if (!status.ok()) {
+    raise(status);
   }
 }
 
-// A driver as it was found, once for this library; why says what for it is of no use.
+// A driver, its functions, and the result of its initialisation. The table is usable if status is
+// ok().
 template <class Table>
 struct loaded_driver {
-  report why;
+  report status;
   Table table;
 
   explicit loaded_driver(library_names const& names) noexcept
-      : table(driver_source(open(names, why))) {
-    if (why.ok() && table.missing() != nullptr) {
-      why = missing_function(table.library().name(), table.missing());
+      : table(driver_source(open(names, status))) {
+    if (status.ok() && table.missing() != nullptr) {
+      status = missing_function(table.library().name(), table.missing());
     }
-    driver_result const result = why.ok() ? table.init(0U) : driver_success;
+    driver_result const result = status.ok() ? table.init(0U) : driver_success;
     if (result != driver_success) {
-      why = failed_call(table, table.init.name(), result);
+      status = failed_call(table, table.init.name(), result);
       if (result == driver_no_device || result == driver_invalid_device) {
-        why.advice =
-            "The driver is here, but sees no device. Give it one, or keep to memory that "
-            "the CPU can reach";
+        status.advice =
+            "The driver is installed but finds no device. Provide a device, or use memory that "
+            "the CPU can access";
       }
     }
   }
-  bool is_here() const noexcept { return static_cast<bool>(table.library()); }
+  bool is_loaded() const noexcept { return static_cast<bool>(table.library()); }
 
  private:
-  static shared_library open(library_names const& names, report& why) noexcept {
-    shared_library found;
-    why = shared_library::try_open(names, found);
-    return found;
+  static shared_library open(library_names const& names, report& status) noexcept {
+    shared_library library;
+    status = shared_library::try_open(names, library);
+    return library;
   }
 };
 }  // namespace detail

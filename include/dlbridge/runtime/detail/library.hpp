@@ -1,5 +1,6 @@
-// Finds a shared library, one already loaded first, looks symbols up in it, and never unloads it.
-// layer: runtime · side road: to the device runtimes
+// shared_library: opens a shared library, preferably one that the process has already loaded, and
+// looks up its symbols.
+// layer: runtime · lookup of device drivers
 #pragma once
 
 #include <cstddef>
@@ -26,35 +27,36 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// A function of a type that only its caller knows; cast before it is called.
+/// The address of a function whose type only the caller has. The caller casts it before the call.
 using any_function = void (*)();
 
-/// What a library's file may be called. All texts are static.
+/// The file names of one library. All texts are static.
 struct library_names {
-  char const* prefix;        // of the file, when somebody has loaded it under whatever name
-  char const* const* files;  // to look for, the best first
-  std::size_t count;         // of files
-  char const* advice;        // what to do when there is none
+  char const* prefix;        // beginning of the file name of a copy that is already loaded
+  char const* const* files;  // files to load, in order of preference
+  std::size_t count;         // number of files
+  char const* advice;        // advice to the reader of the error if no file can be loaded
 };
 
-/// A library that is loaded into this process. It stays loaded: a device runtime has threads and
-/// exit handlers of its own, and none survives being unloaded.
+/// A library that is loaded into this process. It is never unloaded: a device runtime has threads
+/// and exit handlers, which would run code of an unloaded library.
 class shared_library {
  public:
   shared_library() noexcept = default;
 
   explicit operator bool() const noexcept { return handle_ != nullptr; }
-  /// The file, of those that were looked for, or the prefix of one that was loaded already.
+  /// The name of the file that was loaded, or the prefix if the library was already loaded.
   char const* name() const noexcept { return name_; }
 
-  /// The symbol of exactly this name, or null.
+  /// Looks up a symbol by its exact name.
+  /// @return its address, or null.
   inline any_function try_find(char const* symbol) const noexcept;
 
-  /// Takes what this process has loaded already, else the first file that can be loaded, as the
-  /// loader's own search finds it.
-  /// reports: runtime_missing, with every file looked for and the loader's reason.
+  /// Opens the copy that this process has already loaded, otherwise the first file that the
+  /// loader's search finds and loads.
+  /// @return a report: runtime_missing, with the names of all files and the loader's reason.
   static inline report try_open(library_names const& names, shared_library& out) noexcept;
-  /// Whether this process has loaded it, be it by somebody else.
+  /// Whether any code of this process has loaded the library.
   static inline bool is_loaded(library_names const& names) noexcept;
 
  private:
@@ -68,17 +70,17 @@ using loader_text = bounded_text<200>;
 
 #if defined(_WIN32)
 
-// Unverified: written after the documentation, and not yet run on Windows. Its loader names no
-// prefix; the files are asked for by name.
+// Unverified: follows Microsoft's documentation, and has not yet run on Windows. Its loader has no
+// search by prefix, so load_library looks up loaded modules by file name.
 inline void* find_loaded_library(char const*) noexcept { return nullptr; }
-inline void* load_library(char const* name, loader_text& why) noexcept {
-  // Drivers live in System32; the current directory is nowhere to look for one.
+inline void* load_library(char const* name, loader_text& reason) noexcept {
+  // Drivers are installed in System32. The search excludes the current directory.
   void* handle = ::GetModuleHandleA(name);
   if (handle == nullptr) {
     handle = ::LoadLibraryExA(name, nullptr, LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
   }
   if (handle == nullptr) {
-    why.append(name).append(": Windows error ").append_unsigned(::GetLastError());
+    reason.append(name).append(": Windows error ").append_unsigned(::GetLastError());
   }
   return handle;
 }
@@ -94,37 +96,37 @@ struct library_search {
   char path[4096];
 };
 
-// A library of another package may have a name and a folder of its own, such as torch's copy of
-// libamdhip64. A second one beside it would know none of its streams.
+// Another package may have loaded a copy with a different file name and folder, as torch does with
+// libamdhip64. A second copy of the library would not recognise the streams of the first.
 inline void* find_loaded_library(char const* prefix) noexcept {
   library_search search{prefix, {}};
-  int const found = ::dl_iterate_phdr(
+  int const is_found = ::dl_iterate_phdr(
       [](dl_phdr_info* each, std::size_t, void* data) noexcept {
-        auto* const wanted = static_cast<library_search*>(data);
+        auto* const search_data = static_cast<library_search*>(data);
         char const* const path = each->dlpi_name != nullptr ? each->dlpi_name : "";
         char const* const slash = std::strrchr(path, '/');
         char const* const file = slash != nullptr ? slash + 1 : path;
         std::size_t const length = std::strlen(path);
-        if (std::strncmp(file, wanted->prefix, std::strlen(wanted->prefix)) != 0 ||
-            length >= sizeof wanted->path) {
+        if (std::strncmp(file, search_data->prefix, std::strlen(search_data->prefix)) != 0 ||
+            length >= sizeof search_data->path) {
           return 0;
         }
-        std::memcpy(wanted->path, path, length + 1);
+        std::memcpy(search_data->path, path, length + 1);
         return 1;
       },
       &search);
-  // Opened only now: the loader's list is locked while it is walked.
-  return found != 0 ? ::dlopen(search.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) : nullptr;
+  // The loader's list is locked during the iteration, so dlopen must follow it.
+  return is_found != 0 ? ::dlopen(search.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) : nullptr;
 }
 #else
 inline void* find_loaded_library(char const*) noexcept { return nullptr; }
 #endif
 
-inline void* load_library(char const* name, loader_text& why) noexcept {
+inline void* load_library(char const* name, loader_text& reason) noexcept {
   void* const handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     char const* const text = ::dlerror();
-    why.append(text != nullptr ? text : name);
+    reason.append(text != nullptr ? text : name);
   }
   return handle;
 }
@@ -134,11 +136,12 @@ inline any_function find_symbol(void* handle, char const* symbol) noexcept {
 
 #endif
 
-// Whether the loader says no more than that there is no such file. A file that is there but lacks a
-// library of its own is the better reason to show.
-inline bool says_absent(char const* why, char const* name) noexcept {
-  return std::strncmp(why, name, std::strlen(name)) == 0 &&
-         std::strstr(why, "cannot open shared object file") != nullptr;
+// Whether the loader's only reason is that the file does not exist. For a file that exists and
+// cannot be loaded, for example because one of its dependencies is missing, the reason is more
+// useful to the reader.
+inline bool is_absence(char const* reason, char const* name) noexcept {
+  return std::strncmp(reason, name, std::strlen(name)) == 0 &&
+         std::strstr(reason, "cannot open shared object file") != nullptr;
 }
 
 }  // namespace detail
@@ -159,20 +162,20 @@ inline report shared_library::try_open(library_names const& names, shared_librar
   }
   report r =
       refusal(errc::runtime_missing, names.count > 1 ? "one of the files " : "", "", names.advice);
-  detail::loader_text shown;
+  detail::loader_text best_reason;
   for (std::size_t i = 0; i < names.count; ++i) {
-    detail::loader_text why;
-    if (void* const handle = detail::load_library(names.files[i], why)) {
+    detail::loader_text reason;
+    if (void* const handle = detail::load_library(names.files[i], reason)) {
       out.handle_ = handle;
       out.name_ = names.files[i];
       return report{};
     }
     r.expected.append(i == 0 ? "" : ", ").append(names.files[i]);
-    if (shown.empty() || !detail::says_absent(why.c_str(), names.files[i])) {
-      shown = why;
+    if (best_reason.empty() || !detail::is_absence(reason.c_str(), names.files[i])) {
+      best_reason = reason;
     }
   }
-  r.got.append(shown.c_str());
+  r.got.append(best_reason.c_str());
   return r;
 }
 

@@ -1,6 +1,5 @@
-// driver_memory: owner of memory that a driver gave, which goes back to it from any thread; and
-// located, which asks the driver where memory really is.
-// layer: runtime · side road: when memory must move
+// driver_memory, located: own memory that a driver has allocated, and look up the device of memory.
+// layer: runtime · memory of devices
 #pragma once
 
 #include <cstddef>
@@ -21,9 +20,9 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 namespace detail {
-// CUDA forbids allocation and freeing while any stream of the process, or of the thread, is
-// captured in a strict mode: such a call invalidates the capture. In this scope the thread's
-// capture mode is relaxed, which permits both.
+// In this scope the capture mode of the thread is relaxed. In the strict modes, allocating or
+// freeing memory invalidates the captures of this thread (thread-local mode) or of the process
+// (global mode).
 template <class Table>
 class relaxed_capture_scope {
  public:
@@ -40,15 +39,17 @@ class relaxed_capture_scope {
   }
 
   Table const& driver_;
-  int mode_ = 2;  // relaxed, and what was before
+  int mode_ = capture_mode_relaxed;  // in the scope: the previous mode
 };
 }  // namespace detail
 
-/// Memory of a device, pinned host memory or managed memory, by the type of device asked for.
-/// Frees by a call that waits for what uses the memory; or in the order of a stream, when it was
-/// taken so.
-/// lives: the table as long as the memory, and the stream, if it was taken so.
-/// thread: any may free; what is current there stays so.
+/// Owns memory of a device, pinned host memory or managed memory. The destructor frees the memory:
+/// in stream order if it was allocated in stream order, otherwise by a call that waits for the
+/// operations that use the memory.
+/// @par Lifetime
+/// The table exists as long as the memory. So does the stream of try_allocate_on.
+/// @par Thread and GIL
+/// Any thread may destroy the object. Its current context or device stays the same.
 template <class Table>
 class driver_memory {
  public:
@@ -58,75 +59,80 @@ class driver_memory {
         address_(std::exchange(other.address_, nullptr)),
         context_(other.context_),
         stream_(other.stream_),
-        how_(other.how_) {}
+        method_(other.method_) {}
   driver_memory& operator=(driver_memory&&) = delete;
   ~driver_memory() { free(); }
 
   void* address() const noexcept { return address_; }
 
-  /// Takes bytes (above 0) in the context that is entered. reports: out_of_memory, runtime_failed,
-  /// runtime_missing (an older driver).
-  report try_allocate(Table const& driver, context_guard<Table> const& entered, device where,
+  /// Allocates memory in the context that the guard has entered.
+  /// @param where its type selects device, pinned or managed memory.
+  /// @param bytes above 0.
+  /// @return a report: out_of_memory, runtime_failed, runtime_missing (an older driver).
+  report try_allocate(Table const& driver, context_guard<Table> const& guard, device where,
                       std::size_t bytes) noexcept {
-    constexpr unsigned portable = 1;  // pinned in every context; managed: reached from everywhere
-    detail::relaxed_capture_scope<Table> const apart(driver);
+    detail::relaxed_capture_scope<Table> const relaxed(driver);
     bool const managed = memory_of(where) == memory_kind::managed;
     bool const pinned = memory_of(where) == memory_kind::pinned;
-    report why = pinned    ? try_call(driver, driver.host_allocate, &address_, bytes, portable)
-                 : managed ? try_call(driver, driver.managed_allocate, &address_, bytes, portable)
-                           : try_call(driver, driver.memory_allocate, &address_, bytes);
-    return record(driver, entered, pinned ? freed_as::host : freed_as::device, nullptr, bytes, why);
+    constexpr unsigned flags = detail::allocation_portable;
+    report status = pinned    ? try_call(driver, driver.host_allocate, &address_, bytes, flags)
+                    : managed ? try_call(driver, driver.managed_allocate, &address_, bytes, flags)
+                              : try_call(driver, driver.memory_allocate, &address_, bytes);
+    return record(driver, guard, pinned ? free_method::host : free_method::device, nullptr, bytes,
+                  status);
   }
-  /// Takes device memory in the order of a stream, or as above where the driver has no such pool.
-  report try_allocate_on(Table const& driver, context_guard<Table> const& entered,
-                         stream_ref stream, std::size_t bytes) noexcept {
+  /// Allocates device memory in the order of a stream. Calls try_allocate if the driver has no
+  /// stream-ordered allocation.
+  /// @return a report: as try_allocate.
+  report try_allocate_on(Table const& driver, context_guard<Table> const& guard, stream_ref stream,
+                         std::size_t bytes) noexcept {
     if (!driver.memory_allocate_async || !driver.memory_free_async) {
-      return try_allocate(driver, entered, stream.device(), bytes);
+      return try_allocate(driver, guard, stream.device(), bytes);
     }
     void* const handle = stream.native_handle();
     driver_result const result = driver.memory_allocate_async(&address_, bytes, handle);
     if (result == driver_not_supported) {
-      driver.forget_error();
-      return try_allocate(driver, entered, stream.device(), bytes);
+      driver.clear_error();
+      return try_allocate(driver, guard, stream.device(), bytes);
     }
-    report const why =
+    report const status =
         result == driver_success
             ? report{}
             : detail::failed_call(driver, driver.memory_allocate_async.name(), result);
-    return record(driver, entered, freed_as::in_stream, handle, bytes, why);
+    return record(driver, guard, free_method::stream_ordered, handle, bytes, status);
   }
 
  private:
-  enum class freed_as : std::uint8_t { device, host, in_stream };
+  enum class free_method : std::uint8_t { device, host, stream_ordered };
 
-  report record(Table const& driver, context_guard<Table> const& entered, freed_as how,
-                void* stream, std::size_t bytes, report const& why) noexcept {
-    if (why.ok()) {
+  report record(Table const& driver, context_guard<Table> const& guard, free_method method,
+                void* stream, std::size_t bytes, report const& status) noexcept {
+    if (status.ok()) {
       driver_ = &driver;
-      context_ = entered.context();
+      context_ = guard.context();
       stream_ = stream;
-      how_ = how;
-      return why;
+      method_ = method;
+      return status;
     }
     address_ = nullptr;
-    report r = why;
+    report r = status;
     r.expected.append(" with ").append_unsigned(bytes).append(" bytes");
     return r;
   }
 
-  // At the end of a process the driver may be gone, and all its memory with it.
+  // Ignores failures: at process exit the driver may have ended, and freed its memory.
   void free() noexcept {
     if (address_ == nullptr) {
       return;
     }
     context_guard<Table> guard(*driver_);
     static_cast<void>(guard.try_enter_context(context_));
-    if (how_ == freed_as::in_stream &&
+    if (method_ == free_method::stream_ordered &&
         succeeds(*driver_, driver_->memory_free_async, address_, stream_)) {
       return;
     }
-    detail::relaxed_capture_scope<Table> const apart(*driver_);
-    auto const& function = how_ == freed_as::host ? driver_->host_free : driver_->memory_free;
+    detail::relaxed_capture_scope<Table> const relaxed(*driver_);
+    auto const& function = method_ == free_method::host ? driver_->host_free : driver_->memory_free;
     static_cast<void>(succeeds(*driver_, function, address_));
   }
 
@@ -134,12 +140,14 @@ class driver_memory {
   void* address_ = nullptr;
   typename Table::context_handle context_{};
   void* stream_ = nullptr;
-  freed_as how_ = freed_as::device;
+  free_method method_ = free_method::device;
 };
 
-/// Where memory really is, as the driver knows it that it is said to belong to: on which device,
-/// or that the CPU reaches it, being pinned or managed. What no driver knows is where it is said.
-/// Makes no context: without one the answer is what was said.
+/// The device of a view's memory, as the driver reports it: the ordinal may differ from the one in
+/// the view, and the memory may be pinned or managed.
+///
+/// Returns the device of the view if the driver did not allocate the memory or if this thread has
+/// no current context. The function creates no context.
 inline device located(tensor_view const& view) noexcept {
   device where = view.device();
   if (runtime_of(where) != runtime_kind::none && !view.empty()) {

@@ -1,4 +1,5 @@
-// Capturing: works that are noted instead of run, and what must not be asked meanwhile.
+// Stream capture: captured operations become nodes of a graph and do not run; some calls invalidate
+// the capture.
 #include <algorithm>
 
 #include "driver.hpp"
@@ -9,89 +10,121 @@ namespace {
 enum mode { global = 0, thread_local_mode = 1, relaxed = 2 };
 
 bool is_active(stream const& one) {
-  return one.within != nullptr && one.within->now == capture::state::active;
+  return one.capture != nullptr && one.capture->current_state == capture_sequence::state::active;
 }
 
-void leave(capture& ended) {
-  for (auto const& member : ended.streams) {
+void detach_streams(capture_sequence& sequence) {
+  for (auto const& member : sequence.streams) {
     if (stream_ptr const one = member.lock()) {
-      one->within = nullptr;
-      one->captured.clear();
+      one->capture = nullptr;
+      one->captured_before.clear();
     }
   }
-  ended.streams.clear();
+  sequence.streams.clear();
 }
 
-void invalidate(capture& broken) { broken.now = capture::state::invalidated; }
+void invalidate(capture_sequence& sequence) {
+  sequence.current_state = capture_sequence::state::invalidated;
+}
 
 }  // namespace
 
-void driver::begin_capture(stream_ptr const& on, int mode) {
-  expect(mode >= global && mode <= relaxed);
-  expect(!on->is_legacy(), status::capture_unsupported);
-  expect(on->within == nullptr, status::illegal_state);
-  auto begun = std::make_shared<capture>();
-  begun->id = next_capture_++;
-  begun->graph = new_handle();
-  begun->mode = mode;
-  begun->thread = this_thread();
-  begun->origin = on.get();
-  begun->streams.push_back(on);
-  on->within = begun;
+void driver::begin_capture(stream_ptr const& queue, int mode) {
+  require(mode >= global && mode <= relaxed);
+  require(!queue->is_legacy(), status::capture_unsupported);
+  require(queue->capture == nullptr, status::illegal_state);
+  auto sequence = std::make_shared<capture_sequence>();
+  sequence->id = next_capture_++;
+  sequence->graph = new_handle();
+  sequence->mode = mode;
+  sequence->thread = thread_number();
+  sequence->origin = queue.get();
+  sequence->streams.push_back(queue);
+  queue->capture = sequence;
 }
 
-void* driver::end_capture(stream_ptr const& on) {
-  std::shared_ptr<capture> const ended = on->within;
-  expect(ended != nullptr, status::illegal_state);
-  expect(ended->mode == relaxed || ended->thread == this_thread(), status::capture_wrong_thread);
-  if (ended->origin != on.get()) {
-    invalidate(*ended);
-    refuse(status::capture_unmatched);
+void* driver::end_capture(stream_ptr const& queue) {
+  std::shared_ptr<capture_sequence> const sequence = queue->capture;
+  require(sequence != nullptr, status::illegal_state);
+  require(sequence->mode == relaxed || sequence->thread == thread_number(),
+          status::capture_wrong_thread);
+  if (sequence->origin != queue.get()) {
+    invalidate(*sequence);
+    fail(status::capture_unmatched);
   }
-  bool const is_joined = on->captured.size() == ended->works;
-  bool const is_valid = ended->now == capture::state::active;
-  ended->now = capture::state::ended;
-  leave(*ended);
-  expect(is_valid, status::capture_invalidated);
-  expect(is_joined, status::capture_unjoined);
-  graphs[ended->graph] = ended->works;
-  return ended->graph;
+  bool const is_joined = queue->captured_before.size() == sequence->operations;
+  bool const is_valid = sequence->current_state == capture_sequence::state::active;
+  sequence->current_state = capture_sequence::state::ended;
+  detach_streams(*sequence);
+  require(is_valid, status::capture_invalidated);
+  require(is_joined, status::capture_unjoined);
+  graphs[sequence->graph] = sequence->operations;
+  return sequence->graph;
 }
 
-void driver::destroy_graph(void* graph) { expect(graphs.erase(graph) != 0); }
+void driver::destroy_graph(void* graph) { require(graphs.erase(graph) != 0); }
 
-std::size_t driver::works_in(void* graph) const {
-  auto const found = graphs.find(graph);
-  expect(found != graphs.end());
-  return found->second;
+std::size_t driver::node_count(void* graph) const {
+  auto const entry = graphs.find(graph);
+  require(entry != graphs.end());
+  return entry->second;
 }
 
-void driver::add_to_capture(stream& on) {
-  expect(is_active(on), status::capture_invalidated);
-  on.captured.insert(on.within->works++);
+void driver::add_to_capture(stream& queue) {
+  require(is_active(queue), status::capture_invalidated);
+  queue.captured_before.insert(queue.capture->operations++);
 }
 
-void driver::refuse_synchronizing(stream& one) {
-  if (one.within != nullptr) {
-    invalidate(*one.within);
-    refuse(status::capture_unsupported);
+void driver::fail_if_capturing(stream& one) {
+  if (one.capture != nullptr) {
+    invalidate(*one.capture);
+    fail(status::capture_unsupported);
   }
 }
 
-void driver::refuse_legacy(stream const& one, bool is_question) {
+void driver::fail_if_implicit_dependency(stream const& one, bool is_query) {
   if (!one.is_legacy()) {
     return;
   }
-  bool is_refused = false;
-  for (stream_ptr const& other : one.of->streams) {
+  bool is_forbidden = false;
+  for (stream_ptr const& other : one.owner->streams) {
     if (other->is_blocking && is_active(*other)) {
-      is_refused = true;
-      if (!is_question) {
-        invalidate(*other->within);
+      is_forbidden = true;
+      if (!is_query) {
+        invalidate(*other->capture);
       }
     }
   }
-  expect(!is_refused, status::capture_implicit);
+  require(!is_forbidden, status::capture_implicit);
+}
+
+int driver::query_capture(stream const& one) {
+  fail_if_implicit_dependency(one, true);
+  if (one.capture == nullptr) {
+    return 0;
+  }
+  return is_active(one) ? 1 : 2;
+}
+
+void driver::query_capture(stream const& one, int* status, unsigned long long* id, void** graph,
+                           void const** dependencies, std::size_t* count) {
+  require(status != nullptr);
+  *status = query_capture(one);
+  if (*status != 1) {
+    return;
+  }
+  if (id != nullptr) {
+    *id = one.capture->id;
+  }
+  if (graph != nullptr) {
+    *graph = one.capture->graph;
+  }
+  if (dependencies != nullptr) {
+    *dependencies = nullptr;
+  }
+  if (count != nullptr) {
+    *count = 0;
+  }
 }
 
 int& driver::thread_capture_mode() {
@@ -99,54 +132,58 @@ int& driver::thread_capture_mode() {
   return mode;
 }
 
-// Of a whole context, or of all where it is null.
-void driver::refuse_unsafe(context const* of) {
-  int const own = of == nullptr ? thread_capture_mode() : static_cast<int>(global);
-  bool is_refused = false;
+// owner: the context whose captures are checked; null for all contexts.
+void driver::fail_if_unsafe_in_capture(context const* owner) {
+  int const own_mode = owner == nullptr ? thread_capture_mode() : static_cast<int>(global);
+  bool is_forbidden = false;
   for (stream_ptr const& one : all_streams()) {
-    bool const is_concerned = of == nullptr || one->of.get() == of;
-    if (is_active(*one) && is_concerned && own != relaxed && one->within->mode != relaxed &&
-        (one->within->thread == this_thread() || (one->within->mode == global && own == global))) {
-      invalidate(*one->within);
-      is_refused = true;
+    bool const is_concerned = owner == nullptr || one->owner.get() == owner;
+    if (is_active(*one) && is_concerned && own_mode != relaxed && one->capture->mode != relaxed &&
+        (one->capture->thread == thread_number() ||
+         (one->capture->mode == global && own_mode == global))) {
+      invalidate(*one->capture);
+      is_forbidden = true;
     }
   }
-  expect(!is_refused, status::capture_unsupported);
+  require(!is_forbidden, status::capture_unsupported);
 }
 
-bool driver::record_in_capture(event& mark, stream& on) {
-  mark.within = on.within;
-  if (on.within == nullptr) {
+bool driver::record_in_capture(event& marker, stream& queue) {
+  marker.capture = queue.capture;
+  if (queue.capture == nullptr) {
     return false;
   }
-  expect(is_active(on), status::capture_invalidated);
-  mark.mark = nullptr;
-  mark.captured = on.captured;
+  require(is_active(queue), status::capture_invalidated);
+  marker.record = nullptr;
+  marker.captured_before = queue.captured_before;
   return true;
 }
 
-// Joins `waiting` into the capture of the event; what is not captured must not get in.
-bool driver::wait_in_capture(stream_ptr const& waiting, event& mark) {
-  if (waiting->within != nullptr && waiting->within != mark.within) {
-    expect(is_active(*waiting), status::capture_invalidated);
-    invalidate(*waiting->within);
-    if (mark.within != nullptr && mark.within->now == capture::state::active) {
-      invalidate(*mark.within);
-      refuse(status::capture_merge);
+// Adds `consumer` to the capture of the event. Fails if a captured stream waits for an event that
+// is not part of its capture.
+bool driver::wait_in_capture(stream_ptr const& consumer, event& marker) {
+  if (consumer->capture != nullptr && consumer->capture != marker.capture) {
+    require(is_active(*consumer), status::capture_invalidated);
+    invalidate(*consumer->capture);
+    if (marker.capture != nullptr &&
+        marker.capture->current_state == capture_sequence::state::active) {
+      invalidate(*marker.capture);
+      fail(status::capture_merge);
     }
-    refuse(status::capture_isolation);
+    fail(status::capture_isolation);
   }
-  if (mark.within == nullptr) {
+  if (marker.capture == nullptr) {
     return false;
   }
-  expect(mark.within->now != capture::state::ended, status::captured_event);
-  expect(mark.within->now == capture::state::active, status::capture_invalidated);
-  if (waiting->within == nullptr) {
-    expect(!waiting->is_legacy(), status::capture_implicit);
-    waiting->within = mark.within;
-    mark.within->streams.push_back(waiting);
+  require(marker.capture->current_state != capture_sequence::state::ended, status::captured_event);
+  require(marker.capture->current_state == capture_sequence::state::active,
+          status::capture_invalidated);
+  if (consumer->capture == nullptr) {
+    require(!consumer->is_legacy(), status::capture_implicit);
+    consumer->capture = marker.capture;
+    marker.capture->streams.push_back(consumer);
   }
-  waiting->captured.insert(mark.captured.begin(), mark.captured.end());
+  consumer->captured_before.insert(marker.captured_before.begin(), marker.captured_before.end());
   return true;
 }
 

@@ -1,4 +1,5 @@
-// Devices and contexts: counting retains, peers, and the end of all that a context owns.
+// Devices and contexts: retained primary contexts, peer access, and the destruction of what a
+// context owns.
 #include <cstdlib>
 
 #include "driver.hpp"
@@ -7,8 +8,8 @@ namespace simulated {
 namespace {
 
 int devices_asked_for() {
-  char const* const asked = std::getenv("SIMULATED_DEVICES");
-  return asked == nullptr ? 2 : std::atoi(asked);
+  char const* const address = std::getenv("SIMULATED_DEVICES");
+  return address == nullptr ? 2 : std::atoi(address);
 }
 
 #ifdef SIMULATED_HIP
@@ -26,38 +27,38 @@ driver& driver::get() {
   return *only;
 }
 
-// Handles are addresses of nothing, and none comes twice: who reads through one, or keeps one for
-// too long, is found out.
+// Handles are invalid addresses, and are never reused. Code that dereferences a handle, or uses one
+// after its destruction, therefore fails.
 void* driver::new_handle() {
   next_handle_ += 64;
   return reinterpret_cast<void*>(next_handle_);
 }
 
 void driver::require_device(int device) const {
-  expect(device >= 0 && device < device_count_, status::invalid_device);
+  require(device >= 0 && device < device_count_, status::invalid_device);
 }
 
 context_ptr driver::make_context(int device) {
   require_device(device);
-  auto made = std::make_shared<context>();
-  made->handle = new_handle();
-  made->device = device;
-  contexts[made->handle] = made;
-  made->legacy = make_stream(made, true);
-  streams.erase(made->legacy->handle);
-  made->legacy->handle = reinterpret_cast<void*>(1);
-  return made;
+  auto result = std::make_shared<context>();
+  result->handle = new_handle();
+  result->device = device;
+  contexts[result->handle] = result;
+  result->legacy = make_stream(result, true);
+  streams.erase(result->legacy->handle);
+  result->legacy->handle = reinterpret_cast<void*>(1);
+  return result;
 }
 
 context_ptr driver::primary(int device) {
   require_device(device);
-  context_ptr& found = primaries[device];
-  if (found == nullptr) {
-    found = make_context(device);
-    found->is_primary = true;
-    found->is_alive = false;
+  context_ptr& entry = primaries[device];
+  if (entry == nullptr) {
+    entry = make_context(device);
+    entry->is_primary = true;
+    entry->is_alive = false;
   }
-  return found;
+  return entry;
 }
 
 void driver::retain(context& primary) {
@@ -66,80 +67,81 @@ void driver::retain(context& primary) {
 }
 
 void driver::release(context& primary) {
-  expect(primary.retains > 0, status::invalid_context);
+  require(primary.retains > 0, status::invalid_context);
   if (--primary.retains == 0) {
     destroy(primary);
   }
 }
 
 context_ptr driver::find_context(void* handle) const {
-  auto const found = contexts.find(handle);
-  expect(found != contexts.end(), status::invalid_context);
-  return found->second;
+  auto const entry = contexts.find(handle);
+  require(entry != contexts.end(), status::invalid_context);
+  return entry->second;
 }
 
-void driver::destroy(context& gone) {
-  expect(gone.is_alive, status::context_is_destroyed);
-  synchronize(gone);
-  for (stream_ptr const& one : gone.streams) {
-    if (one == gone.legacy) {
-      continue;  // a primary context may come back
+void driver::destroy(context& target) {
+  require(target.is_alive, status::context_is_destroyed);
+  synchronize(target);
+  for (stream_ptr const& one : target.streams) {
+    if (one == target.legacy) {
+      continue;  // the primary context may be retained again
     }
     if (streams.erase(one->handle) != 0) {
-      dead_streams_[one->handle] = status::context_is_destroyed;
+      destroyed_streams_[one->handle] = status::context_is_destroyed;
     }
     one->is_destroyed = true;
   }
-  forget_finished(gone);
+  release_finished_streams(target);
   for (auto next = events.begin(); next != events.end();) {
-    next = next->second->of.get() == &gone ? events.erase(next) : std::next(next);
+    next = next->second->owner.get() == &target ? events.erase(next) : std::next(next);
   }
   std::vector<allocation_ptr> owned;
-  for (auto const& [start, one] : storage.all()) {
-    if (one->context == gone.handle) {
+  for (auto const& [start, one] : memory.all()) {
+    if (one->context == target.handle) {
       owned.push_back(one);
     }
   }
   for (allocation_ptr const& one : owned) {
-    storage.free(*one);
+    memory.free(*one);
   }
-  if (!gone.is_primary) {
-    gone.streams.clear();
-    gone.legacy = nullptr;
+  if (!target.is_primary) {
+    target.streams.clear();
+    target.legacy = nullptr;
   }
-  gone.per_thread.clear();
-  gone.peers.clear();
-  gone.is_alive = false;
+  target.per_thread.clear();
+  target.peers.clear();
+  target.is_alive = false;
 }
 
-bool driver::may_peer(int from, int to) const {
+bool driver::can_access_peer(int from, int to) const {
   auto const rule = peer_rules.find({from, to});
   return from != to && (rule == peer_rules.end() || rule->second);
 }
 
 void driver::enable_peer(context& from, context const& to) {
-  expect(may_peer(from.device, to.device), status::peer_access_unsupported);
-  expect(from.peers.insert(to.device).second, status::peer_access_already_enabled);
+  require(can_access_peer(from.device, to.device), status::peer_access_unsupported);
+  require(from.peers.insert(to.device).second, status::peer_access_already_enabled);
 }
 
-void driver::synchronize(context& whole) {
+void driver::synchronize(context& target) {
   ++host_synchronizations;
   ++device_synchronizations;
-  std::vector<stream_ptr> const all = whole.streams;
-  drain(all);
+  std::vector<stream_ptr> const all = target.streams;
+  run_pending(all);
   for (stream_ptr const& one : all) {
-    learn(one->known);
+    order_host_after(one->clock);
   }
-  forget_finished(whole);
+  release_finished_streams(target);
 }
 
-// Drops destroyed streams of whose end the host knows; others may have their timelines.
-void driver::forget_finished(context& of) {
-  for (auto next = of.streams.begin(); next != of.streams.end();) {
+// Releases destroyed streams whose operations the host is ordered after. New streams reuse their
+// timelines.
+void driver::release_finished_streams(context& owner) {
+  for (auto next = owner.streams.begin(); next != owner.streams.end();) {
     stream& one = **next;
-    if (one.is_destroyed && one.pending.empty() && host_.covers(one.timeline, one.ticks)) {
+    if (one.is_destroyed && one.pending.empty() && host_clock_.covers(one.timeline, one.ticks)) {
       free_timelines_.emplace_back(one.timeline, one.ticks);
-      next = of.streams.erase(next);
+      next = owner.streams.erase(next);
     } else {
       ++next;
     }

@@ -1,5 +1,5 @@
-// The state of a driver under one lock, and what both faces do with it.
-// floor 4
+// driver: the state of a simulated driver, under one lock, and the operations that CUDA's and HIP's
+// functions share.
 #pragma once
 
 #include <condition_variable>
@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "calls.hpp"
-#include "memory.hpp"
+#include "entry_points.hpp"
+#include "memory_map.hpp"
 #include "objects.hpp"
-#include "races.hpp"
+#include "race_detector.hpp"
 #include "status.hpp"
 
 namespace simulated {
@@ -22,96 +22,105 @@ namespace simulated {
 using context_ptr = std::shared_ptr<context>;
 using stream_ptr = std::shared_ptr<stream>;
 using event_ptr = std::shared_ptr<event>;
-using work_ptr = std::shared_ptr<work>;
+using operation_ptr = std::shared_ptr<operation>;
 using allocation_ptr = std::shared_ptr<allocation>;
 
-// One side of a copy, and whether its caller said that it is memory of a device.
-struct location {
+// One side of a copy, and whether its caller declared it to be device memory.
+struct copy_operand {
   std::uintptr_t start = 0;
   std::size_t pitch = 0;
-  bool is_said_device = false;
+  bool is_declared_device = false;
 };
 
 class driver {
  public:
-  static driver& get();  // never destroyed: libraries call drivers while the process ends
+  static driver& get();  // never destroyed: destructors of other libraries may call the driver
 
   // contexts.cpp
   int device_count() const { return device_count_; }
   void require_device(int device) const;
-  context_ptr primary(int device);  // alive or not
+  context_ptr primary(int device);  // may not be alive
   void retain(context& primary);
   void release(context& primary);
   context_ptr make_context(int device);
-  context_ptr find_context(void* handle) const;  // dead ones among them; refuses unknown ones
-  void destroy(context& gone);
+  context_ptr find_context(void* handle) const;  // may be destroyed; fails for an unknown handle
+  void destroy(context& target);
   void enable_peer(context& from, context const& to);
-  bool may_peer(int from, int to) const;
-  void synchronize(context& whole);
+  bool can_access_peer(int from, int to) const;
+  void synchronize(context& target);
 
   // streams.cpp
-  stream_ptr make_stream(context_ptr const& of, bool is_blocking);
-  stream_ptr default_stream(context_ptr const& of, bool per_thread);
+  stream_ptr make_stream(context_ptr const& owner, bool is_blocking);
+  stream_ptr default_stream(context_ptr const& owner, bool per_thread);
   stream_ptr find_stream(void* handle) const;
-  void destroy(stream_ptr const& gone);
+  void destroy(stream_ptr const& target);
   void synchronize(stream_ptr const& one);
   bool query(stream_ptr const& one);
-  event_ptr make_event(context_ptr const& of);
+  event_ptr make_event(context_ptr const& owner);
   event_ptr find_event(void* handle) const;
-  void destroy(event_ptr const& gone);
-  void record(event_ptr const& mark, stream_ptr const& on);
-  void wait(stream_ptr const& waiting, event_ptr const& mark);
-  void synchronize(event_ptr const& mark);
-  bool query(event_ptr const& mark);
+  void destroy(event_ptr const& target);
+  void record(event_ptr const& marker, stream_ptr const& queue);
+  void wait(stream_ptr const& consumer, event_ptr const& marker);
+  void synchronize(event_ptr const& marker);
+  bool query(event_ptr const& marker);
 
   // schedule.cpp
-  work_ptr enqueue(stream_ptr const& on, std::string name, std::vector<access> touched,
-                   std::function<void()> action, bool is_foreign = false);
-  void complete(work_ptr const& wanted);  // and all that it is ordered after
-  void drain(std::vector<stream_ptr> const& streams);
-  void drain();
+  operation_ptr enqueue(stream_ptr const& queue, std::string name, std::vector<access> accesses,
+                        std::function<void()> action, bool is_host_callback = false);
+  void complete(operation_ptr const& target);  // and the operations that it is ordered after
+  void run_pending(std::vector<stream_ptr> const& streams);
+  void run_pending();
   std::vector<stream_ptr> all_streams() const;
   std::size_t pending() const;
-  void learn(clock const& done);  // the host is ordered after it
+  void order_host_after(vector_clock const& clock);
 
-  // storage.cpp
-  allocation_ptr allocate(context const& by, memory_kind kind, std::size_t bytes);
-  allocation_ptr allocate_in_order(stream_ptr const& on, char const* name, std::size_t bytes);
-  allocation_ptr adopt(context const& by, void* start, std::size_t bytes);
+  // allocations.cpp
+  allocation_ptr allocate(context const& owner, memory_kind kind, std::size_t bytes);
+  allocation_ptr allocate_in_order(stream_ptr const& queue, char const* name, std::size_t bytes);
+  allocation_ptr register_host(context const& owner, void* start, std::size_t bytes);
   void free(void* start, std::vector<memory_kind> const& kinds, char const* name);
-  void free_in_order(stream_ptr const& on, char const* name, void* start);
-  allocation_ptr lookup(void const* address) const;  // refuses what it does not know
+  void free_in_order(stream_ptr const& queue, char const* name, void* start);
+  allocation_ptr lookup(void const* address) const;  // fails for an unknown address
 
   // copies.cpp
-  void copy(stream_ptr const& on, char const* name, location to, location from, std::size_t width,
-            std::size_t rows = 1);
-  void fill(stream_ptr const& on, char const* name, void* to, unsigned char value,
+  void copy(stream_ptr const& queue, char const* name, copy_operand to, copy_operand from,
+            std::size_t width, std::size_t rows = 1);
+  void fill(stream_ptr const& queue, char const* name, void* to, unsigned char value,
             std::size_t bytes);
-  void call_host(stream_ptr const& on, char const* name, void (*function)(void*), void* argument);
+  void launch_host_function(stream_ptr const& queue, char const* name, void (*callback)(void*),
+                            void* argument);
 
   // capture.cpp
-  void begin_capture(stream_ptr const& on, int mode);
-  void* end_capture(stream_ptr const& on);
+  void begin_capture(stream_ptr const& queue, int mode);
+  void* end_capture(stream_ptr const& queue);
   void destroy_graph(void* graph);
-  std::size_t works_in(void* graph) const;
-  void add_to_capture(stream& on);
-  void refuse_synchronizing(stream& one);  // where it is capturing
-  // Where it is the legacy one, and others capture; a mere question breaks no capture.
-  void refuse_legacy(stream const& one, bool is_question = false);
-  // By the mode that a thread has chosen for itself: global, thread-local, relaxed.
+  std::size_t node_count(void* graph) const;
+  void add_to_capture(stream& queue);
+  void fail_if_capturing(stream& one);  // and invalidates the capture
+  // Fails if the stream is the legacy default stream and a blocking stream of its context is being
+  // captured. Invalidates the capture unless the call is a query.
+  void fail_if_implicit_dependency(stream const& one, bool is_query = false);
+  int query_capture(stream const& one);  // 0: none, 1: active, 2: invalidated
+  // Stores the same in *status and, for an active capture, its properties in the other
+  // variables, for pointers that are not null.
+  void query_capture(stream const& one, int* status, unsigned long long* id, void** graph,
+                     void const** dependencies, std::size_t* count);
+  // The capture mode of the calling thread: global, thread-local or relaxed.
   static int& thread_capture_mode();
-  void refuse_unsafe(context const* of);  // what a global capture forbids to everybody
-  bool record_in_capture(event& mark, stream& on);
-  bool wait_in_capture(stream_ptr const& waiting, event& mark);
+  // Fails if a capture forbids calls such as allocations to this thread, and invalidates it.
+  void fail_if_unsafe_in_capture(
+      context const* owner);  // what a global capture forbids to everybody
+  bool record_in_capture(event& marker, stream& queue);
+  bool wait_in_capture(stream_ptr const& consumer, event& marker);
 
   // control.cpp
   void reset();
 
   std::mutex lock;
   std::condition_variable progress;
-  call_plan plan;
-  memory storage;
-  races raced;
+  failure_plan failures;
+  memory_map memory;
+  race_detector races;
   std::size_t memory_limit = 0;  // bytes on each device; 0: none
   std::map<std::pair<int, int>, bool> peer_rules;
   long host_synchronizations = 0;
@@ -120,60 +129,62 @@ class driver {
   std::map<void*, context_ptr> contexts;
   std::map<void*, stream_ptr> streams;
   std::map<void*, event_ptr> events;
-  std::map<void*, std::size_t> graphs;  // how many works each has
+  std::map<void*, std::size_t> graphs;  // the number of nodes of each
   std::map<int, context_ptr> primaries;
 
  private:
   driver();
   void* new_handle();
-  void forget_finished(context& of);
-  work_ptr prepare(stream_ptr const& on, std::string name);
-  void submit(work_ptr const& ready, std::vector<access> const& touched);
-  std::vector<stream_ptr> implied_before(stream const& on) const;
-  void run_first(stream& of);
-  void check_location(location const& one, std::size_t width, std::size_t rows, char const* name);
-  bool is_pageable(location const& one) const;
+  void release_finished_streams(context& owner);
+  operation_ptr prepare(stream_ptr const& queue, std::string name);
+  void submit(operation_ptr const& operation_to_submit, std::vector<access> const& accesses);
+  std::vector<stream_ptr> implicit_predecessors(stream const& queue) const;
+  void run_front(stream& owner);
+  void check_operand(copy_operand const& one, std::size_t width, std::size_t rows,
+                     char const* name);
+  bool is_pageable(copy_operand const& one) const;
 
   int device_count_ = 0;
   std::uintptr_t next_handle_;
-  std::uint64_t next_work_ = 1;
+  std::uint64_t next_operation_ = 1;
   std::uint64_t next_capture_ = 1;
   std::size_t next_timeline_ = 0;
-  std::vector<std::pair<std::size_t, std::uint64_t>> free_timelines_;  // and where they stand
-  std::map<void*, status> dead_streams_;                               // whose context went away
-  clock host_;  // all threads of the host together, whose order among themselves we do not see
+  std::vector<std::pair<std::size_t, std::uint64_t>> free_timelines_;  // each with its last tick
+  std::map<void*, status> destroyed_streams_;  // with the error code of their handles
+  // One clock for all host threads: the driver does not see the order between them.
+  vector_clock host_clock_;
 };
 
-// What the face tells the core: the stream that a handle means here, the current context, and that
-// the calling thread shall have none.
+// Functions that the API (cuda/ or hip/) defines: the stream of a handle, the current context of
+// the calling thread, and the removal of the latter.
 stream_ptr stream_of_handle(driver& d, void* handle);
 context_ptr current_context(driver& d);
-void forget_current_context();
+void clear_current_context();
 
-// A small number for the calling thread.
-int this_thread();
-// Whether the calling thread runs a host function, which must not call the driver.
-bool& inside_host_function();
+// A number that identifies the calling thread.
+int thread_number();
+// Whether the calling thread runs a host callback, which must not call the driver.
+bool& is_in_host_callback();
 
-// The frame of every exported function: counts, fails where told so, and turns what its body
-// refuses into a code.
+// Runs the body of an exported function: counts the call, fails on demand, and returns the code of
+// a driver_error.
 template <class Body>
-int call(function& called, Body body) {
+int call(entry_point& called, Body body) {
   driver& d = driver::get();
-  if (is_over()) {
+  if (is_deinitialized()) {
     return static_cast<int>(status::deinitialized);
   }
-  if (inside_host_function()) {
+  if (is_in_host_callback()) {
     return static_cast<int>(status::not_permitted);
   }
   std::unique_lock<std::mutex> const hold(d.lock);
-  if (int const code = count_call(called, d.plan); code != 0) {
+  if (int const code = count_call(called, d.failures); code != 0) {
     return code;
   }
   try {
     body(d);
-  } catch (refused const& because) {
-    return static_cast<int>(because.why);
+  } catch (driver_error const& error) {
+    return static_cast<int>(error.code);
   }
   return 0;
 }

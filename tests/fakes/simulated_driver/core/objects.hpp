@@ -1,5 +1,4 @@
-// Contexts, streams, events and captures: what handles stand for.
-// floor 3
+// context, stream, event, capture_sequence: the objects that handles refer to.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "work.hpp"
+#include "operation.hpp"
 
 namespace simulated {
 
@@ -22,47 +21,48 @@ struct context {
   int retains = 0;
   std::shared_ptr<stream> legacy;
   std::map<int, std::shared_ptr<stream>> per_thread;
-  std::vector<std::shared_ptr<stream>> streams;  // and destroyed ones that have work left
-  std::set<int> peers;                           // devices whose memory its kernels may touch
+  std::vector<std::shared_ptr<stream>> streams;  // also destroyed ones with pending operations
+  std::set<int> peers;                           // devices whose memory its kernels may access
 };
 
-// A graph in the making. It outlives its end for the events that were recorded in it.
-struct capture {
+// A capture of streams into a graph. Events that were recorded during the capture still refer to it
+// after its end.
+struct capture_sequence {
   enum class state { active, invalidated, ended };
 
   std::uint64_t id = 0;
   void* graph = nullptr;
-  state now = state::active;
+  state current_state = state::active;
   int mode = 0;
   int thread = 0;
   stream* origin = nullptr;
-  std::size_t works = 0;
+  std::size_t operations = 0;
   std::vector<std::weak_ptr<stream>> streams;
 };
 
 struct stream {
   void* handle = nullptr;
-  std::shared_ptr<context> of;
+  std::shared_ptr<context> owner;
   bool is_blocking = true;  // in order with the legacy default stream
   bool is_destroyed = false;
   std::size_t timeline = 0;
   std::uint64_t ticks = 0;
-  clock known;
-  std::deque<std::shared_ptr<work>> pending;
-  std::shared_ptr<capture> within;
-  // Of a capturing stream: which of the works captured on any stream it is ordered after.
-  std::set<std::size_t> captured;
+  vector_clock clock;
+  std::deque<std::shared_ptr<operation>> pending;
+  std::shared_ptr<capture_sequence> capture;
+  // During a capture: the captured operations, of any stream, that this stream is ordered after.
+  std::set<std::size_t> captured_before;
 
-  bool is_legacy() const { return of->legacy.get() == this; }
+  bool is_legacy() const { return owner->legacy.get() == this; }
 };
 
 struct event {
   void* handle = nullptr;
-  std::shared_ptr<context> of;
-  std::shared_ptr<work> mark;     // the record; null before the first one
-  bool was_seen_pending = false;  // by a query, which answers "not ready" once
-  std::shared_ptr<capture> within;
-  std::set<std::size_t> captured;
+  std::shared_ptr<context> owner;
+  std::shared_ptr<operation> record;  // the last record of the event; null before the first
+  bool was_reported_pending = false;  // by a query
+  std::shared_ptr<capture_sequence> capture;
+  std::set<std::size_t> captured_before;
 };
 
 }  // namespace simulated

@@ -1,4 +1,4 @@
-// The control interface: races, failures on demand, counters.
+// The control interface: race reports, failures on demand, counters.
 #include <algorithm>
 #include <cstring>
 
@@ -13,7 +13,7 @@ namespace {
 std::unique_lock<std::mutex> locked() { return std::unique_lock<std::mutex>(driver::get().lock); }
 
 long long bytes(memory_kind kind) {
-  return static_cast<long long>(driver::get().storage.bytes_of(kind));
+  return static_cast<long long>(driver::get().memory.bytes_of(kind));
 }
 
 long long count_contexts(bool retains) {
@@ -42,7 +42,7 @@ constexpr counter counters[] = {
     {"graphs", [](driver const& d) { return size_of(d.graphs); }},
     {"allocations",
      [](driver const& d) {
-       return static_cast<long long>(d.storage.count_of(memory_kind::device));
+       return static_cast<long long>(d.memory.count_of(memory_kind::device));
      }},
     {"device_bytes", [](driver const&) { return bytes(memory_kind::device); }},
     {"managed_bytes", [](driver const&) { return bytes(memory_kind::managed); }},
@@ -53,7 +53,7 @@ constexpr counter counters[] = {
      [](driver const& d) { return static_cast<long long>(d.host_synchronizations); }},
     {"device_synchronizations",
      [](driver const& d) { return static_cast<long long>(d.device_synchronizations); }},
-    {"races", [](driver const& d) { return size_of(d.raced.reports()); }},
+    {"races", [](driver const& d) { return size_of(d.races.reports()); }},
 };
 
 }  // namespace
@@ -63,12 +63,12 @@ using namespace simulated;
 
 SIMULATED_CONTROL size_t simulated_race_count(void) {
   auto const hold = locked();
-  return driver::get().raced.reports().size();
+  return driver::get().races.reports().size();
 }
 
-SIMULATED_CONTROL size_t simulated_race(size_t index, char* out, size_t size) {
+SIMULATED_CONTROL size_t simulated_race_report(size_t index, char* out, size_t size) {
   auto const hold = locked();
-  auto const& reports = driver::get().raced.reports();
+  auto const& reports = driver::get().races.reports();
   if (index >= reports.size()) {
     return 0;
   }
@@ -81,53 +81,53 @@ SIMULATED_CONTROL size_t simulated_race(size_t index, char* out, size_t size) {
   return text.size() + 1;
 }
 
-SIMULATED_CONTROL void simulated_forget_races(void) {
+SIMULATED_CONTROL void simulated_clear_races(void) {
   auto const hold = locked();
-  driver::get().raced.forget_reports();
+  driver::get().races.clear_reports();
 }
 
 SIMULATED_CONTROL void simulated_fail_call(long count, int code) {
   auto const hold = locked();
-  driver::get().plan.until_failure = count;
-  driver::get().plan.code = code;
+  driver::get().failures.calls_until_failure = count;
+  driver::get().failures.code = code;
 }
 
 SIMULATED_CONTROL int simulated_fail_function(char const* name, int code) {
   auto const hold = locked();
-  function* const found = function::find(name);
-  if (found != nullptr) {
-    found->forced = code;
+  entry_point* const entry = entry_point::find(name);
+  if (entry != nullptr) {
+    entry->forced_code = code;
   }
-  return found == nullptr ? 1 : 0;
+  return entry == nullptr ? 1 : 0;
 }
 
-SIMULATED_CONTROL void simulated_stop_failing(void) {
+SIMULATED_CONTROL void simulated_clear_failures(void) {
   auto const hold = locked();
-  driver::get().plan.until_failure = 0;
-  for (function* one = function::first(); one != nullptr; one = one->next) {
-    one->forced = 0;
+  driver::get().failures.calls_until_failure = 0;
+  for (entry_point* one = entry_point::first(); one != nullptr; one = one->next) {
+    one->forced_code = 0;
   }
 }
 
-SIMULATED_CONTROL long simulated_calls(char const* name) {
+SIMULATED_CONTROL long simulated_call_count(char const* name) {
   auto const hold = locked();
   if (name == nullptr) {
-    return driver::get().plan.calls;
+    return driver::get().failures.calls;
   }
-  function* const found = function::find(name);
-  return found == nullptr ? -1 : found->calls;
+  entry_point* const entry = entry_point::find(name);
+  return entry == nullptr ? -1 : entry->calls;
 }
 
-SIMULATED_CONTROL void simulated_forget_calls(void) {
+SIMULATED_CONTROL void simulated_reset_call_counts(void) {
   auto const hold = locked();
-  driver::get().plan.calls = 0;
-  for (function* one = function::first(); one != nullptr; one = one->next) {
+  driver::get().failures.calls = 0;
+  for (entry_point* one = entry_point::first(); one != nullptr; one = one->next) {
     one->calls = 0;
   }
 }
 
 SIMULATED_CONTROL char const* simulated_function_name(size_t index) {
-  function* one = function::first();
+  entry_point* one = entry_point::first();
   while (one != nullptr && index-- != 0) {
     one = one->next;
   }

@@ -1,4 +1,5 @@
-// When works run: late, and those that nothing makes wait before those that they should wait for.
+// The schedule: operations run as late as possible, and an operation without a required wait runs
+// before the operation that it should wait for.
 #include <algorithm>
 #include <thread>
 
@@ -6,109 +7,114 @@
 
 namespace simulated {
 
-// The streams that a new work of `on` comes after because of the legacy default stream.
-std::vector<stream_ptr> driver::implied_before(stream const& on) const {
-  std::vector<stream_ptr> before;
-  if (on.is_legacy()) {
-    for (stream_ptr const& one : on.of->streams) {
-      if (one->is_blocking && one.get() != &on) {
-        before.push_back(one);
+// The streams that a new operation on `queue` is ordered after because of the legacy default
+// stream.
+std::vector<stream_ptr> driver::implicit_predecessors(stream const& queue) const {
+  std::vector<stream_ptr> predecessors;
+  if (queue.is_legacy()) {
+    for (stream_ptr const& one : queue.owner->streams) {
+      if (one->is_blocking && one.get() != &queue) {
+        predecessors.push_back(one);
       }
     }
-  } else if (on.is_blocking) {
-    before.push_back(on.of->legacy);
+  } else if (queue.is_blocking) {
+    predecessors.push_back(queue.owner->legacy);
   }
-  return before;
+  return predecessors;
 }
 
-work_ptr driver::prepare(stream_ptr const& on, std::string name) {
-  auto made = std::make_shared<work>();
-  made->name = std::move(name);
-  made->number = next_work_++;
-  made->on = on;
-  made->known = on->known;
-  made->known.join(host_);
-  for (stream_ptr const& before : implied_before(*on)) {
-    made->known.join(before->known);
-    if (!before->pending.empty()) {
-      made->after.push_back(before->pending.back());
+operation_ptr driver::prepare(stream_ptr const& queue, std::string name) {
+  auto result = std::make_shared<operation>();
+  result->name = std::move(name);
+  result->number = next_operation_++;
+  result->queue = queue;
+  result->clock = queue->clock;
+  result->clock.join(host_clock_);
+  for (stream_ptr const& predecessor : implicit_predecessors(*queue)) {
+    result->clock.join(predecessor->clock);
+    if (!predecessor->pending.empty()) {
+      result->dependencies.push_back(predecessor->pending.back());
     }
   }
-  return made;
+  return result;
 }
 
-void driver::submit(work_ptr const& ready, std::vector<access> const& touched) {
-  stream& on = *ready->on;
-  ready->tick = ++on.ticks;
-  ready->known.reach(on.timeline, ready->tick);
-  on.known = ready->known;
-  raced.touch(*ready, touched);
-  on.pending.push_back(ready);
+void driver::submit(operation_ptr const& item, std::vector<access> const& accesses) {
+  stream& queue = *item->queue;
+  item->tick = ++queue.ticks;
+  item->clock.advance(queue.timeline, item->tick);
+  queue.clock = item->clock;
+  races.record_access(*item, accesses);
+  queue.pending.push_back(item);
 }
 
-// Null when the work was captured.
-work_ptr driver::enqueue(stream_ptr const& on, std::string name, std::vector<access> touched,
-                         std::function<void()> action, bool is_foreign) {
-  refuse_legacy(*on);
-  if (on->within != nullptr) {
-    add_to_capture(*on);
+// Returns null if the operation was captured.
+operation_ptr driver::enqueue(stream_ptr const& queue, std::string name,
+                              std::vector<access> accesses, std::function<void()> action,
+                              bool is_host_callback) {
+  fail_if_implicit_dependency(*queue);
+  if (queue->capture != nullptr) {
+    add_to_capture(*queue);
     return nullptr;
   }
-  work_ptr made = prepare(on, std::move(name));
-  made->action = std::move(action);
-  made->is_foreign = is_foreign;
-  submit(made, touched);
-  return made;
+  operation_ptr result = prepare(queue, std::move(name));
+  result->action = std::move(action);
+  result->is_host_callback = is_host_callback;
+  submit(result, accesses);
+  return result;
 }
 
-void driver::run_first(stream& of) {
-  work_ptr const next = of.pending.front();
-  next->now = work::state::running;
-  if (next->is_foreign) {  // on a thread of the driver, as it may want locks that we know not
-    lock.unlock();
+void driver::run_front(stream& queue) {
+  operation_ptr const next = queue.pending.front();
+  next->current_state = operation::state::running;
+  if (next->is_host_callback) {
+    lock.unlock();  // the callback may wait for a thread that calls the driver
     std::thread([&] {
-      inside_host_function() = true;
+      is_in_host_callback() = true;
       next->action();
     }).join();
     lock.lock();
   } else {
     next->action();
   }
-  next->now = work::state::done;
+  next->current_state = operation::state::done;
   next->action = nullptr;
-  next->after.clear();
-  of.pending.pop_front();
+  next->dependencies.clear();
+  queue.pending.pop_front();
   progress.notify_all();
 }
 
-void driver::complete(work_ptr const& wanted) {
-  std::vector<work_ptr> needed{wanted};
-  while (!needed.empty()) {
-    work_ptr const last = needed.back();
-    if (last->now == work::state::done) {
-      needed.pop_back();
+void driver::complete(operation_ptr const& target) {
+  std::vector<operation_ptr> stack{target};
+  while (!stack.empty()) {
+    operation_ptr const last = stack.back();
+    if (last->current_state == operation::state::done) {
+      stack.pop_back();
       continue;
     }
-    work_ptr const first = last->on->pending.front();
-    auto const before = std::find_if(first->after.begin(), first->after.end(),
-                                     [](auto& one) { return one->now != work::state::done; });
-    if (first->now == work::state::running) {  // by another thread, in a host function
-      std::unique_lock<std::mutex> held(lock, std::adopt_lock);
-      progress.wait(held);
-      held.release();
-    } else if (before != first->after.end()) {
-      needed.push_back(*before);
+    operation_ptr const first = last->queue->pending.front();
+    auto const dependency =
+        std::find_if(first->dependencies.begin(), first->dependencies.end(),
+                     [](auto& one) { return one->current_state != operation::state::done; });
+    if (first->current_state == operation::state::running) {
+      // Another thread runs a host callback.
+      std::unique_lock<std::mutex> guard(lock, std::adopt_lock);
+      progress.wait(guard);
+      guard.release();
+    } else if (dependency != first->dependencies.end()) {
+      stack.push_back(*dependency);
     } else {
-      run_first(*last->on);
+      run_front(*last->queue);
     }
   }
 }
 
-// The newest work first, with all that it waits for: an order that every missing wait allows.
-void driver::drain(std::vector<stream_ptr> const& streams_to_empty) {
+// Runs the newest operation first, after the operations that it waits for. The order of a program
+// with a missing wait is therefore wrong.
+void driver::run_pending(std::vector<stream_ptr> const& streams_to_run) {
   for (;;) {
-    work_ptr newest;
-    for (stream_ptr const& one : streams_to_empty) {
+    operation_ptr newest;
+    for (stream_ptr const& one : streams_to_run) {
       if (!one->pending.empty() &&
           (newest == nullptr || one->pending.back()->number > newest->number)) {
         newest = one->pending.back();
@@ -129,7 +135,7 @@ std::vector<stream_ptr> driver::all_streams() const {
   return all;
 }
 
-void driver::drain() { drain(all_streams()); }
+void driver::run_pending() { run_pending(all_streams()); }
 
 std::size_t driver::pending() const {
   std::size_t count = 0;
@@ -139,9 +145,9 @@ std::size_t driver::pending() const {
   return count;
 }
 
-void driver::learn(clock const& done) {
-  host_.join(done);
-  raced.prune(host_);
+void driver::order_host_after(vector_clock const& clock) {
+  host_clock_.join(clock);
+  races.prune(host_clock_);
 }
 
 }  // namespace simulated

@@ -1,5 +1,5 @@
-// How a call ended, in the numbers that both drivers share, and the exception that carries one.
-// floor 1
+// status: the error codes, with the numbers that CUDA and HIP share. driver_error: the exception
+// with which the simulated drivers return one.
 #pragma once
 
 namespace simulated {
@@ -22,6 +22,7 @@ enum class status : int {
   context_is_destroyed = 709,
   host_memory_already_registered = 712,
   host_memory_not_registered = 713,
+  launch_failed = 719,
   not_permitted = 800,
   not_supported = 801,
   capture_unsupported = 900,
@@ -33,17 +34,18 @@ enum class status : int {
   capture_implicit = 906,
   captured_event = 907,
   capture_wrong_thread = 908,
+  unknown = 999,
 };
 
-struct refused {
-  status why;
+struct driver_error {
+  status code;
 };
 
-[[noreturn]] inline void refuse(status why) { throw refused{why}; }
+[[noreturn]] inline void fail(status code) { throw driver_error{code}; }
 
-inline void expect(bool holds, status otherwise = status::invalid_value) {
+inline void require(bool holds, status otherwise = status::invalid_value) {
   if (!holds) {
-    refuse(otherwise);
+    fail(otherwise);
   }
 }
 

@@ -1,4 +1,4 @@
-// Streams and events: making, finding, ordering, waiting for and destroying them.
+// Streams and events: creation, lookup, waits, queries and destruction.
 #include <atomic>
 #include <tuple>
 
@@ -6,150 +6,151 @@
 
 namespace simulated {
 
-int this_thread() {
+int thread_number() {
   static std::atomic<int> last{0};
-  thread_local int const mine = ++last;
-  return mine;
+  thread_local int const number = ++last;
+  return number;
 }
 
-bool& inside_host_function() {
+bool& is_in_host_callback() {
   thread_local bool inside = false;
   return inside;
 }
 
-stream_ptr driver::make_stream(context_ptr const& of, bool is_blocking) {
-  auto made = std::make_shared<stream>();
-  made->handle = new_handle();
-  made->of = of;
-  made->is_blocking = is_blocking;
+stream_ptr driver::make_stream(context_ptr const& owner, bool is_blocking) {
+  auto result = std::make_shared<stream>();
+  result->handle = new_handle();
+  result->owner = owner;
+  result->is_blocking = is_blocking;
   if (free_timelines_.empty()) {
-    made->timeline = next_timeline_++;
+    result->timeline = next_timeline_++;
   } else {
-    std::tie(made->timeline, made->ticks) = free_timelines_.back();
+    std::tie(result->timeline, result->ticks) = free_timelines_.back();
     free_timelines_.pop_back();
   }
-  streams[made->handle] = made;
-  of->streams.push_back(made);
-  return made;
+  streams[result->handle] = result;
+  owner->streams.push_back(result);
+  return result;
 }
 
-// The default streams have the handles 1 and 2 in every context, and are in no table of handles.
-stream_ptr driver::default_stream(context_ptr const& of, bool per_thread) {
+// The default streams have the handles 1 and 2 in every context. `streams` does not contain them.
+stream_ptr driver::default_stream(context_ptr const& owner, bool per_thread) {
   if (!per_thread) {
-    return of->legacy;
+    return owner->legacy;
   }
-  stream_ptr& mine = of->per_thread[this_thread()];
-  if (mine == nullptr) {
-    mine = make_stream(of, true);
-    streams.erase(mine->handle);
-    mine->handle = reinterpret_cast<void*>(2);
+  stream_ptr& per_thread_stream = owner->per_thread[thread_number()];
+  if (per_thread_stream == nullptr) {
+    per_thread_stream = make_stream(owner, true);
+    streams.erase(per_thread_stream->handle);
+    per_thread_stream->handle = reinterpret_cast<void*>(2);
   }
-  return mine;
+  return per_thread_stream;
 }
 
 stream_ptr driver::find_stream(void* handle) const {
-  if (auto const found = streams.find(handle); found != streams.end()) {
-    return found->second;
+  if (auto const entry = streams.find(handle); entry != streams.end()) {
+    return entry->second;
   }
-  auto const dead = dead_streams_.find(handle);
-  refuse(dead == dead_streams_.end() ? status::invalid_handle : dead->second);
+  auto const destroyed = destroyed_streams_.find(handle);
+  fail(destroyed == destroyed_streams_.end() ? status::invalid_handle : destroyed->second);
 }
 
-void driver::destroy(stream_ptr const& gone) {
-  streams.erase(gone->handle);
-  gone->is_destroyed = true;
-  forget_finished(*gone->of);
+void driver::destroy(stream_ptr const& target) {
+  streams.erase(target->handle);
+  target->is_destroyed = true;
+  release_finished_streams(*target->owner);
 }
 
 void driver::synchronize(stream_ptr const& one) {
-  refuse_synchronizing(*one);
-  refuse_legacy(*one);
+  fail_if_capturing(*one);
+  fail_if_implicit_dependency(*one);
   ++host_synchronizations;
-  std::vector<stream_ptr> needed;
+  std::vector<stream_ptr> predecessors;
   if (one->is_legacy()) {
-    needed = implied_before(*one);
+    predecessors = implicit_predecessors(*one);
   }
-  needed.push_back(one);
-  clock known;
-  for (stream_ptr const& each : needed) {
-    known.join(each->known);
+  predecessors.push_back(one);
+  vector_clock clock;
+  for (stream_ptr const& each : predecessors) {
+    clock.join(each->clock);
   }
-  drain(needed);
-  learn(known);
-  forget_finished(*one->of);
+  run_pending(predecessors);
+  order_host_after(clock);
+  release_finished_streams(*one->owner);
 }
 
-// Not ready is said once, so that who forgets to ask again is found out and who polls gets on.
+// The first query of a stream with pending operations returns false and runs them, so a polling
+// loop ends, and a caller that ignores the result continues without the order.
 bool driver::query(stream_ptr const& one) {
-  refuse_synchronizing(*one);
-  refuse_legacy(*one);
+  fail_if_capturing(*one);
+  fail_if_implicit_dependency(*one);
   if (!one->pending.empty()) {
-    drain({one});
+    run_pending({one});
     return false;
   }
-  learn(one->known);
+  order_host_after(one->clock);
   return true;
 }
 
-event_ptr driver::make_event(context_ptr const& of) {
-  auto made = std::make_shared<event>();
-  made->handle = new_handle();
-  made->of = of;
-  events[made->handle] = made;
-  return made;
+event_ptr driver::make_event(context_ptr const& owner) {
+  auto result = std::make_shared<event>();
+  result->handle = new_handle();
+  result->owner = owner;
+  events[result->handle] = result;
+  return result;
 }
 
 event_ptr driver::find_event(void* handle) const {
-  auto const found = events.find(handle);
-  expect(found != events.end(), status::invalid_handle);
-  return found->second;
+  auto const entry = events.find(handle);
+  require(entry != events.end(), status::invalid_handle);
+  return entry->second;
 }
 
-void driver::destroy(event_ptr const& gone) { events.erase(gone->handle); }
+void driver::destroy(event_ptr const& target) { events.erase(target->handle); }
 
-void driver::record(event_ptr const& mark, stream_ptr const& on) {
-  expect(mark->of == on->of, status::invalid_handle);
-  if (record_in_capture(*mark, *on)) {
+void driver::record(event_ptr const& marker, stream_ptr const& queue) {
+  require(marker->owner == queue->owner, status::invalid_handle);
+  if (record_in_capture(*marker, *queue)) {
     return;
   }
-  mark->mark = enqueue(on, "an event", {}, [] {});
-  mark->was_seen_pending = false;
+  marker->record = enqueue(queue, "an event", {}, [] {});
+  marker->was_reported_pending = false;
 }
 
-void driver::wait(stream_ptr const& waiting, event_ptr const& mark) {
-  refuse_legacy(*waiting);
-  if (wait_in_capture(waiting, *mark) || mark->mark == nullptr) {
+void driver::wait(stream_ptr const& consumer, event_ptr const& marker) {
+  fail_if_implicit_dependency(*consumer);
+  if (wait_in_capture(consumer, *marker) || marker->record == nullptr) {
     return;
   }
-  work_ptr const made = prepare(waiting, "a wait");
-  made->after.push_back(mark->mark);
-  made->known.join(mark->mark->known);
-  made->action = [] {};
-  submit(made, {});
+  operation_ptr const result = prepare(consumer, "a wait");
+  result->dependencies.push_back(marker->record);
+  result->clock.join(marker->record->clock);
+  result->action = [] {};
+  submit(result, {});
 }
 
-void driver::synchronize(event_ptr const& mark) {
-  expect(mark->within == nullptr, status::captured_event);
+void driver::synchronize(event_ptr const& marker) {
+  require(marker->capture == nullptr, status::captured_event);
   ++host_synchronizations;
-  if (work_ptr const recorded = mark->mark; recorded != nullptr) {
-    complete(recorded);
-    learn(recorded->known);
+  if (operation_ptr const record = marker->record; record != nullptr) {
+    complete(record);
+    order_host_after(record->clock);
   }
 }
 
-bool driver::query(event_ptr const& mark) {
-  expect(mark->within == nullptr, status::captured_event);
-  work_ptr const recorded = mark->mark;
-  if (recorded == nullptr) {
+bool driver::query(event_ptr const& marker) {
+  require(marker->capture == nullptr, status::captured_event);
+  operation_ptr const record = marker->record;
+  if (record == nullptr) {
     return true;
   }
-  if (!mark->was_seen_pending && recorded->now != work::state::done) {
-    mark->was_seen_pending = true;
-    complete(recorded);
+  if (!marker->was_reported_pending && record->current_state != operation::state::done) {
+    marker->was_reported_pending = true;
+    complete(record);
     return false;
   }
-  complete(recorded);
-  learn(recorded->known);
+  complete(record);
+  order_host_after(record->clock);
   return true;
 }
 

@@ -1,20 +1,20 @@
-// CUDA's functions about contexts: the primary ones, others, and the stack of each thread.
+// CUDA's functions of contexts: primary contexts, other contexts and the context stack of a thread.
 #include <map>
 
-#include "face.hpp"
+#include "api.hpp"
 
 namespace simulated::cuda {
 
 std::vector<context_ptr>& context_stack() {
-  // Never destroyed, and so no thread's last objects come too late.
+  // Never destroyed: destructors of thread-local objects may call the driver.
   static auto* const stacks = new std::map<int, std::vector<context_ptr>>;
-  return (*stacks)[this_thread()];
+  return (*stacks)[thread_number()];
 }
 
 context_ptr current() {
   auto const& stack = context_stack();
-  expect(!stack.empty() && stack.back() != nullptr, status::invalid_context);
-  expect(stack.back()->is_alive, status::context_is_destroyed);
+  require(!stack.empty() && stack.back() != nullptr, status::invalid_context);
+  require(stack.back()->is_alive, status::context_is_destroyed);
   return stack.back();
 }
 
@@ -25,39 +25,39 @@ using namespace simulated::cuda;
 
 namespace {
 
-context_ptr living(driver& d, CUcontext handle) {
-  context_ptr found = d.find_context(handle);
-  expect(found->is_alive, status::context_is_destroyed);
-  return found;
+context_ptr find_alive_context(driver& d, CUcontext handle) {
+  context_ptr entry = d.find_context(handle);
+  require(entry->is_alive, status::context_is_destroyed);
+  return entry;
 }
 
 }  // namespace
 
 SIMULATED_CUDA(cuDevicePrimaryCtxRetain)(CUcontext* out, CUdevice device) {
-  return initialized(cuDevicePrimaryCtxRetain_entry, [&](driver& d) {
-    expect(out != nullptr);
-    context_ptr const found = d.primary(device);
-    d.retain(*found);
-    *out = found->handle;
+  return call_initialized(cuDevicePrimaryCtxRetain_entry, [&](driver& d) {
+    require(out != nullptr);
+    context_ptr const entry = d.primary(device);
+    d.retain(*entry);
+    *out = entry->handle;
   });
 }
 
 SIMULATED_CUDA(cuDevicePrimaryCtxRelease_v2)(CUdevice device) {
-  return initialized(cuDevicePrimaryCtxRelease_v2_entry,
-                     [&](driver& d) { d.release(*d.primary(device)); });
+  return call_initialized(cuDevicePrimaryCtxRelease_v2_entry,
+                          [&](driver& d) { d.release(*d.primary(device)); });
 }
 
 SIMULATED_CUDA(cuDevicePrimaryCtxGetState)(CUdevice device, unsigned* flags, int* active) {
-  return initialized(cuDevicePrimaryCtxGetState_entry, [&](driver& d) {
-    expect(flags != nullptr && active != nullptr);
+  return call_initialized(cuDevicePrimaryCtxGetState_entry, [&](driver& d) {
+    require(flags != nullptr && active != nullptr);
     *active = d.primary(device)->is_alive ? 1 : 0;
     *flags = 0;
   });
 }
 
 SIMULATED_CUDA(cuCtxGetCurrent)(CUcontext* out) {
-  return initialized(cuCtxGetCurrent_entry, [&](driver&) {
-    expect(out != nullptr);
+  return call_initialized(cuCtxGetCurrent_entry, [&](driver&) {
+    require(out != nullptr);
     auto const& stack = context_stack();
     bool const is_set = !stack.empty() && stack.back() != nullptr;
     *out = is_set ? stack.back()->handle : nullptr;
@@ -65,9 +65,9 @@ SIMULATED_CUDA(cuCtxGetCurrent)(CUcontext* out) {
 }
 
 SIMULATED_CUDA(cuCtxSetCurrent)(CUcontext handle) {
-  return initialized(cuCtxSetCurrent_entry, [&](driver& d) {
+  return call_initialized(cuCtxSetCurrent_entry, [&](driver& d) {
     auto& stack = context_stack();
-    context_ptr const next = handle == nullptr ? nullptr : living(d, handle);
+    context_ptr const next = handle == nullptr ? nullptr : find_alive_context(d, handle);
     if (!stack.empty()) {
       stack.pop_back();
     }
@@ -78,16 +78,16 @@ SIMULATED_CUDA(cuCtxSetCurrent)(CUcontext handle) {
 }
 
 SIMULATED_CUDA(cuCtxPushCurrent_v2)(CUcontext handle) {
-  return initialized(cuCtxPushCurrent_v2_entry, [&](driver& d) {
-    expect(handle != nullptr, status::invalid_context);
-    context_stack().push_back(living(d, handle));
+  return call_initialized(cuCtxPushCurrent_v2_entry, [&](driver& d) {
+    require(handle != nullptr, status::invalid_context);
+    context_stack().push_back(find_alive_context(d, handle));
   });
 }
 
 SIMULATED_CUDA(cuCtxPopCurrent_v2)(CUcontext* out) {
-  return initialized(cuCtxPopCurrent_v2_entry, [&](driver&) {
+  return call_initialized(cuCtxPopCurrent_v2_entry, [&](driver&) {
     auto& stack = context_stack();
-    expect(!stack.empty(), status::invalid_context);
+    require(!stack.empty(), status::invalid_context);
     if (out != nullptr) {
       *out = stack.back()->handle;
     }
@@ -96,41 +96,41 @@ SIMULATED_CUDA(cuCtxPopCurrent_v2)(CUcontext* out) {
 }
 
 SIMULATED_CUDA(cuCtxGetDevice)(CUdevice* out) {
-  return in_context(cuCtxGetDevice_entry, [&](driver&, context_ptr const& now) {
-    expect(out != nullptr);
-    *out = now->device;
+  return call_in_context(cuCtxGetDevice_entry, [&](driver&, context_ptr const& owner) {
+    require(out != nullptr);
+    *out = owner->device;
   });
 }
 
 SIMULATED_CUDA(cuCtxCreate_v2)(CUcontext* out, unsigned, CUdevice device) {
-  return initialized(cuCtxCreate_v2_entry, [&](driver& d) {
-    expect(out != nullptr);
+  return call_initialized(cuCtxCreate_v2_entry, [&](driver& d) {
+    require(out != nullptr);
     context_stack().push_back(d.make_context(device));
     *out = context_stack().back()->handle;
   });
 }
 
 SIMULATED_CUDA(cuCtxDestroy_v2)(CUcontext handle) {
-  return initialized(cuCtxDestroy_v2_entry, [&](driver& d) {
-    context_ptr const gone = living(d, handle);
-    expect(!gone->is_primary, status::invalid_context);
-    d.destroy(*gone);
-    if (auto& stack = context_stack(); !stack.empty() && stack.back() == gone) {
+  return call_initialized(cuCtxDestroy_v2_entry, [&](driver& d) {
+    context_ptr const target = find_alive_context(d, handle);
+    require(!target->is_primary, status::invalid_context);
+    d.destroy(*target);
+    if (auto& stack = context_stack(); !stack.empty() && stack.back() == target) {
       stack.pop_back();
     }
   });
 }
 
 SIMULATED_CUDA(cuCtxSynchronize)() {
-  return in_context(cuCtxSynchronize_entry, [&](driver& d, context_ptr const& now) {
-    d.refuse_unsafe(now.get());
-    d.synchronize(*now);
+  return call_in_context(cuCtxSynchronize_entry, [&](driver& d, context_ptr const& owner) {
+    d.fail_if_unsafe_in_capture(owner.get());
+    d.synchronize(*owner);
   });
 }
 
 SIMULATED_CUDA(cuCtxEnablePeerAccess)(CUcontext peer, unsigned flags) {
-  return in_context(cuCtxEnablePeerAccess_entry, [&](driver& d, context_ptr const& now) {
-    expect(flags == 0);
-    d.enable_peer(*now, *living(d, peer));
+  return call_in_context(cuCtxEnablePeerAccess_entry, [&](driver& d, context_ptr const& owner) {
+    require(flags == 0);
+    d.enable_peer(*owner, *find_alive_context(d, peer));
   });
 }

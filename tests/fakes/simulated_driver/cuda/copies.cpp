@@ -1,5 +1,5 @@
-// CUDA's functions that copy and fill.
-#include "face.hpp"
+// CUDA's functions of copies and fills.
+#include "api.hpp"
 
 using namespace simulated;
 using namespace simulated::cuda;
@@ -25,28 +25,28 @@ struct copy_2d {
 
 std::uintptr_t number(void const* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
-location side(unsigned type, void const* host, CUdeviceptr device, std::size_t pitch, std::size_t x,
-              std::size_t y, copy_2d const& all) {
+copy_operand side(unsigned type, void const* host, CUdeviceptr device, std::size_t pitch,
+                  std::size_t x, std::size_t y, copy_2d const& all) {
   constexpr unsigned of_host = 1, of_device = 2, unified = 4;
-  expect(type == of_host || type == of_device || type == unified);
+  require(type == of_host || type == of_device || type == unified);
   std::size_t const step = pitch == 0 ? x + all.width : pitch;
-  expect(step >= x + all.width);
+  require(step >= x + all.width);
   std::uintptr_t const base = type == of_host ? number(host) : device;
   return {base + y * step + x, step, type == of_device};
 }
 
-// A copy between peers says whose memory it means.
+// A peer copy names the contexts of both addresses.
 void check_owner(driver& d, CUdeviceptr address, CUcontext handle) {
   context_ptr const owner = d.find_context(handle);
-  expect(owner->is_alive, status::context_is_destroyed);
-  expect(d.lookup(pointer(address))->device == owner->device);
+  require(owner->is_alive, status::context_is_destroyed);
+  require(d.lookup(pointer(address))->device == owner->device);
 }
 
 }  // namespace
 
 SIMULATED_CUDA(cuMemcpyHtoDAsync_v2)(CUdeviceptr to, void const* from, std::size_t bytes,
                                      CUstream handle) {
-  return in_context(cuMemcpyHtoDAsync_v2_entry, [&](driver& d, context_ptr const&) {
+  return call_in_context(cuMemcpyHtoDAsync_v2_entry, [&](driver& d, context_ptr const&) {
     d.copy(stream_of(d, handle), "cuMemcpyHtoDAsync_v2", {to, bytes, true},
            {number(from), bytes, false}, bytes);
   });
@@ -54,7 +54,7 @@ SIMULATED_CUDA(cuMemcpyHtoDAsync_v2)(CUdeviceptr to, void const* from, std::size
 
 SIMULATED_CUDA(cuMemcpyDtoHAsync_v2)(void* to, CUdeviceptr from, std::size_t bytes,
                                      CUstream handle) {
-  return in_context(cuMemcpyDtoHAsync_v2_entry, [&](driver& d, context_ptr const&) {
+  return call_in_context(cuMemcpyDtoHAsync_v2_entry, [&](driver& d, context_ptr const&) {
     d.copy(stream_of(d, handle), "cuMemcpyDtoHAsync_v2", {number(to), bytes, false},
            {from, bytes, true}, bytes);
   });
@@ -62,7 +62,7 @@ SIMULATED_CUDA(cuMemcpyDtoHAsync_v2)(void* to, CUdeviceptr from, std::size_t byt
 
 SIMULATED_CUDA(cuMemcpyDtoDAsync_v2)(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
                                      CUstream handle) {
-  return in_context(cuMemcpyDtoDAsync_v2_entry, [&](driver& d, context_ptr const&) {
+  return call_in_context(cuMemcpyDtoDAsync_v2_entry, [&](driver& d, context_ptr const&) {
     d.copy(stream_of(d, handle), "cuMemcpyDtoDAsync_v2", {to, bytes, true}, {from, bytes, true},
            bytes);
   });
@@ -70,7 +70,7 @@ SIMULATED_CUDA(cuMemcpyDtoDAsync_v2)(CUdeviceptr to, CUdeviceptr from, std::size
 
 SIMULATED_CUDA(cuMemcpyPeerAsync)(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                                   CUcontext from_context, std::size_t bytes, CUstream handle) {
-  return in_context(cuMemcpyPeerAsync_entry, [&](driver& d, context_ptr const&) {
+  return call_in_context(cuMemcpyPeerAsync_entry, [&](driver& d, context_ptr const&) {
     check_owner(d, to, to_context);
     check_owner(d, from, from_context);
     d.copy(stream_of(d, handle), "cuMemcpyPeerAsync", {to, bytes, true}, {from, bytes, true},
@@ -80,25 +80,25 @@ SIMULATED_CUDA(cuMemcpyPeerAsync)(CUdeviceptr to, CUcontext to_context, CUdevice
 
 SIMULATED_CUDA(cuMemcpyAsync)(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
                               CUstream handle) {
-  return in_context(cuMemcpyAsync_entry, [&](driver& d, context_ptr const&) {
+  return call_in_context(cuMemcpyAsync_entry, [&](driver& d, context_ptr const&) {
     d.copy(stream_of(d, handle), "cuMemcpyAsync", {to, bytes, false}, {from, bytes, false}, bytes);
   });
 }
 
 SIMULATED_CUDA(cuMemcpy2DAsync_v2)(copy_2d const* all, CUstream handle) {
-  return in_context(cuMemcpy2DAsync_v2_entry, [&](driver& d, context_ptr const&) {
-    expect(all != nullptr);
-    location const to =
+  return call_in_context(cuMemcpy2DAsync_v2_entry, [&](driver& d, context_ptr const&) {
+    require(all != nullptr);
+    copy_operand const to =
         side(all->to_type, all->to_host, all->to_device, all->to_pitch, all->to_x, all->to_y, *all);
-    location const from = side(all->from_type, all->from_host, all->from_device, all->from_pitch,
-                               all->from_x, all->from_y, *all);
+    copy_operand const from = side(all->from_type, all->from_host, all->from_device,
+                                   all->from_pitch, all->from_x, all->from_y, *all);
     d.copy(stream_of(d, handle), "cuMemcpy2DAsync_v2", to, from, all->width, all->height);
   });
 }
 
 SIMULATED_CUDA(cuMemsetD8Async)(CUdeviceptr to, unsigned char value, std::size_t bytes,
                                 CUstream handle) {
-  return in_context(cuMemsetD8Async_entry, [&](driver& d, context_ptr const&) {
+  return call_in_context(cuMemsetD8Async_entry, [&](driver& d, context_ptr const&) {
     d.fill(stream_of(d, handle), "cuMemsetD8Async", pointer(to), value, bytes);
   });
 }

@@ -1,9 +1,9 @@
-// CUDA's functions about the driver itself, devices and errors.
+// CUDA's functions of the driver, devices and errors.
 #include <cstdio>
 #include <cstring>
 
-#include "../core/names.hpp"
-#include "face.hpp"
+#include "../core/error_names.hpp"
+#include "api.hpp"
 
 using namespace simulated;
 using namespace simulated::cuda;
@@ -47,73 +47,73 @@ int attribute(int which, int device) {
 
 SIMULATED_CUDA(cuInit)(unsigned flags) {
   return call(cuInit_entry, [&](driver& d) {
-    expect(flags == 0);
-    expect(d.device_count() > 0, status::no_device);
+    require(flags == 0);
+    require(d.device_count() > 0, status::no_device);
     d.is_initialized = true;
   });
 }
 
 SIMULATED_CUDA(cuDriverGetVersion)(int* out) {
   return call(cuDriverGetVersion_entry, [&](driver&) {
-    expect(out != nullptr);
+    require(out != nullptr);
     *out = version;
   });
 }
 
 SIMULATED_CUDA(cuDeviceGetCount)(int* out) {
-  return initialized(cuDeviceGetCount_entry, [&](driver& d) {
-    expect(out != nullptr);
+  return call_initialized(cuDeviceGetCount_entry, [&](driver& d) {
+    require(out != nullptr);
     *out = d.device_count();
   });
 }
 
 SIMULATED_CUDA(cuDeviceGet)(CUdevice* out, int ordinal) {
-  return initialized(cuDeviceGet_entry, [&](driver& d) {
-    expect(out != nullptr);
+  return call_initialized(cuDeviceGet_entry, [&](driver& d) {
+    require(out != nullptr);
     d.require_device(ordinal);
     *out = ordinal;
   });
 }
 
 SIMULATED_CUDA(cuDeviceGetName)(char* out, int size, CUdevice device) {
-  return initialized(cuDeviceGetName_entry, [&](driver& d) {
-    expect(out != nullptr && size > 0);
+  return call_initialized(cuDeviceGetName_entry, [&](driver& d) {
+    require(out != nullptr && size > 0);
     d.require_device(device);
     std::snprintf(out, static_cast<std::size_t>(size), "Simulated CUDA device %d", device);
   });
 }
 
 SIMULATED_CUDA(cuDeviceGetAttribute)(int* out, int which, CUdevice device) {
-  return initialized(cuDeviceGetAttribute_entry, [&](driver& d) {
-    expect(out != nullptr && which > 0 && which < 200);
+  return call_initialized(cuDeviceGetAttribute_entry, [&](driver& d) {
+    require(out != nullptr && which > 0 && which < 200);
     d.require_device(device);
     *out = attribute(which, device);
   });
 }
 
 SIMULATED_CUDA(cuDeviceCanAccessPeer)(int* out, CUdevice from, CUdevice to) {
-  return initialized(cuDeviceCanAccessPeer_entry, [&](driver& d) {
-    expect(out != nullptr);
+  return call_initialized(cuDeviceCanAccessPeer_entry, [&](driver& d) {
+    require(out != nullptr);
     d.require_device(from);
     d.require_device(to);
-    *out = d.may_peer(from, to) ? 1 : 0;
+    *out = d.can_access_peer(from, to) ? 1 : 0;
   });
 }
 
 SIMULATED_CUDA(cuGetErrorName)(int code, char const** out) {
   return call(cuGetErrorName_entry, [&](driver&) {
-    expect(out != nullptr);
-    status_name const* const found = find_name(code);
-    *out = found == nullptr ? nullptr : found->cuda;
-    expect(found != nullptr);
+    require(out != nullptr);
+    error_name_row const* const entry = find_error_name(code);
+    *out = entry == nullptr ? nullptr : entry->cuda;
+    require(entry != nullptr);
   });
 }
 
 SIMULATED_CUDA(cuGetErrorString)(int code, char const** out) {
   return call(cuGetErrorString_entry, [&](driver&) {
-    expect(out != nullptr);
-    status_name const* const found = find_name(code);
-    *out = found == nullptr ? nullptr : found->meaning;
-    expect(found != nullptr);
+    require(out != nullptr);
+    error_name_row const* const entry = find_error_name(code);
+    *out = entry == nullptr ? nullptr : entry->description;
+    require(entry != nullptr);
   });
 }

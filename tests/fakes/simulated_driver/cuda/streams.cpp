@@ -1,5 +1,5 @@
-// CUDA's functions about streams and events.
-#include "face.hpp"
+// CUDA's functions of streams and events.
+#include "api.hpp"
 
 namespace simulated::cuda {
 
@@ -14,7 +14,7 @@ namespace simulated {
 
 stream_ptr stream_of_handle(driver& d, void* handle) { return cuda::stream_of(d, handle); }
 context_ptr current_context(driver&) { return cuda::current(); }
-void forget_current_context() { cuda::context_stack().clear(); }
+void clear_current_context() { cuda::context_stack().clear(); }
 
 }  // namespace simulated
 
@@ -22,77 +22,79 @@ using namespace simulated;
 using namespace simulated::cuda;
 
 SIMULATED_CUDA(cuStreamCreate)(CUstream* out, unsigned flags) {
-  return in_context(cuStreamCreate_entry, [&](driver& d, context_ptr const& now) {
-    expect(out != nullptr && flags < 2);
-    *out = d.make_stream(now, flags == 0)->handle;
+  return call_in_context(cuStreamCreate_entry, [&](driver& d, context_ptr const& owner) {
+    require(out != nullptr && flags < 2);
+    *out = d.make_stream(owner, flags == 0)->handle;
   });
 }
 
 SIMULATED_CUDA(cuStreamDestroy_v2)(CUstream handle) {
-  return in_context(cuStreamDestroy_v2_entry,
-                    [&](driver& d, context_ptr const&) { d.destroy(d.find_stream(handle)); });
+  return call_in_context(cuStreamDestroy_v2_entry,
+                         [&](driver& d, context_ptr const&) { d.destroy(d.find_stream(handle)); });
 }
 
 SIMULATED_CUDA(cuStreamGetCtx)(CUstream handle, CUcontext* out) {
-  return initialized(cuStreamGetCtx_entry, [&](driver& d) {
-    expect(out != nullptr);
-    *out = stream_of(d, handle)->of->handle;
+  return call_initialized(cuStreamGetCtx_entry, [&](driver& d) {
+    require(out != nullptr);
+    *out = stream_of(d, handle)->owner->handle;
   });
 }
 
 SIMULATED_CUDA(cuStreamSynchronize)(CUstream handle) {
-  return in_context(cuStreamSynchronize_entry,
-                    [&](driver& d, context_ptr const&) { d.synchronize(stream_of(d, handle)); });
-}
-
-SIMULATED_CUDA(cuStreamQuery)(CUstream handle) {
-  return in_context(cuStreamQuery_entry, [&](driver& d, context_ptr const&) {
-    expect(d.query(stream_of(d, handle)), status::not_ready);
+  return call_in_context(cuStreamSynchronize_entry, [&](driver& d, context_ptr const&) {
+    d.synchronize(stream_of(d, handle));
   });
 }
 
-SIMULATED_CUDA(cuStreamWaitEvent)(CUstream handle, CUevent mark, unsigned flags) {
-  return in_context(cuStreamWaitEvent_entry, [&](driver& d, context_ptr const&) {
-    expect(flags < 2);
-    stream_ptr const waiting = stream_of(d, handle);
-    d.wait(waiting, d.find_event(mark));
+SIMULATED_CUDA(cuStreamQuery)(CUstream handle) {
+  return call_in_context(cuStreamQuery_entry, [&](driver& d, context_ptr const&) {
+    require(d.query(stream_of(d, handle)), status::not_ready);
+  });
+}
+
+SIMULATED_CUDA(cuStreamWaitEvent)(CUstream handle, CUevent event_handle, unsigned flags) {
+  return call_in_context(cuStreamWaitEvent_entry, [&](driver& d, context_ptr const&) {
+    require(flags < 2);
+    stream_ptr const consumer = stream_of(d, handle);
+    d.wait(consumer, d.find_event(event_handle));
   });
 }
 
 SIMULATED_CUDA(cuEventCreate)(CUevent* out, unsigned flags) {
-  return in_context(cuEventCreate_entry, [&](driver& d, context_ptr const& now) {
+  return call_in_context(cuEventCreate_entry, [&](driver& d, context_ptr const& owner) {
     constexpr unsigned without_timing = 2, between_processes = 4;
-    expect(out != nullptr && flags < 8);
-    expect((flags & between_processes) == 0 || (flags & without_timing) != 0);
-    *out = d.make_event(now)->handle;
+    require(out != nullptr && flags < 8);
+    require((flags & between_processes) == 0 || (flags & without_timing) != 0);
+    *out = d.make_event(owner)->handle;
   });
 }
 
 SIMULATED_CUDA(cuEventDestroy_v2)(CUevent handle) {
-  return in_context(cuEventDestroy_v2_entry,
-                    [&](driver& d, context_ptr const&) { d.destroy(d.find_event(handle)); });
+  return call_in_context(cuEventDestroy_v2_entry,
+                         [&](driver& d, context_ptr const&) { d.destroy(d.find_event(handle)); });
 }
 
-SIMULATED_CUDA(cuEventRecord)(CUevent mark, CUstream handle) {
-  return in_context(cuEventRecord_entry, [&](driver& d, context_ptr const&) {
-    event_ptr const recorded = d.find_event(mark);
+SIMULATED_CUDA(cuEventRecord)(CUevent event_handle, CUstream handle) {
+  return call_in_context(cuEventRecord_entry, [&](driver& d, context_ptr const&) {
+    event_ptr const recorded = d.find_event(event_handle);
     d.record(recorded, stream_of(d, handle));
   });
 }
 
 SIMULATED_CUDA(cuEventSynchronize)(CUevent handle) {
-  return in_context(cuEventSynchronize_entry,
-                    [&](driver& d, context_ptr const&) { d.synchronize(d.find_event(handle)); });
-}
-
-SIMULATED_CUDA(cuEventQuery)(CUevent handle) {
-  return in_context(cuEventQuery_entry, [&](driver& d, context_ptr const&) {
-    expect(d.query(d.find_event(handle)), status::not_ready);
+  return call_in_context(cuEventSynchronize_entry, [&](driver& d, context_ptr const&) {
+    d.synchronize(d.find_event(handle));
   });
 }
 
-SIMULATED_CUDA(cuLaunchHostFunc)(CUstream handle, void (*called)(void*), void* argument) {
-  return in_context(cuLaunchHostFunc_entry, [&](driver& d, context_ptr const&) {
-    d.call_host(stream_of(d, handle), "cuLaunchHostFunc", called, argument);
+SIMULATED_CUDA(cuEventQuery)(CUevent handle) {
+  return call_in_context(cuEventQuery_entry, [&](driver& d, context_ptr const&) {
+    require(d.query(d.find_event(handle)), status::not_ready);
+  });
+}
+
+SIMULATED_CUDA(cuLaunchHostFunc)(CUstream handle, void (*callback)(void*), void* argument) {
+  return call_in_context(cuLaunchHostFunc_entry, [&](driver& d, context_ptr const&) {
+    d.launch_host_function(stream_of(d, handle), "cuLaunchHostFunc", callback, argument);
   });
 }

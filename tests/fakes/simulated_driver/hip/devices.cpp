@@ -1,9 +1,9 @@
-// HIP's functions about the driver itself, devices and errors.
+// HIP's functions of the runtime, devices and errors.
 #include <cstdio>
 #include <utility>
 
-#include "../core/names.hpp"
-#include "face.hpp"
+#include "../core/error_names.hpp"
+#include "api.hpp"
 
 namespace simulated::hip {
 
@@ -18,9 +18,9 @@ int& last_error() {
 }
 
 context_ptr context_of(driver& d, int device) {
-  context_ptr found = d.primary(device);
-  found->is_alive = true;
-  return found;
+  context_ptr entry = d.primary(device);
+  entry->is_alive = true;
+  return entry;
 }
 
 }  // namespace simulated::hip
@@ -28,7 +28,7 @@ context_ptr context_of(driver& d, int device) {
 namespace simulated {
 
 context_ptr current_context(driver& d) { return hip::context_of(d, hip::current_device()); }
-void forget_current_context() {
+void clear_current_context() {
   hip::current_device() = 0;
   hip::last_error() = 0;
 }
@@ -40,17 +40,17 @@ using namespace simulated::hip;
 
 namespace {
 
-constexpr int version = 60443484;  // of ROCm 6.4
+constexpr int version = 60443484;  // the version of ROCm 6.4
 
 char const* name_of(int code) {
-  status_name const* const found = find_name(code);
-  bool const is_known = found != nullptr && found->hip != nullptr;
-  return is_known ? found->hip : "hipErrorUnknown";
+  error_name_row const* const entry = find_error_name(code);
+  bool const is_known = entry != nullptr && entry->hip != nullptr;
+  return is_known ? entry->hip : "hipErrorUnknown";
 }
 
-int give_version(function& called, int* out) {
-  return on_device(called, [&](driver&) {
-    expect(out != nullptr);
+int store_version(entry_point& called, int* out) {
+  return call_hip(called, [&](driver&) {
+    require(out != nullptr);
     *out = version;
   });
 }
@@ -58,83 +58,83 @@ int give_version(function& called, int* out) {
 }  // namespace
 
 SIMULATED_HIP_CALL(hipInit)(unsigned flags) {
-  return on_device(hipInit_entry, [&](driver&) { expect(flags == 0); });
+  return call_hip(hipInit_entry, [&](driver&) { require(flags == 0); });
 }
 
 SIMULATED_HIP_CALL(hipDriverGetVersion)(int* out) {
-  return give_version(hipDriverGetVersion_entry, out);
+  return store_version(hipDriverGetVersion_entry, out);
 }
 
 SIMULATED_HIP_CALL(hipRuntimeGetVersion)(int* out) {
-  return give_version(hipRuntimeGetVersion_entry, out);
+  return store_version(hipRuntimeGetVersion_entry, out);
 }
 
 SIMULATED_HIP_CALL(hipGetDeviceCount)(int* out) {
   return call(hipGetDeviceCount_entry, [&](driver& d) {
-    expect(out != nullptr);
+    require(out != nullptr);
     *out = d.device_count();
-    expect(*out > 0, status::no_device);
+    require(*out > 0, status::no_device);
   });
 }
 
 SIMULATED_HIP_CALL(hipGetDevice)(int* out) {
-  return on_device(hipGetDevice_entry, [&](driver&) {
-    expect(out != nullptr);
+  return call_hip(hipGetDevice_entry, [&](driver&) {
+    require(out != nullptr);
     *out = current_device();
   });
 }
 
 SIMULATED_HIP_CALL(hipSetDevice)(int device) {
-  return on_device(hipSetDevice_entry, [&](driver& d) {
+  return call_hip(hipSetDevice_entry, [&](driver& d) {
     d.require_device(device);
     current_device() = device;
   });
 }
 
 SIMULATED_HIP_CALL(hipDeviceGetName)(char* out, int size, int device) {
-  return on_device(hipDeviceGetName_entry, [&](driver& d) {
-    expect(out != nullptr && size > 0);
+  return call_hip(hipDeviceGetName_entry, [&](driver& d) {
+    require(out != nullptr && size > 0);
     d.require_device(device);
     std::snprintf(out, static_cast<std::size_t>(size), "Simulated HIP device %d", device);
   });
 }
 
 SIMULATED_HIP_CALL(hipDeviceGetAttribute)(int* out, int which, int device) {
-  return on_device(hipDeviceGetAttribute_entry, [&](driver& d) {
+  return call_hip(hipDeviceGetAttribute_entry, [&](driver& d) {
     constexpr int can_map_host_memory = 3, concurrent_kernels = 8;
-    expect(out != nullptr && which >= 0);
+    require(out != nullptr && which >= 0);
     d.require_device(device);
     *out = which == can_map_host_memory || which == concurrent_kernels ? 1 : 0;
   });
 }
 
 SIMULATED_HIP_CALL(hipDeviceCanAccessPeer)(int* out, int from, int to) {
-  return on_device(hipDeviceCanAccessPeer_entry, [&](driver& d) {
-    expect(out != nullptr);
+  return call_hip(hipDeviceCanAccessPeer_entry, [&](driver& d) {
+    require(out != nullptr);
     d.require_device(from);
     d.require_device(to);
-    *out = d.may_peer(from, to) ? 1 : 0;
+    *out = d.can_access_peer(from, to) ? 1 : 0;
   });
 }
 
 SIMULATED_HIP_CALL(hipDeviceEnablePeerAccess)(int peer, unsigned flags) {
-  return on_device(hipDeviceEnablePeerAccess_entry, [&](driver& d) {
-    expect(flags == 0);
+  return call_hip(hipDeviceEnablePeerAccess_entry, [&](driver& d) {
+    require(flags == 0);
     d.require_device(peer);
-    expect(d.may_peer(current_device(), peer), status::invalid_device);
+    require(d.can_access_peer(current_device(), peer), status::invalid_device);
     d.enable_peer(*current_context(d), *context_of(d, peer));
   });
 }
 
 SIMULATED_HIP_CALL(hipDeviceSynchronize)() {
-  return on_device(hipDeviceSynchronize_entry, [&](driver& d) {
-    context_ptr const now = current_context(d);
-    d.refuse_unsafe(now.get());
-    d.synchronize(*now);
+  return call_hip(hipDeviceSynchronize_entry, [&](driver& d) {
+    context_ptr const owner = current_context(d);
+    d.fail_if_unsafe_in_capture(owner.get());
+    d.synchronize(*owner);
   });
 }
 
-// These give what they are asked for, and no code of their own.
+// The following functions return a value instead of an error code.
 
 SIMULATED_HIP_CALL(hipGetLastError)() {
   call(hipGetLastError_entry, [](driver&) {});
@@ -146,15 +146,15 @@ SIMULATED_HIP_CALL(hipPeekAtLastError)() {
   return last_error();
 }
 
-static function hipGetErrorName_entry{"hipGetErrorName"};
+static entry_point hipGetErrorName_entry{"hipGetErrorName"};
 extern "C" __attribute__((visibility("default"))) char const* hipGetErrorName(int code) {
   call(hipGetErrorName_entry, [](driver&) {});
   return name_of(code);
 }
 
-static function hipGetErrorString_entry{"hipGetErrorString"};
+static entry_point hipGetErrorString_entry{"hipGetErrorString"};
 extern "C" __attribute__((visibility("default"))) char const* hipGetErrorString(int code) {
   call(hipGetErrorString_entry, [](driver&) {});
-  status_name const* const found = find_name(code);
-  return found == nullptr ? "unknown error" : found->meaning;
+  error_name_row const* const entry = find_error_name(code);
+  return entry == nullptr ? "unknown error" : entry->description;
 }

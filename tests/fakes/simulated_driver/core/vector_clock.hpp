@@ -1,5 +1,5 @@
-// A vector clock: for each timeline, up to which of its works somebody is ordered after it.
-// floor 1
+// vector_clock: for each timeline, the last of its operations that happens before the owner of the
+// clock.
 #pragma once
 
 #include <algorithm>
@@ -9,21 +9,21 @@
 
 namespace simulated {
 
-class clock {
+class vector_clock {
  public:
-  // Whether work `tick` of `timeline` happens before whoever has this clock.
+  // Whether operation number `tick` of `timeline` happens before the owner of this clock.
   bool covers(std::size_t timeline, std::uint64_t tick) const {
     return timeline < ticks_.size() && ticks_[timeline] >= tick;
   }
 
-  void join(clock const& other) {
+  void join(vector_clock const& other) {
     ticks_.resize(std::max(ticks_.size(), other.ticks_.size()));
     for (std::size_t i = 0; i < other.ticks_.size(); ++i) {
       ticks_[i] = std::max(ticks_[i], other.ticks_[i]);
     }
   }
 
-  void reach(std::size_t timeline, std::uint64_t tick) {
+  void advance(std::size_t timeline, std::uint64_t tick) {
     ticks_.resize(std::max(ticks_.size(), timeline + 1));
     ticks_[timeline] = std::max(ticks_[timeline], tick);
   }

@@ -1,5 +1,4 @@
-// One piece of work on a stream: what it does, what it touches, and what must be done before.
-// floor 2
+// operation: one item of a stream: its action, the bytes that it accesses and its dependencies.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "clock.hpp"
+#include "vector_clock.hpp"
 
 namespace simulated {
 
 struct stream;
 
-// `rows` rows of `width` bytes, `pitch` bytes from one to the next.
+// An access to `rows` rows of `width` bytes, with `pitch` bytes from the start of one row to the
+// next.
 struct access {
   std::uintptr_t start = 0;
   std::size_t width = 0;
@@ -33,17 +33,18 @@ inline access writing(std::uintptr_t start, std::size_t bytes) {
   return {start, bytes, bytes, 1, true};
 }
 
-struct work {
+struct operation {
   enum class state { pending, running, done };
 
-  std::string name;  // of the function that asked for it
+  std::string name;  // of the function that enqueued it
   std::uint64_t number = 0;
-  std::shared_ptr<stream> on;
-  std::vector<std::shared_ptr<work>> after;  // beside all that is before it on its stream
+  std::shared_ptr<stream> queue;
+  std::vector<std::shared_ptr<operation>>
+      dependencies;  // in addition to the earlier operations of its stream
   std::function<void()> action;
-  bool is_foreign = false;  // its action is the user's code, which runs without our lock
-  state now = state::pending;
-  clock known;  // what happens before its end, itself included
+  bool is_host_callback = false;  // its action is a function of the user, and runs without the lock
+  state current_state = state::pending;
+  vector_clock clock;  // the operations that complete no later than this one, itself included
   std::uint64_t tick = 0;
 };
 

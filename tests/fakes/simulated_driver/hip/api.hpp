@@ -1,12 +1,11 @@
-// What the functions of HIP have in common: types, entry, the current device.
-// floor 5
+// Common code of the functions of HIP: types, entry points, the current device, the last error.
 #pragma once
 
 #include "../core/driver.hpp"
 
-// An exported function, known to the control interface by its name.
-#define SIMULATED_HIP_CALL(name)                  \
-  static simulated::function name##_entry{#name}; \
+// Defines an exported function, and its entry point for the control interface.
+#define SIMULATED_HIP_CALL(name)                     \
+  static simulated::entry_point name##_entry{#name}; \
   extern "C" __attribute__((visibility("default"))) int name
 
 namespace simulated::hip {
@@ -15,11 +14,11 @@ using hipStream_t = void*;
 using hipEvent_t = void*;
 using hipGraph_t = void*;
 
-// Of the calling thread.
+// The current device of the calling thread.
 int& current_device();
-// The one context that a device has, which lives from its first use on.
+// The context of a device, which is alive from its first use.
 context_ptr context_of(driver& d, int device);
-// The current device's default streams for 0, 1 and 2.
+// The stream of a handle. 0, 1 and 2 are default streams of the current device.
 stream_ptr stream_of(driver& d, hipStream_t handle);
 
 inline std::uintptr_t number(void const* address) {
@@ -27,14 +26,14 @@ inline std::uintptr_t number(void const* address) {
 }
 inline void* pointer(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
-// What the last call of the thread that failed gave, until somebody asks; 0 then.
+// The code of the last failed call of the thread, or 0 after hipGetLastError has returned it.
 int& last_error();
 
-// HIP initialises itself, where there is a device, and remembers errors.
+// Initialises HIP if there is a device, and stores the error of a failed call.
 template <class Body>
-int on_device(function& called, Body body) {
+int call_hip(entry_point& called, Body body) {
   int const code = call(called, [&](driver& d) {
-    expect(d.device_count() > 0, status::no_device);
+    require(d.device_count() > 0, status::no_device);
     d.is_initialized = true;
     body(d);
   });

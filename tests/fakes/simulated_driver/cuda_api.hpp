@@ -1,4 +1,4 @@
-// CUDA's functions as the tests of the simulated driver call them, and a machine to call them on.
+// The functions of CUDA that the tests of the simulated driver call, and their fixture.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "error_codes.hpp"
 #include "simulated.h"
 
 using CUdeviceptr = unsigned long long;
@@ -69,38 +70,11 @@ int cuGetErrorString(int, char const**);
 int cuLaunchHostFunc(void*, void (*)(void*), void*);
 }
 
-enum : int {
-  ok = 0,
-  invalid_value = 1,
-  out_of_memory = 2,
-  not_initialized = 3,
-  invalid_device = 101,
-  invalid_context = 201,
-  peer_unsupported = 217,
-  invalid_handle = 400,
-  illegal_state = 401,
-  not_ready = 600,
-  illegal_address = 700,
-  already_enabled = 704,
-  context_destroyed = 709,
-  already_registered = 712,
-  not_registered = 713,
-  not_permitted = 800,
-  capture_unsupported = 900,
-  capture_invalidated = 901,
-  capture_merge = 902,
-  capture_unmatched = 903,
-  capture_unjoined = 904,
-  capture_isolation = 905,
-  capture_implicit = 906,
-  captured_event = 907,
-};
-
 inline void* const legacy_stream = reinterpret_cast<void*>(1);
 inline void* const per_thread_stream = reinterpret_cast<void*>(2);
 
-// A driver as it is when a process begins, with the primary context of device 0 current.
-class machine : public ::testing::Test {
+// A driver in its state at the start of a process, with the primary context of device 0 current.
+class cuda_driver_test : public ::testing::Test {
  protected:
   void SetUp() override {
     simulated_reset();
@@ -110,42 +84,42 @@ class machine : public ::testing::Test {
   }
 
   void* new_stream(bool blocking = false) {
-    void* made = nullptr;
-    EXPECT_EQ(cuStreamCreate(&made, blocking ? 0 : 1), ok);
-    return made;
+    void* result = nullptr;
+    EXPECT_EQ(cuStreamCreate(&result, blocking ? 0 : 1), ok);
+    return result;
   }
   void* new_event() {
-    void* made = nullptr;
-    EXPECT_EQ(cuEventCreate(&made, 2), ok);
-    return made;
+    void* result = nullptr;
+    EXPECT_EQ(cuEventCreate(&result, 2), ok);
+    return result;
   }
   CUdeviceptr new_memory(std::size_t bytes) {
-    CUdeviceptr made = 0;
-    EXPECT_EQ(cuMemAlloc_v2(&made, bytes), ok);
-    return made;
+    CUdeviceptr result = 0;
+    EXPECT_EQ(cuMemAlloc_v2(&result, bytes), ok);
+    return result;
   }
   void* context = nullptr;
 };
 
 inline void* at(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
-// What is at an address now, whatever is still to run.
+// The present byte at an address, whatever operations are pending.
 inline int byte_at(CUdeviceptr address) {
-  unsigned char found = 0;
-  return simulated_peek(at(address), &found, 1) == 0 ? found : -1;
+  unsigned char value = 0;
+  return simulated_peek(at(address), &value, 1) == 0 ? value : -1;
 }
 
 inline std::string race(std::size_t index) {
   char text[1000] = "";
-  simulated_race(index, text, sizeof text);
+  simulated_race_report(index, text, sizeof text);
   return text;
 }
 
-// Makes `later` come after what is on `earlier` by now.
+// Orders `later` after the operations that are on `earlier` now.
 inline void order(void* later, void* earlier) {
-  void* mark = nullptr;
-  ASSERT_EQ(cuEventCreate(&mark, 2), ok);
-  ASSERT_EQ(cuEventRecord(mark, earlier), ok);
-  ASSERT_EQ(cuStreamWaitEvent(later, mark, 0), ok);
-  ASSERT_EQ(cuEventDestroy_v2(mark), ok);
+  void* event = nullptr;
+  ASSERT_EQ(cuEventCreate(&event, 2), ok);
+  ASSERT_EQ(cuEventRecord(event, earlier), ok);
+  ASSERT_EQ(cuStreamWaitEvent(later, event, 0), ok);
+  ASSERT_EQ(cuEventDestroy_v2(event), ok);
 }

@@ -1,0 +1,38 @@
+// Looks up entry points by name, and decides whether a call fails on demand.
+#include "entry_points.hpp"
+
+#include <atomic>
+#include <cstring>
+
+namespace simulated {
+namespace {
+
+std::atomic<bool> over{false};
+
+struct at_the_end {
+  ~at_the_end() { over = true; }
+} const watch;
+
+}  // namespace
+
+bool is_deinitialized() { return over; }
+
+entry_point* entry_point::find(char const* name) {
+  for (entry_point* one = first(); one != nullptr; one = one->next) {
+    if (std::strcmp(one->name, name) == 0) {
+      return one;
+    }
+  }
+  return nullptr;
+}
+
+int count_call(entry_point& called, failure_plan& failures) {
+  ++called.calls;
+  ++failures.calls;
+  if (failures.calls_until_failure != 0 && --failures.calls_until_failure == 0) {
+    return failures.code;
+  }
+  return called.forced_code;
+}
+
+}  // namespace simulated
