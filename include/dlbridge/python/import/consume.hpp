@@ -211,7 +211,7 @@ class import_call {
         why.breaks(errc::producer_failed);
         why.advice = "Its __dlpack__ is broken";
       }
-      capsule = ref();  // a foreign destructor runs before our exception is set (spec 3.4)
+      capsule = ref();  // its destructor runs before the exception is set (spec 3.4)
       set_error(why);
     }
     return tensor;
