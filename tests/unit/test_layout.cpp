@@ -64,8 +64,7 @@ numbers offsets_of(tensor_layout const& l) {
   return offsets;
 }
 
-// The same elements with the dimensions reversed. Its row-major order is the column-major order of
-// l.
+// The same elements with the dimensions reversed: l is column-major when the result is row-major.
 tensor_layout reversed(tensor_layout l) {
   if (!l.has_strides) {
     l.strides.resize(l.shape.size());
@@ -204,8 +203,8 @@ TEST(Layout, NestedStridesHaveNoAlias) {
     if (!dlbridge::is_compact(l.rank(), l.extents(), l.steps()) || !l.has_strides) {
       return false;
     }
-    for (std::int64_t const gap :
-         {1, 3}) {  // with and without gaps, every second dimension reversed
+    // With and without gaps, every second dimension reversed.
+    for (std::int64_t const gap : {1, 3}) {
       numbers scaled = l.strides;
       for (std::size_t i = 0; i < scaled.size(); ++i) {
         bool const has_no_effect = l.shape[i] == 1 || count(l) == 0;

@@ -1,5 +1,4 @@
-// view.hpp: check_tensor refuses invalid tensors before a field is used; tensor_view reads valid
-// ones.
+// view.hpp: check_tensor refuses invalid tensors, and tensor_view reads valid ones.
 #include <dlbridge/managed.hpp>
 #include <dlbridge/view.hpp>
 
