@@ -1,4 +1,4 @@
-"""Arguments that fit: every kind of parameter and every constraint, on each road, by address."""
+"""Accepted arguments: every kind of parameter and every constraint, by each binding."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pytest
 import dlbridge
 import extension
 import foreign
+from bindings import BINDINGS, freed_once, function
 from producers import AlwaysLegacy, Bare, NoDevice, OldStyle, OnInstance, Producer
-from roads import ROADS, function, is_settled
 
 TO_READ = ["span_to_read", "owned", "argument", "any_tensor", "managed_tensor"]
 TO_WRITE = ["span_to_write", "owned_to_write"]
 KINDS = [*TO_READ, *TO_WRITE]
 
-# What each constraint takes: fields of a foreign tensor.
-TAKES: list[tuple[str, dict[str, Any]]] = [
+# Functions with a constraint, and the fields of a tensor that meets it.
+ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("int64", {"dtype": (0, 64, 1)}),
     ("int64", {"dtype": (0, 64, 1), "shape": (), "flags": 1}),
     ("rank_0", {"shape": ()}),
@@ -42,64 +42,69 @@ TAKES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("name", [*KINDS, *[f"maybe_{kind}" for kind in KINDS]])
-@pytest.mark.parametrize("road", ROADS)
-def test_every_kind_of_parameter(road: str, name: str) -> None:
+@pytest.mark.parametrize("name", [*KINDS, *[f"optional_{kind}" for kind in KINDS]])
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_every_kind_of_parameter(binding: str, name: str) -> None:
     p = Producer(shape=(3,))
-    assert function(road, name)(p) == p.handle.address
-    assert is_settled(p)
+    assert function(binding, name)(p) == p.handle.address
+    assert freed_once(p)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("road", ROADS)
-def test_none_is_no_tensor(road: str, kind: str) -> None:
-    assert function(road, f"maybe_{kind}")(None) == 0
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_optional_parameters_accept_none(binding: str, kind: str) -> None:
+    assert function(binding, f"optional_{kind}")(None) == 0
     with pytest.raises(TypeError):
-        function(road, kind)(None)
+        function(binding, kind)(None)
 
 
 @pytest.mark.parametrize("kind", TO_READ)
-@pytest.mark.parametrize("road", ROADS)
-def test_read_only_memory_to_read(road: str, kind: str) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_const_parameters_accept_read_only_memory(binding: str, kind: str) -> None:
     p = Producer(shape=(3,), flags=1)
-    assert function(road, kind)(p) == p.handle.address
-    assert is_settled(p)
+    assert function(binding, kind)(p) == p.handle.address
+    assert freed_once(p)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("road", ROADS)
-def test_our_own_tensor_is_not_asked(road: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_tensor_of_dlbridge_is_imported_without_dlpack(
+    binding: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     p = Producer(shape=(3,))
     t = dlbridge.from_dlpack(p)
     monkeypatch.delattr(dlbridge.Tensor, "__dlpack__")
-    assert function(road, kind)(t) == p.handle.address
+    assert function(binding, kind)(t) == p.handle.address
     assert p.calls == [0]
     del t
-    assert is_settled(p)
+    assert freed_once(p)
 
 
 @pytest.mark.parametrize("make", [OldStyle, Bare, AlwaysLegacy, NoDevice, OnInstance])
-@pytest.mark.parametrize("road", ROADS)
-def test_producers_of_every_habit(road: str, make: Any) -> None:
-    assert function(road, "sum")(make(shape=(4,))) == 6
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_producers_of_every_behaviour(binding: str, make: Any) -> None:
+    assert function(binding, "sum")(make(shape=(4,))) == 6
     p = make(shape=(4,))
-    assert function(road, "owned")(p) == getattr(p, "behind", p).handle.address
+    assert function(binding, "owned")(p) == getattr(p, "target", p).handle.address
 
 
-@pytest.mark.parametrize("name, fields", TAKES, ids=lambda each: str(each))
-@pytest.mark.parametrize("road", ROADS)
-def test_every_constraint(road: str, name: str, fields: dict[str, Any]) -> None:
+@pytest.mark.parametrize("name, fields", ACCEPTED, ids=lambda each: str(each))
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_every_constraint(binding: str, name: str, fields: dict[str, Any]) -> None:
     p = Producer(**fields)
     empty = 0 in fields["shape"] if "shape" in fields else False
-    address = function(road, name)(p)
+    address = function(binding, name)(p)
     assert empty or address == p.handle.address + fields.get("byte_offset", 0)
-    assert is_settled(p)
+    assert freed_once(p)
 
 
-def test_strides_are_read_right() -> None:
-    total = {road: function(road, "sum")(Producer(shape=(4,), strides=(5,))) for road in ROADS}
+def test_strides_and_byte_offset_are_applied() -> None:
+    sums = {
+        binding: function(binding, "sum")(Producer(shape=(4,), strides=(5,)))
+        for binding in BINDINGS
+    }
     backwards = Producer(shape=(4,), strides=(-1,), byte_offset=12)
-    assert set(total.values()) == {0 + 5 + 10 + 15}
+    assert set(sums.values()) == {0 + 5 + 10 + 15}
     assert extension.by_def.sum(backwards) == 6
 
 
@@ -124,29 +129,30 @@ def test_defaults_and_keywords() -> None:
 def test_one_object_as_two_arguments() -> None:
     p = Producer(shape=(3,))
     assert extension.unnamed(p, p) == 6
-    assert (p.owed, p.calls) == ([1, 1], [1, 1])
+    assert (p.exports, p.calls) == ([1, 1], [1, 1])
 
 
 def test_owning_arguments_without_the_gil() -> None:
-    given = [Producer(shape=(4,)), Producer(shape=(5,))]
-    assert extension.without_gil(*given) == (False, 16.0)
-    assert is_settled(*given)
-    assert [p.handle.log[0].gil for p in given] == [False, True]  # one by value, one by const&
+    producers = [Producer(shape=(4,)), Producer(shape=(5,))]
+    assert extension.without_gil(*producers) == (False, 16.0)
+    assert freed_once(*producers)
+    # The function frees x, which it takes by value. The caller frees y, which it takes by const&.
+    assert [p.handle.log[0].gil for p in producers] == [False, True]
 
 
 def test_an_argument_outlives_the_call_in_its_result() -> None:
     p = Producer(shape=(3,))
-    kept = extension.by_def.same(p)
-    assert (kept.data_ptr, p.calls) == (p.handle.address, [0])
-    del kept
-    assert is_settled(p)
+    result = extension.by_def.same(p)
+    assert (result.data_ptr, p.calls) == (p.handle.address, [0])
+    del result
+    assert freed_once(p)
 
 
-def test_nothing_is_left_over() -> None:
+def test_every_tensor_is_freed() -> None:
     gc.collect()
-    out, calls = foreign.accounts()
-    for road in ROADS:
+    exports, calls = foreign.accounts()
+    for binding in BINDINGS:
         for kind in KINDS:
-            function(road, kind)(Producer(shape=(3,)))
-    now_out, now_calls = foreign.accounts()
-    assert now_out - out == now_calls - calls == len(ROADS) * len(KINDS)
+            function(binding, kind)(Producer(shape=(3,)))
+    now_exports, now_calls = foreign.accounts()
+    assert now_exports - exports == now_calls - calls == len(BINDINGS) * len(KINDS)

@@ -1,6 +1,6 @@
-// parameter<P>: converts tensors between Python and C++: an argument to a parameter of type P, and
-// a result of type P to a Python object. layer: call · from a Python argument to a C++ parameter,
-// and from a C++ result to a Python object
+// parameter<P>: converts tensors between Python and C++, an argument to a parameter of type P and a
+// result of type P to a Python object.
+// layer: call · from a Python argument to C++, and from a C++ result to Python
 #pragma once
 
 #include <optional>

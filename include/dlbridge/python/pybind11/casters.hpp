@@ -1,6 +1,6 @@
-// type_caster<P>: converts every tensor type in functions that plain pybind11 binds, and in
-// py::cast; and member_view, a result that keeps its object alive. layer: bindings · from a Python
-// argument to a C++ parameter and back
+// type_caster<P>: converts every tensor type for functions that plain pybind11 binds, and for
+// py::cast; with member_view, a result that keeps its object alive.
+// layer: bindings · from a Python argument to a C++ parameter and back
 #pragma once
 
 #include <pybind11/pybind11.h>

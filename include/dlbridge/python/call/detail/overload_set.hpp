@@ -1,6 +1,6 @@
 // overload_set: calls the first of several C++ functions of one name that accepts the arguments,
-// and imports each tensor once for all of them. layer: call · from one Python function to its C++
-// signatures
+// and imports each tensor once for all of them.
+// layer: call · from one Python function to its C++ signatures
 #pragma once
 
 #include <cstring>

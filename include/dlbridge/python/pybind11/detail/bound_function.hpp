@@ -1,6 +1,6 @@
-// bound_function: the function object that def passes to pybind11 for a C++ function. It imports
-// and checks the tensors, calls the function and converts the result. layer: bindings · one call of
-// one overload, from Python arguments to a Python result
+// bound_function: the function object that def passes to pybind11; it imports and checks the
+// tensors, calls the C++ function and converts the result.
+// layer: bindings · one call of one overload, from Python arguments to a Python result
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -42,10 +42,11 @@ DLBRIDGE_COLD inline overload_set* replace_by_set(PyObject* scope, char const* n
                                                   PyObject* existing) {
   function_record* const first = find_record(existing);
   if (first == nullptr) {
-    PyErr_Format(PyExc_TypeError,
-                 "%s exists already and was not bound by dlbridge::def, which adds overloads only to "
-                 "functions that it bound",
-                 name);
+    PyErr_Format(
+        PyExc_TypeError,
+        "%s exists already and was not bound by dlbridge::def, which adds overloads only to "
+        "functions that it bound",
+        name);
     return nullptr;
   }
   bool const is_method = PyType_Check(scope) != 0;
