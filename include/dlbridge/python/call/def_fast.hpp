@@ -200,13 +200,13 @@ struct fast_call {
   }
 };
 
-// The callable of a fast call: a function that is a template argument.
+// The callable of a fast call: a function, known at compile time.
 template <auto Function>
 struct constant_callable {
   static constexpr auto get() noexcept { return Function; }
 };
-// The callable of a fast call: a lambda without captures, which is stored per type, since C++17 has
-// no default constructor for one.
+// The callable of a fast call: a lambda without captures. Lambdas of C++17 have no default
+// constructor, so that one object is stored for each type.
 template <class Lambda>
 struct stored_callable {
   DLBRIDGE_LOCAL static Lambda& get() noexcept { return *static_cast<Lambda*>(memory()); }

@@ -30,13 +30,13 @@ struct returns {
 namespace python {
 
 /// The properties of a parameter type. The primary template stands for every type that is no
-/// tensor; each tensor type has a specialization with these members:
-///   is_tensor    true
-///   optional     whether the parameter accepts None, as no tensor
-///   borrows      whether the parameter is valid only while the call holds the GIL and its
-///   arguments mode         the import_mode of the tensor required()   the requirement that the
-///   tensor must meet make(i, o)   the parameter, from a checked imported_tensor i of the Python
-///   object o
+/// tensor. Each tensor type has a specialization with these members:
+/// - is_tensor: true
+/// - optional: whether the parameter accepts None, as no tensor
+/// - borrows: whether the parameter is valid only as long as the call holds the GIL
+/// - mode: the import_mode of the tensor
+/// - required(): the requirement that the tensor must meet
+/// - make(from, object): the parameter, from the checked imported_tensor of a Python object
 template <class P>
 struct parameter {
   static constexpr bool is_tensor = false;
@@ -201,9 +201,9 @@ managed_tensor release(Tensor&& t) noexcept {
 template <class T>
 constexpr bool is_result = detail::result_kind<T>::is_tensor;
 
-/// Converts a C++ result to a Python object. The object belongs to the library `target`, if that is
-/// not null; else to the library of the result's origin, if the result has one; else to the library
-/// of `first_argument`, if that is not null. Otherwise it is a Tensor.
+/// Converts a C++ result to a Python object of the first of these libraries that applies: `target`,
+/// the origin of a result of type argument, the library of `first_argument`. Without any of them
+/// the object is a Tensor.
 /// @param result the tensor, as an rvalue, or an empty optional for None
 /// @param first_argument the object of the first tensor argument, or null
 /// @param target the library that `returns` names, or null

@@ -92,9 +92,12 @@ constexpr bool returns_span<Result(Parameters...)> = parameter<std::decay_t<Resu
 ///
 /// A call imports each tensor argument once. It reports all arguments that do not fit in one
 /// TypeError. A second def of the same name adds an overload; calls try the overloads in the order
-/// of definition. A tensor returns as an object of the library that the extra `returns` names; else
-/// of the origin of an argument that is returned; else of the first tensor argument. Without any of
-/// them it returns as a dlbridge.Tensor.
+/// of definition. A tensor returns to Python as an object of the first of these libraries that
+/// applies:
+/// - the library that the extra `returns` names
+/// - the origin of a result of type argument
+/// - the library of the first tensor argument
+/// - dlbridge, as a Tensor
 /// @param scope the module_ or class_
 /// @param name the name in Python
 /// @param function a function, a function object or a pointer to a member function

@@ -46,7 +46,7 @@ struct library_row {
   char const* module;    // the module of function and empty
   char const* function;  // the function that imports a tensor
   bool takes_capsule;    // whether function accepts a capsule only
-  char const* empty;  // a function (shape, dtype) that allocates an array; null to use our memory
+  char const* empty;     // the allocator (shape, dtype), or null to allocate by build_empty
 };
 DLBRIDGE_LOCAL inline constexpr library_row library_rows[] = {
     {library::numpy, "numpy", "numpy", "from_dlpack", false, "empty"},

@@ -37,10 +37,9 @@ struct function_record {
   PyObject* function = nullptr;  // the Python function; set by insert_function
   function_record* previous = nullptr;
 
-  /// @param parameter_name the name of the next parameter, or null
-  void add_parameter(char const* parameter_name) noexcept {
-    ref const text =
-        ref::steal(PyUnicode_FromString(parameter_name != nullptr ? parameter_name : ""));
+  /// @param next the name of the next parameter, or null
+  void add_parameter(char const* next) noexcept {
+    ref const text = ref::steal(PyUnicode_FromString(next != nullptr ? next : ""));
     static_cast<void>(!text || PyList_Append(parameter_names.get(), text.get()) != 0);
   }
 
@@ -64,9 +63,9 @@ class overload_call {
  public:
   overload_call() noexcept : reasons_(ref::steal(PyList_New(0))) {}
 
-  /// @return the call that is trying the candidate now, or null if the candidate was called without
-  /// an overload set. Only the first call of enter() for each try returns it, because the candidate
-  /// may call overload sets in turn.
+  /// Returns the call that is trying a candidate. The candidate enters it once, since Python code
+  /// that runs while it imports its arguments may call overload sets in turn.
+  /// @return the call, or null if Python called the candidate without an overload set
   DLBRIDGE_LOCAL static overload_call* enter(function_record const& candidate) noexcept {
     overload_call* const call = current();
     if (call == nullptr || call->candidate_ != &candidate) {
@@ -94,8 +93,8 @@ class overload_call {
   /// The candidate accepts the arguments. An exception that it raises afterwards ends the call.
   void accept() noexcept { accepted_ = true; }
 
-  /// The candidate refuses the arguments. Sets an exception, on which try_candidate() goes on to
-  /// the next candidate, or a fatal one, which ends the call.
+  /// The candidate refuses the arguments. Sets the fatal exception, if there is one, which ends the
+  /// call; otherwise a TypeError, which try_candidate() clears.
   DLBRIDGE_COLD void refuse(refusals&& why) noexcept {
     if (why.fatal_exception()) {
       accepted_ = true;
@@ -130,8 +129,7 @@ class overload_call {
     }
     if (refused_) {
       PyErr_Clear();
-    } else {  // pybind11 refused the number of arguments, a keyword or an argument that is no
-              // tensor
+    } else {  // pybind11 refused another argument, a keyword or the number of arguments
       PyErr_Clear();
       add_reason(ref::steal(PyUnicode_FromString("the arguments are not those of this signature")));
     }

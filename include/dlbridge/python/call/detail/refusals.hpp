@@ -17,8 +17,8 @@ namespace python {
 
 /// The reasons why the arguments of one call do not fit, one for each refused argument.
 /// @par Thread and GIL
-/// The caller holds the GIL as long as the object exists. No exception is pending when a member is
-/// called.
+/// The caller holds the GIL as long as the object exists. No exception is pending when it calls a
+/// member, except chain().
 class refusals {
  public:
   refusals() noexcept : lines_(ref::steal(PyList_New(0))) {}
@@ -29,8 +29,6 @@ class refusals {
     return PyErr_GivenExceptionMatches(exception.get(), PyExc_Exception) != 0 &&
            PyErr_GivenExceptionMatches(exception.get(), PyExc_MemoryError) == 0;
   }
-
-  bool empty() const noexcept { return !lines_ || PyList_GET_SIZE(lines_.get()) == 0; }
 
   /// Adds the reason of a tensor argument, if the argument is refused.
   /// @param argument the argument, after it was loaded

@@ -14,11 +14,11 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 
 /// The conversions of a number type. The primary template stands for every other type. Members:
-///   is_scalar   true
-///   name        the name of the Python type in signatures
-///   load(o, n)  stores object o as n. False with TypeError for an object of another kind, or with
-///               OverflowError for a number out of range.
-///   make(n)     a new reference to n as a Python object, or null with an exception set
+/// - is_scalar: true
+/// - name: the name of the Python type in signatures
+/// - load(object, out): writes the value of a Python object to out. Returns false with TypeError if
+///   the object is no such number, and with OverflowError if the number is out of range.
+/// - make(value): a new reference to a Python object, or null with an exception set
 template <class T, class = void>
 struct scalar {
   static constexpr bool is_scalar = false;

@@ -1,5 +1,5 @@
-// signature_of: writes the Python signature of a C++ function of tensors and numbers, whose
-// annotations state the requirements.
+// signature_of: writes the Python signature of a C++ function of tensors and numbers, with
+// annotations that state the requirements.
 // layer: call · from C++ parameter types to annotations that type checkers read
 #pragma once
 
