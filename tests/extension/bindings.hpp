@@ -1,5 +1,4 @@
-// binder: binds one C++ function in three ways: by dlbridge::def, by plain pybind11 and by
-// def_fast.
+// binder: binds one C++ function in three ways, by dlbridge::def, plain pybind11 and def_fast.
 #pragma once
 
 #include <dlbridge/pybind11.hpp>
@@ -9,8 +8,7 @@
 
 namespace py = pybind11;
 
-/// @return the address of a tensor's first element, which tests compare to show that no copy was
-/// made
+/// @return the address of a tensor's first element, which tests compare to detect a copy
 inline std::uintptr_t address_of(dlbridge::tensor_view const& view) {
   return reinterpret_cast<std::uintptr_t>(view.data());
 }

@@ -1,5 +1,4 @@
-// Every kind of tensor result, the library that each returns as, and exceptions that functions
-// throw.
+// Every kind of tensor result, the type of its Python object, and exceptions of C++ functions.
 #include <dlbridge/pybind11.hpp>
 
 #include <memory>
