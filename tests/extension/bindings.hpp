@@ -1,4 +1,4 @@
-// One function bound on each of the three roads from Python to C++: by_def, by_pybind11, by_fast.
+// binder: binds one C++ function in three ways, by dlbridge::def, plain pybind11 and def_fast.
 #pragma once
 
 #include <dlbridge/pybind11.hpp>
@@ -8,7 +8,7 @@
 
 namespace py = pybind11;
 
-/// The address of a tensor's first element, by which a test sees that nothing was copied.
+/// @return the address of a tensor's first element, which tests compare to detect a copy
 inline std::uintptr_t address_of(dlbridge::tensor_view const& view) {
   return reinterpret_cast<std::uintptr_t>(view.data());
 }
@@ -24,13 +24,13 @@ std::optional<std::uintptr_t> address_of(std::optional<Tensor> const& tensor) {
   return tensor ? std::optional<std::uintptr_t>(address_of(*tensor)) : std::nullopt;
 }
 
-/// The submodules that have the same functions, each bound in its own way.
-struct roads {
+/// The submodules by_def, by_pybind11 and by_fast, which hold the same functions.
+struct binder {
   py::module_ by_def;
   py::module_ by_pybind11;
   py::module_ by_fast;
 
-  explicit roads(py::module_& m)
+  explicit binder(py::module_& m)
       : by_def(submodule(m, "by_def")),
         by_pybind11(submodule(m, "by_pybind11")),
         by_fast(submodule(m, "by_fast")) {}

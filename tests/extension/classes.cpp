@@ -1,4 +1,5 @@
-// Classes of an author's own: as tensors, with methods that take tensors, and with parts.
+// Classes of an extension: as DLPack producers, with methods that take tensors, and with views of
+// their members.
 #include <dlbridge/pybind11.hpp>
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "parts.hpp"
+#include "registration.hpp"
 
 namespace {
 
@@ -45,7 +46,7 @@ class image {
   std::vector<float> pixels_;
 };
 
-// Read-only, and cannot take a tensor in.
+// Has read-only memory, and its array_traits have no adopt.
 struct constant {
   std::vector<float> values{1, 2, 3};
 };
@@ -59,13 +60,13 @@ struct dlbridge::array_traits<image> {
   }
   static image adopt(managed_tensor&& m) {
     tensor<float const, matrix_shape> const from(std::move(m));
-    image made(static_cast<int>(from.extent(0)), static_cast<int>(from.extent(1)));
-    for (int i = 0; i < made.rows(); ++i) {
-      for (int j = 0; j < made.columns(); ++j) {
-        *made.pixel(i, j) = from(i, j);
+    image result(static_cast<int>(from.extent(0)), static_cast<int>(from.extent(1)));
+    for (int i = 0; i < result.rows(); ++i) {
+      for (int j = 0; j < result.columns(); ++j) {
+        *result.pixel(i, j) = from(i, j);
       }
     }
-    return made;
+    return result;
   }
 };
 template <>
@@ -118,7 +119,7 @@ void add_classes(py::module_& m) {
   m.def("first_row_of", [](image& i) {
     return dlbridge::member_view(dlbridge::description::of(i.pixel(0), {i.columns()}));
   });
-  m.def("row_of_nothing", [] {
+  m.def("row_of_no_object", [] {
     static float row[3] = {};
     return dlbridge::member_view(dlbridge::description::of(row, {3}));
   });

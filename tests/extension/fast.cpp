@@ -1,9 +1,9 @@
-// What def_fast binds: functions, lambdas, and numbers of every type.
+// Functions that def_fast binds: of every number type, of tensors, and lambdas.
 #include <dlbridge/pybind11.hpp>
 
 #include <cstdint>
 
-#include "parts.hpp"
+#include "registration.hpp"
 
 namespace py = pybind11;
 

@@ -1,7 +1,7 @@
-// The module `extension`, put together of its parts.
+// The module `extension`. Each of the other source files adds its bindings.
 #include <dlbridge/pybind11.hpp>
 
-#include "parts.hpp"
+#include "registration.hpp"
 
 PYBIND11_MODULE(extension, m) {
   dlbridge::init(m);

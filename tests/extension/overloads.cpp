@@ -1,9 +1,9 @@
-// Names with several signatures.
+// Functions with several signatures.
 #include <dlbridge/pybind11.hpp>
 
 #include <cstdint>
 
-#include "parts.hpp"
+#include "registration.hpp"
 
 namespace py = pybind11;
 
@@ -25,18 +25,20 @@ void add_overloads(py::module_& m) {
       m, "kind", [](vector<std::int64_t> const&, vector<float> const&) { return "two"; },
       py::arg("x"), py::arg("y"));
 
-  // An exception of the first body's is not a refusal: the second, which fits too, is not called.
+  // The first candidate accepts the argument and throws. The second, which also fits, is not
+  // called.
   dlbridge::def(
-      m, "first_throws", [](vector<float> const&) -> int { throw py::type_error("of the body's"); },
+      m, "first_throws",
+      [](vector<float> const&) -> int { throw py::type_error("of the function itself"); },
       py::arg("x"));
   dlbridge::def(m, "first_throws", [](vector<float> const&) { return 2; }, py::arg("x"));
 
-  m.def("overload_of_anothers", [](py::module_ to) {
-    to.attr("taken") = py::cpp_function([] {});
-    dlbridge::def(to, "taken", [](vector<float> const&) {});
+  m.def("add_overload_to_pybind11_function", [](py::module_ scope) {
+    scope.attr("occupied") = py::cpp_function([] {});
+    dlbridge::def(scope, "occupied", [](vector<float> const&) {});
   });
 
-  // A body that calls another overload set.
+  // A function that calls another overload set.
   dlbridge::def(
       m, "nested",
       [module = py::handle(m)](vector<float> const&, py::object const& other) -> py::object {

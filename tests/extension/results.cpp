@@ -1,4 +1,4 @@
-// Every kind of tensor result, where it comes back as what, and what a function may throw.
+// Every kind of tensor result, the type of its Python object, and exceptions of C++ functions.
 #include <dlbridge/pybind11.hpp>
 
 #include <memory>
@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "parts.hpp"
+#include "registration.hpp"
 
 namespace {
 
 using dlbridge::library;
 using vector_shape = dlbridge::shape<dlbridge::dynamic_extent>;
 using span_to_read = dlbridge::tensor_span<float const, vector_shape>;
-using originated = dlbridge::argument<float const, vector_shape>;
+using argument_to_read = dlbridge::argument<float const, vector_shape>;
 using owned = dlbridge::tensor<float, vector_shape>;
 
 dlbridge::managed_tensor count_to(int n) {
@@ -27,30 +27,32 @@ dlbridge::managed_tensor count_to(int n) {
   return dlbridge::build(std::move(values));
 }
 
-void add_conversions(roads& to) {
-  to.add("to_managed", [](int x) { return count_to(x); });
-  to.add("to_tensor", [](int x) { return owned(count_to(x)); });
-  to.add("to_any", [](int x) { return dlbridge::any_tensor(count_to(x)); });
-  to.add("to_maybe", [](int x) {
+void add_owning_results(binder& functions) {
+  functions.add("to_managed", [](int x) { return count_to(x); });
+  functions.add("to_tensor", [](int x) { return owned(count_to(x)); });
+  functions.add("to_any", [](int x) { return dlbridge::any_tensor(count_to(x)); });
+  functions.add("to_optional", [](int x) {
     return x >= 0 ? std::optional<dlbridge::managed_tensor>(count_to(x)) : std::nullopt;
   });
-  to.add("to_shared", [](int x) {
+  functions.add("to_shared", [](int x) {
     return dlbridge::build(std::make_shared<std::vector<float>>(static_cast<std::size_t>(x), 1.0F));
   });
 }
 
-void add_originated(roads& to) {
-  to.add("same", [](originated x) { return x; });
-  to.add("maybe_same", [](std::optional<originated> x) { return x; });
-  to.add("doubled", [](originated x) {
+void add_argument_results(binder& functions) {
+  functions.add("same", [](argument_to_read x) { return x; });
+  functions.add("optional_same", [](std::optional<argument_to_read> x) { return x; });
+  functions.add("doubled", [](argument_to_read x) {
     auto out = x.empty_like<float>({x.extent(0)});
     for (std::int64_t i = 0; i < x.extent(0); ++i) {
       out(i) = 2 * x(i);
     }
     return out;
   });
-  to.add("widened", [](dlbridge::argument<float const> x) { return x.empty_like<double>(); });
-  to.add("counted_like", [](span_to_read x) { return count_to(static_cast<int>(x.extent(0))); });
+  functions.add("widened",
+                [](dlbridge::argument<float const> x) { return x.empty_like<double>(); });
+  functions.add("counted_like",
+                [](span_to_read x) { return count_to(static_cast<int>(x.extent(0))); });
 }
 
 struct named_library {
@@ -63,25 +65,25 @@ constexpr named_library libraries[] = {
     {"tvm_ffi", library::tvm_ffi},
 };
 
-// The ways in which a body fails, by number.
+// Throws one of the exceptions that a function may throw, by number.
 void fail(int how) {
   switch (how) {
     case 0:
       dlbridge::raise(dlbridge::refusal(dlbridge::errc::overflow, "less", "more"));
     case 1:
-      throw py::key_error("of pybind11's");
+      throw py::key_error("a pybind11 exception");
     case 2:
-      throw std::runtime_error("of the standard library's");
+      throw std::runtime_error("a standard exception");
     case 3:
-      PyErr_SetString(PyExc_LookupError, "of Python's");
+      PyErr_SetString(PyExc_LookupError, "a Python exception");
       throw py::error_already_set();
     case 4:
-      PyErr_SetString(PyExc_LookupError, "of Python's");
+      PyErr_SetString(PyExc_LookupError, "a Python exception");
       throw dlbridge::python::python_error();
     case 5:
       throw std::bad_alloc();
     case 6:
-      throw py::type_error("of the body's");
+      throw py::type_error("of the function itself");
     default: {
       dlbridge::any_tensor const counted(count_to(3));
       counted.as<double, dlbridge::shape<2, 2>>();
@@ -92,10 +94,10 @@ void fail(int how) {
 }  // namespace
 
 void add_results(py::module_& m) {
-  roads to(m);
-  add_conversions(to);
-  add_originated(to);
-  to.add("fail", [](int x) { fail(x); });
+  binder functions(m);
+  add_owning_results(functions);
+  add_argument_results(functions);
+  functions.add("fail", [](int x) { fail(x); });
   dlbridge::def(
       m, "fail_with", [](span_to_read, int how) { fail(how); }, py::arg("x"), py::arg("how"));
   py::module_ as = m.def_submodule("returns");
@@ -106,7 +108,7 @@ void add_results(py::module_& m) {
   }
   dlbridge::def(
       m, "second_decides",
-      [](std::optional<originated>, span_to_read y) {
+      [](std::optional<argument_to_read>, span_to_read y) {
         return count_to(static_cast<int>(y.extent(0)));
       },
       py::arg("x"), py::arg("y"));

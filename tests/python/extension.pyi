@@ -1,4 +1,4 @@
-"""The module that tests/extension makes: its functions are described there."""
+"""The module that tests/extension builds. Its source files describe the functions."""
 
 from typing import Any
 

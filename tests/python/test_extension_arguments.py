@@ -1,4 +1,4 @@
-"""Arguments that fit: every kind of parameter and every constraint, on each binding, by address."""
+"""Accepted arguments: every kind of parameter and every constraint, by each binding."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ TO_READ = ["span_to_read", "owned", "argument", "any_tensor", "managed_tensor"]
 TO_WRITE = ["span_to_write", "owned_to_write"]
 KINDS = [*TO_READ, *TO_WRITE]
 
-# What each constraint takes: fields of a foreign tensor.
-TAKES: list[tuple[str, dict[str, Any]]] = [
+# Functions with a constraint, and the fields of a tensor that meets it.
+ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("int64", {"dtype": (0, 64, 1)}),
     ("int64", {"dtype": (0, 64, 1), "shape": (), "flags": 1}),
     ("rank_0", {"shape": ()}),
@@ -42,7 +42,7 @@ TAKES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("name", [*KINDS, *[f"maybe_{kind}" for kind in KINDS]])
+@pytest.mark.parametrize("name", [*KINDS, *[f"optional_{kind}" for kind in KINDS]])
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_every_kind_of_parameter(binding: str, name: str) -> None:
     p = Producer(shape=(3,))
@@ -52,15 +52,15 @@ def test_every_kind_of_parameter(binding: str, name: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_none_is_no_tensor(binding: str, kind: str) -> None:
-    assert function(binding, f"maybe_{kind}")(None) == 0
+def test_optional_parameters_accept_none(binding: str, kind: str) -> None:
+    assert function(binding, f"optional_{kind}")(None) == 0
     with pytest.raises(TypeError):
         function(binding, kind)(None)
 
 
 @pytest.mark.parametrize("kind", TO_READ)
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_read_only_memory_to_read(binding: str, kind: str) -> None:
+def test_const_parameters_accept_read_only_memory(binding: str, kind: str) -> None:
     p = Producer(shape=(3,), flags=1)
     assert function(binding, kind)(p) == p.handle.address
     assert freed_once(p)
@@ -68,7 +68,7 @@ def test_read_only_memory_to_read(binding: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_our_own_tensor_is_not_asked(
+def test_a_tensor_of_dlbridge_is_imported_without_dlpack(
     binding: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     p = Producer(shape=(3,))
@@ -82,13 +82,13 @@ def test_our_own_tensor_is_not_asked(
 
 @pytest.mark.parametrize("make", [OldStyle, Bare, AlwaysLegacy, NoDevice, OnInstance])
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_producers_of_every_habit(binding: str, make: Any) -> None:
+def test_producers_of_every_behaviour(binding: str, make: Any) -> None:
     assert function(binding, "sum")(make(shape=(4,))) == 6
     p = make(shape=(4,))
     assert function(binding, "owned")(p) == getattr(p, "target", p).handle.address
 
 
-@pytest.mark.parametrize("name, fields", TAKES, ids=lambda each: str(each))
+@pytest.mark.parametrize("name, fields", ACCEPTED, ids=lambda each: str(each))
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_every_constraint(binding: str, name: str, fields: dict[str, Any]) -> None:
     p = Producer(**fields)
@@ -98,13 +98,13 @@ def test_every_constraint(binding: str, name: str, fields: dict[str, Any]) -> No
     assert freed_once(p)
 
 
-def test_strides_are_read_right() -> None:
-    total = {
+def test_strides_and_byte_offset_are_applied() -> None:
+    sums = {
         binding: function(binding, "sum")(Producer(shape=(4,), strides=(5,)))
         for binding in BINDINGS
     }
     backwards = Producer(shape=(4,), strides=(-1,), byte_offset=12)
-    assert set(total.values()) == {0 + 5 + 10 + 15}
+    assert set(sums.values()) == {0 + 5 + 10 + 15}
     assert extension.by_def.sum(backwards) == 6
 
 
@@ -133,25 +133,26 @@ def test_one_object_as_two_arguments() -> None:
 
 
 def test_owning_arguments_without_the_gil() -> None:
-    given = [Producer(shape=(4,)), Producer(shape=(5,))]
-    assert extension.without_gil(*given) == (False, 16.0)
-    assert freed_once(*given)
-    assert [p.handle.log[0].gil for p in given] == [False, True]  # one by value, one by const&
+    producers = [Producer(shape=(4,)), Producer(shape=(5,))]
+    assert extension.without_gil(*producers) == (False, 16.0)
+    assert freed_once(*producers)
+    # The function frees x, which it takes by value. The caller frees y, which it takes by const&.
+    assert [p.handle.log[0].gil for p in producers] == [False, True]
 
 
 def test_an_argument_outlives_the_call_in_its_result() -> None:
     p = Producer(shape=(3,))
-    kept = extension.by_def.same(p)
-    assert (kept.data_ptr, p.calls) == (p.handle.address, [0])
-    del kept
+    result = extension.by_def.same(p)
+    assert (result.data_ptr, p.calls) == (p.handle.address, [0])
+    del result
     assert freed_once(p)
 
 
-def test_nothing_is_left_over() -> None:
+def test_every_tensor_is_freed() -> None:
     gc.collect()
-    out, calls = foreign.accounts()
+    exports, calls = foreign.accounts()
     for binding in BINDINGS:
         for kind in KINDS:
             function(binding, kind)(Producer(shape=(3,)))
-    now_out, now_calls = foreign.accounts()
-    assert now_out - out == now_calls - calls == len(BINDINGS) * len(KINDS)
+    now_exports, now_calls = foreign.accounts()
+    assert now_exports - exports == now_calls - calls == len(BINDINGS) * len(KINDS)

@@ -1,4 +1,5 @@
-"""One compiled function, called with every library's own arrays: zero-copy in, own type out."""
+"""Compiled functions called with the arrays of each library: they import the arrays without a copy,
+and return arrays of the same type."""
 
 from __future__ import annotations
 
@@ -16,17 +17,17 @@ from bindings import BINDINGS, function
 
 @dataclass(frozen=True)
 class Library:
-    """How its arrays are made of a list, where their memory is, and what their type is called."""
+    """A library: how to make an array of a list, how to read its address, and the array type."""
 
     name: str
     make: Callable[[list[Any], str], Any]
     address: Callable[[Any], int]
     type: str
-    widest: str = "float64"  # JAX narrows what it takes, unless it is told not to
+    float64: str = "float64"  # the dtype of an imported float64 array; JAX narrows it by default
 
 
 def from_numpy(call: Callable[[Any, Any], Any]) -> Callable[[list[Any], str], Any]:
-    """Makes an array out of numpy's, given the module as well."""
+    """A function that makes an array by a call with the module numpy and a NumPy array."""
 
     def make(values: list[Any], dtype: str) -> Any:
         numpy = importlib.import_module("numpy")
@@ -40,7 +41,7 @@ def module(name: str) -> Any:
 
 
 def tensorflow_address(x: Any) -> int:
-    """By a capsule of its own, since its arrays do not say."""
+    """The address in a capsule of the array: an EagerTensor has no attribute for it."""
     return foreign.consume(module("tensorflow.experimental.dlpack").to_dlpack(x)).data
 
 
@@ -56,9 +57,7 @@ def shape(values: Any) -> list[int]:
 
 
 def flat(values: Any) -> list[Any]:
-    return (
-        [each for part in values for each in flat(part)] if isinstance(values, list) else [values]
-    )
+    return [each for row in values for each in flat(row)] if isinstance(values, list) else [values]
 
 
 LIBRARIES = {
@@ -102,26 +101,26 @@ LIBRARIES = {
 
 
 def values(x: Any) -> Any:
-    return memoryview(dlbridge.as_tensor(x)).tolist()  # NumPy 1 makes read-only arrays
+    return memoryview(dlbridge.as_tensor(x)).tolist()  # as_tensor accepts read-only arrays
 
 
-def is_own(library: Library, x: Any) -> bool:
+def is_array_of(library: Library, x: Any) -> bool:
     cls = type(x)
     root = cls.__module__.partition(".")[0]
     return cls.__name__ == library.type and root in (library.name, f"{library.name}lib")
 
 
 @pytest.mark.parametrize(
-    "kind", ["span_to_read", "owned", "argument", "any_tensor", "managed_tensor", "maybe_owned"]
+    "kind", ["span_to_read", "owned", "argument", "any_tensor", "managed_tensor", "optional_owned"]
 )
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_in_without_a_copy(library: Library, binding: str, kind: str) -> None:
+def test_arguments_are_imported_without_a_copy(library: Library, binding: str, kind: str) -> None:
     x = library.make([1, 2, 3, 4], "float32")
     assert function(binding, kind)(x) == library.address(x)
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_its_own_type_comes_out(library: Library, binding: str) -> None:
+def test_results_have_the_type_of_the_argument(library: Library, binding: str) -> None:
     x = library.make([1, 2, 3], "float32")
     for name, expected in [
         ("doubled", [2, 4, 6]),
@@ -129,23 +128,24 @@ def test_its_own_type_comes_out(library: Library, binding: str) -> None:
         ("counted_like", [0, 1, 2]),
     ]:
         y = function(binding, name)(x)
-        plain = binding == "by_pybind11" and name == "counted_like"  # which knows no origin
-        assert is_own(LIBRARIES["dlbridge"] if plain else library, y)
+        # Plain pybind11 converts a managed_tensor without the arguments of the call.
+        no_origin = binding == "by_pybind11" and name == "counted_like"
+        assert is_array_of(LIBRARIES["dlbridge"] if no_origin else library, y)
         assert values(y) == expected
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_the_same_memory_comes_out(library: Library, binding: str) -> None:
+def test_a_returned_argument_shares_memory(library: Library, binding: str) -> None:
     x = library.make([1, 2, 3], "float32")
     assert library.address(function(binding, "same")(x)) == library.address(x)
 
 
-def test_another_dtype_and_shape(library: Library) -> None:
+def test_a_result_of_another_dtype(library: Library) -> None:
     x = library.make([[1, 2], [3, 4], [5, 6]], "float32")
     y = extension.by_def.widened(x)
-    assert is_own(library, y)
+    assert is_array_of(library, y)
     t = dlbridge.from_dlpack(y)
-    assert (t.dtype, t.shape) == (library.widest, (3, 2))
+    assert (t.dtype, t.shape) == (library.float64, (3, 2))
 
 
 def test_values(library: Library) -> None:
@@ -154,7 +154,7 @@ def test_values(library: Library) -> None:
     assert extension.Image(1, 2).dot(library.make([[1, 2]], "float32")) == 0
 
 
-def test_refused(library: Library) -> None:
+def test_the_message_of_a_refusal(library: Library) -> None:
     with pytest.raises(TypeError) as raised:
         extension.by_def.sum(library.make([[1], [2]], "uint8"))
     assert str(raised.value) == (
@@ -167,8 +167,8 @@ def test_overloads(library: Library) -> None:
     assert extension.kind(library.make([1], "float32")) == "float32"
 
 
-def test_returns_names_it(library: Library) -> None:
-    if library.name != "array_api_strict":  # which cannot be named
-        made = getattr(extension.returns, library.name)(3)
-        assert is_own(library, made)
-        assert values(made) == [0, 1, 2]
+def test_returns_selects_the_library(library: Library) -> None:
+    if library.name != "array_api_strict":  # not in dlbridge::library
+        result = getattr(extension.returns, library.name)(3)
+        assert is_array_of(library, result)
+        assert values(result) == [0, 1, 2]

@@ -1,5 +1,5 @@
-"""The C exchange table: theirs, faulty in every way, for arguments and results; and every slot of
-ours, called in plain C."""
+"""The C exchange table: foreign tables, correct and faulty, for arguments and results; and every
+slot of dlbridge's tables, called from C."""
 
 from __future__ import annotations
 
@@ -20,36 +20,37 @@ FLOAT32 = (2, 32, 1)
 
 
 def table_class(table: object, name: str = NAME) -> Any:
-    """A class that has a table and nothing else of a producer."""
+    """A class with an exchange table, and without __dlpack__."""
     return type("Array", (foreign.Exported,), {name: table})
 
 
-class Answers(foreign.Exported):
-    """Has a __dlpack__ as well, and counts how often it is asked."""
+class WithMethods(foreign.Exported):
+    """Has __dlpack__ as well, and counts its calls."""
 
     def __init__(self, handle: foreign.Handle) -> None:
         self.handle = handle
-        self.asked = 0
+        self.requests = 0
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return CPU
 
     def __dlpack__(self, **keywords: Any) -> object:
-        self.asked += 1
+        self.requests += 1
         return self.handle.capsule(True)
 
 
-def answering_class(table: object) -> Any:
-    return type("Array", (Answers,), {NAME: table})
+def table_and_methods(table: object) -> Any:
+    """A class with an exchange table and __dlpack__."""
+    return type("Array", (WithMethods,), {NAME: table})
 
 
 class Calls:
-    """What slots were called since."""
+    """Counts the calls of each slot since its construction."""
 
     def __init__(self) -> None:
         self.before = foreign.slot_calls()
 
-    def made(self) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         now = foreign.slot_calls()
         return {slot: now[slot] - old for slot, old in self.before.items() if now[slot] != old}
 
@@ -58,7 +59,7 @@ def table(**fields: Any) -> int:
     return foreign.exchange_table(**fields)
 
 
-# Theirs, for arguments.
+# Foreign tables, for arguments.
 
 SPELLINGS: dict[str, Any] = {
     "an address": lambda: table_class(table()),
@@ -81,7 +82,7 @@ def test_a_table_is_found_by_every_spelling(binding: str, spelling: str) -> None
     x = SPELLINGS[spelling]()(handle)
     calls = Calls()
     assert function(binding, "span_to_read")(x) == handle.address
-    assert calls.made() == {"lend": 1}
+    assert calls.counts() == {"lend": 1}
     assert handle.handed_out == 0
 
 
@@ -89,11 +90,11 @@ def test_a_table_is_found_by_every_spelling(binding: str, spelling: str) -> None
     "kind", ["span_to_write", "owned", "owned_to_write", "argument", "any_tensor", "managed_tensor"]
 )
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_who_keeps_or_writes_owns(binding: str, kind: str) -> None:
+def test_owning_and_writing_parameters_own_the_tensor(binding: str, kind: str) -> None:
     handle = foreign.tensor(shape=(3,))
     calls = Calls()
     assert function(binding, kind)(table_class(table())(handle)) == handle.address
-    assert calls.made() == {"give": 1}
+    assert calls.counts() == {"give": 1}
     assert (handle.handed_out, handle.calls) == (1, 1)
 
 
@@ -105,25 +106,25 @@ def test_who_keeps_or_writes_owns(binding: str, kind: str) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["span_to_read", "owned"])
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_without_a_table_that_serves_the_method_is_asked(
+def test_without_a_usable_table_dlpack_is_called(
     binding: str, kind: str, fields: dict[str, Any]
 ) -> None:
-    x = answering_class(table(**fields))(foreign.tensor(shape=(3,)))
+    x = table_and_methods(table(**fields))(foreign.tensor(shape=(3,)))
     assert function(binding, kind)(x) == x.handle.address
-    assert (x.asked, x.handle.handed_out, x.handle.calls) == (1, 1, 1)
+    assert (x.requests, x.handle.handed_out, x.handle.calls) == (1, 1, 1)
 
 
-def test_without_a_slot_to_lend_one_is_owned() -> None:
+def test_without_the_lend_slot_the_give_slot_is_used() -> None:
     handle = foreign.tensor(shape=(3,))
     calls = Calls()
     assert extension.by_def.span_to_read(table_class(table(missing=["lend"]))(handle))
-    assert calls.made() == {"give": 1}
+    assert calls.counts() == {"give": 1}
     assert handle.calls == 1
 
 
 @pytest.mark.parametrize("kind", ["span_to_read", "owned"])
 @pytest.mark.parametrize("binding", DETAILED)
-def test_a_table_that_fails_and_no_method(binding: str, kind: str) -> None:
+def test_a_table_that_fails_without_dlpack(binding: str, kind: str) -> None:
     handle = foreign.tensor(shape=(3,))
     x = table_class(table(failing=["lend", "give"]))(handle)
     with pytest.raises(TypeError) as raised:
@@ -144,14 +145,14 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize("fields, words", FAULTS, ids=str)
 @pytest.mark.parametrize("kind", ["span_to_read", "span_to_write", "owned"])
 @pytest.mark.parametrize("binding", DETAILED)
-def test_what_a_table_gives_is_checked(
+def test_a_tensor_of_a_table_is_checked(
     binding: str, kind: str, fields: dict[str, Any], words: str
 ) -> None:
-    x = answering_class(table())(foreign.tensor(**{"shape": (3,), **fields}))
+    x = table_and_methods(table())(foreign.tensor(**{"shape": (3,), **fields}))
     with pytest.raises(TypeError) as raised:
         function(binding, kind)(x)
     assert words in str(raised.value)
-    assert x.asked == 0
+    assert x.requests == 0
     assert x.handle.calls == x.handle.handed_out == (0 if kind == "span_to_read" else 1)
 
 
@@ -164,58 +165,58 @@ def test_an_owned_tensor_that_is_refused_is_freed(fields: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_complex_tensors_are_asked_for_again(binding: str) -> None:
-    x = answering_class(table())(foreign.tensor(shape=(2,), dtype=(5, 64, 1)))
+def test_complex_tensors_are_imported_by_dlpack(binding: str) -> None:
+    x = table_and_methods(table())(foreign.tensor(shape=(2,), dtype=(5, 64, 1)))
     calls = Calls()
     assert function(binding, "complex_sum")(x) == 1 + 3
-    assert (calls.made(), x.asked) == ({"lend": 1}, 1)
+    assert (calls.counts(), x.requests) == ({"lend": 1}, 1)
     assert (x.handle.handed_out, x.handle.calls) == (1, 1)
 
 
 def test_a_class_that_gets_a_table_later() -> None:
-    cls = type("Array", (Answers,), {})
+    cls = type("Array", (WithMethods,), {})
     x: Any = cls(foreign.tensor(shape=(3,)))
     extension.by_def.span_to_read(x)
-    assert x.asked == 1
+    assert x.requests == 1
     cls.__dlpack_c_exchange_api__ = table()  # type: ignore[attr-defined]
     extension.by_def.span_to_read(x)
-    assert x.asked == 1
+    assert x.requests == 1
 
 
-# Theirs, for results.
+# Foreign tables, for results.
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_a_result_comes_back_by_the_table(binding: str) -> None:
+def test_a_result_is_converted_by_the_table(binding: str) -> None:
     handle = foreign.tensor(shape=(3,))
     calls = Calls()
-    back = function(binding, "same")(table_class(table())(handle))
-    assert type(back) is foreign.Consumed
-    assert (back.data, back.shape, handle.calls) == (handle.address, (3,), 0)
-    assert calls.made() == {"give": 1, "take": 1}
-    back.release()
+    result = function(binding, "same")(table_class(table())(handle))
+    assert type(result) is foreign.Consumed
+    assert (result.data, result.shape, handle.calls) == (handle.address, (3,), 0)
+    assert calls.counts() == {"give": 1, "take": 1}
+    result.release()
     assert handle.calls == 1
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_new_memory_is_of_the_tables_allocator(binding: str) -> None:
-    out, freed = foreign.accounts()
+def test_the_table_allocates_new_memory(binding: str) -> None:
+    exports, freed = foreign.accounts()
     calls = Calls()
-    back = function(binding, "doubled")(table_class(table())(foreign.tensor(shape=(3,))))
-    assert type(back) is foreign.Consumed
-    assert memoryview(back.tobytes()).cast("f").tolist() == [0, 2, 4]
-    assert calls.made() == {"give": 1, "allocate": 1, "take": 1}
-    back.release()
-    assert [now - before for now, before in zip(foreign.accounts(), (out, freed))] == [2, 2]
+    result = function(binding, "doubled")(table_class(table())(foreign.tensor(shape=(3,))))
+    assert type(result) is foreign.Consumed
+    assert memoryview(result.tobytes()).cast("f").tolist() == [0, 2, 4]
+    assert calls.counts() == {"give": 1, "allocate": 1, "take": 1}
+    result.release()
+    assert [now - before for now, before in zip(foreign.accounts(), (exports, freed))] == [2, 2]
 
 
-def test_without_an_allocator_the_memory_is_ours() -> None:
-    back = extension.by_def.doubled(
+def test_without_an_allocator_dlbridge_allocates() -> None:
+    result = extension.by_def.doubled(
         table_class(table(missing=["allocate"]))(foreign.tensor(shape=(3,)))
     )
-    assert type(back) is foreign.Consumed
-    assert (back.data % 64, back.version) == (0, (1, 3))
-    assert memoryview(back.tobytes()).cast("f").tolist() == [0, 2, 4]
+    assert type(result) is foreign.Consumed
+    assert (result.data % 64, result.version) == (0, (1, 3))
+    assert memoryview(result.tobytes()).cast("f").tolist() == [0, 2, 4]
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
@@ -231,56 +232,57 @@ def test_an_allocator_that_fails(binding: str) -> None:
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_a_table_that_does_not_take_a_result(binding: str) -> None:
+def test_a_table_that_refuses_a_result(binding: str) -> None:
     handle = foreign.tensor(shape=(3,))
     with pytest.raises(RuntimeError, match=r"^the foreign slot fails$"):
         function(binding, "same")(table_class(table(failing=["take"]))(handle))
     assert (handle.handed_out, handle.calls) == (1, 1)
 
 
-def test_without_a_slot_that_takes_results_are_tensors() -> None:
-    back = extension.by_def.same(table_class(table(missing=["take"]))(foreign.tensor(shape=(3,))))
-    assert type(back) is dlbridge.Tensor
+def test_without_the_take_slot_a_result_is_a_tensor() -> None:
+    result = extension.by_def.same(table_class(table(missing=["take"]))(foreign.tensor(shape=(3,))))
+    assert type(result) is dlbridge.Tensor
 
 
-# Ours: every slot, called by plain C.
+# The tables of dlbridge: every slot, called from C.
 
 
 def image() -> Any:
-    made = extension.Image(2, 3)
-    made.fill(2)
-    return made
+    result = extension.Image(2, 3)
+    result.fill(2)
+    return result
 
 
 def tensor(**fields: Any) -> dlbridge.Tensor:
     return dlbridge.from_dlpack(Producer(**fields))
 
 
-OURS: list[tuple[type, Any]] = [(dlbridge.Tensor, tensor), (extension.Image, image)]
-ALL = [*OURS, (extension.Constant, extension.Constant)]
+CLASSES: list[tuple[type, Any]] = [(dlbridge.Tensor, tensor), (extension.Image, image)]
+ALL_CLASSES = [*CLASSES, (extension.Constant, extension.Constant)]
 
 
-@pytest.mark.parametrize("cls, _", ALL)
-def test_our_header(cls: type, _: Any) -> None:
+@pytest.mark.parametrize("cls, _", ALL_CLASSES)
+def test_header_and_stream_of_a_table(cls: type, _: Any) -> None:
     assert foreign.slot(cls, "version") == (1, 3, None)
     assert foreign.slot(cls, "stream", 1, 0) == 0
     assert foreign.slot(cls, "stream", 2, 3) == 0
 
 
-@pytest.mark.parametrize("cls, make", OURS)
-def test_our_table_gives(cls: type, make: Any) -> None:
+@pytest.mark.parametrize("cls, make", CLASSES)
+def test_a_table_gives(cls: type, make: Any) -> None:
     x = make()
-    given = foreign.slot(cls, "give", x)
-    assert (given.shape, given.strides, given.dtype, given.device) == ((2, 3), (3, 1), FLOAT32, CPU)
-    assert (given.version, given.flags, given.byte_offset) == ((1, 3), 0, 0)
-    expected = given.tobytes()
+    tensor = foreign.slot(cls, "give", x)
+    assert (tensor.shape, tensor.strides) == ((2, 3), (3, 1))
+    assert (tensor.dtype, tensor.device) == (FLOAT32, CPU)
+    assert (tensor.version, tensor.flags, tensor.byte_offset) == ((1, 3), 0, 0)
+    values = tensor.tobytes()
     del x
-    assert given.tobytes() == expected
-    assert given.release("thread")
+    assert tensor.tobytes() == values
+    assert tensor.release("thread")
 
 
-@pytest.mark.parametrize("cls, make", OURS)
-def test_our_table_lends(cls: type, make: Any) -> None:
+@pytest.mark.parametrize("cls, make", CLASSES)
+def test_a_table_lends(cls: type, make: Any) -> None:
     x = make()
     assert foreign.slot(cls, "lend", x) == {
         "data": dlbridge.from_dlpack(x).data_ptr,
@@ -292,7 +294,7 @@ def test_our_table_lends(cls: type, make: Any) -> None:
     }
 
 
-def test_our_table_lends_with_strides_written_out() -> None:
+def test_a_lent_tensor_has_explicit_strides() -> None:
     assert foreign.slot(dlbridge.Tensor, "lend", tensor(strides=None))["strides"] == (3, 1)
 
 
@@ -300,7 +302,7 @@ def test_our_table_lends_with_strides_written_out() -> None:
     "cls, make",
     [(dlbridge.Tensor, lambda: tensor(flags=1)), (extension.Constant, extension.Constant)],
 )
-def test_read_only_memory_is_given_and_not_lent(cls: type, make: Any) -> None:
+def test_a_table_gives_read_only_memory_and_does_not_lend_it(cls: type, make: Any) -> None:
     x = make()
     with pytest.raises(BufferError) as raised:
         foreign.slot(cls, "lend", x)
@@ -311,25 +313,25 @@ def test_read_only_memory_is_given_and_not_lent(cls: type, make: Any) -> None:
     assert foreign.slot(cls, "give", x).flags == 1
 
 
-@pytest.mark.parametrize("cls, _", OURS)
-def test_our_table_takes(cls: type, _: Any) -> None:
+@pytest.mark.parametrize("cls, _", CLASSES)
+def test_a_table_takes(cls: type, _: Any) -> None:
     handle = foreign.tensor(strides=(1, 8))
-    taken = foreign.consume(handle.capsule(True))
-    made = foreign.slot(cls, "take", taken)
-    assert type(made) is cls
-    values: Any = memoryview(dlbridge.from_dlpack(made)).tolist()
+    source = foreign.consume(handle.capsule(True))
+    array = foreign.slot(cls, "take", source)
+    assert type(array) is cls
+    values: Any = memoryview(dlbridge.from_dlpack(array)).tolist()
     assert values == [[0, 8, 16], [1, 9, 17]]
     with pytest.raises(RuntimeError, match="released"):
-        taken.release()
-    del made
+        source.release()
+    del array
     assert handle.calls == 1
 
 
 REFUSED: list[tuple[type, dict[str, Any], str]] = [
     *[(cls, {"version": (2, 0)}, "unreadable DLPack version: expected DLPack version 1.x")
-      for cls, _ in ALL],
-    *[(cls, {"ndim": -1}, "malformed tensor") for cls, _ in ALL],
-    *[(cls, {"data": None}, "tensor without data") for cls, _ in ALL],
+      for cls, _ in ALL_CLASSES],
+    *[(cls, {"ndim": -1}, "malformed tensor") for cls, _ in ALL_CLASSES],
+    *[(cls, {"data": None}, "tensor without data") for cls, _ in ALL_CLASSES],
     (extension.Image, {"dtype": (0, 32, 1)}, "expected float32.*: dtype differs"),
     (extension.Image, {"shape": (3,)}, "rank differs"),
     (extension.Constant, {}, "expected a class that can adopt a tensor; got one without"),
@@ -337,26 +339,26 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize("cls, fields, words", REFUSED, ids=lambda each: str(each)[:30])
-def test_what_our_table_refuses_stays_with_the_caller(
+def test_the_caller_still_owns_a_tensor_that_a_table_refuses(
     cls: type, fields: dict[str, Any], words: str
 ) -> None:
     handle = foreign.tensor(**fields)
-    taken = foreign.consume(handle.capsule(True))
+    source = foreign.consume(handle.capsule(True))
     with pytest.raises((BufferError, ValueError), match=words):
-        foreign.slot(cls, "take", taken)
+        foreign.slot(cls, "take", source)
     assert handle.calls == 0
-    taken.release()
+    source.release()
     assert handle.calls == 1
 
 
-@pytest.mark.parametrize("cls, _", ALL)
+@pytest.mark.parametrize("cls, _", ALL_CLASSES)
 @pytest.mark.parametrize("shape", [(), (0,), (2, 3), (5, 0, 7)], ids=str)
-def test_our_table_allocates(shape: tuple[int, ...], cls: type, _: Any) -> None:
-    made = foreign.slot(cls, "allocate", shape, (0, 16, 1), CPU)
-    assert (made.shape or (), made.dtype, made.device) == (shape, (0, 16, 1), CPU)
-    assert made.data % 64 == 0
-    made.write(b"\1" * 2 * len(made.tobytes() and b"1"))
-    assert made.release("nogil")
+def test_a_table_allocates(shape: tuple[int, ...], cls: type, _: Any) -> None:
+    tensor = foreign.slot(cls, "allocate", shape, (0, 16, 1), CPU)
+    assert (tensor.shape or (), tensor.dtype, tensor.device) == (shape, (0, 16, 1), CPU)
+    assert tensor.data % 64 == 0
+    tensor.write(b"\1" * 2 * len(tensor.tobytes() and b"1"))
+    assert tensor.release("nogil")
 
 
 NOT_ALLOCATED: list[tuple[tuple[int, ...], tuple[int, int, int], tuple[int, int], str]] = [
@@ -374,34 +376,36 @@ NOT_ALLOCATED: list[tuple[tuple[int, ...], tuple[int, int, int], tuple[int, int]
 
 
 @pytest.mark.parametrize("shape, dtype, device, words", NOT_ALLOCATED, ids=lambda e: str(e)[:20])
-@pytest.mark.parametrize("cls, _", ALL)
-def test_our_allocator_says_why_not(
+@pytest.mark.parametrize("cls, _", ALL_CLASSES)
+def test_the_reasons_of_an_allocator(
     cls: type, _: Any, shape: Any, dtype: Any, device: Any, words: str
 ) -> None:
     with pytest.raises(RuntimeError, match=f"^{words}"):
         foreign.slot(cls, "allocate", shape, dtype, device)
 
 
-# Two of ours.
+# Classes of an extension.
 
 
-def test_an_image_as_an_argument_goes_by_its_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_argument_of_an_extension_class_is_imported_by_its_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delattr(extension.Image, "__dlpack__")
     assert image().dot(image()) == 24
-    back = image().like(image())
-    assert (type(back), back.dot(back) >= 0) == (extension.Image, True)
+    result = image().like(image())
+    assert (type(result), result.dot(result) >= 0) == (extension.Image, True)
 
 
-def test_a_class_of_an_extensions_by_the_method() -> None:
+def test_dlpack_of_an_extension_class() -> None:
     for cls, make in [(extension.Image, image), (extension.Constant, extension.Constant)]:
         x = make()
-        taken = foreign.consume(x.__dlpack__(max_version=(1, 0)))
+        tensor = foreign.consume(x.__dlpack__(max_version=(1, 0)))
         assert (x.__dlpack_device__(), type(x)) == (CPU, cls)
-        address = taken.data
+        address = tensor.data
         assert foreign.slot(cls, "give", x).data == address
         del x
-        assert taken.tobytes()
+        assert tensor.tobytes()
     with pytest.raises(BufferError, match="writable memory for a legacy tensor"):
         extension.Constant().__dlpack__()
-    copied = foreign.consume(extension.Constant().__dlpack__(max_version=(1, 0), copy=True))
-    assert copied.flags == 2
+    copy = foreign.consume(extension.Constant().__dlpack__(max_version=(1, 0), copy=True))
+    assert copy.flags == 2

@@ -1,4 +1,4 @@
-"""def_fast: numbers of every type, keywords, and the same words of refusal as elsewhere."""
+"""def_fast: numbers of every type, keywords, and error messages like those of def."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Float:
 
 class Faulty:
     def __index__(self) -> int:
-        raise LookupError("no number today")
+        raise LookupError("no number")
 
     __float__ = __index__
 
@@ -43,8 +43,8 @@ def test_integers(name: str) -> None:
     echo = getattr(fast, name)
     low, high = bounds(name)
     for value in (low, high, 0, 1, True, Index()):
-        given = value.__index__()
-        assert (echo(value), type(echo(value))) == (given, int)
+        number = value.__index__()
+        assert (echo(value), type(echo(value))) == (number, int)
     sign = "unsigned" if low == 0 else "signed"
     for value in (low - 1, high + 1, -(2**70), 2**70):
         with pytest.raises(TypeError) as raised:
@@ -54,12 +54,12 @@ def test_integers(name: str) -> None:
         assert type(raised.value.__cause__) is OverflowError
 
 
-@pytest.mark.parametrize("given", [1.0, "1", None, [1], 1j])
+@pytest.mark.parametrize("value", [1.0, "1", None, [1], 1j])
 @pytest.mark.parametrize("name", INTEGERS)
-def test_no_integers(name: str, given: object) -> None:
+def test_other_objects_than_integers(name: str, value: object) -> None:
     with pytest.raises(TypeError) as raised:
-        getattr(fast, name)(given)
-    kind = type(given).__name__
+        getattr(fast, name)(value)
+    kind = type(value).__name__
     assert str(raised.value) == f"{name}(): argument 'value': expected an int; got {kind}"
 
 
@@ -71,20 +71,20 @@ def test_floats(name: str, third: float) -> None:
     ]  # fmt: skip
     assert echo(1 / 3) == third
     assert echo(float("inf")) == float("inf")
-    for given in ("1", None, [1.0], 1j):
+    for value in ("1", None, [1.0], 1j):
         with pytest.raises(TypeError) as raised:
-            echo(given)
-        kind = type(given).__name__
+            echo(value)
+        kind = type(value).__name__
         assert str(raised.value) == f"{name}(): argument 'value': expected a float; got {kind}"
 
 
 def test_bools() -> None:
     assert fast.boolean(True) is True
     assert fast.boolean(False) is False
-    for given in (0, 1, "", None):
+    for value in (0, 1, "", None):
         with pytest.raises(TypeError) as raised:
-            fast.boolean(given)
-        kind = type(given).__name__
+            fast.boolean(value)
+        kind = type(value).__name__
         assert str(raised.value) == f"boolean(): argument 'value': expected a bool; got {kind}"
 
 
@@ -92,16 +92,16 @@ def test_bools() -> None:
 def test_a_number_that_raises(name: str) -> None:
     with pytest.raises(TypeError) as raised:
         getattr(fast, name)(Faulty())
-    assert str(raised.value) == f"{name}(): argument 'value': LookupError: no number today"
+    assert str(raised.value) == f"{name}(): argument 'value': LookupError: no number"
     assert type(raised.value.__cause__) is LookupError
 
 
 def test_keywords() -> None:
     x, y = Producer(shape=(3,)), Producer(shape=(3,))
-    y_before = dlbridge.from_dlpack(y)
-    assert fast.axpy(2, x, y=y_before) is None
-    assert fast.axpy(y=y_before, a=1, x=x) is None
-    assert memoryview(y_before).tolist() == [0, 4, 8]
+    target = dlbridge.from_dlpack(y)
+    assert fast.axpy(2, x, y=target) is None
+    assert fast.axpy(y=target, a=1, x=x) is None
+    assert memoryview(target).tolist() == [0, 4, 8]
     assert fast.dot(Producer(shape=(3,)), Producer(shape=(3,))) == 5
 
 
@@ -119,12 +119,12 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize("name, given, named, words", CALLS)
-def test_other_arguments(
-    name: str, given: tuple[Any, ...], named: dict[str, Any], words: str
+@pytest.mark.parametrize("name, args, keywords, words", CALLS)
+def test_wrong_number_or_names_of_arguments(
+    name: str, args: tuple[Any, ...], keywords: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(TypeError) as raised:
-        getattr(fast, name)(*given, **named)
+        getattr(fast, name)(*args, **keywords)
     assert str(raised.value) == words
 
 
@@ -157,7 +157,7 @@ def test_too_many_names() -> None:
         extension.too_many_names(fast)
 
 
-def test_what_it_looks_like() -> None:
+def test_docstrings_and_attributes() -> None:
     read, write = VECTOR.format(""), VECTOR.format(", writable")
     assert fast.dot.__doc__ == f"dot(x: {read}, y: {read}) -> float\n\nThe scalar product."
     assert fast.axpy.__doc__ == f"axpy(a: float, x: {read}, y: {write}) -> None"
@@ -166,8 +166,8 @@ def test_what_it_looks_like() -> None:
     assert (fast.dot.__name__, fast.dot.__module__) == ("dot", "extension.fast")
 
 
-def test_it_outlives_its_module_attribute() -> None:
-    kept = fast.dot
+def test_a_function_outlives_its_module_attribute() -> None:
+    dot = fast.dot
     with pytest.MonkeyPatch.context() as patch:
         patch.delattr(fast, "dot")
-        assert kept(Producer(shape=(3,)), Producer(shape=(3,))) == 5
+        assert dot(Producer(shape=(3,)), Producer(shape=(3,))) == 5

@@ -1,4 +1,4 @@
-"""What is NumPy's own about an extension's arguments: subclasses, flags, and memory of any kind."""
+"""NumPy arrays as arguments of an extension: subclasses, flags, strides and dtypes."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ def vector(*values: float) -> Any:
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_a_subclass_goes_in_and_an_ndarray_comes_out(binding: str) -> None:
+def test_the_result_for_a_subclass_is_an_ndarray(binding: str) -> None:
     x = vector(1, 2, 3).view(Sub)
     assert function(binding, "owned")(x) == x.ctypes.data
     assert type(function(binding, "doubled")(x)) is np.ndarray
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_an_own_array_is_empty_likes(binding: str) -> None:
+def test_empty_like_returns_an_array_that_owns_its_memory(binding: str) -> None:
     doubled = function(binding, "doubled")(vector(1, 2))
     assert (doubled.flags.owndata, doubled.flags.writeable) == (True, True)
 
 
 @pytest.mark.parametrize("binding", DETAILED)
-def test_read_only_arrays_are_not_written(binding: str) -> None:
+def test_read_only_arrays(binding: str) -> None:
     x = vector(1, 2)
     x.flags.writeable = False
-    if not NEW:  # it has no mark for read-only memory, and refuses it
+    if not NEW:  # it exports legacy tensors only, which have no read-only flag
         with pytest.raises(TypeError, match=r"BufferError: .* readonly"):
             function(binding, "span_to_read")(x)
         return
     assert function(binding, "span_to_read")(x) == x.ctypes.data
     with pytest.raises(TypeError, match=r"read-only: writability differs. Take it as const"):
         function(binding, "span_to_write")(x)
-    back = function(binding, "same")(x)
-    assert not back.flags.writeable
+    result = function(binding, "same")(x)
+    assert not result.flags.writeable
 
 
 @pytest.mark.parametrize("binding", DETAILED)
@@ -68,8 +68,8 @@ def test_strides(x: Any) -> None:
     assert [function(binding, "sum")(x) for binding in BINDINGS] == [x.sum()] * 3
 
 
-def any_array(pick: random.Random, dtype: str) -> Any:
-    """An array of any rank, cut, turned and repeated at random, maybe empty, maybe read-only."""
+def random_array(pick: random.Random, dtype: str) -> Any:
+    """An array of random rank, sliced, transposed and broadcast at random, possibly read-only."""
     order: Any = pick.choice("CF")
     x = np.zeros([pick.randrange(6) for _ in range(pick.randrange(5))], dtype, order)
     for axis, extent in enumerate(x.shape):
@@ -84,23 +84,23 @@ def any_array(pick: random.Random, dtype: str) -> Any:
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "complex128"])
-def test_an_ndarray_read_by_its_fields_is_as_numpy_says(dtype: str) -> None:
-    """The shortest binding, and __dlpack__, which what is derived from ndarray takes."""
+def test_the_layout_of_random_arrays(dtype: str) -> None:
+    """By the fields of an ndarray, and by __dlpack__, which a subclass of ndarray uses."""
     pick = random.Random(dtype)
     for _ in range(1000):
-        x = any_array(pick, dtype)
-        for given in (x, x.view(Sub)):
-            address, extents, strides, readonly = extension.described(given)
+        x = random_array(pick, dtype)
+        for array in (x, x.view(Sub)):
+            address, extents, strides, readonly = extension.describe(array)
             assert (tuple(extents), readonly) == (x.shape, not x.flags.writeable)
             if x.size:
                 assert address == x.ctypes.data
-                told = zip(x.shape, x.strides, strides)
-                assert all(n == 1 or s == there * x.itemsize for n, s, there in told)
+                layout = zip(x.shape, x.strides, strides)
+                assert all(n == 1 or b == s * x.itemsize for n, b, s in layout)
 
 
 @pytest.mark.parametrize("dtype", ["object", "U3", "M8[s]", "f4,f4"])
 @pytest.mark.parametrize("binding", DETAILED)
-def test_what_numpy_refuses_is_the_cause(binding: str, dtype: str) -> None:
+def test_the_exception_of_numpy_is_the_cause(binding: str, dtype: str) -> None:
     x: Any = np.zeros(2, dtype=dtype)
     with pytest.raises(TypeError) as raised:
         function(binding, "sum")(x)
@@ -109,13 +109,13 @@ def test_what_numpy_refuses_is_the_cause(binding: str, dtype: str) -> None:
     assert str(raised.value) == f"sum(): argument 'x': {type(cause).__name__}: {cause}"
 
 
-def test_writes_show() -> None:
+def test_a_function_writes_to_the_array() -> None:
     x = vector(1, 2, 3)
     extension.scale(x[::2], 10)
     assert x.tolist() == [10, 2, 30]
 
 
-def test_numpy_takes_a_class_of_an_extension() -> None:
+def test_numpy_imports_a_class_of_an_extension() -> None:
     image = extension.Image(2, 3)
     x = np.from_dlpack(image)
     image.fill(7)

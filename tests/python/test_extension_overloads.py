@@ -1,4 +1,5 @@
-"""Overload sets: the first that fits, tensors imported once, and every reason given."""
+"""Overload sets: a call selects the first candidate that accepts the arguments, imports each tensor
+once, and reports the reason of every refusal."""
 
 from __future__ import annotations
 
@@ -29,12 +30,12 @@ def vector(code: int = 2, bits: int = 32, **fields: Any) -> Producer:
     return Producer(**{"shape": (3,), "dtype": (code, bits, 1), **fields})
 
 
-def reasons(*each: str) -> str:
-    listed = "\n".join(f"{signature}\n  {why}" for signature, why in zip(SIGNATURES, each))
-    return f"kind(): no overload takes these arguments:\n{listed}"
+def message(*reasons: str) -> str:
+    lines = "\n".join(f"{signature}\n  {reason}" for signature, reason in zip(SIGNATURES, reasons))
+    return f"kind(): no overload takes these arguments:\n{lines}"
 
 
-def test_the_first_that_fits_is_called() -> None:
+def test_the_first_candidate_that_fits_is_called() -> None:
     assert extension.kind(vector()) == "float32"
     assert extension.kind(vector(2, 64)) == "float64"
     assert extension.kind(vector(0, 64), 3) == "int64 and n"
@@ -44,7 +45,7 @@ def test_the_first_that_fits_is_called() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "args",
     [
         (vector(),),
         (vector(2, 64),),
@@ -57,32 +58,32 @@ def test_the_first_that_fits_is_called() -> None:
         (vector(version=(2, 0)),),
         (vector(device=(2, 0)), 3),
     ],
-    ids=lambda given: "-".join(type(each).__name__ for each in given),
+    ids=lambda args: "-".join(type(each).__name__ for each in args),
 )
-def test_each_tensor_is_imported_and_freed_once(given: tuple[Any, ...]) -> None:
+def test_each_tensor_is_imported_and_freed_once(args: tuple[Any, ...]) -> None:
     try:
-        extension.kind(*given)
-    except TypeError as why:
-        assert str(why).startswith("kind(): no overload")
-        del why
-    assert freed_once(*[each for each in given if isinstance(each, Producer)])
+        extension.kind(*args)
+    except TypeError as error:
+        assert str(error).startswith("kind(): no overload")
+        del error
+    assert freed_once(*[each for each in args if isinstance(each, Producer)])
 
 
 def test_the_same_object_twice_is_two_arguments() -> None:
     p = vector(0, 64)
     with pytest.raises(TypeError) as raised:
         extension.kind(p, p)
-    assert str(raised.value) == reasons(
+    assert str(raised.value) == message(
         *[OTHER_ARGUMENTS] * 3,
         "argument 'y': expected float32[*] on cpu; got int64[3] on cpu: dtype differs",
     )
     assert (p.exports, p.calls) == ([1, 1], [1, 1])
 
 
-def test_every_reason() -> None:
+def test_the_reason_of_every_candidate() -> None:
     with pytest.raises(TypeError) as raised:
         extension.kind(vector(4, 16))
-    assert str(raised.value) == reasons(
+    assert str(raised.value) == message(
         "argument 'x': expected float32[*] on cpu; got bfloat16[3] on cpu: dtype differs",
         "argument 'x': expected float64[*] on cpu; got bfloat16[3] on cpu: dtype differs",
         OTHER_ARGUMENTS,
@@ -94,53 +95,53 @@ def test_every_reason() -> None:
 def test_reasons_of_several_arguments() -> None:
     with pytest.raises(TypeError) as raised:
         extension.kind(vector(shape=()), vector(shape=(2, 2)))
-    assert str(raised.value) == reasons(
+    assert str(raised.value) == message(
         *[OTHER_ARGUMENTS] * 3,
         "argument 'x': expected int64[*] on cpu; got float32[] on cpu: dtype, rank differ\n"
         "  argument 'y': expected float32[*] on cpu; got float32[2, 2] on cpu: rank differs",
     )
 
 
-@pytest.mark.parametrize("given", [(), (1, 2, 3), ("x", "y", "z")])
-def test_no_arguments_of_any(given: Any) -> None:
+@pytest.mark.parametrize("args", [(), (1, 2, 3), ("x", "y", "z")])
+def test_arguments_that_no_candidate_has(args: Any) -> None:
     with pytest.raises(TypeError) as raised:
-        extension.kind(*given)
-    assert str(raised.value) == reasons(*[OTHER_ARGUMENTS] * 4)
+        extension.kind(*args)
+    assert str(raised.value) == message(*[OTHER_ARGUMENTS] * 4)
 
 
-def test_a_producer_that_raises_is_asked_once() -> None:
+def test_dlpack_of_a_producer_that_raises_is_called_once() -> None:
     p = Raises(RuntimeError("boom"))
     with pytest.raises(TypeError) as raised:
         extension.kind(p)
-    said = "argument 'x': RuntimeError: boom"
-    assert str(raised.value) == reasons(said, said, OTHER_ARGUMENTS, OTHER_ARGUMENTS)
+    reason = "argument 'x': RuntimeError: boom"
+    assert str(raised.value) == message(reason, reason, OTHER_ARGUMENTS, OTHER_ARGUMENTS)
     assert raised.value.__cause__ is p.exception
     assert len(p.requests) == 1
 
 
-@pytest.mark.parametrize("raised", [KeyboardInterrupt(), SystemExit(), MemoryError()])
-def test_what_is_no_refusal_ends_the_call(raised: BaseException) -> None:
-    p = Raises(raised)
-    with pytest.raises(type(raised)) as seen:
+@pytest.mark.parametrize("exception", [KeyboardInterrupt(), SystemExit(), MemoryError()])
+def test_an_exception_that_is_no_refusal_ends_the_call(exception: BaseException) -> None:
+    p = Raises(exception)
+    with pytest.raises(type(exception)) as raised:
         extension.kind(p)
-    assert (seen.value, len(p.requests)) == (raised, 1)
+    assert (raised.value, len(p.requests)) == (exception, 1)
 
 
-def test_a_type_error_of_the_body_is_its_own() -> None:
+def test_a_type_error_of_the_function_ends_the_call() -> None:
     p = vector()
-    with pytest.raises(TypeError, match=r"^of the body's$"):
+    with pytest.raises(TypeError, match=r"^of the function itself$"):
         extension.first_throws(p)
     assert freed_once(p)
 
 
-def test_a_body_that_calls_another_set() -> None:
+def test_a_function_that_calls_another_overload_set() -> None:
     assert extension.nested(vector(), vector(2, 64)) == "float64"
     assert extension.nested(vector(2, 64), vector(2, 64)) is None
     with pytest.raises(TypeError, match=r"^kind\(\): no overload"):
         extension.nested(vector(), vector(2, 16))
 
 
-def test_a_producer_that_calls_the_set_itself() -> None:
+def test_a_producer_that_calls_the_overload_set() -> None:
     class Nesting(Producer):
         def __dlpack__(self, **keywords: Any) -> object:
             assert extension.kind(vector(0, 64), 3) == "int64 and n"
@@ -155,17 +156,17 @@ def test_methods() -> None:
     image = extension.Image(2, 3)
     with pytest.raises(TypeError) as raised:
         image.add(Producer(dtype=(2, 16, 1)))
-    each = (
+    line = (
         "{n}. add(self: extension.Image, other: "
         'typing.Annotated[dlbridge.typing.SupportsDLPack, "{dtype}[*, *] on cpu"]) '
         "-> extension.Image\n"
         "  argument 'other': expected {dtype}[*, *] on cpu; got float16[2, 3] on cpu: dtype differs"
     )
-    listed = "\n".join(each.format(n=i + 1, dtype=d) for i, d in enumerate(("float32", "float64")))
-    assert str(raised.value) == f"add(): no overload takes these arguments:\n{listed}"
+    lines = "\n".join(line.format(n=i + 1, dtype=d) for i, d in enumerate(("float32", "float64")))
+    assert str(raised.value) == f"add(): no overload takes these arguments:\n{lines}"
 
 
-def test_our_own_tensor() -> None:
+def test_a_tensor_of_dlbridge() -> None:
     p = vector(0, 64)
     t = dlbridge.from_dlpack(p)
     assert extension.kind(t, 1) == "int64 and n"
@@ -174,30 +175,30 @@ def test_our_own_tensor() -> None:
     assert freed_once(p)
 
 
-def test_docstring_lists_the_signatures() -> None:
+def test_the_docstring_lists_the_signatures() -> None:
     assert extension.kind.__name__ == "kind"
     lines = extension.kind.__doc__.splitlines()
     assert lines[:2] == ["kind(*args, **kwargs)", "Overloaded function."]
     assert [line for line in lines[2:] if line] == SIGNATURES
 
 
-def test_what_def_did_not_make_gets_no_overload() -> None:
-    words = "^taken is there already, and was not made by dlbridge::def; an overload can only be"
+def test_def_adds_no_overload_to_a_pybind11_function() -> None:
+    words = "^occupied exists already and was not bound by dlbridge::def, which adds overloads only"
     with pytest.raises(TypeError, match=words):
-        extension.overload_of_anothers(extension.fast)
-    del extension.fast.taken
+        extension.add_overload_to_pybind11_function(extension.fast)
+    del extension.fast.occupied
 
 
 def test_many_threads() -> None:
     def work() -> None:
         for _ in range(200):
             if extension.kind(vector(0, 64), 1) != "int64 and n":
-                wrong.append(1)
+                failures.append(1)
 
-    wrong: list[int] = []
+    failures: list[int] = []
     threads = [threading.Thread(target=work) for _ in range(8)]
     for each in threads:
         each.start()
     for each in threads:
         each.join()
-    assert wrong == []
+    assert failures == []

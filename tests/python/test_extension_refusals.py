@@ -1,4 +1,4 @@
-"""Arguments that do not fit: what is said, word by word; nothing is leaked or freed twice."""
+"""Refused arguments: the complete error messages; no tensor is leaked or freed twice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import foreign
 from bindings import BINDINGS, DETAILED, function
 from producers import Producer, Raises, ReportsDevice, Returns
 
-# Function, fields of a foreign tensor, and what is said behind "function(): argument 'x': ".
+# Function, fields of a foreign tensor, and the message after "function(): argument 'x': ".
 REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("int64", {}, "expected int64[...] on cpu; got float32[2, 3] on cpu: dtype differs"),
     ("rank_2", {"shape": (6,)},
@@ -52,7 +52,7 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
      "alignment differ. Take it as const, or pass a writable copy"),
 ]  # fmt: skip
 
-# The same, of what is no tensor that can be read. The exception is the refusal's cause.
+# Fields of an unreadable tensor, and the exception, which is the cause of the TypeError.
 FAULTS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"data": None}, BufferError,
      "tensor without data: expected memory; got null data for float32[3] on cpu. Give the tensor "
@@ -66,93 +66,96 @@ FAULTS: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]  # fmt: skip
 
 
-def refused(call: Any, *given: Any, **named: Any) -> TypeError:
+def refused(call: Any, *args: Any, **keywords: Any) -> TypeError:
+    """The TypeError that a call raises."""
     with pytest.raises(TypeError) as raised:
-        call(*given, **named)
+        call(*args, **keywords)
     return raised.value
 
 
 @pytest.mark.parametrize("name, fields, words", REFUSALS, ids=lambda each: str(each)[:30])
 @pytest.mark.parametrize("binding", DETAILED)
-def test_words(binding: str, name: str, fields: dict[str, Any], words: str) -> None:
+def test_messages(binding: str, name: str, fields: dict[str, Any], words: str) -> None:
     p = Producer(**fields)
-    why = refused(function(binding, name), p)
-    assert str(why) == f"{name}(): argument 'x': {words}"
-    assert why.__cause__ is None
+    error = refused(function(binding, name), p)
+    assert str(error) == f"{name}(): argument 'x': {words}"
+    assert error.__cause__ is None
     assert (p.exports, p.calls) == ([1], [1])
 
 
 @pytest.mark.parametrize("name, fields, words", REFUSALS, ids=lambda each: str(each)[:30])
-def test_pybind11_words(name: str, fields: dict[str, Any], words: str) -> None:
+def test_messages_of_pybind11(name: str, fields: dict[str, Any], words: str) -> None:
     p = Producer(**fields)
-    why = str(refused(extension.by_pybind11.__dict__[name], p))
+    error = str(refused(extension.by_pybind11.__dict__[name], p))
     expected = words.partition("; got ")[0].partition("expected ")[2]
     expected = expected.replace(", aligned to 4 bytes", "").replace(", aligned to 64 bytes", "")
-    assert why.startswith(f"{name}(): incompatible function arguments.")
-    assert f'x: typing.Annotated[dlbridge.typing.SupportsDLPack, "{expected}"]' in why
+    assert error.startswith(f"{name}(): incompatible function arguments.")
+    assert f'x: typing.Annotated[dlbridge.typing.SupportsDLPack, "{expected}"]' in error
     assert (p.exports, p.calls) == ([1], [1])
 
 
 @pytest.mark.parametrize("fields, kind, words", FAULTS, ids=lambda each: str(each)[:30])
-@pytest.mark.parametrize("name", ["span_to_read", "span_to_write", "any_tensor", "maybe_owned"])
+@pytest.mark.parametrize("name", ["span_to_read", "span_to_write", "any_tensor", "optional_owned"])
 @pytest.mark.parametrize("binding", DETAILED)
 def test_faulty_tensors(
     binding: str, name: str, fields: dict[str, Any], kind: type[Exception], words: str
 ) -> None:
     p = Producer(**{"shape": (3,), **fields})
-    why = refused(function(binding, name), p)
-    assert str(why) == f"{name}(): argument 'x': {kind.__name__}: {words}"
-    assert (type(why.__cause__), str(why.__cause__)) == (kind, words)
+    error = refused(function(binding, name), p)
+    assert str(error) == f"{name}(): argument 'x': {kind.__name__}: {words}"
+    assert (type(error.__cause__), str(error.__cause__)) == (kind, words)
     assert (p.exports, p.calls) == ([1], [1])
 
 
 @pytest.mark.parametrize(
-    "given", [3, None, "text", [1.0, 2.0], object()], ids=lambda x: repr(x)[:20]
+    "value", [3, None, "text", [1.0, 2.0], object()], ids=lambda x: repr(x)[:20]
 )
 @pytest.mark.parametrize("binding", DETAILED)
-def test_no_producer(binding: str, given: object) -> None:
-    why = refused(function(binding, "sum"), given)
-    assert str(why).startswith(
+def test_other_objects_than_producers(binding: str, value: object) -> None:
+    error = refused(function(binding, "sum"), value)
+    assert str(error).startswith(
         "sum(): argument 'x': not a DLPack producer: expected an object with __dlpack__ and "
-        f"__dlpack_device__; got one of type {type(given).__name__}"
+        f"__dlpack_device__; got one of type {type(value).__name__}"
     )
-    assert why.__cause__ is None
+    assert error.__cause__ is None
 
 
-@pytest.mark.parametrize("raised", [RuntimeError("boom"), ValueError("é"), TypeError("its own")])
+@pytest.mark.parametrize("exception", [RuntimeError("boom"), ValueError("é"), TypeError("its own")])
 @pytest.mark.parametrize("binding", DETAILED)
-def test_a_producer_that_raises(binding: str, raised: Exception) -> None:
-    why = refused(function(binding, "sum"), Raises(raised))
-    assert str(why) == f"sum(): argument 'x': {type(raised).__name__}: {raised}"
-    assert why.__cause__ is raised
-    assert raised.__traceback__ is not None
+def test_a_producer_that_raises(binding: str, exception: Exception) -> None:
+    error = refused(function(binding, "sum"), Raises(exception))
+    assert str(error) == f"sum(): argument 'x': {type(exception).__name__}: {exception}"
+    assert error.__cause__ is exception
+    assert exception.__traceback__ is not None
 
 
 @pytest.mark.parametrize("binding", DETAILED)
 def test_a_producer_whose_device_raises(binding: str) -> None:
     boom = RuntimeError("boom")
-    why = refused(function(binding, "sum"), ReportsDevice(boom))
-    assert (str(why), why.__cause__) == ("sum(): argument 'x': RuntimeError: boom", boom)
+    error = refused(function(binding, "sum"), ReportsDevice(boom))
+    assert (str(error), error.__cause__) == ("sum(): argument 'x': RuntimeError: boom", boom)
 
 
-@pytest.mark.parametrize("raised", [KeyboardInterrupt("stop"), SystemExit(3), MemoryError("none")])
+@pytest.mark.parametrize(
+    "exception", [KeyboardInterrupt("stop"), SystemExit(3), MemoryError("none")]
+)
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_what_is_no_refusal_goes_through(binding: str, raised: BaseException) -> None:
-    with pytest.raises(type(raised)) as seen:
-        function(binding, "sum")(Raises(raised))
-    assert seen.value is raised
+def test_an_exception_that_is_no_refusal_is_raised(binding: str, exception: BaseException) -> None:
+    with pytest.raises(type(exception)) as raised:
+        function(binding, "sum")(Raises(exception))
+    assert raised.value is exception
 
 
 @pytest.mark.parametrize("first", [Raises(KeyboardInterrupt()), Producer(shape=(2, 2))])
-def test_an_interrupt_beats_a_refusal(first: Any) -> None:
+def test_an_interrupt_precedes_a_refusal(first: Any) -> None:
     with pytest.raises(KeyboardInterrupt):
         extension.join(first, Raises(KeyboardInterrupt()))
 
 
 def test_two_wrong_arguments_at_once() -> None:
     x, y = Producer(dtype=(0, 64, 1), shape=(4, 2)), Producer(shape=(2, 2))
-    why = refused(extension.join, x, y)
-    assert str(why) == (
+    error = refused(extension.join, x, y)
+    assert str(error) == (
         "join():\n"
         "  argument 'x': expected float32[*] on cpu; got int64[4, 2] on cpu: dtype, rank differ\n"
         "  argument 'y': expected float32[*] on cpu; got float32[2, 2] on cpu: rank differs"
@@ -162,13 +165,13 @@ def test_two_wrong_arguments_at_once() -> None:
 
 def test_two_wrong_arguments_of_which_one_raises() -> None:
     boom = RuntimeError("boom")
-    why = refused(extension.unnamed, Producer(shape=()), Raises(boom))
-    assert str(why) == (
+    error = refused(extension.unnamed, Producer(shape=()), Raises(boom))
+    assert str(error) == (
         "unnamed():\n"
         "  argument 1: expected float32[*] on cpu; got float32[] on cpu: rank differs\n"
         "  argument 2: RuntimeError: boom"
     )
-    assert why.__cause__ is boom
+    assert error.__cause__ is boom
 
 
 def test_one_wrong_argument_of_two() -> None:
@@ -180,17 +183,17 @@ def test_one_wrong_argument_of_two() -> None:
 
 
 def test_a_method_does_not_count_self() -> None:
-    why = refused(extension.Image(2, 3).dot, Producer(shape=(3,)))
-    assert str(why) == (
+    error = refused(extension.Image(2, 3).dot, Producer(shape=(3,)))
+    assert str(error) == (
         "dot(): argument 'other': expected float32[*, *] on cpu; got float32[3] on cpu: rank "
         "differs"
     )
 
 
 @pytest.mark.parametrize("binding", DETAILED)
-def test_a_capsule_that_is_none(binding: str) -> None:
-    why = refused(function(binding, "sum"), Returns(3))
-    assert str(why) == (
+def test_dlpack_that_returns_no_capsule(binding: str) -> None:
+    error = refused(function(binding, "sum"), Returns(3))
+    assert str(error) == (
         "sum(): argument 'x': BufferError: producer failed: expected a capsule named 'dltensor' or "
         "'dltensor_versioned'; got an object of type int. Its __dlpack__ is broken"
     )
@@ -198,7 +201,7 @@ def test_a_capsule_that_is_none(binding: str) -> None:
 
 @pytest.mark.parametrize("kind", ["span_to_write", "owned_to_write"])
 @pytest.mark.parametrize("binding", DETAILED)
-def test_a_read_only_tensor_of_our_own(binding: str, kind: str) -> None:
+def test_a_read_only_tensor_of_dlbridge(binding: str, kind: str) -> None:
     t = dlbridge.from_dlpack(Producer(shape=(3,)), readonly=True)
     assert str(refused(function(binding, kind), t)) == (
         f"{kind}(): argument 'x': expected float32[*] on cpu, writable; got float32[3] on cpu, "
@@ -206,18 +209,18 @@ def test_a_read_only_tensor_of_our_own(binding: str, kind: str) -> None:
     )
 
 
-def test_a_long_text_is_cut_and_not_broken() -> None:
-    why = refused(extension.by_def.fixed, Producer(shape=(1,) * 64))
-    assert "rank differs" in str(why)
+def test_a_long_message_is_truncated() -> None:
+    error = refused(extension.by_def.fixed, Producer(shape=(1,) * 64))
+    assert "rank differs" in str(error)
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_nothing_is_left_over(binding: str) -> None:
+def test_every_tensor_is_freed(binding: str) -> None:
     gc.collect()
-    out, calls = foreign.accounts()
+    exports, calls = foreign.accounts()
     for name, fields, _ in REFUSALS:
         refused(function(binding, name), Producer(**fields))
     for fields, _, _ in FAULTS:
         refused(function(binding, "sum"), Producer(**{"shape": (3,), **fields}))
-    now_out, now_calls = foreign.accounts()
-    assert now_out - out == now_calls - calls == len(REFUSALS) + len(FAULTS)
+    now_exports, now_calls = foreign.accounts()
+    assert now_exports - exports == now_calls - calls == len(REFUSALS) + len(FAULTS)

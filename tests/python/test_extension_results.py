@@ -1,4 +1,4 @@
-"""Results: whose type they come back as, what keeps their memory, and what a body may throw."""
+"""Results: their Python types, the owners of their memory, and exceptions of the C++ function."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ import foreign
 from bindings import BINDINGS, freed_once, function
 from producers import Producer
 
-PLAIN = ["to_managed", "to_tensor", "to_any", "to_maybe"]
+OWNING = ["to_managed", "to_tensor", "to_any", "to_optional"]
 
 
 def values(x: Any) -> Any:
     return memoryview(dlbridge.from_dlpack(x)).tolist()
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", OWNING)
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_every_kind_of_result(binding: str, name: str) -> None:
-    made = function(binding, name)(4)
-    assert type(made) is dlbridge.Tensor
-    assert (made.dtype, made.shape, values(made)) == ("float32", (4,), [0, 1, 2, 3])
-    assert not made.readonly
+    x = function(binding, name)(4)
+    assert type(x) is dlbridge.Tensor
+    assert (x.dtype, x.shape, values(x)) == ("float32", (4,), [0, 1, 2, 3])
+    assert not x.readonly
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
@@ -39,20 +39,20 @@ def test_a_shared_owner(binding: str) -> None:
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_no_result(binding: str) -> None:
-    assert function(binding, "to_maybe")(-1) is None
-    assert function(binding, "maybe_same")(None) is None
+def test_an_empty_optional_returns_none(binding: str) -> None:
+    assert function(binding, "to_optional")(-1) is None
+    assert function(binding, "optional_same")(None) is None
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_an_argument_goes_back_where_it_came_from(binding: str) -> None:
-    """A Producer is of no library, so it comes back as a Tensor, on the same memory."""
-    for name in ("same", "maybe_same"):
+def test_an_argument_of_no_library_returns_as_a_tensor(binding: str) -> None:
+    """A Producer belongs to no library. The Tensor shares its memory."""
+    for name in ("same", "optional_same"):
         p = Producer(shape=(3,))
-        back = function(binding, name)(p)
-        assert type(back) is dlbridge.Tensor
-        assert (back.data_ptr, p.calls) == (p.handle.address, [0])
-        del back
+        result = function(binding, name)(p)
+        assert type(result) is dlbridge.Tensor
+        assert (result.data_ptr, p.calls) == (p.handle.address, [0])
+        del result
         assert freed_once(p)
 
 
@@ -72,15 +72,15 @@ def test_an_owning_result_is_like_the_first_tensor(binding: str) -> None:
     assert values(extension.second_decides(None, Producer(shape=(2,)))) == [0, 1]
 
 
-def test_the_origins_library_decides() -> None:
-    """Through __array_namespace__, where the type is of no library that is known by name."""
-    made: list[dlbridge.Tensor] = []
+def test_a_result_is_converted_by_the_array_namespace() -> None:
+    """The type of the argument belongs to none of the libraries that dlbridge lists."""
+    tensors: list[dlbridge.Tensor] = []
 
     class Namespace:
         @staticmethod
         def from_dlpack(x: dlbridge.Tensor) -> str:
-            made.append(x)
-            return "of its own"
+            tensors.append(x)
+            return "converted"
 
     class Array(Producer):
         def __array_namespace__(self) -> Any:
@@ -88,19 +88,19 @@ def test_the_origins_library_decides() -> None:
 
     p = Array(shape=(3,))
     for name in ("same", "doubled", "counted_like"):
-        assert extension.by_def.__dict__[name](p) == "of its own"
-    assert [values(x) for x in made] == [[0, 1, 2], [0, 2, 4], [0, 1, 2]]
-    made.clear()
+        assert extension.by_def.__dict__[name](p) == "converted"
+    assert [values(x) for x in tensors] == [[0, 1, 2], [0, 2, 4], [0, 1, 2]]
+    tensors.clear()
     assert p.calls == [1, 1, 1]
 
 
-def test_a_library_that_does_not_take_it() -> None:
-    """What it raises is raised, and the tensor is freed."""
+def test_a_library_that_refuses_a_result() -> None:
+    """The call raises the library's exception and frees the tensor."""
 
     class Namespace:
         @staticmethod
         def from_dlpack(x: dlbridge.Tensor) -> str:
-            raise LookupError("not today")
+            raise LookupError("refused")
 
     class Array(Producer):
         def __array_namespace__(self) -> Any:
@@ -108,24 +108,24 @@ def test_a_library_that_does_not_take_it() -> None:
 
     p = Array(shape=(3,))
     for binding in BINDINGS:
-        with pytest.raises(LookupError, match="not today"):
+        with pytest.raises(LookupError, match="refused"):
             function(binding, "same")(p)
     assert p.calls == [1, 1, 1]
 
 
-def test_returns_our_own() -> None:
+def test_returns_dlbridge() -> None:
     assert type(extension.returns.dlbridge(3)) is dlbridge.Tensor
 
 
-def test_returns_a_library_that_is_not_here() -> None:
+def test_returns_a_library_that_is_not_installed() -> None:
     with pytest.raises(ModuleNotFoundError, match="cupy"):
         extension.returns.cupy(3)
 
 
-# Parts of an object.
+# Views of the members of an object.
 
 
-def test_parts_keep_their_object() -> None:
+def test_member_views_keep_their_object_alive() -> None:
     image = extension.Image(2, 3)
     image.fill(2)
     rows = [image.first_row, image.row(1), extension.first_row_of(image)]
@@ -137,16 +137,16 @@ def test_parts_keep_their_object() -> None:
     assert values(rows[1]) == [5, 5, 5]
 
 
-def test_parts_of_what_is_constant_are_read_only() -> None:
+def test_a_member_view_of_const_elements_is_read_only() -> None:
     image = extension.Image(2, 3)
     assert (image.row(1).readonly, image.constant_row(1).readonly) == (False, True)
 
 
-def test_a_part_of_nothing() -> None:
+def test_a_member_view_without_an_object() -> None:
     with pytest.raises(
         TypeError, match=r"^a dlbridge::member_view has no object to keep alive; return it"
     ):
-        extension.row_of_nothing()
+        extension.row_of_no_object()
 
 
 # Methods.
@@ -164,16 +164,16 @@ def test_methods() -> None:
     assert values(image.row(0))[0] == 7
 
 
-# What a body throws.
+# Exceptions of the C++ function.
 
 FAILURES: list[tuple[int, type[BaseException], str]] = [
     (0, BufferError, "size overflows: expected less; got more"),
-    (1, KeyError, "\"of pybind11's\""),
-    (2, RuntimeError, "of the standard library's"),
-    (3, LookupError, "of Python's"),
-    (4, LookupError, "of Python's"),
+    (1, KeyError, "'a pybind11 exception'"),
+    (2, RuntimeError, "a standard exception"),
+    (3, LookupError, "a Python exception"),
+    (4, LookupError, "a Python exception"),
     (5, MemoryError, ""),
-    (6, TypeError, "of the body's"),
+    (6, TypeError, "of the function itself"),
     (7, BufferError, "expected float64[2, 2] on cpu, writable; got float32[3] on cpu: dtype, rank "
      "differ"),
 ]  # fmt: skip
@@ -181,7 +181,9 @@ FAILURES: list[tuple[int, type[BaseException], str]] = [
 
 @pytest.mark.parametrize("how, kind, words", FAILURES)
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_what_a_body_throws(binding: str, how: int, kind: type[BaseException], words: str) -> None:
+def test_exceptions_are_translated(
+    binding: str, how: int, kind: type[BaseException], words: str
+) -> None:
     with pytest.raises(kind) as raised:
         function(binding, "fail")(how)
     assert type(raised.value) is kind
@@ -189,7 +191,7 @@ def test_what_a_body_throws(binding: str, how: int, kind: type[BaseException], w
     assert raised.value.__cause__ is None
 
 
-def test_a_body_that_throws_frees_its_arguments() -> None:
+def test_a_function_that_throws_frees_its_arguments() -> None:
     for how, kind, _ in FAILURES:
         p = Producer(shape=(3,))
         with pytest.raises(kind):
@@ -200,49 +202,49 @@ def test_a_body_that_throws_frees_its_arguments() -> None:
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_results_are_freed_once(binding: str) -> None:
     gc.collect()
-    out, calls = foreign.accounts()
-    for name in ("same", "maybe_same", "doubled", "counted_like"):
-        del_me = function(binding, name)(Producer(shape=(3,)))
-        foreign.consume(del_me.__dlpack__()).release()
-        del del_me
-    now_out, now_calls = foreign.accounts()
-    assert now_out - out == now_calls - calls == 4
+    exports, calls = foreign.accounts()
+    for name in ("same", "optional_same", "doubled", "counted_like"):
+        result = function(binding, name)(Producer(shape=(3,)))
+        foreign.consume(result.__dlpack__()).release()
+        del result
+    now_exports, now_calls = foreign.accounts()
+    assert now_exports - exports == now_calls - calls == 4
 
 
-ALONE = """
+WITHOUT_THE_PACKAGE = """
 import sys
-sys.modules["dlbridge"] = None  # as if it were not installed
+sys.modules["dlbridge"] = None  # makes its import fail
 import weakref
 import extension, foreign
 
-made = extension.by_def.to_managed(3)
-assert type(made).__name__ == "Tensor"
-assert repr(made) == "<dlbridge.Tensor float32[3] on cpu>"
-assert made.__dlpack_device__() == (1, 0)
-assert [hasattr(made, name) for name in ("shape", "__array__", "__buffer__")] == [False] * 3
+x = extension.by_def.to_managed(3)
+assert type(x).__name__ == "Tensor"
+assert repr(x) == "<dlbridge.Tensor float32[3] on cpu>"
+assert x.__dlpack_device__() == (1, 0)
+assert [hasattr(x, name) for name in ("shape", "__array__", "__buffer__")] == [False] * 3
 for version in (None, (1, 0)):
-    taken = foreign.consume(made.__dlpack__(max_version=version))
-    assert (taken.shape, taken.flags) == ((3,), version and 0)
-    taken.release()
-copied = foreign.consume(made.__dlpack__(max_version=(1, 0), copy=True))
-assert copied.flags == 2
-copied.release()
+    tensor = foreign.consume(x.__dlpack__(max_version=version))
+    assert (tensor.shape, tensor.flags) == ((3,), version and 0)
+    tensor.release()
+copy = foreign.consume(x.__dlpack__(max_version=(1, 0), copy=True))
+assert copy.flags == 2
+copy.release()
 try:
-    type(made)()
+    type(x)()
 except TypeError:
     pass
-back = extension.by_fast.same(made)
-assert type(back) is type(made) is type(extension.by_fast.doubled(back))
-gone = weakref.ref(made)
-del made
-assert gone() is None
+same = extension.by_fast.same(x)
+assert type(same) is type(x) is type(extension.by_fast.doubled(same))
+reference = weakref.ref(x)
+del x
+assert reference() is None
 print("done")
 """
 
 
-def test_without_the_package_a_plain_tensor_serves() -> None:
+def test_without_the_package_results_are_plain_tensors() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", ALONE],
+        [sys.executable, "-c", WITHOUT_THE_PACKAGE],
         env={**os.environ, "PYTHONPATH": os.environ["DLBRIDGE_TEST_MODULES"]},
         capture_output=True,
         text=True,

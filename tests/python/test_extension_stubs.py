@@ -1,4 +1,4 @@
-"""Stubs: what pybind11-stubgen writes of an extension, mypy accepts and a person understands."""
+"""The stubs that pybind11-stubgen generates for an extension: readable, and accepted by mypy."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 MODULES = os.environ["DLBRIDGE_TEST_MODULES"]
 VECTOR = 'typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[*] on cpu{}"]'
 
-# File, and a line of it.
+# A stub file, and a line of it.
 SIGNATURES: list[tuple[str, str]] = [
     ("by_fast.pyi",
      'def rgb(x: typing.Annotated[dlbridge.typing.SupportsDLPack, "uint8[*, *, 3] on cpu"]) '
      "-> int:"),
     ("by_def.pyi", f"def doubled(x: {VECTOR.format('')}) -> typing.Any:"),
-    ("by_pybind11.pyi", f"def maybe_owned(x: {VECTOR.format('')} | None) -> int:"),
+    ("by_pybind11.pyi", f"def optional_owned(x: {VECTOR.format('')} | None) -> int:"),
     ("fast.pyi",
      f"def axpy(a: float, x: {VECTOR.format('')}, y: {VECTOR.format(', writable')}) -> None:"),
     ("__init__.pyi", "    def __dlpack_device__(self) -> tuple[int, int]:"),
@@ -34,9 +34,9 @@ extension.scale(x, 2.0)
 total: float = extension.join(x, y=dlbridge.from_dlpack(x))
 extension.fast.axpy(1.0, x, x)
 product: float = extension.Image(1, 3).dot(np.zeros((1, 3), dtype=np.float32))
-same: int = extension.by_def.maybe_owned(None)
-back = np.from_dlpack(dlbridge.from_dlpack(x))
-back.sum()
+same: int = extension.by_def.optional_owned(None)
+shared = np.from_dlpack(dlbridge.from_dlpack(x))
+shared.sum()
 """
 WRONG = """
 import extension
@@ -62,11 +62,11 @@ def stubs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def mypy(stubs: Path, *what: str) -> list[str]:
-    """What mypy says, line by line. To it, two tensors differ by neither dtype nor rank."""
+def mypy(stubs: Path, *arguments: str) -> list[str]:
+    """The lines of mypy's output. Overloads that differ in dtype or rank alone overlap for mypy."""
     options = ["--strict", "--no-error-summary", "--disable-error-code=overload-cannot-match"]
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, *what],
+        [sys.executable, "-m", "mypy", *options, *arguments],
         env={**os.environ, "MYPYPATH": str(stubs)},
         cwd=stubs,
         capture_output=True,
@@ -87,7 +87,7 @@ def test_overloads(stubs: Path) -> None:
     assert text.count("    def add(") == 2
 
 
-def test_nothing_of_ours_is_left_in_it(stubs: Path) -> None:
+def test_the_stubs_have_no_internal_attributes(stubs: Path) -> None:
     for stub in stubs.rglob("*.pyi"):
         assert "__dlbridge" not in stub.read_text()
 
@@ -96,12 +96,12 @@ def test_mypy_accepts_the_stubs(stubs: Path) -> None:
     assert mypy(stubs, "-p", "extension") == []
 
 
-def test_a_users_file(stubs: Path) -> None:
+def test_mypy_accepts_correct_calls(stubs: Path) -> None:
     (stubs / "user.py").write_text(USER)
     assert mypy(stubs, "user.py") == []
 
 
-def test_a_wrong_users_file(stubs: Path) -> None:
+def test_mypy_reports_wrong_calls(stubs: Path) -> None:
     (stubs / "wrong.py").write_text(WRONG)
-    said = "\n".join(mypy(stubs, "wrong.py"))
-    assert [f"wrong.py:{line}: error: Argument 1" in said for line in (4, 5, 6)] == [True] * 3
+    output = "\n".join(mypy(stubs, "wrong.py"))
+    assert [f"wrong.py:{line}: error: Argument 1" in output for line in (4, 5, 6)] == [True] * 3

@@ -1,5 +1,5 @@
-"""What is PyTorch's own about an extension's arguments: its exchange table is used, and where that
-would be wrong it is not."""
+"""PyTorch tensors as arguments of an extension, which imports them by the exchange table, except
+complex ones."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ KINDS = ["span_to_read", "span_to_write", "owned", "argument", "any_tensor", "ma
 
 
 class Counting(torch.Tensor):
-    """Counts how often __dlpack__ is asked."""
+    """Counts the calls of __dlpack__."""
 
-    asked = 0
+    requests = 0
 
     def __dlpack__(self, *args: Any, **keywords: Any) -> Any:
-        Counting.asked += 1
+        Counting.requests += 1
         return super().__dlpack__(*args, **keywords)
 
 
@@ -30,31 +30,31 @@ class Counting(torch.Tensor):
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_the_table_is_used(binding: str, kind: str) -> None:
     x = torch.ones(3).as_subclass(Counting)
-    Counting.asked = 0
+    Counting.requests = 0
     assert function(binding, kind)(x) == x.data_ptr()
     assert extension.kind(x) == "float32"
-    assert Counting.asked == 0
+    assert Counting.requests == 0
 
 
 def test_the_counter_counts() -> None:
-    Counting.asked = 0
+    Counting.requests = 0
     peer.from_dlpack(torch.ones(3).as_subclass(Counting))
-    assert Counting.asked == 1
+    assert Counting.requests == 1
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_a_parameter_goes_in_and_a_plain_tensor_comes_out(binding: str) -> None:
-    """Its memory is read and written behind autograd's back, as by every user of torch's table."""
+def test_the_result_for_a_parameter_is_a_plain_tensor(binding: str) -> None:
+    """autograd does not track the access, as with every consumer of torch's exchange table."""
     x = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
     assert function(binding, "sum")(x) == 3
     assert function(binding, "span_to_write")(x) == x.data_ptr()
     for name in ("doubled", "same"):
-        back = function(binding, name)(x)
-        assert (type(back), back.requires_grad) == (torch.Tensor, False)
+        result = function(binding, name)(x)
+        assert (type(result), result.requires_grad) == (torch.Tensor, False)
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_a_subclass_comes_out_plain(binding: str) -> None:
+def test_the_result_for_a_subclass_is_a_plain_tensor(binding: str) -> None:
     assert type(function(binding, "doubled")(torch.ones(3).as_subclass(Counting))) is torch.Tensor
 
 
@@ -65,7 +65,7 @@ def test_complex_tensors(binding: str) -> None:
 
 
 @pytest.mark.parametrize("binding", DETAILED)
-def test_conjugated_views_are_never_read_as_if_they_were_plain(binding: str) -> None:
+def test_conjugated_views_are_refused(binding: str) -> None:
     x = torch.tensor([1 + 2j, 3 + 4j]).conj()
     assert x.is_conj()
     with pytest.raises(TypeError) as raised:
@@ -102,14 +102,14 @@ def test_tensors_without_strided_memory_are_refused(binding: str, make: Any) -> 
 
 
 @pytest.mark.parametrize("binding", DETAILED)
-def test_the_reason_is_torchs_own(binding: str) -> None:
+def test_the_exception_of_torch_is_the_cause(binding: str) -> None:
     with pytest.raises(TypeError) as raised:
         function(binding, "sum")(torch.eye(3).to_sparse())
     cause = raised.value.__cause__
     assert str(raised.value) == f"sum(): argument 'x': {type(cause).__name__}: {cause}"
 
 
-def test_torch_takes_a_class_of_an_extension() -> None:
+def test_torch_imports_a_class_of_an_extension() -> None:
     image = extension.Image(2, 3)
     image.fill(2)
     x = peer.from_dlpack(image)
@@ -119,6 +119,6 @@ def test_torch_takes_a_class_of_an_extension() -> None:
     assert x.sum() == 17
 
 
-def test_a_method_like_a_torch_tensor() -> None:
+def test_a_method_allocates_a_torch_tensor() -> None:
     like = extension.Image(2, 3).like(torch.ones(1))
     assert (type(like), like.shape) == (torch.Tensor, (2, 3))

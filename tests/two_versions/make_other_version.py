@@ -1,12 +1,12 @@
-"""Copies the headers as another version of them might be: a higher number, other layouts."""
+"""Copies the headers and edits the copy into another version, with another number and layouts."""
 
 import re
 import shutil
 import sys
 from pathlib import Path
 
-# What changes where: each of these holds state or is reached from it, so that two modules that
-# shared one object would read it with the wrong layout.
+# The edit of each header. Each changed struct holds state or is reached from it: if two modules
+# shared an object, one of them would read it with the wrong layout.
 CHANGES = {
     "abi.hpp": (r"(#define DLBRIDGE_VERSION_MINOR) \d+", r"\1 99"),
     "python/import/detail/type_cache.hpp": (
@@ -34,8 +34,8 @@ def main() -> None:
         path = target / "dlbridge" / name
         text, count = re.subn(pattern, replacement, path.read_text())
         if count != 1:
-            raise SystemExit(f"{name}: /{pattern}/ found {count} times, expected once")
-        if name == "error.hpp":  # its rows are aggregates: give the new member its value
+            raise SystemExit(f"{name}: expected one match of /{pattern}/; got {count}")
+        if name == "error.hpp":  # its rows are aggregates, which initialize the new member
             text = re.sub(r"\{(errc::\w+, \")", r"{{}, \1", text)
         path.write_text(text)
     (target / "stamp").touch()

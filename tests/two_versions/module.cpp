@@ -1,4 +1,4 @@
-// One extension module; built from two versions of the headers, under two visibilities.
+// The source of all four modules: two versions of the headers, two visibilities.
 #include <dlbridge/pybind11.hpp>
 #include <dlbridge/python.hpp>
 

@@ -1,5 +1,5 @@
-// A span that is returned would look at memory that nobody keeps.
-// says: a tensor_span that is returned would outlive what it looks at
+// def refuses to return a span, which does not own its memory.
+// says: a tensor_span that is returned would outlive its memory
 #include <dlbridge/pybind11.hpp>
 
 PYBIND11_MODULE(bad, m) {

@@ -1,4 +1,4 @@
-// What a fast function gives is a tensor, a number or nothing.
+// A fast function returns a tensor, a number or nothing.
 // says: def_fast returns nothing, a number or a tensor
 #include <dlbridge/pybind11.hpp>
 

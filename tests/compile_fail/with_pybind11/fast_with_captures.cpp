@@ -1,4 +1,4 @@
-// A fast function has no place for state.
+// A fast function has no memory for the captures of a lambda.
 // says: def_fast takes functions and lambdas that capture nothing
 #include <dlbridge/pybind11.hpp>
 

@@ -1,4 +1,4 @@
-// There is no tensor of the caller's to refer to.
+// The caller has no C++ tensor that a non-const reference could modify.
 // says: take an argument by value or by const&
 #include <dlbridge/pybind11.hpp>
 

@@ -1,4 +1,4 @@
-// A fast function has no converters.
+// def_fast converts tensors and numbers only.
 // says: def_fast takes tensors and numbers
 #include <dlbridge/pybind11.hpp>
 

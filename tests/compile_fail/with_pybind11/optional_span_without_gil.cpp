@@ -1,4 +1,4 @@
-// An optional span is borrowed as well.
+// An optional span is borrowed as well, so that the call cannot release the GIL.
 // says: a tensor_span is borrowed while the GIL is held, and this call releases
 #include <dlbridge/pybind11.hpp>
 
@@ -11,6 +11,6 @@ using parameter = dlbridge::argument<float const>;
 
 PYBIND11_MODULE(bad, m) {
   dlbridge::def(
-      m, "there", [](std::optional<parameter> x) { return x.has_value(); },
+      m, "has_value", [](std::optional<parameter> x) { return x.has_value(); },
       py::call_guard<py::gil_scoped_release>());
 }

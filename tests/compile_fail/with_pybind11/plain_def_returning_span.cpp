@@ -1,5 +1,5 @@
-// Plain pybind11 refuses a span as a result in the same words.
-// says: a tensor_span that is returned would outlive what it looks at
+// The caster of plain pybind11 refuses to return a span with the same message.
+// says: a tensor_span that is returned would outlive its memory
 #include <dlbridge/pybind11.hpp>
 
 PYBIND11_MODULE(bad, m) {

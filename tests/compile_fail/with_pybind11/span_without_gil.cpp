@@ -1,4 +1,4 @@
-// A span is only valid while nobody else may run; an owning parameter may be used without the GIL.
+// A span is valid only while the thread holds the GIL. An owning parameter does not need it.
 // says: a tensor_span is borrowed while the GIL is held, and this call releases
 #include <dlbridge/pybind11.hpp>
 

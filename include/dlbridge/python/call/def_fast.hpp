@@ -1,6 +1,6 @@
-// def_fast: a C++ function of tensors and numbers as a raw vectorcall function, which costs what
-// plain C costs.
-// layer: call · IN and OUT: a call without a dispatcher
+// def_fast: binds a C++ function of tensors and numbers as a vectorcall function, at the cost of a
+// function written against the C API.
+// layer: call · a whole call, from Python arguments to a Python result
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,12 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// What a fast function knows of itself. Behind a capsule that is the function's self.
+// The properties of a fast function. The capsule that is the function's self owns the record.
 struct fast_record {
   std::string name;
-  std::vector<std::string> parameters;
+  std::vector<std::string> parameter_names;
   std::string doc;
-  std::optional<returns> home;
+  std::optional<returns> result_library;
   PyMethodDef definition{};
 
   static fast_record& of(PyObject* capsule) noexcept {
@@ -38,7 +38,7 @@ struct fast_record {
   static void destroy(PyObject* capsule) noexcept { delete &of(capsule); }
 };
 
-// One number argument of one call.
+// One number argument of one call: converts the object, and keeps the exception if that fails.
 template <class T>
 class scalar_argument {
  public:
@@ -46,15 +46,15 @@ class scalar_argument {
     if (scalar<T>::load(object, value_)) {
       return true;
     }
-    raised_ = take_exception();
+    exception_ = take_exception();
     return false;
   }
-  T take() const noexcept { return value_; }
-  ref& raised() noexcept { return raised_; }
+  T extract() const noexcept { return value_; }
+  ref& exception() noexcept { return exception_; }
 
  private:
   T value_{};
-  ref raised_;
+  ref exception_;
 };
 
 template <class P>
@@ -62,50 +62,55 @@ using fast_argument =
     std::conditional_t<is_tensor_parameter<P>, tensor_argument<P>, scalar_argument<P>>;
 
 template <class P>
-void ask(refusals& why, tensor_argument<P>& argument, char const* name, int position) noexcept {
-  why.ask(argument, name, position);
+void add_if_refused(refusals& reasons, tensor_argument<P>& argument, char const* name,
+                    int position) noexcept {
+  reasons.add_if_refused(argument, name, position);
 }
 template <class T>
-void ask(refusals& why, scalar_argument<T>& argument, char const* name, int position) noexcept {
-  if (argument.raised()) {
-    why.add(name, position, std::move(argument.raised()));
+void add_if_refused(refusals& reasons, scalar_argument<T>& argument, char const* name,
+                    int position) noexcept {
+  if (argument.exception()) {
+    reasons.add(name, position, std::move(argument.exception()));
   }
 }
 
-// Puts arguments given by keyword in their places. False with TypeError.
-DLBRIDGE_COLD inline bool arrange(fast_record const& self, PyObject* const* args, Py_ssize_t count,
-                                  PyObject* keywords, PyObject** out) noexcept {
-  auto const wanted = static_cast<Py_ssize_t>(self.parameters.size());
-  char const* const name = self.name.c_str();
-  if (count > wanted) {
-    PyErr_Format(PyExc_TypeError, "%s() takes %zd argument%s, not %zd", name, wanted,
-                 wanted == 1 ? "" : "s", count);
+// Writes the arguments to `bound` in the order of the parameters. False with TypeError if they are
+// not one for each parameter.
+DLBRIDGE_COLD inline bool bind_arguments(fast_record const& record, PyObject* const* args,
+                                         Py_ssize_t positional_count, PyObject* keywords,
+                                         PyObject** bound) noexcept {
+  auto const parameter_count = static_cast<Py_ssize_t>(record.parameter_names.size());
+  char const* const name = record.name.c_str();
+  if (positional_count > parameter_count) {
+    PyErr_Format(PyExc_TypeError, "%s() takes %zd argument%s, not %zd", name, parameter_count,
+                 parameter_count == 1 ? "" : "s", positional_count);
     return false;
   }
-  for (Py_ssize_t i = 0; i < wanted; ++i) {
-    out[i] = i < count ? args[i] : nullptr;
+  for (Py_ssize_t i = 0; i < parameter_count; ++i) {
+    bound[i] = i < positional_count ? args[i] : nullptr;
   }
-  Py_ssize_t const given = keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0;
-  for (Py_ssize_t k = 0; k < given; ++k) {
+  Py_ssize_t const keyword_count = keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0;
+  for (Py_ssize_t k = 0; k < keyword_count; ++k) {
     PyObject* const key = PyTuple_GET_ITEM(keywords, k);
     Py_ssize_t i = 0;
-    while (i < wanted && PyUnicode_CompareWithASCIIString(
-                             key, self.parameters[static_cast<std::size_t>(i)].c_str()) != 0) {
+    while (i < parameter_count &&
+           PyUnicode_CompareWithASCIIString(
+               key, record.parameter_names[static_cast<std::size_t>(i)].c_str()) != 0) {
       ++i;
     }
-    if (i == wanted || out[i] != nullptr) {
+    if (i == parameter_count || bound[i] != nullptr) {
       PyErr_Format(PyExc_TypeError,
-                   i == wanted ? "%s() got an unexpected keyword argument %R"
-                               : "%s() got several values for argument %R",
+                   i == parameter_count ? "%s() got an unexpected keyword argument %R"
+                                        : "%s() got several values for argument %R",
                    name, key);
       return false;
     }
-    out[i] = args[count + k];
+    bound[i] = args[positional_count + k];
   }
-  for (Py_ssize_t i = 0; i < wanted; ++i) {
-    if (out[i] == nullptr) {
+  for (Py_ssize_t i = 0; i < parameter_count; ++i) {
+    if (bound[i] == nullptr) {
       PyErr_Format(PyExc_TypeError, "%s() is missing argument '%s'", name,
-                   self.parameters[static_cast<std::size_t>(i)].c_str());
+                   record.parameter_names[static_cast<std::size_t>(i)].c_str());
       return false;
     }
   }
@@ -124,85 +129,88 @@ struct fast_call {
                 "dlbridge: take an argument by value or by const&");
   static_assert(
       !parameter<std::decay_t<Result>>::borrows,
-      "dlbridge: a tensor_span that is returned would outlive what it looks at. Return an "
-      "owning tensor: managed_tensor, tensor, argument");
+      "dlbridge: a tensor_span that is returned would outlive its memory. Return an owning "
+      "tensor: managed_tensor, tensor, argument");
   static constexpr std::size_t count = sizeof...(Parameters);
   using indices = std::index_sequence_for<Parameters...>;
 
-  static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t given,
+  static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t positional_count,
                         PyObject* keywords) noexcept {
-    if (keywords == nullptr && given == Py_ssize_t{count}) {
+    if (keywords == nullptr && positional_count == Py_ssize_t{count}) {
       return run(self, args, indices());
     }
-    PyObject* arranged[count + 1];
-    return arrange(fast_record::of(self), args, given, keywords, arranged)
-               ? run(self, arranged, indices())
+    PyObject* bound[count + 1];
+    return bind_arguments(fast_record::of(self), args, positional_count, keywords, bound)
+               ? run(self, bound, indices())
                : nullptr;
   }
 
  private:
-  using arguments = std::tuple<fast_argument<std::decay_t<Parameters>>...>;
+  using argument_tuple = std::tuple<fast_argument<std::decay_t<Parameters>>...>;
 
   template <std::size_t... I>
   static PyObject* run(PyObject* self, PyObject* const* args, std::index_sequence<I...>) noexcept {
-    arguments loaded;
-    if (!(static_cast<unsigned>(std::get<I>(loaded).load(args[I])) & ... & 1U)) {
-      refuse(self, loaded, indices());
+    argument_tuple arguments;
+    if (!(static_cast<unsigned>(std::get<I>(arguments).load(args[I])) & ... & 1U)) {
+      refuse(self, arguments, indices());
       return nullptr;
     }
-    PyObject* made = nullptr;
+    PyObject* result = nullptr;
     try {
       if constexpr (std::is_void_v<Result>) {
-        Callable::get()(std::get<I>(loaded).take()...);
+        Callable::get()(std::get<I>(arguments).extract()...);
         Py_INCREF(Py_None);
-        made = Py_None;
+        result = Py_None;
       } else {
-        made = give(self, Callable::get()(std::get<I>(loaded).take()...), args);
+        result = to_python(self, Callable::get()(std::get<I>(arguments).extract()...), args);
       }
     } catch (...) {
       Callable::translate();
     }
-    return made;
+    return result;
   }
 
   template <class Value>
-  static PyObject* give(PyObject* self, Value&& value, PyObject* const* args) {
+  static PyObject* to_python(PyObject* self, Value&& value, PyObject* const* args) {
     using type = std::decay_t<Value>;
     if constexpr (is_scalar<type>) {
       return scalar<type>::make(value);
     } else {
       static_assert(is_result<type>, "dlbridge: def_fast returns nothing, a number or a tensor");
-      fast_record const& known = fast_record::of(self);
-      PyObject* like = nullptr;
+      fast_record const& record = fast_record::of(self);
+      PyObject* first_argument = nullptr;
       if constexpr (count > 0) {
-        like = first_tensor<std::decay_t<Parameters>...>(args);
+        first_argument = first_tensor<std::decay_t<Parameters>...>(args);
       }
-      return give_result(std::forward<Value>(value), like,
-                         known.home ? &known.home->which : nullptr)
+      return give_result(std::forward<Value>(value), first_argument,
+                         record.result_library ? &record.result_library->which : nullptr)
           .release();
     }
   }
 
   template <std::size_t... I>
-  DLBRIDGE_COLD static void refuse(PyObject* self, arguments& loaded,
+  DLBRIDGE_COLD static void refuse(PyObject* self, argument_tuple& arguments,
                                    std::index_sequence<I...>) noexcept {
-    fast_record const& known = fast_record::of(self);
-    refusals why;
-    (detail::ask(why, std::get<I>(loaded), known.parameters[I].c_str(), static_cast<int>(I) + 1),
+    fast_record const& record = fast_record::of(self);
+    refusals reasons;
+    (detail::add_if_refused(reasons, std::get<I>(arguments), record.parameter_names[I].c_str(),
+                            static_cast<int>(I) + 1),
      ...);
-    why.set_error(known.name.c_str());
+    reasons.set_error(record.name.c_str());
   }
 };
 
-// A function that is known when compiling, or the one value of a class without state.
+// The callable of a fast call: a function, known at compile time.
 template <auto Function>
 struct constant_callable {
   static constexpr auto get() noexcept { return Function; }
 };
+// The callable of a fast call: a lambda without captures. Lambdas of C++17 have no default
+// constructor, so that one object is stored for each type.
 template <class Lambda>
-struct kept_callable {
+struct stored_callable {
   DLBRIDGE_LOCAL static Lambda& get() noexcept { return *static_cast<Lambda*>(memory()); }
-  DLBRIDGE_LOCAL static void keep(Lambda&& value) noexcept {
+  DLBRIDGE_LOCAL static void store(Lambda&& value) noexcept {
     ::new (memory()) Lambda(std::move(value));
   }
 
@@ -212,8 +220,8 @@ struct kept_callable {
     return bytes;
   }
 };
-/// What becomes of an exception that the function throws. The pybind11 door has one that knows
-/// pybind11's as well.
+// Translates a C++ exception that the function threw to a Python exception. pybind11_translator of
+// pybind11/errors.hpp also translates pybind11's exceptions.
 struct plain_translator {
   static void translate() noexcept { set_error_thrown(); }
 };
@@ -223,17 +231,17 @@ struct callable : Translator, Target {};
 
 template <class Call, class Result, class... Parameters>
 void add_fast(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
-              char const* doc, std::optional<returns> home) {
+              char const* doc, std::optional<returns> result_library) {
   auto* const record = new fast_record;
   ref const self = ref::steal(PyCapsule_New(record, nullptr, &fast_record::destroy));
   record->name = name;
-  record->parameters.assign(parameters.begin(), parameters.end());
-  for (std::size_t i = record->parameters.size(); i < sizeof...(Parameters); ++i) {
-    record->parameters.push_back("arg" + std::to_string(i));
+  record->parameter_names.assign(parameters.begin(), parameters.end());
+  for (std::size_t i = record->parameter_names.size(); i < sizeof...(Parameters); ++i) {
+    record->parameter_names.push_back("arg" + std::to_string(i));
   }
-  record->doc = signature_of<Result, Parameters...>(name, record->parameters) +
+  record->doc = signature_of<Result, Parameters...>(name, record->parameter_names) +
                 (*doc != '\0' ? std::string("\n\n") + doc : std::string());
-  record->home = home;
+  record->result_library = result_library;
   record->definition = {record->name.c_str(),
                         reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Call::call)),
                         METH_FASTCALL | METH_KEYWORDS, record->doc.c_str()};
@@ -253,11 +261,11 @@ struct fast_signature<Result (*)(Parameters...)> {
   using call = fast_call<Callable, Result, Parameters...>;
   template <class Callable>
   static void add(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
-                  char const* doc, std::optional<returns> home) {
+                  char const* doc, std::optional<returns> result_library) {
     if (parameters.size() > sizeof...(Parameters)) {
       raise(refusal(errc::bad_argument, "at most one name for each parameter", name));
     }
-    add_fast<call<Callable>, Result, Parameters...>(module, name, parameters, doc, home);
+    add_fast<call<Callable>, Result, Parameters...>(module, name, parameters, doc, result_library);
   }
 };
 template <class Result, class... Parameters>
@@ -266,29 +274,42 @@ struct fast_signature<Result (*)(Parameters...) noexcept>
 }  // namespace detail
 
 /// Adds a function of tensors and numbers to a module: def_fast<&f>(module, "f", {"x", "y"}).
-/// Tensor spans are borrowed for the call; results go back as in def. Keyword arguments are
-/// understood; there are no defaults, no overloads, no implicit conversions, and the GIL stays
-/// held. fails: throws python_error with the exception pending.
+///
+/// Callers pass arguments by position or keyword. A fast function has no defaults, no overloads and
+/// no implicit conversions. It borrows the tensors of its tensor_span parameters for the call, and
+/// returns tensors as a function of def does.
+/// @tparam Function the function, whose parameters are tensors and numbers, and which returns a
+/// tensor, a number or nothing
+/// @tparam Translator translates exceptions that the function throws
+/// @param module the module
+/// @param name the name in Python
+/// @param parameters the names of the parameters; a missing one is arg0, arg1, ...
+/// @param doc the docstring, which follows the signature
+/// @param result_library the library that tensors are returned as
+/// @throws python_error with the Python exception pending, when the module refuses the function
+/// @throws error bad_argument, when there are more names than parameters
+/// @par Thread and GIL
+/// The caller holds the GIL. The function runs with the GIL held.
 template <auto Function, class Translator = detail::plain_translator>
 void def_fast(PyObject* module, char const* name,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
-              std::optional<returns> home = {}) {
+              std::optional<returns> result_library = {}) {
   using target = detail::callable<Translator, detail::constant_callable<Function>>;
   detail::fast_signature<decltype(Function)>::template add<target>(module, name, parameters, doc,
-                                                                   home);
+                                                                   result_library);
 }
-/// The same for a lambda that captures nothing.
+/// The same, for a lambda that captures nothing.
 template <class Lambda, class Translator = detail::plain_translator>
 void def_fast(PyObject* module, char const* name, Lambda lambda,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
-              std::optional<returns> home = {}) {
+              std::optional<returns> result_library = {}) {
   static_assert(std::is_empty_v<Lambda>,
                 "dlbridge: def_fast takes functions and lambdas that capture nothing. Use "
                 "dlbridge::def for one that does");
-  using target = detail::callable<Translator, detail::kept_callable<Lambda>>;
-  detail::kept_callable<Lambda>::keep(std::move(lambda));
+  using target = detail::callable<Translator, detail::stored_callable<Lambda>>;
+  detail::stored_callable<Lambda>::store(std::move(lambda));
   detail::fast_signature<decltype(+std::declval<Lambda>())>::template add<target>(
-      module, name, parameters, doc, home);
+      module, name, parameters, doc, result_library);
 }
 
 }  // namespace python

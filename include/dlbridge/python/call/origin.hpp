@@ -1,6 +1,6 @@
-// origin: the library that an argument came from; allocates tensors of that library and returns
-// tensors as its objects.
-// layer: call · from an argument to results of the same library
+// origin: allocates tensors of the library that an argument came from, and converts tensors to its
+// objects.
+// layer: call · from a Python argument to results of the same library
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,10 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// Where an argument came from. Holds the object.
-/// thread and GIL: held in give, allocate and copying; it may be dropped anywhere.
+/// The library that an argument came from. An origin owns a reference to the argument's object.
+/// @par Thread and GIL
+/// The caller of give(), allocate(), stream() and the copy operations holds the GIL. Any thread may
+/// destroy an origin.
 class origin {
  public:
   explicit origin(PyObject* object) noexcept : object_(object) { Py_INCREF(object); }
@@ -39,26 +41,34 @@ class origin {
 
   PyObject* object() const noexcept { return object_; }
 
-  /// The tensor as an object of the same library: by its exchange table, by its from_dlpack, by
-  /// that of its __array_namespace__, or as a Tensor where it has none of them.
-  /// owns: m, freed when it fails. fails: none, with a Python exception set.
+  /// Converts a tensor to an object of the same library. Uses, in this order, the exchange table of
+  /// the object's type, the library's from_dlpack, and the from_dlpack of the object's
+  /// __array_namespace__; without any of them the result is a Tensor.
+  /// @param m the tensor
+  /// @return the object, or an empty ref with a Python exception set
+  /// @par Ownership
+  /// Takes m; on failure m is freed.
   ref give(managed_tensor m) const noexcept {
     detail::export_path const path = detail::export_path_cache::find(object_);
     if (path.table) {
       return detail::give_by_table(path.table, std::move(m));
     }
     return path.function != nullptr
-               ? detail::give_by_function(path.function, path.row != nullptr && path.row->capsule,
-                                          std::move(m))
+               ? detail::give_by_function(
+                     path.function, path.row != nullptr && path.row->takes_capsule, std::move(m))
                : give_own(std::move(m));
   }
 
-  /// A new row-major tensor of the same library's making, on a device; host memory of our own where
-  /// the library has no allocator. born is the object it is a view of, where there is one already.
-  /// fails: empty, with a Python exception set.
-  managed_tensor allocate(dtype type, dims const& shape, device where, ref& born) const noexcept {
+  /// Allocates a row-major tensor by the library's allocator, or host memory of this library where
+  /// the library has none.
+  /// @param type the dtype of the elements
+  /// @param shape the extents
+  /// @param where the device
+  /// @param object receives the library's array that owns the memory, if the allocator returned one
+  /// @return the tensor, or an empty one with a Python exception set
+  managed_tensor allocate(dtype type, dims const& shape, device where, ref& object) const noexcept {
     detail::export_path const path = detail::export_path_cache::find(object_);
-    managed_tensor made;
+    managed_tensor result;
     if (path.table && path.table.can_allocate()) {
       DLTensor prototype{};
       prototype.dtype = type.abi();
@@ -66,38 +76,39 @@ class origin {
       prototype.ndim = shape.size();
       prototype.shape = const_cast<std::int64_t*>(shape.data());
       report why;
-      made = path.table.try_allocate(prototype, why);
+      result = path.table.try_allocate(prototype, why);
       if (!why.ok()) {
         set_error(why);
       }
     } else if (path.row != nullptr && path.row->empty != nullptr) {
-      made = make_empty(*path.row, type, shape, born);
+      result = make_empty(*path.row, type, shape, object);
     } else if (!is_host_accessible(where)) {
       report r = refusal(errc::device_mismatch, "an allocator for ", Py_TYPE(object_)->tp_name,
                          "Take the result as an argument of its own");
       r.expected.append(name_of(where).c_str());
       set_error(r);
     } else {
-      guarded([&] { made = build_empty(type, shape); });
+      guarded([&] { result = build_empty(type, shape); });
     }
-    return made;
+    return result;
   }
 
-  /// The stream on which the library works now on a device; its default one where it cannot tell.
+  /// @return the stream that the library currently uses on a device, as its exchange table reports
+  /// it; the device's default stream where the table reports none
   stream_ref stream(device where) const noexcept {
-    stream_ref found = stream_ref::default_of(where);
+    stream_ref result = stream_ref::default_of(where);
     exchange_table const table = runtime_of(where) == runtime_kind::none || object_ == nullptr
                                      ? exchange_table()
                                      : type_cache::find(Py_TYPE(object_)).exchange;
-    if (table && table.has_work_stream() && !table.try_work_stream(where, found)) {
+    if (table && table.has_work_stream() && !table.try_work_stream(where, result)) {
       PyErr_Clear();
     }
-    return found;
+    return result;
   }
 
  private:
   managed_tensor make_empty(library_row const& row, dtype type, dims const& shape,
-                            ref& born) const noexcept {
+                            ref& object) const noexcept {
     ref const function = detail::import_function(row.module, row.empty);
     ref extents = ref::steal(PyTuple_New(shape.size()));
     for (int i = 0; extents && i < shape.size(); ++i) {
@@ -107,9 +118,9 @@ class origin {
     if (!function || !extents || !name || PyErr_Occurred() != nullptr) {
       return managed_tensor();
     }
-    born = ref::steal(
+    object = ref::steal(
         PyObject_CallFunctionObjArgs(function.get(), extents.get(), name.get(), nullptr));
-    return born ? consume(born.get(), consume_request()) : managed_tensor();
+    return object ? consume(object.get(), consume_request()) : managed_tensor();
   }
 
   PyObject* object_;

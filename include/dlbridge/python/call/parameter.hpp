@@ -1,6 +1,6 @@
-// parameter<P>: how a Python object becomes a C++ parameter of type P, and why it does not; one
-// specialisation for each kind of tensor.
-// layer: call · IN: from an argument to what the function takes
+// parameter<P>: converts tensors between Python and C++, an argument to a parameter of type P and a
+// result of type P to a Python object.
+// layer: call · from a Python argument to C++, and from a C++ result to Python
 #pragma once
 
 #include <optional>
@@ -21,21 +21,22 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// For def and def_fast: the function's result is a tensor of this library, whichever library its
-/// arguments came from.
+/// An extra of def and def_fast: the function returns tensors of one library, whatever the
+/// libraries of its arguments.
 struct returns {
-  library which;
+  library which;  ///< the library
 };
 
 namespace python {
 
-/// For each tensor type:
-///   is_tensor    true
-///   optional     whether None is taken, as no tensor
-///   borrows      whether it is only valid while the call holds the GIL and its arguments
-///   mode         how the tensor comes in
-///   required()   what it must be
-///   make(i, o)   the parameter out of a checked imported_tensor i of object o
+/// The properties of a parameter type. The primary template stands for every type that is no
+/// tensor. Each tensor type has a specialization with these members:
+/// - is_tensor: true
+/// - optional: whether the parameter accepts None, as no tensor
+/// - borrows: whether the parameter is valid only as long as the call holds the GIL
+/// - mode: the import_mode of the tensor
+/// - required(): the requirement that the tensor must meet
+/// - make(from, object): the parameter, from the checked imported_tensor of a Python object
 template <class P>
 struct parameter {
   static constexpr bool is_tensor = false;
@@ -104,80 +105,89 @@ struct parameter<std::optional<P>> : parameter<P> {
 template <class P>
 constexpr bool is_tensor_parameter = parameter<P>::is_tensor;
 
-/// One tensor argument of one call: taken in, checked, and why not.
+/// One tensor argument of one call: imports the object's tensor, checks it against parameter<P>,
+/// and reports why it does not fit.
 template <class P>
 class tensor_argument {
-  using facts = parameter<P>;
+  using traits = parameter<P>;
 
  public:
-  tensor_argument() noexcept {}  // said, so that no one clears what load sets
-  /// Takes the object in and checks it. False when it does not fit; no exception is then pending.
+  tensor_argument() noexcept {}  // user-provided: value-initialization does not zero the members
+
+  /// Imports and checks the tensor of an object.
+  /// @return whether the tensor fits. No exception is pending afterwards.
   DLBRIDGE_INLINE bool load(PyObject* object) noexcept {
     object_ = object;
-    return (facts::mode != import_mode::own && own_.try_borrow_fast(object, facts::required())) ||
-           load_slow(object);
+    return (traits::mode != import_mode::own && own_.try_borrow_fast(object, traits::required())) ||
+           import_and_check(object);
   }
 
-  /// The same with a tensor that has been taken in before, in mode own, and may be taken again when
-  /// this parameter is not it. raised: what taking it in ended with, or none.
-  bool load_shared(PyObject* object, imported_tensor& from, ref const& raised) noexcept {
+  /// Checks a tensor that an earlier overload imported in mode own. A later overload may use the
+  /// tensor after this one refused it.
+  /// @param object the object
+  /// @param tensor the imported tensor
+  /// @param exception the exception that the import raised, or none
+  /// @return whether the tensor fits
+  bool load_shared(PyObject* object, imported_tensor& tensor, ref const& exception) noexcept {
     object_ = object;
-    shared_ = &from;
-    raised_ = ref::borrow(raised.get());
-    return (facts::optional && object == Py_None) ||
-           (!raised_ && meets(from.view(), facts::required()));
+    shared_ = &tensor;
+    exception_ = ref::borrow(exception.get());
+    return (traits::optional && object == Py_None) ||
+           (!exception_ && meets(tensor.view(), traits::required()));
   }
 
-  /// The parameter. Once, after load gave true.
-  P take() noexcept {
-    if constexpr (facts::optional) {
-      return object_ == Py_None ? P() : P(facts::make(in_hand(), object_));
+  /// Moves the C++ parameter out.
+  /// @pre load or load_shared returned true; extract has not been called before
+  P extract() noexcept {
+    if constexpr (traits::optional) {
+      return object_ == Py_None ? P() : P(traits::make(imported(), object_));
     } else {
-      return facts::make(in_hand(), object_);
+      return traits::make(imported(), object_);
     }
   }
 
   PyObject* object() const noexcept { return object_; }
 
-  /// Whether it was loaded and does not fit.
-  bool refused() noexcept {
-    return object_ != nullptr && !(facts::optional && object_ == Py_None) &&
-           (raised_ || !meets(in_hand().view(), facts::required()));
+  /// @return whether the argument was loaded and does not fit
+  bool is_refused() noexcept {
+    return object_ != nullptr && !(traits::optional && object_ == Py_None) &&
+           (exception_ || !meets(imported().view(), traits::required()));
   }
-  report why() noexcept { return check_view(in_hand().view(), facts::required()); }
-  /// The exception that taking in ended with, or none.
-  ref& raised() noexcept { return raised_; }
+  /// @return a report: the requirements that the imported tensor does not meet
+  report reason() noexcept { return check_view(imported().view(), traits::required()); }
+  /// @return the exception that the import raised, or none
+  ref& exception() noexcept { return exception_; }
 
  private:
-  DLBRIDGE_NOINLINE bool load_slow(PyObject* object) noexcept {
-    if (facts::optional && object == Py_None) {
+  DLBRIDGE_NOINLINE bool import_and_check(PyObject* object) noexcept {
+    if (traits::optional && object == Py_None) {
       return true;
     }
-    if (!own_.take_in(object, facts::mode)) {
-      raised_ = take_exception();
+    if (!own_.take_in(object, traits::mode)) {
+      exception_ = take_exception();
       return false;
     }
-    return meets(own_.view(), facts::required());
+    return meets(own_.view(), traits::required());
   }
 
-  imported_tensor& in_hand() noexcept { return shared_ != nullptr ? *shared_ : own_; }
+  imported_tensor& imported() noexcept { return shared_ != nullptr ? *shared_ : own_; }
 
   PyObject* object_ = nullptr;
-  imported_tensor* shared_ = nullptr;
+  imported_tensor* shared_ = nullptr;  // of the overloaded call, when there is one
   imported_tensor own_;
-  ref raised_;
+  ref exception_;
 };
 
 namespace detail {
 template <class T>
 struct result_kind {
   static constexpr bool is_tensor = is_tensor_parameter<T> && !parameter<T>::borrows;
-  static constexpr bool knows_origin = false;
+  static constexpr bool has_origin = false;
 };
 template <class T, class Shape, class... Constraints>
 struct result_kind<argument<T, Shape, Constraints...>> {
   static constexpr bool is_tensor = true;
-  static constexpr bool knows_origin = true;
+  static constexpr bool has_origin = true;
 };
 
 inline managed_tensor release(managed_tensor&& m) noexcept { return std::move(m); }
@@ -187,38 +197,49 @@ managed_tensor release(Tensor&& t) noexcept {
 }
 }  // namespace detail
 
-/// Whether a function may return it as a tensor: by value, and owned.
+/// Whether T is an owning tensor type, which a function may return by value.
 template <class T>
 constexpr bool is_result = detail::result_kind<T>::is_tensor;
 
-/// The object for a result: of the library that is named (home), else of its own origin, else like
-/// the object of the first tensor argument (like), else a Tensor. Either pointer may be null.
-/// owns: the tensor, freed when it fails. GIL: held. fails: none, with a Python exception set.
+/// Converts a C++ result to a Python object of the first of these libraries that applies: `target`,
+/// the origin of a result of type argument, the library of `first_argument`. Without any of them
+/// the object is a Tensor.
+/// @param result the tensor, as an rvalue, or an empty optional for None
+/// @param first_argument the object of the first tensor argument, or null
+/// @param target the library that `returns` names, or null
+/// @return the object, or an empty ref with a Python exception set
+/// @par Ownership
+/// Takes the tensor; on failure the tensor is freed.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 template <class Result>
-ref give_result(Result&& result, PyObject* like, library const* home) noexcept {
+ref give_result(Result&& result, PyObject* first_argument, library const* target) noexcept {
   using type = std::decay_t<Result>;
-  static_assert(!std::is_lvalue_reference_v<Result>, "dlbridge: a result is moved out");
-  if (home != nullptr) {
-    return give_as(*home, detail::release(std::forward<Result>(result)));
+  static_assert(!std::is_lvalue_reference_v<Result>, "dlbridge: pass the result as an rvalue");
+  if (target != nullptr) {
+    return give_as(*target, detail::release(std::forward<Result>(result)));
   }
-  if constexpr (detail::result_kind<type>::knows_origin) {
+  if constexpr (detail::result_kind<type>::has_origin) {
     return std::forward<Result>(result).give();
   } else {
     managed_tensor m = detail::release(std::forward<Result>(result));
-    return like != nullptr ? origin(like).give(std::move(m)) : give_own(std::move(m));
+    return first_argument != nullptr ? origin(first_argument).give(std::move(m))
+                                     : give_own(std::move(m));
   }
 }
 template <class Result>
-ref give_result(std::optional<Result>&& result, PyObject* like, library const* home) noexcept {
-  return result ? give_result(std::move(*result), like, home) : ref::borrow(Py_None);
+ref give_result(std::optional<Result>&& result, PyObject* first_argument,
+                library const* target) noexcept {
+  return result ? give_result(std::move(*result), first_argument, target) : ref::borrow(Py_None);
 }
 
-/// The object of the first parameter that is a tensor, or null.
+/// @param objects the arguments of the call, one for each parameter; null for one that is no tensor
+/// @return the object of the first tensor parameter that is not None, or null
 template <class... Parameters>
 PyObject* first_tensor(PyObject* const* objects) noexcept {
-  constexpr bool tensors[] = {is_tensor_parameter<Parameters>...};
+  constexpr bool is_tensor[] = {is_tensor_parameter<Parameters>...};
   for (std::size_t i = 0; i < sizeof...(Parameters); ++i) {
-    if (tensors[i] && objects[i] != nullptr && objects[i] != Py_None) {
+    if (is_tensor[i] && objects[i] != nullptr && objects[i] != Py_None) {
       return objects[i];
     }
   }

@@ -1,5 +1,6 @@
-// pybind11 casters for every tensor type: what plain m.def and py::cast use.
-// layer: bindings · IN and OUT: a tensor in any function of pybind11's
+// type_caster<P>: converts every tensor type for functions that plain pybind11 binds, and for
+// py::cast; with member_view, a result that keeps its object alive.
+// layer: bindings · from a Python argument to a C++ parameter and back
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -25,20 +26,23 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// A view on memory that belongs to the object a method is called on, or to the first argument of a
-/// function: what it is returned as keeps that object alive.
+/// A result that refers to memory of the object on which a method is called, or of the first
+/// argument of a function. It returns to Python as a Tensor that keeps that object alive.
+/// @par Lifetime
+/// The memory must not move or be freed while the object exists.
 class member_view {
  public:
   explicit member_view(tensor_view const& view) : memory_(describe_view(view)) {}
   explicit member_view(description memory) : memory_(std::move(memory)) {}
+  /// A span of const elements makes a read-only Tensor.
   template <class T, class Shape, class... Constraints>
   explicit member_view(tensor_span<T, Shape, Constraints...> const& span)
-      : member_view(marked<T>(span.view())) {}
+      : member_view(view_of<T>(span.view())) {}
   description const& memory() const noexcept { return memory_; }
 
  private:
   template <class T>
-  static tensor_view marked(tensor_view const& view) noexcept {
+  static tensor_view view_of(tensor_view const& view) noexcept {
     return std::is_const_v<T> ? view.with_flags(view.flags() | flag_read_only) : view;
   }
   description memory_;
@@ -46,34 +50,35 @@ class member_view {
 
 namespace python {
 namespace detail {
-// Characters as pybind11 wants them in a signature.
+// The annotation of a parameter type as a descr, pybind11's compile-time string.
 template <class P, std::size_t... I>
-constexpr auto described(std::index_sequence<I...>) {
+constexpr auto make_descr(std::index_sequence<I...>) {
   constexpr literal_text text = annotation_of<P>();
   return py::detail::descr<sizeof...(I)>(text.data[I]...);
 }
 template <class P>
-constexpr auto description_of() {
-  return described<P>(std::make_index_sequence<annotation_of<P>().size>());
+constexpr auto descr_of() {
+  return make_descr<P>(std::make_index_sequence<annotation_of<P>().size>());
 }
 
-// What load keeps and the cast takes, for all parameters alike.
+// The caster of a tensor type: load() imports an argument, the conversion operator moves it out,
+// and cast() converts a result.
 template <class P>
 class tensor_caster {
  public:
-  // What py::detail::io_name gives: one spelling for parameters, another for results.
+  // As py::detail::io_name writes it: one annotation for parameters, another for results.
   static constexpr auto name =
-      py::detail::const_name("@") + description_of<P>() + py::detail::const_name("@typing.Any@");
+      py::detail::const_name("@") + descr_of<P>() + py::detail::const_name("@typing.Any@");
 
-  tensor_caster() noexcept {}  // said, so that no one clears what load sets
+  tensor_caster() noexcept {}  // user-provided: value-initialization does not zero the members
 
-  // Throws nothing but KeyboardInterrupt and the like, which end the call.
+  // Throws an exception of the producer that is no refusal, such as KeyboardInterrupt.
   bool load(py::handle source, bool) {
-    tensor_argument<P>& loading = loaded_.emplace();  // pybind11 may try twice
-    bool const fits = loading.load(source.ptr());
-    ref& raised = loading.raised();
-    if (raised && !refusals::is_refusal(raised)) {
-      set_exception(std::move(raised));
+    tensor_argument<P>& argument = argument_.emplace();  // pybind11 may call load twice
+    bool const fits = argument.load(source.ptr());
+    ref& exception = argument.exception();
+    if (exception && !refusals::is_refusal(exception)) {
+      set_exception(std::move(exception));
       throw_pending();
     }
     return fits;
@@ -81,7 +86,7 @@ class tensor_caster {
 
   template <class>
   using cast_op_type = P;
-  operator P() { return loaded_->take(); }
+  operator P() { return argument_->extract(); }
 
   static py::handle cast(P&& result, py::return_value_policy, py::handle) {
     if constexpr (is_result<P>) {
@@ -89,7 +94,7 @@ class tensor_caster {
     } else {
       static_assert(
           is_result<P>,
-          "dlbridge: a tensor_span that is returned would outlive what it looks at. "
+          "dlbridge: a tensor_span that is returned would outlive its memory. "
           "Return an owning tensor (managed_tensor, tensor, argument), or dlbridge::member_view "
           "from a method, which keeps the object alive");
       return {};
@@ -98,14 +103,14 @@ class tensor_caster {
   template <class Lvalue>
   static py::handle cast(Lvalue const&, py::return_value_policy, py::handle) {
     static_assert(sizeof(Lvalue) == 0,
-                  "dlbridge: a tensor is returned by value, moved out. To show the memory of a "
-                  "class, give the class __dlpack__ by dlbridge::def_dlpack, or return a "
+                  "dlbridge: a tensor is returned by value, moved out. To share the memory of an "
+                  "object, add __dlpack__ to its class by dlbridge::def_dlpack, or return a "
                   "dlbridge::member_view");
     return {};
   }
 
  private:
-  std::optional<tensor_argument<P>> loaded_;
+  std::optional<tensor_argument<P>> argument_;
 };
 
 }  // namespace detail
@@ -122,7 +127,8 @@ class type_caster<P, std::enable_if_t<dlbridge::python::is_tensor_parameter<P> &
  public:
   type_caster() noexcept {}
 };
-// One by one, to be closer than what pybind11/stl.h has for any optional.
+// One specialization for each optional tensor type: each is more specialized than the type_caster
+// of every optional in pybind11/stl.h.
 template <class T, class Shape, class... Constraints>
 class type_caster<std::optional<dlbridge::tensor_span<T, Shape, Constraints...>>>
     : public dlbridge::python::detail::tensor_caster<
@@ -160,7 +166,7 @@ template <>
 class type_caster<dlbridge::member_view> {
  public:
   static constexpr auto name = const_name("typing.Any");
-  static handle cast(dlbridge::member_view const& shown, return_value_policy, handle parent) {
+  static handle cast(dlbridge::member_view const& view, return_value_policy, handle parent) {
     if (!parent) {
       throw type_error(
           "a dlbridge::member_view has no object to keep alive; return it from a method, or "
@@ -168,7 +174,7 @@ class type_caster<dlbridge::member_view> {
     }
     namespace dp = dlbridge::python;
     dp::object_owner owner(dp::ref::borrow(parent.ptr()));
-    return dp::detail::checked(dp::give_own(dlbridge::build_on(std::move(owner), shown.memory())))
+    return dp::detail::checked(dp::give_own(dlbridge::build_on(std::move(owner), view.memory())))
         .release();
   }
 };

@@ -1,5 +1,6 @@
-// dlbridge::def: binds a function of tensors with everything that pybind11 offers.
-// layer: bindings · IN and OUT: what an extension author writes
+// dlbridge::def: binds a C++ function of tensors to a pybind11 module or class, with the extras of
+// pybind11's def.
+// layer: bindings · from a C++ function to a Python function
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -21,7 +22,7 @@ inline namespace DLBRIDGE_ABI {
 
 namespace python {
 namespace detail {
-// Extras of def that are not pybind11's, or that def has to apply itself.
+// The extras of def that it applies itself: call_guard around the C++ function alone, and returns.
 template <class Extra>
 constexpr bool is_guard = false;
 template <class... Guards>
@@ -37,17 +38,17 @@ template <class... Guards>
 constexpr bool is_releasing<py::call_guard<Guards...>> = (releases_gil::in<Guards> || ...);
 
 template <class Extra>
-void note_extra(call_facts& facts, Extra const& extra) {
+void record_extra(function_record& record, Extra const& extra) {
   if constexpr (std::is_base_of_v<py::arg, Extra>) {
-    facts.add_parameter(extra.name);
+    record.add_parameter(extra.name);
   } else if constexpr (std::is_same_v<Extra, returns>) {
-    facts.home = extra.which;
+    record.result_library = extra.which;
   }
 }
 
-// What is pybind11's own among the extras.
+// A tuple of the extra if pybind11 applies it, otherwise an empty one.
 template <class Extra>
-auto kept_extra(Extra const& extra) {
+auto pybind11_extra(Extra const& extra) {
   if constexpr (is_guard<Extra> || std::is_same_v<Extra, returns>) {
     return std::tuple<>();
   } else {
@@ -55,20 +56,21 @@ auto kept_extra(Extra const& extra) {
   }
 }
 
+// A function object; a pointer to a member function takes the object as its first parameter.
 template <class F>
 F as_function(F function) {
   return function;
 }
 template <class Result, class Class, class... Parameters>
 auto as_function(Result (Class::*member)(Parameters...)) {
-  return [member](Class& self, Parameters... given) -> Result {
-    return (self.*member)(std::forward<Parameters>(given)...);
+  return [member](Class& self, Parameters... arguments) -> Result {
+    return (self.*member)(std::forward<Parameters>(arguments)...);
   };
 }
 template <class Result, class Class, class... Parameters>
 auto as_function(Result (Class::*member)(Parameters...) const) {
-  return [member](Class const& self, Parameters... given) -> Result {
-    return (self.*member)(std::forward<Parameters>(given)...);
+  return [member](Class const& self, Parameters... arguments) -> Result {
+    return (self.*member)(std::forward<Parameters>(arguments)...);
   };
 }
 
@@ -85,15 +87,27 @@ constexpr bool returns_span<Result(Parameters...)> = parameter<std::decay_t<Resu
 }  // namespace detail
 }  // namespace python
 
-/// Binds a function whose parameters may be tensors, to a module or a class, as module_::def does:
-/// with pybind11's extras (py::arg, defaults, a docstring, call_guard), and returns.
+/// Binds a function whose parameters and result may be tensors to a module or a class, as the def
+/// of pybind11 does.
 ///
-/// Each tensor argument is imported once; all that does not fit is said in one TypeError. Another
-/// def of the same name adds an overload: they are tried in order. Tensors go back as the type of
-/// the argument they were made by (argument), or of the first tensor argument, unless returns says
-/// another library; without tensor arguments as dlbridge.Tensor.
-/// thread and GIL: held while arguments come in and results go out; a call_guard holds for the
-/// function alone, and may release it if no parameter is a tensor_span.
+/// A call imports each tensor argument once. It reports all arguments that do not fit in one
+/// TypeError. A second def of the same name adds an overload; calls try the overloads in the order
+/// of definition. A tensor returns to Python as an object of the first of these libraries that
+/// applies:
+/// - the library that the extra `returns` names
+/// - the origin of a result of type argument
+/// - the library of the first tensor argument
+/// - dlbridge, as a Tensor
+/// @param scope the module_ or class_
+/// @param name the name in Python
+/// @param function a function, a function object or a pointer to a member function
+/// @param extra pybind11's extras (py::arg, defaults, a docstring, call_guard, ...), and returns
+/// @return scope
+/// @throws pybind11::error_already_set TypeError, when scope has an attribute of that name that def
+/// did not bind
+/// @par Thread and GIL
+/// The caller holds the GIL. A call holds it while it converts arguments and results. A call_guard
+/// applies to the C++ function alone, and may release the GIL if no parameter is a tensor_span.
 template <class Scope, class F, class... Extra>
 Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) {
   namespace pd = python::detail;
@@ -105,14 +119,14 @@ Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) 
                 "it. Take an owning tensor or argument instead");
   static_assert(
       !pd::returns_span<signature>,
-      "dlbridge: a tensor_span that is returned would outlive what it looks at. Return an "
-      "owning tensor (managed_tensor, tensor, argument), or dlbridge::member_view from a method, "
-      "which keeps the object alive");
-  auto* const facts = new python::call_facts(name);
-  (pd::note_extra(*facts, extra), ...);
-  auto kept = std::tuple_cat(pd::kept_extra(extra)...);
-  pd::bound_function<decltype(callee), guard, signature> body(std::move(callee), *facts);
-  pybind11::object made = std::apply(
+      "dlbridge: a tensor_span that is returned would outlive its memory. Return an owning tensor "
+      "(managed_tensor, tensor, argument), or dlbridge::member_view from a method, which keeps the "
+      "object alive");
+  auto* const record = new python::function_record(name);
+  (pd::record_extra(*record, extra), ...);
+  auto extras = std::tuple_cat(pd::pybind11_extra(extra)...);
+  pd::bound_function<decltype(callee), guard, signature> body(std::move(callee), *record);
+  pybind11::object object = std::apply(
       [&](auto const&... own) -> pybind11::object {
         if constexpr (std::is_base_of_v<pybind11::detail::generic_type, Scope>) {
           return pybind11::cpp_function(std::move(body), pybind11::name(name),
@@ -122,9 +136,9 @@ Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) 
                                         pybind11::scope(scope), own...);
         }
       },
-      kept);
-  if (!python::insert_function(scope.ptr(), name, python::ref::steal(made.release().ptr()),
-                               *facts)) {
+      extras);
+  if (!python::insert_function(scope.ptr(), name, python::ref::steal(object.release().ptr()),
+                               *record)) {
     pd::throw_pending();
   }
   return scope;

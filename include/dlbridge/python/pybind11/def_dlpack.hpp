@@ -1,5 +1,6 @@
-// dlbridge::def_dlpack: makes a class that pybind11 wraps a DLPack producer, from its array_traits.
-// layer: bindings · OUT: from an array of yours to every consumer
+// dlbridge::def_dlpack: makes a class that pybind11 binds a DLPack producer, by means of its
+// array_traits.
+// layer: bindings · from a C++ array to every consumer
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -26,7 +27,6 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// The Operations of a class that pybind11 wraps, from its array_traits.
 template <class T, class = void>
 constexpr bool can_adopt = false;
 template <class T>
@@ -34,6 +34,7 @@ constexpr bool
     can_adopt<T, std::void_t<decltype(array_traits<T>::adopt(std::declval<managed_tensor>()))>> =
         true;
 
+// The Operations of type_exchange_table, and the methods, of a class that pybind11 binds.
 template <class T>
 struct class_operations {
   static description describe_object(PyObject* self) {
@@ -55,8 +56,8 @@ struct class_operations {
       raise(refusal(errc::read_only, "writable memory for a tensor that is lent",
                     "read-only memory", "Ask for an owning one"));
     }
-    lent_dims& kept = lent_dims::next();
-    dlbridge::detail::write_tensor(d, kept.shape, kept.strides, out);
+    lent_dims& extents = lent_dims::next();
+    dlbridge::detail::write_tensor(d, extents.shape, extents.strides, out);
     report const why = check_tensor(out);
     if (!why.ok()) {
       raise(why);
@@ -66,16 +67,16 @@ struct class_operations {
 
   static PyObject* import_tensor(managed_tensor& m) {
     if constexpr (can_adopt<T>) {
-      // adopt may free what it refuses, and the slot's caller frees it too: what adopt gets is a
-      // share, so that there is something left to give back.
-      auto const held = std::make_shared<managed_tensor>(std::move(m));
+      // If this function throws, its caller still owns m; but adopt may have freed its tensor by
+      // then. adopt therefore receives a second tensor that shares the ownership of m.
+      auto const original = std::make_shared<managed_tensor>(std::move(m));
       try {
-        auto share = held;
-        return py::cast(adopt_as<T>(build_on(std::move(share), dlbridge::describe(*held))))
+        auto owner = original;
+        return py::cast(adopt_as<T>(build_on(std::move(owner), dlbridge::describe(*original))))
             .release()
             .ptr();
       } catch (...) {
-        m = std::move(*held);
+        m = std::move(*original);
         throw;
       }
     } else {
@@ -94,8 +95,8 @@ struct class_operations {
       if (!read_export_request(args, count, keywords, d.device, request)) {
         return;
       }
-      bool const plain = request.copy != copy_policy::always && request.target == d.device;
-      if (plain) {
+      bool const can_share = request.copy != copy_policy::always && request.target == d.device;
+      if (can_share) {
         if (request.order.ordered) {
           python::order_after(request.order.stream, ready);
         }
@@ -116,7 +117,8 @@ struct class_operations {
   }
 
  private:
-  // Nobody waits here but for the stream that current_work_stream names (spec 5.3).
+  // The table's caller orders its work after the stream that current_work_stream returns, the
+  // default stream here; that stream must therefore wait for the array's (spec 5.3).
   static description describe_for_table(PyObject* self) {
     description const d = describe_object(self);
     python::order_after(stream_ref::default_of(d.device), ready_on(self, d.device));
@@ -135,14 +137,18 @@ struct class_operations {
 }  // namespace detail
 }  // namespace python
 
-/// Makes a class with array_traits a DLPack producer: __dlpack__, __dlpack_device__ and the
-/// exchange table. What is exported keeps the object alive; its memory must stay where it is until
-/// then.
+/// Makes a class with array_traits a DLPack producer: adds __dlpack__, __dlpack_device__ and the
+/// exchange table.
+/// @param bound_class the class
+/// @throws pybind11::error_already_set when the class refuses an attribute
+/// @par Lifetime
+/// Every exported tensor keeps its object alive. The object must not move or free the memory that
+/// array_traits<T>::describe returned while an exported tensor exists.
 template <class T, class... Options>
 DLBRIDGE_LOCAL void def_dlpack(pybind11::class_<T, Options...>& bound_class) {
   using operations = python::detail::class_operations<T>;
   static PyMethodDef methods[] = {
-      // with docstrings as pybind11's are, for makers of stubs
+      // the docstrings have pybind11's form, which stub generators read
       {"__dlpack__",
        reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&operations::dlpack)),
        METH_FASTCALL | METH_KEYWORDS,

@@ -1,5 +1,6 @@
-// dlbridge::def_fast for pybind11 modules.
-// layer: bindings · IN and OUT: a call without a dispatcher
+// dlbridge::def_fast: binds a C++ function of tensors and numbers to a pybind11 module without
+// pybind11's dispatcher.
+// layer: bindings · a whole call, from Python arguments to a Python result
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -15,21 +16,32 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// python::def_fast for a pybind11 module; exceptions of pybind11's are understood too:
-/// def_fast<&f>(m, "f", {"x", "y"}, "What it does.", returns{library::numpy}).
+/// Adds a function of tensors and numbers to a pybind11 module, as python::def_fast does:
+/// def_fast<&f>(m, "f", {"x", "y"}, "The docstring.", returns{library::numpy}). The function may
+/// throw pybind11's exceptions.
+/// @tparam Function the function
+/// @param m the module
+/// @param name the name in Python
+/// @param parameters the names of the parameters; a missing one is arg0, arg1, ...
+/// @param doc the docstring, which follows the signature
+/// @param result_library the library that tensors are returned as
+/// @throws python_error, error as python::def_fast
+/// @par Thread and GIL
+/// The caller holds the GIL. The function runs with the GIL held.
 template <auto Function>
 void def_fast(pybind11::module_& m, char const* name,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
-              std::optional<returns> home = {}) {
+              std::optional<returns> result_library = {}) {
   python::def_fast<Function, python::detail::pybind11_translator>(m.ptr(), name, parameters, doc,
-                                                                  home);
+                                                                  result_library);
 }
+/// The same, for a lambda that captures nothing.
 template <class Lambda>
 void def_fast(pybind11::module_& m, char const* name, Lambda lambda,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
-              std::optional<returns> home = {}) {
+              std::optional<returns> result_library = {}) {
   python::def_fast<Lambda, python::detail::pybind11_translator>(m.ptr(), name, std::move(lambda),
-                                                                parameters, doc, home);
+                                                                parameters, doc, result_library);
 }
 
 }  // namespace DLBRIDGE_ABI

@@ -1,6 +1,6 @@
-// What crosses between pybind11's exceptions and Python's pending one, and init, which prepares a
-// module for ours.
-// layer: bindings · where pybind11 begins
+// init: registers the translation of dlbridge::error in a pybind11 module; with conversions between
+// pybind11's C++ exceptions and the pending Python exception.
+// layer: bindings · from a C++ exception to a Python exception
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -20,14 +20,15 @@ namespace py = pybind11;
 
 [[noreturn]] inline void throw_pending() { throw py::error_already_set(); }
 
-inline py::object checked(ref made) {
-  if (!made) {
+// Throws the pending exception if there is no object.
+inline py::object checked(ref object) {
+  if (!object) {
     throw_pending();
   }
-  return py::reinterpret_steal<py::object>(made.release());
+  return py::reinterpret_steal<py::object>(object.release());
 }
 
-// pybind11's own exceptions and translators, after ours.
+// Translates exceptions of pybind11 and of dlbridge, for def_fast and def_dlpack.
 struct pybind11_translator {
   static void translate() noexcept {
     try {
@@ -45,12 +46,12 @@ struct pybind11_translator {
 }  // namespace detail
 }  // namespace python
 
-/// Prepares a module: dlbridge::error becomes the Python exception that stands for its reason, for
-/// functions bound by plain pybind11 too. Call it first in PYBIND11_MODULE.
+/// Makes every function of a pybind11 module, including those of plain pybind11, translate
+/// dlbridge::error to the Python exception of its errc. Call init first in PYBIND11_MODULE.
 inline void init(pybind11::module_&) {
-  pybind11::register_local_exception_translator([](std::exception_ptr raised) {
+  pybind11::register_local_exception_translator([](std::exception_ptr exception) {
     try {
-      std::rethrow_exception(std::move(raised));
+      std::rethrow_exception(std::move(exception));
     } catch (error const& e) {
       python::set_error(e.why());
     } catch (python::python_error const&) {

@@ -1,6 +1,6 @@
-// export_path: how a managed tensor becomes an object of a library: by the exchange table of a
+// export_path: converts a managed tensor to an object of a library: by the exchange table of a
 // type, by the library's from_dlpack, or as a Tensor.
-// layer: call · from a managed tensor to the caller's own type
+// layer: call · from a C++ result to the caller's own array type
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// Libraries that a function may return tensors of, whatever it was given. `own` is
-/// dlbridge.Tensor.
+/// The libraries that `returns` can name. `own` is dlbridge.Tensor.
 enum class library : std::uint8_t {
   own,
   numpy,
@@ -40,16 +39,14 @@ enum class library : std::uint8_t {
 
 namespace python {
 
-/// One row for each library but own: how its types' modules begin, and which function makes a
-/// tensor of its own. capsule: the function takes nothing else. empty: a function that allocates
-/// an array given shape and dtype, where that is the better result; or null.
+/// One row for each top-level package of each library except own.
 struct library_row {
   library which;
-  char const* root;
-  char const* module;
-  char const* function;
-  bool capsule;
-  char const* empty;
+  char const* root;      // the top-level package of the library's types
+  char const* module;    // the module of function and empty
+  char const* function;  // the function that imports a tensor
+  bool takes_capsule;    // whether function accepts a capsule only
+  char const* empty;     // the allocator (shape, dtype), or null to allocate by build_empty
 };
 DLBRIDGE_LOCAL inline constexpr library_row library_rows[] = {
     {library::numpy, "numpy", "numpy", "from_dlpack", false, "empty"},
@@ -76,7 +73,7 @@ inline library_row const* find_library(library which) noexcept {
   return nullptr;
 }
 
-// The row whose library a class was made in, by the first part of its __module__.
+// The row of the library that defines a class, by the first part of the class's __module__.
 inline library_row const* find_library(PyTypeObject* type) noexcept {
   ref const module = optional_attribute(reinterpret_cast<PyObject*>(type), names::get().module);
   char const* const name =
@@ -93,15 +90,15 @@ inline library_row const* find_library(PyTypeObject* type) noexcept {
 }
 
 DLBRIDGE_COLD inline ref import_function(char const* module, char const* function) noexcept {
-  ref const found = ref::steal(PyImport_ImportModule(module));
-  return found ? ref::steal(PyObject_GetAttrString(found.get(), function)) : ref();
+  ref const owner = ref::steal(PyImport_ImportModule(module));
+  return owner ? ref::steal(PyObject_GetAttrString(owner.get(), function)) : ref();
 }
 
-// How tensors become objects of one Python type's library; looked up once for each type.
+// The conversion from tensors to objects of one Python type's library. Looked up once per type.
 struct export_path {
   exchange_table table;
   library_row const* row = nullptr;
-  PyObject* function = nullptr;  // from_dlpack; never released
+  PyObject* function = nullptr;  // from_dlpack; an owned reference that is never released
 };
 
 DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
@@ -112,7 +109,7 @@ DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
     path.table = table;
     return path;
   }
-  PyObject* const bases = type->tp_mro;  // a subclass lives in its author's module
+  PyObject* const bases = type->tp_mro;  // the module of a subclass is not the library's
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases) && path.row == nullptr; ++i) {
     path.row = find_library(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i)));
   }
@@ -129,9 +126,10 @@ DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
   return path;
 }
 
-/// Export paths by type. The cache holds a reference to each type, so that no other type takes its
-/// address.
-/// thread and GIL: held. Free-threaded builds look up each time.
+/// A cache of export paths by type. It owns a reference to each type, so that no other type reuses
+/// the type's address.
+/// @par Thread and GIL
+/// The caller holds the GIL. Free-threaded builds do not cache.
 class export_path_cache {
  public:
   DLBRIDGE_LOCAL static export_path find(PyObject* object) noexcept {
@@ -142,12 +140,12 @@ class export_path_cache {
     static entry entries[size];
     entry& cached = entries[(reinterpret_cast<std::uintptr_t>(type) >> 5) % size];
     if (cached.type != type) {
-      export_path const fresh = find_export_path(object);
-      entry const old = cached;  // its function may be running: the reference is leaked
+      export_path const path = find_export_path(object);
+      entry const old = cached;  // old.path.function is leaked: it may be running
       Py_INCREF(type);
-      cached = {type, fresh};
+      cached = {type, path};
       Py_XDECREF(old.type);
-      return fresh;
+      return path;
     }
     return cached.path;
 #endif
@@ -161,55 +159,67 @@ class export_path_cache {
   };
 };
 
-// dlbridge.Tensor as the installed package has it, whose version may be another; null when there is
-// no such package. Kept for the process.
+// The exchange table of dlbridge.Tensor of the installed package, whose version may differ from
+// this extension's; null when the package is not installed. Looked up once per process.
 DLBRIDGE_LOCAL inline exchange_table installed_table() noexcept {
-  static exchange_table const found = [] {
-    error_keeper const kept;
+  static exchange_table const table = [] {
+    error_keeper const pending;
     ref const type = import_function("dlbridge", "Tensor");
     PyErr_Clear();
     return type && PyType_Check(type.get())
                ? type_cache::find(reinterpret_cast<PyTypeObject*>(type.get())).exchange
                : exchange_table();
   }();
-  return found;
+  return table;
 }
 
-// A tensor through a table, whose slot keeps it when it fails.
+// Converts a tensor by an exchange table. A slot that fails leaves the tensor with its caller.
 inline ref give_by_table(exchange_table table, managed_tensor m) noexcept {
   if (!guarded([&] { m = to_versioned(std::move(m)); })) {
     return ref();
   }
-  ref made = ref::steal(static_cast<PyObject*>(table.try_import(m)));
-  if (!made) {
-    error_keeper const kept;
+  ref object = ref::steal(static_cast<PyObject*>(table.try_import(m)));
+  if (!object) {
+    error_keeper const pending;
     m.reset();
   }
-  return made;
+  return object;
 }
 
-inline ref give_by_function(PyObject* function, bool capsule, managed_tensor m) noexcept {
-  ref wrapped;
-  if (capsule) {
+inline ref give_by_function(PyObject* function, bool takes_capsule, managed_tensor m) noexcept {
+  ref producer;
+  if (takes_capsule) {
     managed_tensor legacy;
     if (guarded([&] { legacy = to_legacy(std::move(m)); })) {
-      wrapped = wrap_capsule(std::move(legacy));
+      producer = wrap_capsule(std::move(legacy));
     }
   } else {
-    wrapped = wrap_tensor(std::move(m));
+    producer = wrap_tensor(std::move(m));
   }
-  return wrapped ? ref::steal(PyObject_CallOneArg(function, wrapped.get())) : ref();
+  return producer ? ref::steal(PyObject_CallOneArg(function, producer.get())) : ref();
 }
 }  // namespace detail
 
-/// A Tensor: that of the installed dlbridge, or else this extension's own.
-/// owns: m, freed when it fails. GIL: held. fails: none, with a Python exception set.
+/// Converts a tensor to a Tensor: of the installed package dlbridge, or else of this extension.
+/// @param m the tensor
+/// @return the object, or an empty ref with a Python exception set
+/// @par Ownership
+/// Takes m; on failure m is freed.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 inline ref give_own(managed_tensor m) noexcept {
   exchange_table const table = detail::installed_table();
   return table ? detail::give_by_table(table, std::move(m)) : wrap_tensor(std::move(m));
 }
 
-/// A tensor of a library that is named. owns, GIL, fails: as give_own, and as importing it does.
+/// Converts a tensor to an object of a library, which is imported if necessary.
+/// @param which the library
+/// @param m the tensor
+/// @return the object, or an empty ref with the exception of the import or of the library set
+/// @par Ownership
+/// Takes m; on failure m is freed.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 inline ref give_as(library which, managed_tensor m) noexcept {
   library_row const* const row = detail::find_library(which);
   if (row == nullptr) {
@@ -217,11 +227,11 @@ inline ref give_as(library which, managed_tensor m) noexcept {
   }
   ref const function = detail::import_function(row->module, row->function);
   if (!function) {
-    error_keeper const kept;
+    error_keeper const pending;
     m.reset();
     return ref();
   }
-  return detail::give_by_function(function.get(), row->capsule, std::move(m));
+  return detail::give_by_function(function.get(), row->takes_capsule, std::move(m));
 }
 
 }  // namespace python

@@ -1,7 +1,6 @@
-// overload_set: the Python function behind several C++ functions of one name. A call tries them in
-// order, imports each tensor once for all of them, and reports the reason of every one that
-// refused.
-// layer: call · when a function has several signatures
+// overload_set: calls the first of several C++ functions of one name that accepts the arguments,
+// and imports each tensor once for all of them.
+// layer: call · from one Python function to its C++ signatures
 #pragma once
 
 #include <cstring>
@@ -16,85 +15,93 @@
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
-// Lists are linked and texts are Python objects here: every extension compiles this header, and the
-// code runs once for each function, or where a call is refused.
+// Linked lists and Python strings keep the compile time of this header low, which every extension
+// includes. The code that uses them runs once for each function or when a call is refused.
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// What one C++ function knows of how Python calls it. Kept for the process, as the function is.
-/// thread and GIL: held.
-struct call_facts {
-  explicit call_facts(char const* called) : name(called) {}
-  call_facts(call_facts const&) = delete;
-  call_facts& operator=(call_facts const&) = delete;
+/// The properties of one C++ function that def bound. Its Python function refers to the record, and
+/// both exist until the process ends.
+/// @par Thread and GIL
+/// The caller of every member holds the GIL.
+struct function_record {
+  explicit function_record(char const* function_name) : name(function_name) {}
+  function_record(function_record const&) = delete;
+  function_record& operator=(function_record const&) = delete;
 
   std::string name;
-  ref parameters = ref::steal(PyList_New(0));  // names; a method's self has none
-  std::optional<library> home;
-  bool overloaded = false;
-  PyObject* function = nullptr;  // as Python has it, once it is made
-  call_facts* earlier = nullptr;
+  ref parameter_names = ref::steal(PyList_New(0));  // without the self of a method
+  std::optional<library> result_library;            // as `returns` names it
+  bool is_overloaded = false;
+  PyObject* function = nullptr;  // the Python function; set by insert_function
+  function_record* previous = nullptr;
 
-  /// name may be null.
-  void add_parameter(char const* of_parameter) noexcept {
-    ref const text = ref::steal(PyUnicode_FromString(of_parameter != nullptr ? of_parameter : ""));
-    static_cast<void>(!text || PyList_Append(parameters.get(), text.get()) != 0);
+  /// @param next the name of the next parameter, or null
+  void add_parameter(char const* next) noexcept {
+    ref const text = ref::steal(PyUnicode_FromString(next != nullptr ? next : ""));
+    static_cast<void>(!text || PyList_Append(parameter_names.get(), text.get()) != 0);
   }
 
-  /// The name of parameter i of count, or null.
-  char const* parameter(std::size_t i, std::size_t count) const noexcept {
-    auto const named = static_cast<std::size_t>(PyList_GET_SIZE(parameters.get()));
-    if (named > count || i < count - named) {
+  /// @return the name of parameter i of count parameters, or null
+  char const* parameter_name(std::size_t i, std::size_t count) const noexcept {
+    auto const name_count = static_cast<std::size_t>(PyList_GET_SIZE(parameter_names.get()));
+    if (name_count > count || i < count - name_count) {
       return nullptr;
     }
-    auto const at = static_cast<Py_ssize_t>(i + named - count);
-    char const* const text = PyUnicode_AsUTF8(PyList_GET_ITEM(parameters.get(), at));
+    auto const at = static_cast<Py_ssize_t>(i + name_count - count);
+    char const* const text = PyUnicode_AsUTF8(PyList_GET_ITEM(parameter_names.get(), at));
     return text != nullptr && *text != '\0' ? text : nullptr;
   }
 };
 
-/// One call of an overload set, while its candidates are tried. Lives on the stack of that call.
-/// thread and GIL: held.
+/// The state of one call of an overload set: the tensors that are imported, and the reasons of the
+/// candidates that refused. A local variable of that call.
+/// @par Thread and GIL
+/// The caller of every member holds the GIL.
 class overload_call {
  public:
   overload_call() noexcept : reasons_(ref::steal(PyList_New(0))) {}
 
-  /// The call that tries this candidate now, or null when it was called by itself. Until leave()
-  /// nobody else finds it: what runs meanwhile may call overloads of its own.
-  DLBRIDGE_LOCAL static overload_call* enter(call_facts const& candidate) noexcept {
-    overload_call* const found = current();
-    if (found == nullptr || found->candidate_ != &candidate) {
+  /// Returns the call that is trying a candidate. The candidate enters it once, since Python code
+  /// that runs while it imports its arguments may call overload sets in turn.
+  /// @return the call, or null if Python called the candidate without an overload set
+  DLBRIDGE_LOCAL static overload_call* enter(function_record const& candidate) noexcept {
+    overload_call* const call = current();
+    if (call == nullptr || call->candidate_ != &candidate) {
       return nullptr;
     }
     current() = nullptr;
-    return found;
+    return call;
   }
 
+  /// Makes every imported tensor available to the next candidate.
   void begin() noexcept {
-    for (entry* each = taken_.get(); each != nullptr; each = each->next.get()) {
-      each->asked = false;
+    for (entry* each = imports_.get(); each != nullptr; each = each->next.get()) {
+      each->in_use = false;
     }
   }
 
-  /// Takes a tensor in, unless an earlier candidate had it already.
+  /// Loads an argument from an object, whose tensor is imported unless an earlier candidate
+  /// imported it already.
   template <class P>
-  bool load(tensor_argument<P>& into, PyObject* object) noexcept {
-    entry& found = entry_for(object);
-    return into.load_shared(object, found.tensor, found.raised);
+  bool load(tensor_argument<P>& argument, PyObject* object) noexcept {
+    entry& source = entry_for(object);
+    return argument.load_shared(object, source.tensor, source.exception);
   }
 
-  /// The candidate fits and is called: whatever it raises now is the call's own.
+  /// The candidate accepts the arguments. An exception that it raises afterwards ends the call.
   void accept() noexcept { accepted_ = true; }
 
-  /// The candidate does not fit. Leaves an exception pending, which only ends the candidate.
+  /// The candidate refuses the arguments. Sets the fatal exception, if there is one, which ends the
+  /// call; otherwise a TypeError, which try_candidate() clears.
   DLBRIDGE_COLD void refuse(refusals&& why) noexcept {
-    if (why.stop()) {
+    if (why.fatal_exception()) {
       accepted_ = true;
       why.set_error("");
       return;
     }
-    note(why.text());
+    add_reason(why.text());
     if (!cause_) {
       cause_ = ref::borrow(why.cause());
     }
@@ -102,9 +109,13 @@ class overload_call {
     PyErr_SetNone(PyExc_TypeError);
   }
 
-  /// Calls one candidate. A result, or null and done, or null and not done: the next may be tried.
-  PyObject* try_candidate(PyObject* function, call_facts const& candidate, PyObject* const* args,
-                          std::size_t count, PyObject* keywords, bool& done) noexcept {
+  /// Calls one candidate.
+  /// @param done receives whether the call has ended, by a result or by an exception that is set;
+  /// otherwise the caller tries the next candidate
+  /// @return the result, or null
+  PyObject* try_candidate(PyObject* function, function_record const& candidate,
+                          PyObject* const* args, std::size_t count, PyObject* keywords,
+                          bool& done) noexcept {
     candidate_ = &candidate;
     refused_ = false;
     accepted_ = false;
@@ -118,52 +129,53 @@ class overload_call {
     }
     if (refused_) {
       PyErr_Clear();
-    } else {  // their number, a keyword, or one that is no tensor; pybind11 does not say which
+    } else {  // pybind11 refused another argument, a keyword or the number of arguments
       PyErr_Clear();
-      note(ref::steal(PyUnicode_FromString("the arguments are not those of this signature")));
+      add_reason(ref::steal(PyUnicode_FromString("the arguments are not those of this signature")));
     }
     return nullptr;
   }
 
-  /// Sets the TypeError once every candidate has refused. lines: one for each, in order, each with
-  /// a reason from here.
+  /// Sets the TypeError of a call that every candidate refused.
+  /// @param name the name of the function
+  /// @param lines a list with the signature and the reason of each candidate
   DLBRIDGE_COLD void set_error(char const* name, PyObject* lines) noexcept {
-    ref const nothing = ref::steal(PyUnicode_FromString(""));
-    ref const text = ref::steal(PyUnicode_Join(nothing.get(), lines));
+    ref const separator = ref::steal(PyUnicode_FromString(""));
+    ref const text = ref::steal(PyUnicode_Join(separator.get(), lines));
     if (text) {
       PyErr_Format(PyExc_TypeError, "%s(): no overload takes these arguments:%U", name, text.get());
     }
     refusals::chain(cause_.get());
   }
-  /// Why candidate i, counted from 0, refused. Borrowed.
+  /// @return why candidate i, counted from 0, refused; borrowed
   PyObject* reason(Py_ssize_t i) const noexcept { return PyList_GetItem(reasons_.get(), i); }
 
  private:
   struct entry {
     PyObject* object = nullptr;
-    bool asked = false;  // by the candidate that is tried now
+    bool in_use = false;  // by an argument of the current candidate
     imported_tensor tensor;
-    ref raised;
+    ref exception;  // that the import raised, or none
     std::unique_ptr<entry> next;
   };
 
-  // An object that is given twice is taken in twice: it may be moved out twice.
+  // Imports an object twice if it is passed as two arguments, as each may move its tensor out.
   entry& entry_for(PyObject* object) noexcept {
-    for (entry* each = taken_.get(); each != nullptr; each = each->next.get()) {
-      if (each->object == object && !each->asked) {
-        each->asked = true;
+    for (entry* each = imports_.get(); each != nullptr; each = each->next.get()) {
+      if (each->object == object && !each->in_use) {
+        each->in_use = true;
         return *each;
       }
     }
     auto fresh = std::make_unique<entry>();
     fresh->object = object;
-    fresh->asked = true;
+    fresh->in_use = true;
     if (!fresh->tensor.take_in(object, import_mode::own)) {
-      fresh->raised = take_exception();
+      fresh->exception = take_exception();
     }
-    fresh->next = std::move(taken_);
-    taken_ = std::move(fresh);
-    return *taken_;
+    fresh->next = std::move(imports_);
+    imports_ = std::move(fresh);
+    return *imports_;
   }
 
   DLBRIDGE_LOCAL static overload_call*& current() noexcept {
@@ -171,25 +183,27 @@ class overload_call {
     return call;
   }
 
-  void note(ref reason) noexcept {
+  void add_reason(ref reason) noexcept {
     if (reason && reasons_) {
       static_cast<void>(PyList_Append(reasons_.get(), reason.get()));
     }
   }
 
-  call_facts const* candidate_ = nullptr;
+  function_record const* candidate_ = nullptr;
   bool refused_ = false;
   bool accepted_ = false;
-  std::unique_ptr<entry> taken_;
+  std::unique_ptr<entry> imports_;
   ref reasons_;
   ref cause_;
 };
 
-/// The Python function behind a name with several candidates.
-/// thread and GIL: held.
+/// A Python function that calls the first of its candidates that accepts the arguments. The capsule
+/// that is the function's self owns the set.
+/// @par Thread and GIL
+/// The caller of every member holds the GIL.
 class overload_set {
  public:
-  /// The set that a function of make's was made for, or null.
+  /// @return the set of a Python function that make() returned; null for every other function
   DLBRIDGE_LOCAL static overload_set* of(PyObject* function) noexcept {
     if (!PyCFunction_Check(function) || PyCFunction_GetFunction(function) != entry_point()) {
       return nullptr;
@@ -198,56 +212,58 @@ class overload_set {
         PyCapsule_GetPointer(PyCFunction_GetSelf(function), capsule_name()));
   }
 
-  /// A function without candidates yet. fails: none, with a Python exception set.
+  /// @return a Python function without candidates, or an empty ref with a Python exception set
   DLBRIDGE_COLD static ref make(char const* name, PyObject* module_name) {
-    auto* const made = new overload_set;
-    ref const self = ref::steal(PyCapsule_New(made, capsule_name(), &destroy));
+    auto* const set = new overload_set;
+    ref const self = ref::steal(PyCapsule_New(set, capsule_name(), &destroy));
     if (!self) {
-      delete made;
+      delete set;
       return ref();
     }
-    made->name_ = name;
-    made->definition_ = {made->name_.c_str(), entry_point(), METH_FASTCALL | METH_KEYWORDS,
-                         nullptr};
-    return ref::steal(PyCFunction_NewEx(&made->definition_, self.get(), module_name));
+    set->name_ = name;
+    set->definition_ = {set->name_.c_str(), entry_point(), METH_FASTCALL | METH_KEYWORDS, nullptr};
+    return ref::steal(PyCFunction_NewEx(&set->definition_, self.get(), module_name));
   }
 
-  /// Adds one, tried after those before it. False with a Python exception set.
-  DLBRIDGE_COLD bool add(ref function, call_facts& facts) {
-    auto added = std::make_unique<candidate>();
+  /// Adds a candidate. A call tries the candidates in the order in which they were added.
+  /// @param function the candidate's Python function
+  /// @param record its record
+  /// @return false with a Python exception set on failure
+  DLBRIDGE_COLD bool add(ref function, function_record& record) {
+    auto last = std::make_unique<candidate>();
     ref const doc = ref::steal(PyObject_GetAttrString(function.get(), "__doc__"));
     char const* text = doc && PyUnicode_Check(doc.get()) ? PyUnicode_AsUTF8(doc.get()) : nullptr;
     PyErr_Clear();
-    ref const plain = ref::steal(PyUnicode_FromFormat("%s(...)", name_.c_str()));
+    ref const fallback = ref::steal(PyUnicode_FromFormat("%s(...)", name_.c_str()));
     if (text == nullptr) {
-      text = plain ? PyUnicode_AsUTF8(plain.get()) : "";
+      text = fallback ? PyUnicode_AsUTF8(fallback.get()) : "";
     }
-    added->signature = ref::steal(
+    last->signature = ref::steal(
         PyUnicode_FromStringAndSize(text, static_cast<Py_ssize_t>(std::strcspn(text, "\n"))));
     doc_ = ref::steal(
         doc_ ? PyUnicode_FromFormat("%U\n\n%d. %s", doc_.get(), ++count_, text)
              : PyUnicode_FromFormat("%s(*args, **kwargs)\nOverloaded function.\n\n%d. %s",
                                     name_.c_str(), ++count_, text));
     definition_.ml_doc = doc_ ? PyUnicode_AsUTF8(doc_.get()) : nullptr;
-    if (!added->signature || definition_.ml_doc == nullptr) {
+    if (!last->signature || definition_.ml_doc == nullptr) {
       return false;
     }
-    facts.overloaded = true;
-    added->function = std::move(function);
-    added->facts = &facts;
-    std::unique_ptr<candidate>* last = &first_;
-    while (*last) {
-      last = &(*last)->next;
+    record.is_overloaded = true;
+    last->function = std::move(function);
+    last->record = &record;
+    std::unique_ptr<candidate>* end = &first_;
+    while (*end) {
+      end = &(*end)->next;
     }
-    *last = std::move(added);
+    *end = std::move(last);
     return true;
   }
 
  private:
   struct candidate {
     ref function;
-    call_facts const* facts = nullptr;
-    ref signature;
+    function_record const* record = nullptr;
+    ref signature;  // the first line of the docstring
     std::unique_ptr<candidate> next;
   };
 
@@ -263,29 +279,29 @@ class overload_set {
                         PyObject* keywords) noexcept {
     auto const& set = *static_cast<overload_set*>(PyCapsule_GetPointer(self, capsule_name()));
     PyObject* result = nullptr;
-    overload_call one;
+    overload_call state;
     for (candidate const* each = set.first_.get(); each != nullptr; each = each->next.get()) {
       bool done = false;
-      result = one.try_candidate(each->function.get(), *each->facts, args,
-                                 static_cast<std::size_t>(count), keywords, done);
+      result = state.try_candidate(each->function.get(), *each->record, args,
+                                   static_cast<std::size_t>(count), keywords, done);
       if (done) {
         return result;
       }
     }
-    set.refuse(one);
+    set.set_error(state);
     return nullptr;
   }
 
-  DLBRIDGE_COLD void refuse(overload_call& one) const noexcept {
+  DLBRIDGE_COLD void set_error(overload_call& state) const noexcept {
     ref const lines = ref::steal(PyList_New(0));
     Py_ssize_t i = 0;
     for (candidate const* each = first_.get(); lines && each != nullptr; each = each->next.get()) {
       ref const line = ref::steal(
-          PyUnicode_FromFormat("\n%zd. %U\n  %S", i + 1, each->signature.get(), one.reason(i)));
+          PyUnicode_FromFormat("\n%zd. %U\n  %S", i + 1, each->signature.get(), state.reason(i)));
       static_cast<void>(!line || PyList_Append(lines.get(), line.get()) != 0);
       ++i;
     }
-    one.set_error(name_.c_str(), lines.get());
+    state.set_error(name_.c_str(), lines.get());
   }
 
   std::string name_;

@@ -1,5 +1,6 @@
-// refusals: why the arguments of one call do not fit, all of them in one TypeError.
-// layer: call · IN: when the answer is no
+// refusals: collects the reasons why the arguments of one call do not fit, and raises them in one
+// TypeError.
+// layer: call · from a refused argument to a Python exception
 #pragma once
 
 #include <cstring>
@@ -14,104 +15,111 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// Collects a reason for each argument. GIL: held throughout; no exception is pending meanwhile.
+/// The reasons why the arguments of one call do not fit, one for each refused argument.
+/// @par Thread and GIL
+/// The caller holds the GIL as long as the object exists. No exception is pending when it calls a
+/// member, except chain().
 class refusals {
  public:
   refusals() noexcept : lines_(ref::steal(PyList_New(0))) {}
 
-  /// Whether an exception of a producer's says no to one argument. What does not, such as
-  /// KeyboardInterrupt or MemoryError, is to be raised as it is.
-  static bool is_refusal(ref const& raised) noexcept {
-    return PyErr_GivenExceptionMatches(raised.get(), PyExc_Exception) != 0 &&
-           PyErr_GivenExceptionMatches(raised.get(), PyExc_MemoryError) == 0;
+  /// @return whether an exception that a producer raised means that its object does not fit. Other
+  /// exceptions, such as KeyboardInterrupt and MemoryError, end the call unchanged.
+  static bool is_refusal(ref const& exception) noexcept {
+    return PyErr_GivenExceptionMatches(exception.get(), PyExc_Exception) != 0 &&
+           PyErr_GivenExceptionMatches(exception.get(), PyExc_MemoryError) == 0;
   }
 
-  bool empty() const noexcept { return !lines_ || PyList_GET_SIZE(lines_.get()) == 0; }
-
-  /// Asks a tensor argument. name may be null; position counts from 1.
+  /// Adds the reason of a tensor argument, if the argument is refused.
+  /// @param argument the argument, after it was loaded
+  /// @param name the parameter's name, or null
+  /// @param position the position of the argument, counted from 1
   template <class P>
-  DLBRIDGE_COLD void ask(tensor_argument<P>& argument, char const* name, int position) noexcept {
-    if (!argument.refused()) {
+  DLBRIDGE_COLD void add_if_refused(tensor_argument<P>& argument, char const* name,
+                                    int position) noexcept {
+    if (!argument.is_refused()) {
       return;
     }
-    if (argument.raised()) {
-      add(name, position, std::move(argument.raised()));
+    if (argument.exception()) {
+      add(name, position, std::move(argument.exception()));
     } else {
-      add_line(name, position, ref::steal(decoded(message(argument.why()).c_str())));
+      add_line(name, position, ref::steal(decoded(message(argument.reason()).c_str())));
     }
   }
 
-  /// An argument that an exception speaks for.
-  DLBRIDGE_COLD void add(char const* name, int position, ref raised) noexcept {
-    if (!is_refusal(raised) && !stop_) {
-      stop_ = ref::borrow(raised.get());
+  /// Adds an exception as the reason of an argument.
+  DLBRIDGE_COLD void add(char const* name, int position, ref exception) noexcept {
+    if (!is_refusal(exception) && !fatal_) {
+      fatal_ = ref::borrow(exception.get());
     }
-    ref said = ref::steal(PyObject_Str(raised.get()));
-    char const* const kind = Py_TYPE(raised.get())->tp_name;
-    if (PyErr_GivenExceptionMatches(raised.get(), PyExc_TypeError) != 0 && is_untraced(raised)) {
-      add_line(name, position, std::move(said));  // in our own words
+    ref message = ref::steal(PyObject_Str(exception.get()));
+    char const* const kind = Py_TYPE(exception.get())->tp_name;
+    if (PyErr_GivenExceptionMatches(exception.get(), PyExc_TypeError) != 0 &&
+        has_no_traceback(exception)) {
+      add_line(name, position, std::move(message));  // C++ raised it: the message is complete
       return;
     }
     add_line(name, position,
-             ref::steal(said ? PyUnicode_FromFormat("%s: %U", kind, said.get())
-                             : PyUnicode_FromString(kind)));
+             ref::steal(message ? PyUnicode_FromFormat("%s: %U", kind, message.get())
+                                : PyUnicode_FromString(kind)));
     if (!cause_) {
-      cause_ = std::move(raised);
+      cause_ = std::move(exception);
     }
   }
 
-  /// Everything said, "argument 'x': expected ...", one line for each argument.
+  /// @return all reasons, one line for each argument: "argument 'x': expected ..."
   DLBRIDGE_COLD ref text() const noexcept {
-    ref const between = ref::steal(PyUnicode_FromString("\n  "));
-    return between && lines_ ? ref::steal(PyUnicode_Join(between.get(), lines_.get())) : ref();
+    ref const separator = ref::steal(PyUnicode_FromString("\n  "));
+    return separator && lines_ ? ref::steal(PyUnicode_Join(separator.get(), lines_.get())) : ref();
   }
-  /// What text() was caused by, or none.
+  /// @return the first exception among the reasons, borrowed, or null
   PyObject* cause() const noexcept { return cause_.get(); }
 
-  /// An exception that is no refusal. None as a rule.
-  ref& stop() noexcept { return stop_; }
+  /// @return the first exception that is no refusal, or none
+  ref& fatal_exception() noexcept { return fatal_; }
 
-  /// Sets the TypeError: "function(): argument 'x': expected ...".
+  /// Sets the fatal exception, if there is one, or else the TypeError "function(): argument 'x':
+  /// expected ...".
   DLBRIDGE_COLD void set_error(char const* function) noexcept {
-    if (stop_) {
-      set_exception(std::move(stop_));
+    if (fatal_) {
+      set_exception(std::move(fatal_));
       return;
     }
-    ref const said = text();
-    bool const one = lines_ && PyList_GET_SIZE(lines_.get()) == 1;
-    if (said) {
-      PyErr_Format(PyExc_TypeError, "%s():%s%U", function, one ? " " : "\n  ", said.get());
+    ref const reasons = text();
+    bool const is_single = lines_ && PyList_GET_SIZE(lines_.get()) == 1;
+    if (reasons) {
+      PyErr_Format(PyExc_TypeError, "%s():%s%U", function, is_single ? " " : "\n  ", reasons.get());
     }
     chain(cause_.get());
   }
 
-  /// Makes cause, unless null, the cause of the pending exception.
+  /// Sets the cause of the pending exception. Does nothing if cause is null.
   DLBRIDGE_COLD static void chain(PyObject* cause) noexcept {
     if (cause == nullptr) {
       return;
     }
-    ref raised = take_exception();
+    ref exception = take_exception();
     Py_INCREF(cause);
     Py_INCREF(cause);
-    PyException_SetContext(raised.get(), cause);
-    PyException_SetCause(raised.get(), cause);
-    set_exception(std::move(raised));
+    PyException_SetContext(exception.get(), cause);
+    PyException_SetCause(exception.get(), cause);
+    set_exception(std::move(exception));
   }
 
  private:
-  static bool is_untraced(ref const& raised) noexcept {
-    return !ref::steal(PyException_GetTraceback(raised.get()));
+  static bool has_no_traceback(ref const& exception) noexcept {
+    return !ref::steal(PyException_GetTraceback(exception.get()));
   }
   static PyObject* decoded(char const* text) noexcept {
     return PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "replace");
   }
 
-  DLBRIDGE_COLD void add_line(char const* name, int position, ref what) noexcept {
+  DLBRIDGE_COLD void add_line(char const* name, int position, ref reason) noexcept {
     ref const line =
-        !what ? ref()
+        !reason ? ref()
         : name != nullptr
-            ? ref::steal(PyUnicode_FromFormat("argument '%s': %U", name, what.get()))
-            : ref::steal(PyUnicode_FromFormat("argument %d: %U", position, what.get()));
+            ? ref::steal(PyUnicode_FromFormat("argument '%s': %U", name, reason.get()))
+            : ref::steal(PyUnicode_FromFormat("argument %d: %U", position, reason.get()));
     if (line && lines_) {
       static_cast<void>(PyList_Append(lines_.get(), line.get()));
     }
@@ -120,7 +128,7 @@ class refusals {
 
   ref lines_;
   ref cause_;
-  ref stop_;
+  ref fatal_;
 };
 
 }  // namespace python

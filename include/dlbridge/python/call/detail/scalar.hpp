@@ -1,5 +1,6 @@
-// scalar<T>: numbers between Python and C++; an integer is never cut, a float never taken for one.
-// layer: call · beside the tensors of a call
+// scalar<T>: converts numbers between Python and C++ without narrowing an integer or truncating a
+// float.
+// layer: call · from a Python number to a C++ parameter and back
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,12 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// For each number type: its Python name, load, and make.
-/// load: false with TypeError for another kind of object, OverflowError for a number out of range.
-/// make: a new reference, or null with an exception set.
+/// The conversions of a number type. The primary template stands for every other type. Members:
+/// - is_scalar: true
+/// - name: the name of the Python type in signatures
+/// - load(object, out): writes the value of a Python object to out. Returns false with TypeError if
+///   the object is no such number, and with OverflowError if the number is out of range.
+/// - make(value): a new reference to a Python object, or null with an exception set
 template <class T, class = void>
 struct scalar {
   static constexpr bool is_scalar = false;
@@ -39,7 +43,7 @@ template <class T>
 struct scalar<T, std::enable_if_t<std::is_integral_v<T>>> {
   static constexpr bool is_scalar = true;
   static constexpr char const* name = "int";
-  /// Takes int, and what has __index__; never a float.
+  /// Accepts int and every object with __index__. A float has none.
   static bool load(PyObject* object, T& out) noexcept {
     ref const number = PyLong_CheckExact(object) ? ref::borrow(object)
                        : PyIndex_Check(object)   ? ref::steal(PyNumber_Index(object))
@@ -83,7 +87,7 @@ template <class T>
 struct scalar<T, std::enable_if_t<std::is_floating_point_v<T>>> {
   static constexpr bool is_scalar = true;
   static constexpr char const* name = "float";
-  /// Takes float, int, and what has __float__ or __index__. A float of C++ is rounded to.
+  /// Accepts float, int and every object with __float__ or __index__. For float, rounds the value.
   static bool load(PyObject* object, T& out) noexcept {
     double const value = PyFloat_AsDouble(object);
     out = static_cast<T>(value);

@@ -1,6 +1,6 @@
-// How tensors and numbers are spelled in Python signatures: valid annotations that say what is
-// required.
-// layer: call · what people and type checkers read
+// signature_of: writes the Python signature of a C++ function of tensors and numbers, with
+// annotations that state the requirements.
+// layer: call · from C++ parameter types to annotations that type checkers read
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// Text that is put together when compiling.
+/// Text that is composed at compile time.
 struct literal_text {
   std::size_t size = 0;
   char data[384] = {};
@@ -42,8 +42,8 @@ struct literal_text {
   }
 };
 
-/// Annotated[SupportsDLPack, "uint8[*, *, 3] on cpu"]: what a parameter takes, in the words that a
-/// refusal uses.
+/// @return the annotation of a tensor parameter, Annotated[SupportsDLPack, "uint8[*, *, 3] on
+/// cpu"]. Error messages state the requirement in the same form.
 template <class P>
 constexpr literal_text annotation_of() noexcept {
   literal_text text;
@@ -63,7 +63,7 @@ std::string parameter_annotation() {
   }
 }
 
-// What a tensor comes back as depends on what went in, which no annotation can say.
+// The type of a tensor result depends on the types of the arguments: its annotation is Any.
 template <class R>
 std::string result_annotation() {
   if constexpr (std::is_void_v<R>) {
@@ -76,7 +76,7 @@ std::string result_annotation() {
 }
 }  // namespace detail
 
-/// "name(x: ..., y: float) -> typing.Any", the first line of a docstring.
+/// @return the first line of a docstring, "name(x: ..., y: float) -> typing.Any"
 template <class Result, class... Parameters>
 std::string signature_of(std::string const& name, std::vector<std::string> const& names) {
   std::string text = name + "(";

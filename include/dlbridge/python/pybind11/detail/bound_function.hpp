@@ -1,6 +1,6 @@
-// bound_function: what def gives pybind11 for one C++ function: imports and checks the tensors,
-// calls, and exports the result.
-// layer: bindings · one call of one overload
+// bound_function: the function object that def passes to pybind11; it imports and checks the
+// tensors, calls the C++ function and converts the result.
+// layer: bindings · one call of one overload, from Python arguments to a Python result
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -22,139 +22,145 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// What def gives pybind11 in place of a tensor parameter: everything loads, and is looked at in
-// the body, where refusals can say more.
+// A tensor argument as pybind11 passes it on. Its caster accepts every object; bound_function
+// imports and checks it, and can therefore report why it does not fit.
 template <class P>
 struct raw_argument {
   PyObject* object = nullptr;
 };
-// The same for a tensor result, already an object.
+// A tensor result that bound_function has converted to a Python object.
 template <class R>
-struct settled {
+struct converted_result {
   py::object object;
 };
 
+// The types that pybind11 converts in place of a parameter type A and a result type R.
 template <class A>
-using passed =
+using pybind11_parameter =
     std::conditional_t<is_tensor_parameter<std::decay_t<A>>, raw_argument<std::decay_t<A>>, A>;
 template <class R>
-using returned = std::conditional_t<is_result<std::decay_t<R>>, settled<std::decay_t<R>>, R>;
+using pybind11_result =
+    std::conditional_t<is_result<std::decay_t<R>>, converted_result<std::decay_t<R>>, R>;
 
 template <class F, class Guard, class Signature>
 class bound_function;
 
-// One overload: imports its tensors, checks them all, calls, and sends the result home.
 template <class F, class Guard, class Result, class... Parameters>
 class bound_function<F, Guard, Result(Parameters...)> {
   static constexpr std::size_t count = sizeof...(Parameters);
 
  public:
-  bound_function(F function, call_facts const& facts)
-      : function_(std::move(function)), facts_(&facts) {}
+  bound_function(F function, function_record const& record)
+      : function_(std::move(function)), record_(&record) {}
 
-  returned<Result> operator()(passed<Parameters>... given) {
-    return run(std::index_sequence_for<Parameters...>(), given...);
+  pybind11_result<Result> operator()(pybind11_parameter<Parameters>... values) {
+    return run(std::index_sequence_for<Parameters...>(), values...);
   }
 
  private:
+  // An argument that is no tensor: pybind11 has converted it already.
   template <class A>
-  struct number {  // stands in for what is no tensor
+  struct converted_argument {
     bool load(PyObject*) const noexcept { return true; }
   };
   template <class A>
-  using slot = std::conditional_t<is_tensor_parameter<std::decay_t<A>>,
-                                  tensor_argument<std::decay_t<A>>, number<A>>;
-  using slots = std::tuple<slot<Parameters>...>;
+  using argument_for = std::conditional_t<is_tensor_parameter<std::decay_t<A>>,
+                                          tensor_argument<std::decay_t<A>>, converted_argument<A>>;
+  using argument_tuple = std::tuple<argument_for<Parameters>...>;
 
   template <class T>
   static PyObject* object_of(T const&) noexcept {
     return nullptr;
   }
   template <class P>
-  static PyObject* object_of(raw_argument<P> const& given) noexcept {
-    return given.object;
+  static PyObject* object_of(raw_argument<P> const& value) noexcept {
+    return value.object;
   }
 
-  template <class A, class Given>
-  static decltype(auto) forwarded_argument(slot<A>& loaded, Given& given) {
+  template <class A, class Value>
+  static decltype(auto) forwarded_argument(argument_for<A>& argument, Value& value) {
     if constexpr (is_tensor_parameter<std::decay_t<A>>) {
-      return loaded.take();
+      return argument.extract();
     } else {
-      return std::forward<A>(given);
+      return std::forward<A>(value);
     }
   }
 
-  template <std::size_t... I, class... Given>
-  returned<Result> run(std::index_sequence<I...>, Given&... given) {
-    overload_call* const set = facts_->overloaded ? overload_call::enter(*facts_) : nullptr;
-    PyObject* const objects[count + 1] = {object_of(given)...};
-    slots loaded;
+  template <std::size_t... I, class... Values>
+  pybind11_result<Result> run(std::index_sequence<I...>, Values&... values) {
+    overload_call* const call = record_->is_overloaded ? overload_call::enter(*record_) : nullptr;
+    PyObject* const objects[count + 1] = {object_of(values)...};
+    argument_tuple arguments;
     bool fits = true;
-    if (set == nullptr) {
-      fits = (static_cast<unsigned>(std::get<I>(loaded).load(objects[I])) & ... & 1U) != 0;
+    if (call == nullptr) {
+      fits = (static_cast<unsigned>(std::get<I>(arguments).load(objects[I])) & ... & 1U) != 0;
     } else {
-      set->begin();
-      fits = (static_cast<unsigned>(load_shared(*set, std::get<I>(loaded), objects[I])) & ... &
+      call->begin();
+      fits = (static_cast<unsigned>(load_shared(*call, std::get<I>(arguments), objects[I])) & ... &
               1U) != 0;
     }
     if (!fits) {
-      refuse(set, loaded, std::index_sequence<I...>());
+      refuse(call, arguments, std::index_sequence<I...>());
     }
-    if (set != nullptr) {
-      set->accept();
+    if (call != nullptr) {
+      call->accept();
     }
     if constexpr (is_result<std::decay_t<Result>>) {
-      std::decay_t<Result> made =
-          guarded_call(forwarded_argument<Parameters>(std::get<I>(loaded), given)...);
-      PyObject* const like = first_tensor<std::decay_t<Parameters>...>(objects);
-      return {checked(give_result(std::move(made), like, facts_->home ? &*facts_->home : nullptr))};
+      std::decay_t<Result> result =
+          guarded_call(forwarded_argument<Parameters>(std::get<I>(arguments), values)...);
+      PyObject* const first_argument = first_tensor<std::decay_t<Parameters>...>(objects);
+      return {checked(give_result(std::move(result), first_argument,
+                                  record_->result_library ? &*record_->result_library : nullptr))};
     } else {
-      return guarded_call(forwarded_argument<Parameters>(std::get<I>(loaded), given)...);
+      return guarded_call(forwarded_argument<Parameters>(std::get<I>(arguments), values)...);
     }
   }
 
-  template <class... Passed>
-  Result guarded_call(Passed&&... values) {
+  template <class... Forwarded>
+  Result guarded_call(Forwarded&&... arguments) {
     try {
       [[maybe_unused]] Guard const guard{};
-      return function_(std::forward<Passed>(values)...);
+      return function_(std::forward<Forwarded>(arguments)...);
     } catch (python_error const&) {
       throw_pending();
     }
   }
 
   template <class A>
-  static bool load_shared(overload_call&, number<A>&, PyObject*) noexcept {
+  static bool load_shared(overload_call&, converted_argument<A>&, PyObject*) noexcept {
     return true;
   }
   template <class P>
-  static bool load_shared(overload_call& set, tensor_argument<P>& loaded,
+  static bool load_shared(overload_call& call, tensor_argument<P>& argument,
                           PyObject* object) noexcept {
-    return set.load(loaded, object);
+    return call.load(argument, object);
   }
 
   template <class A>
-  static void ask(refusals&, number<A>&, char const*, int) noexcept {}
+  static void add_if_refused(refusals&, converted_argument<A>&, char const*, int) noexcept {}
   template <class P>
-  static void ask(refusals& why, tensor_argument<P>& loaded, char const* name, int at) noexcept {
-    why.ask(loaded, name, at);
+  static void add_if_refused(refusals& reasons, tensor_argument<P>& argument, char const* name,
+                             int position) noexcept {
+    reasons.add_if_refused(argument, name, position);
   }
 
   template <std::size_t... I>
-  [[noreturn]] DLBRIDGE_COLD void refuse(overload_call* set, slots& loaded,
+  [[noreturn]] DLBRIDGE_COLD void refuse(overload_call* call, argument_tuple& arguments,
                                          std::index_sequence<I...>) {
-    refusals why;
-    (ask(why, std::get<I>(loaded), facts_->parameter(I, count), static_cast<int>(I) + 1), ...);
-    if (set != nullptr) {
-      set->refuse(std::move(why));
+    refusals reasons;
+    (add_if_refused(reasons, std::get<I>(arguments), record_->parameter_name(I, count),
+                    static_cast<int>(I) + 1),
+     ...);
+    if (call != nullptr) {
+      call->refuse(std::move(reasons));
     } else {
-      why.set_error(facts_->name.c_str());
+      reasons.set_error(record_->name.c_str());
     }
     throw_pending();
   }
 
   F function_;
-  call_facts const* facts_;
+  function_record const* record_;
 };
 
 }  // namespace detail
@@ -175,10 +181,11 @@ class type_caster<dlbridge::python::detail::raw_argument<P>> {
   }
 };
 template <class R>
-class type_caster<dlbridge::python::detail::settled<R>> {
+class type_caster<dlbridge::python::detail::converted_result<R>> {
  public:
   static constexpr auto name = const_name("typing.Any");
-  static handle cast(dlbridge::python::detail::settled<R>&& result, return_value_policy, handle) {
+  static handle cast(dlbridge::python::detail::converted_result<R>&& result, return_value_policy,
+                     handle) {
     return result.object.release();
   }
 };

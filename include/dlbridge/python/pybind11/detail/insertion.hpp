@@ -1,6 +1,6 @@
-// insert_function: puts a function that def made into its module or class, as the first of its
-// name or as one more overload.
-// layer: bindings · when a module is initialized
+// insert_function: adds a Python function to its module or class, as the first of its name or as a
+// further overload.
+// layer: bindings · from a C++ function to a Python function, when a module is initialized
 #pragma once
 
 #include <utility>
@@ -13,70 +13,80 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 
 namespace detail {
-// The functions that were made, the last one first, so that another of its name can join one. Not
-// in the module, whose every attribute comes into its stubs.
-DLBRIDGE_LOCAL inline call_facts*& made_functions() noexcept {
-  static call_facts* last = nullptr;
+// The record of the last function that def inserted, which links to those of earlier ones. An
+// attribute of the module could hold them, but generated stubs would list it.
+DLBRIDGE_LOCAL inline function_record*& last_record() noexcept {
+  static function_record* last = nullptr;
   return last;
 }
-inline call_facts* find_made(PyObject* function) noexcept {
-  call_facts* each = made_functions();
+// The record of a Python function, or null if def did not bind it.
+inline function_record* find_record(PyObject* function) noexcept {
+  function_record* each = last_record();
   while (each != nullptr && each->function != function) {
-    each = each->earlier;
+    each = each->previous;
   }
   return each;
 }
 
-// What a module or class has under a name by itself, not by its bases; none when nothing.
+// The attribute that a module or class itself has, not one of its bases; none without exception.
 inline ref own_attribute(PyObject* scope, char const* name) noexcept {
   ref const attributes = ref::steal(PyObject_GetAttrString(scope, "__dict__"));
-  ref found = attributes ? ref::steal(PyMapping_GetItemString(attributes.get(), name)) : ref();
+  ref value = attributes ? ref::steal(PyMapping_GetItemString(attributes.get(), name)) : ref();
   PyErr_Clear();
-  return found;
+  return value;
 }
 
-// The overload set of a name that a function made by def has so far; null with an exception set.
-DLBRIDGE_COLD inline overload_set* make_set(PyObject* scope, char const* name, PyObject* present) {
-  call_facts* const first = find_made(present);
+// Replaces a function of def by an overload set with that function as its first candidate. Null
+// with an exception set on failure.
+DLBRIDGE_COLD inline overload_set* replace_by_set(PyObject* scope, char const* name,
+                                                  PyObject* existing) {
+  function_record* const first = find_record(existing);
   if (first == nullptr) {
-    PyErr_Format(PyExc_TypeError,
-                 "%s is there already, and was not made by dlbridge::def; an overload can only be "
-                 "added to one that was",
-                 name);
+    PyErr_Format(
+        PyExc_TypeError,
+        "%s exists already and was not bound by dlbridge::def, which adds overloads only to "
+        "functions that it bound",
+        name);
     return nullptr;
   }
   bool const is_method = PyType_Check(scope) != 0;
   ref const module_name =
       ref::steal(PyObject_GetAttrString(scope, is_method ? "__module__" : "__name__"));
-  ref const made = module_name ? overload_set::make(name, module_name.get()) : ref();
-  ref const placed = !made       ? ref()
-                     : is_method ? ref::steal(PyInstanceMethod_New(made.get()))
-                                 : ref::borrow(made.get());
-  overload_set* const set = placed ? overload_set::of(made.get()) : nullptr;
+  ref const function = module_name ? overload_set::make(name, module_name.get()) : ref();
+  ref const attribute = !function   ? ref()
+                        : is_method ? ref::steal(PyInstanceMethod_New(function.get()))
+                                    : ref::borrow(function.get());
+  overload_set* const set = attribute ? overload_set::of(function.get()) : nullptr;
   bool const done = set != nullptr && set->add(ref::borrow(first->function), *first) &&
-                    PyObject_SetAttrString(scope, name, placed.get()) == 0;
+                    PyObject_SetAttrString(scope, name, attribute.get()) == 0;
   return done ? set : nullptr;
 }
 }  // namespace detail
 
-/// Puts a function into its module or class: by itself, or as one more candidate of its name. It
-/// and its facts are kept for the process. False with a Python exception set.
+/// Adds a function to a module or class: as an attribute, or as a further candidate of the overload
+/// set of its name.
+/// @param scope the module or class
+/// @param name the name in Python
+/// @param function the Python function
+/// @param record its record; function and record exist until the process ends
+/// @return false with a Python exception set on failure: TypeError, when scope has an attribute of
+/// that name that def did not bind
 DLBRIDGE_COLD inline bool insert_function(PyObject* scope, char const* name, ref function,
-                                          call_facts& facts) {
-  ref const present = detail::own_attribute(scope, name);
-  if (!present) {
+                                          function_record& record) {
+  ref const existing = detail::own_attribute(scope, name);
+  if (!existing) {
     if (PyObject_SetAttrString(scope, name, function.get()) != 0) {
       return false;
     }
-    facts.function = function.release();
-    facts.earlier = std::exchange(detail::made_functions(), &facts);
+    record.function = function.release();
+    record.previous = std::exchange(detail::last_record(), &record);
     return true;
   }
-  overload_set* set = overload_set::of(PyInstanceMethod_Check(present.get()) != 0
-                                           ? PyInstanceMethod_Function(present.get())
-                                           : present.get());
-  set = set != nullptr ? set : detail::make_set(scope, name, present.get());
-  return set != nullptr && set->add(std::move(function), facts);
+  overload_set* set = overload_set::of(PyInstanceMethod_Check(existing.get()) != 0
+                                           ? PyInstanceMethod_Function(existing.get())
+                                           : existing.get());
+  set = set != nullptr ? set : detail::replace_by_set(scope, name, existing.get());
+  return set != nullptr && set->add(std::move(function), record);
 }
 
 }  // namespace python

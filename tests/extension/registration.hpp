@@ -1,4 +1,4 @@
-// The parts of the module `extension`, one for each source file.
+// The functions that add the bindings of each source file to the module `extension`.
 #pragma once
 
 #include <pybind11/pybind11.h>
