@@ -595,14 +595,41 @@ def bench(session: nox.Session) -> None:
 
 @nox.session(tags=["tests"])
 def style(session: nox.Session) -> None:
-    """Formatting, lint and types."""
-    install_wheel(session, "clang-format==19.1.7", "ruff", "mypy", "nox", "pytest")
+    """Formatting, lint and types; the tools and their versions are in .pre-commit-config.yaml."""
+    session.install("pre-commit", "mypy", "nox", "pytest")
     session.install("numpy", "ml_dtypes", "rich", "torch==2.13.0", "apache-tvm-ffi")  # for types
-    tracked = subprocess.check_output(["git", "ls-files"], text=True, cwd=CHECKOUT).split()
-    cpp = [name for name in tracked if name.endswith((".hpp", ".cpp", ".h", ".c"))]
-    session.run("clang-format", "--dry-run", "-Werror", *cpp)
-    session.run("ruff", "check", ".")
-    session.run("ruff", "format", "--check", ".")
+    session.run("pre-commit", "run", "--all-files", "--show-diff-on-failure",
+                env={"PRE_COMMIT_HOME": str(machine.STATE / "cache" / "pre-commit")})  # fmt: skip
     session.run("mypy", "python/dlbridge", "tests/python", "noxfile.py", ".ci")
     for folder in ("tests/gpu", "tests/fakes/simulated_driver"):
         session.run("mypy", folder)
+
+
+@nox.session(tags=["tests"])
+def reference(session: nox.Session) -> None:
+    """The API reference by Doxygen: every doc comment is well-formed."""
+    if not machine.add_packages("doxygen", needed=True):
+        session.skip("doxygen could not be installed")
+    target = machine.STATE / "reference"
+    target.mkdir(parents=True, exist_ok=True)
+    configuration = (CHECKOUT / "docs" / "Doxyfile").read_text() + f"OUTPUT_DIRECTORY={target}\n"
+    (target / "Doxyfile").write_text(configuration)
+    session.env["PATH"] = os.pathsep.join([str(machine.UNPACKED / "usr/bin"), os.environ["PATH"]])
+    if folders := machine.unpacked_libraries():
+        session.env["LD_LIBRARY_PATH"] = folders
+    session.run("doxygen", str(target / "Doxyfile"), external=True)
+    session.log(f"the first page is {target}/html/index.html")
+
+
+TIDIED = ("tests/unit/two_units_b.cpp", "python/module.cpp", "tests/extension/arguments.cpp",
+          "tests/extension/fast.cpp", "tests/extension/overloads.cpp")  # fmt: skip
+
+
+@nox.session(tags=["long"])
+def tidy(session: nox.Session) -> None:
+    """clang-tidy with the checks of .clang-tidy, over sources that include every header."""
+    session.install("clang-tidy==19.1.0.1")
+    with configured(session, Build("g++", 17, headers=BOTH), DLBRIDGE_TEST_MODULES="ON",
+                    CMAKE_EXPORT_COMPILE_COMMANDS="ON", CMAKE_DISABLE_PRECOMPILE_HEADERS="ON",
+                    ) as folder:  # fmt: skip
+        session.run("clang-tidy", "--quiet", "-p", str(folder), *TIDIED)

@@ -227,7 +227,7 @@ inline void require_destination(tensor_view const& source, tensor_view const& de
 }
 
 // Copies between tensors that do not overlap.
-inline void copy_apart(tensor_view const& source, tensor_view const& destination) noexcept {
+inline void copy_disjoint(tensor_view const& source, tensor_view const& destination) noexcept {
   bool const packed =
       is_sub_byte(source.dtype()) && !(source.is_padded() && destination.is_padded());
   packed ? copy_packed(source, destination) : copy_elements(source, destination);
@@ -265,10 +265,10 @@ inline void copy(tensor_view const& source, tensor_view const& destination) {
   }
   if (detail::may_overlap(source, destination)) {
     managed_tensor const snapshot = copy_of(source);
-    detail::copy_apart(snapshot.view(), destination);
+    detail::copy_disjoint(snapshot.view(), destination);
     return;
   }
-  detail::copy_apart(source, destination);
+  detail::copy_disjoint(source, destination);
 }
 
 inline managed_tensor copy_of(tensor_view const& source, layout order, struct_kind kind,
@@ -288,7 +288,7 @@ inline managed_tensor copy_of(tensor_view const& source, layout order, struct_ki
   d.flags = flag_is_copied | (source.flags() & flag_padded);
   managed_tensor result = detail::build_compact(d, kind, memory);
   if (!source.empty()) {
-    detail::copy_apart(source, result.view());
+    detail::copy_disjoint(source, result.view());
   }
   return result;
 }

@@ -163,7 +163,7 @@ class tensor_argument {
     if (traits::optional && object == Py_None) {
       return true;
     }
-    if (!own_.take_in(object, traits::mode)) {
+    if (!own_.import_object(object, traits::mode)) {
       exception_ = take_exception();
       return false;
     }

@@ -53,8 +53,7 @@ struct class_operations {
   static void lend(PyObject* self, DLTensor& out) {
     description const d = describe_for_table(self);
     if ((d.flags & flag_read_only) != 0) {
-      raise(refusal(errc::read_only, "writable memory for a tensor that is lent",
-                    "read-only memory", "Ask for an owning one"));
+      refuse_lending_read_only();
     }
     lent_dims& extents = lent_dims::next();
     dlbridge::detail::write_tensor(d, extents.shape, extents.strides, out);

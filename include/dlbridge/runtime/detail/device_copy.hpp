@@ -185,14 +185,14 @@ void copy_by_host(copy_stream<Table>& stream, tensor_view const& source, memory_
   }
   stream.wait();  // the CPU reads host memory that earlier operations may write
   if (to == memory_side::host) {
-    copy_apart(source, destination);
+    copy_disjoint(source, destination);
     return;
   }
   host_mirror<Table> mirror(stream, destination, to);
   if (!is_fresh && !(destination.is_compact() && fills_bytes(destination))) {
     mirror.fetch();  // store() writes the bytes between the elements back unchanged
   }
-  copy_apart(source, mirror.view());
+  copy_disjoint(source, mirror.view());
   mirror.store();
 }
 

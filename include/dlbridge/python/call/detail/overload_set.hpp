@@ -170,7 +170,7 @@ class overload_call {
     auto fresh = std::make_unique<entry>();
     fresh->object = object;
     fresh->in_use = true;
-    if (!fresh->tensor.take_in(object, import_mode::own)) {
+    if (!fresh->tensor.import_object(object, import_mode::own)) {
       fresh->exception = take_exception();
     }
     fresh->next = std::move(imports_);

@@ -45,7 +45,7 @@ class imported_tensor {
   /// tensors, as torch's table exports conjugated views as if they were not conjugated; and for
   /// what a table refuses, as the exception of `__dlpack__` states the reason.
   /// @return false, with a Python exception set as by consume, when the import failed.
-  bool take_in(PyObject* object, import_mode mode) noexcept {
+  bool import_object(PyObject* object, import_mode mode) noexcept {
     exchange_table const table = type_cache::find(Py_TYPE(object)).exchange;
     if (table && import_by_table(table, object, mode)) {
       return true;
@@ -61,7 +61,7 @@ class imported_tensor {
   }
 
   /// Borrows an ordinary tensor that meets the requirement.
-  /// @return false, without an exception, in every other case; take_in then decides.
+  /// @return false, without an exception, in every other case; import_object then decides.
   DLBRIDGE_INLINE bool try_borrow_fast(PyObject* object, requirement const& need) noexcept {
     type_entry const* const type = type_cache::peek(Py_TYPE(object));
     if (type == nullptr || (!type->exchange && !type->host_only)) {
@@ -77,13 +77,13 @@ class imported_tensor {
     }
     flags_ = 0;
     if (!type->exchange.try_lend(object, tensor_)) {
-      PyErr_Clear();  // take_in calls __dlpack__, which states the reason
+      PyErr_Clear();  // import_object calls __dlpack__, which states the reason
       return false;
     }
     return !is_complex(need.type) && dlbridge::detail::fits_fast_path(tensor_, need);
   }
 
-  /// @pre take_in or try_borrow_fast returned true.
+  /// @pre import_object or try_borrow_fast returned true.
   /// @par Lifetime
   /// Valid while the object lends the tensor, or while the owned tensor lives, which may have been
   /// moved out.
