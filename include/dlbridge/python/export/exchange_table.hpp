@@ -36,6 +36,15 @@ struct lent_dims {
   }
 };
 
+namespace detail {
+// Lending slots refuse read-only memory: a bare DLTensor has no flag for it. The consumer then
+// calls __dlpack__ or the exporting slot.
+[[noreturn]] DLBRIDGE_COLD inline void refuse_lending_read_only() {
+  raise(refusal(errc::read_only, "writable memory for a tensor that is lent", "read-only memory",
+                "Ask for an owning one"));
+}
+}  // namespace detail
+
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
 namespace detail {
 // The slots that do not depend on the type.
@@ -84,13 +93,6 @@ inline managed_tensor adopt_checked(DLManagedTensorVersioned* raw) noexcept {
     return managed_tensor();
   }
   return managed_tensor::adopt(raw);
-}
-
-// Lending slots refuse read-only memory: a bare DLTensor has no flag for it. The consumer then
-// calls __dlpack__ or the exporting slot.
-[[noreturn]] DLBRIDGE_COLD inline void refuse_lending_read_only() {
-  raise(refusal(errc::read_only, "writable memory for a tensor that is lent", "read-only memory",
-                "Ask for an owning one"));
 }
 
 DLBRIDGE_COLD inline bool add_exchange_table(PyTypeObject* type, void const* table) noexcept {

@@ -17,7 +17,7 @@ enum class pointer_attribute : int {
   is_mapped = 13,
 };
 
-// Stores the value of an attribute where the caller of the driver wants it.
+// Stores the value of an attribute in the caller's variable.
 template <class T>
 void store(void* out, T value) {
   *static_cast<T*>(out) = value;
