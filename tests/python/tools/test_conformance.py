@@ -17,7 +17,8 @@ import pytest
 
 import dlbridge
 from dlbridge.tools import conformance
-from dlbridge.tools.conformance import CannotExamine, engine, exports, probes, report, rules, target
+from dlbridge.tools.conformance import CannotExamine, engine, probes, report, rules, target
+from dlbridge.tools.conformance.helpers import exports
 
 pytest_plugins = ["pytester"]
 

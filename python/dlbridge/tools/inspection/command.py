@@ -14,9 +14,9 @@ import sys
 from typing import Any
 
 from dlbridge.tools import children
-from dlbridge.tools.inspection.html import as_page
 from dlbridge.tools.inspection.inspection import Inspection, inspect
-from dlbridge.tools.inspection.text import show
+from dlbridge.tools.inspection.rendering.html import as_page
+from dlbridge.tools.inspection.rendering.text import show
 
 SUMMARY = "report what an object exports by each protocol, problems, and which libraries accept it"
 SECONDS = 60.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Callable, Literal
 
 from dlbridge.tools.inspection.consumers import CONSUMERS
-from dlbridge.tools.inspection.description import Description
+from dlbridge.tools.inspection.reading.description import Description
 
 Level = Literal["defect", "risk", "note", ""]
 
