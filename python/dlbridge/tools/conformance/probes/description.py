@@ -192,7 +192,7 @@ def byte_offsets(target: Target) -> None:
 @probe("P-15")
 def idle_strides(target: Target) -> None:
     if "shape" not in target.accepts:
-        raise Skip("the factory takes no `shape`, so no array with an extent of 1 or 0")
+        raise Skip("the factory has no parameter `shape`; extents of 1 and 0 are needed")
     examined = 0
     for shape in ((4, 1), (1, 4), (2, 0, 4), (1, 1, 1)):
         try:
@@ -278,7 +278,7 @@ def booleans(target: Target) -> None:
 def below_a_byte(target: Target) -> str:
     best(make(target))
     if "dtype" not in target.accepts:
-        return "the factory takes no `dtype`, so it creates no dtype below a byte"
+        return "the factory has no parameter `dtype`; dtypes smaller than a byte are needed"
     notes = []
     for name in BELOW_A_BYTE:
         try:
@@ -291,7 +291,7 @@ def below_a_byte(target: Target) -> str:
             raise Broken(f"{name} is marked as padded in version {_dotted(tensor.version)}")
         how = "whole bytes" if whole else "padded" if padded else "packed"
         notes.append(f"{name} is {tensor.dtype}, {how}")
-    return "; ".join(notes) or "it has no dtype below a byte"
+    return "; ".join(notes) or "the library has no dtype smaller than a byte"
 
 
 @probe("P-19")

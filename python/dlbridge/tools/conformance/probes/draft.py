@@ -58,10 +58,10 @@ def streams_fit_the_device(target: Target) -> str:
         raise Broken(f"to a producer on cpu it sends stream={on_cpu[0]!r}")
     notes = []
     for device_type in (devices.CUDA, devices.CUDA_MANAGED):
-        sent = _streams_sent(target, device_type)
-        if 0 in [each for each in sent if isinstance(each, int)]:
+        streams = _streams_sent(target, device_type)
+        if 0 in [each for each in streams if isinstance(each, int)]:
             raise Broken(f"to a producer on {devices.NAMES[device_type]} it sends stream=0")
-        notes.append(f"{devices.NAMES[device_type]}: {sent[0] if sent else 'no stream'}")
+        notes.append(f"{devices.NAMES[device_type]}: {streams[0] if streams else 'no stream'}")
     rocm = [each for each in _streams_sent(target, devices.ROCM) if each in (1, 2)]
     if rocm:
         raise Broken(f"to a producer on rocm it sends stream={rocm[0]}")
@@ -69,7 +69,7 @@ def streams_fit_the_device(target: Target) -> str:
 
 
 @probe("S-02", hostile=True)
-def never_says_unordered(target: Target) -> None:
+def never_sends_unordered(target: Target) -> None:
     for device_type in (
         devices.CPU,
         devices.CUDA,
@@ -79,8 +79,8 @@ def never_says_unordered(target: Target) -> None:
         devices.ONEAPI,
     ):
         if any(each == -1 for each in _streams_sent(target, device_type)):
-            named = devices.NAMES[device_type]
-            raise Broken(f"to a producer on {named} it sends stream=-1")
+            name = devices.NAMES[device_type]
+            raise Broken(f"to a producer on {name} it sends stream=-1")
 
 
 # S-03: the exchange table ----------------------------------------------------------------------
@@ -301,7 +301,7 @@ def packing_of_four_bits(target: Target) -> str:
 
 
 @probe("S-08")
-def both_flavours_describe_one_array(target: Target) -> None:
+def both_struct_kinds_describe_one_array(target: Target) -> None:
     exports = every_kind(make(target))
     if len(exports) < 2:
         raise Skip("it exports capsules of one kind only")
@@ -367,21 +367,21 @@ def from_dlpack_has_device_and_copy(target: Target) -> None:
 def device_becomes_a_pair(target: Target) -> str:
     negotiates(target)
     call = ConsumerCall(target, Producer(), device="cpu")
-    sent = [
+    pairs = [
         each["dl_device"] for each in call.producer.requests if each.get("dl_device") is not None
     ]
-    for each in sent:
+    for each in pairs:
         if not (isinstance(each, tuple) and len(each) == 2):
             raise Broken(f'device="cpu" is sent as dl_device={each!r}, which is no pair')
     return (
         f"refused: {call.error_text}"
         if call.refusal is not None
-        else f"dl_device: {sent or 'not sent'}"
+        else f"dl_device: {pairs or 'not sent'}"
     )
 
 
 @probe("S-12")
-def says_what_is_missing(target: Target) -> str:
+def reports_what_is_missing(target: Target) -> str:
     negotiates(target)
     try:
         result = target.consume(object())
@@ -479,14 +479,14 @@ def _shares(one: Any, other: Any) -> bool:
 
 
 @probe("S-16")
-def asarray_copies_when_told(target: Target) -> None:
+def asarray_copies_on_request(target: Target) -> None:
     x, function = make(target), _as_array(target)
     if _shares(x, function(x, copy=True)):
         raise Broken("asarray(x, copy=True) shares the memory of x")
 
 
 @probe("S-16")
-def asarray_shares_when_told(target: Target) -> str:
+def asarray_shares_on_request(target: Target) -> str:
     x, function = make(target), _as_array(target)
     try:
         result = function(x, copy=False)
@@ -494,4 +494,4 @@ def asarray_shares_when_told(target: Target) -> str:
         return name_error(error)
     if not _shares(x, result):
         raise Broken("asarray(x, copy=False) copies x without an error")
-    return "shared"
+    return "asarray(x, copy=False) shares the memory"

@@ -191,8 +191,8 @@ def exports_leave_nothing(target: Target) -> str:
             name = kind(x).contents.name
             if remains is not None:
                 raise Broken(f"{times} exports as {name!r}, each freed, leave {remains}")
-            notes.append(f"{times} as {name!r}")
-    return ", ".join(notes)
+            notes.append(f"{times} exports as {name!r}")
+    return f"no memory remains after {', '.join(notes)}" if notes else None
 
 
 def _gives(kind: Callable[[Any], Any], x: Any) -> bool:

@@ -346,7 +346,7 @@ def _device(device: tuple[int, int], **fields: Any) -> Function:
 several(
     "C-14",
     {
-        "device_that_nobody_knows": _device((99, 0), pointer=NOWHERE),
+        "unknown_device": _device((99, 0), pointer=NOWHERE),
         "device_of_the_simulator": _device((9, 0), pointer=NOWHERE),
         "cuda_without_memory": _device(CUDA, pointer=NOWHERE),
         "cuda_behind_the_back": _device(CUDA, reported_device=abi.CPU),
@@ -356,7 +356,7 @@ several(
 
 
 @probe("C-14", hostile=True)
-def says_cuda_and_gives_the_cpu(target: Target) -> str | None:
+def reports_cuda_and_exports_from_the_cpu(target: Target) -> str | None:
     negotiates(target)
     call = import_tensor(target, reported_device=CUDA)
     if call.refusal is not None:

@@ -251,7 +251,7 @@ def _elsewhere(target: Target, *names: str) -> Iterator[Any]:
     if device_of(default)[0] != devices.CPU:
         item += 1
         yield default
-    why = "the factory takes no `device`"
+    why = "the factory has no parameter `device`"
     for name in names if "device" in target.accepts else ():
         try:
             x = make(target, device=name)

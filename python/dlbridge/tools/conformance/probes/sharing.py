@@ -98,16 +98,16 @@ def imports_leave_nothing(target: Target) -> str | None:
     except Exception:  # C-01 reports it
         return None
     times = how_often(act)
-    left = growth(act, times)
+    remains = growth(act, times)
 
     def calls() -> int:
         return sum(each.calls for each in tensors.values())
 
     if not _wait_until(lambda: calls() == created):
         raise Broken(f"of {created} tensors that were consumed and dropped {calls()} were freed")
-    if left is not None:
-        raise Broken(f"{times} imports, each dropped, leave {left}")
-    return f"{times} imports"
+    if remains is not None:
+        raise Broken(f"{times} imports, each dropped, leave {remains}")
+    return f"no memory remains after {times} imports"
 
 
 # Races, second uses, copies -------------------------------------------------------------------
@@ -277,8 +277,8 @@ def after_a_fork(target: Target) -> None:
             os._exit(status)
     until = time.perf_counter() + 5 * PATIENCE
     while time.perf_counter() < until:
-        done, status = os.waitpid(process, os.WNOHANG)
-        if done:
+        pid, status = os.waitpid(process, os.WNOHANG)
+        if pid:
             break
         time.sleep(0.01)
     else:

@@ -193,11 +193,11 @@ def refuses_legacy(x: Observation, verdicts: Verdicts) -> Findings:
     bare = x.response("bare")
     if bare is None or not bare.raised or bare.raised == "TypeError" or not _described(x, "1.0"):
         return
-    refused = [v.title for v in verdicts if v.outcome == "refuses" and v.protocol == "bare"]
+    consumers = [v.title for v in verdicts if v.outcome == "refuses" and v.protocol == "bare"]
     yield (
         "risk",
         "It exports no legacy capsule, only a versioned one.",
-        f"refused by consumers without max_version: {', '.join(refused)}",
+        f"refused by consumers without max_version: {', '.join(consumers)}",
         ("bare",),
     )
 
@@ -254,9 +254,9 @@ def lazy_operation(x: Observation, verdicts: Verdicts) -> Findings:
 
 def table_exports_refused(x: Observation, verdicts: Verdicts) -> Findings:
     bare, versioned = x.response("bare"), x.response("1.0")
-    refused = bare is not None and versioned is not None and bare.raised and versioned.raised
+    is_refused = bare is not None and versioned is not None and bare.raised and versioned.raised
     names = tuple(each.name for each in _described(x, "give", "lend"))
-    if refused and names and versioned is not None:
+    if is_refused and names and versioned is not None:
         yield (
             "defect",
             f"__dlpack__ refuses it ({versioned.said}), but the exchange table exports it.",

@@ -61,10 +61,10 @@ def verdicts(observation: Observation) -> list[Verdict]:
     result = []
     for row in ROWS:
         prediction = _apply_lazy_flags(_predict(row, observation), observation)
-        known = (row.name, row.title, row.version, row.call)
+        columns = (row.name, row.title, row.version, row.call)
         result.append(
             Verdict(
-                *known,
+                *columns,
                 prediction.outcome,
                 prediction.text,
                 prediction.protocol,

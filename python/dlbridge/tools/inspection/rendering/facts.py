@@ -55,8 +55,8 @@ def _strides(x: Description) -> str:
     if x.strides is None and x.byte_strides is None:
         if not x.strides_is_null:
             return "not readable"
-        meant = "" if x.layout is None else f", which means {_list(x.layout.strides)}"
-        return f"NULL{meant}"
+        meaning = "" if x.layout is None else f", which means {_list(x.layout.strides)}"
+        return f"NULL{meaning}"
     text = "not whole elements" if x.strides is None else f"{_list(x.strides)} elements"
     return text if x.stride_bytes is None else f"{text}; {_list(x.stride_bytes)} bytes"
 
@@ -113,9 +113,9 @@ def _access(x: Description) -> str:
 
 def _keywords(findings: Findings) -> str:
     accepted = [name for name in PROBES[:-1] if findings.accepts(name)]
-    refused = [name for name in PROBES[:-1] if name not in accepted]
+    refusals = [name for name in PROBES[:-1] if name not in accepted]
     text = ", ".join(accepted) or "none"
-    return f"{text}; not {', '.join(refused)}" if refused else text
+    return f"{text}; not {', '.join(refusals)}" if refusals else text
 
 
 def properties(findings: Findings) -> list[tuple[str, str]]:
@@ -191,7 +191,7 @@ def response_rows(findings: Findings) -> list[tuple[Response, str, str]]:
     for response in findings.responses:
         difference = ""
         if response is findings.reference:
-            difference = "as above"
+            difference = "described above"
         elif response.description is not None:
             difference = _differs(findings, response)
         rows.append((response, response_text(response), difference))
@@ -200,10 +200,10 @@ def response_rows(findings: Findings) -> list[tuple[Response, str, str]]:
 
 def protocols_text(odd: Oddity, findings: Findings) -> str:
     """Returns the protocols by which an oddity shows, as a second sentence."""
-    described = [
+    descriptions = [
         response.name for response in findings.responses if response.description is not None
     ]
-    of_dlpack = {name for name in described if name in DLPACK and name not in COPIES}
+    of_dlpack = {name for name in descriptions if name in DLPACK and name not in COPIES}
     if not odd.protocols:
         return ""
     if len(odd.protocols) > 1 and set(odd.protocols) == of_dlpack:
@@ -253,9 +253,9 @@ GROUPS: dict[Outcome, str] = {
     "shares": "without a copy",
     "copies": "with a copy",
     "refuses": "refuse",
-    "wrong": "fail badly",
-    "breaks": "fail badly",
-    "crashes": "fail badly",
+    "wrong": "crash or fail later",
+    "breaks": "crash or fail later",
+    "crashes": "crash or fail later",
     "depends": "unclear",
     "unknown": "unclear",
 }

@@ -84,10 +84,10 @@ def _responses(findings: Findings) -> str:
 
 
 def _memory(findings: Findings) -> str:
-    drawn = picture.draw(findings.tensor, 8)
-    if drawn is None:
+    drawing = picture.draw(findings.tensor, 8)
+    if drawing is None:
         return ""
-    legend = "<br>".join(escape(_redrawn(text)) for text in drawn.legend)
+    legend = "<br>".join(escape(_redrawn(text)) for text in drawing.legend)
     return (
         f'<h4>Memory</h4><div class="scroll">{svg.as_svg(findings.tensor)}</div>'
         f'<div class="faint">{legend}</div>'
@@ -127,9 +127,9 @@ def _verdicts(findings: Findings) -> str:
         f"<td>{escape(row.text)}</td></tr>"
         for row in findings.verdicts
     )
-    seen = ", ".join(f"{row.title} {row.version}" for row in findings.verdicts)
+    versions = ", ".join(f"{row.title} {row.version}" for row in findings.verdicts)
     return (
         f'<h4>Consumers <span class="faint">{facts.summary(findings)}</span></h4>'
         f"<table>{rows}</table>"
-        f'<div class="faint">Verified with {escape(seen)}.</div>'
+        f'<div class="faint">Verified with {escape(versions)}.</div>'
     )

@@ -104,20 +104,20 @@ def _responses(findings: Findings, width: int) -> Iterator[Line]:
     yield []
     yield [("Responses by protocol", "title")]
     if rows:
-        left = max(len(row[0]) for row in rows) + 4
+        indent = max(len(row[0]) for row in rows) + 4
         clock = 9 if width >= 72 else 0
         for title, response_text, difference, duration, outcome in rows:
             text = f"{response_text}; {difference}" if difference else response_text
             style = {"raised": "fair", "unreadable": "bad", "skipped": "faint"}.get(outcome, "")
             lines = list(
-                _wrapped([(f"  {title}".ljust(left), "name")], left, text, width - clock, style)
+                _wrapped([(f"  {title}".ljust(indent), "name")], indent, text, width - clock, style)
             )
             if clock and duration:
-                used = sum(len(part) for part, _ in lines[0])
-                lines[0].append((duration.rjust(width - used), "faint"))
+                length = sum(len(part) for part, _ in lines[0])
+                lines[0].append((duration.rjust(width - length), "faint"))
             yield from lines
     if absent:
-        yield from _wrapped([("  no ", "faint")], 5, ", ".join(absent), width, "faint")
+        yield from _wrapped([("  not supported: ", "faint")], 17, ", ".join(absent), width, "faint")
 
 
 def _picture(findings: Findings, width: int) -> Iterator[Line]:
@@ -129,9 +129,9 @@ def _picture(findings: Findings, width: int) -> Iterator[Line]:
     if not tensor.layout.size:
         yield [("  no elements", "faint")]
         return
-    left = max(len(row_label(tensor, place)) for place in tensor.layout.reach) + 2
+    indent = max(len(row_label(tensor, place)) for place in tensor.layout.reach) + 2
     cell_width = label_width(tensor) + 1
-    picture = draw(tensor, (width - left - 2) // cell_width)
+    picture = draw(tensor, (width - indent - 2) // cell_width)
     if picture is None:
         yield [("  too wide for this terminal", "faint")]
         return
@@ -139,10 +139,10 @@ def _picture(findings: Findings, width: int) -> Iterator[Line]:
         if row.begins_plane:
             yield []
         if row.cells:
-            head: Line = [(row.label.rjust(left) + "  ", "faint")]
+            head: Line = [(row.label.rjust(indent) + "  ", "faint")]
             yield head + [part for cell in row.cells for part in _cell(cell, cell_width)]
         else:
-            yield [(" " * (left + 2) + f"... {row.label}", "faint")]
+            yield [(" " * (indent + 2) + f"... {row.label}", "faint")]
     for legend in picture.legend:
         yield from _wrapped([("  ", "")], 2, legend, width, "faint")
 
@@ -179,11 +179,11 @@ def _verdicts(findings: Findings, width: int) -> Iterator[Line]:
     head: Line = [("Consumers  ", "title")]
     yield from _wrapped(head, 11, facts.summary(findings), width, "faint")
     rows = findings.verdicts
-    left = max(len(row.title) for row in rows) + 4
+    indent = max(len(row.title) for row in rows) + 4
     for row in rows:
         legend = OUTCOME_TEXTS[row.outcome]
         text = f"{legend}: {row.text}" if row.text else legend
         style = outcome_style(row)
-        yield from _wrapped([(f"  {row.title}".ljust(left), "name")], left, text, width, style)
-    seen = ", ".join(f"{row.title} {row.version}" for row in rows)
-    yield from _wrapped([("  ", "")], 2, f"Verified with {seen}.", width, "faint")
+        yield from _wrapped([(f"  {row.title}".ljust(indent), "name")], indent, text, width, style)
+    versions = ", ".join(f"{row.title} {row.version}" for row in rows)
+    yield from _wrapped([("  ", "")], 2, f"Verified with {versions}.", width, "faint")
