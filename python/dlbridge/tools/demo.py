@@ -37,17 +37,17 @@ def _into_cpp_and_back(library: Library, module: Any) -> dict[str, Any]:
     source = library.array(module, VALUES, "float32")
     address = library.address(module, source)
     tensor = dlbridge.as_tensor(source)
-    returned = _import_tensor(library, module, tensor)
+    result = _import_tensor(library, module, tensor)
     row = {
         "tensor": f"{tensor.dtype}{list(tensor.shape)}",
         "address": address,
         "address_in_cpp": tensor.data_ptr,
-        "address_back": library.address(module, returned),
+        "address_back": library.address(module, result),
     }
     row["zero_copy"] = row["address"] == row["address_in_cpp"] == row["address_back"]
     del source, tensor
     gc.collect()
-    row["outlives_source"] = library.values(module, returned) == VALUES
+    row["outlives_source"] = library.values(module, result) == VALUES
     return row
 
 
@@ -183,7 +183,7 @@ def _show(result: dict[str, Any]) -> None:
     )
     tables.show(
         "Out of C++: a std::vector<float>, whose Tensor is dropped first",
-        ["library", "address in C++", "there", "freed"],
+        ["library", "address in C++", "in library", "freed"],
         [
             [
                 row["library"],
@@ -204,10 +204,11 @@ def _show(result: dict[str, Any]) -> None:
     exchanges = [part for row in libraries for part in (row["in"], row["out"])]
     zero_copies = sum(part["zero_copy"] for part in exchanges)
     print(
-        f"{len(libraries)} libraries, {len(exchanges)} exchanges: {zero_copies} without a copy, "
-        f"{len(exchanges) - zero_copies} copied by the other side; "
-        f"{sum(_is_right(row) for row in libraries)} of {len(result['libraries'])} libraries "
-        "preserved every value and freed every tensor once."
+        f"{tables.count(len(exchanges), 'exchange')} with "
+        f"{tables.count(len(libraries), 'library', 'libraries')}: {zero_copies} without a copy, "
+        f"{len(exchanges) - zero_copies} copied by the library. "
+        f"{sum(_is_right(row) for row in libraries)} of {len(result['libraries'])} preserved every "
+        "value and freed every tensor once."
     )
 
 
@@ -218,7 +219,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LIBRARY",
         choices=SHOWN,
         action="append",
-        help="leave out the other libraries; may be given several times",
+        help="use this library only; may be given several times",
     )
 
 

@@ -57,6 +57,15 @@ def show_items(title: str, items: Sequence[tuple[str, str]]) -> None:
     console.print(*lines, "", sep="\n", highlight=False, markup=False, soft_wrap=True)
 
 
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Formats a number of things.
+
+    >>> count(1, "pair"), count(2, "library", "libraries")
+    ('1 pair', '2 libraries')
+    """
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def width() -> int:
     """Returns the width of a table in columns of text."""
     return shutil.get_terminal_size((100, 24)).columns if Console is None else Console().width
@@ -65,8 +74,8 @@ def width() -> int:
 def plain(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:
     """Formats the table as text. The last column gets the remaining width, and wraps."""
     natural = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
-    left = width - sum(natural[:-1]) - 2 * (len(header) - 1)
-    widths = [*natural[:-1], max(20, min(natural[-1], left))]
+    remainder = width - sum(natural[:-1]) - 2 * (len(header) - 1)
+    widths = [*natural[:-1], max(20, min(natural[-1], remainder))]
     lines: list[str] = [title, ""]
     for number, row in enumerate((header, *rows)):
         last = textwrap.wrap(row[-1], widths[-1]) or [""]

@@ -15,7 +15,7 @@ from dlbridge.tools import abi
 @cache
 def _words(shape: tuple[int, ...], dtype: str) -> abi.CtypesTensor:
     """Returns a ctypes tensor of a dtype; its users copy it."""
-    known = dlbridge.dtype(dtype)
+    element = dlbridge.dtype(dtype)
     count = 1
     for extent in shape:
         count *= extent
@@ -25,10 +25,10 @@ def _words(shape: tuple[int, ...], dtype: str) -> abi.CtypesTensor:
         strides.insert(0, step)
         step *= extent
     return abi.make(
-        data=abi.memory(bytes(range(256)) * (1 + count * known.itemsize // 256)),
+        data=abi.memory(bytes(range(256)) * (1 + count * element.itemsize // 256)),
         shape=shape,
         strides=tuple(strides),
-        dtype=(known.code, known.bits, known.lanes),
+        dtype=(element.code, element.bits, element.lanes),
         version=(1, 3),
     )
 
@@ -40,10 +40,10 @@ def tensor(
     device: str = "cpu",
 ) -> dlbridge.Tensor:
     """A Tensor that owns its memory. Another device than the CPU needs its driver."""
-    made = dlbridge.from_dlpack(_words(shape, dtype).capsule(), copy=True)
+    result = dlbridge.from_dlpack(_words(shape, dtype).capsule(), copy=True)
     if device != "cpu":
-        made = dlbridge.from_dlpack(made, device=device)
-    return dlbridge.from_dlpack(made, readonly=True) if readonly else made
+        result = dlbridge.from_dlpack(result, device=device)
+    return dlbridge.from_dlpack(result, readonly=True) if readonly else result
 
 
 # Factories that fail -------------------------------------------------------------------------
@@ -155,14 +155,14 @@ class Careless:
 class Decays:
     """Crashes after several calls, as corrupted memory does."""
 
-    asked = 0
+    requests = 0
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return abi.CPU
 
     def __dlpack__(self, *, max_version: Any = None, stream: Any = None) -> Any:
-        type(self).asked += 1
-        if self.asked > 6:
+        type(self).requests += 1
+        if self.requests > 6:
             os.abort()
         return tensor().__dlpack__(max_version=max_version)
 

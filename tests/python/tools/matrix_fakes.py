@@ -27,9 +27,9 @@ class Array:
     def __dlpack_device__(self) -> tuple[int, int]:
         return abi.CPU
 
-    def __dlpack__(self, **asked: Any) -> Any:
+    def __dlpack__(self, **keywords: Any) -> Any:
         contents = abi.read(self.capsule)
-        version = asked.get("max_version") and (1, 0)
+        version = keywords.get("max_version") and (1, 0)
         return ctypes_arrays.view(
             self.capsule, contents.shape or (), contents.strides or (), version=version
         )
@@ -54,7 +54,7 @@ class Unreadable(Array):
 
 
 class Silent(Array):
-    def __dlpack__(self, **asked: Any) -> Any:
+    def __dlpack__(self, **keywords: Any) -> Any:
         raise BufferError("it exports nothing")
 
 
@@ -62,9 +62,9 @@ class Forgetful:
     """Keeps the address, but not the memory alive."""
 
     def __init__(self, capsule: Any) -> None:
-        taken = abi.take(capsule)
-        self.contents = taken.contents
-        taken.free()
+        tensor = abi.take(capsule)
+        self.contents = tensor.contents
+        tensor.free()
 
     def tolist(self) -> Any:
         return elements.read(self.contents)
@@ -72,14 +72,14 @@ class Forgetful:
 
 def _read_only(module: Any, x: Array) -> Array:
     contents = abi.read(x.capsule)
-    made = abi.make(
+    tensor = abi.make(
         data=contents.first,
         shape=contents.shape,
         strides=contents.strides,
         flags=abi.READ_ONLY,
     )
-    made.on_delete = [x].clear
-    return Array(made.capsule())
+    tensor.on_delete = [x].clear
+    return Array(tensor.capsule())
 
 
 def _copied(module: Any, x: Any) -> Array:

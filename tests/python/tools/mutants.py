@@ -15,7 +15,7 @@ class Defect:
 
     name: str
     rule: str  # whose probes must detect it
-    says: str
+    text: str
     also: tuple[str, ...] = ()  # other rules of severity F that it necessarily violates
 
 

@@ -58,7 +58,7 @@ def _call_dlpack(x: Any, device: tuple[int, int] | None, copy: bool | None) -> t
         return x.__dlpack__(), False
 
 
-def _take(capsule: Any, asked_for_versioned: bool) -> Array:
+def _take(capsule: Any, requests_versioned: bool) -> Array:
     if not isinstance(capsule, capsule_type):
         if planted("non_capsule_read"):  # the offset of a capsule's pointer
             return _own(capsule, LEGACY, C.c_size_t.from_address(id(capsule) + 16).value, LEGACY)
@@ -66,7 +66,7 @@ def _take(capsule: Any, asked_for_versioned: bool) -> Array:
     own_name = name = capsule_name(capsule)
     if planted("used_accepted") and name:
         name = name.replace(b"used_", b"")
-    if planted("name_unread") and name == LEGACY and asked_for_versioned:
+    if planted("name_unread") and name == LEGACY and requests_versioned:
         name = VERSIONED
     if name not in STRUCTS or name in _refused() or not _use(capsule, own_name, name):
         raise BufferError(f"expected a fresh capsule of a tensor; its name was {own_name!r}")
@@ -153,20 +153,20 @@ def _extents(tensor: Any, address: int | None, what: str) -> tuple[int, ...]:
         raise BufferError(f"expected 0 to {MOST_DIMENSIONS} dimensions; got {count}")
     if count and not address:
         raise BufferError(f"{count} dimensions, but {what} is NULL")
-    found = tuple((C.c_int64 * count).from_address(address or 1)) if count else ()
-    if what == "shape" and not planted("extents_unchecked") and min(found, default=0) < 0:
-        raise BufferError(f"a negative extent in {found}")
-    return found
+    extents = tuple((C.c_int64 * count).from_address(address or 1)) if count else ()
+    if what == "shape" and not planted("extents_unchecked") and min(extents, default=0) < 0:
+        raise BufferError(f"a negative extent in {extents}")
+    return extents
 
 
 def _strides(tensor: Any) -> tuple[int, ...]:
     count = int(tensor.ndim)
-    found = tuple((C.c_int64 * count).from_address(tensor.strides or 8)) if count else ()
+    strides = tuple((C.c_int64 * count).from_address(tensor.strides or 8)) if count else ()
     if planted("negative_as_positive"):
-        found = tuple(map(abs, found))
+        strides = tuple(map(abs, strides))
     if planted("zero_as_one"):
-        found = tuple(s or 1 for s in found)
-    return found
+        strides = tuple(s or 1 for s in strides)
+    return strides
 
 
 def _data(tensor: Any, shape: tuple[int, ...], itemsize: int) -> int:

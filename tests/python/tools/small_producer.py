@@ -76,10 +76,10 @@ class Array:
         return self.data + self.itemsize * sum(i * s for i, s in zip(index, self.strides))
 
     def __getitem__(self, index: tuple[int, ...]) -> Any:
-        found = struct.unpack(
+        parts = struct.unpack(
             "=" + DTYPES[self.dtype][2], C.string_at(self._address(index), self.itemsize)
         )
-        return found[0] if len(found) == 1 else complex(*found)
+        return parts[0] if len(parts) == 1 else complex(*parts)
 
     def __setitem__(self, index: tuple[int, ...], value: Any) -> None:
         if self.readonly:

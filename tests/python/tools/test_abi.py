@@ -96,46 +96,46 @@ def test_a_capsule_is_read_as_c_wrote_it(versioned: bool) -> None:
         version=(1, 7),
     )  # fmt: skip
     capsule = handle.capsule(versioned)
-    found = abi.read(capsule)
-    assert found.name == (abi.VERSIONED if versioned else abi.LEGACY)
-    assert (found.version, found.flags) == (((1, 7), 3) if versioned else (None, 0))
-    assert (found.data, found.byte_offset) == (handle.address, 4)
-    assert (found.shape, found.strides, found.ndim) == ((2, 3), (3, 1), 2)
-    assert (found.dtype, found.device) == ((1, 16, 1), (2, 1))
-    assert found.first == handle.address + 4
-    assert found.deleter
-    assert abi.name_of(capsule) == found.name
+    contents = abi.read(capsule)
+    assert contents.name == (abi.VERSIONED if versioned else abi.LEGACY)
+    assert (contents.version, contents.flags) == (((1, 7), 3) if versioned else (None, 0))
+    assert (contents.data, contents.byte_offset) == (handle.address, 4)
+    assert (contents.shape, contents.strides, contents.ndim) == ((2, 3), (3, 1), 2)
+    assert (contents.dtype, contents.device) == ((1, 16, 1), (2, 1))
+    assert contents.first == handle.address + 4
+    assert contents.deleter
+    assert abi.name_of(capsule) == contents.name
     assert handle.calls == 0
     del capsule
     assert handle.calls == 1
 
 
 @pytest.mark.parametrize("versioned", [False, True])
-def test_taking_frees_once(versioned: bool) -> None:
+def test_a_consumed_capsule_is_freed_once(versioned: bool) -> None:
     handle = foreign.tensor()
     capsule = handle.capsule(versioned)
-    taken = abi.take(capsule)
-    assert abi.name_of(capsule) == abi.USED[taken.contents.name]
+    tensor = abi.take(capsule)
+    assert abi.name_of(capsule) == abi.USED[tensor.contents.name]
     del capsule
     assert handle.calls == 0
-    taken.free()
+    tensor.free()
     assert [call.gil for call in handle.log] == [False]
     with pytest.raises(abi.Unreadable, match="it is 'used_dltensor'"):
-        used = handle.capsule()
-        abi.take(used)
-        abi.read(used)
+        other = handle.capsule()
+        abi.take(other)
+        abi.read(other)
 
 
 def test_null_and_unreadable_pointers() -> None:
     null = foreign.tensor(shape=None, strides=None, ndim=2, data=0, deleter=False)
-    found = abi.read(null.capsule())
-    assert (found.shape, found.strides, found.data, found.deleter) == (None, None, 0, 0)
-    assert found.shape_is_null and found.strides_is_null
+    contents = abi.read(null.capsule())
+    assert (contents.shape, contents.strides, contents.data, contents.deleter) == (None, None, 0, 0)
+    assert contents.shape_is_null and contents.strides_is_null
     abi.take(null.capsule()).free()
     lost = foreign.tensor(shape=foreign.trap(), strides=foreign.trap(), ndim=2)
-    found = abi.read(lost.capsule())
-    assert (found.shape, found.strides) == (None, None)
-    assert not (found.shape_is_null or found.strides_is_null)
+    contents = abi.read(lost.capsule())
+    assert (contents.shape, contents.strides) == (None, None)
+    assert not (contents.shape_is_null or contents.strides_is_null)
 
 
 @pytest.mark.parametrize("ndim", [-1, 65, 1 << 30])
@@ -162,38 +162,38 @@ def test_objects_that_are_no_tensor_capsules() -> None:
 
 
 @pytest.mark.parametrize("version", [None, (1, 0)])
-def test_what_is_made_is_read_by_c(version: tuple[int, int] | None) -> None:
+def test_c_reads_a_ctypes_tensor(version: tuple[int, int] | None) -> None:
     data = abi.memory(bytes(range(64)), alignment=64, shift=4)
     assert data % 64 == 4
-    made = abi.make(
+    tensor = abi.make(
         data=data, shape=(2, 3), strides=(1, 2), dtype=(1, 8, 1), byte_offset=1, version=version,
         flags=2,
     )  # fmt: skip
-    consumed = foreign.consume(made.capsule())
-    assert (consumed.version, consumed.flags) == (version, None if version is None else 2)
-    assert (consumed.shape, consumed.strides) == ((2, 3), (1, 2))
-    assert (consumed.data, consumed.byte_offset, consumed.dtype) == (data, 1, (1, 8, 1))
-    assert consumed.tobytes() == bytes([1, 3, 5, 2, 4, 6])
-    consumed.release("thread")
-    assert made.calls == 1
+    result = foreign.consume(tensor.capsule())
+    assert (result.version, result.flags) == (version, None if version is None else 2)
+    assert (result.shape, result.strides) == ((2, 3), (1, 2))
+    assert (result.data, result.byte_offset, result.dtype) == (data, 1, (1, 8, 1))
+    assert result.tobytes() == bytes([1, 3, 5, 2, 4, 6])
+    result.release("thread")
+    assert tensor.calls == 1
 
 
 def test_a_dropped_capsule_frees() -> None:
-    made = abi.make(data=abi.memory(bytes(64)), shape=(2,), strides=(1,))
-    done: list[int] = []
-    made.on_delete = lambda: done.append(threading.get_ident())
-    capsule = made.capsule()
+    tensor = abi.make(data=abi.memory(bytes(64)), shape=(2,), strides=(1,))
+    threads: list[int] = []
+    tensor.on_delete = lambda: threads.append(threading.get_ident())
+    capsule = tensor.capsule()
     del capsule
-    assert (made.calls, len(done)) == (1, 1)
-    foreign_name = made.capsule("weather")
+    assert (tensor.calls, len(threads)) == (1, 1)
+    foreign_name = tensor.capsule("weather")
     del foreign_name
-    assert made.calls == 1
+    assert tensor.calls == 1
 
 
 def test_invalid_fields_are_stored() -> None:
-    made = abi.make(data=0, shape=None, strides=None, ndim=-3, deleter=False)
-    found = abi.read_struct(made.address, made.name)
-    assert (found.ndim, found.shape, found.data, found.deleter) == (-3, None, 0, 0)
+    tensor = abi.make(data=0, shape=None, strides=None, ndim=-3, deleter=False)
+    contents = abi.read_struct(tensor.address, tensor.name)
+    assert (contents.ndim, contents.shape, contents.data, contents.deleter) == (-3, None, 0, 0)
 
 
 # The exchange table ----------------------------------------------------------------------------

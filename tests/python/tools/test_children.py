@@ -41,7 +41,7 @@ def test_close_ends_it_and_the_next_call_starts_another(worker: children.Worker)
 
 
 @pytest.mark.parametrize(
-    ("function", "said"),
+    ("function", "message"),
     [
         (BAD + "raises", "ValueError: no array\ntoday"),
         (BAD + "exits", "SystemExit: 3"),
@@ -51,10 +51,10 @@ def test_close_ends_it_and_the_next_call_starts_another(worker: children.Worker)
         ("builtins:object", "TypeError: Object of type object is not JSON serializable"),
     ],
 )
-def test_what_is_raised_is_said(worker: children.Worker, function: str, said: str) -> None:
+def test_exceptions_are_reported(worker: children.Worker, function: str, message: str) -> None:
     answer = worker.call(function)
     assert answer.outcome == "raised"
-    assert answer.message.startswith(said)
+    assert answer.message.startswith(message)
     assert worker.call(BAD + "garbage").value == 7  # the process is still usable
 
 

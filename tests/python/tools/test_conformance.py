@@ -17,7 +17,8 @@ import pytest
 
 import dlbridge
 from dlbridge.tools import conformance
-from dlbridge.tools.conformance import CannotExamine, engine, exports, probes, report, rules, target
+from dlbridge.tools.conformance import CannotExamine, engine, probes, report, rules, target
+from dlbridge.tools.conformance.helpers import exports
 
 pytest_plugins = ["pytester"]
 
@@ -50,7 +51,7 @@ def test_the_sixty_rules_and_the_additional_ones() -> None:
 
 @pytest.mark.parametrize("rule", rules.ROWS, ids=lambda rule: str(rule.id))
 def test_a_rule_is_complete(rule: rules.Rule) -> None:
-    for text in (rule.says, rule.fix):
+    for text in (rule.text, rule.fix):
         assert text.endswith(".")
     assert rule.source
     assert rule.severity in "FWN"
@@ -82,81 +83,81 @@ def ours() -> conformance.Report:
 
 
 def test_our_own_tensor(ours: conformance.Report) -> None:
-    there = {result.id: result for result in ours.results}
+    by_rule = {result.id: result for result in ours.results}
     bad = [it for it in ours.results if it.outcome in ("fail", "warn", "crash")]
     assert bad == []
-    skipped = {it.id for it in there.values() if it.outcome == "skip" and it.id in rules.SIXTY}
+    skipped = {it.id for it in by_rule.values() if it.outcome == "skip" and it.id in rules.SIXTY}
     assert skipped <= NOT_HERE
     assert ours.status == 0
-    assert list(there) == list(rules.RULES)
+    assert list(by_rule) == list(rules.RULES)
 
 
 def test_as_json(ours: conformance.Report) -> None:
-    found = json.loads(json.dumps(ours.as_json()))
-    assert list(found) == ["dlbridge", "target", "consumer", "versions", "results", "counts"]
-    assert found["dlbridge"] == dlbridge.__version__
-    assert found["versions"]["python"] == ".".join(map(str, sys.version_info[:3]))
-    assert found["versions"]["dlbridge"] == dlbridge.__version__
+    document = json.loads(json.dumps(ours.as_json()))
+    assert list(document) == ["dlbridge", "target", "consumer", "versions", "results", "counts"]
+    assert document["dlbridge"] == dlbridge.__version__
+    assert document["versions"]["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert document["versions"]["dlbridge"] == dlbridge.__version__
     names = ["id", "severity", "outcome", "expected", "got", "fix", "source"]
-    assert all(list(result) == names for result in found["results"])
-    assert all(isinstance(text, str) for result in found["results"] for text in result.values())
-    assert list(found["counts"]) == ["pass", "skip", "warn", "fail", "crash"]
-    assert sum(found["counts"].values()) == len(found["results"]) == len(rules.RULES)
+    assert all(list(result) == names for result in document["results"])
+    assert all(isinstance(text, str) for result in document["results"] for text in result.values())
+    assert list(document["counts"]) == ["pass", "skip", "warn", "fail", "crash"]
+    assert sum(document["counts"].values()) == len(document["results"]) == len(rules.RULES)
 
 
 def test_a_library_by_its_name() -> None:
-    found = conformance.examine("dlbridge", only={"P-01", "P-22"})
-    assert [it.outcome for it in found.results] == ["pass", "pass"]
-    assert found.consumer == "dlbridge's from_dlpack"
+    report = conformance.examine("dlbridge", only={"P-01", "P-22"})
+    assert [it.outcome for it in report.results] == ["pass", "pass"]
+    assert report.consumer == "dlbridge's from_dlpack"
 
 
 def test_a_consumer_of_another_library() -> None:
-    found = conformance.examine(
+    report = conformance.examine(
         "dlbridge", consumer="conformance_namespace:from_dlpack", only={"C-01", "S-11"}
     )
-    assert [it.outcome for it in found.results] == ["pass", "warn"]  # it takes no keywords
-    assert found.consumer == "conformance_namespace:from_dlpack"
+    assert [it.outcome for it in report.results] == ["pass", "warn"]  # it takes no keywords
+    assert report.consumer == "conformance_namespace:from_dlpack"
 
 
 def test_a_namespace() -> None:
-    found = conformance.examine("conformance_namespace", only={"P-01", "P-10", "P-16"})
-    assert [it.outcome for it in found.results] == ["pass"] * 3
-    assert found.consumer == "conformance_namespace:from_dlpack"
-    assert "int8" in found.results[2].got
+    report = conformance.examine("conformance_namespace", only={"P-01", "P-10", "P-16"})
+    assert [it.outcome for it in report.results] == ["pass"] * 3
+    assert report.consumer == "conformance_namespace:from_dlpack"
+    assert "int8" in report.results[2].got
 
 
 def test_a_factory_without_parameters() -> None:
-    found = conformance.examine(
+    report = conformance.examine(
         "conformance_targets:prints", only={"P-01", "P-17", "P-19", "P-22", "X-06"}
     )
-    assert {it.id: it.outcome for it in found.results} == {
+    assert {it.id: it.outcome for it in report.results} == {
         "P-01": "pass",
         "P-17": "skip",
         "P-19": "skip",
         "P-22": "skip",
         "X-06": "skip",
     }
-    assert "takes no `readonly`" in found.results[3].got
-    assert "--consumer MODULE:FUNCTION" in found.results[4].got
+    assert "has no parameter `readonly`" in report.results[3].got
+    assert "--consumer MODULE:FUNCTION" in report.results[4].got
 
 
 def test_without_a_consumer_its_rules_are_skipped() -> None:
     consumers = {rule for rule in rules.RULES if rule[0] == "C"} | {"S-11", "S-14", "S-15"}
-    found = conformance.examine(OURS, only=consumers)
-    assert {(it.outcome, it.got) for it in found.results} == {("skip", target.NO_CONSUMER)}
+    report = conformance.examine(OURS, only=consumers)
+    assert {(it.outcome, it.got) for it in report.results} == {("skip", target.NO_CONSUMER)}
 
 
 # Targets that break rules ------------------------------------------------------------------------
 
 
 def test_garbage() -> None:
-    found = conformance.examine("conformance_targets:garbage")
-    there = {it.id: it for it in found.results}
-    assert there["P-01"].outcome == "fail"
-    assert "type int, method __dlpack__: none" in there["P-01"].got
-    others = {it.outcome for it in found.results if it.id[0] in "PX" and it.id != "P-01"}
+    report = conformance.examine("conformance_targets:garbage")
+    by_rule = {it.id: it for it in report.results}
+    assert by_rule["P-01"].outcome == "fail"
+    assert "type int, method __dlpack__: none" in by_rule["P-01"].got
+    others = {it.outcome for it in report.results if it.id[0] in "PX" and it.id != "P-01"}
     assert others == {"skip"}
-    assert found.status == 1
+    assert report.status == 1
 
 
 def test_a_device_type_that_is_newer_than_the_table() -> None:
@@ -171,73 +172,79 @@ def test_a_device_type_that_cannot_exist() -> None:
 
 
 def test_a_missing_method() -> None:
-    found = conformance.examine("conformance_targets:NoDevice", only={"P-01", "P-02", "P-05"})
-    assert [it.outcome for it in found.results] == ["fail", "skip", "pass"]
+    report = conformance.examine("conformance_targets:NoDevice", only={"P-01", "P-02", "P-05"})
+    assert [it.outcome for it in report.results] == ["fail", "skip", "pass"]
 
 
 def test_a_hang_is_of_the_rule_that_hung() -> None:
-    found = conformance.examine(
+    report = conformance.examine(
         "conformance_targets:HangsOnVersion", only={"P-03", "P-05", "P-31"}, seconds=5
     )
-    there = {it.id: it for it in found.results}
-    assert there["P-03"].outcome == "pass"
-    assert there["P-05"].outcome == "crash"
-    assert there["P-05"].severity == "F"
-    assert there["P-05"].got == "the process hung: no answer within 5 s"
-    assert found.status == 1
+    by_rule = {it.id: it for it in report.results}
+    assert by_rule["P-03"].outcome == "pass"
+    assert by_rule["P-05"].outcome == "crash"
+    assert by_rule["P-05"].severity == "F"
+    assert by_rule["P-05"].got == "the process hung: no answer within 5 s"
+    assert report.status == 1
 
 
 def test_devices_and_streams_that_are_ignored() -> None:
-    found = conformance.examine("conformance_targets:Careless", only={"P-10", "P-27", "P-29"})
-    there = {it.id: it for it in found.results}
-    assert there["P-10"].outcome == "pass"
-    assert there["P-27"].got.startswith(
+    report = conformance.examine("conformance_targets:Careless", only={"P-10", "P-27", "P-29"})
+    by_rule = {it.id: it for it in report.results}
+    assert by_rule["P-10"].outcome == "pass"
+    assert by_rule["P-27"].got.startswith(
         "dl_device=(1, 0) on device (2, 0) returned a capsule on (2, 0)"
     )
-    assert there["P-29"].got == "stream=0 on device (2, 0) was accepted"
-    assert [there[rule].outcome for rule in ("P-27", "P-29")] == ["fail", "fail"]
+    assert by_rule["P-29"].got == "stream=0 on device (2, 0) was accepted"
+    assert [by_rule[rule].outcome for rule in ("P-27", "P-29")] == ["fail", "fail"]
 
 
 def test_a_crash_is_of_the_rule_that_crashed() -> None:
-    found = conformance.examine(
+    report = conformance.examine(
         "conformance_targets:CrashesOnStream", only={"P-03", "P-28", "P-29", "P-32"}
     )
-    there = {it.id: it for it in found.results}
-    assert [there[rule].outcome for rule in ("P-03", "P-32")] == ["pass", "pass"]
-    assert [there[rule].outcome for rule in ("P-28", "P-29")] == ["crash", "crash"]
-    assert there["P-28"].got == "the process crashed: SIGABRT"
+    by_rule = {it.id: it for it in report.results}
+    assert [by_rule[rule].outcome for rule in ("P-03", "P-32")] == ["pass", "pass"]
+    assert [by_rule[rule].outcome for rule in ("P-28", "P-29")] == ["crash", "crash"]
+    assert by_rule["P-28"].got == "the process crashed: SIGABRT"
 
 
 def test_a_crash_that_an_earlier_probe_caused() -> None:
-    found = conformance.examine("conformance_targets:Decays", only={"P-03", "P-04", "P-28"})
-    crashed = [it for it in found.results if it.outcome == "crash"]
-    assert [it.id for it in crashed] == ["P-28"]
-    assert crashed[0].got == (
+    report = conformance.examine("conformance_targets:Decays", only={"P-03", "P-04", "P-28"})
+    crashes = [it for it in report.results if it.outcome == "crash"]
+    assert [it.id for it in crashes] == ["P-28"]
+    assert crashes[0].got == (
         "the process crashed: SIGABRT; alone in a new process it did not: "
         "an earlier probe caused it"
     )
 
 
 def test_the_worst_outcome_of_a_rule_counts() -> None:
-    skip, passed = {"outcome": "skip", "got": "why"}, {"outcome": "pass", "got": "note"}
-    broken = {"outcome": "fail", "got": "bad", "severity": "W", "fix": "mend", "expected": "good"}
-    crashed = {"outcome": "crash", "got": "SIGSEGV"}
+    skip, success = {"outcome": "skip", "got": "why"}, {"outcome": "pass", "got": "note"}
+    violation = {
+        "outcome": "fail",
+        "got": "bad",
+        "severity": "W",
+        "fix": "mend",
+        "expected": "good",
+    }
+    crash = {"outcome": "crash", "got": "SIGSEGV"}
 
-    def outcome(*came: dict[str, Any]) -> tuple[str, str, str]:
-        found = engine._result("P-04", list(came))
-        return found.outcome, found.severity, found.got
+    def outcome(*outcomes: dict[str, Any]) -> tuple[str, str, str]:
+        result = engine._result("P-04", list(outcomes))
+        return result.outcome, result.severity, result.got
 
     assert outcome() == ("skip", "F", "no probe examines it")
-    assert outcome(passed, passed) == ("pass", "F", "note")
-    assert outcome(passed, skip) == ("skip", "F", "why")
-    assert outcome(skip, broken, passed) == ("warn", "W", "bad")
-    assert outcome({**broken, "severity": None}, broken) == ("fail", "F", "bad")
-    assert outcome({**broken, "severity": "N"}) == ("pass", "N", "bad")
-    assert outcome(crashed, broken) == ("crash", "F", "SIGSEGV")
-    found = engine._result("P-04", [broken])
-    assert (found.expected, found.fix) == ("good", "mend")
-    found = engine._result("P-04", [crashed])
-    assert (found.expected, found.fix) == (rules.RULES["P-04"].says, rules.RULES["P-04"].fix)
+    assert outcome(success, success) == ("pass", "F", "note")
+    assert outcome(success, skip) == ("skip", "F", "why")
+    assert outcome(skip, violation, success) == ("warn", "W", "bad")
+    assert outcome({**violation, "severity": None}, violation) == ("fail", "F", "bad")
+    assert outcome({**violation, "severity": "N"}) == ("pass", "N", "bad")
+    assert outcome(crash, violation) == ("crash", "F", "SIGSEGV")
+    report = engine._result("P-04", [violation])
+    assert (report.expected, report.fix) == ("good", "mend")
+    report = engine._result("P-04", [crash])
+    assert (report.expected, report.fix) == (rules.RULES["P-04"].text, rules.RULES["P-04"].fix)
 
 
 # Nothing to examine ------------------------------------------------------------------------------
@@ -281,10 +288,10 @@ def test_a_rule_that_is_none() -> None:
 
 
 def test_status_0_and_the_plain_report() -> None:
-    done = command(OURS, "--only", "P-01", "--only", "P-21", "--only", "C-01", "-v")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "\x1b" not in done.stdout
-    lines = done.stdout.splitlines()
+    process = command(OURS, "--only", "P-01", "--only", "P-21", "--only", "C-01", "-v")
+    assert (process.returncode, process.stderr) == (0, "")
+    assert "\x1b" not in process.stdout
+    lines = process.stdout.splitlines()
     assert lines[0].startswith("conformance_targets:tensor (python 3.")
     assert lines[-1] == "2 of 3 pass, 1 skip"
     assert any(line.startswith("pass   P-21   the first element is aligned") for line in lines)
@@ -292,20 +299,20 @@ def test_status_0_and_the_plain_report() -> None:
 
 
 def test_status_1_and_what_failed() -> None:
-    done = command("conformance_targets:NoDevice", "--only", "P-01", "--only", "P-03")
-    assert done.returncode == 1
-    lines = done.stdout.splitlines()
+    process = command("conformance_targets:NoDevice", "--only", "P-01", "--only", "P-03")
+    assert process.returncode == 1
+    lines = process.stdout.splitlines()
     assert lines[2].startswith("FAIL   P-01   Both __dlpack__ and")
     assert lines[3] == "       got    type NoDevice, method __dlpack_device__: none"
     assert lines[4].startswith("       fix    Define both on the class")
     assert lines[6] == "       source array API, __dlpack__; jax#17285 (spec 4.1)"
-    assert done.stdout.splitlines()[-1] == "1 of 2 pass, 1 fail"
+    assert process.stdout.splitlines()[-1] == "1 of 2 pass, 1 fail"
 
 
 def test_status_2_and_why() -> None:
-    done = command("conformance_targets:raises")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
+    process = command("conformance_targets:raises")
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr == (
         "dlbridge conformance: conformance_targets:raises: "
         "the factory raised ValueError: no array today\n"
     )
@@ -314,15 +321,15 @@ def test_status_2_and_why() -> None:
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "soon"])
 def test_a_timeout_that_is_none(seconds: str) -> None:
-    done = command(OURS, f"--timeout={seconds}")
-    assert done.returncode == 2
-    assert f"argument --timeout: invalid seconds value: '{seconds}'" in done.stderr
+    process = command(OURS, f"--timeout={seconds}")
+    assert process.returncode == 2
+    assert f"argument --timeout: invalid seconds value: '{seconds}'" in process.stderr
 
 
 def test_json_is_one_object_whatever_the_factory_prints() -> None:
-    done = command("conformance_targets:prints", "--json", "--only", "P-01")
-    assert done.returncode == 0
-    assert json.loads(done.stdout)["counts"]["pass"] == 1
+    process = command("conformance_targets:prints", "--json", "--only", "P-01")
+    assert process.returncode == 0
+    assert json.loads(process.stdout)["counts"]["pass"] == 1
 
 
 class Terminal(io.StringIO):
@@ -330,8 +337,8 @@ class Terminal(io.StringIO):
         return True
 
 
-def _shown(monkeypatch: pytest.MonkeyPatch, out: io.StringIO) -> str:
-    found = engine.Report(
+def _shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO) -> str:
+    example = engine.Report(
         target="lib:make",
         consumer=None,
         versions={"python": "3", "lib": None},
@@ -343,9 +350,9 @@ def _shown(monkeypatch: pytest.MonkeyPatch, out: io.StringIO) -> str:
             engine._result("S-01", []),
         ],
     )
-    monkeypatch.setattr(sys, "stdout", out)
-    report.show(found)
-    return out.getvalue()
+    monkeypatch.setattr(sys, "stdout", stream)
+    report.show(example)
+    return stream.getvalue()
 
 
 def test_the_worst_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -420,18 +427,18 @@ def test_plugin_outcomes(run_pytest: Run) -> None:
         [
             "P-01: type NoDevice, method __dlpack_device__: none",
             "  fix: Define both on the class: *",
-            "SKIPPED * the factory takes no `readonly`*",
+            "SKIPPED * the factory has no parameter `readonly`*",
         ]
     )
     assert run.ret == 1
 
 
 def test_plugin_warns(run_pytest: Run) -> None:
-    given = ("--dlpack", "conformance_targets:OldStyle", "-k", "P-05")
-    run = run_pytest(*given)
+    arguments = ("--dlpack", "conformance_targets:OldStyle", "-k", "P-05")
+    run = run_pytest(*arguments)
     run.assert_outcomes(passed=1, warnings=1, deselected=len(rules.RULES) - 1)
     run.stdout.fnmatch_lines(["*ConformanceWarning: P-05: __dlpack__ has no keyword max_version"])
-    strict = run_pytest(*given, "-W", "error")
+    strict = run_pytest(*arguments, "-W", "error")
     strict.assert_outcomes(failed=1, deselected=len(rules.RULES) - 1)
 
 
@@ -475,7 +482,7 @@ def test_numbers() -> None:
 
 def test_content_follows_strides() -> None:
     x = conformance_targets.tensor(shape=(2, 3), dtype="uint8")
-    found = exports.export(x).contents
-    assert exports.content(found) == bytes([0, 1, 2, 3, 4, 5])
-    assert exports.reach(found) == (found.data, found.data + 6)
+    contents = exports.export(x).contents
+    assert exports.content(contents) == bytes([0, 1, 2, 3, 4, 5])
+    assert exports.reach(contents) == (contents.data, contents.data + 6)
     assert exports.compact_strides((2, 0, 4)) == (4, 4, 1)

@@ -32,12 +32,12 @@ Results = dict[str, dict[str, Any]]  # by the rule
 def examine(defect: str) -> Results:
     """Examines the small library with one defect, in a process of its own."""
     rule = DEFECTS[defect].rule if defect else "X"
-    chosen = [each for each in RULES if rule.startswith("X") or each not in LONG]
+    rules = [each for each in RULES if rule.startswith("X") or each not in LONG]
     here = str(Path(__file__).parent)
-    finished = subprocess.run(
+    process = subprocess.run(
         [
             *(sys.executable, "-m", "dlbridge", "conformance", "small_library:make", "--json"),
-            *(part for each in chosen for part in ("--only", each)),
+            *(part for each in rules for part in ("--only", each)),
         ],
         env={
             **os.environ,
@@ -48,14 +48,14 @@ def examine(defect: str) -> Results:
         text=True,
         timeout=600,
     )
-    assert finished.stdout, finished.stderr
-    return {each["id"]: each for each in json.loads(finished.stdout)["results"]}
+    assert process.stdout, process.stderr
+    return {each["id"]: each for each in json.loads(process.stdout)["results"]}
 
 
 @pytest.fixture(scope="session")
 def examined(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Results]]]:
     """The results of every defect that a selected test needs, examined concurrently."""
-    wanted = [
+    defects = [
         str(item.callspec.params["defect"])
         for item in request.session.items
         if isinstance(item, pytest.Function)
@@ -63,13 +63,13 @@ def examined(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Result
         and hasattr(item, "callspec")
     ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        yield {defect: pool.submit(examine, defect) for defect in (SOUND, *wanted)}
+        yield {defect: pool.submit(examine, defect) for defect in (SOUND, *defects)}
 
 
 def test_the_sound_library_breaks_no_rule(examined: dict[str, Future[Results]]) -> None:
     results = examined[SOUND].result()
-    broken = {rule: each["got"] for rule, each in results.items() if each["outcome"] in BROKEN}
-    assert broken == {}
+    violations = {rule: each["got"] for rule, each in results.items() if each["outcome"] in BROKEN}
+    assert violations == {}
 
 
 def test_the_sound_library_is_examined(examined: dict[str, Future[Results]]) -> None:
@@ -82,10 +82,10 @@ def test_the_sound_library_is_examined(examined: dict[str, Future[Results]]) -> 
 @pytest.mark.parametrize("defect", [each.name for each in [*PRODUCER, *CONSUMER]])
 def test_a_defect_is_found_by_its_rule(defect: str, examined: dict[str, Future[Results]]) -> None:
     results = examined[defect].result()
-    planted = DEFECTS[defect]
-    assert results[planted.rule]["outcome"] in BROKEN, planted.says
+    row = DEFECTS[defect]
+    assert results[row.rule]["outcome"] in BROKEN, row.text
     grave = {rule for rule, each in results.items() if each["outcome"] in GRAVE}
-    assert grave <= {planted.rule, *planted.also}, {rule: results[rule]["got"] for rule in grave}
+    assert grave <= {row.rule, *row.also}, {rule: results[rule]["got"] for rule in grave}
 
 
 def test_there_are_enough_of_them() -> None:

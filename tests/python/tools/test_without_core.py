@@ -112,7 +112,7 @@ def test_conformance(python_only: Path) -> None:
 def test_matrix(python_only: Path) -> None:
     process = run(python_only, "-m", "dlbridge", "matrix", "--only", "array", "--case", "vector")
     assert process.returncode == 0, process.stderr
-    assert "1 exchanges in 1 pairs" in process.stdout
+    assert "1 exchange in 1 pair." in process.stdout
     through = run(python_only, "-m", "dlbridge", "matrix", "--via", "dlbridge")
     assert through.returncode == 2
     assert "the compiled module dlbridge._core is missing" in through.stderr

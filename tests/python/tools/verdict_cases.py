@@ -214,9 +214,9 @@ def _nothing(x: Any) -> None:
 def _mpi_take(module: Any, x: Any) -> Any:
     """Sends the tensor to its own process, and returns the received bytes."""
     mpi = importlib.import_module("mpi4py.MPI")
-    arrived = bytearray(256)
-    mpi.COMM_SELF.Sendrecv(x, dest=0, recvbuf=[arrived, mpi.BYTE], source=0)
-    return arrived
+    received_bytes = bytearray(256)
+    mpi.COMM_SELF.Sendrecv(x, dest=0, recvbuf=[received_bytes, mpi.BYTE], source=0)
+    return received_bytes
 
 
 # Take, address and values of the consumers whose call differs from Library.take, or whose address
@@ -262,21 +262,21 @@ def take(consumer: str, case: str, read: bool) -> list[str]:
     source = make()
     first = inspect(source, copy=False).tensor
     try:
-        taken = library.take(source)
+        result = library.take(source)
     except BaseException as raised:
         return ["refuses", f"{type(raised).__name__}: {raised}"]
     print("TAKEN", file=sys.stderr, flush=True)
-    address = library.address(taken)
+    address = library.address(result)
     values = None
     try:
         if read:
-            values = library.values(taken)
+            values = library.values(result)
         if read and consumer == "tensorflow" and first is not None and first.dtype == (2, 32, 1):
-            values = (taken + taken).numpy() / 2  # an operation, which requires alignment
+            values = (result + result).numpy() / 2  # an operation, which requires alignment
             values = values.tolist()
     except BaseException as raised:
         return ["breaks", f"{type(raised).__name__}: {raised}"]
-    del taken, source
+    del result, source
     if case == "deleter NULL":
         gc.collect()  # frees remaining references
     if expected is not None and values is not None and values != expected:

@@ -24,13 +24,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "target", metavar="TARGET", nargs="?", help="MODULE:FACTORY, or a module's name"
     )
     parser.add_argument(
-        "--consumer", metavar="MODULE:FUNCTION", help="default: MODULE:from_dlpack, where it is"
+        "--consumer",
+        metavar="MODULE:FUNCTION",
+        help="the consumer (default: MODULE:from_dlpack, where MODULE has it)",
     )
     parser.add_argument(
-        "--only", metavar="RULE", action="append", help="such as P-04; may be given several times"
+        "--only",
+        metavar="RULE",
+        action="append",
+        help="examine this rule only, such as P-04; may be given several times",
     )
     parser.add_argument(
-        "--timeout", metavar="SECONDS", type=seconds, default=SECONDS, help="for each probe"
+        "--timeout",
+        metavar="SECONDS",
+        type=seconds,
+        default=SECONDS,
+        help="the time limit of each probe (default: %(default)g)",
     )
     parser.add_argument(
         "-v",

@@ -6,7 +6,8 @@ import gc
 from typing import Any
 
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.probes import PROBES, in_order
+from dlbridge.tools.conformance.probes import in_order
+from dlbridge.tools.conformance.registry import PROBES
 from dlbridge.tools.conformance.target import CannotExamine, find, version_of
 
 

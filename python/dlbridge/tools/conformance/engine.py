@@ -11,7 +11,8 @@ from typing import Any, Callable, Literal
 
 import dlbridge
 from dlbridge.tools import children
-from dlbridge.tools.conformance.probes import Probe, in_order
+from dlbridge.tools.conformance.probes import in_order
+from dlbridge.tools.conformance.registry import Probe
 from dlbridge.tools.conformance.rules import RULES, Severity
 from dlbridge.tools.conformance.target import CannotExamine
 
@@ -117,14 +118,14 @@ class Examination:
         self._outcomes: dict[str, list[dict[str, Any]]] = {}
         self._is_open = self._is_untouched = False
         try:
-            opened = self._open()
+            answer = self._open()
         except BaseException:
             self.close()
             raise
-        self.consumer: str | None = opened["consumer"]
+        self.consumer: str | None = answer["consumer"]
         self.versions: dict[str, str | None] = {
             "python": platform.python_version(),
-            **opened["versions"],
+            **answer["versions"],
         }
 
     def __enter__(self) -> Examination:
@@ -214,7 +215,7 @@ def _result(rule_id: str, outcomes: list[dict[str, Any]]) -> Result:
         id=rule.id,
         severity=first.get("severity") or ("F" if worst == "crash" else rule.severity),
         outcome=worst,
-        expected=first.get("expected") or rule.says,
+        expected=first.get("expected") or rule.text,
         got="; ".join(dict.fromkeys(each["got"] for each in matching if each["got"])),
         fix=first.get("fix") or rule.fix,
         source=rule.source,

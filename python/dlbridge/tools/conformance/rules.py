@@ -15,7 +15,7 @@ Severity = Literal["F", "W", "N"]
 class Rule:
     id: str
     severity: Severity
-    says: str  # the expectation, in one sentence
+    text: str  # the expectation, in one sentence
     source: str  # the specification, or libraries that depend on it; "spec" is docs/protocol.md
     fix: str  # the change that a violating library needs
 
@@ -613,7 +613,7 @@ def table() -> str:
     """Returns the rules as a table in Markdown, which docs/conformance.md contains."""
     lines = ["| Rule | | Expectation | Source |", "|---|---|---|---|"]
     for row in ROWS:
-        lines.append(f"| {row.id} | {row.severity} | {_code(row.says)} | {_code(row.source)} |")
+        lines.append(f"| {row.id} | {row.severity} | {_code(row.text)} | {_code(row.source)} |")
     return "\n".join(lines)
 
 

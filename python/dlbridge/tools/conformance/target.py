@@ -59,7 +59,7 @@ class Target:
             raise NoFactory(f"{self.name} has no factory of producers")
         for name, value in overrides.items():
             if name not in self.accepts and value != USUAL[name]:
-                raise Skip(f"the factory takes no `{name}`, so nothing with {name}={value!r}")
+                raise Skip(f"the factory has no parameter `{name}`; {name}={value!r} is needed")
         arguments = {
             name: value for name, value in {**USUAL, **overrides}.items() if name in self.accepts
         }

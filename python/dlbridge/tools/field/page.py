@@ -194,15 +194,15 @@ def _features(field: Field) -> Iterator[str]:
     for side, columns in FEATURES.items():
         header = [side, *(f"{words} ({rule})" for words, rule in columns.items())]
         rows = (
-            [title(name), *(_result(found["rules"].get(rule)) for rule in columns.values())]
-            for name, found in field.conformance.items()
+            [title(name), *(_result(examination["rules"].get(rule)) for rule in columns.values())]
+            for name, examination in field.conformance.items()
         )
         examined = (row for row in rows if set(row[1:]) - {"", RESULTS["skip"]})
         yield from table(header, examined)
 
 
-def _result(found: dict[str, str] | None) -> str:
-    return "" if found is None else RESULTS[found["outcome"]]
+def _result(result: dict[str, str] | None) -> str:
+    return "" if result is None else RESULTS[result["outcome"]]
 
 
 def _conformance(field: Field) -> Iterator[str]:
@@ -213,26 +213,26 @@ def _conformance(field: Field) -> Iterator[str]:
         f"[Broken rules]({FOLDER}/rules.md) has the details.\n"
     )
     rows = []
-    for name, found in field.conformance.items():
-        outcomes = {rule: each["outcome"] for rule, each in found["rules"].items()}
+    for name, examination in field.conformance.items():
+        outcomes = {rule: each["outcome"] for rule, each in examination["rules"].items()}
         counts = [sum(each == one for each in outcomes.values()) for one in RESULTS]
-        broken = [rule for rule, each in outcomes.items() if each in ("fail", "crash")]
-        rows.append([title(name), *map(str, counts), ", ".join(broken)])
+        violations = [rule for rule, each in outcomes.items() if each in ("fail", "crash")]
+        rows.append([title(name), *map(str, counts), ", ".join(violations)])
     yield from table(["Library", *RESULTS, "Broken"], rows)
 
 
 def _broken_rules(field: Field) -> Iterator[str]:
     yield "# Broken rules\n"
     yield BACK
-    for name, found in field.conformance.items():
-        seen = [
-            f"- {rule}: {RULES[rule].says} *Seen:* {_inline(each['got'])}"
-            for rule, each in found["rules"].items()
+    for name, examination in field.conformance.items():
+        lines = [
+            f"- {rule}: {RULES[rule].text} *Seen:* {_inline(each['got'])}"
+            for rule, each in examination["rules"].items()
             if each["outcome"] in ("fail", "crash")
         ]
-        if seen:
-            yield f"## {title(name)} {found['versions'].get(name) or ''}".rstrip() + "\n"
-            yield from [*seen, ""]
+        if lines:
+            yield f"## {title(name)} {examination['versions'].get(name) or ''}".rstrip() + "\n"
+            yield from [*lines, ""]
 
 
 def _inline(text: str) -> str:
@@ -256,10 +256,10 @@ def _failing(field: Field) -> Iterator[str]:
     ]
     by_consumer = sorted(summary.groups(direct), key=lambda group: group.consumer)
     for consumer, groups in groupby(by_consumer, key=lambda group: group.consumer):
-        found = list(groups)
-        number = sum(len(group.cases) for group in found)
+        failures = list(groups)
+        number = sum(len(group.cases) for group in failures)
         yield f"<details><summary>{title(consumer)} as consumer: {number}</summary>\n"
-        rows = [[group.producer, _cases(group.cases), _inline(group.words)] for group in found]
+        rows = [[group.producer, _cases(group.cases), _inline(group.words)] for group in failures]
         yield from table(["Producer", "Arrays", "Outcome"], rows)
         yield "</details>\n"
 

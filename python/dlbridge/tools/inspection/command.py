@@ -1,4 +1,4 @@
-"""The command: python -m dlbridge inspect MODULE:EXPR.
+"""Reports what an object exports by each protocol, and which libraries accept it.
 
 EXPR is evaluated as Python in the namespace of MODULE, so inspect only trusted expressions. The
 evaluation runs in its own process with a time limit, so that a hang or a crash is reported.
@@ -14,9 +14,9 @@ import sys
 from typing import Any
 
 from dlbridge.tools import children
-from dlbridge.tools.inspection.html import as_page
 from dlbridge.tools.inspection.inspection import Inspection, inspect
-from dlbridge.tools.inspection.text import show
+from dlbridge.tools.inspection.rendering.html import as_page
+from dlbridge.tools.inspection.rendering.text import show
 
 SUMMARY = "report what an object exports by each protocol, problems, and which libraries accept it"
 SECONDS = 60.0
@@ -29,11 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="an expression in a module's namespace: 'numpy:arange(6).reshape(2, 3)[::-1]'",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
-    parser.add_argument("--html", metavar="FILE", help="write a page to a file as well")
+    parser.add_argument("--html", metavar="FILE", help="also write an HTML page to FILE")
     parser.add_argument(
         "--copy",
         action="store_true",
-        help="request copies also of memory of more than 16 MiB",
+        help="also request copies of tensors of more than 16 MiB",
     )
     parser.add_argument(
         "--seconds",

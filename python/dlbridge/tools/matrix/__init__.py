@@ -1,4 +1,4 @@
-"""The matrix: passes arrays of every library to every other library, and reports the results.
+"""Passes arrays of every library to every other library, and reports the results.
 
 Every importable library exports arrays of several dtypes, layouts and shapes to every other one.
 Each pair runs in processes of its own, so that a crash or a hang affects only one exchange.
@@ -32,14 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--only",
         metavar="LIBRARY",
         action="append",
-        help="leave out the other libraries; may be given several times",
+        help="use this library only; may be given several times",
     )
     parser.add_argument(
         "--case",
         metavar="CASE",
         action="append",
         choices=list(CASES),
-        help=f"leave out the other arrays; may be given several times: {', '.join(CASES)}",
+        help=f"use this array only; may be given several times: {', '.join(CASES)}",
     )
     parser.add_argument(
         "--environment",
@@ -107,11 +107,11 @@ def _plan(options: argparse.Namespace) -> survey.Plan:
         raise _WrongUsage(f"--library: {type(error).__name__}: {error}") from None
     if options.via and importlib.util.find_spec("dlbridge._core") is None:
         raise _WrongUsage(f"--via dlbridge: {MESSAGE}")
-    chosen = options.only or rows.keys() - NOT_SHOWN
-    for name in chosen:
+    names = options.only or rows.keys() - NOT_SHOWN
+    for name in names:
         if name not in rows:
             raise _WrongUsage(f"--only {name}: no such library; there are {', '.join(rows)}")
-    libraries = [rows[name] for name in rows if name in chosen]
+    libraries = [rows[name] for name in rows if name in names]
     environments = [
         survey.examine_environment(name, python, libraries)
         for name, python in [(survey.HERE, sys.executable), *options.environment]

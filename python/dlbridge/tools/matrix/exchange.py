@@ -282,16 +282,16 @@ class _Exchange:
 
     def _differs(self, imported: Any, text: str) -> dict[str, Any] | None:
         values_read = self.consumer_row.values(self.consumer_module, imported)
-        sent, in_memory = self.case.values, self.case.in_memory
+        expected, in_memory = self.case.values, self.case.in_memory
         # Compared as numbers; or as bytes in the order of memory, for buffers of MPI.
-        bytes_of = sent if in_memory is None else in_memory
-        if values.same(values_read, sent) or values_read == list(
+        bytes_of = expected if in_memory is None else in_memory
+        if values.same(values_read, expected) or values_read == list(
             elements.encode(bytes_of, self.case.dtype)
         ):
             return None
-        shown = repr(values_read)
-        shown = shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}..."
-        return {"outcome": "wrong", "said": f"{text} {shown}"}
+        listing = repr(values_read)
+        listing = listing if len(listing) <= MOST_SHOWN else f"{listing[:MOST_SHOWN]}..."
+        return {"outcome": "wrong", "said": f"{text} {listing}"}
 
     def _kind(self, imported: Any, address: int | None) -> dict[str, Any]:
         """Returns the outcome where the values are right."""

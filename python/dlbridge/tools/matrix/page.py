@@ -64,8 +64,8 @@ def _colour(outcome: str) -> str:
 
 
 def _glyph(outcome: str, count: int = 0) -> str:
-    shown = str(count) if count and outcome in _COUNTED else ""
-    return f"{MARKS[outcome].glyph}{shown}"
+    label = str(count) if count and outcome in _COUNTED else ""
+    return f"{MARKS[outcome].glyph}{label}"
 
 
 def _legend(outcome: str, count: int) -> str:

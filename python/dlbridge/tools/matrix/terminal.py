@@ -91,7 +91,11 @@ def _show_counts(report: dict[str, Any], glyphs: dict[str, str]) -> None:
     total = sum(counts.values()) - counts.get("impossible", 0)
     width = len(str(max(counts.values(), default=0)))
     marked = sum("mark" in each for each in report["exchanges"])
-    print(f"{total} exchanges in {len(summary.by_pair(report))} pairs; a pair shows its worst.\n")
+    pairs = len(summary.by_pair(report))
+    print(
+        f"{tables.count(total, 'exchange')} in {tables.count(pairs, 'pair')}. "
+        "A cell shows the worst outcome of its pair.\n"
+    )
     for outcome, meaning in OUTCOMES.items():
         if outcome in counts:
             print(f"  {glyphs[outcome]} {counts[outcome]:{width}} {outcome}: {meaning}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Callable, Literal
 
 from dlbridge.tools.inspection.consumers import CONSUMERS
-from dlbridge.tools.inspection.description import Description
+from dlbridge.tools.inspection.reading.description import Description
 
 Level = Literal["defect", "risk", "note", ""]
 
@@ -82,10 +82,10 @@ class Case:
     holds: Callable[[Description], bool]
     why: Callable[[Description], str]  # a few words, for a verdict
     reactions: Reactions
-    says: Callable[[Description], str] | None = None  # a sentence, for the oddity
+    sentence_of: Callable[[Description], str] | None = None  # a sentence, for the oddity
 
     def sentence(self, x: Description) -> str:
-        return (self.says or self.why)(x)
+        return (self.sentence_of or self.why)(x)
 
 
 def on(type_: int) -> Callable[[Description], bool]:

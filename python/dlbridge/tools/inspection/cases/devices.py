@@ -11,7 +11,7 @@ from dlbridge.tools.inspection.cases.case import (
     on,
     reactions,
 )
-from dlbridge.tools.inspection.description import Description
+from dlbridge.tools.inspection.reading.description import Description
 
 # By device type: the description, and the reactions.
 NAMED = {

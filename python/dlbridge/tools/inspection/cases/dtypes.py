@@ -14,7 +14,7 @@ from dlbridge.tools.inspection.cases.case import (
     Reactions,
     reactions,
 )
-from dlbridge.tools.inspection.description import Description
+from dlbridge.tools.inspection.reading.description import Description
 
 # Valid dtypes that some libraries lack: a name, the triples, the reactions.
 PLAIN: list[tuple[str, list[dtypes.Triple], Reactions]] = [

@@ -6,7 +6,7 @@ import math
 
 from dlbridge.tools import abi
 from dlbridge.tools.inspection.cases.case import FAILS_LATER, UNKNOWN, WRONG, Case, reactions
-from dlbridge.tools.inspection.description import Description
+from dlbridge.tools.inspection.reading.description import Description
 
 
 def _too_big(x: Description) -> bool:

@@ -14,7 +14,7 @@ from dlbridge.tools.inspection.cases.case import (
     on,
     reactions,
 )
-from dlbridge.tools.inspection.description import Description
+from dlbridge.tools.inspection.reading.description import Description
 
 
 def _moves(which: str) -> Callable[[Description], bool]:

@@ -1,0 +1,1 @@
+"""What several modules of probes use. No module in this folder imports one of probes."""

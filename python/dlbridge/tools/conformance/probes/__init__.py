@@ -1,0 +1,28 @@
+"""The probes, by subject. Each module registers its own when it is imported."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+
+from dlbridge.tools.conformance.registry import PROBES, Probe
+from dlbridge.tools.conformance.rules import RULES
+
+MODULES = (
+    "protocol",
+    "description",
+    "requests",
+    "lifetime",
+    "sharing",
+    "consumer",
+    "reading",
+    "draft",
+)
+
+
+def in_order() -> Iterator[Probe]:
+    """Yields every probe: the safe ones first, in the order of their rules, then the hostile."""
+    for module in MODULES:
+        importlib.import_module(f"{__name__}.{module}")
+    ranks = {rule: rank for rank, rule in enumerate(RULES)}
+    yield from sorted(PROBES.values(), key=lambda it: (it.hostile, ranks[it.rule]))

@@ -1,0 +1,308 @@
+"""The probes of sharing: one consumer for each capsule, and copies, X-06 and X-08 to X-12."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import os
+import pickle
+import sys
+import threading
+import time
+import weakref
+from typing import Any, Callable
+
+from dlbridge.tools import abi, children
+from dlbridge.tools.conformance.helpers.exports import best, content, device_of, make
+from dlbridge.tools.conformance.helpers.memory import growth, how_often
+from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
+from dlbridge.tools.conformance.registry import probe
+from dlbridge.tools.conformance.target import NO_CONSUMER, Target
+
+PATIENCE = 2.0  # seconds for a library that calls deleters on another thread
+RACES, THREADS = 200, 4
+RACING = 2.0  # seconds, for as many rounds of 200 races as fit
+
+
+class _CapsuleProducer:
+    """A producer that returns capsules of a function."""
+
+    def __init__(self, capsule: Callable[..., Any], device: tuple[int, int] = abi.CPU) -> None:
+        self.capsule, self.device = capsule, device
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.capsule(**keywords)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+
+def _call_consumer(target: Target, capsule: Callable[..., Any], device: Any = abi.CPU) -> Any:
+    """Passes a producer to the consumer, or a capsule where it accepts nothing else."""
+    if target.library is not None and target.library.takes_capsules:
+        return target.consume(capsule())
+    return target.consume(_CapsuleProducer(capsule, device))
+
+
+def _tensor_factory(**fields: Any) -> Callable[..., abi.CtypesTensor]:
+    """Creates tensors of six numbers, of the requested kind, each on its own memory."""
+
+    def tensors(max_version: tuple[int, int] | None = None, **others: Any) -> abi.CtypesTensor:
+        version = (1, 0) if max_version is not None else None
+        data = abi.memory(bytes(64))
+        return abi.make(data=data, shape=(2, 3), strides=(3, 1), version=version, **fields)
+
+    return tensors
+
+
+def _wait_until(holds: Callable[[], bool]) -> bool:
+    """Waits for a condition, and returns whether it holds."""
+    until = time.perf_counter() + PATIENCE
+    while not holds() and time.perf_counter() < until:
+        gc.collect()
+        time.sleep(0.01)
+    return holds()
+
+
+@probe("X-06", hostile=True)
+def no_deleter(target: Target) -> None:
+    tensors = _tensor_factory(deleter=False)
+    try:
+        result = _call_consumer(target, lambda **requests: tensors(**requests).capsule())
+    except Skip:
+        raise
+    except Exception as error:
+        raise Broken(f"a tensor without deleter is refused: {name_error(error)}") from None
+    del result
+    gc.collect()
+
+
+@probe("X-08")
+def imports_leave_nothing(target: Target) -> str | None:
+    if target.function is None:
+        return None  # there is no consumer
+    create = _tensor_factory()
+    tensors = {None: create(), (1, 0): create(max_version=(1, 0))}
+    created = 0
+
+    def capsule(max_version: Any = None, **others: Any) -> Any:
+        nonlocal created
+        created += 1
+        return tensors[None if max_version is None else (1, 0)].capsule()
+
+    def act() -> None:
+        _call_consumer(target, capsule)
+
+    try:
+        act()
+    except Exception:  # C-01 reports it
+        return None
+    times = how_often(act)
+    remains = growth(act, times)
+
+    def calls() -> int:
+        return sum(each.calls for each in tensors.values())
+
+    if not _wait_until(lambda: calls() == created):
+        raise Broken(f"of {created} tensors that were consumed and dropped {calls()} were freed")
+    if remains is not None:
+        raise Broken(f"{times} imports, each dropped, leave {remains}")
+    return f"no memory remains after {times} imports"
+
+
+# Races, second uses, copies -------------------------------------------------------------------
+
+
+class _Races:
+    """Threads that consume the same capsule at the same time, one capsule after another."""
+
+    def __init__(self, target: Target) -> None:
+        self.target, create = target, _tensor_factory()
+        self.ready = threading.Barrier(THREADS)
+        self.tensors = [{None: create(), 1: create(max_version=(1, 0))} for _ in range(RACES)]
+        self.capsules = [{kind: it.capsule() for kind, it in pair.items()} for pair in self.tensors]
+        self.results: list[list[Any]] = [[] for _ in range(RACES)]
+        self.skipped: list[Skip] = []
+
+    def run_all(self) -> None:
+        threads = [threading.Thread(target=self._run) for _ in range(THREADS)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        if self.skipped:
+            raise self.skipped[0]
+
+    def _run(self) -> None:
+        for capsules, results in zip(self.capsules, self.results):
+
+            def capsule(
+                max_version: Any = None, *, of: dict[int | None, Any] = capsules, **others: Any
+            ) -> Any:
+                return of[None if max_version is None else 1]
+
+            self.ready.wait()
+            try:
+                results.append(_call_consumer(self.target, capsule))
+            except Skip as why:
+                self.skipped.append(why)
+            except Exception:  # another thread was first
+                continue
+
+
+@probe("X-09", hostile=True)
+def one_winner(target: Target) -> str:
+    interval = sys.getswitchinterval()
+    until = time.perf_counter() + RACING
+    batches = 0
+    while batches == 0 or time.perf_counter() < until:
+        sys.setswitchinterval(1e-6)
+        try:
+            races = _Races(target)
+            races.run_all()
+        finally:
+            sys.setswitchinterval(interval)
+        _judge(races)
+        batches += 1
+    has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+    how = "with" if has_gil else "without"
+    return f"{batches * RACES} races of {THREADS} threads, {how} the GIL"
+
+
+def _judge(races: _Races) -> None:
+    wins = [len(results) for results in races.results]
+    if set(wins) != {1}:
+        wrong = next(number for number in wins if number != 1)
+        raise Broken(f"of {THREADS} threads with one capsule {wrong} consumed it")
+    races.results.clear()
+    races.capsules.clear()
+    if not _wait_until(
+        lambda: all(sum(it.calls for it in pair.values()) == 2 for pair in races.tensors)
+    ):
+        raise Broken("the deleters did not run once each")
+
+
+@probe("X-10", hostile=True)
+def used_twice(target: Target) -> None:
+    x = make(target)
+    capsules: list[Any] = []
+
+    def capsule(**requests: Any) -> Any:
+        if not capsules:
+            capsules.append(x.__dlpack__(**requests))
+        return capsules[0]
+
+    if target.function is None:
+        raise Skip(NO_CONSUMER)
+    try:
+        first = _call_consumer(target, capsule, device_of(x))
+    except Exception as error:
+        raise Skip(f"the consumer does not accept this producer: {name_error(error)}") from None
+    _must_raise(target, capsule, device_of(x), "a used capsule")
+    del first
+    tensors = _tensor_factory()()
+    foreign = tensors.capsule("foreign_tensor")
+    _must_raise(target, lambda **requests: foreign, abi.CPU, "a capsule named 'foreign_tensor'")
+    if tensors.calls:
+        raise Broken("the deleter of a capsule with a foreign name was called")
+
+
+def _must_raise(target: Target, capsule: Callable[..., Any], device: Any, what: str) -> None:
+    try:
+        _call_consumer(target, capsule, device)
+    except SystemError as unclean:
+        raise Broken(f"{what} raised {name_error(unclean)}") from None
+    except Exception:
+        return
+    raise Broken(f"{what} was accepted")
+
+
+@probe("X-11", hostile=True)
+def copies_of_the_object(target: Target) -> str:
+    notes = []
+    ways: dict[str, Callable[[Any], Any]] = {
+        "pickle": lambda x: pickle.loads(pickle.dumps(x)),
+        "copy.deepcopy": copy.deepcopy,
+        "copy.copy": copy.copy,
+    }
+    for way, act in ways.items():
+        x = make(target)
+        original = best(x)
+        before = content(original.contents)
+        try:
+            copied = act(x)
+        except Exception as refused:
+            notes.append(f"{way}: {type(refused).__name__}")
+            continue
+        if type(copied) is not type(x) or not hasattr(copied, "__dlpack__"):
+            notes.append(f"{way}: returns {type(copied).__name__}")
+            continue
+        copy_export = best(copied)
+        if copy_export.contents.address == original.contents.address:
+            raise Broken(f"{way} returned an object with the managed tensor of the original")
+        shared = copy_export.contents.first == original.contents.first
+        if shared and way != "copy.copy" and before and not _is_frozen(original.contents):
+            raise Broken(
+                f"{way} returned an object with the memory of the original",
+                # A pickle must contain the data; copies of immutable arrays may share it.
+                severity=None if way == "pickle" else "W",
+            )
+        del x, original
+        gc.collect()
+        if content(copy_export.contents) != before:
+            raise Broken(f"{way} returned an object that holds other bytes")
+        notes.append(f"{way}: {'the same memory' if shared else 'a copy'}")
+    return ", ".join(notes)
+
+
+def _is_frozen(contents: abi.Contents) -> bool:
+    """Whether the memory is read-only, so that sharing it is harmless."""
+    return bool(contents.flags & abi.READ_ONLY)
+
+
+@probe("X-11", hostile=True)
+def after_a_fork(target: Target) -> None:
+    if not hasattr(os, "fork"):
+        return
+    x = make(target)
+    before = content(best(x).contents)
+    process = os.fork()
+    if process == 0:
+        status = 1
+        try:
+            result = abi.take(best(x).capsule)
+            status = 0 if content(result.contents) == before else 2
+            result.free()
+        finally:
+            os._exit(status)
+    until = time.perf_counter() + 5 * PATIENCE
+    while time.perf_counter() < until:
+        pid, status = os.waitpid(process, os.WNOHANG)
+        if pid:
+            break
+        time.sleep(0.01)
+    else:
+        os.kill(process, 9)
+        os.waitpid(process, 0)
+        raise Broken("in a forked process __dlpack__ did not return", severity="W")
+    exit_code = os.waitstatus_to_exitcode(status)
+    if exit_code:
+        description = "other bytes" if exit_code == 2 else children.how_it_ended(exit_code)
+        raise Broken(f"an export in a forked process: {description}", severity="W")
+
+
+@probe("X-12")
+def cycles(target: Target) -> str:
+    x = make(target)
+    if target.function is None:
+        return "there is no consumer to create a cycle with"
+    try:
+        x.cycle = target.consume(x)
+        reference = weakref.ref(x)
+    except Skip:
+        raise
+    except Exception as error:
+        return f"no cycle can be created: {name_error(error)}"
+    del x
+    gc.collect()
+    return "a cycle was " + ("collected" if reference() is None else "not collected")

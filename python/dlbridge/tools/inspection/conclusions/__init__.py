@@ -1,0 +1,1 @@
+"""What follows from an observation: differences, verdicts and oddities."""

@@ -1,0 +1,299 @@
+"""Checks of a producer that compare several protocols: one function for each oddity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Callable
+
+from dlbridge.tools import abi, devices, dtypes
+from dlbridge.tools.inspection.cases import OTHER_MAJOR
+from dlbridge.tools.inspection.cases.case import Level
+from dlbridge.tools.inspection.conclusions.verdicts import OTHER_MAJOR_CASE, Verdict, affected
+from dlbridge.tools.inspection.consumers import CONSUMERS, LEGACY, titles
+from dlbridge.tools.inspection.reading.exports import PROBES
+from dlbridge.tools.inspection.reading.observation import Observation
+from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, Response
+
+# The level, the sentence, the affected consumers, and the protocols by which it shows.
+Findings = Iterator[tuple[Level, str, str, tuple[str, ...]]]
+Verdicts = Sequence[Verdict]
+
+NEED_DEVICE = [name for name, row in CONSUMERS.items() if row.needs_device]
+REQUEST_LEGACY = [
+    name
+    for name, row in CONSUMERS.items()
+    if any(each.protocol == "bare" and each.accepts == LEGACY for each in row.requests)
+    and all(each.protocol in ("bare", "give") for each in row.requests)
+]
+
+
+def _described(x: Observation, *names: str) -> list[Response]:
+    return [each for each in x.responses if each.name in names and each.description is not None]
+
+
+def unreadable(x: Observation, verdicts: Verdicts) -> Findings:
+    for response in x.responses:
+        if response.outcome != "unreadable":
+            continue
+        version = response.version
+        if response.name in DLPACK and version is not None and version[0] != 1:
+            yield (
+                "defect",
+                f"{response.said[0].upper()}{response.said[1:]}.",
+                affected(verdicts, OTHER_MAJOR_CASE, OTHER_MAJOR),
+                (response.name,),
+            )
+        else:
+            yield "defect", f"Not readable: {response.said}.", "", (response.name,)
+
+
+def raises(x: Observation, verdicts: Verdicts) -> Findings:
+    device = x.response("device")
+    if device is not None and device.outcome == "raised":
+        yield (
+            "defect",
+            f"__dlpack_device__ raises {device.said}",
+            f"{titles(*NEED_DEVICE)} call it first",
+            ("device",),
+        )
+    bare = x.response("bare")
+    if bare is not None and bare.outcome == "raised" and bare.raised == "TypeError":
+        yield (
+            "defect",
+            "__dlpack__() raises TypeError, which consumers interpret as an old producer.",
+            "they call again with fewer keywords, and drop copy=False or a stream",
+            ("bare",),
+        )
+
+
+def no_device(x: Observation, verdicts: Verdicts) -> Findings:
+    device = x.response("device")
+    if device is None:
+        return
+    if device.outcome == "absent" and _described(x, "bare", "1.0", "1.3"):
+        who = f"refused by {titles(*NEED_DEVICE)}"
+        yield "defect", "It has __dlpack__, but no __dlpack_device__.", who, ()
+    if device.device is not None and device.device[1] is None:
+        yield (
+            "defect",
+            "__dlpack_device__ returns None as the index of the device.",
+            "consumers that convert it to an integer fail; NumPy and MLX ignore it",
+            ("device",),
+        )
+
+
+def device_disagrees(x: Observation, verdicts: Verdicts) -> Findings:
+    device = x.response("device")
+    if device is None or device.device is None or device.device[1] is None:
+        return
+    reported = (device.device[0], device.device[1])
+    for response in _described(x, "bare", "1.0", "1.3"):
+        assert response.description is not None
+        actual = response.description.device
+        if actual != reported and actual is not None:
+            pinned = reported[0] in devices.PINNED and actual[0] == devices.CPU
+            yield (
+                "note" if pinned else "defect",
+                f"__dlpack_device__ returns {devices.name(reported)}, the tensor is on "
+                f"{devices.name(actual)}.",
+                "" if pinned else "JAX uses the first, others the second; PyTorch refuses",
+                (response.name,),
+            )
+            return
+
+
+def on_instance(x: Observation, verdicts: Verdicts) -> Findings:
+    if x.subject.on_instance:
+        yield (
+            "risk",
+            f"Only the instance has {' and '.join(x.subject.on_instance)}, not its type.",
+            "nanobind, MLX and NumPy 1.23 look them up on the type",
+            (),
+        )
+
+
+def legacy_only(x: Observation, verdicts: Verdicts) -> Findings:
+    versioned, bare = x.response("1.0"), x.response("bare")
+    if versioned is None or bare is None:
+        return
+    if versioned.raised == "TypeError" and bare.description is not None:
+        yield (
+            "risk",
+            "__dlpack__ does not accept max_version, which was added in 2024.",
+            f"refused by {titles('pyarrow')}; others call again without it",
+            ("1.0",),
+        )
+    elif versioned.capsule == abi.LEGACY:
+        yield (
+            "risk",
+            "It exports a legacy capsule also for max_version: without version and read-only flag.",
+            f"refused by {titles('pyarrow', 'mpi4py')}; NumPy's result is read-only",
+            ("1.0",),
+        )
+
+
+def versioned_without_request(x: Observation, verdicts: Verdicts) -> Findings:
+    bare = x.response("bare")
+    if bare is not None and bare.capsule == abi.VERSIONED:
+        yield (
+            "defect",
+            "It exports a versioned capsule without max_version.",
+            f"refused by {titles(*REQUEST_LEGACY)}",
+            ("bare",),
+        )
+
+
+def used_capsule(x: Observation, verdicts: Verdicts) -> Findings:
+    for response in x.responses:
+        if response.name == "capsule" and response.capsule in abi.USED.values():
+            yield "defect", "The capsule is used: a consumer owns its tensor.", "refused by all", ()
+
+
+def unknown_keyword(x: Observation, verdicts: Verdicts) -> Findings:
+    if x.accepts(PROBES[-1]):
+        yield (
+            "note",
+            "__dlpack__ accepts unknown keywords.",
+            "a misspelt copy= has no effect and no error",
+            (),
+        )
+
+
+def read_only_disagrees(x: Observation, verdicts: Verdicts) -> Findings:
+    if x.tensor is None:
+        return
+    first = x.tensor.first  # other addresses are copies, with flags of their own
+    flags = {
+        each.name: each.description.read_only
+        for each in x.responses
+        if each.description is not None
+        and each.name not in COPIES
+        and each.description.first == first
+    }
+    read_only = tuple(name for name, flag in flags.items() if flag is True)
+    writable = tuple(name for name, flag in flags.items() if flag is False)
+    if read_only and writable:
+        yield (
+            "defect",
+            "It is read-only by one protocol and writable by another.",
+            "consumers of the other protocol write to it",
+            min(read_only, writable, key=len),
+        )
+    bare = x.response("bare")
+    if read_only and bare is not None and bare.capsule == abi.LEGACY and "bare" in flags:
+        yield (
+            "risk",
+            "It is read-only, and exports a legacy capsule, which has no such flag.",
+            "consumers of legacy capsules may write to it",
+            ("bare",),
+        )
+
+
+def refuses_legacy(x: Observation, verdicts: Verdicts) -> Findings:
+    bare = x.response("bare")
+    if bare is None or not bare.raised or bare.raised == "TypeError" or not _described(x, "1.0"):
+        return
+    consumers = [v.title for v in verdicts if v.outcome == "refuses" and v.protocol == "bare"]
+    yield (
+        "risk",
+        "It exports no legacy capsule, only a versioned one.",
+        f"refused by consumers without max_version: {', '.join(consumers)}",
+        ("bare",),
+    )
+
+
+def copies_on_export(x: Observation, verdicts: Verdicts) -> Findings:
+    addresses = {
+        each.description.first
+        for each in _described(x, "1.0", "bare", "give", "buffer", "array")
+        if each.description and each.description.layout and each.description.layout.size
+    }
+    if len(addresses) > 1:
+        yield (
+            "risk",
+            "The protocols return different addresses: some export is a copy.",
+            "writing by one protocol is not visible by another",
+            (),
+        )
+
+
+def copy_ignored(x: Observation, verdicts: Verdicts) -> Findings:
+    shared = x.description("1.0", "bare")
+    for response in _described(x, *COPIES):
+        copied = response.description
+        assert copied is not None
+        if shared is None or copied.layout is None or copied.layout.size == 0:
+            continue
+        if copied.first == shared.first:
+            yield (
+                "defect",
+                "copy=True returns the same memory.",
+                "writing to one changes both",
+                (response.name,),
+            )
+        elif copied.flags is not None and not copied.flags & abi.IS_COPIED:
+            yield (
+                "note",
+                "copy=True copies, but does not mark the tensor as copied.",
+                "a consumer cannot detect that it is the only owner",
+                (response.name,),
+            )
+
+
+def lazy_operation(x: Observation, verdicts: Verdicts) -> Findings:
+    names = tuple(each.name for each in _described(x, "bare", "1.0", "1.3", "give", "lend"))
+    for flag, remedy in (("negated", "resolve_neg()"), ("conjugated", "resolve_conj()")):
+        if flag in x.subject.marks and names:
+            yield (
+                "defect",
+                f"PyTorch marks the values as lazily {flag}, and exports the memory without that.",
+                f"every consumer reads other values: call {remedy} first",
+                names,
+            )
+
+
+def table_exports_refused(x: Observation, verdicts: Verdicts) -> Findings:
+    bare, versioned = x.response("bare"), x.response("1.0")
+    is_refused = bare is not None and versioned is not None and bare.raised and versioned.raised
+    names = tuple(each.name for each in _described(x, "give", "lend"))
+    if is_refused and names and versioned is not None:
+        yield (
+            "defect",
+            f"__dlpack__ refuses it ({versioned.said}), but the exchange table exports it.",
+            "tvm-ffi and other users of the table accept it",
+            names,
+        )
+
+
+def bool_as_integer(x: Observation, verdicts: Verdicts) -> Findings:
+    tensor = x.description("1.0", "bare", "capsule")
+    is_bool = "bool" in x.subject.own_dtype or any(
+        each.description is not None and each.description.dtype == (dtypes.BOOL, 8, 1)
+        for each in _described(x, "buffer", "array")
+    )
+    if tensor is None or tensor.dtype is None or not is_bool or tensor.dtype[0] == dtypes.BOOL:
+        return
+    yield (
+        "defect",
+        f"It holds bool, and is exported as {dtypes.name(tensor.dtype)} {tensor.dtype}.",
+        "every consumer reads integers",
+        (),
+    )
+
+
+def other_shape(x: Observation, verdicts: Verdicts) -> Findings:
+    tensor, own = x.description("1.0", "bare"), x.subject.own_shape
+    if tensor is not None and own is not None and tensor.shape is not None and own != tensor.shape:
+        yield (
+            "defect" if own == () else "risk",
+            f"The object has the shape {list(own)}, the tensor {list(tensor.shape)}.",
+            "every consumer reads the second",
+            (),
+        )
+
+
+CHECKS: tuple[Callable[[Observation, Verdicts], Findings], ...] = (
+    unreadable, raises, no_device, device_disagrees, used_capsule, versioned_without_request,
+    read_only_disagrees, lazy_operation, table_exports_refused, bool_as_integer, other_shape,
+    copy_ignored, legacy_only, refuses_legacy, copies_on_export, on_instance, unknown_keyword,
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""What an object exports by each protocol: the observation."""

@@ -1,0 +1,141 @@
+"""The protocol's methods: __dlpack_device__, and __dlpack__ with several combinations of keywords.
+
+Every capsule is read and dropped without being consumed: its destructor frees the tensor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Callable
+
+from dlbridge.tools import abi
+from dlbridge.tools.inspection.reading.description import of_contents
+from dlbridge.tools.inspection.reading.memory import is_code, with_memory
+from dlbridge.tools.inspection.reading.protocols import Raised, Response, guarded, timed
+
+KEYWORDS: dict[str, dict[str, Any]] = {
+    "bare": {},
+    "1.0": {"max_version": (1, 0)},
+    "1.3": {"max_version": (1, 3)},
+    "copy": {"copy": True},
+    "1.0 copy": {"max_version": (1, 0), "copy": True},
+}
+# Passed with the value None, to find out whether __dlpack__ accepts a keyword; the last one does
+# not exist.
+PROBES = ("stream", "max_version", "dl_device", "copy", "unknown_keyword")
+
+_undroppable: list[object] = []  # capsules whose destructor would crash: leaked instead
+
+
+def _version_of(address: int) -> tuple[int, int] | None:
+    header = abi.read_memory(address, 8)
+    if header is None:
+        return None
+    return int.from_bytes(header[:4], "little"), int.from_bytes(header[4:], "little")
+
+
+def _deleter_of(address: int, name: str) -> int | None:
+    """Returns the address of the deleter, whose offset is fixed; None: not readable."""
+    struct = abi.STRUCTS[name]
+    content = abi.read_memory(address + struct.deleter.offset, 8)
+    return None if content is None else int.from_bytes(content, "little")
+
+
+def is_safe_to_drop(capsule: Any) -> bool:
+    """Whether the functions that run when a capsule is destroyed are executable."""
+    destructor = abi.destructor_of(capsule)
+    if not destructor:
+        return True
+    if not is_code(destructor):
+        return False
+    name = abi.name_of(capsule)
+    if name not in abi.STRUCTS:
+        return True
+    deleter = _deleter_of(abi.pointer_of(capsule), name)
+    return deleter is not None and (deleter == 0 or is_code(deleter))
+
+
+def read_capsule(name: str, capsule: Any, seconds: float | None = None) -> Response:
+    """Reads a capsule without consuming it."""
+    if not abi.is_capsule(capsule):
+        kind = type(capsule).__name__
+        return Response(name, "unreadable", f"expected a capsule; got {kind}", seconds=seconds)
+    fresh_name = abi.name_of(capsule)
+    version = _version_of(abi.pointer_of(capsule)) if fresh_name == abi.VERSIONED else None
+    response = Response(name, "gave", capsule=fresh_name, version=version, seconds=seconds)
+    try:
+        description = with_memory(of_contents(abi.read(capsule)))
+    except abi.Unreadable as error:
+        return replace(response, outcome="unreadable", said=str(error))
+    return replace(response, description=description)
+
+
+def export(x: Any, name: str) -> Response:
+    """Calls __dlpack__ with the keywords of one protocol."""
+
+    def call() -> Any:
+        return guarded(lambda: x.__dlpack__(**KEYWORDS[name]))
+
+    def is_good(capsule: Any) -> bool:
+        return abi.is_capsule(capsule) and is_safe_to_drop(capsule)
+
+    try:
+        # Copies are requested once: they cost memory.
+        capsule, seconds = timed(call, is_good if "copy" not in KEYWORDS[name] else _never)
+    except Raised as error:
+        return Response(name, "raised", str(error), error.type)
+    response = read_capsule(name, capsule, seconds)
+    if abi.is_capsule(capsule) and not is_safe_to_drop(capsule):
+        _undroppable.append(capsule)
+    return response
+
+
+def _never(_: Any) -> bool:
+    return False
+
+
+def device_of(x: Any) -> Response:
+    """Calls __dlpack_device__."""
+    try:
+        result, seconds = timed(lambda: guarded(lambda: x.__dlpack_device__()), lambda _: True)
+    except Raised as error:
+        return Response("device", "raised", str(error), error.type)
+    pair = _as_pair(result)
+    if pair is None:
+        text = "expected a pair of integers; got " + _short(result)
+        return Response("device", "unreadable", text, seconds=seconds)
+    return Response("device", "gave", device=pair, seconds=seconds)
+
+
+def _short(x: Any) -> str:
+    try:
+        result: str = guarded(lambda: repr(x))
+    except Raised:
+        return type(x).__name__
+    return result if len(result) < 60 else f"{result[:57]}..."
+
+
+def _as_pair(result: Any) -> tuple[int, int | None] | None:
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        return None
+    if not isinstance(result[0], int) or not isinstance(result[1], (int, type(None))):
+        return None
+    return (int(result[0]), None if result[1] is None else int(result[1]))
+
+
+def probe(x: Any) -> dict[str, str]:
+    """By keyword: "" where __dlpack__ accepts it, else the exception."""
+    errors = {}
+    for keyword in PROBES:
+        errors[keyword] = _try(lambda keyword=keyword: x.__dlpack__(**{keyword: None}))  # type: ignore[misc]
+    return errors
+
+
+def _try(call: Callable[[], Any]) -> str:
+    try:
+        capsule = guarded(call)
+    except Raised as error:
+        return str(error)
+    if abi.is_capsule(capsule) and not is_safe_to_drop(capsule):
+        _undroppable.append(capsule)
+    return ""

@@ -1,0 +1,79 @@
+"""Examines memory that may not be readable: whether it is code, and its first values."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from dataclasses import replace
+
+from dlbridge.tools import abi, dtypes
+from dlbridge.tools.inspection.reading.description import Description
+from dlbridge.tools.inspection.reading.layout import first_indices
+
+MOST_VALUES = 6  # in a sample
+
+
+def is_code(address: int) -> bool:
+    """Whether an address is in executable memory; functions elsewhere are never called.
+
+    On other systems than Linux every address except NULL is accepted.
+    """
+    if not address or not sys.platform.startswith("linux"):
+        return bool(address)
+    try:
+        with open("/proc/self/maps") as maps:
+            for line in maps:
+                where, rights, *_ = line.split()
+                if "x" in rights:
+                    begin, end = (int(part, 16) for part in where.split("-"))
+                    if begin <= address < end:
+                        return True
+    except (OSError, ValueError):
+        return True  # the mappings are not available
+    return False
+
+
+def value_text(content: bytes, dtype: tuple[int, int, int]) -> str:
+    """Formats one element; one of a dtype that struct does not support as hexadecimal bytes."""
+    code, bits, lanes = dtype
+    letters = dtypes.element_format(code, bits) if lanes == 1 else None
+    if letters is None:
+        return content.hex()
+    if letters == dtypes.BFLOAT16:
+        return f"{struct.unpack('<f', bytes(2) + content)[0]:g}"
+    if code == dtypes.BOOL:
+        return {0: "False", 1: "True"}.get(content[0], f"{content[0]} as bool")
+    parts = struct.unpack(f"={letters}", content)
+    if code == dtypes.COMPLEX:
+        return f"{parts[0]:g}{parts[1]:+g}j"
+    return f"{parts[0]:.6g}" if code == dtypes.FLOAT else str(parts[0])
+
+
+def _sample(x: Description, begin: int) -> tuple[str, ...]:
+    assert x.dtype is not None and x.shape is not None
+    values = []
+    for index in first_indices(x.shape, MOST_VALUES):
+        offset = sum(i * step for i, step in zip(index, x.stride_bytes or ()))
+        content = abi.read_memory(begin + offset, x.element_bytes)
+        if content is None:
+            return ()
+        values.append(value_text(content, x.dtype))
+    return tuple(values)
+
+
+def with_memory(x: Description) -> Description:
+    """Adds whether the memory is readable, and its first values: for host memory only."""
+    if not x.is_host or x.memory is None or not x.first:
+        return x
+    begin, end = x.memory
+    is_readable = 0 <= begin < end and all(
+        abi.read_memory(address, 1) is not None for address in (begin, end - 1)
+    )
+    if not is_readable or x.stride_bytes is None or x.dtype is None:
+        return replace(x, readable=is_readable)
+    return replace(
+        x,
+        readable=True,
+        sample=_sample(x, x.first),
+        sample_at_data=_sample(x, x.data) if x.byte_offset else (),
+    )

@@ -1,0 +1,51 @@
+"""The observation of one object: what it is, and its responses by every protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from dlbridge.tools.inspection.reading.description import Description
+from dlbridge.tools.inspection.reading.protocols import Response
+from dlbridge.tools.inspection.reading.subject import Subject
+
+# The protocols whose description counts as the object's, the first one that has a description.
+PREFERRED = ("capsule", "1.0", "1.3", "bare", "give", "lend", "buffer", "array", "cuda array")
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The responses of an object. It keeps no reference to the object; addresses may be stale."""
+
+    subject: Subject
+    responses: tuple[Response, ...]
+    keywords: Mapping[str, str] = field(default_factory=dict)  # by name: "" accepted, or the error
+    title: str = ""  # how the caller named the object
+
+    def response(self, name: str) -> Response | None:
+        """Returns the response of one protocol; None for a protocol that was not examined."""
+        return next((each for each in self.responses if each.name == name), None)
+
+    def accepts(self, keyword: str) -> bool:
+        """Whether __dlpack__ accepts a keyword: an unknown one raises TypeError (spec 2.4)."""
+        return not self.keywords.get(keyword, "TypeError").startswith("TypeError")
+
+    def description(self, *names: str) -> Description | None:
+        """Returns the description of the first of these protocols that has one."""
+        for name in names:
+            response = self.response(name)
+            if response is not None and response.description is not None:
+                return response.description
+        return None
+
+    @cached_property
+    def reference(self) -> Response | None:
+        """The response that describes the object; None when no protocol describes a tensor."""
+        described = {each.name: each for each in self.responses if each.description is not None}
+        return next((described[name] for name in PREFERRED if name in described), None)
+
+    @property
+    def tensor(self) -> Description | None:
+        """The description of the object, by its reference."""
+        return None if self.reference is None else self.reference.description

@@ -1,0 +1,99 @@
+"""The object under inspection: its type, its methods, and its properties outside DLPack."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from dlbridge.tools import abi
+from dlbridge.tools.inspection.reading.description import tuples_of
+from dlbridge.tools.inspection.reading.protocols import Raised, guarded
+
+DUNDERS = ("__dlpack__", "__dlpack_device__")
+# Properties of PyTorch's tensors that DLPack cannot express.
+TORCH_MARKS: dict[str, Callable[[Any], Any]] = {
+    "negated": lambda x: x.is_neg(),
+    "conjugated": lambda x: x.is_conj(),
+    "requires_grad": lambda x: x.requires_grad,
+}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Properties of the object that need no export."""
+
+    type: str
+    is_capsule: bool = False
+    on_type: tuple[str, ...] = ()  # those of DUNDERS that its type defines
+    on_instance: tuple[str, ...] = ()  # those that only the instance has
+    marks: tuple[str, ...] = ()  # those of TORCH_MARKS that are set
+    own_shape: tuple[int, ...] | None = None  # its attribute `shape`
+    own_dtype: str = ""  # its attribute `dtype`, or `data_type()`
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Subject:
+        return cls(**tuples_of(values))
+
+
+def _has(where: Any, name: str) -> bool:
+    try:
+        return bool(guarded(lambda: hasattr(where, name)))
+    except Raised:
+        return True  # the attribute exists, and raises
+
+
+def type_name(kind: type) -> str:
+    module = str(getattr(kind, "__module__", ""))
+    name = str(getattr(kind, "__qualname__", kind.__name__))
+    return name if module in ("builtins", "__main__", "") else f"{module}.{name}"
+
+
+def _is_torch(x: Any) -> bool:
+    return any(k.__module__ == "torch" and k.__name__ == "Tensor" for k in type(x).__mro__)
+
+
+def _marks(x: Any) -> tuple[str, ...]:
+    return tuple(name for name, read in TORCH_MARKS.items() if read(x)) if _is_torch(x) else ()
+
+
+def _own_shape(x: Any) -> tuple[int, ...] | None:
+    shape = getattr(x, "shape", None)
+    if isinstance(shape, (tuple, list)) and all(type(n) is int for n in shape):
+        return tuple(shape)
+    return None
+
+
+def _own_dtype(x: Any) -> str:
+    if hasattr(x, "dtype"):
+        text = str(x.dtype)
+    elif hasattr(x, "data_type"):
+        text = str(x.data_type())
+    else:
+        text = ""
+    return text if len(text) < 60 else ""
+
+
+def _quietly(read: Any, x: Any, otherwise: Any) -> Any:
+    try:
+        return guarded(lambda: read(x))
+    except Raised:
+        return otherwise
+
+
+def describe(x: Any) -> Subject:
+    """Describes an object; properties that raise are left out."""
+    capsule = abi.is_capsule(x)
+    on_type = tuple(name for name in DUNDERS if _has(type(x), name))
+    return Subject(
+        type=_quietly(lambda x: type_name(type(x)), x, "object"),
+        is_capsule=capsule,
+        on_type=on_type,
+        on_instance=tuple(n for n in DUNDERS if n not in on_type and _has(x, n)),
+        marks=_quietly(_marks, x, ()),
+        own_shape=_quietly(_own_shape, x, None),
+        own_dtype=_quietly(_own_dtype, x, ""),
+    )

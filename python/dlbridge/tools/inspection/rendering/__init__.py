@@ -1,0 +1,1 @@
+"""The findings as text, HTML, SVG and plain values."""

@@ -1,0 +1,285 @@
+"""The inspection in words, for text and HTML: properties of the tensor, responses, counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from dlbridge.tools import devices
+from dlbridge.tools.inspection.conclusions.findings import Findings
+from dlbridge.tools.inspection.conclusions.oddities import Oddity
+from dlbridge.tools.inspection.conclusions.verdicts import Outcome, Verdict
+from dlbridge.tools.inspection.reading.description import Description, flag_names
+from dlbridge.tools.inspection.reading.exports import PROBES
+from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, TITLES, Response
+
+
+def _list(numbers: tuple[int, ...] | None) -> str:
+    return "()" if numbers == () else ", ".join(map(str, numbers or ()))
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _dtype(x: Description) -> str:
+    if x.dtype is None:
+        return x.dtype_text
+    code, bits, lanes = x.dtype
+    size = "elements share bytes" if x.is_packed else f"{_plural(x.element_bytes, 'byte')} each"
+    numbers = f"code {code}, {_plural(bits, 'bit')}, {_plural(lanes, 'lane')}"
+    return f"{x.dtype_text} ({numbers}), {size}"
+
+
+def _device(x: Description) -> str:
+    if x.device is None:
+        return x.device_text
+    return f"{x.device_text} (type {x.device[0]}, index {x.device[1]})"
+
+
+def _shape(x: Description) -> str:
+    if x.shape is None:
+        return f"not readable; ndim is {x.ndim}"
+    if x.layout is None:
+        return _list(x.shape)
+    count = x.layout.size
+    if not x.element_bits:
+        return f"{_list(x.shape)}: {_plural(count, 'element')}"
+    packed = -(-count * x.element_bits // 8)
+    size = _plural(packed if x.is_packed else count * x.element_bytes, "byte")
+    return f"{_list(x.shape)}: {_plural(count, 'element')}, {size}"
+
+
+def _strides(x: Description) -> str:
+    if x.ndim == 0:
+        return "none needed"
+    if x.strides is None and x.byte_strides is None:
+        if not x.strides_is_null:
+            return "not readable"
+        meaning = "" if x.layout is None else f", which means {_list(x.layout.strides)}"
+        return f"NULL{meaning}"
+    text = "not whole elements" if x.strides is None else f"{_list(x.strides)} elements"
+    return text if x.stride_bytes is None else f"{text}; {_list(x.stride_bytes)} bytes"
+
+
+def _order(x: Description) -> str:
+    layout = x.layout
+    if layout is None:
+        return "not known"
+    strict = [
+        name
+        for name, holds in (
+            ("row-major", layout.is_row_major(strict=True)),
+            ("column-major", layout.is_column_major(strict=True)),
+        )
+        if holds
+    ]
+    relaxed = [
+        name
+        for name, holds in (
+            ("row-major", layout.is_row_major()),
+            ("column-major", layout.is_column_major()),
+        )
+        if holds
+    ]
+    if relaxed and strict != relaxed:
+        return f"{layout.order}; strictly {' and '.join(strict) or 'neither'}"
+    return layout.order
+
+
+def _first(x: Description) -> str:
+    if not x.is_address:
+        return f"handle {x.data:#x} and {_plural(x.byte_offset, 'byte')}"
+    address = f"{x.first:#x}" if x.first else "NULL"
+    if x.byte_offset:
+        address += f" = data {x.data:#x} + {_plural(x.byte_offset, 'byte')}"
+    aligned = f", aligned to {_plural(x.alignment, 'byte')}" if x.alignment else ""
+    return address + aligned
+
+
+def _memory(x: Description) -> str:
+    if x.memory is None or not x.first:
+        return "unknown" if x.first and x.layout and x.layout.size else "none"
+    begin, end = x.memory
+    readable = {True: "", False: "; NOT READABLE", None: "; not examined"}[x.readable]
+    shared = {True: "; elements overlap", False: "", None: "; overlap unknown"}[
+        x.layout.shares if x.layout is not None else None
+    ]
+    return f"{begin:#x} to {end:#x}, {_plural(end - begin, 'byte')}{shared}{readable}"
+
+
+def _access(x: Description) -> str:
+    return {True: "read-only", False: "writable", None: "unspecified"}[x.read_only]
+
+
+def _keywords(findings: Findings) -> str:
+    accepted = [name for name in PROBES[:-1] if findings.accepts(name)]
+    refusals = [name for name in PROBES[:-1] if name not in accepted]
+    text = ", ".join(accepted) or "none"
+    return f"{text}; not {', '.join(refusals)}" if refusals else text
+
+
+def properties(findings: Findings) -> list[tuple[str, str]]:
+    """Returns the properties of the tensor: a name and a text for each."""
+    x = findings.tensor
+    if x is None:
+        return []
+    rows = [
+        ("dtype", _dtype(x)),
+        ("device", _device(x)),
+        ("shape", _shape(x)),
+        ("strides", _strides(x)),
+        ("order", _order(x)),
+        ("first element", _first(x)),
+        ("memory", _memory(x)),
+        ("access", _access(x)),
+    ]
+    if x.sample:
+        more = x.layout is not None and x.layout.size > len(x.sample)
+        rows.append(("begins with", ", ".join(x.sample) + (", ..." if more else "")))
+    if x.sample_at_data:
+        rows.append(("without offset", ", ".join(x.sample_at_data)))
+    if findings.keywords:
+        rows.append(("keywords", _keywords(findings)))
+    if findings.subject.marks:
+        rows.append(("PyTorch flags", ", ".join(findings.subject.marks)))
+    return rows
+
+
+def response_text(response: Response) -> str:
+    """Returns the response of one protocol in a few words."""
+    if response.outcome == "absent":
+        return response.said or "none"
+    if response.outcome == "skipped":
+        return f"not called: {response.said}"
+    if response.outcome in ("raised", "unreadable"):
+        return response.said
+    if response.device is not None:
+        number = "None" if response.device[1] is None else response.device[1]
+        name = (
+            ""
+            if response.device[1] is None
+            else f": {devices.name((response.device[0], response.device[1]))}"
+        )
+        return f"({response.device[0]}, {number}){name}"
+    x = response.description
+    assert x is not None
+    version = "" if x.version is None else f" {x.version[0]}.{x.version[1]}"
+    noun = x.capsule or (f"format {x.format!r}" if x.format else "tensor")
+    marks = flag_names(x.flags or 0)
+    if x.flags is None and x.read_only:
+        marks = ["read-only"]
+    if x.deleter_is_null:
+        marks.append("no deleter")
+    return ", ".join([f"{noun}{version}", *marks])
+
+
+def _differs(findings: Findings, response: Response) -> str:
+    differences_of = [each for each in findings.differences if each.protocol == response.name]
+    texts = [each.text for each in differences_of if not each.expected]
+    if response.name in COPIES and response.description is not None:
+        elsewhere = any(each.facet == "address" for each in differences_of)
+        protocols_text = (
+            f"a copy at {response.description.first:#x}" if elsewhere else "the same memory"
+        )
+        return "; ".join([protocols_text, *texts])
+    return "; ".join(texts) or "the same"
+
+
+def response_rows(findings: Findings) -> list[tuple[Response, str, str]]:
+    """Returns each response, its text, and its differences from the reference."""
+    rows = []
+    for response in findings.responses:
+        difference = ""
+        if response is findings.reference:
+            difference = "described above"
+        elif response.description is not None:
+            difference = _differs(findings, response)
+        rows.append((response, response_text(response), difference))
+    return rows
+
+
+def protocols_text(odd: Oddity, findings: Findings) -> str:
+    """Returns the protocols by which an oddity shows, as a second sentence."""
+    descriptions = [
+        response.name for response in findings.responses if response.description is not None
+    ]
+    of_dlpack = {name for name in descriptions if name in DLPACK and name not in COPIES}
+    if not odd.protocols:
+        return ""
+    if len(odd.protocols) > 1 and set(odd.protocols) == of_dlpack:
+        return " By every protocol of DLPack."
+    return f" By {', '.join(TITLES[name] for name in odd.protocols)}."
+
+
+def summary(findings: Findings) -> str:
+    """Returns how many consumers accept the object, in one line."""
+    counted = Counter(GROUPS[verdict.outcome] for verdict in findings.verdicts)
+    return ", ".join(f"{counted[group]} {group}" for group in dict.fromkeys(GROUPS.values())
+                     if counted[group])  # fmt: skip
+
+
+# An outcome as the verdict names it, before its text.
+OUTCOME_TEXTS: dict[Outcome, str] = {
+    "shares": "without a copy",
+    "copies": "copies",
+    "depends": "depends",
+    "refuses": "refuses",
+    "wrong": "WRONG VALUES",
+    "breaks": "ACCEPTS, FAILS LATER",
+    "crashes": "CRASHES",
+    "unknown": "unknown",
+}
+# Styles of text and HTML.
+OUTCOME_STYLES = {
+    "shares": "good",
+    "copies": "fair",
+    "depends": "fair",
+    "refuses": "fair",
+    "unknown": "faint",
+    "wrong": "bad",
+    "breaks": "bad",
+    "crashes": "bad",
+}
+LEVEL_STYLES = {"defect": "bad", "risk": "fair", "note": "faint"}
+
+
+def outcome_style(verdict: Verdict) -> str:
+    """Returns the style of an outcome; "good" with a note becomes "fair"."""
+    style = OUTCOME_STYLES[verdict.outcome]
+    return "fair" if style == "good" and verdict.text else style
+
+
+GROUPS: dict[Outcome, str] = {
+    "shares": "without a copy",
+    "copies": "with a copy",
+    "refuses": "refuse",
+    "wrong": "crash or fail later",
+    "breaks": "crash or fail later",
+    "crashes": "crash or fail later",
+    "depends": "unclear",
+    "unknown": "unclear",
+}
+
+
+def duration(seconds: float | None) -> str:
+    """Formats a time.
+
+    >>> duration(4.2e-7), duration(0.0031)
+    ('0.4 us', '3.1 ms')
+    """
+    if seconds is None:
+        return ""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size or unit == "us":
+            return f"{seconds / size:.1f} {unit}"
+    return ""
+
+
+def headline(findings: Findings) -> str:
+    """Returns the object's description in one line."""
+    if findings.tensor is None:
+        return "exports no tensor" if findings.subject.on_type else "no tensor: no protocol"
+    tensor = findings.tensor
+    order = f", {tensor.layout.order}" if tensor.layout is not None else ""
+    access = ", read-only" if tensor.read_only else ""
+    return f"{tensor.text}{order}{access}"

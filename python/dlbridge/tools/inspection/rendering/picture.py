@@ -1,0 +1,163 @@
+"""A picture of the memory: a grid of cells in the order of addresses, with the element at each.
+
+The picture is drawn from the layout, without reading memory. text.py and svg.py render it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Literal
+
+from dlbridge.tools.inspection.reading.description import Description
+from dlbridge.tools.inspection.reading.layout import Layout
+
+MOST_ROWS = 9
+FEWEST = 3  # cells in a row
+Kind = Literal["element", "gap", "data", "more"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The memory of one element; a cell of kind `more` stands for several that are omitted."""
+
+    kind: Kind
+    offset: int = 0  # in elements from the first one
+    label: str = ""  # the index of the element
+    index: tuple[int, ...] = ()
+    is_first: bool = False
+    is_shared: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """Adjacent cells. Without cells it stands for rows that are omitted."""
+
+    label: str  # its offset in bytes from the data pointer
+    cells: tuple[Cell, ...] = ()
+    begins_plane: bool = False  # whether an index of a higher dimension changes here
+
+
+@dataclass(frozen=True)
+class Picture:
+    rows: tuple[Row, ...]
+    legend: tuple[str, ...]
+
+
+def _label(layout: Layout, index: tuple[int, ...]) -> str:
+    if not index:
+        return "()"
+    return ",".join(":" if i in layout.broadcast else str(n) for i, n in enumerate(index))
+
+
+def label_width(x: Description) -> int:
+    """Returns the length of the longest label of a cell, with its brackets."""
+    assert x.shape is not None
+    return max(4, len(",".join(str(n - 1) for n in x.shape)) + 2)
+
+
+def _steps(layout: Layout) -> list[int]:
+    """Returns the distinct strides, the shortest first."""
+    return sorted({abs(layout.strides[i]) for i in layout.moving} - {0})
+
+
+def _row_length(layout: Layout, columns: int) -> int:
+    """Returns the number of places in a row: the tensor's second-smallest stride, if any."""
+    rows = [step for step in _steps(layout)[1:] if step > 2]
+    return rows[0] if rows else columns
+
+
+def _cell(layout: Layout, offset: int, data: int | None) -> Cell:
+    indices = list(itertools.islice(layout.at(offset), 2))
+    if not indices:
+        return Cell("data" if offset == data else "gap", offset, "data" if offset == data else ".")
+    return Cell(
+        "element",
+        offset,
+        _label(layout, indices[0]),
+        indices[0],
+        is_first=offset == 0,
+        is_shared=len(indices) > 1 or bool(layout.broadcast),
+    )
+
+
+def _chosen(count: int, most: int) -> list[int | None]:
+    """Selects the items to show: all, or the first ones, None, and the last ones.
+
+    >>> _chosen(3, 5), _chosen(100, 5)
+    ([0, 1, 2], [0, 1, None, 98, 99])
+    """
+    if count <= most:
+        return list(range(count))
+    last = 2 if most > 4 else 1
+    return [*range(most - last - 1), None, *range(count - last, count)]
+
+
+def draw(x: Description | None, columns: int) -> Picture | None:
+    """Returns a picture with rows of at most `columns` cells; None for a tensor without elements
+    and for too few columns."""
+    layout = None if x is None else x.layout
+    if x is None or layout is None or layout.size == 0 or columns < FEWEST:
+        return None
+    lowest, highest = layout.reach
+    size = x.element_bytes
+    data = -(x.byte_offset // size) if size and x.byte_offset % size == 0 else None
+    length = _row_length(layout, columns)
+    begin = lowest
+    if data is not None and lowest - 2 * length <= data < lowest:
+        begin = data
+    count = -(-(highest - begin + 1) // length)
+    planes = [step for step in _steps(layout) if step > length and step % length == 0]
+    rows = []
+    for row in _chosen(count, MOST_ROWS):
+        if row is None:
+            rows.append(Row(f"{count - MOST_ROWS + 1} more rows"))
+            continue
+        start = begin + row * length
+        within = min(length, highest - start + 1)
+        cells = [
+            Cell("more", label="...") if i is None else _cell(layout, start + i, data)
+            for i in _chosen(within, columns)
+        ]
+        opens = bool(planes) and row > 0 and (row * length) % planes[0] == 0
+        rows.append(Row(row_label(x, start), tuple(cells), opens))
+    return Picture(tuple(rows), tuple(_legend(x, layout, rows)))
+
+
+def row_label(x: Description, offset: int) -> str:
+    """Returns the distance of an offset in elements from the data pointer, in bytes."""
+    if x.is_packed:
+        return f"#{offset}"
+    distance = offset * x.element_bytes + x.byte_offset
+    return f"{distance:+d}" if distance else "0"
+
+
+def _legend(x: Description, layout: Layout, rows: list[Row]) -> list[str]:
+    cells = [cell for row in rows for cell in row.cells]
+    lines = [
+        "Left: elements from the first one, which is in [ ]."
+        if x.is_packed
+        else "Left: bytes from the data pointer. The first element is in [ ]."
+    ]
+    if any(cell.kind == "gap" for cell in cells):
+        lines.append("A dot is memory between the elements of the tensor.")
+    if layout.broadcast:
+        lines.append("A colon stands for every index: those elements share their memory.")
+    if any(cell.is_shared for cell in cells) and not layout.broadcast:
+        lines.append("A plus: more than one element is at this address.")
+    return lines + directions(x, layout)
+
+
+def directions(x: Description, layout: Layout) -> list[str]:
+    """Describes the step in each dimension."""
+    steps, unit = x.stride_bytes, "byte"
+    if steps is None:
+        steps, unit = layout.strides, "element"
+    parts = []
+    for i in layout.moving:
+        if steps[i] == 0:
+            parts.append(f"0 in dimension {i}")
+        else:
+            sign = "-" if steps[i] < 0 else "+"
+            parts.append(f"{sign}{abs(steps[i])} in dimension {i}")
+    return [f"Strides in {unit}s: {', '.join(parts)}."] if parts else []

@@ -1,0 +1,43 @@
+"""The inspection as plain values, which JSON supports; and the observation of such values."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import dlbridge
+from dlbridge.tools.inspection.conclusions.findings import Findings
+from dlbridge.tools.inspection.reading.protocols import Response
+from dlbridge.tools.inspection.reading.subject import Subject
+
+# The keys of JSON that differ from the names of the fields.
+_KEYS = {"protocol": "road", "protocols": "roads"}
+
+
+def _as_dict(x: Any) -> dict[str, Any]:
+    return {_KEYS.get(name, name): value for name, value in dataclasses.asdict(x).items()}
+
+
+def as_dict(findings: Findings) -> dict[str, Any]:
+    """Returns the observation and its conclusions."""
+    return {
+        "dlbridge": dlbridge.__version__,
+        "title": findings.title,
+        "sound": findings.sound,
+        "subject": findings.subject.to_dict(),
+        "roads": [response.to_dict() for response in findings.responses],
+        "keywords": dict(findings.keywords),
+        "differences": [_as_dict(each) for each in findings.differences],
+        "oddities": [_as_dict(each) for each in findings.oddities],
+        "verdicts": [_as_dict(each) for each in findings.verdicts],
+    }
+
+
+def arguments(values: dict[str, Any]) -> dict[str, Any]:
+    """Returns the constructor's arguments for the observation in the result of as_dict()."""
+    return {
+        "subject": Subject.from_dict(values["subject"]),
+        "responses": tuple(Response.from_dict(each) for each in values["roads"]),
+        "keywords": values["keywords"],
+        "title": values["title"],
+    }
