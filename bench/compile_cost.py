@@ -117,9 +117,8 @@ def costs(rounds: int) -> list[Cost]:
         for name, text in texts.items():
             source[name].path.write_text(text)
         library = Source(Path(nanobind.__file__).parent / "src" / "nb_ndarray.cpp")
-        for _ in range(
-            rounds
-        ):  # alternating, so that a slow phase of the machine affects all sources
+        # The sources alternate, so that a slow phase of the machine affects all of them.
+        for _ in range(rounds):
             for each in (*source.values(), library):
                 each.compile(compiler, flags)
         os.chdir("/")
