@@ -24,7 +24,6 @@ from producers import (
     AlwaysLegacy,
     Bare,
     Copier,
-    Returns,
     KwEcho,
     NoDevice,
     OldStyle,
@@ -32,6 +31,7 @@ from producers import (
     Producer,
     Raises,
     ReportsDevice,
+    Returns,
     VersionLiar,
 )
 
