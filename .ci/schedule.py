@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -98,6 +99,7 @@ class Schedule:
         self.arguments = arguments
         self.waiting = interleaved(sessions)
         self.running: list[Session] = []
+        self.processes: set[subprocess.Popen[bytes]] = set()
         self.outcomes: list[Outcome] = []
         self.begin = time.monotonic()
         self.change = threading.Condition()
@@ -130,6 +132,12 @@ class Schedule:
                 self.say(f"{session.name}: {result} after {clock(outcome.seconds)}")
                 self.change.notify_all()
 
+    def stop(self) -> None:
+        """Starts no further session, and ends those that run."""
+        self.waiting.clear()
+        for process in list(self.processes):
+            process.terminate()
+
     def run(self, session: Session) -> Outcome:
         begin = time.monotonic()
         with session.log.open("wb") as log:
@@ -140,8 +148,10 @@ class Schedule:
                 stderr=subprocess.STDOUT,
                 cwd=machine.CHECKOUT,
             )
+            self.processes.add(process)
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
+            self.processes.discard(process)
         return Outcome(
             session,
             process.returncode,
@@ -188,10 +198,15 @@ def run(
     LOGS.mkdir(parents=True, exist_ok=True)
     schedule = Schedule(nox, sessions, arguments)
     workers = [threading.Thread(target=schedule.work) for _ in range(jobs)]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # which ends the sessions too
     for worker in workers:
         worker.start()
-    for worker in workers:
-        worker.join()
+    try:
+        for worker in workers:
+            worker.join()
+    except KeyboardInterrupt:
+        schedule.stop()
+        raise
     print_summary(schedule.outcomes, left_out, time.monotonic() - schedule.begin)
     times = {
         each.session.name: {
