@@ -33,8 +33,8 @@ PINNED = frozenset({CUDA_HOST, ROCM_HOST})
 # The CPU may dereference their memory; managed memory migrates when it does.
 HOST = frozenset({CPU, *PINNED, TPU_HOST})
 HOST_ACCESSIBLE = HOST | {CUDA_MANAGED}
-# Their `data` is a handle and no address.
-HANDLES = frozenset({OPENCL, VULKAN, METAL, WEBGPU})
+# Their `data` is documented to be an address. That of any other type counts as a handle.
+ADDRESSES = frozenset({*HOST_ACCESSIBLE, CUDA, ROCM, ONEAPI})
 
 
 def is_known(device: tuple[int, int]) -> bool:

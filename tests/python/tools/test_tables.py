@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import dlbridge
+import producers
 from dlbridge import tools
 from dlbridge.tools import devices, dtypes, libraries
 from dlbridge.tools.inspection.consumers import CONSUMERS
@@ -33,13 +34,20 @@ def _name_of_device(device: tuple[int, int]) -> str:
 
 @pytest.mark.parametrize("code", range(25))
 def test_dtypes_have_the_names_of_the_compiled_module(code: int) -> None:
-    for bits, lanes in product((0, 1, 4, 6, 8, 16, 33, 64, 128, 255), (0, 1, 2, 65535)):
+    for bits, lanes in product((0, 1, 3, 4, 6, 8, 16, 33, 64, 128, 255), (0, 1, 2, 65535)):
         assert dtypes.name((code, bits, lanes)) == _name_of_dtype((code, bits, lanes))
 
 
 def test_devices_have_the_names_of_the_compiled_module() -> None:
     for device in product(range(-1, 30), (0, 1, -7)):
         assert devices.name(device) == _name_of_device(device)
+
+
+@pytest.mark.parametrize("code", range(1, 30))
+def test_addresses_are_those_of_the_compiled_module(code: int) -> None:
+    """dlbridge adds a byte offset to addresses, and never to handles."""
+    tensor = dlbridge.from_dlpack(producers.Producer(device=(code, 0), byte_offset=8))
+    assert (tensor.byte_offset == 0) == (code in devices.ADDRESSES)
 
 
 def test_encodable_dtypes() -> None:

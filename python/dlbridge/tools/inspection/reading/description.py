@@ -105,7 +105,7 @@ class Description:
     @property
     def is_address(self) -> bool:
         """Whether `data` is an address, to which an offset may be added."""
-        return self.device is None or self.device[0] not in devices.HANDLES
+        return self.device is None or self.device[0] in devices.ADDRESSES
 
     @property
     def alignment(self) -> int:
