@@ -18,6 +18,7 @@ from dlbridge.tools.inspection.inspection import inspect
 from dlbridge.tools.inspection.rendering.facts import GROUPS, OUTCOME_STYLES, OUTCOME_TEXTS
 from dlbridge.tools.libraries import LIBRARIES as LIBRARY
 from dlbridge.tools.versions import contains
+from producers import Producer
 
 LIBRARIES = {name: name for name in CONSUMERS if name != "nanobind"}  # which needs a compiler
 # The verdicts describe NumPy 2: the releases that differ, by case.
@@ -88,6 +89,12 @@ def test_unknown_consumers_and_reactions_are_errors() -> None:
         reactions(numpy="Typo")
     row = reactions("TypeError", numpy=NO_EFFECT)
     assert (row["numpy"], row["torch"]) == (NO_EFFECT, "TypeError")
+
+
+@pytest.mark.parametrize("dtype", [(18, 32, 1), (2, 80, 1), (0, 128, 1), (17, 4, 4)])
+def test_dtypes_that_were_not_observed_are_unknown(dtype: tuple[int, int, int]) -> None:
+    outcomes = {row.outcome for row in inspect(Producer(dtype=dtype)).verdicts}
+    assert "unknown" in outcomes and outcomes <= {"unknown", "refuses"}
 
 
 def test_every_outcome_has_a_text_and_a_style() -> None:

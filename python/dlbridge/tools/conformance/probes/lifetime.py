@@ -192,7 +192,7 @@ def exports_leave_nothing(target: Target) -> str:
             if remains is not None:
                 raise Broken(f"{times} exports as {name!r}, each freed, leave {remains}")
             notes.append(f"{times} exports as {name!r}")
-    return f"no memory remains after {', '.join(notes)}" if notes else None
+    return f"no memory remains after {', '.join(notes)}" if notes else ""
 
 
 def _gives(kind: Callable[[Any], Any], x: Any) -> bool:

@@ -363,7 +363,19 @@ ODD = [
     ),
 ]
 
+# Valid dtypes that no library lacks.
+COMMON: list[dtypes.Triple] = [(0, 8, 1), (0, 32, 1), (1, 8, 1), (2, 16, 1), (2, 32, 1)]
+OBSERVED = frozenset([*COMMON, *(triple for _, triples, _ in PLAIN for triple in triples)])
+
+
+def _is_other(x: Description) -> bool:
+    """Whether DLPack defines the dtype, and the consumers were not observed with it."""
+    is_valid = x.dtype is not None and _known_dtype(x)
+    return is_valid and x.dtype not in OBSERVED and not any(case.holds(x) for case in ODD)
+
+
 DTYPES = [
     *ODD,
     *(Case(name, "", _triple(*of), lambda x: x.dtype_text, row) for name, of, row in PLAIN),
+    Case("other dtype", "", _is_other, lambda x: x.dtype_text, reactions(UNKNOWN)),
 ]
