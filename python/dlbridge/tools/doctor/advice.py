@@ -109,7 +109,7 @@ def _python(report: Report) -> list[str]:
     sentences = []
     if report["python"]["free_threaded"] and not report["python"]["gil"]:
         sentences.append(
-            "This Python runs without the GIL, with which dlbridge has not been tested."
+            "This Python runs without the GIL. dlbridge has not been tested without it."
         )
     if not any(name in report["compilers"] for name in ("c++", "g++", "clang++")):
         sentences.append("No C++ compiler is on the path: extensions cannot be built here.")

@@ -191,7 +191,7 @@ def response_rows(findings: Findings) -> list[tuple[Response, str, str]]:
     for response in findings.responses:
         difference = ""
         if response is findings.reference:
-            difference = "described above"
+            difference = "see above"
         elif response.description is not None:
             difference = _differs(findings, response)
         rows.append((response, response_text(response), difference))
