@@ -177,7 +177,7 @@ def explain(defect: known.Defect) -> list[sections.Section]:
         ("remedy", defect.remedy),
         ("seen in", defect.seen_in),
         ("shows", f"{defect.shows} ({defect.outcome})"),
-        ("with", f"{helper.NAME}.py, the helper module at the end of docs/defects.md"),
+        ("with", f"{helper.NAME}.py, in docs/generated/defects of the source tree"),
     ]
     return [(defect.id, rows)]
 
