@@ -81,7 +81,7 @@ def reasons(library: str, counted: dict[str, Any]) -> list[str]:
         + (f" (`{words.strip()}`)" if words else "")
         for (direction, outcome, words), found in cases.items()
     ]
-    said = "; ".join(parts or ["everything is shared"])
+    said = "; ".join(parts or ["everything is zero-copy"])
     return [f"- **{library} {counted['version']}** {said}"] if plain else []
 
 

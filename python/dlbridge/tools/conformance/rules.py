@@ -143,7 +143,7 @@ ROWS = [
     Rule(
         "P-16",
         "F",
-        "The dtype is legal: a known code, bits above 0, lanes of at least 1, bits of a complex "
+        "The dtype is valid: a known code, bits above 0, lanes of at least 1, bits of a complex "
         "number counting both parts.",
         "dlpack.h, DLDataType; dlpack#66 (spec 1.4)",
         "Fill code, bits and lanes from the table in dlpack.h; complex64 is (5, 64, 1).",
@@ -322,7 +322,7 @@ ROWS = [
     Rule(
         "X-08",
         "F",
-        "Ten thousand exports leave no memory behind, nor do exports of size 0.",
+        "Ten thousand exports leak no memory, nor do exports of size 0.",
         "pytorch#117273, Paddle#47171 (spec 3.2)",
         "Free in the deleter everything that __dlpack__ allocated: the struct, the shape, the "
         "reference.",
@@ -441,8 +441,8 @@ ROWS = [
     Rule(
         "C-11",
         "F",
-        "An impossible shape is refused: ndim below 0 or above every limit, a negative extent, a "
-        "size that overflows.",
+        "The consumer refuses an invalid shape: ndim below 0 or above its limit, a negative "
+        "extent, a size that overflows.",
         "mpi4py and nanobind refuse it (spec 1.7)",
         "Check ndim and every extent before using them, and multiply extents with a check for "
         "overflow.",
@@ -557,7 +557,7 @@ ROWS = [
     Rule(
         "S-10",
         "N",
-        "An array on a device can be read as soon as its consumer's stream reaches the operation.",
+        "Work that the consumer enqueues on its stream after the import reads finished elements.",
         "array API, __dlpack__, stream (spec 4.4)",
         "Let the consumer's stream wait for an event on the producer's.",
     ),

@@ -20,7 +20,7 @@ HELPER = f"{helper.NAME}.py"
 HEAD = f"""\
 # Known defects of other libraries
 
-DLPack defects of other libraries that a program has demonstrated. Each defect has an identifier,
+This page lists defects of other libraries that a program has demonstrated. Each has an identifier,
 the affected versions, its effect, a workaround, and a short program that shows it without dlbridge.
 The tests run these programs wherever the library is installed. They fail when the program no longer
 shows the defect in a version that the table lists, and when a version outside the list shows it.
