@@ -24,10 +24,10 @@ HEAD = """\
 # Survey of DLPack support
 
 The survey shows how well each library exports and imports DLPack, and which pairs of libraries
-exchange arrays. The results come from running the libraries: `python3 noxfile.py field` creates the environments, runs
-[`matrix`](tools.md#matrix) and [`conformance`](conformance.md) in them, stores the results in
-[`docs/field`](field) and generates this page. To examine the versions that are installed, run those
-two tools directly.
+exchange arrays. The results come from running the libraries: `python3 noxfile.py field` creates
+the environments, runs [`matrix`](tools.md#matrix) and [`conformance`](conformance.md) in them,
+stores the results in [`docs/field`](field) and generates this page. To examine the versions that
+are installed, run those two tools directly.
 
 Details:
 
