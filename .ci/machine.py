@@ -1,7 +1,8 @@
-"""What a bare machine lacks: tools, Python.h, a compiler, libraries; found, or fetched.
+"""Finds or installs what the sessions require: tools, Python.h, a compiler and libraries.
 
-Only the standard library of Python 3.9 is used here, as nothing else is there yet. As root,
-Debian's packages are installed; as an ordinary user they are unpacked into the checkout instead.
+The module imports only the standard library of Python 3.9, because it runs before any
+installation. As root it installs Debian's packages; as another user it unpacks them into the
+checkout.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Callable
 CHECKOUT = Path(__file__).resolve().parent.parent
 STATE = CHECKOUT / ".nox"
 TOOLS = STATE / "tools"  # the virtual environment that has nox
-UNPACKED = STATE / "debian"  # Debian's packages, where they could not be installed
+UNPACKED = STATE / "debian"  # Debian's packages, for a user who cannot install them
 
 PYTHON_PACKAGE = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -84,7 +85,7 @@ def _apt_of_our_own() -> list[str]:
 
 
 def _needed_by(apt: list[str], names: tuple[str, ...]) -> list[str]:
-    """The packages, and all that they depend on and is not installed."""
+    """The packages and those of their dependencies that are not installed."""
     plan = subprocess.run(
         [*apt, "--simulate", "--no-install-recommends", "install", *names],
         capture_output=True,
@@ -94,9 +95,9 @@ def _needed_by(apt: list[str], names: tuple[str, ...]) -> list[str]:
 
 
 def add_packages(*names: str, needed: bool = False) -> bool:
-    """Installs Debian's packages as root, or unpacks them below UNPACKED; needed says whether with
-    what they depend on, which root has anyway. False when there is no apt, or a package cannot be
-    had."""
+    """Installs Debian's packages as root, or unpacks them below UNPACKED. If `needed`, it also
+    unpacks their dependencies, which apt always installs for root. Returns False without apt, or if
+    a package is unavailable."""
     if not has_apt():
         return False
     if all(succeeds("dpkg-query", "-s", name) for name in names):
@@ -109,7 +110,7 @@ def _add_packages(names: tuple[str, ...], needed: bool) -> bool:
     if is_root():
         say(f"installing Debian's {' '.join(names)}")
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        wait = "-oDPkg::Lock::Timeout=300"  # another one may be at work
+        wait = "-oDPkg::Lock::Timeout=300"  # another apt may hold the lock
         install = ["apt-get", "-qq", wait, "install", "-y", "--no-install-recommends", *names]
         return succeeds(*install, env=environment) or (
             succeeds("apt-get", "-qq", "update")
@@ -138,7 +139,7 @@ def _add_packages(names: tuple[str, ...], needed: bool) -> bool:
 
 
 def unpacked_libraries() -> str:
-    """The folders of shared libraries below UNPACKED, as LD_LIBRARY_PATH wants them."""
+    """The folders of shared libraries below UNPACKED, in the form of LD_LIBRARY_PATH."""
     folders = {library.parent for library in UNPACKED.glob("**/lib/**/*.so.*")}
     return os.pathsep.join(sorted(map(str, folders)))
 
@@ -147,7 +148,7 @@ def unpacked_libraries() -> str:
 
 
 def _find_pip() -> list[str] | None:
-    """A command that runs pip, wherever one may be."""
+    """A command that runs the pip of this Python, or of Debian's wheel; None without either."""
     if succeeds(sys.executable, "-m", "pip", "--version"):
         return [sys.executable, "-m", "pip"]
     if not add_packages("python3-pip-whl"):
@@ -159,7 +160,8 @@ def _find_pip() -> list[str] | None:
 
 
 def _make_environment() -> bool:
-    """A virtual environment at TOOLS, also where Debian keeps ensurepip in a package of its own."""
+    """Creates a virtual environment at TOOLS: by venv, or by virtualenv if ensurepip is missing.
+    Returns whether it succeeded."""
     if succeeds(sys.executable, "-m", "venv", "--clear", TOOLS):
         return True
     shutil.rmtree(TOOLS, ignore_errors=True)
@@ -175,13 +177,13 @@ def _make_environment() -> bool:
 
 
 def make_tools() -> Path:
-    """The Python of an environment that has nox, and uv where it can be had; made on the first
-    call."""
+    """Creates an environment with nox, and with uv if it is available, on the first call. Returns
+    the Python of the environment."""
     python = TOOLS / "bin" / "python"
     with locked("tools"):
         if succeeds(python, "-c", "import nox"):
             return python
-        say("making an environment for the tools")
+        say("creating an environment for the tools")
         if not _make_environment():
             sys.exit(
                 "No virtual environment could be made: Python has neither pip nor ensurepip, and "
@@ -194,14 +196,14 @@ def make_tools() -> Path:
     return python
 
 
-# What uv calls the settings of pip that it has too. It reads none of pip's configuration itself.
+# The variables of uv for settings of pip. uv does not read the configuration of pip.
 OF_UV = {
     "index-url": "UV_DEFAULT_INDEX",
     "extra-index-url": "UV_INDEX",
     "find-links": "UV_FIND_LINKS",
     "cert": "SSL_CERT_FILE",
 }
-WITHOUT_EFFECT = {  # on what is installed
+WITHOUT_EFFECT = {  # settings that do not change what pip installs
     "cache-dir", "compile", "default-timeout", "disable-pip-version-check", "no-cache-dir",
     "no-color", "no-compile", "no-input", "no-python-version-warning", "no-warn-script-location",
     "progress-bar", "quiet", "require-virtualenv", "retries", "root-user-action", "timeout",
@@ -211,14 +213,14 @@ WITHOUT_EFFECT = {  # on what is installed
 
 @functools.cache
 def uv_environment() -> dict[str, str] | None:
-    """Environment variables by which uv installs as pip is configured to; None where there is no
-    uv, or pip has a setting that uv lacks."""
+    """The environment variables with which uv installs as the configuration of pip requires. None
+    without uv, or if uv lacks a setting of that configuration."""
     python = TOOLS / "bin" / "python"
     if not succeeds(python, "-m", "uv", "--version"):
         return None
     command = [str(python), "-m", "pip", "config", "list"]
     settings = subprocess.run(command, capture_output=True, text=True)
-    # As pip does: the newest version of any index, and wheels without compiled bytecode for now.
+    # Like pip, uv then installs the newest version of any index.
     environment = {"UV_INDEX_STRATEGY": "unsafe-best-match", "UV_NO_PROGRESS": "1"}
     for line in settings.stdout.splitlines():
         name, _, value = line.partition("=")
@@ -228,7 +230,7 @@ def uv_environment() -> dict[str, str] | None:
         if name not in OF_UV:
             return None
         entries = " ".join(shlex.split(value)).split()
-        if name == "find-links":  # pip ignores a folder that is not there
+        if name == "find-links":  # pip ignores a folder that does not exist
             entries = [each for each in entries if "://" in each or Path(each).is_dir()]
         variable = OF_UV[name]
         if entries and variable not in os.environ:
@@ -255,10 +257,10 @@ BUILD_TOOLS = ("cmake", "ninja", "pybind11>=3.0", "apache-tvm-ffi", "nanobind", 
 
 
 def build_tools() -> Path:
-    """The programs that C++ is built with, and what it is built against: one place for all
-    sessions, so that none builds again what another has built."""
+    """Installs the build tools into the environment that all sessions share, so that no session
+    repeats the build of another. Returns the folder of the programs."""
     folder = TOOLS / "bin"
-    complete = folder / ".complete"  # and of what
+    complete = folder / ".complete"  # lists the installed packages
     with locked("tools"):
         if not complete.exists() or complete.read_text() != str(BUILD_TOOLS):
             install(*BUILD_TOOLS)
@@ -267,7 +269,7 @@ def build_tools() -> Path:
 
 
 def ccache() -> str:
-    """The compiler cache, which makes later builds of other checkouts short too; "" if none."""
+    """The path of ccache, which also speeds up builds of other checkouts; "" if unavailable."""
     program = TOOLS / "bin" / "ccache"
     refused = TOOLS / "bin" / ".without-ccache"
     with locked("tools"):
@@ -280,18 +282,18 @@ def ccache() -> str:
 
 
 def ccache_environment() -> dict[str, str]:
-    """How ccache is to work: the same for every checkout, and without preprocessing twice."""
+    """The settings of ccache: all checkouts share results, and ccache runs no preprocessor."""
     return {
         "CCACHE_BASEDIR": str(CHECKOUT),
         "CCACHE_NOHASHDIR": "1",
         "CCACHE_DEPEND": "1",
-        # Headers of a new checkout are new; precompiled ones are compared by what is in them.
+        # The headers of a new checkout have new times. Precompiled headers require the last two.
         "CCACHE_SLOPPINESS": "include_file_ctime,include_file_mtime,pch_defines,time_macros",
     }
 
 
 def processors() -> int:
-    """How many this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
 
 
@@ -306,19 +308,19 @@ class Compiler:
     cxx: str
     flags: str = ""
     brings_libcxx: bool = False  # libraries built with another C++ library do not link
-    is_zig: bool = False  # keeps a cache of its own
+    is_zig: bool = False  # has its own cache
 
 
-# With it libc++ itself holds every span and mdspan that is made to its preconditions.
+# With this macro libc++ checks the preconditions of every span and mdspan.
 HARDENED = "-D_LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_DEBUG"
 
 
 def zig() -> Compiler:
-    """clang++ and libc++ out of the ziglang package: a compiler that needs no root."""
+    """clang++ and libc++ of the ziglang package, which an ordinary user can install."""
     folder = STATE / "zig"
     with locked("tools"):
         if not (folder / "ranlib").exists():
-            say("taking the clang++ of the ziglang package")
+            say("installing ziglang for its clang++")
             install("ziglang")
             folder.mkdir(parents=True, exist_ok=True)
             for name in ("cc", "c++", "ar", "ranlib"):
@@ -330,7 +332,7 @@ def zig() -> Compiler:
 
 
 def find_gcc() -> Compiler:
-    """g++, or whatever compiler there is, or one that is fetched."""
+    """g++, or another installed compiler, or else zig's clang++."""
     if shutil.which("g++") is None and is_root():
         add_packages("g++")
     for c, cxx in (("gcc", "g++"), ("clang", "clang++"), ("cc", "c++")):
@@ -340,7 +342,7 @@ def find_gcc() -> Compiler:
 
 
 def find_clang() -> Compiler:
-    """clang++ 19 with libc++, which has mdspan; or zig's."""
+    """clang++ 19 with libc++, which has mdspan, or else zig's clang++."""
     if shutil.which("clang++-19") is None and is_root():
         add_packages("clang-19", "libc++-19-dev", "libc++abi-19-dev")
     if shutil.which("clang++-19") and Path("/usr/lib/llvm-19/include/c++/v1/mdspan").exists():
@@ -355,7 +357,7 @@ COMPILERS: dict[str, Callable[[], Compiler]] = {"g++": find_gcc, "clang++": find
 
 
 def python_headers() -> dict[str, str]:
-    """Environment variables that let a build find Python.h, where it is not where it should be."""
+    """Environment variables with which a build finds Python.h outside Python's include folder."""
     include = Path(sysconfig.get_paths()["include"])
     if (include / "Python.h").exists():
         return {}
@@ -382,7 +384,7 @@ def build_environment(compiler: Compiler) -> dict[str, str]:
 
 
 def googletest_source() -> str:
-    """Debian's source of GoogleTest, for compilers that bring another C++ library; "" if none."""
+    """Debian's source of GoogleTest, for compilers with another C++ library; "" if missing."""
     for root in (Path("/"), UNPACKED):
         if (source := root / "usr" / "src" / "googletest").exists():
             return str(source)
@@ -390,7 +392,7 @@ def googletest_source() -> str:
 
 
 def dlpack_header(version: str) -> Path:
-    """A directory with an older dlpack/dlpack.h, taken out of a wheel that carries it."""
+    """A directory with an older dlpack/dlpack.h, extracted from a wheel that contains it."""
     carrier, member = {
         "1.0": ("cuda-core==0.2.0", "cuda/core/experimental/dlpack.h"),
     }[version]

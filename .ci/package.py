@@ -1,4 +1,4 @@
-"""The wheel of the package: built once for the sources that are there, and installed everywhere."""
+"""Builds the wheel of the package once for the current sources; all sessions install it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _files() -> list[Path]:
 
 
 def _digest(environment: dict[str, str]) -> str:
-    """Of all that a build depends on: another one is another wheel."""
+    """A digest of what a wheel depends on: the Python, the environment and the sources."""
     digest = hashlib.sha256(repr((sys.version, sorted(environment.items()))).encode())
     for file in _files():
         content = file.read_bytes()
@@ -34,15 +34,15 @@ def _digest(environment: dict[str, str]) -> str:
 
 
 def build(*settings: str) -> Path:
-    """The folder with the wheel of these very sources, which pip can be told to look into; settings
-    are those of the build backend."""
+    """Builds the wheel of the current sources unless it exists. Returns its folder, which
+    --find-links accepts. `settings` are settings of the build backend."""
     environment = machine.build_environment(machine.find_gcc())
     digest = _digest({**environment, "settings": repr(settings)})
     folder = WHEELS / (f"{digest}-with-settings" if settings else digest)
     with machine.locked("wheels"):
         if not list(folder.glob("*.whl")):
             for other in WHEELS.glob("*-with-settings" if settings else f"*{'[0-9a-f]' * 16}"):
-                shutil.rmtree(other)  # that of other sources
+                shutil.rmtree(other)  # a wheel of other sources
             machine.say("building the wheel of the package")
             python = machine.TOOLS / "bin" / "python"
             command = [

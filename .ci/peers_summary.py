@@ -1,7 +1,7 @@
-"""The table of peers: every library, its version, and how many of its exchanges passed.
+"""Prints the table of peers: every library, its version, and how many of its exchanges passed.
 
-Reads what the sessions wrote down (tests/python/peers/counting.py). Fails when a library that an
-environment is made for is missing there, exchanged nothing, or had a test that failed.
+It reads the files that the sessions wrote (tests/python/peers/counting.py). It fails if a library
+is missing from its environment, ran no test, or failed a test.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "peers.md"
 PLAIN = ("from_dlpack", "take")
-MOST = 12  # cases that are listed by name
+MOST = 12  # from this number on, the page does not list cases by name
 OUTCOMES = ("zero-copy", "copied", "refused", "misread", "crashes")
 HEADINGS = ("library", "version", "exchanges", *OUTCOMES, "tests", "environment")
 Row = tuple[str, ...]
 
 
 def read(folder: Path, environment: str, library: str) -> dict[str, Any] | None:
-    """What a session wrote down of a library, None where it wrote nothing."""
+    """What a session recorded for a library, or None."""
     file = folder / f"{environment}.json"
     counted = json.loads(file.read_text()) if file.exists() else {}
     found: dict[str, Any] | None = counted.get(library)
@@ -39,7 +39,7 @@ def row_of(environment: str, library: str, counted: dict[str, Any]) -> Row:
 
 
 def complaint(environment: str, library: str, counted: dict[str, Any] | None) -> str | None:
-    """What is wrong with a library; None when nothing is."""
+    """The fault of a library as a sentence, or None."""
     if counted is None:
         return f"{library} is missing from {environment}: not installed, or its session failed"
     if counted["failed"]:
@@ -50,7 +50,7 @@ def complaint(environment: str, library: str, counted: dict[str, Any] | None) ->
 
 
 def show(rows: list[Row]) -> str:
-    """Columns of text: words to the left, numbers to the right."""
+    """The table as text, with words aligned left and numbers aligned right."""
     table = [HEADINGS, *rows]
     widths = [max(len(row[i]) for row in table) for i in range(len(HEADINGS))]
     numbers = range(2, len(HEADINGS) - 1)
@@ -70,7 +70,7 @@ def markdown(rows: list[Row]) -> str:
 
 
 def reasons(library: str, counted: dict[str, Any]) -> list[str]:
-    """A line of the page: what was not shared by the plain roads, and what was said."""
+    """The library's line of the page: the plain exchanges that shared no memory, with messages."""
     plain = [each for each in counted["exchanges"] if each[1] in PLAIN]
     cases: dict[tuple[str, str, str], list[str]] = {}
     for direction, _, case, outcome, words in plain:
@@ -86,14 +86,14 @@ def reasons(library: str, counted: dict[str, Any]) -> list[str]:
 
 
 def replace(page: str, name: str, content: str) -> str:
-    """The page with other content between two of its comments."""
+    """The page, with new content between the begin and end comments of a name."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     before, _, rest = page.partition(begin)
     return f"{before}{begin}\n{content}\n{end}{rest.partition(end)[2]}"
 
 
 def write(rows: list[Row], lines: list[str]) -> None:
-    """Puts the table and the reasons into the page."""
+    """Writes the table and the reasons to the page."""
     when = f"As run on {date.today().isoformat()}, with Python {sys.version.split()[0]}:"
     page = replace(PAGE.read_text(), "table", f"{when}\n\n{markdown(rows)}")
     PAGE.write_text(replace(page, "reasons", "\n".join(sorted(set(lines)))))
@@ -104,7 +104,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("wanted", nargs="*", metavar="ENVIRONMENT=LIBRARY,LIBRARY")
     parser.add_argument("--left-out", action="append", default=[], metavar="LIBRARY,LIBRARY")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/peers.md")
+    parser.add_argument("--write", action="store_true", help="write the table to docs/peers.md")
     given, _ = parser.parse_known_args()  # the rest is for pytest
     rows, lines, complaints = [], [], []
     for each in given.wanted:

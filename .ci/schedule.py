@@ -1,6 +1,6 @@
-"""Runs sessions of nox side by side, and sums up their tests and times.
+"""Runs sessions of nox in parallel, and summarizes their tests and times.
 
-The output of a session is printed whole when the session ends, and stays in .nox/logs.
+The module prints the output of a session when the session ends, and keeps it in .nox/logs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Outcome:
     session: Session
     status: int
     seconds: float
-    processor: float  # seconds of all processes of the session
+    processor: float  # processor time of all processes of the session, in seconds
     counts: dict[str, int] = field(default_factory=dict)
 
 
@@ -62,7 +62,7 @@ def listed(nox: list[str]) -> list[Session]:
 
 
 def count_tests(log: str) -> dict[str, int]:
-    """Sums the closing lines of pytest and ctest in a log."""
+    """Adds up the counts in the last lines of pytest and ctest in a log."""
     counts: dict[str, int] = {}
     log = ANSI.sub("", log)
     for line in PYTEST.findall(log):
@@ -79,8 +79,8 @@ def count_tests(log: str) -> dict[str, int]:
 
 
 def interleaved(sessions: list[Session]) -> list[Session]:
-    """Sessions that mostly compile in turn with those that mostly install and wait for the network;
-    those tagged `last` at the end."""
+    """Alternates sessions that mostly compile with sessions that mostly install and wait for the
+    network. Those tagged `last` come last."""
     ordinary = [each for each in sessions if "last" not in each.tags]
     compiling = [each for each in ordinary if "compiles" in each.tags]
     others = [each for each in ordinary if "compiles" not in each.tags]
@@ -92,7 +92,7 @@ def interleaved(sessions: list[Session]) -> list[Session]:
 
 
 class Schedule:
-    """Sessions that wait, run and have ended."""
+    """The waiting and running sessions, and the outcomes. Several threads call work()."""
 
     def __init__(self, nox: list[str], sessions: list[Session], arguments: list[str]) -> None:
         self.nox = nox
@@ -109,7 +109,7 @@ class Schedule:
         machine.say(f"{minutes:02}:{seconds:02} {text}")
 
     def next(self) -> Session | None:
-        """The next session to run, as soon as it may; none when all are running or have ended."""
+        """Waits for the next session that may run, and returns it; None if no session waits."""
         with self.change:
             while self.waiting:
                 if "last" not in self.waiting[0].tags or not self.running:
@@ -194,7 +194,7 @@ def run(
     jobs: int,
     arguments: list[str],
 ) -> int:
-    """Runs sessions, `jobs` at a time. The exit status is 1 when one fails."""
+    """Runs sessions, `jobs` at a time. Returns the exit status, 1 if a session failed."""
     LOGS.mkdir(parents=True, exist_ok=True)
     schedule = Schedule(nox, sessions, arguments)
     workers = [threading.Thread(target=schedule.work) for _ in range(jobs)]

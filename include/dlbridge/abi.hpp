@@ -1,6 +1,6 @@
-// struct_kind and struct_traits: define, with the DLBRIDGE_ macros, the versions, the flags and the
-// facts about DLPack's structs on which all other headers rely.
-// layer: foundation · before every journey
+// struct_kind, struct_traits and the DLBRIDGE_ macros: define the versions, flags, capsule names
+// and compiler attributes that all other headers use.
+// layer: foundation · constants of DLPack and of the build
 #pragma once
 
 #include <dlpack/dlpack.h>
@@ -27,7 +27,7 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 // True if dlpack.h is version 1.minor or newer.
 #define DLBRIDGE_DLPACK_AT_LEAST(minor) (DLPACK_MINOR_VERSION >= (minor))
 
-// Whether the compiler supports exceptions. Without them raise() calls DLBRIDGE_ON_ERROR
+// 1 if exceptions are enabled, otherwise 0. Without exceptions raise() calls DLBRIDGE_ON_ERROR
 // (error.hpp).
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
 #define DLBRIDGE_EXCEPTIONS 1
@@ -58,8 +58,10 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 
 // DLBRIDGE_INLINE: inlines a fast path into every caller.
 // DLBRIDGE_NOINLINE: keeps a slow path out of line, so that its caller needs fewer registers.
-// DLBRIDGE_COLD: as NOINLINE, and moves the code that composes messages out of the hot section.
-// DLBRIDGE_ASSUME: lets the optimizer rely on a condition.
+// DLBRIDGE_COLD: as DLBRIDGE_NOINLINE, and moves a function that composes messages out of the hot
+// section.
+// DLBRIDGE_ASSUME: lets the optimizer rely on a condition. If the condition is false, the behaviour
+// is undefined.
 #if defined(__GNUC__) || defined(__clang__)
 #define DLBRIDGE_INLINE inline __attribute__((always_inline))
 #define DLBRIDGE_NOINLINE __attribute__((noinline))
@@ -92,12 +94,12 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// The two managed structs of DLPack. Their layouts differ, so one must never be cast to the other
-/// (spec 1.2).
+/// The two managed structs of DLPack: DLManagedTensor is legacy, DLManagedTensorVersioned is
+/// versioned. Their layouts differ, so one must never be cast to the other (spec 1.2).
 enum class struct_kind : std::uint8_t { legacy, versioned };
 
 /// The DLPack version that dlbridge implements and writes into versioned structs. It is never newer
-/// than dlpack.h.
+/// than the version of the dlpack.h in use.
 constexpr std::uint32_t stated_major = 1;
 constexpr std::uint32_t stated_minor = DLPACK_MINOR_VERSION < 3 ? DLPACK_MINOR_VERSION : 3;
 

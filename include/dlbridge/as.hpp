@@ -1,6 +1,6 @@
 // as<T> and as_span<T>: convert a view, without a copy, to a std::span, to an mdspan of std, Kokkos
 // or cuda::std, or to any other type with view_traits.
-// layer: arrays · IN: from a view to the view type of the caller
+// layer: arrays · import: from a view to the view type of the caller
 #pragma once
 
 #include <cstddef>
@@ -42,9 +42,9 @@ struct is_mdspan<T, std::void_t<typename T::extents_type, typename T::mapping_ty
     : std::true_type {};
 
 // Writes strides that meet the preconditions of layout_stride ([mdspan.layout.stride.cons]): each
-// is above 0 and at least the span of the faster dimensions. False if there are none. Strides
-// without a meaning are replaced: by 1 for a dimension of extent 1, by row-major strides for an
-// empty tensor.
+// is above 0 and at least the span of the faster dimensions. Replaces strides without a meaning: by
+// 1 in a dimension of extent 1, by row-major strides in an empty tensor. Returns false if the view
+// has no such strides.
 inline bool nesting_strides(tensor_view const& view, std::int64_t* out) noexcept {
   bool const empty = view.empty();
   std::uint64_t step = 1;
@@ -95,7 +95,7 @@ T* elements_of(tensor_view const& view) noexcept {
   return static_cast<T*>(const_cast<void*>(view.data()));
 }
 
-// Adds layout_mismatch to a report, with what was expected and the strides of the view.
+// Adds layout_mismatch to a report, with the expected layout and the strides of the view.
 DLBRIDGE_COLD inline void break_layout(report& r, tensor_view const& view,
                                        char const* expected) noexcept {
   std::int64_t strides[max_rank];
@@ -181,7 +181,7 @@ Mdspan as_mdspan(tensor_view const& view, std::index_sequence<I...>) {
 ///
 /// @code
 /// template <> struct dlbridge::view_traits<my_view> {
-///   static my_view view(tensor_view const& of);  // checks what my_view requires, or throws
+///   static my_view view(tensor_view const& of);  // throws if the tensor is not suitable
 /// };
 /// @endcode
 template <class T>
@@ -199,7 +199,8 @@ struct view_traits {
 ///
 /// @tparam T An mdspan of std, Kokkos or cuda::std, or a type with view_traits.
 /// @param view The view, of memory that the CPU can access.
-/// @return A T on the same elements. view_traits<T const> may return a different type.
+/// @return The result of view_traits<T>::view, on the same elements: a T, or the type that a
+///   specialization returns instead.
 /// @throws error dtype_mismatch, rank_mismatch, extent_mismatch, device_mismatch (the CPU cannot
 ///   access the memory), read_only (the elements of T are not const) or misaligned, with all of
 ///   them in one message; then overflow (the index type of T is too narrow), or layout_mismatch
@@ -207,7 +208,7 @@ struct view_traits {
 ///   interleave).
 ///
 /// @par Lifetime
-/// As the tensor behind the view.
+/// The result is valid as long as the tensor of the view.
 template <class T>
 auto as(tensor_view const& view) {
   return view_traits<T>::view(view);
@@ -219,11 +220,12 @@ auto as(tensor_view const& view) {
 ///
 /// @tparam T The element type. T const accepts read-only memory.
 /// @param view The view, of memory that the CPU can access.
+/// @return A span of view.count() elements, in row-major order.
 /// @throws error dtype_mismatch, device_mismatch, layout_mismatch, read_only or misaligned, with
 ///   all of them in one message.
 ///
 /// @par Lifetime
-/// As the tensor behind the view.
+/// The span is valid as long as the tensor of the view.
 template <class T>
 std::span<T> as_span(tensor_view const& view) {
   requirement need;

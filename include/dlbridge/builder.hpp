@@ -1,6 +1,6 @@
 // build: moves an array into a managed tensor of one allocation; to_versioned and to_legacy convert
 // between the struct kinds.
-// layer: arrays · OUT: from a description to a managed tensor
+// layer: arrays · export: from a description to a managed tensor
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline namespace DLBRIDGE_ABI {
 
 /// How to export read-only memory as a legacy tensor, which has no read-only flag (spec 2.2).
 enum class read_only_policy : std::uint8_t {
-  refuse,  ///< Report read_only.
+  refuse,  ///< Refuse the export with read_only.
   drop     ///< Export without the flag: the caller states that no consumer writes to the memory.
 };
 
@@ -29,7 +29,7 @@ struct no_owner {};
 
 /// The description of a view, including its flags.
 /// @par Lifetime
-/// As the data of the view; shape and strides are copied.
+/// Valid as long as the elements of the view. The description copies shape and strides.
 inline description describe_view(tensor_view const& view) noexcept {
   auto const rank = static_cast<std::size_t>(view.rank());
   description d;
@@ -182,14 +182,16 @@ class block {
                 "dlbridge: the memory after a block is aligned for shape and strides");
 };
 
-// describe is called with the owner inside the block, where its address no longer changes.
+// Moves the owner into a new block and then calls describe: the address of the owner no longer
+// changes.
 template <class Managed, class Owner, class Describe>
 managed_tensor build_block(Owner&& owner, int rank, Describe describe) {
   auto* const result = block<Managed, Owner>::make(std::forward<Owner>(owner), rank);
   return result->finish(describe(result->owner()), rank);
 }
 
-// Refuses to export as legacy what needs a flag: read-only memory and padded elements.
+// Throws if the legacy struct, which has no flags, cannot describe the tensor: read-only memory
+// under read_only_policy::refuse, and padded sub-byte elements.
 inline void require_legacy(dtype type, std::uint64_t flags, read_only_policy policy) {
   if ((flags & flag_read_only) != 0 && policy == read_only_policy::refuse) {
     raise(refusal(errc::read_only, "writable memory for a legacy tensor, which has no mark for it",
@@ -248,7 +250,7 @@ managed_tensor build(Owner&& owner, struct_kind kind = struct_kind::versioned,
 /// @param memory The description of the memory.
 /// @param kind The struct kind.
 /// @param policy How to export read-only memory as a legacy tensor.
-/// @return The tensor, which owns the owner.
+/// @return The tensor, which keeps owner until its deleter runs.
 /// @throws error as build.
 ///
 /// @par Ownership
@@ -268,7 +270,7 @@ managed_tensor build_on(Owner&& owner, description const& memory,
 ///
 /// @param m The tensor.
 /// @return m if it is versioned, otherwise a new tensor that owns it.
-/// @throws error out_of_memory.
+/// @throws error null_data (m is empty), out_of_memory.
 ///
 /// @par Ownership
 /// The result owns the memory. After an error the caller still owns m.
@@ -281,8 +283,8 @@ inline managed_tensor to_versioned(managed_tensor&& m) {
 /// @param m The tensor.
 /// @param policy How to export read-only memory.
 /// @return m if it is legacy, otherwise a new tensor that owns it.
-/// @throws error read_only (policy is refuse), version_mismatch (padded sub-byte elements),
-///   out_of_memory.
+/// @throws error null_data (m is empty), read_only (policy is refuse), version_mismatch (padded
+///   sub-byte elements), out_of_memory.
 ///
 /// @par Ownership
 /// The result owns the memory. After an error the caller still owns m.

@@ -1,6 +1,6 @@
 // requirement: states what a consumer requires of a tensor; check_view reports every rule that a
 // view breaks, and require_view throws them in one message.
-// layer: tensors · IN: from a view to one that meets the requirement
+// layer: tensors · import: from a view to a view that meets a requirement
 #pragma once
 
 #include <cstddef>
@@ -53,7 +53,7 @@ struct requirement {
 
   dtype type;                             ///< The dtype; the default, with lanes 0, accepts any.
   std::int32_t rank = any_rank;           ///< The rank, or any_rank.
-  std::int64_t const* extents = nullptr;  ///< rank extents or dynamic_extent; null accepts any.
+  std::int64_t const* extents = nullptr;  ///< rank extents (dynamic_extent: any), or null for any.
   layout order = layout::strided;         ///< The layout.
   device_filter where;                    ///< The device.
   bool writable = false;                  ///< Whether the memory must be writable.
@@ -82,7 +82,8 @@ inline bool has_layout(tensor_view const& view, layout order) noexcept {
   return has_layout(view.rank(), view.shape(), view.strides(), order);
 }
 
-// True for a wrong rank, which has a rule of its own.
+// Whether the extents meet the requirement. The result for a wrong rank is true, because another
+// rule, rank_mismatch, reports it.
 inline bool has_extents(int rank, std::int64_t const* shape, requirement const& need) noexcept {
   if (need.extents == nullptr || rank != need.rank) {
     return true;
@@ -119,8 +120,9 @@ constexpr void append_alignment(Text& text, std::uint64_t bytes) noexcept {
 ///
 /// @param text The text to append to.
 /// @param need The requirement.
-/// @param has_extents Whether need.extents is not null. A parameter, because g++ with
+/// @param has_extents Whether need.extents is not null. It is a parameter, because g++ with
 ///   -fsanitize=undefined cannot compare the pointer in a constant expression.
+/// @return text.
 template <class Text>
 constexpr Text& append_requirement(Text& text, requirement const& need, bool has_extents) noexcept {
   if (need.any_type()) {
@@ -204,7 +206,7 @@ DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
 }
 }  // namespace detail
 
-/// Whether the view meets the requirement. It costs a few comparisons.
+/// Whether the view meets the requirement. The function composes no report.
 inline bool meets(tensor_view const& view, requirement const& need) noexcept {
   return (need.any_type() || need.type == view.dtype()) &&
          (need.rank == requirement::any_rank || need.rank == view.rank()) &&
@@ -238,7 +240,7 @@ inline report check_view(tensor_view const& view, requirement const& need) noexc
   return meets(view, need) ? report{} : detail::explain_mismatch(view, need);
 }
 
-/// Checks a view against a requirement.
+/// Throws if a view does not meet a requirement.
 ///
 /// @param view The view.
 /// @param need The requirement.

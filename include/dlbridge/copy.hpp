@@ -1,5 +1,5 @@
-// copy and copy_of: copy elements between host tensors of any strides, the latter to a new compact
-// tensor.
+// copy and copy_of: copy the elements of a host tensor with any strides, to an existing tensor and
+// to a new compact one.
 // layer: arrays · copies on the host
 #pragma once
 
@@ -181,7 +181,7 @@ inline void copy_packed(tensor_view const& source, tensor_view const& destinatio
   for_each_row(plan, [&](std::int64_t s, std::int64_t d) noexcept {
     for (std::int64_t i = 0; i < row.extent; ++i, s += row.source, d += row.destination) {
       copy_bits(from, s, to, d, bits);
-      if (pads) {  // the destination had other bits there
+      if (pads) {  // clears the padding bits of the element
         unsigned char& last = to[(d + bits) >> 3];
         last = static_cast<unsigned char>(last & ((1U << (bits & 7)) - 1U));
       }
@@ -206,7 +206,8 @@ inline bool may_overlap(tensor_view const& a, tensor_view const& b) noexcept {
   return first_a < last_b && first_b < last_a;
 }
 
-// Refuses a destination that cannot receive the elements of source.
+// Throws if the destination cannot receive the elements of source, or is not on a device of the
+// filter.
 inline void require_destination(tensor_view const& source, tensor_view const& destination,
                                 device_filter where) {
   requirement need;
@@ -243,7 +244,11 @@ inline void copy_disjoint(tensor_view const& source, tensor_view const& destinat
 /// @return A compact, writable tensor, aligned to 64 bytes, with flag_is_copied. Sub-byte elements
 ///   are packed or padded as in source.
 /// @throws error device_mismatch (the CPU cannot access the memory), bad_argument (another order),
-///   version_mismatch (legacy, and padded sub-byte elements), out_of_memory.
+///   version_mismatch (kind is legacy, and the elements are padded sub-byte elements), overflow
+///   (the size of the copy exceeds 64 bits), out_of_memory.
+///
+/// @par Stream order
+/// The function waits for no stream: the elements must be ready when the caller calls it.
 managed_tensor copy_of(tensor_view const& source, layout order = layout::row_major,
                        struct_kind kind = struct_kind::versioned,
                        host_allocator const& memory = default_allocator());
@@ -256,7 +261,10 @@ managed_tensor copy_of(tensor_view const& source, layout order = layout::row_maj
 ///   elements are first copied to temporary memory.
 /// @throws error dtype_mismatch, rank_mismatch, extent_mismatch, device_mismatch (the CPU cannot
 ///   access both), read_only, layout_mismatch (elements of destination share memory), out_of_memory
-///   (the tensors overlap, and there is no temporary memory).
+///   (the tensors overlap, and the allocation of temporary memory failed).
+///
+/// @par Stream order
+/// As copy_of, for both tensors.
 inline void copy(tensor_view const& source, tensor_view const& destination) {
   require_view(source, requirement{});
   detail::require_destination(source, destination, device_filter{});

@@ -15,7 +15,7 @@ inline namespace DLBRIDGE_ABI {
 /// A memory space (spec 1.3).
 struct device {
   std::int32_t type = kDLCPU;  ///< The device type: a row of device_rows.
-  std::int32_t id = 0;  ///< The ordinal of the producer; two libraries may number differently.
+  std::int32_t id = 0;  ///< The ordinal in the numbering of the producer; libraries may differ.
 
   constexpr device() noexcept = default;
   constexpr device(int type_, int id_) noexcept : type(type_), id(id_) {}
@@ -32,10 +32,11 @@ struct device {
 constexpr device cpu{kDLCPU, 0};
 
 /// Whether DLTensor::data is an address or an opaque handle (spec 1.6). dlbridge adds byte_offset
-/// to addresses only, and treats data as a handle where the device type does not document it.
+/// to addresses only. It treats data as a handle where no documentation of the device type defines
+/// data as an address.
 enum class data_kind : std::uint8_t { address, handle };
 
-/// A device runtime, which runtime/ loads on first use.
+/// A device runtime. The headers in runtime/ load its library on first use.
 enum class runtime_kind : std::uint8_t { none, cuda, hip };
 
 /// Which processors can access the memory.
@@ -123,7 +124,7 @@ constexpr runtime_kind runtime_of(device where) noexcept {
 
 using device_text = bounded_text<48>;
 
-/// Appends the name of a device: "cpu", "cuda:0" or "oneapi:1". An unknown type is shown as its
+/// Appends the name of a device: "cpu", "cuda:0" or "oneapi:1". For an unknown type it appends the
 /// numbers: "(device type 99, id 0)".
 template <class Text>
 constexpr Text& append_name(Text& text, device where) noexcept {

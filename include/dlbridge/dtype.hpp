@@ -16,9 +16,9 @@ inline namespace DLBRIDGE_ABI {
 
 /// The type of an element (spec 1.4, 1.5). Shape and strides count elements, not lanes.
 struct dtype {
-  std::uint8_t code = 0;    ///< Kind of scalar: a row of dtype_rows.
+  std::uint8_t code = 0;    ///< The type code: the index of a row of dtype_rows.
   std::uint8_t bits = 0;    ///< Bits of one scalar; 64 for complex64, which has two floats.
-  std::uint16_t lanes = 0;  ///< Scalars per element; 0 only where any dtype is accepted.
+  std::uint16_t lanes = 0;  ///< Scalars per element; 0 only in a requirement for any dtype.
 
   constexpr dtype() noexcept = default;
   constexpr dtype(int code_, int bits_, int lanes_ = 1) noexcept
@@ -89,7 +89,7 @@ constexpr bool is_sound(dtype t) noexcept {
 using dtype_text = bounded_text<48>;
 
 /// Appends the name of a dtype: "float32", "bool", "float8_e5m2", "int4", or with lanes
-/// "float32x4". A dtype that is not sound is shown as its three numbers.
+/// "float32x4". For a dtype that is not sound it appends the three numbers.
 template <class Text>
 constexpr Text& append_name(Text& text, dtype t) noexcept {
   if (!is_sound(t)) {
@@ -200,7 +200,8 @@ struct dtype_traits<std::byte> {
   static constexpr dtype value{kDLUInt, 8};
 };
 
-/// The dtype of the C++ type T or T const. Export writes it, and import compares with it.
+/// The dtype of the C++ type T or T const. Builders write this dtype to the struct, and typed views
+/// compare the dtype of a tensor with it.
 template <class T>
 constexpr dtype dtype_of() noexcept {
   return dtype_traits<std::remove_cv_t<T>>::value;

@@ -1,6 +1,5 @@
-// errc, report and error: list the reasons of refusals, describe one refusal, and throw it with
-// raise.
-// layer: foundation · refusals at every station
+// errc, report, error and raise: list the reasons for refusals, describe a refusal, and throw it.
+// layer: foundation · refusals in every layer
 #pragma once
 
 #include <cstddef>
@@ -43,14 +42,14 @@ enum class errc : std::uint8_t {
   out_of_memory,
 };
 
-/// The kind of failure of a reason. It determines the Python exception class (python/error.hpp) and
-/// the form of the message.
+/// The kind of failure that a reason describes. It determines the Python exception class
+/// (python/error.hpp) and the form of the message.
 enum class error_kind : std::uint8_t {
   type,            ///< The object is not a tensor: TypeError.
   value,           ///< The caller passed an invalid value: ValueError.
   buffer,          ///< The tensor cannot be exchanged: BufferError.
   mismatch,        ///< The tensor is valid but does not meet a requirement: BufferError.
-  copy_forbidden,  ///< A copy is needed: CopyForbiddenError, a BufferError and a ValueError.
+  copy_forbidden,  ///< A needed copy is forbidden: CopyForbiddenError (BufferError, ValueError).
   runtime,         ///< A device runtime failed: RuntimeError.
   memory           ///< An allocation failed: MemoryError.
 };
@@ -108,8 +107,8 @@ constexpr errc_row const& row(errc code) noexcept {
 }
 
 namespace detail {
-// bounded_text of every capacity shares these two functions. They are out of line because only
-// refusals compose texts.
+// All capacities of bounded_text share these two functions. They are out of line, because fast
+// paths compose no text.
 DLBRIDGE_COLD inline void append_text(char* data, std::uint16_t& size, std::size_t capacity,
                                       char const* text, std::size_t length) noexcept {
   std::size_t const available = capacity - 1 - size;
@@ -175,13 +174,16 @@ class bounded_text {
 /// The result of a check: the reasons of a refusal, what was expected and what was received. A
 /// report without reasons means success. Trivially copyable.
 struct report {
-  std::uint32_t broken = 0;      ///< Bit i is set for the reason errc(i).
+  std::uint32_t broken = 0;      ///< The reasons: bit i stands for errc(i).
   char const* advice = nullptr;  ///< The remedy as a static text, or null.
   bounded_text<240> expected;    ///< What the check required.
   bounded_text<240> got;         ///< What the check received.
 
+  /// Whether the report has no reason, which means success.
   bool ok() const noexcept { return broken == 0; }
+  /// Whether the report has the reason.
   bool broke(errc code) const noexcept { return (broken >> static_cast<unsigned>(code) & 1) != 0; }
+  /// Adds a reason.
   void breaks(errc code) noexcept { broken |= std::uint32_t{1} << static_cast<unsigned>(code); }
   /// The first reason in the order of errc.
   /// @pre ok() is false.
@@ -248,7 +250,7 @@ class DLBRIDGE_PUBLIC error : public std::exception {
   explicit error(report const& why) noexcept : why_(why), text_(message(why)) {}
   /// The first reason; why() has all of them.
   errc code() const noexcept { return why_.code(); }
-  /// The report behind the exception.
+  /// The report of the exception, valid as long as the exception.
   report const& why() const noexcept { return why_; }
   char const* what() const noexcept override { return text_.c_str(); }
 
@@ -257,11 +259,11 @@ class DLBRIDGE_PUBLIC error : public std::exception {
   message_text text_;
 };
 
-/// Throws error(why). If exceptions are disabled, it calls DLBRIDGE_ON_ERROR(why) if the program
-/// defines that macro, which must not return, and std::terminate otherwise.
+/// Throws error(why). In a build without exceptions, it calls DLBRIDGE_ON_ERROR(why), which must
+/// not return, if the program defines that macro. Otherwise it calls std::terminate.
 ///
 /// @param why The refusal.
-/// @throws error always.
+/// @throws error with the report why, in builds with exceptions.
 /// @pre why.ok() is false.
 [[noreturn]] DLBRIDGE_COLD inline void raise(report const& why) {
 #if DLBRIDGE_EXCEPTIONS

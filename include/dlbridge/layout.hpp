@@ -11,13 +11,14 @@
 // Preconditions of every function: rank is at most max_rank, extents are not negative, and strides
 // count elements (spec 1.7). Null strides mean row-major. The functions ignore the strides of
 // dimensions of extent 1 and of empty tensors, which have no meaning, and read neither shape nor
-// strides at rank 0. The element count and the reach may overflow only in functions that begin
-// with try_.
+// strides at rank 0. The element count and the reach may overflow only in functions whose name
+// begins with try_.
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 namespace detail {
-// For compilers without overflow builtins. They write out only if the result fits.
+// try_multiply and try_add for compilers without overflow builtins. The functions write out only if
+// the result fits.
 inline bool try_multiply_portable(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept {
   constexpr std::int64_t least = (std::numeric_limits<std::int64_t>::min)();
   constexpr std::int64_t most = (std::numeric_limits<std::int64_t>::max)();
@@ -129,8 +130,8 @@ inline void fill_column_major(int rank, std::int64_t const* shape, std::int64_t*
 }
 
 namespace detail {
-// Whether the elements lie without gaps if the dimensions are visited from the fastest to the
-// slowest.
+// Whether the elements have no gaps when dimension `first` is the fastest, `first + step` the next
+// slower one, and so on.
 inline bool is_compact_along(int rank, int first, int step, std::int64_t const* shape,
                              std::int64_t const* strides) noexcept {
   std::uint64_t expected = 1;

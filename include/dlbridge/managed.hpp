@@ -39,11 +39,11 @@ class managed_tensor {
   /// Takes ownership of a tensor from a producer, then validates it.
   ///
   /// @param raw The struct; null yields an empty owner.
-  /// @throws error version_mismatch if the major version is unknown; otherwise as check_tensor.
+  /// @throws error version_mismatch (the major version is unknown), or as check_tensor.
   ///
   /// @par Ownership
-  /// Taken before the checks: after a refusal the deleter has run. Of a struct with an unknown
-  /// major version only the version and the deleter are read (spec 2.1).
+  /// The function takes ownership before the checks, and calls the deleter after a refusal. Of a
+  /// struct with an unknown major version it reads only the version and the deleter (spec 2.1).
   template <class Managed>
   static managed_tensor steal(Managed* raw) {
     report why;
@@ -53,7 +53,7 @@ class managed_tensor {
     }
     return owned;
   }
-  /// The same as steal, without throwing.
+  /// The same as steal, but reports a refusal in why instead of throwing it.
   ///
   /// @param raw The struct; null yields an empty owner.
   /// @param[out] why The refusal; unchanged on success.
@@ -67,7 +67,7 @@ class managed_tensor {
     return owned;
   }
   /// Takes ownership of a tensor without checks. Null yields an empty owner.
-  /// @pre The tensor is valid: this library built it, or the caller has checked it.
+  /// @pre The tensor is valid: dlbridge built it, or the caller has checked it.
   static managed_tensor adopt(DLManagedTensorVersioned* raw) noexcept {
     DLBRIDGE_ASSUME((reinterpret_cast<std::uintptr_t>(raw) & legacy_bit) == 0);
     return managed_tensor(reinterpret_cast<std::uintptr_t>(raw));
@@ -77,7 +77,7 @@ class managed_tensor {
     return managed_tensor(raw == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(raw) | legacy_bit);
   }
 
-  /// Whether there is a tensor.
+  /// Whether this object owns a tensor.
   explicit operator bool() const noexcept { return bits_ != 0; }
   /// The kind of the struct; versioned if empty.
   struct_kind kind() const noexcept {
@@ -112,14 +112,14 @@ class managed_tensor {
 
   /// Frees the tensor: calls its deleter unless that is null, and leaves this owner empty.
   void reset() noexcept {
-    std::uintptr_t const bits = std::exchange(bits_, 0);  // the deleter may re-enter
+    std::uintptr_t const bits = std::exchange(bits_, 0);  // the deleter may use this object
     if (bits != 0) {
       (bits & legacy_bit) != 0 ? call_deleter(legacy_at(bits)) : call_deleter(versioned_at(bits));
     }
   }
   void swap(managed_tensor& other) noexcept { std::swap(bits_, other.bits_); }
 
-  /// The description inside the struct.
+  /// The DLTensor inside the struct.
   /// @pre The owner is not empty, as for all accessors below.
   DLTensor const& tensor() const& noexcept DLBRIDGE_LIFETIMEBOUND {
     return (bits_ & legacy_bit) != 0 ? legacy_at(bits_)->dl_tensor : versioned_at(bits_)->dl_tensor;

@@ -19,14 +19,15 @@ enum class default_stream : std::uint8_t { legacy, per_thread };
 /// A reference to a stream, which is an ordered queue of work on one device.
 ///
 /// @par Ownership
-/// None: the caller keeps the stream valid.
+/// The reference does not own the stream. The caller keeps the stream valid.
 class stream_ref {
  public:
   /// @param where The device of the stream.
   /// @param native_handle The handle of the runtime: a CUstream or a hipStream_t.
   stream_ref(dlbridge::device where, void* native_handle) noexcept
       : where_(where), native_handle_(native_handle) {}
-  // Literals are deleted because DLPack forbids 0 on CUDA. default_of() is the default stream.
+  // The literals 0 and nullptr do not compile: DLPack forbids 0 on CUDA (spec 4.4). default_of()
+  // returns the default stream.
   stream_ref(dlbridge::device, std::nullptr_t) = delete;
   stream_ref(dlbridge::device, int) = delete;
 
@@ -63,10 +64,10 @@ class stream_ref {
   void* native_handle_;
 };
 
-/// The meaning of `stream=` in `__dlpack__`.
+/// The order of streams that the value of `stream=` in `__dlpack__` requests.
 struct stream_request {
-  /// Whether the producer must make the data ready on stream. False for -1 and on devices without
-  /// streams, where the consumer is responsible for the order.
+  /// Whether the producer must make the data ready on stream. It is false for -1, where the
+  /// consumer is responsible for the order, and on devices without streams.
   bool ordered = false;
   /// The stream of the consumer; its handle is null if ordered is false.
   stream_ref stream{cpu, static_cast<void*>(nullptr)};

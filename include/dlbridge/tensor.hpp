@@ -1,6 +1,6 @@
 // tensor and tensor_span: give typed access to the elements of a tensor, as owner and as view;
-// any_tensor and visit find the element type at run time.
-// layer: arrays · IN: parameters of functions
+// any_tensor and visit select the element type at run time.
+// layer: arrays · import: parameters of functions
 #pragma once
 
 #include <cstddef>
@@ -30,18 +30,24 @@ struct shape {
 /// Accepts every rank; used in place of shape.
 struct dynamic_rank {};
 
-// Constraints: further requirements, as the last template arguments of tensor and tensor_span.
+// Constraints are further requirements: the last template arguments of tensor and tensor_span.
+
+/// Requires compact elements with the last dimension fastest.
 struct row_major {};
+/// Requires compact elements with the first dimension fastest.
 struct column_major {};
+/// Requires compact elements in any order of the dimensions.
 struct compact {};
-/// Requires a device type.
+/// Requires a device.
+///
+/// @tparam DeviceType A value of DLDeviceType, or a constant of device_filter.
 template <std::int32_t DeviceType>
 struct on {};
 using on_host = on<device_filter::host>;  ///< Memory that the CPU can access; the default.
 using on_cuda = on<kDLCUDA>;
 using on_rocm = on<kDLROCM>;
 using anywhere = on<device_filter::anywhere>;
-/// Requires an alignment of the first element.
+/// Requires an alignment of the first element, in bytes.
 template <std::size_t Bytes>
 struct aligned {
   static_assert(Bytes != 0 && (Bytes & (Bytes - 1)) == 0,
@@ -102,7 +108,7 @@ constexpr void apply(requirement& need, aligned<Bytes>) noexcept {
 /// @tparam Constraints row_major, column_major, compact, on<...> or aligned<...>.
 ///
 /// @par Lifetime
-/// As the tensor behind the view.
+/// Valid as long as the tensor of the view.
 template <class T, class Shape = dynamic_rank, class... Constraints>
 class tensor_span {
   using facts = detail::shape_facts<Shape>;
@@ -124,6 +130,7 @@ class tensor_span {
   }
 
   tensor_span() = delete;
+  /// Checks a view against required().
   /// @param view The view of the tensor.
   /// @throws error as check_view, with every broken rule in one message.
   explicit tensor_span(tensor_view const& view)
@@ -168,7 +175,8 @@ class tensor_span {
   }
 
  private:
-  // Without find_row: with the sanitizers of GCC its pointer is not a constant expression.
+  // The function does not call find_row: with the sanitizers of GCC, the pointer that find_row
+  // returns is not a constant expression.
   static constexpr bool is_indexable() noexcept {
     constexpr std::int32_t type = detail::device_filter_type<Constraints...>();
     bool result = type == device_filter::host;
@@ -203,7 +211,8 @@ class tensor {
 
   static constexpr requirement required() noexcept { return span_type::required(); }
 
-  /// @param owned The tensor, which this object owns from now on. A refusal frees it.
+  /// Takes ownership of a tensor and checks it against required().
+  /// @param owned The tensor. If the check fails, the constructor frees it.
   /// @throws error as check_view, with every broken rule in one message.
   explicit tensor(managed_tensor owned) : span_(owned.view()), owned_(std::move(owned)) {}
   /// Takes ownership of a tensor without checks.
@@ -251,13 +260,14 @@ class any_tensor {
   any_tensor() noexcept = default;
   explicit any_tensor(managed_tensor owned) noexcept : owned_(std::move(owned)) {}
 
-  /// Whether there is a tensor, which view, dtype and as require.
+  /// Whether this object owns a tensor.
+  /// The members view, dtype and as require one.
   explicit operator bool() const noexcept { return static_cast<bool>(owned_); }
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return owned_.view(); }
   tensor_view view() const&& = delete;
   dlbridge::dtype dtype() const noexcept { return owned_.view().dtype(); }
 
-  /// A typed view of the tensor.
+  /// A typed view of the tensor, valid as long as this object owns the tensor.
   /// @throws error as check_view, with every broken rule in one message.
   template <class T, class Shape = dynamic_rank, class... Constraints>
   tensor_span<T, Shape, Constraints...> as() const& DLBRIDGE_LIFETIMEBOUND {
@@ -334,18 +344,21 @@ decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<Firs
 /// @param visitor Called as visitor(tensor_span<T const>), with T the element type. It must return
 ///   the same type for every T.
 /// @return The result of the visitor.
-/// @throws error dtype_mismatch (not in the list), device_mismatch, misaligned.
+/// @throws error dtype_mismatch (List has no type with the dtype of the tensor), device_mismatch
+///   (the CPU cannot access the memory), misaligned.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(tensor_view const& view, Visitor&& visitor) {
   return detail::visit_types<void const>(view, visitor, List{});
 }
 /// The same for an any_tensor.
+/// @pre The any_tensor is not empty.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_tensor const& tensor, Visitor&& visitor) {
   return detail::visit_types<void const>(tensor.view(), visitor, List{});
 }
-/// The same for writing: called as visitor(tensor_span<T>).
-/// @throws error read_only as well.
+/// The same for writing: the function calls visitor(tensor_span<T>).
+/// @pre The any_tensor is not empty.
+/// @throws error read_only, or as the overloads above.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_tensor& tensor, Visitor&& visitor) {
   return detail::visit_types<void>(tensor.view(), visitor, List{});

@@ -1,6 +1,6 @@
-// array_traits<T>: defines how arrays of type T are described for export, and how a T takes over a
-// tensor.
-// layer: tensors · OUT: from an array to its description
+// array_traits<T>: defines how dlbridge exports an array of type T, and how it constructs a T from
+// a tensor.
+// layer: tensors · export: from an array to its description
 #pragma once
 
 #include <cstddef>
@@ -67,7 +67,7 @@ class dims {
   std::int64_t value_[max_rank];
 };
 
-/// The data that dlbridge needs to export an array.
+/// The properties of an array that dlbridge needs to export it.
 ///
 /// @par Lifetime
 /// The description points to the elements of the array, and copies everything else.
@@ -113,8 +113,11 @@ struct description {
 /// };
 /// @endcode
 ///
-/// build moves the array into the tensor before it reads the address of the elements, so the array
-/// may contain its elements. It calls describe twice, which must return the same rank each time.
+/// build moves the array into the allocation of the tensor, and reads the address of the elements
+/// afterwards. So T may store its elements inside the object. build calls describe twice; both
+/// calls must return the same rank.
+///
+/// @tparam T The array type, without const.
 template <class T>
 struct array_traits {
   static_assert(sizeof(T) == 0,
@@ -158,8 +161,12 @@ stream_ref ready_on(T& array, device where) noexcept {
 
 /// Constructs a T from a tensor, by array_traits<T>::adopt.
 ///
+/// @param tensor The tensor.
+/// @throws error as array_traits<T>::adopt.
+///
 /// @par Ownership
-/// The T owns the tensor. If adopt refuses it before moving from it, the caller still owns it.
+/// The T owns the tensor. If adopt throws before it moves from the tensor, the caller still owns
+/// the tensor.
 template <class T>
 T adopt_as(managed_tensor&& tensor) {
   return array_traits<T>::adopt(std::move(tensor));

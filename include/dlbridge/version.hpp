@@ -1,5 +1,5 @@
-// version: states a version of DLPack; struct_kind_for and readable decide what to produce and what
-// to accept.
+// version: represents a version of DLPack; struct_kind_for chooses the struct kind to export, and
+// readable checks the version of an imported struct.
 // layer: values · negotiation of the struct
 #pragma once
 
@@ -26,7 +26,7 @@ struct version {
 /// The version that dlbridge writes into the structs it produces.
 constexpr version stated_version() noexcept { return {stated_major, stated_minor}; }
 
-/// The meaning of `copy=` in Python.
+/// The values of `copy=` in Python.
 enum class copy_policy : std::uint8_t {
   always,     ///< True: the consumer requires a copy.
   if_needed,  ///< None: the producer may copy.
@@ -36,8 +36,8 @@ enum class copy_policy : std::uint8_t {
 /// The struct kind that a producer returns for `max_version=` (spec 2.2).
 ///
 /// @param max_version The newest version that the consumer supports; 0.0 if it passed none.
-/// @return legacy for major 0. versioned otherwise: the consumer decides whether it can read the
-///   version that dlbridge states.
+/// @return legacy for major 0, otherwise versioned. The consumer then decides whether it can read
+///   the version in the struct.
 constexpr struct_kind struct_kind_for(version max_version) noexcept {
   return max_version.major_number == 0 ? struct_kind::legacy : struct_kind::versioned;
 }

@@ -1,6 +1,6 @@
 // tensor_view: gives access to a DLTensor without owning it; check_tensor and view_of validate a
 // struct from a producer first.
-// layer: tensors · IN: from a struct of a producer to a checked view
+// layer: tensors · import: from a struct of a producer to a checked view
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,8 @@ class tensor_view {
         dtype_(t.dtype),
         rank_(t.ndim) {
     if (byte_offset_ != 0 && has_address(device_)) {
-      // Integer arithmetic, because an empty tensor may have any data and any offset.
+      // The addition uses integers: an empty tensor may have any data and any offset, for which
+      // pointer arithmetic is undefined.
       data_ = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data_) +
                                       static_cast<std::uintptr_t>(byte_offset_));
       byte_offset_ = 0;
@@ -62,12 +63,12 @@ class tensor_view {
   dlbridge::device device() const noexcept { return device_; }
   dlbridge::dtype dtype() const noexcept { return dtype_; }
   int rank() const noexcept { return rank_; }
-  /// The extents, rank() of them. Do not read them at rank 0.
+  /// The rank() extents. At rank 0 the pointer may be null.
   std::int64_t const* shape() const noexcept { return shape_; }
   /// The extent of dimension i.
   /// @pre 0 <= i < rank().
   std::int64_t extent(int i) const noexcept { return shape_[i]; }
-  /// The strides in elements, rank() of them, or null if the producer left out row-major strides
+  /// The rank() strides, in elements. Null if the producer wrote no strides, which means row-major
   /// (spec 1.7).
   std::int64_t const* strides() const noexcept { return strides_; }
   /// The stride of dimension i in elements, also if strides() is null.
@@ -75,7 +76,7 @@ class tensor_view {
   std::int64_t stride(int i) const noexcept {
     return strides_ != nullptr ? strides_[i] : row_major_stride(rank_, shape_, i);
   }
-  /// Writes the rank() strides, in elements, to out.
+  /// Writes the rank() strides, in elements, to out, also if strides() is null.
   void copy_strides(std::int64_t* out) const noexcept {
     if (strides_ == nullptr) {
       fill_row_major(rank_, shape_, out);
@@ -86,7 +87,8 @@ class tensor_view {
     }
   }
 
-  /// The view as a DLTensor, where data includes the byte offset if data is an address.
+  /// The view as a DLTensor, where data includes the byte offset if data is an address. A DLTensor
+  /// has no flags, so the caller must not write through it to a read-only tensor.
   /// @par Lifetime
   /// As the view.
   DLTensor to_dltensor() const noexcept {
@@ -197,8 +199,9 @@ inline bool has_addressable_reach(DLTensor const& t) noexcept {
          (high <= 0 || static_cast<std::uint64_t>(high) <= UINTPTR_MAX - base);
 }
 
-// Nearly every tensor has at most 8 dimensions, moderate extents and no negative strides. All its
-// sizes stay below 2^51 bytes, so no product of them overflows.
+// Whether all sizes are moderate: at most 8 dimensions, extents from 1 to 2^28, strides from 0 to
+// 2^28 - 1, and at most 2^34 for the number of elements and for their reach. No product of such
+// sizes overflows. Nearly every tensor passes this test.
 inline bool has_ordinary_sizes(DLTensor const& t) noexcept {
   constexpr std::uint64_t moderate = std::uint64_t{1} << 28;
   constexpr std::uint64_t most = std::uint64_t{1} << 34;
@@ -323,7 +326,7 @@ DLBRIDGE_COLD inline report explain(flaw what, DLTensor const& t) noexcept {
 ///
 /// @param t A struct from any producer.
 /// @return a report: malformed (rank, shape or extents), dtype_mismatch, device_mismatch (a device
-///   type that dlbridge does not support), overflow, null_data.
+///   type that dlbridge does not support), overflow, null_data (for a tensor with elements).
 inline report check_tensor(DLTensor const& t) noexcept {
   detail::flaw const flaw = detail::find_flaw(t);
   return flaw == detail::flaw::none ? report{} : detail::explain(flaw, t);

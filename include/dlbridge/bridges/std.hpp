@@ -1,6 +1,6 @@
-// array_traits of the standard library: export vector, array, shared_ptr and unique_ptr, and with
-// borrow memory that the caller keeps valid.
-// layer: arrays · OUT: the standard library
+// array_traits for the standard library: export std::vector, std::array, std::shared_ptr and
+// std::unique_ptr, and through borrow memory that the caller keeps valid.
+// layer: arrays · export: the standard library
 #pragma once
 
 #include <array>
@@ -69,7 +69,7 @@ struct array_traits<std::array<T, N>> {
   }
 };
 
-/// Exports the array behind a std::shared_ptr. A T const makes the tensor read-only.
+/// Exports the array that a std::shared_ptr owns. A T const makes the tensor read-only.
 ///
 /// @par Ownership
 /// The tensor shares the array. It never has flag_is_copied, because the consumer is not the only
@@ -120,7 +120,8 @@ struct array_traits<shaped<std::shared_ptr<T[]>>> {
   }
 };
 
-/// Elements that the caller keeps valid. borrow creates it.
+/// A pointer to elements that the caller keeps valid, with their shape and strides. borrow creates
+/// it.
 template <class T>
 struct borrowed {
   T* data;
@@ -128,7 +129,7 @@ struct borrowed {
   dims strides;
 };
 
-/// Exports memory that the caller keeps valid: build(borrow(p, {rows, columns})).
+/// Describes memory that the caller keeps valid, for build: build(borrow(p, {rows, columns})).
 ///
 /// @tparam T The element type. T const makes the tensor read-only.
 /// @param data The first element.
@@ -147,8 +148,8 @@ borrowed<scalar_of<T>> borrow_elements(T* first, std::size_t count) noexcept {
   return {reinterpret_cast<scalar_of<T>*>(first), nested<std::remove_const_t<T>>::shape(count), {}};
 }
 
-// Whether a range is a view that does not own its elements: it is trivially copyable, its elements
-// do not become const with it, and it is not a std::array, which contains its elements.
+// Whether a range is a view that does not own its elements. A view is trivially copyable, has the
+// same type of elements when it is const, and is not a std::array, which contains its elements.
 template <class Range, class = void>
 struct is_view : std::false_type {};
 template <class Range>
@@ -182,13 +183,13 @@ constexpr bool is_ordinary_range = !has_rows<Range>::value && !has_shape<Range>:
                                    !has_extent<Range>::value && !has_n_rows<Range>::value;
 }  // namespace detail
 
-/// Exports a C array of any rank that the caller keeps valid.
+/// Describes a C array of any rank that the caller keeps valid, for build.
 template <class T, std::size_t N>
 borrowed<detail::scalar_of<T>> borrow(T (&array)[N]) noexcept {
   return detail::borrow_elements(array, N);
 }
-/// Exports a contiguous range with data() and size(), such as a span, that the caller keeps valid.
-/// The rank is 1, or higher if the elements are arrays.
+/// Describes a contiguous range with data() and size(), such as a span, for build. The caller keeps
+/// the elements valid. The rank is 1, or higher if the elements are arrays.
 template <class Range, class = decltype(std::declval<Range&>().data())>
 auto borrow(Range&& range) noexcept {
   static_assert(

@@ -1,4 +1,4 @@
-// set_error: makes a report the pending Python exception, of the class that exception_for chooses.
+// set_error: raises a report as a Python exception of the class that exception_for chooses.
 // layer: interpreter · refusals as Python exceptions
 #pragma once
 
@@ -11,8 +11,8 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// The class CopyForbiddenError. It derives from BufferError and from ValueError, as the array API
-/// requires both in different places (spec 4.5).
+/// The class CopyForbiddenError. It derives from BufferError and from ValueError, because the array
+/// API standard requires one in one place and the other in another (spec 4.5).
 /// @return a borrowed reference, valid for the life of the process; null, with an exception set,
 ///   when the class cannot be created.
 /// @par Thread and GIL
@@ -34,6 +34,8 @@ DLBRIDGE_LOCAL inline PyObject* copy_forbidden_error() noexcept {
 /// treat a TypeError of `__dlpack__` as the sign of an old producer and call again with fewer
 /// keywords (spec 2.4).
 /// @return a borrowed reference.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 inline PyObject* exception_for(errc code) noexcept {
   switch (row(code).kind) {
     case error_kind::type:
@@ -55,9 +57,11 @@ inline PyObject* exception_for(errc code) noexcept {
   return PyExc_BufferError;
 }
 
-/// Makes a report the pending exception. An exception that was pending becomes its cause, so that
-/// the one of a producer is not lost.
-/// @param where a function name that the text begins with, as in "where(): ..."; or null.
+/// Raises a report as a Python exception. An exception that was pending becomes the cause of the
+/// new one, so that an exception of the producer is not lost.
+/// @param why the report.
+/// @param where the name of a function, with which the message begins: "where(): ..."; or null.
+/// @pre why.ok() is false.
 /// @par Thread and GIL
 /// The caller holds the GIL.
 DLBRIDGE_COLD inline void set_error(report const& why, char const* where = nullptr) noexcept {
@@ -67,7 +71,8 @@ DLBRIDGE_COLD inline void set_error(report const& why, char const* where = nullp
     text.append(where).append("(): ");
   }
   text.append(message(why).c_str());
-  // A foreign name may be in any encoding, and truncation may split a character.
+  // The name of a type of another module may be in any encoding, and truncation may split a
+  // character.
   ref const string = ref::steal(
       PyUnicode_DecodeUTF8(text.c_str(), static_cast<Py_ssize_t>(text.size()), "replace"));
   if (string) {
@@ -82,15 +87,19 @@ DLBRIDGE_COLD inline void set_error(report const& why, char const* where = nullp
   }
 }
 
-/// The C++ exception for a pending Python exception: thrown by code that called Python, and ignored
-/// by set_error_thrown, so that the pending one reaches the Python caller.
+/// The C++ exception that stands for a pending Python exception. Code throws it after a call of
+/// Python raised. set_error_thrown leaves the pending exception unchanged, so the Python caller
+/// receives that exception.
 class DLBRIDGE_PUBLIC python_error : public std::exception {
  public:
   char const* what() const noexcept override { return "a Python exception is pending"; }
 };
 
-/// Called in a catch block: makes the C++ exception that was caught the pending Python exception.
+/// Raises the C++ exception of the current catch block as a Python exception.
 /// @param where as for set_error.
+/// @pre a catch block calls the function.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 DLBRIDGE_COLD inline void set_error_thrown(char const* where = nullptr) noexcept {
   try {
     throw;
@@ -106,9 +115,12 @@ DLBRIDGE_COLD inline void set_error_thrown(char const* where = nullptr) noexcept
   }
 }
 
-/// Calls f, which may throw.
+/// Calls f, and raises a C++ exception of f as a Python exception.
+/// @param f the function; it may throw.
 /// @param where as for set_error.
-/// @return false when f threw; the pending Python exception is then as set_error_thrown sets it.
+/// @return false when f threw; the Python exception of set_error_thrown is then pending.
+/// @par Thread and GIL
+/// The caller holds the GIL when f returns or throws.
 template <class F>
 bool guarded(F&& f, char const* where = nullptr) noexcept {
   try {

@@ -15,8 +15,11 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// Whether Python objects may be used. False before initialization, and once finalization has
-/// begun: a deleter that runs then leaks its object on purpose (spec 3.3).
+/// Whether this process may use Python objects. The result is false before the initialization of
+/// the interpreter, and from the beginning of its finalization. A deleter that runs then leaks its
+/// object on purpose (spec 3.3).
+/// @par Thread and GIL
+/// Any thread, with or without the GIL.
 inline bool interpreter_alive() noexcept {
 #if PY_VERSION_HEX >= 0x030D0000
   return Py_IsInitialized() != 0 && Py_IsFinalizing() == 0;
@@ -39,8 +42,8 @@ class gil_hold {
   PyGILState_STATE state_;
 };
 
-/// Releases the GIL for the lifetime of this object; the thread must not use Python objects
-/// meanwhile.
+/// Releases the GIL for the lifetime of this object. During that time the thread must not use
+/// Python objects.
 /// @pre the thread holds the GIL.
 class gil_release {
  public:
@@ -53,9 +56,10 @@ class gil_release {
   PyThreadState* state_;
 };
 
-/// Removes the pending exception for the lifetime of this object and restores it at the end: a
-/// destructor may run while one is pending, and must neither lose nor observe it (spec 3.4). An
-/// exception raised in between is discarded unless the code reports it first.
+/// Removes the pending exception for the lifetime of this object, and restores it at the end. A
+/// destructor that runs while an exception is pending thereby preserves it (spec 3.4). The object
+/// discards an exception that is pending at the end of its own lifetime: code that must not lose it
+/// reports it first.
 /// @par Thread and GIL
 /// The thread holds the GIL at construction and destruction.
 class error_keeper {
@@ -98,7 +102,9 @@ class error_keeper {
 class ref {
  public:
   ref() noexcept = default;
+  /// Takes ownership of a reference of the caller. Null yields an empty ref.
   static ref steal(PyObject* object) noexcept { return ref(object); }
+  /// Adds a reference to an object; the caller keeps its own. Null yields an empty ref.
   static ref borrow(PyObject* object) noexcept {
     Py_XINCREF(object);
     return ref(object);
@@ -115,6 +121,7 @@ class ref {
 
   explicit operator bool() const noexcept { return object_ != nullptr; }
   PyObject* get() const noexcept { return object_; }
+  /// Gives up the reference, which the caller then owns.
   [[nodiscard]] PyObject* release() noexcept { return std::exchange(object_, nullptr); }
 
  private:
@@ -124,6 +131,8 @@ class ref {
 
 /// Removes the pending exception and returns it as an object, normalized and with its traceback.
 /// @return the exception; empty when none is pending.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 inline ref take_exception() noexcept {
 #if PY_VERSION_HEX >= 0x030C0000
   return ref::steal(PyErr_GetRaisedException());
@@ -146,8 +155,10 @@ inline ref take_exception() noexcept {
 }
 
 /// Clears a pending exception that derives from Exception.
-/// @return false when the pending exception does not, such as KeyboardInterrupt; it then stays
-///   pending.
+/// @return false when the pending exception does not derive from it, such as KeyboardInterrupt; the
+///   exception then stays pending.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 inline bool forgive_exception() noexcept {
   if (PyErr_Occurred() != nullptr && !PyErr_ExceptionMatches(PyExc_Exception)) {
     return false;
@@ -156,9 +167,11 @@ inline bool forgive_exception() noexcept {
   return true;
 }
 
-/// An attribute that an object may lack.
-/// @return the attribute; empty when the lookup raised. An AttributeError is cleared, any other
-///   exception stays pending.
+/// Looks up an attribute that an object may lack.
+/// @return the attribute; empty when the lookup raised. The function clears an AttributeError; any
+///   other exception stays pending.
+/// @par Thread and GIL
+/// The caller holds the GIL. Python code may run.
 inline ref optional_attribute(PyObject* object, PyObject* name) noexcept {
   ref attribute = ref::steal(PyObject_GetAttr(object, name));
   if (!attribute && PyErr_ExceptionMatches(PyExc_AttributeError)) {
@@ -167,7 +180,10 @@ inline ref optional_attribute(PyObject* object, PyObject* name) noexcept {
   return attribute;
 }
 
-/// Makes an exception object the pending one.
+/// Makes an exception object the pending exception, in place of one that is pending.
+/// @pre exception is not empty.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 inline void set_exception(ref exception) noexcept {
 #if PY_VERSION_HEX >= 0x030C0000
   PyErr_SetRaisedException(exception.release());
@@ -179,8 +195,9 @@ inline void set_exception(ref exception) noexcept {
 #endif
 }
 
-/// Drops one reference on behalf of a deleter. A pending exception stays pending. Once finalization
-/// has begun the object is leaked on purpose, as entering Python may then hang or crash (spec 3.3).
+/// Releases one reference to an object, for a deleter. A pending exception stays pending. After
+/// finalization has begun, the function leaks the object on purpose, because a call of the
+/// interpreter may then hang or crash (spec 3.3).
 /// @par Thread and GIL
 /// Any thread, with or without the GIL.
 inline void release_object(PyObject* object) noexcept {
@@ -201,7 +218,7 @@ inline void release_object(PyObject* object) noexcept {
 
 /// Owns one reference to a Python object that keeps memory alive. Move-only.
 /// @par Thread and GIL
-/// The destructor runs on any thread, with or without the GIL (release_object).
+/// Any thread may destroy the object, with or without the GIL (release_object).
 class object_owner {
  public:
   explicit object_owner(ref object) noexcept : object_(object.release()) {}
@@ -209,7 +226,7 @@ class object_owner {
   object_owner& operator=(object_owner&&) = delete;
   ~object_owner() { release_object(object_); }
 
-  /// Moves the reference out. The caller holds the GIL.
+  /// Moves the reference to the result, and leaves this object empty. The caller holds the GIL.
   [[nodiscard]] ref release() noexcept { return ref::steal(std::exchange(object_, nullptr)); }
 
  private:

@@ -17,7 +17,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// The struct CUDA_MEMCPY2D of cuda.h, with the same members in the same order.
+/// The struct CUDA_MEMCPY2D of cuda.h: the same members in the same order, under other names.
 struct cuda_block_copy {
   std::size_t from_x, from_y;
   int from_type;
@@ -40,7 +40,7 @@ struct cuda_block_copy {
 /// The names are the symbols of the driver's library. They include the suffix _v2 that macros of
 /// cuda.h add. The table does not use the variants for a per-thread default stream (_ptsz).
 struct cuda_table : driver_source {
-  /// CUcontext.
+  /// The type CUcontext.
   using context_handle = void*;
 
   explicit cuda_table(driver_source const& source) noexcept : driver_source(source) {}
@@ -88,10 +88,13 @@ struct cuda_table : driver_source {
   f<cuda_block_copy const*, void*> copy_block_async{*this, "cuMemcpy2DAsync_v2"};
   f<void*, int, void const*> pointer_get_attribute{*this, "cuPointerGetAttribute"};
 
+  /// @return the name of a result, such as "CUDA_ERROR_INVALID_VALUE", or null if the driver has
+  ///   none
   char const* error_name(driver_result result) const noexcept {
     char const* text = nullptr;
     return get_error_name && get_error_name(result, &text) == driver_success ? text : nullptr;
   }
+  /// @return the driver's description of a result, or null if the driver has none
   char const* error_text(driver_result result) const noexcept {
     char const* text = nullptr;
     return get_error_string && get_error_string(result, &text) == driver_success ? text : nullptr;
@@ -260,7 +263,7 @@ class context_guard<cuda_table> {
     void* const previous = state.primary.exchange(context, std::memory_order_acq_rel);
     if (previous == context) {
       static_cast<void>(succeeds(driver_, driver_.primary_release, device));
-    } else if (previous != nullptr) {  // the driver has destroyed its events with it
+    } else if (previous != nullptr) {  // the driver destroyed the previous context and its events
       while (state.events.try_take() != nullptr) {
       }
     }
@@ -275,6 +278,8 @@ class context_guard<cuda_table> {
 
 /// Enqueues a copy on a stream of the current context.
 /// @return a report: as try_call.
+/// @par Lifetime
+/// Both memories exist until the copy has completed.
 inline report try_copy(cuda_table const& driver, block_copy const& copy, void* stream) noexcept {
   if (copy.height == 1) {
     return try_call(driver, driver.copy_async, copy.to, copy.from, copy.width, stream);
@@ -296,8 +301,11 @@ inline report try_copy(cuda_table const& driver, block_copy const& copy, void* s
   return try_call(driver, driver.copy_block_async, &block, stream);
 }
 
-/// Enqueues a copy between the memories of two devices.
+/// Enqueues a copy between the memories of two devices, whose contexts are to_context and
+/// from_context.
 /// @return a report: as try_call.
+/// @par Lifetime
+/// Both memories and contexts exist until the copy has completed.
 inline report try_copy_peer(cuda_table const& driver, void* to, void* to_context, void const* from,
                             void* from_context, std::size_t bytes, void* stream) noexcept {
   return try_call(driver, driver.copy_peer_async, to, to_context, from, from_context, bytes,
@@ -305,8 +313,10 @@ inline report try_copy_peer(cuda_table const& driver, void* to, void* to_context
 }
 
 /// Looks up the device of an address.
-/// @param out the device: cuda with the driver's ordinal, cuda_host or cuda_managed.
-/// @return false if the driver did not allocate the memory. out is then unchanged.
+/// @param driver the driver.
+/// @param address the address, in host or device memory.
+/// @param[out] out the device: cuda with the driver's ordinal, cuda_host or cuda_managed.
+/// @return false if the driver has not allocated or registered the memory; out is then unchanged.
 inline bool try_locate(cuda_table const& driver, void const* address, device& out) noexcept {
   auto const query = [&](auto* value, int attribute) {
     return succeeds(driver, driver.pointer_get_attribute, value, attribute, address);

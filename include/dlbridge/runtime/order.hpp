@@ -17,6 +17,7 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 /// Calls visit with the driver of a runtime.
+/// @param kind the runtime.
 /// @param visit takes a cuda_table const& or a hip_table const&, and returns a report.
 /// @return the report of visit; or runtime_missing, runtime_failed if there is no driver.
 template <class Visit>
@@ -44,8 +45,8 @@ struct capture_state {
   std::uint64_t id = 0;  // the ID of the capture sequence; 0 if the driver does not report it
 };
 
-// The caller has entered the context of the stream. A driver without capture functions has no
-// active captures.
+// Reads whether the stream is being captured, and the ID of the capture. The caller has entered the
+// context of the stream. A driver without capture functions has no active captures.
 template <class Table>
 report try_read_capture(Table const& driver, stream_ref stream, capture_state& out) noexcept {
   out = capture_state{};
@@ -90,8 +91,8 @@ DLBRIDGE_COLD inline report no_wait_in_capture() noexcept {
                  "Captured operations have not run yet: wait after launching the graph");
 }
 
-// An event of the entered context, without timing: from the pool, or newly created. The destructor
-// returns it to the pool, or destroys it.
+// An event of the entered context, without timing. It comes from the pool, or try_record creates
+// it. The destructor returns it to the pool, or destroys it if the pool is full or missing.
 template <class Table>
 class borrowed_event {
  public:
@@ -113,7 +114,8 @@ class borrowed_event {
       if (succeeds(driver_, driver_.event_record, event_, stream)) {
         return report{};
       }
-      // The event may predate a reset of the device. A new event shows whether recording fails.
+      // The device may have been reset after the creation of the event, which is then invalid. The
+      // function tries once more with a new event.
       static_cast<void>(succeeds(driver_, driver_.event_destroy, event_));
       event_ = nullptr;
     }
@@ -132,6 +134,8 @@ class borrowed_event {
 /// producer now. If both streams are being captured into one graph, the wait becomes an edge of the
 /// graph. The host does not wait. The current context or device of this thread stays the same.
 /// @param driver the driver of both streams, whose devices may differ.
+/// @param consumer the stream that waits.
+/// @param producer the stream to wait for.
 /// @return a report: capturing (the streams belong to different captures, or only one of them is
 /// being captured; nothing is enqueued), runtime_failed.
 /// @par Lifetime
@@ -171,6 +175,8 @@ report try_order_after(Table const& driver, stream_ref consumer, stream_ref prod
 /// streams of the device.
 /// @return a report: capturing (the stream is being captured; the function does not wait),
 /// runtime_failed (also if one of the operations failed).
+/// @par Thread and GIL
+/// Any thread. A thread that holds the GIL releases it first, because the function blocks.
 template <class Table>
 report try_host_wait(Table const& driver, stream_ref stream) noexcept {
   context_guard<Table> guard(driver);
@@ -183,8 +189,10 @@ report try_host_wait(Table const& driver, stream_ref stream) noexcept {
                         : try_call(driver, driver.stream_synchronize, stream.native_handle());
 }
 
-/// The same with the driver of the stream's device. Does nothing on devices without streams.
-/// @return a report: also runtime_missing; bad_stream (a handle of another runtime).
+/// The same with the driver of the stream's device. Does nothing for the null stream of a device
+/// without streams.
+/// @return a report: capturing, runtime_missing, runtime_failed, bad_stream (a stream with a handle
+/// on a device without streams, such as a SYCL queue).
 inline report try_host_wait(stream_ref stream) noexcept {
   runtime_kind const kind = runtime_of(stream.device());
   if (kind != runtime_kind::none) {
@@ -199,8 +207,9 @@ inline report try_host_wait(stream_ref stream) noexcept {
   return r;
 }
 
-/// The same for streams on any two devices. Within one runtime an event orders the streams.
-/// Otherwise the host waits for producer, as runtimes do not share events.
+/// Like the try_order_after of one driver, for streams on any two devices. Within one runtime an
+/// event orders the streams. Otherwise this thread blocks until the operations on producer have
+/// completed, because runtimes do not share events.
 /// @return a report: capturing, runtime_missing, runtime_failed, bad_stream.
 inline report try_order_after(stream_ref consumer, stream_ref producer) noexcept {
   runtime_kind const kind = runtime_of(producer.device());

@@ -1,5 +1,5 @@
-// parameter<P>: converts tensors between Python and C++, an argument to a parameter of type P and a
-// result of type P to a Python object.
+// parameter<P>: defines how a Python argument becomes a C++ parameter of type P; give_result
+// converts a C++ result to a Python object.
 // layer: call · from a Python argument to C++, and from a C++ result to Python
 #pragma once
 
@@ -21,22 +21,22 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// An extra of def and def_fast: the function returns tensors of one library, whatever the
-/// libraries of its arguments.
+/// An extra argument of def and def_fast. The bound function then returns tensors of one library,
+/// regardless of the libraries of its arguments.
 struct returns {
   library which;  ///< the library
 };
 
 namespace python {
 
-/// The properties of a parameter type. The primary template stands for every type that is no
-/// tensor. Each tensor type has a specialization with these members:
+/// The properties of a parameter type. The primary template describes the types that are not
+/// tensors. Each tensor type has a specialization with these members:
 /// - is_tensor: true
-/// - optional: whether the parameter accepts None, as no tensor
+/// - optional: whether the parameter accepts None, which means no tensor
 /// - borrows: whether the parameter is valid only as long as the call holds the GIL
 /// - mode: the import_mode of the tensor
 /// - required(): the requirement that the tensor must meet
-/// - make(from, object): the parameter, from the checked imported_tensor of a Python object
+/// - make(from, object): returns the parameter for an object, from its checked imported_tensor
 template <class P>
 struct parameter {
   static constexpr bool is_tensor = false;
@@ -105,8 +105,12 @@ struct parameter<std::optional<P>> : parameter<P> {
 template <class P>
 constexpr bool is_tensor_parameter = parameter<P>::is_tensor;
 
-/// One tensor argument of one call: imports the object's tensor, checks it against parameter<P>,
-/// and reports why it does not fit.
+/// One tensor argument of one call. It imports the tensor of an object, checks it against
+/// parameter<P>, and reports why the tensor does not meet the requirement.
+/// @par Lifetime
+/// The object, and a tensor passed to load_shared, must outlive this tensor_argument.
+/// @par Thread and GIL
+/// The caller holds the GIL in every member and in the destructor.
 template <class P>
 class tensor_argument {
   using traits = parameter<P>;
@@ -136,7 +140,7 @@ class tensor_argument {
            (!exception_ && meets(tensor.view(), traits::required()));
   }
 
-  /// Moves the C++ parameter out.
+  /// Returns the C++ parameter, and moves the tensor into it if P owns its tensor.
   /// @pre load or load_shared returned true; extract has not been called before
   P extract() noexcept {
     if constexpr (traits::optional) {
@@ -173,7 +177,7 @@ class tensor_argument {
   imported_tensor& imported() noexcept { return shared_ != nullptr ? *shared_ : own_; }
 
   PyObject* object_ = nullptr;
-  imported_tensor* shared_ = nullptr;  // of the overloaded call, when there is one
+  imported_tensor* shared_ = nullptr;  // the tensor of load_shared, or null
   imported_tensor own_;
   ref exception_;
 };
@@ -209,7 +213,7 @@ constexpr bool is_result = detail::result_kind<T>::is_tensor;
 /// @param target the library that `returns` names, or null
 /// @return the object, or an empty ref with a Python exception set
 /// @par Ownership
-/// Takes the tensor; on failure the tensor is freed.
+/// The function takes ownership of the tensor, and frees it on failure.
 /// @par Thread and GIL
 /// The caller holds the GIL.
 template <class Result>
@@ -233,8 +237,9 @@ ref give_result(std::optional<Result>&& result, PyObject* first_argument,
   return result ? give_result(std::move(*result), first_argument, target) : ref::borrow(Py_None);
 }
 
+/// Finds the first tensor argument of a call.
 /// @param objects the arguments of the call, one for each parameter; null for one that is no tensor
-/// @return the object of the first tensor parameter that is not None, or null
+/// @return a borrowed reference to the first tensor argument that is not None, or null
 template <class... Parameters>
 PyObject* first_tensor(PyObject* const* objects) noexcept {
   constexpr bool is_tensor[] = {is_tensor_parameter<Parameters>...};

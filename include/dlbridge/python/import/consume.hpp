@@ -28,26 +28,28 @@ struct consume_request {
   bool has_target = false;
   device target;  // where the tensor must be; used only with has_target
   copy_policy copy = copy_policy::if_needed;
-  PyObject* stream = nullptr;    // borrowed; what the caller passed, or null
-  char const* advice = nullptr;  // what to do with an object that is no producer: static text
-  /// Performs what the producer did not do (import/detail/fulfil.hpp); with null the tensor is
-  /// returned as the producer exported it. Arguments of extension functions request neither a
-  /// device nor a copy, and leave it null so that extensions need not compile it. ready is the
-  /// stream on which the elements are ready, before and after the call.
+  PyObject* stream = nullptr;    // borrowed: the value of stream=, or null
+  char const* advice = nullptr;  // static text for the refusal of a non-producer
+  /// Moves or copies the tensor as requested, if the producer did not (import/detail/fulfil.hpp).
+  /// If null, consume returns the tensor as the producer exported it. Calls of extension functions
+  /// request neither a device nor a copy for their arguments. They leave this member null, so that
+  /// extensions need not compile the function. ready is the stream on which the elements are ready,
+  /// before and after the call.
   managed_tensor (*fulfil)(managed_tensor, consume_request const&, bool wants_copy,
                            stream_ref& ready) = nullptr;
 };
 
 namespace detail {
-// Whether a tensor on device `actual` satisfies a request for device `requested`. Ordinals tell
-// devices apart only where memory belongs to one: managed memory has ordinal 0 or that of a GPU
-// (spec 1.3).
+// Whether a tensor on device `actual` satisfies a request for device `requested`. The ordinal of
+// memory that the CPU can access does not matter, because libraries number such memory differently:
+// managed memory has ordinal 0 or the ordinal of a GPU (spec 1.3).
 inline bool is_on_device(device actual, device requested) noexcept {
   return actual.type == requested.type && (actual.id == requested.id || is_host_accessible(actual));
 }
 
-// The policy of one import: which device, stream and keywords to request, and what to do with the
-// result. A step that fails returns false or an empty object, with a Python exception set.
+// One import: chooses the device, the stream and the keywords, calls the producer, and moves or
+// copies the result if necessary. A step that fails returns false or an empty object, with a Python
+// exception set.
 class import_call {
  public:
   import_call(PyObject* producer, consume_request const& request) noexcept
@@ -128,7 +130,7 @@ class import_call {
         return false;
       }
     } else if (named && !moves_ && !is_host_accessible(where_)) {
-      keywords_.stream = request_.stream;  // such as a SYCL queue, passed through (spec 4.4)
+      keywords_.stream = request_.stream;  // such as a SYCL queue; passed unchanged (spec 4.8)
     }  // for the CPU the producer itself synchronizes (spec 4.3)
     if (moves_) {
       dl_device_ =
@@ -141,8 +143,8 @@ class import_call {
     return PyErr_Occurred() == nullptr;
   }
 
-  // Requests the elements to be ready on a stream of a device. The stream is always passed
-  // explicitly, as torch does no ordering when it is missing.
+  // Sets the stream keyword to a stream of a device, on which the producer makes the elements
+  // ready. dlbridge always passes the keyword, because torch orders nothing without it.
   bool choose_stream_keyword(PyObject* named, device where) noexcept {
     std::int64_t value = 0;
     if (!choose_stream(named, where, ready_, &value)) {
@@ -153,8 +155,8 @@ class import_call {
     return static_cast<bool>(stream_);
   }
 
-  // Requests the tensor on its own device, so that dlbridge moves it; the stream is then one of
-  // that device.
+  // Changes the keywords to request the tensor on its present device, so that dlbridge moves it
+  // afterwards. The stream keyword then names a stream of that device.
   bool leave_in_place() noexcept {
     moves_ = false;
     keywords_.dl_device = nullptr;
@@ -169,8 +171,9 @@ class import_call {
     return moves_ && request_.copy != copy_policy::never && can_move(where_, request_.target);
   }
 
-  // After the first call raised. A refused copy is requested again without copy, a refused move
-  // without dl_device; dlbridge then copies or moves. copy=False is never dropped.
+  // Calls the producer again after its first exception, where another call can succeed. After a
+  // refused copy it omits copy, after a refused move dl_device, and dlbridge then copies or moves.
+  // It never omits copy=False. Returns an empty reference, with an exception set, on failure.
   ref request_again() noexcept {
     refusal_meaning const meaning = negotiation::meaning();
     bool const is_old = meaning == refusal_meaning::old_producer;
@@ -217,7 +220,8 @@ class import_call {
     return tensor;
   }
 
-  // Performs what the producer was requested to do and did not do.
+  // Moves or copies the tensor as requested, if the producer did not. Refuses a copy by the
+  // producer that copy=False forbids.
   managed_tensor fulfil(managed_tensor m) noexcept {
     if (!m || request_.fulfil == nullptr) {
       return m;
@@ -240,9 +244,9 @@ class import_call {
     return request_.fulfil(std::move(m), request_, wants_copy, ready_);
   }
 
-  // Whether the tensor is a copy: marked as one, or at another address than an uncopied export.
-  // torch and JAX mark no copies; tvm-ffi and dpnp may make none; and CuPy exports host-accessible
-  // memory to the CPU without a copy.
+  // Whether the tensor is a copy: it has flag_is_copied, or another address than an export without
+  // copy. torch and JAX do not set the flag; tvm-ffi and dpnp may ignore the request; and CuPy
+  // exports host-accessible memory to the CPU without a copy.
   bool is_copy(managed_tensor const& m) noexcept {
     tensor_view const view = m.view();
     if (view.is_copied() || view.empty() ||
@@ -271,18 +275,20 @@ class import_call {
 }  // namespace detail
 
 /// Imports the tensor of a producer, or of a raw capsule.
-/// @param ready set to the stream of the tensor's device on which its elements are ready: the
-///   requested one, or the default one.
+/// @param producer the producer or the capsule.
+/// @param request the requested device, copy and stream.
+/// @param[out] ready the stream of the tensor's device on which its elements are ready: the
+///   requested stream, or the default stream.
 /// @return the tensor; empty, with a Python exception set, on failure. The exception is the
-///   producer's own, unchanged; CopyForbiddenError when copy=False cannot be promised; else that of
-///   not_a_producer, not_a_capsule, capsule_used, producer_failed, device_mismatch, bad_stream,
+///   producer's own, unchanged; CopyForbiddenError when copy=False cannot be fulfilled; else that
+///   of not_a_producer, not_a_capsule, capsule_used, producer_failed, device_mismatch, bad_stream,
 ///   bad_argument, or as for managed_tensor::steal and device_operations::move.
 /// @par Ownership
 /// The caller owns the result. On failure the producer still owns its tensor, or it has been freed.
 /// @par Stream order
 /// The caller enqueues work on the elements on ready, or orders it after ready.
 /// @par Thread and GIL
-/// The caller holds the GIL. Python code runs.
+/// The caller holds the GIL. The function calls Python code, which may release it.
 inline managed_tensor consume(PyObject* producer, consume_request const& request,
                               stream_ref& ready) noexcept {
   if (!PyCapsule_CheckExact(producer)) {
@@ -305,6 +311,7 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
   }
   return request.fulfil(std::move(tensor), request, request.copy == copy_policy::always, ready);
 }
+/// The same for callers that do not need the stream.
 inline managed_tensor consume(PyObject* producer, consume_request const& request) noexcept {
   stream_ref ready = stream_ref::default_of(cpu);
   return consume(producer, request, ready);
