@@ -1,5 +1,5 @@
 // lend: exports a view of a shared tensor as a managed tensor, without copying shape and strides.
-// layer: arrays · OUT: export of an imported tensor
+// layer: arrays · export: export of an imported tensor
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // array_traits and view_traits of Eigen's unsupported tensors: export Tensor, TensorFixedSize and
 // TensorMap, and view a tensor as a TensorMap.
-// layer: arrays · OUT and IN: tensors of Eigen, which compile slower than eigen.hpp
+// layer: arrays · export and import: tensors of Eigen, which compile slower than eigen.hpp
 #pragma once
 
 #include <cstddef>
