@@ -1,6 +1,7 @@
 // Main umbrella header: everything that needs no Python, no device runtime and no other library.
 #pragma once
 
+#include <dlbridge/any_tensor.hpp>
 #include <dlbridge/as.hpp>
 #include <dlbridge/bridges/std.hpp>
 #include <dlbridge/builder.hpp>
@@ -19,5 +20,6 @@
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/traits.hpp>
 #include <dlbridge/types/complex.hpp>
+#include <dlbridge/validate.hpp>
 #include <dlbridge/version.hpp>
 #include <dlbridge/view.hpp>

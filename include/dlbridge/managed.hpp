@@ -7,6 +7,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/validate.hpp>
 #include <dlbridge/version.hpp>
 #include <dlbridge/view.hpp>
 

@@ -1,6 +1,6 @@
 // A typed span of a temporary any_tensor would dangle.
 // says: deleted (function|member function|constructor)
-#include <dlbridge/tensor.hpp>
+#include <dlbridge/any_tensor.hpp>
 
 dlbridge::any_tensor make();
 

@@ -1,6 +1,6 @@
 // A call has one type. The result for the first element type, bool, would narrow the others.
 // says: a visitor returns the same type for every element type
-#include <dlbridge/tensor.hpp>
+#include <dlbridge/any_tensor.hpp>
 
 double use(dlbridge::any_tensor const& x) {
 #ifdef WRONG

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/any_tensor.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>

@@ -17,6 +17,7 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/traits.hpp>
+#include <dlbridge/validate.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

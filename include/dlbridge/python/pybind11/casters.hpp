@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <dlbridge/any_tensor.hpp>
 #include <dlbridge/builder.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/call/argument.hpp>

@@ -21,6 +21,7 @@
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/traits.hpp>
+#include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {

@@ -1,0 +1,135 @@
+// any_tensor, visit: own a tensor of any dtype, and select its element type at run time.
+// layer: arrays · import: parameters of functions
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/tensor.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// The owner of a tensor of any dtype and rank on any device. visit calls a function with the
+/// element type.
+///
+/// @par Ownership
+/// Move-only. A moved-from object is empty.
+class any_tensor {
+ public:
+  any_tensor() noexcept = default;
+  explicit any_tensor(managed_tensor owned) noexcept : owned_(std::move(owned)) {}
+
+  /// Whether this object owns a tensor.
+  /// The members view, dtype and as require one.
+  explicit operator bool() const noexcept { return static_cast<bool>(owned_); }
+  tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return owned_.view(); }
+  tensor_view view() const&& = delete;
+  dlbridge::dtype dtype() const noexcept { return owned_.view().dtype(); }
+
+  /// A typed view of the tensor, valid as long as this object owns the tensor.
+  /// @throws error as check_view, with every broken rule in one message.
+  template <class T, class Shape = dynamic_rank, class... Constraints>
+  tensor_span<T, Shape, Constraints...> as() const& DLBRIDGE_LIFETIMEBOUND {
+    return tensor_span<T, Shape, Constraints...>(owned_.view());
+  }
+  template <class T, class Shape = dynamic_rank, class... Constraints>
+  tensor_span<T, Shape, Constraints...> as() const&& = delete;
+
+  /// Releases the tensor without freeing it.
+  [[nodiscard]] managed_tensor release() && noexcept { return std::move(owned_); }
+
+ private:
+  managed_tensor owned_;
+};
+
+/// A list of element types for visit.
+template <class... T>
+struct types {};
+/// The arithmetic types of C++ that have a dtype.
+using arithmetic_types =
+    types<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+          std::uint32_t, std::uint64_t, float, double>;
+
+namespace detail {
+[[noreturn]] DLBRIDGE_COLD inline void raise_unlisted(tensor_view const& view, dtype const* listed,
+                                                      std::size_t count) {
+  report r = refusal(errc::dtype_mismatch, "", name_of(view).c_str());
+  for (std::size_t i = 0; i < count; ++i) {
+    r.expected.append(i == 0           ? ""
+                      : i + 1 == count ? " or "
+                                       : ", ")
+        .append(name_of(listed[i]).c_str());
+  }
+  raise(r);
+}
+
+// The argument of a visitor: Access is void for writable elements, void const for read-only ones.
+template <class Access, class T>
+using visited_span = tensor_span<std::conditional_t<std::is_const_v<Access>, T const, T>>;
+
+// Calls the visitor. The list contains the dtype of the view, so the last type is not compared.
+template <class Access, class Visitor, class First, class... Rest>
+decltype(auto) call_visitor(tensor_view const& view, Visitor& visitor, types<First, Rest...>) {
+  if constexpr (sizeof...(Rest) > 0) {
+    if (view.dtype() != dtype_of<First>()) {
+      return call_visitor<Access>(view, visitor, types<Rest...>{});
+    }
+  }
+  return visitor(visited_span<Access, First>(view));
+}
+
+template <class Access, class Visitor, class First, class... Rest>
+decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<First, Rest...> list) {
+  using result = std::invoke_result_t<Visitor&, visited_span<Access, First>>;
+  static_assert(
+      (std::is_same_v<result, std::invoke_result_t<Visitor&, visited_span<Access, Rest>>> && ...),
+      "dlbridge: a visitor returns the same type for every element type");
+  constexpr dtype listed[] = {dtype_of<First>(), dtype_of<Rest>()...};
+  bool is_listed = false;
+  for (dtype const each : listed) {
+    is_listed = is_listed || each == view.dtype();
+  }
+  if (!is_listed) {
+    raise_unlisted(view, listed, sizeof...(Rest) + 1);
+  }
+  return call_visitor<Access>(view, visitor, list);
+}
+}  // namespace detail
+
+/// Calls a function with a typed view of a tensor whose element type is known at run time only.
+///
+/// @tparam List The element types to support, as types<...>.
+/// @param view The view, of memory that the CPU can access.
+/// @param visitor Called as visitor(tensor_span<T const>), with T the element type. It must return
+///   the same type for every T.
+/// @return The result of the visitor.
+/// @throws error dtype_mismatch (List has no type with the dtype of the tensor), device_mismatch
+///   (the CPU cannot access the memory), misaligned.
+template <class List = arithmetic_types, class Visitor>
+decltype(auto) visit(tensor_view const& view, Visitor&& visitor) {
+  return detail::visit_types<void const>(view, visitor, List{});
+}
+/// The same for an any_tensor.
+/// @pre The any_tensor is not empty.
+template <class List = arithmetic_types, class Visitor>
+decltype(auto) visit(any_tensor const& tensor, Visitor&& visitor) {
+  return detail::visit_types<void const>(tensor.view(), visitor, List{});
+}
+/// The same for writing: the function calls visitor(tensor_span<T>).
+/// @pre The any_tensor is not empty.
+/// @throws error read_only, or as the overloads above.
+template <class List = arithmetic_types, class Visitor>
+decltype(auto) visit(any_tensor& tensor, Visitor&& visitor) {
+  return detail::visit_types<void>(tensor.view(), visitor, List{});
+}
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
