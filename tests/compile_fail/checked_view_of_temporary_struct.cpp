@@ -1,6 +1,6 @@
 // A view refers to the shape of its struct, so view_of refuses a temporary struct.
 // says: deleted (function|member function|constructor)
-#include <dlbridge/view.hpp>
+#include <dlbridge/validate.hpp>
 
 DLTensor make();
 
