@@ -43,7 +43,7 @@ def test_devices_have_the_names_of_the_compiled_module() -> None:
         assert devices.name(device) == _name_of_device(device)
 
 
-@pytest.mark.parametrize("code", range(1, 30))
+@pytest.mark.parametrize("code", devices.NAMES)
 def test_addresses_are_those_of_the_compiled_module(code: int) -> None:
     """dlbridge adds a byte offset to addresses, and never to handles."""
     tensor = dlbridge.from_dlpack(producers.Producer(device=(code, 0), byte_offset=8))
