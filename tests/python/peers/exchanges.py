@@ -19,7 +19,7 @@ from typing import Any, Callable
 
 import pytest
 
-import ctypes_tensors
+import ctypes_library
 import dlbridge
 from dlbridge.tools import abi, children, elements
 from dlbridge.tools.libraries import CASES, Case, Library, capsule_of
@@ -188,7 +188,7 @@ def _take(library: Library, module: Any, method: str, case: Case) -> Outcome:
     """Exports a ctypes tensor through dlbridge to the library; drops both in either order."""
     violations = _Violations()
     for first in ("dlbridge", "library"):
-        source = case.make(ctypes_tensors.CTYPES, None)
+        source = case.make(ctypes_library.CTYPES, None)
         t = dlbridge.from_dlpack(source)
         imported = None
         try:
@@ -221,7 +221,7 @@ def _take(library: Library, module: Any, method: str, case: Case) -> Outcome:
 def _return(library: Library, module: Any, method: str, case: Case) -> Outcome:
     """Exports a ctypes tensor through dlbridge to the library, and imports it again."""
     violations = _Violations()
-    source = case.make(ctypes_tensors.CTYPES, None)
+    source = case.make(ctypes_library.CTYPES, None)
     try:
         x = IMPORTS["take"](library, module, dlbridge.from_dlpack(source))
         t = dlbridge.as_tensor(library.give(module, x))

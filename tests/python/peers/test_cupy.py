@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 import pytest
 
-import ctypes_tensors
+import ctypes_library
 import dlbridge
 from dlbridge.tools.libraries import CASES
 from rows import load
@@ -52,7 +52,7 @@ def test_cpu_tensors_are_refused(
 ) -> None:
     record_property("exchange", ["takes", method, case, "refused", ""])
     take, error, text = REFUSALS[method]
-    source = CASES[case].make(ctypes_tensors.CTYPES, None)
+    source = CASES[case].make(ctypes_library.CTYPES, None)
     t = dlbridge.from_dlpack(source)
     if case == "read-only" and method in ("capsule", "fromDlpack"):
         error, text = BufferError, "expected writable memory for a legacy tensor"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import ctypes_tensors
+import ctypes_library
 import dlbridge
 from exchanges import test_exchange, test_the_table_names_what_there_is
 from rows import load
@@ -31,7 +31,7 @@ def test_both_capsules_share_the_array(method: str) -> None:
 
 
 def test_it_computes_on_foreign_memory() -> None:
-    source = ctypes_tensors.make([1.0, 2.0, 3.0], "float32")
+    source = ctypes_library.make([1.0, 2.0, 3.0], "float32")
     x = mx.nd.from_dlpack(dlbridge.to_dlpack(dlbridge.from_dlpack(source)))
     x *= 2
     x.wait_to_read()

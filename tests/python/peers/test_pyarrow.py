@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import ctypes_tensors
+import ctypes_library
 import dlbridge
 from dlbridge.tools import abi
 from exchanges import test_exchange, test_the_table_names_what_there_is
@@ -21,7 +21,7 @@ pa: Any = load(LIBRARY)
 
 
 def test_an_array_on_foreign_memory() -> None:
-    source = ctypes_tensors.make([1.0, 2.0, 3.0], "float32")
+    source = ctypes_library.make([1.0, 2.0, 3.0], "float32")
     t = dlbridge.from_dlpack(source)
     x = pa.Array.from_dlpack(t)
     assert (x.buffers()[1].address, x.to_pylist()) == (t.data_ptr, [1, 2, 3])
@@ -36,8 +36,8 @@ def test_an_array_on_foreign_memory() -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        ctypes_tensors.make([[1.0, 2.0]], "float32"),
-        ctypes_tensors.index(ctypes_tensors.make([1.0] * 3, "float32"), slice(None, None, 2)),
+        ctypes_library.make([[1.0, 2.0]], "float32"),
+        ctypes_library.index(ctypes_library.make([1.0] * 3, "float32"), slice(None, None, 2)),
     ],
     ids=["rank 2", "stepped"],
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import ctypes_tensors
+import ctypes_library
 import dlbridge
 from dlbridge.tools import children
 from exchanges import test_exchange, test_the_table_names_what_there_is
@@ -22,8 +22,8 @@ tf: Any = load(LIBRARY)
 
 def add_shifted(shift: int) -> list[float]:
     """Adds a tensor to itself, whose memory starts at element `shift` of a block."""
-    block = ctypes_tensors.make([float(i) for i in range(64)], "float32")
-    source = ctypes_tensors.index(block, slice(shift, shift + 8))
+    block = ctypes_library.make([float(i) for i in range(64)], "float32")
+    source = ctypes_library.index(block, slice(shift, shift + 8))
     x = tf.experimental.dlpack.from_dlpack(dlbridge.to_dlpack(dlbridge.from_dlpack(source)))
     return (x + x).numpy().tolist()  # type: ignore[no-any-return]
 

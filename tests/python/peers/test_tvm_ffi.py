@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import ctypes_tensors
+import ctypes_library
 import dlbridge
 from exchanges import test_exchange, test_the_table_names_what_there_is
 from rows import load
@@ -18,7 +18,7 @@ tvm_ffi: Any = load(LIBRARY)
 
 
 def test_an_argument_of_a_function() -> None:
-    source = ctypes_tensors.make([1.0, 2.0], "float32")
+    source = ctypes_library.make([1.0, 2.0], "float32")
     t = dlbridge.from_dlpack(source)
     x = tvm_ffi.get_global_func("testing.echo")(t)
     assert (type(x), x.data_ptr) == (dlbridge.Tensor, source.address)  # by the exchange table
@@ -32,7 +32,7 @@ def test_an_argument_of_a_function() -> None:
     ids=["aligned", "contiguous"],
 )
 def test_requirements_that_a_tensor_does_not_meet(requirement: str, key: slice) -> None:
-    source = ctypes_tensors.index(ctypes_tensors.make([1.0] * 4, "float32"), key)
+    source = ctypes_library.index(ctypes_library.make([1.0] * 4, "float32"), key)
     value = 64 if requirement == "require_alignment" else True
     with pytest.raises(RuntimeError):
         tvm_ffi.from_dlpack(dlbridge.from_dlpack(source), **{requirement: value})
