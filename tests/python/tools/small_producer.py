@@ -121,7 +121,7 @@ class Array:
         raise TypeError("an Array cannot be pickled")
 
     def __del__(self) -> None:
-        if planted("source_not_kept") and self.size:
+        if planted("source_not_kept") and self.size:  # what a reuse of freed memory looks like
             C.memset(self.data, 0xEE, self.size * self.itemsize)
 
     # The protocol ------------------------------------------------------------------------------
@@ -245,9 +245,6 @@ def _spoil(managed: Any, array: Array, versioned: bool) -> None:
         tensor.ndim = 1
         tensor.strides = tensor.shape + 8
         C.memmove(tensor.shape, (C.c_int64 * 2)(1, 1), 16)
-    if planted("source_not_kept"):
-        native.counted_drop(managed.manager_ctx)
-        managed.manager_ctx = Memory.of(b"")[0].share()
     if planted("leaks"):
         C.memset(malloc(1 << 16), 1, 1 << 16)
 
