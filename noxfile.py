@@ -5,7 +5,8 @@ As a program it requires only Python: it creates an environment with nox, and ru
 
 `tests` runs all sessions tagged tests in parallel, one for each processor, and prints a summary.
 
-    --fast      omits the sessions tagged slow, and lists them in the summary
+    --fast      omits the sessions tagged slow, and lists them in the summary; in the others, the
+                Python tests marked slow
     --long      adds the sessions tagged long
     --jobs N    runs N sessions in parallel
     -- ...      arguments for pytest
@@ -369,7 +370,8 @@ def python(session: nox.Session, peers: Peers) -> None:
     install_wheel(session, *PYTEST, *peers.packages)
     extras = ("nanobind_peer",) if "nanobind" in peers.peers else ()
     modules = counterparts(session, MAIN, *extras)
-    session.run("pytest", *BY_FILE, f"--peers={','.join(peers.peers)}",
+    quick = ("-m", "not slow") if FAST in os.environ else ()
+    session.run("pytest", *BY_FILE, *quick, f"--peers={','.join(peers.peers)}",
                 *peers.tests, *session.posargs,
                 env={"DLBRIDGE_TEST_MODULES": modules,
                      "DLBRIDGE_EXCHANGES": str(counted)})  # fmt: skip

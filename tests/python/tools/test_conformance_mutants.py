@@ -21,6 +21,8 @@ from mutants import CONSUMER, DEFECTS, PRODUCER
 
 from dlbridge.tools.conformance.rules import RULES
 
+pytestmark = pytest.mark.slow  # each defect is examined in a process of its own
+
 BROKEN = {"fail", "crash", "warn"}
 GRAVE = {"fail", "crash"}
 SOUND = ""  # no defect
