@@ -18,6 +18,7 @@ import argparse
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -118,9 +119,11 @@ class Build:
     @property
     def name(self) -> str:
         parts = [self.compiler.replace("++", ""), str(self.standard)]
+        parts += ["coverage"] if "--coverage" in self.flags else []
         parts += ["no-exceptions"] if "-fno-exceptions" in self.flags else []
         parts += [f"dlpack-{self.dlpack}"] if self.dlpack != "newest" else []
-        parts += ["sanitized"] if self.sanitize else []
+        parts += ["sanitized"] if self.sanitize == SANITIZERS else []
+        parts += [f"{self.sanitize}-sanitizer"] if self.sanitize not in ("", SANITIZERS) else []
         return "-".join(parts)
 
 
@@ -221,6 +224,16 @@ def cpp(session: nox.Session, build: Build) -> None:
     folder = cmake(session, build, *targets)
     if build.tests:
         ctest(session, folder, f"-j{machine.processors()}")
+
+
+@nox.session(tags=["long"])
+def threads(session: nox.Session) -> None:
+    """The C++ tests, and those of the simulated devices, under ThreadSanitizer."""
+    build = Build("g++", 17, sanitize="thread")
+    folder = cmake(session, build, "unit_tests", "runtime_tests", "simulated_cuda_tests",
+                   "simulated_hip_tests", DLBRIDGE_PYTHON="OFF")  # fmt: skip
+    ctest(session, folder, f"-j{machine.processors()}", "-R", "^(unit|runtime|simulated)[.]",
+          "-E", "cpp20|two_translation|without_exceptions|python|libraries|example")  # fmt: skip
 
 
 BRIDGES_OF_HEADERS = ("eigen", "eigen_tensor", "xtensor", "armadillo")
@@ -443,6 +456,13 @@ def soak_sanitized(session: nox.Session) -> None:
     run_sanitized(session, *BY_TEST, "tests/python/test_soak.py", rounds=10)
 
 
+@nox.session(tags=["long"], venv_backend="none")
+def interpreters(session: nox.Session) -> None:
+    """The Python tests and exits of the interpreter with other CPythons: `-- --exits 1000 PATH`."""
+    session.env.update(machine.build_environment(machine.find_gcc()))
+    session.run(sys.executable, ".ci/interpreters.py", *session.posargs, external=True)
+
+
 @nox.session(tags=["tests", "slow"])
 def soak(session: nox.Session) -> None:
     """A million rounds of each exchange: memory does not grow, and every deleter runs once."""
@@ -450,6 +470,41 @@ def soak(session: nox.Session) -> None:
     modules = counterparts(session)
     session.run("pytest", *BY_TEST, "tests/python/test_soak.py", *session.posargs,
                 env={"DLBRIDGE_TEST_MODULES": modules, "DLBRIDGE_SOAK": "10"})  # fmt: skip
+
+
+COVERED = 95  # percent of the lines of include/ that the tests must execute
+
+
+@nox.session(tags=["long"])
+def coverage(session: nox.Session) -> None:
+    """Line and branch coverage of include/ by the C++ tests, and by the Python tests with NumPy."""
+    session.install("gcovr==8.3", *PYTEST, "numpy", "ml_dtypes")
+    build = Build("g++", 17, flags="--coverage -fprofile-update=atomic -fprofile-abs-path")
+    folder = cmake(session, build, "all", DLBRIDGE_PYTHON="ON", DLBRIDGE_TEST_MODULES="ON",
+                   CMAKE_CXX_COMPILER_LAUNCHER="",
+                   CMAKE_DISABLE_PRECOMPILE_HEADERS="ON")  # fmt: skip
+    for old in folder.rglob("*.gcda"):
+        old.unlink()
+    ctest(session, folder, f"-j{machine.processors()}", "-R", "^(unit|runtime|simulated)[.]")
+    core = next((folder / "python").glob("_core*.so"))
+    package = Path(session.create_tmp()).resolve() / "package" / "dlbridge"
+    shutil.rmtree(package, ignore_errors=True)
+    shutil.copytree(CHECKOUT / "python" / "dlbridge", package)
+    shutil.copy(core, package)
+    for tests, extra in ((["tests/python", "--ignore=tests/python/tools",
+                           "--ignore=tests/python/peers"], {}),
+                         (sorted(map(str, Path().glob(DEVICE_TESTS))),
+                          {"LD_LIBRARY_PATH": str(folder / "simulated-drivers")})):  # fmt: skip
+        session.run("pytest", "-q", *BY_FILE, "--peers=numpy", *tests,
+                    env={"DLBRIDGE_TEST_MODULES": str(folder / "python-modules"),
+                         "PYTHONPATH": os.pathsep.join([
+                             str(package.parent),
+                             str(CHECKOUT / "tests" / "fakes" / "simulated_driver")]),
+                         **extra}, success_codes=[0, 1])  # fmt: skip
+    session.run("gcovr", "--root", str(CHECKOUT), "--filter", "include/", "--object-directory",
+                str(folder), "--txt", "-", "--merge-lines", "--exclude-throw-branches",
+                "--json", str(machine.STATE / "coverage.json"),
+                f"--fail-under-line={COVERED}", str(folder))  # fmt: skip
 
 
 @nox.session(tags=["tests", "compiles"])

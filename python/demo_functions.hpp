@@ -24,10 +24,11 @@ class on_destroy {
     }
     dlbridge::python::gil_hold const gil;
     dlbridge::python::error_keeper const pending;
-    if (!dlbridge::python::ref::steal(PyObject_CallNoArgs(function_))) {
-      PyErr_WriteUnraisable(function_);
+    namespace dp = dlbridge::python;
+    if (!dp::ref::steal(dp::api<PyObject_CallNoArgs>(function_))) {
+      dp::api<PyErr_WriteUnraisable>(function_);
     }
-    Py_DECREF(function_);
+    dp::decref(function_);
   }
 
  private:

@@ -59,7 +59,7 @@ void add(char const* name, PyObject* object, py::module_& m) {
 
 }  // namespace
 
-PYBIND11_MODULE(_core, m, py::multiple_interpreters::not_supported()) {
+PYBIND11_MODULE(_core, m, py::multiple_interpreters::not_supported(), py::mod_gil_not_used()) {
   namespace dp = dlbridge::python;
   dlbridge::use_devices();
   m.doc() = "The compiled part of dlbridge.";

@@ -96,7 +96,7 @@ DLBRIDGE_NOINLINE inline managed_tensor describe_block(managed_tensor tensor, DL
                                                        std::int64_t* numbers, description const& d,
                                                        int rank) {
   if (d.shape.size() != rank || (d.strides.size() != 0 && d.strides.size() != rank)) {
-    tensor.reset();
+    tensor = managed_tensor();
     raise(refusal(errc::bad_argument, "one rank for shape and strides, the same each time",
                   "several", "Correct array_traits<T>::describe"));
   }
@@ -104,7 +104,7 @@ DLBRIDGE_NOINLINE inline managed_tensor describe_block(managed_tensor tensor, DL
   report why = check_tensor(t);
   if (!why.ok()) {
     why.advice = "Correct the description of the array";
-    tensor.reset();
+    tensor = managed_tensor();
     raise(why);
   }
   canonicalize_data(t);

@@ -223,6 +223,7 @@ namespace detail {
 DLBRIDGE_INLINE bool fits_fast_path(DLTensor const& t, requirement const& need) noexcept {
   bool const plain = t.dtype.code == need.type.code && t.dtype.bits == need.type.bits &&
                      t.dtype.lanes == need.type.lanes && t.device.device_type == kDLCPU &&
+                     need.where.accepts(device(t.device)) &&
                      (need.rank == requirement::any_rank || t.ndim == need.rank) &&
                      has_ordinary_data(t) && has_ordinary_sizes(t) && t.byte_offset == 0 &&
                      (reinterpret_cast<std::uintptr_t>(t.data) & (need.alignment - 1)) == 0;

@@ -11,6 +11,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/stream.hpp>
+#include <dlbridge/thread_exit.hpp>
 #include <dlbridge/version.hpp>
 
 namespace dlbridge {
@@ -68,7 +69,7 @@ class exchange_table {
   /// @par Lifetime
   /// The tensor is valid until control returns to the library of the object.
   bool try_lend(void* object, DLTensor& out) const noexcept {
-    return api_->dltensor_from_py_object_no_sync(object, &out) == 0;
+    return call(api_->dltensor_from_py_object_no_sync, object, &out) == 0;
   }
 
   /// Exports the tensor of an object, and validates it.
@@ -80,7 +81,7 @@ class exchange_table {
   /// @pre can_export().
   managed_tensor try_export(void* object, report& why) const noexcept {
     DLManagedTensorVersioned* raw = nullptr;
-    if (api_->managed_tensor_from_py_object_no_sync(object, &raw) != 0) {
+    if (call(api_->managed_tensor_from_py_object_no_sync, object, &raw) != 0) {
       return managed_tensor();
     }
     if (raw == nullptr) {
@@ -100,7 +101,7 @@ class exchange_table {
   /// does not specify it (spec 5.3).
   void* try_import(managed_tensor& m) const noexcept {
     void* object = nullptr;
-    if (api_->managed_tensor_to_py_object_no_sync(m.get_versioned(), &object) != 0) {
+    if (call(api_->managed_tensor_to_py_object_no_sync, m.get_versioned(), &object) != 0) {
       return nullptr;
     }
     static_cast<void>(m.release_versioned());
@@ -117,7 +118,7 @@ class exchange_table {
   managed_tensor try_allocate(DLTensor& prototype, report& why) const noexcept {
     DLManagedTensorVersioned* raw = nullptr;
     bool const success =
-        api_->managed_tensor_allocator(&prototype, &raw, &why, &record_failure) == 0;
+        call(api_->managed_tensor_allocator, &prototype, &raw, &why, &record_failure) == 0;
     if (!success || raw == nullptr) {
       if (why.ok()) {
         why = refusal(errc::producer_failed, "a tensor from the library's allocator", "none");
@@ -136,7 +137,7 @@ class exchange_table {
   /// @pre has_work_stream().
   bool try_work_stream(dlbridge::device where, stream_ref& out) const noexcept {
     void* handle = nullptr;  // Paddle does not write it for the CPU
-    if (api_->current_work_stream(where.abi().device_type, where.id, &handle) != 0) {
+    if (call(api_->current_work_stream, where.abi().device_type, where.id, &handle) != 0) {
       return false;
     }
     out = stream_ref(where, handle);
@@ -144,6 +145,15 @@ class exchange_table {
   }
 
  private:
+  // Calls a function of the library, which may run Python code (thread_exit.hpp).
+  template <class... Parameters, class... Arguments>
+  DLBRIDGE_INLINE static int call(int (*function)(Parameters...), Arguments... arguments) {
+    detail::exit_guard guard;
+    int const status = function(arguments...);
+    guard.returned();
+    return status;
+  }
+
   // The table's library calls it when an allocation fails.
   static void record_failure(void* context, char const* kind, char const* message) {
     bool const no_memory = kind != nullptr && std::strcmp(kind, "MemoryError") == 0;

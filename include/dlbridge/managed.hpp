@@ -7,6 +7,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/thread_exit.hpp>
 #include <dlbridge/validate.hpp>
 #include <dlbridge/version.hpp>
 #include <dlbridge/view.hpp>
@@ -35,7 +36,12 @@ class managed_tensor {
   }
   managed_tensor(managed_tensor const&) = delete;
   managed_tensor& operator=(managed_tensor const&) = delete;
-  ~managed_tensor() { reset(); }
+  ~managed_tensor() {
+    std::uintptr_t const bits = std::exchange(bits_, 0);  // the deleter may use this object
+    if (bits != 0) {
+      (bits & legacy_bit) != 0 ? call_guarded(legacy_at(bits)) : call_guarded(versioned_at(bits));
+    }
+  }
 
   /// Takes ownership of a tensor from a producer, then validates it.
   ///
@@ -63,7 +69,7 @@ class managed_tensor {
   static managed_tensor try_steal(Managed* raw, report& why) noexcept {
     managed_tensor owned = adopt(raw);
     if (raw != nullptr && !owned.is_readable(why)) {
-      owned.reset();
+      owned = managed_tensor();
     }
     return owned;
   }
@@ -111,7 +117,9 @@ class managed_tensor {
     return raw;
   }
 
-  /// Frees the tensor: calls its deleter unless that is null, and leaves this owner empty.
+  /// Frees the tensor: calls its deleter unless that is null, and leaves this owner empty. The call
+  /// is a tail call. Unlike the destructor it has no guard against the end of the thread in the
+  /// deleter: where the finalization of Python may be under way, assign managed_tensor() instead.
   void reset() noexcept {
     std::uintptr_t const bits = std::exchange(bits_, 0);  // the deleter may use this object
     if (bits != 0) {
@@ -169,6 +177,17 @@ class managed_tensor {
     if (raw->deleter != nullptr) {
       reinterpret_cast<c_function>(raw->deleter)(raw);
     }
+  }
+
+  // The same under a guard, as a deleter of Python's memory may wait for the GIL. There is no tail
+  // call.
+  template <class Managed>
+  static void call_guarded(Managed* raw) {
+    detail::exit_guard guard;
+    if (raw->deleter != nullptr) {
+      raw->deleter(raw);
+    }
+    guard.returned();
   }
 
   bool is_readable(report& why) const noexcept {

@@ -27,8 +27,8 @@ class shared_tensor {
  public:
   shared_tensor() noexcept = default;
   /// @param m The tensor, which this object owns from now on.
-  /// @throws error out_of_memory; m has then been freed.
-  explicit shared_tensor(managed_tensor m)
+  /// @throws error out_of_memory; the caller then still owns m.
+  explicit shared_tensor(managed_tensor&& m)
       : block_(new(std::nothrow) counted_tensor{{1}, std::move(m)}) {
     if (block_ == nullptr) {
       raise(refusal(errc::out_of_memory, "memory to share a tensor", "none"));

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dlbridge import _interpreters as _interpreters  # first: it refuses other interpreters
 from dlbridge._paths import get_cmake_dir, get_include
 
 try:

@@ -90,6 +90,13 @@ void add_arguments(py::module_& m) {
   add_describe<std::int16_t>(m);
   add_describe<float>(m);
   add_describe<std::complex<double>>(m);
+  // The extent and the stride of the first of two arguments, as 100 * extent + stride.
+  auto const first_of_two = [](span_to_read x, span_to_read) {
+    return 100 * x.extent(0) + x.stride(0);
+  };
+  dlbridge::def(functions.by_def, "first_of_two", first_of_two);
+  functions.by_pybind11.def("first_of_two", first_of_two);
+  dlbridge::def_fast(functions.by_fast, "first_of_two", first_of_two);
   dlbridge::def(m, "scale", &scale, py::arg("x"), py::arg("factor") = 2.0, "Multiplies in place.");
   dlbridge::def(
       m, "join",

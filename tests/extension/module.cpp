@@ -3,10 +3,11 @@
 
 #include "registration.hpp"
 
-PYBIND11_MODULE(extension, m) {
+PYBIND11_MODULE(extension, m, pybind11::mod_gil_not_used()) {
   dlbridge::init(m);
   add_arguments(m);
   add_constraints(m);
+  add_containers(m);
   add_results(m);
   add_overloads(m);
   add_fast(m);

@@ -5,6 +5,7 @@
 
 void add_arguments(pybind11::module_& m);
 void add_constraints(pybind11::module_& m);
+void add_containers(pybind11::module_& m);
 void add_results(pybind11::module_& m);
 void add_overloads(pybind11::module_& m);
 void add_fast(pybind11::module_& m);

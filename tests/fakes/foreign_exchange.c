@@ -254,13 +254,13 @@ static PyObject* call_allocate(const DLPackExchangeAPI* api, PyObject* args) {
     PyErr_SetObject(PyExc_RuntimeError, error);
   }
   Py_XDECREF(error);
-  return succeeded(code, tensor) ? foreign_make_consumed(1, tensor) : NULL;
+  return succeeded(code, tensor) ? foreign_take_over(1, tensor) : NULL;
 }
 
 static PyObject* call_give(const DLPackExchangeAPI* api, PyObject* object) {
   struct DLManagedTensorVersioned* tensor = NULL;
   int code = api->managed_tensor_from_py_object_no_sync(object, &tensor);
-  return succeeded(code, tensor) ? foreign_make_consumed(1, tensor) : NULL;
+  return succeeded(code, tensor) ? foreign_take_over(1, tensor) : NULL;
 }
 
 /* On failure the Consumed still owns the tensor. */

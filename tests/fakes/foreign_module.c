@@ -414,6 +414,14 @@ PyObject* foreign_make_consumed(int versioned, void* managed) {
   return (PyObject*)self;
 }
 
+PyObject* foreign_take_over(int versioned, void* managed) {
+  PyObject* self = foreign_make_consumed(versioned, managed);
+  if (self == NULL) {
+    call_deleter(versioned, managed);
+  }
+  return self;
+}
+
 struct DLManagedTensorVersioned* foreign_owned_by(PyObject* self) {
   if (!Py_IS_TYPE(self, &consumed_type) || !((consumed*)self)->versioned) {
     PyErr_SetString(PyExc_TypeError, "expected a Consumed with a versioned tensor");
@@ -437,7 +445,7 @@ static PyObject* consume(PyObject* module, PyObject* capsule) {
   if (managed == NULL || PyCapsule_SetName(capsule, used[versioned]) != 0) {
     return NULL;
   }
-  return foreign_make_consumed(versioned, managed);
+  return foreign_take_over(versioned, managed);
 }
 
 static void* call_in_thread(void* self) {
@@ -521,6 +529,45 @@ static void consumed_dealloc(PyObject* self) {
 }
 
 /* ---- tensors that outlive the interpreter ---- */
+
+typedef struct {
+  Py_ssize_t count;
+  consumed tensors[];
+} batch;
+
+static void* release_batch(void* argument) {
+  batch* all = argument;
+  Py_ssize_t i;
+  for (i = 0; i < all->count; ++i) {
+    call_deleter(all->tensors[i].versioned, all->tensors[i].managed);
+  }
+  free(all);
+  return NULL;
+}
+
+/* release_in_background(tensors): a C thread without the GIL calls the deleters of a list of
+   Consumed, one after the other. Does not wait for the thread. */
+static PyObject* release_in_background(PyObject* module, PyObject* list) {
+  Py_ssize_t count = PyList_Size(list);
+  batch* all = count >= 0 ? malloc(sizeof *all + (size_t)count * sizeof(consumed)) : NULL;
+  pthread_t thread;
+  Py_ssize_t i;
+  (void)module;
+  if (all == NULL) {
+    return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+  }
+  all->count = count;
+  for (i = 0; i < count; ++i) {
+    all->tensors[i] = *(consumed*)PyList_GET_ITEM(list, i);
+    ((consumed*)PyList_GET_ITEM(list, i))->managed = NULL;
+  }
+  if (pthread_create(&thread, NULL, release_batch, all) != 0) {
+    PyErr_SetString(PyExc_OSError, "cannot start a thread");
+    return NULL;
+  }
+  pthread_detach(thread);
+  Py_RETURN_NONE;
+}
 
 static consumed at_exit_list[MAX_AT_EXIT];
 static int at_exit_count;
@@ -766,6 +813,7 @@ static PyObject* trap(PyObject* module, PyObject* unused) {
 static PyMethodDef functions[] = {
     {"tensor", (PyCFunction)(void (*)(void))make_tensor, METH_VARARGS | METH_KEYWORDS, NULL},
     {"consume", consume, METH_O, NULL},
+    {"release_in_background", release_in_background, METH_O, NULL},
     {"survives_drop", survives_drop, METH_O, NULL},
     {"buffer", get_buffer, METH_VARARGS, NULL},
     {"accounts", accounts, METH_NOARGS, NULL},

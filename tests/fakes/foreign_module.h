@@ -16,6 +16,8 @@ struct DLManagedTensorVersioned* foreign_export(PyObject* handle);
 
 /* Returns a new Consumed that owns the managed tensor. */
 PyObject* foreign_make_consumed(int versioned, void* managed);
+/* The same; without memory for the object it calls the deleter. */
+PyObject* foreign_take_over(int versioned, void* managed);
 /* Returns the tensor that a Consumed owns, or NULL with an exception set when it is not versioned.
  */
 struct DLManagedTensorVersioned* foreign_owned_by(PyObject* consumed);

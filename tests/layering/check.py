@@ -46,6 +46,7 @@ FOREIGN = {
 # The one library that a bridge includes, and the one header that includes Python.h.
 EXCEPTIONS = {
     "python/interpreter.hpp": {"Python.h"},
+    "thread_exit.hpp": {"unistd.h"},
     "bridges/eigen.hpp": {"Eigen/Core"},
     "bridges/eigen_tensor.hpp": {"unsupported/Eigen/CXX11/Tensor"},
     "bridges/xtensor.hpp": {
@@ -59,6 +60,22 @@ EXCEPTIONS = {
     "bridges/armadillo.hpp": {"armadillo"},
 }
 STANDARD = re.compile(r"[a-z_]+$")  # <vector>, <type_traits>; C headers are spelled <cstdint>
+
+# The functions of the C API that never run Python code. A header of python/ calls all others by
+# api<...>, which guards the thread (thread_exit.hpp).
+PLAIN_CALLS = re.compile(
+    r"""_?Py( \w+_(Check|CheckExact|GET_ITEM|GET_SIZE|GET_BUFFER|SET_ITEM) | Long_From\w+
+    | Bool_FromLong | Float_FromDouble | _TYPE | _X?INCREF | _IsInitialized | _?_IsFinalizing
+    | Err_(Occurred | ExceptionMatches | GivenExceptionMatches | GetRaisedException | Fetch)
+    | Type_HasFeature | ThreadState_GetUnchecked | GILState_Check | Capsule_IsValid
+    | Eval_SaveThread
+    | CFunction_(GetSelf | GetFunction) | InstanceMethod_Function | Function_GetCode
+    | Object_(Free | New | Init | CheckBuffer) | Exception_(GetTraceback | GetContext)
+    | Buffer_IsContiguous | Unicode_CompareWithASCIIString )""",
+    re.VERBOSE,
+)
+C_API_CALL = re.compile(r"(?<![\w<&:.>\"])(_?Py[A-Za-z]*_\w+)\(")
+GUARD = "python/interpreter.hpp"  # defines api and decref
 
 MAP_BEGIN = "<!-- layers: written by tests/layering/check.py -->"
 MAP_END = "<!-- end of layers -->"
@@ -109,6 +126,15 @@ def allowed(header: Header) -> set[str]:
     return FOREIGN[folder] | EXCEPTIONS.get(header.name, set())
 
 
+def unguarded_calls(header: Header) -> list[str]:
+    """The functions of the C API that a header of python/ calls without a guard."""
+    if not header.name.startswith("python/"):
+        return []
+    lines = [re.sub(r"(^|\s)//.*", "", line) for line in header.text.splitlines()]
+    code = "\n".join(line for line in lines if not line.lstrip().startswith(("#", '"')))
+    return [name for name in C_API_CALL.findall(code) if not PLAIN_CALLS.fullmatch(name)]
+
+
 def circles(headers: dict[str, Header]) -> list[list[str]]:
     """Each circle of includes once, as the names on it."""
     state: dict[str, int] = {}  # 1: on the path, 2: finished
@@ -157,6 +183,11 @@ def faults(headers: dict[str, Header]) -> list[str]:
                     f"{header.name} (layer {header.layer}) includes {name} of the layer "
                     f"{target.layer} above it"
                 )
+        result += [
+            f"{header.name}: calls {name} without api<>"
+            for name in unguarded_calls(header)
+            if header.name != GUARD
+        ]
         result += [
             f"{header.name}: may not include <{name}>"
             for name in header.foreign

@@ -50,6 +50,13 @@ class Planted(unittest.TestCase):
         )
         self.assert_one(headers, "error.hpp", "layout.hpp", "above")
 
+    def test_an_unguarded_call_of_the_c_api(self) -> None:
+        headers = self.read(
+            python__error=header("interpreter")
+            + "int y = PyObject_IsTrue(api<PyX_Y>(PyX_Check(z)));"
+        )
+        self.assert_one(headers, "python/error.hpp", "PyObject_IsTrue", "api<>")
+
     def test_an_include_within_a_layer_is_sound(self) -> None:
         headers = self.read(layout=header("values", "dlbridge/dtype.hpp"))
         self.assertEqual(check.faults(headers), [])

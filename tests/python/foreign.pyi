@@ -94,6 +94,9 @@ class Consumed:
 def consume(capsule: object, /) -> Consumed:
     """Consumes a capsule as the specification requires."""
 
+def release_in_background(tensors: list[Consumed], /) -> None:
+    """Calls the deleters in a C thread without the GIL, and does not wait for it."""
+
 def survives_drop(make: Callable[[], object], /) -> bool:
     """Whether a pending exception survives the destruction of the result of make()."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import struct
+import unittest.mock
 from typing import Any, Callable
 
 import pytest
@@ -741,3 +742,25 @@ def test_a_tensor_of_a_tensor_is_moved_and_copied_on_request() -> None:
     copy = dlbridge.from_dlpack(t, copy=True)
     assert copy.data_ptr != p.handle.address
     assert copy.flags == 2
+
+
+# A __dlpack__ of the instance, which NumPy, PyTorch and mpi4py call as well.
+
+
+def test_the_method_of_the_instance_comes_first() -> None:
+    p, other = producers.Producer(), producers.Producer(shape=(4,))
+    p.__dlpack__ = other.__dlpack__  # type: ignore[method-assign]
+    assert dlbridge.from_dlpack(p).shape == (4,)
+    assert dlbridge.as_tensor(p).shape == (4,)
+    assert p.requests == []
+    p.__dlpack__ = None  # type: ignore[method-assign, assignment]
+    with pytest.raises(TypeError, match="not a DLPack producer"):
+        dlbridge.from_dlpack(p)
+
+
+def test_a_mock_of_the_method_is_called() -> None:
+    p = producers.Producer()
+    with unittest.mock.patch.object(p, "__dlpack__", wraps=p.__dlpack__) as method:
+        t = dlbridge.from_dlpack(p)
+    assert method.call_count == 1
+    assert t.data_ptr == p.handle.address

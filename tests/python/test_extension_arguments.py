@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from typing import Any
 
@@ -156,3 +157,65 @@ def test_every_tensor_is_freed() -> None:
             function(binding, kind)(Producer(shape=(3,)))
     now_exports, now_calls = foreign.accounts()
     assert now_exports - exports == now_calls - calls == len(BINDINGS) * len(KINDS)
+
+
+# Python code that runs while a later argument is imported may change an earlier one.
+
+
+class Meanwhile(Producer):
+    """Runs a function while it is asked for its tensor."""
+
+    def __init__(self, run: Any, **fields: Any) -> None:
+        super().__init__(**fields)
+        self.run = run
+
+    def __dlpack__(self, **keywords: Any) -> object:
+        self.run()
+        return super().__dlpack__(**keywords)
+
+
+class Lender(foreign.Exported):
+    """Lends its tensor by an exchange table."""
+
+    __dlpack_c_exchange_api__ = foreign.exchange_capsule(foreign.exchange_table())
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_an_array_that_is_reshaped_meanwhile(binding: str) -> None:
+    np = pytest.importorskip("numpy")
+    first_of_two = function(binding, "first_of_two")
+    a = np.arange(6, dtype=np.float32)[::2]
+
+    def reshape(*shape: int) -> Any:
+        def run() -> None:
+            a.shape = shape
+
+        return Meanwhile(run, shape=(3,))
+
+    assert first_of_two(a, reshape(3)) == 302
+    with pytest.raises((TypeError, BufferError), match="stays as it is during the call"):
+        first_of_two(a, reshape(3, 1, 1, 1, 1, 1, 1))
+    assert first_of_two(a.reshape(3), reshape(3, 1)) == 302
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_memory_of_the_cpu_is_no_device_memory(binding: str) -> None:
+    """Also from the second call on, when the type of the object is known."""
+    x = Lender(foreign.tensor(shape=(2, 3)))
+    arrays: list[Any] = [x, dlbridge.from_dlpack(Producer()), Producer()]
+    with contextlib.suppress(ImportError):
+        import numpy as np
+
+        arrays.append(np.zeros((2, 3), dtype=np.float32))
+    for _ in range(3):
+        for array in arrays:
+            with pytest.raises(TypeError):
+                function(binding, "on_cuda")(array)
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_lent_tensor_is_borrowed_again(binding: str) -> None:
+    x = Lender(foreign.tensor(shape=(3,)))
+    before = foreign.slot_calls()["lend"]
+    assert function(binding, "first_of_two")(x, Meanwhile(int, shape=(3,))) == 301
+    assert foreign.slot_calls()["lend"] == before + 2

@@ -631,7 +631,7 @@ def test_array_operations_are_refused(operation: Any) -> None:
 def test_comparison_and_hash() -> None:
     p = producers.Producer()
     t, other = dlbridge.from_dlpack(p), dlbridge.from_dlpack(p)
-    assert t == t and t != other and bool(t)
+    assert t == t and t != other
     assert hash(t) == hash(t)
 
 
@@ -661,3 +661,41 @@ def test_weak_references() -> None:
     assert reference() is None
     assert calls == [(None, [0])]  # called before the deleter
     assert p.calls == [1]
+
+
+# The truth of one element.
+
+
+def truth_of(data: bytes, dtype: tuple[int, int, int], shape: tuple[int, ...] = ()) -> bool:
+    return bool(dlbridge.from_dlpack(producers.Producer(shape=shape, dtype=dtype, fill=data)))
+
+
+@pytest.mark.parametrize(
+    "format, dtype",
+    [("?", (6, 8, 1)), ("b", (0, 8, 1)), ("q", (0, 64, 1)), ("H", (1, 16, 1)), ("e", (2, 16, 1)),
+     ("f", (2, 32, 1)), ("d", (2, 64, 1)), ("2f", (5, 64, 1)), ("2d", (5, 128, 1))],
+)  # fmt: skip
+@pytest.mark.parametrize("value", [0, 1, -0.0, -1])
+def test_truth(format: str, dtype: tuple[int, int, int], value: float) -> None:
+    if format in "?bqH":
+        value = abs(int(value))
+    values = [0, value] if format.startswith("2") else [value]
+    data = struct.pack("=" + format, *values)
+    for shape in ((), (1,), (1, 1)):
+        assert truth_of(data, dtype, shape) is bool(value)
+
+
+def test_truth_of_bfloat16() -> None:
+    for data, truth in ((b"\0\0", False), (b"\0\x80", False), (b"\x80\x3f", True)):
+        assert truth_of(data, (4, 16, 1)) is truth
+
+
+def test_tensors_without_a_truth_value() -> None:
+    for shape in ((2,), (0,), (2, 3)):
+        with pytest.raises(ValueError, match=r"bool\(\) expects a tensor of one element, not"):
+            truth_of(bytes(24), (2, 32, 1), shape)
+    for dtype in ((14, 8, 1), (3, 64, 1), (0, 4, 1), (2, 32, 4)):
+        with pytest.raises(TypeError, match=r"bool\(\) expects a tensor of booleans, integers"):
+            truth_of(bytes(24), dtype)
+    with pytest.raises(BufferError, match="CPU can read"):
+        bool(dlbridge.from_dlpack(producers.Producer(shape=(), device=(2, 0)), stream=-1))

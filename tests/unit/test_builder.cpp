@@ -4,11 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -17,73 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "counted_heap.hpp"
 #include "foreign.hpp"
 #include "refusal.hpp"
 #include "struct_kinds.hpp"
-
-// These replace the operator new of the program: they count calls, record the last alignment passed
-// to each side, and fail on demand.
-namespace {
-
-struct heap_counts {
-  std::atomic<int> allocated{0};
-  std::atomic<int> freed{0};
-  std::atomic<std::size_t> alignment_allocated{0};
-  std::atomic<std::size_t> alignment_freed{0};
-  std::atomic<bool> fails{false};
-} heap;
-
-void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
-  if (heap.fails) {
-    return nullptr;
-  }
-  ++heap.allocated;
-  heap.alignment_allocated = alignment;
-  return alignment == 0 ? std::malloc(bytes != 0 ? bytes : 1)
-                        : std::aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
-}
-
-void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
-  void* const memory = allocate(bytes, alignment);
-  if (memory == nullptr) {
-    throw std::bad_alloc();
-  }
-  return memory;
-}
-
-void deallocate(void* memory, std::size_t alignment) noexcept {
-  if (memory != nullptr) {
-    ++heap.freed;
-    heap.alignment_freed = alignment;
-    std::free(memory);
-  }
-}
-
-/// Whether the operators below are in use: valgrind replaces them by its own.
-bool heap_is_counted() {
-  int const allocated = heap.allocated;
-  ::operator delete(::operator new(1));
-  return heap.allocated != allocated;
-}
-
-std::size_t bytes_of(std::align_val_t alignment) { return static_cast<std::size_t>(alignment); }
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return allocate_or_throw(bytes, 0); }
-void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept { return allocate(bytes, 0); }
-void* operator new(std::size_t bytes, std::align_val_t a) {
-  return allocate_or_throw(bytes, bytes_of(a));
-}
-void* operator new(std::size_t bytes, std::align_val_t a, std::nothrow_t const&) noexcept {
-  return allocate(bytes, bytes_of(a));
-}
-void operator delete(void* memory) noexcept { deallocate(memory, 0); }
-void operator delete(void* memory, std::size_t) noexcept { deallocate(memory, 0); }
-void operator delete(void* memory, std::align_val_t a) noexcept { deallocate(memory, bytes_of(a)); }
-void operator delete(void* memory, std::size_t, std::align_val_t a) noexcept {
-  deallocate(memory, bytes_of(a));
-}
 
 namespace {
 

@@ -276,6 +276,7 @@ TEST(Check, ReportsExactlyTheBrokenRulesOfRandomTensors) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
   int accepted = 0;
+  int accepted_fast = 0;
   constexpr int rounds = 50000;
   for (int round = 0; round < rounds; ++round) {
     std::int64_t const shape[] = {one_of(2, 2, 2, 1, 0), 3};
@@ -308,8 +309,14 @@ TEST(Check, ReportsExactlyTheBrokenRulesOfRandomTensors) {
     ASSERT_EQ(why.broken, broken) << dlbridge::message(why).c_str();
     ASSERT_EQ(meets(view, need), broken == 0);
     accepted += broken == 0 ? 1 : 0;
+    // The fast path may refuse, and its caller checks whether the memory is writable.
+    bool const fast = dlbridge::detail::fits_fast_path(t, need);
+    need.writable = false;
+    ASSERT_TRUE(!fast || broken_rules(t, flags, need) == 0) << dlbridge::message(why).c_str();
+    accepted_fast += fast ? 1 : 0;
   }
   EXPECT_GT(accepted, rounds / 50);
+  EXPECT_GT(accepted_fast, rounds / 500);
 }
 
 // The text of a requirement, built at compile time as signatures need it.

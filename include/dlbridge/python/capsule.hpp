@@ -23,11 +23,11 @@ inline bool same_name(char const* a, char const* b) noexcept {
 // the destructor as well: those of some producers ignore the name (spec 3.2-10).
 template <class Managed>
 managed_tensor take(PyObject* capsule, char const* name, report& why) noexcept {
-  auto* const raw = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
-  if (raw == nullptr || PyCapsule_SetName(capsule, struct_traits<Managed>::used_name()) != 0) {
+  auto* const raw = static_cast<Managed*>(api<PyCapsule_GetPointer>(capsule, name));
+  if (raw == nullptr || api<PyCapsule_SetName>(capsule, struct_traits<Managed>::used_name()) != 0) {
     return managed_tensor();  // an exception is set; the capsule still owns the tensor
   }
-  static_cast<void>(PyCapsule_SetDestructor(capsule, nullptr));
+  static_cast<void>(api<PyCapsule_SetDestructor>(capsule, nullptr));
   return managed_tensor::try_steal(raw, why);
 }
 
@@ -58,13 +58,14 @@ void destroy_capsule(PyObject* capsule) noexcept {
     return;
   }
   error_keeper const pending;
-  managed_tensor::adopt(static_cast<Managed*>(PyCapsule_GetPointer(capsule, name))).reset();
+  managed_tensor const tensor =
+      managed_tensor::adopt(static_cast<Managed*>(api<PyCapsule_GetPointer>(capsule, name)));
 }
 
 template <class Managed>
 ref wrap(Managed* raw) noexcept {
   return ref::steal(
-      PyCapsule_New(raw, struct_traits<Managed>::fresh_name(), &destroy_capsule<Managed>));
+      api<PyCapsule_New>(raw, struct_traits<Managed>::fresh_name(), &destroy_capsule<Managed>));
 }
 }  // namespace detail
 
@@ -78,15 +79,13 @@ ref wrap(Managed* raw) noexcept {
 /// The caller holds the GIL. On free-threaded builds only one of two concurrent calls gets the
 /// tensor.
 inline managed_tensor steal_capsule(PyObject* capsule, report& why) noexcept {
+  critical_section const section(capsule);
   managed_tensor tensor;
-#if defined(Py_GIL_DISABLED)
-  Py_BEGIN_CRITICAL_SECTION(capsule);
-#endif
   char const* name = nullptr;
   if (PyCapsule_CheckExact(capsule)) {
-    name = PyCapsule_GetName(capsule);
+    name = api<PyCapsule_GetName>(capsule);
     if (name == nullptr) {
-      PyErr_Clear();
+      api<PyErr_Clear>();
     }
   }
   if (name != nullptr &&
@@ -98,9 +97,6 @@ inline managed_tensor steal_capsule(PyObject* capsule, report& why) noexcept {
   } else {
     why = detail::explain_capsule(capsule, name);
   }
-#if defined(Py_GIL_DISABLED)
-  Py_END_CRITICAL_SECTION();
-#endif
   return tensor;
 }
 
@@ -119,7 +115,7 @@ inline ref wrap_capsule(managed_tensor m) noexcept {
     static_cast<void>(m.release_legacy());
   } else {
     error_keeper const pending;
-    m.reset();
+    m = managed_tensor();
   }
   return capsule;
 }

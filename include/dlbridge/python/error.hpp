@@ -6,6 +6,7 @@
 
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/thread_exit.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -18,16 +19,15 @@ namespace python {
 /// @par Thread and GIL
 /// The caller holds the GIL.
 DLBRIDGE_LOCAL inline PyObject* copy_forbidden_error() noexcept {
-  static PyObject* type = nullptr;
-  if (type == nullptr) {
-    ref const bases = ref::steal(PyTuple_Pack(2, PyExc_BufferError, PyExc_ValueError));
-    type = bases ? PyErr_NewExceptionWithDoc(
+  static lazy_object type;
+  return type.get([]() noexcept {
+    ref const bases = ref::steal(api<PyTuple_Pack>(2, PyExc_BufferError, PyExc_ValueError));
+    return bases ? ref::steal(api<PyErr_NewExceptionWithDoc>(
                        "dlbridge.CopyForbiddenError",
                        "Raised when copy=False was passed and the result would need a copy.",
-                       bases.get(), nullptr)
-                 : nullptr;
-  }
-  return type;
+                       bases.get(), nullptr))
+                 : ref();
+  });
 }
 
 /// The exception class for a reason. TypeError is only for objects that are not tensors: consumers
@@ -74,15 +74,15 @@ DLBRIDGE_COLD inline void set_error(report const& why, char const* where = nullp
   // The name of a type of another module may be in any encoding, and truncation may split a
   // character.
   ref const string = ref::steal(
-      PyUnicode_DecodeUTF8(text.c_str(), static_cast<Py_ssize_t>(text.size()), "replace"));
+      api<PyUnicode_DecodeUTF8>(text.c_str(), static_cast<Py_ssize_t>(text.size()), "replace"));
   if (string) {
-    PyErr_SetObject(exception_for(why.code()), string.get());
+    api<PyErr_SetObject>(exception_for(why.code()), string.get());
   }
   if (cause) {
     ref raised = take_exception();
     Py_INCREF(cause.get());
-    PyException_SetContext(raised.get(), cause.get());
-    PyException_SetCause(raised.get(), cause.release());
+    api<PyException_SetContext>(raised.get(), cause.get());
+    api<PyException_SetCause>(raised.get(), cause.release());
     set_exception(std::move(raised));
   }
 }
@@ -97,7 +97,8 @@ class DLBRIDGE_PUBLIC python_error : public std::exception {
 
 /// Raises the C++ exception of the current catch block as a Python exception.
 /// @param where as for set_error.
-/// @pre a catch block calls the function.
+/// @pre a catch block calls the function. The code of the try block ran under call_guarded, as
+///   catch (...) would otherwise catch the end of the thread (thread_exit.hpp).
 /// @par Thread and GIL
 /// The caller holds the GIL.
 DLBRIDGE_COLD inline void set_error_thrown(char const* where = nullptr) noexcept {
@@ -107,11 +108,11 @@ DLBRIDGE_COLD inline void set_error_thrown(char const* where = nullptr) noexcept
     set_error(e.why(), where);
   } catch (python_error const&) {
   } catch (std::bad_alloc const&) {
-    PyErr_NoMemory();
+    api<PyErr_NoMemory>();
   } catch (std::exception const& e) {
-    PyErr_SetString(PyExc_RuntimeError, e.what());
+    api<PyErr_SetString>(PyExc_RuntimeError, e.what());
   } catch (...) {
-    PyErr_SetString(PyExc_RuntimeError, "a C++ exception of an unknown type");
+    api<PyErr_SetString>(PyExc_RuntimeError, "a C++ exception of an unknown type");
   }
 }
 
@@ -124,7 +125,7 @@ DLBRIDGE_COLD inline void set_error_thrown(char const* where = nullptr) noexcept
 template <class F>
 bool guarded(F&& f, char const* where = nullptr) noexcept {
   try {
-    f();
+    dlbridge::detail::call_guarded(f);
     return true;
   } catch (...) {
     set_error_thrown(where);

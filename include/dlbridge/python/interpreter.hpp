@@ -1,4 +1,5 @@
-// ref, gil_hold, error_keeper, object_owner: manage references, the GIL and the pending exception.
+// api, ref, gil_hold, error_keeper, object_owner: call Python's C API, and manage references, the
+// GIL and the pending exception.
 // layer: interpreter · Python.h, which no other header includes
 #pragma once
 
@@ -7,9 +8,12 @@
 #endif
 #include <Python.h>
 
+#include <atomic>
+#include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/thread_exit.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -28,13 +32,86 @@ inline bool interpreter_alive() noexcept {
 #endif
 }
 
+namespace detail {
+// The guard of a call of the C API, which throws no C++ exception.
+#if DLBRIDGE_EXCEPTIONS && !defined(_WIN32)
+class api_guard {
+ public:
+  api_guard() noexcept = default;
+  api_guard(api_guard const&) = delete;
+  api_guard& operator=(api_guard const&) = delete;
+  ~api_guard() {
+    if (!returned_) {
+      unwinding();
+    }
+  }
+  void returned() noexcept { returned_ = true; }
+
+ private:
+  // Also suspends a thread that was destroying the objects of a C++ exception when it ended. A C++
+  // exception of a defective extension passes, and reaches a noexcept function.
+  DLBRIDGE_COLD static void unwinding() noexcept {
+    if (!interpreter_alive() || std::uncaught_exceptions() == 0) {
+      dlbridge::detail::exit_guard::suspend_thread();
+    }
+  }
+
+  bool returned_ = false;
+};
+#else
+using api_guard = dlbridge::detail::exit_guard;
+#endif
+}  // namespace detail
+
+/// Calls a function of Python's C API, such as api<PyObject_GetAttr>(object, name). Every call that
+/// may run Python code has this form: while Python code runs, the thread may release the GIL, and
+/// CPython up to 3.13 ends a thread that then waits for the GIL of a finalized interpreter
+/// (thread_exit.hpp). Python code may also run when a container is allocated, which may start a
+/// garbage collection, and when a reference is released or an exception is set.
+template <auto Function, class... Arguments>
+DLBRIDGE_INLINE auto api(Arguments... arguments) {
+  detail::api_guard guard;
+  if constexpr (std::is_void_v<decltype(Function(arguments...))>) {
+    Function(arguments...);
+    guard.returned();
+  } else {
+    auto const result = Function(arguments...);
+    guard.returned();
+    return result;
+  }
+}
+
+namespace detail {
+/// The same for a pointer to a function of Python or of an extension, such as a slot of a type.
+template <class Function, class... Arguments>
+DLBRIDGE_INLINE auto call_slot(Function* function, Arguments... arguments) {
+  api_guard guard;
+  auto const result = function(arguments...);
+  guard.returned();
+  return result;
+}
+}  // namespace detail
+
+/// Releases a reference to an object. Destructors may run Python code (see api).
+DLBRIDGE_INLINE void decref(PyObject* object) {
+  detail::api_guard guard;
+  Py_DECREF(object);
+  guard.returned();
+}
+/// The same for a reference that may be null.
+DLBRIDGE_INLINE void xdecref(PyObject* object) {
+  if (object != nullptr) {
+    decref(object);
+  }
+}
+
 /// Holds the GIL (an attached thread state) for the lifetime of this object. Any thread may create
 /// one, also while it holds the GIL.
 /// @pre interpreter_alive().
 class gil_hold {
  public:
-  gil_hold() noexcept : state_(PyGILState_Ensure()) {}
-  ~gil_hold() { PyGILState_Release(state_); }
+  gil_hold() noexcept : state_(api<PyGILState_Ensure>()) {}
+  ~gil_hold() { api<PyGILState_Release>(state_); }
   gil_hold(gil_hold const&) = delete;
   gil_hold& operator=(gil_hold const&) = delete;
 
@@ -48,13 +125,47 @@ class gil_hold {
 class gil_release {
  public:
   gil_release() noexcept : state_(PyEval_SaveThread()) {}
-  ~gil_release() { PyEval_RestoreThread(state_); }
+  ~gil_release() { api<PyEval_RestoreThread>(state_); }
   gil_release(gil_release const&) = delete;
   gil_release& operator=(gil_release const&) = delete;
 
  private:
   PyThreadState* state_;
 };
+
+/// Excludes other threads from an object on free-threaded builds for the lifetime of this section.
+/// On other builds the GIL does so.
+/// @par Thread and GIL
+/// The thread holds the GIL.
+class critical_section {
+ public:
+#if defined(Py_GIL_DISABLED)
+  explicit critical_section(PyObject* object) noexcept {
+    api<PyCriticalSection_Begin>(&section_, object);
+  }
+  ~critical_section() { api<PyCriticalSection_End>(&section_); }
+  critical_section(critical_section const&) = delete;
+  critical_section& operator=(critical_section const&) = delete;
+
+ private:
+  PyCriticalSection section_;
+#else
+  explicit critical_section(PyObject*) noexcept {}
+  critical_section(critical_section const&) = delete;
+  critical_section& operator=(critical_section const&) = delete;
+#endif
+};
+
+/// For destructors that require the GIL: suspends a thread that does not hold it. Code of an
+/// extension that waits for the GIL of a finalized interpreter is unwound (see api), and the
+/// destructors of the arguments of its call then run without the GIL.
+inline void require_thread_state() {
+#if DLBRIDGE_EXCEPTIONS && !defined(_WIN32)
+  if (PyGILState_Check() == 0) {
+    dlbridge::detail::exit_guard::suspend_thread();
+  }
+#endif
+}
 
 /// Removes the pending exception for the lifetime of this object, and restores it at the end. A
 /// destructor that runs while an exception is pending thereby preserves it (spec 3.4). The object
@@ -78,9 +189,9 @@ class error_keeper {
       return;  // the common case
     }
 #if PY_VERSION_HEX >= 0x030C0000
-    PyErr_SetRaisedException(value_);
+    api<PyErr_SetRaisedException>(value_);
 #else
-    PyErr_Restore(type_, value_, traceback_);
+    api<PyErr_Restore>(type_, value_, traceback_);
 #endif
   }
   error_keeper(error_keeper const&) = delete;
@@ -117,7 +228,7 @@ class ref {
   }
   ref(ref const&) = delete;
   ref& operator=(ref const&) = delete;
-  ~ref() { Py_XDECREF(object_); }
+  ~ref() { xdecref(object_); }
 
   explicit operator bool() const noexcept { return object_ != nullptr; }
   PyObject* get() const noexcept { return object_; }
@@ -144,12 +255,12 @@ inline ref take_exception() noexcept {
   if (type == nullptr) {
     return ref();
   }
-  PyErr_NormalizeException(&type, &value, &traceback);
+  api<PyErr_NormalizeException>(&type, &value, &traceback);
   if (traceback != nullptr) {
-    PyException_SetTraceback(value, traceback);
+    api<PyException_SetTraceback>(value, traceback);
   }
-  Py_XDECREF(type);
-  Py_XDECREF(traceback);
+  xdecref(type);
+  xdecref(traceback);
   return ref::steal(value);
 #endif
 }
@@ -163,7 +274,7 @@ inline bool forgive_exception() noexcept {
   if (PyErr_Occurred() != nullptr && !PyErr_ExceptionMatches(PyExc_Exception)) {
     return false;
   }
-  PyErr_Clear();
+  api<PyErr_Clear>();
   return true;
 }
 
@@ -173,9 +284,9 @@ inline bool forgive_exception() noexcept {
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
 inline ref optional_attribute(PyObject* object, PyObject* name) noexcept {
-  ref attribute = ref::steal(PyObject_GetAttr(object, name));
+  ref attribute = ref::steal(api<PyObject_GetAttr>(object, name));
   if (!attribute && PyErr_ExceptionMatches(PyExc_AttributeError)) {
-    PyErr_Clear();
+    api<PyErr_Clear>();
   }
   return attribute;
 }
@@ -186,12 +297,12 @@ inline ref optional_attribute(PyObject* object, PyObject* name) noexcept {
 /// The caller holds the GIL.
 inline void set_exception(ref exception) noexcept {
 #if PY_VERSION_HEX >= 0x030C0000
-  PyErr_SetRaisedException(exception.release());
+  api<PyErr_SetRaisedException>(exception.release());
 #else
   PyObject* const value = exception.release();
   PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(value));
   Py_INCREF(type);
-  PyErr_Restore(type, value, PyException_GetTraceback(value));
+  api<PyErr_Restore>(type, value, PyException_GetTraceback(value));
 #endif
 }
 
@@ -207,14 +318,40 @@ inline void release_object(PyObject* object) noexcept {
 #if PY_VERSION_HEX >= 0x030D0000
   if (PyThreadState_GetUnchecked() != nullptr) {  // the thread holds the GIL
     error_keeper const pending;
-    Py_DECREF(object);
+    decref(object);
     return;
   }
 #endif
   gil_hold const gil;
   error_keeper const pending;
-  Py_DECREF(object);
+  decref(object);
 }
+
+/// An object that is created on first use and lives as long as the process. A static variable with
+/// an initializer would hold a lock while Python code runs, and a thread that waited for the lock
+/// would keep the GIL.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+class lazy_object {
+ public:
+  /// @param create returns the new object; or an empty reference, with an exception set.
+  /// @return a borrowed reference; null, with the exception of create set, when it failed.
+  template <class Create>
+  PyObject* get(Create create) noexcept {
+    PyObject* object = object_.load(std::memory_order_acquire);
+    if (object == nullptr) {
+      ref created = create();
+      // Another thread may have created the object meanwhile; that one is then the result.
+      if (created && object_.compare_exchange_strong(object, created.get())) {
+        object = created.release();
+      }
+    }
+    return object;
+  }
+
+ private:
+  std::atomic<PyObject*> object_{nullptr};
+};
 
 /// Owns one reference to a Python object that keeps memory alive. Move-only.
 /// @par Thread and GIL

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/thread_exit.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -33,7 +35,7 @@ struct fast_record {
   PyMethodDef definition{};
 
   static fast_record& of(PyObject* capsule) noexcept {
-    return *static_cast<fast_record*>(PyCapsule_GetPointer(capsule, nullptr));
+    return *static_cast<fast_record*>(api<PyCapsule_GetPointer>(capsule, nullptr));
   }
   static void destroy(PyObject* capsule) noexcept { delete &of(capsule); }
 };
@@ -42,13 +44,16 @@ struct fast_record {
 template <class T>
 class scalar_argument {
  public:
-  bool load(PyObject* object) noexcept {
+  load_result load(PyObject* object) noexcept {
     if (scalar<T>::load(object, value_)) {
-      return true;
+      return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object)
+                 ? load_result::fast
+                 : load_result::after_python;  // __index__ or __float__
     }
     exception_ = take_exception();
-    return false;
+    return load_result::refused;
   }
+  bool confirm() const noexcept { return true; }
   T extract() const noexcept { return value_; }
   ref& exception() noexcept { return exception_; }
 
@@ -82,8 +87,8 @@ DLBRIDGE_COLD inline bool bind_arguments(fast_record const& record, PyObject* co
   auto const parameter_count = static_cast<Py_ssize_t>(record.parameter_names.size());
   char const* const name = record.name.c_str();
   if (positional_count > parameter_count) {
-    PyErr_Format(PyExc_TypeError, "%s() takes %zd argument%s, not %zd", name, parameter_count,
-                 parameter_count == 1 ? "" : "s", positional_count);
+    api<PyErr_Format>(PyExc_TypeError, "%s() takes %zd argument%s, not %zd", name, parameter_count,
+                      parameter_count == 1 ? "" : "s", positional_count);
     return false;
   }
   for (Py_ssize_t i = 0; i < parameter_count; ++i) {
@@ -99,18 +104,18 @@ DLBRIDGE_COLD inline bool bind_arguments(fast_record const& record, PyObject* co
       ++i;
     }
     if (i == parameter_count || bound[i] != nullptr) {
-      PyErr_Format(PyExc_TypeError,
-                   i == parameter_count ? "%s() got an unexpected keyword argument %R"
-                                        : "%s() got several values for argument %R",
-                   name, key);
+      api<PyErr_Format>(PyExc_TypeError,
+                        i == parameter_count ? "%s() got an unexpected keyword argument %R"
+                                             : "%s() got several values for argument %R",
+                        name, key);
       return false;
     }
     bound[i] = args[positional_count + k];
   }
   for (Py_ssize_t i = 0; i < parameter_count; ++i) {
     if (bound[i] == nullptr) {
-      PyErr_Format(PyExc_TypeError, "%s() is missing argument '%s'", name,
-                   record.parameter_names[static_cast<std::size_t>(i)].c_str());
+      api<PyErr_Format>(PyExc_TypeError, "%s() is missing argument '%s'", name,
+                        record.parameter_names[static_cast<std::size_t>(i)].c_str());
       return false;
     }
   }
@@ -151,18 +156,22 @@ struct fast_call {
   template <std::size_t... I>
   static PyObject* run(PyObject* self, PyObject* const* args, std::index_sequence<I...>) noexcept {
     argument_tuple arguments;
-    if (!(static_cast<unsigned>(std::get<I>(arguments).load(args[I])) & ... & 1U)) {
+    if (!load_all(arguments, args, indices())) {
       refuse(self, arguments, indices());
       return nullptr;
     }
     PyObject* result = nullptr;
     try {
       if constexpr (std::is_void_v<Result>) {
-        Callable::get()(std::get<I>(arguments).extract()...);
+        dlbridge::detail::call_guarded(
+            [&] { Callable::get()(std::get<I>(arguments).extract()...); });
         Py_INCREF(Py_None);
         result = Py_None;
       } else {
-        result = to_python(self, Callable::get()(std::get<I>(arguments).extract()...), args);
+        result = to_python(self, dlbridge::detail::call_guarded([&]() -> decltype(auto) {
+                             return Callable::get()(std::get<I>(arguments).extract()...);
+                           }),
+                           args);
       }
     } catch (...) {
       Callable::translate();
@@ -232,8 +241,12 @@ struct callable : Translator, Target {};
 template <class Call, class Result, class... Parameters>
 void add_fast(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
               char const* doc, std::optional<returns> result_library) {
-  auto* const record = new fast_record;
-  ref const self = ref::steal(PyCapsule_New(record, nullptr, &fast_record::destroy));
+  auto created = std::make_unique<fast_record>();
+  ref const self = ref::steal(api<PyCapsule_New>(created.get(), nullptr, &fast_record::destroy));
+  if (!self) {
+    throw python_error();
+  }
+  fast_record* const record = created.release();
   record->name = name;
   record->parameter_names.assign(parameters.begin(), parameters.end());
   for (std::size_t i = record->parameter_names.size(); i < sizeof...(Parameters); ++i) {
@@ -245,10 +258,12 @@ void add_fast(PyObject* module, char const* name, std::initializer_list<char con
   record->definition = {record->name.c_str(),
                         reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Call::call)),
                         METH_FASTCALL | METH_KEYWORDS, record->doc.c_str()};
-  ref const module_name = ref::steal(PyModule_GetNameObject(module));
+  ref const module_name = ref::steal(api<PyModule_GetNameObject>(module));
   ref const function =
-      ref::steal(PyCFunction_NewEx(&record->definition, self.get(), module_name.get()));
-  if (!function || PyObject_SetAttrString(module, name, function.get()) != 0) {
+      module_name
+          ? ref::steal(api<PyCFunction_NewEx>(&record->definition, self.get(), module_name.get()))
+          : ref();
+  if (!function || api<PyObject_SetAttrString>(module, name, function.get()) != 0) {
     throw python_error();
   }
 }

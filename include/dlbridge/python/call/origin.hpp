@@ -101,7 +101,7 @@ class origin {
                                      ? exchange_table()
                                      : type_cache::find(Py_TYPE(object_)).exchange;
     if (table && table.has_work_stream() && !table.try_work_stream(where, result)) {
-      PyErr_Clear();
+      api<PyErr_Clear>();
     }
     return result;
   }
@@ -110,16 +110,16 @@ class origin {
   managed_tensor make_empty(library_row const& row, dtype type, dims const& shape,
                             ref& object) const noexcept {
     ref const function = detail::import_function(row.module, row.empty);
-    ref extents = ref::steal(PyTuple_New(shape.size()));
+    ref extents = ref::steal(api<PyTuple_New>(shape.size()));
     for (int i = 0; extents && i < shape.size(); ++i) {
       PyTuple_SET_ITEM(extents.get(), i, PyLong_FromLongLong(shape[i]));
     }
-    ref const name = ref::steal(PyUnicode_FromString(name_of(type).c_str()));
+    ref const name = ref::steal(api<PyUnicode_FromString>(name_of(type).c_str()));
     if (!function || !extents || !name || PyErr_Occurred() != nullptr) {
       return managed_tensor();
     }
     object = ref::steal(
-        PyObject_CallFunctionObjArgs(function.get(), extents.get(), name.get(), nullptr));
+        api<PyObject_CallFunctionObjArgs>(function.get(), extents.get(), name.get(), nullptr));
     return object ? consume(object.get(), consume_request()) : managed_tensor();
   }
 

@@ -3,7 +3,9 @@
 // layer: call · from a Python argument to C++, and from a C++ result to Python
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -106,6 +108,14 @@ struct parameter<std::optional<P>> : parameter<P> {
 template <class P>
 constexpr bool is_tensor_parameter = parameter<P>::is_tensor;
 
+/// Whether an argument was loaded, and whether Python code may have run meanwhile. The bitwise and
+/// of the results of all arguments is the result of the call.
+enum class load_result : unsigned {
+  refused = 0,
+  after_python = 1,
+  fast = 3,
+};
+
 /// One tensor argument of one call. It imports the tensor of an object, checks it against
 /// parameter<P>, and reports why the tensor does not meet the requirement.
 /// @par Lifetime
@@ -119,12 +129,35 @@ class tensor_argument {
  public:
   tensor_argument() noexcept {}  // user-provided: value-initialization does not zero the members
 
+  tensor_argument(tensor_argument&&) noexcept = default;
+
   /// Imports and checks the tensor of an object.
-  /// @return whether the tensor fits. No exception is pending afterwards.
-  DLBRIDGE_INLINE bool load(PyObject* object) noexcept {
+  /// @return refused if the tensor does not fit. No exception is pending afterwards.
+  DLBRIDGE_INLINE load_result load(PyObject* object) noexcept {
     object_ = object;
-    return (traits::mode != import_mode::own && own_.try_borrow_fast(object, traits::required())) ||
-           import_and_check(object);
+    if (traits::mode != import_mode::own && own_.try_borrow_fast(object, traits::required())) {
+      return load_result::fast;
+    }
+    return import_and_check(object) ? load_result::after_python : load_result::refused;
+  }
+
+  /// Borrows a lent tensor once more. A caller does so when the import of a later argument may have
+  /// run Python code, which may have changed the tensor, for example by `a.shape = ...`.
+  /// @pre load succeeded
+  /// @return whether the tensor fits; if not, exception() states that it changed. No exception is
+  /// pending afterwards.
+  bool confirm() noexcept {
+    if constexpr (traits::mode != import_mode::own) {
+      bool const is_none = traits::optional && object_ == Py_None;
+      if (!is_none && shared_ == nullptr && !own_.owned() &&
+          !own_.borrow_again(object_, traits::mode, traits::required())) {
+        set_error(refusal(errc::producer_failed, "a tensor that stays as it is during the call",
+                          "one that changed while another argument was imported"));
+        exception_ = take_exception();
+        return false;
+      }
+    }
+    return true;
   }
 
   /// Checks a tensor that an earlier overload imported in mode own. A later overload may use the
@@ -139,6 +172,12 @@ class tensor_argument {
     exception_ = ref::borrow(exception.get());
     return (traits::optional && object == Py_None) ||
            (!exception_ && meets(tensor.view(), traits::required()));
+  }
+
+  /// Refuses an object with an exception.
+  void refuse(PyObject* object, ref exception) noexcept {
+    object_ = object;
+    exception_ = std::move(exception);
   }
 
   /// Returns the C++ parameter, and moves the tensor into it if P owns its tensor.
@@ -184,6 +223,25 @@ class tensor_argument {
 };
 
 namespace detail {
+// Loads all arguments of a call, from the first to the last, and confirms each argument after which
+// Python code may have run.
+template <class Tuple, std::size_t... I>
+DLBRIDGE_INLINE bool load_all(Tuple& arguments, PyObject* const* objects,
+                              std::index_sequence<I...>) noexcept {
+  constexpr auto fast = static_cast<unsigned>(load_result::fast);
+  unsigned const results[] = {static_cast<unsigned>(std::get<I>(arguments).load(objects[I]))...,
+                              fast};
+  unsigned const all = (results[I] & ... & fast);
+  if (all != static_cast<unsigned>(load_result::after_python)) {
+    return all == fast;
+  }
+  std::size_t last = sizeof...(I) - 1;
+  while (results[last] == fast) {
+    --last;
+  }
+  return ((I >= last || std::get<I>(arguments).confirm()) && ...);
+}
+
 template <class T>
 struct result_kind {
   static constexpr bool is_tensor = is_tensor_parameter<T> && !parameter<T>::borrows;

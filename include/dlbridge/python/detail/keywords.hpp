@@ -12,21 +12,21 @@ namespace python {
 /// of Python interns the names in a caller's source too, so that equal names compare equal by
 /// pointer.
 struct names {
-  PyObject* dlpack = PyUnicode_InternFromString("__dlpack__");
-  PyObject* dlpack_device = PyUnicode_InternFromString("__dlpack_device__");
-  PyObject* stream = PyUnicode_InternFromString("stream");
-  PyObject* max_version = PyUnicode_InternFromString("max_version");
-  PyObject* dl_device = PyUnicode_InternFromString("dl_device");
-  PyObject* device = PyUnicode_InternFromString("device");
-  PyObject* copy = PyUnicode_InternFromString("copy");
-  PyObject* readonly = PyUnicode_InternFromString("readonly");
-  PyObject* dtype = PyUnicode_InternFromString("dtype");
-  PyObject* exchange_table = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
-  PyObject* exchange_table_1_2 = PyUnicode_InternFromString("__c_dlpack_exchange_api__");
-  PyObject* array_namespace = PyUnicode_InternFromString("__array_namespace__");
-  PyObject* module = PyUnicode_InternFromString("__module__");
-  PyObject* array_interface = PyUnicode_InternFromString("__array_interface__");
-  PyObject* cuda_array_interface = PyUnicode_InternFromString("__cuda_array_interface__");
+  PyObject* dlpack = api<PyUnicode_InternFromString>("__dlpack__");
+  PyObject* dlpack_device = api<PyUnicode_InternFromString>("__dlpack_device__");
+  PyObject* stream = api<PyUnicode_InternFromString>("stream");
+  PyObject* max_version = api<PyUnicode_InternFromString>("max_version");
+  PyObject* dl_device = api<PyUnicode_InternFromString>("dl_device");
+  PyObject* device = api<PyUnicode_InternFromString>("device");
+  PyObject* copy = api<PyUnicode_InternFromString>("copy");
+  PyObject* readonly = api<PyUnicode_InternFromString>("readonly");
+  PyObject* dtype = api<PyUnicode_InternFromString>("dtype");
+  PyObject* exchange_table = api<PyUnicode_InternFromString>("__dlpack_c_exchange_api__");
+  PyObject* exchange_table_1_2 = api<PyUnicode_InternFromString>("__c_dlpack_exchange_api__");
+  PyObject* array_namespace = api<PyUnicode_InternFromString>("__array_namespace__");
+  PyObject* module = api<PyUnicode_InternFromString>("__module__");
+  PyObject* array_interface = api<PyUnicode_InternFromString>("__array_interface__");
+  PyObject* cuda_array_interface = api<PyUnicode_InternFromString>("__cuda_array_interface__");
 
   DLBRIDGE_LOCAL static names const& get() noexcept {
     static names const interned;
@@ -45,10 +45,10 @@ inline bool read_keywords(char const* function, Py_ssize_t positional, PyObject*
                           Py_ssize_t count, PyObject* keywords, PyObject* const* accepted,
                           int accepted_count, PyObject** out) noexcept {
   if (count != positional) {
-    PyErr_Format(PyExc_TypeError,
-                 "%s() takes %zd positional argument%s, not %zd; the others are "
-                 "keyword-only",
-                 function, positional, positional == 1 ? "" : "s", count);
+    api<PyErr_Format>(PyExc_TypeError,
+                      "%s() takes %zd positional argument%s, not %zd; the others are "
+                      "keyword-only",
+                      function, positional, positional == 1 ? "" : "s", count);
     return false;
   }
   Py_ssize_t const keyword_count = keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0;
@@ -60,17 +60,17 @@ inline bool read_keywords(char const* function, Py_ssize_t positional, PyObject*
     }
     if (i == accepted_count) {  // the name may not be interned
       i = 0;
-      while (i < accepted_count && PyUnicode_Compare(accepted[i], name) != 0) {
+      while (i < accepted_count && api<PyUnicode_Compare>(accepted[i], name) != 0) {
         ++i;
       }
     }
     if (i == accepted_count) {
-      ref const list = ref::steal(PyList_New(0));
+      ref const list = ref::steal(api<PyList_New>(0));
       for (int n = 0; list && n < accepted_count; ++n) {
-        static_cast<void>(PyList_Append(list.get(), accepted[n]));
+        static_cast<void>(api<PyList_Append>(list.get(), accepted[n]));
       }
-      PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R; it takes %R",
-                   function, name, list.get());
+      api<PyErr_Format>(PyExc_TypeError, "%s() got an unexpected keyword argument %R; it takes %R",
+                        function, name, list.get());
       return false;
     }
     out[i] = args[count + k];

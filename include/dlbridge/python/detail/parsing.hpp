@@ -22,12 +22,12 @@ namespace detail {
 DLBRIDGE_COLD inline bool refuse_value(PyObject* value, char const* name, char const* expected,
                                        errc code = errc::bad_argument,
                                        char const* advice = nullptr) noexcept {
-  PyErr_Clear();
+  api<PyErr_Clear>();
   report r = refusal(code, name, "", advice);
   r.expected.append(" to be ").append(expected);
-  ref const text = ref::steal(PyObject_Repr(value));
-  char const* const characters = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  PyErr_Clear();
+  ref const text = ref::steal(api<PyObject_Repr>(value));
+  char const* const characters = text ? api<PyUnicode_AsUTF8>(text.get()) : nullptr;
+  api<PyErr_Clear>();
   r.got.append(characters != nullptr ? characters : "a value")
       .append(" of type ")
       .append(Py_TYPE(value)->tp_name);
@@ -38,11 +38,11 @@ DLBRIDGE_COLD inline bool refuse_value(PyObject* value, char const* name, char c
 // An object with __index__, or with __int__, such as a handle of cuda-python.
 inline bool read_integer(PyObject* value, std::int64_t& out) noexcept {
   ref const number =
-      ref::steal(PyIndex_Check(value) ? PyNumber_Index(value) : PyNumber_Long(value));
+      ref::steal(PyIndex_Check(value) ? api<PyNumber_Index>(value) : api<PyNumber_Long>(value));
   if (!number) {
     return false;
   }
-  out = PyLong_AsLongLong(number.get());
+  out = api<PyLong_AsLongLong>(number.get());
   return PyErr_Occurred() == nullptr;
 }
 
@@ -53,14 +53,14 @@ inline bool read_pair(PyObject* value, std::int64_t& first, std::int64_t& second
   if (PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) == 2 &&
       PyLong_CheckExact(PyTuple_GET_ITEM(value, 0)) &&
       PyLong_CheckExact(PyTuple_GET_ITEM(value, 1))) {  // the common case
-    first = PyLong_AsLongLong(PyTuple_GET_ITEM(value, 0));
-    second = PyLong_AsLongLong(PyTuple_GET_ITEM(value, 1));
+    first = api<PyLong_AsLongLong>(PyTuple_GET_ITEM(value, 0));
+    second = api<PyLong_AsLongLong>(PyTuple_GET_ITEM(value, 1));
     return (first != -1 && second != -1) || PyErr_Occurred() == nullptr;
   }
   if (!PyTuple_Check(value) && !PyList_Check(value)) {
     return false;
   }
-  ref const pair = ref::steal(PySequence_Tuple(value));
+  ref const pair = ref::steal(api<PySequence_Tuple>(value));
   if (!pair || PyTuple_GET_SIZE(pair.get()) != 2) {
     return false;
   }
@@ -73,9 +73,9 @@ inline bool read_pair(PyObject* value, std::int64_t& first, std::int64_t& second
 
 // An attribute; empty, without an exception, when the lookup failed.
 inline ref find_attribute(PyObject* object, char const* name) noexcept {
-  ref attribute = ref::steal(PyObject_GetAttrString(object, name));
+  ref attribute = ref::steal(api<PyObject_GetAttrString>(object, name));
   if (!attribute) {
-    PyErr_Clear();
+    api<PyErr_Clear>();
   }
   return attribute;
 }
@@ -84,9 +84,10 @@ inline ref find_attribute(PyObject* object, char const* name) noexcept {
 // character inside.
 inline char const* text_in(PyObject* value) noexcept {
   Py_ssize_t size = 0;
-  char const* const text = PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, &size) : nullptr;
+  char const* const text =
+      PyUnicode_Check(value) ? api<PyUnicode_AsUTF8AndSize>(value, &size) : nullptr;
   if (text == nullptr) {
-    PyErr_Clear();
+    api<PyErr_Clear>();
     return nullptr;
   }
   return std::strlen(text) == static_cast<std::size_t>(size) ? text : nullptr;
@@ -132,7 +133,7 @@ inline bool read_device(PyObject* value, device& out) noexcept {
       return true;
     }
   }
-  ref const text = ref::steal(PyObject_Str(value));
+  ref const text = ref::steal(api<PyObject_Str>(value));
   char const* const name = text ? detail::text_in(text.get()) : nullptr;
   return (name != nullptr && try_parse_device(name, out)) ||
          detail::refuse_value(value, "device", expected);
@@ -173,7 +174,7 @@ inline bool read_copy(PyObject* value, copy_policy& out) noexcept {
 /// @return false, with ValueError set, for any other value.
 inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexcept {
   if (PyLong_Check(value) && !PyBool_Check(value)) {
-    out = PyLong_AsLongLong(value);
+    out = api<PyLong_AsLongLong>(value);
     return PyErr_Occurred() == nullptr ||
            detail::refuse_value(value, "stream", "a handle of 63 bits", errc::bad_stream);
   }
@@ -181,7 +182,7 @@ inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexce
   bool has_handle = false;
   if (ref stream = detail::find_attribute(value, "__cuda_stream__")) {
     if (PyCallable_Check(stream.get())) {
-      stream = ref::steal(PyObject_CallObject(stream.get(), nullptr));
+      stream = ref::steal(api<PyObject_CallObject>(stream.get(), nullptr));
     }
     std::int64_t protocol = -1;
     if (!stream || !detail::read_pair(stream.get(), protocol, handle) || protocol != 0) {
@@ -194,7 +195,7 @@ inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexce
   for (int i = 0; i < 3 && !has_handle; ++i) {
     ref const attribute = detail::find_attribute(value, attributes[i]);
     has_handle = attribute && detail::read_integer(attribute.get(), handle);
-    PyErr_Clear();
+    api<PyErr_Clear>();
   }
   if (!has_handle && PyIndex_Check(value) && !PyBool_Check(value)) {  // such as a NumPy integer
     return detail::read_integer(value, out) ||

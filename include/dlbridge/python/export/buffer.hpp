@@ -63,7 +63,7 @@ DLBRIDGE_LOCAL inline int fill_buffer(PyObject* object, tensor_view const& view,
   }
   auto* const dims = new (std::nothrow) Py_ssize_t[2 * static_cast<std::size_t>(view.rank()) + 1];
   if (dims == nullptr) {
-    PyErr_NoMemory();
+    api<PyErr_NoMemory>();
     return -1;
   }
   std::int64_t const bytes = element_bytes(view.dtype());

@@ -98,9 +98,9 @@ inline managed_tensor adopt_checked(DLManagedTensorVersioned* raw) noexcept {
 
 DLBRIDGE_COLD inline bool add_exchange_table(PyTypeObject* type, void const* table) noexcept {
   ref const capsule =
-      ref::steal(PyCapsule_New(const_cast<void*>(table), exchange_capsule_name(), nullptr));
-  return capsule && PyObject_SetAttr(reinterpret_cast<PyObject*>(type), names::get().exchange_table,
-                                     capsule.get()) == 0;
+      ref::steal(api<PyCapsule_New>(const_cast<void*>(table), exchange_capsule_name(), nullptr));
+  return capsule && api<PyObject_SetAttr>(reinterpret_cast<PyObject*>(type),
+                                          names::get().exchange_table, capsule.get()) == 0;
 }
 }  // namespace detail
 

@@ -176,9 +176,9 @@ inline ref produce(shared_tensor const& owner, tensor_view const& view, stream_r
 /// @par Thread and GIL
 /// The caller holds the GIL.
 DLBRIDGE_LOCAL inline ref device_pair(device where) noexcept {
-  static PyObject* const cpu_pair = Py_BuildValue("(ii)", int{kDLCPU}, 0);
+  static PyObject* const cpu_pair = api<Py_BuildValue>("(ii)", int{kDLCPU}, 0);
   return where == cpu ? ref::borrow(cpu_pair)
-                      : ref::steal(Py_BuildValue("(ii)", int{where.type}, int{where.id}));
+                      : ref::steal(api<Py_BuildValue>("(ii)", int{where.type}, int{where.id}));
 }
 
 }  // namespace python

@@ -64,14 +64,14 @@ inline managed_tensor build_on_object(ref owner, description const& d) noexcept 
 // Reads at most 64 integers of a sequence; returns false, with or without an exception set, for
 // other values. It reads a copy, as the __index__ of an item may modify a list.
 inline bool read_integers(PyObject* sequence, std::int64_t* out, int& count) noexcept {
-  ref const items = ref::steal(PySequence_Tuple(sequence));
+  ref const items = ref::steal(api<PySequence_Tuple>(sequence));
   if (!items || PyTuple_GET_SIZE(items.get()) > max_rank) {
     return false;
   }
   count = static_cast<int>(PyTuple_GET_SIZE(items.get()));
   for (int i = 0; i < count; ++i) {
-    ref const number = ref::steal(PyNumber_Index(PyTuple_GET_ITEM(items.get(), i)));
-    out[i] = number ? PyLong_AsLongLong(number.get()) : -1;
+    ref const number = ref::steal(api<PyNumber_Index>(PyTuple_GET_ITEM(items.get(), i)));
+    out[i] = number ? api<PyLong_AsLongLong>(number.get()) : -1;
     if (out[i] == -1 && PyErr_Occurred() != nullptr) {
       return false;
     }
@@ -80,7 +80,7 @@ inline bool read_integers(PyObject* sequence, std::int64_t* out, int& count) noe
 }
 
 DLBRIDGE_COLD inline managed_tensor refuse_interface(char const* expected) noexcept {
-  PyErr_Clear();
+  api<PyErr_Clear>();
   set_error(refusal(errc::malformed, expected, "another array interface",
                     "The producer is broken; it should follow version 3 of the interface"));
   return managed_tensor();
@@ -96,7 +96,7 @@ DLBRIDGE_COLD inline managed_tensor refuse_interface(char const* expected) noexc
 /// @par Thread and GIL
 /// The caller holds the GIL.
 inline managed_tensor from_buffer(PyObject* exporter) noexcept {
-  ref memory = ref::steal(PyMemoryView_FromObject(exporter));
+  ref memory = ref::steal(api<PyMemoryView_FromObject>(exporter));
   if (!memory) {
     return managed_tensor();
   }
@@ -144,7 +144,7 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
                                            device where) noexcept {
   auto const item = [interface](char const* key) {  // an owned reference, as Python code runs below
     PyObject* const value =
-        PyDict_Check(interface) ? PyDict_GetItemString(interface, key) : nullptr;
+        PyDict_Check(interface) ? api<PyDict_GetItemString>(interface, key) : nullptr;
     return ref::borrow(value == Py_None ? nullptr : value);
   };
   ref const shape_item = item("shape");
@@ -152,7 +152,7 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
   ref const data_item = item("data");
   ref const strides_item = item("strides");
   char const* const typestr = typestr_item && PyUnicode_Check(typestr_item.get())
-                                  ? PyUnicode_AsUTF8(typestr_item.get())
+                                  ? api<PyUnicode_AsUTF8>(typestr_item.get())
                                   : nullptr;
   if (!shape_item || typestr == nullptr || !data_item || !PyTuple_Check(data_item.get()) ||
       PyTuple_GET_SIZE(data_item.get()) != 2) {
@@ -187,10 +187,10 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
     detail::refuse_strides(item_bytes);
     return managed_tensor();
   }
-  ref const address = ref::steal(PyNumber_Index(PyTuple_GET_ITEM(data_item.get(), 0)));
-  d.data = address ? PyLong_AsVoidPtr(address.get()) : nullptr;
+  ref const address = ref::steal(api<PyNumber_Index>(PyTuple_GET_ITEM(data_item.get(), 0)));
+  d.data = address ? api<PyLong_AsVoidPtr>(address.get()) : nullptr;
   int const read_only =
-      PyErr_Occurred() == nullptr ? PyObject_IsTrue(PyTuple_GET_ITEM(data_item.get(), 1)) : -1;
+      PyErr_Occurred() == nullptr ? api<PyObject_IsTrue>(PyTuple_GET_ITEM(data_item.get(), 1)) : -1;
   if (read_only < 0) {
     return detail::refuse_interface("data as (address, read-only)");
   }
@@ -205,7 +205,7 @@ namespace detail {
 // any, after it. An interface without a stream requires no order: its elements are ready.
 inline bool order_interface(PyObject* interface, device where, PyObject* named,
                             stream_ref& ready) noexcept {
-  ref const stream = ref::borrow(PyDict_GetItemWithError(interface, names::get().stream));
+  ref const stream = ref::borrow(api<PyDict_GetItemWithError>(interface, names::get().stream));
   stream_ref elements = stream_ref::default_of(where);
   return PyErr_Occurred() == nullptr && choose_stream(stream.get(), where, elements) &&
          choose_stream(named, where, ready) && guarded([&] {
@@ -233,7 +233,7 @@ inline managed_tensor from_cuda_interface(PyObject* object, PyObject* interface,
   });
   if (!done || !order_interface(interface, tensor.view().device(), named, ready)) {
     error_keeper const pending;
-    tensor.reset();
+    tensor = managed_tensor();
   }
   return tensor;
 }

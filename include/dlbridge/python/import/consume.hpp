@@ -56,8 +56,8 @@ class import_call {
       : producer_(producer),
         request_(request),
         type_(type_cache::find(Py_TYPE(producer))),
-        method_(ref::borrow(type_.dlpack)),
-        negotiation_(producer, type_) {}
+        method_{ref::borrow(type_.takes_self ? type_.dlpack : nullptr), type_.takes_self},
+        negotiation_(producer, type_, method_) {}
 
   stream_ref ready_on() const noexcept { return ready_; }
 
@@ -65,7 +65,7 @@ class import_call {
     if (type_.host_only && !type_.legacy_only && !request_.has_target &&
         request_.copy == copy_policy::if_needed) {  // an ndarray: one call, nothing to fulfil
       keywords_.max_version = stated_version_object();
-      ref capsule = call_dlpack(producer_, type_, keywords_);
+      ref capsule = call_dlpack(producer_, method_, keywords_);
       return receive(capsule ? std::move(capsule) : request_again());
     }
     if (!find_method() || !find_device() || !choose_keywords()) {
@@ -76,17 +76,15 @@ class import_call {
   }
 
  private:
-  // __dlpack__ is an attribute of the type, or of the object alone. A value of None states that the
-  // class does not support DLPack.
+  // __dlpack__ is an attribute of the type, or of the object, which comes first. A value of None
+  // states that the object does not support DLPack.
   bool find_method() noexcept {
-    PyObject* method = type_.dlpack;
-    ref own;
-    if (method == nullptr) {
-      own = optional_attribute(producer_, names::get().dlpack);
-      method = own.get();
+    ref& method = method_.function;
+    if (!method_.takes_self) {
+      method = optional_attribute(producer_, names::get().dlpack);
     }
-    if ((method != nullptr && method != Py_None) || PyErr_Occurred() != nullptr) {
-      return method != nullptr;
+    if ((method && method.get() != Py_None) || PyErr_Occurred() != nullptr) {
+      return static_cast<bool>(method);
     }
     report r = refusal(errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__",
                        "one of type ", request_.advice);
@@ -102,7 +100,7 @@ class import_call {
       return true;
     }
     names const& n = names::get();
-    ref const pair = ref::steal(PyObject_CallMethodNoArgs(producer_, n.dlpack_device));
+    ref const pair = ref::steal(api<PyObject_CallMethodNoArgs>(producer_, n.dlpack_device));
     if (pair) {
       return read_device_pair(pair.get(), "what __dlpack_device__() gives", where_,
                               errc::producer_failed);
@@ -133,8 +131,8 @@ class import_call {
       keywords_.stream = request_.stream;  // such as a SYCL queue; passed unchanged (spec 4.8)
     }  // for the CPU the producer itself synchronizes (spec 4.3)
     if (moves_) {
-      dl_device_ =
-          ref::steal(Py_BuildValue("(ii)", int{request_.target.type}, int{request_.target.id}));
+      dl_device_ = ref::steal(
+          api<Py_BuildValue>("(ii)", int{request_.target.type}, int{request_.target.id}));
       keywords_.dl_device = dl_device_.get();
     }
     keywords_.copy = request_.copy == copy_policy::always  ? Py_True
@@ -227,7 +225,7 @@ class import_call {
       return m;
     }
     if (request_.copy == copy_policy::never && m.view().is_copied()) {
-      m.reset();
+      m = managed_tensor();
       report r =
           refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
       r.got.append("one, made by ").append(Py_TYPE(producer_)->tp_name).append(" all the same");
@@ -253,7 +251,8 @@ class import_call {
         (keywords_.dl_device != nullptr && !is_host_accessible(where_))) {
       return true;
     }
-    ref const capsule = call_dlpack(producer_, type_, negotiation::without(keywords_, false, true));
+    ref const capsule =
+        call_dlpack(producer_, method_, negotiation::without(keywords_, false, true));
     report why;
     managed_tensor const original = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
     return forgive_exception() && original && original.view().data() != view.data();
@@ -262,7 +261,7 @@ class import_call {
   PyObject* producer_;
   consume_request const& request_;
   type_entry type_;
-  ref method_;  // held, as Python code that runs may delete it from the type
+  producer_method method_;
   negotiation negotiation_;
   device where_ = cpu;
   call_keywords keywords_;

@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -62,6 +63,26 @@ constexpr auto descr_of() {
   return make_descr<P>(std::make_index_sequence<annotation_of<P>().size>());
 }
 
+// Extracts a borrowed tensor from a caster that may not live as long as the call: pybind11 destroys
+// the casters of a container's elements before the call, and those of py::cast at once. The import
+// and the object are kept until the function of pybind11 that is being called returns. Outside one,
+// pybind11 throws cast_error.
+template <class P>
+P extract_for_call(tensor_argument<P>&& source) {
+  struct kept_argument {
+    ref object;
+    tensor_argument<P> argument;
+  };
+  auto kept = std::make_unique<kept_argument>(
+      kept_argument{ref::borrow(source.object()), std::move(source)});
+  P result = kept->argument.extract();
+  py::capsule const patient(kept.get(),
+                            [](void* each) { delete static_cast<kept_argument*>(each); });
+  static_cast<void>(kept.release());
+  py::detail::loader_life_support::add_patient(patient);
+  return result;
+}
+
 // The caster of a tensor type: load() imports an argument, the conversion operator moves it out,
 // and cast() converts a result.
 template <class P>
@@ -76,7 +97,7 @@ class tensor_caster {
   // Throws an exception of the producer that is no refusal, such as KeyboardInterrupt.
   bool load(py::handle source, bool) {
     tensor_argument<P>& argument = argument_.emplace();  // pybind11 may call load twice
-    bool const fits = argument.load(source.ptr());
+    bool const fits = argument.load(source.ptr()) != load_result::refused;
     ref& exception = argument.exception();
     if (exception && !refusals::is_refusal(exception)) {
       set_exception(std::move(exception));
@@ -85,9 +106,23 @@ class tensor_caster {
     return fits;
   }
 
-  template <class>
-  using cast_op_type = P;
-  operator P() { return argument_->extract(); }
+  // Only parameters of type P const& use the reference; their casters outlive the call.
+  template <class T>
+  using cast_op_type = std::conditional_t<parameter<P>::borrows && std::is_lvalue_reference_v<T> &&
+                                              std::is_const_v<std::remove_reference_t<T>>,
+                                          P const&, P>;
+  operator P() {
+    if constexpr (parameter<P>::borrows) {
+      confirm();
+      return extract_for_call(std::move(*argument_));
+    } else {
+      return argument_->extract();
+    }
+  }
+  operator P const&() {
+    confirm();
+    return extracted_.emplace(argument_->extract());
+  }
 
   static py::handle cast(P&& result, py::return_value_policy, py::handle) {
     if constexpr (is_result<P>) {
@@ -111,7 +146,16 @@ class tensor_caster {
   }
 
  private:
+  // Casters of later arguments may have run Python code.
+  void confirm() {
+    if (!argument_->confirm()) {
+      set_exception(std::move(argument_->exception()));
+      throw_pending();
+    }
+  }
+
   std::optional<tensor_argument<P>> argument_;
+  std::optional<P> extracted_;
 };
 
 }  // namespace detail

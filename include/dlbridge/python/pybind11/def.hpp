@@ -5,6 +5,9 @@
 
 #include <pybind11/pybind11.h>
 
+#include <array>
+#include <cstddef>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -40,7 +43,9 @@ constexpr bool is_releasing<py::call_guard<Guards...>> = (releases_gil::in<Guard
 template <class Extra>
 void record_extra(function_record& record, Extra const& extra) {
   if constexpr (std::is_base_of_v<py::arg, Extra>) {
-    record.add_parameter(extra.name);
+    if (!record.add_parameter(extra.name)) {
+      throw_pending();
+    }
   } else if constexpr (std::is_same_v<Extra, returns>) {
     record.result_library = extra.which;
   }
@@ -74,11 +79,21 @@ auto as_function(Result (Class::*member)(Parameters...) const) {
   };
 }
 
+// Whether a type is a borrowed tensor or a container of such.
+template <class T>
+struct holds_span : std::bool_constant<parameter<T>::borrows> {};
+template <template <class...> class Container, class... Elements>
+struct holds_span<Container<Elements...>>
+    : std::bool_constant<parameter<Container<Elements...>>::borrows ||
+                         (holds_span<std::decay_t<Elements>>::value || ...)> {};
+template <class Element, std::size_t Size>
+struct holds_span<std::array<Element, Size>> : holds_span<Element> {};
+
 template <class Signature>
 constexpr bool takes_spans = false;
 template <class Result, class... Parameters>
 constexpr bool takes_spans<Result(Parameters...)> =
-    (parameter<std::decay_t<Parameters>>::borrows || ...);
+    (holds_span<std::decay_t<Parameters>>::value || ...);
 template <class Signature>
 constexpr bool returns_span = false;
 template <class Result, class... Parameters>
@@ -122,7 +137,10 @@ Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) 
       "dlbridge: a tensor_span that is returned would outlive its memory. Return an owning tensor "
       "(managed_tensor, tensor, argument), or dlbridge::member_view from a method, which keeps the "
       "object alive");
-  auto* const record = new python::function_record(name);
+  auto record = std::make_unique<python::function_record>(name);
+  if (!record->parameter_names) {
+    pd::throw_pending();
+  }
   (pd::record_extra(*record, extra), ...);
   auto extras = std::tuple_cat(pd::pybind11_extra(extra)...);
   pd::bound_function<decltype(callee), guard, signature> body(std::move(callee), *record);
@@ -141,6 +159,7 @@ Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) 
                                *record)) {
     pd::throw_pending();
   }
+  static_cast<void>(record.release());  // the function refers to the record
   return scope;
 }
 

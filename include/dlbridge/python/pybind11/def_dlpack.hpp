@@ -20,6 +20,7 @@
 #include <dlbridge/python/pybind11/errors.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
+#include <dlbridge/thread_exit.hpp>
 #include <dlbridge/traits.hpp>
 #include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
@@ -71,10 +72,12 @@ struct class_operations {
       // then. adopt therefore receives a second tensor that shares the ownership of m.
       auto const original = std::make_shared<managed_tensor>(std::move(m));
       try {
-        auto owner = original;
-        return py::cast(adopt_as<T>(build_on(std::move(owner), dlbridge::describe(*original))))
-            .release()
-            .ptr();
+        return dlbridge::detail::call_guarded([&] {
+          auto owner = original;
+          return py::cast(adopt_as<T>(build_on(std::move(owner), dlbridge::describe(*original))))
+              .release()
+              .ptr();
+        });
       } catch (...) {
         m = std::move(*original);
         throw;
@@ -128,7 +131,7 @@ struct class_operations {
   template <class F>
   static void translated(F&& f) noexcept {
     try {
-      f();
+      dlbridge::detail::call_guarded(f);
     } catch (...) {
       pybind11_translator::translate();
     }
@@ -160,7 +163,7 @@ DLBRIDGE_LOCAL void def_dlpack(pybind11::class_<T, Options...>& bound_class) {
   auto* const type = reinterpret_cast<PyTypeObject*>(bound_class.ptr());
   for (PyMethodDef& each : methods) {
     bound_class.attr(each.ml_name) =
-        python::detail::checked(python::ref::steal(PyDescr_NewMethod(type, &each)));
+        python::detail::checked(python::ref::steal(python::api<PyDescr_NewMethod>(type, &each)));
   }
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
   if (!python::add_exchange_table<operations>(type)) {

@@ -10,6 +10,7 @@
 #include <dlbridge/python/tensor/detail/tensor_attributes.hpp>
 #include <dlbridge/python/tensor/detail/tensor_methods.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/detail/tensor_truth.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
 #include <dlbridge/view.hpp>
 
@@ -31,7 +32,7 @@ inline PyObject* show_tensor(PyObject* self) noexcept {
     view.copy_strides(strides);
     append_extents(text.append(", strides "), view.rank(), strides);
   }
-  return PyUnicode_FromString(text.append(view.read_only() ? ", read-only>" : ">").c_str());
+  return api<PyUnicode_FromString>(text.append(view.read_only() ? ", read-only>" : ">").c_str());
 }
 
 inline int get_buffer(PyObject* self, Py_buffer* out, int flags) noexcept {
@@ -49,6 +50,7 @@ DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
       {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
       {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
       {Py_tp_repr, reinterpret_cast<void*>(&show_tensor)},
+      {Py_nb_bool, reinterpret_cast<void*>(&truth_of_tensor)},
       {Py_tp_methods, tensor_methods()},
       {Py_tp_getset, tensor_attributes()},
       {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},

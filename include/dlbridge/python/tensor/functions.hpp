@@ -105,12 +105,14 @@ inline int has_dlpack(PyObject* object) noexcept {
   if (PyCapsule_CheckExact(object)) {
     return 1;
   }
-  PyObject* const method = type_cache::find(Py_TYPE(object)).dlpack;
-  ref const own = method == nullptr ? optional_attribute(object, names::get().dlpack) : ref();
-  if (method == nullptr && !own) {
-    return PyErr_Occurred() != nullptr ? -1 : 0;
+  if (type_cache::find(Py_TYPE(object)).takes_self) {
+    return 1;
   }
-  return method != Py_None && own.get() != Py_None ? 1 : 0;
+  ref const method = optional_attribute(object, names::get().dlpack);
+  if (!method && PyErr_Occurred() != nullptr) {
+    return -1;
+  }
+  return method && method.get() != Py_None ? 1 : 0;
 }
 
 inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
@@ -144,7 +146,7 @@ inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
   managed_tensor tensor = consume_described(object, request.stream, arguments.ready);
   if (!tensor) {
     if (first) {  // the exception of DLPack is the one to report
-      PyErr_Clear();
+      api<PyErr_Clear>();
       set_exception(std::move(first));
     }
     return nullptr;
@@ -168,7 +170,7 @@ inline PyObject* to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t c
       !read_copy(values[1], request.copy)) {
     return nullptr;
   }
-  ref const only_copy = ref::steal(PyTuple_Pack(1, n.copy));
+  ref const only_copy = ref::steal(api<PyTuple_Pack>(1, n.copy));
   PyObject* const call[] = {args[0], request.copy == copy_policy::never ? Py_False : Py_None};
   ref const tensor = is_tensor(args[0]) ? ref::borrow(args[0])
                      : only_copy        ? ref::steal(as_tensor(module, call, 1, only_copy.get()))
@@ -209,15 +211,15 @@ inline PyObject* rebuild(PyObject*, PyObject* arguments) noexcept {
   char const* order = nullptr;
   int readonly = 0;
   unsigned long long flags = 0;
-  if (!PyArg_ParseTuple(arguments, "OsO!spK:_rebuild", &bytes, &type, &PyTuple_Type, &shape, &order,
-                        &readonly, &flags)) {
+  if (!api<PyArg_ParseTuple>(arguments, "OsO!spK:_rebuild", &bytes, &type, &PyTuple_Type, &shape,
+                             &order, &readonly, &flags)) {
     return nullptr;
   }
   // A bytes object is read-only: a tensor that was writable gets a copy.
   ref const writable = readonly == 0 && PyBytes_CheckExact(bytes)
-                           ? ref::steal(PyByteArray_FromObject(bytes))
+                           ? ref::steal(api<PyByteArray_FromObject>(bytes))
                            : ref::borrow(bytes);
-  ref memory = writable ? ref::steal(PyMemoryView_FromObject(writable.get())) : ref();
+  ref memory = writable ? ref::steal(api<PyMemoryView_FromObject>(writable.get())) : ref();
   description d;
   int rank = 0;
   std::int64_t extents[max_rank];
@@ -229,7 +231,7 @@ inline PyObject* rebuild(PyObject*, PyObject* arguments) noexcept {
   bool const sound = PyTuple_GET_SIZE(shape) == rank && try_parse_dtype(type, d.type) &&
                      fills(rank, extents, d.type, (flags & flag_padded) != 0, buffer);
   if (!sound) {
-    PyErr_SetString(PyExc_ValueError, "a pickled Tensor whose bytes do not fit its shape");
+    api<PyErr_SetString>(PyExc_ValueError, "a pickled Tensor whose bytes do not fit its shape");
     return nullptr;
   }
   fill_column_major(rank, extents, strides);

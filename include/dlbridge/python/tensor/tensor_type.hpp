@@ -16,6 +16,7 @@
 #include <dlbridge/python/export/produce.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/detail/tensor_truth.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/view.hpp>
@@ -126,13 +127,13 @@ struct tensor_operations {
 
 // <dlbridge.Tensor float32[2, 3] on cpu>
 inline PyObject* show_short(PyObject* self) noexcept {
-  return PyUnicode_FromFormat("<dlbridge.Tensor %s>", name_of(tensor_in(self).view).c_str());
+  return api<PyUnicode_FromFormat>("<dlbridge.Tensor %s>", name_of(tensor_in(self).view).c_str());
 }
 
 inline PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) noexcept {
-  PyErr_SetString(PyExc_TypeError,
-                  "Tensor has no constructor; use dlbridge.from_dlpack(x) or "
-                  "dlbridge.as_tensor(x)");
+  api<PyErr_SetString>(PyExc_TypeError,
+                       "Tensor has no constructor; use dlbridge.from_dlpack(x) or "
+                       "dlbridge.as_tensor(x)");
   return nullptr;
 }
 
@@ -146,6 +147,7 @@ DLBRIDGE_LOCAL inline PyType_Slot* plain_tensor_slots() noexcept {
       {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
       {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
       {Py_tp_repr, reinterpret_cast<void*>(&show_short)},
+      {Py_nb_bool, reinterpret_cast<void*>(&truth_of_tensor)},
       {Py_tp_methods, methods},
       {0, nullptr}};
   return slots;
@@ -160,7 +162,7 @@ DLBRIDGE_LOCAL inline PyType_Slot*& tensor_slots() noexcept {
 DLBRIDGE_LOCAL inline PyTypeObject* make_tensor_type() noexcept {
   PyType_Spec spec{"dlbridge.Tensor", static_cast<int>(sizeof(tensor_object)), 0,
                    Py_TPFLAGS_DEFAULT, tensor_slots()};
-  auto* const type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  auto* const type = reinterpret_cast<PyTypeObject*>(api<PyType_FromSpec>(&spec));
   if (type != nullptr) {
     type->tp_weaklistoffset = offsetof(tensor_object, weak_references);
   }
@@ -175,16 +177,18 @@ DLBRIDGE_LOCAL inline PyTypeObject* make_tensor_type() noexcept {
 /// @par Thread and GIL
 /// The caller holds the GIL.
 DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept {
-  static PyTypeObject* type = nullptr;
-  if (type == nullptr) {
-    type = detail::make_tensor_type();
+  static lazy_object type;
+  PyObject* const object = type.get([]() noexcept {
+    ref created = ref::steal(reinterpret_cast<PyObject*>(detail::make_tensor_type()));
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
-    if (type != nullptr && !add_exchange_table<detail::tensor_operations<&tensor_type>>(type)) {
-      Py_CLEAR(type);
+    if (created && !add_exchange_table<detail::tensor_operations<&tensor_type>>(
+                       reinterpret_cast<PyTypeObject*>(created.get()))) {
+      created = ref();
     }
 #endif
-  }
-  return type;
+    return created;
+  });
+  return reinterpret_cast<PyTypeObject*>(object);
 }
 
 /// Whether an object is a Tensor of this module.

@@ -24,15 +24,16 @@ struct text_types {
   PyObject* device = nullptr;
 
   /// @return the types; a member is null, with an exception set, when its type cannot be created.
-  DLBRIDGE_LOCAL static text_types& get() noexcept;
+  DLBRIDGE_LOCAL static text_types get() noexcept;
 };
 
 namespace detail {
 inline ref new_text(PyObject* type, char const* text) noexcept {
-  ref const arguments = ref::steal(Py_BuildValue("(s)", text));
-  return arguments ? ref::steal(PyUnicode_Type.tp_new(reinterpret_cast<PyTypeObject*>(type),
-                                                      arguments.get(), nullptr))
-                   : ref();
+  ref const arguments = ref::steal(api<Py_BuildValue>("(s)", text));
+  return arguments
+             ? ref::steal(call_slot(PyUnicode_Type.tp_new, reinterpret_cast<PyTypeObject*>(type),
+                                    arguments.get(), static_cast<PyObject*>(nullptr)))
+             : ref();
 }
 
 // Reads a framework's dtype by the last component of its name: torch.float32 and numpy.float32 are
@@ -43,10 +44,10 @@ inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
     name = find_attribute(value, "__name__");
   }
   if (!name || !PyUnicode_Check(name.get())) {
-    name = ref::steal(PyObject_Str(value));
+    name = ref::steal(api<PyObject_Str>(value));
   }
   char const* const text = name ? text_in(name.get()) : nullptr;
-  PyErr_Clear();
+  api<PyErr_Clear>();
   if (text == nullptr) {
     return false;
   }
@@ -58,8 +59,8 @@ inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
 inline PyObject* new_dtype(PyTypeObject* type, PyObject* arguments, PyObject* keywords) noexcept {
   PyObject* value = nullptr;
   char const* accepted[] = {"dtype", nullptr};
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O:dtype", const_cast<char**>(accepted),
-                                   &value)) {
+  if (!api<PyArg_ParseTupleAndKeywords>(arguments, keywords, "O:dtype",
+                                        const_cast<char**>(accepted), &value)) {
     return nullptr;
   }
   dtype parsed;
@@ -67,8 +68,9 @@ inline PyObject* new_dtype(PyTypeObject* type, PyObject* arguments, PyObject* ke
     int code = 0;
     int bits = 0;
     int lanes = 1;
-    bool const read = PyArg_ParseTuple(value, "ii|i", &code, &bits, &lanes) != 0 && code >= 0 &&
-                      code < 256 && bits > 0 && bits < 256 && lanes > 0 && lanes < 65536;
+    bool const read = api<PyArg_ParseTuple>(value, "ii|i", &code, &bits, &lanes) != 0 &&
+                      code >= 0 && code < 256 && bits > 0 && bits < 256 && lanes > 0 &&
+                      lanes < 65536;
     parsed = dtype(code, bits, lanes);
     if (!read || !is_sound(parsed)) {
       refuse_value(value, "dtype", "(code, bits) or (code, bits, lanes) of a DLPack dtype");
@@ -88,8 +90,8 @@ inline PyObject* new_device(PyTypeObject* type, PyObject* arguments, PyObject* k
   PyObject* value = nullptr;
   char const* accepted[] = {"device", nullptr};
   device parsed;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O:device", const_cast<char**>(accepted),
-                                   &value) ||
+  if (!api<PyArg_ParseTupleAndKeywords>(arguments, keywords, "O:device",
+                                        const_cast<char**>(accepted), &value) ||
       !read_device(value, parsed)) {
     return nullptr;
   }
@@ -102,14 +104,14 @@ inline PyObject* new_device(PyTypeObject* type, PyObject* arguments, PyObject* k
 
 inline dtype dtype_of_text(PyObject* self) noexcept {
   dtype parsed;
-  static_cast<void>(try_parse_dtype(PyUnicode_AsUTF8(self), parsed));
+  static_cast<void>(try_parse_dtype(api<PyUnicode_AsUTF8>(self), parsed));
   return parsed;
 }
 // Reads the id itself: that of a producer may be negative, which try_parse_device refuses.
 inline device device_of_text(PyObject* self) noexcept {
   device parsed;
   bounded_text<48> type;
-  char const* const text = PyUnicode_AsUTF8(self);
+  char const* const text = api<PyUnicode_AsUTF8>(self);
   std::size_t const length = std::strcspn(text, ":");
   static_cast<void>(try_parse_device(type.append(text, length).c_str(), parsed));
   if (text[length] != '\0') {
@@ -123,17 +125,17 @@ inline PyObject* compare_dtype(PyObject* self, PyObject* other, int operation) n
   dtype named;
   if (PyUnicode_Check(other) || (operation != Py_EQ && operation != Py_NE) ||
       !read_dtype_name(other, named)) {
-    return PyUnicode_Type.tp_richcompare(self, other, operation);
+    return call_slot(PyUnicode_Type.tp_richcompare, self, other, operation);
   }
   return PyBool_FromLong((dtype_of_text(self) == named) == (operation == Py_EQ));
 }
 inline PyObject* show_text(PyObject* self) noexcept {
-  return PyUnicode_FromFormat("%s('%U')", Py_TYPE(self)->tp_name, self);
+  return api<PyUnicode_FromFormat>("%s('%U')", Py_TYPE(self)->tp_name, self);
 }
 
 inline PyObject* make_text_type(PyType_Spec& spec) noexcept {
-  ref const bases = ref::steal(PyTuple_Pack(1, &PyUnicode_Type));
-  return bases ? PyType_FromSpecWithBases(&spec, bases.get()) : nullptr;
+  ref const bases = ref::steal(api<PyTuple_Pack>(1, &PyUnicode_Type));
+  return bases ? api<PyType_FromSpecWithBases>(&spec, bases.get()) : nullptr;
 }
 
 template <class Function>
@@ -175,7 +177,9 @@ DLBRIDGE_LOCAL inline PyObject* make_dtype_type() noexcept {
 DLBRIDGE_LOCAL inline PyObject* make_device_type() noexcept {
   static PyGetSetDef members[] = {
       {"type",
-       [](PyObject* s, void*) { return PyUnicode_FromString(find_row(device_of_text(s))->name); },
+       [](PyObject* s, void*) {
+         return api<PyUnicode_FromString>(find_row(device_of_text(s))->name);
+       },
        nullptr, "The device type by name, such as 'cuda'.", nullptr},
       {"id", [](PyObject* s, void*) { return PyLong_FromLong(device_of_text(s).id); }, nullptr,
        "The ordinal of the device, as the producer counts.", nullptr},
@@ -200,13 +204,14 @@ DLBRIDGE_LOCAL inline PyObject* make_device_type() noexcept {
 }
 }  // namespace detail
 
-inline text_types& text_types::get() noexcept {
-  static text_types types;
-  if (types.dtype == nullptr) {
-    types.dtype = detail::make_dtype_type();
-  }
-  if (types.device == nullptr && types.dtype != nullptr) {
-    types.device = detail::make_device_type();
+inline text_types text_types::get() noexcept {
+  static lazy_object dtype_type;
+  static lazy_object device_type;
+  text_types types;
+  types.dtype = dtype_type.get([]() noexcept { return ref::steal(detail::make_dtype_type()); });
+  if (types.dtype != nullptr) {
+    types.device =
+        device_type.get([]() noexcept { return ref::steal(detail::make_device_type()); });
   }
   return types;
 }

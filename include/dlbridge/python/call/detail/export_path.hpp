@@ -77,8 +77,8 @@ inline library_row const* find_library(library which) noexcept {
 inline library_row const* find_library(PyTypeObject* type) noexcept {
   ref const module = optional_attribute(reinterpret_cast<PyObject*>(type), names::get().module);
   char const* const name =
-      module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) : nullptr;
-  PyErr_Clear();
+      module && PyUnicode_Check(module.get()) ? api<PyUnicode_AsUTF8>(module.get()) : nullptr;
+  api<PyErr_Clear>();
   for (library_row const& each : library_rows) {
     std::size_t const length = std::strlen(each.root);
     if (name != nullptr && std::strncmp(name, each.root, length) == 0 &&
@@ -90,8 +90,8 @@ inline library_row const* find_library(PyTypeObject* type) noexcept {
 }
 
 DLBRIDGE_COLD inline ref import_function(char const* module, char const* function) noexcept {
-  ref const owner = ref::steal(PyImport_ImportModule(module));
-  return owner ? ref::steal(PyObject_GetAttrString(owner.get(), function)) : ref();
+  ref const owner = ref::steal(api<PyImport_ImportModule>(module));
+  return owner ? ref::steal(api<PyObject_GetAttrString>(owner.get(), function)) : ref();
 }
 
 // The conversion from tensors to objects of one Python type's library. Looked up once per type.
@@ -116,12 +116,13 @@ DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
   if (path.row != nullptr) {
     path.function = import_function(path.row->module, path.row->function).release();
   }
-  PyErr_Clear();
+  api<PyErr_Clear>();
   if (path.function == nullptr) {
     path.row = nullptr;
-    ref const space = ref::steal(PyObject_CallMethodNoArgs(object, names::get().array_namespace));
-    path.function = space ? PyObject_GetAttrString(space.get(), "from_dlpack") : nullptr;
-    PyErr_Clear();
+    ref const space =
+        ref::steal(api<PyObject_CallMethodNoArgs>(object, names::get().array_namespace));
+    path.function = space ? api<PyObject_GetAttrString>(space.get(), "from_dlpack") : nullptr;
+    api<PyErr_Clear>();
   }
   return path;
 }
@@ -144,7 +145,7 @@ class export_path_cache {
       entry const old = cached;  // old.path.function is leaked: it may be running
       Py_INCREF(type);
       cached = {type, path};
-      Py_XDECREF(old.type);
+      xdecref(reinterpret_cast<PyObject*>(old.type));
       return path;
     }
     return cached.path;
@@ -160,16 +161,27 @@ class export_path_cache {
 };
 
 // The exchange table of dlbridge.Tensor of the installed package, whose version may differ from
-// this extension's; null when the package is not installed. Looked up once per process.
+// this extension's; null when the package is not installed. Looked up once per process, or on each
+// call by free-threaded builds.
 DLBRIDGE_LOCAL inline exchange_table installed_table() noexcept {
-  static exchange_table const table = [] {
-    error_keeper const pending;
-    ref const type = import_function("dlbridge", "Tensor");
-    PyErr_Clear();
-    return type && PyType_Check(type.get())
-               ? type_cache::find(reinterpret_cast<PyTypeObject*>(type.get())).exchange
-               : exchange_table();
-  }();
+#if !defined(Py_GIL_DISABLED)
+  static bool is_known = false;  // no static initializer may run Python code (lazy_object)
+  static exchange_table known;
+  if (is_known) {
+    return known;
+  }
+#endif
+  error_keeper const pending;
+  ref const type = import_function("dlbridge", "Tensor");
+  api<PyErr_Clear>();
+  exchange_table const table =
+      type && PyType_Check(type.get())
+          ? type_cache::find(reinterpret_cast<PyTypeObject*>(type.get())).exchange
+          : exchange_table();
+#if !defined(Py_GIL_DISABLED)
+  known = table;
+  is_known = true;
+#endif
   return table;
 }
 
@@ -181,7 +193,7 @@ inline ref give_by_table(exchange_table table, managed_tensor m) noexcept {
   ref object = ref::steal(static_cast<PyObject*>(table.try_import(m)));
   if (!object) {
     error_keeper const pending;
-    m.reset();
+    m = managed_tensor();
   }
   return object;
 }
@@ -196,7 +208,7 @@ inline ref give_by_function(PyObject* function, bool takes_capsule, managed_tens
   } else {
     producer = wrap_tensor(std::move(m));
   }
-  return producer ? ref::steal(PyObject_CallOneArg(function, producer.get())) : ref();
+  return producer ? ref::steal(api<PyObject_CallOneArg>(function, producer.get())) : ref();
 }
 }  // namespace detail
 
@@ -228,7 +240,7 @@ inline ref give_as(library which, managed_tensor m) noexcept {
   ref const function = detail::import_function(row->module, row->function);
   if (!function) {
     error_keeper const pending;
-    m.reset();
+    m = managed_tensor();
     return ref();
   }
   return detail::give_by_function(function.get(), row->takes_capsule, std::move(m));

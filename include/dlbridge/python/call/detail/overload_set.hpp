@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,16 +32,17 @@ struct function_record {
   function_record& operator=(function_record const&) = delete;
 
   std::string name;
-  ref parameter_names = ref::steal(PyList_New(0));  // without the self of a method
-  std::optional<library> result_library;            // as `returns` names it
+  ref parameter_names = ref::steal(api<PyList_New>(0));  // without the self of a method
+  std::optional<library> result_library;                 // as `returns` names it
   bool is_overloaded = false;
   PyObject* function = nullptr;  // the Python function; set by insert_function
   function_record* previous = nullptr;
 
   /// @param next the name of the next parameter, or null
-  void add_parameter(char const* next) noexcept {
-    ref const text = ref::steal(PyUnicode_FromString(next != nullptr ? next : ""));
-    static_cast<void>(!text || PyList_Append(parameter_names.get(), text.get()) != 0);
+  /// @return false, with MemoryError set, without memory.
+  bool add_parameter(char const* next) noexcept {
+    ref const text = ref::steal(api<PyUnicode_FromString>(next != nullptr ? next : ""));
+    return parameter_names && text && api<PyList_Append>(parameter_names.get(), text.get()) == 0;
   }
 
   /// @return the name of parameter i of count parameters, or null
@@ -50,7 +52,7 @@ struct function_record {
       return nullptr;
     }
     auto const at = static_cast<Py_ssize_t>(i + name_count - count);
-    char const* const text = PyUnicode_AsUTF8(PyList_GET_ITEM(parameter_names.get(), at));
+    char const* const text = api<PyUnicode_AsUTF8>(PyList_GET_ITEM(parameter_names.get(), at));
     return text != nullptr && *text != '\0' ? text : nullptr;
   }
 };
@@ -61,7 +63,7 @@ struct function_record {
 /// The caller of every member holds the GIL.
 class overload_call {
  public:
-  overload_call() noexcept : reasons_(ref::steal(PyList_New(0))) {}
+  overload_call() noexcept : reasons_(ref::steal(api<PyList_New>(0))) {}
 
   /// Returns the call that is trying a candidate. The candidate enters it once, since Python code
   /// that runs while it imports its arguments may call overload sets in turn.
@@ -86,8 +88,13 @@ class overload_call {
   /// imported it already.
   template <class P>
   bool load(tensor_argument<P>& argument, PyObject* object) noexcept {
-    entry& source = entry_for(object);
-    return argument.load_shared(object, source.tensor, source.exception);
+    entry* const source = entry_for(object);
+    if (source == nullptr) {
+      api<PyErr_NoMemory>();
+      argument.refuse(object, take_exception());
+      return false;
+    }
+    return argument.load_shared(object, source->tensor, source->exception);
   }
 
   /// The candidate accepts the arguments. An exception that it raises afterwards ends the call.
@@ -106,7 +113,7 @@ class overload_call {
       cause_ = ref::borrow(why.cause());
     }
     refused_ = true;
-    PyErr_SetNone(PyExc_TypeError);
+    api<PyErr_SetNone>(PyExc_TypeError);
   }
 
   /// Calls one candidate.
@@ -120,7 +127,7 @@ class overload_call {
     refused_ = false;
     accepted_ = false;
     overload_call* const outer = std::exchange(current(), this);
-    PyObject* const result = PyObject_Vectorcall(function, args, count, keywords);
+    PyObject* const result = api<PyObject_Vectorcall>(function, args, count, keywords);
     current() = outer;
     done =
         result != nullptr || accepted_ || (!refused_ && !PyErr_ExceptionMatches(PyExc_TypeError));
@@ -128,10 +135,11 @@ class overload_call {
       return result;
     }
     if (refused_) {
-      PyErr_Clear();
+      api<PyErr_Clear>();
     } else {  // pybind11 refused another argument, a keyword or the number of arguments
-      PyErr_Clear();
-      add_reason(ref::steal(PyUnicode_FromString("the arguments are not those of this signature")));
+      api<PyErr_Clear>();
+      add_reason(
+          ref::steal(api<PyUnicode_FromString>("the arguments are not those of this signature")));
     }
     return nullptr;
   }
@@ -140,15 +148,16 @@ class overload_call {
   /// @param name the name of the function
   /// @param lines a list with the signature and the reason of each candidate
   DLBRIDGE_COLD void set_error(char const* name, PyObject* lines) noexcept {
-    ref const separator = ref::steal(PyUnicode_FromString(""));
-    ref const text = ref::steal(PyUnicode_Join(separator.get(), lines));
+    ref const separator = ref::steal(api<PyUnicode_FromString>(""));
+    ref const text = ref::steal(api<PyUnicode_Join>(separator.get(), lines));
     if (text) {
-      PyErr_Format(PyExc_TypeError, "%s(): no overload takes these arguments:%U", name, text.get());
+      api<PyErr_Format>(PyExc_TypeError, "%s(): no overload takes these arguments:%U", name,
+                        text.get());
     }
     refusals::chain(cause_.get());
   }
   /// @return why candidate i, counted from 0, refused; borrowed
-  PyObject* reason(Py_ssize_t i) const noexcept { return PyList_GetItem(reasons_.get(), i); }
+  PyObject* reason(Py_ssize_t i) const noexcept { return api<PyList_GetItem>(reasons_.get(), i); }
 
  private:
   struct entry {
@@ -160,14 +169,18 @@ class overload_call {
   };
 
   // Imports an object twice if it is passed as two arguments, as each may move its tensor out.
-  entry& entry_for(PyObject* object) noexcept {
+  // Returns null without memory for the entry.
+  entry* entry_for(PyObject* object) noexcept {
     for (entry* each = imports_.get(); each != nullptr; each = each->next.get()) {
       if (each->object == object && !each->in_use) {
         each->in_use = true;
-        return *each;
+        return each;
       }
     }
-    auto fresh = std::make_unique<entry>();
+    std::unique_ptr<entry> fresh(new (std::nothrow) entry);
+    if (!fresh) {
+      return nullptr;
+    }
     fresh->object = object;
     fresh->in_use = true;
     if (!fresh->tensor.import_object(object, import_mode::own)) {
@@ -175,7 +188,7 @@ class overload_call {
     }
     fresh->next = std::move(imports_);
     imports_ = std::move(fresh);
-    return *imports_;
+    return imports_.get();
   }
 
   DLBRIDGE_LOCAL static overload_call*& current() noexcept {
@@ -185,7 +198,7 @@ class overload_call {
 
   void add_reason(ref reason) noexcept {
     if (reason && reasons_) {
-      static_cast<void>(PyList_Append(reasons_.get(), reason.get()));
+      static_cast<void>(api<PyList_Append>(reasons_.get(), reason.get()));
     }
   }
 
@@ -209,20 +222,20 @@ class overload_set {
       return nullptr;
     }
     return static_cast<overload_set*>(
-        PyCapsule_GetPointer(PyCFunction_GetSelf(function), capsule_name()));
+        api<PyCapsule_GetPointer>(PyCFunction_GetSelf(function), capsule_name()));
   }
 
   /// @return a Python function without candidates, or an empty ref with a Python exception set
   DLBRIDGE_COLD static ref make(char const* name, PyObject* module_name) {
     auto* const set = new overload_set;
-    ref const self = ref::steal(PyCapsule_New(set, capsule_name(), &destroy));
+    ref const self = ref::steal(api<PyCapsule_New>(set, capsule_name(), &destroy));
     if (!self) {
       delete set;
       return ref();
     }
     set->name_ = name;
     set->definition_ = {set->name_.c_str(), entry_point(), METH_FASTCALL | METH_KEYWORDS, nullptr};
-    return ref::steal(PyCFunction_NewEx(&set->definition_, self.get(), module_name));
+    return ref::steal(api<PyCFunction_NewEx>(&set->definition_, self.get(), module_name));
   }
 
   /// Adds a candidate. A call tries the candidates in the order in which they were added.
@@ -231,20 +244,21 @@ class overload_set {
   /// @return false with a Python exception set on failure
   DLBRIDGE_COLD bool add(ref function, function_record& record) {
     auto last = std::make_unique<candidate>();
-    ref const doc = ref::steal(PyObject_GetAttrString(function.get(), "__doc__"));
-    char const* text = doc && PyUnicode_Check(doc.get()) ? PyUnicode_AsUTF8(doc.get()) : nullptr;
-    PyErr_Clear();
-    ref const fallback = ref::steal(PyUnicode_FromFormat("%s(...)", name_.c_str()));
+    ref const doc = ref::steal(api<PyObject_GetAttrString>(function.get(), "__doc__"));
+    char const* text =
+        doc && PyUnicode_Check(doc.get()) ? api<PyUnicode_AsUTF8>(doc.get()) : nullptr;
+    api<PyErr_Clear>();
+    ref const fallback = ref::steal(api<PyUnicode_FromFormat>("%s(...)", name_.c_str()));
     if (text == nullptr) {
-      text = fallback ? PyUnicode_AsUTF8(fallback.get()) : "";
+      text = fallback ? api<PyUnicode_AsUTF8>(fallback.get()) : "";
     }
     last->signature = ref::steal(
-        PyUnicode_FromStringAndSize(text, static_cast<Py_ssize_t>(std::strcspn(text, "\n"))));
+        api<PyUnicode_FromStringAndSize>(text, static_cast<Py_ssize_t>(std::strcspn(text, "\n"))));
     doc_ = ref::steal(
-        doc_ ? PyUnicode_FromFormat("%U\n\n%d. %s", doc_.get(), ++count_, text)
-             : PyUnicode_FromFormat("%s(*args, **kwargs)\nOverloaded function.\n\n%d. %s",
-                                    name_.c_str(), ++count_, text));
-    definition_.ml_doc = doc_ ? PyUnicode_AsUTF8(doc_.get()) : nullptr;
+        doc_ ? api<PyUnicode_FromFormat>("%U\n\n%d. %s", doc_.get(), ++count_, text)
+             : api<PyUnicode_FromFormat>("%s(*args, **kwargs)\nOverloaded function.\n\n%d. %s",
+                                         name_.c_str(), ++count_, text));
+    definition_.ml_doc = doc_ ? api<PyUnicode_AsUTF8>(doc_.get()) : nullptr;
     if (!last->signature || definition_.ml_doc == nullptr) {
       return false;
     }
@@ -272,12 +286,12 @@ class overload_set {
     return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&overload_set::call));
   }
   DLBRIDGE_COLD static void destroy(PyObject* capsule) noexcept {
-    delete static_cast<overload_set*>(PyCapsule_GetPointer(capsule, capsule_name()));
+    delete static_cast<overload_set*>(api<PyCapsule_GetPointer>(capsule, capsule_name()));
   }
 
   static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t count,
                         PyObject* keywords) noexcept {
-    auto const& set = *static_cast<overload_set*>(PyCapsule_GetPointer(self, capsule_name()));
+    auto const& set = *static_cast<overload_set*>(api<PyCapsule_GetPointer>(self, capsule_name()));
     PyObject* result = nullptr;
     overload_call state;
     for (candidate const* each = set.first_.get(); each != nullptr; each = each->next.get()) {
@@ -293,12 +307,12 @@ class overload_set {
   }
 
   DLBRIDGE_COLD void set_error(overload_call& state) const noexcept {
-    ref const lines = ref::steal(PyList_New(0));
+    ref const lines = ref::steal(api<PyList_New>(0));
     Py_ssize_t i = 0;
     for (candidate const* each = first_.get(); lines && each != nullptr; each = each->next.get()) {
-      ref const line = ref::steal(
-          PyUnicode_FromFormat("\n%zd. %U\n  %S", i + 1, each->signature.get(), state.reason(i)));
-      static_cast<void>(!line || PyList_Append(lines.get(), line.get()) != 0);
+      ref const line = ref::steal(api<PyUnicode_FromFormat>(
+          "\n%zd. %U\n  %S", i + 1, each->signature.get(), state.reason(i)));
+      static_cast<void>(!line || api<PyList_Append>(lines.get(), line.get()) != 0);
       ++i;
     }
     state.set_error(name_.c_str(), lines.get());

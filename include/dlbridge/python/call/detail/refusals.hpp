@@ -21,7 +21,7 @@ namespace python {
 /// member, except chain().
 class refusals {
  public:
-  refusals() noexcept : lines_(ref::steal(PyList_New(0))) {}
+  refusals() noexcept : lines_(ref::steal(api<PyList_New>(0))) {}
 
   /// @return whether an exception that a producer raised means that its object does not fit. Other
   /// exceptions, such as KeyboardInterrupt and MemoryError, end the call unchanged.
@@ -52,7 +52,7 @@ class refusals {
     if (!is_refusal(exception) && !fatal_) {
       fatal_ = ref::borrow(exception.get());
     }
-    ref message = ref::steal(PyObject_Str(exception.get()));
+    ref message = ref::steal(api<PyObject_Str>(exception.get()));
     char const* const kind = Py_TYPE(exception.get())->tp_name;
     if (PyErr_GivenExceptionMatches(exception.get(), PyExc_TypeError) != 0 &&
         has_no_traceback(exception)) {
@@ -60,8 +60,8 @@ class refusals {
       return;
     }
     add_line(name, position,
-             ref::steal(message ? PyUnicode_FromFormat("%s: %U", kind, message.get())
-                                : PyUnicode_FromString(kind)));
+             ref::steal(message ? api<PyUnicode_FromFormat>("%s: %U", kind, message.get())
+                                : api<PyUnicode_FromString>(kind)));
     if (!cause_) {
       cause_ = std::move(exception);
     }
@@ -69,8 +69,9 @@ class refusals {
 
   /// @return all reasons, one line for each argument: "argument 'x': expected ..."
   DLBRIDGE_COLD ref text() const noexcept {
-    ref const separator = ref::steal(PyUnicode_FromString("\n  "));
-    return separator && lines_ ? ref::steal(PyUnicode_Join(separator.get(), lines_.get())) : ref();
+    ref const separator = ref::steal(api<PyUnicode_FromString>("\n  "));
+    return separator && lines_ ? ref::steal(api<PyUnicode_Join>(separator.get(), lines_.get()))
+                               : ref();
   }
   /// @return the first exception among the reasons, borrowed, or null
   PyObject* cause() const noexcept { return cause_.get(); }
@@ -88,7 +89,8 @@ class refusals {
     ref const reasons = text();
     bool const is_single = lines_ && PyList_GET_SIZE(lines_.get()) == 1;
     if (reasons) {
-      PyErr_Format(PyExc_TypeError, "%s():%s%U", function, is_single ? " " : "\n  ", reasons.get());
+      api<PyErr_Format>(PyExc_TypeError, "%s():%s%U", function, is_single ? " " : "\n  ",
+                        reasons.get());
     }
     chain(cause_.get());
   }
@@ -101,8 +103,8 @@ class refusals {
     ref exception = take_exception();
     Py_INCREF(cause);
     Py_INCREF(cause);
-    PyException_SetContext(exception.get(), cause);
-    PyException_SetCause(exception.get(), cause);
+    api<PyException_SetContext>(exception.get(), cause);
+    api<PyException_SetCause>(exception.get(), cause);
     set_exception(std::move(exception));
   }
 
@@ -111,19 +113,19 @@ class refusals {
     return !ref::steal(PyException_GetTraceback(exception.get()));
   }
   static PyObject* decoded(char const* text) noexcept {
-    return PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "replace");
+    return api<PyUnicode_DecodeUTF8>(text, static_cast<Py_ssize_t>(std::strlen(text)), "replace");
   }
 
   DLBRIDGE_COLD void add_line(char const* name, int position, ref reason) noexcept {
     ref const line =
         !reason ? ref()
         : name != nullptr
-            ? ref::steal(PyUnicode_FromFormat("argument '%s': %U", name, reason.get()))
-            : ref::steal(PyUnicode_FromFormat("argument %d: %U", position, reason.get()));
+            ? ref::steal(api<PyUnicode_FromFormat>("argument '%s': %U", name, reason.get()))
+            : ref::steal(api<PyUnicode_FromFormat>("argument %d: %U", position, reason.get()));
     if (line && lines_) {
-      static_cast<void>(PyList_Append(lines_.get(), line.get()));
+      static_cast<void>(api<PyList_Append>(lines_.get(), line.get()));
     }
-    PyErr_Clear();
+    api<PyErr_Clear>();
   }
 
   ref lines_;

@@ -30,7 +30,7 @@ struct scalar<bool> {
   static constexpr char const* name = "bool";
   static bool load(PyObject* object, bool& out) noexcept {
     if (object != Py_True && object != Py_False) {
-      PyErr_Format(PyExc_TypeError, "expected a bool; got %s", Py_TYPE(object)->tp_name);
+      api<PyErr_Format>(PyExc_TypeError, "expected a bool; got %s", Py_TYPE(object)->tp_name);
       return false;
     }
     out = object == Py_True;
@@ -46,31 +46,31 @@ struct scalar<T, std::enable_if_t<std::is_integral_v<T>>> {
   /// Accepts int and every object with __index__. A float has none.
   static bool load(PyObject* object, T& out) noexcept {
     ref const number = PyLong_CheckExact(object) ? ref::borrow(object)
-                       : PyIndex_Check(object)   ? ref::steal(PyNumber_Index(object))
+                       : PyIndex_Check(object)   ? ref::steal(api<PyNumber_Index>(object))
                                                  : ref();
     if (!number) {
       if (PyErr_Occurred() == nullptr) {
-        PyErr_Format(PyExc_TypeError, "expected an int; got %s", Py_TYPE(object)->tp_name);
+        api<PyErr_Format>(PyExc_TypeError, "expected an int; got %s", Py_TYPE(object)->tp_name);
       }
       return false;
     }
     bool fits = false;
     if constexpr (std::is_signed_v<T>) {
       int overflow = 0;
-      long long const value = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
+      long long const value = api<PyLong_AsLongLongAndOverflow>(number.get(), &overflow);
       fits = overflow == 0 && value >= std::numeric_limits<T>::min() &&
              value <= std::numeric_limits<T>::max();
       out = static_cast<T>(value);
     } else {
-      unsigned long long const value = PyLong_AsUnsignedLongLong(number.get());
+      unsigned long long const value = api<PyLong_AsUnsignedLongLong>(number.get());
       fits = PyErr_Occurred() == nullptr && value <= std::numeric_limits<T>::max();
       out = static_cast<T>(value);
-      PyErr_Clear();
+      api<PyErr_Clear>();
     }
     if (!fits) {
-      PyErr_Format(PyExc_OverflowError, "expected an integer of %d bits, %s; got %R",
-                   static_cast<int>(sizeof(T) * 8), std::is_signed_v<T> ? "signed" : "unsigned",
-                   number.get());
+      api<PyErr_Format>(PyExc_OverflowError, "expected an integer of %d bits, %s; got %R",
+                        static_cast<int>(sizeof(T) * 8),
+                        std::is_signed_v<T> ? "signed" : "unsigned", number.get());
     }
     return fits;
   }
@@ -89,12 +89,12 @@ struct scalar<T, std::enable_if_t<std::is_floating_point_v<T>>> {
   static constexpr char const* name = "float";
   /// Accepts float, int and every object with __float__ or __index__. For float, rounds the value.
   static bool load(PyObject* object, T& out) noexcept {
-    double const value = PyFloat_AsDouble(object);
+    double const value = api<PyFloat_AsDouble>(object);
     out = static_cast<T>(value);
     if (value == -1.0 && PyErr_Occurred() != nullptr) {
       if (PyErr_ExceptionMatches(PyExc_TypeError)) {
-        PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "expected a float; got %s", Py_TYPE(object)->tp_name);
+        api<PyErr_Clear>();
+        api<PyErr_Format>(PyExc_TypeError, "expected a float; got %s", Py_TYPE(object)->tp_name);
       }
       return false;
     }

@@ -74,7 +74,7 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
     append_name(append_name(why.got.append("one from "), where).append(" to "), target);
   }
   if (!why.ok()) {
-    m.reset();
+    m = managed_tensor();
     set_error(why);
     return m;
   }
@@ -87,9 +87,9 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
                          : move_tensor(m, target, on, ready);
       });
   error_keeper const pending;
-  m.reset();
+  m = managed_tensor();
   if (!done) {
-    result.reset();
+    result = managed_tensor();
   }
   return result;
 }

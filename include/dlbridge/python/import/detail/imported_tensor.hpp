@@ -34,7 +34,15 @@ enum class import_mode : std::uint8_t { borrow_to_read, borrow_to_write, own };
 class imported_tensor {
  public:
   imported_tensor() noexcept {}
-  imported_tensor(imported_tensor&&) = delete;  // tensor_ may point to strides_
+  imported_tensor(imported_tensor&& other) noexcept
+      : tensor_(other.tensor_),
+        flags_(other.flags_),
+        owned_(std::move(other.owned_)),
+        dims_(other.dims_) {
+    if (tensor_.shape == other.dims_.shape) {
+      use_copied_dims();
+    }
+  }
   ~imported_tensor() {
     if (owned_) {
       release();
@@ -70,7 +78,7 @@ class imported_tensor {
     }
     if (type->host_only) {
       return detail::can_read_ndarrays(Py_TYPE(object)) &&
-             detail::read_ndarray(object, tensor_, strides_, flags_) &&
+             detail::read_ndarray(object, tensor_, dims_, flags_) &&
              (!need.writable || flags_ == 0) && dlbridge::detail::fits_fast_path(tensor_, need);
     }
     if (need.writable || !type->exchange.can_lend()) {
@@ -78,10 +86,23 @@ class imported_tensor {
     }
     flags_ = 0;
     if (!type->exchange.try_lend(object, tensor_)) {
-      PyErr_Clear();  // import_object calls __dlpack__, which states the reason
+      api<PyErr_Clear>();  // import_object calls __dlpack__, which states the reason
       return false;
     }
-    return !is_complex(need.type) && dlbridge::detail::fits_fast_path(tensor_, need);
+    return !is_complex(need.type) && copy_dims() && dlbridge::detail::fits_fast_path(tensor_, need);
+  }
+
+  /// Borrows a lent tensor once more, without Python code.
+  /// @pre import_object or try_borrow_fast returned true, and the tensor is lent.
+  /// @return whether the tensor meets the requirement. No exception is pending.
+  bool borrow_again(PyObject* object, import_mode mode, requirement const& need) noexcept {
+    if (try_borrow_fast(object, need)) {
+      return true;
+    }
+    exchange_table const table = type_cache::find(Py_TYPE(object)).exchange;
+    bool const done = table && import_by_table(table, object, mode) && meets(view(), need);
+    api<PyErr_Clear>();
+    return done;
   }
 
   /// @pre import_object or try_borrow_fast returned true.
@@ -94,8 +115,9 @@ class imported_tensor {
 
  private:
   DLBRIDGE_COLD void release() noexcept {
+    require_thread_state();
     error_keeper const pending;  // an exception may be pending while a foreign deleter runs
-    owned_.reset();
+    owned_ = managed_tensor();
   }
 
   void view_owned() noexcept {
@@ -113,6 +135,9 @@ class imported_tensor {
       }
       flags_ = 0;
       why = check_tensor(tensor_);
+      if (why.ok() && !copy_dims()) {
+        return import_by_table(table, object, import_mode::own);
+      }
     } else if (table.can_export()) {
       owned_ = table.try_export(object, why);
       if (owned_) {
@@ -130,11 +155,34 @@ class imported_tensor {
     return why.ok() && !is_complex(dtype(tensor_.dtype));
   }
 
-  // The import sets tensor_, flags_ and strides_; to initialize them here would slow every call.
+  // Copies the shape and the strides of a lent tensor, which its library may change while Python
+  // code runs. Returns false for a rank without room, and without a shape.
+  DLBRIDGE_INLINE bool copy_dims() noexcept {
+    if (tensor_.ndim < 0 || tensor_.ndim > detail::direct_rank ||
+        (tensor_.ndim > 0 && tensor_.shape == nullptr)) {
+      return false;
+    }
+    for (int i = 0; i < tensor_.ndim; ++i) {
+      dims_.shape[i] = tensor_.shape[i];
+    }
+    if (tensor_.strides != nullptr) {
+      for (int i = 0; i < tensor_.ndim; ++i) {
+        dims_.strides[i] = tensor_.strides[i];
+      }
+    }
+    use_copied_dims();
+    return true;
+  }
+  DLBRIDGE_INLINE void use_copied_dims() noexcept {
+    tensor_.shape = dims_.shape;
+    tensor_.strides = tensor_.strides != nullptr ? dims_.strides : nullptr;
+  }
+
+  // The import sets tensor_, flags_ and dims_; to initialize them here would slow every call.
   DLTensor tensor_;
   std::uint64_t flags_;
   managed_tensor owned_;
-  std::int64_t strides_[detail::direct_rank];  // of an ndarray, in elements
+  detail::copied_dims dims_;  // of a lent tensor
 };
 
 }  // namespace python

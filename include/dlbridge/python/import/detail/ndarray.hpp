@@ -3,6 +3,7 @@
 // layer: import · the fast path for ndarrays
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 
@@ -36,11 +37,14 @@ struct descr_fields {
   char flags;
   int number;
 };
-static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t) || sizeof(void*) < 8,
-              "extents of NumPy are read as DLPack's");
-
 constexpr int ndarray_writable = 0x0400;
 constexpr int direct_rank = 8;
+
+// Room for the shape and the strides of a tensor that is described without a call.
+struct copied_dims {
+  std::int64_t shape[direct_rank];
+  std::int64_t strides[direct_rank];
+};
 
 // The dtype for one type number of NumPy; lanes is 0 where DLPack has none. shift is the log2 of
 // the element size, by which byte strides are shifted to strides in elements.
@@ -102,9 +106,10 @@ struct ndarray_type_table {
 };
 DLBRIDGE_LOCAL inline constexpr ndarray_type_table ndarray_types;
 
-// Describes an ndarray. strides has room for eight integers, set to the strides in elements.
-// Returns false for an array outside the common case, for which __dlpack__ is to be called.
-DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, std::int64_t* strides,
+// Describes an ndarray. Shape and strides, in elements, are copied to dims, as Python code that
+// runs later may change those of the array. Returns false for an array outside the common case,
+// for which __dlpack__ is to be called.
+DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, copied_dims& dims,
                                   std::uint64_t& flags) noexcept {
   auto const& array = *reinterpret_cast<ndarray_fields const*>(object);
   auto const& descr = *reinterpret_cast<descr_fields const*>(array.descr);
@@ -119,14 +124,15 @@ DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, std::int64_t*
   std::int64_t odd = 0;
   for (int i = 0; i < array.rank; ++i) {
     odd |= array.extents[i] == 1 ? 0 : array.byte_strides[i] & below_size;
-    strides[i] = array.byte_strides[i] >> row.shift;
+    dims.shape[i] = array.extents[i];
+    dims.strides[i] = array.byte_strides[i] >> row.shift;
   }
   out.data = array.data;
   out.device = {kDLCPU, 0};
   out.ndim = array.rank;
   out.dtype = row.type;
-  out.shape = reinterpret_cast<std::int64_t*>(array.extents);
-  out.strides = strides;
+  out.shape = dims.shape;
+  out.strides = dims.strides;
   out.byte_offset = 0;
   flags = (array.flags & ndarray_writable) != 0 ? 0 : flag_read_only;
   return odd == 0;
@@ -135,22 +141,23 @@ DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, std::int64_t*
 // Whether read_ndarray describes this array as its __dlpack__ does.
 DLBRIDGE_COLD inline bool test_ndarray(PyObject* array) noexcept {
   DLTensor fields;
-  std::int64_t strides[direct_rank];
+  copied_dims dims;
   std::uint64_t flags = 0;
   call_keywords keywords;
   keywords.max_version = stated_version_object();
-  ref const capsule = call_dlpack(array, type_cache::find(Py_TYPE(array)), keywords);
+  producer_method const method{ref::borrow(type_cache::find(Py_TYPE(array)).dlpack), true};
+  ref const capsule = call_dlpack(array, method, keywords);
   report why;
   managed_tensor const exported = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
   if (!exported || exported.kind() != struct_kind::versioned ||
-      !read_ndarray(array, fields, strides, flags)) {
+      !read_ndarray(array, fields, dims, flags)) {
     return false;
   }
   DLTensor const& t = exported.tensor();
   auto const bytes = static_cast<std::size_t>(t.ndim) * sizeof(std::int64_t);
   return t.data == fields.data && t.byte_offset == 0 && t.ndim == fields.ndim &&
          dtype(t.dtype) == dtype(fields.dtype) && std::memcmp(t.shape, fields.shape, bytes) == 0 &&
-         std::memcmp(t.strides, strides, bytes) == 0 &&
+         std::memcmp(t.strides, dims.strides, bytes) == 0 &&
          (exported.flags() & flag_read_only) == flags;
 }
 
@@ -160,27 +167,29 @@ DLBRIDGE_COLD inline bool test_ndarrays(PyTypeObject* type) noexcept {
   if (type->tp_basicsize < static_cast<Py_ssize_t>(sizeof(ndarray_fields))) {
     return false;
   }
-  ref const numpy = ref::steal(PyImport_ImportModule("numpy"));
+  ref const numpy = ref::steal(api<PyImport_ImportModule>("numpy"));
   ref const version =
-      numpy ? ref::steal(PyObject_GetAttrString(numpy.get(), "__version__")) : ref();
+      numpy ? ref::steal(api<PyObject_GetAttrString>(numpy.get(), "__version__")) : ref();
   char const* const text =
-      version && PyUnicode_Check(version.get()) ? PyUnicode_AsUTF8(version.get()) : nullptr;
+      version && PyUnicode_Check(version.get()) ? api<PyUnicode_AsUTF8>(version.get()) : nullptr;
   if (text == nullptr || (std::strncmp(text, "1.", 2) != 0 && std::strncmp(text, "2.", 2) != 0)) {
     return false;
   }
   bool all = true;
   for (char const* code = "?bBhHiIlLqQefdFD"; *code != '\0' && all; ++code) {
-    ref const plain = ref::steal(
-        PyObject_CallMethod(numpy.get(), "zeros", "((iii)C)", 2, 3, 4, static_cast<int>(*code)));
+    ref const plain = ref::steal(api<PyObject_CallMethod>(numpy.get(), "zeros", "((iii)C)", 2, 3, 4,
+                                                          static_cast<int>(*code)));
     ref const transposed =
-        plain ? ref::steal(PyObject_CallMethod(plain.get(), "transpose", "iii", 1, 0, 2)) : ref();
+        plain ? ref::steal(api<PyObject_CallMethod>(plain.get(), "transpose", "iii", 1, 0, 2))
+              : ref();
     ref const flipped =
-        transposed ? ref::steal(PyObject_CallMethod(numpy.get(), "flip", "Oi", transposed.get(), 1))
-                   : ref();
+        transposed
+            ? ref::steal(api<PyObject_CallMethod>(numpy.get(), "flip", "Oi", transposed.get(), 1))
+            : ref();
     all = flipped && Py_TYPE(flipped.get()) == type && test_ndarray(plain.get()) &&
           test_ndarray(flipped.get());
     ref const result =
-        all ? ref::steal(PyObject_CallMethod(flipped.get(), "setflags", "i", 0)) : ref();
+        all ? ref::steal(api<PyObject_CallMethod>(flipped.get(), "setflags", "i", 0)) : ref();
     all = result && test_ndarray(flipped.get());
   }
   return all;
@@ -192,14 +201,15 @@ DLBRIDGE_COLD inline bool test_ndarrays(PyTypeObject* type) noexcept {
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code runs in the first call.
 DLBRIDGE_LOCAL inline bool can_read_ndarrays(PyTypeObject* type) noexcept {
-  static PyTypeObject* tested = nullptr;
-  static bool passed = false;
-  if (tested != type) {
-    passed = sizeof(void*) == 8 && test_ndarrays(type);
-    PyErr_Clear();
-    tested = type;
+  static std::atomic<PyTypeObject*> tested{nullptr};
+  static std::atomic<PyTypeObject*> passed{nullptr};
+  if (tested.load(std::memory_order_relaxed) != type) {
+    passed.store(sizeof(void*) == 8 && test_ndarrays(type) ? type : nullptr,
+                 std::memory_order_relaxed);
+    api<PyErr_Clear>();
+    tested.store(type, std::memory_order_relaxed);
   }
-  return passed;
+  return passed.load(std::memory_order_relaxed) == type;
 }
 }  // namespace detail
 }  // namespace python

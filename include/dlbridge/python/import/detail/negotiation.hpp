@@ -26,21 +26,21 @@ enum class refusal_meaning {
 /// The caller holds the GIL. Python code runs.
 class negotiation {
  public:
-  /// The caller holds a reference to type.dlpack while this object lives.
-  negotiation(PyObject* producer, type_entry const& type) noexcept
-      : producer_(producer), type_(type) {}
+  /// All three outlive this object. The method may be set later, before the first call.
+  negotiation(PyObject* producer, type_entry const& type, producer_method const& method) noexcept
+      : producer_(producer), type_(type), method_(method) {}
 
   /// Calls with all keywords. When the type is legacy_only and the call passes neither dl_device
   /// nor copy, calls without max_version first.
   ref call_first(call_keywords const& keywords) noexcept {
     was_simple_ = is_simple(keywords);
     if (type_.legacy_only && was_simple_) {
-      ref capsule = call_dlpack(producer_, type_, without(keywords, true, false));
+      ref capsule = call_dlpack(producer_, method_, without(keywords, true, false));
       if (capsule || !forgive_exception()) {
         return capsule;
       }
     }
-    return call_dlpack(producer_, type_, keywords);
+    return call_dlpack(producer_, method_, keywords);
   }
 
   /// What the pending exception means.
@@ -54,7 +54,7 @@ class negotiation {
   /// introduced, another one without copy.
   /// @param first that exception; it becomes the context of the one of the second call.
   ref call_again(call_keywords const& keywords, bool is_old, ref first) noexcept {
-    ref capsule = call_dlpack(producer_, type_, without(keywords, is_old, true));
+    ref capsule = call_dlpack(producer_, method_, without(keywords, is_old, true));
     if (capsule) {
       if (is_old && was_simple_) {
         type_cache::set_legacy_only(type_);
@@ -64,7 +64,7 @@ class negotiation {
     ref second = take_exception();
     ref const context = ref::steal(PyException_GetContext(second.get()));
     if (!context && second.get() != first.get()) {
-      PyException_SetContext(second.get(), first.release());
+      api<PyException_SetContext>(second.get(), first.release());
     }
     set_exception(std::move(second));
     return ref();
@@ -89,6 +89,7 @@ class negotiation {
 
   PyObject* producer_;
   type_entry const& type_;
+  producer_method const& method_;
   bool was_simple_ = true;  // whether the first call passed neither dl_device nor copy
 };
 

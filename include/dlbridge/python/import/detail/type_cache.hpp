@@ -2,8 +2,10 @@
 // layer: import · the producer's type, and one call of its method
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/exchange.hpp>
@@ -20,10 +22,14 @@ struct type_entry {
   PyTypeObject* type = nullptr;
   unsigned version_tag = 0;    // 0: the entry is not valid
   PyObject* dlpack = nullptr;  // the type's attribute __dlpack__, or null
-  bool takes_self = false;     // dlpack is called with the object as first argument
+  bool takes_self = false;     // dlpack is called with the object as first argument; false also
+                               // where an object may have a __dlpack__ of its own
   bool legacy_only = false;    // the signature of dlpack has no max_version
   bool host_only = false;      // the memory is always host-accessible: numpy.ndarray
   exchange_table exchange;     // the type's exchange table, if its major version is supported
+#if defined(Py_GIL_DISABLED)
+  ref kept;  // the reference to dlpack: another thread may modify the type at any time
+#endif
 };
 
 /// Entries by type. The version tag of an entry tells whether the type has been modified, or
@@ -43,15 +49,17 @@ class type_cache {
 
   /// @return the entry of a type; a copy, as Python code that runs later may replace the entry.
   DLBRIDGE_LOCAL static type_entry find(PyTypeObject* type) noexcept {
+#if defined(Py_GIL_DISABLED)
+    return look_up(type);
+#else
     type_entry& entry = slot(type);
-    if (entry.type == type && entry.version_tag != 0 && entry.version_tag == tag_of(type)) {
-      return entry;
+    if (entry.type != type || entry.version_tag == 0 || entry.version_tag != tag_of(type)) {
+      type_entry const fresh = look_up(type);  // Python code may run, and replace the entry
+      entry = fresh;
+      return fresh;
     }
-    type_entry const fresh = look_up(type);
-#if !defined(Py_GIL_DISABLED)
-    entry = fresh;
+    return entry;
 #endif
-    return fresh;
   }
 
   /// Records that `__dlpack__` of an object raised TypeError with max_version and returned without,
@@ -89,41 +97,69 @@ class type_cache {
       return false;
     }
     PyObject* const code = PyFunction_GetCode(function);
-    ref const variables = ref::steal(PyObject_GetAttrString(code, "co_varnames"));
-    int const has = variables ? PySequence_Contains(variables.get(), names::get().max_version) : -1;
-    PyErr_Clear();
+    ref const variables = ref::steal(api<PyObject_GetAttrString>(code, "co_varnames"));
+    int const has =
+        variables ? api<PySequence_Contains>(variables.get(), names::get().max_version) : -1;
+    api<PyErr_Clear>();
     return has == 0 && (reinterpret_cast<PyCodeObject*>(code)->co_flags & CO_VARKEYWORDS) == 0;
   }
 
+  // An attribute of a type or of its bases, as it is stored, or none without an exception.
+  static ref attribute_of(PyTypeObject* type, PyObject* name) noexcept {
+#if defined(Py_GIL_DISABLED)
+    return ref::steal(api<_PyType_LookupRef>(type, name));
+#else
+    return ref::borrow(api<_PyType_Lookup>(type, name));
+#endif
+  }
+
   // The table's address, or null. DLPack 1.3 stores a capsule under one attribute name, DLPack 1.2
-  // a capsule or an int under another (spec 5.1).
+  // a capsule or an int under another (spec 5.1). An int under the newer name is no address.
   static void const* exchange_header_of(PyTypeObject* type) noexcept {
     names const& n = names::get();
-    PyObject* attribute = _PyType_Lookup(type, n.exchange_table);
-    attribute = attribute != nullptr ? attribute : _PyType_Lookup(type, n.exchange_table_1_2);
-    if (attribute == nullptr) {
-      return nullptr;
+    if (ref const attribute = attribute_of(type, n.exchange_table)) {
+      return table_in(attribute.get());
     }
-    void const* header = nullptr;
-    if (PyCapsule_IsValid(attribute, exchange_capsule_name()) != 0) {
-      header = PyCapsule_GetPointer(attribute, exchange_capsule_name());
-    } else if (PyLong_CheckExact(attribute)) {
-      header = PyLong_AsVoidPtr(attribute);
-      PyErr_Clear();
+    ref const older = attribute_of(type, n.exchange_table_1_2);
+    if (!older || !PyLong_CheckExact(older.get())) {
+      return older ? table_in(older.get()) : nullptr;
     }
-    return header;
+    void const* const header = api<PyLong_AsVoidPtr>(older.get());
+    api<PyErr_Clear>();
+    auto const address = reinterpret_cast<std::uintptr_t>(header);
+    constexpr std::uintptr_t page = 4096;  // no object is in the first one, nor misaligned
+    return address >= page && address % alignof(void*) == 0 ? header : nullptr;
+  }
+  static void const* table_in(PyObject* capsule) noexcept {
+    return PyCapsule_IsValid(capsule, exchange_capsule_name()) != 0
+               ? api<PyCapsule_GetPointer>(capsule, exchange_capsule_name())
+               : nullptr;
+  }
+
+  // Whether no object of a type has attributes of its own, so that __dlpack__ is the type's.
+  static bool has_type_attributes_only(PyTypeObject* type) noexcept {
+#if PY_VERSION_HEX >= 0x030C0000
+    if (PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT)) {
+      return false;
+    }
+#endif
+    return type->tp_dictoffset == 0 && type->tp_getattro == &PyObject_GenericGetAttr;
   }
 
   static type_entry look_up(PyTypeObject* type) noexcept {
     type_entry fresh;
     fresh.type = type;
-    fresh.dlpack = _PyType_Lookup(type, names::get().dlpack);  // assigns the version tag
+    ref dlpack = attribute_of(type, names::get().dlpack);  // assigns the version tag
+    fresh.dlpack = dlpack.get();
     fresh.version_tag = tag_of(type);
-    fresh.takes_self = fresh.dlpack != nullptr &&
+    fresh.takes_self = fresh.dlpack != nullptr && has_type_attributes_only(type) &&
                        PyType_HasFeature(Py_TYPE(fresh.dlpack), Py_TPFLAGS_METHOD_DESCRIPTOR);
     fresh.exchange = exchange_table::find(exchange_header_of(type));
     fresh.host_only = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
                       std::strcmp(type->tp_name, "numpy.ndarray") == 0;
+#if defined(Py_GIL_DISABLED)
+    fresh.kept = std::move(dlpack);
+#endif
     return fresh;
   }
 };
@@ -139,26 +175,36 @@ struct call_keywords {
 
 // The value of max_version= in every call.
 DLBRIDGE_LOCAL inline PyObject* stated_version_object() noexcept {
-  static PyObject* const version =
-      Py_BuildValue("(II)", unsigned{stated_major}, unsigned{stated_minor});
-  return version;
+  static lazy_object version;
+  return version.get([]() noexcept {
+    return ref::steal(api<Py_BuildValue>("(II)", unsigned{stated_major}, unsigned{stated_minor}));
+  });
 }
 
 // The keyword names of a call that passes max_version alone.
 DLBRIDGE_LOCAL inline PyObject* only_max_version() noexcept {
-  static PyObject* const tuple = PyTuple_Pack(1, names::get().max_version);
-  return tuple;
+  static lazy_object tuple;
+  return tuple.get(
+      []() noexcept { return ref::steal(api<PyTuple_Pack>(1, names::get().max_version)); });
 }
 
-// Calls producer.__dlpack__ with the keywords that are not null. The caller holds a reference to
-// type.dlpack. Returns an empty reference, with an exception set, when the method raised.
-inline ref call_dlpack(PyObject* producer, type_entry const& type,
+// The method __dlpack__ of a producer: a function of the type, which takes the producer as its
+// first argument, or an attribute of the producer, which does not.
+struct producer_method {
+  ref function;  // held, as Python code that runs may delete it
+  bool takes_self = false;
+};
+
+// Calls the method with the keywords that are not null. Returns an empty reference, with an
+// exception set, when it raised.
+inline ref call_dlpack(PyObject* producer, producer_method const& method,
                        call_keywords const& keywords) noexcept {
-  if (type.takes_self && keywords.stream == nullptr && keywords.dl_device == nullptr &&
+  PyObject* const function = method.function.get();
+  if (method.takes_self && keywords.stream == nullptr && keywords.dl_device == nullptr &&
       keywords.copy == nullptr && keywords.max_version != nullptr) {  // the common case
     PyObject* arguments[] = {nullptr, producer, keywords.max_version};
-    return ref::steal(PyObject_Vectorcall(type.dlpack, arguments + 1,
-                                          1 | PY_VECTORCALL_ARGUMENTS_OFFSET, only_max_version()));
+    return ref::steal(api<PyObject_Vectorcall>(
+        function, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, only_max_version()));
   }
   names const& n = names::get();
   PyObject* const values[] = {keywords.max_version, keywords.stream, keywords.dl_device,
@@ -178,7 +224,7 @@ inline ref call_dlpack(PyObject* producer, type_entry const& type,
   if (count == 1 && keywords.max_version != nullptr) {
     used_names = only_max_version();
   } else if (count > 0) {
-    tuple = ref::steal(PyTuple_New(count));
+    tuple = ref::steal(api<PyTuple_New>(count));
     if (!tuple) {
       return ref();
     }
@@ -188,12 +234,10 @@ inline ref call_dlpack(PyObject* producer, type_entry const& type,
     }
     used_names = tuple.get();
   }
-  if (!type.takes_self) {
-    return ref::steal(PyObject_VectorcallMethod(n.dlpack, arguments + 1,
-                                                1 | PY_VECTORCALL_ARGUMENTS_OFFSET, used_names));
-  }
-  return ref::steal(PyObject_Vectorcall(type.dlpack, arguments + 1,
-                                        1 | PY_VECTORCALL_ARGUMENTS_OFFSET, used_names));
+  int const self = method.takes_self ? 1 : 0;
+  auto const positional = static_cast<std::size_t>(self) | PY_VECTORCALL_ARGUMENTS_OFFSET;
+  return ref::steal(
+      api<PyObject_Vectorcall>(function, arguments + 2 - self, positional, used_names));
 }
 }  // namespace detail
 

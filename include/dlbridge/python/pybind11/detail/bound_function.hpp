@@ -17,6 +17,7 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/casters.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
+#include <dlbridge/thread_exit.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -61,7 +62,8 @@ class bound_function<F, Guard, Result(Parameters...)> {
   // An argument that is no tensor: pybind11 has converted it already.
   template <class A>
   struct converted_argument {
-    bool load(PyObject*) const noexcept { return true; }
+    load_result load(PyObject*) const noexcept { return load_result::fast; }
+    bool confirm() const noexcept { return true; }
   };
   template <class A>
   using argument_for = std::conditional_t<is_tensor_parameter<std::decay_t<A>>,
@@ -93,7 +95,7 @@ class bound_function<F, Guard, Result(Parameters...)> {
     argument_tuple arguments;
     bool fits = true;
     if (call == nullptr) {
-      fits = (static_cast<unsigned>(std::get<I>(arguments).load(objects[I])) & ... & 1U) != 0;
+      fits = load_all(arguments, objects, std::index_sequence<I...>());
     } else {
       call->begin();
       fits = (static_cast<unsigned>(load_shared(*call, std::get<I>(arguments), objects[I])) & ... &
@@ -120,7 +122,8 @@ class bound_function<F, Guard, Result(Parameters...)> {
   Result guarded_call(Forwarded&&... arguments) {
     try {
       [[maybe_unused]] Guard const guard{};
-      return function_(std::forward<Forwarded>(arguments)...);
+      return dlbridge::detail::call_guarded(
+          [&]() -> Result { return function_(std::forward<Forwarded>(arguments)...); });
     } catch (python_error const&) {
       throw_pending();
     }

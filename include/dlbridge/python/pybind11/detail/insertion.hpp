@@ -28,11 +28,15 @@ inline function_record* find_record(PyObject* function) noexcept {
   return each;
 }
 
-// The attribute that a module or class itself has, not one of its bases; none without exception.
+// The attribute that a module or class itself has, not one of its bases; or an empty reference. An
+// exception other than that of a missing attribute stays pending.
 inline ref own_attribute(PyObject* scope, char const* name) noexcept {
-  ref const attributes = ref::steal(PyObject_GetAttrString(scope, "__dict__"));
-  ref value = attributes ? ref::steal(PyMapping_GetItemString(attributes.get(), name)) : ref();
-  PyErr_Clear();
+  ref const attributes = ref::steal(api<PyObject_GetAttrString>(scope, "__dict__"));
+  ref value = attributes ? ref::steal(api<PyMapping_GetItemString>(attributes.get(), name)) : ref();
+  if (!value &&
+      (PyErr_ExceptionMatches(PyExc_KeyError) || PyErr_ExceptionMatches(PyExc_AttributeError))) {
+    api<PyErr_Clear>();
+  }
   return value;
 }
 
@@ -42,7 +46,7 @@ DLBRIDGE_COLD inline overload_set* replace_by_set(PyObject* scope, char const* n
                                                   PyObject* existing) {
   function_record* const first = find_record(existing);
   if (first == nullptr) {
-    PyErr_Format(
+    api<PyErr_Format>(
         PyExc_TypeError,
         "%s exists already and was not bound by dlbridge::def, which adds overloads only to "
         "functions that it bound",
@@ -51,14 +55,14 @@ DLBRIDGE_COLD inline overload_set* replace_by_set(PyObject* scope, char const* n
   }
   bool const is_method = PyType_Check(scope) != 0;
   ref const module_name =
-      ref::steal(PyObject_GetAttrString(scope, is_method ? "__module__" : "__name__"));
+      ref::steal(api<PyObject_GetAttrString>(scope, is_method ? "__module__" : "__name__"));
   ref const function = module_name ? overload_set::make(name, module_name.get()) : ref();
   ref const attribute = !function   ? ref()
-                        : is_method ? ref::steal(PyInstanceMethod_New(function.get()))
+                        : is_method ? ref::steal(api<PyInstanceMethod_New>(function.get()))
                                     : ref::borrow(function.get());
   overload_set* const set = attribute ? overload_set::of(function.get()) : nullptr;
   bool const done = set != nullptr && set->add(ref::borrow(first->function), *first) &&
-                    PyObject_SetAttrString(scope, name, attribute.get()) == 0;
+                    api<PyObject_SetAttrString>(scope, name, attribute.get()) == 0;
   return done ? set : nullptr;
 }
 }  // namespace detail
@@ -75,7 +79,8 @@ DLBRIDGE_COLD inline bool insert_function(PyObject* scope, char const* name, ref
                                           function_record& record) {
   ref const existing = detail::own_attribute(scope, name);
   if (!existing) {
-    if (PyObject_SetAttrString(scope, name, function.get()) != 0) {
+    if (PyErr_Occurred() != nullptr ||
+        api<PyObject_SetAttrString>(scope, name, function.get()) != 0) {
       return false;
     }
     record.function = function.release();

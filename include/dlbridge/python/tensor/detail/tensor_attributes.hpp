@@ -17,7 +17,7 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
 inline ref int_tuple(int count, std::int64_t const* values) noexcept {
-  ref tuple = ref::steal(PyTuple_New(count));
+  ref tuple = ref::steal(api<PyTuple_New>(count));
   for (int i = 0; tuple && i < count; ++i) {
     PyObject* const item = PyLong_FromLongLong(values[i]);
     if (item == nullptr) {
@@ -96,8 +96,8 @@ inline PyObject* get_version(PyObject* self, void*) noexcept {
   if (m.kind() == struct_kind::legacy) {
     Py_RETURN_NONE;
   }
-  return Py_BuildValue("(II)", unsigned{m.version().major_number},
-                       unsigned{m.version().minor_number});
+  return api<Py_BuildValue>("(II)", unsigned{m.version().major_number},
+                            unsigned{m.version().minor_number});
 }
 
 // __cuda_array_interface__. AttributeError, so that hasattr returns False, unless the memory is
@@ -106,8 +106,8 @@ inline PyObject* get_cuda_array_interface(PyObject* self, void*) noexcept {
   tensor_view const& view = tensor_in(self).view;
   format_row const* const format = find_format(view.dtype());
   if (runtime_of(view.device()) != runtime_kind::cuda || format == nullptr) {
-    PyErr_Format(PyExc_AttributeError, "a tensor %s has no __cuda_array_interface__",
-                 name_of(view).c_str());
+    api<PyErr_Format>(PyExc_AttributeError, "a tensor %s has no __cuda_array_interface__",
+                      name_of(view).c_str());
     return nullptr;
   }
   ref const shape = int_tuple(view.rank(), view.shape());
@@ -117,10 +117,10 @@ inline PyObject* get_cuda_array_interface(PyObject* self, void*) noexcept {
     return nullptr;
   }
   std::int64_t const stream = protocol_stream(tensor_in(self).ready_on());
-  return Py_BuildValue("{s:O,s:s,s:(OO),s:O,s:i,s:L}", "shape", shape.get(), "typestr",
-                       typestr_of(*format).c_str(), "data", address.get(),
-                       view.read_only() ? Py_True : Py_False, "strides", strides.get(), "version",
-                       3, "stream", static_cast<long long>(stream));
+  return api<Py_BuildValue>("{s:O,s:s,s:(OO),s:O,s:i,s:L}", "shape", shape.get(), "typestr",
+                            typestr_of(*format).c_str(), "data", address.get(),
+                            view.read_only() ? Py_True : Py_False, "strides", strides.get(),
+                            "version", 3, "stream", static_cast<long long>(stream));
 }
 }  // namespace detail
 

@@ -40,8 +40,9 @@ inline ref as_unsigned(PyObject* object) noexcept {
 inline ref to_numpy(PyObject* object, PyObject* numpy) noexcept {
   tensor_view const& view = tensor_in(object).view;
   if (find_format(view.dtype()) != nullptr || !is_host_accessible(view.device())) {
-    ref const memory = ref::steal(PyMemoryView_FromObject(object));
-    return memory ? ref::steal(PyObject_CallMethod(numpy, "asarray", "O", memory.get())) : ref();
+    ref const memory = ref::steal(api<PyMemoryView_FromObject>(object));
+    return memory ? ref::steal(api<PyObject_CallMethod>(numpy, "asarray", "O", memory.get()))
+                  : ref();
   }
   if (is_sub_byte(view.dtype()) && !view.is_padded()) {
     report r = refusal(errc::dtype_mismatch, "elements of whole bytes", name_of(view).c_str(),
@@ -50,18 +51,21 @@ inline ref to_numpy(PyObject* object, PyObject* numpy) noexcept {
     set_error(r);
     return ref();
   }
-  ref const types = ref::steal(PyImport_ImportModule("ml_dtypes"));
+  ref const types = ref::steal(api<PyImport_ImportModule>("ml_dtypes"));
   ref const type =
-      types ? ref::steal(PyObject_GetAttrString(types.get(), name_of(view.dtype()).c_str()))
+      types ? ref::steal(api<PyObject_GetAttrString>(types.get(), name_of(view.dtype()).c_str()))
             : ref();
-  if (!type) {
+  if (!type &&
+      (PyErr_ExceptionMatches(PyExc_ImportError) || PyErr_ExceptionMatches(PyExc_AttributeError))) {
     set_error(refusal(errc::dtype_mismatch, "a dtype that NumPy or ml_dtypes has",
                       name_of(view).c_str(), "Install ml_dtypes, or convert it first"));
+  }
+  if (!type) {
     return ref();
   }
   ref const plain = as_unsigned(object);
   ref const array = plain ? to_numpy(plain.get(), numpy) : ref();
-  return array ? ref::steal(PyObject_CallMethod(array.get(), "view", "O", type.get())) : ref();
+  return array ? ref::steal(api<PyObject_CallMethod>(array.get(), "view", "O", type.get())) : ref();
 }
 
 // __array__(dtype=None, copy=None), which np.asarray calls when the buffer protocol fails.
@@ -69,23 +73,23 @@ inline PyObject* array_method(PyObject* object, PyObject* arguments, PyObject* k
   char const* accepted[] = {"dtype", "copy", nullptr};
   PyObject* type = Py_None;
   PyObject* copy = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OO:__array__",
-                                   const_cast<char**>(accepted), &type, &copy)) {
+  if (!api<PyArg_ParseTupleAndKeywords>(arguments, keywords, "|OO:__array__",
+                                        const_cast<char**>(accepted), &type, &copy)) {
     return nullptr;
   }
-  ref const numpy = ref::steal(PyImport_ImportModule("numpy"));
+  ref const numpy = ref::steal(api<PyImport_ImportModule>("numpy"));
   ref array = numpy ? to_numpy(object, numpy.get()) : ref();
   if (!array || (type == Py_None && copy == Py_None)) {
     return array.release();
   }
-  ref const positional = ref::steal(PyTuple_Pack(1, array.get()));
+  ref const positional = ref::steal(api<PyTuple_Pack>(1, array.get()));
   ref const named = copy == Py_None
-                        ? ref::steal(Py_BuildValue("{s:O}", "dtype", type))
-                        : ref::steal(Py_BuildValue("{s:O,s:O}", "dtype", type, "copy", copy));
+                        ? ref::steal(api<Py_BuildValue>("{s:O}", "dtype", type))
+                        : ref::steal(api<Py_BuildValue>("{s:O,s:O}", "dtype", type, "copy", copy));
   ref const function =
-      ref::steal(PyObject_GetAttrString(numpy.get(), copy == Py_None ? "asarray" : "array"));
+      ref::steal(api<PyObject_GetAttrString>(numpy.get(), copy == Py_None ? "asarray" : "array"));
   return positional && named && function
-             ? PyObject_Call(function.get(), positional.get(), named.get())
+             ? api<PyObject_Call>(function.get(), positional.get(), named.get())
              : nullptr;
 }
 
@@ -103,16 +107,16 @@ inline ref as_bytes(PyObject* object) noexcept {
 // __reduce_ex__(protocol). From protocol 5 on the bytes are an out-of-band buffer, which is not
 // copied; below, a bytes object. A tensor that is not compact is copied to a compact one first.
 inline PyObject* reduce_method(PyObject* object, PyObject* argument) noexcept {
-  long const protocol = PyLong_AsLong(argument);
+  long const protocol = api<PyLong_AsLong>(argument);
   if (protocol == -1 && PyErr_Occurred() != nullptr) {
     return nullptr;
   }
   tensor_view const& view = tensor_in(object).view;
   if (!is_host_accessible(view.device())) {
-    PyErr_Format(PyExc_TypeError,
-                 "cannot pickle a tensor %s: the CPU cannot read its memory. Copy it first, "
-                 "with from_dlpack(t, device='cpu')",
-                 name_of(view).c_str());
+    api<PyErr_Format>(PyExc_TypeError,
+                      "cannot pickle a tensor %s: the CPU cannot read its memory. Copy it first, "
+                      "with from_dlpack(t, device='cpu')",
+                      name_of(view).c_str());
     return nullptr;
   }
   ref compact = ref::borrow(object);
@@ -127,15 +131,16 @@ inline PyObject* reduce_method(PyObject* object, PyObject* argument) noexcept {
   bool const column_major = !row_major && compact.get() == object;
   ref const bytes = compact ? as_bytes(compact.get()) : ref();
   ref const payload = !bytes          ? ref()
-                      : protocol >= 5 ? ref::steal(PyPickleBuffer_FromObject(bytes.get()))
-                                      : ref::steal(PyBytes_FromObject(bytes.get()));
-  ref const module = payload ? ref::steal(PyImport_ImportModule("dlbridge")) : ref();
-  ref const rebuild = module ? ref::steal(PyObject_GetAttrString(module.get(), "_rebuild")) : ref();
-  ref const shape = rebuild ? ref::steal(PyObject_GetAttrString(object, "shape")) : ref();
-  return shape ? Py_BuildValue("O(OsOsOK)", rebuild.get(), payload.get(),
-                               name_of(view.dtype()).c_str(), shape.get(), column_major ? "F" : "C",
-                               view.read_only() ? Py_True : Py_False,
-                               static_cast<unsigned long long>(view.flags() & flag_padded))
+                      : protocol >= 5 ? ref::steal(api<PyPickleBuffer_FromObject>(bytes.get()))
+                                      : ref::steal(api<PyBytes_FromObject>(bytes.get()));
+  ref const module = payload ? ref::steal(api<PyImport_ImportModule>("dlbridge")) : ref();
+  ref const rebuild =
+      module ? ref::steal(api<PyObject_GetAttrString>(module.get(), "_rebuild")) : ref();
+  ref const shape = rebuild ? ref::steal(api<PyObject_GetAttrString>(object, "shape")) : ref();
+  return shape ? api<Py_BuildValue>("O(OsOsOK)", rebuild.get(), payload.get(),
+                                    name_of(view.dtype()).c_str(), shape.get(),
+                                    column_major ? "F" : "C", view.read_only() ? Py_True : Py_False,
+                                    static_cast<unsigned long long>(view.flags() & flag_padded))
                : nullptr;
 }
 }  // namespace detail

@@ -77,7 +77,7 @@ inline ref new_tensor(PyTypeObject* type, tensor_view const& view, managed_tenso
   PyObject* const object = detail::allocate_tensor(type);
   if (object == nullptr) {
     error_keeper const pending;
-    owned.reset();
+    owned = managed_tensor();
     shared = shared_tensor();
     return ref();
   }
@@ -108,28 +108,24 @@ inline void set_ready(tensor_object& self, stream_ref ready, PyObject* stream) n
   self.stream = ready.native_handle();
   if (stream != nullptr && stream != Py_None && !PyLong_Check(stream)) {
     Py_INCREF(stream);
-    Py_XSETREF(self.stream_object, stream);
+    xdecref(std::exchange(self.stream_object, stream));
   }
 }
 
 /// Makes the owner of the memory a shared one, and returns it. An export holds a share, which is
 /// freed without Python.
-/// @throws error out_of_memory.
+/// @throws error out_of_memory; the Tensor is then unchanged.
 inline shared_tensor const& share(tensor_object& self) {
-#if defined(Py_GIL_DISABLED)
-  Py_BEGIN_CRITICAL_SECTION(reinterpret_cast<PyObject*>(&self));
-#endif
+  critical_section const section(reinterpret_cast<PyObject*>(&self));
   if (!self.shared) {
     self.shared = shared_tensor(std::move(self.owned));
   }
-#if defined(Py_GIL_DISABLED)
-  Py_END_CRITICAL_SECTION();
-#endif
   return self.shared;
 }
 
 /// The managed tensor of a Tensor, shared or not.
-inline managed_tensor const& managed_in(tensor_object const& self) noexcept {
+inline managed_tensor const& managed_in(tensor_object& self) noexcept {
+  critical_section const section(reinterpret_cast<PyObject*>(&self));
   return self.shared ? self.shared.get() : self.owned;
 }
 
@@ -140,14 +136,14 @@ inline void destroy_tensor(PyObject* object) noexcept {
   {
     error_keeper const pending;
     if (self.weak_references != nullptr) {
-      PyObject_ClearWeakRefs(object);
+      api<PyObject_ClearWeakRefs>(object);
     }
     self.shared.~shared_tensor();
     self.owned.~managed_tensor();
-    Py_XDECREF(self.stream_object);
+    xdecref(self.stream_object);
   }
   detail::deallocate_tensor(object);
-  Py_DECREF(type);
+  decref(reinterpret_cast<PyObject*>(type));
 }
 
 }  // namespace python

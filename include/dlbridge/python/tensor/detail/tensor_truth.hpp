@@ -1,0 +1,83 @@
+// truth_of_tensor: implements bool(tensor) for a tensor of one element.
+// layer: tensor · truth in Python
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <dlbridge/device.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// Whether a dtype is that of booleans, integers, or IEEE-like floats, whose zeros are +0 and -0.
+inline bool has_ordinary_zero(dtype type) noexcept {
+  bool const is_listed = type.code == kDLBool || type.code == kDLInt || type.code == kDLUInt ||
+                         type.code == kDLFloat || type.code == kDLBfloat || is_complex(type);
+  return is_listed && type.lanes == 1 && type.bits % 8 == 0;
+}
+
+// Whether a scalar of such a dtype differs from zero. The numbers of a float have a sign bit, which
+// is the highest bit of the number's last byte on a little-endian machine, of its first on others.
+inline bool is_nonzero(void const* scalar, dtype type) noexcept {
+  bool const has_sign = type.code != kDLBool && type.code != kDLInt && type.code != kDLUInt;
+  int const numbers = is_complex(type) ? 2 : 1;
+  int const bytes = type.bits / 8 / numbers;
+  unsigned char byte[32];
+  std::memcpy(byte, scalar, static_cast<std::size_t>(bytes * numbers));
+  constexpr std::uint16_t one = 1;
+  bool const is_little = *reinterpret_cast<unsigned char const*>(&one) == 1;
+  unsigned bits = 0;
+  for (int i = 0; i < bytes * numbers; ++i) {
+    bool const holds_sign = has_sign && i % bytes == (is_little ? bytes - 1 : 0);
+    bits |= holds_sign ? byte[i] & 0x7FU : byte[i];
+  }
+  return bits != 0;
+}
+
+// Implements nb_bool: the truth of the one element, as in the array API. Returns -1 with ValueError
+// set for another number of elements, with BufferError for memory that the CPU cannot read, and
+// with TypeError for a dtype without an ordinary zero.
+inline int truth_of_tensor(PyObject* object) noexcept {
+  tensor_object const& self = tensor_in(object);
+  tensor_view const& view = self.view;
+  if (view.count() != 1) {
+    api<PyErr_Format>(
+        PyExc_ValueError,
+        "bool() expects a tensor of one element, not %s: a tensor of several elements "
+        "has no truth value; test it with its library, such as "
+        "np.from_dlpack(t).any()",
+        name_of(view).c_str());
+    return -1;
+  }
+  if (!is_host_accessible(view.device())) {
+    set_error(refusal(errc::device_mismatch, "memory that the CPU can read", name_of(view).c_str(),
+                      "Copy it first, with from_dlpack(t, device='cpu')"),
+              "bool");
+    return -1;
+  }
+  if (!has_ordinary_zero(view.dtype())) {
+    api<PyErr_Format>(PyExc_TypeError,
+                      "bool() expects a tensor of booleans, integers, floats or complex numbers, "
+                      "not %s; convert it with its library",
+                      name_of(view).c_str());
+    return -1;
+  }
+  if (!guarded([&] { python::host_wait(self.ready_on()); })) {
+    return -1;
+  }
+  return is_nonzero(view.data(), view.dtype()) ? 1 : 0;
+}
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

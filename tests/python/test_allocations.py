@@ -1,0 +1,32 @@
+"""Every allocation of every operation fails, once and for good: a MemoryError, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+LIBRARY = Path(os.environ.get("DLBRIDGE_TEST_MODULES", "")) / "libfailing_malloc.so"
+
+
+@pytest.mark.skipif(not LIBRARY.exists(), reason="no replacement of malloc for this build")
+def test_every_allocation_fails_in_turn() -> None:
+    process = subprocess.run(
+        [sys.executable, "-X", "faulthandler", str(HERE / "allocations.py")],
+        env={
+            **os.environ,
+            "LD_PRELOAD": str(LIBRARY),
+            "PYTHONMALLOC": "malloc",
+            "PYTHONPATH": os.pathsep.join([*sys.path, str(HERE)]),
+        },
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert (process.returncode, process.stderr) == (0, "")
+    counts = [int(line.split(": ")[1].split()[0]) for line in process.stdout.splitlines()]
+    assert len(counts) >= 50 and all(count > 0 for count in counts)

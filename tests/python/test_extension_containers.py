@@ -1,0 +1,123 @@
+"""Containers of borrowed tensors as arguments: each element is valid for the whole call."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pytest
+
+import extension
+import foreign
+import producers
+from bindings import freed_once, function
+
+BINDINGS = ["by_def", "by_pybind11"]
+VECTOR = {"shape": (3,)}
+
+
+def vectors(count: int = 3) -> list[producers.Producer]:
+    """Producers of 0, 1, 2, each in memory of its own."""
+    return [producers.Producer(**VECTOR) for _ in range(count)]
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_sequences(binding: str) -> None:
+    for make in (list, tuple, lambda all: (p for p in all)):
+        all = vectors()
+        x: Any = make(all)
+        assert function(binding, "totals")(x) == [3.0, 3.0, 3.0]
+        assert freed_once(*all)
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_elements_that_only_the_call_keeps(binding: str) -> None:
+    handles = []
+
+    def make() -> Any:
+        p = producers.Producer(**VECTOR)
+        handles.append(p)
+        return p
+
+    assert function(binding, "totals")(make() for _ in range(5)) == [3.0] * 5
+    assert freed_once(*handles)
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_nothing_is_freed_during_the_call(binding: str) -> None:
+    all = vectors()
+    during: list[list[int]] = []
+    totals_after = function(binding, "totals_after")
+    assert totals_after((p for p in all), lambda: during.extend(p.calls for p in all)) == [3.0] * 3
+    assert during == [[0], [0], [0]]
+    assert freed_once(*all)
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_other_containers(binding: str) -> None:
+    all = vectors(15)
+    a, b, c, d, *others = all
+    assert function(binding, "totals_of_nested")([[a, b], [], [c]]) == [3.0, 3.0, 3.0]
+    assert function(binding, "totals_by_name")({"d": d}) == {"d": 3.0}
+    assert function(binding, "totals_of_array")(others[:3]) == [3.0, 3.0, 3.0]
+    assert function(binding, "totals_of_tuple")((*others[3:5], (others[5], 1))) == [3.0, 3.0, 3.0]
+    assert function(binding, "totals_of_optional")(others[6:8]) == [3.0, 3.0]
+    assert function(binding, "totals_of_optional")(None) == []
+    assert function(binding, "total_of_either")(others[8]) == 3.0
+    assert function(binding, "totals_of_either")([others[9]]) == [3.0]
+    for p in all[:-1]:
+        assert p.exports == p.calls and sum(p.calls) >= 1
+    integers = producers.Producer(shape=(4,), dtype=(0, 64, 1))
+    assert function(binding, "totals_of_either")([integers, others[10]]) == [-4.0, 3.0]
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_lent_elements(binding: str) -> None:
+    """An exchange table lends tensors without an owner: the call keeps the objects."""
+
+    class Lender(foreign.Exported):
+        __dlpack_c_exchange_api__ = foreign.exchange_capsule(foreign.exchange_table())
+
+    def lend() -> Any:
+        return Lender(foreign.tensor(shape=(3,)))
+
+    assert function(binding, "totals")(lend() for _ in range(4)) == [3.0] * 4
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_real_libraries(binding: str) -> None:
+    np = pytest.importorskip("numpy")
+    arrays = [np.full(3, value, dtype=np.float32) for value in (1, 10, 100)]
+    assert function(binding, "totals")(arrays) == [3.0, 30.0, 300.0]
+    assert function(binding, "totals")(a + 1 for a in arrays) == [6.0, 33.0, 303.0]
+    function(binding, "fill_all")(arrays)
+    assert [a.tolist() for a in arrays] == [[7.0] * 3] * 3
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_an_element_that_does_not_fit(binding: str) -> None:
+    all = [*vectors(2), producers.Producer(shape=(2, 2))]
+    with pytest.raises(TypeError):
+        function(binding, "totals")(all)
+    assert all[0].calls == all[0].exports and all[2].calls == all[2].exports
+
+
+def test_overloads() -> None:
+    kind_of = function("by_def", "kind_of")
+    assert kind_of(vectors()) == "floats"
+    assert kind_of([producers.Producer(shape=(3,), dtype=(0, 64, 1))]) == "integers"
+
+
+def test_a_cast_within_a_call_is_valid_until_it_returns() -> None:
+    p = producers.Producer(**VECTOR)
+    assert extension.total_of_cast(p) == 3.0
+    assert freed_once(p)
+
+
+def test_a_cast_outside_a_call_is_refused() -> None:
+    p = producers.Producer(**VECTOR)
+    cast = extension.add_cast_outside(p)
+    with pytest.raises(RuntimeError, match="outside a bound function"):
+        cast()
+    assert freed_once(p)
+    gc.collect()
