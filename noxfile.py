@@ -110,6 +110,7 @@ class Build:
     headers: tuple[str, ...] = ()  # the header sets whose headers are compiled alone
     tests: bool = True
     optimized: bool = False  # for measurements; Debug builds compile faster
+    fuzzers: bool = False
 
     @property
     def slow(self) -> bool:
@@ -124,6 +125,7 @@ class Build:
         parts += [f"dlpack-{self.dlpack}"] if self.dlpack != "newest" else []
         parts += ["sanitized"] if self.sanitize == SANITIZERS else []
         parts += [f"{self.sanitize}-sanitizer"] if self.sanitize not in ("", SANITIZERS) else []
+        parts += ["fuzzers"] if self.fuzzers else []
         return "-".join(parts)
 
 
@@ -168,6 +170,7 @@ def configured(session: nox.Session, build: Build, **options: str) -> Iterator[P
         "DLBRIDGE_SANITIZE": build.sanitize,
         "DLBRIDGE_BENCH": "ON" if build.optimized else "OFF",
         "DLBRIDGE_TESTS": "ON",
+        "DLBRIDGE_FUZZ": "ON" if build.fuzzers else "OFF",
         "DLBRIDGE_PYTHON": "ON" if "dlbridge_python" in build.headers else "OFF",
         "DLBRIDGE_TEST_MODULES": "ON" if build.optimized or build.sanitize else "OFF",
         "DLBRIDGE_TEST_DEVICES": "OFF" if build.dlpack != "newest" else "ON",
@@ -273,6 +276,27 @@ def runtime(session: nox.Session) -> None:
                    DLBRIDGE_CUDA_INCLUDE_DIRS=";".join(map(str, headers)),
                    DLBRIDGE_REQUIRE_HIP="ON" if has_hip else "OFF")  # fmt: skip
     ctest(session, folder, "-R", "^runtime[.]")
+
+
+FUZZERS = Build("clang++", 23, tests=False, fuzzers=True)
+
+
+@nox.session(tags=["tests", "compiles", "slow"])
+def fuzz(session: nox.Session) -> None:
+    """The fuzzers, for a minute in total; `fuzz -- --hours 2` runs on, `-- --report` prints."""
+    folder = BUILD / "no-fuzzers"
+    if "--report" not in session.posargs:
+        compiler = machine.find_clang()
+        machine.add_packages("libclang-rt-19-dev", "llvm-19")  # libFuzzer, and names in its reports
+        if not machine.has_libfuzzer(compiler):
+            session.skip("libFuzzer could not be installed")
+        folder = cmake(session, FUZZERS, "fuzzers") / "fuzzers"
+    session.run(
+        *(sys.executable, ".ci/fuzz.py", str(folder), *session.posargs),
+        env={"ASAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-19"},
+        external=True,
+        interrupt_timeout=30,  # after Ctrl-C the script records what the run has done
+    )
 
 
 # Python ---------------------------------------------------------------------------------------
@@ -446,14 +470,15 @@ def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:
 
 @nox.session(tags=["tests", "compiles", "slow"])
 def python_sanitized(session: nox.Session) -> None:
-    """The Python tests under ASan and UBSan, with 100,000 rounds of each exchange."""
+    """The Python tests under ASan and UBSan; 100,000 rounds of each exchange, 10,000 hostile."""
     run_sanitized(session, *BY_FILE, "--ignore=tests/python/tools", rounds=1)
 
 
 @nox.session(tags=["long"])
 def soak_sanitized(session: nox.Session) -> None:
-    """A million rounds of each exchange under ASan and UBSan."""
-    run_sanitized(session, *BY_TEST, "tests/python/test_soak.py", rounds=10)
+    """A million rounds of each exchange under ASan and UBSan, and 100,000 of hostile producers."""
+    run_sanitized(session, *BY_TEST, "tests/python/test_soak.py",
+                  "tests/python/test_hostile_producers.py", rounds=10)  # fmt: skip
 
 
 @nox.session(tags=["long"], venv_backend="none")

@@ -350,6 +350,15 @@ def find_clang() -> Compiler:
     return zig()
 
 
+def has_libfuzzer(compiler: Compiler) -> bool:
+    """Whether programs can be linked with libFuzzer; zig's clang++ does not have it."""
+    if compiler.is_zig:
+        return False
+    command = [compiler.cxx, "-print-resource-dir"]
+    folder = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return any(Path(folder).glob("lib/**/libclang_rt.fuzzer*.a"))
+
+
 COMPILERS: dict[str, Callable[[], Compiler]] = {"g++": find_gcc, "clang++": find_clang}
 
 
