@@ -52,12 +52,9 @@ void add_fast(py::module_& m) {
                        }
                      },
                      {"a", "x", "y"});
-  m.def("define_functions", [](py::object const& scope) {
+  m.def("define_fast", [](py::object const& scope) {
     auto module = py::reinterpret_borrow<py::module_>(scope);
-    auto const extent = [](span_to_read x) { return x.extent(0); };
-    dlbridge::def_fast(module, "fast", extent, {"x"}, "The extent.");
-    dlbridge::def(module, "bound", extent, py::arg("x"));
-    dlbridge::def(module, "bound", [](double x) { return x; }, py::arg("x"));
+    dlbridge::def_fast(module, "extent", [](span_to_read x) { return x.extent(0); }, {"x"});
   });
   m.def("too_many_names", [](py::object const& scope) {
     auto module = py::reinterpret_borrow<py::module_>(scope);

@@ -203,9 +203,9 @@ void check_requirement(input& in, facts const& f, tensor_view const& view) {
                                      ? reinterpret_cast<std::uintptr_t>(f.t.data) + f.t.byte_offset
                                      : f.t.byte_offset;
   agrees(errc::misaligned, f.count != 0 && position % need.alignment != 0, "alignment rule");
-  // The fast path examines neither the flags nor the device filter.
-  bool const is_for_host = need.where.type <= 0 && (!need.writable || (f.flags & 1) == 0);
-  if (is_for_host && f.is_enumerable() && dlbridge::detail::fits_fast_path(f.t, need)) {
+  // The fast path does not examine the flags.
+  bool const may_write = !need.writable || (f.flags & 1) == 0;  // which the caller checks
+  if (may_write && f.is_enumerable() && dlbridge::detail::fits_fast_path(f.t, need)) {
     expect(why.ok(), "the fast path accepts no more than check_view");
   }
   expect(dlbridge::meets(view, need) == why.ok(), "meets and check_view");

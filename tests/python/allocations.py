@@ -118,9 +118,7 @@ OPERATIONS: dict[str, Operation] = {
                                                rejected(bound(binding, "sum")))
        for binding in ("by_def", "by_fast")},  # pybind11 terminates
     "an overload": Operation(Python, extension.kind),
-    "define functions, overloads": Operation(
-        lambda: types.ModuleType("functions"), extension.define_functions
-    ),
+    "def_fast": Operation(lambda: types.ModuleType("functions"), extension.define_fast),
     "def_dlpack": Operation(lambda: extension.Image(2, 3), lambda x: x.__dlpack__(max_version=V)),
     "import of def_dlpack": Operation(lambda: extension.Image(2, 3), dlbridge.from_dlpack),
 }  # fmt: skip
