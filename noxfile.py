@@ -29,6 +29,7 @@ CHECKOUT = Path(__file__).resolve().parent
 sys.path.insert(0, str(CHECKOUT / ".ci"))
 
 import machine
+import machines as other_machines
 import package
 import schedule
 
@@ -297,6 +298,13 @@ def fuzz(session: nox.Session) -> None:
         external=True,
         interrupt_timeout=30,  # after Ctrl-C the script records what the run has done
     )
+
+
+@nox.session(tags=["long"], venv_backend="none")
+def machines(session: nox.Session) -> None:
+    """The C++ tests on emulated machines and with other compilers; after --: names of some."""
+    if not other_machines.run_all(session.posargs):
+        session.error("a build or a test failed")
 
 
 # Python ---------------------------------------------------------------------------------------

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -71,19 +73,31 @@ struct host_buffer {
   }
 };
 
-// Allocates memory for a compact tensor, whose description lacks only data. The unused bits after
-// the last packed element are 0.
-inline managed_tensor build_compact(description d, struct_kind kind, host_allocator const& memory) {
+// The size in bytes of the memory of a compact tensor. It throws overflow. A valid tensor of few
+// bytes, whose strides are 0, can have a copy that exceeds the address space of a 32-bit machine.
+inline std::size_t compact_bytes(description const& d) {
   std::int64_t count = 0;
   std::int64_t bits = 0;
-  if (d.shape.size() > max_rank || !try_count(d.shape.size(), d.shape.data(), count) ||
-      !try_multiply(count, element_bytes(d.type) * 8, bits)) {
-    report r = refusal(errc::overflow, "a size that fits 64 bits", "shape ");
+  bool const fits_64_bits = d.shape.size() <= max_rank &&
+                            try_count(d.shape.size(), d.shape.data(), count) &&
+                            try_multiply(count, element_bytes(d.type) * 8, bits);
+  std::int64_t const bytes =
+      fits_64_bits ? bytes_for(count, d.type, (d.flags & flag_padded) != 0) : 0;
+  if (!fits_64_bits || bytes > (std::numeric_limits<std::ptrdiff_t>::max)()) {
+    report r = refusal(
+        errc::overflow,
+        fits_64_bits ? "a size that fits the address space" : "a size that fits 64 bits", "shape ");
     append_extents(r.got, d.shape.size() > max_rank ? 0 : d.shape.size(), d.shape.data());
     raise(r);
   }
+  return static_cast<std::size_t>(bytes);
+}
+
+// Allocates memory for a compact tensor, whose description lacks only data. The unused bits after
+// the last packed element are 0.
+inline managed_tensor build_compact(description d, struct_kind kind, host_allocator const& memory) {
   bool const padded = (d.flags & flag_padded) != 0;
-  auto const bytes = static_cast<std::size_t>(bytes_for(count, d.type, padded));
+  std::size_t const bytes = compact_bytes(d);
   host_buffer buffer(bytes != 0 ? bytes : 1, memory);
   d.data = buffer.memory;
   if (is_sub_byte(d.type) && !padded) {
@@ -101,7 +115,7 @@ inline managed_tensor build_compact(description d, struct_kind kind, host_alloca
 /// @param memory The allocator, whose functions must outlive the tensor.
 /// @return The tensor, aligned to host_alignment.
 /// @throws error malformed (a negative extent), dtype_mismatch (not a dtype of DLPack), overflow
-///   (a size above 64 bits, or more than 64 dimensions), out_of_memory.
+///   (a size above 64 bits or the address space, or more than 64 dimensions), out_of_memory.
 inline managed_tensor build_empty(dtype type, dims const& shape,
                                   struct_kind kind = struct_kind::versioned,
                                   host_allocator const& memory = default_allocator()) {

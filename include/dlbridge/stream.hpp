@@ -108,6 +108,10 @@ inline report try_read_stream(device where, std::int64_t value, stream_request& 
   } else if (runtime == runtime_kind::hip && (value < -1 || value == 1 || value == 2)) {
     expected = hip_values;
     advice = "For the default stream pass 0";
+  } else if (value != -1 &&
+             static_cast<std::int64_t>(static_cast<std::uintptr_t>(value)) != value) {
+    expected = "a stream handle, which has the size of an address";
+    advice = "Pass the handle of the stream";
   }
   if (expected != nullptr) {
     report r = refusal(errc::bad_stream, expected, "stream ", advice);

@@ -65,9 +65,12 @@ inline bool has_ordinary_sizes(DLTensor const& t) noexcept {
   return largest < moderate && reach <= most && count <= static_cast<double>(most);
 }
 
+// Whether the bytes of every tensor of ordinary sizes have valid addresses from here. On a machine
+// with addresses of 32 bits such sizes can exceed the addresses.
 inline bool has_ordinary_data(DLTensor const& t) noexcept {
   auto const base = reinterpret_cast<std::uintptr_t>(t.data);
-  return base != 0 && base <= UINTPTR_MAX / 2 && t.byte_offset <= std::uint64_t{1} << 34;
+  return sizeof(base) == 8 && base != 0 && base <= UINTPTR_MAX / 2 &&
+         t.byte_offset <= std::uint64_t{1} << 34;
 }
 
 inline bool is_sound_fast(DLTensor const& t) noexcept {

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "aligned_memory.hpp"
+
 heap_counts heap;
 
 namespace {
@@ -14,8 +16,7 @@ void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
   }
   ++heap.allocated;
   heap.alignment_allocated = alignment;
-  return alignment == 0 ? std::malloc(bytes != 0 ? bytes : 1)
-                        : std::aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
+  return alignment == 0 ? std::malloc(bytes != 0 ? bytes : 1) : allocate_aligned(alignment, bytes);
 }
 
 void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
@@ -30,7 +31,11 @@ void deallocate(void* memory, std::size_t alignment) noexcept {
   if (memory != nullptr) {
     ++heap.freed;
     heap.alignment_freed = alignment;
-    std::free(memory);
+    if (alignment == 0) {
+      std::free(memory);
+    } else {
+      free_aligned(memory);
+    }
   }
 }
 

@@ -15,10 +15,8 @@ namespace {
 using dlbridge::struct_kind;
 using dlbridge::struct_traits;
 
-// Sizes and offsets on LP64 (spec 1.2), which producer and consumer must share. When a dlpack.h
-// moves a field, compilation fails here.
-static_assert(sizeof(void*) == 8, "spec 1.2 has the sizes of LP64");
-
+// Sizes and offsets, which producer and consumer must share. When a dlpack.h moves a field,
+// compilation fails here.
 static_assert(sizeof(DLPackVersion) == 8 && alignof(DLPackVersion) == 4);
 static_assert(offsetof(DLPackVersion, major) == 0);
 static_assert(offsetof(DLPackVersion, minor) == 4);
@@ -34,6 +32,7 @@ static_assert(offsetof(DLDataType, code) == 0);
 static_assert(offsetof(DLDataType, bits) == 1);
 static_assert(offsetof(DLDataType, lanes) == 2);
 
+#if UINTPTR_MAX == UINT64_MAX  // spec 1.2 has the sizes with pointers of 64 bits only
 static_assert(sizeof(DLTensor) == 48 && alignof(DLTensor) == 8);
 static_assert(offsetof(DLTensor, data) == 0);
 static_assert(offsetof(DLTensor, device) == 8);
@@ -67,6 +66,7 @@ static_assert(offsetof(DLPackExchangeAPI, managed_tensor_from_py_object_no_sync)
 static_assert(offsetof(DLPackExchangeAPI, managed_tensor_to_py_object_no_sync) == 32);
 static_assert(offsetof(DLPackExchangeAPI, dltensor_from_py_object_no_sync) == 40);
 static_assert(offsetof(DLPackExchangeAPI, current_work_stream) == 48);
+#endif
 #endif
 
 // Flags (spec 1.8). Those of dlbridge always have 64 bits; those of dlpack.h have 32 on Windows.

@@ -258,7 +258,7 @@ wrong_description const wrong_descriptions[] = {
      several_ranks},
     {"NegativeExtent", [](float* p, bool) noexcept { return description::of(p, {2, -3}); },
      "malformed: malformed tensor: expected extents of 0 and above; got shape [2, -3]" + correct},
-    {"ExtentBeyondInt64", [](float* p, bool) noexcept { return description::of(p, {SIZE_MAX}); },
+    {"ExtentBeyondInt64", [](float* p, bool) noexcept { return description::of(p, {UINT64_MAX}); },
      "malformed: malformed tensor: expected extents of 0 and above; got shape [-1]" + correct},
     {"CountOverflows",
      [](float* p, bool) noexcept {

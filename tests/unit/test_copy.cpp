@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <ostream>
 #include <random>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "aligned_memory.hpp"
 #include "foreign.hpp"
 #include "refusal.hpp"
 #include "struct_kinds.hpp"
@@ -422,14 +422,13 @@ struct counted_memory {
     return {[](std::size_t count, std::size_t alignment) noexcept -> void* {
               last_bytes = count;
               allocated += fails ? 0 : 1;
-              return fails ? nullptr
-                           : std::aligned_alloc(alignment, (count / alignment + 1) * alignment);
+              return fails ? nullptr : allocate_aligned(alignment, count);
             },
             [](void* memory, std::size_t count, std::size_t alignment) noexcept {
               EXPECT_EQ(count, last_bytes) << "freed with the size of its allocation";
               EXPECT_EQ(alignment, dlbridge::host_alignment);
               ++freed;
-              std::free(memory);
+              free_aligned(memory);
             }};
   }
 };

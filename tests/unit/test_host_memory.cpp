@@ -5,8 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 
+#include "aligned_memory.hpp"
 #include "refusal.hpp"
 
 namespace {
@@ -98,11 +98,11 @@ constexpr dlbridge::host_allocator counting = {
     [](std::size_t bytes, std::size_t alignment) noexcept -> void* {
       counts.allocated += bytes;
       counts.alignment = alignment;
-      return counts.fails ? nullptr : std::aligned_alloc(alignment, (bytes + 63) / 64 * 64);
+      return counts.fails ? nullptr : allocate_aligned(alignment, bytes);
     },
     [](void* memory, std::size_t bytes, std::size_t) noexcept {
       counts.freed += bytes;
-      std::free(memory);
+      free_aligned(memory);
     }};
 
 struct HostAllocator : testing::Test {
@@ -117,6 +117,19 @@ TEST_F(HostAllocator, FreesItsMemoryOnce) {
     EXPECT_EQ(counts.freed, 0U);
   }
   EXPECT_EQ(counts.freed, 20U);
+}
+
+TEST_F(HostAllocator, ASizeAboveTheAddressSpaceIsRefused) {
+  counts.fails = true;  // nothing allocates 8 GiB
+  EXPECT_EQ(
+      refusal_of([] {
+        return build_empty(dtype_of<std::int8_t>(), {std::int64_t{1} << 33}, struct_kind::versioned,
+                           counting);
+      }),
+      sizeof(void*) == 8
+          ? "out_of_memory: out of memory: expected host memory of 8589934592 bytes; got none"
+          : "overflow: size overflows: expected a size that fits the address space; got shape "
+            "[8589934592]");
 }
 
 TEST_F(HostAllocator, AFailedAllocationIsReported) {

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-namespace {
+#include "wide.hpp"
 
-__extension__ typedef __int128 wide;  // holds every product of two int64
+namespace {
 
 constexpr std::int64_t most = INT64_MAX;
 constexpr std::int64_t least = INT64_MIN;

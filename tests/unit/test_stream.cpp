@@ -29,9 +29,12 @@ static_assert(!std::is_constructible_v<stream_ref, device, std::int64_t>);
 constexpr device cuda{kDLCUDA, 1};
 constexpr device managed{kDLCUDAManaged, 0};
 constexpr device rocm{kDLROCM, 0};
-constexpr std::int64_t handle = 0x7f0012345678;
+constexpr bool has_64_bits = sizeof(void*) == 8;
+constexpr std::int64_t handle = has_64_bits ? 0x7f0012345678 : 0x7f001234;
 
-void* as_handle(std::int64_t value) { return reinterpret_cast<void*>(value); }
+void* as_handle(std::int64_t value) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(value));
+}
 
 // The columns of spec 4.4: the meaning of each integer.
 enum class meaning { unordered, ordered, refused };
@@ -43,15 +46,16 @@ struct row {
 constexpr meaning unordered = meaning::unordered;
 constexpr meaning ordered = meaning::ordered;
 constexpr meaning refused = meaning::refused;
+constexpr meaning large = has_64_bits ? ordered : refused;  // above the handles of 32 bits
 constexpr row rows[] = {
-    {cuda, -1, unordered},      {cuda, 0, refused},         {cuda, 1, ordered},
-    {cuda, 2, ordered},         {cuda, 3, ordered},         {cuda, handle, ordered},
-    {cuda, INT64_MAX, ordered}, {cuda, -2, refused},        {cuda, INT64_MIN, refused},
-    {managed, -1, unordered},   {managed, 0, refused},      {managed, 1, ordered},
-    {managed, 2, ordered},      {managed, handle, ordered}, {managed, -2, refused},
-    {rocm, -1, unordered},      {rocm, 0, ordered},         {rocm, 1, refused},
-    {rocm, 2, refused},         {rocm, 3, ordered},         {rocm, handle, ordered},
-    {rocm, -2, refused},        {rocm, INT64_MIN, refused},
+    {cuda, -1, unordered},    {cuda, 0, refused},         {cuda, 1, ordered},
+    {cuda, 2, ordered},       {cuda, 3, ordered},         {cuda, handle, ordered},
+    {cuda, INT64_MAX, large}, {cuda, -2, refused},        {cuda, INT64_MIN, refused},
+    {managed, -1, unordered}, {managed, 0, refused},      {managed, 1, ordered},
+    {managed, 2, ordered},    {managed, handle, ordered}, {managed, -2, refused},
+    {rocm, -1, unordered},    {rocm, 0, ordered},         {rocm, 1, refused},
+    {rocm, 2, refused},       {rocm, 3, ordered},         {rocm, handle, ordered},
+    {rocm, -2, refused},      {rocm, INT64_MIN, refused},
 };
 
 TEST(Stream, EveryIntegerHasTheMeaningOfTheSpecification) {

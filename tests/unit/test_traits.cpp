@@ -31,7 +31,7 @@ std::vector<std::int64_t> values(dims const& d) { return {d.data(), d.data() + d
 TEST(Dims, AreEmptyByDefault) { EXPECT_EQ(dims().size(), 0); }
 
 TEST(Dims, AcceptIntegersOfMixedTypes) {
-  dims const d{std::uint8_t{200}, -3, std::size_t{1} << 40, 7L};
+  dims const d{std::uint8_t{200}, -3, std::uint64_t{1} << 40, 7L};
   EXPECT_EQ(values(d), (std::vector<std::int64_t>{200, -3, std::int64_t{1} << 40, 7}));
   EXPECT_EQ(d[1], -3);
 }

@@ -60,9 +60,7 @@ managed_tensor allocate_copy(copy_stream<Table>& stream, description& d,
   if (d.device.type == kDLCPU) {
     return build_compact(d, options.kind, default_allocator());
   }
-  bool const padded = (d.flags & flag_padded) != 0;
-  auto const bytes =
-      static_cast<std::size_t>(bytes_for(count_of(d.shape.size(), d.shape.data()), d.type, padded));
+  std::size_t const bytes = compact_bytes(d);
   std::size_t const allocated_bytes = bytes != 0 ? bytes : 1;
   driver_memory<Table> memory;
   Table const& driver = stream.driver();

@@ -181,16 +181,15 @@ TEST_F(Hip, PointerAttributesDescribeTheAllocation) {
   ASSERT_EQ(hipMallocManaged(&managed, 4, 1), ok);
   ASSERT_EQ(hipSetDevice(1), ok);
   unsigned char* const memory = new_memory(4);
-  auto const query = [](int attribute, void* address) {
-    unsigned value = 0;
+  auto const query = [](auto value, int attribute, void* address) {
     EXPECT_EQ(hipPointerGetAttribute(&value, attribute, address), ok);
     return value;
   };
-  EXPECT_EQ(query(memory_type, memory), 2U);
-  EXPECT_EQ(query(memory_type, pinned), 1U);
-  EXPECT_EQ(query(is_managed, managed), 1U);
-  EXPECT_EQ(query(is_managed, pinned), 0U);
-  EXPECT_EQ(query(device_ordinal, memory), 1U);
+  EXPECT_EQ(query(0U, memory_type, memory), 2U);
+  EXPECT_EQ(query(0U, memory_type, pinned), 1U);
+  EXPECT_TRUE(query(false, is_managed, managed));
+  EXPECT_FALSE(query(true, is_managed, pinned));
+  EXPECT_EQ(query(0, device_ordinal, memory), 1);
   int here = 0;
   EXPECT_EQ(hipPointerGetAttribute(&here, memory_type, &here), invalid_value);
   EXPECT_EQ(hipHostFree(pinned), ok);

@@ -138,10 +138,13 @@ inline any_function find_symbol(void* handle, char const* symbol) noexcept {
 
 // Whether the loader's only reason is that the file does not exist. For a file that exists and
 // cannot be loaded, for example because one of its dependencies is missing, the reason is more
-// useful to the reader.
+// useful to the reader. The texts are those of glibc and of musl.
 inline bool is_absence(char const* reason, char const* name) noexcept {
-  return std::strncmp(reason, name, std::strlen(name)) == 0 &&
-         std::strstr(reason, "cannot open shared object file") != nullptr;
+  constexpr char const* of_musl = "Error loading shared library ";
+  bool const is_musl = std::strncmp(reason, of_musl, std::strlen(of_musl)) == 0;
+  char const* const text = is_musl ? reason + std::strlen(of_musl) : reason;
+  return std::strncmp(text, name, std::strlen(name)) == 0 &&
+         std::strstr(text, is_musl ? "No such file" : "cannot open shared object file") != nullptr;
 }
 
 }  // namespace detail
