@@ -75,8 +75,8 @@ CONFIGURATIONS = [
     cross("s390x", "s390x-linux-gnu"),  # big-endian
     cross("armhf", "arm-linux-gnueabihf"),  # 32-bit
     # Zig links statically with musl by default, and then programs could not load the simulated
-    # drivers. The loader, which is also the C library, is that of Debian's musl. It lacks a function
-    # of Zig's runtime for undefined behaviour, so the program traps there instead.
+    # drivers. The loader, which is also the C library, is that of Debian's musl. It lacks a
+    # function that Zig's runtime for undefined behaviour calls, so the programs trap there instead.
     Configuration("musl", ZIG, ("musl",), ("Linux", "x86_64"), ("/lib/ld-musl-x86_64.so.1",),
                   flags="-target x86_64-linux-musl -dynamic -fsanitize-trap=undefined"),
     # Linked statically, so that Wine finds all libraries.
