@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import importlib.util
 import pickle
 import sys
 import types
@@ -129,12 +130,15 @@ def numpy_operations() -> dict[str, Operation]:
         import numpy as np
     except ImportError:
         return {}
-    return {
-        "to NumPy": Operation(tensor, np.from_dlpack),
-        "asarray": Operation(tensor, np.asarray),
+    bfloat16 = {
         "asarray of bfloat16": Operation(
             lambda: dlbridge.from_dlpack(producers.Producer(dtype=(4, 16, 1))), np.asarray
-        ),
+        )
+    }
+    return {
+        **(bfloat16 if importlib.util.find_spec("ml_dtypes") else {}),
+        "to NumPy": Operation(tensor, np.from_dlpack),
+        "asarray": Operation(tensor, np.asarray),
         "from NumPy": Operation(lambda: np.zeros(3), dlbridge.from_dlpack),
         **{
             f"NumPy argument, {binding}": Operation(

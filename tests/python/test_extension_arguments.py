@@ -193,8 +193,12 @@ def test_an_array_that_is_reshaped_meanwhile(binding: str) -> None:
         return Meanwhile(run, shape=(3,))
 
     assert first_of_two(a, reshape(3)) == 302
-    with pytest.raises((TypeError, BufferError), match="stays as it is during the call"):
-        first_of_two(a, reshape(3, 1, 1, 1, 1, 1, 1))
+    later = reshape(3, 1, 1, 1, 1, 1, 1)
+    if tuple(map(int, np.__version__.split(".")[:2])) >= (2, 1):
+        with pytest.raises((TypeError, BufferError), match="stays as it is during the call"):
+            first_of_two(a, later)
+    else:  # imported by __dlpack__, which describes the array as it was
+        assert first_of_two(a, later) == 302
     assert first_of_two(a.reshape(3), reshape(3, 1)) == 302
 
 
