@@ -39,7 +39,7 @@ class managed_tensor {
   ~managed_tensor() {
     std::uintptr_t const bits = std::exchange(bits_, 0);  // the deleter may use this object
     if (bits != 0) {
-      (bits & legacy_bit) != 0 ? call_guarded(legacy_at(bits)) : call_guarded(versioned_at(bits));
+      free_guarded(bits);
     }
   }
 
@@ -180,7 +180,10 @@ class managed_tensor {
   }
 
   // The same under a guard, as a deleter of Python's memory may wait for the GIL. There is no tail
-  // call.
+  // call; the code is out of line, so that compilers inline the destructor of an empty owner.
+  DLBRIDGE_NOINLINE static void free_guarded(std::uintptr_t bits) {
+    (bits & legacy_bit) != 0 ? call_guarded(legacy_at(bits)) : call_guarded(versioned_at(bits));
+  }
   template <class Managed>
   static void call_guarded(Managed* raw) {
     detail::exit_guard guard;
