@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import random
 import sys
 import threading
@@ -77,7 +78,7 @@ def steps() -> dict[str, Step]:
         result["to torch"] = lambda: torch.from_dlpack(tensor)  # type: ignore[attr-defined]
         result["torch argument"] = lambda: extension.by_fast.doubled(b)
     with contextlib.suppress(ImportError):
-        import jax.numpy as jnp
+        jnp = importlib.import_module("jax.numpy")
 
         c = jnp.arange(3.0)
         result["from JAX"] = lambda: dlbridge.from_dlpack(c)
