@@ -10,6 +10,7 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <dlbridge/any_tensor.hpp>
 #include <dlbridge/builder.hpp>
@@ -95,7 +96,19 @@ class tensor_caster {
   tensor_caster() noexcept {}  // user-provided: value-initialization does not zero the members
 
   // Throws an exception of the producer that is no refusal, such as KeyboardInterrupt.
-  bool load(py::handle source, bool) {
+  //
+  // pybind11 keeps the caster of a parameter until the call returns, and passes load elements of
+  // its own vectors: a handle& and an rvalue bool, or up to 3.0 a reference into a vector<bool>.
+  // The casters of containers pass their own parameter `convert`, an lvalue, and py::cast a const
+  // handle&. A caster of another author must pass its `convert` as well.
+  template <class Source, class Convert>
+  bool load(Source&& source, Convert&&) {
+    is_parameter_ = std::is_same_v<std::decay_t<Convert>, std::vector<bool>::reference> ||
+                    (std::is_same_v<Source, py::handle&> && !std::is_lvalue_reference_v<Convert>);
+    return load_object(py::handle(source));
+  }
+
+  bool load_object(py::handle source) {
     tensor_argument<P>& argument = argument_.emplace();  // pybind11 may call load twice
     bool const fits = argument.load(source.ptr()) != load_result::refused;
     ref& exception = argument.exception();
@@ -114,7 +127,7 @@ class tensor_caster {
   operator P() {
     if constexpr (parameter<P>::borrows) {
       confirm();
-      return extract_for_call(std::move(*argument_));
+      return is_parameter_ ? argument_->extract() : extract_for_call(std::move(*argument_));
     } else {
       return argument_->extract();
     }
@@ -156,6 +169,7 @@ class tensor_caster {
 
   std::optional<tensor_argument<P>> argument_;
   std::optional<P> extracted_;
+  bool is_parameter_ = false;  // of a bound function, whose caster outlives the call
 };
 
 }  // namespace detail
