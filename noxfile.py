@@ -375,8 +375,10 @@ DEVICE_TESTS = "tests/python/**/test_device_*.py"
 
 
 PYTEST = ("pytest", "pytest-xdist")
-BY_FILE = (f"-n{machine.processors()}", "--dist=loadfile")
-BY_TEST = (f"-n{machine.processors()}", "--dist=load")
+# pytest-xdist may wait forever after it restarted a worker that crashed.
+WORKERS = (f"-n{machine.processors()}", "--max-worker-restart=0")
+BY_FILE = (*WORKERS, "--dist=loadfile")
+BY_TEST = (*WORKERS, "--dist=load")
 
 
 def counterparts(session: nox.Session, build: Build = MAIN, *extras: str) -> str:

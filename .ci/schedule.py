@@ -5,6 +5,7 @@ The module prints the output of a session when the session ends, and keeps it in
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -21,6 +22,7 @@ import machine
 
 LOGS = machine.STATE / "logs"
 TIMES = machine.STATE / "times.json"  # of the last run, by session
+LIMIT = 30 * 60  # seconds; several times what the longest session of the tests takes
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+, )*\d+ [a-z]+) in [\d.]+s\b.*$", re.MULTILINE)
@@ -136,7 +138,11 @@ class Schedule:
         """Starts no further session, and ends those that run."""
         self.waiting.clear()
         for process in list(self.processes):
-            process.terminate()
+            send(process, signal.SIGTERM)
+
+    def end_late(self, session: Session, process: subprocess.Popen[bytes]) -> None:
+        self.say(f"{session.name}: ended, as it ran for {clock(LIMIT)}")
+        send(process, signal.SIGKILL)
 
     def run(self, session: Session) -> Outcome:
         begin = time.monotonic()
@@ -147,9 +153,14 @@ class Schedule:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=machine.CHECKOUT,
+                start_new_session=True,  # so that send reaches its processes
             )
             self.processes.add(process)
+            timer = threading.Timer(LIMIT, self.end_late, [session, process])
+            if "long" not in session.tags:
+                timer.start()
             _, status, usage = os.wait4(process.pid, 0)
+            timer.cancel()
             process.returncode = os.waitstatus_to_exitcode(status)
             self.processes.discard(process)
         return Outcome(
@@ -159,6 +170,12 @@ class Schedule:
             usage.ru_utime + usage.ru_stime,
             count_tests(session.log.read_text(errors="replace")),
         )
+
+
+def send(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Sends a signal to a session and to the processes that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
 
 
 def clock(seconds: float) -> str:

@@ -148,10 +148,7 @@ class exchange_table {
   // Calls a function of the library, which may run Python code (thread_exit.hpp).
   template <class... Parameters, class... Arguments>
   DLBRIDGE_INLINE static int call(int (*function)(Parameters...), Arguments... arguments) {
-    detail::exit_guard guard;
-    int const status = function(arguments...);
-    guard.returned();
-    return status;
+    return detail::call_guarded([&] { return function(arguments...); });
   }
 
   // The table's library calls it when an allocation fails.

@@ -186,11 +186,9 @@ class managed_tensor {
   }
   template <class Managed>
   static void call_guarded(Managed* raw) {
-    detail::exit_guard guard;
     if (raw->deleter != nullptr) {
-      raw->deleter(raw);
+      detail::call_guarded([raw] { raw->deleter(raw); });
     }
-    guard.returned();
   }
 
   bool is_readable(report& why) const noexcept {

@@ -15,47 +15,58 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace detail {
 
+// Whether a C++ exception is unwinding the stack of this thread.
+inline bool is_thrown() noexcept { return std::uncaught_exceptions() != 0; }
+
+#if DLBRIDGE_EXCEPTIONS && !defined(_WIN32)
+[[noreturn]] DLBRIDGE_COLD inline void suspend_thread() noexcept {
+  for (;;) {
+    ::pause();  // a signal handler may interrupt it
+  }
+}
+
 /// Guards one call of foreign code against the end of the calling thread.
 ///
 /// CPython up to 3.13 ends a thread that waits for the GIL of a finalized interpreter. It calls
 /// pthread_exit, which unwinds the stack of the thread: the unwinding runs destructors that would
 /// use Python objects without the GIL, and ends the process at the first noexcept function. A guard
 /// stops it. Its destructor then suspends the thread until the process ends, as CPython itself does
-/// from 3.14 on. C++ exceptions pass the guard.
+/// from 3.14 on.
 ///
 /// The guard must be the innermost object with a destructor around the call, as objects inside it
 /// are destroyed first. Its function must not be noexcept: compilers omit destructors in functions
 /// that unwinding cannot leave. It may be called by one that is. A call that returns executes no
 /// instruction for its guard.
-#if DLBRIDGE_EXCEPTIONS && !defined(_WIN32)
-class exit_guard {
+/// @tparam Passes whether the guard lets the unwinding that destroys it pass.
+template <bool (*Passes)() noexcept>
+class basic_exit_guard {
  public:
-  exit_guard() noexcept = default;
-  exit_guard(exit_guard const&) = delete;
-  exit_guard& operator=(exit_guard const&) = delete;
-  ~exit_guard() {
-    if (!returned_ && std::uncaught_exceptions() == 0) {
+  basic_exit_guard() noexcept = default;
+  basic_exit_guard(basic_exit_guard const&) = delete;
+  basic_exit_guard& operator=(basic_exit_guard const&) = delete;
+  ~basic_exit_guard() {
+    if (!returned_ && !Passes()) {
       suspend_thread();
     }
   }
   /// States that the call returned.
   void returned() noexcept { returned_ = true; }
 
-  [[noreturn]] DLBRIDGE_COLD static void suspend_thread() noexcept {
-    for (;;) {
-      ::pause();  // a signal handler may interrupt it
-    }
-  }
-
  private:
   bool returned_ = false;
 };
 #else  // without exceptions unwinding runs no code; on Windows threads end without unwinding
-class exit_guard {
+inline void suspend_thread() noexcept {}
+
+template <bool (*)() noexcept>
+class basic_exit_guard {
  public:
   void returned() noexcept {}
 };
 #endif
+
+/// The guard that C++ exceptions pass.
+using exit_guard = basic_exit_guard<&is_thrown>;
 
 /// Calls a function under a guard, and returns its result.
 template <class F>

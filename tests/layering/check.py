@@ -45,7 +45,7 @@ FOREIGN = {
 }
 # The one library that a bridge includes, and the one header that includes Python.h.
 EXCEPTIONS = {
-    "python/interpreter.hpp": {"Python.h"},
+    "python/api.hpp": {"Python.h"},
     "thread_exit.hpp": {"unistd.h"},
     "bridges/eigen.hpp": {"Eigen/Core"},
     "bridges/eigen_tensor.hpp": {"unsupported/Eigen/CXX11/Tensor"},
@@ -75,7 +75,8 @@ PLAIN_CALLS = re.compile(
     re.VERBOSE,
 )
 C_API_CALL = re.compile(r"(?<![\w<&:.>\"])(_?Py[A-Za-z]*_\w+)\(")
-GUARD = "python/interpreter.hpp"  # defines api and decref
+STATIC_BY_PYTHON = re.compile(r"\bstatic [^;(){}]*?(\w+) = (?:ref::\w+\()?api<")
+GUARD = "python/api.hpp"  # defines api and decref
 
 MAP_BEGIN = "<!-- layers: written by tests/layering/check.py -->"
 MAP_END = "<!-- end of layers -->"
@@ -187,6 +188,10 @@ def faults(headers: dict[str, Header]) -> list[str]:
             f"{header.name}: calls {name} without api<>"
             for name in unguarded_calls(header)
             if header.name != GUARD
+        ]
+        result += [
+            f"{header.name}: initializes the static variable {name} by a call of Python"
+            for name in STATIC_BY_PYTHON.findall(header.text)
         ]
         result += [
             f"{header.name}: may not include <{name}>"

@@ -19,7 +19,7 @@ def header(layer: str, *includes: str) -> str:
 SOUND = {
     "abi.hpp": header("foundation", "dlpack/dlpack.h"),
     "dtype.hpp": header("values", "dlbridge/abi.hpp"),
-    "python/interpreter.hpp": header("interpreter", "Python.h"),
+    "python/api.hpp": header("interpreter", "Python.h"),
     "umbrella.hpp": "// All.\n#pragma once\n#include <dlbridge/dtype.hpp>\n",
 }
 
@@ -56,6 +56,12 @@ class Planted(unittest.TestCase):
             + "int y = PyObject_IsTrue(api<PyX_Y>(PyX_Check(z)));"
         )
         self.assert_one(headers, "python/error.hpp", "PyObject_IsTrue", "api<>")
+
+    def test_a_static_variable_that_python_initializes(self) -> None:
+        headers = self.read(
+            python__error=header("interpreter") + "void f() { static PyObject* x = api<Py_X>(); }"
+        )
+        self.assert_one(headers, "python/error.hpp", "static variable x")
 
     def test_an_include_within_a_layer_is_sound(self) -> None:
         headers = self.read(layout=header("values", "dlbridge/dtype.hpp"))

@@ -758,6 +758,38 @@ def test_the_method_of_the_instance_comes_first() -> None:
         dlbridge.from_dlpack(p)
 
 
+@pytest.mark.parametrize("change", ["method", "class"])
+def test_a_legacy_method_of_the_instance_that_changes_the_type(change: str) -> None:
+    p = producers.Producer()
+
+    class Changed:
+        def __dlpack__(self) -> object:
+            raise AssertionError("the method of the instance comes first")
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return CPU
+
+    class Other:
+        pass
+
+    types = [Changed]
+    del Changed
+
+    def export() -> object:  # called a second time without max_version, which it does not take
+        if change == "method":
+            types[0].__dlpack__ = None  # type: ignore[assignment, method-assign]
+        else:
+            changing.__class__ = Other  # type: ignore[assignment]
+            types.clear()
+        gc.collect()
+        return p.__dlpack__()
+
+    changing = types[0]()
+    changing.__dlpack__ = export  # type: ignore[method-assign]
+    t = dlbridge.from_dlpack(changing)
+    assert t.data_ptr == p.handle.address
+
+
 def test_a_mock_of_the_method_is_called() -> None:
     p = producers.Producer()
     with unittest.mock.patch.object(p, "__dlpack__", wraps=p.__dlpack__) as method:

@@ -1,109 +1,17 @@
-// api, ref, gil_hold, error_keeper, object_owner: call Python's C API, and manage references, the
-// GIL and the pending exception.
-// layer: interpreter · Python.h, which no other header includes
+// ref, gil_hold, error_keeper, object_owner: manage references, the GIL and the pending exception.
+// layer: interpreter · references, the GIL and exceptions
 #pragma once
 
-#ifndef PY_SSIZE_T_CLEAN
-#define PY_SSIZE_T_CLEAN
-#endif
-#include <Python.h>
-
 #include <atomic>
-#include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/python/api.hpp>
 #include <dlbridge/thread_exit.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
-
-/// Whether this process may use Python objects. The result is false before the initialization of
-/// the interpreter, and from the beginning of its finalization. A deleter that runs then leaks its
-/// object on purpose (spec 3.3).
-/// @par Thread and GIL
-/// Any thread, with or without the GIL.
-inline bool interpreter_alive() noexcept {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsInitialized() != 0 && Py_IsFinalizing() == 0;
-#else
-  return Py_IsInitialized() != 0 && _Py_IsFinalizing() == 0;
-#endif
-}
-
-namespace detail {
-// The guard of a call of the C API, which throws no C++ exception.
-#if DLBRIDGE_EXCEPTIONS && !defined(_WIN32)
-class api_guard {
- public:
-  api_guard() noexcept = default;
-  api_guard(api_guard const&) = delete;
-  api_guard& operator=(api_guard const&) = delete;
-  ~api_guard() {
-    if (!returned_) {
-      unwinding();
-    }
-  }
-  void returned() noexcept { returned_ = true; }
-
- private:
-  // Also suspends a thread that was destroying the objects of a C++ exception when it ended. A C++
-  // exception of a defective extension passes, and reaches a noexcept function.
-  DLBRIDGE_COLD static void unwinding() noexcept {
-    if (!interpreter_alive() || std::uncaught_exceptions() == 0) {
-      dlbridge::detail::exit_guard::suspend_thread();
-    }
-  }
-
-  bool returned_ = false;
-};
-#else
-using api_guard = dlbridge::detail::exit_guard;
-#endif
-}  // namespace detail
-
-/// Calls a function of Python's C API, such as api<PyObject_GetAttr>(object, name). Every call that
-/// may run Python code has this form: while Python code runs, the thread may release the GIL, and
-/// CPython up to 3.13 ends a thread that then waits for the GIL of a finalized interpreter
-/// (thread_exit.hpp). Python code may also run when a container is allocated, which may start a
-/// garbage collection, and when a reference is released or an exception is set.
-template <auto Function, class... Arguments>
-DLBRIDGE_INLINE auto api(Arguments... arguments) {
-  detail::api_guard guard;
-  if constexpr (std::is_void_v<decltype(Function(arguments...))>) {
-    Function(arguments...);
-    guard.returned();
-  } else {
-    auto const result = Function(arguments...);
-    guard.returned();
-    return result;
-  }
-}
-
-namespace detail {
-/// The same for a pointer to a function of Python or of an extension, such as a slot of a type.
-template <class Function, class... Arguments>
-DLBRIDGE_INLINE auto call_slot(Function* function, Arguments... arguments) {
-  api_guard guard;
-  auto const result = function(arguments...);
-  guard.returned();
-  return result;
-}
-}  // namespace detail
-
-/// Releases a reference to an object. Destructors may run Python code (see api).
-DLBRIDGE_INLINE void decref(PyObject* object) {
-  detail::api_guard guard;
-  Py_DECREF(object);
-  guard.returned();
-}
-/// The same for a reference that may be null.
-DLBRIDGE_INLINE void xdecref(PyObject* object) {
-  if (object != nullptr) {
-    decref(object);
-  }
-}
 
 /// Holds the GIL (an attached thread state) for the lifetime of this object. Any thread may create
 /// one, also while it holds the GIL.
@@ -160,11 +68,9 @@ class critical_section {
 /// extension that waits for the GIL of a finalized interpreter is unwound (see api), and the
 /// destructors of the arguments of its call then run without the GIL.
 inline void require_thread_state() {
-#if DLBRIDGE_EXCEPTIONS && !defined(_WIN32)
   if (PyGILState_Check() == 0) {
-    dlbridge::detail::exit_guard::suspend_thread();
+    dlbridge::detail::suspend_thread();
   }
-#endif
 }
 
 /// Removes the pending exception for the lifetime of this object, and restores it at the end. A

@@ -176,9 +176,11 @@ inline ref produce(shared_tensor const& owner, tensor_view const& view, stream_r
 /// @par Thread and GIL
 /// The caller holds the GIL.
 DLBRIDGE_LOCAL inline ref device_pair(device where) noexcept {
-  static PyObject* const cpu_pair = api<Py_BuildValue>("(ii)", int{kDLCPU}, 0);
-  return where == cpu ? ref::borrow(cpu_pair)
-                      : ref::steal(api<Py_BuildValue>("(ii)", int{where.type}, int{where.id}));
+  static lazy_object cpu_pair;
+  auto const make_pair = [where]() noexcept {
+    return ref::steal(api<Py_BuildValue>("(ii)", int{where.type}, int{where.id}));
+  };
+  return where == cpu ? ref::borrow(cpu_pair.get(make_pair)) : make_pair();
 }
 
 }  // namespace python

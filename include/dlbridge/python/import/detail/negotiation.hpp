@@ -57,7 +57,7 @@ class negotiation {
     ref capsule = call_dlpack(producer_, method_, without(keywords, is_old, true));
     if (capsule) {
       if (is_old && was_simple_) {
-        type_cache::set_legacy_only(type_);
+        type_cache::set_legacy_only(producer_, type_);
       }
       return capsule;
     }

@@ -42,9 +42,7 @@ class type_cache {
   /// @return the valid entry of a type, or null. The pointer is valid until Python code runs.
   static type_entry const* peek(PyTypeObject* type) noexcept {
     type_entry const& entry = slot(type);
-    bool const is_valid =
-        entry.type == type && entry.version_tag != 0 && entry.version_tag == tag_of(type);
-    return is_valid ? &entry : nullptr;
+    return is_valid(entry, type) ? &entry : nullptr;
   }
 
   /// @return the entry of a type; a copy, as Python code that runs later may replace the entry.
@@ -53,7 +51,7 @@ class type_cache {
     return look_up(type);
 #else
     type_entry& entry = slot(type);
-    if (entry.type != type || entry.version_tag == 0 || entry.version_tag != tag_of(type)) {
+    if (!is_valid(entry, type)) {
       type_entry const fresh = look_up(type);  // Python code may run, and replace the entry
       entry = fresh;
       return fresh;
@@ -65,10 +63,19 @@ class type_cache {
   /// Records that `__dlpack__` of an object raised TypeError with max_version and returned without,
   /// where the signature explains it. A proxy that forwards any keywords is not recorded: another
   /// object of its type may forward to a producer that supports the keyword.
-  DLBRIDGE_LOCAL static void set_legacy_only(type_entry const& producer) noexcept {
-    type_entry& entry = slot(producer.type);
-    if (entry.type == producer.type && entry.version_tag == producer.version_tag) {
-      entry.legacy_only = lacks_max_version(producer.dlpack);
+  /// @param called the entry of its type before these calls, which may have modified the type, or
+  ///   given the object another type.
+  DLBRIDGE_LOCAL static void set_legacy_only(PyObject* producer,
+                                             type_entry const& called) noexcept {
+    PyTypeObject* const type = Py_TYPE(producer);
+    if (!is_valid(called, type)) {
+      return;
+    }
+    ref const function = ref::borrow(called.dlpack);
+    bool const is_legacy = lacks_max_version(function.get());
+    type_entry& entry = slot(type);
+    if (entry.type == type && entry.version_tag == called.version_tag) {
+      entry.legacy_only = is_legacy;
     }
   }
 
@@ -78,6 +85,10 @@ class type_cache {
   DLBRIDGE_LOCAL static type_entry& slot(PyTypeObject* type) noexcept {
     static type_entry entries[size];
     return entries[(reinterpret_cast<std::uintptr_t>(type) >> 5) % size];
+  }
+
+  static bool is_valid(type_entry const& entry, PyTypeObject* type) noexcept {
+    return entry.type == type && entry.version_tag != 0 && entry.version_tag == tag_of(type);
   }
 
   static unsigned tag_of(PyTypeObject* type) noexcept {

@@ -1,0 +1,86 @@
+// api, decref: call Python's C API so that the end of the interpreter cannot unwind the caller.
+// layer: interpreter · Python.h, which no other header includes
+#pragma once
+
+#ifndef PY_SSIZE_T_CLEAN
+#define PY_SSIZE_T_CLEAN
+#endif
+#include <Python.h>
+
+#include <type_traits>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/thread_exit.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+
+/// Whether this process may use Python objects. The result is false before the initialization of
+/// the interpreter, and from the beginning of its finalization. A deleter that runs then leaks its
+/// object on purpose (spec 3.3).
+/// @par Thread and GIL
+/// Any thread, with or without the GIL.
+inline bool interpreter_alive() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsInitialized() != 0 && Py_IsFinalizing() == 0;
+#else
+  return Py_IsInitialized() != 0 && _Py_IsFinalizing() == 0;
+#endif
+}
+
+namespace detail {
+// Whether a C++ exception is unwinding the stack, of a defective extension that the C API called. A
+// thread may also end while it destroys the objects of a C++ exception; the interpreter is then
+// finalized.
+inline bool is_thrown_through_python() noexcept {
+  return interpreter_alive() && dlbridge::detail::is_thrown();
+}
+using api_guard = dlbridge::detail::basic_exit_guard<&is_thrown_through_python>;
+}  // namespace detail
+
+/// Calls a function of Python's C API, such as api<PyObject_GetAttr>(object, name). Every call that
+/// may run Python code has this form: while Python code runs, the thread may release the GIL, and
+/// CPython up to 3.13 ends a thread that then waits for the GIL of a finalized interpreter
+/// (thread_exit.hpp). Python code may also run when a container is allocated, which may start a
+/// garbage collection, and when a reference is released or an exception is set.
+template <auto Function, class... Arguments>
+DLBRIDGE_INLINE auto api(Arguments... arguments) {
+  detail::api_guard guard;
+  if constexpr (std::is_void_v<decltype(Function(arguments...))>) {
+    Function(arguments...);
+    guard.returned();
+  } else {
+    auto const result = Function(arguments...);
+    guard.returned();
+    return result;
+  }
+}
+
+namespace detail {
+/// The same for a pointer to a function of Python or of an extension, such as a slot of a type.
+template <class Function, class... Arguments>
+DLBRIDGE_INLINE auto call_slot(Function* function, Arguments... arguments) {
+  api_guard guard;
+  auto const result = function(arguments...);
+  guard.returned();
+  return result;
+}
+}  // namespace detail
+
+/// Releases a reference to an object. Destructors may run Python code (see api).
+DLBRIDGE_INLINE void decref(PyObject* object) {
+  detail::api_guard guard;
+  Py_DECREF(object);
+  guard.returned();
+}
+/// The same for a reference that may be null.
+DLBRIDGE_INLINE void xdecref(PyObject* object) {
+  if (object != nullptr) {
+    decref(object);
+  }
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
