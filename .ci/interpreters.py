@@ -4,6 +4,7 @@
 
 A PATH is an interpreter, or a source tree of CPython, which is built here without the GIL if its
 version supports that. Without a PATH all CPythons from 3.9 on are used that PATH or pyenv has.
+The results are added to .nox/interpreters.json.
 """
 
 from __future__ import annotations
@@ -20,12 +21,18 @@ from pathlib import Path
 import machine
 
 STATE = machine.STATE / "interpreters"
+RESULTS = machine.STATE / "interpreters.json"  # the last result of each interpreter
 MODULES = ("foreign_module", "extension")
 LEFT_OUT = ("tools", "peers", "test_extension_stubs.py", "test_two_versions.py")
 TESTS = ("tests/python", *(f"--ignore=tests/python/{each}" for each in LEFT_OUT))
 FACTS = """
 import json, platform, sys, sysconfig
 print(json.dumps([platform.python_version(), bool(sysconfig.get_config_var("Py_GIL_DISABLED"))]))
+"""
+# Importing a module that does not declare support for free threading turns the GIL on.
+GIL = """
+import sys, dlbridge, extension
+print("on" if getattr(sys, "_is_gil_enabled", lambda: True)() else "off")
 """
 
 
@@ -148,12 +155,23 @@ def examine(python: Path, exits: int) -> dict[str, object]:
     )
     print(storm.stdout[-3000:], storm.stderr[-2000:], flush=True)
     lines = tests.stdout.strip().splitlines() or [f"status {tests.returncode}"]
+    gil = subprocess.check_output([str(own), "-c", GIL], env=environment, text=True).strip()
     return {
         "interpreter": name,
+        "GIL": gil,
         "tests": lines[-1].strip("= "),
         "exits": (storm.stdout.strip().splitlines() or ["none"])[-1],
-        "passed": tests.returncode == 0 and storm.returncode == 0,
+        "passed": tests.returncode == 0
+        and storm.returncode == 0
+        and gil == ("off" if free_threaded else "on"),
     }
+
+
+def record(result: dict[str, object]) -> None:
+    """Replaces the stored result of an interpreter."""
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    others = [each for each in stored if each["interpreter"] != result["interpreter"]]
+    RESULTS.write_text(json.dumps([*others, result], indent=1))
 
 
 def main() -> int:
@@ -166,6 +184,8 @@ def main() -> int:
     for path in chosen.paths or found():
         python = build_interpreter(path) if path.is_dir() else path
         results.append(examine(python, chosen.exits))
+        record(results[-1])
+    print(f"left out with all of them: {', '.join(LEFT_OUT)}")
     for result in results:
         print(*(f"{key}: {value}" for key, value in result.items()), sep=" · ")
     if not results:

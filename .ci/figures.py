@@ -1,0 +1,131 @@
+"""Writes docs/generated/reliability.md from the last results of the sessions that it names.
+
+    python3 noxfile.py figures             takes what .nox has, and keeps the rest
+    python3 noxfile.py figures -- --check  compares the page with its stored results
+
+The results are stored in docs/generated/reliability.json, as no machine runs all sessions at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Callable
+
+import machine
+
+PAGE = machine.CHECKOUT / "docs" / "generated" / "reliability.md"
+STORED = PAGE.with_suffix(".json")
+Rows = list[list[str]]
+
+
+def fuzzers(state: Any) -> Rows:
+    rows = [["fuzzer", "executions", "edges with the kept corpus", "edges", "findings"]]
+    for name, record in sorted(state.items()):
+        rows.append([f"`{name}`", f"{record['executions']:,}", str(record["first_edges"]),
+                     str(record["edges"]), str(len(record["findings"]))])  # fmt: skip
+    total = sum(record["executions"] for record in state.values())
+    return [*rows, ["all", f"{total:,}", "", "", ""]]
+
+
+def interpreters(state: Any) -> Rows:
+    rows = [["CPython", "GIL", "Python tests", "exits"]]
+    return rows + [
+        [each["interpreter"], each["GIL"], each["tests"], each["exits"]]
+        for each in sorted(state, key=lambda each: version_of(each["interpreter"]))
+    ]
+
+
+def version_of(name: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in name.rstrip("t").split("."))
+
+
+def machines(state: Any) -> Rows:
+    rows = [["machine or compiler", "passed", "skipped", "failed", "headers alone in C++"]]
+    for each in state:
+        outcomes = list(each["tests"].values())
+        counts = [str(outcomes.count(name)) for name in ("passed", "skipped", "failed")]
+        standards = ", ".join(map(str, each["headers"])) or "none"
+        problem = each["lacks"] or each["problem"]
+        rows.append([each["name"], *counts, f"not run: {problem}" if problem else standards])
+    return rows
+
+
+def percent(value: Any) -> str:
+    return "" if value is None else f"{value:.1f} %"
+
+
+def coverage(state: Any) -> Rows:
+    rows = [["header", "lines", "covered", "branches"]]
+    for each in [*state["files"], {**state, "filename": "include/dlbridge/all"}]:
+        rows.append([each["filename"].removeprefix("include/dlbridge/"), str(each["line_total"]),
+                     percent(each["line_percent"]), percent(each["branch_percent"])])  # fmt: skip
+    return rows
+
+
+def guarantees(state: Any) -> Rows:
+    rows = [["guarantee", "documented in", "test that fails without it"]]
+    return rows + [
+        [promise, f"[{Path(each['page']).stem}](../{Path(each['page']).name})",
+         f"`{each['test']}`" if not each["problem"] else each["problem"]]
+        for promise, each in state.items()
+    ]  # fmt: skip
+
+
+# session, its results below .nox, their table
+SOURCES: list[tuple[str, str, Callable[[Any], Rows]]] = [
+    ("fuzz", "fuzz/state.json", fuzzers),
+    ("interpreters", "interpreters.json", interpreters),
+    ("machines", "machines.json", machines),
+    ("coverage", "coverage.json", coverage),
+    ("guarantees", "guarantees/results.json", guarantees),
+]
+
+
+def table(rows: Rows) -> Iterable[str]:
+    yield f"| {' | '.join(rows[0])} |"
+    yield "|---" * len(rows[0]) + "|"
+    for row in rows[1:]:
+        yield f"| {' | '.join(row)} |"
+
+
+def page(stored: dict[str, Any]) -> str:
+    lines = [
+        "# Figures of the reliability tests",
+        "",
+        "Written by `python3 noxfile.py figures` from the last run of each session. "
+        "[Reliability](../reliability.md) says what the sessions do.",
+    ]
+    for session, _, _ in SOURCES:
+        if result := stored.get(session):
+            lines += ["", f"## {session}", "", f"Last run: {result['date']}.", ""]
+            lines += table(result["rows"])
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="figures", description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    chosen = parser.parse_args()
+    stored = json.loads(STORED.read_text()) if STORED.exists() else {}
+    if chosen.check:
+        same = PAGE.read_text() == page(stored)
+        print("the page is that of its results" if same else f"{PAGE}: run the session figures")
+        return int(not same)
+    for session, name, rows_of in SOURCES:
+        file = machine.STATE / name
+        if file.exists():
+            date = time.strftime("%Y-%m-%d", time.gmtime(file.stat().st_mtime))
+            stored[session] = {"date": date, "rows": rows_of(json.loads(file.read_text()))}
+    STORED.parent.mkdir(parents=True, exist_ok=True)
+    STORED.write_text(json.dumps(stored, indent=1) + "\n")
+    PAGE.write_text(page(stored))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

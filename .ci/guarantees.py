@@ -1,0 +1,147 @@
+"""Breaks each guarantee of tests/guarantees.toml once, and runs the test that must then fail.
+
+    python3 noxfile.py guarantees -- [WORD ...]    only those whose promise contains a word
+
+The session configures a build of TREE, a copy of the checkout, and this program changes the copy.
+Every test also runs without a change first, and must pass.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import machine
+
+LIST = machine.CHECKOUT / "tests" / "guarantees.toml"
+STATE = machine.STATE / "guarantees"
+TREE = STATE / "tree"
+PACKAGE = STATE / "package" / "dlbridge"
+RESULTS = STATE / "results.json"
+LIMIT = 600  # seconds of one test, as a broken guarantee may be a hang
+
+
+class Fault(Exception):
+    """A guarantee that cannot be broken, or is not tested."""
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """An entry of tests/guarantees.toml."""
+
+    promise: str
+    page: str
+    file: str
+    old: str
+    new: str
+    test: str
+
+    @property
+    def target(self) -> str:
+        """The target of the build that the test needs."""
+        name = Path(self.test.partition("::")[0]).stem.removeprefix("test_")
+        if "tests/unit/" in self.test:
+            return f"unit_{name}"
+        return "extension" if name.startswith("extension_") else "dlbridge_core"
+
+
+def guarantees() -> list[Guarantee]:
+    import tomllib  # Python 3.11 and later; the other sessions need no TOML
+
+    return [Guarantee(**each) for each in tomllib.loads(LIST.read_text())["guarantee"]]
+
+
+def copy_tree() -> None:
+    """Updates TREE. Files that are the same keep their times, so that little is built again."""
+    names = subprocess.check_output(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=machine.CHECKOUT,
+        text=True,
+    ).split("\0")
+    for name in filter(None, names):
+        source, copy = machine.CHECKOUT / name, TREE / name
+        if source.is_file() and not (copy.exists() and copy.read_bytes() == source.read_bytes()):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, copy)
+
+
+def run(folder: Path, each: Guarantee) -> bool:
+    """Builds and runs the test of a guarantee. Returns whether it passed."""
+    targets = {each.target, "dlbridge_core", "foreign_module"}
+    if each.target.startswith("unit_"):
+        targets = {each.target}
+    build = subprocess.run(
+        ["cmake", "--build", str(folder), "--target", *sorted(targets)],
+        capture_output=True,
+        text=True,
+    )
+    if build.returncode != 0:
+        raise Fault(f"the changed code does not compile:\n{build.stdout[-2000:]}")
+    environment = dict(os.environ)
+    if each.target.startswith("unit_"):
+        command = [str(folder / "tests" / "unit" / each.target)]
+    else:
+        shutil.rmtree(PACKAGE, ignore_errors=True)
+        shutil.copytree(TREE / "python" / "dlbridge", PACKAGE)
+        shutil.copy(next((folder / "python").glob("_core*.so")), PACKAGE)
+        environment["PYTHONPATH"] = str(PACKAGE.parent)
+        environment["DLBRIDGE_TEST_MODULES"] = str(folder / "python-modules")
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider",
+                   "--peers=numpy", each.test]  # fmt: skip
+    try:
+        done = subprocess.run(
+            command, cwd=TREE, env=environment, capture_output=True, text=True, timeout=LIMIT
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def examine(folder: Path, each: Guarantee) -> str:
+    """Breaks a guarantee. Returns a problem, or an empty text if the test failed as it must."""
+    file = TREE / each.file
+    text = file.read_text()
+    if text.count(each.old) != 1:
+        return f"the text to replace occurs {text.count(each.old)} times in {each.file}"
+    try:
+        if not run(folder, each):
+            return f"{each.test} fails without the change"
+        file.write_text(text.replace(each.old, each.new))
+        return f"{each.test} passes with the change" if run(folder, each) else ""
+    except Fault as fault:
+        return str(fault)
+    finally:
+        file.write_text(text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="guarantees", description=__doc__)
+    parser.add_argument("folder", type=Path, help="the build folder of the copy")
+    parser.add_argument("words", nargs="*")
+    chosen = parser.parse_args()
+    wanted = [
+        each
+        for each in guarantees()
+        if not chosen.words or any(word in each.promise for word in chosen.words)
+    ]
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    broken = 0
+    for each in wanted:
+        problem = examine(chosen.folder, each)
+        broken += bool(problem)
+        results[each.promise] = {"test": each.test, "page": each.page, "problem": problem}
+        print(f"{'PROBLEM' if problem else 'tested'}: {each.promise}: {problem or each.test}",
+              flush=True)  # fmt: skip
+        RESULTS.write_text(json.dumps(results, indent=1))
+    print(f"{len(wanted) - broken} of {len(wanted)} guarantees have a test that fails without them")
+    return int(broken != 0 or not wanted)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
