@@ -357,6 +357,9 @@ PEERS = [
     Peers("newest", (*NEWEST, "mypy", "rich"), tuple(NEWEST.values()), ALL),
     Peers("numpy-1", ("numpy==1.26.4",), ("numpy",),  # has no max_version
           (*ALL, "--ignore-glob=*/tools/test_[!ik]*")),  # of the tools, inspect and known only
+    # The last one that exports compact arrays without strides.
+    Peers("numpy-2.2", ("numpy==2.2.6",), ("numpy",),
+          (*ALL, "--ignore=tests/python/tools", "-k", "extension or numpy")),
     Peers("others", (*OTHERS, "cuda-bindings", "distributed", "ml_dtypes"), tuple(OTHERS.values())),
     Peers("mlx", ("mlx==0.32.4", "mlx-cpu==0.32.4", "numpy"), ("mlx",)),
     # These require other versions of packages of the environment newest, or are large.
@@ -498,6 +501,12 @@ def interpreters(session: nox.Session) -> None:
     """The Python tests and exits of the interpreter with other CPythons: `-- --exits 1000 PATH`."""
     session.env.update(machine.build_environment(machine.find_gcc()))
     session.run(sys.executable, ".ci/interpreters.py", *session.posargs, external=True)
+
+
+@nox.session(tags=["long"], venv_backend="none")
+def aarch64(session: nox.Session) -> None:
+    """The Python tests on emulated aarch64; requires root. After --: arguments for pytest."""
+    session.run(sys.executable, ".ci/aarch64.py", *session.posargs, external=True)
 
 
 @nox.session(tags=["tests", "slow"])

@@ -55,6 +55,10 @@ def machines(state: Any) -> Rows:
     return rows
 
 
+def aarch64(state: Any) -> Rows:
+    return [["machine", "Python tests"], [state["machine"], state["tests"]]]
+
+
 def percent(value: Any) -> str:
     return "" if value is None else f"{value:.1f} %"
 
@@ -81,6 +85,7 @@ SOURCES: list[tuple[str, str, Callable[[Any], Rows]]] = [
     ("fuzz", "fuzz/state.json", fuzzers),
     ("interpreters", "interpreters.json", interpreters),
     ("machines", "machines.json", machines),
+    ("aarch64", "aarch64.json", aarch64),
     ("coverage", "coverage.json", coverage),
     ("guarantees", "guarantees/results.json", guarantees),
 ]

@@ -41,14 +41,18 @@ class Guarantee:
     old: str
     new: str
     test: str
+    extension: bool = False
 
     @property
-    def target(self) -> str:
-        """The target of the build that the test needs."""
-        name = Path(self.test.partition("::")[0]).stem.removeprefix("test_")
-        if "tests/unit/" in self.test:
-            return f"unit_{name}"
-        return "extension" if name.startswith("extension_") else "dlbridge_core"
+    def in_cpp(self) -> bool:
+        return self.test.endswith(".cpp")
+
+    @property
+    def targets(self) -> list[str]:
+        """The targets of the build that the test needs."""
+        if self.in_cpp:
+            return [Path(self.test).stem.replace("test_", "unit_")]
+        return ["dlbridge_core", "foreign_module", *(["extension"] if self.extension else [])]
 
 
 def guarantees() -> list[Guarantee]:
@@ -73,19 +77,16 @@ def copy_tree() -> None:
 
 def run(folder: Path, each: Guarantee) -> bool:
     """Builds and runs the test of a guarantee. Returns whether it passed."""
-    targets = {each.target, "dlbridge_core", "foreign_module"}
-    if each.target.startswith("unit_"):
-        targets = {each.target}
     build = subprocess.run(
-        ["cmake", "--build", str(folder), "--target", *sorted(targets)],
+        ["cmake", "--build", str(folder), "--target", *each.targets],
         capture_output=True,
         text=True,
     )
     if build.returncode != 0:
         raise Fault(f"the changed code does not compile:\n{build.stdout[-2000:]}")
     environment = dict(os.environ)
-    if each.target.startswith("unit_"):
-        command = [str(folder / "tests" / "unit" / each.target)]
+    if each.in_cpp:
+        command = [str(folder / "tests" / "unit" / each.targets[0])]
     else:
         shutil.rmtree(PACKAGE, ignore_errors=True)
         shutil.copytree(TREE / "python" / "dlbridge", PACKAGE)

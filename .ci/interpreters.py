@@ -25,6 +25,8 @@ RESULTS = machine.STATE / "interpreters.json"  # the last result of each interpr
 MODULES = ("foreign_module", "extension")
 LEFT_OUT = ("tools", "peers", "test_extension_stubs.py", "test_two_versions.py")
 TESTS = ("tests/python", *(f"--ignore=tests/python/{each}" for each in LEFT_OUT))
+# Those of pyproject.toml but apache-tvm-ffi, which does not support every interpreter.
+BUILD_REQUIREMENTS = ("scikit-build-core", "pybind11>=3.0", "cmake", "ninja")
 FACTS = """
 import json, platform, sys, sysconfig
 print(json.dumps([platform.python_version(), bool(sysconfig.get_config_var("Py_GIL_DISABLED"))]))
@@ -88,10 +90,18 @@ def environment_of(python: Path, name: str) -> Path:
     if not own.exists():
         subprocess.run([str(python), "-m", "venv", str(folder)], check=True)
     pip = [str(own), "-m", "pip", "install", "-q"]
-    subprocess.run([*pip, "pytest", "pytest-xdist", "pybind11>=3.0"], check=True)
+    subprocess.run([*pip, "pytest", "pytest-xdist", *BUILD_REQUIREMENTS], check=True)
     if subprocess.run([*pip, "--only-binary=:all:", "numpy"]).returncode != 0:
         machine.say(f"{name}: no NumPy for this interpreter; its tests are not run")
-    subprocess.run([*pip, "--force-reinstall", "--no-deps", str(machine.CHECKOUT)], check=True)
+    tools = machine.build_tools()
+    dlpack = subprocess.check_output(
+        [str(tools / "tvm-ffi-config"), "--dlpack-includedir"], text=True
+    ).strip()
+    subprocess.run(
+        [*pip, "--force-reinstall", "--no-deps", "--no-build-isolation", str(machine.CHECKOUT)],
+        check=True,
+        env={**os.environ, "CMAKE_ARGS": f"-DDLPACK_INCLUDE_DIR={dlpack}"},
+    )
     return own
 
 
@@ -182,8 +192,13 @@ def main() -> int:
     STATE.mkdir(parents=True, exist_ok=True)
     results = []
     for path in chosen.paths or found():
-        python = build_interpreter(path) if path.is_dir() else path
-        results.append(examine(python, chosen.exits))
+        try:
+            python = build_interpreter(path) if path.is_dir() else path
+            results.append(examine(python, chosen.exits))
+        except subprocess.CalledProcessError as failure:
+            print(f"{path}: {failure}")
+            results.append({"interpreter": str(path), "result": "could not be prepared"})
+            continue
         record(results[-1])
     print(f"left out with all of them: {', '.join(LEFT_OUT)}")
     for result in results:

@@ -59,7 +59,8 @@ void add(char const* name, PyObject* object, py::module_& m) {
 
 }  // namespace
 
-PYBIND11_MODULE(_core, m, py::multiple_interpreters::not_supported(), py::mod_gil_not_used()) {
+// In the other order pybind11 3.1 does not compile with CPython 3.12 and later.
+PYBIND11_MODULE(_core, m, py::mod_gil_not_used(), py::multiple_interpreters::not_supported()) {
   namespace dp = dlbridge::python;
   dlbridge::use_devices();
   m.doc() = "The compiled part of dlbridge.";

@@ -210,6 +210,17 @@ def test_an_array_that_is_reshaped_meanwhile(binding: str) -> None:
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
+def test_types_that_share_an_entry_of_the_cache(binding: str) -> None:
+    np = pytest.importorskip("numpy")
+    first_of_two = function(binding, "first_of_two")
+    a = np.arange(6, dtype=np.float32)[::2]
+    types = [type("Later", (Producer,), {}) for _ in range(400)]  # of 64 entries
+    for each in types:
+        for _ in range(2):
+            assert first_of_two(a, each(shape=(3,))) == 302
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
 def test_memory_of_the_cpu_is_no_device_memory(binding: str) -> None:
     """Also from the second call on, when the type of the object is known."""
     x = Lender(foreign.tensor(shape=(2, 3)))

@@ -96,7 +96,10 @@ class imported_tensor {
   /// @pre import_object or try_borrow_fast returned true, and the tensor is lent.
   /// @return whether the tensor meets the requirement. No exception is pending.
   bool borrow_again(PyObject* object, import_mode mode, requirement const& need) noexcept {
-    if (try_borrow_fast(object, need)) {
+    // The lookup restores the entry of an ndarray if the type of another argument replaced it.
+    if (try_borrow_fast(object, need) ||
+        (type_cache::peek(Py_TYPE(object)) == nullptr &&
+         type_cache::find(Py_TYPE(object)).host_only && try_borrow_fast(object, need))) {
       return true;
     }
     exchange_table const table = type_cache::find(Py_TYPE(object)).exchange;
