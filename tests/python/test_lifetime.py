@@ -98,6 +98,7 @@ class Owner:
     """Memory that a Python object owns."""
 
     def __init__(self, threads: list[int]) -> None:
+        self.part: object = None
         self.memory = bytearray(24)
         self.threads = threads
         self.__array_interface__ = {
@@ -206,6 +207,14 @@ def test_a_destructor_that_clears_exceptions() -> None:
         dlbridge.from_dlpack(Once())
     with pytest.raises(BufferError):
         dlbridge.from_dlpack(p)
+
+
+def test_a_deleter_preserves_an_exception_that_a_destructor_clears() -> None:
+    owner = Owner([])
+    owner.part = foreign.tensor().capsule(name=b"other", destructor="clears")
+    tensor = foreign.consume(dlbridge.as_tensor(owner).__dlpack__())
+    del owner
+    assert tensor.release("pending")
 
 
 # Weak references and cycles.
