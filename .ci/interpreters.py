@@ -117,7 +117,7 @@ def modules_of(python: Path, name: str) -> Path:
                    "PATH": os.pathsep.join([str(tools), os.environ["PATH"]])}  # fmt: skip
     defines = {
         "CMAKE_BUILD_TYPE": "Debug",
-        "CMAKE_CXX_FLAGS_DEBUG": "",
+        "CMAKE_CXX_FLAGS_DEBUG": "-DNDEBUG",  # assertions of pybind11 fail without memory
         "CMAKE_CXX_STANDARD": "17",
         "DLBRIDGE_TESTS": "ON",
         "DLBRIDGE_PYTHON": "ON",

@@ -836,6 +836,9 @@ PyMODINIT_FUNC PyInit_foreign(void) {
     Py_XDECREF(module);
     return NULL;
   }
+#if defined(Py_GIL_DISABLED)
+  PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED); /* the accounts have a lock */
+#endif
   Py_INCREF(&handle_type);
   Py_INCREF(&consumed_type);
   PyModule_AddObject(module, "Handle", (PyObject*)&handle_type);

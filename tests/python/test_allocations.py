@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from builds import FREE_THREADED
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = Path(os.environ.get("DLBRIDGE_TEST_MODULES", "")) / "libfailing_malloc.so"
 
 
+@pytest.mark.skipif(FREE_THREADED, reason="this CPython requires an allocator of its own")
 @pytest.mark.skipif(not LIBRARY.exists(), reason="no replacement of malloc for this build")
 def test_every_allocation_fails_in_turn() -> None:
     process = subprocess.run(
