@@ -33,6 +33,12 @@ void add_overloads(py::module_& m) {
       py::arg("x"));
   dlbridge::def(m, "first_throws", [](vector<float> const&) { return 2; }, py::arg("x"));
 
+  m.def("define_overloads", [](py::module_ scope) {
+    dlbridge::def(
+        scope, "extent", [](vector<float> const& x) { return x.extent(0); }, py::arg("x"));
+    dlbridge::def(
+        scope, "extent", [](vector<double> const& x) { return x.extent(0); }, py::arg("x"));
+  });
   m.def("add_overload_to_pybind11_function", [](py::module_ scope) {
     scope.attr("occupied") = py::cpp_function([] {});
     dlbridge::def(scope, "occupied", [](vector<float> const&) {});

@@ -58,7 +58,8 @@ inline PyObject* exception_for(errc code) noexcept {
 }
 
 /// Raises a report as a Python exception. An exception that was pending becomes the cause of the
-/// new one, so that an exception of the producer is not lost.
+/// new one, so that an exception of the producer is not lost. One that is not forgivable, such as
+/// KeyboardInterrupt, stays pending instead.
 /// @param why the report.
 /// @param where the name of a function, with which the message begins: "where(): ..."; or null.
 /// @pre why.ok() is false.
@@ -66,6 +67,10 @@ inline PyObject* exception_for(errc code) noexcept {
 /// The caller holds the GIL.
 DLBRIDGE_COLD inline void set_error(report const& why, char const* where = nullptr) noexcept {
   ref cause = take_exception();
+  if (cause && !is_forgivable(cause.get())) {
+    set_exception(std::move(cause));
+    return;
+  }
   message_text text;
   if (where != nullptr) {
     text.append(where).append("(): ");

@@ -171,13 +171,23 @@ inline ref take_exception() noexcept {
 #endif
 }
 
-/// Clears a pending exception that derives from Exception.
-/// @return false when the pending exception does not derive from it, such as KeyboardInterrupt; the
-///   exception then stays pending.
+/// Whether code that can go on without a result may clear an exception of this object or class: it
+/// derives from Exception, and is no MemoryError. Others, such as KeyboardInterrupt, reach the
+/// caller.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+inline bool is_forgivable(PyObject* exception) noexcept {
+  return PyErr_GivenExceptionMatches(exception, PyExc_Exception) != 0 &&
+         PyErr_GivenExceptionMatches(exception, PyExc_MemoryError) == 0;
+}
+
+/// Clears a pending exception that is forgivable.
+/// @return false when the pending exception is not; it then stays pending.
 /// @par Thread and GIL
 /// The caller holds the GIL.
 inline bool forgive_exception() noexcept {
-  if (PyErr_Occurred() != nullptr && !PyErr_ExceptionMatches(PyExc_Exception)) {
+  PyObject* const pending = PyErr_Occurred();
+  if (pending != nullptr && !is_forgivable(pending)) {
     return false;
   }
   api<PyErr_Clear>();
@@ -191,6 +201,14 @@ inline bool forgive_exception() noexcept {
 /// The caller holds the GIL. Python code may run.
 inline ref optional_attribute(PyObject* object, PyObject* name) noexcept {
   ref attribute = ref::steal(api<PyObject_GetAttr>(object, name));
+  if (!attribute && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    api<PyErr_Clear>();
+  }
+  return attribute;
+}
+/// The same for a name of characters.
+inline ref optional_attribute(PyObject* object, char const* name) noexcept {
+  ref attribute = ref::steal(api<PyObject_GetAttrString>(object, name));
   if (!attribute && PyErr_ExceptionMatches(PyExc_AttributeError)) {
     api<PyErr_Clear>();
   }

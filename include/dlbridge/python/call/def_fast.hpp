@@ -18,6 +18,7 @@
 #include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/detail/signature.hpp>
 #include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/thread_exit.hpp>
@@ -243,7 +244,7 @@ void add_fast(PyObject* module, char const* name, std::initializer_list<char con
               char const* doc, std::optional<returns> result_library) {
   auto created = std::make_unique<fast_record>();
   ref const self = ref::steal(api<PyCapsule_New>(created.get(), nullptr, &fast_record::destroy));
-  if (!self) {
+  if (!self || !names::prepare()) {
     throw python_error();
   }
   fast_record* const record = created.release();

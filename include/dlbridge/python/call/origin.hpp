@@ -50,6 +50,11 @@ class origin {
   /// Takes m; on failure m is freed.
   ref give(managed_tensor m) const noexcept {
     detail::export_path const path = detail::export_path_cache::find(object_);
+    if (PyErr_Occurred() != nullptr) {
+      error_keeper const pending;
+      m = managed_tensor();
+      return ref();
+    }
     if (path.table) {
       return detail::give_by_table(path.table, std::move(m));
     }
@@ -69,6 +74,9 @@ class origin {
   managed_tensor allocate(dtype type, dims const& shape, device where, ref& object) const noexcept {
     detail::export_path const path = detail::export_path_cache::find(object_);
     managed_tensor result;
+    if (PyErr_Occurred() != nullptr) {
+      return result;
+    }
     if (path.table && path.table.can_allocate()) {
       DLTensor prototype{};
       prototype.dtype = type.abi();
@@ -110,12 +118,16 @@ class origin {
   managed_tensor make_empty(library_row const& row, dtype type, dims const& shape,
                             ref& object) const noexcept {
     ref const function = detail::import_function(row.module, row.empty);
-    ref extents = ref::steal(api<PyTuple_New>(shape.size()));
+    ref const extents = function ? ref::steal(api<PyTuple_New>(shape.size())) : ref();
     for (int i = 0; extents && i < shape.size(); ++i) {
-      PyTuple_SET_ITEM(extents.get(), i, PyLong_FromLongLong(shape[i]));
+      PyObject* const extent = PyLong_FromLongLong(shape[i]);
+      if (extent == nullptr) {
+        return managed_tensor();
+      }
+      PyTuple_SET_ITEM(extents.get(), i, extent);
     }
-    ref const name = ref::steal(api<PyUnicode_FromString>(name_of(type).c_str()));
-    if (!function || !extents || !name || PyErr_Occurred() != nullptr) {
+    ref const name = extents ? ref::steal(api<PyUnicode_FromString>(name_of(type).c_str())) : ref();
+    if (!name) {
       return managed_tensor();
     }
     object = ref::steal(

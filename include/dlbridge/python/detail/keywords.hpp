@@ -12,25 +12,44 @@ namespace python {
 /// of Python interns the names in a caller's source too, so that equal names compare equal by
 /// pointer.
 struct names {
-  PyObject* dlpack = api<PyUnicode_InternFromString>("__dlpack__");
-  PyObject* dlpack_device = api<PyUnicode_InternFromString>("__dlpack_device__");
-  PyObject* stream = api<PyUnicode_InternFromString>("stream");
-  PyObject* max_version = api<PyUnicode_InternFromString>("max_version");
-  PyObject* dl_device = api<PyUnicode_InternFromString>("dl_device");
-  PyObject* device = api<PyUnicode_InternFromString>("device");
-  PyObject* copy = api<PyUnicode_InternFromString>("copy");
-  PyObject* readonly = api<PyUnicode_InternFromString>("readonly");
-  PyObject* dtype = api<PyUnicode_InternFromString>("dtype");
-  PyObject* exchange_table = api<PyUnicode_InternFromString>("__dlpack_c_exchange_api__");
-  PyObject* exchange_table_1_2 = api<PyUnicode_InternFromString>("__c_dlpack_exchange_api__");
-  PyObject* array_namespace = api<PyUnicode_InternFromString>("__array_namespace__");
-  PyObject* module = api<PyUnicode_InternFromString>("__module__");
-  PyObject* array_interface = api<PyUnicode_InternFromString>("__array_interface__");
-  PyObject* cuda_array_interface = api<PyUnicode_InternFromString>("__cuda_array_interface__");
+  bool is_complete = true;
+  PyObject* dlpack = intern("__dlpack__");
+  PyObject* dlpack_device = intern("__dlpack_device__");
+  PyObject* stream = intern("stream");
+  PyObject* max_version = intern("max_version");
+  PyObject* dl_device = intern("dl_device");
+  PyObject* device = intern("device");
+  PyObject* copy = intern("copy");
+  PyObject* readonly = intern("readonly");
+  PyObject* dtype = intern("dtype");
+  PyObject* exchange_table = intern("__dlpack_c_exchange_api__");
+  PyObject* exchange_table_1_2 = intern("__c_dlpack_exchange_api__");
+  PyObject* array_namespace = intern("__array_namespace__");
+  PyObject* module = intern("__module__");
+  PyObject* array_interface = intern("__array_interface__");
+  PyObject* cuda_array_interface = intern("__cuda_array_interface__");
 
-  DLBRIDGE_LOCAL static names const& get() noexcept {
-    static names const interned;
+  /// Creates the names. The functions that define others call it, so that get() never lacks one.
+  /// @return false, with an exception set, when a name cannot be created; a later call may succeed.
+  static bool prepare() noexcept {
+    names& interned = storage();
+    if (!interned.is_complete && PyErr_Occurred() == nullptr) {
+      interned = names();
+    }
+    return interned.is_complete;
+  }
+
+  DLBRIDGE_LOCAL static names const& get() noexcept { return storage(); }
+
+ private:
+  DLBRIDGE_LOCAL static names& storage() noexcept {
+    static names interned;
     return interned;
+  }
+  PyObject* intern(char const* text) noexcept {
+    PyObject* const name = is_complete ? api<PyUnicode_InternFromString>(text) : nullptr;
+    is_complete = name != nullptr;
+    return name;
   }
 };
 
@@ -63,11 +82,18 @@ inline bool read_keywords(char const* function, Py_ssize_t positional, PyObject*
       while (i < accepted_count && api<PyUnicode_Compare>(accepted[i], name) != 0) {
         ++i;
       }
+      if (PyErr_Occurred() != nullptr) {
+        return false;
+      }
     }
     if (i == accepted_count) {
       ref const list = ref::steal(api<PyList_New>(0));
-      for (int n = 0; list && n < accepted_count; ++n) {
-        static_cast<void>(api<PyList_Append>(list.get(), accepted[n]));
+      bool done = static_cast<bool>(list);
+      for (int n = 0; done && n < accepted_count; ++n) {
+        done = api<PyList_Append>(list.get(), accepted[n]) == 0;
+      }
+      if (!done) {
+        return false;
       }
       api<PyErr_Format>(PyExc_TypeError, "%s() got an unexpected keyword argument %R; it takes %R",
                         function, name, list.get());

@@ -22,15 +22,20 @@ namespace detail {
 DLBRIDGE_COLD inline bool refuse_value(PyObject* value, char const* name, char const* expected,
                                        errc code = errc::bad_argument,
                                        char const* advice = nullptr) noexcept {
-  api<PyErr_Clear>();
+  ref cause = take_exception();
   report r = refusal(code, name, "", advice);
   r.expected.append(" to be ").append(expected);
   ref const text = ref::steal(api<PyObject_Repr>(value));
   char const* const characters = text ? api<PyUnicode_AsUTF8>(text.get()) : nullptr;
-  api<PyErr_Clear>();
+  if (!forgive_exception()) {
+    return false;
+  }
   r.got.append(characters != nullptr ? characters : "a value")
       .append(" of type ")
       .append(Py_TYPE(value)->tp_name);
+  if (cause) {
+    set_exception(std::move(cause));  // set_error chains it
+  }
   set_error(r);
   return false;
 }
@@ -71,26 +76,37 @@ inline bool read_pair(PyObject* value, std::int64_t& first, std::int64_t& second
          ((may_lack_second && b == Py_None) || (PyIndex_Check(b) && read_integer(b, second)));
 }
 
-// An attribute; empty, without an exception, when the lookup failed.
-inline ref find_attribute(PyObject* object, char const* name) noexcept {
-  ref attribute = ref::steal(api<PyObject_GetAttrString>(object, name));
-  if (!attribute) {
-    api<PyErr_Clear>();
-  }
-  return attribute;
-}
-
-// The characters of a str; null, without an exception, for other objects and for a str with a null
-// character inside.
+// The characters of a str; null, with or without an exception set, for other objects and for a str
+// without a UTF-8 form or with a null character inside.
 inline char const* text_in(PyObject* value) noexcept {
   Py_ssize_t size = 0;
   char const* const text =
       PyUnicode_Check(value) ? api<PyUnicode_AsUTF8AndSize>(value, &size) : nullptr;
-  if (text == nullptr) {
-    api<PyErr_Clear>();
-    return nullptr;
+  return text != nullptr && std::strlen(text) == static_cast<std::size_t>(size) ? text : nullptr;
+}
+
+// Reads the handle of a stream from the first of its attributes that can be read. Returns false,
+// with the exception of the first attribute that raised set, if there is one.
+inline bool read_handle(PyObject* stream, std::int64_t& out) noexcept {
+  ref first;
+  for (char const* name : {"cuda_stream", "ptr", "handle"}) {
+    ref const attribute = optional_attribute(stream, name);
+    if (attribute && read_integer(attribute.get(), out)) {
+      return true;
+    }
+    ref raised = take_exception();
+    if (raised && !is_forgivable(raised.get())) {
+      set_exception(std::move(raised));
+      return false;
+    }
+    if (!first) {
+      first = std::move(raised);
+    }
   }
-  return std::strlen(text) == static_cast<std::size_t>(size) ? text : nullptr;
+  if (first) {
+    set_exception(std::move(first));
+  }
+  return false;
 }
 }  // namespace detail
 
@@ -122,18 +138,18 @@ inline bool read_device(PyObject* value, device& out) noexcept {
   if (PyTuple_Check(value)) {
     return read_device_pair(value, "device", out);
   }
-  ref platform = PyUnicode_Check(value) ? ref() : detail::find_attribute(value, "platform");
+  ref platform = PyUnicode_Check(value) ? ref() : optional_attribute(value, "platform");
   if (platform && PyUnicode_Check(platform.get())) {  // jax: platform "gpu", id 0
     std::int64_t id = 0;
-    ref const number = detail::find_attribute(value, "id");
+    ref const number = optional_attribute(value, "id");
     char const* const text = detail::text_in(platform.get());
     bounded_text<48> name(text == nullptr ? "" : std::strcmp(text, "gpu") == 0 ? "cuda" : text);
-    if (number && detail::read_integer(number.get(), id) &&
+    if (number && text != nullptr && detail::read_integer(number.get(), id) &&
         try_parse_device(name.append(":").append(id).c_str(), out)) {
       return true;
     }
   }
-  ref const text = ref::steal(api<PyObject_Str>(value));
+  ref const text = PyErr_Occurred() == nullptr ? ref::steal(api<PyObject_Str>(value)) : ref();
   char const* const name = text ? detail::text_in(text.get()) : nullptr;
   return (name != nullptr && try_parse_device(name, out)) ||
          detail::refuse_value(value, "device", expected);
@@ -180,7 +196,7 @@ inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexce
   }
   std::int64_t handle = 0;
   bool has_handle = false;
-  if (ref stream = detail::find_attribute(value, "__cuda_stream__")) {
+  if (ref stream = optional_attribute(value, "__cuda_stream__")) {
     if (PyCallable_Check(stream.get())) {
       stream = ref::steal(api<PyObject_CallObject>(stream.get(), nullptr));
     }
@@ -191,13 +207,9 @@ inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexce
     }
     has_handle = true;
   }
-  constexpr char const* attributes[] = {"cuda_stream", "ptr", "handle"};
-  for (int i = 0; i < 3 && !has_handle; ++i) {
-    ref const attribute = detail::find_attribute(value, attributes[i]);
-    has_handle = attribute && detail::read_integer(attribute.get(), handle);
-    api<PyErr_Clear>();
-  }
-  if (!has_handle && PyIndex_Check(value) && !PyBool_Check(value)) {  // such as a NumPy integer
+  has_handle = has_handle || (PyErr_Occurred() == nullptr && detail::read_handle(value, handle));
+  bool const is_number = PyIndex_Check(value) && !PyBool_Check(value);  // such as a NumPy integer
+  if (!has_handle && is_number && PyErr_Occurred() == nullptr) {
     return detail::read_integer(value, out) ||
            detail::refuse_value(value, "stream", "a handle of 63 bits", errc::bad_stream);
   }

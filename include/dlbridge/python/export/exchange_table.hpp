@@ -97,6 +97,9 @@ inline managed_tensor adopt_checked(DLManagedTensorVersioned* raw) noexcept {
 }
 
 DLBRIDGE_COLD inline bool add_exchange_table(PyTypeObject* type, void const* table) noexcept {
+  if (!names::prepare()) {
+    return false;
+  }
   ref const capsule =
       ref::steal(api<PyCapsule_New>(const_cast<void*>(table), exchange_capsule_name(), nullptr));
   return capsule && api<PyObject_SetAttr>(reinterpret_cast<PyObject*>(type),

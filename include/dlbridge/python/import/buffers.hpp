@@ -80,7 +80,6 @@ inline bool read_integers(PyObject* sequence, std::int64_t* out, int& count) noe
 }
 
 DLBRIDGE_COLD inline managed_tensor refuse_interface(char const* expected) noexcept {
-  api<PyErr_Clear>();
   set_error(refusal(errc::malformed, expected, "another array interface",
                     "The producer is broken; it should follow version 3 of the interface"));
   return managed_tensor();

@@ -120,6 +120,9 @@ class import_call {
   // and TensorFlow any dl_device, even its own.
   bool choose_keywords() noexcept {
     keywords_.max_version = stated_version_object();
+    if (keywords_.max_version == nullptr) {
+      return false;
+    }
     moves_ = request_.has_target && !is_on_device(where_, request_.target);
     device const destination = moves_ ? request_.target : where_;
     bool const named = request_.stream != nullptr && request_.stream != Py_None;
@@ -134,11 +137,14 @@ class import_call {
       dl_device_ = ref::steal(
           api<Py_BuildValue>("(ii)", int{request_.target.type}, int{request_.target.id}));
       keywords_.dl_device = dl_device_.get();
+      if (!dl_device_) {
+        return false;
+      }
     }
     keywords_.copy = request_.copy == copy_policy::always  ? Py_True
                      : request_.copy == copy_policy::never ? Py_False
                                                            : nullptr;
-    return PyErr_Occurred() == nullptr;
+    return true;
   }
 
   // Sets the stream keyword to a stream of a device, on which the producer makes the elements

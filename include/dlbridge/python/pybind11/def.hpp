@@ -15,6 +15,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/call/detail/overload_set.hpp>
 #include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/detail/bound_function.hpp>
 #include <dlbridge/python/pybind11/detail/insertion.hpp>
@@ -138,7 +139,7 @@ Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) 
       "(managed_tensor, tensor, argument), or dlbridge::member_view from a method, which keeps the "
       "object alive");
   auto record = std::make_unique<python::function_record>(name);
-  if (!record->parameter_names) {
+  if (!record->parameter_names || !python::names::prepare()) {
     pd::throw_pending();
   }
   (pd::record_extra(*record, extra), ...);

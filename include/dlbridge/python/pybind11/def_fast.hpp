@@ -25,23 +25,29 @@ inline namespace DLBRIDGE_ABI {
 /// @param parameters the names of the parameters; a missing one is arg0, arg1, ...
 /// @param doc the docstring, which follows the signature
 /// @param result_library the library that tensors are returned as
-/// @throws python_error, error as python::def_fast
+/// @throws pybind11::error_already_set with the Python exception, when the module refuses the
+/// function
+/// @throws error as python::def_fast
 /// @par Thread and GIL
 /// The caller holds the GIL. The function runs with the GIL held.
 template <auto Function>
 void def_fast(pybind11::module_& m, char const* name,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
               std::optional<returns> result_library = {}) {
-  python::def_fast<Function, python::detail::pybind11_translator>(m.ptr(), name, parameters, doc,
-                                                                  result_library);
+  python::detail::throwing_pending([&] {
+    python::def_fast<Function, python::detail::pybind11_translator>(m.ptr(), name, parameters, doc,
+                                                                    result_library);
+  });
 }
 /// The same, for a lambda that captures nothing.
 template <class Lambda>
 void def_fast(pybind11::module_& m, char const* name, Lambda lambda,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
               std::optional<returns> result_library = {}) {
-  python::def_fast<Lambda, python::detail::pybind11_translator>(m.ptr(), name, std::move(lambda),
-                                                                parameters, doc, result_library);
+  python::detail::throwing_pending([&] {
+    python::def_fast<Lambda, python::detail::pybind11_translator>(m.ptr(), name, std::move(lambda),
+                                                                  parameters, doc, result_library);
+  });
 }
 
 }  // namespace DLBRIDGE_ABI

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
@@ -19,6 +20,17 @@ namespace detail {
 namespace py = pybind11;
 
 [[noreturn]] inline void throw_pending() { throw py::error_already_set(); }
+
+// Calls f, and throws the pending exception where f throws python_error. While pybind11 initializes
+// a module, it would replace the exception by an ImportError with the text of python_error.
+template <class F>
+decltype(auto) throwing_pending(F&& f) {
+  try {
+    return f();
+  } catch (python_error const&) {
+    throw_pending();
+  }
+}
 
 // Throws the pending exception if there is no object.
 inline py::object checked(ref object) {
@@ -49,6 +61,9 @@ struct pybind11_translator {
 /// Makes every function of a pybind11 module, including those of plain pybind11, translate
 /// dlbridge::error to the Python exception of its errc. Call init first in PYBIND11_MODULE.
 inline void init(pybind11::module_&) {
+  if (!python::names::prepare()) {
+    python::detail::throw_pending();
+  }
   pybind11::register_local_exception_translator([](std::exception_ptr exception) {
     try {
       std::rethrow_exception(std::move(exception));

@@ -145,8 +145,7 @@ inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
   ref first = take_exception();
   managed_tensor tensor = consume_described(object, request.stream, arguments.ready);
   if (!tensor) {
-    if (first) {  // the exception of DLPack is the one to report
-      api<PyErr_Clear>();
+    if (first && forgive_exception()) {  // the exception of DLPack is the one to report
       set_exception(std::move(first));
     }
     return nullptr;
@@ -170,11 +169,12 @@ inline PyObject* to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t c
       !read_copy(values[1], request.copy)) {
     return nullptr;
   }
-  ref const only_copy = ref::steal(api<PyTuple_Pack>(1, n.copy));
-  PyObject* const call[] = {args[0], request.copy == copy_policy::never ? Py_False : Py_None};
-  ref const tensor = is_tensor(args[0]) ? ref::borrow(args[0])
-                     : only_copy        ? ref::steal(as_tensor(module, call, 1, only_copy.get()))
-                                        : ref();
+  ref tensor = is_tensor(args[0]) ? ref::borrow(args[0]) : ref();
+  if (!tensor) {
+    ref const only_copy = ref::steal(api<PyTuple_Pack>(1, n.copy));
+    PyObject* const call[] = {args[0], request.copy == copy_policy::never ? Py_False : Py_None};
+    tensor = only_copy ? ref::steal(as_tensor(module, call, 1, only_copy.get())) : ref();
+  }
   if (!tensor) {
     return nullptr;
   }

@@ -37,17 +37,19 @@ inline ref new_text(PyObject* type, char const* text) noexcept {
 }
 
 // Reads a framework's dtype by the last component of its name: torch.float32 and numpy.float32 are
-// both "float32".
+// both "float32". Returns false, with or without an exception set, for other values.
 inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
-  ref name = PyUnicode_Check(value) ? ref::borrow(value) : find_attribute(value, "name");
-  if (!name && PyType_Check(value)) {
-    name = find_attribute(value, "__name__");
+  ref name = PyUnicode_Check(value) ? ref::borrow(value) : optional_attribute(value, "name");
+  if (!name && PyErr_Occurred() == nullptr && PyType_Check(value)) {
+    name = optional_attribute(value, "__name__");
+  }
+  if (PyErr_Occurred() != nullptr) {
+    return false;
   }
   if (!name || !PyUnicode_Check(name.get())) {
     name = ref::steal(api<PyObject_Str>(value));
   }
   char const* const text = name ? text_in(name.get()) : nullptr;
-  api<PyErr_Clear>();
   if (text == nullptr) {
     return false;
   }
@@ -102,22 +104,28 @@ inline PyObject* new_device(PyTypeObject* type, PyObject* arguments, PyObject* k
   return new_text(reinterpret_cast<PyObject*>(type), name_of(parsed).c_str()).release();
 }
 
-inline dtype dtype_of_text(PyObject* self) noexcept {
-  dtype parsed;
-  static_cast<void>(try_parse_dtype(api<PyUnicode_AsUTF8>(self), parsed));
-  return parsed;
+// The value of a dtype object; false, with an exception set, on failure.
+inline bool dtype_of_text(PyObject* self, dtype& parsed) noexcept {
+  char const* const text = api<PyUnicode_AsUTF8>(self);
+  if (text != nullptr) {
+    static_cast<void>(try_parse_dtype(text, parsed));
+  }
+  return text != nullptr;
 }
-// Reads the id itself: that of a producer may be negative, which try_parse_device refuses.
-inline device device_of_text(PyObject* self) noexcept {
-  device parsed;
+// The value of a device object; false, with an exception set, on failure. Reads the id itself: that
+// of a producer may be negative, which try_parse_device refuses.
+inline bool device_of_text(PyObject* self, device& parsed) noexcept {
   bounded_text<48> type;
   char const* const text = api<PyUnicode_AsUTF8>(self);
+  if (text == nullptr) {
+    return false;
+  }
   std::size_t const length = std::strcspn(text, ":");
   static_cast<void>(try_parse_device(type.append(text, length).c_str(), parsed));
   if (text[length] != '\0') {
     parsed.id = static_cast<std::int32_t>(std::strtol(text + length + 1, nullptr, 10));
   }
-  return parsed;
+  return true;
 }
 
 // Compares with the dtypes of frameworks too: np.float32 and torch.float32 are no str.
@@ -125,9 +133,12 @@ inline PyObject* compare_dtype(PyObject* self, PyObject* other, int operation) n
   dtype named;
   if (PyUnicode_Check(other) || (operation != Py_EQ && operation != Py_NE) ||
       !read_dtype_name(other, named)) {
-    return call_slot(PyUnicode_Type.tp_richcompare, self, other, operation);
+    return forgive_exception() ? call_slot(PyUnicode_Type.tp_richcompare, self, other, operation)
+                               : nullptr;
   }
-  return PyBool_FromLong((dtype_of_text(self) == named) == (operation == Py_EQ));
+  dtype own;
+  return dtype_of_text(self, own) ? PyBool_FromLong((own == named) == (operation == Py_EQ))
+                                  : nullptr;
 }
 inline PyObject* show_text(PyObject* self) noexcept {
   return api<PyUnicode_FromFormat>("%s('%U')", Py_TYPE(self)->tp_name, self);
@@ -145,14 +156,29 @@ void* slot(Function* function) noexcept {
 
 DLBRIDGE_LOCAL inline PyObject* make_dtype_type() noexcept {
   static PyGetSetDef members[] = {
-      {"code", [](PyObject* s, void*) { return PyLong_FromLong(dtype_of_text(s).code); }, nullptr,
-       "The DLDataTypeCode.", nullptr},
-      {"bits", [](PyObject* s, void*) { return PyLong_FromLong(dtype_of_text(s).bits); }, nullptr,
-       "Bits of one scalar; a complex number is one scalar.", nullptr},
-      {"lanes", [](PyObject* s, void*) { return PyLong_FromLong(dtype_of_text(s).lanes); }, nullptr,
-       "Scalars per element; 1 for ordinary data.", nullptr},
+      {"code",
+       [](PyObject* s, void*) {
+         dtype d;
+         return dtype_of_text(s, d) ? PyLong_FromLong(d.code) : nullptr;
+       },
+       nullptr, "The DLDataTypeCode.", nullptr},
+      {"bits",
+       [](PyObject* s, void*) {
+         dtype d;
+         return dtype_of_text(s, d) ? PyLong_FromLong(d.bits) : nullptr;
+       },
+       nullptr, "Bits of one scalar; a complex number is one scalar.", nullptr},
+      {"lanes",
+       [](PyObject* s, void*) {
+         dtype d;
+         return dtype_of_text(s, d) ? PyLong_FromLong(d.lanes) : nullptr;
+       },
+       nullptr, "Scalars per element; 1 for ordinary data.", nullptr},
       {"itemsize",
-       [](PyObject* s, void*) { return PyLong_FromLongLong(element_bytes(dtype_of_text(s))); },
+       [](PyObject* s, void*) {
+         dtype d;
+         return dtype_of_text(s, d) ? PyLong_FromLongLong(element_bytes(d)) : nullptr;
+       },
        nullptr, "Bytes of one element, rounded up.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyType_Slot slots[] = {
@@ -178,13 +204,23 @@ DLBRIDGE_LOCAL inline PyObject* make_device_type() noexcept {
   static PyGetSetDef members[] = {
       {"type",
        [](PyObject* s, void*) {
-         return api<PyUnicode_FromString>(find_row(device_of_text(s))->name);
+         device where;
+         return device_of_text(s, where) ? api<PyUnicode_FromString>(find_row(where)->name)
+                                         : nullptr;
        },
        nullptr, "The device type by name, such as 'cuda'.", nullptr},
-      {"id", [](PyObject* s, void*) { return PyLong_FromLong(device_of_text(s).id); }, nullptr,
-       "The ordinal of the device, as the producer counts.", nullptr},
-      {"code", [](PyObject* s, void*) { return PyLong_FromLong(device_of_text(s).type); }, nullptr,
-       "The DLDeviceType.", nullptr},
+      {"id",
+       [](PyObject* s, void*) {
+         device where;
+         return device_of_text(s, where) ? PyLong_FromLong(where.id) : nullptr;
+       },
+       nullptr, "The ordinal of the device, as the producer counts.", nullptr},
+      {"code",
+       [](PyObject* s, void*) {
+         device where;
+         return device_of_text(s, where) ? PyLong_FromLong(where.type) : nullptr;
+       },
+       nullptr, "The DLDeviceType.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyType_Slot slots[] = {
       {Py_tp_doc,

@@ -78,7 +78,9 @@ inline library_row const* find_library(PyTypeObject* type) noexcept {
   ref const module = optional_attribute(reinterpret_cast<PyObject*>(type), names::get().module);
   char const* const name =
       module && PyUnicode_Check(module.get()) ? api<PyUnicode_AsUTF8>(module.get()) : nullptr;
-  api<PyErr_Clear>();
+  if (!forgive_exception()) {
+    return nullptr;
+  }
   for (library_row const& each : library_rows) {
     std::size_t const length = std::strlen(each.root);
     if (name != nullptr && std::strncmp(name, each.root, length) == 0 &&
@@ -101,6 +103,8 @@ struct export_path {
   PyObject* function = nullptr;  // from_dlpack; an owned reference that is never released
 };
 
+// The path for objects of a type. An exception that is not forgivable stays pending; the path is
+// then unknown.
 DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
   PyTypeObject* const type = Py_TYPE(object);
   export_path path;
@@ -110,19 +114,20 @@ DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
     return path;
   }
   PyObject* const bases = type->tp_mro;  // the module of a subclass is not the library's
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases) && path.row == nullptr; ++i) {
+  bool is_known = true;
+  for (Py_ssize_t i = 0; is_known && i < PyTuple_GET_SIZE(bases) && path.row == nullptr; ++i) {
     path.row = find_library(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i)));
+    is_known = path.row != nullptr || PyErr_Occurred() == nullptr;
   }
   if (path.row != nullptr) {
     path.function = import_function(path.row->module, path.row->function).release();
   }
-  api<PyErr_Clear>();
-  if (path.function == nullptr) {
+  if (path.function == nullptr && forgive_exception()) {
     path.row = nullptr;
     ref const space =
         ref::steal(api<PyObject_CallMethodNoArgs>(object, names::get().array_namespace));
     path.function = space ? api<PyObject_GetAttrString>(space.get(), "from_dlpack") : nullptr;
-    api<PyErr_Clear>();
+    forgive_exception();
   }
   return path;
 }
@@ -133,6 +138,7 @@ DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
 /// The caller holds the GIL. Free-threaded builds do not cache.
 class export_path_cache {
  public:
+  // As find_export_path. A path that is unknown is not cached: another call may find it.
   DLBRIDGE_LOCAL static export_path find(PyObject* object) noexcept {
 #if defined(Py_GIL_DISABLED)
     return find_export_path(object);
@@ -142,6 +148,9 @@ class export_path_cache {
     entry& cached = entries[(reinterpret_cast<std::uintptr_t>(type) >> 5) % size];
     if (cached.type != type) {
       export_path const path = find_export_path(object);
+      if (PyErr_Occurred() != nullptr) {
+        return path;
+      }
       entry const old = cached;  // old.path.function is leaked: it may be running
       Py_INCREF(type);
       cached = {type, path};
@@ -171,9 +180,10 @@ DLBRIDGE_LOCAL inline exchange_table installed_table() noexcept {
     return known;
   }
 #endif
-  error_keeper const pending;
   ref const type = import_function("dlbridge", "Tensor");
-  api<PyErr_Clear>();
+  if (!forgive_exception()) {
+    return exchange_table();
+  }
   exchange_table const table =
       type && PyType_Check(type.get())
           ? type_cache::find(reinterpret_cast<PyTypeObject*>(type.get())).exchange
@@ -221,6 +231,11 @@ inline ref give_by_function(PyObject* function, bool takes_capsule, managed_tens
 /// The caller holds the GIL.
 inline ref give_own(managed_tensor m) noexcept {
   exchange_table const table = detail::installed_table();
+  if (PyErr_Occurred() != nullptr) {
+    error_keeper const pending;
+    m = managed_tensor();
+    return ref();
+  }
   return table ? detail::give_by_table(table, std::move(m)) : wrap_tensor(std::move(m));
 }
 

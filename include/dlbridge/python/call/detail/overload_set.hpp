@@ -32,7 +32,7 @@ struct function_record {
   function_record& operator=(function_record const&) = delete;
 
   std::string name;
-  ref parameter_names = ref::steal(api<PyList_New>(0));  // without the self of a method
+  ref parameter_names = ref::steal(api<PyList_New>(0));  // bytes; without the self of a method
   std::optional<library> result_library;                 // as `returns` names it
   bool is_overloaded = false;
   PyObject* function = nullptr;  // the Python function; set by insert_function
@@ -41,7 +41,7 @@ struct function_record {
   /// @param next the name of the next parameter, or null
   /// @return false, with MemoryError set, without memory.
   bool add_parameter(char const* next) noexcept {
-    ref const text = ref::steal(api<PyUnicode_FromString>(next != nullptr ? next : ""));
+    ref const text = ref::steal(api<PyBytes_FromString>(next != nullptr ? next : ""));
     return parameter_names && text && api<PyList_Append>(parameter_names.get(), text.get()) == 0;
   }
 
@@ -52,8 +52,8 @@ struct function_record {
       return nullptr;
     }
     auto const at = static_cast<Py_ssize_t>(i + name_count - count);
-    char const* const text = api<PyUnicode_AsUTF8>(PyList_GET_ITEM(parameter_names.get(), at));
-    return text != nullptr && *text != '\0' ? text : nullptr;
+    char const* const text = PyBytes_AS_STRING(PyList_GET_ITEM(parameter_names.get(), at));
+    return *text != '\0' ? text : nullptr;
   }
 };
 
@@ -64,6 +64,9 @@ struct function_record {
 class overload_call {
  public:
   overload_call() noexcept : reasons_(ref::steal(api<PyList_New>(0))) {}
+
+  /// @return false, with MemoryError set, when the call cannot begin.
+  explicit operator bool() const noexcept { return static_cast<bool>(reasons_); }
 
   /// Returns the call that is trying a candidate. The candidate enters it once, since Python code
   /// that runs while it imports its arguments may call overload sets in turn.
@@ -101,14 +104,18 @@ class overload_call {
   void accept() noexcept { accepted_ = true; }
 
   /// The candidate refuses the arguments. Sets the fatal exception, if there is one, which ends the
-  /// call; otherwise a TypeError, which try_candidate() clears.
+  /// call, as does that of a reason which cannot be kept; otherwise a TypeError, which
+  /// try_candidate() clears.
   DLBRIDGE_COLD void refuse(refusals&& why) noexcept {
     if (why.fatal_exception()) {
       accepted_ = true;
       why.set_error("");
       return;
     }
-    add_reason(why.text());
+    if (!add_reason(why.text())) {
+      accepted_ = true;
+      return;
+    }
     if (!cause_) {
       cause_ = ref::borrow(why.cause());
     }
@@ -134,11 +141,9 @@ class overload_call {
     if (done) {
       return result;
     }
-    if (refused_) {
-      api<PyErr_Clear>();
-    } else {  // pybind11 refused another argument, a keyword or the number of arguments
-      api<PyErr_Clear>();
-      add_reason(
+    api<PyErr_Clear>();
+    if (!refused_) {  // pybind11 refused another argument, a keyword or the number of arguments
+      done = !add_reason(
           ref::steal(api<PyUnicode_FromString>("the arguments are not those of this signature")));
     }
     return nullptr;
@@ -149,7 +154,7 @@ class overload_call {
   /// @param lines a list with the signature and the reason of each candidate
   DLBRIDGE_COLD void set_error(char const* name, PyObject* lines) noexcept {
     ref const separator = ref::steal(api<PyUnicode_FromString>(""));
-    ref const text = ref::steal(api<PyUnicode_Join>(separator.get(), lines));
+    ref const text = separator ? ref::steal(api<PyUnicode_Join>(separator.get(), lines)) : ref();
     if (text) {
       api<PyErr_Format>(PyExc_TypeError, "%s(): no overload takes these arguments:%U", name,
                         text.get());
@@ -196,10 +201,9 @@ class overload_call {
     return call;
   }
 
-  void add_reason(ref reason) noexcept {
-    if (reason && reasons_) {
-      static_cast<void>(api<PyList_Append>(reasons_.get(), reason.get()));
-    }
+  // Returns false, with an exception set, when the reason cannot be kept.
+  bool add_reason(ref reason) noexcept {
+    return reason && api<PyList_Append>(reasons_.get(), reason.get()) == 0;
   }
 
   function_record const* candidate_ = nullptr;
@@ -244,24 +248,30 @@ class overload_set {
   /// @return false with a Python exception set on failure
   DLBRIDGE_COLD bool add(ref function, function_record& record) {
     auto last = std::make_unique<candidate>();
-    ref const doc = ref::steal(api<PyObject_GetAttrString>(function.get(), "__doc__"));
-    char const* text =
-        doc && PyUnicode_Check(doc.get()) ? api<PyUnicode_AsUTF8>(doc.get()) : nullptr;
-    api<PyErr_Clear>();
-    ref const fallback = ref::steal(api<PyUnicode_FromFormat>("%s(...)", name_.c_str()));
+    ref doc = ref::steal(api<PyObject_GetAttrString>(function.get(), "__doc__"));
+    if (doc && !PyUnicode_Check(doc.get())) {
+      doc = ref::steal(api<PyUnicode_FromFormat>("%s(...)", name_.c_str()));
+    }
+    char const* const text = doc ? api<PyUnicode_AsUTF8>(doc.get()) : nullptr;
     if (text == nullptr) {
-      text = fallback ? api<PyUnicode_AsUTF8>(fallback.get()) : "";
+      return false;
     }
     last->signature = ref::steal(
         api<PyUnicode_FromStringAndSize>(text, static_cast<Py_ssize_t>(std::strcspn(text, "\n"))));
-    doc_ = ref::steal(
-        doc_ ? api<PyUnicode_FromFormat>("%U\n\n%d. %s", doc_.get(), ++count_, text)
-             : api<PyUnicode_FromFormat>("%s(*args, **kwargs)\nOverloaded function.\n\n%d. %s",
-                                         name_.c_str(), ++count_, text));
-    definition_.ml_doc = doc_ ? api<PyUnicode_AsUTF8>(doc_.get()) : nullptr;
-    if (!last->signature || definition_.ml_doc == nullptr) {
+    if (!last->signature) {
       return false;
     }
+    ref all = ref::steal(
+        doc_ ? api<PyUnicode_FromFormat>("%U\n\n%d. %s", doc_.get(), count_ + 1, text)
+             : api<PyUnicode_FromFormat>("%s(*args, **kwargs)\nOverloaded function.\n\n%d. %s",
+                                         name_.c_str(), count_ + 1, text));
+    char const* const all_text = all ? api<PyUnicode_AsUTF8>(all.get()) : nullptr;
+    if (all_text == nullptr) {
+      return false;
+    }
+    ++count_;
+    doc_ = std::move(all);
+    definition_.ml_doc = all_text;
     record.is_overloaded = true;
     last->function = std::move(function);
     last->record = &record;
@@ -294,6 +304,9 @@ class overload_set {
     auto const& set = *static_cast<overload_set*>(api<PyCapsule_GetPointer>(self, capsule_name()));
     PyObject* result = nullptr;
     overload_call state;
+    if (!state) {
+      return nullptr;
+    }
     for (candidate const* each = set.first_.get(); each != nullptr; each = each->next.get()) {
       bool done = false;
       result = state.try_candidate(each->function.get(), *each->record, args,
@@ -308,11 +321,16 @@ class overload_set {
 
   DLBRIDGE_COLD void set_error(overload_call& state) const noexcept {
     ref const lines = ref::steal(api<PyList_New>(0));
+    if (!lines) {
+      return;
+    }
     Py_ssize_t i = 0;
-    for (candidate const* each = first_.get(); lines && each != nullptr; each = each->next.get()) {
+    for (candidate const* each = first_.get(); each != nullptr; each = each->next.get()) {
       ref const line = ref::steal(api<PyUnicode_FromFormat>(
           "\n%zd. %U\n  %S", i + 1, each->signature.get(), state.reason(i)));
-      static_cast<void>(!line || api<PyList_Append>(lines.get(), line.get()) != 0);
+      if (!line || api<PyList_Append>(lines.get(), line.get()) != 0) {
+        return;
+      }
       ++i;
     }
     state.set_error(name_.c_str(), lines.get());

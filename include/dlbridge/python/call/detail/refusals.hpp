@@ -21,14 +21,15 @@ namespace python {
 /// member, except chain().
 class refusals {
  public:
-  refusals() noexcept : lines_(ref::steal(api<PyList_New>(0))) {}
+  refusals() noexcept : lines_(ref::steal(api<PyList_New>(0))) {
+    if (!lines_) {
+      fatal_ = take_exception();
+    }
+  }
 
   /// @return whether an exception that a producer raised means that its object does not fit. Other
   /// exceptions, such as KeyboardInterrupt and MemoryError, end the call unchanged.
-  static bool is_refusal(ref const& exception) noexcept {
-    return PyErr_GivenExceptionMatches(exception.get(), PyExc_Exception) != 0 &&
-           PyErr_GivenExceptionMatches(exception.get(), PyExc_MemoryError) == 0;
-  }
+  static bool is_refusal(ref const& exception) noexcept { return is_forgivable(exception.get()); }
 
   /// Adds the reason of a tensor argument, if the argument is refused.
   /// @param argument the argument, after it was loaded
@@ -53,8 +54,11 @@ class refusals {
       fatal_ = ref::borrow(exception.get());
     }
     ref message = ref::steal(api<PyObject_Str>(exception.get()));
+    if (!message && !forgive_exception()) {
+      take_failure();
+    }
     char const* const kind = Py_TYPE(exception.get())->tp_name;
-    if (PyErr_GivenExceptionMatches(exception.get(), PyExc_TypeError) != 0 &&
+    if (message && PyErr_GivenExceptionMatches(exception.get(), PyExc_TypeError) != 0 &&
         has_no_traceback(exception)) {
       add_line(name, position, std::move(message));  // C++ raised it: the message is complete
       return;
@@ -122,10 +126,17 @@ class refusals {
         : name != nullptr
             ? ref::steal(api<PyUnicode_FromFormat>("argument '%s': %U", name, reason.get()))
             : ref::steal(api<PyUnicode_FromFormat>("argument %d: %U", position, reason.get()));
-    if (line && lines_) {
-      static_cast<void>(api<PyList_Append>(lines_.get(), line.get()));
+    if (!lines_ || !line || api<PyList_Append>(lines_.get(), line.get()) != 0) {
+      take_failure();
     }
-    api<PyErr_Clear>();
+  }
+
+  // The exception of a message that could not be written ends the call.
+  DLBRIDGE_COLD void take_failure() noexcept {
+    ref failure = take_exception();
+    if (!fatal_) {
+      fatal_ = std::move(failure);
+    }
   }
 
   ref lines_;

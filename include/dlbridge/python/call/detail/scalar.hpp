@@ -58,14 +58,21 @@ struct scalar<T, std::enable_if_t<std::is_integral_v<T>>> {
     if constexpr (std::is_signed_v<T>) {
       int overflow = 0;
       long long const value = api<PyLong_AsLongLongAndOverflow>(number.get(), &overflow);
+      if (value == -1 && overflow == 0 && PyErr_Occurred() != nullptr) {
+        return false;
+      }
       fits = overflow == 0 && value >= std::numeric_limits<T>::min() &&
              value <= std::numeric_limits<T>::max();
       out = static_cast<T>(value);
     } else {
       unsigned long long const value = api<PyLong_AsUnsignedLongLong>(number.get());
-      fits = PyErr_Occurred() == nullptr && value <= std::numeric_limits<T>::max();
-      out = static_cast<T>(value);
+      bool const is_converted = PyErr_Occurred() == nullptr;
+      if (!is_converted && !PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        return false;
+      }
       api<PyErr_Clear>();
+      fits = is_converted && value <= std::numeric_limits<T>::max();
+      out = static_cast<T>(value);
     }
     if (!fits) {
       api<PyErr_Format>(PyExc_OverflowError, "expected an integer of %d bits, %s; got %R",

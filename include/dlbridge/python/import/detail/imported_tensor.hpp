@@ -55,6 +55,9 @@ class imported_tensor {
   /// what a table refuses, as the exception of `__dlpack__` states the reason.
   /// @return false, with a Python exception set as by consume, when the import failed.
   bool import_object(PyObject* object, import_mode mode) noexcept {
+    if (PyErr_Occurred() != nullptr) {  // try_borrow_fast did not forgive it
+      return false;
+    }
     exchange_table const table = type_cache::find(Py_TYPE(object)).exchange;
     if (table && import_by_table(table, object, mode)) {
       return true;
@@ -70,7 +73,8 @@ class imported_tensor {
   }
 
   /// Borrows an ordinary tensor that meets the requirement.
-  /// @return false, without an exception, in every other case; import_object then decides.
+  /// @return false in every other case; import_object then decides. An exception that is not
+  ///   forgivable may be pending, with which import_object returns.
   DLBRIDGE_INLINE bool try_borrow_fast(PyObject* object, requirement const& need) noexcept {
     type_entry const* const type = type_cache::peek(Py_TYPE(object));
     if (type == nullptr || (!type->exchange && !type->host_only)) {
@@ -86,7 +90,7 @@ class imported_tensor {
     }
     flags_ = 0;
     if (!type->exchange.try_lend(object, tensor_)) {
-      api<PyErr_Clear>();  // import_object calls __dlpack__, which states the reason
+      forgive_exception();  // import_object calls __dlpack__, which states the reason
       return false;
     }
     return !is_complex(need.type) && copy_dims() && dlbridge::detail::fits_fast_path(tensor_, need);
@@ -94,7 +98,7 @@ class imported_tensor {
 
   /// Borrows a lent tensor once more, without Python code.
   /// @pre import_object or try_borrow_fast returned true, and the tensor is lent.
-  /// @return whether the tensor meets the requirement. No exception is pending.
+  /// @return whether the tensor meets the requirement. If not, an exception may be pending.
   bool borrow_again(PyObject* object, import_mode mode, requirement const& need) noexcept {
     // The lookup restores the entry of an ndarray if the type of another argument replaced it.
     if (try_borrow_fast(object, need) ||
@@ -102,10 +106,11 @@ class imported_tensor {
          type_cache::find(Py_TYPE(object)).host_only && try_borrow_fast(object, need))) {
       return true;
     }
+    if (PyErr_Occurred() != nullptr) {
+      return false;
+    }
     exchange_table const table = type_cache::find(Py_TYPE(object)).exchange;
-    bool const done = table && import_by_table(table, object, mode) && meets(view(), need);
-    api<PyErr_Clear>();
-    return done;
+    return table && import_by_table(table, object, mode) && meets(view(), need);
   }
 
   /// @pre import_object or try_borrow_fast returned true.

@@ -146,6 +146,9 @@ DLBRIDGE_COLD inline bool test_ndarray(PyObject* array) noexcept {
   std::uint64_t flags = 0;
   call_keywords keywords;
   keywords.max_version = stated_version_object();
+  if (keywords.max_version == nullptr) {
+    return false;
+  }
   producer_method const method{ref::borrow(type_cache::find(Py_TYPE(array)).dlpack), true};
   ref const capsule = call_dlpack(array, method, keywords);
   report why;
@@ -202,7 +205,8 @@ DLBRIDGE_COLD inline bool test_ndarrays(PyTypeObject* type) noexcept {
 }
 
 /// Whether read_ndarray may read objects of a type, which is numpy.ndarray and no class derived
-/// from it. The self-test runs once.
+/// from it. The self-test runs once; again after an exception that is not forgivable, which stays
+/// pending.
 /// @pre no exception is pending.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code runs in the first call.
@@ -210,9 +214,11 @@ DLBRIDGE_LOCAL inline bool can_read_ndarrays(PyTypeObject* type) noexcept {
   static std::atomic<PyTypeObject*> tested{nullptr};
   static std::atomic<PyTypeObject*> passed{nullptr};
   if (tested.load(std::memory_order_relaxed) != type) {
-    passed.store(sizeof(void*) == 8 && test_ndarrays(type) ? type : nullptr,
-                 std::memory_order_relaxed);
-    api<PyErr_Clear>();
+    bool const all = sizeof(void*) == 8 && test_ndarrays(type);
+    if (!forgive_exception()) {
+      return false;
+    }
+    passed.store(all ? type : nullptr, std::memory_order_relaxed);
     tested.store(type, std::memory_order_relaxed);
   }
   return passed.load(std::memory_order_relaxed) == type;

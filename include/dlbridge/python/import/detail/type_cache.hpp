@@ -214,8 +214,10 @@ inline ref call_dlpack(PyObject* producer, producer_method const& method,
   if (method.takes_self && keywords.stream == nullptr && keywords.dl_device == nullptr &&
       keywords.copy == nullptr && keywords.max_version != nullptr) {  // the common case
     PyObject* arguments[] = {nullptr, producer, keywords.max_version};
-    return ref::steal(api<PyObject_Vectorcall>(
-        function, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, only_max_version()));
+    PyObject* const name = only_max_version();
+    return name != nullptr ? ref::steal(api<PyObject_Vectorcall>(
+                                 function, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, name))
+                           : ref();
   }
   names const& n = names::get();
   PyObject* const values[] = {keywords.max_version, keywords.stream, keywords.dl_device,
@@ -234,6 +236,9 @@ inline ref call_dlpack(PyObject* producer, producer_method const& method,
   PyObject* used_names = nullptr;
   if (count == 1 && keywords.max_version != nullptr) {
     used_names = only_max_version();
+    if (used_names == nullptr) {
+      return ref();
+    }
   } else if (count > 0) {
     tuple = ref::steal(api<PyTuple_New>(count));
     if (!tuple) {
