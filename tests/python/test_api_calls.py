@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
+from builds import FREE_THREADED
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = Path(os.environ.get("DLBRIDGE_TEST_MODULES", "")) / "libfailing_api.so"
 
 
-@pytest.mark.skipif(
-    bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="the rules are those of the GIL"
-)
+@pytest.mark.skipif(FREE_THREADED, reason="the rules are those of the GIL")
 @pytest.mark.skipif(not LIBRARY.exists(), reason="no replacement of the C API for this build")
 def test_every_call_raises_in_turn() -> None:
     process = subprocess.run(
