@@ -302,7 +302,7 @@ class Bench:
         status, output = run(["sh", "-c", f"{limited} --gtest_fail_fast --gtest_brief=1"], SECONDS)
         if status == 0:
             return ""
-        failed = re.search(r"\[  FAILED  \] (\S+)", output)
+        failed = re.search(r"\[  FAILED  \] ([\w./]+)", output)
         if failed:
             return failed[1]
         return f"test_{test}: {'hangs' if status is None else f'status {status}'}"

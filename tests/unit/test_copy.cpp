@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "aligned_memory.hpp"
+#include "counted_heap.hpp"
 #include "foreign.hpp"
 #include "refusal.hpp"
 #include "struct_kinds.hpp"
@@ -368,6 +369,26 @@ TEST_F(Copy, OfRankZeroIsOneElement) {
 TEST_F(Copy, OfATensorToItselfChangesNothing) {
   copy(tensor_view(from), tensor_view(from));
   EXPECT_EQ(foreign_sum(&from), 15);
+}
+
+TEST_F(Copy, AllocatesMemoryOnlyIfTheTensorsOverlap) {
+  if (!heap_is_counted()) {
+    GTEST_SKIP() << "another operator new replaces the counting one";
+  }
+  struct {
+    int floats_behind;  // from the source to the destination in the same memory
+    bool overlap;
+  } const cases[] = {{6, false}, {-6, false}, {5, true}, {-5, true}};
+  for (auto const& each : cases) {
+    for (bool const reversed : {false, true}) {
+      source->strides[0] = reversed ? -3 : 3;
+      from.data = source->data + 16 + (reversed ? 3 : 0);
+      to.data = source->data + 16 + each.floats_behind;
+      int const allocated = heap.allocated;
+      copy(tensor_view(from), tensor_view(to));
+      EXPECT_EQ(heap.allocated != allocated, each.overlap) << each.floats_behind;
+    }
+  }
 }
 
 TEST_F(Copy, RefusesADifferentDestinationAndNamesEveryRule) {
