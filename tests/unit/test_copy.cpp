@@ -344,6 +344,27 @@ TEST_F(Copy, KeepsTheBitsOfSignallingNaNs) {
   }
 }
 
+TEST_F(Copy, CopiesElementsOfAnySize) {
+  auto* const first = reinterpret_cast<unsigned char*>(source->data);
+  auto* const copied = reinterpret_cast<unsigned char*>(destination->data);
+  for (std::uint16_t size = 1; size < 40; ++size) {
+    from.dtype = to.dtype = {kDLUInt, 8, size};
+    from.ndim = to.ndim = 1;
+    source->shape[0] = destination->shape[0] = 2;
+    source->strides[0] = 3;
+    destination->strides[0] = 2;
+    bytes expected(std::size_t{4} * size, 255);
+    std::copy(expected.begin(), expected.end(), copied);
+    for (unsigned char i = 0; i < size; ++i) {
+      expected[i] = first[i] = i;
+      expected[std::size_t{2} * size + i] = first[std::size_t{3} * size + i] =
+          static_cast<unsigned char>(100 + i);
+    }
+    copy(tensor_view(from), tensor_view(to));
+    EXPECT_EQ(bytes(copied, copied + expected.size()), expected) << size << " bytes";
+  }
+}
+
 TEST_F(Copy, OfAnEmptyTensorReadsAndWritesNothing) {
   std::int64_t const shape[] = {2, 0, 3};
   for (auto* each : {source.get(), destination.get()}) {
