@@ -49,7 +49,7 @@ HEADERS = {  # and the unit tests that judge their mutants
     "dtype": ("dtype", "validate"),
     "error": ("error", "check"),
     "exchange": ("exchange",),
-    "host_memory": ("host_memory",),
+    "host_memory": ("host_memory", "copy"),
     "layout": ("layout", "view"),
     "managed": ("managed", "builder"),
     "shared": ("shared",),
