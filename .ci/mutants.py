@@ -8,7 +8,7 @@ tests. A test that fails, crashes or hangs kills the mutant.
     --jobs N    examines N headers in parallel
 
 Mutants that do not compile are not counted, and neither are those that the compiler optimizes to
-the same code. ARGUED states for each other survivor why no user can observe it. The state is in
+the same code. ARGUED states for every other survivor why no unit test kills it. The state is in
 .nox/mutants. Ctrl-C ends the run, and the next one continues from there; it also repeats the
 survivors whose tests have changed. The exit status is 1 if fewer than LEAST % are killed, or if a
 survivor is not argued.
