@@ -302,6 +302,19 @@ def fuzz(session: nox.Session) -> None:
     )
 
 
+@nox.session(tags=["long"])
+def mutants(session: nox.Session) -> None:
+    """Whether the unit tests notice changes of the core headers; `-- --report` prints the state."""
+    folder = BUILD / "no-build"
+    if "--report" not in session.posargs:
+        folder = cmake(session, MAIN, "unit_tests")
+    session.run(
+        *(sys.executable, ".ci/mutants.py", str(folder), *session.posargs),
+        external=True,
+        interrupt_timeout=60,  # after Ctrl-C the script completes the mutants under examination
+    )
+
+
 @nox.session(tags=["long"], venv_backend="none")
 def machines(session: nox.Session) -> None:
     """The C++ tests on emulated machines and with other compilers; after --: names of some."""

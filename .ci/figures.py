@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import machine
+import mutants as changes
 
 PAGE = machine.CHECKOUT / "docs" / "generated" / "reliability.md"
 STORED = PAGE.with_suffix(".json")
@@ -71,6 +72,17 @@ def coverage(state: Any) -> Rows:
     return rows
 
 
+def mutants(_: Any) -> Rows:
+    rows = [["header", "mutants", "detected", "", "not detected, all argued"]]
+    records = changes.State().current()
+    for name in (*changes.HEADERS, "all"):
+        mine = [each.outcome for each in records if name in (each.header, "all")]
+        killed, survived = mine.count("killed"), mine.count("survived")
+        share = percent(100 * killed / (killed + survived)) if killed + survived else ""
+        rows.append([name, str(killed + survived), str(killed), share, str(survived)])
+    return rows
+
+
 def guarantees(state: Any) -> Rows:
     rows = [["guarantee", "documented in", "test that fails without it"]]
     return rows + [
@@ -82,11 +94,12 @@ def guarantees(state: Any) -> Rows:
 
 # session, its results below .nox, their table
 SOURCES: list[tuple[str, str, Callable[[Any], Rows]]] = [
-    ("fuzz", "fuzz/state.json", fuzzers),
+    ("fuzz", "results/fuzz/state.json", fuzzers),
     ("interpreters", "interpreters.json", interpreters),
     ("machines", "machines.json", machines),
     ("aarch64", "aarch64.json", aarch64),
     ("coverage", "coverage.json", coverage),
+    ("mutants", "results/mutants/state.json", mutants),
     ("guarantees", "guarantees/results.json", guarantees),
 ]
 

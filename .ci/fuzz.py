@@ -4,7 +4,7 @@
     --report    prints what all runs so far have done
     --keep      replaces the corpora in tests/fuzz/corpus by small parts of the grown ones
 
-The state is in .nox/fuzz: the grown corpora, the findings, the log of the last run of each fuzzer,
+The state is in .nox/results/fuzz: the grown corpora, the findings, the log of the last run of each fuzzer,
 and state.json. The exit status is 1 after a finding.
 """
 
@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-STATE = CHECKOUT / ".nox" / "fuzz"
+STATE = CHECKOUT / ".nox" / "results" / "fuzz"  # not .nox/fuzz, which nox may recreate
 KEPT = CHECKOUT / "tests" / "fuzz" / "corpus"
 LARGEST = 256  # bytes of an input
 MOST_KEPT = 30  # files of a corpus in the repository

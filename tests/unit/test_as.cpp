@@ -267,7 +267,7 @@ TYPED_TEST(As, SizesBeyondTheIndexTypeAreRefused) {
       {{1, 127}, {127, 1}, true}, {{1, 128}, {128, 1}, false}, {{2, 63}, {63, 1}, true},
       {{2, 64}, {64, 1}, false},  {{2, 2}, {125, 1}, true},    {{2, 2}, {126, 1}, false},
       {{2, 2}, {128, 1}, false},  {{0, 127}, {127, 1}, true},  {{0, 128}, {128, 1}, false},
-      {{1, 1}, {1000, -1}, true},
+      {{128, 0}, {1, 1}, false},  {{1, 1}, {1000, -1}, true},
   };
   for (auto const& each : cases) {
     this->set_layout(each.shape, each.strides);

@@ -287,7 +287,10 @@ TEST(Check, ReportsExactlyTheBrokenRulesOfRandomTensors) {
     t.dtype.bits = static_cast<std::uint8_t>(one_of(32, 32, 64));
     t.device =
         device(static_cast<int>(one_of(1, 1, 1, 2, 13)), static_cast<int>(one_of(0, 1))).abi();
-    t.byte_offset = static_cast<std::uint64_t>(one_of(0, 0, 0, 64, 4, 2, 1));
+    std::int64_t const offset = one_of(0, 0, 0, 64, 4, 2, 1);
+    bool const in_address = random() % 2 == 0;
+    t.data = reinterpret_cast<char*>(foreign->data) + (in_address ? offset : 0);
+    t.byte_offset = in_address ? 0 : static_cast<std::uint64_t>(offset);
     auto const flags = static_cast<std::uint64_t>(one_of(0, 0, 1, 6, 7));
 
     std::int64_t const extents[] = {one_of(dynamic_extent, dynamic_extent, 2),

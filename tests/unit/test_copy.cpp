@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "aligned_memory.hpp"
+#include "counted_heap.hpp"
 #include "foreign.hpp"
 #include "refusal.hpp"
 #include "struct_kinds.hpp"
@@ -343,6 +344,27 @@ TEST_F(Copy, KeepsTheBitsOfSignallingNaNs) {
   }
 }
 
+TEST_F(Copy, CopiesElementsOfAnySize) {
+  auto* const first = reinterpret_cast<unsigned char*>(source->data);
+  auto* const copied = reinterpret_cast<unsigned char*>(destination->data);
+  for (std::uint16_t size = 1; size < 40; ++size) {
+    from.dtype = to.dtype = {kDLUInt, 8, size};
+    from.ndim = to.ndim = 1;
+    source->shape[0] = destination->shape[0] = 2;
+    source->strides[0] = 3;
+    destination->strides[0] = 2;
+    bytes expected(std::size_t{4} * size, 255);
+    std::copy(expected.begin(), expected.end(), copied);
+    for (unsigned char i = 0; i < size; ++i) {
+      expected[i] = first[i] = i;
+      expected[std::size_t{2} * size + i] = first[std::size_t{3} * size + i] =
+          static_cast<unsigned char>(100 + i);
+    }
+    copy(tensor_view(from), tensor_view(to));
+    EXPECT_EQ(bytes(copied, copied + expected.size()), expected) << size << " bytes";
+  }
+}
+
 TEST_F(Copy, OfAnEmptyTensorReadsAndWritesNothing) {
   std::int64_t const shape[] = {2, 0, 3};
   for (auto* each : {source.get(), destination.get()}) {
@@ -368,6 +390,26 @@ TEST_F(Copy, OfRankZeroIsOneElement) {
 TEST_F(Copy, OfATensorToItselfChangesNothing) {
   copy(tensor_view(from), tensor_view(from));
   EXPECT_EQ(foreign_sum(&from), 15);
+}
+
+TEST_F(Copy, AllocatesMemoryOnlyIfTheTensorsOverlap) {
+  if (!heap_is_counted()) {
+    GTEST_SKIP() << "another operator new replaces the counting one";
+  }
+  struct {
+    int floats_behind;  // from the source to the destination in the same memory
+    bool overlap;
+  } const cases[] = {{6, false}, {-6, false}, {5, true}, {-5, true}};
+  for (auto const& each : cases) {
+    for (bool const reversed : {false, true}) {
+      source->strides[0] = reversed ? -3 : 3;
+      from.data = source->data + 16 + (reversed ? 3 : 0);
+      to.data = source->data + 16 + each.floats_behind;
+      int const allocated = heap.allocated;
+      copy(tensor_view(from), tensor_view(to));
+      EXPECT_EQ(heap.allocated != allocated, each.overlap) << each.floats_behind;
+    }
+  }
 }
 
 TEST_F(Copy, RefusesADifferentDestinationAndNamesEveryRule) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "aligned_memory.hpp"
 #include "refusal.hpp"
@@ -51,13 +52,6 @@ TEST(BuildEmpty, BuildsRankZeroAndEmptyTensors) {
   }
 }
 
-TEST(BuildEmpty, ZeroInitializesPackedElements) {
-  managed_tensor const m = build_empty(int4, {3});
-  auto const* bytes = static_cast<unsigned char const*>(m.view().data());
-  EXPECT_EQ(bytes[0], 0);
-  EXPECT_EQ(bytes[1], 0);
-}
-
 TEST(BuildEmpty, RefusesInvalidAndOverflowingShapes) {
   struct {
     dims shape;
@@ -72,6 +66,9 @@ TEST(BuildEmpty, RefusesInvalidAndOverflowingShapes) {
       {dims(std::int64_t{1} << 61),
        "overflow: size overflows: expected a size that fits 64 bits; "
        "got shape [2305843009213693952]"},
+      {dims(std::int64_t{1} << 57),  // 64 bits hold the number of bytes, but not that of bits
+       "overflow: size overflows: expected a size that fits 64 bits; "
+       "got shape [144115188075855872]"},
       {dims::from(static_cast<std::int64_t const*>(nullptr), 0), "accepted"},
   };
   for (auto const& each : cases) {
@@ -86,7 +83,7 @@ TEST(BuildEmpty, RefusesTooManyDimensions) {
             "overflow: size overflows: expected a size that fits 64 bits; got shape []");
 }
 
-// An allocator that counts bytes and fails on demand.
+// An allocator that counts bytes, returns memory with all bits set, and fails on demand.
 struct allocation_counts {
   std::size_t allocated = 0;
   std::size_t freed = 0;
@@ -98,7 +95,8 @@ constexpr dlbridge::host_allocator counting = {
     [](std::size_t bytes, std::size_t alignment) noexcept -> void* {
       counts.allocated += bytes;
       counts.alignment = alignment;
-      return counts.fails ? nullptr : allocate_aligned(alignment, bytes);
+      void* const memory = counts.fails ? nullptr : allocate_aligned(alignment, bytes);
+      return memory != nullptr ? std::memset(memory, 255, bytes) : nullptr;
     },
     [](void* memory, std::size_t bytes, std::size_t) noexcept {
       counts.freed += bytes;
@@ -117,6 +115,14 @@ TEST_F(HostAllocator, FreesItsMemoryOnce) {
     EXPECT_EQ(counts.freed, 0U);
   }
   EXPECT_EQ(counts.freed, 20U);
+}
+
+TEST_F(HostAllocator, PackedElementsAreZeroAndShareBytes) {
+  managed_tensor const m = build_empty(int4, {3}, struct_kind::versioned, counting);
+  EXPECT_EQ(counts.allocated, 2U);
+  auto const* bytes = static_cast<unsigned char const*>(m.view().data());
+  EXPECT_EQ(bytes[0], 0);
+  EXPECT_EQ(bytes[1], 0);
 }
 
 TEST_F(HostAllocator, ASizeAboveTheAddressSpaceIsRefused) {

@@ -148,6 +148,18 @@ TEST(Stream, ANullCudaHandleIsEncodedAsOne) {
   EXPECT_EQ(protocol_stream(stream_ref(rocm, null)), 0);
 }
 
+TEST(Stream, StreamsAreEqualIfDeviceAndHandleAre) {
+  stream_ref const stream(cuda, as_handle(77));
+  stream_ref const same(cuda, as_handle(77));
+  EXPECT_TRUE(stream == same);
+  EXPECT_FALSE(stream != same);
+  for (stream_ref const other : {stream_ref(cuda, as_handle(78)), stream_ref(rocm, as_handle(77)),
+                                 stream_ref::default_of(rocm)}) {
+    EXPECT_FALSE(stream == other);
+    EXPECT_TRUE(stream != other);
+  }
+}
+
 TEST(Stream, ADefaultRequestIsUnordered) {
   stream_request const request;
   EXPECT_FALSE(request.ordered);

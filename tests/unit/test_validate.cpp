@@ -180,6 +180,19 @@ bad_tensor const bad_tensors[] = {
      errc::overflow,
      "size overflows: expected a size that fits 64 bits; got shape [4294967296, 4294967296]",
      broken},
+    {{"CountOverflowOfModerateExtents",
+      [](DLTensor& t) {
+        constexpr std::int64_t extent = std::int64_t{1} << 27;
+        set_shape(t, extent, extent);
+        set_strides(t, 0, 0);
+        t.ndim = 3;
+        t.shape[2] = extent;
+        t.strides[2] = 0;
+      }},
+     errc::overflow,
+     "size overflows: expected a size that fits 64 bits; got shape [134217728, 134217728, "
+     "134217728]",
+     broken},
     {{"BitsOverflow",
       [](DLTensor& t) {  // 2^58 floats of 2^5 bits
         set_shape(t, std::int64_t{1} << 58, 1);

@@ -172,6 +172,24 @@ TEST(TensorView, MutableDataRefusesReadOnlyMemory) {
             "it as const, or copy it");
 }
 
+TEST(TensorView, IsConvertedToAStructThatDescribesTheSameElements) {
+  foreign_ptr const foreign = make_foreign();
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  t.byte_offset = 8;
+  for (device const where : {dlbridge::cpu, device(kDLCUDA, 3), device(kDLOpenCL, 1)}) {
+    t.device = where.abi();
+    DLTensor const converted = view_of(t).to_dltensor();
+    bool const has_handle = where.type == kDLOpenCL;
+    EXPECT_EQ(converted.data, foreign->data + (has_handle ? 0 : 2));
+    EXPECT_EQ(converted.byte_offset, has_handle ? 8U : 0U);
+    EXPECT_EQ(device(converted.device), where);
+    EXPECT_EQ(dtype(converted.dtype), dtype(t.dtype));
+    EXPECT_EQ(converted.ndim, 2);
+    EXPECT_EQ(converted.shape, t.shape);
+    EXPECT_EQ(converted.strides, t.strides);
+  }
+}
+
 TEST(TensorView, NameContainsDtypeShapeAndDevice) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
