@@ -4,8 +4,8 @@
     --report    prints what all runs so far have done
     --keep      replaces the corpora in tests/fuzz/corpus by small parts of the grown ones
 
-The state is in .nox/results/fuzz: the grown corpora, the findings, the log of the last run of each fuzzer,
-and state.json. The exit status is 1 after a finding.
+The state is in .nox/results/fuzz: the grown corpora, the findings, the log of the last run of each
+fuzzer, and state.json. The exit status is 1 after a finding.
 """
 
 from __future__ import annotations

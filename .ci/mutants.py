@@ -9,9 +9,9 @@ tests. A test that fails, crashes or hangs kills the mutant.
 
 Mutants that do not compile are not counted, and neither are those that the compiler optimizes to
 the same code. ARGUED states for every other survivor why no unit test kills it. The state is in
-.nox/results/mutants. Ctrl-C ends the run, and the next one continues from there; it also repeats the
-survivors whose tests have changed. The exit status is 1 if fewer than LEAST % are killed, or if a
-survivor is not argued.
+.nox/results/mutants. Ctrl-C ends the run, and the next one continues from there; it also repeats
+the survivors whose tests have changed. The exit status is 1 if fewer than LEAST % are killed, or if
+a survivor is not argued.
 """
 
 from __future__ import annotations
