@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,9 @@ def test_every_call_raises_in_turn() -> None:
         text=True,
         timeout=600,
     )
-    assert (process.returncode, process.stderr) == (0, "")
+    # pybind11's hasattr() ignores exceptions, which CPython prints from 3.13 on
+    errors = re.sub(r"Exception ignored in PyObject_HasAttrString.*?\nInjected: \w+\n", "",
+                    process.stderr, flags=re.DOTALL)  # fmt: skip
+    assert (process.returncode, errors) == (0, "")
     counts = [int(line.split(": ")[-1].split()[0]) for line in process.stdout.splitlines()]
     assert len(counts) >= 70 and sum(counts) > 2000

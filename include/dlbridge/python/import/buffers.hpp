@@ -142,14 +142,19 @@ inline managed_tensor from_buffer(PyObject* exporter) noexcept {
 inline managed_tensor from_array_interface(PyObject* object, PyObject* interface,
                                            device where) noexcept {
   auto const item = [interface](char const* key) {  // an owned reference, as Python code runs below
-    PyObject* const value =
-        PyDict_Check(interface) ? api<PyDict_GetItemString>(interface, key) : nullptr;
+    bool const reads = PyDict_Check(interface) && PyErr_Occurred() == nullptr;
+    ref const name = reads ? ref::steal(api<PyUnicode_FromString>(key)) : ref();
+    PyObject* const value = name ? api<PyDict_GetItemWithError>(interface, name.get()) : nullptr;
     return ref::borrow(value == Py_None ? nullptr : value);
   };
   ref const shape_item = item("shape");
   ref const typestr_item = item("typestr");
   ref const data_item = item("data");
   ref const strides_item = item("strides");
+  ref const mask_item = item("mask");
+  if (PyErr_Occurred() != nullptr) {
+    return managed_tensor();
+  }
   char const* const typestr = typestr_item && PyUnicode_Check(typestr_item.get())
                                   ? api<PyUnicode_AsUTF8>(typestr_item.get())
                                   : nullptr;
@@ -157,7 +162,7 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
       PyTuple_GET_SIZE(data_item.get()) != 2) {
     return detail::refuse_interface("a dict with shape, typestr, and data as (address, read-only)");
   }
-  if (item("mask")) {
+  if (mask_item) {
     return detail::refuse_interface("an array without a mask, which DLPack cannot carry");
   }
   description d;
