@@ -147,8 +147,10 @@ def _dtype(tensor: Any) -> str:
 
 def _extents(tensor: Any, address: int | None, what: str) -> tuple[int, ...]:
     count = int(tensor.ndim)
-    if planted("ndim_unchecked"):
-        count %= 1 << 20
+    if planted("ndim_unchecked"):  # an unsigned number; the last extent is read first
+        count %= 1 << 32
+        if count and address:
+            _ = C.c_int64.from_address(address + 8 * (count - 1)).value
     elif not 0 <= count <= MOST_DIMENSIONS:
         raise BufferError(f"expected 0 to {MOST_DIMENSIONS} dimensions; got {count}")
     if count and not address:
