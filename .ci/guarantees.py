@@ -131,7 +131,9 @@ def main() -> int:
         for each in guarantees()
         if not chosen.words or any(word in each.promise for word in chosen.words)
     ]
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    listed = [each.promise for each in guarantees()]
+    results = {promise: stored[promise] for promise in listed if promise in stored}
     broken = 0
     for each in wanted:
         problem = examine(chosen.folder, each)
