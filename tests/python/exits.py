@@ -186,7 +186,7 @@ def storm(kinds: list[str], exits: int, seed: int = 0) -> list[str]:
 
 def is_of_cpython(failure: str) -> bool:
     """Whether a crash does not occur again. CPython up to 3.10 itself may crash in take_gil when it
-    exits while daemon threads run: about once in 100 exits of the kind "control", on a busy machine.
+    exits while daemon threads run: about once in 100 exits of the kind "control", under load.
     """
     kind, _, rest = failure.partition(": ")
     rare = sys.version_info < (3, 11) and rest.startswith("status -11")
