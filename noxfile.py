@@ -309,7 +309,7 @@ def mutants(session: nox.Session) -> None:
     if "--report" not in session.posargs:
         folder = cmake(session, MAIN, "unit_tests")
     session.run(
-        *(sys.executable, ".ci/mutants.py", str(folder), *session.posargs),
+        *(sys.executable, ".ci/mutate.py", str(folder), *session.posargs),
         external=True,
         interrupt_timeout=60,  # after Ctrl-C the script completes the mutants under examination
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import machine
-import mutants as changes
+import mutate as changes
 
 PAGE = machine.CHECKOUT / "docs" / "generated" / "reliability.md"
 STORED = PAGE.with_suffix(".json")

@@ -2,7 +2,7 @@
 
 The functions work on the text of the header and rely on the format that clang-format gives it:
 binary operators stand between blanks, and those of templates and of pointers do not. A change that
-does not compile does no harm, because `mutants.py` then takes the next one.
+does not compile does no harm, because `mutate.py` then takes the next one.
 """
 
 from __future__ import annotations
