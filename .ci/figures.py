@@ -60,16 +60,30 @@ def aarch64(state: Any) -> Rows:
     return [["machine", "Python tests"], [state["machine"], state["tests"]]]
 
 
-def percent(value: Any) -> str:
-    return "" if value is None else f"{value:.1f} %"
+def share(executed: Iterable[bool]) -> str:
+    each = list(executed)
+    return f"{100 * sum(each) / len(each):.1f} %" if each else ""
 
 
 def coverage(state: Any) -> Rows:
-    rows = [["header", "lines", "covered", "branches"]]
-    for each in [*state["files"], {**state, "filename": "include/dlbridge/all"}]:
-        rows.append([each["filename"].removeprefix("include/dlbridge/"), str(each["line_total"]),
-                     percent(each["line_percent"]), percent(each["branch_percent"])])  # fmt: skip
-    return rows
+    rows = [["header", "lines", "executed", "branches", "lines that are not executed"]]
+    lines: dict[tuple[str, int], bool] = {}  # gcov counts each instance of a template apart
+    branches: dict[tuple[str, int, int], bool] = {}
+    for file in state["files"]:
+        header = file["file"].removeprefix("include/dlbridge/")
+        for line in file["lines"]:
+            at = (header, line["line_number"])
+            lines[at] = lines.get(at, False) or line["count"] > 0
+            for i, branch in enumerate(line["branches"]):
+                branches[(*at, i)] = branches.get((*at, i), False) or branch["count"] > 0
+    for header in dict.fromkeys(at[0] for at in lines):
+        missing = [str(at[1]) for at, done in sorted(lines.items()) if at[0] == header and not done]
+        mine = [done for at, done in lines.items() if at[0] == header]
+        rows.append([header, str(len(mine)), share(mine),
+                     share(done for at, done in branches.items() if at[0] == header),
+                     ", ".join(missing)])  # fmt: skip
+    all_of_them = [str(len(lines)), share(lines.values()), share(branches.values())]
+    return [*rows, ["all", *all_of_them, ""]]
 
 
 def mutants(_: Any) -> Rows:
@@ -78,8 +92,8 @@ def mutants(_: Any) -> Rows:
     for name in (*changes.HEADERS, "all"):
         mine = [each.outcome for each in records if name in (each.header, "all")]
         killed, survived = mine.count("killed"), mine.count("survived")
-        share = percent(100 * killed / (killed + survived)) if killed + survived else ""
-        rows.append([name, str(killed + survived), str(killed), share, str(survived)])
+        part = share([True] * killed + [False] * survived)
+        rows.append([name, str(killed + survived), str(killed), part, str(survived)])
     return rows
 
 
