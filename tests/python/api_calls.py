@@ -8,9 +8,11 @@ the code goes on without it.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import importlib
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -26,6 +28,12 @@ CLASSIFIED = (3, 11)
 # Of the calls while the extension is imported, one in so many fails. pybind11 ends the process if
 # one of the first fails, with which it prepares itself.
 IMPORT_STEP = 23
+
+
+# NumPy up to 2.0 does not accept max_version. To import it here would prepare the operations.
+HAS_OLD_NUMPY = False
+with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+    HAS_OLD_NUMPY = importlib.metadata.version("numpy").startswith(("1.", "2.0."))
 
 
 class Injected(Exception):
@@ -61,6 +69,10 @@ FORGIVEN = {
                 "PyImport_ImportModule", "PyObject_GetAttr", "PyObject_GetAttrString",
                 "PyObject_VectorcallMethod", "PyUnicode_AsUTF8",
             )
+        ),
+        *(
+            Rule(operation, "PyObject_Vectorcall", "an old NumPy is called again")
+            for operation in ("from NumPy", "NumPy argument, by_*") if HAS_OLD_NUMPY
         ),
         Rule("*, by_pybind11", "*", "a caster of pybind11 states only that an object does not fit"),
         Rule("totals, by_def", "*", "the caster of a container does the same"),
