@@ -319,7 +319,9 @@ TEST(Check, ReportsExactlyTheBrokenRulesOfRandomTensors) {
     accepted_fast += fast ? 1 : 0;
   }
   EXPECT_GT(accepted, rounds / 50);
-  EXPECT_GT(accepted_fast, rounds / 500);
+  if (sizeof(void*) == 8) {  // with shorter addresses every tensor takes the slow path
+    EXPECT_GT(accepted_fast, rounds / 500);
+  }
 }
 
 // The text of a requirement, built at compile time as signatures need it.
