@@ -86,7 +86,7 @@ class RuleItem(pytest.Item):
             f"{result.id}: {result.got}",
             f"  expected: {result.expected}",
             f"  fix: {result.fix}",
-            f"  source: {result.source}",
+            *(f"  source: {each.document} {each.since}, {each.place}" for each in result.sources),
         ]
         if result.outcome in ("fail", "crash"):
             raise NotConforming("\n".join(lines))

@@ -11,7 +11,8 @@ import json
 import sys
 
 from dlbridge.tools.conformance.engine import SECONDS, Examination, Report, Result, examine
-from dlbridge.tools.conformance.rules import table
+from dlbridge.tools.conformance.rules import STANDARDS
+from dlbridge.tools.conformance.rules.table import table
 from dlbridge.tools.conformance.target import CannotExamine
 
 __all__ = ["CannotExamine", "Examination", "Report", "Result", "examine"]
@@ -33,6 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         action="append",
         help="examine this rule only, such as P-04; may be given several times",
+    )
+    parser.add_argument(
+        "--standard",
+        choices=STANDARDS,
+        help="the version of the array API that counts (default: the one that the library claims "
+        "by __array_api_version__; without a claim, only DLPack's own texts are binding)",
     )
     parser.add_argument(
         "--timeout",
@@ -74,6 +81,7 @@ def run(options: argparse.Namespace) -> int:
         report = examine(
             options.target,
             consumer=options.consumer,
+            standard=options.standard,
             only=options.only,
             seconds=options.timeout,
             progress=rendering.show_progress if sys.stderr.isatty() else None,

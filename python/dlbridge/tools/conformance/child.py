@@ -8,7 +8,7 @@ from typing import Any
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.probes import in_order
 from dlbridge.tools.conformance.registry import PROBES
-from dlbridge.tools.conformance.target import CannotExamine, find, version_of
+from dlbridge.tools.conformance.target import CannotExamine, claimed_standard, find, version_of
 
 
 def open_target(name: str, consumer: str | None) -> dict[str, Any]:
@@ -26,7 +26,12 @@ def open_target(name: str, consumer: str | None) -> dict[str, Any]:
     modules = {name.partition(":")[0], *([consumer.partition(":")[0]] if consumer else [])}
     versions = {module.partition(".")[0]: version_of(module) for module in sorted(modules)}
     list(in_order())  # imports every module that registers probes
-    return {"why": None, "versions": versions, "consumer": target.consumer_name}
+    return {
+        "why": None,
+        "versions": versions,
+        "consumer": target.consumer_name,
+        "standard": claimed_standard(target),
+    }
 
 
 def run_probe(name: str, consumer: str | None, probe: str) -> dict[str, Any]:
@@ -43,7 +48,6 @@ def run_probe(name: str, consumer: str | None, probe: str) -> dict[str, Any]:
             "got": broken.got,
             "expected": broken.expected,
             "fix": broken.fix,
-            "severity": broken.severity,
         }
     except BaseException as error:
         result = {"outcome": "fail", "got": f"the check ended with {name_error(error)}"}

@@ -13,11 +13,19 @@ import dlbridge
 from dlbridge.tools import children
 from dlbridge.tools.conformance.probes import in_order
 from dlbridge.tools.conformance.registry import Probe
-from dlbridge.tools.conformance.rules import RULES, Severity
+from dlbridge.tools.conformance.rules import (
+    RULES,
+    Kind,
+    Rule,
+    Severity,
+    Text,
+    severity,
+    severity_of_crash,
+)
 from dlbridge.tools.conformance.target import CannotExamine
 
-Outcome = Literal["crash", "fail", "warn", "skip", "pass"]
-WORST_FIRST: tuple[Outcome, ...] = ("crash", "fail", "warn", "skip", "pass")
+Outcome = Literal["crash", "fail", "warn", "note", "skip", "pass"]
+WORST_FIRST: tuple[Outcome, ...] = ("crash", "fail", "warn", "note", "skip", "pass")
 SECONDS = 60.0  # for one probe; opening the target, which imports it, may take children.SECONDS
 CHILD = "dlbridge.tools.conformance.child"
 
@@ -29,12 +37,13 @@ class Result:
     """The outcome of one rule."""
 
     id: str
-    severity: Severity  # of the rule, or of the violation where that is less severe
+    kind: Kind
+    severity: Severity  # of a violation, under the standard that the target claims
     outcome: Outcome
     expected: str
     got: str  # the violation, the reason for a skip, or a note
     fix: str
-    source: str
+    sources: tuple[Text, ...]
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,7 @@ class Report:
 
     target: str
     consumer: str | None
+    standard: str | None  # the version of the array API that counts; None: only DLPack's own texts
     versions: dict[str, str | None]
     results: list[Result]
 
@@ -64,6 +74,7 @@ class Report:
             "dlbridge": dlbridge.__version__,
             "target": self.target,
             "consumer": self.consumer,
+            "standard": self.standard,
             "versions": self.versions,
             "results": [asdict(result) for result in self.results],
             "counts": self.counts,
@@ -74,6 +85,7 @@ def examine(
     target: str,
     *,
     consumer: str | None = None,
+    standard: str | None = None,
     only: Collection[str] | None = None,
     seconds: float = SECONDS,
     progress: Progress | None = None,
@@ -87,7 +99,7 @@ def examine(
     if only is not None and len(rules) < len(set(only)):
         raise CannotExamine(f"there is no rule {', '.join(sorted(set(only) - set(RULES)))}")
     probes = [probe for probe in in_order() if probe.rule in rules]
-    with Examination(target, consumer=consumer, seconds=seconds) as examination:
+    with Examination(target, consumer=consumer, standard=standard, seconds=seconds) as examination:
         for count, probe in enumerate(probes):
             if progress is not None:
                 progress(count, len(probes), probe.rule)
@@ -97,6 +109,7 @@ def examine(
         return Report(
             target=target,
             consumer=examination.consumer,
+            standard=examination.standard,
             versions=examination.versions,
             results=[examination.result(rule) for rule in rules],
         )
@@ -110,7 +123,12 @@ class Examination:
     """
 
     def __init__(
-        self, target: str, *, consumer: str | None = None, seconds: float = SECONDS
+        self,
+        target: str,
+        *,
+        consumer: str | None = None,
+        standard: str | None = None,
+        seconds: float = SECONDS,
     ) -> None:
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
         self._worker = children.Worker(seconds=seconds, environment={"PYTHONPATH": paths})
@@ -123,6 +141,7 @@ class Examination:
             self.close()
             raise
         self.consumer: str | None = answer["consumer"]
+        self.standard: str | None = standard or answer["standard"]
         self.versions: dict[str, str | None] = {
             "python": platform.python_version(),
             **answer["versions"],
@@ -175,7 +194,7 @@ class Examination:
 
     def result(self, rule: str) -> Result:
         """Returns the outcome of a rule from the probes that have run."""
-        return _result(rule, self._outcomes.get(rule, []))
+        return _result(RULES[rule], self._outcomes.get(rule, []), self.standard)
 
     def examine(self, rule: str) -> Result:
         """Runs the probes of one rule."""
@@ -202,10 +221,9 @@ def _last_words(noise: str) -> str:
     return (informative or lines or [""])[-1].strip()[:200]
 
 
-def _result(rule_id: str, outcomes: list[dict[str, Any]]) -> Result:
+def _result(rule: Rule, outcomes: list[dict[str, Any]], standard: str | None) -> Result:
     """Returns the worst outcome of a rule's probes."""
-    rule = RULES[rule_id]
-    rated = [(_outcome(each, rule.severity), each) for each in outcomes] or [
+    rated = [(_outcome(each["outcome"], rule, standard), each) for each in outcomes] or [
         ("skip", {"got": "no probe examines it"})
     ]
     worst = min((outcome for outcome, _ in rated), key=WORST_FIRST.index)
@@ -213,18 +231,24 @@ def _result(rule_id: str, outcomes: list[dict[str, Any]]) -> Result:
     first = matching[0]
     return Result(
         id=rule.id,
-        severity=first.get("severity") or ("F" if worst == "crash" else rule.severity),
+        kind=rule.kind,
+        severity="F" if worst == "crash" else severity(rule, standard),
         outcome=worst,
         expected=first.get("expected") or rule.text,
         got="; ".join(dict.fromkeys(each["got"] for each in matching if each["got"])),
         fix=first.get("fix") or rule.fix,
-        source=rule.source,
+        sources=rule.texts,
     )
 
 
-def _outcome(outcomes: dict[str, Any], severity: Severity) -> Outcome:
-    """Maps a violation to a failure, a warning or a note, by its severity."""
-    if outcomes["outcome"] != "fail":
-        return outcomes["outcome"]  # type: ignore[no-any-return]
-    by_severity: dict[str, Outcome] = {"F": "fail", "W": "warn", "N": "pass"}
-    return by_severity[outcomes.get("severity") or severity]
+BY_SEVERITY: dict[Severity, Outcome] = {"F": "fail", "W": "warn", "N": "note"}
+
+
+def _outcome(of_probe: str, rule: Rule, standard: str | None) -> Outcome:
+    """Rates a probe's outcome: a violation by the severity of the rule, a crash by its input."""
+    if of_probe == "crash":
+        by_crash = severity_of_crash(rule)
+        return "crash" if by_crash == "F" else BY_SEVERITY[by_crash]
+    if of_probe == "fail":
+        return BY_SEVERITY[severity(rule, standard)]
+    return of_probe  # type: ignore[return-value]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dlbridge.tools.conformance.rules import Severity
-
 
 class Broken(BaseException):
     """The rule is violated. Raised by a probe, also through handlers of Exception.
 
-    `got` describes the violation in full. By default `expected`, `fix` and the severity are those
-    of the rule; a probe lowers the severity of a violation that other libraries tolerate.
+    `got` describes the violation in full. By default `expected` and `fix` are those of the rule.
     """
 
     def __init__(
@@ -18,10 +15,10 @@ class Broken(BaseException):
         *,
         expected: str | None = None,
         fix: str | None = None,
-        severity: Severity | None = None,
+        severity: object = None,
     ) -> None:
         super().__init__(got)
-        self.got, self.expected, self.fix, self.severity = got, expected, fix, severity
+        self.got, self.expected, self.fix = got, expected, fix
 
 
 class Skip(BaseException):

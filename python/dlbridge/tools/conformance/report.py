@@ -10,9 +10,15 @@ from collections.abc import Iterable
 from typing import Callable
 
 from dlbridge.tools.conformance.engine import WORST_FIRST, Report, Result
-from dlbridge.tools.conformance.rules import SIXTY
 
-STYLES = {"crash": "bold red", "fail": "bold red", "warn": "yellow", "pass": "green", "skip": "dim"}
+STYLES = {
+    "crash": "bold red",
+    "fail": "bold red",
+    "warn": "yellow",
+    "note": "cyan",
+    "pass": "green",
+    "skip": "dim",
+}
 NARROWEST, WIDEST = 60, 100
 LONGEST_NOTE = 200
 
@@ -60,9 +66,12 @@ def _whole(result: Result, width: int) -> Iterable[Line]:
     yield from _row(
         f"{result.outcome.upper():<6} {result.id}", STYLES[result.outcome], result.expected, width
     )
-    for name, text in (("got", result.got), ("fix", result.fix), ("source", result.source)):
+    for name, text in (("got", result.got), ("fix", result.fix)):
         if text:
             yield from _row(f"       {name}", "", text, width)
+    for source in result.sources[:1]:
+        text = f'{source.document} {source.since}, {source.place}: "{source.sentence}"'
+        yield from _row(f"       {result.kind}", "", text, width)
     yield "", "", ""
 
 
@@ -87,13 +96,8 @@ def _row(word: str, style: str, text: str, width: int) -> Iterable[Line]:
 
 
 def summary(report: Report) -> str:
-    """Returns one line: "58 of 60 pass, 2 warn", and the same for the additional rules."""
-    sixty = [result for result in report.results if result.id in SIXTY]
-    beyond = [result for result in report.results if result.id not in SIXTY]
-    parts = [_counted(sixty)] if sixty else []
-    if beyond:
-        parts.append(f"additional rules: {_counted(beyond)}")
-    return "; ".join(parts)
+    """Returns one line: "58 of 60 pass, 2 warn"."""
+    return _counted(report.results)
 
 
 def _counted(results: list[Result]) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Callable
 
 from dlbridge.tools import children
 from dlbridge.tools.conformance.outcomes import Skip, name_error
+from dlbridge.tools.conformance.rules import STANDARDS
 from dlbridge.tools.libraries import LIBRARIES, Library
 
 # The factory's arguments unless a probe sets them; only those that it accepts are passed.
@@ -197,6 +198,25 @@ def find(name: str, consumer: str | None) -> Target:
         raise CannotExamine(f"{consumer} is no function but {type(function).__name__}")
     other = {"consumer": consumer, "consumer_name": consumer, "function": function}
     return replace(target, **other, library=None, module=None)
+
+
+def claimed_standard(target: Target) -> str | None:
+    """Returns the version of the array API that a library claims; None where it claims none.
+
+    An array's namespace has it as __array_api_version__, and so does a module that is one.
+    """
+    places: list[Callable[[], Any]] = [
+        lambda: target.make().__array_namespace__(),
+        lambda: target.module or importlib.import_module(target.name.partition(":")[0]),
+    ]
+    for place in places:
+        try:
+            version = place().__array_api_version__
+        except (Skip, Exception):  # neither an array nor a module of the array API
+            continue
+        if version in STANDARDS:
+            return str(version)
+    return None
 
 
 def version_of(module: str) -> str | None:

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from dlbridge.tools.conformance.rules import RULES, SIXTY
+from dlbridge.tools.conformance.rules import RULES
 from dlbridge.tools.field.data import Field, load
 from dlbridge.tools.libraries import LIBRARIES
 from dlbridge.tools.matrix import summary
@@ -208,8 +208,7 @@ def _result(result: dict[str, str] | None) -> str:
 def _conformance(field: Field) -> Iterator[str]:
     yield "## Conformance\n"
     yield (
-        f"How many of the {len(SIXTY)} [rules](conformance.md#the-rules) and the "
-        f"{len(RULES) - len(SIXTY)} additional ones had each outcome. "
+        f"How many of the {len(RULES)} [rules](conformance.md#the-rules) had each outcome. "
         f"[Broken rules]({FOLDER}/rules.md) has the details.\n"
     )
     rows = []

@@ -1,0 +1,29 @@
+"""The rules of conformance, with the sentences of the standards that they follow from."""
+
+from __future__ import annotations
+
+from dlbridge.tools.conformance.rules import additional, consumers, lifetime, producers
+from dlbridge.tools.conformance.rules.model import (
+    STANDARDS,
+    Kind,
+    Rule,
+    Severity,
+    Text,
+    severity,
+    severity_of_crash,
+)
+
+__all__ = [
+    "RULES",
+    "STANDARDS",
+    "Kind",
+    "Rule",
+    "Severity",
+    "Text",
+    "severity",
+    "severity_of_crash",
+]
+
+RULES: dict[str, Rule] = {
+    row.id: row for row in (*producers.ROWS, *lifetime.ROWS, *consumers.ROWS, *additional.ROWS)
+}

@@ -1,0 +1,277 @@
+"""The rules of consumers: how from_dlpack asks for a tensor, and how it reads one."""
+
+from __future__ import annotations
+
+from dlbridge.tools.conformance.rules import texts as t
+from dlbridge.tools.conformance.rules.model import Rule
+
+ROWS = [
+    # Negotiation
+    Rule(
+        "C-01",
+        "should",
+        "A legacy capsule is accepted from a producer that has no other.",
+        (t.BOTH_STRUCTS, t.CONSUMER_LOGIC),
+        "Read the capsule's name, and then the struct that it identifies.",
+    ),
+    Rule(
+        "C-02",
+        "courtesy",
+        "The first call passes max_version.",
+        (t.NOT_YET,),
+        "Call __dlpack__(max_version=(1, 0)): only a versioned capsule has flags.",
+        'Consumers may wait with it "until a later time after introduction".',
+    ),
+    Rule(
+        "C-03",
+        "should",
+        "The capsule's name determines the struct, not the request: a legacy capsule for "
+        "max_version is accepted.",
+        (t.VERIFY_VERSION, t.ANY_VERSION),
+        "Branch on the name of the capsule.",
+        "TensorFlow, JAX and MLX return it.",
+    ),
+    Rule(
+        "C-04",
+        "must",
+        "A managed tensor of major version 2 is refused; its deleter runs once and nothing else is "
+        "read.",
+        (t.MAJOR,),
+        "Check version.major before any other field; leave the capsule to its destructor and "
+        "raise BufferError.",
+    ),
+    Rule(
+        "C-05",
+        "should",
+        "An unknown minor version, unknown flags and IS_COPIED are accepted.",
+        (t.MINOR,),
+        "Compare the major version only, and test the flags that you know.",
+    ),
+    Rule(
+        "C-06",
+        "hardening",
+        "An object that is no fresh capsule is refused with an error: a used one, one without a "
+        "name, one with another name, no capsule.",
+        (t.CAPSULE,),
+        "Check the name with PyCapsule_IsValid before reading the pointer.",
+        "onnxruntime#24095.",
+    ),
+    Rule(
+        "C-07",
+        "unsound",
+        "The deleter of a consumed tensor runs exactly once, and not before its last use.",
+        (t.BORROWING, t.DELETER_CALLED),
+        "Call the deleter in the destructor of the object that owns the tensor, and nowhere else.",
+    ),
+    # Reading
+    Rule(
+        "C-08",
+        "unsound",
+        "NULL strides of a legacy capsule, or of one before 1.2, are not read as others than "
+        "row-major.",
+        (t.NULL_STRIDES, t.NULL_IS_ROW_MAJOR),
+        "Compute row-major strides where the pointer is NULL.",
+        "cupy#2095.",
+    ),
+    Rule(
+        "C-09",
+        "unsound",
+        "byte_offset is not ignored.",
+        (t.OFFSET, t.BYTE_OFFSET),
+        "Use data + byte_offset as the address of the first element, or refuse an offset with "
+        "BufferError.",
+        "cuda-python#2592, pytorch#168177.",
+    ),
+    Rule(
+        "C-10",
+        "unsound",
+        "Strides of every rank and sign give the right values or a refusal.",
+        (t.STRIDES, t.STRIDED),
+        "Honour every stride, copy, or raise BufferError.",
+        "NumPy sends negative and zero strides; tensorflow#42660, jax#7657, pytorch#188023.",
+    ),
+    Rule(
+        "C-11",
+        "hardening",
+        "An invalid shape is refused: ndim below 0 or above the limit, a negative extent, a size "
+        "that overflows, NULL with elements.",
+        (t.NDIM, t.SHAPE),
+        "Check ndim and every extent before using them, and multiply extents with a check for "
+        "overflow.",
+        "mpi4py and nanobind refuse it.",
+    ),
+    Rule(
+        "C-12",
+        "unsound",
+        "The elements of every dtype of DLPack keep their type and values, or are refused.",
+        (t.DTYPE_EXAMPLES, t.DTYPE_CODE),
+        "Compare code, bits and lanes with what you support, and raise BufferError for the rest.",
+    ),
+    Rule(
+        "C-13",
+        "should",
+        "A library with read-only arrays marks the import of read-only memory, and views of it, as "
+        "read-only.",
+        (t.READ_ONLY, t.READ_ONLY_IGNORED),
+        "Mark the result as read-only, or copy.",
+        "A library without read-only arrays should ignore the flag, and breaks nothing.",
+    ),
+    Rule(
+        "C-14",
+        "unsound",
+        "Memory of a device that is not supported is refused, and never read.",
+        (t.DEVICE, t.UNSUPPORTED_DEVICE),
+        "Compare the device in the capsule with those you support before reading data, and raise "
+        "BufferError.",
+        "cupy#7131.",
+    ),
+    Rule(
+        "C-15",
+        "should",
+        "Data that is aligned to its element only is read correctly or refused.",
+        (t.NO_ALIGNMENT,),
+        "Test the alignment of the first element, and copy or refuse where your code needs more.",
+        "dlpack.h also requires 256 bytes of producers; dlpack#99, jax#29810.",
+        crash="W",
+    ),
+    Rule(
+        "C-16",
+        "should",
+        "An empty array whose data is NULL is accepted.",
+        (t.EMPTY,),
+        "Test the size before testing the pointer.",
+        "onnxruntime#27450, pytorch#41182.",
+    ),
+    Rule(
+        "C-17",
+        "must",
+        "A consumer that asks for max_version=(1, x) accepts a versioned capsule.",
+        (t.MAX_VERSION,),
+        "Accept what you ask for: read the capsule's name, and then the struct.",
+    ),
+    Rule(
+        "C-18",
+        "must",
+        "An error other than TypeError is not answered by a call with fewer keywords.",
+        (t.FROM_PROPAGATES,),
+        "Retry on TypeError only, and let other exceptions pass.",
+    ),
+    Rule(
+        "C-19",
+        "must",
+        "copy=False never returns a copy: it is passed to a producer that has the keyword, and "
+        "the consumer makes none.",
+        (t.FROM_COPY_FALSE,),
+        "Forward copy=False, share the memory, and raise BufferError or ValueError where you must "
+        "copy.",
+        "A retry without copy after TypeError is the published pattern.",
+    ),
+    Rule(
+        "C-20",
+        "must",
+        "A consumed capsule is renamed.",
+        (t.RENAMING, t.VERSIONED_NAMES),
+        "Set the name to used_dltensor or used_dltensor_versioned when you take ownership.",
+    ),
+    Rule(
+        "C-21",
+        "unsound",
+        "A permitted tensor that is refused is freed exactly once.",
+        (t.BORROWING, t.DELETES_ITSELF),
+        "Check before you rename the capsule, or call the deleter of what you took and refuse.",
+    ),
+    Rule(
+        "C-22",
+        "hardening",
+        "An invalid tensor that is refused is freed exactly once.",
+        (t.BORROWING,),
+        "Check before you rename the capsule, or call the deleter of what you took and refuse.",
+        "pytorch#171820.",
+    ),
+    Rule(
+        "C-23",
+        "should",
+        "NULL strides of a legacy capsule, or of one before 1.2, are accepted.",
+        (t.NULL_STRIDES, t.NULL_IS_ROW_MAJOR),
+        "Compute row-major strides where the pointer is NULL.",
+    ),
+    Rule(
+        "C-24",
+        "should",
+        "A byte_offset is accepted.",
+        (t.OFFSET,),
+        "Use data + byte_offset as the address of the first element.",
+    ),
+    Rule(
+        "C-25",
+        "should",
+        "A tensor without dimensions is accepted, with shape and strides of NULL.",
+        (t.STRIDES_OF_SCALARS, t.STRIDED),
+        "Do not read shape and strides where ndim is 0.",
+    ),
+    Rule(
+        "C-26",
+        "should",
+        "Booleans, (6, 8, 1), are accepted where bytes are.",
+        (t.BOOLEANS,),
+        "Accept kDLBool of 8 bits, and not only kDLUInt.",
+    ),
+    Rule(
+        "C-27",
+        "must",
+        "A 4-bit or 6-bit float with another number of bits is refused.",
+        (t.SUBBYTE_BITS,),
+        "Compare bits as well as the code, and raise BufferError.",
+    ),
+    Rule(
+        "C-28",
+        "hardening",
+        "A dtype that DLPack does not have is refused or preserved, and never read as another one.",
+        (t.DTYPE_CODE,),
+        "Compare code, bits and lanes with what you support, and raise BufferError for the rest.",
+    ),
+    Rule(
+        "C-29",
+        "unsound",
+        "A view of the result keeps the memory alive.",
+        (t.BORROWING,),
+        "Let views hold the object that owns the managed tensor.",
+    ),
+    Rule(
+        "C-30",
+        "unsound",
+        "The result exports the elements, the dtype and the device that were imported, and keeps "
+        "them alive.",
+        (t.DATA, t.DEVICE, t.BORROWING),
+        "Export imported arrays by the same code as your own, and keep the owner.",
+    ),
+    Rule(
+        "C-31",
+        "hardening",
+        "A capsule whose device or struct differs from what was announced is refused or read "
+        "correctly.",
+        (t.DEVICE, t.VERIFY_VERSION),
+        "Believe the struct, and not __dlpack_device__() or your own request.",
+    ),
+    Rule(
+        "C-32",
+        "should",
+        "A tensor with a NULL deleter is accepted.",
+        (t.NULL_DELETER,),
+        "Test the deleter for NULL before calling it; there is nothing to free.",
+    ),
+    Rule(
+        "C-33",
+        "hardening",
+        "Data that is not aligned to its element is read correctly or refused.",
+        (t.ALIGNMENT,),
+        "Test the alignment of the first element, and copy or refuse.",
+    ),
+    Rule(
+        "C-34",
+        "should",
+        "An unsupported device is refused with BufferError.",
+        (t.UNSUPPORTED_DEVICE,),
+        "Raise BufferError before reading data.",
+    ),
+]

@@ -1,0 +1,32 @@
+"""The table of rules in Markdown, which docs/conformance.md contains."""
+
+from __future__ import annotations
+
+import re
+
+from dlbridge.tools.conformance.rules import RULES, Rule
+
+
+def table() -> str:
+    """Returns one row for each rule: id, kind, expectation, and the sentence it follows from."""
+    lines = ["| Rule | Kind | Expectation | Source |", "|---|---|---|---|"]
+    for rule in RULES.values():
+        lines.append(f"| {rule.id} | {rule.kind} | {_code(rule.text)} | {_source(rule)} |")
+    return "\n".join(lines)
+
+
+def _source(rule: Rule) -> str:
+    if not rule.texts:
+        return _code(rule.remark)
+    text = rule.texts[0]
+    sentence = text.sentence.replace("|", "\\|").replace("*", "\\*").replace("`", "")
+    return _code(f"{text.document} {text.since}, {text.place}: “{sentence}”")
+
+
+def _code(text: str) -> str:
+    """Puts the names of methods into backticks.
+
+    >>> _code("__dlpack__() returns a capsule.")
+    '`__dlpack__()` returns a capsule.'
+    """
+    return re.sub(r"(?:\w+\.)?__\w+__(\(\))?(\[0\])?", r"`\g<0>`", text)
