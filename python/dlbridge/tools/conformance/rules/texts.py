@@ -200,14 +200,6 @@ COPY_FLAG = Text(
     PYTHON, "1.0", "Semantics",
     "When a copy is made, the producer must set the DLPACK_FLAG_BITMASK_IS_COPIED bit flag.",
 )  # fmt: skip
-ZERO_COPY = Text(
-    PYTHON, "0.7", "Semantics",
-    "If possible, this must be zero-copy (i.e. y will be a view on x).",
-)  # fmt: skip
-STILL_USABLE = Text(
-    PYTHON, "0.7", "Semantics",
-    "Both x and y may continue to be used just like arrays created in other ways.",
-)  # fmt: skip
 UNSUPPORTED_DEVICE = Text(
     PYTHON, "1.0", "Semantics",
     "If an array that is accessed via the interchange protocol lives on a device that the "
