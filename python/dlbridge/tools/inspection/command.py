@@ -7,14 +7,19 @@ evaluation runs in its own process with a time limit, so that a hang or a crash 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib
 import json
 import os
 import sys
+import time
 from typing import Any
 
 from dlbridge.tools import children
 from dlbridge.tools.inspection.inspection import Inspection, inspect
+from dlbridge.tools.inspection.reading import afterwards
+from dlbridge.tools.inspection.reading.signs import Sign
+from dlbridge.tools.inspection.rendering import plain
 from dlbridge.tools.inspection.rendering.html import as_page
 from dlbridge.tools.inspection.rendering.text import show
 
@@ -60,6 +65,27 @@ def examine(what: str, copy: bool | None) -> dict[str, Any]:
     return inspect(evaluate(what), copy=copy, title=what).to_dict()
 
 
+def examine_afterwards(what: str) -> list[dict[str, Any]]:
+    """In the child process: creates the object anew, exports it, and drops it."""
+    return [dataclasses.asdict(sign) for sign in afterwards.examine(lambda: evaluate(what))]
+
+
+def _with_afterwards(
+    worker: children.Worker, values: dict[str, Any], what: str, seconds: float
+) -> Inspection:
+    """Adds what a second call finds, since a producer with a fault there may end the process."""
+    inspection = Inspection.from_dict(values)
+    if inspection.description("bare", "1.0") is None or seconds <= 0:
+        return inspection
+    answer = worker.call(
+        "dlbridge.tools.inspection.command:examine_afterwards", within=seconds, what=what
+    )
+    signs = [Sign.from_dict(each) for each in answer.value] if answer.outcome == "returned" else []
+    if answer.outcome == "crashed":
+        signs.append(Sign("release crashes", (), {"how": answer.message}))
+    return dataclasses.replace(inspection, signs=(*inspection.signs, *signs))
+
+
 def _failed(answer: children.Answer) -> str:
     if answer.outcome == "raised":
         return f"the expression failed: {answer.message}"
@@ -70,34 +96,65 @@ def _failed(answer: children.Answer) -> str:
 
 def run(options: argparse.Namespace) -> int:
     """Shows the inspection. 0: no defect; 1: a defect, or the inspection failed; 2: wrong usage."""
-    module, colon, expression = options.what.partition(":")
-    if not (module and colon and expression):
-        print(f"expected MODULE:EXPR, as in numpy:ones(3); got {options.what!r}", file=sys.stderr)
+    wrong = _wrong_usage(options)
+    if wrong:
+        print(wrong, file=sys.stderr)
         return 2
-    answer = children.call(
-        "dlbridge.tools.inspection.command:examine",
-        seconds=options.seconds,
-        what=options.what,
-        copy=True if options.copy else None,
-    )
-    if answer.outcome != "returned":
-        if options.json:
-            failed = {"title": options.what, "sound": False, "failed": _failed(answer)}
-            print(
-                json.dumps({**failed, "outcome": answer.outcome, "noise": answer.noise}, indent=2)
-            )
-        else:
-            print(f"{options.what}: {_failed(answer)}", file=sys.stderr)
-            if answer.noise:
-                print(answer.noise, file=sys.stderr)
-        return 1
-    inspection = Inspection.from_dict(answer.value)
+    began = time.monotonic()
+    with children.Worker(seconds=options.seconds) as worker:
+        answer = worker.call(
+            "dlbridge.tools.inspection.command:examine",
+            what=options.what,
+            copy=True if options.copy else None,
+        )
+        if answer.outcome != "returned":
+            _show_failure(options, answer)
+            return 1
+        left = options.seconds - (time.monotonic() - began)
+        inspection = _with_afterwards(worker, answer.value, options.what, left)
     if options.json:
-        print(json.dumps(answer.value, indent=2))
+        print(json.dumps(inspection.to_dict(), indent=2))
     else:
         show(inspection)
-    if options.html:
-        with open(options.html, "w", encoding="utf-8") as page:
-            page.write(as_page(inspection))
-        print(f"wrote {os.path.abspath(options.html)}", file=sys.stderr)
+    if options.html and not _write_page(options.html, inspection):
+        return 2
     return 0 if inspection.sound else 1
+
+
+def _wrong_usage(options: argparse.Namespace) -> str:
+    """Returns what is wrong with the arguments, before anything is evaluated."""
+    module, colon, expression = options.what.partition(":")
+    if not (module and colon and expression):
+        return f"expected MODULE:EXPR, as in numpy:ones(3); got {options.what!r}"
+    folder = os.path.dirname(os.path.abspath(options.html or "."))
+    if options.html and not os.path.isdir(folder):
+        return f"--html: expected a file in an existing folder; create {folder} first"
+    return ""
+
+
+def _write_page(path: str, inspection: Inspection) -> bool:
+    try:
+        with open(path, "w", encoding="utf-8") as page:
+            page.write(as_page(inspection))
+    except OSError as error:
+        print(f"--html: cannot write {path}: {error.strerror}", file=sys.stderr)
+        return False
+    print(f"wrote {os.path.abspath(path)}", file=sys.stderr)
+    return True
+
+
+def _show_failure(options: argparse.Namespace, answer: children.Answer) -> None:
+    if options.json:
+        failed = {
+            "schema": plain.SCHEMA,
+            "title": options.what,
+            "sound": False,
+            "failed": _failed(answer),
+            "outcome": answer.outcome,
+            "noise": answer.noise,
+        }
+        print(json.dumps(failed, indent=2))
+    else:
+        print(f"{options.what}: {_failed(answer)}", file=sys.stderr)
+        if answer.noise:
+            print(answer.noise, file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from dlbridge.tools.inspection.conclusions.findings import Findings
@@ -51,4 +52,5 @@ class Inspection(Findings):
 def inspect(x: Any, *, copy: bool | None = None, title: str = "") -> Inspection:
     """Examines an object by all protocols, or reads a capsule. See dlbridge.inspect."""
     observation = observe(x, copy=copy)
-    return Inspection(observation.subject, observation.responses, observation.keywords, title)
+    values = {f.name: getattr(observation, f.name) for f in dataclasses.fields(observation)}
+    return Inspection(**{**values, "title": title})

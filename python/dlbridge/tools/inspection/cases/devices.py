@@ -135,11 +135,11 @@ def _is_other(x: Description) -> bool:
 DEVICES = [
     Case(
         "CPU id",
-        "note",
+        "risk",
         lambda x: on(devices.CPU)(x) and x.device is not None and x.device[1] != 0,
         lambda x: "the index of the CPU is not 0",
         reactions(jax="JaxRuntimeError", dpnp="BufferError"),
-        lambda x: f"The device is {x.device_text}; the CPU's index should be 0.",
+        lambda x: f"The device is {x.device_text}; dlpack.h sets the index of CPU memory to 0.",
     ),
     *(
         Case(text, "", on(type_), lambda x, text=text: text, row)  # type: ignore[misc]

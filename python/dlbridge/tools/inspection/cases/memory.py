@@ -173,12 +173,4 @@ REST = [
         reactions(tvm_ffi="RuntimeError"),
         lambda x: "It is marked as padded, but its elements are whole bytes.",
     ),
-    Case(
-        "unknown flags",
-        "note",
-        lambda x: bool((x.flags or 0) & ~7),
-        lambda x: "unknown flags",
-        reactions(),
-        lambda x: f"There are unknown flags: {(x.flags or 0) & ~7:#x}.",
-    ),
 ]

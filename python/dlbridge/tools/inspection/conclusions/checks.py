@@ -8,6 +8,7 @@ from typing import Callable
 from dlbridge.tools import abi, devices, dtypes
 from dlbridge.tools.inspection.cases import OTHER_MAJOR
 from dlbridge.tools.inspection.cases.case import Level
+from dlbridge.tools.inspection.conclusions.roads import own_is_bool
 from dlbridge.tools.inspection.conclusions.verdicts import OTHER_MAJOR_CASE, Verdict, affected
 from dlbridge.tools.inspection.consumers import CONSUMERS, LEGACY, titles
 from dlbridge.tools.inspection.reading.exports import PROBES
@@ -159,28 +160,18 @@ def unknown_keyword(x: Observation, verdicts: Verdicts) -> Findings:
         )
 
 
-def read_only_disagrees(x: Observation, verdicts: Verdicts) -> Findings:
-    if x.tensor is None:
+def legacy_of_read_only(x: Observation, verdicts: Verdicts) -> Findings:
+    bare = x.response("bare")
+    if bare is None or bare.description is None or bare.capsule != abi.LEGACY:
         return
-    first = x.tensor.first  # other addresses are copies, with flags of their own
-    flags = {
-        each.name: each.description.read_only
+    same = [
+        each.description
         for each in x.responses
         if each.description is not None
         and each.name not in COPIES
-        and each.description.first == first
-    }
-    read_only = tuple(name for name, flag in flags.items() if flag is True)
-    writable = tuple(name for name, flag in flags.items() if flag is False)
-    if read_only and writable:
-        yield (
-            "defect",
-            "It is read-only by one protocol and writable by another.",
-            "consumers of the other protocol write to it",
-            min(read_only, writable, key=len),
-        )
-    bare = x.response("bare")
-    if read_only and bare is not None and bare.capsule == abi.LEGACY and "bare" in flags:
+        and each.description.first == bare.description.first  # others are copies
+    ]
+    if x.subject.own_read_only or any(each.read_only for each in same):
         yield (
             "risk",
             "It is read-only, and exports a legacy capsule, which has no such flag.",
@@ -217,29 +208,6 @@ def copies_on_export(x: Observation, verdicts: Verdicts) -> Findings:
         )
 
 
-def copy_ignored(x: Observation, verdicts: Verdicts) -> Findings:
-    shared = x.description("1.0", "bare")
-    for response in _described(x, *COPIES):
-        copied = response.description
-        assert copied is not None
-        if shared is None or copied.layout is None or copied.layout.size == 0:
-            continue
-        if copied.first == shared.first:
-            yield (
-                "defect",
-                "copy=True returns the same memory.",
-                "writing to one changes both",
-                (response.name,),
-            )
-        elif copied.flags is not None and not copied.flags & abi.IS_COPIED:
-            yield (
-                "note",
-                "copy=True copies, but does not mark the tensor as copied.",
-                "a consumer cannot detect that it is the only owner",
-                (response.name,),
-            )
-
-
 def lazy_operation(x: Observation, verdicts: Verdicts) -> Findings:
     names = tuple(each.name for each in _described(x, "bare", "1.0", "1.3", "give", "lend"))
     for flag, remedy in (("negated", "resolve_neg()"), ("conjugated", "resolve_conj()")):
@@ -267,10 +235,7 @@ def table_exports_refused(x: Observation, verdicts: Verdicts) -> Findings:
 
 def bool_as_integer(x: Observation, verdicts: Verdicts) -> Findings:
     tensor = x.description("1.0", "bare", "capsule")
-    is_bool = "bool" in x.subject.own_dtype or any(
-        each.description is not None and each.description.dtype == (dtypes.BOOL, 8, 1)
-        for each in _described(x, "buffer", "array")
-    )
+    is_bool = "bool" in x.subject.own_dtype or own_is_bool(x)
     if tensor is None or tensor.dtype is None or not is_bool or tensor.dtype[0] == dtypes.BOOL:
         return
     yield (
@@ -284,8 +249,10 @@ def bool_as_integer(x: Observation, verdicts: Verdicts) -> Findings:
 def other_shape(x: Observation, verdicts: Verdicts) -> Findings:
     tensor, own = x.description("1.0", "bare"), x.subject.own_shape
     if tensor is not None and own is not None and tensor.shape is not None and own != tensor.shape:
+        # Vectors as elements are further dimensions of the tensor.
+        is_part = bool(own) and own == tensor.shape[: len(own)]
         yield (
-            "defect" if own == () else "risk",
+            "risk" if is_part else "defect",
             f"The object has the shape {list(own)}, the tensor {list(tensor.shape)}.",
             "every consumer reads the second",
             (),
@@ -294,6 +261,6 @@ def other_shape(x: Observation, verdicts: Verdicts) -> Findings:
 
 CHECKS: tuple[Callable[[Observation, Verdicts], Findings], ...] = (
     unreadable, raises, no_device, device_disagrees, used_capsule, versioned_without_request,
-    read_only_disagrees, lazy_operation, table_exports_refused, bool_as_integer, other_shape,
-    copy_ignored, legacy_only, refuses_legacy, copies_on_export, on_instance, unknown_keyword,
+    legacy_of_read_only, lazy_operation, table_exports_refused, bool_as_integer, other_shape,
+    legacy_only, refuses_legacy, copies_on_export, on_instance, unknown_keyword,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -52,6 +52,8 @@ class Description:
     readable: bool | None = None  # whether the memory is readable; None: not examined
     sample: tuple[str, ...] = ()  # the first values, by offset and strides
     sample_at_data: tuple[str, ...] = ()  # with an offset: the first values without it
+    # The numbers that elements.py chooses, to compare them at once: they are not part of JSON.
+    elements: tuple[Any, ...] = field(default=(), compare=False, repr=False)
 
     # Derived properties -----------------------------------------------------------------------
 
@@ -147,6 +149,7 @@ class Description:
     def to_dict(self) -> dict[str, Any]:
         """Returns plain values; from_dict() ignores the derived properties."""
         values = dataclasses.asdict(self)
+        del values["elements"]
         memory = self.memory
         derived = {
             "first_element": self.first,

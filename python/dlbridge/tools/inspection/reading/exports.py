@@ -5,6 +5,8 @@ Every capsule is read and dropped without being consumed: its destructor frees t
 
 from __future__ import annotations
 
+import ctypes as C
+import enum
 from dataclasses import replace
 from typing import Any, Callable
 
@@ -24,7 +26,10 @@ KEYWORDS: dict[str, dict[str, Any]] = {
 # not exist.
 PROBES = ("stream", "max_version", "dl_device", "copy", "unknown_keyword")
 
-_undroppable: list[object] = []  # capsules whose destructor would crash: leaked instead
+
+def leak(capsule: Any) -> None:
+    """Keeps a capsule for ever, also at the end of the process: its destructor would crash."""
+    C.pythonapi.Py_IncRef(C.py_object(capsule))
 
 
 def _version_of(address: int) -> tuple[int, int] | None:
@@ -70,14 +75,14 @@ def read_capsule(name: str, capsule: Any, seconds: float | None = None) -> Respo
     return replace(response, description=description)
 
 
-def export(x: Any, name: str) -> Response:
-    """Calls __dlpack__ with the keywords of one protocol."""
+def export(x: Any, name: str, *, keep: bool = False) -> Response:
+    """Calls __dlpack__ with the keywords of one protocol; with `keep` the capsule is leaked."""
 
     def call() -> Any:
         return guarded(lambda: x.__dlpack__(**KEYWORDS[name]))
 
     def is_good(capsule: Any) -> bool:
-        return abi.is_capsule(capsule) and is_safe_to_drop(capsule)
+        return not keep and abi.is_capsule(capsule) and is_safe_to_drop(capsule)
 
     try:
         # Copies are requested once: they cost memory.
@@ -85,8 +90,8 @@ def export(x: Any, name: str) -> Response:
     except Raised as error:
         return Response(name, "raised", str(error), error.type)
     response = read_capsule(name, capsule, seconds)
-    if abi.is_capsule(capsule) and not is_safe_to_drop(capsule):
-        _undroppable.append(capsule)
+    if abi.is_capsule(capsule) and (keep or not is_safe_to_drop(capsule)):
+        leak(capsule)
     return response
 
 
@@ -116,26 +121,28 @@ def _short(x: Any) -> str:
 
 
 def _as_pair(result: Any) -> tuple[int, int | None] | None:
+    """Accepts members of an Enum, as the array API standard declares the type of the device."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         return None
-    if not isinstance(result[0], int) or not isinstance(result[1], (int, type(None))):
+    type_ = result[0].value if isinstance(result[0], enum.Enum) else result[0]
+    if not isinstance(type_, int) or not isinstance(result[1], (int, type(None))):
         return None
-    return (int(result[0]), None if result[1] is None else int(result[1]))
+    return (int(type_), None if result[1] is None else int(result[1]))
 
 
-def probe(x: Any) -> dict[str, str]:
+def probe(x: Any, *, keep: bool = False) -> dict[str, str]:
     """By keyword: "" where __dlpack__ accepts it, else the exception."""
     errors = {}
     for keyword in PROBES:
-        errors[keyword] = _try(lambda keyword=keyword: x.__dlpack__(**{keyword: None}))  # type: ignore[misc]
+        errors[keyword] = _try(lambda keyword=keyword: x.__dlpack__(**{keyword: None}), keep)  # type: ignore[misc]
     return errors
 
 
-def _try(call: Callable[[], Any]) -> str:
+def _try(call: Callable[[], Any], keep: bool) -> str:
     try:
         capsule = guarded(call)
     except Raised as error:
         return str(error)
-    if abi.is_capsule(capsule) and not is_safe_to_drop(capsule):
-        _undroppable.append(capsule)
+    if abi.is_capsule(capsule) and (keep or not is_safe_to_drop(capsule)):
+        leak(capsule)
     return ""

@@ -86,7 +86,9 @@ def _interface_dtype(text: str) -> tuple[tuple[int, int, int] | None, int]:
     size = int(digits) if digits.isdigit() else 0
     foreign = order == (">" if sys.byteorder == "little" else "<") and size > 1
     code = dtypes.code_of_kind(kind)
-    return (None if foreign or code is None or not size else (code, 8 * size, 1)), size
+    if foreign or code is None or not 0 < 8 * size < 256:  # bits of DLPack are 8 bits wide
+        return None, size
+    return (code, 8 * size, 1), size
 
 
 def _interface(name: str, interface: Any) -> Response:

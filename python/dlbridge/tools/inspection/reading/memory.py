@@ -7,10 +7,14 @@ import sys
 from dataclasses import replace
 
 from dlbridge.tools import abi, dtypes
+from dlbridge.tools.inspection.reading import elements
 from dlbridge.tools.inspection.reading.description import Description
 from dlbridge.tools.inspection.reading.layout import first_indices
 
 MOST_VALUES = 6  # in a sample
+
+
+_code: set[int] = set()  # found to be executable: the list of mappings is long
 
 
 def is_code(address: int) -> bool:
@@ -20,6 +24,8 @@ def is_code(address: int) -> bool:
     """
     if not address or not sys.platform.startswith("linux"):
         return bool(address)
+    if address in _code:
+        return True
     try:
         with open("/proc/self/maps") as maps:
             for line in maps:
@@ -27,6 +33,7 @@ def is_code(address: int) -> bool:
                 if "x" in rights:
                     begin, end = (int(part, 16) for part in where.split("-"))
                     if begin <= address < end:
+                        _code.add(address)
                         return True
     except (OSError, ValueError):
         return True  # the mappings are not available
@@ -74,6 +81,7 @@ def with_memory(x: Description) -> Description:
     return replace(
         x,
         readable=True,
+        elements=elements.read(x) or (),
         sample=_sample(x, x.first),
         sample_at_data=_sample(x, x.data) if x.byte_offset else (),
     )

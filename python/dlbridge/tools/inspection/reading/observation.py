@@ -8,6 +8,7 @@ from functools import cached_property
 
 from dlbridge.tools.inspection.reading.description import Description
 from dlbridge.tools.inspection.reading.protocols import Response
+from dlbridge.tools.inspection.reading.signs import Comparison, Sign
 from dlbridge.tools.inspection.reading.subject import Subject
 
 # The protocols whose description counts as the object's, the first one that has a description.
@@ -22,6 +23,8 @@ class Observation:
     responses: tuple[Response, ...]
     keywords: Mapping[str, str] = field(default_factory=dict)  # by name: "" accepted, or the error
     title: str = ""  # how the caller named the object
+    comparison: Comparison = field(default_factory=Comparison)
+    signs: tuple[Sign, ...] = ()  # of comparisons that failed
 
     def response(self, name: str) -> Response | None:
         """Returns the response of one protocol; None for a protocol that was not examined."""

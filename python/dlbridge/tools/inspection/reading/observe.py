@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlbridge.tools.inspection.reading import exchange, exports, interfaces, subject
+from dlbridge.tools.inspection.reading import (
+    comparison,
+    exchange,
+    exports,
+    interfaces,
+    references,
+    subject,
+    together,
+)
 from dlbridge.tools.inspection.reading.observation import Observation
 from dlbridge.tools.inspection.reading.protocols import COPIES, Raised, Response, guarded
+from dlbridge.tools.inspection.reading.signs import Sign
 from dlbridge.tools.inspection.reading.subject import Subject
+from dlbridge.tools.inspection.reading.together import MOST_COPIED, size_of
 from dlbridge.tools.libraries import LIBRARIES
-
-MOST_COPIED = 16 << 20  # bytes that are copied by default
 
 
 def _bytes_of(responses: list[Response]) -> int:
-    for each in responses:
-        if each.description is not None and each.description.layout is not None:
-            return each.description.layout.size * each.description.element_bytes
-    return 0
+    return max((size_of(each.description) for each in responses), default=0)
 
 
-def _exports(x: Any, copy: bool | None) -> list[Response]:
+def _exports(x: Any, copy: bool | None, keep: bool) -> list[Response]:
     responses: list[Response] = []
     for name in exports.KEYWORDS:
         size = _bytes_of(responses)
@@ -30,7 +35,7 @@ def _exports(x: Any, copy: bool | None) -> list[Response]:
             reason = f"a copy takes {size >> 20} MiB; request it with copy=True"
             responses.append(Response(name, "skipped", reason))
         else:
-            responses.append(exports.export(x, name))
+            responses.append(exports.export(x, name, keep=keep))
     return responses
 
 
@@ -48,19 +53,22 @@ def observe(x: Any, *, copy: bool | None) -> Observation:
     if about.is_capsule:
         return Observation(about, (exports.read_capsule("capsule", x),))
     methods = {*about.on_type, *about.on_instance}
-    responses = [
+    device = (
         _safely("device", exports.device_of, x)
         if "__dlpack_device__" in methods
         else Response("device", "absent")
-    ]
-    keywords = {}
+    )
+    responses = [device]
+    signs: list[Sign] = []
+    keywords: dict[str, str] = {}
     if "__dlpack__" in methods:
         reason = crash_of_export(about)
         if reason:
             responses.append(Response("bare", "skipped", reason))
         else:
-            responses += _exports(x, copy)
-            keywords = exports.probe(x)
+            with references.lent(x):
+                exported, signs, keywords = _examine_exports(x, device, copy)
+            responses += exported
     else:
         responses.append(Response("bare", "absent"))
     responses += exchange.examine(x)
@@ -68,7 +76,23 @@ def observe(x: Any, *, copy: bool | None) -> Observation:
     responses += [
         _safely(name, interfaces.examine_interface, x, name) for name in interfaces.INTERFACES
     ]
-    return Observation(about, tuple(responses), keywords)
+    compared, differences = comparison.compare(x, about, responses)
+    return Observation(
+        about, tuple(responses), keywords, comparison=compared, signs=(*signs, *differences)
+    )
+
+
+def _examine_exports(
+    x: Any, device: Response, copy: bool | None
+) -> tuple[list[Response], list[Sign], dict[str, str]]:
+    """Compares exports that are alive together, then requests each kind alone.
+
+    The order matters: where two capsules share a managed tensor, none may be destroyed.
+    """
+    type_, index = device.device or (None, None)
+    pair = None if type_ is None or index is None else (type_, index)
+    signs, keep = together.examine(x, pair, copy)
+    return _exports(x, copy, keep), signs, exports.probe(x, keep=keep)
 
 
 def crash_of_export(about: Subject) -> str:

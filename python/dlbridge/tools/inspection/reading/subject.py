@@ -30,6 +30,7 @@ class Subject:
     marks: tuple[str, ...] = ()  # those of TORCH_MARKS that are set
     own_shape: tuple[int, ...] | None = None  # its attribute `shape`
     own_dtype: str = ""  # its attribute `dtype`, or `data_type()`
+    own_read_only: bool | None = None  # its attribute `flags.writeable`, negated; None: it has none
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -77,6 +78,12 @@ def _own_dtype(x: Any) -> str:
     return text if len(text) < 60 else ""
 
 
+def _own_read_only(x: Any) -> bool | None:
+    """The mark of NumPy's arrays, and of those that imitate them."""
+    writeable = getattr(getattr(x, "flags", None), "writeable", None)
+    return not writeable if isinstance(writeable, bool) else None
+
+
 def _quietly(read: Any, x: Any, otherwise: Any) -> Any:
     try:
         return guarded(lambda: read(x))
@@ -96,4 +103,5 @@ def describe(x: Any) -> Subject:
         marks=_quietly(_marks, x, ()),
         own_shape=_quietly(_own_shape, x, None),
         own_dtype=_quietly(_own_dtype, x, ""),
+        own_read_only=_quietly(_own_read_only, x, None),
     )

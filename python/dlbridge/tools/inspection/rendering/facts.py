@@ -118,6 +118,16 @@ def _keywords(findings: Findings) -> str:
     return f"{text}; not {', '.join(refusals)}" if refusals else text
 
 
+def _values(findings: Findings) -> str:
+    comparison = findings.comparison
+    if not comparison.truth:
+        return f"not compared, because {comparison.reason}"
+    differ = any(sign.kind in ("values", "values of the interface") for sign in findings.signs)
+    result = "NOT EQUAL: see the oddities" if differ else "equal"
+    count = _plural(comparison.count, "element")
+    return f"{count} of each protocol compared with {comparison.truth}: {result}"
+
+
 def properties(findings: Findings) -> list[tuple[str, str]]:
     """Returns the properties of the tensor: a name and a text for each."""
     x = findings.tensor
@@ -138,6 +148,8 @@ def properties(findings: Findings) -> list[tuple[str, str]]:
         rows.append(("begins with", ", ".join(x.sample) + (", ..." if more else "")))
     if x.sample_at_data:
         rows.append(("without offset", ", ".join(x.sample_at_data)))
+    if findings.comparison.truth or findings.comparison.reason:
+        rows.append(("values", _values(findings)))
     if findings.keywords:
         rows.append(("keywords", _keywords(findings)))
     if findings.subject.marks:

@@ -112,9 +112,10 @@ def _oddities(findings: Findings) -> str:
     rows = []
     for odd in findings.oddities:
         who = f'<br><span class="faint">&rarr; {escape(odd.who)}</span>' if odd.who else ""
+        repair = f"<br>Repair: {escape(odd.repair)}" if odd.repair else ""
         rows.append(
             f"<tr><td>{_tag(odd.level, LEVEL_STYLES[odd.level])}</td>"
-            f"<td>{escape(odd.what + facts.protocols_text(odd, findings))}{who}</td></tr>"
+            f"<td>{escape(odd.what + facts.protocols_text(odd, findings))}{who}{repair}</td></tr>"
         )
     body = f"<table>{''.join(rows)}</table>" if rows else "<div>None.</div>"
     return f"<h4>Oddities</h4>{body}"

@@ -8,7 +8,10 @@ from typing import Any
 import dlbridge
 from dlbridge.tools.inspection.conclusions.findings import Findings
 from dlbridge.tools.inspection.reading.protocols import Response
+from dlbridge.tools.inspection.reading.signs import Comparison, Sign
 from dlbridge.tools.inspection.reading.subject import Subject
+
+SCHEMA = 1  # raised when a key changes its meaning or disappears
 
 # The keys of JSON that differ from the names of the fields.
 _KEYS = {"protocol": "road", "protocols": "roads"}
@@ -21,12 +24,15 @@ def _as_dict(x: Any) -> dict[str, Any]:
 def as_dict(findings: Findings) -> dict[str, Any]:
     """Returns the observation and its conclusions."""
     return {
+        "schema": SCHEMA,
         "dlbridge": dlbridge.__version__,
         "title": findings.title,
         "sound": findings.sound,
         "subject": findings.subject.to_dict(),
         "roads": [response.to_dict() for response in findings.responses],
         "keywords": dict(findings.keywords),
+        "comparison": findings.comparison.to_dict(),
+        "signs": [dataclasses.asdict(each) for each in findings.signs],
         "differences": [_as_dict(each) for each in findings.differences],
         "oddities": [_as_dict(each) for each in findings.oddities],
         "verdicts": [_as_dict(each) for each in findings.verdicts],
@@ -40,4 +46,6 @@ def arguments(values: dict[str, Any]) -> dict[str, Any]:
         "responses": tuple(Response.from_dict(each) for each in values["roads"]),
         "keywords": values["keywords"],
         "title": values["title"],
+        "comparison": Comparison.from_dict(values["comparison"]),
+        "signs": tuple(Sign.from_dict(each) for each in values["signs"]),
     }

@@ -172,6 +172,8 @@ def _oddities(findings: Findings, width: int) -> Iterator[Line]:
         yield from _wrapped(head, 10, text, width)
         if odd.who:
             yield from _wrapped([(" " * 10, "")], 10, f"-> {odd.who}", width, "faint")
+        if odd.repair:
+            yield from _wrapped([(" " * 10, "")], 10, f"Repair: {odd.repair}", width)
 
 
 def _verdicts(findings: Findings, width: int) -> Iterator[Line]:

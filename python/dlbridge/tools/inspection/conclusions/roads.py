@@ -1,0 +1,324 @@
+"""Checks that compare what the protocols of one object say: dtype, shape, bounds, access."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dlbridge.tools import abi, devices, dtypes
+from dlbridge.tools.inspection.cases.case import Level
+from dlbridge.tools.inspection.conclusions.differences import FACETS
+from dlbridge.tools.inspection.reading.description import Description
+from dlbridge.tools.inspection.reading.observation import Observation
+from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, TITLES
+
+# The level, the sentence, the effect on consumers, the protocols, the repair.
+Findings = Iterator[tuple[Level, str, str, tuple[str, ...], str]]
+
+NOT_DLPACK = ("buffer", "array", "cuda array")
+HEADER = (1, 3)  # the newest dlpack.h whose flags and devices are known here
+MOST_MINOR = 99  # a higher minor version is none
+ALL_FLAGS = abi.READ_ONLY | abi.IS_COPIED | abi.SUBBYTE_PADDED
+INDEX_ZERO = {*devices.PINNED, devices.CUDA_MANAGED}  # and the CPU, which is a case
+
+
+def _exports(x: Observation) -> list[tuple[str, Description]]:
+    """The exports that are no requested copies, with their descriptions."""
+    return [
+        (each.name, each.description)
+        for each in x.responses
+        if each.description is not None and each.name in DLPACK and each.name not in COPIES
+    ]
+
+
+def _others(x: Observation) -> list[tuple[str, Description]]:
+    return [
+        (each.name, each.description)
+        for each in x.responses
+        if each.description is not None and each.name in NOT_DLPACK
+    ]
+
+
+def _meet(one: Description, other: Description) -> bool:
+    """Whether two tensors share memory."""
+    if one.memory is None or other.memory is None:
+        return False
+    return one.memory[0] < other.memory[1] and other.memory[0] < one.memory[1]
+
+
+# No protocol ------------------------------------------------------------------------------------
+
+
+def no_tensor(x: Observation) -> Findings:
+    if x.tensor is not None or any(each.outcome == "unreadable" for each in x.responses):
+        return
+    refusals = [each for each in x.responses if each.outcome == "raised" and each.name != "device"]
+    if refusals:
+        yield (
+            "risk",
+            f"No protocol gives a tensor: {refusals[0].title} raises {refusals[0].said}",
+            "refused by all",
+            tuple(each.name for each in refusals),
+            "",
+        )
+    elif not any(each.outcome == "skipped" for each in x.responses):
+        names = "__dlpack__, exchange table, buffer protocol and array interface"
+        yield (
+            "defect",
+            f"It is no tensor: {x.subject.type} has none of {names}.",
+            "refused by all",
+            (),
+            "pass an array, a tensor, a buffer or a capsule",
+        )
+
+
+# Exports that disagree --------------------------------------------------------------------------
+
+
+def exports_disagree(x: Observation) -> Findings:
+    """The ways of DLPack describe one object, so they must agree with each other."""
+    exports = _exports(x)
+    for facet in ("device", "dtype", "shape", "strides"):
+        read, text = FACETS[facet]
+        for name, description in exports[1:]:
+            first_name, first = exports[0]
+            if facet == "strides" and (
+                first.first != description.first or _shapes(first, description)
+            ):
+                continue  # a copy may have other strides
+            values = read(first), read(description)
+            if None not in values and values[0] != values[1]:
+                yield (
+                    "defect",
+                    f"Exports of one object disagree: {TITLES[first_name]} gives {text(first)}, "
+                    f"{TITLES[name]} gives {text(description)}.",
+                    "what a consumer reads depends on how it asks",
+                    (),
+                    "fill both structs from the same fields",
+                )
+                break
+
+
+def _shapes(one: Description, other: Description) -> bool:
+    return one.shape != other.shape
+
+
+def interfaces_disagree(x: Observation) -> Findings:
+    """The buffer protocol and the array interfaces describe the same object."""
+    exports = _exports(x)
+    if not exports:
+        return
+    name, export = exports[0]
+    for other_name, other in _others(x):
+        for facet in ("dtype", "shape", "strides"):
+            read, text = FACETS[facet]
+            values = read(export), read(other)
+            if None in values or values[0] == values[1] or _is_bool(x, export):
+                continue
+            if facet == "strides" and (export.shape != other.shape or export.first != other.first):
+                continue
+            yield (
+                "defect",
+                f"{TITLES[name]} gives {text(export)}, the object's {TITLES[other_name]} "
+                f"{text(other)}.",
+                "consumers of one of them read other values",
+                (),
+                "fill both descriptions from the same fields",
+            )
+            break
+
+
+def _is_bool(x: Observation, export: Description) -> bool:
+    """bool that is exported as integers is another oddity."""
+    return export.dtype is not None and export.dtype[0] != dtypes.BOOL and own_is_bool(x)
+
+
+def own_is_bool(x: Observation) -> bool:
+    return own_dtype(x) == (dtypes.BOOL, 8, 1) or any(
+        other.dtype == (dtypes.BOOL, 8, 1) for _, other in _others(x)
+    )
+
+
+NAMED = {
+    dtypes.name((code, bits, 1)): (code, bits, 1)
+    for code, row in dtypes.CODES.items()
+    for bits in (row.widths or ())
+    if dtypes.is_known((code, bits, 1)) and bits >= 8
+}
+# numpy's str(dtype), torch.float32, <dtype: 'float32'>, <class 'numpy.float32'>
+OWN_DTYPE = re.compile(r"^(?:<(?:dtype: |class )')?(?:\w+\.)*(\w+?)(?:'>)?$")
+
+
+def own_dtype(x: Observation) -> dtypes.Triple | None:
+    """The dtype that the object's attribute names, None where the name is not one of DLPack's."""
+    match = OWN_DTYPE.match(x.subject.own_dtype)
+    return NAMED.get(match.group(1).rstrip("_")) if match else None
+
+
+def dtype_disagrees(x: Observation) -> Findings:
+    own, exports = own_dtype(x), _exports(x)
+    if own is None or not exports or _is_bool(x, exports[0][1]):
+        return
+    wrong = [(name, each) for name, each in exports if each.dtype != own and _has_one_lane(each)]
+    if wrong:
+        yield (
+            "defect",
+            f"The object's dtype is {x.subject.own_dtype}, its export is {wrong[0][1].dtype_text} "
+            f"{wrong[0][1].dtype}.",
+            "every consumer reads other values",
+            tuple(name for name, _ in wrong),
+            f"export {dtypes.name(own)}: {own} (code, bits, lanes)",
+        )
+
+
+def _has_one_lane(x: Description) -> bool:
+    return x.dtype is not None and x.dtype[2] == 1
+
+
+def outside_memory(x: Observation) -> Findings:
+    """The buffer protocol and the array interface tell the bounds of the memory."""
+    for name, export in _exports(x):
+        for other_name, other in _others(x):
+            if not _meet(export, other) or export.memory is None or other.memory is None:
+                continue
+            before = other.memory[0] - export.memory[0]
+            after = export.memory[1] - other.memory[1]
+            if before <= 0 and after <= 0:
+                continue
+            parts = [f"{before} bytes before"] * (before > 0) + [f"{after} bytes after"] * (
+                after > 0
+            )
+            yield (
+                "defect",
+                f"The export reaches {' and '.join(parts)} the memory that the object's "
+                f"{TITLES[other_name]} describes.",
+                "consumers read and write memory of others",
+                (name,),
+                "let data, byte_offset, shape and strides stay within the memory of the object",
+            )
+            return
+
+
+# Access -----------------------------------------------------------------------------------------
+
+
+def read_only_lost(x: Observation) -> Findings:
+    exports = [(name, each) for name, each in _exports(x) if each.read_only is not None]
+    marks = [
+        (f"its {TITLES[name]}", other.read_only)
+        for name, other in _others(x)
+        if other.read_only is not None and any(_meet(other, each) for _, each in exports)
+    ]
+    if x.subject.own_read_only is not None:
+        marks.append(("its flags.writeable", x.subject.own_read_only))
+    protecting = [name for name, mark in marks if mark]
+    writable = tuple(name for name, each in exports if not each.read_only)
+    read_only = tuple(name for name, each in exports if each.read_only)
+    if protecting and writable:
+        yield (
+            "defect",
+            f"It is read-only by {protecting[0]}, and exported as writable.",
+            "consumers write to memory that must not change",
+            writable,
+            "set DLPACK_FLAG_BITMASK_READ_ONLY",
+        )
+    elif writable and read_only:
+        yield (
+            "defect",
+            "It is read-only by one protocol and writable by another.",
+            "consumers of the other protocol write to it",
+            min(read_only, writable, key=len),
+            "set DLPACK_FLAG_BITMASK_READ_ONLY in every export",
+        )
+    elif read_only and marks and not protecting:
+        yield (
+            "note",
+            f"It is writable by {marks[0][0]}, and exported as read-only: unusual, permitted.",
+            "some consumers refuse it",
+            read_only,
+            "",
+        )
+
+
+def copied_but_shared(x: Observation) -> Findings:
+    marked = [
+        name
+        for name, each in _exports(x)
+        if (each.flags or 0) & abi.IS_COPIED and any(_meet(each, other) for _, other in _others(x))
+    ]
+    if marked and not any(sign.kind == "marked as a copy" for sign in x.signs):
+        yield (
+            "defect",
+            "The tensor is marked as copied, but it is the memory of the object.",
+            "a consumer may overwrite memory that others use",
+            tuple(marked),
+            "set DLPACK_FLAG_BITMASK_IS_COPIED for copies only",
+        )
+
+
+# Fields -----------------------------------------------------------------------------------------
+
+
+def reserved_flags(x: Observation) -> Findings:
+    for name, each in _exports(x):
+        reserved = (each.flags or 0) & ~ALL_FLAGS
+        if reserved:
+            known = each.version is not None and each.version <= HEADER
+            yield (
+                "risk" if known else "note",
+                f"The flags {each.flags or 0:#x} have bits that dlpack.h {HEADER[0]}.{HEADER[1]} "
+                f"reserves: {reserved:#x}; it defines bits 0 to 2.",
+                "a later version of DLPack may give them a meaning",
+                (name,),
+                "set flags to 0, then only the bits of dlpack.h",
+            )
+            return
+
+
+def absurd_version(x: Observation) -> Findings:
+    for name, each in _exports(x):
+        if each.version is not None and each.version[1] > MOST_MINOR:
+            yield (
+                "risk",
+                f"The version is {each.version[0]}.{each.version[1]}, which does not exist.",
+                "a consumer expects features that the struct has not",
+                (name,),
+                "store the version of the dlpack.h that the producer was compiled with",
+            )
+            return
+
+
+def device_index(x: Observation) -> Findings:
+    response = x.response("device")
+    pairs = [] if response is None or response.device is None else [("device", response.device)]
+    for name, each in _exports(x):
+        if each.device is not None:
+            pairs.append((name, each.device))
+    seen = set()
+    for name, (type_, index) in pairs:
+        if index is None or (type_, index) in seen:
+            continue
+        seen.add((type_, index))
+        if index < 0:
+            yield (
+                "defect",
+                f"The index of the device is {index}; expected 0 or more.",
+                "consumers reject it, or use it as an index of a table",
+                (name,),
+                "count devices from 0",
+            )
+        elif index and type_ in INDEX_ZERO:
+            yield (
+                "risk",
+                f"The device is {devices.name((type_, index))}; dlpack.h sets the index to 0 for "
+                "CPU, pinned and managed memory.",
+                "consumers that compare devices do not recognise it",
+                (name,),
+                "set device_id to 0",
+            )
+
+
+CHECKS = (
+    no_tensor, exports_disagree, interfaces_disagree, dtype_disagrees, outside_memory,
+    read_only_lost, copied_but_shared, reserved_flags, absurd_version, device_index,
+)  # fmt: skip

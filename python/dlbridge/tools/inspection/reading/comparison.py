@@ -1,0 +1,190 @@
+"""Compares the elements that the protocols give with those that the object itself gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dlbridge.tools import dtypes
+from dlbridge.tools.inspection.reading import own
+from dlbridge.tools.inspection.reading.description import Description
+from dlbridge.tools.inspection.reading.elements import (
+    Elements,
+    are_equal,
+    chosen,
+    first_difference,
+    is_decodable,
+    read,
+)
+from dlbridge.tools.inspection.reading.layout import row_major
+from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, TITLES, Response
+from dlbridge.tools.inspection.reading.signs import Comparison, Sign
+from dlbridge.tools.inspection.reading.subject import Subject
+
+FARTHEST = 64  # elements by which a data pointer is tried elsewhere
+FEWEST = 3  # different values without which an explanation could be chance
+# The other descriptions of memory, which are the truth where the object has no method of its own.
+INDEPENDENT = ("buffer", "array")
+
+
+def compare(
+    x: Any, subject: Subject, responses: Sequence[Response]
+) -> tuple[Comparison, list[Sign]]:
+    """Compares the elements of every response; see own.py for what they are compared with."""
+    described = {each.name: each.description for each in responses if each.description is not None}
+    exports = [described[name] for name in DLPACK if name in described]
+    if not exports:
+        return Comparison(), []
+    reason = _reason_against(exports[0], subject)
+    if reason:
+        return Comparison(reason=reason), []
+    shape = exports[0].shape
+    assert shape is not None
+    truth, reason = own.read(x, shape)
+    if truth is None:
+        truth = _of_memory(described, shape)
+    if truth is None:
+        return Comparison(reason=reason), []
+    if truth.shape is not None and truth.shape != shape and 0 not in truth.shape:
+        return Comparison(reason=f"{truth.method} has another shape"), _other_shape(
+            truth, shape, subject
+        )
+    compared = {
+        name: description
+        for name, description in described.items()
+        if description.elements and description.shape == shape and TITLES[name] != truth.method
+    }
+    signs = list(_differences(truth, compared, described))
+    return Comparison(truth.method, len(truth.elements), tuple(compared)), signs
+
+
+def _reason_against(x: Description, subject: Subject) -> str:
+    if not x.is_host:
+        return f"the memory is on {x.device_text}"
+    if x.layout is None or x.dtype is None:
+        return "the shape and strides of its export are not valid"
+    if x.layout.size == 0:
+        return "it has no elements"
+    if x.readable is False or not x.first:
+        return "the memory is not readable"
+    if not is_decodable(x.dtype) or not x.elements:
+        return f"Python's struct module cannot read {x.dtype_text}"
+    if {"negated", "conjugated"} & set(subject.marks):
+        return "PyTorch computes the values lazily"
+    return ""
+
+
+def _of_memory(described: dict[str, Description], shape: tuple[int, ...]) -> own.Own | None:
+    for name in INDEPENDENT:
+        description = described.get(name)
+        if description is not None and description.elements and description.shape == shape:
+            return own.Own(TITLES[name], shape, description.elements)
+    return None
+
+
+def _other_shape(truth: own.Own, shape: tuple[int, ...], subject: Subject) -> list[Sign]:
+    if subject.own_shape is not None and subject.own_shape != shape:
+        return []  # a check of the conclusions says so
+    words = {
+        "method": truth.method,
+        "own": str(list(truth.shape or ())),
+        "export": str(list(shape)),
+    }
+    return [Sign("shape of the object", (), words)]
+
+
+def _differences(
+    truth: own.Own, compared: dict[str, Description], described: dict[str, Description]
+) -> Iterator[Sign]:
+    """Yields one sign for all protocols that give the same other elements."""
+    groups: dict[tuple[int, str], list[str]] = {}
+    for name, description in compared.items():
+        difference = first_difference(description.elements, truth.elements)
+        if difference is not None:
+            key = (difference[0], repr(description.elements))
+            groups.setdefault(key, []).append(name)
+    for (position, _), names in groups.items():
+        description = compared[names[0]]
+        assert description.shape is not None
+        first = first_difference(description.elements, truth.elements)
+        assert first is not None
+        explained = next((name for name in names if name not in COPIES), None)
+        words = {
+            "index": str(list(chosen(description.shape)[position])),
+            "got": _text(description.elements[position]),
+            "expected": _text(truth.elements[position]),
+            "truth": truth.method,
+            "unequal": str(first[1]),
+            "count": str(len(truth.elements)),
+            "repair": "" if explained is None else explain(described[explained], truth.elements),
+        }
+        kind = "values" if set(names) & set(DLPACK) else "values of the interface"
+        yield Sign(kind, tuple(names), words)
+
+
+def _text(number: Any) -> str:
+    return f"{number:.9g}" if isinstance(number, float) else str(number)
+
+
+# Explanations -----------------------------------------------------------------------------------
+
+
+def explain(x: Description, expected: Elements) -> str:
+    """Returns which repair of the description would give the expected elements; "" for none.
+
+    Reads the memory again, so the source must be alive.
+    """
+    if len({repr(value) for value in expected}) < FEWEST:
+        return ""
+    for description, repair in _variants(x):
+        elements = read(description)
+        if elements is not None and all(map(are_equal, elements, expected)):
+            return repair
+    return ""
+
+
+def _variants(x: Description) -> Iterator[tuple[Description, str]]:
+    size, layout = x.element_bytes, x.layout
+    if layout is None or x.dtype is None or x.shape is None:
+        return
+    yield from _other_strides(x, layout.strides)
+    if x.byte_offset:
+        yield (
+            replace(x, byte_offset=0),
+            f"data already includes the byte_offset of {x.byte_offset}, which consumers add again",
+        )
+    for distance in sorted(range(-FARTHEST, FARTHEST + 1), key=abs):
+        if distance:
+            way = "further on" if distance > 0 else "before"
+            yield (
+                replace(x, data=x.data + distance * size),
+                f"the first element is {abs(distance)} element{'s' if abs(distance) > 1 else ''} "
+                f"({abs(distance) * size} bytes) {way}: correct data or byte_offset",
+            )
+    for dtype, _ in dtypes.ENCODABLE.values():
+        if dtype != x.dtype:
+            yield (
+                replace(x, dtype=dtype, byte_strides=None),
+                f"the elements are {dtypes.name(dtype)} {dtype}: export that dtype",
+            )
+
+
+def _other_strides(x: Description, strides: tuple[int, ...]) -> Iterator[tuple[Description, str]]:
+    assert x.shape is not None
+    size = x.element_bytes
+
+    def with_strides(other: tuple[int, ...]) -> Description:
+        return replace(x, strides=other, byte_strides=None, strides_is_null=False)
+
+    if size > 1 and all(step % size == 0 for step in strides):
+        fewer = tuple(step // size for step in strides)
+        yield with_strides(fewer), "the strides count bytes; DLPack counts elements"
+    yield with_strides(strides[::-1]), f"the strides are {list(strides[::-1])}, in the other order"
+    compact = row_major(x.shape)
+    yield with_strides(compact), f"the memory is row-major: export the strides {list(compact)}"
+    reverse = row_major(x.shape[::-1])[::-1]
+    yield with_strides(reverse), f"the memory is column-major: export the strides {list(reverse)}"
+    if len(x.shape) == 1:
+        for step in (*range(2, 17), -1, -2):
+            yield with_strides((step,)), f"it is a view: export the stride {step}"

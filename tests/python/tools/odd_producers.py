@@ -1,0 +1,803 @@
+"""Producers with one planted fault each, and sound ones that differ from each other.
+
+Plain objects of ctypes: no library, so each fault is the only one. FAULTS: a name, a function that
+creates the object, and the words of the finding. SOUND: a name and a function.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import itertools
+from typing import Any, Callable
+
+from dlbridge.tools import abi, elements
+from dlbridge.tools.ctypes_arrays import row_major
+
+CPU = (1, 0)
+NOWHERE = 0x7000_0000_0008
+COUNT = 64  # elements of the memory behind each array
+
+
+def _numbers(dtype: str) -> list[Any]:
+    if dtype == "bool":
+        return [i % 3 == 0 for i in range(COUNT)]
+    if dtype.startswith("complex"):
+        return [complex(i, -i) for i in range(COUNT)]
+    return [i + 130 if dtype == "uint8" else i + 1 for i in range(COUNT)]
+
+
+class Array:
+    """A view of 64 numbers. The words change the fields of its exports: of all of them, of legacy
+    ones, of versioned ones, or of copies."""
+
+    def __init__(
+        self,
+        dtype: str = "float32",
+        shape: tuple[int, ...] = (2, 3),
+        strides: tuple[int, ...] = (3, 1),
+        first: int = 2,
+        *,
+        all: dict[str, Any] | None = None,
+        legacy: dict[str, Any] | None = None,
+        versioned: dict[str, Any] | None = None,
+        copied: dict[str, Any] | None = None,
+    ) -> None:
+        self.kind, self.extents, self.steps, self.first = dtype, shape, strides, first
+        self.changes = {"all": all, "legacy": legacy, "versioned": versioned, "copied": copied}
+        self.numbers = _numbers(dtype)
+        self.size = elements.itemsize(dtype)
+        self.base = abi.memory(elements.encode(self.numbers, dtype))
+
+    @property
+    def address(self) -> int:
+        return self.base + self.first * self.size
+
+    def tolist(self) -> Any:
+        def part(position: int, dimension: int) -> Any:
+            if dimension == len(self.extents):
+                return self.numbers[position]
+            return [
+                part(position + i * self.steps[dimension], dimension + 1)
+                for i in range(self.extents[dimension])
+            ]
+
+        return part(self.first, 0)
+
+    def __dlpack_device__(self) -> Any:
+        return CPU
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+    ) -> Any:
+        if dl_device is not None and (int(dl_device[0]), dl_device[1]) != CPU:
+            raise BufferError("only the CPU is supported")
+        return self.export(max_version is not None and max_version[0] >= 1, copy)
+
+    def fields(self, versioned: bool, copy: Any) -> dict[str, Any]:
+        fields: dict[str, Any] = {
+            "data": self.base,
+            "byte_offset": self.first * self.size,
+            "shape": self.extents,
+            "strides": self.steps,
+            "dtype": elements.DTYPES[self.kind][0],
+            "version": (1, 3) if versioned else None,
+        }
+        if copy:
+            content = elements.encode(Array.tolist(self), self.kind)
+            fields.update(data=abi.memory(content), byte_offset=0, strides=row_major(self.extents))
+        fields.update(self.changes["all"] or {})
+        fields.update(self.changes["versioned" if versioned else "legacy"] or {})
+        if copy:
+            fields.update({"flags": abi.IS_COPIED, **(self.changes["copied"] or {})})
+        if not versioned:
+            fields.pop("flags", None)
+        return fields
+
+    def export(self, versioned: bool, copy: Any) -> Any:
+        return abi.make(**self.fields(versioned, copy)).capsule()
+
+
+class Interface(Array):
+    """Describes its memory by __array_interface__, too; `says` changes what that describes."""
+
+    says: dict[str, Any] = {}  # noqa: RUF012 - never changed
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        kind = {2: "f", 5: "c", 0: "i", 1: "u", 6: "b"}[elements.DTYPES[self.kind][0][0]]
+        return {
+            "shape": self.extents,
+            "typestr": f"<{kind}{self.size}",
+            "strides": tuple(step * self.size for step in self.steps),
+            "data": (self.address, False),
+            "version": 3,
+            **self.says,
+        }
+
+
+def saying(**says: Any) -> Callable[[], Any]:
+    """Returns a function that creates an array with another __array_interface__."""
+    return lambda: type("Said", (Interface,), {"says": says})()
+
+
+def saying_data(elements_before: int, read_only: bool) -> Callable[[], Any]:
+    """Returns a function that creates an array with other data in its __array_interface__."""
+
+    class Said(Interface):
+        @property
+        def __array_interface__(self) -> dict[str, Any]:
+            data = (self.address - elements_before * self.size, read_only)
+            return {**super().__array_interface__, "data": data}
+
+    return Said
+
+
+class Typed(Array):
+    """Has a dtype and a shape of its own."""
+
+    @property
+    def dtype(self) -> str:
+        return self.kind
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.extents
+
+
+class Protected(Array):
+    """Has NumPy's flags, and says by them that it is read-only."""
+
+    writeable = False
+
+    @property
+    def flags(self) -> Any:
+        return type("Flags", (), {"writeable": self.writeable})()
+
+
+class Writable(Protected):
+    writeable = True
+
+
+# Producers whose calls are wrong ----------------------------------------------------------------
+
+
+class SameCapsule(Array):
+    def export(self, versioned: bool, copy: Any) -> Any:
+        if not hasattr(self, "kept"):
+            self.kept: dict[Any, Any] = {}
+        key = (versioned, bool(copy))
+        return self.kept.setdefault(key, super().export(versioned, copy))
+
+
+class SameTensor(Array):
+    """Creates a capsule in each call, on one managed tensor."""
+
+    def export(self, versioned: bool, copy: Any) -> Any:
+        if copy:
+            return super().export(versioned, copy)
+        if not hasattr(self, "kept"):
+            self.kept: dict[Any, Any] = {}
+        tensor = self.kept.setdefault(versioned, abi.make(**self.fields(versioned, copy)))
+        return tensor.capsule()
+
+
+class Turning(Array):
+    """Exports its transpose in every other call."""
+
+    def __init__(self) -> None:
+        super().__init__(shape=(3, 3))
+        self.turns = itertools.cycle([(3, 1), (1, 3)])
+
+    def fields(self, versioned: bool, copy: Any) -> dict[str, Any]:
+        return {**super().fields(versioned, copy), "strides": next(self.turns)}
+
+
+class Refusing(Array):
+    """Raises in every other call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turns = itertools.cycle([False, True])
+
+    def export(self, versioned: bool, copy: Any) -> Any:
+        if next(self.turns):
+            raise BufferError("not now")
+        return super().export(versioned, copy)
+
+
+class Moving(Array):
+    """Writes to its memory in every export."""
+
+    def export(self, versioned: bool, copy: Any) -> Any:
+        number = ctypes.c_float.from_address(self.address)
+        number.value += 1
+        content = abi.read_memory(self.base, COUNT * self.size)
+        assert content is not None
+        return abi.make(**{**self.fields(versioned, copy), "data": abi.memory(content)}).capsule()
+
+
+class NoDestructor(Array):
+    def export(self, versioned: bool, copy: Any) -> Any:
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype = ctypes.py_object
+        new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        tensor = abi.make(**self.fields(versioned, copy))
+        return new(tensor.address, b"dltensor_versioned" if versioned else b"dltensor", None)
+
+
+class WrongStruct(Array):
+    """Names each capsule after the struct that it does not hold."""
+
+    def export(self, versioned: bool, copy: Any) -> Any:
+        tensor = abi.make(**self.fields(versioned, copy))
+        return tensor.capsule("dltensor" if versioned else "dltensor_versioned")
+
+
+class WrongName(Array):
+    def export(self, versioned: bool, copy: Any) -> Any:
+        return abi.make(**self.fields(versioned, copy)).capsule("tensor")
+
+
+class Echo(Array):
+    """Stores the version that was requested."""
+
+    def __dlpack__(self, *, max_version: Any = None, **keywords: Any) -> Any:
+        self.changes["versioned"] = {"version": max_version}
+        return super().__dlpack__(max_version=max_version, **keywords)
+
+
+_ABSENT = object()
+
+
+class NoneIsVersioned(Array):
+    """Takes max_version=None for a request."""
+
+    def __dlpack__(self, *, max_version: Any = _ABSENT, **keywords: Any) -> Any:
+        version = None if max_version is _ABSENT else (1, 0)
+        return super().__dlpack__(max_version=version, **keywords)
+
+
+class NoneRaises(Array):
+    """Takes copy=None for an error."""
+
+    def __dlpack__(self, *, copy: Any = False, **keywords: Any) -> Any:
+        if copy is None:
+            raise ValueError("copy must be a bool")
+        return super().__dlpack__(copy=copy, **keywords)
+
+
+class PlainPair(Array):
+    """Compares the type of dl_device with a plain integer by its type."""
+
+    def __dlpack__(self, *, dl_device: Any = None, **keywords: Any) -> Any:
+        if dl_device is not None and type(dl_device[0]) is not int:
+            raise BufferError(f"unsupported device {dl_device}")
+        return super().__dlpack__(dl_device=dl_device, **keywords)
+
+
+class SharedCopies(Array):
+    """Allocates one buffer for all copies."""
+
+    buffer = 0
+
+    def fields(self, versioned: bool, copy: Any) -> dict[str, Any]:
+        fields = super().fields(versioned, copy)
+        if copy:
+            self.buffer = self.buffer or fields["data"]
+            fields["data"] = self.buffer
+        return fields
+
+
+class CopyShares(Array):
+    def fields(self, versioned: bool, copy: Any) -> dict[str, Any]:
+        return super().fields(versioned, None)
+
+
+class AlwaysCopies(Array):
+    """Copies in each call, and marks that; copy=False has no effect."""
+
+    def export(self, versioned: bool, copy: Any) -> Any:
+        return super().export(versioned, True)
+
+
+class NeverMarks(Array):
+    def __init__(self) -> None:
+        super().__init__(copied={"flags": 0})
+
+
+class MarksZeroCopy(Array):
+    """Marks the tensors of copy=False as copied."""
+
+    def fields(self, versioned: bool, copy: Any) -> dict[str, Any]:
+        fields = super().fields(versioned, copy)
+        return {**fields, "flags": abi.IS_COPIED} if versioned and copy is False else fields
+
+
+class DeviceWins(Array):
+    """Forgets copy where dl_device is given."""
+
+    def __dlpack__(self, *, dl_device: Any = None, copy: Any = None, **keywords: Any) -> Any:
+        return super().__dlpack__(copy=None if dl_device else copy, **keywords)
+
+
+class OnDevice(Array):
+    """Reports this device, and exports that of its fields."""
+
+    reported: Any = CPU
+
+    def __dlpack_device__(self) -> Any:
+        return self.reported
+
+
+def reporting(device: Any, **words: Any) -> Callable[[], Any]:
+    return lambda: type("Reporting", (OnDevice,), {"reported": device})(**words)
+
+
+# Producers whose exports die with them, or never ------------------------------------------------
+
+
+class Mortal(Array):
+    """Overwrites the memory of its exports when it dies; no export keeps it."""
+
+    what = "strides"
+
+    def __init__(self, **words: Any) -> None:
+        super().__init__(**words)
+        self.tensors: list[abi.CtypesTensor] = []
+
+    def export(self, versioned: bool, copy: Any) -> Any:
+        self.tensors.append(abi.make(**self.fields(versioned, copy)))
+        return self.tensors[-1].capsule()
+
+    def __del__(self) -> None:
+        for tensor in self.tensors:
+            if self.what == "data":
+                ctypes.memset(self.base, 0xA5, COUNT * self.size)
+            else:
+                ctypes.memset(getattr(tensor.struct.tensor, self.what), 0xA5, 8)
+
+
+class MortalShape(Mortal):
+    what = "shape"
+
+
+class MortalData(Mortal):
+    what = "data"
+
+
+class MortalLegacy(MortalData):
+    """Its versioned exports keep the object, its legacy exports keep nothing."""
+
+    def export(self, versioned: bool, copy: Any) -> Any:
+        capsule = super().export(versioned, copy)
+        if versioned:
+            keep, tensor = [self], self.tensors[-1]
+            tensor.on_delete = keep.clear
+        return capsule
+
+
+class MortalStruct(Mortal):
+    """Overwrites the managed tensors themselves."""
+
+    def __del__(self) -> None:
+        for tensor in self.tensors:
+            ctypes.memset(tensor.address, 0xA5, 48)
+
+
+_leaked: list[object] = []
+
+
+class Leaking(Array):
+    def export(self, versioned: bool, copy: Any) -> Any:
+        _leaked.append(self)
+        return super().export(versioned, copy)
+
+
+class LeakingLegacy(Leaking):
+    def export(self, versioned: bool, copy: Any) -> Any:
+        return Array.export(self, versioned, copy) if versioned else super().export(versioned, copy)
+
+
+class Dropping(Array):
+    def export(self, versioned: bool, copy: Any) -> Any:
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(self))
+        return super().export(versioned, copy)
+
+
+class Fatal(Array):
+    """The deleter ends the process once the object is gone."""
+
+    def export(self, versioned: bool, copy: Any) -> Any:
+        tensor = abi.make(**self.fields(versioned, copy))
+        alive = self.alive
+
+        def delete() -> None:
+            if not alive:
+                ctypes.CDLL(None).abort()
+
+        tensor.on_delete = delete
+        return tensor.capsule()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.alive = [True]
+
+    def __del__(self) -> None:
+        self.alive.clear()
+
+
+class Misaligned(Array):
+    def __init__(self) -> None:
+        super().__init__()
+        self.base = abi.memory(elements.encode(self.numbers, self.kind), shift=2)
+
+
+NOTHING: dict[str, Any] = {"data": 0, "byte_offset": 0, "shape": (0, 3)}
+
+FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
+    # Values
+    "view as compact": (
+        lambda: Array(strides=(8, 2), all={"strides": (3, 1)}),
+        "Element [0, 1] is exported as 4; expected 5, which tolist() gives (5 of 6",
+    ),
+    "one element off": (
+        lambda: Array(all={"byte_offset": 12}),
+        "Repair: the first element is 1 element (4 bytes) before",
+    ),
+    "wrong transpose": (
+        lambda: Array(shape=(3, 3), all={"strides": (1, 3)}),
+        "Repair: the strides are [3, 1], in the other order",
+    ),
+    "strides in bytes": (
+        lambda: Array(all={"strides": (12, 4)}),
+        "Repair: the strides count bytes",
+    ),
+    "offset ignored": (
+        lambda: Array(all={"byte_offset": 0}),
+        "Repair: the first element is 2 elements (8 bytes) further on",
+    ),
+    "offset twice": (
+        lambda: (lambda x: (x.changes.update(all={"data": x.address}), x)[1])(Array()),
+        "Repair: data already includes the byte_offset of 8",
+    ),
+    "step forgotten": (
+        lambda: Array(shape=(5,), strides=(3,), all={"strides": (1,)}),
+        "Repair: it is a view: export the stride 3",
+    ),
+    "bfloat16 as float16": (
+        lambda: Array("bfloat16", all={"dtype": (2, 16, 1)}),
+        "Repair: the elements are bfloat16 (4, 16, 1)",
+    ),
+    "float64 as float32": (
+        lambda: Array("float64", all={"dtype": (2, 32, 1)}),
+        "expected 3, which tolist() gives",
+    ),
+    "uint8 as int8": (
+        lambda: Array("uint8", all={"dtype": (0, 8, 1)}),
+        "Repair: the elements are uint8 (1, 8, 1)",
+    ),
+    "complex64 as float64": (
+        lambda: Array("complex64", all={"dtype": (2, 64, 1)}),
+        "Repair: the elements are complex64 (5, 64, 1)",
+    ),
+    "int32 as float32": (
+        lambda: Array("int32", all={"dtype": (2, 32, 1)}),
+        "Repair: the elements are int32 (0, 32, 1)",
+    ),
+    "int32 as uint32, with a dtype": (
+        lambda: Typed("int32", all={"dtype": (1, 32, 1)}),
+        "The object's dtype is int32, its export is uint32 (1, 32, 1). By every protocol of "
+        "DLPack. Repair: export int32: (0, 32, 1)",
+    ),
+    "bool as uint8": (
+        lambda: Typed("bool", all={"dtype": (1, 8, 1)}),
+        "It holds bool, and is exported as uint8",
+    ),
+    "other values in copies": (
+        lambda: Array(copied={"strides": (1, 2)}),
+        "Element [0, 1] is exported as 5; expected 4, which tolist() gives",
+    ),
+    "address of the interface": (
+        saying_data(2, False),
+        "Element [0, 0] is 1; expected 3, which tolist() gives",
+    ),
+    "type of the interface": (
+        saying(typestr="<i4"),
+        "__dlpack__() gives float32, the object's __array_interface__ int32",
+    ),
+    "shape": (lambda: Array(all={"shape": (2, 2)}), "tolist() has the shape [2, 3], the export"),
+    "shape, with a shape": (
+        lambda: Typed(all={"shape": (3, 2)}),
+        "The object has the shape [2, 3], the tensor [3, 2]",
+    ),
+    # Legacy and versioned
+    "other shape in legacy": (
+        lambda: Array(shape=(2, 2), legacy={"shape": (2, 3)}),
+        "Exports of one object disagree: __dlpack__() gives shape [2, 3]",
+    ),
+    "other dtype in legacy": (
+        lambda: Array(legacy={"dtype": (0, 32, 1)}),
+        "Exports of one object disagree: __dlpack__() gives int32",
+    ),
+    "other strides in legacy": (
+        lambda: Array(legacy={"strides": (1, 2)}),
+        "Exports of one object disagree: __dlpack__() gives strides 4, 8 bytes",
+    ),
+    "other device in legacy": (
+        lambda: Array(legacy={"device": (3, 0)}),
+        "Exports of one object disagree: __dlpack__() gives cuda_host:0",
+    ),
+    "legacy one element off": (
+        lambda: Array(legacy={"byte_offset": 4}),
+        "tolist() gives (6 of 6 compared elements differ). By __dlpack__()",
+    ),
+    "versioned one element off": (
+        lambda: Array(versioned={"byte_offset": 4}),
+        "tolist() gives (6 of 6 compared elements differ). By __dlpack__(max_version",
+    ),
+    # Calls
+    "same capsule": (SameCapsule, "Two calls return the same capsule"),
+    "same managed tensor": (SameTensor, "Two capsules that are alive have the same managed tensor"),
+    "changes": (Turning, "Two equal calls differ in strides: first (3, 1), then (1, 3)"),
+    "refuses by turns": (Refusing, "Of two equal calls one succeeds and the other raises"),
+    "values change": (Moving, "Two equal calls differ in values: first"),
+    "no destructor": (NoDestructor, "The capsule has no destructor"),
+    "name of the other struct": (WrongStruct, "its memory looks like the struct of"),
+    "name": (WrongName, "expected a capsule named 'dltensor' or 'dltensor_versioned'"),
+    # Flags
+    "read-only lost": (Protected, "read-only by its flags.writeable, and exported as writable"),
+    "read-only lost, by the interface": (
+        saying_data(0, True),
+        "read-only by its __array_interface__, and exported as writable",
+    ),
+    "writable marked read-only": (
+        lambda: Writable(versioned={"flags": abi.READ_ONLY}),
+        "exported as read-only: unusual, permitted",
+    ),
+    "shared, marked as a copy": (
+        lambda: Array(versioned={"flags": abi.IS_COPIED}),
+        "marked as copied, but two exports share their memory",
+    ),
+    "copy not marked": (NeverMarks, "does not mark the tensor as copied"),
+    "copy shares": (CopyShares, "copy=True returns the same memory"),
+    "copies share": (SharedCopies, "Two copies, both alive, share their memory"),
+    "copy is read-only": (
+        lambda: Array(copied={"flags": abi.IS_COPIED | abi.READ_ONLY}),
+        "A copy is marked read-only",
+    ),
+    "copy=False copies": (AlwaysCopies, "Two exports with copy=False have different memory"),
+    "copy=False marked": (MarksZeroCopy, "With copy=False the tensor is marked as copied"),
+    "dl_device wins": (DeviceWins, "copy=True with dl_device=(1, 0) returns the same memory"),
+    "reserved flags": (
+        lambda: Array(versioned={"flags": 0x18}),
+        "have bits that dlpack.h 1.3 reserves: 0x18",
+    ),
+    # Devices
+    "device of strings": (reporting(("1", "0")), "expected a pair of integers; got ('1', '0')"),
+    "device of floats": (reporting((1.0, 0.0)), "expected a pair of integers; got (1.0, 0.0)"),
+    "device None": (reporting(None), "expected a pair of integers; got None"),
+    "device index None": (reporting((1, None)), "returns None as the index"),
+    "device of one": (reporting((1,)), "expected a pair of integers; got (1,)"),
+    "device differs": (reporting((2, 0)), "returns cuda:0, the tensor is on cpu"),
+    "negative index": (
+        reporting((1, -1), all={"device": (1, -1)}),
+        "The index of the device is -1; expected 0 or more",
+    ),
+    "index of the CPU": (
+        reporting((1, 2), all={"device": (1, 2)}),
+        "dlpack.h sets the index of CPU memory to 0",
+    ),
+    "index of pinned memory": (
+        reporting((3, 1), all={"device": (3, 1)}),
+        "dlpack.h sets the index to 0 for CPU, pinned and managed memory",
+    ),
+    "device type 0": (reporting((0, 0), all={"device": (0, 0)}), "no device of type 0"),
+    "refuses enums": (PlainPair, "but not with a member of IntEnum as its type"),
+    # Versions and keywords
+    "absurd minor": (
+        lambda: Array(versioned={"version": (1, 9999)}),
+        "The version is 1.9999, which does not exist",
+    ),
+    "echoed minor": (Echo, "the struct has version 1.4242, which does not exist"),
+    "major 2": (lambda: Array(versioned={"version": (2, 0)}), "only major version 1 is known"),
+    "max_version=None": (
+        NoneIsVersioned,
+        "max_version=None is the default and must change nothing",
+    ),
+    "copy=None": (NoneRaises, "copy=None is the default and must change nothing"),
+    # Shapes and memory
+    "shape NULL": (lambda: Array(all={"shape": None, "ndim": 2}), "The shape is a NULL pointer"),
+    "shape unreadable": (
+        lambda: Unreadable("shape"),
+        "The pointer to the shape refers to memory that is not readable",
+    ),
+    "negative extent": (lambda: Array(all={"shape": (-2, 3)}), "has a negative extent"),
+    "strides NULL in 1.3": (lambda: Array(all={"strides": None}), "from 1.2 on that is forbidden"),
+    "beyond the object": (
+        lambda: Interface(all={"shape": (5, 3)}),
+        "The export reaches 36 bytes after the memory that the object's __array_interface__",
+    ),
+    "before the object": (
+        lambda: Interface(all={"strides": (-3, 1)}),
+        "The export reaches 12 bytes before the memory",
+    ),
+    "unreadable": (
+        lambda: Array(all={"data": NOWHERE}),
+        "The data pointer refers to memory that is not entirely readable",
+    ),
+    "misaligned": (Misaligned, "Elements of 4 bytes are aligned to 2"),
+    "empty with a pointer": (
+        lambda: Array(shape=(0, 3), strides=(3, 1)),
+        "There are no elements, but a data pointer; dlpack.h requires NULL",
+    ),
+    "NULL with elements": (
+        lambda: Array(all={"data": 0, "byte_offset": 0}),
+        "The data pointer is NULL, but there are elements",
+    ),
+    # References
+    "leaks": (Leaking, "After 8 exports that were dropped the object has 8 references more"),
+    "leaks, legacy": (LeakingLegacy, "the object has 8 references more"),
+    "drops": (Dropping, "After 8 exports that were dropped the object has 8 references fewer"),
+    "no tensor": (object, "It is no tensor: object has none of __dlpack__"),
+}
+
+
+class Unreadable(Array):
+    """A pointer of its exports leads nowhere."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__()
+        self.field = field
+
+    def export(self, versioned: bool, copy: Any) -> Any:
+        tensor = abi.make(**self.fields(versioned, copy))
+        setattr(tensor.struct.tensor, self.field, NOWHERE)
+        return tensor.capsule()
+
+
+# Faults that show when the object is gone.
+MORTAL: dict[str, tuple[Callable[[], Any], str]] = {
+    "strides": (Mortal, "When the object is deleted, its export changes: strides was (3, 1)"),
+    "shape": (MortalShape, "When the object is deleted, its export changes: shape was (2, 3)"),
+    "data": (MortalData, "When the object is deleted, its export changes: an element was 3.0"),
+    "legacy": (MortalLegacy, "an element was 3.0"),
+    "struct": (MortalStruct, "When the object is deleted,"),
+}
+
+
+# Sound producers --------------------------------------------------------------------------------
+
+
+class LegacyOnly(Array):
+    def export(self, versioned: bool, copy: Any) -> Any:
+        return super().export(False, copy)
+
+
+class VersionedOnly(Array):
+    def export(self, versioned: bool, copy: Any) -> Any:
+        if not versioned:
+            raise BufferError("pass max_version")
+        return super().export(versioned, copy)
+
+
+class NoCopies(Array):
+    def export(self, versioned: bool, copy: Any) -> Any:
+        if copy:
+            raise BufferError("this producer does not copy")
+        return super().export(versioned, copy)
+
+
+class CopiesOnly(Array):
+    """Copies in each call, and says so."""
+
+    def export(self, versioned: bool, copy: Any) -> Any:
+        if copy is False:
+            raise BufferError("it can only be copied")
+        return super().export(versioned, True)
+
+
+class OldStyle(Array):
+    def __dlpack__(self, *, stream: Any = None) -> Any:  # type: ignore[override]
+        return self.export(False, None)
+
+
+class NoKeywords(Array):
+    def __dlpack__(self) -> Any:  # type: ignore[override]
+        return self.export(False, None)
+
+
+class StrictStream(Array):
+    def __dlpack__(self, *, stream: Any = None, **keywords: Any) -> Any:
+        if stream is not None:
+            raise ValueError("the CPU has no streams")
+        return super().__dlpack__(**keywords)
+
+
+class KeepsItself(Array):
+    """Each export keeps the object until its deleter is called."""
+
+    def export(self, versioned: bool, copy: Any) -> Any:
+        tensor = abi.make(**self.fields(versioned, copy))
+        keep = [self]
+        tensor.on_delete = keep.clear
+        return tensor.capsule()
+
+
+class Circular(Array):
+    """Each export is in a circle of references, which only the garbage collector frees."""
+
+    def export(self, versioned: bool, copy: Any) -> Any:
+        circle: list[object] = [self]
+        circle.append(circle)
+        return super().export(versioned, copy)
+
+
+class Indexed(Array):
+    """Has no tolist(), but indexing."""
+
+    tolist = None  # type: ignore[assignment]
+
+    def __getitem__(self, index: tuple[int, int]) -> Any:
+        return Array.tolist(self)[index[0]][index[1]]
+
+
+class Silent(Array):
+    """Nothing to compare with."""
+
+    tolist = None  # type: ignore[assignment]
+
+
+class DeviceType(enum.IntEnum):
+    CPU = 1
+
+
+class PlainEnum(enum.Enum):
+    CPU = 1
+
+
+SOUND: dict[str, Callable[[], Any]] = {
+    "plain": Array,
+    "with an interface": Interface,
+    "with dtype and shape": Typed,
+    "legacy only": LegacyOnly,
+    "versioned only": VersionedOnly,
+    "no copies": NoCopies,
+    "copies only": CopiesOnly,
+    "old style": OldStyle,
+    "no keywords": NoKeywords,
+    "no streams": StrictStream,
+    "keeps itself": KeepsItself,
+    "in circles": Circular,
+    "indexed": Indexed,
+    "silent": Silent,
+    "backwards": lambda: Interface(strides=(-3, 1), first=9),
+    "broadcast": lambda: Array(strides=(0, 1)),
+    "view": lambda: Interface(strides=(12, 3)),
+    "transposed": lambda: Interface(shape=(3, 3), strides=(1, 3)),
+    "rank 0": lambda: Array(shape=(), strides=(), all={"shape": None, "strides": None}),
+    "rank 4": lambda: Interface(shape=(2, 2, 2, 2), strides=(8, 4, 2, 1)),
+    "empty": lambda: Array(shape=(0, 3), all=NOTHING),
+    "extent of 1": lambda: Array(shape=(1, 3), all={"strides": (77, 1)}),
+    "strides NULL in 1.1": lambda: Array(all={"strides": None}, versioned={"version": (1, 1)}),
+    "strides NULL in legacy": lambda: Array(legacy={"strides": None}),
+    "newer minor": lambda: Array(versioned={"version": (1, 7)}),
+    "deleter NULL": lambda: Array(all={"deleter": False}),
+    "read-only": lambda: Protected(versioned={"flags": abi.READ_ONLY}),
+    "writable": Writable,
+    "device of IntEnum": reporting((DeviceType.CPU, 0)),
+    "device of Enum": reporting((PlainEnum.CPU, 0)),
+    "device as a list": reporting([1, 0]),
+    "bool": lambda: Typed("bool"),
+    "uint8": lambda: Typed("uint8"),
+    "int64": lambda: Typed("int64"),
+    "float16": lambda: Typed("float16"),
+    "bfloat16": lambda: Typed("bfloat16"),
+    "complex64": lambda: Typed("complex64"),
+    "large": lambda: Interface(shape=(4, 4, 4), strides=(16, 4, 1), first=0),
+}
