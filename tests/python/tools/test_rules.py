@@ -71,7 +71,7 @@ def test_versions_of_the_array_api_are_known() -> None:
 
 
 def _rule(kind: rules.Kind, *sources: tuple[str, str]) -> Rule:
-    quoted = tuple(Text(document, since, "", "") for document, since in sources)
+    quoted = tuple(Text(document, since, "", "", "must") for document, since in sources)
     return Rule("P-99", kind, "", quoted, "")
 
 
@@ -99,6 +99,20 @@ def test_severity(rule: Rule, standard: str | None, expected: str) -> None:
     assert severity(rule, standard) == expected
 
 
+def test_a_must_needs_a_sentence_that_demands() -> None:
+    label = Text("dlpack.h", "1.0", "", "The device of the tensor", "states")
+    assert severity(Rule("P-99", "must", "", (label,), ""), "2025.12") == "N"
+    for rule in rules.RULES.values():
+        if rule.kind == "must":
+            assert "must" in {text.force for text in rule.texts}, rule.id
+
+
+def test_what_is_free_without_a_claim() -> None:
+    demand = Text(ARRAY_API, "2023.12", "", "", "must")
+    rule = Rule("P-99", "must", "", (demand,), "", for_claims=True)
+    assert [severity(rule, standard) for standard in (None, "2023.12")] == ["N", "F"]
+
+
 def test_a_failure_needs_a_must_or_an_unsound_behaviour() -> None:
     for rule in rules.RULES.values():
         for standard in (None, *STANDARDS):
@@ -108,7 +122,7 @@ def test_a_failure_needs_a_must_or_an_unsound_behaviour() -> None:
 
 def test_a_crash_on_permitted_input_is_unsound() -> None:
     for rule in rules.RULES.values():
-        expected = "N" if rule.kind in ("hardening", "courtesy") else rule.crash or "F"
+        expected = rule.crash or ("N" if rule.kind == "hardening" else "F")
         assert severity_of_crash(rule) == expected
 
 

@@ -14,6 +14,9 @@ ARRAY_API = "array API"
 # breaks a standard, and the library is expected to survive it. courtesy: no standard says so.
 Kind = Literal["must", "should", "unsound", "hardening", "courtesy"]
 
+# What a sentence does: it demands or defines, it recommends, it permits, or it only describes.
+Force = Literal["must", "should", "may", "states"]
+
 # F: a failure. W: a warning. N: a note.
 Severity = Literal["F", "W", "N"]
 
@@ -26,6 +29,7 @@ class Text:
     since: str  # the first version of the document that has the sentence
     place: str  # what the sentence is about: "DLTensor.data", "__dlpack__, copy"
     sentence: str
+    force: Force
 
     def binds(self, standard: str | None) -> bool:
         """Whether the sentence is part of what a library claims; None: it claims no array API."""
@@ -44,8 +48,10 @@ class Rule:
     texts: tuple[Text, ...]  # the sentences that it follows from; none for most courtesies
     fix: str  # the change that a violating library needs
     remark: str = ""  # why the kind is no higher, or which libraries depend on it
-    # Of a crash; None: F where the input is permitted (must, should, unsound), and N elsewhere.
+    # Of a crash; None: N for hardening, whose input is invalid, and F elsewhere.
     crash: Severity | None = None
+    # Whether a library without a claim to the array API is free to do otherwise.
+    for_claims: bool = False
 
     @property
     def since(self) -> str:
@@ -58,25 +64,26 @@ class Rule:
 def severity(rule: Rule, standard: str | None) -> Severity:
     """Returns the severity of a violation by a library that claims a version of the array API.
 
-    Without a claim (None), dlpack.h and DLPack's Python specification bind it, and the array API is
-    a recommendation: "Python libraries that want to implement only DLPack support are recommended
-    to do so using the same syntax and semantics". A later version than the claimed one does not
-    count.
+    A must needs a sentence that demands or defines. Without a claim (None), those of dlpack.h and
+    of DLPack's Python specification bind a library. The array API recommends its semantics to it:
+    "Python libraries that want to implement only DLPack support are recommended to do so using the
+    same syntax and semantics". A sentence of a later version than the claimed one does not count.
     """
     if rule.kind == "unsound":
         return "F"
-    if rule.kind in ("hardening", "courtesy"):
+    if rule.kind in ("hardening", "courtesy") or (standard is None and rule.for_claims):
         return "N"
-    if any(text.binds(standard) for text in rule.texts):
-        return "F" if rule.kind == "must" else "W"
-    return "W" if standard is None and rule.kind == "must" else "N"
+    binding = {text.force for text in rule.texts if text.binds(standard)}
+    if rule.kind == "must":
+        return "F" if "must" in binding else "W" if standard is None else "N"
+    return "W" if binding else "N"
 
 
 def severity_of_crash(rule: Rule) -> Severity:
     """Returns the severity of a crash or a hang during a check of the rule.
 
-    A crash on permitted input is unsound, whatever the rule; on other input it breaks no standard.
+    A crash on permitted input is unsound, whatever the rule. On invalid input it breaks nothing.
     """
     if rule.crash is not None:
         return rule.crash
-    return "N" if rule.kind in ("hardening", "courtesy") else "F"
+    return "N" if rule.kind == "hardening" else "F"
