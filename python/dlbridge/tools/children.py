@@ -1,4 +1,7 @@
-"""Calls functions in a child process, so that a crash, a hang or output affects only that call."""
+"""Calls functions in a child process, so that a crash, a hang or output affects only that call.
+
+Needs a POSIX system; elsewhere the module can be imported, and a call raises an error.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,11 @@ import contextlib
 import importlib
 import json
 import os
-import queue
+import selectors
 import signal
 import subprocess
 import sys
-import tempfile
-import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -22,6 +24,15 @@ SECONDS = 120.0
 # Environment variables of every child: less output, and one thread.
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "OMP_NUM_THREADS": "1"}
 MOST_NOISE = 20000  # characters of a child's output that are returned
+ORPHANED = 10.0  # seconds beyond its limit after which a call without a parent process ends itself
+
+_PATIENCE = 0.05  # seconds between two looks whether the process still exists
+_GRACE = 1.0  # seconds that a process may take to end once it cannot answer any more
+_CHUNK = 1 << 16
+_KEPT = 4 * MOST_NOISE  # bytes of output that are kept; UTF-8 has up to four for a character
+_MOST_DRAINED = (
+    1 << 20
+)  # bytes of output read after an answer: a pipe may be filled again and again
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,8 @@ class Worker:
     """A child process that runs one call after another, and is restarted after a crash.
 
     A function is named "module:function"; its keywords and its result must be supported by JSON.
-    Its output is in Answer.noise. Not thread-safe.
+    Its output is in Answer.noise. Processes that it starts end with the child, unless they begin
+    a session of their own; they cannot delay an answer. Not thread-safe.
     """
 
     def __init__(
@@ -50,9 +62,7 @@ class Worker:
     ) -> None:
         self.python, self.seconds = python, seconds
         self.environment = {**os.environ, **QUIET, **(environment or {})}
-        self._process: subprocess.Popen[str] | None = None
-        self._answers: queue.Queue[str] = queue.Queue()
-        self._noise = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
+        self._child: _Child | None = None
 
     def __enter__(self) -> Worker:
         return self
@@ -64,74 +74,147 @@ class Worker:
         where: TracebackType | None,
     ) -> None:
         self.close()
-        self._noise.close()
 
     def close(self) -> None:
-        """Ends the child process; the next call starts a new one."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            for stream in (self._process.stdin, self._process.stdout):
-                if stream is not None:
-                    with contextlib.suppress(OSError):  # buffered data is discarded
-                        stream.close()
-        self._process = None
+        """Ends the child process and those that it started; the next call starts a new one."""
+        if self._child is not None:
+            self._child.end()
+        self._child = None
 
     def call(self, function: str, /, *, within: float | None = None, **keywords: Any) -> Answer:
-        """Calls a function in the child process, with a time limit of `within` or self.seconds."""
-        self._noise.seek(0)  # before a new child process may write to it
-        self._noise.truncate()
-        process = self._running()
-        assert process.stdin is not None
-        try:
-            process.stdin.write(json.dumps({"function": function, "keywords": keywords}) + "\n")
-            process.stdin.flush()
-        except OSError:  # it has already ended; the status follows below
-            pass
-        seconds = self.seconds if within is None else within
-        try:
-            line = self._answers.get(timeout=seconds)
-        except queue.Empty:
-            self.close()
-            return Answer("hung", message=f"no answer within {seconds:g} s", noise=self._output())
-        if line:
-            return Answer(**json.loads(line), noise=self._output())
-        status = process.wait()
-        self.close()
-        return Answer("crashed", message=how_it_ended(status), noise=self._output())
+        """Calls a function in the child process, with a time limit of `within` or self.seconds.
 
-    def _running(self) -> subprocess.Popen[str]:
-        if self._process is None:
-            self._answers = queue.Queue()
-            program = "from dlbridge.tools.children import serve; serve()"
+        The limit covers the start of the process and all that the function does.
+        """
+        seconds = self.seconds if within is None else within
+        request = {"function": function, "keywords": keywords, "seconds": seconds + ORPHANED}
+        deadline = time.monotonic() + seconds
+        if self._child is None:
+            self._child = _Child(self.python, self.environment)
+        try:
+            line = self._child.ask(json.dumps(request), deadline)
+        except _NoAnswer as reason:
+            outcome = reason.outcome
+            message = reason.message or f"no answer within {seconds:g} s"
+            noise = self._child.end()
+            self._child = None
+            return Answer(outcome, message=message, noise=noise)
+        except BaseException:  # Ctrl-C: the answer to this call must not be taken for the next one
+            self.close()
+            raise
+        return Answer(**json.loads(line), noise=self._child.noise())
+
+
+# The child process, seen from its parent -------------------------------------------------------
+
+
+class _NoAnswer(Exception):
+    """A call ended without an answer. Without a message, its time was over."""
+
+    def __init__(self, outcome: Literal["crashed", "hung"], message: str = "") -> None:
+        super().__init__(message)
+        self.outcome, self.message = outcome, message
+
+
+class _Child:
+    """A process in a session of its own, with pipes for requests, answers and output.
+
+    Nothing here waits for the end of a pipe: a process that the function forked holds it open.
+    """
+
+    def __init__(self, python: str, environment: Mapping[str, str]) -> None:
+        self._answers, answers = os.pipe()
+        program = f"from dlbridge.tools.children import serve; serve({answers})"
+        try:
             self._process = subprocess.Popen(
-                [self.python, "-X", "faulthandler", "-c", program],
+                [python, "-X", "faulthandler", "-c", program],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self._noise,
-                env=self.environment,
-                text=True,
+                stderr=subprocess.STDOUT,
+                pass_fds=(answers,),
+                start_new_session=True,
+                env=environment,
             )
-            listener = threading.Thread(
-                target=_listen, args=(self._process, self._answers), daemon=True
-            )
-            listener.start()
-        return self._process
+        except BaseException:
+            os.close(self._answers)
+            raise
+        finally:
+            os.close(answers)
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._requests, self._output = self._process.stdin, self._process.stdout
+        self._kept = bytearray()  # the end of the output
+        for end in (self._answers, self._output.fileno()):
+            os.set_blocking(end, False)
 
-    def _output(self) -> str:
-        self._noise.seek(0)
-        return self._noise.read().decode(errors="replace").strip()[-MOST_NOISE:]
+    def ask(self, request: str, deadline: float) -> str:
+        """Sends a request and returns the line of its answer. Raises _NoAnswer."""
+        self.noise()
+        self._kept.clear()
+        with contextlib.suppress(OSError):  # it has already ended; the status follows below
+            self._requests.write(request.encode() + b"\n")
+            self._requests.flush()
+        line = bytearray()
+        closed = False
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._answers, selectors.EVENT_READ)
+            selector.register(self._output, selectors.EVENT_READ)
+            while not line.endswith(b"\n"):
+                left = deadline - time.monotonic()
+                if left <= 0 and closed:
+                    raise _NoAnswer("crashed", "the function closed the pipe of its answer")
+                if left <= 0:
+                    raise _NoAnswer("hung")
+                status = self._process.poll()  # before reading: it may answer and end
+                for key, _ in selector.select(0 if status is not None else min(left, _PATIENCE)):
+                    chunk = _read(key.fd)
+                    if chunk == b"":  # the end of the pipe
+                        selector.unregister(key.fileobj)
+                    if key.fd != self._answers:
+                        self._keep(chunk)
+                    elif chunk == b"":
+                        closed, deadline = True, min(deadline, time.monotonic() + _GRACE)
+                    elif chunk is not None:
+                        line += chunk
+                        status = None  # there may be more
+                if status is not None and not line.endswith(b"\n"):
+                    raise _NoAnswer("crashed", how_it_ended(status))
+        return line.decode()
+
+    def noise(self) -> str:
+        """Returns the end of the output since the last request."""
+        drained = 0
+        while drained < _MOST_DRAINED:
+            chunk = _read(self._output.fileno())
+            if not chunk:
+                break
+            self._keep(chunk)
+            drained += len(chunk)
+        return self._kept.decode(errors="replace").strip()[-MOST_NOISE:]
+
+    def _keep(self, chunk: bytes | None) -> None:
+        self._kept += chunk or b""
+        del self._kept[:-_KEPT]
+
+    def end(self) -> str:
+        """Ends the process and those of its group; returns the end of the output."""
+        with contextlib.suppress(OSError):  # none is left
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it hangs in the system
+            self._process.wait(_GRACE)
+        noise = self.noise()
+        for stream in (self._requests, self._output):
+            with contextlib.suppress(OSError):  # buffered data is discarded
+                stream.close()
+        os.close(self._answers)
+        return noise
 
 
-def _listen(process: subprocess.Popen[str], answers: queue.Queue[str]) -> None:
-    """Forwards every line, and an empty one at the end."""
-    assert process.stdout is not None
+def _read(descriptor: int) -> bytes | None:
+    """Reads what is there: b"" at the end of the pipe, None where there is nothing now."""
     try:
-        for line in process.stdout:
-            answers.put(line)
-    except ValueError:  # the stream was closed meanwhile
-        pass
-    answers.put("")
+        return os.read(descriptor, _CHUNK)
+    except BlockingIOError:
+        return None
 
 
 def how_it_ended(status: int) -> str:
@@ -177,21 +260,43 @@ def find(name: str) -> Any:
     return reduce(getattr, parts, importlib.import_module(module))
 
 
-def serve() -> None:
-    """Runs calls from standard input until it ends; the functions print to standard error."""
-    requests = os.fdopen(os.dup(0))
-    answers = os.fdopen(os.dup(1), "w")
+def serve(answers: int) -> None:
+    """Runs calls from standard input until it ends, and writes a line to `answers` for each."""
+    requests = os.dup(0)  # as `answers` from here on, not inherited by programs that are started
+    os.set_inheritable(answers, False)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
-    os.dup2(2, 1)
-    for line in requests:
-        request = json.loads(line)
-        try:
-            value = find(request["function"])(**request["keywords"])
-            answer = json.dumps({"outcome": "returned", "value": value})
-        except BaseException as error:  # also SystemExit
-            message = f"{type(error).__name__}: {error}"
-            answer = json.dumps({"outcome": "raised", "message": message})
-        sys.stdout.flush()
-        answers.write(answer + "\n")
-        answers.flush()
+    me = os.getpid()
+    try:
+        with os.fdopen(requests) as lines:
+            for line in lines:
+                answer = _answer(json.loads(line))
+                if os.getpid() != me:  # a copy that the function forked: only the original answers
+                    os._exit(0)
+                with os.fdopen(os.dup(answers), "w") as stream:
+                    stream.write(answer + "\n")
+    except OSError as error:
+        sys.exit(f"the function closed the pipe of its requests or of its answer: {error}")
+
+
+def _answer(request: dict[str, Any]) -> str:
+    """Calls the function of a request."""
+    signal.setitimer(signal.ITIMER_REAL, request["seconds"])  # in case the parent process is killed
+    try:
+        value = find(request["function"])(**request["keywords"])
+        answer = json.dumps({"outcome": "returned", "value": value})
+    except BaseException as error:  # also SystemExit
+        answer = json.dumps({"outcome": "raised", "message": _describe(error)})
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # the function has closed or replaced it
+            stream.flush()
+    return answer
+
+
+def _describe(error: BaseException) -> str:
+    try:
+        message = str(error)
+    except Exception:
+        message = "(its text cannot be read)"
+    return f"{type(error).__name__}: {message}"[:MOST_NOISE]

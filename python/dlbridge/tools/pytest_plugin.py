@@ -7,19 +7,22 @@ used.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from dlbridge.tools.conformance import Examination
+    from dlbridge.tools.conformance.waivers import Waiver
 
 ASKED: pytest.StashKey[Examination] = pytest.StashKey()
+WAIVERS: pytest.StashKey[Collection[Waiver]] = pytest.StashKey()
+SECTION = "dlpack"  # of a report: what a test that does not fail has to say
 
 
 class ConformanceWarning(UserWarning):
-    """A rule of severity W is violated: a deviation that other libraries tolerate."""
+    """A rule of severity W is violated: no requirement of the standard."""
 
 
 class NotConforming(Exception):
@@ -40,6 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addini("dlpack", "MODULE:FACTORY, as --dlpack", default="")
     parser.addini("dlpack_consumer", "MODULE:FUNCTION, as --dlpack-consumer", default="")
+    parser.addini("dlpack_waivers", "file of violations that do not fail", default="")
 
 
 def _given(config: pytest.Config, name: str) -> str | None:
@@ -53,10 +57,15 @@ def pytest_collection_modifyitems(
     target = _given(config, "dlpack")
     if target is None:
         return
-    from dlbridge.tools.conformance import CannotExamine, Examination
+    from dlbridge.tools.conformance import CannotExamine, Examination, waivers
+    from dlbridge.tools.conformance.rules import RULES
 
     try:
+        file = config.getini("dlpack_waivers")
+        config.stash[WAIVERS] = waivers.read(config.rootpath / file, RULES) if file else []
         examination = Examination(target, consumer=_given(config, "dlpack_consumer"))
+    except waivers.BadWaivers as why:
+        raise pytest.UsageError(f"dlpack_waivers: {why}") from None
     except CannotExamine as why:
         raise pytest.UsageError(f"--dlpack: {why}") from None
     config.stash[ASKED] = examination
@@ -76,22 +85,29 @@ class Rules(pytest.Collector):
 
 
 class RuleItem(pytest.Item):
-    """The test of one rule: a violation of severity F fails, one of severity W warns."""
+    """The test of one rule: a failure fails it, a warning warns, a waived violation is xfailed."""
 
     def runtest(self) -> None:
-        result = self.config.stash[ASKED].examine(self.name)
+        from dlbridge.tools.conformance.rendering.junit import describe, properties
+        from dlbridge.tools.conformance.report import remarks_on_waivers
+        from dlbridge.tools.conformance.waivers import apply_waivers
+
+        examined = self.config.stash[ASKED].examine(self.name)
+        (result,) = apply_waivers([examined], self.config.stash[WAIVERS])
+        self.user_properties.extend(properties(result))
+        for remark in remarks_on_waivers([result]):
+            self.add_report_section("call", SECTION, remark)
         if result.outcome == "skip":
             pytest.skip(result.got)
-        lines = [
-            f"{result.id}: {result.got}",
-            f"  expected: {result.expected}",
-            f"  fix: {result.fix}",
-            *(f"  source: {each.document} {each.since}, {each.place}" for each in result.sources),
-        ]
-        if result.outcome in ("fail", "crash"):
-            raise NotConforming("\n".join(lines))
+        if result.is_waived and result.waiver is not None:
+            pytest.xfail(result.waiver.reason)
+        if result.fails:
+            raise NotConforming(describe(result))
+        if result.outcome == "note":
+            line = f"{result.id}: note: {result.got}; fix: {result.fix}"
+            self.add_report_section("call", SECTION, line)
         if result.outcome == "warn":
-            warnings.warn(ConformanceWarning("\n".join(lines)), stacklevel=1)
+            warnings.warn(ConformanceWarning(describe(result)), stacklevel=1)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, NotConforming):
@@ -100,3 +116,19 @@ class RuleItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         return self.path, None, f"{self.parent.name if self.parent else ''} {self.name}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Prints the notes and the waivers without effect."""
+    lines = [
+        text
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", "") == "call" and not report.failed
+        for title, text in getattr(report, "sections", ())
+        if title == f"Captured {SECTION} call"
+    ]
+    if lines:
+        terminalreporter.section("DLPack")
+        for line in lines:
+            terminalreporter.write_line(line)

@@ -57,6 +57,11 @@ def hangs() -> Any:
     time.sleep(1000)
 
 
+def slow() -> Any:
+    time.sleep(0.6)
+    return tensor()
+
+
 def garbage() -> Any:
     return 7
 
@@ -84,6 +89,17 @@ def shouts(times: int = 1) -> str:
 
 def reads() -> str:
     return sys.stdin.read()
+
+
+def closes(first: int, last: int) -> None:
+    print("kept in a buffer", end="")
+    os.closerange(first, last)
+
+
+def forks_and_exits() -> None:
+    if os.fork() == 0:  # holds every pipe open
+        time.sleep(120)
+    os._exit(5)
 
 
 not_a_function = 7

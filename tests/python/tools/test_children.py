@@ -93,6 +93,43 @@ def test_much_noise_is_cut(worker: children.Worker) -> None:
     assert len(answer.noise) <= children.MOST_NOISE
 
 
+def test_much_noise_without_a_newline_is_cut(worker: children.Worker) -> None:
+    command = "head -c 3000000 /dev/zero | tr '\\0' x; printf end"
+    answer = worker.call("subprocess:call", args=command, shell=True)
+    assert (answer.outcome, answer.value) == ("returned", 0)
+    assert answer.noise.endswith("xend")
+    assert len(answer.noise) == children.MOST_NOISE
+
+
+def test_only_the_original_answers_after_a_fork(worker: children.Worker) -> None:
+    first = worker.call("os:fork").value
+    assert first > 0
+    assert worker.call("os:getpid").value not in (0, first)
+
+
+def test_a_process_that_holds_the_pipes_does_not_delay(worker: children.Worker) -> None:
+    begin = time.monotonic()
+    assert worker.call(BAD + "forks_and_exits").message == "exit status 5"
+    assert time.monotonic() - begin < 30
+
+
+def test_a_function_that_closes_the_pipe_of_its_answer(worker: children.Worker) -> None:
+    answer = worker.call(BAD + "closes", first=3, last=256)
+    assert (answer.outcome, answer.message) == ("crashed", "exit status 1")
+    assert "the function closed the pipe of its requests or of its answer" in answer.noise
+    assert worker.call(BAD + "garbage").value == 7
+
+
+def test_closed_output(worker: children.Worker) -> None:
+    assert worker.call(BAD + "closes", first=1, last=3).outcome == "returned"
+    assert worker.call(BAD + "garbage").value == 7
+
+
+def test_the_time_limit_covers_the_start_of_the_process() -> None:
+    with children.Worker(environment=HERE, seconds=0.001) as worker:
+        assert worker.call("os:getpid").outcome == "hung"
+
+
 def test_standard_input_is_empty(worker: children.Worker) -> None:
     assert worker.call(BAD + "reads").value == ""
 

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, Callable
 
@@ -16,8 +17,16 @@ import conformance_targets
 import pytest
 
 import dlbridge
-from dlbridge.tools import conformance
-from dlbridge.tools.conformance import CannotExamine, engine, probes, report, rules, target
+from dlbridge.tools import children, conformance
+from dlbridge.tools.conformance import (
+    CannotExamine,
+    engine,
+    probes,
+    registry,
+    report,
+    rules,
+    target,
+)
 from dlbridge.tools.conformance.helpers import exports
 
 pytest_plugins = ["pytester"]
@@ -36,31 +45,6 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
         cwd=TARGETS,
         timeout=600,
     )
-
-
-# The table of rules ------------------------------------------------------------------------------
-
-
-def test_the_sixty_rules_and_the_additional_ones() -> None:
-    by_letter = {letter: [rule for rule in rules.RULES if rule[0] == letter] for letter in "PXCS"}
-    assert [len(by_letter[letter]) for letter in "PXC"] == [32, 12, 16]
-    for letter, ids in by_letter.items():
-        assert ids == [f"{letter}-{number:02}" for number in range(1, len(ids) + 1)]
-    assert len(rules.SIXTY) == 60
-
-
-@pytest.mark.parametrize("rule", rules.ROWS, ids=lambda rule: str(rule.id))
-def test_a_rule_is_complete(rule: rules.Rule) -> None:
-    for text in (rule.text, rule.fix):
-        assert text.endswith(".")
-    assert rule.source
-    assert rule.severity in "FWN"
-
-
-def test_the_page_has_the_table_of_rules() -> None:
-    page = (TARGETS.parents[2] / "docs" / "conformance.md").read_text()
-    assert f"\n{rules.table()}\n" in page
-    assert command("--rules").stdout == f"{rules.table()}\n"
 
 
 def test_every_rule_has_a_probe() -> None:
@@ -86,7 +70,7 @@ def test_our_own_tensor(ours: conformance.Report) -> None:
     by_rule = {result.id: result for result in ours.results}
     bad = [it for it in ours.results if it.outcome in ("fail", "warn", "crash")]
     assert bad == []
-    skipped = {it.id for it in by_rule.values() if it.outcome == "skip" and it.id in rules.SIXTY}
+    skipped = {it.id for it in by_rule.values() if it.outcome == "skip"}
     assert skipped <= NOT_HERE
     assert ours.status == 0
     assert list(by_rule) == list(rules.RULES)
@@ -94,14 +78,23 @@ def test_our_own_tensor(ours: conformance.Report) -> None:
 
 def test_as_json(ours: conformance.Report) -> None:
     document = json.loads(json.dumps(ours.as_json()))
-    assert list(document) == ["dlbridge", "target", "consumer", "versions", "results", "counts"]
+    assert list(document) == [
+        "schema", "dlbridge", "complete", "target", "consumer", "standard", "versions", "results",
+        "counts",
+    ]  # fmt: skip
+    assert (document["schema"], document["complete"]) == (1, True)
     assert document["dlbridge"] == dlbridge.__version__
     assert document["versions"]["python"] == ".".join(map(str, sys.version_info[:3]))
     assert document["versions"]["dlbridge"] == dlbridge.__version__
-    names = ["id", "severity", "outcome", "expected", "got", "fix", "source"]
-    assert all(list(result) == names for result in document["results"])
-    assert all(isinstance(text, str) for result in document["results"] for text in result.values())
-    assert list(document["counts"]) == ["pass", "skip", "warn", "fail", "crash"]
+    texts = ["id", "kind", "severity", "outcome", "expected", "got", "fix"]
+    for result in document["results"]:
+        assert list(result) == [*texts, "sources", "seconds", "waiver"]
+        assert all(isinstance(result[name], str) for name in texts)
+        for source in result["sources"]:
+            assert list(source) == ["document", "version", "place", "sentence"]
+        assert result["waiver"] is None
+    assert 0 < sum(result["seconds"] for result in document["results"]) < 600
+    assert list(document["counts"]) == ["pass", "skip", "note", "warn", "fail", "crash"]
     assert sum(document["counts"].values()) == len(document["results"]) == len(rules.RULES)
 
 
@@ -239,12 +232,49 @@ def test_the_worst_outcome_of_a_rule_counts() -> None:
     assert outcome(success, skip) == ("skip", "F", "why")
     assert outcome(skip, violation, success) == ("warn", "W", "bad")
     assert outcome({**violation, "severity": None}, violation) == ("fail", "F", "bad")
-    assert outcome({**violation, "severity": "N"}) == ("pass", "N", "bad")
+    assert outcome(skip, {**violation, "severity": "N"}, success) == ("note", "N", "bad")
     assert outcome(crash, violation) == ("crash", "F", "SIGSEGV")
     report = engine._result("P-04", [violation])
     assert (report.expected, report.fix) == ("good", "mend")
     report = engine._result("P-04", [crash])
     assert (report.expected, report.fix) == (rules.RULES["P-04"].text, rules.RULES["P-04"].fix)
+
+
+@pytest.mark.parametrize(
+    ("raw", "severity", "kind", "rated"),
+    [
+        ({"outcome": "pass"}, "F", "must", ("pass", "F")),
+        ({"outcome": "skip"}, "W", "should", ("skip", "W")),
+        ({"outcome": "fail"}, "F", "must", ("fail", "F")),
+        ({"outcome": "fail"}, "W", "must", ("warn", "W")),  # the library claims no such version
+        ({"outcome": "fail"}, "N", "hardening", ("note", "N")),
+        ({"outcome": "fail", "severity": "W"}, "F", "must", ("warn", "W")),
+        ({"outcome": "fail", "severity": "W"}, "N", "must", ("note", "N")),
+        ({"outcome": "fail", "severity": None}, "F", "unsound", ("fail", "F")),
+        ({"outcome": "crash"}, "W", "should", ("crash", "F")),
+        ({"outcome": "crash"}, "N", "hardening", ("note", "N")),
+        ({"outcome": "crash"}, "N", "courtesy", ("note", "N")),
+    ],
+)
+def test_rating(raw: dict[str, Any], severity: Any, kind: str, rated: tuple[str, str]) -> None:
+    assert engine.rate(raw, severity, kind) == rated
+
+
+def test_a_hostile_probe_has_time_to_open_the_target_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: dict[bool, float] = {}
+    call = children.Worker.call
+
+    def note_limit(self: children.Worker, function: str, **keywords: Any) -> children.Answer:
+        if "probe" in keywords:
+            limits[registry.PROBES[keywords["probe"]].hostile] = keywords["within"]
+        return call(self, function, **keywords)
+
+    monkeypatch.setattr(children.Worker, "call", note_limit)
+    begin = time.monotonic()
+    conformance.examine("conformance_targets:slow", only={"P-01", "X-04"}, seconds=50)
+    took = time.monotonic() - begin
+    assert limits[False] == 50
+    assert 51 < limits[True] < 50 + 2 * took
 
 
 # Nothing to examine ------------------------------------------------------------------------------
@@ -271,6 +301,8 @@ def test_nothing_to_examine(name: str, words: str) -> None:
 def test_a_factory_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dlbridge.tools.children.SECONDS", 2.0)
     with pytest.raises(CannotExamine, match="hung: no answer within 2 s"):
+        conformance.examine("conformance_targets:hangs")
+    with pytest.raises(CannotExamine, match="hung: no answer within 1 s"):
         conformance.examine("conformance_targets:hangs", seconds=1)
 
 
@@ -337,8 +369,17 @@ class Terminal(io.StringIO):
         return True
 
 
-def _shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO) -> str:
-    example = engine.Report(
+LOST = {
+    "outcome": "fail",
+    "severity": "N",
+    "expected": "Cycles are freed.",
+    "got": "lost",
+    "fix": "Find them.",
+}
+
+
+def _shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, *, verbose: bool = False) -> str:
+    example = conformance.Report(
         target="lib:make",
         consumer=None,
         versions={"python": "3", "lib": None},
@@ -347,11 +388,12 @@ def _shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO) -> str:
             engine._result("P-05", [{"outcome": "fail", "got": "legacy"}]),
             engine._result("P-04", [{"outcome": "crash", "got": "SIGSEGV " * 20}]),
             engine._result("P-27", []),
+            engine._result("X-12", [LOST]),
             engine._result("S-01", []),
         ],
     )
     monkeypatch.setattr(sys, "stdout", stream)
-    report.show(example)
+    report.show(example, verbose=verbose)
     return stream.getvalue()
 
 
@@ -360,10 +402,18 @@ def test_the_worst_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     first = [line.split()[:2] for line in text.splitlines() if line[:1].isupper()]
     assert first == [["CRASH", "P-04"], ["WARN", "P-05"]]
     assert "P-27, S-01: no probe examines it" in text
+    assert "\nnote   X-12   lost; fix: Find them.\n" in text
     assert text.endswith(
-        "\n1 of 4 pass, 1 crash, 1 warn, 1 skip; additional rules: 0 of 1 pass, 1 skip\n"
+        "\n1 of 5 pass, 1 crash, 1 warn, 1 note, 1 skip; additional rules: 0 of 1 pass, 1 skip\n"
     )
     assert max(map(len, text.splitlines())) <= report.WIDEST
+
+
+def test_verbose_shows_notes_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = _shown(monkeypatch, io.StringIO(), verbose=True)
+    assert (
+        "\nNOTE   X-12   Cycles are freed.\n       got    lost\n       fix    Find them.\n" in text
+    )
 
 
 def test_colours_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

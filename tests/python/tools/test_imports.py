@@ -13,8 +13,8 @@ TOOLS = Path(tools.__file__).parent
 # The modules and folders of a tool, from the bottom: each imports only itself and those before it.
 INSPECTION = ("reading", "consumers", "cases", "conclusions", "rendering", "inspection", "command")
 CONFORMANCE = (
-    *("rules", "outcomes", "target", "registry", "helpers", "probes"),
-    *("child", "engine", "report"),
+    *("rules", "outcomes", "results", "waivers", "target", "registry", "helpers", "probes"),
+    *("child", "engine", "report", "rendering", "output"),
 )
 
 

@@ -1,4 +1,4 @@
-"""Examines a library's producer and consumer by sixty rules of DLPack and some additional ones.
+"""Examines a library's producer and consumer by the rules of DLPack and of the array API.
 
 TARGET is MODULE:FACTORY, where FACTORY returns an object with __dlpack__; or the name of a library
 that dlbridge supports, such as numpy; or a module with asarray and from_dlpack.
@@ -9,13 +9,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 
-from dlbridge.tools.conformance.engine import SECONDS, Examination, Report, Result, examine
-from dlbridge.tools.conformance.rules import STANDARDS
-from dlbridge.tools.conformance.rules.table import table
+from dlbridge.tools import children
+from dlbridge.tools.conformance import waivers
+from dlbridge.tools.conformance.engine import SECONDS, Examination, Interrupted, examine
+from dlbridge.tools.conformance.output import quiet_when_closed
+from dlbridge.tools.conformance.results import INTERRUPTED, Report, Result
+from dlbridge.tools.conformance.rules import RULES, STANDARDS
 from dlbridge.tools.conformance.target import CannotExamine
 
-__all__ = ["CannotExamine", "Examination", "Report", "Result", "examine"]
+__all__ = ["CannotExamine", "Examination", "Interrupted", "Report", "Result", "examine"]
 
 SUMMARY = "examine a library's producer and consumer by the rules of DLPack"
 
@@ -45,17 +49,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--timeout",
         metavar="SECONDS",
         type=seconds,
-        default=SECONDS,
-        help="the time limit of each probe (default: %(default)g)",
+        help="the time limit of each probe, and of the import and the first call of the factory "
+        f"(default: {SECONDS:g} and {children.SECONDS:g})",
     )
     parser.add_argument(
         "-v",
         "--verbose",
         action="store_true",
-        help="also show the rules that pass, and their notes",
+        help="also show the rules that pass, and notes and waived violations in full",
     )
     parser.add_argument("--rules", action="store_true", help="print the table of rules instead")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
+    _add_arguments_for_ci(parser)
+
+
+def _add_arguments_for_ci(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("in CI")
+    group.add_argument(
+        "--waivers",
+        metavar="FILE",
+        type=Path,
+        help="violations that do not count, with their reasons: *.json or *.toml",
+    )
+    group.add_argument("--junit", metavar="FILE", type=Path, help="also save JUnit XML")
+    group.add_argument(
+        "--badge", metavar="FILE", type=Path, help="also save the JSON of a badge of shields.io"
+    )
+    group.add_argument(
+        "--annotations",
+        action="store_true",
+        help="also print workflow commands of GitHub Actions, on standard error",
+    )
 
 
 def seconds(text: str) -> float:
@@ -66,31 +90,76 @@ def seconds(text: str) -> float:
     return report
 
 
-def run(options: argparse.Namespace) -> int:
-    """Prints the report. 0: no rule fails; 1: a rule fails; 2: the target cannot be examined."""
-    from dlbridge.tools.conformance import report as rendering
+class _WrongUsage(Exception):
+    """The options cannot be fulfilled."""
 
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the report. 0: no rule fails; 1: a rule fails; 2: the target cannot be examined.
+
+    130: Ctrl-C; the report is of the rules that ran until then.
+    """
     if options.rules:
-        print(table())
+        from dlbridge.tools.conformance.rules.table import table
+
+        with quiet_when_closed():
+            print(table())
         return 0
-    if options.target is None:
-        print("dlbridge conformance: a TARGET is required, such as numpy or mylib:make",
-              file=sys.stderr)  # fmt: skip
-        return 2
     try:
-        report = examine(
+        report = _examine(options)
+        _save(report, options)
+        _print(report, options)
+    except (CannotExamine, waivers.BadWaivers, _WrongUsage) as error:
+        print(f"dlbridge conformance: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:  # again, before the report was complete
+        return INTERRUPTED
+    return report.status
+
+
+def _examine(options: argparse.Namespace) -> Report:
+    from dlbridge.tools.conformance.report import show_progress
+
+    if options.target is None:
+        raise _WrongUsage("a TARGET is required, such as numpy or mylib:make")
+    for path in (options.junit, options.badge):
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise _WrongUsage(
+                f"{path} cannot be written: it is a directory, or its directory is missing"
+            )
+    try:
+        return examine(
             options.target,
             consumer=options.consumer,
             standard=options.standard,
             only=options.only,
             seconds=options.timeout,
-            progress=rendering.show_progress if sys.stderr.isatty() else None,
+            waivers=[] if options.waivers is None else waivers.read(options.waivers, RULES),
+            progress=show_progress if sys.stderr.isatty() else None,
         )
-    except CannotExamine as error:
-        print(f"dlbridge conformance: {error}", file=sys.stderr)
-        return 2
-    if options.json:
-        print(json.dumps(report.as_json(), indent=2))
-    else:
-        rendering.show(report, verbose=options.verbose)
-    return report.status
+    except Interrupted as interrupted:
+        return interrupted.report
+
+
+def _save(report: Report, options: argparse.Namespace) -> None:
+    from dlbridge.tools.conformance.rendering import badge, junit
+
+    for path, render in ((options.junit, junit.render), (options.badge, badge.render)):
+        if path is not None:
+            try:
+                path.write_text(render(report), encoding="utf-8")
+            except OSError as error:
+                raise _WrongUsage(f"{path} cannot be written: {error}") from None
+
+
+def _print(report: Report, options: argparse.Namespace) -> None:
+    from dlbridge.tools.conformance import report as rendering
+    from dlbridge.tools.conformance.rendering import github
+
+    with quiet_when_closed():
+        if options.json:
+            print(json.dumps(report.as_json(), indent=2))
+        else:
+            rendering.show(report, verbose=options.verbose)
+    if options.annotations:
+        print(github.render(report), end="", file=sys.stderr)

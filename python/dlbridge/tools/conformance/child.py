@@ -8,6 +8,7 @@ from typing import Any
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.probes import in_order
 from dlbridge.tools.conformance.registry import PROBES
+from dlbridge.tools.conformance.results import presentable
 from dlbridge.tools.conformance.target import CannotExamine, claimed_standard, find, version_of
 
 
@@ -19,10 +20,8 @@ def open_target(name: str, consumer: str | None) -> dict[str, Any]:
             return {"why": f"{name} has neither a factory nor a consumer"}
         if target.factory is not None:
             target.make()
-    except CannotExamine as error:
-        return {"why": str(error)}
-    except Skip as error:
-        return {"why": str(error)}
+    except (CannotExamine, Skip) as error:
+        return {"why": presentable(str(error))}
     modules = {name.partition(":")[0], *([consumer.partition(":")[0]] if consumer else [])}
     versions = {module.partition(".")[0]: version_of(module) for module in sorted(modules)}
     list(in_order())  # imports every module that registers probes
@@ -52,4 +51,5 @@ def run_probe(name: str, consumer: str | None, probe: str) -> dict[str, Any]:
     except BaseException as error:
         result = {"outcome": "fail", "got": f"the check ended with {name_error(error)}"}
     gc.collect()  # a destructor that fails late counts as this probe's failure
+    result["got"] = presentable(result["got"])
     return result

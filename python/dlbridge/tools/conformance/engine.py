@@ -2,83 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import sys
-from collections.abc import Collection
-from dataclasses import asdict, dataclass
-from typing import Any, Callable, Literal
+import time
+from collections.abc import Collection, Sequence
+from typing import Any, Callable
 
-import dlbridge
 from dlbridge.tools import children
 from dlbridge.tools.conformance.probes import in_order
 from dlbridge.tools.conformance.registry import Probe
+from dlbridge.tools.conformance.results import (
+    WORST_FIRST,
+    Outcome,
+    Report,
+    Result,
+    presentable,
+)
 from dlbridge.tools.conformance.rules import (
     RULES,
-    Kind,
     Rule,
     Severity,
-    Text,
     severity,
     severity_of_crash,
 )
 from dlbridge.tools.conformance.target import CannotExamine
+from dlbridge.tools.conformance.waivers import Waiver, apply_waivers
 
-Outcome = Literal["crash", "fail", "warn", "note", "skip", "pass"]
-WORST_FIRST: tuple[Outcome, ...] = ("crash", "fail", "warn", "note", "skip", "pass")
 SECONDS = 60.0  # for one probe; opening the target, which imports it, may take children.SECONDS
 CHILD = "dlbridge.tools.conformance.child"
+# Hostile probes may open the target again, in processes of their own: up to so many times.
+OPENED_AGAIN = 2
+NOT_RUN = {"outcome": "skip", "got": "interrupted"}
 
 Progress = Callable[[int, int, str], None]  # probes that have run, their number, the current rule
 
 
-@dataclass(frozen=True)
-class Result:
-    """The outcome of one rule."""
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during an examination; `report` has the results so far, and the rest is skipped."""
 
-    id: str
-    kind: Kind
-    severity: Severity  # of a violation, under the standard that the target claims
-    outcome: Outcome
-    expected: str
-    got: str  # the violation, the reason for a skip, or a note
-    fix: str
-    sources: tuple[Text, ...]
-
-
-@dataclass(frozen=True)
-class Report:
-    """The outcomes of all rules."""
-
-    target: str
-    consumer: str | None
-    standard: str | None  # the version of the array API that counts; None: only DLPack's own texts
-    versions: dict[str, str | None]
-    results: list[Result]
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """The number of rules with each outcome."""
-        return {
-            each: sum(result.outcome == each for result in self.results)
-            for each in reversed(WORST_FIRST)
-        }
-
-    @property
-    def status(self) -> int:
-        """The exit status: 1 when a rule of severity F is broken or a probe crashed; else 0."""
-        return int(any(result.outcome in ("crash", "fail") for result in self.results))
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "dlbridge": dlbridge.__version__,
-            "target": self.target,
-            "consumer": self.consumer,
-            "standard": self.standard,
-            "versions": self.versions,
-            "results": [asdict(result) for result in self.results],
-            "counts": self.counts,
-        }
+    def __init__(self, report: Report) -> None:
+        super().__init__()
+        self.report = report
 
 
 def examine(
@@ -87,32 +53,47 @@ def examine(
     consumer: str | None = None,
     standard: str | None = None,
     only: Collection[str] | None = None,
-    seconds: float = SECONDS,
+    seconds: float | None = None,
+    waivers: Collection[Waiver] = (),
     progress: Progress | None = None,
 ) -> Report:
     """Examines a target in child processes, by every rule or by some.
 
     `target` and `consumer` are given as on the command line: "mylib:make", "mylib:from_dlpack".
+    `standard` is the version of the array API that counts; None is the one that the library claims.
+    `seconds` limits each probe and the opening; None is SECONDS and children.SECONDS.
     Raises CannotExamine when there is nothing to examine: no such module, or a factory that raises.
+    Raises Interrupted, a KeyboardInterrupt, on Ctrl-C.
     """
     rules = list(RULES) if only is None else [rule for rule in RULES if rule in only]
     if only is not None and len(rules) < len(set(only)):
         raise CannotExamine(f"there is no rule {', '.join(sorted(set(only) - set(RULES)))}")
     probes = [probe for probe in in_order() if probe.rule in rules]
-    with Examination(target, consumer=consumer, standard=standard, seconds=seconds) as examination:
-        for count, probe in enumerate(probes):
-            if progress is not None:
-                progress(count, len(probes), probe.rule)
-            examination.run(probe)
-        if progress is not None:
-            progress(len(probes), len(probes), "")
-        return Report(
+    try:
+        examination = Examination(target, consumer=consumer, standard=standard, seconds=seconds)
+    except KeyboardInterrupt:
+        skipped = [_result(RULES[rule], [NOT_RUN], standard) for rule in rules]
+        nothing = apply_waivers(skipped, waivers)
+        raise Interrupted(
+            Report(target, consumer, standard, _python(), nothing, complete=False)
+        ) from None
+    with examination:
+        complete = examination.run_all(probes, progress)
+        report = Report(
             target=target,
             consumer=examination.consumer,
             standard=examination.standard,
             versions=examination.versions,
-            results=[examination.result(rule) for rule in rules],
+            results=apply_waivers([examination.result(rule) for rule in rules], waivers),
+            complete=complete,
         )
+    if not complete:
+        raise Interrupted(report)
+    return report
+
+
+def _python() -> dict[str, str | None]:
+    return {"python": platform.python_version()}
 
 
 class Examination:
@@ -128,24 +109,27 @@ class Examination:
         *,
         consumer: str | None = None,
         standard: str | None = None,
-        seconds: float = SECONDS,
+        seconds: float | None = None,
     ) -> None:
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        self._worker = children.Worker(seconds=seconds, environment={"PYTHONPATH": paths})
+        self._worker = children.Worker(environment={"PYTHONPATH": paths})
+        self._seconds = SECONDS if seconds is None else seconds
+        self._to_open = children.SECONDS if seconds is None else seconds
         self._keywords: dict[str, Any] = {"name": target, "consumer": consumer}
         self._outcomes: dict[str, list[dict[str, Any]]] = {}
+        self._times: dict[str, float] = {}
         self._is_open = self._is_untouched = False
+        self._lost: CannotExamine | None = None  # why the target cannot be opened again
+        begin = time.monotonic()
         try:
             answer = self._open()
         except BaseException:
             self.close()
             raise
+        self._opening = time.monotonic() - begin  # what it took
         self.consumer: str | None = answer["consumer"]
         self.standard: str | None = standard or answer["standard"]
-        self.versions: dict[str, str | None] = {
-            "python": platform.python_version(),
-            **answer["versions"],
-        }
+        self.versions: dict[str, str | None] = {**_python(), **answer["versions"]}
 
     def __enter__(self) -> Examination:
         return self
@@ -155,38 +139,74 @@ class Examination:
 
     def close(self) -> None:
         """Ends the child process."""
-        self._worker.__exit__(None, None, None)
+        self._worker.close()
 
     def _open(self) -> dict[str, Any]:
-        within = max(children.SECONDS, self._worker.seconds)
-        answer = self._worker.call(f"{CHILD}:open_target", within=within, **self._keywords)
+        answer = self._worker.call(f"{CHILD}:open_target", within=self._to_open, **self._keywords)
         reason = answer.value["why"] if answer.outcome == "returned" else _how(answer)
         if reason is not None:
             raise CannotExamine(f"{self._keywords['name']}: {reason}")
         self._is_open = self._is_untouched = True
         return answer.value  # type: ignore[no-any-return]
 
+    def run_all(self, probes: Sequence[Probe], progress: Progress | None = None) -> bool:
+        """Runs probes. Returns False on Ctrl-C; the rules of the rest are skipped then."""
+        count = 0
+        try:
+            for count, probe in enumerate(probes):
+                if progress is not None:
+                    progress(count, len(probes), probe.rule)
+                self.run(probe)
+            return True
+        except KeyboardInterrupt:
+            for probe in probes[count:]:
+                self._outcomes.setdefault(probe.rule, []).append(NOT_RUN)
+            return False
+        finally:
+            if progress is not None:
+                progress(len(probes), len(probes), "")
+
     def run(self, probe: Probe) -> None:
         """Runs one probe, and ends a process that the probe may have damaged."""
+        begin = time.monotonic()
+        try:
+            if self._lost is not None:
+                raise self._lost
+            outcome = self._run(probe)
+        except CannotExamine as reason:
+            self._lost = reason
+            outcome = {"outcome": "skip", "got": f"the target cannot be opened again: {reason}"}
+        took = time.monotonic() - begin
+        self._outcomes.setdefault(probe.rule, []).append(outcome)
+        self._times[probe.rule] = self._times.get(probe.rule, 0.0) + took
+
+    def _run(self, probe: Probe) -> dict[str, Any]:
+        """Returns the outcome of a probe. Raises CannotExamine where the target does not open."""
         was_new = not self._is_open or self._is_untouched
         answer = self._call(probe)
         if answer.outcome == "returned":
-            result = answer.value
+            result: dict[str, Any] = answer.value
         else:
             result = {"outcome": "crash", "got": f"the process {_how(answer)}"}
         if answer.outcome != "returned" or (probe.hostile and result["outcome"] == "fail"):
             self._end()
         if answer.outcome == "crashed" and not was_new:
-            if self._call(probe).outcome == "returned":
-                result["got"] += "; alone in a new process it did not: an earlier probe caused it"
+            with contextlib.suppress(CannotExamine):
+                if self._call(probe).outcome == "returned":
+                    result["got"] += (
+                        "; alone in a new process it did not: an earlier probe caused it"
+                    )
             self._end()
-        self._outcomes.setdefault(probe.rule, []).append(result)
+        return result
 
     def _call(self, probe: Probe) -> children.Answer:
         if not self._is_open:
             self._open()
         self._is_untouched = False
-        return self._worker.call(f"{CHILD}:run_probe", probe=probe.name, **self._keywords)
+        more = OPENED_AGAIN * self._opening if probe.hostile else 0.0
+        return self._worker.call(
+            f"{CHILD}:run_probe", within=self._seconds + more, probe=probe.name, **self._keywords
+        )
 
     def _end(self) -> None:
         self._worker.close()
@@ -194,7 +214,8 @@ class Examination:
 
     def result(self, rule: str) -> Result:
         """Returns the outcome of a rule from the probes that have run."""
-        return _result(RULES[rule], self._outcomes.get(rule, []), self.standard)
+        outcomes, seconds = self._outcomes.get(rule, []), self._times.get(rule, 0.0)
+        return _result(RULES[rule], outcomes, self.standard, seconds)
 
     def examine(self, rule: str) -> Result:
         """Runs the probes of one rule."""
@@ -207,7 +228,7 @@ class Examination:
 def _how(answer: children.Answer) -> str:
     """Describes a call that did not return."""
     last = _last_words(answer.noise) if answer.outcome == "crashed" else ""
-    return ": ".join(filter(None, [answer.outcome, answer.message, last]))
+    return presentable(": ".join(filter(None, [answer.outcome, answer.message, last])))
 
 
 def _last_words(noise: str) -> str:
@@ -221,13 +242,14 @@ def _last_words(noise: str) -> str:
     return (informative or lines or [""])[-1].strip()[:200]
 
 
-def _result(rule: Rule, outcomes: list[dict[str, Any]], standard: str | None) -> Result:
+def _result(
+    rule: Rule, outcomes: list[dict[str, Any]], standard: str | None, seconds: float = 0.0
+) -> Result:
     """Returns the worst outcome of a rule's probes."""
-    rated = [(_outcome(each["outcome"], rule, standard), each) for each in outcomes] or [
-        ("skip", {"got": "no probe examines it"})
-    ]
-    worst = min((outcome for outcome, _ in rated), key=WORST_FIRST.index)
-    matching = [each for outcome, each in rated if outcome == worst]
+    raw = outcomes or [{"outcome": "skip", "got": "no probe examines it"}]
+    rated = [rate(each["outcome"], rule, standard) for each in raw]
+    worst = min(rated, key=WORST_FIRST.index)
+    matching = [each for each, outcome in zip(raw, rated) if outcome == worst]
     first = matching[0]
     return Result(
         id=rule.id,
@@ -238,17 +260,18 @@ def _result(rule: Rule, outcomes: list[dict[str, Any]], standard: str | None) ->
         got="; ".join(dict.fromkeys(each["got"] for each in matching if each["got"])),
         fix=first.get("fix") or rule.fix,
         sources=rule.texts,
+        seconds=round(seconds, 3),
     )
 
 
-BY_SEVERITY: dict[Severity, Outcome] = {"F": "fail", "W": "warn", "N": "note"}
+OF_SEVERITY: dict[Severity, Outcome] = {"F": "fail", "W": "warn", "N": "note"}
 
 
-def _outcome(of_probe: str, rule: Rule, standard: str | None) -> Outcome:
-    """Rates a probe's outcome: a violation by the severity of the rule, a crash by its input."""
+def rate(of_probe: str, rule: Rule, standard: str | None) -> Outcome:
+    """Rates the end of a probe: a violation by the severity of the rule, a crash by its input."""
     if of_probe == "crash":
-        by_crash = severity_of_crash(rule)
-        return "crash" if by_crash == "F" else BY_SEVERITY[by_crash]
+        of_crash = severity_of_crash(rule)
+        return "crash" if of_crash == "F" else OF_SEVERITY[of_crash]
     if of_probe == "fail":
-        return BY_SEVERITY[severity(rule, standard)]
+        return OF_SEVERITY[severity(rule, standard)]
     return of_probe  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""The report for terminals: failures first and in full, then warnings, then a summary."""
+"""The report for terminals: failures and warnings in full, the rest in lines, and a summary."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import textwrap
 from collections.abc import Iterable
 from typing import Callable
 
-from dlbridge.tools.conformance.engine import WORST_FIRST, Report, Result
+from dlbridge.tools.conformance.results import WORST_FIRST, Report, Result, cite
 
 STYLES = {
     "crash": "bold red",
     "fail": "bold red",
     "warn": "yellow",
     "note": "cyan",
-    "pass": "green",
     "skip": "dim",
+    "pass": "green",
 }
 NARROWEST, WIDEST = 60, 100
 LONGEST_NOTE = 200
@@ -39,11 +39,18 @@ def lines(report: Report, width: int, *, verbose: bool = False) -> Iterable[Line
         f"{name} {version}" for name, version in report.versions.items() if version
     )
     yield "", "", f"{report.target} ({versions}), consumer: {report.consumer or 'none'}"
+    claim = f"array API {report.standard}" if report.standard else "no version of the array API"
+    yield "", "", f"standard: {claim}, dlpack.h, DLPack's Python specification"
     yield "", "", ""
-    ordered = sorted(report.results, key=lambda result: WORST_FIRST.index(result.outcome))
+    ordered = report.ordered()
+    folded = [] if verbose else [it for it in ordered if it.outcome == "note" or it.is_waived]
     for result in ordered:
-        if result.outcome in ("crash", "fail", "warn"):
+        if result.outcome not in ("skip", "pass") and result not in folded:
             yield from _whole(result, width)
+    for result in folded:
+        yield from _folded(result, width)
+    if folded:
+        yield "", "", ""
     yield from _skipped(ordered, width)
     if verbose:
         for result in ordered:
@@ -55,6 +62,7 @@ def lines(report: Report, width: int, *, verbose: bool = False) -> Iterable[Line
                     width,
                 )
         yield "", "", ""
+    yield from _remarks(report, width)
     yield "", "", summary(report)
 
 
@@ -66,13 +74,22 @@ def _whole(result: Result, width: int) -> Iterable[Line]:
     yield from _row(
         f"{result.outcome.upper():<6} {result.id}", STYLES[result.outcome], result.expected, width
     )
-    for name, text in (("got", result.got), ("fix", result.fix)):
+    rows = [("got", result.got), ("fix", result.fix)]
+    rows += [("source", cite(source)) for source in result.sources]
+    if result.waiver is not None:
+        rows.append(("waiver", f"{result.waiver.state}: {result.waiver.reason}"))
+    for name, text in rows:
         if text:
             yield from _row(f"       {name}", "", text, width)
-    for source in result.sources[:1]:
-        text = f'{source.document} {source.since}, {source.place}: "{source.sentence}"'
-        yield from _row(f"       {result.kind}", "", text, width)
     yield "", "", ""
+
+
+def _folded(result: Result, width: int) -> Iterable[Line]:
+    """Yields one line for a note or a waived violation; -v shows it in full."""
+    text = f"{_short(result.got)}; fix: {result.fix}"
+    if result.waiver is not None and result.is_waived:
+        text = f"waived: {result.waiver.reason}; {_short(result.got)}"
+    yield from _row(f"{result.outcome:<6} {result.id}", STYLES[result.outcome], text, width)
 
 
 def _skipped(results: list[Result], width: int) -> Iterable[Line]:
@@ -87,8 +104,35 @@ def _skipped(results: list[Result], width: int) -> Iterable[Line]:
         yield "", "", ""
 
 
+def _remarks(report: Report, width: int) -> Iterable[Line]:
+    """Yields what a reader of the results must know: waivers without effect, an early end."""
+    remarks = list(remarks_on_waivers(report.results))
+    if not report.complete:
+        remarks.append("interrupted: the rules that did not run are skipped")
+    for remark in remarks:
+        yield from _row("", "", remark, width)
+    if remarks:
+        yield "", "", ""
+
+
+def remarks_on_waivers(results: Iterable[Result]) -> Iterable[str]:
+    """Yields one line for each waiver that waived nothing."""
+    for result in results:
+        if result.waiver is None or result.is_waived:
+            continue
+        reason = f"({result.waiver.reason})"
+        if result.waiver.state == "unused":
+            yield f"{result.id}: its waiver was not used, as the rule was skipped {reason}"
+        elif result.waiver.state == "other outcome":
+            yield f"{result.id}: its waiver is for another outcome than {result.outcome} {reason}"
+        elif result.waiver.strict:
+            yield f"{result.id}: FAIL: the rule holds, but a waiver says that it does not {reason}"
+        else:
+            yield f"{result.id}: the rule holds; its waiver can be removed {reason}"
+
+
 def _row(word: str, style: str, text: str, width: int) -> Iterable[Line]:
-    front = f"{word:<14}"
+    front = f"{word:<14}" if word else ""
     wrapped = textwrap.wrap(text, width - len(front)) or [""]
     yield front, style, wrapped[0]
     for more in wrapped[1:]:
@@ -96,8 +140,9 @@ def _row(word: str, style: str, text: str, width: int) -> Iterable[Line]:
 
 
 def summary(report: Report) -> str:
-    """Returns one line: "58 of 60 pass, 2 warn"."""
-    return _counted(report.results)
+    """Returns one line: "110 of 119 pass, 2 warn, 7 skip; 1 waived"."""
+    waived = sum(result.is_waived for result in report.results)
+    return "; ".join([_counted(report.results), *([f"{waived} waived"] if waived else [])])
 
 
 def _counted(results: list[Result]) -> str:

@@ -221,7 +221,7 @@ def run(options: argparse.Namespace) -> int:
         print(textwrap.indent(options.defect.program, "    "))
         return 0
     if options.json:
-        print(json.dumps(examine(fast=options.fast), indent=2))
+        print(json.dumps({"schema": 1, **examine(fast=options.fast)}, indent=2))
         return 0
     with contextlib.nullcontext() if options.fast else _progress_line():
         report = examine(fast=options.fast)

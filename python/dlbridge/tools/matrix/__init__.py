@@ -140,7 +140,7 @@ def _check_files(options: argparse.Namespace) -> None:
 
 def as_json(report: dict[str, Any]) -> str:
     """Formats the report as JSON, with one exchange on a line."""
-    head = {**report, "exchanges": []}
+    head = {"schema": 1, **report, "exchanges": []}
     lines = ",\n    ".join(json.dumps(each, ensure_ascii=False) for each in report["exchanges"])
     text = json.dumps(head, indent=2, ensure_ascii=False)
     return text.replace('"exchanges": []', f'"exchanges": [\n    {lines}\n  ]') + "\n"
