@@ -224,40 +224,38 @@ def test_the_worst_outcome_of_a_rule_counts() -> None:
     crash = {"outcome": "crash", "got": "SIGSEGV"}
 
     def outcome(*outcomes: dict[str, Any]) -> tuple[str, str, str]:
-        result = engine._result("P-04", list(outcomes))
+        result = engine._result(rules.RULES["P-04"], list(outcomes), None)
         return result.outcome, result.severity, result.got
 
     assert outcome() == ("skip", "F", "no probe examines it")
     assert outcome(success, success) == ("pass", "F", "note")
     assert outcome(success, skip) == ("skip", "F", "why")
-    assert outcome(skip, violation, success) == ("warn", "W", "bad")
-    assert outcome({**violation, "severity": None}, violation) == ("fail", "F", "bad")
-    assert outcome(skip, {**violation, "severity": "N"}, success) == ("note", "N", "bad")
+    assert outcome(skip, violation, success) == ("fail", "F", "bad")
     assert outcome(crash, violation) == ("crash", "F", "SIGSEGV")
-    report = engine._result("P-04", [violation])
+    report = engine._result(rules.RULES["P-04"], [violation], None)
     assert (report.expected, report.fix) == ("good", "mend")
-    report = engine._result("P-04", [crash])
+    report = engine._result(rules.RULES["P-04"], [crash], None)
     assert (report.expected, report.fix) == (rules.RULES["P-04"].text, rules.RULES["P-04"].fix)
 
 
 @pytest.mark.parametrize(
-    ("raw", "severity", "kind", "rated"),
+    ("raw", "rule", "standard", "rated"),
     [
-        ({"outcome": "pass"}, "F", "must", ("pass", "F")),
-        ({"outcome": "skip"}, "W", "should", ("skip", "W")),
-        ({"outcome": "fail"}, "F", "must", ("fail", "F")),
-        ({"outcome": "fail"}, "W", "must", ("warn", "W")),  # the library claims no such version
-        ({"outcome": "fail"}, "N", "hardening", ("note", "N")),
-        ({"outcome": "fail", "severity": "W"}, "F", "must", ("warn", "W")),
-        ({"outcome": "fail", "severity": "W"}, "N", "must", ("note", "N")),
-        ({"outcome": "fail", "severity": None}, "F", "unsound", ("fail", "F")),
-        ({"outcome": "crash"}, "W", "should", ("crash", "F")),
-        ({"outcome": "crash"}, "N", "hardening", ("note", "N")),
-        ({"outcome": "crash"}, "N", "courtesy", ("note", "N")),
+        ("pass", "P-04", None, "pass"),
+        ("skip", "P-05", None, "skip"),
+        ("fail", "P-04", None, "fail"),  # a must of DLPack's own specification
+        ("fail", "P-23", None, "warn"),  # a must of the array API, which the library does not claim
+        ("fail", "P-23", "2022.12", "note"),  # which the claimed version does not have
+        ("fail", "P-23", "2023.12", "fail"),
+        ("fail", "P-05", None, "warn"),
+        ("fail", "C-11", None, "note"),
+        ("crash", "P-05", None, "crash"),
+        ("crash", "C-11", None, "note"),  # its input is invalid
+        ("crash", "C-15", None, "warn"),
     ],
 )
-def test_rating(raw: dict[str, Any], severity: Any, kind: str, rated: tuple[str, str]) -> None:
-    assert engine.rate(raw, severity, kind) == rated
+def test_rating(raw: str, rule: str, standard: str | None, rated: str) -> None:
+    assert engine.rate(raw, rules.RULES[rule], standard) == rated
 
 
 def test_a_hostile_probe_has_time_to_open_the_target_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -382,14 +380,17 @@ def _shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, *, verbose: boo
     example = conformance.Report(
         target="lib:make",
         consumer=None,
+        standard=None,
         versions={"python": "3", "lib": None},
         results=[
-            engine._result("P-21", [{"outcome": "pass", "got": "64 bytes"}]),
-            engine._result("P-05", [{"outcome": "fail", "got": "legacy"}]),
-            engine._result("P-04", [{"outcome": "crash", "got": "SIGSEGV " * 20}]),
-            engine._result("P-27", []),
-            engine._result("X-12", [LOST]),
-            engine._result("S-01", []),
+            engine._result(rules.RULES["P-21"], [{"outcome": "pass", "got": "64 bytes"}], None),
+            engine._result(rules.RULES["P-05"], [{"outcome": "fail", "got": "legacy"}], None),
+            engine._result(
+                rules.RULES["P-04"], [{"outcome": "crash", "got": "SIGSEGV " * 20}], None
+            ),
+            engine._result(rules.RULES["P-27"], [], None),
+            engine._result(rules.RULES["X-12"], [LOST], None),
+            engine._result(rules.RULES["S-01"], [], None),
         ],
     )
     monkeypatch.setattr(sys, "stdout", stream)
@@ -403,9 +404,7 @@ def test_the_worst_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first == [["CRASH", "P-04"], ["WARN", "P-05"]]
     assert "P-27, S-01: no probe examines it" in text
     assert "\nnote   X-12   lost; fix: Find them.\n" in text
-    assert text.endswith(
-        "\n1 of 5 pass, 1 crash, 1 warn, 1 note, 1 skip; additional rules: 0 of 1 pass, 1 skip\n"
-    )
+    assert text.endswith("\n1 of 6 pass, 1 crash, 1 warn, 1 note, 2 skip\n")
     assert max(map(len, text.splitlines())) <= report.WIDEST
 
 

@@ -44,7 +44,11 @@ def render(report: Report) -> str:
 
 def properties(result: Result) -> list[tuple[str, str]]:
     """Returns the properties of a rule's test case: also those that pytest writes."""
-    pairs = [("outcome", result.outcome), ("kind", result.kind), ("severity", result.severity)]
+    pairs: list[tuple[str, str]] = [
+        ("outcome", result.outcome),
+        ("kind", result.kind),
+        ("severity", result.severity),
+    ]
     for source in result.sources:
         pairs += [("document", f"{source.document} {source.since}"), ("place", source.place)]
         pairs.append(("sentence", source.sentence))
