@@ -76,6 +76,8 @@ class Library:
     dtype: Callable[[Any, str], Any] = getattr  # its dtype object by name
     prepare: Callable[[], None] | None = None  # before it is imported
     device: tuple[int, int] = abi.CPU  # of the arrays that array() creates
+    to_device: Callable[[Any, Any, str], Any] | None = None  # the array on "cuda" or "rocm"
+    use_stream: Callable[[Any, int], None] | None = None  # makes a stream of CUDA the current one
     compiled: str = ""  # a module without which it is not usable, although its package is there
     # Arithmetic on its own array, for libraries that read memory only when they compute.
     compute: Callable[[Any, Any], Any] | None = None
@@ -193,6 +195,12 @@ def _numpy(values: Nested, dtype: str) -> Any:
 # Functions of single libraries ------------------------------------------------------------------
 
 
+def _cupy_to_device(cupy: Any, x: Any, device: str) -> Any:
+    if device != "cuda":
+        raise ValueError(f"CuPy has no arrays on {device!r}")
+    return x
+
+
 def _numpy_read_only(numpy: Any, x: Any) -> Any:
     view = x[...]
     view.flags.writeable = False
@@ -294,6 +302,7 @@ ROWS = [
         transpose=lambda m, x: m.from_dlpack(ctypes_arrays.transpose(capsule_of(x))),
         broadcast=lambda m, x, shape: m.from_dlpack(ctypes_arrays.broadcast(capsule_of(x), shape)),
         read_only=lambda m, x: m.from_dlpack(x, readonly=True),
+        to_device=lambda m, x, device: m.from_dlpack(x, device=device),
         compiled="dlbridge._core",
         is_foreign=False,
         conflicts=(Conflict("0 to 9", "numpy", "1.0 to 1.21.99", "NumPy has DLPack since 1.22"),),
@@ -323,6 +332,8 @@ ROWS = [
         from_capsule=lambda m, x: m.utils.dlpack.from_dlpack(x),
         transpose=lambda m, x: x.t(),
         broadcast=lambda m, x, shape: x.expand(shape),
+        to_device=lambda m, x, device: x.to(device),
+        use_stream=lambda m, handle: m.cuda.set_stream(m.cuda.ExternalStream(handle)),
     ),
     Library(
         "jax",
@@ -332,6 +343,7 @@ ROWS = [
         in_demo=True,
         take=lambda m, x, **how: m.dlpack.from_dlpack(x, **how),
         address=lambda m, x: x.unsafe_buffer_pointer(),
+        to_device=lambda m, x, device: m.device_put(x, m.devices(device)[0]),
         broadcast=lambda m, x, shape: m.numpy.broadcast_to(x, shape),
         also_import=("jax.numpy", "jax.dlpack"),
     ),
@@ -362,6 +374,8 @@ ROWS = [
         from_capsule=lambda m, x: m.from_dlpack(x),
         broadcast=lambda m, x, shape: m.broadcast_to(x, shape),
         device=(devices.CUDA, 0),
+        to_device=_cupy_to_device,
+        use_stream=lambda m, handle: m.cuda.ExternalStream(handle).use(),
         in_demo=True,
     ),
     Library(

@@ -1,27 +1,212 @@
-"""Our Tensor by all sixty rules: with drivers of CUDA and ROCm there is device memory too."""
+"""Stream order and device memory by the rules: our Tensor, and planted defects.
+
+They run on simulated GPUs, and from tests/gpu on a real one.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from dlbridge.tools import conformance
-from dlbridge.tools.conformance.rules import RULES, SIXTY
-from simulated import Driver
+from dlbridge.tools import conformance, devices
+from dlbridge.tools.conformance.helpers import cuda_driver, device_memory
+from dlbridge.tools.conformance.helpers.cuda_driver import Driver, driver
+from dlbridge.tools.conformance.outcomes import Skip
+from dlbridge.tools.conformance.probes.streams import Late
+
+ORDER = ("S-10", "S-21", "S-22")
+OURS = "device_library:ours"
 
 
-@pytest.fixture(scope="module")
-def ours() -> conformance.Report:
-    assert Driver("cuda").races == Driver("hip").races == []  # the simulated drivers
-    return conformance.examine("conformance_targets:tensor", consumer="dlbridge:from_dlpack")
+def examined(factory: str, rule: str, consumer: str | None = None) -> conformance.Result:
+    """Examines a class of device_library by one rule."""
+    report = conformance.examine(
+        f"device_library:{factory}",
+        consumer=consumer and f"device_library:{consumer}",
+        device="cuda",
+        standard="2025.12",
+        only={rule},
+    )
+    return report.results[0]
 
 
-def test_sixty_of_sixty(ours: conformance.Report) -> None:
-    results = [it for it in ours.results if it.id in SIXTY]
-    assert [it for it in results if it.outcome != "pass"] == []
-    assert len(results) == 60
+# Our own Tensor --------------------------------------------------------------------------------
 
 
-def test_nothing_fails_beyond_the_sixty(ours: conformance.Report) -> None:
-    beyond = [it for it in ours.results if it.id not in SIXTY]
-    assert [it for it in beyond if it.outcome not in ("pass", "skip")] == []
-    assert len(beyond) == len(RULES) - 60
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_our_tensor(device: str) -> None:
+    """Every rule, with arrays and tensors of the checks on the host and on the GPU."""
+    report = conformance.examine(OURS, consumer="dlbridge:from_dlpack", device=device)
+    broken = [it for it in report.results if it.outcome not in ("pass", "skip", "note")]
+    assert broken == []
+    passed = {result.id for result in report.results if result.outcome == "pass"}
+    assert passed >= {*ORDER, "P-24", "P-27", "P-29", "X-07", "C-09"}
+
+
+# The producer ----------------------------------------------------------------------------------
+
+SOUND_PRODUCERS = {
+    "Array": "finished: stream=a stream of the consumer, None, 1, 2",
+    "Waits": "finished: stream=a stream of the consumer, None, 1, 2",
+    "TakesTwoForLegacy": "finished: stream=a stream of the consumer, None, 1, 2",
+    "RefusesStreams": "refused: stream=a stream of the consumer, 1, 2; finished: stream=None",
+    "SaysItsStream": "finished: stream=a stream of the consumer, None, 1, 2",
+}
+# What the message says, and what it says to repair.
+UNSOUND_PRODUCERS = {
+    "IgnoresStreams": (
+        "unfinished: stream=a stream of the consumer, None, 1, 2",
+        "record an event",
+    ),
+    "IgnoresItsStream": ("unfinished: stream=a stream of the consumer, None", "record an event"),
+    "OrdersBackwards": ("unfinished: stream=a stream of the consumer, None", "record an event"),
+    "RecordsTooEarly": ("unfinished: stream=a stream of the consumer, None", "and not earlier"),
+    "OrdersTheDefaultStream": (
+        "unfinished: stream=a stream of the consumer; finished: stream=None, 1, 2",
+        "not the default stream in its place",
+    ),
+    "OrdersNothingForNone": (
+        "finished: stream=a stream of the consumer, 1, 2; unfinished: stream=None",
+        "stream=None and 1 as the legacy default stream",
+    ),
+}
+
+
+@pytest.mark.parametrize("factory", SOUND_PRODUCERS)
+def test_sound_producers(factory: str) -> None:
+    result = examined(factory, "S-10")
+    assert (result.outcome, result.got) == ("pass", SOUND_PRODUCERS[factory])
+    assert examined(factory, "S-22").outcome == "pass"
+
+
+@pytest.mark.parametrize("factory", UNSOUND_PRODUCERS)
+def test_producers_without_order(factory: str) -> None:
+    result = examined(factory, "S-10")
+    got, fix = UNSOUND_PRODUCERS[factory]
+    assert (result.outcome, result.severity) == ("fail", "F")
+    assert got in result.got
+    assert fix in result.fix
+
+
+COPIERS = {
+    "CopiesTooEarly": ("the bytes from before the array's queued work", "Copy on the stream"),
+    "ReturnsTooEarly": ("was not finished when __dlpack__ returned", "before __dlpack__ returns"),
+}
+
+
+@pytest.mark.parametrize("factory", COPIERS)
+def test_copies_to_the_host(factory: str) -> None:
+    result = examined(factory, "S-22")
+    got, fix = COPIERS[factory]
+    assert (result.outcome, result.severity) == ("fail", "F")
+    assert got in result.got
+    assert fix in result.fix
+    assert examined(factory, "S-10").outcome == "pass"
+
+
+def test_an_unknown_stream() -> None:
+    result = examined("KeepsItsStreamSecret", "S-10")
+    assert result.outcome == "skip"
+    assert "give the factory a parameter `stream`" in result.got
+
+
+# The consumer ----------------------------------------------------------------------------------
+
+SOUND_CONSUMERS = ("Result", "WorksOnTheDefaultStream", "OrdersItself")
+UNSOUND_CONSUMERS = {
+    "PassesNoStream": "it passed no stream, and its work then read unfinished elements",
+    "PassesAnotherStream": "and its work then read unfinished elements",
+    "OrdersNothing": "it passed stream=-1, and",
+    "ForgetsTheUsersStream": "it passed stream=1, and",
+}
+
+
+@pytest.mark.parametrize("consumer", SOUND_CONSUMERS)
+def test_sound_consumers(consumer: str) -> None:
+    result = examined("Array", "S-21", consumer)
+    assert result.outcome == "pass", result.got
+
+
+@pytest.mark.parametrize("consumer", UNSOUND_CONSUMERS)
+def test_consumers_without_order(consumer: str) -> None:
+    result = examined("Array", "S-21", consumer)
+    assert (result.outcome, result.severity) == ("fail", "F")
+    assert UNSOUND_CONSUMERS[consumer] in result.got
+    assert "Pass your current stream to __dlpack__" in result.fix
+
+
+# Device memory ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "factory, rule", [("CopiesNothing", "P-24"), ("FreesWithItsOwner", "X-07")]
+)
+def test_producers_with_wrong_content(factory: str, rule: str) -> None:
+    assert examined(factory, rule).outcome == "fail"
+    assert examined("Array", rule).outcome == "pass"
+
+
+def test_consumers_with_wrong_content() -> None:
+    assert examined("Array", "C-09", "IgnoresTheOffset").outcome == "fail"
+    assert examined("Array", "C-09", "Result").outcome == "pass"
+    assert examined("Array", "X-06", "Result").outcome == "pass", "with tensors in device memory"
+
+
+def test_memory_of_every_device() -> None:
+    for device in device_memory.NAMES.values():
+        address = device_memory.upload(b"content", device, shift=3)
+        assert address % device_memory.ALIGNMENT == 3
+        device_memory.write(address + 3, b"T", device)
+        assert device_memory.read(address, 7, device) == b"conTent"
+        assert device_memory.read(0, 7, device) is None
+        assert device_memory.read(256, 7, device) is None
+    assert device_memory.read(address, 7, (devices.VULKAN, 0)) is None
+    assert device_memory.read(address, 7, (devices.CUDA, 99)) is None
+
+
+def test_reading_waits_for_queued_work() -> None:
+    gpu = driver()
+    address = device_memory.upload(bytes(4), (devices.CUDA, 0))
+    gpu.fill_late(gpu.stream(), address, 7, 4)
+    assert device_memory.read(address, 4, (devices.CUDA, 0)) == b"\7\7\7\7"
+
+
+# What proves nothing ---------------------------------------------------------------------------
+
+
+def late() -> Late:
+    address = device_memory.upload(bytes(4), (devices.CUDA, 0))
+    return Late(driver(), driver().stream(), address, 4)
+
+
+def test_a_device_that_orders_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with CUDA_LAUNCH_BLOCKING."""
+    fill_late = Driver.fill_late
+
+    def fill_at_once(self: Driver, *arguments: int) -> None:
+        fill_late(self, *arguments)
+        self.synchronize()
+
+    assert late().begin() == b"\x40" * 4
+    monkeypatch.setattr(Driver, "fill_late", fill_at_once)
+    with pytest.raises(Skip, match="the control found finished elements"):
+        late().begin()
+
+
+def test_a_call_that_outlasts_late_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    late().must_outlast(lambda: None)
+    monkeypatch.setitem(driver().__dict__, "late_seconds", 1e-9)
+    with pytest.raises(Skip, match="a call takes"):
+        late().must_outlast(lambda: None)
+
+
+def test_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Skip, match="there is no CUDA device 99: cuDeviceGet returned 101"):
+        driver(99)
+    monkeypatch.setattr(cuda_driver, "LIBRARY", "libmissing.so.1")
+    with pytest.raises(Skip, match=r"no CUDA driver: libmissing\.so\.1 cannot be loaded"):
+        driver(1)
+
+
+def test_a_factory_without_device_memory() -> None:
+    with pytest.raises(conformance.CannotExamine, match="has no parameter `device`"):
+        conformance.examine("device_library:row_major", device="cuda")

@@ -14,6 +14,7 @@ from pathlib import Path
 from dlbridge.tools import children
 from dlbridge.tools.conformance import waivers
 from dlbridge.tools.conformance.engine import SECONDS, Examination, Interrupted, examine
+from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.output import quiet_when_closed
 from dlbridge.tools.conformance.results import INTERRUPTED, Report, Result
 from dlbridge.tools.conformance.rules import RULES, STANDARDS
@@ -32,6 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--consumer",
         metavar="MODULE:FUNCTION",
         help="the consumer (default: MODULE:from_dlpack, where MODULE has it)",
+    )
+    parser.add_argument(
+        "--device",
+        choices=tuple(device_memory.NAMES),
+        default="cpu",
+        help="where the arrays and the tensors of the checks are (default: %(default)s); memory of "
+        "a GPU is read through its driver",
     )
     parser.add_argument(
         "--only",
@@ -131,6 +139,7 @@ def _examine(options: argparse.Namespace) -> Report:
         return examine(
             options.target,
             consumer=options.consumer,
+            device=options.device,
             standard=options.standard,
             only=options.only,
             seconds=options.timeout,

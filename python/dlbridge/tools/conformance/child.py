@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
+from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.probes import in_order
 from dlbridge.tools.conformance.registry import PROBES
@@ -12,10 +13,11 @@ from dlbridge.tools.conformance.results import presentable
 from dlbridge.tools.conformance.target import CannotExamine, claimed_standard, find, version_of
 
 
-def open_target(name: str, consumer: str | None) -> dict[str, Any]:
+def open_target(name: str, consumer: str | None, device: str) -> dict[str, Any]:
     """Imports the target and creates one object. `why` holds the reason where that fails."""
     try:
-        target = find(name, consumer)
+        device_memory.select(device)
+        target = find(name, consumer, device)
         if target.factory is None and target.function is None:
             return {"why": f"{name} has neither a factory nor a consumer"}
         if target.factory is not None:
@@ -33,11 +35,11 @@ def open_target(name: str, consumer: str | None) -> dict[str, Any]:
     }
 
 
-def run_probe(name: str, consumer: str | None, probe: str) -> dict[str, Any]:
+def run_probe(name: str, consumer: str | None, device: str, probe: str) -> dict[str, Any]:
     """Runs one probe and returns its outcome. A probe may crash this process."""
     result: dict[str, Any]
     try:
-        note = PROBES[probe].function(find(name, consumer))
+        note = PROBES[probe].function(find(name, consumer, device))
         result = {"outcome": "pass", "got": note or ""}
     except Skip as reason:
         result = {"outcome": "skip", "got": str(reason)}

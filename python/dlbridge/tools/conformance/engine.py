@@ -51,6 +51,7 @@ def examine(
     target: str,
     *,
     consumer: str | None = None,
+    device: str = "cpu",
     standard: str | None = None,
     only: Collection[str] | None = None,
     seconds: float | None = None,
@@ -59,7 +60,8 @@ def examine(
 ) -> Report:
     """Examines a target in child processes, by every rule or by some.
 
-    `target` and `consumer` are given as on the command line: "mylib:make", "mylib:from_dlpack".
+    `target`, `consumer` and `device` are given as on the command line: "mylib:make",
+    "mylib:from_dlpack", "cuda".
     `standard` is the version of the array API that counts; None is the one that the library claims.
     `seconds` limits each probe and the opening; None is SECONDS and children.SECONDS.
     Raises CannotExamine when there is nothing to examine: no such module, or a factory that raises.
@@ -70,7 +72,9 @@ def examine(
         raise CannotExamine(f"there is no rule {', '.join(sorted(set(only) - set(RULES)))}")
     probes = [probe for probe in in_order() if probe.rule in rules]
     try:
-        examination = Examination(target, consumer=consumer, standard=standard, seconds=seconds)
+        examination = Examination(
+            target, consumer=consumer, device=device, standard=standard, seconds=seconds
+        )
     except KeyboardInterrupt:
         skipped = [_result(RULES[rule], [NOT_RUN], standard) for rule in rules]
         nothing = apply_waivers(skipped, waivers)
@@ -108,6 +112,7 @@ class Examination:
         target: str,
         *,
         consumer: str | None = None,
+        device: str = "cpu",
         standard: str | None = None,
         seconds: float | None = None,
     ) -> None:
@@ -115,7 +120,7 @@ class Examination:
         self._worker = children.Worker(environment={"PYTHONPATH": paths})
         self._seconds = SECONDS if seconds is None else seconds
         self._to_open = children.SECONDS if seconds is None else seconds
-        self._keywords: dict[str, Any] = {"name": target, "consumer": consumer}
+        self._keywords: dict[str, Any] = {"name": target, "consumer": consumer, "device": device}
         self._outcomes: dict[str, list[dict[str, Any]]] = {}
         self._times: dict[str, float] = {}
         self._is_open = self._is_untouched = False

@@ -25,6 +25,7 @@ USUAL: Mapping[str, Any] = {
     "readonly": False,
     "device": "cpu",
 }
+STREAM = "stream"  # passed only by probes of stream order, and only to a parameter of this name
 
 
 NO_CONSUMER = "no consumer is known: specify one with --consumer MODULE:FUNCTION"
@@ -46,10 +47,11 @@ class Target:
     consumer: str | None  # as given; None: the default consumer of the target
     consumer_name: str | None  # for the report
     factory: Callable[..., Any] | None
-    accepts: frozenset[str]  # those of USUAL that the factory has parameters for
+    accepts: frozenset[str]  # those of USUAL and STREAM that the factory has parameters for
     function: Callable[[Any], Any] | None  # the consumer
     library: Library | None = None  # the consumer's row in tools.libraries
     module: ModuleType | None = None  # of that library
+    device: str = "cpu"  # of the arrays, unless a probe sets it
 
     def make(self, **overrides: Any) -> Any:
         """Calls the factory with USUAL, updated by the arguments.
@@ -58,11 +60,12 @@ class Target:
         """
         if self.factory is None:
             raise NoFactory(f"{self.name} has no factory of producers")
-        for name, value in overrides.items():
-            if name not in self.accepts and value != USUAL[name]:
+        wanted = {"device": self.device, **overrides}
+        for name, value in wanted.items():
+            if name not in self.accepts and value != USUAL.get(name):
                 raise Skip(f"the factory has no parameter `{name}`; {name}={value!r} is needed")
         arguments = {
-            name: value for name, value in {**USUAL, **overrides}.items() if name in self.accepts
+            name: value for name, value in {**USUAL, **wanted}.items() if name in self.accepts
         }
         try:
             return self.factory(**arguments)
@@ -89,7 +92,7 @@ def _accepts(factory: Callable[..., Any]) -> frozenset[str]:
     if any(each.kind is each.VAR_KEYWORD for each in parameters):
         return frozenset(USUAL)
     by_name = {each.name for each in parameters if each.kind is not each.POSITIONAL_ONLY}
-    return frozenset(by_name & USUAL.keys())
+    return frozenset(by_name & {*USUAL, STREAM})
 
 
 def numbers(shape: tuple[int, ...], dtype: str = "float32") -> Any:
@@ -113,15 +116,32 @@ def numbers(shape: tuple[int, ...], dtype: str = "float32") -> Any:
 def _of_library(library: Library) -> Target:
     module = library.load()
 
-    def factory(shape: tuple[int, ...], dtype: str, readonly: bool = False) -> Any:
+    def factory(
+        shape: tuple[int, ...],
+        dtype: str,
+        readonly: bool = False,
+        device: str = USUAL["device"],
+        stream: int | None = None,
+    ) -> Any:
         assert library.array is not None
+        if stream is not None:
+            assert library.use_stream is not None
+            library.use_stream(module, stream)
         array = library.array(module, numbers(shape, dtype), dtype)
+        if device != USUAL["device"]:
+            assert library.to_device is not None
+            array = library.to_device(module, array, device)
         if not readonly:
             return array
         assert library.read_only is not None
         return library.read_only(module, array)
 
-    parameters = {"shape", "dtype"} | ({"readonly"} if library.read_only is not None else set())
+    optional = {
+        "readonly": library.read_only,
+        "device": library.to_device,
+        STREAM: library.use_stream,
+    }
+    parameters = {"shape", "dtype", *(name for name, column in optional.items() if column)}
     take = library.take
     return Target(
         name=library.module,
@@ -175,11 +195,15 @@ def _of_factory(name: str) -> Target:
 
 
 @lru_cache(maxsize=1)
-def find(name: str, consumer: str | None) -> Target:
+def find(name: str, consumer: str | None, device: str = USUAL["device"]) -> Target:
     """Resolves the names of a target (MODULE:FACTORY, a library, a namespace) and of a consumer.
 
     Imports them. Raises CannotExamine where a name cannot be resolved.
     """
+    return replace(_resolve(name, consumer), device=device)
+
+
+def _resolve(name: str, consumer: str | None) -> Target:
     try:
         if ":" in name:
             target = _of_factory(name)

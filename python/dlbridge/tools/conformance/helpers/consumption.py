@@ -11,10 +11,12 @@ from functools import partial
 from typing import Any
 
 from dlbridge.tools import abi, dtypes
+from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.helpers.producers import Nested, Producer, numbers_of
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.target import NO_CONSUMER, Target
 from dlbridge.tools.ctypes_arrays import row_major
+from dlbridge.tools.libraries import capsule_of
 
 PATIENCE = 0.5  # seconds for a library that calls deleters on another thread
 
@@ -153,22 +155,31 @@ def _by_array_interface(x: Any) -> Nested:
 
 
 def _by_dlpack(x: Any) -> Nested:
-    capsule = x.__dlpack__()
+    capsule = capsule_of(x)  # versioned: a legacy one cannot be read-only
     contents = abi.read(capsule)
     shape = contents.shape or ()
     strides = contents.strides if contents.strides is not None else row_major(shape)
     itemsize = contents.dtype[1] // 8
-    return _at(contents.first, shape, tuple(step * itemsize for step in strides), contents.dtype)
+    in_bytes = tuple(step * itemsize for step in strides)
+    return _at(contents.first, shape, in_bytes, contents.dtype, contents.device)
 
 
-def _at(address: int, shape: tuple[int, ...], steps: tuple[int, ...], dtype: Any) -> Nested:
+def _at(
+    address: int,
+    shape: tuple[int, ...],
+    steps: tuple[int, ...],
+    dtype: Any,
+    device: tuple[int, int] = abi.CPU,
+) -> Nested:
     if not shape:
         code, bits, _ = dtype
         letter = dtypes.CODES[code].formats[bits]
         if len(letter) != 1:
             raise ValueError(f"{dtypes.name(dtype)} is not supported")
-        content = abi.read_memory(address, struct.calcsize(f"={letter}"))
+        content = device_memory.read(address, struct.calcsize(f"={letter}"), device)
         if content is None:
             raise ValueError(f"{address:#x} is not readable")
         return struct.unpack(f"={letter}", content)[0]
-    return [_at(address + i * steps[0], shape[1:], steps[1:], dtype) for i in range(shape[0])]
+    return [
+        _at(address + i * steps[0], shape[1:], steps[1:], dtype, device) for i in range(shape[0])
+    ]

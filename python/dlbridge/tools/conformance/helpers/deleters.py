@@ -14,7 +14,7 @@ from typing import Any
 from dlbridge.tools import abi
 from dlbridge.tools.conformance.helpers.exports import best, make
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.target import find
+from dlbridge.tools.conformance.target import Target, find
 
 _callbacks: list[Any] = []  # kept alive, as a library may still call them
 OBSERVED = 0.2  # seconds in which a deleter that ignores the GIL shows it
@@ -133,13 +133,13 @@ def _has_gil() -> bool:
 # After the interpreter's end -------------------------------------------------------------------
 
 
-def exit_with_deleter(name: str, consumer: str | None, registers: bool) -> None:
+def exit_with_deleter(name: str, consumer: str | None, device: str, registers: bool) -> None:
     """In a process of its own: lets libc call a deleter after the interpreter has ended.
 
     Prints a line when it is done; the parent process checks how the process ends.
     """
     signal.alarm(AT_MOST)
-    tensor = abi.take(best(make(find(name, consumer))).capsule)
+    tensor = abi.take(best(make(find(name, consumer, device))).capsule)
     if registers and tensor.contents.deleter:
         C.CDLL(None).__cxa_atexit(
             C.c_void_p(tensor.contents.deleter), C.c_void_p(tensor.contents.address), None
@@ -155,10 +155,10 @@ class End:
     output: str
 
 
-def end_of_process(name: str, consumer: str | None, *, registers: bool) -> End:
+def end_of_process(target: Target, *, registers: bool) -> End:
     """Runs exit_with_deleter(). Raises Skip where the process fails before it prints its line."""
     function = exit_with_deleter.__name__
-    call = f"{function}({name!r}, {consumer!r}, {registers})"
+    call = f"{function}({target.name!r}, {target.consumer!r}, {target.device!r}, {registers})"
     program = f"from {__name__} import {function}; {call}"
     with subprocess.Popen(
         [sys.executable, "-X", "faulthandler", "-c", program],

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dlbridge.tools import abi, devices
+from dlbridge.tools import abi
+from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.outcomes import Skip, name_error
 from dlbridge.tools.conformance.target import Target
 
@@ -138,10 +139,10 @@ def reach(contents: abi.Contents) -> tuple[int, int]:
 
 def content(contents: abi.Contents) -> bytes | None:
     """Returns the elements in row-major order; None for unreadable memory or too many elements."""
-    if contents.device[0] not in devices.HOST_ACCESSIBLE or not 0 < size(contents) <= MOST_ELEMENTS:
+    if not 0 < size(contents) <= MOST_ELEMENTS:
         return None
     lowest, end = reach(contents)
-    memory = abi.read_memory(lowest, end - lowest)
+    memory = device_memory.read(lowest, end - lowest, contents.device)
     if memory is None:
         return None
     each = element_bytes(contents)

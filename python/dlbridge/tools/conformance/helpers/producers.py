@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import struct
 from typing import Any
 
 from dlbridge.tools import abi
+from dlbridge.tools.conformance.helpers import device_memory
 
 Nested = Any  # numbers in nested lists
 CAPACITY = 256  # float32 numbers in the memory of a tensor,
@@ -35,8 +35,9 @@ class Producer:
     """
 
     def __init__(self, *, reported_device: tuple[int, int] | None = None, **fields: Any) -> None:
-        self.fields = {"shape": (2, 3), "strides": (3, 1), **fields}
-        self.reported_device = reported_device or fields.get("device", abi.CPU)
+        self.memory = device_memory.selected() if "device" not in fields else abi.CPU
+        self.fields = {"shape": (2, 3), "strides": (3, 1), "device": self.memory, **fields}
+        self.reported_device = reported_device or self.fields["device"]
         self.requests: list[dict[str, Any]] = []
         self.tensors: list[abi.CtypesTensor] = []
         self.capsules: list[Any] = []
@@ -54,7 +55,7 @@ class Producer:
         shift, pointer = fields.pop("shift", 0), fields.pop("pointer", None)
         name = fields.pop("name", None)
         content = struct.pack(f"{CAPACITY}f", *(float(i - BEFORE) for i in range(CAPACITY)))
-        block = abi.memory(content, shift=shift)
+        block = device_memory.upload(content, self.memory, shift=shift)
         tensor = abi.make(data=block + 4 * BEFORE if pointer is None else pointer, **fields)
         self.tensors.append(tensor)
         self.capsules.append(tensor.capsule(name))
@@ -68,11 +69,12 @@ class Producer:
     def write(self, number: float) -> None:
         """Changes the first element, as the owner of the memory may."""
         for tensor in self.tensors:
-            ctypes.memmove(tensor.data, struct.pack("f", number), 4)
+            device_memory.write(tensor.data, struct.pack("f", number), self.memory)
 
     def first(self) -> float:
         """The first element in memory."""
-        return float(struct.unpack("f", ctypes.string_at(self.tensors[-1].data, 4))[0])
+        content = device_memory.read(self.tensors[-1].data, 4, self.memory)
+        return float(struct.unpack("f", content or bytes(4))[0])
 
 
 def _version_for(keywords: dict[str, Any]) -> tuple[int, int] | None:
@@ -96,7 +98,8 @@ class OverwritingProducer(Producer):
         tensor = self.tensors[-1]
 
         def overwrite() -> None:
-            ctypes.memset(tensor.data, FREED, 4 * (CAPACITY - BEFORE))
+            content = bytes([FREED]) * (4 * (CAPACITY - BEFORE))
+            device_memory.write(tensor.data, content, self.memory)
 
         tensor.on_delete = overwrite
         return capsule

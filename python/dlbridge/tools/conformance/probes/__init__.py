@@ -17,6 +17,7 @@ MODULES = (
     "consumer",
     "reading",
     "draft",
+    "streams",
 )
 
 

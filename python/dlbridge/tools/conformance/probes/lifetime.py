@@ -123,10 +123,10 @@ def without_the_gil(target: Target) -> None:
 @probe("X-05", hostile=True)
 def after_the_end(target: Target) -> None:
     make(target)
-    end = end_of_process(target.name, target.consumer, registers=True)
+    end = end_of_process(target, registers=True)
     if end.status == 0:
         return
-    if end_of_process(target.name, target.consumer, registers=False).status != 0:
+    if end_of_process(target, registers=False).status != 0:
         raise Skip("a process that uses this library fails at its end in any case")
     if end.status is None:
         raise Broken(f"the deleter had not returned after {AFTER_THE_END:g} s")

@@ -13,6 +13,7 @@ import weakref
 from typing import Any, Callable
 
 from dlbridge.tools import abi, children
+from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.helpers.exports import best, content, device_of, make
 from dlbridge.tools.conformance.helpers.memory import growth, how_often
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
@@ -27,7 +28,7 @@ RACING = 2.0  # seconds, for as many rounds of 200 races as fit
 class _CapsuleProducer:
     """A producer that returns capsules of a function."""
 
-    def __init__(self, capsule: Callable[..., Any], device: tuple[int, int] = abi.CPU) -> None:
+    def __init__(self, capsule: Callable[..., Any], device: tuple[int, int]) -> None:
         self.capsule, self.device = capsule, device
 
     def __dlpack__(self, **keywords: Any) -> Any:
@@ -37,11 +38,14 @@ class _CapsuleProducer:
         return self.device
 
 
-def _call_consumer(target: Target, capsule: Callable[..., Any], device: Any = abi.CPU) -> Any:
-    """Passes a producer to the consumer, or a capsule where it accepts nothing else."""
+def _call_consumer(target: Target, capsule: Callable[..., Any], device: Any = None) -> Any:
+    """Passes a producer to the consumer, or a capsule where it accepts nothing else.
+
+    Without a device the producer is on that of the examination.
+    """
     if target.library is not None and target.library.takes_capsules:
         return target.consume(capsule())
-    return target.consume(_CapsuleProducer(capsule, device))
+    return target.consume(_CapsuleProducer(capsule, device or device_memory.selected()))
 
 
 def _tensor_factory(**fields: Any) -> Callable[..., abi.CtypesTensor]:
@@ -49,8 +53,10 @@ def _tensor_factory(**fields: Any) -> Callable[..., abi.CtypesTensor]:
 
     def tensors(max_version: tuple[int, int] | None = None, **others: Any) -> abi.CtypesTensor:
         version = (1, 0) if max_version is not None else None
-        data = abi.memory(bytes(64))
-        return abi.make(data=data, shape=(2, 3), strides=(3, 1), version=version, **fields)
+        device = device_memory.selected()
+        data = device_memory.upload(bytes(64), device)
+        layout: dict[str, Any] = {"shape": (2, 3), "strides": (3, 1), "device": device}
+        return abi.make(data=data, version=version, **layout, **fields)
 
     return tensors
 
@@ -202,7 +208,7 @@ def used_twice(target: Target) -> None:
     del first
     tensors = _tensor_factory()()
     foreign = tensors.capsule("foreign_tensor")
-    _must_raise(target, lambda **requests: foreign, abi.CPU, "a capsule named 'foreign_tensor'")
+    _must_raise(target, lambda **requests: foreign, None, "a capsule named 'foreign_tensor'")
     if tensors.calls:
         raise Broken("the deleter of a capsule with a foreign name was called")
 

@@ -1,0 +1,68 @@
+"""Reads, writes and allocates the memory that an examination uses, on the host or on a GPU.
+
+A process examines one target on one device: that of select().
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from dlbridge.tools import abi, devices
+from dlbridge.tools.conformance.helpers.cuda_driver import DriverError, driver
+from dlbridge.tools.conformance.outcomes import Skip
+
+NAMES = {"cpu": abi.CPU, "cuda": (devices.CUDA, 0)}  # the values of --device
+ALIGNMENT = 256
+_selected = abi.CPU
+
+
+def select(name: str) -> None:
+    """Sets the device of the tensors with which consumers are examined."""
+    global _selected
+    _selected = NAMES[name]
+
+
+def selected() -> tuple[int, int]:
+    return _selected
+
+
+def read(address: int, size: int, device: tuple[int, int]) -> bytes | None:
+    """Returns the bytes at an address, after the work that is queued on their device.
+
+    None where they cannot be read: not by the host, and not by a driver. The order of streams is
+    the subject of rules of its own, so a missing order changes nothing here.
+    """
+    type_, index = device
+    if type_ in devices.HOST_ACCESSIBLE:
+        return abi.read_memory(address, size)
+    if type_ != devices.CUDA or not address or address + size > abi.ADDRESSES:
+        return None
+    try:
+        of_device = driver(index)
+        of_device.synchronize()
+        return of_device.download(address, size)
+    except (Skip, DriverError):
+        return None
+
+
+def write(address: int, content: bytes, device: tuple[int, int]) -> None:
+    """Overwrites memory of the host, or of a GPU after the work that is queued there."""
+    if device[0] != devices.CUDA:
+        ctypes.memmove(address, content, len(content))
+        return
+    of_device = driver(device[1])
+    of_device.synchronize()
+    of_device.upload(address, content)
+
+
+def upload(content: bytes, device: tuple[int, int], *, shift: int = 0) -> int:
+    """Copies bytes to memory of a device that lives as long as the process: aligned, then shifted.
+
+    Raises Skip where the device has no driver.
+    """
+    if device[0] != devices.CUDA:
+        return abi.memory(content, alignment=ALIGNMENT, shift=shift)
+    of_device = driver(device[1])
+    address = of_device.allocate(len(content) + shift) + shift  # the driver aligns to 256 bytes
+    of_device.upload(address, content)
+    return address
