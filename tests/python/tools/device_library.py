@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 import struct
+from functools import cache
 from typing import Any
 
 from conformance_targets import tensor
@@ -54,6 +55,19 @@ def copy(function: str, to: int, source: int, size: int, stream: int) -> None:
     driver().call(function, to, source, size, stream)
 
 
+def pinned(size: int) -> int:
+    """Allocates memory of the host; a copy to it does not wait."""
+    result = ctypes.c_void_p()
+    driver().call("cuMemHostAlloc", ctypes.byref(result), max(1, size), 0)
+    return result.value or 0
+
+
+@cache
+def own_stream(name: str) -> int:
+    """Returns a stream of this library: creating one could wait for late work."""
+    return driver().stream()
+
+
 # Producers -------------------------------------------------------------------------------------
 
 
@@ -69,6 +83,7 @@ class Array:
         self.work = driver().stream() if stream is None else stream
         self.address = driver().allocate(max(1, self.size))
         driver().upload(self.address, bytes(i % 128 for i in range(self.size)))
+        self.copying, self.on_the_host = driver().stream(), pinned(self.size)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return CUDA
@@ -110,21 +125,17 @@ class Array:
         return result
 
     def to_the_host(self) -> int:
-        result = ctypes.c_void_p()  # pinned: a copy to it does not wait
-        driver().call("cuMemHostAlloc", ctypes.byref(result), self.size, 0)
-        assert result.value is not None
-        ctypes.memset(result.value, 0, self.size)
-        copying = driver().stream()
-        self.before_copy(copying)
-        copy("cuMemcpyDtoHAsync_v2", result.value, self.address, self.size, copying)
-        self.after_copy(copying)
-        return result.value
+        ctypes.memset(self.on_the_host, 0, self.size)
+        self.before_copy()
+        copy("cuMemcpyDtoHAsync_v2", self.on_the_host, self.address, self.size, self.copying)
+        self.after_copy()
+        return self.on_the_host
 
-    def before_copy(self, copying: int) -> None:
-        driver().order(after=self.work, later=copying)
+    def before_copy(self) -> None:
+        driver().order(after=self.work, later=self.copying)
 
-    def after_copy(self, copying: int) -> None:
-        wait(copying)
+    def after_copy(self) -> None:
+        wait(self.copying)
 
 
 class Waits(Array):
@@ -208,12 +219,12 @@ class RecordsTooEarly(Array):
 
 
 class CopiesTooEarly(Array):
-    def before_copy(self, copying: int) -> None:
+    def before_copy(self) -> None:
         pass
 
 
 class ReturnsTooEarly(Array):
-    def after_copy(self, copying: int) -> None:
+    def after_copy(self) -> None:
         pass
 
 
@@ -246,7 +257,7 @@ class Result:
     def __init__(self, x: Any, stream: int | None = None) -> None:
         if tuple(x.__dlpack_device__()) != CUDA:
             raise BufferError("only device memory is supported")
-        self.work = driver().stream() if stream is None else stream
+        self.work = own_stream("work") if stream is None else stream
         capsule = x.__dlpack__(**self.request(stream))
         contents = abi.read(capsule)
         self.shape = contents.shape or ()
@@ -299,12 +310,27 @@ class PassesNoStream(Result):
 
 class PassesAnotherStream(Result):
     def request(self, stream: int | None) -> dict[str, Any]:
-        return {"stream": driver().stream(), "max_version": (1, 3)}
+        return {"stream": own_stream("another"), "max_version": (1, 3)}
 
 
 class OrdersNothing(Result):
     def request(self, stream: int | None) -> dict[str, Any]:
         return {"stream": -1, "max_version": (1, 3)}
+
+
+class PassesZero(Result):
+    def request(self, stream: int | None) -> dict[str, Any]:
+        return {"stream": 0}
+
+
+class PassesText(Result):
+    def request(self, stream: int | None) -> dict[str, Any]:
+        return {"stream": "mine"}
+
+
+class PassesTooLittle(Result):
+    def request(self, stream: int | None) -> dict[str, Any]:
+        return {"stream": -2}
 
 
 class ForgetsTheUsersStream(Result):

@@ -5,9 +5,13 @@ They run on simulated GPUs, and from tests/gpu on a real one.
 
 from __future__ import annotations
 
+import argparse
+import ctypes
+
+import device_library
 import pytest
 
-from dlbridge.tools import conformance, devices
+from dlbridge.tools import abi, conformance, devices
 from dlbridge.tools.conformance.helpers import cuda_driver, device_memory
 from dlbridge.tools.conformance.helpers.cuda_driver import Driver, driver
 from dlbridge.tools.conformance.outcomes import Skip
@@ -134,6 +138,16 @@ def test_consumers_without_order(consumer: str) -> None:
     assert "Pass your current stream to __dlpack__" in result.fix
 
 
+@pytest.mark.parametrize(
+    "consumer, stream", [("PassesZero", "0"), ("PassesText", "'mine'"), ("PassesTooLittle", "-2")]
+)
+def test_consumers_with_no_stream_of_cuda(consumer: str, stream: str) -> None:
+    result = examined("Array", "S-01", consumer)
+    assert result.outcome == "fail"
+    assert result.got == f"to a producer on cuda it sends stream={stream}"
+    assert examined("Array", "S-01", "Result").outcome == "pass"
+
+
 # Device memory ---------------------------------------------------------------------------------
 
 
@@ -163,6 +177,16 @@ def test_memory_of_every_device() -> None:
     assert device_memory.read(address, 7, (devices.CUDA, 99)) is None
 
 
+def test_pinned_memory_that_the_kernel_does_not_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu, host = driver(), device_library.pinned(7)
+    ctypes.memmove(host, b"content", 7)
+    assert device_memory.read(host, 7, abi.CPU) == b"content"
+    monkeypatch.setattr(abi, "read_memory", lambda address, size: None)
+    assert device_memory.read(host, 7, abi.CPU) == b"content"
+    for unreadable in (0, 256, gpu.allocate(7)):
+        assert device_memory.read(unreadable, 7, abi.CPU) is None
+
+
 def test_reading_waits_for_queued_work() -> None:
     gpu = driver()
     address = device_memory.upload(bytes(4), (devices.CUDA, 0))
@@ -175,7 +199,7 @@ def test_reading_waits_for_queued_work() -> None:
 
 def late() -> Late:
     address = device_memory.upload(bytes(4), (devices.CUDA, 0))
-    return Late(driver(), driver().stream(), address, 4)
+    return Late(driver(), driver().stream(), address, 4, unordered=driver().stream())
 
 
 def test_a_device_that_orders_everything(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,3 +234,12 @@ def test_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_factory_without_device_memory() -> None:
     with pytest.raises(conformance.CannotExamine, match="has no parameter `device`"):
         conformance.examine("device_library:row_major", device="cuda")
+
+
+def test_the_option(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    conformance.add_arguments(parser)
+    target = ["device_library:Array", "--only", "S-10"]
+    assert conformance.run(parser.parse_args([*target, "--device", "cuda"])) == 0
+    assert conformance.run(parser.parse_args(target)) == 2
+    assert "all arrays are in device memory" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from dlbridge.tools.conformance.outcomes import Skip
 LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 LEGACY, PER_THREAD = 1, 2  # the handles of the default streams
 NON_BLOCKING, WITHOUT_TIMING = 1, 2  # flags: not ordered with the legacy default stream
+MEMORY_TYPE, HOST_MEMORY = 2, 1  # an attribute of pointers, and one of its values
 LATE_CYCLES = 150_000_000  # 76 ms at 1980 MHz
 
 # Spins for some cycles of the clock, then fills n bytes at p with a value.
@@ -72,6 +73,7 @@ PARAMETERS: dict[str, tuple[Any, ...]] = {
     "cuMemcpyHtoDAsync_v2": (_address, _pointer, _size, _pointer),
     "cuMemcpyDtoHAsync_v2": (_pointer, _address, _size, _pointer),
     "cuMemcpyDtoDAsync_v2": (_address, _address, _size, _pointer),
+    "cuPointerGetAttribute": (_pointer, _int, _address),
     "cuStreamCreate": (_pointer, _uint),
     "cuStreamSynchronize": (_pointer,),
     "cuStreamWaitEvent": (_pointer, _pointer, _uint),
@@ -112,6 +114,7 @@ class Driver:
         self._library = library
         self._context = C.c_void_p()
         self._kernel: C.c_void_p | None = None
+        self._scratch: dict[int, int] = {}  # by size: memory for seen_from()
         ordinal = C.c_int()
         self._without_context("cuInit", 0)
         self._without_context("cuDeviceGet", C.byref(ordinal), device)
@@ -170,11 +173,23 @@ class Driver:
     def seen_from(self, stream: int, address: int, size: int) -> bytes:
         """Returns what work that is now enqueued on a stream finds at an address.
 
-        It copies inside the device: a copy to the host could wait for more than its stream.
+        It copies inside the device: a copy to the host could wait for more than its stream. So
+        could an allocation, which the first call for a size makes.
         """
-        scratch = self.allocate(size)
+        if size not in self._scratch:
+            self._scratch[size] = self.allocate(size)
+        scratch = self._scratch[size]
         self.call("cuMemcpyDtoDAsync_v2", scratch, address, size, stream)
         return self.download(scratch, size, stream)
+
+    def is_host_memory(self, address: int) -> bool:
+        """Whether the driver allocated the memory at an address for the host."""
+        type_ = C.c_uint()
+        try:
+            self.call("cuPointerGetAttribute", C.byref(type_), MEMORY_TYPE, address)
+        except DriverError:  # the driver does not know the address
+            return False
+        return type_.value == HOST_MEMORY
 
     # Late work -----------------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ def read(address: int, size: int, device: tuple[int, int]) -> bytes | None:
     """
     type_, index = device
     if type_ in devices.HOST_ACCESSIBLE:
-        return abi.read_memory(address, size)
+        return _read_host(address, size)
     if type_ != devices.CUDA or not address or address + size > abi.ADDRESSES:
         return None
     try:
@@ -43,6 +43,20 @@ def read(address: int, size: int, device: tuple[int, int]) -> bytes | None:
         return of_device.download(address, size)
     except (Skip, DriverError):
         return None
+
+
+def _read_host(address: int, size: int) -> bytes | None:
+    """Reads memory of the host. The kernel may refuse to copy the pinned memory of a driver."""
+    content = abi.read_memory(address, size)
+    if content is not None or not address or address + size > abi.ADDRESSES:
+        return content
+    try:
+        of_device = driver()
+    except Skip:
+        return None
+    if not all(map(of_device.is_host_memory, (address, address + size - 1))):
+        return None
+    return ctypes.string_at(address, size)
 
 
 def write(address: int, content: bytes, device: tuple[int, int]) -> None:
