@@ -9,14 +9,7 @@ class Broken(BaseException):
     `got` describes the violation in full. By default `expected` and `fix` are those of the rule.
     """
 
-    def __init__(
-        self,
-        got: str,
-        *,
-        expected: str | None = None,
-        fix: str | None = None,
-        severity: object = None,
-    ) -> None:
+    def __init__(self, got: str, *, expected: str | None = None, fix: str | None = None) -> None:
         super().__init__(got)
         self.got, self.expected, self.fix = got, expected, fix
 

@@ -39,7 +39,7 @@ class NoFactory(Skip):
     """Skips the probes of producers where there is no factory."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a key by its identity
 class Target:
     """The two sides of a library. Either may be missing; a probe skips what it cannot examine."""
 
@@ -52,6 +52,8 @@ class Target:
     library: Library | None = None  # the consumer's row in tools.libraries
     module: ModuleType | None = None  # of that library
     device: str = "cpu"  # of the arrays, unless a probe sets it
+    # The numbers in an array of a shape and a dtype; None: the factory chooses them.
+    content: Callable[[tuple[int, ...], str], Any] | None = None
 
     def make(self, **overrides: Any) -> Any:
         """Calls the factory with USUAL, updated by the arguments.
@@ -95,18 +97,34 @@ def _accepts(factory: Callable[..., Any]) -> frozenset[str]:
     return frozenset(by_name & {*USUAL, STREAM})
 
 
-def numbers(shape: tuple[int, ...], dtype: str = "float32") -> Any:
-    """Returns 0, 1, 2, ... as nested lists of a shape.
+def _number(i: int, dtype: str) -> Any:
+    """Returns the i-th number of an array: one that another dtype of the same bits would change.
 
-    >>> numbers((2, 2), "int8")
-    [[0, 1], [2, 3]]
+    Every value is exact in its dtype, and in the narrower one that JAX takes in place of it.
     """
-    types = {"bool": bool, "float": float, "bfloat": float, "complex": complex}
-    kind = types.get(dtype.rstrip("0123456789"), int)
+    name = dtype.rstrip("0123456789")
+    bits = int(dtype[len(name) :] or 0)
+    part = i % 100 if bits == 0 or bits > 7 else i % (1 << (bits - 1))  # repeats in long arrays
+    signed = part + 1 if i % 2 else -(part + 1)
+    if name == "bool":
+        return i % 3 == 0
+    if name == "uint":
+        return (1 << min(bits, 32)) - 1 - part
+    if name == "int":
+        return signed
+    return complex(signed, part) if name == "complex" else signed / 2
+
+
+def numbers(shape: tuple[int, ...], dtype: str = "float32") -> Any:
+    """Returns different numbers as nested lists of a shape.
+
+    >>> numbers((2, 2), "int8"), numbers((3,), "uint8"), numbers((2,), "complex64")
+    ([[-1, 2], [-3, 4]], [255, 254, 253], [(-1+0j), (2+1j)])
+    """
 
     def part(extents: tuple[int, ...], start: int) -> Any:
         if not extents:
-            return kind(start)
+            return _number(start, dtype)
         step = math.prod(extents[1:])
         return [part(extents[1:], start + i * step) for i in range(extents[0])]
 
@@ -152,6 +170,7 @@ def _of_library(library: Library) -> Target:
         function=None if take is None else lambda x: take(module, x),
         library=library,
         module=module,
+        content=numbers,
     )
 
 
@@ -175,6 +194,7 @@ def _of_namespace(name: str) -> Target:
         factory=None if as_array is None else factory,
         accepts=frozenset({"shape", "dtype"}),
         function=consume,
+        content=numbers,
     )
 
 

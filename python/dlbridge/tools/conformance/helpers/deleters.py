@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes as C
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import weakref
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from dlbridge.tools import abi
-from dlbridge.tools.conformance.helpers.exports import best, make
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
+from dlbridge.tools.conformance.helpers.exports import every_kind, make
+from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.target import Target, find
 
 _callbacks: list[Any] = []  # kept alive, as a library may still call them
-OBSERVED = 0.2  # seconds in which a deleter that ignores the GIL shows it
-AFTER_THE_END = 20.0  # seconds that a process may take to end
-AT_MOST = 300  # seconds after which a process that has not ended ends itself
+OBSERVED = 0.1  # seconds in which a deleter that ignores the GIL shows it
+BEFORE_THE_END = 30.0  # seconds that a process may take to import the library and to export
+AFTER_THE_END = 10.0  # seconds that it may take to end
 
 
 @dataclass
@@ -133,54 +137,88 @@ def _has_gil() -> bool:
 # After the interpreter's end -------------------------------------------------------------------
 
 
-def exit_with_deleter(name: str, consumer: str | None, device: str, registers: bool) -> None:
-    """In a process of its own: lets libc call a deleter after the interpreter has ended.
+def exit_with_deleter(
+    name: str, consumer: str | None, device: str, registers: bool, reached: str
+) -> None:
+    """In a process of its own: lets libc call deleters after the interpreter has ended.
 
-    Prints a line when it is done; the parent process checks how the process ends.
+    Creates the file `reached` when it is done; the parent process checks how the process ends.
     """
-    signal.alarm(AT_MOST)
-    tensor = abi.take(best(make(find(name, consumer, device))).capsule)
-    if registers and tensor.contents.deleter:
-        C.CDLL(None).__cxa_atexit(
-            C.c_void_p(tensor.contents.deleter), C.c_void_p(tensor.contents.address), None
-        )
-    print("exiting", flush=True)
+    for item in every_kind(make(find(name, consumer, device))):
+        tensor = abi.take(item.capsule)
+        if registers and tensor.contents.deleter:
+            C.CDLL(None).__cxa_atexit(
+                C.c_void_p(tensor.contents.deleter), C.c_void_p(tensor.contents.address), None
+            )
+    Path(reached).touch()
 
 
 @dataclass(frozen=True)
 class End:
-    """How a process ended: its exit status, None for a timeout, and the first line it printed."""
+    """How a process ended: its exit status, None for a timeout, and its first line after that."""
 
     status: int | None
     output: str
 
 
 def end_of_process(target: Target, *, registers: bool) -> End:
-    """Runs exit_with_deleter(). Raises Skip where the process fails before it prints its line."""
+    """Runs exit_with_deleter(). Raises Skip where the process fails, or hangs, before its end.
+
+    The process writes to files, so that neither its output nor that of its own children can block
+    or delay this one; its children end with it.
+    """
     function = exit_with_deleter.__name__
-    call = f"{function}({target.name!r}, {target.consumer!r}, {target.device!r}, {registers})"
-    program = f"from {__name__} import {function}; {call}"
-    with subprocess.Popen(
-        [sys.executable, "-X", "faulthandler", "-c", program],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    ) as process:
-        assert process.stdout is not None
-        output = ""
-        for line in process.stdout:
-            if line.strip() == "exiting":
-                break
-            output = line.strip() or output
-        else:
-            raise Skip(f"a separate process failed before its end: {output}")
+    with tempfile.TemporaryDirectory() as folder:
+        reached, output = Path(folder) / "reached", Path(folder) / "output"
+        opened = f"{target.name!r}, {target.consumer!r}, {target.device!r}"
+        call = f"{function}({opened}, {registers}, {str(reached)!r})"
+        program = f"from {__name__} import {function}; {call}"
+        with output.open("w") as stream:
+            process = subprocess.Popen(
+                [sys.executable, "-X", "faulthandler", "-c", program],
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         try:
-            remainder, _ = process.communicate(timeout=AFTER_THE_END)
-        except subprocess.TimeoutExpired:
+            _wait_for(process, reached)
+            before = output.stat().st_size
+            status = _wait(process)
+        finally:
+            _end_group(process)
+        text = output.read_bytes()
+        if not reached.exists():
+            raise Skip(f"a separate process failed before its end: {_lines(text)[-1]}")
+        return End(status, _lines(text[before:])[0])
+
+
+def _lines(text: bytes) -> list[str]:
+    return text.decode(errors="replace").strip().splitlines() or [""]
+
+
+def _wait_for(process: subprocess.Popen[bytes], reached: Path) -> None:
+    """Waits until the process has created a file, or ended."""
+    until = time.monotonic() + BEFORE_THE_END
+    while process.poll() is None and not reached.exists():
+        if time.monotonic() > until:
+            raise Skip(f"a separate process has not reached its end after {BEFORE_THE_END:g} s")
+        time.sleep(0.01)
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int | None:
+    """Returns the exit status; None where the process does not end in time."""
+    try:
+        return process.wait(AFTER_THE_END)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process and the children that it may have left."""
+    with contextlib.suppress(OSError):  # none of them is left
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
             process.kill()
-            return End(None, "")
-        except Exception as raised:
-            process.kill()
-            raise Skip(name_error(raised)) from None
-        return End(process.returncode, (remainder.strip().splitlines() or [""])[0])
+    process.wait()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +14,7 @@ from dlbridge.tools.conformance.target import Target
 
 NEWEST = (1, 3)  # sent as max_version
 MOST_ELEMENTS = 1 << 20  # arrays with more elements are not compared
+Keywords = dict[str, Any]  # of one call of __dlpack__
 
 
 @dataclass(frozen=True)
@@ -22,12 +25,30 @@ class Export:
     contents: abi.Contents
 
 
+def has_dlpack(x: Any) -> bool:
+    return callable(getattr(x, "__dlpack__", None))
+
+
 def make(target: Target, **arguments: Any) -> Any:
-    """Calls the factory. Raises Skip where the object has no __dlpack__."""
+    """Calls the factory. Raises Skip where the object has no __dlpack__.
+
+    Some libraries export arrays of one dimension only: they get that shape by default.
+    """
     x = target.make(**arguments)
-    if not callable(getattr(x, "__dlpack__", None)):
-        raise Skip(f"{type(x).__name__} has no __dlpack__")
+    if not has_dlpack(x) and "shape" in target.accepts - arguments.keys():
+        x = target.make(**arguments, shape=(6,))
+    if not has_dlpack(x):
+        raise Skip(f"{type(x).__name__} has no __dlpack__: it exports nothing by DLPack")
     return x
+
+
+def call_text(keywords: Keywords) -> str:
+    """Formats a call for a message.
+
+    >>> call_text({"max_version": (1, 3), "copy": True})
+    '__dlpack__(max_version=(1, 3), copy=True)'
+    """
+    return f"__dlpack__({', '.join(f'{name}={value!r}' for name, value in keywords.items())})"
 
 
 def export(x: Any, **keywords: Any) -> Export:
@@ -42,21 +63,45 @@ def export(x: Any, **keywords: Any) -> Export:
         raise Skip(f"its capsule cannot be read: {unreadable}") from None
 
 
-def accepts_keyword(x: Any, keyword: str) -> bool:
-    """Whether __dlpack__ accepts a keyword: an older producer raises TypeError."""
+def obtain(x: Any, **keywords: Any) -> Export:
+    """As export(), but raises Skip for every refusal: other rules judge those."""
     try:
-        x.__dlpack__(**{keyword: None})
-    except TypeError:
-        return False
-    except Exception:  # it accepts the keyword and refuses the value
+        return export(x, **keywords)
+    except Exception as error:
+        raise Skip(f"{call_text(keywords)} raised {name_error(error)}") from None
+
+
+def accepts_keyword(x: Any, keyword: str) -> bool:
+    """Whether __dlpack__ accepts a keyword: an older producer raises TypeError.
+
+    The keyword counts as accepted also where only its default, None, raises TypeError.
+    """
+    values = {"max_version": NEWEST, "copy": False, "dl_device": abi.CPU}
+    for value in (None, values.get(keyword)):
+        try:
+            x.__dlpack__(**{keyword: value})
+        except TypeError:
+            continue
+        except Exception:  # it accepts the keyword and refuses the value
+            return True
         return True
-    return True
+    return False
+
+
+def needs_keyword(x: Any, keyword: str) -> None:
+    """Raises Skip where __dlpack__ lacks a keyword: P-35 reports that."""
+    if not accepts_keyword(x, keyword):
+        raise Skip(f"__dlpack__ has no keyword {keyword}")
+
+
+def requests_of_kinds(x: Any) -> list[Keywords]:
+    """Returns the keywords that request each kind of struct, as far as they are accepted."""
+    return [{}, {"max_version": NEWEST}] if accepts_keyword(x, "max_version") else [{}]
 
 
 def versioned(x: Any, **keywords: Any) -> Export:
     """As export(), with max_version. Raises Skip where the capsule is legacy."""
-    if not accepts_keyword(x, "max_version"):
-        raise Skip("__dlpack__ has no keyword max_version")
+    needs_keyword(x, "max_version")
     result = export(x, max_version=NEWEST, **keywords)
     if result.contents.version is None:
         raise Skip("the producer returns legacy capsules only")
@@ -65,29 +110,32 @@ def versioned(x: Any, **keywords: Any) -> Export:
 
 def best(x: Any, **keywords: Any) -> Export:
     """As export(), with max_version where the producer accepts it."""
-    return export(
-        x, **({"max_version": NEWEST} if accepts_keyword(x, "max_version") else {}), **keywords
-    )
+    return export(x, **requests_of_kinds(x)[-1], **keywords)
 
 
-def every_kind(x: Any) -> list[Export]:
-    """Returns a legacy export and a versioned one, as far as the producer supports them."""
-    result = []
-    for attempt in (export, versioned):
+def every_kind(x: Any, **keywords: Any) -> list[Export]:
+    """Returns an export for each request of a kind that succeeds; raises Skip where none does."""
+    result, why = [], ""
+    for kind in requests_of_kinds(x):
         try:
-            result.append(attempt(x))
-        except (Skip, BufferError):
-            continue
+            result.append(obtain(x, **kind, **keywords))
+        except Skip as reason:
+            why = str(reason)
     if not result:
-        raise Skip("the producer returns no capsule that can be read")
+        raise Skip(f"the producer returns no capsule that can be read: {why}")
     return result
+
+
+def integer(value: Any) -> int:
+    """Returns an integer or the value of a member of an Enum. Raises TypeError for others."""
+    return operator.index(value.value if isinstance(value, enum.Enum) else value)
 
 
 def device_of(x: Any) -> tuple[int, int]:
     """Calls __dlpack_device__. Raises Skip where the result is no pair of integers."""
     try:
         type_, index = x.__dlpack_device__()
-        return int(type_), int(index)
+        return integer(type_), integer(index)
     except Exception as error:
         raise Skip(f"__dlpack_device__ fails: {name_error(error)}") from None
 
@@ -137,9 +185,24 @@ def reach(contents: abi.Contents) -> tuple[int, int]:
     return lowest, highest + each
 
 
+def has_address(contents: abi.Contents) -> bool:
+    """Whether `data` is an address, and not a handle of which nothing can be said."""
+    return contents.device[0] in devices.ADDRESSES
+
+
+def overlap(one: abi.Contents, other: abi.Contents) -> bool:
+    """Whether two tensors in memory with addresses share any of it."""
+    if not (has_address(one) and has_address(other)):
+        return False
+    mine, others = reach(one), reach(other)
+    return mine[0] < others[1] and others[0] < mine[1]
+
+
 def content(contents: abi.Contents) -> bytes | None:
     """Returns the elements in row-major order; None for unreadable memory or too many elements."""
     if not 0 < size(contents) <= MOST_ELEMENTS:
+        return None
+    if contents.shape is None or (contents.strides is None and not contents.strides_is_null):
         return None
     lowest, end = reach(contents)
     memory = device_memory.read(lowest, end - lowest, contents.device)

@@ -9,8 +9,9 @@ import time
 from dataclasses import dataclass
 from typing import Callable
 
-TIMES, FEWEST = 10_000, 300
-SECONDS = 2.0  # for one repeated call; slow libraries get fewer repetitions
+TIMES, FEWEST = 500, 50
+SECONDS = 0.15  # for one repeated call; slow libraries get fewer repetitions
+SURELY = 1000  # calls, before what they leave counts
 
 
 class _MallInfo(C.Structure):
@@ -52,28 +53,33 @@ def measure() -> Usage:
 def how_often(act: Callable[[], object]) -> int:
     """Returns how many calls fit into SECONDS, at most TIMES."""
     begin = time.perf_counter()
-    for _ in range(20):
+    for _ in range(10):
         act()
-    each = (time.perf_counter() - begin) / 20
+    each = (time.perf_counter() - begin) / 10
     return max(FEWEST, min(TIMES, int(SECONDS / 2.2 / max(each, 1e-7))))
 
 
 def growth(function: Callable[[], object], times: int) -> str | None:
     """Describes the memory that repeated calls leave behind; None where they leave nothing.
 
-    A first round fills caches. Memory that grows only once does not count.
+    A first round fills caches. What only one of the rounds shows does not count, as other threads
+    and caches allocate too.
     """
-    for _ in range(times // 5):
+    for _ in range(10 + times // 5):
         function()
     description = None
-    for _ in range(2):
-        before = measure()
-        for _ in range(times):
-            function()
-        after = measure()
-        description = _left(before, after, times)
-        if description is None:
-            return None
+    gc.collect()
+    gc.freeze()  # collections need not look at what exists already
+    try:
+        for repetitions in (times, times, max(3 * times, SURELY)):
+            before = measure()
+            for _ in range(repetitions):
+                function()
+            description = _left(before, measure(), repetitions)
+            if description is None:
+                return None
+    finally:
+        gc.unfreeze()
     return description
 
 

@@ -10,9 +10,15 @@ from dlbridge.tools.conformance.rules import RULES
 
 MODULES = (
     "protocol",
+    "versions",
     "description",
+    "contents",
+    "flags",
+    "copies",
     "requests",
+    "threads",
     "lifetime",
+    "ownership",
     "sharing",
     "consumer",
     "reading",

@@ -1,11 +1,12 @@
-"""The probes of lifetime: when and on which thread tensors are freed, X-01 to X-05, X-07, X-08."""
+"""The probes of capsules and deleters: when and on which thread they free a tensor."""
 
 from __future__ import annotations
 
 import gc
 import operator
 import weakref
-from typing import Any, Callable
+from collections.abc import Iterator
+from typing import Any
 
 from dlbridge.tools import abi, children
 from dlbridge.tools.conformance.helpers.deleters import (
@@ -15,11 +16,44 @@ from dlbridge.tools.conformance.helpers.deleters import (
     call_without_gil,
     end_of_process,
 )
-from dlbridge.tools.conformance.helpers.exports import best, content, every_kind, export, make
+from dlbridge.tools.conformance.helpers.exports import (
+    Export,
+    Keywords,
+    accepts_keyword,
+    call_text,
+    content,
+    make,
+    obtain,
+    requests_of_kinds,
+)
 from dlbridge.tools.conformance.helpers.memory import growth, how_often
+from dlbridge.tools.conformance.helpers.references import left
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
+
+REFERENCES = 20  # exports, of which the references are counted
+
+
+def fulfilled(x: Any) -> list[Keywords]:
+    """Returns the requests of each struct, of the memory and of a copy, that x fulfils.
+
+    Raises Skip where there are none.
+    """
+    requests = requests_of_kinds(x)
+    if accepts_keyword(x, "copy"):
+        requests += [{**kind, "copy": True} for kind in requests]
+    result = []
+    why = ""
+    for keywords in requests:
+        try:
+            obtain(x, **keywords)
+            result.append(keywords)
+        except Skip as reason:
+            why = str(reason)
+    if not result:
+        raise Skip(f"the producer returns no capsule that can be read: {why}")
+    return result
 
 
 def _weak(x: Any) -> weakref.ref[Any] | None:
@@ -29,75 +63,92 @@ def _weak(x: Any) -> weakref.ref[Any] | None:
         return None
 
 
+def _exports(target: Target) -> Iterator[tuple[str, Export]]:
+    """Yields exports of new arrays. The caller drops each before it asks for the next one."""
+    for keywords in fulfilled(make(target)):
+        yield call_text(keywords), obtain(make(target), **keywords)
+
+
 # Capsules that are dropped, and those that are consumed --------------------------------------
 
 
-@probe("X-01")
+@probe("X-01", hostile=True, twice=True)
 def dropped_once(target: Target) -> None:
-    kinds = every_kind(make(target))
-    while kinds:
-        item = kinds.pop()  # the only reference
+    for call, item in _exports(target):
+        if not item.contents.deleter:
+            continue
         deleter = CountingDeleter(item.contents)
-        name = item.contents.name
+        capsule_of = [item.capsule]
         del item
-        gc.collect()
+        capsule_of.clear()
         if deleter.calls > 1:
-            raise Broken(f"dropping a capsule {name!r} ran its deleter {deleter.calls} times")
+            raise Broken(f"dropping the capsule of {call} ran its deleter {deleter.calls} times")
 
 
-@probe("X-01")
-def dropped_and_freed(target: Target) -> str | None:
-    for act in (lambda: make(target).__dlpack__(), lambda: best(make(target))):
-        try:
-            times = min(1000, how_often(act))
-            remains = growth(act, times)
-        except BufferError:
-            continue
-        if remains is None:
-            continue
-        remains_alone = growth(lambda: make(target), times)
-        if remains_alone is not None:
-            return f"the factory's arrays alone leave {remains_alone}"
-        raise Broken(f"dropped capsules leave {remains}")
-    return None
+@probe("X-01", hostile=True)
+def dropped_and_freed(target: Target) -> str:
+    """A destructor that does not call the deleter may free the tensor in another way."""
+    x = make(target)
+    for keywords in fulfilled(x):
+
+        def act(keywords: Keywords = keywords) -> None:
+            x.__dlpack__(**keywords)
+
+        remains = left(x, act, REFERENCES) or growth(act, how_often(act))
+        if remains is not None:
+            raise Broken(f"dropped capsules of {call_text(keywords)} leave {remains}")
+    return "no memory remains"
 
 
-@probe("X-02", hostile=True)
+@probe("X-02", hostile=True, twice=True)
 def pending_exception(target: Target) -> None:
     """The interpreter frees the argument of operator.index() while its TypeError is pending."""
     x = make(target)
-    for keywords in ({}, {"max_version": (1, 3)}):
-        try:
-            x.__dlpack__(**keywords)
-        except Exception:  # it has no such keyword
-            continue
-        try:
-            operator.index(x.__dlpack__(**keywords))
-        except TypeError as error:
-            if "PyCapsule" in str(error):
-                continue
-            raise Broken(f"the pending TypeError became {name_error(error)}") from None
-        except BaseException as other:
-            raise Broken(f"the pending TypeError became {name_error(other)}") from None
+    for keywords in fulfilled(x):
+        for is_used in (False, True):
+            call = f"dropping a {'used' if is_used else 'fresh'} capsule of {call_text(keywords)}"
+            tensor = None
+            capsules = [x.__dlpack__(**keywords)]
+            if is_used:
+                tensor = abi.take(capsules[0])
+            try:
+                operator.index(capsules.pop())
+            except TypeError as error:
+                if "PyCapsule" not in str(error):
+                    raise Broken(f"{call} turned the pending TypeError into "
+                                 f"{name_error(error)}") from None  # fmt: skip
+            except BaseException as other:
+                raise Broken(f"{call} turned the pending TypeError into "
+                             f"{name_error(other)}") from None  # fmt: skip
+            if tensor is not None:
+                tensor.free()
 
 
-@probe("X-03", hostile=True)
+@probe("X-03", hostile=True, twice=True)
 def used_and_dropped(target: Target) -> None:
-    kinds = every_kind(make(target))
-    while kinds:
-        item = kinds.pop()
+    for call, item in _exports(target):
         tensor = item.contents
         before = content(tensor)
-        deleter = CountingDeleter(tensor)
-        capsule = item.capsule
-        abi.rename(capsule, abi.USED[tensor.name])
-        del item, capsule
-        gc.collect()
-        if deleter.calls:
-            raise Broken(f"dropping a capsule {abi.USED[tensor.name]!r} ran the deleter")
-        if content(tensor) != before:
-            raise Broken(f"dropping a capsule {abi.USED[tensor.name]!r} freed the memory")
-        abi.Deleter(tensor.deleter)(tensor.address)
+        deleter = CountingDeleter(tensor) if tensor.deleter else None
+        now = abi.read_struct(tensor.address, tensor.name)
+        used = abi.USED[tensor.name]
+        abi.rename(item.capsule, used)
+        capsule_of = [item.capsule]
+        del item
+        capsule_of.clear()
+        if deleter is not None and deleter.calls:
+            raise Broken(f"dropping the capsule {used!r} of {call} ran the deleter")
+        if _read_again(now) != now or content(tensor) != before:
+            raise Broken(f"dropping the capsule {used!r} of {call} freed the tensor")
+        if deleter is not None:
+            deleter.callback(tensor.address)
+
+
+def _read_again(contents: abi.Contents) -> abi.Contents | None:
+    try:
+        return abi.read_struct(contents.address, contents.name)
+    except abi.Unreadable:
+        return None
 
 
 # Deleters on other threads and after the end ---------------------------------------------------
@@ -105,19 +156,28 @@ def used_and_dropped(target: Target) -> None:
 
 @probe("X-04", hostile=True)
 def without_the_gil(target: Target) -> None:
-    for kind in (export, best):
+    for keywords in fulfilled(make(target)):
+        call_without_gil(abi.take(obtain(make(target), **keywords).capsule))
         x = make(target)
-        try:
-            held_tensor, free_tensor = abi.take(kind(x).capsule), abi.take(kind(x).capsule)
-        except BufferError:
-            continue
-        call_without_gil(free_tensor)
+        tensor = abi.take(obtain(x, **keywords).capsule)
         owner = _weak(x)
         del x
-        gc.collect()
-        call_while_gil_is_held(
-            held_tensor, owner if owner is not None and owner() is not None else None
-        )
+        is_kept = owner is not None and owner() is not None
+        call_while_gil_is_held(tensor, owner if is_kept else None)
+        if is_kept and owner is not None and owner() is not None and _frees_here(target, keywords):
+            raise Broken(f"the deleter of {call_text(keywords)}, called on another thread, did not "
+                         "free the array; on the thread that created it, it does")  # fmt: skip
+
+
+def _frees_here(target: Target, keywords: Keywords) -> bool:
+    """Whether the deleter, called on this thread, frees the array."""
+    x = make(target)
+    tensor = abi.take(obtain(x, **keywords).capsule)
+    owner = _weak(x)
+    del x
+    tensor.free()
+    gc.collect()
+    return owner is not None and owner() is None
 
 
 @probe("X-05", hostile=True)
@@ -132,72 +192,3 @@ def after_the_end(target: Target) -> None:
         raise Broken(f"the deleter had not returned after {AFTER_THE_END:g} s")
     message = f": {end.output}" if end.output else ""
     raise Broken(f"the process ended with {children.how_it_ended(end.status)}{message}")
-
-
-# Memory and its owner --------------------------------------------------------------------------
-
-
-@probe("X-07", hostile=True)
-def outlives_its_source(target: Target) -> str | None:
-    shapes: list[dict[str, Any]] = [{}]
-    if "shape" in target.accepts:
-        shapes.append({"shape": (128, 512)})
-    examined = 0
-    for arguments in shapes:
-        x = make(target, **arguments)
-        tensor = abi.take(best(x).capsule)
-        before = content(tensor.contents)
-        del x
-        gc.collect()
-        _churn(target, arguments, len(before or b""))
-        if before is not None:
-            examined += 1
-            after = content(tensor.contents)
-            if after != before:
-                what = "holds other bytes" if after is not None else "is no longer readable"
-                raise Broken(f"after the source object was freed its memory {what}")
-        tensor.free()
-    return None if examined else "the host cannot read the memory: only the deleter was examined"
-
-
-def _churn(target: Target, arguments: dict[str, Any], nbytes: int) -> None:
-    """Allocates memory of the size that may just have been freed, and writes to it."""
-    blocks = [bytearray(b"\xa5") * nbytes for _ in range(20)]
-    others = [make(target, **arguments) for _ in range(3)]
-    del blocks, others
-
-
-@probe("X-08")
-def exports_leave_nothing(target: Target) -> str:
-    notes = []
-    shapes: list[dict[str, Any]] = [{}]
-    if "shape" in target.accepts:
-        shapes.append({"shape": (2, 0, 4)})
-    for arguments in shapes:
-        try:
-            x = make(target, **arguments)
-            kinds = [kind for kind in (export, best) if _gives(kind, x)]
-        except Skip:
-            if not arguments:
-                raise
-            continue
-        for kind in kinds:
-
-            def act(kind: Callable[[Any], Any] = kind, x: Any = x) -> None:
-                abi.take(kind(x).capsule).free()
-
-            times = how_often(act)
-            remains = growth(act, times)
-            name = kind(x).contents.name
-            if remains is not None:
-                raise Broken(f"{times} exports as {name!r}, each freed, leave {remains}")
-            notes.append(f"{times} exports as {name!r}")
-    return f"no memory remains after {', '.join(notes)}" if notes else ""
-
-
-def _gives(kind: Callable[[Any], Any], x: Any) -> bool:
-    try:
-        kind(x)
-    except BufferError:
-        return False
-    return True

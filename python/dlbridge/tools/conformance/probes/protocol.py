@@ -1,159 +1,208 @@
-"""The probes of the protocol: the methods and their keywords, P-01 to P-09."""
+"""The probes of the protocol: the methods, their results and their keywords."""
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 from dlbridge.tools import abi, devices
-from dlbridge.tools.conformance.helpers.exports import accepts_keyword, export, make
+from dlbridge.tools.conformance.helpers.exports import (
+    NEWEST,
+    Keywords,
+    accepts_keyword,
+    call_text,
+    device_of,
+    export,
+    has_dlpack,
+    make,
+    needs_keyword,
+    obtain,
+    requests_of_kinds,
+)
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
 
 NO_STREAM = -7  # an invalid stream on every device
+KEYWORDS = ("max_version", "dl_device", "copy")
 
 
-@probe("P-01")
-def methods_of_the_type(target: Target) -> None:
+# The two methods ---------------------------------------------------------------------------------
+
+
+@probe("P-01", twice=True)
+def both_methods(target: Target) -> None:
     x = target.make()
-    for name in ("__dlpack__", "__dlpack_device__"):
-        if not callable(getattr(type(x), name, None)):
-            where = "the object has one, its type does not" if hasattr(x, name) else "none"
-            raise Broken(f"type {type(x).__name__}, method {name}: {where}")
+    if not has_dlpack(x) and "shape" in target.accepts:
+        x = target.make(shape=(6,))  # some libraries export one dimension only
+    names = ("__dlpack__", "__dlpack_device__")
+    missing = [name for name in names if not callable(getattr(x, name, None))]
+    if len(missing) == len(names):
+        raise Skip(f"{type(x).__name__} has neither method: it exports nothing by DLPack")
+    if missing:
+        raise Broken(f"{type(x).__name__} has no method {missing[0]}")
 
 
-@probe("P-02")
-def two_integers(target: Target) -> str | None:
+@probe("P-02", twice=True)
+def a_type_and_an_index(target: Target) -> str | None:
     x = make(target)
-    if not hasattr(x, "__dlpack_device__"):
+    if not callable(getattr(x, "__dlpack_device__", None)):
         raise Skip("there is no __dlpack_device__")
     try:
         result = x.__dlpack_device__()
+    except BufferError as error:
+        raise Skip(f"__dlpack_device__() raised {name_error(error)}") from None
     except Exception as error:
         raise Broken(f"__dlpack_device__() raised {name_error(error)}") from None
-    try:
-        type_, index = result
-        pair = int(type_), int(index)
-    except (TypeError, ValueError) as error:
-        raise Broken(f"__dlpack_device__() returned {result!r}: {error}") from None
-    if pair[0] <= 0:
-        raise Broken(f"device type {pair[0]}, expected a positive number of DLDeviceType")
-    if pair[1] < 0:
-        raise Broken(f"device index {pair[1]}")
+    what = f"__dlpack_device__() returned {result!r}"
     if not isinstance(result, tuple):
-        raise Broken(f"a {type(result).__name__} instead of a tuple: {result!r}", severity="W")
+        raise Broken(f"{what}: a {type(result).__name__} and no tuple")
+    if len(result) != 2:
+        raise Broken(f"{what}: {len(result)} elements and not 2")
+    type_, index = result
+    number = type_.value if isinstance(type_, enum.Enum) else type_
+    if not hasattr(type(number), "__index__"):
+        raise Broken(f"{what}: the device type is of type {type(type_).__name__}; expected an int "
+                     "or an Enum of ints")  # fmt: skip
+    if not hasattr(type(index), "__index__"):
+        raise Broken(f"{what}: the index is of type {type(index).__name__}; expected an int")
+    pair = device_of(x)
+    if pair[0] <= 0:
+        raise Broken(f"{what}: {pair[0]} is no DLDeviceType, which are positive")
+    if pair[1] < 0:
+        raise Broken(f"{what}: the index is negative")
     if not devices.is_known(pair):
         return f"device type {pair[0]} is not in dlbridge's table: it may be newer"
     return None
 
 
-@probe("P-03")
-def bare_call(target: Target) -> None:
+# The capsule -------------------------------------------------------------------------------------
+
+
+@probe("P-03", twice=True)
+def bare_call(target: Target) -> str | None:
     x = make(target)
     try:
         result = x.__dlpack__()
     except BufferError as error:
-        raise Broken(
-            f"{name_error(error)}: allowed since 2025, but many consumers make no other call",
-            severity="W",
-        ) from None
+        return f"refused: {name_error(error)}"
     except Exception as error:
         raise Broken(f"__dlpack__() raised {name_error(error)}") from None
     if not abi.is_capsule(result):
-        raise Broken(f"__dlpack__() returned {type(result).__name__} instead of a capsule")
+        raise Broken(f"__dlpack__() returned {type(result).__name__} and no capsule")
+    return None
 
 
-def _name_of_export(x: Any, **keywords: Any) -> str | None:
-    """Returns the name of the exported capsule; "" where there is none, which P-03 reports."""
-    try:
-        result = x.__dlpack__(**keywords)
-    except BufferError:
-        return ""
-    return abi.name_of(result) if abi.is_capsule(result) else ""
-
-
-@probe("P-04")
-def names_of_capsules(target: Target) -> str | None:
-    x = make(target)
-    requests: list[dict[str, Any]] = [{}]
+def _requests(x: Any) -> list[Keywords]:
+    """Returns requests that may change the kind of the capsule."""
+    requests: list[Keywords] = [{}]
     if accepts_keyword(x, "max_version"):
-        requests += [{"max_version": None}, {"max_version": (1, 0)}, {"max_version": (1, 3)}]
-    for keywords in requests:
-        name = _name_of_export(x, **keywords)
-        allowed = ["", abi.LEGACY]
-        if keywords.get("max_version") is not None:
-            allowed.append(abi.VERSIONED)
-        if name not in allowed:
-            text = ", ".join(f"{keyword}={value}" for keyword, value in keywords.items())
-            raise Broken(f"__dlpack__({text}) returned a capsule named {name!r}")
-    return None if len(requests) > 1 else "__dlpack__ has no keyword max_version"
+        requests += [{"max_version": value} for value in (None, (0, 8), (1, 0), NEWEST)]
+    if accepts_keyword(x, "copy"):
+        requests += [{**each, "copy": True} for each in requests_of_kinds(x)]
+    if accepts_keyword(x, "dl_device"):
+        requests += [{**each, "dl_device": abi.CPU} for each in requests_of_kinds(x)]
+    return requests
 
 
-@probe("P-05")
-def versioned_at_all(target: Target) -> None:
+@probe("P-04", twice=True)
+def names_of_capsules(target: Target) -> None:
     x = make(target)
-    if not accepts_keyword(x, "max_version"):
-        raise Broken("__dlpack__ has no keyword max_version")
-    try:
-        name = abi.name_of(x.__dlpack__(max_version=(1, 0)))
-    except Exception as error:
-        raise Broken(f"__dlpack__(max_version=(1, 0)) raised {name_error(error)}") from None
-    if name != abi.VERSIONED:
-        raise Broken(f"max_version=(1, 0) returned a capsule named {name!r}")
-
-
-@probe("P-06")
-def requested_versions(target: Target) -> None:
-    x = make(target)
-    if not accepts_keyword(x, "max_version"):
-        raise Skip("__dlpack__ has no keyword max_version")
-    versions: list[tuple[int, int]] = [(1, 0), (1, 99), (2, 0), (0, 8)]
-    for value in versions:
-        call = f"__dlpack__(max_version={value})"
+    examined = 0
+    for keywords in _requests(x):
         try:
-            capsule = x.__dlpack__(max_version=value)
-        except BufferError as error:
-            if value[0] == 0:
-                continue
-            raise Broken(f"{call} raised {name_error(error)}") from None
-        except Exception as error:
-            raise Broken(f"{call} raised {name_error(error)}") from None
-        if abi.name_of(capsule) == abi.LEGACY:
+            result = x.__dlpack__(**keywords)
+        except Exception:  # other rules judge refusals
             continue
-        if value[0] == 0:
-            raise Broken(f"{call} returned a capsule named {abi.name_of(capsule)!r}")
+        if not abi.is_capsule(result):
+            continue
+        examined += 1
+        name = abi.name_of(result)
+        if name not in abi.STRUCTS:
+            raise Broken(f"{call_text(keywords)} returned a capsule named {name!r}")
+        reason = _other_struct(abi.pointer_of(result), name)
+        if reason is not None:
+            raise Broken(f"{call_text(keywords)} returned a capsule named {name!r}, {reason}")
+    if not examined:
+        raise Skip("no request returns a capsule")
+
+
+def _other_struct(address: int, name: str) -> str | None:
+    """Says that a capsule holds the struct of the other name, as far as that is certain."""
+    other = abi.VERSIONED if name == abi.LEGACY else abi.LEGACY
+    if not _is_plausible(address, name) and _is_plausible(address, other):
+        return f"which holds the struct of {other!r}"
+    return None
+
+
+def _is_plausible(address: int, name: str) -> bool:
+    """Whether the memory at an address may be a tensor in the struct of a name."""
+    try:
+        contents = abi.read_struct(address, name)
+    except abi.Unreadable:
+        return False
+    is_shaped = contents.shape is not None and all(extent >= 0 for extent in contents.shape)
+    return is_shaped and devices.is_known(contents.device)
+
+
+# Keywords ----------------------------------------------------------------------------------------
+
+
+@probe("P-35", twice=True)
+def keywords_of_2023(target: Target) -> None:
+    x = make(target)
+    missing = [name for name in KEYWORDS if not accepts_keyword(x, name)]
+    if not missing:
+        return
+    try:
+        x.__dlpack__()
+    except TypeError as error:
+        raise Skip(f"__dlpack__() without keywords raised {name_error(error)}") from None
+    except Exception:  # it refuses something else than the keywords
+        pass
+    raise Broken(f"__dlpack__ has no keyword {' and no '.join(missing)}")
+
+
+@probe("P-48", twice=True)
+def defaults_change_nothing(target: Target) -> None:
+    x = make(target)
+    bare = obtain(x)
+    names = [name for name in (*KEYWORDS, "stream") if accepts_keyword(x, name)]
+    if not names:
+        raise Skip("__dlpack__ has no keywords")
+    requests = [{name: None} for name in names] + [dict.fromkeys(names)]
+    for keywords in requests:
+        call = call_text(keywords)
         try:
-            abi.read(capsule)  # accepts major version 1 only
-        except abi.Unreadable as unreadable:
-            raise Broken(f"{call}: {unreadable}") from None
+            other = export(x, **keywords)
+        except Exception as error:
+            raise Broken(f"{call} raised {name_error(error)}, and __dlpack__() does not") from None
+        for field in ("name", "version", "flags", "device", "dtype", "shape", "strides"):
+            one, two = getattr(bare.contents, field), getattr(other.contents, field)
+            if one != two:
+                raise Broken(f"{call} returned the {field} {two!r}, and __dlpack__() {one!r}")
 
 
-@probe("P-07")
+@probe("P-07", twice=True)
 def stream_by_position(target: Target) -> str | None:
     x = make(target)
+    by_keyword = obtain(x, stream=None)
     try:
         by_position = x.__dlpack__(None)
     except TypeError:
         return None
     except Exception as error:
         raise Broken(f"__dlpack__(None) raised {name_error(error)}") from None
-    try:
-        by_keyword = x.__dlpack__(stream=None)
-    except Exception as error:
-        raise Broken(
-            f"__dlpack__(None) was accepted, and __dlpack__(stream=None) raised {name_error(error)}"
-        ) from None
-    if abi.name_of(by_position) != abi.name_of(by_keyword):
-        raise Broken(
-            f"__dlpack__(None) returned {abi.name_of(by_position)!r}, "
-            f"__dlpack__(stream=None) returned {abi.name_of(by_keyword)!r}"
-        )
+    if not abi.is_capsule(by_position) or abi.name_of(by_position) != by_keyword.contents.name:
+        raise Broken(f"__dlpack__(None) returned {by_position!r}, "
+                     f"__dlpack__(stream=None) {by_keyword.contents.name!r}")  # fmt: skip
     return "stream may be given by position"
 
 
-@probe("P-07")
+@probe("P-07", twice=True, extra=True)
 def a_stream_by_position_counts(target: Target) -> None:
     x = make(target)
+    obtain(x)  # it exports without a stream
     try:
         x.__dlpack__(stream=NO_STREAM)
     except Exception:
@@ -167,26 +216,27 @@ def a_stream_by_position_counts(target: Target) -> None:
     raise Broken(f"__dlpack__({NO_STREAM}) was accepted, but stream={NO_STREAM} is refused")
 
 
-@probe("P-08")
+@probe("P-08", twice=True)
 def unknown_keyword(target: Target) -> None:
     x = make(target)
-    export(x)  # without the keyword it succeeds
+    keywords = {**requests_of_kinds(x)[-1], "max_versoin": (1, 0)}
+    obtain(x, **requests_of_kinds(x)[-1])  # without the keyword it succeeds
     try:
-        x.__dlpack__(max_versoin=(1, 0))
+        x.__dlpack__(**keywords)
     except TypeError:
         return
     except Exception as error:
-        raise Broken(f"__dlpack__(max_versoin=(1, 0)) raised {name_error(error)}") from None
-    raise Broken("__dlpack__(max_versoin=(1, 0)) was accepted")
+        raise Broken(f"{call_text(keywords)} raised {name_error(error)}") from None
+    raise Broken(f"{call_text(keywords)} was accepted")
 
 
-@probe("P-09")
+@probe("P-09", twice=True)
 def malformed_versions(target: Target) -> None:
     x = make(target)
-    if not accepts_keyword(x, "max_version"):
-        raise Skip("__dlpack__ has no keyword max_version")
-    for value in ((1,), "1.0", 1, (1, 0, 0), ("1", "0")):
-        call = f"__dlpack__(max_version={value!r})"
+    needs_keyword(x, "max_version")
+    values: tuple[Any, ...] = ((1,), "1.0", 1, (1, 0, 0), ("1", "0"))
+    for value in values:
+        call = call_text({"max_version": value})
         try:
             x.__dlpack__(max_version=value)
         except (TypeError, ValueError):

@@ -1,247 +1,137 @@
-"""The probes of requests: copies, devices, streams, read-only memory, P-22 to P-32."""
+"""The probes of requests: devices, streams, and content that DLPack cannot describe."""
 
 from __future__ import annotations
 
-import threading
+import enum
 from collections.abc import Iterator
 from typing import Any
 
-from dlbridge.tools import abi, devices
+from dlbridge.tools import abi, devices, dtypes
 from dlbridge.tools.conformance.helpers.exports import (
-    NEWEST,
-    Export,
-    accepts_keyword,
+    Keywords,
     best,
+    call_text,
     content,
     device_of,
     every_kind,
     export,
     make,
-    reach,
+    needs_keyword,
+    requests_of_kinds,
     size,
-    versioned,
 )
+from dlbridge.tools.conformance.helpers.roads import decode, reading_of, same
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
 
-# Names of dtypes that DLPack cannot describe, in the libraries that have them.
-INDESCRIBABLE = ("object", "datetime64[s]", "str", "string", ">f4", "longdouble", "qint8", "int4")
+# Devices -----------------------------------------------------------------------------------------
+
+UNREACHABLE = ((devices.VULKAN, 0), (99, 0))
 
 
-def _needs(x: Any, keyword: str) -> None:
-    if not accepts_keyword(x, keyword):
-        raise Skip(f"__dlpack__ has no keyword {keyword}")
+class DeviceType(enum.IntEnum):
+    """The enumeration that a consumer of the array API may pass."""
+
+    CPU = 1
+    CUDA = 2
+    CPU_PINNED = 3
+    ROCM = 10
+    CUDA_MANAGED = 13
+    ONE_API = 14
 
 
-def _requests_of_kinds(x: Any) -> list[tuple[str, dict[str, Any]]]:
-    """Returns the keywords that request each kind of capsule, where the producer accepts them."""
-    requests: list[tuple[str, dict[str, Any]]] = [("", {})]
-    if accepts_keyword(x, "max_version"):
-        requests.append((f"max_version={NEWEST}, ", {"max_version": NEWEST}))
-    return requests
-
-
-# Read-only memory ------------------------------------------------------------------------------
-
-
-@probe("P-22")
-def read_only_marked(target: Target) -> str | None:
-    x = make(target, readonly=True)
-    _needs(x, "max_version")
-    try:
-        tensor = export(x, max_version=NEWEST).contents
-    except BufferError as error:
-        return f"refused: {error}"
-    if tensor.version is None:
-        raise Broken("max_version returned a legacy capsule, which has no read-only flag",
-                     severity="W")  # fmt: skip
-    if not tensor.flags & abi.READ_ONLY:
-        raise Broken(f"the flags of the versioned capsule of a read-only array are {tensor.flags}")
-    return None
-
-
-@probe("P-22")
-def read_only_legacy(target: Target) -> None:
-    x = make(target, readonly=True)
-    try:
-        item = export(x)
-    except BufferError:
-        return
-    except Exception as error:
-        raise Broken(f"the legacy export of a read-only array raised {name_error(error)}",
-                     severity="W") from None  # fmt: skip
-    if item.contents.version is None:
-        raise Broken("a read-only array is exported in a legacy capsule, which has no flags",
-                     severity="W")  # fmt: skip
-
-
-@probe("P-22")
-def legacy_of_what_is_marked(target: Target) -> str | None:
-    """Where the factory creates nothing read-only, its default arrays may be read-only."""
-    x = make(target, shape=(6,)) if "shape" in target.accepts else make(target)
-    kinds = {each.contents.name: each.contents for each in every_kind(x)}
-    if len(kinds) < 2:
-        return "it exports capsules of one kind only"
-    if kinds[abi.VERSIONED].flags & abi.READ_ONLY:
-        raise Broken(
-            "the versioned capsule is marked READ_ONLY; the legacy one of the same array has no "
-            "flag, and is not refused",
-            severity="W",
-        )
-    return None
-
-
-@probe("P-22")
-def rank_0_is_marked_as_others_are(target: Target) -> None:
-    arrays = [make(target, shape=shape) for shape in ((6,), ())]
-    marks = [best(each).contents.flags & abi.READ_ONLY for each in arrays]
-    if marks[0] != marks[1] and type(arrays[0]) is type(arrays[1]):
-        named = ["an array of six numbers", "one without dimensions"]
-        raise Broken(
-            f"{named[marks.index(abi.READ_ONLY)]} is marked READ_ONLY, and "
-            f"{named[marks.index(0)]} is not",
-            severity="W",
-        )
-
-
-@probe("P-22")
-def writable_is_not_marked(target: Target) -> None:
-    make(target, readonly=True)  # raises Skip where the factory cannot tell them apart
-    tensor = best(make(target, readonly=False)).contents
-    if tensor.flags & abi.READ_ONLY:
-        raise Broken("a writable array is marked READ_ONLY", severity="W")
-
-
-# Copies ----------------------------------------------------------------------------------------
-
-
-@probe("P-23")
-def no_copy_is_none(target: Target) -> None:
-    x = make(target)
-    _needs(x, "copy")
-    default = best(x)
-    exports = []
-    for _ in range(2):
-        try:
-            exports.append(best(x, copy=False))
-        except BufferError as error:
-            raise Broken(f"copy=False is refused: {error}", severity="W") from None
-        except Exception as error:
-            raise Broken(f"copy=False raised {name_error(error)}") from None
-    for item in exports:
-        tensor = item.contents
-        if tensor.first != default.contents.first:
-            raise Broken(
-                f"copy=False returned memory at {tensor.first:#x}, the default export is at "
-                f"{default.contents.first:#x}"
-            )
-        if tensor.flags & abi.IS_COPIED:
-            raise Broken("the result of copy=False is marked IS_COPIED")
-
-
-@probe("P-24")
-def a_copy_is_one(target: Target) -> None:
-    x = make(target)
-    _needs(x, "copy")
-    for text, keywords in _requests_of_kinds(x):
-        call = f"__dlpack__({text}copy=True)"
-        try:
-            default = export(x, **keywords)
-            copy_item = export(x, **keywords, copy=True)
-        except BufferError:
-            continue
-        except Exception as error:
-            raise Broken(f"{call} raised {name_error(error)}") from None
-        own, other = reach(default.contents), reach(copy_item.contents)
-        if own[0] < other[1] and other[0] < own[1]:
-            raise Broken(
-                f"{call} returned the array's own memory, at {copy_item.contents.first:#x}"
-            )
-        if content(default.contents) != content(copy_item.contents):
-            raise Broken(f"{call} returned a copy with other bytes than the array")
-
-
-@probe("P-24")
-def a_copy_is_marked(target: Target) -> None:
-    x = make(target)
-    _needs(x, "copy")
-    try:
-        item = versioned(x, copy=True)
-    except BufferError:
-        return
-    except Skip:
-        return  # a legacy capsule has no flags
-    except Exception as error:
-        raise Broken(f"copy=True raised {name_error(error)}") from None
-    if not item.contents.flags & abi.IS_COPIED:
-        raise Broken(f"the flags of a copy are {item.contents.flags}", severity="W")
-
-
-@probe("P-25")
-def copy_of_another_type(target: Target) -> None:
-    x = make(target)
-    _needs(x, "copy")
-    others: tuple[Any, ...] = ("never", [], 2.5)
-    for value in others:
-        for text, keywords in _requests_of_kinds(x):
-            try:
-                x.__dlpack__(**keywords, copy=value)
-            except Exception:
-                continue
-            raise Broken(
-                f"__dlpack__({text}copy={value!r}) was accepted",
-                severity=None if isinstance(value, str) else "W",  # NumPy takes the others as bool
-            )
-
-
-# Devices ---------------------------------------------------------------------------------------
-
-
-@probe("P-26")
+@probe("P-26", twice=True)
 def own_device(target: Target) -> None:
     x = make(target)
-    _needs(x, "dl_device")
+    needs_keyword(x, "dl_device")
     own = device_of(x)
-    try:
-        item = best(x, dl_device=own)
-    except Exception as error:
-        raise Broken(f"dl_device={own}, its own device, raised {name_error(error)}") from None
-    if item.contents.device != best(x).contents.device:
-        raise Broken(f"dl_device={own} returned a capsule on {item.contents.device}")
+    every_kind(x)  # raises Skip where it is exported in no way
+    for kind in requests_of_kinds(x):
+        keywords = {**kind, "dl_device": own}
+        try:
+            default = export(x, **kind).contents.device
+        except Exception:  # refused in any case
+            continue
+        try:
+            item = export(x, **keywords)
+        except BufferError as error:
+            if own[0] != devices.CPU:
+                continue
+            raise Broken(f"{call_text(keywords)}, for its own device, raised "
+                         f"{name_error(error)}") from None  # fmt: skip
+        except Exception as error:
+            raise Broken(f"{call_text(keywords)}, for its own device, raised "
+                         f"{name_error(error)}") from None  # fmt: skip
+        if item.contents.device not in (own, default):
+            raise Broken(f"{call_text(keywords)} returned a capsule on {item.contents.device}")
 
 
-@probe("P-26")
+@probe("P-26", twice=True)
 def unreachable_device(target: Target) -> None:
     x = make(target)
-    _needs(x, "dl_device")
-    for text, keywords in _requests_of_kinds(x):
-        for device in ((devices.VULKAN, 0), (99, 0)):
-            call = f"__dlpack__({text}dl_device={device})"
+    needs_keyword(x, "dl_device")
+    for kind in requests_of_kinds(x):
+        for device in UNREACHABLE:
+            if device_of(x) == device:
+                continue
+            keywords = {**kind, "dl_device": device}
             try:
-                item = export(x, **keywords, dl_device=device)
+                item = export(x, **keywords)
             except BufferError:
                 continue
             except Exception as error:
-                raise Broken(f"{call} raised {name_error(error)}") from None
+                raise Broken(f"{call_text(keywords)} raised {name_error(error)}") from None
             if item.contents.device != device:
-                raise Broken(f"{call} returned a capsule on {item.contents.device}")
+                raise Broken(f"{call_text(keywords)} returned a capsule on {item.contents.device}")
 
 
-@probe("P-26")
+@probe("P-45", twice=True)
+def device_types_of_an_enum(target: Target) -> None:
+    x = make(target)
+    needs_keyword(x, "dl_device")
+    own = device_of(x)
+    pairs: list[Any] = [x.__dlpack_device__()]
+    if own[0] in list(DeviceType):
+        pairs.append((DeviceType(own[0]), own[1]))
+    requests = [
+        kind for kind in requests_of_kinds(x) if _is_exported(x, {**kind, "dl_device": own})
+    ]
+    if not requests:
+        raise Skip(f"dl_device={own}, its own device, is refused")
+    for kind in requests:
+        for pair in pairs:
+            keywords = {**kind, "dl_device": pair}
+            try:
+                x.__dlpack__(**keywords)
+            except Exception as error:
+                raise Broken(f"{call_text(keywords)} raised {name_error(error)}, and {own} is "
+                             "accepted") from None  # fmt: skip
+
+
+def _is_exported(x: Any, keywords: Keywords) -> bool:
+    try:
+        x.__dlpack__(**keywords)
+    except Exception:
+        return False
+    return True
+
+
+@probe("P-51", twice=True)
 def malformed_device(target: Target) -> None:
     x = make(target)
-    _needs(x, "dl_device")
-    for value in (1, "cpu", (1,), ("cpu", 0)):
-        for text, keywords in _requests_of_kinds(x):
-            call = f"__dlpack__({text}dl_device={value!r})"
+    needs_keyword(x, "dl_device")
+    values: tuple[Any, ...] = (1, "cpu", (1,), ("cpu", 0))
+    for value in values:
+        for kind in requests_of_kinds(x):
+            keywords = {**kind, "dl_device": value}
             try:
-                x.__dlpack__(**keywords, dl_device=value)
+                x.__dlpack__(**keywords)
             except (TypeError, ValueError, BufferError):
                 continue
             except Exception as error:
-                raise Broken(f"{call} raised {name_error(error)}", severity="W") from None
-            raise Broken(f"{call} was accepted")
+                raise Broken(f"{call_text(keywords)} raised {name_error(error)}") from None
+            raise Broken(f"{call_text(keywords)} was accepted")
 
 
 def _elsewhere(target: Target, *names: str) -> Iterator[Any]:
@@ -268,90 +158,72 @@ def _elsewhere(target: Target, *names: str) -> Iterator[Any]:
 @probe("P-27")
 def to_the_cpu(target: Target) -> None:
     for x in _elsewhere(target, "cuda"):
-        _needs(x, "dl_device")
+        needs_keyword(x, "dl_device")
         own = device_of(x)
+        call = f"dl_device=(1, 0) on device {own}"
         try:
             item = best(x, dl_device=abi.CPU, stream=None)
         except Exception as error:
-            raise Broken(f"dl_device=(1, 0) on device {own} raised {name_error(error)}") from None
+            raise Broken(f"{call} raised {name_error(error)}") from None
         tensor = item.contents
         if tensor.device[0] != devices.CPU:
-            raise Broken(
-                f"dl_device=(1, 0) on device {own} returned a capsule on {tensor.device}",
-                severity="W" if tensor.device[0] in devices.HOST_ACCESSIBLE else None,
-            )
+            raise Broken(f"{call} returned a capsule on {tensor.device}")
         if size(tensor) and content(tensor) is None:
-            raise Broken(f"dl_device=(1, 0) on device {own} returned memory that is not readable")
+            raise Broken(f"{call} returned memory that is not readable")
 
 
-@probe("P-27")
+@probe("P-27", extra=True)
 def to_the_cpu_without_copy(target: Target) -> None:
     for x in _elsewhere(target, "cuda"):
-        _needs(x, "dl_device")
-        _needs(x, "copy")
-        own = device_of(x)
+        needs_keyword(x, "dl_device")
+        needs_keyword(x, "copy")
+        call = f"dl_device=(1, 0) with copy=False on device {device_of(x)}"
         default = best(x)
         try:
             item = best(x, dl_device=abi.CPU, copy=False)
-        except (BufferError, ValueError):
+        except BufferError:
             continue
         except Exception as error:
-            raise Broken(
-                f"dl_device=(1, 0) with copy=False on device {own} raised {name_error(error)}"
-            ) from None
+            raise Broken(f"{call} raised {name_error(error)}") from None
         if item.contents.first != default.contents.first:
-            raise Broken(f"dl_device=(1, 0) with copy=False on device {own} copied")
+            raise Broken(f"{call} copied")
 
 
-# Streams ---------------------------------------------------------------------------------------
+# Streams -----------------------------------------------------------------------------------------
 
 
-def _accepts_no_stream(x: Any) -> None:
-    try:
-        x.__dlpack__(stream=None)
-    except Exception as error:
-        raise Broken(f"stream=None on device {device_of(x)} raised {name_error(error)}") from None
-
-
-@probe("P-28")
+@probe("P-28", twice=True)
 def no_stream(target: Target) -> None:
-    _accepts_no_stream(make(target))
-
-
-@probe("P-28")
-def no_ordering_on_the_cpu(target: Target) -> None:
     x = make(target)
-    if device_of(x)[0] != devices.CPU:
-        return
-    try:
-        x.__dlpack__(stream=-1)
-    except Exception as error:
-        raise Broken(f"stream=-1 on the CPU raised {name_error(error)}", severity="W") from None
+    requests = [kind for kind in requests_of_kinds(x) if _is_exported(x, kind)]
+    if not requests:
+        raise Skip("the array is refused without a stream as well")
+    for kind in requests:
+        keywords = {**kind, "stream": None}
+        try:
+            x.__dlpack__(**keywords)
+        except Exception as error:
+            raise Broken(f"{call_text(keywords)} on device {device_of(x)} raised "
+                         f"{name_error(error)}") from None  # fmt: skip
 
 
 def _must_refuse(x: Any, stream: int) -> None:
-    own = device_of(x)
-    call = f"stream={stream} on device {own}"
     try:
         x.__dlpack__(stream=stream)
-    except TypeError as error:
-        raise Broken(
-            f"{call} raised {name_error(error)}, and consumers then retry without a stream",
-            severity="W",
-        ) from None
     except Exception:
         return
-    raise Broken(f"{call} was accepted", severity="W" if own[0] == devices.CPU else None)
+    raise Broken(f"stream={stream} on device {device_of(x)} was accepted")
 
 
-@probe("P-29")
+@probe("P-29", twice=True)
 def streams_below_any(target: Target) -> None:
     x = make(target)
-    if device_of(x)[0] in (devices.CPU, devices.CUDA, devices.ROCM):
-        _must_refuse(x, -2)
+    if device_of(x)[0] not in (devices.CPU, devices.CUDA, devices.ROCM):
+        raise Skip(f"streams of device {device_of(x)} have no numbers")
+    _must_refuse(x, -2)
 
 
-@probe("P-29")
+@probe("P-29", extra=True)
 def streams_that_mean_nothing(target: Target) -> None:
     forbidden = {devices.CUDA: (0, -2), devices.ROCM: (1, 2, -2)}
     for x in _elsewhere(target, "cuda", "rocm"):
@@ -359,81 +231,68 @@ def streams_that_mean_nothing(target: Target) -> None:
             _must_refuse(x, stream)
 
 
-# Content, threads, repetition ------------------------------------------------------------------
+# Content that DLPack cannot describe -------------------------------------------------------------
+
+# Names of such dtypes, for the factory and for the method astype.
+INDESCRIBABLE = ("object", "datetime64[s]", "str", "string", ">f4", "S4", "V4")
+# These are describable, but few libraries export them.
+RARE = ("longdouble", "qint8")
 
 
-@probe("P-30")
-def indescribable_content(target: Target) -> str:
-    attempts: list[tuple[str, dict[str, Any]]] = [
-        *((name, {"dtype": name}) for name in INDESCRIBABLE),
-        ("read-only memory in a legacy capsule", {"readonly": True}),
-    ]
-    refused = []
-    for text, arguments in attempts:
+def _indescribable(target: Target, *names: str) -> Iterator[tuple[str, Any]]:
+    """Yields arrays that DLPack cannot describe. Raises Skip where there are none."""
+    x = make(target)
+    found = False
+    for name in names:
         try:
-            x = make(target, **arguments)
+            other = make(target, dtype=name)
         except Skip:
-            continue
-        try:
-            x.__dlpack__()
-        except BufferError:
-            refused.append(text)
-        except Exception as error:
-            raise Broken(
-                f"{text}: __dlpack__() raised {name_error(error)}",
-                severity=None if isinstance(error, TypeError) else "W",
-            ) from None
-    if not refused:
+            try:
+                other = x.astype(name)
+            except Exception:
+                continue
+        if callable(getattr(other, "__dlpack__", None)):
+            found = True
+            yield name, other
+    if not found:
         raise Skip("the factory creates nothing that DLPack cannot describe")
-    return f"refused: {', '.join(refused)}"
 
 
-@probe("P-31")
-def another_thread(target: Target) -> None:
-    x = make(target)
-    own = best(x).contents
-    results: list[Export | Skip | Exception] = []
-
-    def run() -> None:
-        try:
-            results.append(best(x))
-        except (Skip, Exception) as error:
-            results.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    item = results[0]
-    if isinstance(item, Skip):
-        raise item
-    if isinstance(item, Exception):
-        raise Broken(f"on another thread __dlpack__ raised {name_error(item)}")
-    other = item.contents
-    if (other.shape, other.dtype, other.device) != (own.shape, own.dtype, own.device):
-        raise Broken(f"on another thread it returned {other.shape} on {other.device}")
+@probe("P-30", twice=True)
+def refused_with_buffer_error(target: Target) -> str:
+    refused = []
+    for name, x in _indescribable(target, *INDESCRIBABLE, *RARE):
+        for kind in requests_of_kinds(x):
+            try:
+                x.__dlpack__(**kind)
+            except BufferError:
+                refused.append(name)
+            except Exception as error:
+                raise Broken(f"{name}, {call_text(kind)} raised {name_error(error)}") from None
+    if not refused:
+        raise Skip("nothing is refused; P-46 judges what is exported")
+    return f"refused: {', '.join(dict.fromkeys(refused))}"
 
 
-@probe("P-32")
-def independent_capsules(target: Target) -> None:
-    x = make(target)
-    for kind in (export, best):
-        try:
-            one, two = kind(x), kind(x)
-        except BufferError:
-            continue
-        if one.capsule is two.capsule:
-            raise Broken("two calls returned the same capsule")
-        if one.contents.address == two.contents.address:
-            raise Broken("two capsules hold the same managed tensor: it would be freed twice")
+@probe("P-46", twice=True)
+def never_exported(target: Target) -> None:
+    for name, x in _indescribable(target, *INDESCRIBABLE):
+        for kind in requests_of_kinds(x):
+            try:
+                item = export(x, **kind)
+            except (Skip, Exception):
+                continue
+            tensor = item.contents
+            if tensor.dtype[0] == dtypes.OPAQUE or _is_converted(x, tensor):
+                continue
+            raise Broken(
+                f"{name}, {call_text(kind)} returned elements of {dtypes.name(tensor.dtype)}"
+            )
 
 
-@probe("P-32", hostile=True)
-def freed_one_by_one(target: Target) -> None:
-    x = make(target)
-    for _ in every_kind(x):
-        one, two = abi.take(best(x).capsule), abi.take(best(x).capsule)
-        before = content(two.contents)
-        one.free()
-        if content(two.contents) != before:
-            raise Broken("freeing one export changed the content of another one")
-        two.free()
+def _is_converted(x: Any, tensor: abi.Contents) -> bool:
+    """Whether the numbers are right: it swaps bytes, say, before it exports."""
+    raw = content(tensor)
+    numbers = None if raw is None else decode(raw, tensor.dtype)
+    reading = reading_of(x, tensor.shape or (), tensor.dtype[0])
+    return numbers is not None and reading is not None and same(numbers, reading.numbers)

@@ -1,0 +1,320 @@
+"""The arrays that producers are examined with: shapes, dtypes, views, and arrays with a past."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from dlbridge.tools import abi, devices, dtypes, elements
+from dlbridge.tools.conformance.helpers.exports import (
+    NEWEST,
+    Keywords,
+    call_text,
+    export,
+    has_dlpack,
+    make,
+    obtain,
+)
+from dlbridge.tools.conformance.helpers.grids import Grid
+from dlbridge.tools.conformance.helpers.roads import reading_of, shape_of
+from dlbridge.tools.conformance.outcomes import Skip
+from dlbridge.tools.conformance.target import USUAL, Target
+
+SHAPES: tuple[tuple[int, ...], ...] = (
+    *((), (6,), (1,), (0,), (2, 3), (4, 1), (1, 4), (2, 0, 4)),
+    *((2, 3, 4), (2, 1, 3, 2)),
+)
+# The shapes whose views are examined.
+VIEWED: tuple[tuple[int, ...], ...] = ((6,), (4, 6), (2, 3, 4))
+BELOW_A_BYTE = ("int2", "uint2", "int4", "uint4", "float4_e2m1fn", "float4_e2m1fn_x2")
+DTYPES: dict[str, dtypes.Triple] = {
+    **{name: triple for name, (triple, _) in dtypes.ENCODABLE.items()},
+    **{
+        row.name: (code, min(row.widths), 1)
+        for code, row in dtypes.CODES.items()
+        if row.widths and not row.has_bits and min(row.widths) == 8
+    },
+}
+Change = Callable[[Any], Any]  # of an array or a Grid to a view of it
+
+# By rank. Each means the same for an array and for a Grid.
+VIEWS: dict[int, dict[str, Change]] = {
+    1: {
+        "x[1:]": lambda x: x[1:],
+        "x[::2]": lambda x: x[::2],
+        "x[1::2]": lambda x: x[1::2],
+        "x[::-1]": lambda x: x[::-1],
+        "x[4:1:-2]": lambda x: x[4:1:-2],
+        "x[2]": lambda x: x[2],
+        "x[2:2]": lambda x: x[2:2],
+        "x[1:][::2]": lambda x: x[1:][::2],
+        "x[None]": lambda x: x[None],
+        "x.reshape((2, 3))": lambda x: x.reshape((2, 3)),
+    },
+    2: {
+        "x[1:]": lambda x: x[1:],
+        "x[:, 1:]": lambda x: x[:, 1:],
+        "x[:, ::2]": lambda x: x[:, ::2],
+        "x[1::2, 1::3]": lambda x: x[1::2, 1::3],
+        "x[::-1]": lambda x: x[::-1],
+        "x[:, ::-1]": lambda x: x[:, ::-1],
+        "x[::-1, ::-2]": lambda x: x[::-1, ::-2],
+        "x[1]": lambda x: x[1],
+        "x[:, 2]": lambda x: x[:, 2],
+        "x[1, 2]": lambda x: x[1, 2],
+        "x[1, ...][2, ...]": lambda x: x[1, ...][2, ...],
+        "x[2:2]": lambda x: x[2:2],
+        "x[1:2, 1:2]": lambda x: x[1:2, 1:2],
+        "x[1:][1:, 2:]": lambda x: x[1:][1:, 2:],
+        "x.T": lambda x: x.T,
+        "x.T[1:]": lambda x: x.T[1:],
+        "x[1:, ::2].T": lambda x: x[1:, ::2].T,
+        "x.reshape((3, 8))": lambda x: x.reshape((3, 8)),
+        "x.T.reshape((24,))": lambda x: x.T.reshape((24,)),
+    },
+    3: {
+        "x[1]": lambda x: x[1],
+        "x[:, 1]": lambda x: x[:, 1],
+        "x[..., 1]": lambda x: x[..., 1],
+        "x[:, ::2, 1:]": lambda x: x[:, ::2, 1:],
+        "x[:, ::-1]": lambda x: x[:, ::-1],
+        "x.mT": lambda x: x.mT,
+        "x.swapaxes(0, 2)": lambda x: x.swapaxes(0, 2),
+        "x.transpose(2, 0, 1)": lambda x: x.transpose(2, 0, 1),
+        "x.permute(2, 0, 1)": lambda x: x.permute(2, 0, 1),
+        "x[:, None]": lambda x: x[:, None],
+    },
+}
+
+
+def _library_views(target: Target, rank: int) -> dict[str, tuple[Change, Change]]:
+    """Returns the views that the library's row can create: of an array, and of a Grid."""
+    row, m = target.library, target.module
+    if row is None:
+        return {}
+    result: dict[str, tuple[Change, Change]] = {}
+    for key, text in ((slice(1, None), "1:"), (slice(None, None, 2), "::2")):
+        result[f"x[{text}]"] = (
+            lambda x, key=key: row.index(m, x, key),  # type: ignore[misc]
+            lambda grid, key=key: grid[key],  # type: ignore[misc]
+        )
+    if rank == 2:
+        result["x.T"] = lambda x: row.transpose(m, x), lambda grid: grid.T
+    if rank == 1 and row.broadcast is not None:
+        broadcast = row.broadcast
+        result["x, broadcast to (3, 6)"] = (
+            lambda x: broadcast(m, x, (3, 6)),
+            lambda grid: grid.broadcast((3, 6)),
+        )
+    return result
+
+
+def _other_broadcast(x: Any) -> Any:
+    """Broadcasts by the array's own namespace, or by PyTorch's method."""
+    if hasattr(x, "__array_namespace__"):
+        return x.__array_namespace__().broadcast_to(x, (3, 6))
+    return x.expand((3, 6))
+
+
+def views_of(target: Target, rank: int) -> dict[str, tuple[Change, Change]]:
+    """Returns the views of arrays of a rank, by name: of an array, and of a Grid."""
+    generic = {name: (change, change) for name, change in VIEWS.get(rank, {}).items()}
+    if rank == 1:
+        generic["x, broadcast to (3, 6)"] = (
+            _other_broadcast,
+            lambda grid: grid.broadcast((3, 6)),
+        )
+    for name, (change, of_grid) in _library_views(target, rank).items():
+        own = generic.get(name, (change, of_grid))[0]
+        generic[name] = _first_that_works(own, change), of_grid
+    return generic
+
+
+def _first_that_works(one: Change, other: Change) -> Change:
+    def change(x: Any) -> Any:
+        try:
+            return one(x)
+        except Exception:
+            return other(x)
+
+    return change
+
+
+# Arrays with what is known of them ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array, and what is known of it without asking it."""
+
+    what: str  # "int8 (2, 3)", "x[1:] of float32 (6,)"
+    x: Any
+    grid: Grid | None  # its shape, and its numbers where they are known
+    base: Any = None  # the array that it is a view of
+    dtype: str | None = None  # that the factory was asked for
+    readonly: bool = False  # it, or its base, must not be written
+
+
+def _exported(target: Target, arguments: dict[str, Any]) -> Any | None:
+    """Calls the factory; None where it raises, or returns something without __dlpack__."""
+    try:
+        x = target.make(**arguments)
+    except Skip:
+        return None
+    return x if has_dlpack(x) else None
+
+
+def _base(target: Target, x: Any, shape: tuple[int, ...] | None, dtype: str | None) -> Grid | None:
+    """Returns what an array of the factory must hold."""
+    if shape is None:
+        shape = shape_of(x)
+    if shape is None:
+        return None
+    if target.content is not None and dtype is not None:
+        values = target.content(shape, dtype)
+        return Grid.of(
+            elements.flat(values), elements.shape_of(values)
+        )  # lists lose what follows a 0
+    try:
+        code = export(x, max_version=NEWEST).contents.dtype[0]
+    except (Skip, Exception):
+        code = dtypes.FLOAT
+    reading = reading_of(x, shape, code)
+    return Grid.of(reading.numbers if reading else None, shape)
+
+
+def _new(target: Target, **arguments: Any) -> Array | None:
+    """Returns an array of the factory, None where it creates none with these arguments."""
+    x = _exported(target, arguments)
+    if x is None:
+        return None
+    named = {**USUAL, **arguments}
+    shape = named["shape"] if "shape" in target.accepts else None
+    dtype = named["dtype"] if "dtype" in target.accepts else None
+    grid = _base(target, x, shape, dtype)
+    readonly = bool(named["readonly"]) and "readonly" in target.accepts
+    parts = [
+        *(["read-only"] if readonly else []),
+        *([dtype] if dtype else []),
+        str(grid.shape) if grid else "the array",
+    ]
+    return Array(" ".join(parts), x, grid, dtype=dtype, readonly=readonly)
+
+
+def arrays(target: Target) -> Iterator[Array]:
+    """Yields arrays of every shape and dtype that the factory creates, and views of them.
+
+    Raises Skip where nothing that it creates has __dlpack__.
+    """
+    make(target)
+    yield from _plain(target)
+    for arguments in _viewed(target):
+        base = _new(target, **arguments)
+        if base is not None:
+            yield from _views(target, base)
+    if "readonly" in target.accepts:
+        yield from _read_only(target)
+    yield from _with_a_past(target)
+
+
+def _plain(target: Target) -> Iterator[Array]:
+    shapes: list[dict[str, Any]] = [{}]
+    if "shape" in target.accepts:
+        shapes = [{"shape": shape} for shape in SHAPES]
+    named = [{"dtype": name} for name in DTYPES] if "dtype" in target.accepts else []
+    some = _some_shape(target) if named else {}
+    for arguments in (*shapes, *({**each, **some} for each in named)):
+        array = _new(target, **arguments)
+        if array is not None:
+            yield array
+
+
+def _some_shape(target: Target) -> dict[str, Any]:
+    """Returns the argument for the first shape that the factory creates exported arrays of."""
+    if "shape" not in target.accepts:
+        return {}
+    for shape in ((2, 3), (6,)):
+        if _exported(target, {"shape": shape}) is not None:
+            return {"shape": shape}
+    return {}
+
+
+def _viewed(target: Target) -> list[dict[str, Any]]:
+    return [{"shape": shape} for shape in VIEWED] if "shape" in target.accepts else [{}]
+
+
+def _views(target: Target, base: Array) -> Iterator[Array]:
+    if base.grid is None:
+        return
+    for name, (change, of_grid) in views_of(target, len(base.grid.shape)).items():
+        try:
+            x, grid = change(base.x), of_grid(base.grid)
+        except Exception:  # it has no such view, or is too small for it
+            continue
+        if has_dlpack(x):
+            yield Array(
+                f"{name} of {base.what}", x, grid, base.x, base.dtype, readonly=base.readonly
+            )
+
+
+def _read_only(target: Target) -> Iterator[Array]:
+    for arguments in ([{"shape": ()}] if "shape" in target.accepts else []) + _viewed(target):
+        base = _new(target, **arguments, readonly=True)
+        if base is not None:
+            yield base
+            yield from _views(target, base)
+
+
+# What may have happened to an array before it is exported.
+EVENTS: tuple[Keywords, ...] = (
+    {},
+    {"max_version": NEWEST},
+    {"copy": True},
+    {"max_version": NEWEST, "copy": True},
+    {"max_version": NEWEST, "copy": False},
+    {"max_version": NEWEST, "dl_device": abi.CPU},
+    {"max_version": NEWEST, "dl_device": (devices.VULKAN, 0)},
+    {"max_version": (0, 8)},
+    {"stream": None},
+)
+
+
+def _with_a_past(target: Target) -> Iterator[Array]:
+    for event, consumed in itertools.product(EVENTS, (False, True)):
+        array = _new(target)
+        if array is None:
+            return
+        past = call_text(event)
+        try:
+            item = obtain(array.x, **event)
+        except Skip:  # it refused the request, which may have left a trace as well
+            if consumed:
+                continue
+        else:
+            if consumed:
+                abi.take(item.capsule).free()
+                past += ", freed,"
+            del item
+        yield Array(f"{array.what} after {past}", array.x, array.grid, dtype=array.dtype)
+    written = _written(target)
+    if written is not None:
+        yield written
+
+
+def _written(target: Target) -> Array | None:
+    """Returns an array that was exported and then changed; None where it cannot be changed."""
+    array = _new(target)
+    if array is None or array.grid is None or not array.grid.shape:
+        return None
+    index = (0,) * len(array.grid.shape)
+    try:
+        obtain(array.x)
+        array.x[index] = 7
+        assert array.x[index] == 7
+    except (Skip, Exception):
+        return None
+    numbers = array.grid.numbers
+    changed = Grid.of(None if numbers is None else (7, *numbers[1:]), array.grid.shape)
+    return Array(f"{array.what} after x[{index}] = 7", array.x, changed, dtype=array.dtype)

@@ -1,0 +1,226 @@
+"""What an array tells of itself without DLPack: its numbers, its shape, and its memory."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+import operator
+import struct
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Callable, TypeVar
+
+from dlbridge.tools import abi, buffers, dtypes
+from dlbridge.tools.elements import flat
+
+MOST_ITEMS = 64  # arrays with more elements are not read one by one
+OURS = ("__dlpack__", "from_dlpack", "to_dlpack")
+Result = TypeVar("Result")
+
+
+class UsesDlpack(Exception):
+    """A road that leads through DLPack, and tells nothing of its own."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Numbers in row-major order, and how they were read."""
+
+    road: str  # "tolist()"
+    numbers: tuple[Any, ...]
+
+
+def reading_of(x: Any, shape: tuple[int, ...], code: int) -> Reading | None:
+    """Reads an array by the first road that it has and that does not use DLPack itself.
+
+    `code` is that of the dtype, for the conversion of single elements.
+    """
+    for name, road in ROADS.items():
+        try:
+            numbers = without_dlpack(lambda road=road: road(x, shape, code))  # type: ignore[misc]
+            if len(numbers) == math.prod(shape) and not _are_bits(x, numbers):
+                return Reading(name, numbers)
+        except Exception:  # the array has no such road, or it fails for this dtype
+            continue
+    return None
+
+
+def _are_bits(x: Any, numbers: tuple[Any, ...]) -> bool:
+    """Whether a road shows bfloat16 as integers, as NumPy and Python have no such dtype."""
+    return "bfloat" in (dtype_of(x) or "") and any(type(each) is int for each in numbers)
+
+
+def without_dlpack(function: Callable[[], Result]) -> Result:
+    """Calls a function. Raises UsesDlpack where a function of DLPack was called meanwhile."""
+    seen = False
+
+    def watch(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal seen
+        if event == "call":
+            seen = seen or frame.f_code.co_name in OURS
+        elif event == "c_call":
+            seen = seen or getattr(argument, "__name__", "") in OURS
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        result = function()
+    finally:
+        sys.setprofile(before)
+    if seen:
+        raise UsesDlpack
+    return result
+
+
+def _by_tolist(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
+    return _numbers(flat(x.tolist()), code)
+
+
+def _by_buffer(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
+    return _numbers(flat(memoryview(x).tolist()), code)
+
+
+def _by_interface(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
+    interface = x.__array_interface__
+    kind, nbytes = interface["typestr"][1], int(interface["typestr"][2:])
+    own_code = dtypes.code_of_kind(kind)
+    assert own_code is not None
+    strides = interface.get("strides")
+    if strides is None:
+        strides = [math.prod(shape[i + 1 :]) * nbytes for i in range(len(shape))]
+    raw = b""
+    for index in itertools.product(*map(range, shape)):
+        address = interface["data"][0] + sum(map(operator.mul, index, strides))
+        raw += abi.read_memory(address, nbytes) or b""
+    numbers = decode(raw, (own_code, 8 * nbytes, 1))
+    assert numbers is not None
+    return numbers
+
+
+def _by_items(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
+    if math.prod(shape) > MOST_ITEMS:
+        raise NotImplementedError
+    return _numbers((x[index] for index in itertools.product(*map(range, shape))), code)
+
+
+ROADS: dict[str, Callable[[Any, tuple[int, ...], int], tuple[Any, ...]]] = {
+    "tolist()": _by_tolist,
+    "the buffer protocol": _by_buffer,
+    "__array_interface__": _by_interface,
+    "its items": _by_items,
+}
+CONVERSIONS: dict[int, Callable[[Any], Any]] = {
+    dtypes.INT: int,
+    dtypes.UINT: int,
+    dtypes.BOOL: bool,
+    dtypes.COMPLEX: complex,
+}
+
+
+def _numbers(values: Iterable[Any], code: int) -> tuple[Any, ...]:
+    return tuple(_number(each, code) for each in values)
+
+
+def _number(value: Any, code: int) -> Any:
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    return CONVERSIONS.get(code, float)(value)
+
+
+# The elements of a tensor ----------------------------------------------------------------------
+
+
+def decode(raw: bytes, dtype: tuple[int, int, int]) -> tuple[Any, ...] | None:
+    """Returns the numbers in memory; None for a dtype that Python cannot read.
+
+    >>> decode(bytes([0, 0, 128, 63]), (2, 32, 1)), decode(bytes([128, 63]), (4, 16, 1))
+    ((1.0,), (1.0,))
+    """
+    code, bits, lanes = dtype
+    format_ = dtypes.element_format(code, bits)
+    if format_ is None or lanes != 1:
+        return None
+    if format_ == dtypes.BFLOAT16:  # the upper half of a float32
+        pairs = (raw[i : i + 2] for i in range(0, len(raw), 2))
+        return tuple(struct.unpack("<f", b"\0\0" + pair)[0] for pair in pairs)
+    parts = tuple(struct.iter_unpack(f"={format_}", raw))
+    return tuple(complex(*each) if len(each) == 2 else each[0] for each in parts)
+
+
+def same(one: Iterable[Any], other: Iterable[Any]) -> bool:
+    """Whether numbers are equal; NaN equals NaN."""
+    pairs = itertools.zip_longest(one, other)
+    return all(a == b or (a != a and b != b) for a, b in pairs)
+
+
+# The memory of an array ------------------------------------------------------------------------
+
+
+def shape_of(x: Any) -> tuple[int, ...] | None:
+    """Returns the attribute `shape`, None where it is no sequence of integers."""
+    try:
+        return tuple(operator.index(extent) for extent in x.shape)
+    except Exception:
+        return None
+
+
+def dtype_of(x: Any) -> str | None:
+    """Returns the text of the attribute `dtype` or `type`, None where there is neither."""
+    for name in ("dtype", "type"):
+        try:
+            value = getattr(x, name)
+        except Exception:
+            continue
+        if not inspect.isroutine(value):
+            return str(value)
+    return None
+
+
+def bounds_of(x: Any) -> tuple[int, int] | None:
+    """Returns the addresses of an array's elements, the end excluded; None where it tells none."""
+    for road in (_bounds_by_buffer, _bounds_by_interface):
+        try:
+            bounds = road(x)
+        except Exception:
+            continue
+        if bounds is not None and bounds[0] < bounds[1]:
+            return bounds
+    return None
+
+
+def _bounds_by_buffer(x: Any) -> tuple[int, int] | None:
+    """The bounds of the buffer; None for an exporter that copies, as its addresses show."""
+    held = buffers.get(x)
+    try:
+        buffer = buffers.buffer_of(x)
+    finally:
+        buffers.release(held)
+    is_same = buffer is not None and buffer.address == held.buf
+    return buffer.reach if buffer is not None and is_same else None
+
+
+def _bounds_by_interface(x: Any) -> tuple[int, int] | None:
+    interface = x.__array_interface__
+    address, nbytes = interface["data"][0], int(interface["typestr"][2:])
+    shape, strides = interface["shape"], interface.get("strides")
+    if 0 in shape:
+        return None
+    if strides is None:
+        return address, address + math.prod(shape) * nbytes
+    ends = [(extent - 1) * step for extent, step in zip(shape, strides)]
+    low = address + sum(end for end in ends if end < 0)
+    return low, address + sum(end for end in ends if end > 0) + nbytes
+
+
+def is_readonly(x: Any) -> bool | None:
+    """Whether an array must not be written; None where it does not tell."""
+    buffer = buffers.buffer_of(x)
+    if buffer is not None:
+        return buffer.readonly
+    try:
+        return bool(x.__array_interface__["data"][1])
+    except Exception:
+        return None

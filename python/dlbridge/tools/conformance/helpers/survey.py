@@ -1,0 +1,270 @@
+"""Exports many arrays in every way, and keeps what was seen for the rules that judge it.
+
+The survey runs once in a process. Each array is exported as soon as it exists, and again after all
+others, so that what one export leaves behind shows in another.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from dlbridge.tools import abi, devices
+from dlbridge.tools.conformance.helpers.arrays import DTYPES, Array, arrays
+from dlbridge.tools.conformance.helpers.exports import (
+    Export,
+    Keywords,
+    accepts_keyword,
+    best,
+    call_text,
+    content,
+    device_of,
+    element_bytes,
+    export,
+    overlap,
+    reach,
+    requests_of_kinds,
+)
+from dlbridge.tools.conformance.helpers.roads import (
+    Reading,
+    bounds_of,
+    dtype_of,
+    is_readonly,
+    reading_of,
+    shape_of,
+    without_dlpack,
+)
+from dlbridge.tools.conformance.outcomes import Skip
+from dlbridge.tools.conformance.target import Target
+
+AGAIN = ", exported again"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One export, and what is known of its array from elsewhere."""
+
+    what: str  # the array
+    keywords: Keywords
+    contents: abi.Contents
+    raw: bytes | None  # the elements in row-major order; None for memory that cannot be read
+    device: tuple[int, int] | None  # of __dlpack_device__()
+    dtype: str | None  # that the factory was asked for
+    own_dtype: str | None  # the text of the array's attribute `dtype`
+    shape: tuple[int, ...] | None  # of the array
+    readings: tuple[Reading, ...]
+    bounds: tuple[int, int] | None  # of the memory that the array has
+    readonly: bool | None  # whether the array must not be written; None: it is not known
+    is_again: bool  # the second export of this array
+    # For an export with copy=True: whether it shares memory with one without, alive meanwhile.
+    shares: bool = False
+
+    @property
+    def is_copy(self) -> bool:
+        return self.keywords.get("copy") is True
+
+    def __str__(self) -> str:
+        return f"{self.what}{AGAIN if self.is_again else ''}, {call_text(self.keywords)}"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A request that raised."""
+
+    what: str
+    keywords: Keywords
+    error: Exception
+
+    def __str__(self) -> str:
+        return f"{self.what}, {call_text(self.keywords)}"
+
+
+@dataclass(frozen=True)
+class Survey:
+    samples: tuple[Sample, ...]
+    refusals: tuple[Refusal, ...]
+
+    def exports(self) -> list[Sample]:
+        """Returns the exports without copy=True. Raises Skip where there are none."""
+        result = [sample for sample in self.samples if not sample.is_copy]
+        if not result:
+            why = f": {self.refusals[0]} raised" if self.refusals else ""
+            raise Skip(f"the producer returns no capsule that can be read{why}")
+        return result
+
+    def versioned(self) -> list[Sample]:
+        """Returns all versioned exports. Raises Skip where there are none."""
+        result = [each for each in self.samples if each.contents.version is not None]
+        if not result:
+            self.exports()
+            raise Skip("the producer returns legacy capsules only, which have neither version "
+                       "nor flags")  # fmt: skip
+        return result
+
+    def copies(self) -> list[Sample]:
+        """Returns the exports with copy=True. Raises Skip where there are none."""
+        result = [sample for sample in self.samples if sample.is_copy]
+        if not result:
+            self.exports()
+            refused = [each for each in self.refusals if each.keywords.get("copy")]
+            why = "every request of a copy is refused" if refused else "it has no keyword copy"
+            raise Skip(why)
+        return result
+
+
+@functools.lru_cache(maxsize=1)
+def survey(target: Target) -> Survey:
+    """Exports every array of the target. Raises Skip where it has nothing with __dlpack__."""
+    samples: list[Sample] = []
+    refusals: list[Refusal] = []
+    kept = []
+    for array in arrays(target):
+        kept.append(array)
+        _export(target, array, False, samples, refusals)
+    for array in kept:
+        _export(target, array, True, samples, refusals)
+    return Survey(tuple(samples), tuple(refusals))
+
+
+def _export(
+    target: Target,
+    array: Array,
+    is_again: bool,
+    samples: list[Sample],
+    refusals: list[Refusal],
+) -> None:
+    facts: dict[str, Any] | None = None
+    copies = accepts_keyword(array.x, "copy")
+    for kind in requests_of_kinds(array.x):
+        item = _attempt(array, kind, refusals)
+        if item is None:
+            continue
+        if facts is None:  # not before the first export: a road may change the array's state
+            facts = _facts(target, array, item.contents)
+        samples.append(_sample(array, kind, item, facts, is_again))
+        request = {**kind, "copy": True}
+        copied = _attempt(array, request, refusals) if copies else None
+        if copied is not None:
+            shares = overlap(item.contents, copied.contents)
+            samples.append(_sample(array, request, copied, facts, is_again, shares=shares))
+
+
+def _attempt(array: Array, keywords: Keywords, refusals: list[Refusal]) -> Export | None:
+    try:
+        return export(array.x, **keywords)
+    except Skip:  # no capsule, or an unreadable one
+        return None
+    except Exception as error:
+        refusals.append(Refusal(array.what, keywords, error.with_traceback(None)))
+        return None
+
+
+def _sample(
+    array: Array,
+    keywords: Keywords,
+    item: Export,
+    facts: dict[str, Any],
+    is_again: bool,
+    *,
+    shares: bool = False,
+) -> Sample:
+    contents = item.contents
+    return Sample(
+        what=array.what,
+        keywords=keywords,
+        contents=contents,
+        raw=content(contents),
+        dtype=array.dtype,
+        is_again=is_again,
+        shares=shares,
+        **facts,
+    )
+
+
+def _facts(target: Target, array: Array, contents: abi.Contents) -> dict[str, Any]:
+    """Returns what the array tells of itself."""
+    x, grid = array.x, array.grid
+    shape = shape_of(x)
+    if shape is None and grid is not None:
+        shape = grid.shape
+    on_host = contents.device[0] in devices.HOST_ACCESSIBLE
+    try:
+        device = device_of(x)
+    except Skip:
+        device = None
+    return {
+        "device": device,
+        "own_dtype": dtype_of(x),
+        "shape": shape,
+        "readings": tuple(_readings(array, contents, shape)) if shape is not None else (),
+        "bounds": _bounds(target, array, contents) if on_host else None,
+        "readonly": _must_not_be_written(array, contents),
+    }
+
+
+def _bounds(target: Target, array: Array, contents: abi.Contents) -> tuple[int, int] | None:
+    """Returns the bounds of an array's memory: of its own, or of its base's for a view."""
+    own = bounds_of(array.x)
+    if own is not None:
+        return own
+    if array.base is not None:
+        try:  # while the view is exported as well, so that equal addresses are the same memory
+            return reach(best(array.base).contents)
+        except (Skip, Exception):
+            return None
+    if target.library is None or target.library.address is None or array.grid is None:
+        return None
+    address = target.library.address
+    try:
+        first = operator.index(without_dlpack(lambda: address(target.module, array.x)))
+    except Exception:
+        return None
+    return first, first + math.prod(array.grid.shape) * element_bytes(contents)
+
+
+def _readings(array: Array, contents: abi.Contents, shape: tuple[int, ...]) -> Iterator[Reading]:
+    """Yields the array's own reading, or else that of the numbers that it was created from.
+
+    A view's numbers follow from its base's only if the library means the same by the view, so its
+    own reading takes precedence.
+    """
+    own = reading_of(array.x, shape, contents.dtype[0])
+    if own is not None:
+        yield own
+    if array.grid is None or array.grid.shape != shape or (own and array.base is not None):
+        return
+    numbers = array.grid.flat()
+    narrowed = array.dtype is not None and contents.dtype != DTYPES.get(array.dtype)
+    if numbers is not None and not narrowed:
+        yield Reading("the numbers that it was created from", tuple(numbers))
+
+
+def _must_not_be_written(array: Array, contents: abi.Contents) -> bool | None:
+    own = is_readonly(array.x)
+    if own is not None or not array.readonly:
+        return own
+    if array.base is None:
+        return True
+    try:  # a view of read-only memory, unless it is a copy
+        base = best(array.base).contents
+    except (Skip, Exception):
+        return None
+    return True if overlap(base, contents) else None
+
+
+# Judging samples ---------------------------------------------------------------------------------
+
+
+def judge(samples: list[Sample], check: Callable[[Sample], bool], why: str) -> int:
+    """Calls a check on each sample and returns how many it could judge; it raises Broken itself.
+
+    Raises Skip with the reason where it could judge none.
+    """
+    judged = sum(check(sample) for sample in samples)
+    if judged == 0:
+        raise Skip(why)
+    return judged

@@ -1,0 +1,123 @@
+"""The probes of elements: the memory that a tensor describes, and the numbers in it."""
+
+from __future__ import annotations
+
+from dlbridge.tools import abi, devices
+from dlbridge.tools.conformance.helpers.exports import element_bytes, reach, size, steps
+from dlbridge.tools.conformance.helpers.roads import decode, same
+from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
+from dlbridge.tools.conformance.outcomes import Broken, Skip
+from dlbridge.tools.conformance.registry import probe
+from dlbridge.tools.conformance.target import Target
+
+
+def _is_in_memory(sample: Sample) -> bool:
+    """Whether the host can read the elements, of which there are some."""
+    tensor = sample.contents
+    is_readable = tensor.shape is not None and tensor.device[0] in devices.HOST_ACCESSIBLE
+    return is_readable and bool(size(tensor) and element_bytes(tensor))
+
+
+@probe("P-13")
+def within_its_memory(target: Target) -> str:
+    unbounded: dict[str, None] = {}
+
+    def check(sample: Sample) -> bool:
+        tensor = sample.contents
+        if not _is_in_memory(sample):
+            return False
+        if tensor.strides is None and not tensor.strides_is_null:
+            raise Broken(f"{sample}: strides is a pointer that is not readable")
+        low, high = reach(tensor)
+        layout = f"shape {tensor.shape} and strides {steps(tensor)}"
+        if abi.read_memory(low, high - low) is None:
+            raise Broken(f"{sample}: {layout} span {high - low} bytes from {low:#x}, which are not "
+                         "readable")  # fmt: skip
+        if sample.bounds is None:
+            unbounded[sample.what] = None
+            return False
+        begin, end = sample.bounds
+        is_elsewhere = high <= begin or end <= low  # a copy: P-38 compares its elements
+        if not is_elsewhere and (low < begin or high > end):
+            raise Broken(f"{sample}: {layout} span {high - low} bytes from {low:#x}; the array has "
+                         f"{end - begin} bytes from {begin:#x}")  # fmt: skip
+        return not is_elsewhere
+
+    judged = judge(
+        survey(target).exports(),
+        check,
+        "the bounds of the array's memory are not known: it has neither a buffer nor "
+        "__array_interface__; P-38 compares the elements",
+    )
+    rest = f"; of {len(unbounded)} arrays the bounds are not known" if unbounded else ""
+    return f"{judged} exports compared{rest}"
+
+
+@probe("P-38")
+def elements_of_the_array(target: Target) -> str:
+    roads: dict[str, None] = {}
+
+    def check(sample: Sample) -> bool:
+        for reading in _differing(sample):
+            raise Broken(_difference(sample, reading.numbers, reading.road))
+        roads.update(dict.fromkeys(reading.road for reading in _comparable(sample)))
+        return bool(_comparable(sample))
+
+    exports = survey(target).exports()
+    judged = judge(
+        exports,
+        check,
+        "the elements are not readable, or there is nothing to compare them with: the array has "
+        "neither tolist(), nor a buffer, nor __array_interface__, nor items",
+    )
+    return f"{judged} of {len(exports)} exports compared with {', '.join(roads)}"
+
+
+@probe("P-38", extra=True)
+def equal_elements_of_exports(target: Target) -> str:
+    """Where nothing else tells the elements, at least all exports of an array must agree."""
+    first: dict[str, Sample] = {}
+    pairs = 0
+    for sample in survey(target).exports():
+        if sample.raw is None:
+            continue
+        other = first.setdefault(sample.what, sample)
+        if other is sample or other.contents.dtype != sample.contents.dtype:
+            continue
+        pairs += 1
+        if other.raw != sample.raw:
+            raise Broken(f"{sample}: the elements are {_first_bytes(sample.raw)}, and "
+                         f"those of {other} {_first_bytes(other.raw or b'')}")  # fmt: skip
+    if not pairs:
+        raise Skip("the host cannot read the elements of two exports of one array")
+    return ""
+
+
+def _first_bytes(raw: bytes) -> str:
+    return raw[:16].hex(" ") + (" ..." if len(raw) > 16 else "")
+
+
+def numbers_in(sample: Sample) -> tuple[object, ...] | None:
+    """Returns the exported numbers; None where they cannot be read."""
+    return None if sample.raw is None else decode(sample.raw, sample.contents.dtype)
+
+
+def _comparable(sample: Sample) -> list:  # type: ignore[type-arg]
+    numbers = numbers_in(sample)
+    if numbers is None:
+        return []
+    return [reading for reading in sample.readings if len(reading.numbers) == len(numbers)]
+
+
+def _differing(sample: Sample) -> list:  # type: ignore[type-arg]
+    numbers = numbers_in(sample) or ()
+    return [each for each in _comparable(sample) if not same(each.numbers, numbers)]
+
+
+def _difference(sample: Sample, expected: tuple[object, ...], road: str) -> str:
+    numbers = numbers_in(sample) or ()
+    at = next(i for i, pair in enumerate(zip(expected, numbers)) if not same(pair[:1], pair[1:]))
+    return (
+        f"{sample}: element {at} in row-major order is {numbers[at]!r}; it is {expected[at]!r} "
+        f"by {road}"
+    )

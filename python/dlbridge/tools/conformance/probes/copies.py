@@ -1,0 +1,347 @@
+"""The probes of copies: copy=True, copy=False, and what IS_COPIED promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dlbridge.tools import abi, devices
+from dlbridge.tools.conformance.helpers.arrays import Array, arrays
+from dlbridge.tools.conformance.helpers.exports import (
+    NEWEST,
+    Export,
+    Keywords,
+    accepts_keyword,
+    call_text,
+    content,
+    device_of,
+    export,
+    has_address,
+    make,
+    needs_keyword,
+    overlap,
+    reach,
+    requests_of_kinds,
+    size,
+    versioned,
+)
+from dlbridge.tools.conformance.helpers.roads import bounds_of, same
+from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
+from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
+from dlbridge.tools.conformance.probes.contents import numbers_in
+from dlbridge.tools.conformance.registry import probe
+from dlbridge.tools.conformance.target import Target
+
+OPAQUE = "the data is a handle and no address"
+
+
+def _attempt(x: Any, **keywords: Any) -> Export | None:
+    """Exports; None for a refusal, which other rules judge."""
+    try:
+        return export(x, **keywords)
+    except (Skip, Exception):
+        return None
+
+
+def _different_arrays(target: Target) -> Iterator[Array]:
+    """Yields one array of each kind: the exports of each are compared with one another."""
+    seen = set()
+    for array in arrays(target):
+        item = _attempt(array.x) or _attempt(array.x, max_version=NEWEST)
+        if item is None or not has_address(item.contents) or not size(item.contents):
+            continue
+        kind = (array.what.partition(" of ")[0], item.contents.dtype)
+        if kind not in seen:
+            seen.add(kind)
+            yield array
+
+
+# copy=False --------------------------------------------------------------------------------------
+
+
+@probe("P-23")
+def no_copy_is_none(target: Target) -> None:
+    needs_keyword(make(target), "copy")
+    examined = 0
+    for array in _different_arrays(target):
+        for kind in requests_of_kinds(array.x):
+            examined += _is_not_copied(array, kind)
+    if not examined:
+        raise Skip("copy=False is refused for every array")
+
+
+def _is_not_copied(array: Array, kind: Keywords) -> bool:
+    keywords = {**kind, "copy": False}
+    what = f"{array.what}, {call_text(keywords)}"
+    try:
+        one, other = export(array.x, **keywords), export(array.x, **keywords)
+    except BufferError:
+        return False
+    except Exception as error:
+        if _attempt(array.x, **kind) is None:
+            return False  # it does not export this array at all
+        raise Broken(f"{what} raised {name_error(error)}, and no BufferError") from None
+    if one.contents.flags & abi.IS_COPIED:
+        raise Broken(f"{what} returned a capsule that is marked IS_COPIED")
+    if one.contents.first != other.contents.first:
+        raise Broken(f"{what} returned memory at {one.contents.first:#x}, and then at "
+                     f"{other.contents.first:#x}: copies")  # fmt: skip
+    _is_in_place(array, one, what)
+    default = _attempt(array.x, **kind)
+    if default is None or default.contents.flags & abi.IS_COPIED:
+        return True
+    if default.contents.first != one.contents.first:
+        raise Broken(f"{what} returned memory at {one.contents.first:#x}; without copy it is "
+                     f"at {default.contents.first:#x}")  # fmt: skip
+    return True
+
+
+def _is_in_place(array: Array, item: Export, what: str) -> None:
+    """Checks that an export is in the array's own memory, where the array tells its bounds."""
+    bounds = bounds_of(array.x)
+    low, high = reach(item.contents)
+    if bounds is not None and (high <= bounds[0] or bounds[1] <= low):
+        raise Broken(f"{array.what}, {what}: a copy at {low:#x}; the array has "
+                     f"{bounds[1] - bounds[0]} bytes from {bounds[0]:#x}")  # fmt: skip
+
+
+def _misses_writes(target: Target, keywords: Keywords) -> str | None:
+    """Says that an export keeps its address, and does not show what is written to the array.
+
+    Raises Skip where the array cannot be written, or where it moves to other memory then, as
+    arrays do that are immutable inside.
+    """
+    array = next(iter(arrays(target)))
+    if array.grid is None or 0 in array.grid.shape:
+        raise Skip("its first element is not known")
+    index = (0,) * len(array.grid.shape)
+    item = _attempt(array.x, **keywords)
+    if item is None:
+        raise Skip(f"{call_text(keywords)} is refused")
+    if item.contents.flags & abi.IS_COPIED:
+        raise Skip("the export is marked as a copy")
+    before = content(item.contents)
+    try:
+        array.x[index] = 7
+        was_written = array.x[index] == 7
+    except Exception as error:
+        raise Skip(f"an element cannot be written: {name_error(error)}") from None
+    again = _attempt(array.x, **keywords)
+    if before is None or not was_written or again is None:
+        raise Skip("the host cannot read the memory")
+    if again.contents.first != item.contents.first:
+        raise Skip("the array moves when it is written")
+    if content(item.contents) != before:
+        return None
+    return f"{call_text(keywords)}: an element that was then written to the array does not show"
+
+
+@probe("P-23", twice=True, extra=True)
+def no_copy_shows_writes(target: Target) -> None:
+    x = make(target)
+    needs_keyword(x, "copy")
+    for kind in requests_of_kinds(x):
+        missed = _misses_writes(target, {**kind, "copy": False})
+        if missed is not None:
+            raise Broken(f"{missed}: it is a copy")
+
+
+# copy=True ---------------------------------------------------------------------------------------
+
+
+@probe("P-24")
+def a_copy_is_one(target: Target) -> None:
+    of_arrays = {
+        (each.what, each.is_again, each.contents.name): each
+        for each in survey(target).samples
+        if not each.is_copy
+    }
+
+    def check(sample: Sample) -> bool:
+        if sample.shares:
+            raise Broken(f"{sample} returned the array's own memory, at "
+                         f"{sample.contents.first:#x}")  # fmt: skip
+        if sample.raw is None:
+            if size(sample.contents) and sample.contents.device[0] in devices.HOST_ACCESSIBLE:
+                raise Broken(f"{sample} returned memory that is not readable")
+            return False
+        numbers = numbers_in(sample)
+        for reading in sample.readings if numbers is not None else ():
+            if not same(numbers or (), reading.numbers):
+                raise Broken(f"{sample}: the copy holds {_some(numbers)}, and the array "
+                             f"{_some(reading.numbers)} by {reading.road}")  # fmt: skip
+        own = of_arrays.get((sample.what, sample.is_again, sample.contents.name))
+        if own is not None and own.raw is not None and own.raw != sample.raw:
+            raise Broken(f"{sample} returned a copy with other bytes than the array")
+        return True
+
+    judge(survey(target).copies(), check, "no copy is in memory that the host can read")
+
+
+def _some(numbers: Any) -> str:
+    return ", ".join(map(repr, numbers[:4])) + (", ..." if len(numbers) > 4 else "")
+
+
+@probe("P-24", twice=True, extra=True)
+def a_copy_to_a_device(target: Target) -> None:
+    x = make(target)
+    needs_keyword(x, "copy")
+    needs_keyword(x, "dl_device")
+    examined = 0
+    for kind in requests_of_kinds(x):
+        own = _attempt(x, **kind)
+        keywords = {**kind, "dl_device": device_of(x), "copy": True}
+        copied = _attempt(x, **keywords)
+        if own is None or copied is None:
+            continue
+        if not has_address(own.contents):
+            raise Skip(OPAQUE)
+        examined += 1
+        if overlap(own.contents, copied.contents):
+            raise Broken(f"{call_text(keywords)} returned the array's own memory, at "
+                         f"{copied.contents.first:#x}")  # fmt: skip
+        if content(own.contents) != content(copied.contents):
+            raise Broken(f"{call_text(keywords)} returned a copy with other bytes than the array")
+    if not examined:
+        raise Skip("a copy to the array's own device is refused")
+
+
+@probe("P-43")
+def refused_copies(target: Target) -> str:
+    every = survey(target)
+    x = make(target)
+    needs_keyword(x, "copy")
+    every.exports()
+    exported = {(each.what, "max_version" in each.keywords) for each in every.exports()}
+    refused = [
+        each
+        for each in every.refusals
+        if each.keywords.get("copy") and (each.what, "max_version" in each.keywords) in exported
+    ]
+    for each in refused:
+        if not isinstance(each.error, BufferError):
+            raise Broken(f"{each} raised {name_error(each.error)}")
+    if not refused:
+        raise Skip("no request of a copy is refused")
+    return f"refused: {refused[0]}"
+
+
+@probe("P-25", twice=True)
+def copy_of_another_type(target: Target) -> None:
+    x = make(target)
+    needs_keyword(x, "copy")
+    others: tuple[Any, ...] = ("never", [], 2.5)
+    for value in others:
+        for kind in requests_of_kinds(x):
+            keywords = {**kind, "copy": value}
+            if _attempt(x, **keywords) is not None:
+                raise Broken(f"{call_text(keywords)} was accepted")
+
+
+# What is marked as a copy ------------------------------------------------------------------------
+
+
+@probe("P-39")
+def copies_are_marked(target: Target) -> None:
+    def check(sample: Sample) -> bool:
+        if not sample.is_copy or sample.shares:
+            return False
+        if not sample.contents.flags & abi.IS_COPIED:
+            raise Broken(f"{sample}: the flags of the copy are {sample.contents.flags}")
+        return True
+
+    every = survey(target)
+    every.copies()
+    judge(every.versioned(), check, "no copy is exported in a versioned capsule")
+
+
+@probe("P-39", extra=True)
+def silent_copies(target: Target) -> None:
+    """An export without copy=True may be a copy, where it is marked as one."""
+    examined = 0
+    for array in _different_arrays(target):
+        one = _attempt(array.x, max_version=NEWEST)
+        other = _attempt(array.x, max_version=NEWEST)
+        if one is None or other is None or one.contents.version is None:
+            continue
+        examined += 1
+        if one.contents.flags & other.contents.flags & abi.IS_COPIED:
+            continue
+        _is_in_place(array, one, "the export, which is not marked IS_COPIED,")
+        if one.contents.first != other.contents.first:
+            raise Broken(f"{array.what}: two exports, both in use, are at "
+                         f"{one.contents.first:#x} and {other.contents.first:#x}, and the flags "
+                         f"are {one.contents.flags} and {other.contents.flags}")  # fmt: skip
+    if not examined:
+        raise Skip("the producer returns no versioned capsule with an address")
+
+
+@probe("P-39", twice=True, extra=True)
+def a_silent_copy_misses_writes(target: Target) -> None:
+    versioned(make(target))
+    missed = _misses_writes(target, {"max_version": NEWEST})
+    if missed is not None:
+        raise Broken(f"{missed}, and the copy is not marked")
+
+
+@probe("P-40")
+def only_copies_are_marked(target: Target) -> None:
+    def check(sample: Sample) -> bool:
+        tensor = sample.contents
+        if not tensor.flags & abi.IS_COPIED or not size(tensor) or not has_address(tensor):
+            return False
+        if sample.shares:
+            raise Broken(f"{sample} is marked IS_COPIED, and shares the memory of another export")
+        if sample.bounds is not None:
+            low, high = reach(tensor)
+            if low < sample.bounds[1] and sample.bounds[0] < high:
+                raise Broken(f"{sample} is marked IS_COPIED, and is at {tensor.first:#x} in the "
+                             "array's own memory")  # fmt: skip
+        return True
+
+    every = survey(target)
+    marked = [each for each in every.versioned() if each.contents.flags & abi.IS_COPIED]
+    if marked:
+        judge(every.versioned(), check, OPAQUE)
+
+
+@probe("P-40", extra=True)
+def marked_exports_are_apart(target: Target) -> None:
+    examined = 0
+    for array in _different_arrays(target):
+        for keywords in ({}, {"copy": False}, {"copy": True}):
+            request = {"max_version": NEWEST, **keywords}
+            if keywords and not accepts_keyword(array.x, "copy"):
+                continue
+            one, other = _attempt(array.x, **request), _attempt(array.x, max_version=NEWEST)
+            if one is None or other is None or one.contents.version is None:
+                continue
+            examined += 1
+            if one.contents.flags & abi.IS_COPIED and overlap(one.contents, other.contents):
+                raise Broken(f"{array.what}, {call_text(request)} is marked IS_COPIED, and shares "
+                             "the memory of another export")  # fmt: skip
+    if not examined:
+        raise Skip("the producer returns no versioned capsule with an address")
+
+
+@probe("P-44")
+def copies_are_apart(target: Target) -> None:
+    needs_keyword(make(target), "copy")
+    examined = 0
+    for array in _different_arrays(target):
+        own = _attempt(array.x) or _attempt(array.x, max_version=NEWEST)
+        requests = [{**kind, "copy": True} for kind in requests_of_kinds(array.x)]
+        copies = [
+            (request, item)
+            for request in (*requests, *requests)
+            if (item := _attempt(array.x, **request)) is not None
+            and (own is None or not overlap(own.contents, item.contents))  # P-24 reports those
+        ]
+        for i, (request, item) in enumerate(copies):
+            for _, other in copies[:i]:
+                examined += 1
+                if overlap(item.contents, other.contents):
+                    raise Broken(f"{array.what}, {call_text(request)}: two copies, both in use, "
+                                 f"share memory at {item.contents.first:#x}")  # fmt: skip
+    if not examined:
+        raise Skip("no copy is exported that is one")

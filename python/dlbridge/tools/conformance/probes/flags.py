@@ -1,0 +1,103 @@
+"""The probes of flags: read-only memory, and the bits that no version defines."""
+
+from __future__ import annotations
+
+from dlbridge.tools import abi
+from dlbridge.tools.conformance.helpers.exports import best, make, size
+from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
+from dlbridge.tools.conformance.outcomes import Broken, Skip
+from dlbridge.tools.conformance.registry import probe
+from dlbridge.tools.conformance.target import Target
+
+DEFINED = abi.READ_ONLY | abi.IS_COPIED | abi.SUBBYTE_PADDED
+NOT_TOLD = "no array tells whether it must not be written, and the factory has no `readonly`"
+
+
+def _is_shared(sample: Sample) -> bool:
+    return bool(size(sample.contents)) and not sample.contents.flags & abi.IS_COPIED
+
+
+@probe("P-22")
+def read_only_is_marked(target: Target) -> None:
+    def check(sample: Sample) -> bool:
+        if sample.is_copy or not sample.readonly or not _is_shared(sample):
+            return False
+        if not sample.contents.flags & abi.READ_ONLY:
+            raise Broken(f"{sample}: the flags are {sample.contents.flags}, and the array must not "
+                         "be written")  # fmt: skip
+        return True
+
+    every = survey(target)
+    told = any(sample.readonly is not None for sample in every.exports())
+    judge(every.versioned(), check, "no array is read-only" if told else NOT_TOLD)
+
+
+@probe("P-22", twice=True, extra=True)
+def marked_without_dimensions_too(target: Target) -> None:
+    """Where arrays do not tell whether they must not be written, their marks must agree."""
+    arrays = [make(target, shape=shape) for shape in ((6,), ())]
+    if type(arrays[0]) is not type(arrays[1]):
+        raise Skip("an array without dimensions is of another type")
+    tensors = [best(x).contents for x in arrays]
+    if any(tensor.version is None or tensor.flags & abi.IS_COPIED for tensor in tensors):
+        raise Skip("the exports have no flags, or are copies")
+    marks = [bool(tensor.flags & abi.READ_ONLY) for tensor in tensors]
+    if marks[0] != marks[1]:
+        names = ["an array of six numbers", "one without dimensions"]
+        raise Broken(f"{names[marks.index(True)]} is marked READ_ONLY, and "
+                     f"{names[marks.index(False)]} is not")  # fmt: skip
+
+
+@probe("P-50")
+def writable_is_not_marked(target: Target) -> None:
+    def check(sample: Sample) -> bool:
+        if sample.is_copy or sample.readonly is not False or not _is_shared(sample):
+            return False
+        if sample.contents.flags & abi.READ_ONLY:
+            raise Broken(f"{sample}: the array is writable, and its capsule is marked READ_ONLY")
+        return True
+
+    judge(survey(target).versioned(), check, "no array tells that it may be written")
+
+
+@probe("P-49")
+def no_legacy_of_read_only(target: Target) -> None:
+    every = survey(target)
+    must_not = {sample.what for sample in every.exports() if sample.readonly}
+    must_not |= {
+        sample.what
+        for sample in every.exports()
+        if sample.contents.flags & abi.READ_ONLY and _is_shared(sample)
+    }
+    for sample in every.exports():
+        if sample.what in must_not and sample.contents.version is None and _is_shared(sample):
+            raise Broken(f"{sample}: read-only memory in a legacy capsule, which cannot mark it")
+    if not must_not:
+        raise Skip("no array is known to be read-only")
+
+
+@probe("P-47")
+def defined_flags(target: Target) -> None:
+    def check(sample: Sample) -> bool:
+        flags = sample.contents.flags
+        if flags & ~DEFINED:
+            raise Broken(
+                f"{sample}: the flags are {flags:#x}; {flags & ~DEFINED:#x} is not defined"
+            )
+        return True
+
+    judge(survey(target).versioned(), check, "there are no versioned exports")
+
+
+@probe("P-42")
+def a_copy_may_be_written(target: Target) -> None:
+    def check(sample: Sample) -> bool:
+        if not sample.is_copy or sample.shares:
+            return False
+        if sample.contents.flags & abi.READ_ONLY:
+            raise Broken(f"{sample}: the flags of the copy are {sample.contents.flags}")
+        return True
+
+    every = survey(target)
+    every.copies()
+    judge(every.versioned(), check, "no copy is exported in a versioned capsule")

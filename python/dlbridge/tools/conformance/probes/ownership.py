@@ -1,0 +1,246 @@
+"""The probes of ownership: a tensor keeps its memory, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from dlbridge.tools import abi, devices
+from dlbridge.tools.conformance.helpers.arrays import arrays
+from dlbridge.tools.conformance.helpers.exports import (
+    Keywords,
+    accepts_keyword,
+    call_text,
+    content,
+    make,
+    obtain,
+    overlap,
+    requests_of_kinds,
+)
+from dlbridge.tools.conformance.helpers.memory import growth, how_often
+from dlbridge.tools.conformance.helpers.references import left
+from dlbridge.tools.conformance.outcomes import Broken, Skip
+from dlbridge.tools.conformance.probes.lifetime import REFERENCES, fulfilled
+from dlbridge.tools.conformance.registry import probe
+from dlbridge.tools.conformance.target import Target
+
+BLOCKS = 40  # of each size, which are allocated over what may have been freed
+SMALL = range(16, 528, 16)  # bytes, as of structs and extents
+LARGE = {"shape": (128, 512)}  # memory that no library keeps in a cache for small arrays
+
+
+# Memory and its owner --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Held:
+    """A tensor that was taken out of its capsule, and its elements at that time."""
+
+    what: str
+    tensor: abi.OwnedTensor
+    elements: bytes | None
+    is_plain: bool  # an array of the factory's defaults
+
+    def now(self) -> tuple[abi.Contents | None, bytes | None]:
+        """Reads the struct, the extents and the elements again."""
+        old = self.tensor.contents
+        try:
+            contents = abi.read_struct(old.address, old.name)
+        except abi.Unreadable:
+            return None, None
+        return contents, content(contents) if contents == old else None
+
+
+def _held(target: Target) -> Iterator[Held]:
+    """Yields tensors of arrays that nothing else keeps."""
+    for array in arrays(target):
+        requests = requests_of_kinds(array.x)
+        if accepts_keyword(array.x, "copy"):
+            requests += [{**kind, "copy": True} for kind in requests]
+        for keywords in requests:
+            held = _take(f"{array.what}, {call_text(keywords)}", array.x, keywords)
+            if held is not None:
+                yield held
+    for count in range(4):
+        arguments = LARGE if count == 3 and "shape" in target.accepts else {}
+        x = make(target, **arguments)
+        for keywords in fulfilled(x):
+            held = _take(f"an array, {call_text(keywords)}", x, keywords, is_plain=not arguments)
+            if held is not None:
+                yield held
+
+
+def _take(what: str, x: Any, keywords: Keywords, *, is_plain: bool = False) -> Held | None:
+    try:
+        tensor = abi.take(obtain(x, **keywords).capsule)
+    except Skip:
+        return None
+    return Held(what, tensor, content(tensor.contents), is_plain)
+
+
+@probe("X-07", hostile=True)
+def outlives_its_source(target: Target) -> str:
+    held = list(_held(target))
+    gc.collect()  # nothing refers to the arrays any more, except the tensors
+    _churn(target, {len(each.elements or b"") for each in held})
+    for each in held:
+        _is_unchanged(each)
+    _is_not_used_again(target, [each for each in held if each.is_plain])
+    for each in held:
+        each.tensor.free()
+    readable = sum(each.elements is not None for each in held)
+    if not readable:
+        raise Skip("the host cannot read the memory of any tensor")
+    return f"{readable} tensors outlived their arrays"
+
+
+def _is_unchanged(each: Held) -> None:
+    old = each.tensor.contents
+    now, elements = each.now()
+    after = f"{each.what}: after the array was freed"
+    if now is None:
+        raise Broken(f"{after} the struct is no longer readable")
+    for field in ("shape", "strides"):
+        if getattr(now, field) != getattr(old, field):
+            raise Broken(f"{after} the {field} {getattr(old, field)} became {getattr(now, field)}")
+    if now != old:
+        raise Broken(f"{after} the struct holds other fields")
+    if elements != each.elements:
+        what = "holds other bytes" if elements is not None else "is no longer readable"
+        raise Broken(f"{after} its memory {what}")
+
+
+def _churn(target: Target, sizes: set[int]) -> None:
+    """Allocates memory of the sizes that may just have been freed, and writes to it."""
+    blocks = [b"\xa5" * nbytes for nbytes in SMALL for _ in range(BLOCKS)]
+    blocks += [bytes(bytearray(b"\xa5") * nbytes) for nbytes in sorted(sizes) for _ in range(4)]
+    others = [array.x for array in arrays(target)]
+    del blocks, others
+
+
+def _is_not_used_again(target: Target, held: list[Held]) -> None:
+    """New arrays must not lie in the memory of a tensor; those of some factories always do."""
+    new = [obtain(x, **requests_of_kinds(x)[-1]) for x in (make(target) for _ in range(4))]
+    tensors = [each.contents for each in new if each.contents.device[0] in devices.ADDRESSES]
+    if any(overlap(one, other) for i, one in enumerate(tensors) for other in tensors[:i]):
+        return
+    for each in held:
+        if any(overlap(each.tensor.contents, tensor) for tensor in tensors):
+            raise Broken(f"{each.what}: after the array was freed its memory went to another array")
+
+
+# What remains ------------------------------------------------------------------------------------
+
+
+def _requests(x: Any) -> list[Keywords]:
+    """Returns requests of every kind, including some that are refused."""
+    result = []
+    for kind in requests_of_kinds(x):
+        result.append(kind)
+        if accepts_keyword(x, "copy"):
+            result += [{**kind, "copy": copy} for copy in (True, False)]
+        if accepts_keyword(x, "dl_device"):
+            result += [{**kind, "dl_device": device} for device in (abi.CPU, (devices.VULKAN, 0))]
+    return result
+
+
+def _export_and_free(x: Any, keywords: Keywords) -> None:
+    try:
+        capsule = x.__dlpack__(**keywords)
+    except Exception:  # a refusal must not leave anything either
+        return
+    abi.take(capsule).free()
+
+
+@probe("X-08", hostile=True)
+def references_are_dropped(target: Target) -> str:
+    examined = 0
+    for array in arrays(target):
+        for keywords in fulfilled_or_none(array.x):
+            examined += 1
+            _leaves_no_reference(array.what, array.x, keywords)
+    x = make(target)
+    for keywords in _requests(x):
+        _leaves_no_reference("an array", x, keywords)
+    return f"{examined} arrays and requests"
+
+
+def fulfilled_or_none(x: Any) -> list[Keywords]:
+    try:
+        return fulfilled(x)
+    except Skip:
+        return []
+
+
+def _leaves_no_reference(what: str, x: Any, keywords: Keywords) -> None:
+    remains = left(x, lambda: _export_and_free(x, keywords), REFERENCES)
+    if remains is not None:
+        raise Broken(f"{what}, {call_text(keywords)}: exports, each freed, leave {remains}")
+
+
+@probe("X-08", hostile=True)
+def exports_leave_no_memory(target: Target) -> str:
+    x = make(target)
+    fulfilled(x)
+    notes = []
+    for keywords in _requests(x):
+        _leaves_no_memory(lambda keywords=keywords: _export_and_free(x, keywords), keywords)  # type: ignore[misc]
+        notes.append(call_text(keywords))
+    for shape in ((), (2, 0, 4)) if "shape" in target.accepts else ():
+        try:
+            other = make(target, shape=shape)
+        except Skip:
+            continue
+        for keywords in requests_of_kinds(other):
+            _leaves_no_memory(
+                lambda other=other, keywords=keywords: _export_and_free(other, keywords),  # type: ignore[misc]
+                keywords,
+            )
+    return f"no memory remains after {', '.join(notes)}"
+
+
+def _leaves_no_memory(act: Callable[[], object], keywords: Keywords) -> None:
+    times = how_often(act)
+    remains = growth(act, times)
+    if remains is not None:
+        raise Broken(f"{times} calls of {call_text(keywords)}, each freed, leave {remains}")
+
+
+@probe("X-08", hostile=True)
+def new_arrays_leave_nothing(target: Target) -> None:
+    """What an export leaves may belong to the array, so that one array alone does not show it."""
+    for keywords in fulfilled(make(target)):
+
+        def act(keywords: Keywords = keywords) -> None:
+            _export_and_free(make(target), keywords)
+
+        _arrays_die(target, keywords)
+        times = how_often(act)
+        remains = growth(act, times)
+        if remains is not None and growth(lambda: make(target), times) is None:
+            raise Broken(f"{times} new arrays, exported by {call_text(keywords)} and freed, leave "
+                         f"{remains}")  # fmt: skip
+
+
+def _arrays_die(target: Target, keywords: Keywords) -> None:
+    """Checks that arrays are freed with their exports, if they are freed without exports."""
+    try:
+        alone = [weakref.ref(make(target)) for _ in range(10)]
+    except TypeError:  # the reference counts show it
+        return
+    exported = []
+    for _ in range(10):
+        x = make(target)
+        exported.append(weakref.ref(x))
+        _export_and_free(x, keywords)
+        del x
+    gc.collect()
+    if any(each() is not None for each in alone):
+        return
+    alive = sum(each() is not None for each in exported)
+    if alive > 5:
+        raise Broken(f"of {len(exported)} arrays, exported by {call_text(keywords)} and freed, "
+                     f"{alive} are still alive")  # fmt: skip

@@ -1,0 +1,112 @@
+"""The probes of versions: what a request of a version returns."""
+
+from __future__ import annotations
+
+from dlbridge.tools import abi
+from dlbridge.tools.conformance.helpers.exports import (
+    NEWEST,
+    Keywords,
+    accepts_keyword,
+    call_text,
+    make,
+    needs_keyword,
+    obtain,
+)
+from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
+from dlbridge.tools.conformance.registry import probe
+from dlbridge.tools.conformance.target import Target
+
+KNOWN = (1, 3)  # the newest version of dlpack.h when this module was written
+MOST_MINOR = 20  # no minor version beyond it is plausible for years
+NEWER = ((1, 50), (1, 99), (2, 0), (77, 7))
+
+
+@probe("P-05", twice=True)
+def versioned_at_all(target: Target) -> None:
+    x = make(target)
+    if not accepts_keyword(x, "max_version"):
+        raise Broken("__dlpack__ has no keyword max_version")
+    try:
+        result = x.__dlpack__(max_version=(1, 0))
+    except Exception as error:
+        raise Broken(f"__dlpack__(max_version=(1, 0)) raised {name_error(error)}") from None
+    if not abi.is_capsule(result):
+        raise Skip(f"__dlpack__(max_version=(1, 0)) returned {type(result).__name__}")
+    if abi.name_of(result) == abi.LEGACY:
+        raise Broken(f"max_version=(1, 0) returned a capsule named {abi.LEGACY!r}")
+
+
+def _version(capsule: object) -> tuple[int, int] | None:
+    """Returns the version in a versioned capsule, also one of an unknown major version."""
+    if not abi.is_capsule(capsule) or abi.name_of(capsule) != abi.VERSIONED:
+        return None
+    block = abi.read_memory(abi.pointer_of(capsule), 8)
+    if block is None:
+        return None
+    version = abi.Version.from_buffer_copy(block)
+    return version.major, version.minor
+
+
+@probe("P-06", twice=True)
+def versions_that_exist(target: Target) -> str:
+    x = make(target)
+    needs_keyword(x, "max_version")
+    seen = []
+    for asked in ((1, 0), KNOWN, *NEWER):
+        try:
+            version = _version(x.__dlpack__(max_version=asked))
+        except Exception:  # P-36 judges refusals
+            continue
+        if version is None:
+            continue
+        call = call_text({"max_version": asked})
+        if version == asked and asked in NEWER:
+            raise Broken(f"{call} returned version {_dotted(version)}: the requested one, which "
+                         "DLPack does not have")  # fmt: skip
+        if version[0] != 1 or version[1] > MOST_MINOR:
+            raise Broken(f"{call} returned version {_dotted(version)}, which DLPack does not have")
+        seen.append(version)
+    if not seen:
+        raise Skip("the producer returns legacy capsules only")
+    newest = max(seen)
+    newer = "" if newest <= KNOWN else f", which is newer than {_dotted(KNOWN)}"
+    return f"version {_dotted(newest)}{newer}"
+
+
+def _dotted(version: tuple[int, int]) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+@probe("P-34", twice=True)
+def legacy_unless_asked(target: Target) -> None:
+    x = make(target)
+    requests: list[Keywords] = [{}]
+    if accepts_keyword(x, "max_version"):
+        requests += [{"max_version": None}, {"max_version": (0, 8)}]
+    for keywords in requests:
+        try:
+            result = x.__dlpack__(**keywords)
+        except Exception:  # P-03 and P-36 judge refusals
+            continue
+        if abi.is_capsule(result) and abi.name_of(result) == abi.VERSIONED:
+            raise Broken(f"{call_text(keywords)} returned a capsule named {abi.VERSIONED!r}, which "
+                         "a consumer of DLPack 0 cannot read")  # fmt: skip
+
+
+@probe("P-36", twice=True)
+def any_version_may_be_asked(target: Target) -> None:
+    x = make(target)
+    needs_keyword(x, "max_version")
+    obtain(x, max_version=NEWEST)  # it exports this array
+    for asked in NEWER:
+        try:
+            x.__dlpack__(max_version=asked)
+        except Exception as error:
+            call = call_text({"max_version": asked})
+            raise Broken(f"{call} raised {name_error(error)}, and {NEWEST} is accepted") from None
+    try:
+        x.__dlpack__(max_version=(0, 8))
+    except BufferError:
+        pass
+    except Exception as error:
+        raise Broken(f"__dlpack__(max_version=(0, 8)) raised {name_error(error)}") from None
