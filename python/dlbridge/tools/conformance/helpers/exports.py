@@ -7,7 +7,7 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
-from dlbridge.tools import abi
+from dlbridge.tools import abi, devices
 from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.outcomes import Skip, name_error
 from dlbridge.tools.conformance.target import Target
