@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from types import TracebackType
 from typing import Any, Literal
@@ -28,6 +28,7 @@ ORPHANED = 10.0  # seconds beyond its limit after which a call without a parent 
 
 _PATIENCE = 0.05  # seconds between two looks whether the process still exists
 _GRACE = 1.0  # seconds that a process may take to end once it cannot answer any more
+_KILLED = 10.0  # seconds that the system may take to end a killed process
 _CHUNK = 1 << 16
 _KEPT = 4 * MOST_NOISE  # bytes of output that are kept; UTF-8 has up to four for a character
 _MOST_DRAINED = (
@@ -86,8 +87,21 @@ class Worker:
 
         The limit covers the start of the process and all that the function does.
         """
+        return self._ask({"function": function, "keywords": keywords}, within)
+
+    def finish(self, *, within: float | None = None) -> Answer:
+        """Lets the child process end as Python ends, with its exit handlers and those of C.
+
+        The answer is "returned" for the exit status 0, and "crashed" for any other end.
+        """
+        answer = self._ask({"function": None}, within)
+        self.close()
+        succeeded = answer.outcome == "crashed" and answer.message == how_it_ended(0)
+        return replace(answer, outcome="returned", message="") if succeeded else answer
+
+    def _ask(self, request: dict[str, Any], within: float | None) -> Answer:
         seconds = self.seconds if within is None else within
-        request = {"function": function, "keywords": keywords, "seconds": seconds + ORPHANED}
+        request = {**request, "seconds": seconds + ORPHANED}
         deadline = time.monotonic() + seconds
         if self._child is None:
             self._child = _Child(self.python, self.environment)
@@ -200,7 +214,7 @@ class _Child:
         with contextlib.suppress(OSError):  # none is left
             os.killpg(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):  # it hangs in the system
-            self._process.wait(_GRACE)
+            self._process.wait(_KILLED)
         noise = self.noise()
         for stream in (self._requests, self._output):
             with contextlib.suppress(OSError):  # buffered data is discarded
@@ -261,7 +275,10 @@ def find(name: str) -> Any:
 
 
 def serve(answers: int) -> None:
-    """Runs calls from standard input until it ends, and writes a line to `answers` for each."""
+    """Runs calls from standard input, and writes a line to `answers` for each.
+
+    Returns when standard input ends, or has a request without a function.
+    """
     requests = os.dup(0)  # as `answers` from here on, not inherited by programs that are started
     os.set_inheritable(answers, False)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -270,7 +287,13 @@ def serve(answers: int) -> None:
     try:
         with os.fdopen(requests) as lines:
             for line in lines:
-                answer = _answer(json.loads(line))
+                request = json.loads(line)
+                # In case the parent process is killed meanwhile.
+                signal.setitimer(signal.ITIMER_REAL, request["seconds"])
+                if request["function"] is None:
+                    return
+                answer = _answer(request)
+                signal.setitimer(signal.ITIMER_REAL, 0)
                 if os.getpid() != me:  # a copy that the function forked: only the original answers
                     os._exit(0)
                 with os.fdopen(os.dup(answers), "w") as stream:
@@ -281,13 +304,11 @@ def serve(answers: int) -> None:
 
 def _answer(request: dict[str, Any]) -> str:
     """Calls the function of a request."""
-    signal.setitimer(signal.ITIMER_REAL, request["seconds"])  # in case the parent process is killed
     try:
         value = find(request["function"])(**request["keywords"])
         answer = json.dumps({"outcome": "returned", "value": value})
     except BaseException as error:  # also SystemExit
         answer = json.dumps({"outcome": "raised", "message": _describe(error)})
-    signal.setitimer(signal.ITIMER_REAL, 0)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):  # the function has closed or replaced it
             stream.flush()

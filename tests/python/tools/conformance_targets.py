@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import time
@@ -94,6 +95,16 @@ def reads() -> str:
 def closes(first: int, last: int) -> None:
     print("kept in a buffer", end="")
     os.closerange(first, last)
+
+
+def at_exit(action: str) -> None:
+    """Registers what happens when the process ends."""
+    actions = {
+        "print": lambda: print("at exit"),
+        "abort": os.abort,
+        "sleep": lambda: time.sleep(120),
+    }
+    atexit.register(actions[action])
 
 
 def forks_and_exits() -> None:

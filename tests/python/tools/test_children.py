@@ -125,6 +125,19 @@ def test_closed_output(worker: children.Worker) -> None:
     assert worker.call(BAD + "garbage").value == 7
 
 
+def test_a_process_finishes_as_python_does(worker: children.Worker) -> None:
+    worker.call(BAD + "at_exit", action="print")
+    answer = worker.finish()
+    assert (answer.outcome, answer.message, answer.noise) == ("returned", "", "at exit")
+    worker.call(BAD + "at_exit", action="abort")
+    answer = worker.finish()
+    assert (answer.outcome, answer.message) == ("crashed", "SIGABRT")
+    worker.call(BAD + "at_exit", action="sleep")
+    answer = worker.finish(within=0.5)
+    assert (answer.outcome, answer.message) == ("hung", "no answer within 0.5 s")
+    assert worker.call(BAD + "garbage").value == 7
+
+
 def test_the_time_limit_covers_the_start_of_the_process() -> None:
     with children.Worker(environment=HERE, seconds=0.001) as worker:
         assert worker.call("os:getpid").outcome == "hung"
