@@ -222,9 +222,9 @@ def no_lanes_is_one() -> None:
 
 
 @defect("C-28")
-def no_bits_is_eight() -> None:
-    """bits of 0 count as 8."""
-    _read_as(lambda code, bits, lanes: (code, 8) if (bits, lanes) == (0, 1) else None)
+def no_bits_is_32() -> None:
+    """bits of 0 count as 32."""
+    _read_as(lambda code, bits, lanes: (code, 32) if (bits, lanes) == (0, 1) else None)
 
 
 @defect("C-28")

@@ -145,7 +145,7 @@ def deleter_needs_python() -> None:
 
 
 @defect("X-05", "X-08")
-def deleter_of_views_needs_python() -> None:
+def versioned_deleter_needs_python() -> None:
     """The deleter of versioned exports is a Python function."""
     _deleter(None, _python_deleters[1], _is_versioned)
 
@@ -397,12 +397,13 @@ def deepcopy_shares_the_memory() -> None:
 
 
 @defect("X-11")
-def copies_share_the_capsule() -> None:
-    """The array keeps its last capsule, and copy.copy shares it."""
+def copies_share_the_next_capsule() -> None:
+    """An export also prepares the capsule of the next one, which a copy of the object shares."""
 
     def dlpack(original: Any, array: Array, **words: Any) -> Any:
-        result = original(array, **words)
-        array.kept = result  # type: ignore[attr-defined]
+        key, prepared = getattr(array, "prepared", ("", None))
+        result = prepared if key == repr(words) else original(array, **words)
+        array.prepared = (repr(words), original(array, **words))  # type: ignore[attr-defined]
         return result
 
     def shallow(original: Any, self: Array) -> Array:

@@ -320,7 +320,7 @@ def _refuse_explicit_none(keyword: str, error: type[Exception] = TypeError) -> N
 
 
 @defect("P-48", "P-44", "P-23")
-def copy_none_copies_views() -> None:
+def copy_none_copies() -> None:
     """copy=None, given explicitly, copies; leaving it out does not."""
 
     def method(original: Any, self: Array, **words: Any) -> Any:
