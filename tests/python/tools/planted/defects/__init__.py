@@ -1,0 +1,27 @@
+"""The planted defects, by subject. Importing the package fills planting.DEFECTS."""
+
+from __future__ import annotations
+
+from planted.defects import (
+    asking,
+    copies,
+    exporting,
+    flags,
+    importing,
+    lifetime,
+    owning,
+    requests,
+    table,
+)
+
+__all__ = [
+    "asking",
+    "copies",
+    "exporting",
+    "flags",
+    "importing",
+    "lifetime",
+    "owning",
+    "requests",
+    "table",
+]

@@ -1,0 +1,346 @@
+"""The variants of consumers: what differs, and the sentence of the standard that permits it.
+
+Where no sentence does, the row says that none forbids it.
+"""
+
+from __future__ import annotations
+
+import ctypes as C
+import threading
+from enum import Enum
+from typing import Any
+
+from planted import consumer, library, native
+from planted.array import Array, row_major
+from planted.native import STRUCTS, Memory
+from planted.planting import change, variant
+
+# Requests -----------------------------------------------------------------------------
+
+
+@variant(
+    "array API 2025.12, __dlpack__: This keyword may not be used by consumers until a later time "
+    "after introduction"
+)
+def asks_for_no_version() -> None:
+    """max_version is never passed."""
+
+    def keywords(original: Any, device: Any, copy: Any) -> dict[str, Any]:
+        words: dict[str, Any] = original(device, copy)
+        del words["max_version"]
+        return words
+
+    change(consumer, "keywords", keywords)
+
+
+@variant(
+    "array API 2025.12, __dlpack__: This logic is also applicable to handling of the new dl_device "
+    "and copy keywords."
+)
+def drops_one_keyword_after_the_other() -> None:
+    """After TypeError, the call is repeated without copy and dl_device, and then without all."""
+
+    def request(original: Any, x: Any, words: dict[str, Any]) -> Any:
+        try:
+            return consumer.call(x, words), True
+        except TypeError:
+            pass
+        try:
+            return consumer.call(x, {"max_version": words["max_version"]}), False
+        except TypeError:
+            return consumer.call(x, {}), False
+
+    change(consumer, "request", request)
+
+
+@variant(
+    "array API 2025.12, from_dlpack, copy: If False, the function must never copy, and raise "
+    "BufferError in case a copy is deemed necessary"
+)
+def copy_false_refused() -> None:
+    """copy=False raises BufferError, as the library always owns its memory and copies."""
+
+    def from_dlpack(original: Any, x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
+        if copy is False:
+            raise BufferError("the library always copies")
+        array: Array = original(x, device=device, copy=copy)
+        return array.copy()
+
+    change(consumer, "from_dlpack", from_dlpack)
+
+
+@variant(
+    "array API 2025.12, from_dlpack, returns: The returned array may be either a copy or a view."
+)
+def copies_unless_told_not_to() -> None:
+    """copy=None copies, and copy=False shares the memory."""
+
+    def from_dlpack(original: Any, x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
+        array: Array = original(x, device=device, copy=copy)
+        return array if copy is False else array.copy()
+
+    change(consumer, "from_dlpack", from_dlpack)
+
+
+@variant(
+    "DLPack Python specification: methods on the array object, which will be called from within "
+    "from_dlpack, to query what device the array is on"
+)
+def asks_for_the_device_first() -> None:
+    """__dlpack_device__() is called first, and the methods are looked up on the type."""
+
+    def call(original: Any, x: Any, words: dict[str, Any]) -> Any:
+        if not hasattr(x, "__dlpack__"):
+            return original(x, words)
+        device_type = type(x).__dlpack_device__(x)[0]
+        number = device_type.value if isinstance(device_type, Enum) else device_type
+        if number != 1 and "dl_device" not in words:
+            raise BufferError(f"expected an array of the CPU; got device type {number}")
+        return type(x).__dlpack__(x, **words)
+
+    change(consumer, "call", call)
+
+
+@variant(
+    "array API 2025.12, __dlpack__, stream: On CPU and other device types without streams, only "
+    "None is accepted."
+)
+def passes_stream_none() -> None:
+    """stream=None is passed explicitly."""
+    change(
+        consumer,
+        "keywords",
+        lambda original, device, copy: {"stream": None, **original(device, copy)},
+    )
+
+
+@variant(
+    "array API 2025.12, from_dlpack, raises AttributeError: If the __dlpack__ and "
+    "__dlpack_device__ methods are not present on the input array."
+)
+def missing_method_is_a_type_error() -> None:
+    """An object without __dlpack__ raises an error that is AttributeError and TypeError."""
+
+    class NoArray(AttributeError, TypeError):
+        pass
+
+    def from_dlpack(original: Any, x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
+        if not hasattr(x, "__dlpack__"):
+            raise NoArray(f"{type(x).__name__} has no __dlpack__")
+        result: Array = original(x, device=device, copy=copy)
+        return result
+
+    change(consumer, "from_dlpack", from_dlpack)
+
+
+@variant("No sentence forbids it: from_dlpack may accept more than objects with __dlpack__")
+def raw_capsules_accepted() -> None:
+    """from_dlpack also accepts a capsule."""
+
+    def from_dlpack(original: Any, x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
+        if isinstance(x, native.capsule_type):
+            return consumer.take(x)
+        result: Array = original(x, device=device, copy=copy)
+        return result
+
+    change(consumer, "from_dlpack", from_dlpack)
+
+
+# Capsules -----------------------------------------------------------------------------
+
+
+@variant(
+    "DLPack Python specification: renaming the capsule to used_dltensor to ensure that "
+    "PyCapsule_Destructor will not get called"
+)
+def destructor_cleared() -> None:
+    """The destructor of a consumed capsule is removed."""
+    set_destructor = C.PYFUNCTYPE(C.c_int, C.py_object, C.c_void_p)(
+        ("PyCapsule_SetDestructor", C.pythonapi)
+    )
+
+    def take(original: Any, capsule: Any) -> Array:
+        result: Array = original(capsule)
+        set_destructor(capsule, None)
+        return result
+
+    change(consumer, "take", take)
+
+
+@variant(
+    "DLPack Python specification: set PyCapsule_Destructor that calls the deleter of the "
+    'DLManagedTensor when the "dltensor"-named capsule is no longer needed'
+)
+def refused_capsules_stay_fresh() -> None:
+    """A tensor is checked before its capsule is renamed; the capsule frees a refused one."""
+
+    def take(original: Any, capsule: Any) -> Array:
+        name = consumer.struct_name(capsule)
+        address: int = native.capsule_pointer(capsule, name)
+        managed = STRUCTS[name].from_address(address)
+        array = consumer.read(managed, name, Memory(0, 0))
+        if not consumer.use(capsule, name):
+            raise BufferError("the capsule was consumed by another thread")
+        array.memory = consumer.own(managed, address)
+        return array
+
+    change(consumer, "take", take)
+
+
+@variant(
+    "DLPack Python specification: the deleter of the DLManagedTensor will be called by the "
+    "destructor of the consumer library object created to own the DLManagedTensor"
+)
+def capsule_kept_with_the_result() -> None:
+    """The consumed capsule lives as long as the result."""
+
+    def take(original: Any, capsule: Any) -> Array:
+        result: Array = original(capsule)
+        result.memory.capsule = capsule  # type: ignore[attr-defined]
+        return result
+
+    change(consumer, "take", take)
+
+
+@variant(
+    "dlpack.h, DLManagedTensor: When the borrowing framework doesn't need the tensor, it should "
+    "call the deleter"
+)
+def deleter_on_another_thread() -> None:
+    """The deleter is called by another thread, which the last owner waits for."""
+
+    class Deferred(Memory):
+        def release(self) -> None:
+            if not self._block:
+                return
+            thread = threading.Thread(target=Memory.release, args=(self,))
+            thread.start()
+            thread.join()
+
+    change(
+        consumer,
+        "own",
+        lambda original, managed, address: Deferred(address, managed.deleter or 0),
+    )
+
+
+# Tensors ------------------------------------------------------------------------------
+
+
+@variant(
+    "array API 2025.12, __dlpack__: A consumer that does not support read-only arrays should "
+    "ignore this flag"
+)
+def no_read_only_arrays() -> None:
+    """The library has no read-only arrays, and ignores the flag."""
+    whole = library.make
+
+    def make(shape: tuple[int, ...], dtype: str = "float32") -> Array:
+        return whole(shape, dtype)
+
+    library.make = make  # type: ignore[assignment]
+    change(consumer, "is_read_only", lambda original, managed, is_versioned: False)
+
+
+_REFUSED = (
+    "array API 2025.12, from_dlpack, raises BufferError: when the data cannot be exported as "
+    "DLPack (e.g., incompatible dtype, strides, or device)"
+)
+
+
+def _refuse(where: Any) -> None:
+    """Raises BufferError where a condition on the imported array holds."""
+
+    def read(original: Any, managed: Any, name: bytes, memory: Memory) -> Array:
+        array: Array = original(managed, name, memory)
+        if where(array):
+            array.memory = Memory(0, 0)
+            raise BufferError("the library does not support this tensor")
+        return array
+
+    change(consumer, "read", read)
+
+
+@variant(_REFUSED)
+def negative_strides_refused() -> None:
+    """Negative strides raise BufferError."""
+    _refuse(lambda array: array.size > 0 and min(array.strides, default=0) < 0)
+
+
+@variant(_REFUSED)
+def zero_strides_refused() -> None:
+    """A stride of 0 raises BufferError."""
+    _refuse(
+        lambda array: (
+            array.size > 0 and any(e > 1 and s == 0 for e, s in zip(array.shape, array.strides))
+        )
+    )
+
+
+@variant(_REFUSED)
+def only_compact_tensors() -> None:
+    """Tensors that are not row-major raise BufferError."""
+    _refuse(
+        lambda array: (
+            array.size > 0
+            and any(
+                e > 1 and s != c
+                for e, s, c in zip(array.shape, array.strides, row_major(array.shape))
+            )
+        )
+    )
+
+
+@variant(_REFUSED, "C-24")
+def only_aligned_tensors() -> None:
+    """An address that is no multiple of 64 raises BufferError."""
+    _refuse(lambda array: array.data % 64 != 0)
+
+
+@variant(_REFUSED)
+def only_two_element_types() -> None:
+    """Element types other than float32 and float64 raise BufferError."""
+    _refuse(lambda array: array.dtype not in ("float32", "float64"))
+
+
+@variant(_REFUSED)
+def eight_dimensions_at_most() -> None:
+    """More than 8 dimensions raise BufferError."""
+    consumer.MOST_DIMENSIONS = 8
+
+
+@variant("dlpack.h, kDLCUDAHost: Pinned CUDA CPU memory by cudaMallocHost")
+def pinned_memory_is_read() -> None:
+    """Pinned memory is read as memory of the host."""
+
+    def check_device(original: Any, tensor: Any, is_versioned: bool) -> None:
+        if tensor.device.type not in (3, 11):
+            original(tensor, is_versioned)
+
+    change(consumer, "check_device", check_device)
+
+
+@variant("array API 2025.12, from_dlpack, returns: an array containing the data in x.", "C-16")
+def result_is_a_memoryview() -> None:
+    """from_dlpack returns a memoryview, and refuses what memoryview cannot describe."""
+    whole = library.from_dlpack
+
+    def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+        array = whole(x, device=device, copy=copy)
+        form = array.kind.form
+        if form not in tuple("?bBhHiIqQfd") or array.dtype == "bfloat16":
+            raise BufferError(f"memoryview has no {array.dtype}")
+        if not array.size:
+            raise BufferError("memoryview has no extents of 0")
+        if array.strides != row_major(array.shape):
+            if copy is False:
+                raise BufferError("memoryview has no such strides")
+            array = array.copy()
+        buffer: Any = (C.c_char * array.nbytes).from_address(array.data)
+        buffer.array = array
+        view: Any = memoryview(buffer).cast("B")
+        if array.readonly:
+            view = view.toreadonly()
+        return view.cast(form, array.shape)
+
+    library.from_dlpack = from_dlpack

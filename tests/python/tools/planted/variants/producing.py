@@ -1,0 +1,477 @@
+"""The variants of producers: what differs, and the sentence of the standard that permits it.
+
+Where no sentence does, the row says that none forbids it.
+"""
+
+from __future__ import annotations
+
+import ctypes as C
+from enum import Enum, IntEnum
+from typing import Any
+
+from planted import array as arrays
+from planted import consumer, exchange, library, native, producer
+from planted.array import Array, row_major
+from planted.native import STRUCTS, Memory, address_of, malloc
+from planted.planting import change, variant
+from planted.producer import Export
+
+# Requests -----------------------------------------------------------------------------
+
+
+@variant(
+    "array API 2025.12, __dlpack__: from March 2025 onwards (but ideally as late as possible), "
+    "it's okay to raise BufferError here",
+)
+def bare_call_refused() -> None:
+    """A call without max_version raises BufferError."""
+
+    def wants_versioned(original: Any, wanted: Any) -> bool:
+        if wanted is None:
+            raise BufferError("expected max_version (1, 0) or newer")
+        return bool(original(wanted))
+
+    change(producer, "wants_versioned", wants_versioned)
+
+
+@variant(
+    "array API 2025.12, __dlpack__: the producer should raise a BufferError here to tell users "
+    "that the consumer's max_version is too old"
+)
+def version_0_refused() -> None:
+    """max_version=(0, 8) raises BufferError."""
+
+    def wants_versioned(original: Any, wanted: Any) -> bool:
+        result = bool(original(wanted))
+        if wanted is not None and wanted[0] == 0:
+            raise BufferError(f"max_version {wanted} is too old")
+        return result
+
+    change(producer, "wants_versioned", wants_versioned)
+
+
+@variant(
+    "array API 2025.12, __dlpack__, max_version: This method may return a capsule of version "
+    "max_version (recommended if it does support that), or of a different version.",
+    "P-05",
+)
+def legacy_only() -> None:
+    """Every capsule is a legacy one, and read-only memory is not exported."""
+    change(producer, "wants_versioned", lambda original, wanted: original(wanted) and False)
+
+
+@variant(
+    "array API 2022.12, __dlpack__: stream: Optional[Union[int, Any]] = None",
+    "P-05",
+)
+def library_of_2022() -> None:
+    """The library claims 2022.12: no keyword but stream, and from_dlpack without keywords."""
+    whole, take = Array.__dlpack__, library.from_dlpack
+
+    def of_2022(self: Array, *, stream: Any = None) -> Any:
+        return whole(self, stream=stream)
+
+    def from_dlpack(x: Any, /) -> Array:
+        return take(x)
+
+    Array.__dlpack__ = of_2022  # type: ignore[method-assign, assignment]
+    library.from_dlpack = from_dlpack  # type: ignore[assignment]
+    library.__array_api_version__ = "2022.12"
+    consumer.keywords = lambda device, copy: {}
+
+
+@variant(
+    "DLPack Python specification: a library should try to support both during the transition "
+    "period if possible.",
+    "P-05",
+    "P-35",
+    "S-11",
+)
+def legacy_without_a_claim() -> None:
+    """The library claims no array API, and exports legacy capsules by __dlpack__(stream=None)."""
+    library_of_2022()
+    del library.__array_api_version__, library.asarray
+    del Array.__array_namespace__
+
+
+@variant(
+    "array API 2025.12, __dlpack_device__, returns: Tuple[Enum, int]",
+)
+def device_type_is_an_enum() -> None:
+    """The device type is a member of a plain Enum."""
+
+    class Device(Enum):
+        CPU = 1
+
+    change(Array, "__dlpack_device__", lambda original, self: (Device.CPU, 0))
+
+
+@variant("array API 2025.12, __dlpack_device__, returns: Tuple[Enum, int]")
+def device_type_is_an_int_enum() -> None:
+    """The device type is a member of an IntEnum."""
+
+    class Device(IntEnum):
+        CPU = 1
+
+    change(Array, "__dlpack_device__", lambda original, self: (Device.CPU, 0))
+
+
+@variant(
+    "array API 2025.12, __dlpack__, stream: On CPU and other device types without streams, only "
+    "None is accepted."
+)
+def every_stream_refused() -> None:
+    """stream=-1 raises ValueError on the CPU."""
+
+    def check_stream(original: Any, stream: Any) -> None:
+        if stream is not None:
+            raise ValueError(f"expected stream None on the CPU; got {stream!r}")
+
+    change(producer, "check_stream", check_stream)
+
+
+@variant(
+    "array API 2025.12, __dlpack__, stream: If stream is -1, the value may be used by the consumer "
+    'to signal "producer must not perform any synchronization".'
+)
+def every_stream_accepted() -> None:
+    """Any integer from -1 on is accepted as stream, as there is nothing to order."""
+
+    def check_stream(original: Any, stream: Any) -> None:
+        if stream is not None and (not isinstance(stream, int) or stream < -1):
+            raise ValueError(f"expected stream None or an integer; got {stream!r}")
+
+    change(producer, "check_stream", check_stream)
+
+
+@variant(
+    "array API 2025.12, __dlpack__, raises: Implementations should raise BufferError when the data "
+    "cannot be exported as DLPack"
+)
+def copies_refused() -> None:
+    """copy=True raises BufferError."""
+
+    def check_copy(original: Any, copy: Any) -> None:
+        original(copy)
+        if copy:
+            raise BufferError("__dlpack__ makes no copies")
+
+    change(producer, "check_copy", check_copy)
+
+
+@variant(
+    "array API 2025.12, __dlpack__, copy: If False, the function must never copy, and raise a "
+    "BufferError in case a copy is deemed necessary"
+)
+def always_copies() -> None:
+    """Every export is a copy and marked as one, and copy=False raises BufferError."""
+
+    def check_copy(original: Any, copy: Any) -> None:
+        original(copy)
+        if copy is False:
+            raise BufferError("this memory cannot be shared")
+
+    change(producer, "check_copy", check_copy)
+    change(
+        producer,
+        "build",
+        lambda original, array, versioned, copied: original(array, versioned, True),
+    )
+    change(
+        producer,
+        "check_content",
+        lambda original, array, versioned, copied: original(array, versioned, True),
+    )
+
+
+# Structs ------------------------------------------------------------------------------
+
+
+def _version(minor: int) -> None:
+    producer.VERSION = (1, minor)
+
+
+_OTHER_MINOR = (
+    "dlpack.h, DLPackVersion: In the case of a minor version mismatch, the tensor can be safely "
+    "used as long as the consumer knows how to interpret all fields."
+)
+
+
+@variant(_OTHER_MINOR)
+def version_1_0() -> None:
+    """The structs, the table and the request have version 1.0."""
+    _version(0)
+
+
+@variant(_OTHER_MINOR)
+def version_1_1() -> None:
+    """The structs and the request have version 1.1."""
+    _version(1)
+
+
+@variant(_OTHER_MINOR)
+def version_1_2() -> None:
+    """The structs and the request have version 1.2."""
+    _version(2)
+
+
+def _null_strides(where: Any) -> None:
+    def fill(original: Any, export: Export) -> None:
+        original(export)
+        if where(export) and export.array.strides == row_major(export.array.shape):
+            export.managed.tensor.strides = None
+
+    change(producer, "fill", fill)
+
+
+@variant(
+    "dlpack.h 1.1, DLTensor.strides: can be NULL, indicating tensor is compact and row-majored."
+)
+def null_strides_in_version_1_1() -> None:
+    """Compact arrays have strides of NULL, in versioned capsules of version 1.1."""
+    _version(1)
+    _null_strides(lambda export: True)
+
+
+@variant(
+    "dlpack.h 1.3, DLTensor.strides: Before DLPack v1.2, strides can be NULL to indicate "
+    "contiguous data."
+)
+def null_strides_in_legacy() -> None:
+    """Compact arrays have strides of NULL in legacy capsules."""
+    _null_strides(lambda export: not export.versioned)
+
+
+@variant("dlpack.h 1.3, DLTensor.shape: When ndim == 0, shape can be set to NULL.")
+def null_extents_of_scalars() -> None:
+    """Arrays without dimensions have a shape and strides of NULL."""
+
+    def fill(original: Any, export: Export) -> None:
+        original(export)
+        if export.array.ndim == 0:
+            export.managed.tensor.shape = export.managed.tensor.strides = None
+
+    change(producer, "fill", fill)
+
+
+@variant(
+    "dlpack.h, DLTensor.data: The `byte_offset` field should be used to point to the beginning of "
+    "the data."
+)
+def offset_from_the_base() -> None:
+    """A view has its base's address in data, and a byte_offset."""
+
+    def fill(original: Any, export: Export) -> None:
+        original(export)
+        array, base = export.array, export.array.base
+        if base is not None and array.size and array.data >= base.data:
+            export.managed.tensor.data = base.data
+            export.managed.tensor.byte_offset = array.data - base.data
+
+    change(producer, "fill", fill)
+
+
+@variant(
+    "dlpack.h, DLTensor.data: multiple libraries (CuPy, PyTorch, TensorFlow, TVM, perhaps others) "
+    "do not adhere to this 256 byte alignment requirement"
+)
+def unaligned_base_and_offset() -> None:
+    """data points 3 bytes before the first element, which is aligned, and byte_offset is 3."""
+
+    def fill(original: Any, export: Export) -> None:
+        original(export)
+        if export.array.size:
+            export.managed.tensor.data = export.array.data - 3
+            export.managed.tensor.byte_offset = 3
+
+    change(producer, "fill", fill)
+
+
+@variant(
+    "dlpack.h, DLTensor.data: at the moment it is recommended to not rely on the data pointer "
+    "being correctly aligned."
+)
+def aligned_to_16_bytes() -> None:
+    """Elements are aligned to 16 bytes, and not to more."""
+
+    def of(content: bytes) -> tuple[Memory, int]:
+        start = malloc(len(content) + 512)
+        address = -(-start // 256) * 256 + 16
+        C.memmove(address, content, len(content))
+        return Memory(start, native.FREE), address
+
+    Memory.of = of  # type: ignore[method-assign]
+
+
+@variant("No sentence forbids it: the stride of an extent of 1 addresses nothing")
+def odd_strides_of_extents_of_1() -> None:
+    """The strides of extents of 1 are 7, as those of a view that had more elements there."""
+
+    def fill(original: Any, export: Export) -> None:
+        original(export)
+        array = export.array
+        producer.write(
+            export.managed.tensor.strides,
+            tuple(7 if e == 1 else s for e, s in zip(array.shape, array.strides)),
+        )
+
+    change(producer, "fill", fill)
+
+
+@variant(
+    "DLPack Python specification: DLPack describes the memory layout of dense, strided, "
+    "n-dimensional arrays."
+)
+def rows_are_padded() -> None:
+    """Arrays have two elements of padding behind each row."""
+    change(library, "make", lambda original, *a, **k: _padded(original(*a, **k)))
+
+
+@variant(
+    "DLPack Python specification: DLPack describes the memory layout of dense, strided, "
+    "n-dimensional arrays."
+)
+def column_major() -> None:
+    """New arrays are column-major."""
+
+    def make(original: Any, *arguments: Any, **keywords: Any) -> Array:
+        array: Array = original(*arguments, **keywords)
+        return _laid_out(array, row_major(array.shape[::-1])[::-1], array.size)
+
+    change(library, "make", make)
+
+
+def _padded(array: Array) -> Array:
+    if array.ndim < 2 or not array.size:
+        return array
+    strides = row_major((*array.shape[:-1], array.shape[-1] + 2))
+    return _laid_out(array, strides, array.shape[0] * strides[0])
+
+
+def _laid_out(array: Array, strides: tuple[int, ...], size: int) -> Array:
+    """Returns the same elements in memory with other strides."""
+    memory, data = Memory.of(bytes(size * array.itemsize))
+    result = Array(memory, data, array.shape, strides, array.kind)
+    for index in array.indices():
+        result.put(index, array.get(index))
+    result.readonly = array.readonly
+    return result
+
+
+@variant(
+    "dlpack.h, deleter: It can be NULL if there is no way for the caller to provide a reasonable "
+    "destructor."
+)
+def empty_arrays_are_static() -> None:
+    """Empty arrays share one static managed tensor for each shape, without deleter and context."""
+    static: dict[Any, Export] = {}
+
+    def build(original: Any, array: Array, versioned: bool, copied: bool) -> Export:
+        if array.size:
+            return original(array, versioned, copied)  # type: ignore[no-any-return]
+        key = (array.shape, array.strides, array.dtype, array.readonly, versioned, copied)
+        if key not in static:
+            export = static[key] = original(array, versioned, copied)
+            native.library.block_drop(export.managed.manager_ctx)
+            export.managed.manager_ctx = export.managed.deleter = None
+        return static[key]
+
+    change(producer, "build", build)
+
+
+@variant("dlpack.h, manager_ctx: It can also be NULL.")
+def no_context() -> None:
+    """manager_ctx is NULL, and the deleter finds the memory elsewhere."""
+
+    def allocate(original: Any, export: Export) -> None:
+        room = C.sizeof(STRUCTS[export.name]) + 16 * export.array.ndim
+        export.address = malloc(16 + room) + 16
+        C.memset(export.address, 0, room)
+
+    def keep(original: Any, export: Export) -> None:
+        C.c_void_p.from_address(export.address - 16).value = original(export)
+
+    change(producer, "allocate", allocate)
+    change(producer, "keep", keep)
+    change(producer, "deleter", lambda original, export: address_of(native.library.delete_hidden))
+
+
+@variant(
+    "dlpack.h, DLManagedTensor: it should call the deleter to notify the host that the resource is "
+    "no longer needed."
+)
+def freed_on_another_thread() -> None:
+    """The deleter leaves the release of the memory to a thread of its own."""
+    functions = native.library
+    change(
+        producer,
+        "deleter",
+        lambda original, export: address_of(
+            functions.delete_versioned_elsewhere
+            if export.versioned
+            else functions.delete_legacy_elsewhere
+        ),
+    )
+
+
+# Objects ------------------------------------------------------------------------------
+
+
+class Slotted:
+    """An array without weak references, attributes and views."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        unknown = keywords.keys() - {"stream", "max_version", "dl_device", "copy"}
+        if unknown:
+            raise TypeError(f"unexpected keywords {unknown}")
+        return self._array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("the object cannot be pickled")
+
+
+@variant("No sentence forbids it: none demands weak references, attributes or views of an object")
+def objects_with_slots() -> None:
+    """The objects have slots, and accept neither weak references nor new attributes."""
+    change(library, "make", lambda original, *a, **k: Slotted(original(*a, **k)))
+
+
+@variant("array API 2025.12, __eq__: an array containing the element-wise results.")
+def comparison_by_element() -> None:
+    """x == y returns an array, and so arrays have no hash."""
+
+    def equal(self: Array, other: Any) -> Any:
+        if not isinstance(other, Array) or other.shape != self.shape:
+            return NotImplemented
+        flat = [self.get(index) == other.get(index) for index in self.indices()]
+        return arrays.of_elements(flat, self.shape, "bool")
+
+    Array.__eq__ = equal  # type: ignore[method-assign, assignment]
+    Array.__hash__ = None  # type: ignore[assignment]
+
+
+@variant(
+    "No sentence forbids it: a factory is the tool's own idea, with parameters for what it can vary"
+)
+def factory_without_parameters() -> None:
+    """The factory has no parameters."""
+    whole = library.make
+
+    def make() -> Array:
+        return whole((2, 3))
+
+    library.make = make  # type: ignore[assignment]
+
+
+@variant("dlpack.h, dltensor_from_py_object_no_sync: This function can be NULL")
+def table_does_not_lend() -> None:
+    """The function that lends a DLTensor is NULL in the exchange table."""
+    exchange.TABLE.dltensor_from_py_object_no_sync = None
