@@ -137,7 +137,7 @@ class _Child:
     """
 
     def __init__(self, python: str, environment: Mapping[str, str]) -> None:
-        self._answers, answers = os.pipe()
+        self._answers, answers = _pipe()
         program = f"from dlbridge.tools.children import serve; serve({answers})"
         try:
             self._process = subprocess.Popen(
@@ -223,6 +223,17 @@ class _Child:
         return noise
 
 
+def _pipe() -> tuple[int, int]:
+    """Creates a pipe. Its ends are above 2: the child replaces the standard descriptors."""
+    import fcntl  # missing on Windows
+
+    low = os.pipe()
+    reading, writing = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in low)
+    for end in low:
+        os.close(end)
+    return reading, writing
+
+
 def _read(descriptor: int) -> bytes | None:
     """Reads what is there: b"" at the end of the pipe, None where there is nothing now."""
     try:
@@ -296,7 +307,7 @@ def serve(answers: int) -> None:
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 if os.getpid() != me:  # a copy that the function forked: only the original answers
                     os._exit(0)
-                with os.fdopen(os.dup(answers), "w") as stream:
+                with os.fdopen(answers, "w", closefd=False) as stream:
                     stream.write(answer + "\n")
     except OSError as error:
         sys.exit(f"the function closed the pipe of its requests or of its answer: {error}")

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import dlbridge
-from dlbridge.tools import abi
+from dlbridge.tools import abi, children
 
 
 @cache
@@ -65,6 +65,10 @@ def slow() -> Any:
 
 def garbage() -> Any:
     return 7
+
+
+def garbage_of_a_child() -> Any:
+    return children.call("conformance_targets:garbage").value
 
 
 def crashes() -> Any:

@@ -125,6 +125,11 @@ def test_closed_output(worker: children.Worker) -> None:
     assert worker.call(BAD + "garbage").value == 7
 
 
+def test_a_worker_in_a_process_without_standard_descriptors(worker: children.Worker) -> None:
+    worker.call(BAD + "closes", first=0, last=3)
+    assert worker.call(BAD + "garbage_of_a_child").value == 7
+
+
 def test_a_process_finishes_as_python_does(worker: children.Worker) -> None:
     worker.call(BAD + "at_exit", action="print")
     answer = worker.finish()

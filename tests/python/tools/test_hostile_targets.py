@@ -27,6 +27,8 @@ def start(folder: Path, *arguments: str, stdout: int = subprocess.PIPE) -> subpr
         text=True,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": PATHS},
+        # A shell lets the processes that it starts in the background ignore SIGINT.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
