@@ -21,7 +21,8 @@ class Defect:
     rule: str  # which must find it
     text: str  # what is wrong
     is_new: bool  # of a kind that the mutation test before this one did not have
-    also: frozenset[str]  # other rules of the kinds must and unsound that it necessarily breaks
+    # Other rules of the kinds must and unsound that it necessarily breaks; "*": all.
+    also: frozenset[str]
     plant: Plant
 
 

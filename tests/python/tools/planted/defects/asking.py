@@ -269,7 +269,7 @@ def missing_method_is_an_assertion() -> None:
     change(consumer, "call", call)
 
 
-@defect("S-09")
+@defect("S-09", "C-18", "S-13")
 def methods_of_the_base_class() -> None:
     """__dlpack__ is looked up in the last class before object, and not in the object's own."""
 

@@ -45,7 +45,7 @@ def _source(wrong: Any) -> None:
 @defect("P-23", "P-40", known=True)
 def copy_false_copies() -> None:
     """copy=False copies."""
-    _request(lambda array, words: {**words, "copy": True if words["copy"] is False else None})
+    _request(lambda array, words: {**words, "copy": True} if words["copy"] is False else words)
 
 
 @defect("P-23")

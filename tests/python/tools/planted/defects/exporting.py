@@ -530,7 +530,7 @@ def offset_forgotten_in_legacy() -> None:
     spoil(write)
 
 
-@defect("S-08", "P-38", "P-16")
+@defect("S-08", "P-11", "P-38")
 def legacy_of_the_first_export() -> None:
     """Legacy capsules describe the array as it was at its first export, before it was reshaped."""
     spoil(
