@@ -14,8 +14,15 @@ MODULES = (
     "requests",
     "lifetime",
     "sharing",
-    "consumer",
-    "reading",
+    "negotiation",
+    "ownership",
+    "layouts",
+    "dtypes",
+    "devices",
+    "read_only",
+    "from_dlpack",
+    "exchange_table",
+    "other_protocols",
     "draft",
 )
 
