@@ -48,7 +48,8 @@ def encode(values: Nested, dtype: str) -> bytes:
     return struct.pack(f"<{len(flat(values))}{format_}", *flat(values))
 
 
-def _decode(raw: bytes, dtype: str) -> Any:
+def decode(raw: bytes, dtype: str) -> Any:
+    """Returns the value of one element. Raises KeyError for an unsupported dtype."""
     format_ = DTYPES[dtype][1]
     if format_ == dtypes.BFLOAT16:
         return struct.unpack("<f", b"\0\0" + raw)[0]
@@ -79,7 +80,7 @@ def read(contents: abi.Contents) -> Nested:
             raw = abi.read_memory(address, size)
             if raw is None:
                 raise abi.Unreadable(f"the element at {address:#x} is not readable")
-            return _decode(raw, dtype)
+            return decode(raw, dtype)
         assert contents.shape is not None and strides is not None
         return [
             part(address + i * strides[dimension] * size, dimension + 1)

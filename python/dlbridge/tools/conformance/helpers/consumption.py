@@ -1,24 +1,28 @@
-"""Calls of a consumer with a producer of ctypes tensors, and reading of their results."""
+"""Calls of a consumer with producers of ctypes tensors."""
 
 from __future__ import annotations
 
 import gc
 import inspect
-import struct
+import sys
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from dlbridge.tools import abi, dtypes
-from dlbridge.tools.conformance.helpers import device_memory
-from dlbridge.tools.conformance.helpers.producers import Nested, Producer, numbers_of
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
+from dlbridge.tools.conformance.helpers.producers import LegacyProducer, OldProducer, Producer
+from dlbridge.tools.conformance.outcomes import Skip, name_error
 from dlbridge.tools.conformance.target import NO_CONSUMER, Target
-from dlbridge.tools.ctypes_arrays import row_major
-from dlbridge.tools.libraries import capsule_of
 
-PATIENCE = 0.5  # seconds for a library that calls deleters on another thread
+PATIENCE = 1.0  # seconds for a library that calls deleters on another thread
+KINDS = VERSIONED, LEGACY = "versioned", "legacy"
+
+
+# Calls that live a little longer: a deleter of ctypes clears the exception that is pending when a
+# probe raises, and with it frees its results.
+_recent: deque[ConsumerCall] = deque(maxlen=64)
 
 
 class ConsumerCall:
@@ -28,6 +32,7 @@ class ConsumerCall:
         self, target: Target, producer: Producer, *, raw: bool = False, **keywords: Any
     ) -> None:
         """With `raw` the consumer gets a capsule instead of a producer."""
+        _recent.append(self)
         self.target, self.producer = target, producer
         self.result: Any = None
         self.refusal: Exception | None = None
@@ -35,42 +40,53 @@ class ConsumerCall:
         consume = function_with_keywords(target) if keywords else target.consume
         try:
             self.result = consume(argument, **keywords)
-        except Skip:
-            raise
         except Exception as error:
-            # A deleter written in Python clears a pending exception: that SystemError is ours.
-            if isinstance(error, SystemError) and not producer.deleter_calls:
-                raise Broken(f"refused without an exception: {name_error(error)}") from None
+            # Also SystemError: a deleter that is called while an exception is pending is Python
+            # code here, and clears it.
             self.refusal = error.with_traceback(None)
 
     @property
     def error_text(self) -> str:
-        return "no refusal" if self.refusal is None else name_error(self.refusal)
-
-    def values(self) -> Nested:
-        """Reads the result. Raises Skip where no method of reading works for a plain tensor, and
-        Broken where the method fails for this one."""
-        reader = reader_for(self.target)
-        try:
-            return reader(self.result)
-        except Exception as error:
-            raise Broken(f"accepted, but reading the result raised {name_error(error)}") from None
+        return "no refusal" if self.refusal is None else short(name_error(self.refusal), 160)
 
     def release(self) -> int:
         """Drops the result and the capsules, and returns the number of deleter calls."""
         self.result = self.refusal = None
         self.producer.capsules.clear()
-        deadline = time.monotonic() + PATIENCE
-        gc.collect()
-        owed = len([tensor for tensor in self.producer.tensors if tensor.struct.deleter])
-        while self.producer.deleter_calls < owed and time.monotonic() < deadline:
-            time.sleep(0.01)
-            gc.collect()
+        wait_until(lambda: self.producer.deleter_calls >= owed(self.producer))
         return self.producer.deleter_calls
 
 
+def owed(*producers: Producer) -> int:
+    """Returns the number of deleter calls that free every tensor once."""
+    return sum(bool(tensor.struct.deleter) for each in producers for tensor in each.tensors)
+
+
+def wait_until(holds: Callable[[], bool]) -> bool:
+    """Waits for a condition, collects garbage meanwhile, and returns whether it holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not holds() and time.monotonic() < deadline:
+        gc.collect()
+        if not holds():
+            time.sleep(0.01)
+    return holds()
+
+
+def announce(text: str) -> None:
+    """Prints what comes next: the last line before a crash is part of the report."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def short(text: str, most: int = 80) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def spelled(keywords: dict[str, Any]) -> str:
+    return ", ".join(f"{word}={value!r}" for word, value in keywords.items())
+
+
 def import_tensor(target: Target, **fields: Any) -> ConsumerCall:
-    """Calls a consumer with a tensor of these fields: legacy unless it requests another."""
+    """Calls a consumer with a tensor of these fields, in the struct that it asks for."""
     return ConsumerCall(target, Producer(**fields))
 
 
@@ -94,92 +110,115 @@ def takes_capsules(target: Target) -> bool:
 
 def negotiates(target: Target) -> None:
     """Raises Skip for a consumer that takes capsules and calls no producer."""
+    if target.function is None:
+        raise Skip(NO_CONSUMER)
     if takes_capsules(target):
         raise Skip("it takes capsules, and calls no producer")
 
 
-# Reading a result ------------------------------------------------------------------------------
-
-Reader = Callable[[Any], Nested]
-_readers: dict[str, Reader] = {}  # by the name of the target
+# The structs that a consumer accepts -----------------------------------------------------------
 
 
-def reader_for(target: Target) -> Reader:
-    """Returns a function that reads results: the first one that reads a plain tensor correctly.
+@dataclass(frozen=True)
+class Support:
+    """How a plain tensor reaches a consumer in each struct, and why it does not."""
 
-    Raises Skip when none does.
-    """
-    if target.name not in _readers:
-        call = import_tensor(target)
-        if call.refusal is not None:
-            raise Skip(f"a plain tensor is refused: {call.error_text}")
-        expected = numbers_of((2, 3), (3, 1))
-        candidates = _candidate_readers(target)
-        results = {name: _attempt(reader, call.result) for name, reader in candidates.items()}
-        for name, value in results.items():
-            if value == expected:
-                _readers[target.name] = candidates[name]
-                break
-        else:
-            values = "; ".join(f"{name}: {value}" for name, value in results.items())
-            raise Skip(f"a {type(call.result).__name__} cannot be read ({values})")
-    return _readers[target.name]
+    producers: dict[str, type[Producer]]  # by kind
+    reasons: dict[str, str]  # of the kinds without a producer
 
 
-def _attempt(reader: Reader, result: Any) -> Any:
-    try:
-        return reader(result)
-    except Exception as error:
-        return name_error(error)
+_supports: dict[tuple[str, str | None], Support] = {}
 
 
-def _candidate_readers(target: Target) -> dict[str, Reader]:
-    candidates: dict[str, Reader] = {}
-    library, module = target.library, target.module
-    if library is not None:
-        candidates["its row"] = lambda x: library.values(module, x)
-    candidates["tolist()"] = lambda x: x.tolist()
-    candidates["buffer protocol"] = lambda x: memoryview(x).tolist()
-    candidates["__array_interface__"] = _by_array_interface
-    candidates["__dlpack__"] = _by_dlpack
-    return candidates
+def support(target: Target) -> Support:
+    """Determines once with which producers a plain tensor is accepted."""
+    key = target.name, target.consumer
+    if key not in _supports:
+        versioned, legacy = _versioned(target), _legacy(target)
+        by_kind = {VERSIONED: versioned, LEGACY: legacy}
+        _supports[key] = Support(
+            {kind: it for kind, it in by_kind.items() if not isinstance(it, str)},
+            {kind: it for kind, it in by_kind.items() if isinstance(it, str)},
+        )
+    return _supports[key]
 
 
-def _by_array_interface(x: Any) -> Nested:
-    interface = x.__array_interface__
-    itemsize = int(interface["typestr"][2:])
-    code = dtypes.code_of_kind(interface["typestr"][1])
-    shape = tuple(interface["shape"])
-    steps = interface.get("strides") or [itemsize * step for step in row_major(shape)]
-    return _at(interface["data"][0], shape, tuple(steps), (code, 8 * itemsize, 1))
+def asks_for_versioned(target: Target) -> bool:
+    """Whether the consumer asks a producer for a versioned capsule."""
+    if takes_capsules(target):
+        return False
+    return any(
+        isinstance(each.get("max_version"), tuple) and each["max_version"][:1] >= (1,)
+        for each in import_tensor(target).producer.requests
+    )
 
 
-def _by_dlpack(x: Any) -> Nested:
-    capsule = capsule_of(x)  # versioned: a legacy one cannot be read-only
-    contents = abi.read(capsule)
-    shape = contents.shape or ()
-    strides = contents.strides if contents.strides is not None else row_major(shape)
-    itemsize = contents.dtype[1] // 8
-    in_bytes = tuple(step * itemsize for step in strides)
-    return _at(contents.first, shape, in_bytes, contents.dtype, contents.device)
+def _versioned(target: Target) -> type[Producer] | str:
+    if takes_capsules(target):
+        return "it takes legacy capsules only"
+    call = import_tensor(target)
+    if not any(tensor.name == "dltensor_versioned" for tensor in call.producer.tensors):
+        return "it asks for legacy capsules only"
+    return Producer if call.refusal is None else f"refused: {call.error_text}"
 
 
-def _at(
-    address: int,
-    shape: tuple[int, ...],
-    steps: tuple[int, ...],
-    dtype: Any,
-    device: tuple[int, int] = abi.CPU,
-) -> Nested:
-    if not shape:
-        code, bits, _ = dtype
-        letter = dtypes.CODES[code].formats[bits]
-        if len(letter) != 1:
-            raise ValueError(f"{dtypes.name(dtype)} is not supported")
-        content = device_memory.read(address, struct.calcsize(f"={letter}"), device)
-        if content is None:
-            raise ValueError(f"{address:#x} is not readable")
-        return struct.unpack(f"={letter}", content)[0]
-    return [
-        _at(address + i * steps[0], shape[1:], steps[1:], dtype, device) for i in range(shape[0])
-    ]
+def _legacy(target: Target) -> type[Producer] | str:
+    for kind in (OldProducer, LegacyProducer):
+        call = ConsumerCall(target, kind())
+        if call.refusal is None:
+            return kind
+    return f"refused: {call.error_text}"
+
+
+def kinds(target: Target) -> list[str]:
+    """Returns the kinds of struct that the consumer accepts. Raises Skip where it accepts none."""
+    if target.function is None:
+        raise Skip(NO_CONSUMER)
+    found = support(target)
+    if not found.producers:
+        raise Skip("a plain tensor is accepted from no producer: " + "; ".join(
+            f"{kind}: {why}" for kind, why in found.reasons.items()))  # fmt: skip
+    return list(found.producers)
+
+
+def takes_versioned(target: Target) -> None:
+    """Raises Skip for a consumer that never gets a versioned capsule, or refuses a plain one."""
+    negotiates(target)
+    reason = support(target).reasons.get(VERSIONED)
+    if reason is not None:
+        raise Skip(reason if reason.startswith("it ") else f"versioned capsules are {reason}")
+
+
+def import_as(target: Target, kind: str, **fields: Any) -> ConsumerCall:
+    """Calls the consumer with a tensor in one kind of struct."""
+    return ConsumerCall(target, support(target).producers[kind](**fields))
+
+
+Cases = dict[str, dict[str, Any]]  # the fields of a tensor, by its name in the report
+
+
+def each_import(
+    target: Target, cases: Cases, *, times: int = 1
+) -> Iterator[tuple[str, ConsumerCall]]:
+    """Imports every case in every struct that the consumer accepts, and names it."""
+    for kind in kinds(target):
+        for name, fields in cases.items():
+            if kind == VERSIONED and fields.get("version", ()) is None:
+                continue
+            for again in range(times):
+                title = f"{kind}, {name}" + (", again" if again else "")
+                announce(f"the last import was {title}")
+                yield title, import_as(target, kind, **_without_version(kind, fields))
+
+
+def _without_version(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """Leaves out what a legacy struct has no field for."""
+    if kind == VERSIONED:
+        return fields
+    return {key: it for key, it in fields.items() if key not in ("version", "flags")}
+
+
+def summed_up(failures: list[str]) -> str:
+    """Joins what was wrong: the first three, and how many more."""
+    more = f"; and {len(failures) - 3} more" if len(failures) > 3 else ""
+    return "; ".join(failures[:3]) + more

@@ -1,89 +1,142 @@
-"""Shared by the probes of consumers: a tensor must be read correctly, or refused."""
+"""Judges imports of tensors: read correctly, accepted, or refused."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dlbridge.tools import abi, devices
-from dlbridge.tools.conformance.helpers.consumption import ConsumerCall, import_tensor, reader_for
-from dlbridge.tools.conformance.helpers.producers import VERSION, Nested, numbers_of
+from dlbridge.tools.conformance.helpers.consumption import (
+    Cases,
+    ConsumerCall,
+    each_import,
+    kinds,
+    short,
+    summed_up,
+    support,
+)
+from dlbridge.tools.conformance.helpers.results import CannotRead, readers, values_of
+from dlbridge.tools.conformance.helpers.trials import fatal, how_it_ends
 from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.registry import Function, probe
 from dlbridge.tools.conformance.target import Target
 from dlbridge.tools.ctypes_arrays import row_major
 
-CUDA = (devices.CUDA, 0)
 NOWHERE = 0x10  # an invalid pointer
+ROW_MAJOR = (object(),)  # in place of strides: those of a compact tensor
 
 
-# Expectations ----------------------------------------------------------------------------------
+def wrong_values(call: ConsumerCall) -> str | None:
+    """Describes the difference between a result and its producer's tensor; None without one.
+
+    Raises CannotRead where no method reads the result.
+    """
+    expected = call.producer.values
+    values = values_of(call.target, call.result)
+    if same(values, expected):
+        return None
+    return f"expected {short(repr(expected))}; got {short(repr(values))}"
 
 
-def expected_of(fields: dict[str, Any]) -> Nested:
-    """Returns the values of a tensor with these fields."""
-    shape = fields.get("shape", (2, 3))
-    strides = fields.get("strides", (3, 1))
-    return numbers_of(
-        shape,
-        row_major(shape) if strides is None else strides,
-        fields.get("byte_offset", 0) / 4,
-    )
+def same(values: Any, expected: Any) -> bool:
+    """Compares nested lists; some libraries return tuples.
+
+    >>> same(((1.0, 2.0),), [[1.0, 2.0]]), same([], [[]])
+    (True, False)
+    """
+    if isinstance(expected, list):
+        return (
+            isinstance(values, (list, tuple))
+            and len(values) == len(expected)
+            and all(same(one, other) for one, other in zip(values, expected))
+        )
+    return bool(values == expected)
 
 
-def must_be_right(call: ConsumerCall, fields: dict[str, Any]) -> None:
-    values, expected = call.values(), expected_of(fields)
-    if values != expected:
-        raise Broken(f"expected the values {short(expected)}; got {short(values)}")
+def right_or_refused(target: Target, cases: Cases, *, fix: str | None = None) -> str:
+    """Judges every case in every struct, twice: other values are a violation, a refusal is none.
+
+    Raises Skip where everything that was accepted cannot be read.
+    """
+    readers(target)
+    refused, unread, right = [], [], 0
+    ended = fatal(target, cases)
+    wrong = [f"{name}: the import ends the process: {how}" for name, how in ended.items()]
+    cases = {name: fields for name, fields in cases.items() if name not in ended}
+    for title, call in each_import(target, cases, times=2):
+        if call.refusal is not None:
+            refused.append(f"{title}: {call.error_text}")
+            continue
+        try:
+            difference = wrong_values(call)
+        except CannotRead as why:
+            unread.append(f"{title}: {why}")
+            continue
+        if difference is None:
+            right += 1
+        else:
+            wrong.append(f"{title}: {difference}")
+    if wrong:
+        raise Broken(summed_up(wrong), fix=fix)
+    if unread and not right:
+        raise Skip(f"accepted, and cannot be read: {summed_up(unread)}")
+    text = f"{right} right" + (f", {len(unread)} cannot be read: {unread[0]}" if unread else "")
+    return note(target, text, refused)
 
 
-def accepts(target: Target, **fields: Any) -> None:
-    """Raises Broken where a tensor is refused or read incorrectly."""
-    reader_for(target)  # raises Skip where even a plain tensor is refused
-    call = import_tensor(target, **fields)
-    if call.refusal is not None:
-        raise Broken(f"refused: {call.error_text}")
-    must_be_right(call, fields)
+def note(target: Target, text: str, refused: list[str]) -> str:
+    """Adds what was refused, and which struct was not examined."""
+    if refused:
+        text += f", {len(refused)} refused: {summed_up(refused[:1])}"
+    missing = support(target).reasons
+    return "; ".join([text, *(f"{kind} structs: {why}" for kind, why in missing.items())])
 
 
-def right_or_refused(target: Target, **fields: Any) -> str | None:
-    """Raises Broken where a tensor is read incorrectly; a refusal becomes a note."""
-    call = import_tensor(target, **fields)
-    if call.refusal is not None:
-        return f"refused: {call.error_text}"
-    must_be_right(call, fields)
-    return None
+def accepted(target: Target, cases: Cases, **plain: Any) -> str:
+    """Judges every case in every struct: a refusal is a violation.
+
+    Not where the same tensor with the fields `plain` is refused too: it is for another reason.
+    Wrong values are none: another rule judges the same cases by them.
+    """
+    refused, others, count = [], [], 0
+    for title, call in each_import(target, cases):
+        if call.refusal is None:
+            count += 1
+        elif plain and _is_refused(call, plain):
+            others.append(f"{title}: {call.error_text}")
+        else:
+            refused.append(f"{title}: refused: {call.error_text}")
+    if refused:
+        raise Broken(summed_up(refused))
+    if not count:
+        raise Skip(f"refused, and so are other tensors: {summed_up(others)}")
+    return note(target, f"{count} accepted", others)
 
 
-def short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+def _is_refused(call: ConsumerCall, plain: dict[str, Any]) -> bool:
+    fields = {**call.producer.fields, **plain}
+    if plain.get("strides", ()) is ROW_MAJOR:
+        fields["strides"] = row_major(fields["shape"])
+    return ConsumerCall(call.target, type(call.producer)(**fields)).refusal is not None
 
 
-def takes_versioned(target: Target) -> None:
-    """Raises Skip for a consumer that accepts no versioned capsule."""
-    call = import_tensor(target, version=VERSION)
-    if call.refusal is not None:
-        raise Skip(f"versioned capsules are refused: {call.error_text}")
-
-
-def several(rule: str, table: dict[str, Function], *, hostile: bool = True) -> None:
-    """Registers one probe for each row of a table, under the row's name."""
-    for name, function in table.items():
-        probe(rule, hostile=hostile, name=f"consumer.{name}")(function)
-
-
-def spelled(keywords: dict[str, Any]) -> str:
-    return ", ".join(f"{word}={value!r}" for word, value in keywords.items())
-
-
-class FixedProducer:
-    """A producer that returns the same object from every call."""
-
-    def __init__(self, result: Any, device: tuple[int, int] = abi.CPU) -> None:
-        self.result, self.device = result, device
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self.device
-
-    def __dlpack__(self, **keywords: Any) -> Any:
-        return self.result
+def refused(target: Target, cases: Cases) -> str:
+    """Judges every case in every struct: acceptance is a violation, and so is a crash."""
+    taken, errors = [], []
+    ended = {
+        name: ending
+        for name, fields in cases.items()
+        for kind in kinds(target)
+        if (ending := how_it_ends(target, kind, fields))
+    }
+    taken += [f"{name}: the import ends the process: {it}" for name, it in ended.items()]
+    cases = {name: fields for name, fields in cases.items() if name not in ended}
+    for title, call in each_import(target, cases):
+        if call.refusal is not None:
+            errors.append(f"{title}: {call.error_text}")
+            continue
+        try:  # some consumers validate late
+            shape = getattr(call.result, "shape", None)
+        except Exception:
+            continue
+        taken.append(f"{title}: accepted; the shape of the result is {short(repr(shape))}")
+    if taken:
+        raise Broken(summed_up(taken))
+    return note(target, "", errors).removeprefix(", ")

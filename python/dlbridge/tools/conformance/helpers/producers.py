@@ -2,41 +2,88 @@
 
 from __future__ import annotations
 
-import struct
+import ctypes
 from typing import Any
 
 from dlbridge.tools import abi
-from dlbridge.tools.conformance.helpers import device_memory
+from dlbridge.tools.conformance.helpers import device_memory, samples
+from dlbridge.tools.ctypes_arrays import row_major
 
-Nested = Any  # numbers in nested lists
-CAPACITY = 256  # float32 numbers in the memory of a tensor,
-BEFORE = 64  # so many of them before the first element: wrong strides stay inside the memory
-FREED = 0xEE  # written over the memory by the deleter of an OverwritingProducer
+Fields = dict[str, Any]
+BEFORE, AFTER = 64, 192  # elements around those of a tensor: wrong strides stay in the memory
+FARTHEST = 1 << 16  # elements: descriptions that reach farther have no memory of their size
+FREED = 0xEE  # written over the memory by the deleter, so that a late read is visible
 VERSION = (1, 0)
 
+_freed_memory = abi.memory(bytes([FREED]) * (1 << 16))
 
-def numbers_of(shape: tuple[int, ...], strides: tuple[int, ...], first: float = 0.0) -> Nested:
-    """Returns the values of a ctypes tensor: each is its distance from the first element.
 
-    >>> numbers_of((2, 2), (1, 10))
-    [[0.0, 10.0], [1.0, 11.0]]
-    """
-    if not shape:
-        return first
-    return [numbers_of(shape[1:], strides[1:], first + i * strides[0]) for i in range(shape[0])]
+def _strides(fields: Fields) -> tuple[int, ...]:
+    strides = fields["strides"]
+    return row_major(fields["shape"] or ()) if strides is None else tuple(strides)
+
+
+def offset_of(fields: Fields) -> int:
+    """Returns the byte offset in elements."""
+    return int(fields.get("byte_offset", 0)) // samples.itemsize(fields["dtype"])
+
+
+def values_of(fields: Fields) -> Any:
+    """Returns the values of a tensor with these fields."""
+    first = offset_of(fields) + fields.get("start", 0)
+    return samples.nested(
+        fields["dtype"],
+        fields["shape"] or (),
+        _strides(fields),
+        first,
+        fields.get("precise", False),
+    )
+
+
+def _reach(fields: Fields) -> tuple[int, int]:
+    """Returns the distances of the first and the last element in memory from that of `data`."""
+    shape = fields["shape"]
+    if shape is None or min(shape, default=1) < 0:
+        return 0, 6
+    ends = [(extent - 1) * step for extent, step in zip(shape, _strides(fields)) if extent]
+    lowest = sum(end for end in ends if end < 0)
+    highest = sum(end for end in ends if end > 0) + offset_of(fields)
+    return max(lowest, -FARTHEST), min(highest, FARTHEST)
+
+
+def _poison(tensor: abi.CtypesTensor, block: int, length: int, memory: tuple[int, int]) -> None:
+    """Overwrites what a deleter frees: the memory, the shape, the strides and the struct."""
+    device_memory.write(block, bytes([FREED]) * length, memory)
+    described: abi.Tensor = tensor.struct.tensor
+    for address, number in ((described.shape, 1), (described.strides, 5)):
+        if address and 0 < described.ndim <= abi.MAX_NDIM:
+            extents = (ctypes.c_int64 * described.ndim).from_address(address)
+            extents[:] = [number] * described.ndim
+    if memory == abi.CPU:
+        described.data, described.byte_offset = _freed_memory, 0
 
 
 class Producer:
     """A producer of array API 2023.12, except for the fields of its tensors: those of abi.make().
 
-    It exports the requested kind, versioned or legacy, unless `version` sets it: a version, or None
-    for legacy. `reported_device` is the result of __dlpack_device__, where it differs from the
-    capsule's device. It records the keywords of every request, and every tensor and capsule.
+    It exports the requested struct, versioned or legacy, unless `version` sets it: a version, or
+    None for legacy. `shift` moves the memory from an aligned address; `pointer` replaces it.
+    `start` is the distance of the first element in samples, `precise` a parameter of them.
+    `reported_device` is the result of __dlpack_device__, where it differs from the capsule's
+    device. It records the keywords of every request, and every tensor and capsule. The deleter
+    overwrites everything that it would free.
     """
 
     def __init__(self, *, reported_device: tuple[int, int] | None = None, **fields: Any) -> None:
+        # A device that a probe names has memory of the host behind it.
         self.memory = device_memory.selected() if "device" not in fields else abi.CPU
-        self.fields = {"shape": (2, 3), "strides": (3, 1), "device": self.memory, **fields}
+        self.fields: Fields = {
+            "shape": (2, 3),
+            "strides": (3, 1),
+            "dtype": samples.FLOAT32,
+            "device": self.memory,
+            **fields,
+        }
         self.reported_device = reported_device or self.fields["device"]
         self.requests: list[dict[str, Any]] = []
         self.tensors: list[abi.CtypesTensor] = []
@@ -47,37 +94,67 @@ class Producer:
 
     def __dlpack__(self, **keywords: Any) -> Any:
         self.requests.append(keywords)
-        return self.export(_version_for(keywords))
+        return self.export(version_for(keywords))
 
     def export(self, version: tuple[int, int] | None) -> Any:
         """Creates a capsule on new memory; `version` is that of the request."""
         fields = {"version": version, **self.fields}
         shift, pointer = fields.pop("shift", 0), fields.pop("pointer", None)
+        start, precise = fields.pop("start", 0), fields.pop("precise", False)
         name = fields.pop("name", None)
-        content = struct.pack(f"{CAPACITY}f", *(float(i - BEFORE) for i in range(CAPACITY)))
-        block = device_memory.upload(content, self.memory, shift=shift)
-        tensor = abi.make(data=block + 4 * BEFORE if pointer is None else pointer, **fields)
+        if pointer is not None:
+            tensor = abi.make(data=pointer, **fields)
+        else:
+            first, last = _reach(self.fields)
+            here = start + first - BEFORE, start + last + AFTER
+            content = samples.encode(fields["dtype"], *here, precise)
+            block = device_memory.upload(content, self.memory, shift=shift)
+            before = (BEFORE - first) * samples.itemsize(fields["dtype"])
+            tensor = abi.make(data=block + before, **fields)
+            tensor.on_delete = lambda: _poison(tensor, block, len(content), self.memory)
         self.tensors.append(tensor)
         self.capsules.append(tensor.capsule(name))
         return self.capsules[-1]
+
+    @property
+    def values(self) -> Any:
+        """The values of its tensors."""
+        return values_of(self.fields)
 
     @property
     def deleter_calls(self) -> int:
         """The number of deleter calls; equal to the number of tensors when each is freed once."""
         return sum(tensor.calls for tensor in self.tensors)
 
-    def write(self, number: float) -> None:
-        """Changes the first element, as the owner of the memory may."""
+    @property
+    def address(self) -> int:
+        """The address of the first element of the last tensor."""
+        return self.tensors[-1].data + int(self.fields.get("byte_offset", 0))
+
+    def write(self) -> None:
+        """Changes the first element of each tensor, as the owner of the memory may.
+
+        The element gets the value of the one before it.
+        """
         for tensor in self.tensors:
-            device_memory.write(tensor.data, struct.pack("f", number), self.memory)
+            place = tensor.data + int(self.fields.get("byte_offset", 0))
+            here = offset_of(self.fields)
+            content = samples.encode(self.fields["dtype"], here - 1, here)
+            device_memory.write(place, content, self.memory)
 
-    def first(self) -> float:
-        """The first element in memory."""
-        content = device_memory.read(self.tensors[-1].data, 4, self.memory)
-        return float(struct.unpack("f", content or bytes(4))[0])
+    def is_unchanged(self) -> bool:
+        """Whether the first element of the last tensor is the one that export() wrote."""
+        here, dtype = offset_of(self.fields), self.fields["dtype"]
+        content = samples.encode(dtype, here, here + 1)
+        return self.read(len(content)) == content
+
+    def read(self, size: int) -> bytes:
+        """Returns bytes from the first element of the last tensor on."""
+        return device_memory.read(self.address, size, self.memory) or b""
 
 
-def _version_for(keywords: dict[str, Any]) -> tuple[int, int] | None:
+def version_for(keywords: dict[str, Any]) -> tuple[int, int] | None:
+    """Returns the version that a request asks for; None: a legacy capsule."""
     version = keywords.get("max_version")
     return VERSION if version is not None and version[0] >= 1 else None
 
@@ -85,24 +162,17 @@ def _version_for(keywords: dict[str, Any]) -> tuple[int, int] | None:
 class OldProducer(Producer):
     """A producer of array API 2021.12: takes only stream, and exports legacy capsules."""
 
-    def __dlpack__(self, *, stream: Any = None) -> Any:  # type: ignore[override]
-        self.requests.append({})
+    def __dlpack__(self, stream: Any = None) -> Any:  # type: ignore[override]
+        self.requests.append({} if stream is None else {"stream": stream})
         return self.export(None)
 
 
-class OverwritingProducer(Producer):
-    """Overwrites the memory in its deleter: a consumer that frees too early shows other values."""
+class LegacyProducer(Producer):
+    """Accepts every keyword and exports legacy capsules, as TensorFlow, JAX and MLX do."""
 
-    def export(self, version: tuple[int, int] | None) -> Any:
-        capsule = super().export(version)
-        tensor = self.tensors[-1]
-
-        def overwrite() -> None:
-            content = bytes([FREED]) * (4 * (CAPACITY - BEFORE))
-            device_memory.write(tensor.data, content, self.memory)
-
-        tensor.on_delete = overwrite
-        return capsule
+    def __dlpack__(self, **keywords: Any) -> Any:
+        self.requests.append(keywords)
+        return self.export(None)
 
 
 class BareProducer(Producer):
@@ -124,3 +194,27 @@ class RaisingProducer(Producer):
     def __dlpack__(self, **keywords: Any) -> Any:
         self.requests.append(keywords)
         raise self.error
+
+
+class CopyingProducer(Producer):
+    """Cannot share its memory: it exports marked copies, and refuses copy=False."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        self.requests.append(keywords)
+        if keywords.get("copy") is False:
+            raise BufferError("this memory cannot be shared")
+        self.fields["flags"] = abi.IS_COPIED
+        return self.export(version_for(keywords))
+
+
+class FixedProducer:
+    """Returns the same object from every call."""
+
+    def __init__(self, result: Any, device: tuple[int, int] = abi.CPU) -> None:
+        self.result, self.device = result, device
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.result

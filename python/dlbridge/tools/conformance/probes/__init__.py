@@ -9,6 +9,7 @@ from dlbridge.tools.conformance.registry import PROBES, Probe
 from dlbridge.tools.conformance.rules import RULES
 
 MODULES = (
+    # of producers
     "protocol",
     "versions",
     "description",
@@ -19,11 +20,19 @@ MODULES = (
     "threads",
     "lifetime",
     "ownership",
+    # of consumers
+    "negotiation",
+    "layouts",
+    "dtypes",
+    "devices",
+    "read_only",
+    "release",
+    # of both
     "sharing",
-    "consumer",
-    "reading",
-    "draft",
     "streams",
+    "from_dlpack",
+    "exchange_table",
+    "other_protocols",
 )
 
 

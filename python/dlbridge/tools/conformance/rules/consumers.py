@@ -211,10 +211,11 @@ ROWS = [
     ),
     Rule(
         "C-26",
-        "should",
+        "courtesy",
         "Booleans, (6, 8, 1), are accepted where bytes are.",
         (t.BOOLEANS,),
         "Accept kDLBool of 8 bits, and not only kDLUInt.",
+        "No standard recommends a dtype to consumers: Arrow packs its booleans.",
     ),
     Rule(
         "C-27",

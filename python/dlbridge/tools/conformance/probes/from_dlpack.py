@@ -1,0 +1,269 @@
+"""The probes of from_dlpack and asarray: keywords, exceptions and copies, S-09 and S-11 to S-16."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+from dlbridge.tools.conformance.helpers.consumption import (
+    ConsumerCall,
+    function_with_keywords,
+    import_as,
+    kinds,
+    negotiates,
+    short,
+    spelled,
+    support,
+)
+from dlbridge.tools.conformance.helpers.expectations import same
+from dlbridge.tools.conformance.helpers.exports import best, make
+from dlbridge.tools.conformance.helpers.producers import (
+    CopyingProducer,
+    Producer,
+    RaisingProducer,
+)
+from dlbridge.tools.conformance.helpers.results import (
+    readers,
+    shares_memory,
+    values_of,
+)
+from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
+from dlbridge.tools.conformance.registry import probe
+from dlbridge.tools.conformance.target import Target
+
+# S-09: subclasses --------------------------------------------------------------------------------
+
+
+def _derived_from(base: type[Producer]) -> type[Producer]:
+    class Derived(base):  # type: ignore[misc, valid-type]
+        """Exports other values than its base class: those four elements further on."""
+
+        def __dlpack__(self, *arguments: Any, **keywords: Any) -> Any:
+            self.fields["start"] = 4
+            return super().__dlpack__(*arguments, **keywords)
+
+    return Derived
+
+
+@probe("S-09")
+def subclasses_speak_for_themselves(target: Target) -> None:
+    negotiates(target)
+    readers(target)
+    for kind in kinds(target):
+        base = support(target).producers[kind]
+        first = import_as(target, kind)
+        derived = ConsumerCall(target, _derived_from(base)())
+        if first.refusal is not None or derived.refusal is not None:
+            raise Skip(f"refused: {first.error_text}; a subclass: {derived.error_text}")
+        for call in (derived, ConsumerCall(target, base())):
+            values = values_of(target, call.result)
+            if not same(values, call.producer.values):
+                raise Broken(
+                    f"{kind}: {type(call.producer).__name__} exported {call.producer.values}; the"
+                    f" consumer read {short(repr(values))}"
+                )
+
+
+# S-11: keywords ----------------------------------------------------------------------------------
+
+
+def _parameters(function: Any) -> set[str] | None:
+    try:
+        return set(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # many builtin functions have none to show
+        return None
+
+
+@probe("S-11")
+def from_dlpack_has_device_and_copy(target: Target) -> None:
+    negotiates(target)
+    function = function_with_keywords(target)
+    try:
+        function(Producer(), device=None, copy=None)
+    except TypeError as error:
+        names = _parameters(function)
+        if names is None or not {"device", "copy"} <= names:
+            raise Broken(name_error(error)) from None
+    except Exception as error:
+        raise Skip(f"a plain tensor is refused: {name_error(error)}") from None
+
+
+@probe("S-11")
+def device_becomes_a_pair(target: Target) -> str:
+    negotiates(target)
+    function_with_keywords(target)
+    call = ConsumerCall(target, Producer(), device="cpu")
+    pairs = [
+        each["dl_device"] for each in call.producer.requests if each.get("dl_device") is not None
+    ]
+    for each in pairs:
+        is_pair = isinstance(each, tuple) and len(each) == 2
+        if not is_pair or not isinstance(each[1], int) or not hasattr(each[0], "__index__"):
+            raise Broken(f'device="cpu" is sent as dl_device={each!r}, which is no pair of numbers')
+    if call.refusal is not None:
+        return f"refused: {call.error_text}"
+    return f"dl_device: {pairs or 'not sent'}"
+
+
+# S-12 and S-13: exceptions -----------------------------------------------------------------------
+
+
+@probe("S-12")
+def reports_what_is_missing(target: Target) -> str:
+    negotiates(target)
+    try:
+        result = target.consume(object())
+    except (AttributeError, TypeError) as error:
+        return name_error(error)
+    except Exception as error:
+        raise Broken(f"an object without __dlpack__ raises {name_error(error)}") from None
+    raise Broken(f"an object without __dlpack__ became a {type(result).__name__}")
+
+
+class _OfTheProducer(Exception):
+    """An exception that no consumer raises itself."""
+
+
+class _NoDevice(Producer):
+    """Raises in __dlpack_device__."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error, self.was_asked = error, False
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        self.was_asked = True
+        raise self.error
+
+
+def _errors() -> tuple[Exception, ...]:
+    return (
+        _OfTheProducer("mine"),
+        BufferError("mine"),
+        RuntimeError("mine"),
+        ValueError("mine"),
+        MemoryError("mine"),
+    )
+
+
+def _must_arrive(call: ConsumerCall, error: Exception, method: str) -> None:
+    if type(call.refusal) is not type(error) or "mine" not in str(call.refusal):
+        raise Broken(f"{method} raised {name_error(error)}; the caller got {call.error_text}")
+
+
+@probe("S-13")
+def exceptions_of_the_producer_arrive(target: Target) -> None:
+    negotiates(target)
+    for error in _errors():
+        call = ConsumerCall(target, RaisingProducer(error))
+        if not call.producer.requests:
+            raise Skip(f"it calls no __dlpack__: {call.error_text}")
+        _must_arrive(call, error, "__dlpack__")
+
+
+@probe("S-13")
+def exceptions_of_the_device_method_arrive(target: Target) -> str | None:
+    negotiates(target)
+    for error in _errors():
+        producer = _NoDevice(error)
+        call = ConsumerCall(target, producer)
+        if not producer.was_asked:
+            return "it does not call __dlpack_device__"
+        _must_arrive(call, error, "__dlpack_device__")
+    return None
+
+
+@probe("S-13", hostile=True)
+def interrupts_are_not_swallowed(target: Target) -> str:
+    negotiates(target)
+    try:
+        call = ConsumerCall(target, RaisingProducer(KeyboardInterrupt("mine")))
+    except KeyboardInterrupt:
+        return "KeyboardInterrupt arrives"
+    if call.refusal is None:
+        raise Broken("__dlpack__ raised KeyboardInterrupt, and the caller got a result")
+    return f"KeyboardInterrupt became {call.error_text}"
+
+
+# S-14 and S-15: copies ---------------------------------------------------------------------------
+
+
+@probe("S-14")
+def copy_true_copies(target: Target) -> str:
+    """A producer that has the keyword copies; without it, the consumer does or refuses."""
+    negotiates(target)
+    readers(target)
+    function_with_keywords(target)
+    notes = []
+    for kind, producer in support(target).producers.items():
+        call = ConsumerCall(target, producer(), copy=True)
+        if call.refusal is not None:
+            notes.append(f"{kind}: refused: {call.error_text}")
+            continue
+        if call.producer.requests[-1].get("copy") is True:
+            notes.append(f"{kind}: left to the producer, by copy=True")
+            continue
+        if shares_memory(call):
+            sent = call.producer.requests[-1]
+            raise Broken(
+                f"{kind}: copy=True called __dlpack__({spelled(sent)}), and the result shares the"
+                " producer's memory"
+            )
+        if not same(values_of(target, call.result), call.producer.values):
+            raise Broken(f"{kind}: the copy holds other values")
+        notes.append(f"{kind}: copied by the consumer")
+    if not notes:
+        raise Skip("no plain tensor is accepted")
+    return "; ".join(notes)
+
+
+@probe("S-15")
+def copy_false_is_refused_where_it_must_copy(target: Target) -> str:
+    negotiates(target)
+    function_with_keywords(target)
+    call = ConsumerCall(target, CopyingProducer(), copy=False)
+    if call.refusal is None:
+        raise Skip("it returned a result, which C-19 judges")
+    if isinstance(call.refusal, TypeError):
+        raise Skip(f"it has no keyword copy: {call.error_text}")
+    if not isinstance(call.refusal, (BufferError, ValueError)):
+        raise Broken(f"copy=False was refused with {call.error_text}")
+    return call.error_text
+
+
+# S-16: asarray -----------------------------------------------------------------------------------
+
+
+def _as_array(target: Target) -> Any:
+    module = target.module or importlib.import_module(target.name.partition(":")[0])
+    function = getattr(module, "asarray", None)
+    if not callable(function):
+        raise Skip(f"{module.__name__} has no function asarray")
+    if "copy" not in (_parameters(function) or {"copy"}):
+        raise Skip(f"{module.__name__}.asarray has no keyword copy")
+    return function
+
+
+def _shares(one: Any, other: Any) -> bool:
+    first, second = best(one), best(other)  # both are alive during the comparison
+    return first.contents.first == second.contents.first
+
+
+@probe("S-16")
+def asarray_copies_on_request(target: Target) -> None:
+    x, function = make(target), _as_array(target)
+    if _shares(x, function(x, copy=True)):
+        raise Broken("asarray(x, copy=True) shares the memory of x")
+
+
+@probe("S-16")
+def asarray_shares_on_request(target: Target) -> str:
+    x, function = make(target), _as_array(target)
+    try:
+        result = function(x, copy=False)
+    except (ValueError, BufferError) as error:
+        return name_error(error)
+    if not _shares(x, result):
+        raise Broken("asarray(x, copy=False) copies x without an error")
+    return "asarray(x, copy=False) shares the memory"

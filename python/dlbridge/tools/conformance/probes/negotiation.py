@@ -1,0 +1,349 @@
+"""The probes of negotiation: what consumers ask for, and which structs they accept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dlbridge.tools import abi, devices
+from dlbridge.tools.conformance.helpers.consumption import (
+    LEGACY,
+    ConsumerCall,
+    asks_for_versioned,
+    function_with_keywords,
+    import_tensor,
+    kinds,
+    negotiates,
+    short,
+    spelled,
+    support,
+    takes_capsules,
+    takes_versioned,
+)
+from dlbridge.tools.conformance.helpers.expectations import NOWHERE, accepted, wrong_values
+from dlbridge.tools.conformance.helpers.producers import (
+    VERSION,
+    CopyingProducer,
+    FixedProducer,
+    LegacyProducer,
+    OldProducer,
+    Producer,
+    version_for,
+)
+from dlbridge.tools.conformance.helpers.results import CannotRead, shares_memory
+from dlbridge.tools.conformance.helpers.trials import how_it_ends
+from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
+from dlbridge.tools.conformance.registry import probe
+from dlbridge.tools.conformance.target import NO_CONSUMER, Target
+
+CUDA = (devices.CUDA, 0)
+NEW_MINOR, UNKNOWN_FLAG = 99, 1 << 40
+LEGACY_ONLY = "it asks for legacy capsules only"
+
+
+def _asks_for_versioned(target: Target) -> None:
+    negotiates(target)
+    if not asks_for_versioned(target):
+        raise Skip(LEGACY_ONLY)
+
+
+# C-01, C-02, C-03 and C-17: the request and the answer -----------------------------------------
+
+
+@probe("C-01")
+def takes_legacy_capsules(target: Target) -> None:
+    call = ConsumerCall(target, OldProducer())
+    if call.refusal is not None:
+        what = "capsule" if takes_capsules(target) else "capsule of a producer of 2021.12"
+        raise Broken(f"a legacy {what} is refused: {call.error_text}")
+
+
+@probe("C-02")
+def sends_max_version_first(target: Target) -> str:
+    negotiates(target)
+    requests = import_tensor(target).producer.requests
+    if not requests:
+        raise Skip("it called __dlpack__ of no producer")
+    version = requests[0].get("max_version")
+    if version is None:
+        raise Broken(f"the first call was __dlpack__({spelled(requests[0])})")
+    if not (isinstance(version, tuple) and len(version) == 2 and version[0] >= 1):
+        raise Broken(f"max_version was {version!r}; expected a pair (major, minor) from (1, 0) on")
+    return f"__dlpack__({spelled(requests[0])})"
+
+
+@probe("C-03")
+def takes_legacy_when_it_asked_for_versioned(target: Target) -> None:
+    _asks_for_versioned(target)
+    call = ConsumerCall(target, LegacyProducer())
+    if call.refusal is not None:
+        raise Broken(f"a legacy capsule for max_version is refused: {call.error_text}")
+
+
+@probe("C-17")
+def takes_versioned_when_it_asked_for_it(target: Target) -> None:
+    _asks_for_versioned(target)
+    call = import_tensor(target)
+    if call.refusal is not None:
+        raise Broken(
+            f"__dlpack__({spelled(call.producer.requests[0])}) returned a versioned capsule, and"
+            f" it is refused: {call.error_text}"
+        )
+
+
+# C-04 and C-05: versions and flags -------------------------------------------------------------
+
+
+def _refuses_major_2(target: Target, *, raw: bool = False, **fields: Any) -> str:
+    call = ConsumerCall(target, Producer(version=(2, 0), **fields), raw=raw)
+    error_text, was_accepted = call.error_text, call.refusal is None
+    tensors, calls = len(call.producer.tensors), call.release()
+    if was_accepted:
+        raise Broken("a tensor of version 2.0 was accepted, and read as major version 1")
+    if calls != tensors:
+        raise Broken(f"refused, {error_text}; and its deleter was called {calls} times")
+    return f"refused: {error_text}"
+
+
+@probe("C-04")
+def refuses_major_2(target: Target) -> str:
+    takes_versioned(target)
+    return _refuses_major_2(target)
+
+
+@probe("C-04", hostile=True)
+def reads_nothing_of_major_2(target: Target) -> str:
+    takes_versioned(target)
+    return _refuses_major_2(target, shape=None, strides=None, ndim=3, pointer=NOWHERE)
+
+
+@probe("C-04", hostile=True)
+def looks_at_no_ndim_of_major_2(target: Target) -> str:
+    takes_versioned(target)
+    return _refuses_major_2(target, ndim=-5, dtype=(200, 0, 0), device=(77, 5))
+
+
+@probe("C-04", hostile=True)
+def refuses_major_2_without_its_producer(target: Target) -> str:
+    """Some consumers check the requested version and not that of the capsule."""
+    if takes_capsules(target):
+        return "it takes legacy capsules"
+    call = ConsumerCall(target, Producer(version=VERSION), raw=True)
+    if call.refusal is not None:
+        return f"raw versioned capsules are refused: {call.error_text}"
+    return _refuses_major_2(target, raw=True)
+
+
+@probe("C-05")
+def takes_newer_versions_and_flags(target: Target) -> str:
+    takes_versioned(target)
+    return accepted(
+        target,
+        {
+            f"version (1, {NEW_MINOR})": {"version": (1, NEW_MINOR)},
+            "an unknown flag": {"version": VERSION, "flags": UNKNOWN_FLAG},
+            "both": {"version": (1, NEW_MINOR), "flags": UNKNOWN_FLAG},
+            "IS_COPIED": {"version": VERSION, "flags": abi.IS_COPIED},
+        },
+    )
+
+
+# C-06: objects that are no fresh capsule --------------------------------------------------------
+
+
+def _refuses(target: Target, argument: Any) -> str | None:
+    """Returns how the consumer accepted it; None where it is refused."""
+    try:
+        result = target.consume(argument if takes_capsules(target) else FixedProducer(argument))
+    except SystemError as unclean:
+        return f"{name_error(unclean)}"
+    except Exception:
+        return None
+    return f"the result is of type {type(result).__name__}"
+
+
+@probe("C-06", hostile=True)
+def refuses_capsules_of_other_names(target: Target) -> str:
+    kind = kinds(target)[0]
+    fresh = abi.LEGACY if kind == LEGACY else abi.VERSIONED
+    for name in (abi.USED[fresh], None, "dltensor2", f"{fresh}_", ""):
+        producer = Producer()
+        capsule = producer.export(None if kind == LEGACY else VERSION)
+        abi.rename(capsule, name)
+        how = _refuses(target, capsule)
+        producer.capsules.clear()
+        del capsule
+        if how is not None:
+            raise Broken(f"a capsule named {name!r} was accepted: {how}")
+        if producer.deleter_calls:
+            raise Broken(f"the deleter of a capsule named {name!r} was called")
+    return "refused"
+
+
+@probe("C-06", hostile=True)
+def refuses_what_is_no_capsule(target: Target) -> str:
+    for other in (None, 42, "dltensor", object(), abi):
+        how = _refuses(target, other)
+        if how is not None:
+            raise Broken(f"__dlpack__() returned {short(repr(other))}, which was accepted: {how}")
+    return "refused"
+
+
+# C-18 and C-19: errors, and copy=False ---------------------------------------------------------
+
+
+class _Particular(Producer):
+    """Raises an error for every call with these keywords, and returns a capsule otherwise."""
+
+    def __init__(self, error: Exception, words: tuple[str, ...]) -> None:
+        super().__init__()
+        self.error, self.words = error, words
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        self.requests.append(keywords)
+        if any(keywords.get(word) is not None for word in self.words):
+            raise self.error
+        return self.export(version_for(keywords))
+
+
+def _errors() -> tuple[Exception, ...]:
+    return (BufferError("this cannot be exported"), ValueError("bad"), RuntimeError("no memory"))
+
+
+@probe("C-18")
+def an_error_is_final(target: Target) -> str:
+    """A second call with fewer keywords, if it succeeds, would drop a part of the request."""
+    negotiates(target)
+    asked: list[tuple[tuple[str, ...], dict[str, Any]]] = [(("max_version",), {})]
+    try:
+        function_with_keywords(target)
+        asked += [(("copy",), {"copy": False}), (("copy",), {"copy": True})]
+        asked += [(("dl_device", "max_version"), {"device": "cpu"})]
+    except Skip:  # it has no keywords
+        pass
+    refusals = 0
+    for words, keywords in asked:
+        for error in _errors():
+            call = ConsumerCall(target, _Particular(error, words), **keywords)
+            sent = call.producer.requests
+            if call.refusal is not None:
+                refusals += 1
+            elif keywords.get("copy") is True and not shares_memory(call):
+                refusals += 1  # it copied itself, as it was asked to
+            elif len(sent) > 1 and any(
+                set(before) - set(sent[-1]) and _has(before, words) for before in sent[:-1]
+            ):
+                raise Broken(
+                    f"after {name_error(error)} from __dlpack__({spelled(sent[0])}) it called"
+                    f" __dlpack__({spelled(sent[-1])}) and returned a result"
+                )
+    return f"{refusals} of {len(asked) * len(_errors())} errors dropped nothing of the request"
+
+
+def _has(keywords: dict[str, Any], words: tuple[str, ...]) -> bool:
+    return any(keywords.get(word) is not None for word in words)
+
+
+def _accepts_copy(target: Target) -> None:
+    negotiates(target)
+    function_with_keywords(target)
+    call = ConsumerCall(target, Producer(), copy=False)
+    if isinstance(call.refusal, TypeError):
+        raise Skip(f"it has no keyword copy: {call.error_text}")
+
+
+@probe("C-19")
+def copy_false_reaches_the_producer(target: Target) -> str:
+    """A producer that copies unless copy=False forbids it: the result must not be the copy."""
+    _accepts_copy(target)
+    call = ConsumerCall(target, CopyingProducer(), copy=False)
+    if call.refusal is None:
+        sent = call.producer.requests[-1]
+        raise Broken(
+            f"copy=False returned a copy, marked IS_COPIED: it called __dlpack__({spelled(sent)})"
+        )
+    return f"refused: {call.error_text}"
+
+
+_TO_COPY: dict[str, dict[str, Any]] = {
+    "a plain tensor": {},
+    **{f"data at {shift} bytes": {"shift": shift} for shift in (4, 8, 16, 32)},
+    "data at 1 byte, uint8": {"shift": 1, "dtype": (1, 8, 1)},
+    "transposed": {"strides": (1, 2)},
+    "every second": {"strides": (6, 2)},
+    "repeated": {"strides": (0, 1)},
+    "float64": {"dtype": (2, 64, 1)},
+    "int64": {"dtype": (0, 64, 1)},
+    "bool": {"dtype": (6, 8, 1)},
+}
+
+
+@probe("C-19")
+def copy_false_shares_or_is_refused(target: Target) -> str:
+    """A retry without copy after the TypeError of an old producer is the published pattern."""
+    _accepts_copy(target)
+    shared, refused = 0, []
+    for kind, producer in support(target).producers.items():
+        for name, fields in _TO_COPY.items():
+            call = ConsumerCall(target, producer(**fields), copy=False)
+            if call.refusal is not None:
+                refused.append(f"{kind}, {name}: {call.error_text}")
+            elif not shares_memory(call):
+                raise Broken(
+                    f"{kind}, {name}: copy=False returned a copy without an error",
+                    fix="Share the memory, or raise BufferError where you must copy.",
+                )
+            else:
+                shared += 1
+    if not shared and not refused:
+        raise Skip("no plain tensor is accepted")
+    rest = f"; refused: {refused[0]}" if refused else ""
+    return f"{shared} shared, {len(refused)} refused{rest}"
+
+
+# C-31: what differs from the announcement ------------------------------------------------------
+
+
+def _right_or_refused(call: ConsumerCall) -> str:
+    if call.refusal is not None:
+        return f"refused: {call.error_text}"
+    try:
+        difference = wrong_values(call)
+    except CannotRead as why:
+        raise Skip(f"accepted, and cannot be read: {why}") from None
+    if difference is not None:
+        raise Broken(difference)
+    return "read correctly"
+
+
+@probe("C-31", hostile=True)
+def versioned_for_a_bare_call(target: Target) -> str:
+    """The producer's error, but the struct must not be misread."""
+    if target.function is None:
+        raise Skip(NO_CONSUMER)
+    if not takes_capsules(target) and asks_for_versioned(target):
+        return "it asks for versioned capsules"
+    return _right_or_refused(import_tensor(target, version=VERSION))
+
+
+@probe("C-31", hostile=True)
+def reports_cuda_and_exports_from_the_cpu(target: Target) -> str:
+    negotiates(target)
+    return _right_or_refused(import_tensor(target, reported_device=CUDA))
+
+
+@probe("C-31", hostile=True)
+def reports_the_cpu_and_exports_from_cuda(target: Target) -> str:
+    negotiates(target)
+    described = {"device": CUDA, "reported_device": abi.CPU}
+    if any(how_it_ends(target, kind, described) for kind in kinds(target)):
+        raise Broken("the import ends the process")
+    call = import_tensor(target, **described)
+    if call.refusal is not None:
+        return f"refused: {call.error_text}"
+    try:
+        own = tuple(int(part) for part in call.result.__dlpack_device__())
+    except Exception as error:
+        return f"accepted; its device is not known: {name_error(error)}"
+    if own[0] == devices.CPU:
+        raise Broken(f"memory of device {CUDA} became an array on device {own}")
+    return f"preserved as memory of device {own}"

@@ -1,0 +1,96 @@
+"""The probes of C-13: what consumers with read-only arrays do with read-only memory."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from dlbridge.tools import abi
+from dlbridge.tools.conformance.helpers.consumption import (
+    VERSIONED,
+    ConsumerCall,
+    import_as,
+    summed_up,
+    takes_versioned,
+)
+from dlbridge.tools.conformance.helpers.producers import VERSION
+from dlbridge.tools.conformance.helpers.results import is_within, marks, shares_memory, views
+from dlbridge.tools.conformance.outcomes import Broken, Skip
+from dlbridge.tools.conformance.registry import probe
+from dlbridge.tools.conformance.target import Target
+
+IGNORED = "ignored, as the standard prefers for a library without read-only arrays"
+
+
+def _import(target: Target) -> ConsumerCall:
+    takes_versioned(target)
+    call = import_as(target, VERSIONED, flags=abi.READ_ONLY, version=VERSION)
+    if call.refusal is not None:
+        raise Skip(f"read-only memory is refused: {call.error_text}")
+    return call
+
+
+def _has_read_only_arrays(target: Target, found: dict[str, bool]) -> bool:
+    """Whether a library has such arrays: it creates one, or its result has a mark."""
+    if target.library is not None and target.library.read_only is not None:
+        return True
+    if target.library is None and "readonly" in target.accepts:
+        return True
+    return "flags.writeable" in found or any(found.values())
+
+
+def _writes(x: Any) -> bool:
+    """Tries to write an element, and returns whether the array let it happen."""
+    with contextlib.suppress(Exception):
+        first = x[(0,) * len(x.shape)]
+        x[(0,) * len(x.shape)] = first
+        return True
+    return False
+
+
+@probe("C-13", hostile=True)
+def read_only_memory_stays_read_only(target: Target) -> str:
+    call = _import(target)
+    found = marks(call.result)
+    if not _has_read_only_arrays(target, found):
+        return IGNORED
+    if not shares_memory(call):
+        return "the result is a copy"
+    _must_be_marked("the result", call, found)
+    return f"read-only, by {', '.join(found)}" if found else "the result cannot be written"
+
+
+def _must_be_marked(what: str, call: ConsumerCall, found: dict[str, bool]) -> None:
+    writable = [name for name, mark in found.items() if not mark]
+    if writable:
+        raise Broken(f"{what} is writable, by {' and '.join(writable)}")
+    if not found and _writes(call.result):
+        raise Broken(f"an element of {what} can be assigned")
+    with contextlib.suppress(Exception):
+        call.result[0, 0] = 77.0
+    if not call.producer.is_unchanged():
+        raise Broken(f"result[0, 0] = 77 wrote into memory that is marked READ_ONLY: {what}")
+
+
+@probe("C-13", hostile=True)
+def views_stay_read_only(target: Target) -> str:
+    first = _import(target)
+    if not _has_read_only_arrays(target, marks(first.result)):
+        return IGNORED
+    wrong, right = [], 0
+    for name, way in views(target).items():
+        call = _import(target)
+        try:
+            view = way(call.result)
+        except Exception:
+            continue
+        if not is_within(target, call.producer, view):  # a copy may be written
+            continue
+        writable = [how for how, mark in marks(view).items() if not mark]
+        if writable:
+            wrong.append(f"{name} is writable, by {' and '.join(writable)}")
+        else:
+            right += 1
+    if wrong:
+        raise Broken(summed_up(wrong), fix="Let every view inherit the mark of its array.")
+    return f"{right} views stay read-only"
