@@ -14,6 +14,7 @@ from dlbridge.tools.conformance.target import Target
 
 NEWEST = (1, 3)  # sent as max_version
 MOST_ELEMENTS = 1 << 20  # arrays with more elements are not compared
+MOST_BYTES = 1 << 28  # that a tensor may span; wrong strides span more
 Keywords = dict[str, Any]  # of one call of __dlpack__
 
 
@@ -185,6 +186,13 @@ def reach(contents: abi.Contents) -> tuple[int, int]:
     return lowest, highest + each
 
 
+def read(lowest: int, end: int, device: tuple[int, int]) -> bytes | None:
+    """Returns the bytes between two addresses; None where they are not readable, or too many."""
+    if lowest <= 0 or end - lowest > MOST_BYTES:
+        return None
+    return device_memory.read(lowest, end - lowest, device)
+
+
 def has_address(contents: abi.Contents) -> bool:
     """Whether `data` is an address, and not a handle of which nothing can be said."""
     return contents.device[0] in devices.ADDRESSES
@@ -205,7 +213,7 @@ def content(contents: abi.Contents) -> bytes | None:
     if contents.shape is None or (contents.strides is None and not contents.strides_is_null):
         return None
     lowest, end = reach(contents)
-    memory = device_memory.read(lowest, end - lowest, contents.device)
+    memory = read(lowest, end, contents.device)
     if memory is None:
         return None
     each = element_bytes(contents)

@@ -26,11 +26,11 @@ class _MallInfo(C.Structure):
 
 @dataclass(frozen=True)
 class Usage:
-    """The memory of a process at one moment."""
+    """The memory of a process at one moment, or what each call added to it."""
 
-    python: int  # blocks of Python's own allocator
-    malloc: int  # bytes; 0 where the C library does not report it
-    resident: int  # bytes; 0 where the system does not report it
+    python: float  # blocks of Python's own allocator
+    malloc: float  # bytes; 0 where the C library does not report it
+    resident: float  # bytes; 0 where the system does not report it
 
 
 def measure() -> Usage:
@@ -62,12 +62,12 @@ def how_often(act: Callable[[], object]) -> int:
 def growth(function: Callable[[], object], times: int) -> str | None:
     """Describes the memory that repeated calls leave behind; None where they leave nothing.
 
-    A first round fills caches. What only one of the rounds shows does not count, as other threads
-    and caches allocate too.
+    A first round fills caches. A leak shows in every round, and does not become smaller for each
+    call in the longest one, as what a cache takes does.
     """
     for _ in range(10 + times // 5):
         function()
-    description = None
+    rounds: list[Usage] = []
     gc.collect()
     gc.freeze()  # collections need not look at what exists already
     try:
@@ -75,22 +75,32 @@ def growth(function: Callable[[], object], times: int) -> str | None:
             before = measure()
             for _ in range(repetitions):
                 function()
-            description = _left(before, measure(), repetitions)
-            if description is None:
+            rounds.append(_for_each(before, measure(), repetitions))
+            metrics = [name for name, limit in LIMITS.items() if _grows(rounds, name, limit)]
+            if not metrics:
                 return None
     finally:
         gc.unfreeze()
-    return description
+    return f"{getattr(rounds[-1], metrics[0]):.1f} {UNITS[metrics[0]]} for each"
 
 
-def _left(before: Usage, after: Usage, times: int) -> str | None:
-    blocks = (after.python - before.python) / times
-    bytes_ = (after.malloc - before.malloc) / times
-    resident = after.resident - before.resident
-    if blocks > 0.5:
-        return f"{blocks:.1f} blocks of Python's memory for each"
-    if bytes_ > 16:
-        return f"{bytes_:.0f} bytes for each"
-    if resident > max(8 << 20, 128 * times):
-        return f"{resident / times:.0f} bytes of resident memory for each"
-    return None
+# More than so much for each call is a leak.
+LIMITS = {"python": 0.5, "malloc": 12.0, "resident": 4096.0}
+UNITS = {
+    "python": "blocks of Python's memory",
+    "malloc": "bytes",
+    "resident": "bytes of resident memory",
+}
+
+
+def _for_each(before: Usage, after: Usage, times: int) -> Usage:
+    return Usage(
+        (after.python - before.python) / times,
+        (after.malloc - before.malloc) / times,
+        (after.resident - before.resident) / times,
+    )
+
+
+def _grows(rounds: list[Usage], name: str, limit: float) -> bool:
+    rates = [getattr(each, name) for each in rounds]
+    return min(rates) > limit and rates[-1] >= rates[0] / 2

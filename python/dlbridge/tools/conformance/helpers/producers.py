@@ -111,7 +111,8 @@ class Producer:
             block = device_memory.upload(content, self.memory, shift=shift)
             before = (BEFORE - first) * samples.itemsize(fields["dtype"])
             tensor = abi.make(data=block + before, **fields)
-            tensor.on_delete = lambda: _poison(tensor, block, len(content), self.memory)
+            poisoned = tensor, block, len(content), self.memory  # not self: tensors live on
+            tensor.on_delete = lambda: _poison(*poisoned)
         self.tensors.append(tensor)
         self.capsules.append(tensor.capsule(name))
         return self.capsules[-1]

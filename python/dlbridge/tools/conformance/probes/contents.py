@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dlbridge.tools import abi, devices
-from dlbridge.tools.conformance.helpers.exports import element_bytes, reach, size, steps
+from dlbridge.tools import devices
+from dlbridge.tools.conformance.helpers.exports import element_bytes, reach, read, size, steps
 from dlbridge.tools.conformance.helpers.roads import decode, same
 from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
 from dlbridge.tools.conformance.outcomes import Broken, Skip
@@ -30,7 +30,7 @@ def within_its_memory(target: Target) -> str:
             raise Broken(f"{sample}: strides is a pointer that is not readable")
         low, high = reach(tensor)
         layout = f"shape {tensor.shape} and strides {steps(tensor)}"
-        if abi.read_memory(low, high - low) is None:
+        if read(low, high, tensor.device) is None:
             raise Broken(f"{sample}: {layout} span {high - low} bytes from {low:#x}, which are not "
                          "readable")  # fmt: skip
         if sample.bounds is None:

@@ -280,7 +280,8 @@ def size_zero(target: Target) -> None:
 def no_dimensions(target: Target) -> None:
     x = _exported(target, ())
     _is_exported(x, "an array without dimensions")
-    for item in every_kind(x):
+    items = every_kind(x)  # named, so that no destructor runs while an exception is pending
+    for item in items:
         tensor = item.contents
         if tensor.ndim != 0:
             raise Broken(f"the array of shape () has shape {tensor.shape} in its capsule")

@@ -122,6 +122,7 @@ def names_of_capsules(target: Target) -> None:
             raise Broken(f"{call_text(keywords)} returned a capsule named {name!r}")
         reason = _other_struct(abi.pointer_of(result), name)
         if reason is not None:
+            abi.rename(result, abi.USED[name])  # its destructor would read the wrong struct
             raise Broken(f"{call_text(keywords)} returned a capsule named {name!r}, {reason}")
     if not examined:
         raise Skip("no request returns a capsule")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dlbridge.tools import abi
 from dlbridge.tools.conformance.helpers.exports import (
-    NEWEST,
     Keywords,
     accepts_keyword,
     call_text,
@@ -12,6 +11,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     needs_keyword,
     obtain,
 )
+from dlbridge.tools.conformance.helpers.survey import survey
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
@@ -93,17 +93,24 @@ def legacy_unless_asked(target: Target) -> None:
                          "a consumer of DLPack 0 cannot read")  # fmt: skip
 
 
+@probe("P-34")
+def legacy_after_other_requests(target: Target) -> None:
+    for sample in survey(target).samples:
+        if "max_version" not in sample.keywords and sample.contents.version is not None:
+            raise Broken(f"{sample} returned a capsule named {abi.VERSIONED!r}")
+
+
 @probe("P-36", twice=True)
 def any_version_may_be_asked(target: Target) -> None:
     x = make(target)
     needs_keyword(x, "max_version")
-    obtain(x, max_version=NEWEST)  # it exports this array
-    for asked in NEWER:
+    obtain(x, max_version=(1, 0))  # it exports this array
+    for asked in (KNOWN, *NEWER):
         try:
             x.__dlpack__(max_version=asked)
         except Exception as error:
             call = call_text({"max_version": asked})
-            raise Broken(f"{call} raised {name_error(error)}, and {NEWEST} is accepted") from None
+            raise Broken(f"{call} raised {name_error(error)}, and (1, 0) is accepted") from None
     try:
         x.__dlpack__(max_version=(0, 8))
     except BufferError:
