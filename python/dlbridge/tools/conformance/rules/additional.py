@@ -11,7 +11,7 @@ ROWS = [
         "must",
         "The stream that a consumer passes is valid for the device: None or nothing for the CPU, "
         "an integer other than 0 for CUDA, not 1 or 2 for ROCm.",
-        (t.STREAM_NONE, t.STREAM_ZERO),
+        (t.STREAM_NONE, t.STREAM_ZERO, t.STREAM_ROCM),
         "Pass stream only for devices that have streams, and 1 for the legacy default stream of "
         "CUDA.",
     ),
@@ -52,9 +52,9 @@ ROWS = [
     Rule(
         "S-06",
         "should",
-        "SUBBYTE_PADDED is set on dtypes below a byte only.",
+        "SUBBYTE_PADDED is set on dtypes of less than 8 bits only.",
         (t.PACKED,),
-        "Set flag 4 only where bits * lanes is no multiple of 8.",
+        "Set flag 4 only where bits is below 8.",
     ),
     Rule(
         "S-07",
@@ -66,10 +66,11 @@ ROWS = [
     ),
     Rule(
         "S-08",
-        "should",
+        "courtesy",
         "Legacy and versioned exports describe the same array.",
-        (t.BOTH_STRUCTS,),
+        (t.SYNONYMS,),
         "Fill the DLTensor in one function, and put it into either struct.",
+        "Different elements are P-38.",
     ),
     Rule(
         "S-09",
@@ -77,6 +78,7 @@ ROWS = [
         "A subclass that redefines __dlpack__ is exported by its own method.",
         (t.FROM_ANY_OBJECT,),
         "Call type(x).__dlpack__ and not a function cached for the base class.",
+        "A type with an exchange table may be read by it.",
     ),
     Rule(
         "S-10",
@@ -89,9 +91,10 @@ ROWS = [
     Rule(
         "S-11",
         "must",
-        "from_dlpack has the keywords device and copy, and passes dl_device as a pair.",
-        (t.FROM_DLPACK, t.DEVICE_FORMAT),
+        "from_dlpack has the keywords device and copy.",
+        (t.FROM_DLPACK,),
         "Declare def from_dlpack(x, /, *, device=None, copy=None).",
+        for_claims=True,
     ),
     Rule(
         "S-12",
@@ -125,9 +128,12 @@ ROWS = [
     Rule(
         "S-16",
         "must",
-        "asarray(x, copy=True) never shares memory with x; copy=False shares it, or raises.",
+        "asarray(x, copy=True) never shares memory with x; copy=False shares it, or "
+        "raises, where x has the buffer protocol.",
         (t.AS_ARRAY_COPY,),
         "Honour copy also for your own arrays; raise ValueError where copy=False is impossible.",
+        "Outside DLPack: the array API's own function.",
+        for_claims=True,
     ),
     Rule(
         "S-17",
@@ -138,10 +144,11 @@ ROWS = [
     ),
     Rule(
         "S-18",
-        "must",
+        "hardening",
         "The exchange table's import refuses a managed tensor of major version 2.",
         (t.MAJOR,),
         "Check version.major before any other field, and raise BufferError.",
+        "The caller passes another ABI than that of the table.",
     ),
     Rule(
         "S-19",
@@ -153,7 +160,7 @@ ROWS = [
     Rule(
         "S-20",
         "should",
-        "The exchange table's stream of the CPU is NULL.",
+        "The exchange table's stream of the CPU is written when the function returns 0.",
         (t.TABLE_STREAM,),
         "Write NULL to the output argument where the device has no streams.",
     ),

@@ -27,7 +27,7 @@ ROWS = [
         "should",
         "The capsule's name determines the struct, not the request: a legacy capsule for "
         "max_version is accepted.",
-        (t.VERIFY_VERSION, t.ANY_VERSION),
+        (t.BOTH_STRUCTS, t.ANY_VERSION),
         "Branch on the name of the capsule.",
         "TensorFlow, JAX and MLX return it.",
     ),
@@ -43,9 +43,10 @@ ROWS = [
     Rule(
         "C-05",
         "should",
-        "An unknown minor version, unknown flags and IS_COPIED are accepted.",
+        "A newer minor version and the flag IS_COPIED are accepted.",
         (t.MINOR,),
         "Compare the major version only, and test the flags that you know.",
+        "A consumer may refuse flags that it does not know how to interpret.",
     ),
     Rule(
         "C-06",
@@ -71,7 +72,7 @@ ROWS = [
         "row-major.",
         (t.NULL_STRIDES, t.NULL_IS_ROW_MAJOR),
         "Compute row-major strides where the pointer is NULL.",
-        "cupy#2095.",
+        "cupy#2095. dlpack.h 1.2 frees consumers from the test for capsules of 1.2 and newer only.",
     ),
     Rule(
         "C-09",
@@ -85,10 +86,10 @@ ROWS = [
     Rule(
         "C-10",
         "unsound",
-        "Strides of every rank and sign give the right values or a refusal.",
+        "Positive and zero strides of every rank give the right values or a refusal.",
         (t.STRIDES, t.STRIDED),
         "Honour every stride, copy, or raise BufferError.",
-        "NumPy sends negative and zero strides; tensorflow#42660, jax#7657, pytorch#188023.",
+        "tensorflow#42660, jax#7657.",
     ),
     Rule(
         "C-11",
@@ -98,13 +99,12 @@ ROWS = [
         (t.NDIM, t.SHAPE),
         "Check ndim and every extent before using them, and multiply extents with a check for "
         "overflow.",
-        "mpi4py and nanobind refuse it.",
     ),
     Rule(
         "C-12",
         "unsound",
-        "The elements of every dtype of DLPack keep their type and values, or are refused.",
-        (t.DTYPE_EXAMPLES, t.DTYPE_CODE),
+        "The elements of a dtype of DLPack are read as elements of that dtype, or refused.",
+        (t.DTYPE_EXAMPLES, t.FROM_DATA),
         "Compare code, bits and lanes with what you support, and raise BufferError for the rest.",
     ),
     Rule(
@@ -114,12 +114,13 @@ ROWS = [
         "read-only.",
         (t.READ_ONLY, t.READ_ONLY_IGNORED),
         "Mark the result as read-only, or copy.",
-        "A library without read-only arrays should ignore the flag, and breaks nothing.",
+        "A library without read-only arrays should ignore the flag, and breaks nothing; "
+        "that one with them should not, follows from the sentence.",
     ),
     Rule(
         "C-14",
         "unsound",
-        "Memory of a device that is not supported is refused, and never read.",
+        "Memory of a device type of DLPack that is not supported is refused, and never read.",
         (t.DEVICE, t.UNSUPPORTED_DEVICE),
         "Compare the device in the capsule with those you support before reading data, and raise "
         "BufferError.",
@@ -159,8 +160,7 @@ ROWS = [
     Rule(
         "C-19",
         "must",
-        "copy=False never returns a copy: it is passed to a producer that has the keyword, and "
-        "the consumer makes none.",
+        "copy=False never returns a copy that the consumer makes.",
         (t.FROM_COPY_FALSE,),
         "Forward copy=False, share the memory, and raise BufferError or ValueError where you must "
         "copy.",
@@ -168,10 +168,12 @@ ROWS = [
     ),
     Rule(
         "C-20",
-        "must",
+        "should",
         "A consumed capsule is renamed.",
         (t.RENAMING, t.VERSIONED_NAMES),
         "Set the name to used_dltensor or used_dltensor_versioned when you take ownership.",
+        "The demand is to transfer ownership; other ways, such as removing the "
+        "destructor, are sound.",
     ),
     Rule(
         "C-21",
@@ -213,9 +215,10 @@ ROWS = [
         "C-26",
         "courtesy",
         "Booleans, (6, 8, 1), are accepted where bytes are.",
-        (t.BOOLEANS,),
+        (t.ALL_DTYPES, t.BOOLEANS),
         "Accept kDLBool of 8 bits, and not only kDLUInt.",
         "No standard recommends a dtype to consumers: Arrow packs its booleans.",
+        for_claims=True,
     ),
     Rule(
         "C-27",
@@ -241,8 +244,8 @@ ROWS = [
     Rule(
         "C-30",
         "unsound",
-        "The result exports the elements, the dtype and the device that were imported, and keeps "
-        "them alive.",
+        "The result exports what it holds: the elements, the dtype and the device, and "
+        "keeps them alive.",
         (t.DATA, t.DEVICE, t.BORROWING),
         "Export imported arrays by the same code as your own, and keep the owner.",
     ),
@@ -274,5 +277,6 @@ ROWS = [
         "An unsupported device is refused with BufferError.",
         (t.UNSUPPORTED_DEVICE,),
         "Raise BufferError before reading data.",
+        "Until 0.8 DLPack recommended TypeError, which passes as well.",
     ),
 ]

@@ -16,11 +16,12 @@ ROWS = [
     ),
     Rule(
         "X-02",
-        "should",
+        "courtesy",
         "The capsule's destructor preserves a pending exception.",
         (t.PENDING_ERROR,),
         "Save the pending exception at the beginning of the destructor, and restore it at the end.",
-        "CPython says it of tp_dealloc, which calls the destructor; jax#31271, pytorch#84056.",
+        "CPython says it of tp_dealloc, which calls the destructor; the example in "
+        "DLPack's specification had such a guard until 0.8. jax#31271, pytorch#84056.",
     ),
     Rule(
         "X-03",
@@ -96,6 +97,7 @@ ROWS = [
         "Define __reduce__ to copy the content, or let it raise TypeError; never keep a capsule "
         "in the state.",
         "Outside the protocol; Dask and Ray pickle what they send.",
+        crash="N",
     ),
     Rule(
         "X-12",
