@@ -52,6 +52,10 @@ CODES: dict[int, TypeCode] = {
     18: TypeCode("bcomplex", frozenset({32})),
 }
 
+SUBBYTE_FLOATS = frozenset(
+    code for code, row in CODES.items() if row.name.startswith(("float4", "float6"))
+)
+
 
 def is_known(dtype: Triple) -> bool:
     """Whether the table has a name for a dtype, whether or not it defines the number of bits."""

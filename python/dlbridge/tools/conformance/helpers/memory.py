@@ -103,4 +103,4 @@ def _for_each(before: Usage, after: Usage, times: int) -> Usage:
 
 def _grows(rounds: list[Usage], name: str, limit: float) -> bool:
     rates = [getattr(each, name) for each in rounds]
-    return min(rates) > limit and rates[-1] >= rates[0] / 2
+    return bool(min(rates) > limit and rates[-1] >= rates[0] / 2)

@@ -146,6 +146,24 @@ def no_copy_shows_writes(target: Target) -> None:
             raise Broken(f"{missed}: it is a copy")
 
 
+@probe("P-54")
+def no_copy_by_default(target: Target) -> None:
+    needs_keyword(make(target), "copy")
+    examined = 0
+    for array in _different_arrays(target):
+        for kind in requests_of_kinds(array.x):
+            uncopied, default = _attempt(array.x, **kind, copy=False), _attempt(array.x, **kind)
+            if uncopied is None or default is None:
+                continue
+            examined += 1
+            first, other = uncopied.contents.first, default.contents.first
+            if first != other:
+                raise Broken(f"{array.what}: {call_text({**kind, 'copy': False})} is at {first:#x} "
+                             f"and {call_text(kind)} at {other:#x}")  # fmt: skip
+    if not examined:
+        raise Skip("copy=False is refused for every array")
+
+
 # copy=True ---------------------------------------------------------------------------------------
 
 

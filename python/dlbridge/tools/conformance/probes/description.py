@@ -9,14 +9,16 @@ from dlbridge.tools import abi, devices, dtypes
 from dlbridge.tools.conformance.helpers.arrays import BELOW_A_BYTE, DTYPES
 from dlbridge.tools.conformance.helpers.exports import (
     best,
+    call_text,
     element_bytes,
     every_kind,
     has_dlpack,
     make,
+    requests_of_kinds,
     size,
 )
 from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
-from dlbridge.tools.conformance.outcomes import Broken, Skip
+from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
 
@@ -82,7 +84,8 @@ def shapes(target: Target) -> None:
             raise Broken(f"{sample}: ndim is {tensor.ndim}, and shape is {what}")
         if any(extent < 0 for extent in tensor.shape):
             raise Broken(f"{sample}: the shape is {tensor.shape}")
-        if sample.shape is not None and tensor.shape != sample.shape:
+        is_one_element = size(tensor) == 1  # of any rank: P-20 judges arrays without dimensions
+        if sample.shape not in (None, tensor.shape) and not is_one_element:
             raise Broken(f"{sample}: the array has shape {sample.shape}, and its capsule "
                          f"{tensor.shape}")  # fmt: skip
         return True
@@ -191,9 +194,8 @@ def _illegal(tensor: abi.Contents) -> str | None:
         return "lanes must be at least 1"
     if bits < 1:
         return "bits must be above 0"
-    if code not in dtypes.CODES:
-        is_newer = tensor.version is not None and tensor.version > (1, 3)
-        return None if is_newer else f"{code} is none of DLDataTypeCode"
+    if code not in dtypes.CODES or code in dtypes.SUBBYTE_FLOATS:
+        return None  # P-53 and P-55 judge them
     widths = dtypes.CODES[code].widths
     if code == dtypes.UINT and bits == 1:
         return None  # a bool; P-17 reports it
@@ -206,6 +208,35 @@ def _is_another(own: str | None, name: str) -> bool:
     JAX narrows to 32 bits, and Paddle's uint16 is a bfloat16: neither is an error of the export.
     """
     return own is not None and name not in re.split(r"\W+", own)
+
+
+@probe("P-53")
+def bits_of_small_floats(target: Target) -> None:
+    def check(sample: Sample) -> bool:
+        code, bits, _ = sample.contents.dtype
+        if code not in dtypes.SUBBYTE_FLOATS:
+            return False
+        if bits not in (dtypes.CODES[code].widths or ()):
+            name = dtypes.CODES[code].name
+            raise Broken(f"{sample}: the dtype is {sample.contents.dtype}: {name} of {bits} bits")
+        return True
+
+    judge(list(survey(target).samples), check, "no array has floats of 4 or 6 bits")
+
+
+@probe("P-55")
+def codes_of_the_enumeration(target: Target) -> None:
+    def check(sample: Sample) -> bool:
+        tensor = sample.contents
+        is_newer = tensor.version is not None and tensor.version > (1, 3)
+        if tensor.dtype[0] not in dtypes.CODES and not is_newer:
+            raise Broken(f"{sample}: the dtype is {tensor.dtype}: {tensor.dtype[0]} is none of "
+                         "DLDataTypeCode")  # fmt: skip
+        return True
+
+    every = survey(target)
+    every.exports()
+    judge(list(every.samples), check, "there are no exports")
 
 
 @probe("P-17")
@@ -255,10 +286,15 @@ def _exported(target: Target, shape: tuple[int, ...]) -> Any:
 
 
 def _is_exported(x: Any, what: str) -> None:
-    try:
-        every_kind(x)
-    except Skip as reason:
-        raise Broken(f"{what} is refused: {reason}") from None
+    """Raises Broken for an exception other than BufferError, which a producer may raise."""
+    for keywords in requests_of_kinds(x):
+        try:
+            x.__dlpack__(**keywords)
+        except BufferError:
+            continue
+        except Exception as error:
+            call = call_text(keywords)
+            raise Broken(f"{what} is refused: {call} raised {name_error(error)}") from None
 
 
 @probe("P-19", twice=True)

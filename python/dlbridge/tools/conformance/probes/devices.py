@@ -119,7 +119,7 @@ def devices_are_refused_with_buffer_error(target: Target) -> str:
     refused: list[str] = []
     for title, call in each_import(target, survivors(target, FOREIGN)):
         if call.refusal is not None:
-            is_right = isinstance(call.refusal, BufferError)
+            is_right = isinstance(call.refusal, (BufferError, TypeError))
             (refused if is_right else other).append(f"{title}: {call.error_text}")
     if other:
         raise Broken(summed_up(other))

@@ -89,7 +89,7 @@ def from_dlpack_has_device_and_copy(target: Target) -> None:
         raise Skip(f"a plain tensor is refused: {name_error(error)}") from None
 
 
-@probe("S-11")
+@probe("S-23")
 def device_becomes_a_pair(target: Target) -> str:
     negotiates(target)
     function_with_keywords(target)

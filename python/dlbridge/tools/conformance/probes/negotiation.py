@@ -134,17 +134,23 @@ def refuses_major_2_without_its_producer(target: Target) -> str:
 
 
 @probe("C-05")
-def takes_newer_versions_and_flags(target: Target) -> str:
+def takes_newer_versions_and_copies(target: Target) -> str:
     takes_versioned(target)
     return accepted(
         target,
         {
             f"version (1, {NEW_MINOR})": {"version": (1, NEW_MINOR)},
-            "an unknown flag": {"version": VERSION, "flags": UNKNOWN_FLAG},
-            "both": {"version": (1, NEW_MINOR), "flags": UNKNOWN_FLAG},
             "IS_COPIED": {"version": VERSION, "flags": abi.IS_COPIED},
+            "both": {"version": (1, NEW_MINOR), "flags": abi.IS_COPIED},
         },
     )
+
+
+@probe("C-35")
+def takes_unknown_flags(target: Target) -> str:
+    takes_versioned(target)
+    flags = {"an unknown flag": {"version": (1, NEW_MINOR), "flags": UNKNOWN_FLAG}}
+    return accepted(target, flags)
 
 
 # C-06: objects that are no fresh capsule --------------------------------------------------------
@@ -298,6 +304,22 @@ def copy_false_shares_or_is_refused(target: Target) -> str:
         raise Skip("no plain tensor is accepted")
     rest = f"; refused: {refused[0]}" if refused else ""
     return f"{shared} shared, {len(refused)} refused{rest}"
+
+
+@probe("C-37")
+def shares_by_default_what_it_can_share(target: Target) -> str:
+    _accepts_copy(target)
+    shared = 0
+    for kind, producer in support(target).producers.items():
+        call = ConsumerCall(target, producer(), copy=False)
+        if call.refusal is not None or not shares_memory(call):
+            continue
+        shared += 1
+        if not shares_memory(ConsumerCall(target, producer())):
+            raise Broken(f"{kind}: copy=False shares the memory, and without copy it is copied")
+    if not shared:
+        raise Skip("copy=False shares no plain tensor")
+    return ""
 
 
 # C-31: what differs from the announcement ------------------------------------------------------

@@ -172,7 +172,7 @@ def to_the_cpu(target: Target) -> None:
             raise Broken(f"{call} returned memory that is not readable")
 
 
-@probe("P-27", extra=True)
+@probe("P-52")
 def to_the_cpu_without_copy(target: Target) -> None:
     for x in _elsewhere(target, "cuda"):
         needs_keyword(x, "dl_device")

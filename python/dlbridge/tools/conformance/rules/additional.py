@@ -178,4 +178,11 @@ ROWS = [
         (t.SYNCHRONIZED,),
         "Wait for the copy, and for the work before it, when dl_device is (1, 0).",
     ),
+    Rule(
+        "S-23",
+        "must",
+        "from_dlpack passes a device as dl_device, a pair of numbers.",
+        (t.DEVICE_FORMAT,),
+        "Translate your device to (device_type, device_id) before you call __dlpack__.",
+    ),
 ]

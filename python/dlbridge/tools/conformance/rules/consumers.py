@@ -215,10 +215,9 @@ ROWS = [
         "C-26",
         "courtesy",
         "Booleans, (6, 8, 1), are accepted where bytes are.",
-        (t.ALL_DTYPES, t.BOOLEANS),
+        (t.BOOLEANS,),
         "Accept kDLBool of 8 bits, and not only kDLUInt.",
         "No standard recommends a dtype to consumers: Arrow packs its booleans.",
-        for_claims=True,
     ),
     Rule(
         "C-27",
@@ -278,5 +277,29 @@ ROWS = [
         (t.UNSUPPORTED_DEVICE,),
         "Raise BufferError before reading data.",
         "Until 0.8 DLPack recommended TypeError, which passes as well.",
+    ),
+    Rule(
+        "C-35",
+        "courtesy",
+        "Unknown flags are accepted.",
+        (t.MINOR,),
+        "Test the flags that you know, and ignore the others.",
+        "A consumer may refuse what it does not know how to interpret.",
+    ),
+    Rule(
+        "C-36",
+        "unsound",
+        "Negative strides give the right values or a refusal.",
+        (t.STRIDES, t.STRIDED),
+        "Honour negative strides, copy, or raise BufferError.",
+        "No text limits strides to positive numbers, and NumPy sends negative ones; "
+        "tensorflow#42660, jax#7657, pytorch#188023.",
+    ),
+    Rule(
+        "C-37",
+        "must",
+        "from_dlpack without copy shares the memory where copy=False can share it.",
+        (t.FROM_COPY_NONE,),
+        "Share the memory by default, and copy only where it cannot be shared.",
     ),
 ]

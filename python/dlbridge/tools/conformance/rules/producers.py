@@ -258,7 +258,7 @@ ROWS = [
     Rule(
         "P-32",
         "unsound",
-        "Every export can be consumed and freed without the others, on every thread.",
+        "Every export has a managed tensor of its own, on every thread.",
         (t.DELETES_ITSELF, t.CONSUMED_ONCE),
         "Allocate a new managed tensor and a new capsule for each call; keep none of them.",
     ),
@@ -406,5 +406,34 @@ ROWS = [
         (),
         "Check that dl_device is a tuple of two integers before reading it.",
         crash="N",
+    ),
+    Rule(
+        "P-52",
+        "must",
+        "dl_device=(1, 0) with copy=False raises BufferError or ValueError where it needs a copy.",
+        (t.TO_THE_CPU_UNCOPIED,),
+        "Raise BufferError, and copy nothing.",
+        "2023.12 was first published with ValueError.",
+    ),
+    Rule(
+        "P-53",
+        "must",
+        "Floats of 4 and 6 bits are exported with 4 and 6 bits.",
+        (t.SUBBYTE_BITS,),
+        "Write 4 or 6 into bits, also where each element occupies a byte.",
+    ),
+    Rule(
+        "P-54",
+        "must",
+        "An export without copy shares the memory where copy=False can share it.",
+        (t.COPY_NONE,),
+        "Reuse the memory by default, and copy only where it cannot be shared.",
+    ),
+    Rule(
+        "P-55",
+        "should",
+        "The code of a dtype is one of DLDataTypeCode.",
+        (t.DTYPE_CODE,),
+        "Raise BufferError for a dtype that DLPack does not have.",
     ),
 ]

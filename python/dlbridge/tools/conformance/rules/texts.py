@@ -559,6 +559,12 @@ FROM_COPY_FALSE = _api(
     "necessary",
     "must",
 )
+FROM_COPY_NONE = _api(
+    "2023.12",
+    "from_dlpack, copy",
+    "If None, the function must reuse the existing memory buffer if possible and copy otherwise.",
+    "must",
+)
 FROM_PROPAGATES = _api(
     "2023.12", "from_dlpack, raises", "from_dlpack must propagate such exceptions.", "must"
 )
