@@ -636,13 +636,6 @@ STREAM_ROCM = _api(
     "Using 1 and 2 is not supported.",
     "must",
 )
-ALL_DTYPES = _api(
-    "2021.12",
-    "Data interchange mechanisms",
-    "The interchange mechanism must offer the following: ... Support for all dtypes in this API "
-    "standard",
-    "must",
-)
 
 # Other standards ---------------------------------------------------------------------------------
 
