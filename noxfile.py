@@ -442,6 +442,15 @@ def python(session: nox.Session, peers: Peers) -> None:
                      "DLBRIDGE_EXCHANGES": str(counted)})  # fmt: skip
 
 
+@nox.session(tags=["long"])
+def planted(session: nox.Session) -> None:
+    """Examines every planted defect, and every permitted variant, with the conformance tool."""
+    install_wheel(session, *PYTEST, "numpy")
+    modules = counterparts(session)
+    session.run("pytest", "-q", "tests/python/tools/test_conformance_planted.py", *session.posargs,
+                env={"DLBRIDGE_TEST_MODULES": modules, "DLBRIDGE_ALL_PLANTED": "1"})  # fmt: skip
+
+
 @nox.session(tags=["tests"])
 def devices(session: nox.Session) -> None:
     """Streams and copies between devices in Python, on simulated drivers of CUDA and ROCm."""

@@ -35,9 +35,12 @@ LONG = {"X-01", "X-08", "X-09"}
 PRODUCING = ("copies", "exporting", "flags", "lifetime", "requests")  # modules of defects
 OF_PRODUCERS = {rule for rule in RULES if rule.startswith("P-")}
 OF_CONSUMERS = {rule for rule in RULES if rule.startswith("C-")}
-# Whether every quick rule of its side is examined beside the own rule of a defect: in the session
-# planted, as it takes a quarter of an hour.
-EVERY_RULE = "DLBRIDGE_EVERY_RULE" in os.environ
+# The session planted examines every row, and beside the own rule of a defect the quick ones of its
+# side: that takes half an hour. Elsewhere every third defect and every second variant are enough to
+# notice that the tool has become blind or unjust.
+ALL = "DLBRIDGE_ALL_PLANTED" in os.environ
+EXAMINED_DEFECTS = sorted(DEFECTS)[:: 1 if ALL else 3]
+EXAMINED_VARIANTS = sorted(VARIANTS)[:: 1 if ALL else 2]
 QUICK_OF_PRODUCERS = OF_PRODUCERS | {"S-04", "S-06", "S-08"}
 QUICK_OF_CONSUMERS = {
     *("C-01", "C-03", "C-05", "C-17", "C-18", "C-19", "C-23", "C-24", "C-25"),
@@ -57,7 +60,7 @@ def rules_for(name: str) -> set[str]:
     if name in VARIANTS:
         other = OF_CONSUMERS if name.startswith("producing.") else OF_PRODUCERS
         return set(RULES) - LONG - other
-    if not EVERY_RULE:
+    if not ALL:
         return {DEFECTS[name].rule}
     is_producer = name.partition(".")[0] in PRODUCING
     return {DEFECTS[name].rule} | (QUICK_OF_PRODUCERS if is_producer else QUICK_OF_CONSUMERS)
@@ -115,7 +118,7 @@ def test_the_clean_library_is_examined(examined: dict[str, Future[Results]]) -> 
     assert skipped <= CANNOT_BE_EXAMINED, got(results, skipped)
 
 
-@pytest.mark.parametrize("row", sorted(DEFECTS))
+@pytest.mark.parametrize("row", EXAMINED_DEFECTS)
 def test_a_defect_is_found_by_its_rule(row: str, examined: dict[str, Future[Results]]) -> None:
     defect, results = DEFECTS[row], examined[row].result()
     own = results[defect.rule]
@@ -134,7 +137,7 @@ def test_a_defect_is_found_by_its_rule(row: str, examined: dict[str, Future[Resu
     assert others <= defect.also, got(results, others - defect.also)
 
 
-@pytest.mark.parametrize("row", sorted(VARIANTS))
+@pytest.mark.parametrize("row", EXAMINED_VARIANTS)
 def test_a_sound_variant_breaks_no_rule(row: str, examined: dict[str, Future[Results]]) -> None:
     variant, results = VARIANTS[row], examined[row].result()
     broken = {rule for rule, each in results.items() if each["outcome"] in BROKEN}
@@ -144,7 +147,7 @@ def test_a_sound_variant_breaks_no_rule(row: str, examined: dict[str, Future[Res
 
 
 def test_there_are_enough_rows() -> None:
-    assert len(DEFECTS) >= 120
+    assert len(EXAMINED_DEFECTS) >= 120
     assert sum(each.is_new for each in DEFECTS.values()) >= 60
     assert len(NOT_FOUND) <= 0.05 * len(DEFECTS)
     assert len(VARIANTS) >= 24
