@@ -102,5 +102,5 @@ def _for_each(before: Usage, after: Usage, times: int) -> Usage:
 
 
 def _grows(rounds: list[Usage], name: str, limit: float) -> bool:
-    rates = [getattr(each, name) for each in rounds]
+    rates: list[float] = [getattr(each, name) for each in rounds]
     return min(rates) > limit and rates[-1] >= rates[0] / 2
