@@ -8,6 +8,7 @@ import time
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Callable
 
 import planted_producers
@@ -291,6 +292,8 @@ def test_roads() -> None:
     )
     assert roads.bounds_of(items) == (items.buffer_info()[0], items.buffer_info()[0] + 16)
     assert [roads.is_readonly(x) for x in (items, b"12", 7)] == [False, True, None]
+    flags = SimpleNamespace(writable=False)
+    assert roads.is_readonly(SimpleNamespace(flags=flags)) is True
     assert roads.same([1.0, float("nan")], [1, float("nan")])
     assert not roads.same([1, 2], [1])
 
