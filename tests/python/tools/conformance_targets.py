@@ -198,6 +198,29 @@ class Decays:
         return tensor().__dlpack__(max_version=max_version)
 
 
+# Factories whose process is hostile ------------------------------------------------------------
+
+
+def prints_an_incomplete_line() -> Any:
+    sys.stdout.write("no newline")
+    sys.stdout.flush()
+    os.write(1, b"nor here")
+    return tensor()
+
+
+@cache
+def _fork() -> None:
+    if os.fork() == 0:
+        time.sleep(100)
+        os._exit(0)
+
+
+def forks() -> Any:
+    """Leaves one process behind that holds the pipes of this one."""
+    _fork()
+    return tensor()
+
+
 class CrashesOnStream:
     """Crashes on a request with a stream."""
 

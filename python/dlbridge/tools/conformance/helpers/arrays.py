@@ -11,8 +11,8 @@ from dlbridge.tools import abi, devices, dtypes, elements
 from dlbridge.tools.conformance.helpers.exports import (
     NEWEST,
     Keywords,
+    best,
     call_text,
-    export,
     has_dlpack,
     make,
     obtain,
@@ -168,19 +168,19 @@ def _exported(target: Target, arguments: dict[str, Any]) -> Any | None:
 
 def _base(target: Target, x: Any, shape: tuple[int, ...] | None, dtype: str | None) -> Grid | None:
     """Returns what an array of the factory must hold."""
+    try:
+        contents = best(x).contents
+    except (Skip, Exception):
+        contents = None
     if shape is None:
-        shape = shape_of(x)
+        shape = shape_of(x) or (None if contents is None else contents.shape)
     if shape is None:
         return None
     if target.content is not None and dtype is not None:
         values = target.content(shape, dtype)
-        return Grid.of(
-            elements.flat(values), elements.shape_of(values)
-        )  # lists lose what follows a 0
-    try:
-        code = export(x, max_version=NEWEST).contents.dtype[0]
-    except (Skip, Exception):
-        code = dtypes.FLOAT
+        # Nested lists lose the extents that follow a 0.
+        return Grid.of(elements.flat(values), elements.shape_of(values))
+    code = dtypes.FLOAT if contents is None else contents.dtype[0]
     reading = reading_of(x, shape, code)
     return Grid.of(reading.numbers if reading else None, shape)
 

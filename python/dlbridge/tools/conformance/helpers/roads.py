@@ -215,12 +215,23 @@ def _bounds_by_interface(x: Any) -> tuple[int, int] | None:
     return low, address + sum(end for end in ends if end > 0) + nbytes
 
 
+# What arrays tell of themselves; each raises where an array has nothing of the kind.
+READ_ONLY_ROADS: tuple[Callable[[Any], bool], ...] = (
+    lambda x: not x.flags.writeable,
+    lambda x: not x.flags.writable,
+    lambda x: bool(x.readonly),
+    lambda x: bool(x.__array_interface__["data"][1]),
+)
+
+
 def is_readonly(x: Any) -> bool | None:
     """Whether an array must not be written; None where it does not tell."""
     buffer = buffers.buffer_of(x)
     if buffer is not None:
         return buffer.readonly
-    try:
-        return bool(x.__array_interface__["data"][1])
-    except Exception:
-        return None
+    for road in READ_ONLY_ROADS:
+        try:
+            return road(x)
+        except Exception:
+            continue
+    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dlbridge.tools import abi
 from dlbridge.tools.conformance.helpers.exports import best, make, size
+from dlbridge.tools.conformance.helpers.roads import is_readonly
 from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.registry import probe
@@ -38,6 +39,8 @@ def marked_without_dimensions_too(target: Target) -> None:
     arrays = [make(target, shape=shape) for shape in ((6,), ())]
     if type(arrays[0]) is not type(arrays[1]):
         raise Skip("an array without dimensions is of another type")
+    if any(is_readonly(x) is not None for x in arrays):
+        raise Skip("the arrays tell whether they must not be written")
     tensors = [best(x).contents for x in arrays]
     if any(tensor.version is None or tensor.flags & abi.IS_COPIED for tensor in tensors):
         raise Skip("the exports have no flags, or are copies")
@@ -67,7 +70,7 @@ def no_legacy_of_read_only(target: Target) -> None:
     must_not |= {
         sample.what
         for sample in every.exports()
-        if sample.contents.flags & abi.READ_ONLY and _is_shared(sample)
+        if sample.readonly is None and sample.contents.flags & abi.READ_ONLY and _is_shared(sample)
     }
     for sample in every.exports():
         if sample.what in must_not and sample.contents.version is None and _is_shared(sample):

@@ -1,0 +1,150 @@
+"""The helpers of the conformance probes: processes that end, references for views, roads, leaks."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from array import array
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Callable
+
+import pytest
+
+from dlbridge.tools import dtypes
+from dlbridge.tools.conformance import target
+from dlbridge.tools.conformance.helpers import deleters, memory, references, roads
+from dlbridge.tools.conformance.helpers.grids import Grid
+from dlbridge.tools.conformance.outcomes import Skip
+
+# The process that ends with live deleters --------------------------------------------------------
+
+
+@pytest.fixture
+def child_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path]))
+
+
+def _target(name: str) -> target.Target:
+    nothing: frozenset[str] = frozenset()
+    return target.Target(f"conformance_targets:{name}", None, None, None, nothing, None)
+
+
+@pytest.mark.parametrize("name", ["tensor", "prints_an_incomplete_line", "forks"])
+@pytest.mark.usefixtures("child_paths")
+def test_the_end_of_a_process(name: str) -> None:
+    begin = time.monotonic()
+    end = deleters.end_of_process(_target(name), registers=True)
+    assert end == deleters.End(0, "")
+    assert time.monotonic() - begin < deleters.BEFORE_THE_END
+
+
+@pytest.mark.usefixtures("child_paths")
+def test_the_end_of_a_process_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deleters, "BEFORE_THE_END", 1.0)
+    with pytest.raises(Skip, match="has not reached its end after 1 s"):
+        deleters.end_of_process(_target("hangs"), registers=True)
+    with pytest.raises(Skip, match="failed before its end"):
+        monkeypatch.setattr(deleters, "BEFORE_THE_END", 30.0)
+        deleters.end_of_process(_target("raises"), registers=True)
+
+
+# The references for views ------------------------------------------------------------------------
+
+ROWS = Grid.of(range(24), (4, 6))
+
+
+@pytest.mark.parametrize(
+    ("view", "shape", "numbers"),
+    [
+        (ROWS[1:3, ::3], (2, 2), [6, 9, 12, 15]),
+        (ROWS[::-2, 5], (2,), [23, 11]),
+        (ROWS[2:2], (0, 6), []),
+        (ROWS[1, 2], (), [8]),
+        (ROWS[None, ..., 4:], (1, 4, 2), [4, 5, 10, 11, 16, 17, 22, 23]),
+        (ROWS.T[1:, 0], (5,), [1, 2, 3, 4, 5]),
+        (ROWS[:2, :2].mT, (2, 2), [0, 6, 1, 7]),
+        (ROWS[:2, :2].reshape((4,)), (4,), [0, 1, 6, 7]),
+        (ROWS[0, :2].broadcast((2, 2)), (2, 2), [0, 1, 0, 1]),
+        (ROWS[:2, :1].broadcast((2, 2)), (2, 2), [0, 0, 6, 6]),
+        (Grid.of(range(6), (1, 2, 3)).transpose(2, 0, 1), (3, 1, 2), [0, 3, 1, 4, 2, 5]),
+    ],
+)
+def test_views_of_a_grid(view: Grid, shape: tuple[int, ...], numbers: list[int]) -> None:
+    assert view.shape == shape
+    assert view.flat() == numbers
+
+
+def test_a_grid_without_numbers_has_shapes() -> None:
+    view = Grid.of(None, (4, 6))[1:, ::2].T
+    assert (view.shape, view.flat()) == ((3, 3), None)
+
+
+# What arrays tell of themselves ------------------------------------------------------------------
+
+
+class Numbers:
+    """Tells its numbers by a chosen method."""
+
+    def __init__(self, method: Callable[[], object]) -> None:
+        self.tolist = method
+
+
+def test_a_road_through_dlpack_does_not_count() -> None:
+    class Exporter:
+        def __dlpack__(self) -> None:
+            pass
+
+        def tolist(self) -> list[int]:
+            self.__dlpack__()
+            return [1, 2]
+
+    assert roads.reading_of(Exporter(), (2,), dtypes.INT) is None
+    assert roads.reading_of(Numbers(lambda: [1, 2]), (2,), dtypes.INT) == roads.Reading(
+        "tolist()", (1, 2)
+    )
+
+
+def test_roads() -> None:
+    items = array("d", [1.5, 2.5])
+    assert roads.reading_of(memoryview(items), (2,), dtypes.FLOAT) == roads.Reading(
+        "tolist()", (1.5, 2.5)
+    )
+    assert roads.bounds_of(items) == (items.buffer_info()[0], items.buffer_info()[0] + 16)
+    assert [roads.is_readonly(x) for x in (items, b"12", 7)] == [False, True, None]
+    flags = SimpleNamespace(writable=False)
+    assert roads.is_readonly(SimpleNamespace(flags=flags)) is True
+    assert roads.same([1.0, float("nan")], [1, float("nan")])
+    assert not roads.same([1, 2], [1])
+
+
+def test_numbers_tell_dtypes_apart() -> None:
+    assert target.numbers((2, 0, 4)) == [[], []]
+    assert target.numbers((), "bool") is True
+    assert target.numbers((2,), "uint8") == [255, 254]
+    assert target.numbers((2,), "complex64") == [-1 + 0j, 2 + 1j]
+    assert min(target.numbers((128,), "int8")) >= -128
+    assert len(set(target.numbers((24,), "float32"))) == 24
+
+
+# Measuring memory and references -----------------------------------------------------------------
+
+
+def test_a_leak_and_what_only_looks_like_one() -> None:
+    kept: list[object] = []
+    assert memory.growth(lambda: kept.append(bytes(100)), 100) is not None
+    assert memory.growth(lambda: bytes(100), 100) is None
+    cache: dict[int, bytes] = {}
+    assert memory.growth(lambda: cache.setdefault(len(cache) % 300, bytes(100)), 100) is None
+
+
+def test_references() -> None:
+    class Owner:
+        def __init__(self) -> None:
+            self.part = bytearray(1)
+
+    x, kept = Owner(), []  # type: tuple[Owner, list[object]]
+    assert references.left(x, lambda: x.part, 20) is None
+    assert references.left(x, lambda: kept.append(x), 20) == "1 reference to the array for each"
+    assert "its attribute 'part'" in (references.left(x, lambda: kept.append(x.part), 20) or "")
