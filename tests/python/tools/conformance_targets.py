@@ -198,6 +198,18 @@ class Decays:
         return tensor().__dlpack__(max_version=max_version)
 
 
+class Copies:
+    """Copies at every export, and does not mark the copy."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return abi.CPU
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, copy: Any = None) -> Any:
+        version = None if max_version is None else (1, 3)
+        data = abi.memory(bytes(24))
+        return abi.make(data=data, shape=(2, 3), strides=(3, 1), version=version).capsule()
+
+
 # Factories whose process is hostile ------------------------------------------------------------
 
 
