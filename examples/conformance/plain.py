@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import operator
 from typing import Any
 
 LEGACY, VERSIONED = b"dltensor", b"dltensor_versioned"
@@ -58,10 +59,10 @@ class Plain:
 
 
 def _pair(value: object) -> tuple[int, int]:
-    """Returns the value; raises TypeError unless it is a pair of integers."""
-    if not (isinstance(value, tuple) and list(map(type, value)) == [int, int]):
+    """Returns a pair as integers, which may be given as an IntEnum; raises TypeError for others."""
+    if not (isinstance(value, tuple) and len(value) == 2):
         raise TypeError(f"expected a pair of integers; got {value!r}")
-    return value
+    return operator.index(value[0]), operator.index(value[1])
 
 
 # DLPack's structs ----------------------------------------------------------------------------

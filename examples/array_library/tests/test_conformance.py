@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 
 COMMAND = ["conformance", "grid_factory:make", "--consumer", "grid:from_dlpack", "--json"]
-# grid.from_dlpack has neither device= nor copy=, unlike from_dlpack of the array API.
-EXPECTED_FAILURES = {"S-11", "S-13", "S-15"}
+# grid.from_dlpack is a set of overloads: it has neither device= nor copy=, and reports an exception
+# of the producer as the reason why no overload fits.
+EXPECTED = {"S-11": "note", "S-13": "warn"}
 
 
-def test_no_other_rule_fails():
+def test_no_rule_fails():
     result = subprocess.run(
         [sys.executable, "-m", "dlbridge", *COMMAND],
         cwd=Path(__file__).parent,
@@ -21,6 +22,8 @@ def test_no_other_rule_fails():
     )
     assert result.returncode == 0, result.stdout + result.stderr
     report = json.loads(result.stdout)
-    failures = {it["id"] for it in report["results"] if it["outcome"] not in ("pass", "skip")}
-    assert failures == EXPECTED_FAILURES
-    assert report["counts"]["pass"] > 50
+    broken = {
+        it["id"]: it["outcome"] for it in report["results"] if it["outcome"] not in ("pass", "skip")
+    }
+    assert broken == EXPECTED
+    assert report["counts"]["pass"] > 95
