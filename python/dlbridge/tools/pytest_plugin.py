@@ -41,8 +41,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="MODULE:FUNCTION",
         help="the consumer; MODULE:from_dlpack by default (ini: dlpack_consumer)",
     )
+    group.addoption(
+        "--dlpack-standard",
+        metavar="VERSION",
+        help="the version of the array API that counts; by default the one that the library claims "
+        "(ini: dlpack_standard)",
+    )
     parser.addini("dlpack", "MODULE:FACTORY, as --dlpack", default="")
     parser.addini("dlpack_consumer", "MODULE:FUNCTION, as --dlpack-consumer", default="")
+    parser.addini("dlpack_standard", "a version, as --dlpack-standard", default="")
     parser.addini("dlpack_waivers", "file of violations that do not fail", default="")
 
 
@@ -58,12 +65,18 @@ def pytest_collection_modifyitems(
     if target is None:
         return
     from dlbridge.tools.conformance import CannotExamine, Examination, waivers
-    from dlbridge.tools.conformance.rules import RULES
+    from dlbridge.tools.conformance.rules import RULES, STANDARDS
 
+    standard = _given(config, "dlpack_standard")
+    if standard is not None and standard not in STANDARDS:
+        raise pytest.UsageError(
+            f"--dlpack-standard: expected one of {', '.join(STANDARDS)}; got {standard!r}"
+        )
     try:
         file = config.getini("dlpack_waivers")
         config.stash[WAIVERS] = waivers.read(config.rootpath / file, RULES) if file else []
-        examination = Examination(target, consumer=_given(config, "dlpack_consumer"))
+        consumer = _given(config, "dlpack_consumer")
+        examination = Examination(target, consumer=consumer, standard=standard)
     except waivers.BadWaivers as why:
         raise pytest.UsageError(f"dlpack_waivers: {why}") from None
     except CannotExamine as why:

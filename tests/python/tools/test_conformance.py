@@ -500,6 +500,15 @@ def test_plugin_warns(run_pytest: Run) -> None:
     strict.assert_outcomes(failed=1, deselected=len(rules.RULES) - 1)
 
 
+def test_plugin_judges_by_a_standard(run_pytest: Run) -> None:
+    arguments = ("--dlpack", "conformance_targets:NoDevice", "-k", "P-01")
+    run_pytest(*arguments).assert_outcomes(passed=1, warnings=1, deselected=len(rules.RULES) - 1)
+    strict = run_pytest(*arguments, "--dlpack-standard=2023.12")
+    strict.assert_outcomes(failed=1, deselected=len(rules.RULES) - 1)
+    unknown = run_pytest(*arguments, "--dlpack-standard=2020.12")
+    unknown.stderr.fnmatch_lines(["ERROR: --dlpack-standard: expected one of 2021.12, *"])
+
+
 def test_plugin_by_the_ini_file(pytester: pytest.Pytester, run_pytest: Run) -> None:
     pytester.makeini(f"[pytest]\ndlpack = {OURS}\ndlpack_consumer = {OUR_CONSUMER}\n")
     pytester.makepyfile("def test_other(): pass")

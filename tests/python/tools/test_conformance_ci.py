@@ -17,6 +17,7 @@ from dlbridge.tools.conformance import report as terminal
 from dlbridge.tools.conformance import rules, waivers
 from dlbridge.tools.conformance.rendering import badge, github, junit
 from dlbridge.tools.conformance.results import Outcome, Report, Result
+from dlbridge.tools.conformance.rules import Text
 from dlbridge.tools.conformance.waivers import BadWaivers, Waiver
 
 __all__ = ["run_pytest"]  # a fixture
@@ -24,23 +25,24 @@ __all__ = ["run_pytest"]  # a fixture
 pytest_plugins = ["pytester"]
 
 RULES = dict.fromkeys(["P-01", "P-02", "P-03", "P-04", "P-05", "P-06"])
-SOURCE = {
-    "document": "array API",
-    "version": "2023.12",
-    "place": "__dlpack__, copy",
-    "sentence": "Must raise <BufferError> & nothing else.",
-}
+SENTENCE = "Must raise <BufferError> & nothing else."
+SOURCE = Text("array API", "2023.12", "__dlpack__, copy", SENTENCE, "must")
 
 
 def result(rule: str, outcome: Outcome, **more: Any) -> Result:
     texts = {"expected": f"{rule} holds.", "got": f"{outcome} of {rule}", "fix": "Mend it."}
     severity = {"warn": "W", "note": "N"}.get(outcome, "F")
-    fields = {"kind": "must", "severity": severity, "sources": [SOURCE], "seconds": 0.25, **texts}
+    fields = {"kind": "must", "severity": severity, "sources": (SOURCE,), "seconds": 0.25, **texts}
     return Result(id=rule, outcome=outcome, **{**fields, **more})
 
 
 def a_report(*results: Result, **more: Any) -> Report:
-    fields = {"consumer": None, "versions": {"python": "3.12.3", "lib": None}, **more}
+    fields = {
+        "consumer": None,
+        "standard": None,
+        "versions": {"python": "3.12.3", "lib": None},
+        **more,
+    }
     return Report(target="lib:make", results=list(results), **fields)
 
 
@@ -220,7 +222,8 @@ def test_the_report_folds_what_is_waived() -> None:
 
 def test_waivers_on_the_command_line(tmp_path: Path) -> None:
     path = write(tmp_path / "waivers.json", {"id": "P-01", "reason": "no device yet"})
-    arguments = ("conformance_targets:NoDevice", "--only=P-01", "--waivers", str(path))
+    options = ("--standard=2023.12", "--only=P-01", "--waivers", str(path))
+    arguments = ("conformance_targets:NoDevice", *options)
     process = command(*arguments, "--json")
     assert (process.returncode, process.stderr) == (0, "")
     (row,) = json.loads(process.stdout)["results"]
@@ -304,8 +307,8 @@ def test_junit_has_properties() -> None:
         "kind": "should",
         "severity": "W",
         "document": "array API 2023.12",
-        "place": SOURCE["place"],
-        "sentence": SOURCE["sentence"],
+        "place": SOURCE.place,
+        "sentence": SOURCE.sentence,
     }
 
 
@@ -397,7 +400,8 @@ def test_the_badge_of_other_reports() -> None:
 def test_files_and_annotations_of_the_command(tmp_path: Path) -> None:
     files = {name: str(tmp_path / name) for name in ("junit", "badge")}
     process = command(
-        "conformance_targets:NoDevice", "--only=P-01", "--json", "--annotations",
+        "conformance_targets:NoDevice", "--standard=2023.12", "--only=P-01", "--json",
+        "--annotations",
         *(f"--{option}={file}" for option, file in files.items()),
     )  # fmt: skip
     assert process.returncode == 1
@@ -422,14 +426,15 @@ def test_a_file_that_cannot_be_written(option: str, tmp_path: Path) -> None:
 CONFTEST = """
 from dlbridge.tools.conformance import Examination
 from dlbridge.tools.conformance.results import Result
+from dlbridge.tools.conformance.rules import Text
 
-SOURCE = {"document": "dlpack.h", "version": "1.3", "place": "data", "sentence": "Is said."}
+SOURCE = Text("dlpack.h", "1.3", "data", "Is said.", "states")
 
 
 def examine(self, rule):
     fields = dict(kind="should", severity="N", expected="It holds.", fix="Mend it.")
     outcome = OUTCOMES.get(rule, "pass")
-    return Result(id=rule, outcome=outcome, got="it is so", sources=[SOURCE], **fields)
+    return Result(id=rule, outcome=outcome, got="it is so", sources=(SOURCE,), **fields)
 
 
 Examination.examine = examine

@@ -60,7 +60,8 @@ def wait_for_end(process: int, seconds: float) -> bool:
 def test_a_hostile_target_ends_in_time_with_a_true_report(name: str, tmp_path: Path) -> None:
     hostile = HOSTILE[name]
     hostile.write(tmp_path)
-    process = start(tmp_path, "--timeout", str(SECONDS), "--only=P-01", "--only=P-03", "--json")
+    process = start(tmp_path, "--timeout", str(SECONDS), "--standard=2023.12", "--only=P-01", "--only=P-03",
+                    "--json")  # fmt: skip
     try:
         out, err = process.communicate(timeout=IN_TIME)
         assert process.returncode == hostile.status, (out, err)
@@ -171,7 +172,7 @@ def test_a_reader_that_leaves_does_not_change_the_status(
     Hostile(in_export="raise ValueError").write(tmp_path)
     reading, writing = os.pipe()
     os.close(reading)
-    process = start(tmp_path, f"--only={rule}", form, stdout=writing)
+    process = start(tmp_path, "--standard=2023.12", f"--only={rule}", form, stdout=writing)
     os.close(writing)
     _, err = process.communicate(timeout=IN_TIME)
     assert (process.returncode, err) == (status, "")
