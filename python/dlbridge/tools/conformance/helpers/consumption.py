@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import inspect
 import sys
@@ -13,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from dlbridge.tools.conformance.helpers.producers import LegacyProducer, OldProducer, Producer
-from dlbridge.tools.conformance.outcomes import Skip, name_error
+from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.target import NO_CONSUMER, Target
 
 PATIENCE = 1.0  # seconds for a library that calls deleters on another thread
@@ -44,6 +45,9 @@ class ConsumerCall:
             # Also SystemError: a deleter that is called while an exception is pending is Python
             # code here, and clears it.
             self.refusal = error.with_traceback(None)
+        else:
+            if self.result is None:
+                raise _nothing(target)
 
     @property
     def error_text(self) -> str:
@@ -55,6 +59,19 @@ class ConsumerCall:
         self.producer.capsules.clear()
         wait_until(lambda: self.producer.deleter_calls >= owed(self.producer))
         return self.producer.deleter_calls
+
+
+def _nothing(target: Target) -> BaseException:
+    """Returns what a result of None is: neither an array nor a refusal, and so a violation.
+
+    It is none where a plain tensor gives None too: such a consumer keeps its arrays for itself.
+    """
+    producer = Producer()
+    with contextlib.suppress(Exception):
+        plain = target.consume(producer.__dlpack__() if takes_capsules(target) else producer)
+        if plain is None:
+            return Skip("it returns None for a plain tensor too: its arrays cannot be examined")
+    return Broken("it returned None, which is neither an array nor an exception")
 
 
 def owed(*producers: Producer) -> int:
@@ -198,17 +215,22 @@ Cases = dict[str, dict[str, Any]]  # the fields of a tensor, by its name in the 
 
 
 def each_import(
-    target: Target, cases: Cases, *, times: int = 1
+    target: Target, cases: Cases, *, times: int = 1, **keywords: Any
 ) -> Iterator[tuple[str, ConsumerCall]]:
-    """Imports every case in every struct that the consumer accepts, and names it."""
+    """Imports every case in every struct that the consumer accepts, and names it.
+
+    The keywords are those of the consumer.
+    """
     for kind in kinds(target):
         for name, fields in cases.items():
             if kind == VERSIONED and fields.get("version", ()) is None:
                 continue
+            described = _without_version(kind, fields)
             for again in range(times):
                 title = f"{kind}, {name}" + (", again" if again else "")
                 announce(f"the last import was {title}")
-                yield title, import_as(target, kind, **_without_version(kind, fields))
+                producer = support(target).producers[kind](**described)
+                yield title, ConsumerCall(target, producer, **keywords)
 
 
 def _without_version(kind: str, fields: dict[str, Any]) -> dict[str, Any]:

@@ -269,6 +269,19 @@ NO_DTYPES: dict[str, Triple] = {
     "bool of 32 bits": (6, 32, 1),
     "float8_e4m3fn of 16 bits": (10, 16, 1),
     "no lanes": (2, 32, 0),
+    # A consumer that rounds to the next width, or to bytes, finds one that exists.
+    **{
+        f"{dtypes.CODES[code].name} of {bits} bits": (code, bits, 1)
+        for code, widths in {
+            **dict.fromkeys((0, 1), (7, 12, 15, 31, 33, 48, 63, 96)),
+            2: (7, 12, 15, 24, 31, 48, 63, 96),
+            4: (8, 12, 15, 31),
+            5: (24, 31, 63, 65, 96, 127),
+            6: (7, 9, 16),
+            **dict.fromkeys(samples.SMALL_FLOATS, (7, 9)),
+        }.items()
+        for bits in widths
+    },
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 from dlbridge.tools.buffers import buffer_of
@@ -24,6 +25,7 @@ from dlbridge.tools.conformance.helpers.producers import (
     Producer,
     RaisingProducer,
 )
+from dlbridge.tools.conformance.helpers.producers import values_of as fields_values
 from dlbridge.tools.conformance.helpers.results import (
     readers,
     shares_memory,
@@ -36,15 +38,34 @@ from dlbridge.tools.conformance.target import Target
 # S-09: subclasses --------------------------------------------------------------------------------
 
 
-def _derived_from(base: type[Producer]) -> type[Producer]:
-    class Derived(base):  # type: ignore[misc, valid-type]
-        """Exports other values than its base class: those four elements further on."""
+def _derived_from(parent: type[Producer], base: type[Producer], start: int) -> type[Producer]:
+    class Derived(parent):  # type: ignore[misc, valid-type]
+        """Exports other values than its parent: those from this element on."""
 
         def __dlpack__(self, *arguments: Any, **keywords: Any) -> Any:
-            self.fields["start"] = 4
-            return super().__dlpack__(*arguments, **keywords)
+            self.fields["start"] = start
+            return base.__dlpack__(self, *arguments, **keywords)
 
     return Derived
+
+
+class _Mixin:
+    """Stands before the class that has __dlpack__."""
+
+
+def _families(base: type[Producer]) -> dict[str, tuple[type[Producer], int]]:
+    """Returns classes, and the element from which on each exports its own."""
+    child = _derived_from(base, base, 4)
+    silent: type[Producer] = type("Silent", (child,), {})
+    mixed: type[Producer] = type("Mixed", (_Mixin, child), {})
+    return {
+        "a class": (base, 0),
+        "a subclass": (child, 4),
+        "a subclass of a subclass": (_derived_from(child, base, 7), 7),
+        "a subclass that inherits the method of another one": (silent, 4),
+        "a subclass of two classes": (_derived_from(mixed, base, 9), 9),
+        "the class, after its subclasses": (base, 0),
+    }
 
 
 @probe("S-09")
@@ -52,18 +73,74 @@ def subclasses_speak_for_themselves(target: Target) -> None:
     negotiates(target)
     readers(target)
     for kind in kinds(target):
-        base = support(target).producers[kind]
-        first = import_as(target, kind)
-        derived = ConsumerCall(target, _derived_from(base)())
-        if first.refusal is not None or derived.refusal is not None:
-            raise Skip(f"refused: {first.error_text}; a subclass: {derived.error_text}")
-        for call in (derived, ConsumerCall(target, base())):
+        for name, (family, start) in _families(support(target).producers[kind]).items():
+            call = ConsumerCall(target, family())
+            if call.refusal is not None:
+                raise Skip(f"{name} is refused: {call.error_text}")
+            expected = fields_values({**family().fields, "start": start})
             values = values_of(target, call.result)
-            if not same(values, call.producer.values):
+            if not same(values, expected):
                 raise Broken(
-                    f"{kind}: {type(call.producer).__name__} exported {call.producer.values}; the"
-                    f" consumer read {short(repr(values))}"
+                    f"{kind}: the method of {name} exported {expected}; the consumer read"
+                    f" {short(repr(values))}"
                 )
+
+
+EXCHANGE = "__dlpack_c_exchange_api__"
+
+
+def _as_subclass(x: Any, own: type) -> Any:
+    """Returns an array of a library as one of a subclass. Raises Skip where there is no way."""
+    ways: dict[str, Callable[[], Any]] = {
+        "x.view": lambda: x.view(own),
+        "x.as_subclass": lambda: x.as_subclass(own),
+        "x.__class__": lambda: _with_class(x, own),
+    }
+    for way in ways.values():
+        try:
+            derived = way()
+        except Exception:
+            continue
+        if type(derived) is own:
+            return derived
+    raise Skip(f"no {type(x).__name__} can become one of a subclass")
+
+
+def _with_class(x: Any, own: type) -> Any:
+    x.__class__ = own
+    return x
+
+
+@probe("S-09", extra=True)
+def subclasses_of_its_own_arrays_speak_for_themselves(target: Target) -> str:
+    """A consumer that takes its own arrays without a call takes a subclass for one of them."""
+    negotiates(target)
+    readers(target)
+    for kind in kinds(target):
+        base = support(target).producers[kind]
+        x, other = import_as(target, kind).result, base(start=4)
+        if hasattr(x, EXCHANGE):
+            raise Skip("its type has an exchange table, by which it may be read")
+        methods = {
+            "__dlpack__": lambda self, **words: other.__dlpack__(**words),  # noqa: B023
+            "__dlpack_device__": lambda self: other.__dlpack_device__(),  # noqa: B023
+        }
+        try:
+            own: type = type("Own", (type(x),), methods)
+        except TypeError:
+            raise Skip(f"{type(x).__name__} cannot be subclassed") from None
+        derived = _as_subclass(x, own)
+        try:
+            result = target.consume(derived)
+        except Exception as error:
+            return f"a subclass of its own type is refused: {name_error(error)}"
+        values = values_of(target, result)
+        if not same(values, other.values):
+            raise Broken(
+                f"{kind}: a subclass of {own.__bases__[0].__name__} exported {other.values}; the"
+                f" consumer read {short(repr(values))}"
+            )
+    return ""
 
 
 # S-11: keywords ----------------------------------------------------------------------------------

@@ -171,6 +171,17 @@ STRIDED = layouts(
     *[((1,), (7,)), ((1, 3), (999, 1)), ((1, 3), (-5, 1)), ((3, 1), (1, 0)), ((3, 1), (1, -9))],
     *[((2, 1, 3), (3, 77, 1)), ((1, 1, 1, 2), (5, 0, -3, 1)), ((1, 2, 3), (0, 1, 2))],
 )  # fmt: skip
+# Of more dimensions than 8, 16 and 32, with extents that count at every place.
+MANY = layouts(
+    *(
+        (shape, row_major(shape))
+        for shape in [
+            *((2,) * 9, (2,) * 10, (1,) * 8 + (2, 3), (2, 3) + (1,) * 8, (1, 2) * 5, (2, 1) * 8),
+            *((1,) * 16 + (3, 2), (3,) + (1,) * 16 + (2,), (1,) * 31 + (5,), (1,) * 60 + (2, 3)),
+        ]
+    )
+)
+TRANSPOSED: dict[str, Any] = {"shape": (2,) * 10, "strides": row_major((2,) * 10)[::-1]}
 BACKWARDS = layouts(
     *[((3,), (-1,)), ((3,), (-2,)), ((2, 3), (-3, 1)), ((2, 3), (3, -1)), ((2, 3), (-3, -1))],
     *[((2, 3, 2), (6, -2, 1)), ((2, 3, 2), (-6, -2, -1)), ((2, 2, 2, 2), (8, 4, -2, 1))],
@@ -192,6 +203,12 @@ def compact_tensors_are_read(target: Target) -> str:
 @probe("C-10", hostile=True)
 def strides_are_read(target: Target) -> str:
     return right_or_refused(target, in_sizes(STRIDED))
+
+
+@probe("C-10", hostile=True)
+def many_extents_are_read(target: Target) -> str:
+    """Many consumers copy extents to arrays of 8, 16 or 32."""
+    return right_or_refused(target, {**MANY, "10 transposed dimensions": TRANSPOSED})
 
 
 @probe("C-36", hostile=True)

@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from dlbridge.tools import abi, devices
+from dlbridge.tools.conformance.helpers import samples
 from dlbridge.tools.conformance.helpers.consumption import (
     LEGACY,
+    Cases,
     ConsumerCall,
     asks_for_versioned,
+    each_import,
     function_with_keywords,
     import_tensor,
     kinds,
     negotiates,
     short,
     spelled,
+    summed_up,
     support,
     takes_capsules,
     takes_versioned,
@@ -30,7 +34,7 @@ from dlbridge.tools.conformance.helpers.producers import (
     version_for,
 )
 from dlbridge.tools.conformance.helpers.results import CannotRead, shares_memory
-from dlbridge.tools.conformance.helpers.trials import how_it_ends
+from dlbridge.tools.conformance.helpers.trials import how_it_ends, survivors
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import NO_CONSUMER, Target
@@ -169,19 +173,19 @@ def _refuses(target: Target, argument: Any) -> str | None:
 
 @probe("C-06", hostile=True)
 def refuses_capsules_of_other_names(target: Target) -> str:
-    kind = kinds(target)[0]
-    fresh = abi.LEGACY if kind == LEGACY else abi.VERSIONED
-    for name in (abi.USED[fresh], None, "dltensor2", f"{fresh}_", ""):
-        producer = Producer()
-        capsule = producer.export(None if kind == LEGACY else VERSION)
-        abi.rename(capsule, name)
-        how = _refuses(target, capsule)
-        producer.capsules.clear()
-        del capsule
-        if how is not None:
-            raise Broken(f"a capsule named {name!r} was accepted: {how}")
-        if producer.deleter_calls:
-            raise Broken(f"the deleter of a capsule named {name!r} was called")
+    for kind in kinds(target):
+        fresh = abi.LEGACY if kind == LEGACY else abi.VERSIONED
+        for name in (*abi.USED.values(), None, "dltensor2", "DLTensor", f"{fresh}_", ""):
+            producer = Producer()
+            capsule = producer.export(None if kind == LEGACY else VERSION)
+            abi.rename(capsule, name)
+            how = _refuses(target, capsule)
+            producer.capsules.clear()
+            del capsule
+            if how is not None:
+                raise Broken(f"a {kind} capsule named {name!r} was accepted: {how}")
+            if producer.deleter_calls:
+                raise Broken(f"the deleter of a {kind} capsule named {name!r} was called")
     return "refused"
 
 
@@ -270,36 +274,55 @@ def copy_false_reaches_the_producer(target: Target) -> str:
     return f"refused: {call.error_text}"
 
 
-_TO_COPY: dict[str, dict[str, Any]] = {
+# What tempts a consumer to copy, by the layout, the address, the dtype and the flags.
+_LAYOUTS: Cases = {
     "a plain tensor": {},
-    **{f"data at {shift} bytes": {"shift": shift} for shift in (4, 8, 16, 32)},
-    "data at 1 byte, uint8": {"shift": 1, "dtype": (1, 8, 1)},
     "transposed": {"strides": (1, 2)},
     "every second": {"strides": (6, 2)},
     "repeated": {"strides": (0, 1)},
-    "float64": {"dtype": (2, 64, 1)},
-    "int64": {"dtype": (0, 64, 1)},
-    "bool": {"dtype": (6, 8, 1)},
+    "backwards": {"strides": (-3, -1)},
+    "no dimensions": {"shape": (), "strides": ()},
+    "a vector": {"shape": (100,), "strides": (1,)},
+    "a vector with gaps": {"shape": (3,), "strides": (2,)},
+    "four dimensions": {"shape": (2, 1, 3, 2), "strides": (1, 9, 2, 6)},
+    "overlapping": {"shape": (4, 3), "strides": (1, 1)},
+    "a byte_offset": {"byte_offset": 16},
 }
+_MARKED: Cases = {
+    "READ_ONLY": {"version": VERSION, "flags": abi.READ_ONLY},
+    "an unknown flag": {"version": (1, NEW_MINOR), "flags": UNKNOWN_FLAG},
+    f"version (1, {NEW_MINOR})": {"version": (1, NEW_MINOR)},
+}
+_TO_COPY: Cases = {
+    **_LAYOUTS,
+    **{f"data at {shift} bytes": {"shift": shift} for shift in (4, 8, 16, 32)},
+    "data at 1 byte, uint8": {"shift": 1, "dtype": (1, 8, 1)},
+    **{name: {"dtype": dtype} for dtype, name in samples.READABLE.items()},
+    **{f"{name}, transposed": {"dtype": dtype, "strides": (1, 2)}
+       for dtype, name in samples.READABLE.items()},
+    **{f"{mark}, {layout}": {**flags, **fields}
+       for mark, flags in _MARKED.items() for layout, fields in _LAYOUTS.items()},
+}  # fmt: skip
 
 
-@probe("C-19")
+@probe("C-19", hostile=True)
 def copy_false_shares_or_is_refused(target: Target) -> str:
     """A retry without copy after the TypeError of an old producer is the published pattern."""
     _accepts_copy(target)
     shared, refused = 0, []
-    for kind, producer in support(target).producers.items():
-        for name, fields in _TO_COPY.items():
-            call = ConsumerCall(target, producer(**fields), copy=False)
-            if call.refusal is not None:
-                refused.append(f"{kind}, {name}: {call.error_text}")
-            elif not shares_memory(call):
-                raise Broken(
-                    f"{kind}, {name}: copy=False returned a copy without an error",
-                    fix="Share the memory, or raise BufferError where you must copy.",
-                )
-            else:
-                shared += 1
+    copied: list[str] = []
+    for title, call in each_import(target, survivors(target, _TO_COPY), copy=False):
+        if call.refusal is not None:
+            refused.append(f"{title}: {call.error_text}")
+        elif not shares_memory(call):
+            copied.append(title)
+        else:
+            shared += 1
+    if copied:
+        raise Broken(
+            f"copy=False returned a copy without an error: {summed_up(copied)}",
+            fix="Share the memory, or raise BufferError where you must copy.",
+        )
     if not shared and not refused:
         raise Skip("no plain tensor is accepted")
     rest = f"; refused: {refused[0]}" if refused else ""

@@ -8,6 +8,7 @@ from typing import Any
 from dlbridge.tools import abi
 from dlbridge.tools.conformance.helpers.consumption import (
     VERSIONED,
+    Cases,
     ConsumerCall,
     import_as,
     summed_up,
@@ -22,9 +23,23 @@ from dlbridge.tools.conformance.target import Target
 IGNORED = "ignored, as the standard prefers for a library without read-only arrays"
 
 
-def _import(target: Target) -> ConsumerCall:
+# Beside READ_ONLY: it counts whatever the other flags and the minor version are.
+_MARKED: Cases = {
+    "READ_ONLY": {},
+    "READ_ONLY and IS_COPIED": {"flags": abi.READ_ONLY | abi.IS_COPIED},
+    "READ_ONLY and an unknown flag": {"flags": abi.READ_ONLY | 1 << 40, "version": (1, 99)},
+    "READ_ONLY of version (1, 99)": {"version": (1, 99)},
+    "READ_ONLY, a vector": {"shape": (4,), "strides": (1,)},
+    "READ_ONLY, transposed": {"strides": (1, 2)},
+    "READ_ONLY, uint8": {"dtype": (1, 8, 1)},
+    "READ_ONLY, float64 at an offset": {"dtype": (2, 64, 1), "byte_offset": 16},
+}
+
+
+def _import(target: Target, **fields: Any) -> ConsumerCall:
     takes_versioned(target)
-    call = import_as(target, VERSIONED, flags=abi.READ_ONLY, version=VERSION)
+    fields = {"flags": abi.READ_ONLY, "version": VERSION, **fields}
+    call = import_as(target, VERSIONED, **fields)
     if call.refusal is not None:
         raise Skip(f"read-only memory is refused: {call.error_text}")
     return call
@@ -60,6 +75,22 @@ def read_only_memory_stays_read_only(target: Target) -> str:
     return f"read-only, by {', '.join(found)}" if found else "the result cannot be written"
 
 
+@probe("C-13", hostile=True, extra=True)
+def read_only_memory_of_every_kind_stays_read_only(target: Target) -> str:
+    if not _has_read_only_arrays(target, marks(_import(target).result)):
+        return IGNORED
+    notes = []
+    for name, fields in _MARKED.items():
+        try:
+            call = _import(target, **fields)
+        except Skip as why:
+            notes.append(f"{name}: {why}")
+            continue
+        if shares_memory(call):
+            _must_be_marked(f"the result of {name}", call, marks(call.result))
+    return "; ".join(notes)
+
+
 def _must_be_marked(what: str, call: ConsumerCall, found: dict[str, bool]) -> None:
     writable = [name for name, mark in found.items() if not mark]
     if writable:
@@ -67,9 +98,9 @@ def _must_be_marked(what: str, call: ConsumerCall, found: dict[str, bool]) -> No
     if not found and _writes(call.result):
         raise Broken(f"an element of {what} can be assigned")
     with contextlib.suppress(Exception):
-        call.result[0, 0] = 77.0
+        call.result[(0,) * len(call.result.shape)] = 77
     if not call.producer.is_unchanged():
-        raise Broken(f"result[0, 0] = 77 wrote into memory that is marked READ_ONLY: {what}")
+        raise Broken(f"the assignment of 77 wrote into memory that is marked READ_ONLY: {what}")
 
 
 @probe("C-13", hostile=True)

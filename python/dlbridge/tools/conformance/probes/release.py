@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import random
 import threading
@@ -36,7 +37,9 @@ from dlbridge.tools.conformance.helpers.producers import (
 )
 from dlbridge.tools.conformance.helpers.results import (
     CannotRead,
+    Way,
     device_of,
+    is_within,
     readers,
     reported_dtype,
     shares_memory,
@@ -46,6 +49,7 @@ from dlbridge.tools.conformance.helpers.results import (
 )
 from dlbridge.tools.conformance.helpers.trials import fatal, how_it_ends, survivors
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
+from dlbridge.tools.conformance.probes.layouts import INVALID_SHAPES
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
 
@@ -230,6 +234,61 @@ def keeps_memory_while_it_is_used(target: Target) -> str:
     return note(target, "the values stay", [])
 
 
+_KEPT: Cases = {
+    "a plain tensor": {},
+    "transposed": {"strides": (1, 2)},
+    "a byte_offset": {"byte_offset": 16},
+    "float64": {"dtype": (2, 64, 1)},
+    "a read-only tensor": {"version": VERSION, "flags": abi.READ_ONLY},
+    "a copy": {"version": VERSION, "flags": abi.IS_COPIED},
+}
+
+
+def _lies_in_memory(call: ConsumerCall) -> bool:
+    """Whether the result is over the producer's memory: by its address, which nothing reads.
+
+    A consumer may copy and call the deleter at once. Only that of a result in the memory is early.
+    """
+    return is_within(call.target, call.producer, call.result)
+
+
+@probe("C-07", hostile=True, extra=True)
+def does_not_free_what_it_returns(target: Target) -> str:
+    """Needs no values: where they are overwritten, nothing that reads them can tell its own."""
+    kinds(target)
+    early = [
+        f"{title}: the deleter had been called when the import returned, and the result is at"
+        f" {call.producer.address:#x}, in the memory of the producer"
+        for title, call in each_import(target, _KEPT)
+        if call.refusal is None and call.producer.deleter_calls and _lies_in_memory(call)
+    ]
+    if early:
+        raise Broken(summed_up(early))
+    return ""
+
+
+@probe("C-07", hostile=True, extra=True)
+def does_not_free_with_a_view(target: Target) -> str:
+    """The result lives: neither a view of it nor its export may free it when they die."""
+    early = []
+    ways: dict[str, Way] = {**views(target), "x.__dlpack__()": lambda x: x.__dlpack__()}
+    for kind in kinds(target):
+        calls = {name: _accepted(import_as(target, kind)) for name in ways}
+        before = {name: call.producer.deleter_calls for name, call in calls.items()}
+        for name, way in ways.items():
+            with contextlib.suppress(Exception):  # it has no such view
+                way(calls[name].result)
+        gc.collect()
+        early += [
+            f"{kind}: after {name} was dropped, the deleter was called, and x lives"
+            for name, call in calls.items()
+            if call.producer.deleter_calls > before[name] and _lies_in_memory(call)
+        ]
+    if early:
+        raise Broken(summed_up(early))
+    return ""
+
+
 def _churn() -> None:
     """Reuses memory that has been freed."""
     blocks = [bytearray(b"\xdd" * size) for size in (32, 48, 64, 96, 128, 256, 1024) * 20]
@@ -301,12 +360,10 @@ _INVALID: Cases = {
     "no lanes": {"dtype": (2, 32, 0)},
     "33 bits": {"dtype": (2, 33, 1)},
     "a float4 of 8 bits": {"dtype": (17, 8, 1)},
-    "ndim of -1": {"ndim": -1},
-    "ndim of -2**31": {"ndim": -(2**31)},
-    "a negative extent": {"shape": (-2,), "strides": (1,)},
-    "2**124 elements": {"shape": (2**62, 2**62), "strides": (0, 0)},
-    "2**63 bytes": {"shape": (2**61, 4), "strides": (4, 1)},
-    "elements at NULL": {"pointer": 0},
+    **INVALID_SHAPES,
+    "a vector at NULL": {"shape": (3,), "strides": (1,), "pointer": 0},
+    "one dimension at NULL": {"shape": None, "strides": None, "ndim": 1},
+    "the extents at NULL": {"shape": None, "ndim": 2},
     "data between elements": {"shift": 1},
 }
 

@@ -74,7 +74,7 @@ def no_keyword_copy() -> None:
     library.from_dlpack = short  # type: ignore[assignment]
 
 
-@defect("S-11")
+@defect("S-23")
 def device_as_text() -> None:
     """The text "cpu" is passed as dl_device."""
     _keywords(
@@ -82,7 +82,7 @@ def device_as_text() -> None:
     )
 
 
-@defect("S-11")
+@defect("S-23")
 def device_as_a_number() -> None:
     """The device type alone is passed as dl_device."""
     _keywords(lambda words, device, copy: words if device is None else {**words, "dl_device": 1})
@@ -141,7 +141,7 @@ def copy_false_raises_key_error() -> None:
     change(consumer, "call", call)
 
 
-@defect("S-15")
+@defect("S-15", "C-18", "C-19")
 def copy_false_returns_none() -> None:
     """Where a producer must copy, and copy=False, None is returned."""
     whole = library.from_dlpack
@@ -284,7 +284,11 @@ def methods_of_the_base_class() -> None:
 
 @defect("S-09")
 def own_arrays_taken_directly() -> None:
-    """An object of the library's type, or of a subclass, is returned as it is."""
+    """An object of the library's type, or of a subclass, is returned as it is.
+
+    Without an exchange table, by which its type might be read.
+    """
+    del Array.__dlpack_c_exchange_api__  # type: ignore[attr-defined]
 
     def from_dlpack(original: Any, x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
         if isinstance(x, Array) and not copy:

@@ -79,7 +79,7 @@ def minor_refused() -> None:
     change(consumer, "check_version", check_version)
 
 
-@defect("C-05", known=True)
+@defect("C-35", known=True)
 def unknown_flags_refused() -> None:
     """Unknown flags are refused."""
     _refuse_flags(~7)
@@ -162,15 +162,15 @@ def device_type_masked() -> None:
 
 
 @defect("C-34")
-def device_is_a_type_error() -> None:
-    """An unsupported device raises TypeError."""
-    _device_error(TypeError)
-
-
-@defect("C-34")
 def device_is_a_runtime_error() -> None:
     """An unsupported device raises RuntimeError."""
     _device_error(RuntimeError)
+
+
+@defect("C-34")
+def device_is_a_value_error() -> None:
+    """An unsupported device raises ValueError."""
+    _device_error(ValueError)
 
 
 def _device_error(error: type[Exception]) -> None:
@@ -582,13 +582,13 @@ def null_strides_of_version_1_0_refused() -> None:
     change(consumer, "read_strides", read_strides)
 
 
-@defect("C-10", known=True)
+@defect("C-36", known=True)
 def negative_as_positive() -> None:
     """Negative strides count forwards."""
     _strides(lambda strides, shape, is_versioned: map(abs, strides))
 
 
-@defect("C-10")
+@defect("C-36")
 def negative_as_positive_in_legacy() -> None:
     """Negative strides count forwards in legacy tensors."""
     _strides(

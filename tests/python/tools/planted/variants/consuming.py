@@ -309,6 +309,20 @@ def eight_dimensions_at_most() -> None:
     consumer.MOST_DIMENSIONS = 8
 
 
+@variant(
+    "DLPack Python specification, until 0.8: If a library does not support an array's device, the "
+    "recommendation is to raise TypeError"
+)
+def device_is_a_type_error() -> None:
+    """An unsupported device raises TypeError."""
+
+    def check_device(original: Any, tensor: Any, is_versioned: bool) -> None:
+        if tensor.device.type != 1:
+            raise TypeError(f"unsupported device type {tensor.device.type}")
+
+    change(consumer, "check_device", check_device)
+
+
 @variant("dlpack.h, kDLCUDAHost: Pinned CUDA CPU memory by cudaMallocHost")
 def pinned_memory_is_read() -> None:
     """Pinned memory is read as memory of the host."""
