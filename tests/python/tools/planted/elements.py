@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes as C
 import struct
 from dataclasses import dataclass
 from typing import Any
@@ -79,4 +80,6 @@ def unpack(kind: Type, content: bytes) -> Any:
     if kind.name == ">f4":
         return struct.unpack(">f", content)[0]
     parts = struct.unpack("=" + kind.form, content)
+    if kind.name == "object":
+        return C.cast(parts[0], C.py_object).value  # a small integer, which lives for ever
     return parts[0] if len(parts) == 1 else complex(*parts)

@@ -24,10 +24,10 @@ from dlbridge.tools.conformance.target import USUAL, Target
 
 SHAPES: tuple[tuple[int, ...], ...] = (
     *((), (6,), (1,), (0,), (2, 3), (4, 1), (1, 4), (2, 0, 4)),
-    *((2, 3, 4), (2, 1, 3, 2)),
+    *((2, 3, 4), (2, 1, 3, 2), (4, 2, 3, 2)),
 )
 # The shapes whose views are examined.
-VIEWED: tuple[tuple[int, ...], ...] = ((6,), (4, 6), (2, 3, 4))
+VIEWED: tuple[tuple[int, ...], ...] = ((6,), (4, 6), (2, 3, 4), (4, 2, 3, 2))
 BELOW_A_BYTE = ("int2", "uint2", "int4", "uint4", "float4_e2m1fn", "float4_e2m1fn_x2")
 DTYPES: dict[str, dtypes.Triple] = {
     **{name: triple for name, (triple, _) in dtypes.ENCODABLE.items()},
@@ -85,6 +85,11 @@ VIEWS: dict[int, dict[str, Change]] = {
         "x.transpose(2, 0, 1)": lambda x: x.transpose(2, 0, 1),
         "x.permute(2, 0, 1)": lambda x: x.permute(2, 0, 1),
         "x[:, None]": lambda x: x[:, None],
+    },
+    4: {
+        "x[1:, :, ::2]": lambda x: x[1:, :, ::2],
+        "x[..., 1]": lambda x: x[..., 1],
+        "x.swapaxes(1, 3)": lambda x: x.swapaxes(1, 3),
     },
 }
 
@@ -223,12 +228,18 @@ def _plain(target: Target) -> Iterator[Array]:
     shapes: list[dict[str, Any]] = [{}]
     if "shape" in target.accepts:
         shapes = [{"shape": shape} for shape in SHAPES]
-    named = [{"dtype": name} for name in DTYPES] if "dtype" in target.accepts else []
-    some = _some_shape(target) if named else {}
-    for arguments in (*shapes, *({**each, **some} for each in named)):
+    for arguments in (*shapes, *_typed(target)):
         array = _new(target, **arguments)
         if array is not None:
             yield array
+
+
+def _typed(target: Target) -> list[dict[str, Any]]:
+    """Returns the arguments for one array of each dtype."""
+    if "dtype" not in target.accepts:
+        return []
+    some = _some_shape(target)
+    return [{"dtype": name, **some} for name in DTYPES]
 
 
 def _some_shape(target: Target) -> dict[str, Any]:
@@ -265,6 +276,10 @@ def _read_only(target: Target) -> Iterator[Array]:
         if base is not None:
             yield base
             yield from _views(target, base)
+    for arguments in _typed(target):
+        array = _new(target, **arguments, readonly=True)
+        if array is not None:
+            yield array
 
 
 # What may have happened to an array before it is exported.

@@ -151,6 +151,12 @@ def _export(
         if copied is not None:
             shares = overlap(item.contents, copied.contents)
             samples.append(_sample(array, request, copied, facts, is_again, shares=shares))
+        if not copies or not array.readonly or is_again:
+            continue
+        request = {**kind, "copy": False}
+        uncopied = _attempt(array, request, [])  # P-23 judges refusals
+        if uncopied is not None:
+            samples.append(_sample(array, request, uncopied, facts, is_again))
 
 
 def _attempt(array: Array, keywords: Keywords, refusals: list[Refusal]) -> Export | None:
@@ -245,15 +251,17 @@ def _readings(array: Array, contents: abi.Contents, shape: tuple[int, ...]) -> I
 
 def _must_not_be_written(array: Array, contents: abi.Contents) -> bool | None:
     own = is_readonly(array.x)
-    if own is not None or not array.readonly:
+    if own or not array.readonly:
         return own
     if array.base is None:
-        return True
-    try:  # a view of read-only memory, unless it is a copy
+        return True if own is None else own
+    if is_readonly(array.base) is False:
+        return own
+    try:  # a view of read-only memory, also where it tells that it may be written; or a copy
         base = best(array.base).contents
     except (Skip, Exception):
         return None
-    return True if overlap(base, contents) else None
+    return True if overlap(base, contents) else own
 
 
 # Judging samples ---------------------------------------------------------------------------------

@@ -58,6 +58,10 @@ def elements_of_the_array(target: Target) -> str:
     roads: dict[str, None] = {}
 
     def check(sample: Sample) -> bool:
+        tensor = sample.contents
+        if _is_in_memory(sample) and tensor.first == 0:
+            raise Broken(f"{sample}: data is NULL, and shape {tensor.shape} has {size(tensor)} "
+                         "elements")  # fmt: skip
         for reading in _differing(sample):
             raise Broken(_difference(sample, reading.numbers, reading.road))
         roads.update(dict.fromkeys(reading.road for reading in _comparable(sample)))

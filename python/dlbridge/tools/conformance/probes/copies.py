@@ -26,7 +26,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     versioned,
 )
 from dlbridge.tools.conformance.helpers.roads import bounds_of, same
-from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
+from dlbridge.tools.conformance.helpers.survey import Refusal, Sample, judge, survey
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.probes.contents import numbers_in
 from dlbridge.tools.conformance.registry import probe
@@ -236,12 +236,29 @@ def refused_copies(target: Target) -> str:
         for each in every.refusals
         if each.keywords.get("copy") and (each.what, "max_version" in each.keywords) in exported
     ]
+    refused += _refused_copies_to_a_device(x)
     for each in refused:
         if not isinstance(each.error, BufferError):
             raise Broken(f"{each} raised {name_error(each.error)}")
     if not refused:
         raise Skip("no request of a copy is refused")
     return f"refused: {refused[0]}"
+
+
+def _refused_copies_to_a_device(x: Any) -> Iterator[Refusal]:
+    """Yields the refused copies to the array's own device, where it is accepted without copy."""
+    if not accepts_keyword(x, "dl_device"):
+        return
+    for kind in requests_of_kinds(x):
+        keywords = {**kind, "dl_device": device_of(x)}
+        if _attempt(x, **keywords) is None:
+            continue
+        try:
+            export(x, **keywords, copy=True)
+        except Skip:  # P-03 and P-04 judge what it returned
+            continue
+        except Exception as error:
+            yield Refusal("an array", {**keywords, "copy": True}, error.with_traceback(None))
 
 
 @probe("P-25", twice=True)
@@ -271,6 +288,23 @@ def copies_are_marked(target: Target) -> None:
     every = survey(target)
     every.copies()
     judge(every.versioned(), check, "no copy is exported in a versioned capsule")
+
+
+@probe("P-39", twice=True, extra=True)
+def copies_to_a_device_are_marked(target: Target) -> None:
+    x = make(target)
+    needs_keyword(x, "copy")
+    needs_keyword(x, "dl_device")
+    own = versioned(x)
+    keywords = {"max_version": NEWEST, "dl_device": device_of(x), "copy": True}
+    copied = _attempt(x, **keywords)
+    if copied is None or copied.contents.version is None:
+        raise Skip("a copy to the array's own device is refused, or has no flags")
+    if not has_address(copied.contents):
+        raise Skip(OPAQUE)
+    is_copy = not overlap(own.contents, copied.contents)  # P-24 reports others
+    if is_copy and not copied.contents.flags & abi.IS_COPIED:
+        raise Broken(f"{call_text(keywords)}: the flags of the copy are {copied.contents.flags}")
 
 
 @probe("P-39", extra=True)

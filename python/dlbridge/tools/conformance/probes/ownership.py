@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from dlbridge.tools import abi, devices
-from dlbridge.tools.conformance.helpers.arrays import arrays
+from dlbridge.tools.conformance.helpers.arrays import arrays, views_of
 from dlbridge.tools.conformance.helpers.exports import (
     Keywords,
     accepts_keyword,
     call_text,
     content,
+    has_dlpack,
     make,
     obtain,
     overlap,
@@ -22,6 +23,7 @@ from dlbridge.tools.conformance.helpers.exports import (
 )
 from dlbridge.tools.conformance.helpers.memory import growth, how_often
 from dlbridge.tools.conformance.helpers.references import left
+from dlbridge.tools.conformance.helpers.roads import shape_of
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.probes.lifetime import REFERENCES, fulfilled
 from dlbridge.tools.conformance.registry import probe
@@ -213,16 +215,42 @@ def _leaves_no_memory(act: Callable[[], object], keywords: Keywords) -> None:
 def new_arrays_leave_nothing(target: Target) -> None:
     """What an export leaves may belong to the array, so that one array alone does not show it."""
     for keywords in fulfilled(make(target)):
-
-        def act(keywords: Keywords = keywords) -> None:
-            _export_and_free(make(target), keywords)
-
         _arrays_die(target, keywords)
-        times = how_often(act)
-        remains = growth(act, times)
-        if remains is not None and growth(lambda: make(target), times) is None:
-            raise Broken(f"{times} new arrays, exported by {call_text(keywords)} and freed, leave "
-                         f"{remains}")  # fmt: skip
+    for what, create in _factories(target):
+        for keywords in fulfilled_or_none(create()):
+
+            def act(create: Callable[[], Any] = create, keywords: Keywords = keywords) -> None:
+                _export_and_free(create(), keywords)
+
+            times = how_often(act)
+            remains = growth(act, times)
+            if remains is not None and growth(create, times) is None:
+                raise Broken(f"{times} new {what}, exported by {call_text(keywords)} and freed, "
+                             f"leave {remains}")  # fmt: skip
+
+
+def _factories(target: Target) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yields what creates arrays and views of kinds that producers may treat differently."""
+    yield "arrays", lambda: make(target)
+    kinds: list[tuple[str, dict[str, Any]]] = []
+    if "shape" in target.accepts:
+        kinds += [("arrays of size 0", {"shape": (0,)}), ("arrays of rank 0", {"shape": ()})]
+    if "readonly" in target.accepts:
+        kinds.append(("read-only arrays", {"readonly": True}))
+    for what, arguments in kinds:
+        if _creates(lambda arguments=arguments: target.make(**arguments)):  # type: ignore[misc]
+            yield what, lambda arguments=arguments: target.make(**arguments)  # type: ignore[misc]
+    for name, (change, _) in views_of(target, len(shape_of(make(target)) or ())).items():
+        if _creates(lambda change=change: change(make(target))):  # type: ignore[misc]
+            yield f"views {name}", lambda change=change: change(make(target))  # type: ignore[misc]
+            return
+
+
+def _creates(create: Callable[[], Any]) -> bool:
+    try:
+        return has_dlpack(create())
+    except (Skip, Exception):
+        return False
 
 
 def _arrays_die(target: Target, keywords: Keywords) -> None:

@@ -6,6 +6,7 @@ import enum
 from typing import Any
 
 from dlbridge.tools import abi, devices
+from dlbridge.tools.conformance.helpers.arrays import arrays
 from dlbridge.tools.conformance.helpers.exports import (
     NEWEST,
     Keywords,
@@ -82,15 +83,32 @@ def a_type_and_an_index(target: Target) -> str | None:
 @probe("P-03", twice=True)
 def bare_call(target: Target) -> str | None:
     x = make(target)
-    try:
-        result = x.__dlpack__()
-    except BufferError as error:
-        return f"refused: {name_error(error)}"
-    except Exception as error:
-        raise Broken(f"__dlpack__() raised {name_error(error)}") from None
-    if not abi.is_capsule(result):
-        raise Broken(f"__dlpack__() returned {type(result).__name__} and no capsule")
+    kept = []
+    for which in ("__dlpack__()", "the second __dlpack__() of an array"):
+        try:
+            kept.append(x.__dlpack__())
+        except BufferError as error:
+            return f"refused: {name_error(error)}"
+        except Exception as error:
+            raise Broken(f"{which} raised {name_error(error)}") from None
+        _is_a_capsule(which, kept[-1])
     return None
+
+
+def _is_a_capsule(call: str, result: object) -> None:
+    if not abi.is_capsule(result):
+        raise Broken(f"{call} returned {type(result).__name__} and no capsule")
+
+
+@probe("P-03", extra=True)
+def bare_calls_of_every_array(target: Target) -> None:
+    """Judges what is returned: P-30 judges the errors of arrays that are not exported."""
+    for array in arrays(target):
+        try:
+            result = array.x.__dlpack__()
+        except Exception:
+            continue
+        _is_a_capsule(f"{array.what}, __dlpack__()", result)
 
 
 def _requests(x: Any) -> list[Keywords]:
@@ -167,21 +185,31 @@ def keywords_of_2023(target: Target) -> None:
 @probe("P-48", twice=True)
 def defaults_change_nothing(target: Target) -> None:
     x = make(target)
-    bare = obtain(x)
+    obtain(x)
     names = [name for name in (*KEYWORDS, "stream") if accepts_keyword(x, name)]
     if not names:
         raise Skip("__dlpack__ has no keywords")
-    requests = [{name: None} for name in names] + [dict.fromkeys(names)]
-    for keywords in requests:
-        call = call_text(keywords)
-        try:
-            other = export(x, **keywords)
-        except Exception as error:
-            raise Broken(f"{call} raised {name_error(error)}, and __dlpack__() does not") from None
-        for field in ("name", "version", "flags", "device", "dtype", "shape", "strides"):
-            one, two = getattr(bare.contents, field), getattr(other.contents, field)
-            if one != two:
-                raise Broken(f"{call} returned the {field} {two!r}, and __dlpack__() {one!r}")
+    for kind in requests_of_kinds(x):
+        others = [name for name in names if name not in kind]
+        for added in [{name: None} for name in others] + [dict.fromkeys(others)]:
+            _are_alike(x, kind, {**kind, **added})
+
+
+def _are_alike(x: Any, keywords: Keywords, other_keywords: Keywords) -> None:
+    call, other_call = call_text(keywords), call_text(other_keywords)
+    items = [obtain(x, **keywords) for _ in range(2)]
+    try:
+        other = export(x, **other_keywords)
+    except Exception as error:
+        raise Broken(f"{other_call} raised {name_error(error)}, and {call} does not") from None
+    fields = ["name", "version", "flags", "device", "dtype", "shape", "strides"]
+    if items[0].contents.first == items[1].contents.first:  # exports are no copies
+        fields.append("first")
+    for field in fields:
+        one, two = getattr(items[0].contents, field), getattr(other.contents, field)
+        if one != two:
+            name = "address" if field == "first" else field
+            raise Broken(f"{other_call} returned the {name} {two!r}, and {call} {one!r}")
 
 
 @probe("P-07", twice=True)

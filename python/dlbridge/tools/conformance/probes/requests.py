@@ -27,7 +27,8 @@ from dlbridge.tools.conformance.target import Target
 
 # Devices -----------------------------------------------------------------------------------------
 
-UNREACHABLE = ((devices.VULKAN, 0), (99, 0))
+NO_DEVICE_TYPE = 99
+UNREACHABLE = ((devices.CUDA, 0), (devices.VULKAN, 0), (NO_DEVICE_TYPE, 0))
 
 
 class DeviceType(enum.IntEnum):
@@ -82,8 +83,23 @@ def unreachable_device(target: Target) -> None:
                 continue
             except Exception as error:
                 raise Broken(f"{call_text(keywords)} raised {name_error(error)}") from None
-            if item.contents.device != device:
-                raise Broken(f"{call_text(keywords)} returned a capsule on {item.contents.device}")
+            actual = item.contents.device
+            if actual != device:
+                raise Broken(f"{call_text(keywords)} returned a capsule on {actual}")
+            if _is_relabelled(x, kind, item.contents):
+                raise Broken(f"{call_text(keywords)} returned memory of {device_of(x)} in a "
+                             f"capsule on {actual}")  # fmt: skip
+
+
+def _is_relabelled(x: Any, kind: Keywords, tensor: abi.Contents) -> bool:
+    """Whether a capsule gives another device to an array in memory of the host."""
+    if tensor.device[0] == NO_DEVICE_TYPE:
+        return True
+    try:
+        own = export(x, **kind).contents
+    except (Skip, Exception):
+        return False
+    return own.device[0] == devices.CPU and bool(size(own)) and own.first == tensor.first
 
 
 @probe("P-45", twice=True)

@@ -18,7 +18,15 @@ from dlbridge.tools.conformance.helpers.consumption import (
     function_with_keywords,
     takes_capsules,
 )
-from dlbridge.tools.conformance.helpers.exports import best, content, device_of, make
+from dlbridge.tools.conformance.helpers.exports import (
+    best,
+    call_text,
+    content,
+    device_of,
+    export,
+    make,
+    requests_of_kinds,
+)
 from dlbridge.tools.conformance.helpers.memory import growth, how_often
 from dlbridge.tools.conformance.helpers.producers import (
     CopyingProducer,
@@ -323,6 +331,23 @@ def copies_of_the_object(target: Target) -> str:
             raise Broken(f"{way} returned an object that holds other bytes")
         notes.append(f"{way}: {'the same memory' if shared else 'a copy'}")
     return ", ".join(notes)
+
+
+@probe("X-11", hostile=True)
+def copies_share_no_capsule(target: Target) -> None:
+    """An object may keep what it exports, or prepare its next export: a copy must not get it."""
+    x = make(target)
+    for keywords in requests_of_kinds(x):
+        for way in (copy.copy, copy.deepcopy):
+            try:
+                kept = export(x, **keywords)
+                copied = way(x)
+                items = [kept, export(copied, **keywords), export(x, **keywords)]
+            except (Skip, Exception):  # it is refused
+                continue
+            if len({item.contents.address for item in items}) < len(items):
+                raise Broken(f"copy.{way.__name__} returned an object that exports the managed "
+                             f"tensor of the original, {call_text(keywords)}")  # fmt: skip
 
 
 def _is_frozen(contents: abi.Contents) -> bool:

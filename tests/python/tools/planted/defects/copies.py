@@ -198,7 +198,7 @@ def copies_leak() -> None:
     _source(wrong)
 
 
-@defect("X-07", "P-24", "P-44")
+@defect("P-24")
 def copies_are_freed_at_once() -> None:
     """The memory of a copy is freed, and reused, before the consumer reads it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes as C
 import math
 from typing import Any
 
@@ -18,6 +19,7 @@ from planted.defects.spoiling import (
     retype,
     spoil,
 )
+from planted.native import Memory
 from planted.planting import change, defect
 from planted.producer import Export
 
@@ -43,7 +45,7 @@ def no_device_in_legacy() -> None:
     spoil(_device_type(0), is_legacy)
 
 
-@defect("P-10")
+@defect("P-37")
 def other_device_of_views() -> None:
     """The device type of views is 13."""
     spoil(_device_type(13), is_view)
@@ -138,7 +140,7 @@ def rank_0_refused() -> None:
     change(producer, "check_content", check_content)
 
 
-@defect("P-38", "P-20", "P-24", "S-04")
+@defect("P-38", "P-13", "P-20", "P-24", "S-04")
 def rank_0_without_data() -> None:
     """The data of an array without dimensions is NULL."""
 
@@ -439,14 +441,15 @@ def _export_as(dtype: str, code: int) -> None:
 
 
 @defect("P-14", known=True)
-def odd_offset() -> None:
-    """byte_offset is no multiple of the element's size."""
+def odd_addresses() -> None:
+    """Elements are at odd addresses."""
 
-    def write(export: Export, tensor: Any) -> None:
-        if export.array.size:
-            tensor.data, tensor.byte_offset = export.array.data - 1, 1
+    def of(original: Any, content: bytes) -> tuple[Memory, int]:
+        memory, address = original(content + b"\0")
+        C.memmove(address + 1, content, len(content))
+        return memory, address + 1
 
-    spoil(write)
+    change(Memory, "of", of)
 
 
 @defect("P-38", "P-24", "P-13", "S-04", "X-07", "X-11")

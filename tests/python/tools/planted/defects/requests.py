@@ -406,7 +406,7 @@ def enum_devices_raise_type_error() -> None:
     change(producer, "check_device", check_device)
 
 
-@defect("P-45", "P-27")
+@defect("P-26", "P-27")
 def own_device_refused() -> None:
     """Every dl_device raises BufferError, also the pair of __dlpack_device__()."""
 
@@ -525,7 +525,7 @@ def one_capsule_for_other_threads() -> None:
     change(producer, "dlpack", dlpack)
 
 
-@defect("P-32")
+@defect("P-03", "P-32")
 def exported_once() -> None:
     """The second export of an array raises RuntimeError."""
 
