@@ -193,7 +193,7 @@ class Decays:
 
     def __dlpack__(self, *, max_version: Any = None, stream: Any = None) -> Any:
         type(self).requests += 1
-        if self.requests > 6:
+        if self.requests > 12:
             os.abort()
         return tensor().__dlpack__(max_version=max_version)
 
