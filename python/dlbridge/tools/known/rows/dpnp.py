@@ -32,6 +32,7 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             assert dpt.from_dlpack(dlbridge.from_dlpack(x)).tolist() == [4, 5, 6, 7]
             """,
             found_by=("C-09",),
+            seen_as=r": wrong: .*byte_offset",
         ),
         Defect(
             f"{library}-null-deleter",

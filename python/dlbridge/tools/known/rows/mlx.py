@@ -61,6 +61,7 @@ ROWS = [
             raise AssertionError
         """,
         found_by=("S-13",),
+        seen_as=r"from_dlpack\(\): incompatible function arguments",
     ),
     Defect(
         "mlx-legacy-only",

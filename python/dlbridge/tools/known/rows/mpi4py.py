@@ -59,5 +59,6 @@ ROWS = [
         assert MPI.buffer(x).address == x.data_ptr
         """,
         found_by=("C-03",),
+        seen_as=r"invalid capsule object",
     ),
 ]

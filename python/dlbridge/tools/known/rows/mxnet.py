@@ -29,6 +29,7 @@ ROWS = [
         assert mx.nd.from_dlpack(dlbridge.to_dlpack(x)).asnumpy().tolist() == [4, 5, 6, 7]
         """,
         found_by=("C-09",),
+        seen_as=r": wrong: .*byte_offset",
     ),
     Defect(
         "mxnet-destructor",
@@ -101,5 +102,6 @@ ROWS = [
         """,
         "1 1 1",
         found_by=("P-17", "inspect"),
+        seen_as=r"dtype \(1, 1, 1\) for bool",
     ),
 ]

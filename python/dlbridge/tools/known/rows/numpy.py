@@ -55,5 +55,6 @@ ROWS = [
         """,
         remark="These releases are older than the sentence.",
         found_by=("P-30",),
+        seen_as=r"only supports dlpack for writeable arrays",
     ),
 ]

@@ -63,6 +63,7 @@ ROWS = [
         assert onnxruntime.OrtValue.from_dlpack(x).numpy().tolist() == [4, 5, 6, 7]
         """,
         found_by=("C-09",),
+        seen_as=r": wrong: .*byte_offset",
     ),
     Defect(
         "onnxruntime-null-deleter",
@@ -126,6 +127,7 @@ ROWS = [
         """,
         "refused",
         found_by=("C-26",),
+        seen_as=r"Unsupported code 6",
     ),
     Defect(
         "onnxruntime-bool-exported",

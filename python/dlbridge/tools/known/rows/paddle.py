@@ -30,6 +30,7 @@ ROWS = [
         assert paddle.from_dlpack(dlbridge.from_dlpack(x)).tolist() == [4, 5, 6, 7]
         """,
         found_by=("C-09",),
+        seen_as=r": wrong: .*byte_offset",
     ),
     Defect(
         "paddle-negative-strides",
@@ -55,6 +56,7 @@ ROWS = [
         assert paddle.from_dlpack(x).numpy().tolist() == [2, 1, 0]
         """,
         found_by=("C-10",),
+        seen_as=r"backwards: .*Fail to alloc memory",
     ),
     Defect(
         "paddle-device-number",
@@ -76,6 +78,7 @@ ROWS = [
         assert dlbridge.from_dlpack(paddle.zeros([1])).__dlpack_device__() == (1, 0)
         """,
         found_by=("P-02",),
+        seen_as=r"__dlpack_device__\(\) returns",
     ),
     Defect(
         "paddle-missing-device",

@@ -109,5 +109,6 @@ ROWS = [
         assert pyarrow.Tensor.from_dlpack(x).shape == (4,)
         """,
         found_by=("C-01", "C-03"),
+        seen_as=r"PyCapsule_GetPointer called with incorrect name|max_version",
     ),
 ]

@@ -33,6 +33,7 @@ ROWS = [
         assert (t + t).numpy()[31] == 62
         """,
         found_by=("C-15",),
+        seen_as=r"IsAligned\(\)",
     ),
     Defect(
         "tensorflow-string-export",

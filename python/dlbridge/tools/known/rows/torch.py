@@ -31,6 +31,7 @@ ROWS = [
         assert x.tolist() == [3, 2, 1]
         """,
         found_by=("C-10",),
+        seen_as=r"Storage size calculation overflowed",
     ),
     Defect(
         "torch-negative-ndim",

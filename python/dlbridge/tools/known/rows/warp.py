@@ -31,6 +31,7 @@ ROWS = [
         assert warp.from_dlpack(dlbridge.from_dlpack(x)).numpy().tolist() == [4, 5, 6, 7]
         """,
         found_by=("C-09",),
+        seen_as=r": wrong: .*byte_offset",
     ),
     Defect(
         "warp-lanes",
@@ -76,6 +77,7 @@ ROWS = [
         """,
         "IndexError",
         found_by=("C-25",),
+        seen_as=r"rank 0: refused: IndexError",
     ),
     Defect(
         "warp-destructor",
@@ -105,6 +107,7 @@ ROWS = [
             pass
         """,
         found_by=("X-02",),
+        seen_as=r"loses the exception",
     ),
     Defect(
         "warp-versioned-refused",
