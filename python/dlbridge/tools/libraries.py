@@ -225,11 +225,15 @@ def _onnx_value(onnxruntime: Any, values: Nested, dtype: str) -> Any:
     return value
 
 
+def opencl_variables(prefix: Path) -> dict[str, str]:
+    """Returns the variable with the path of the CPU's OpenCL driver, where pip installed it."""
+    driver = prefix / "lib" / "libintelocl.so"
+    return {"OCL_ICD_FILENAMES": str(driver)} if driver.exists() else {}
+
+
 def _find_opencl() -> None:
-    """Sets the path of the CPU's OpenCL driver, where pip installed it in this environment."""
-    driver = Path(sys.prefix) / "lib" / "libintelocl.so"
-    if driver.exists():
-        os.environ.setdefault("OCL_ICD_FILENAMES", str(driver))
+    for name, path in opencl_variables(Path(sys.prefix)).items():
+        os.environ.setdefault(name, path)
 
 
 def _quiet_warp() -> None:

@@ -11,6 +11,7 @@ import operator
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any, Callable
 
 import dlbridge
@@ -180,6 +181,15 @@ def _versioned(module: Any, x: Any) -> Array:
     return Array(x.__dlpack__(max_version=(1, 0)))
 
 
+def _slow_once(module: Any, x: Any) -> Array:
+    """Takes long in the first process that calls it."""
+    marker = Path(os.environ["MATRIX_FAKES_SLOW"])
+    if not marker.exists():
+        marker.touch()
+        time.sleep(600)
+    return Array(capsule_of(x))
+
+
 def _print_and_abort(module: Any, x: Any) -> Any:
     print("Check failed: it is 0x1234", file=sys.stderr, flush=True)
     os.abort()
@@ -196,6 +206,7 @@ TAKE: dict[str, Callable[[Any, Any], Any]] = {
     "careless": lambda m, x: Array(capsule_of(x), honest=False),
     "old": _old,
     "nosy": _nosy,
+    "slow_once": _slow_once,
     "indexing": _indexing,
     "versioned": _versioned,
     "bytes": lambda m, x: Bytes(capsule_of(x)),

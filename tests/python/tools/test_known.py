@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import os
 import re
 import subprocess
 import sys
@@ -182,6 +183,22 @@ def test_programs_that_fail() -> None:
     run = known.run("raise ValueError('here')")
     assert (run.ended, run.line) == ("exit status 1", "")
     assert "here" in run.noise
+
+
+def test_a_program_finds_the_driver_of_its_environment(tmp_path: Path) -> None:
+    """pip installs the CPU's OpenCL driver where only a variable shows it."""
+    environment = tmp_path / "environment"
+    (environment / "bin").mkdir(parents=True)
+    (environment / "lib").mkdir()
+    (environment / "lib" / "libintelocl.so").touch()
+    python = environment / "bin" / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    program = "import os; print(os.environ.get('OCL_ICD_FILENAMES', 'none'))"
+    driver = str(environment / "lib" / "libintelocl.so")
+    assert known.run(program, python=str(python)).line == os.environ.get(
+        "OCL_ICD_FILENAMES", driver
+    )
 
 
 def test_capsules_of_the_helper(ctypes_tensors: Path) -> None:

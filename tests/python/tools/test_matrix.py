@@ -122,6 +122,14 @@ def test_one_that_hangs_costs_its_time_limit(fakes: Path) -> None:
     assert one(report, "hanging", "numpy", "rank 0")["outcome"] == "zero-copy"
 
 
+def test_one_that_hangs_once_is_repeated(fakes: Path, tmp_path: Path) -> None:
+    """A busy machine is no fault of a library."""
+    slow = f"import os; os.environ['MATRIX_FAKES_SLOW'] = {str(tmp_path / 'was_slow')!r}"
+    report = exchange_all("numpy", add(fakes, "slow_once", slow), seconds=2)
+    assert (tmp_path / "was_slow").exists()
+    assert one(report, "numpy", "slow_once")["outcome"] == "zero-copy"
+
+
 def test_after_a_crash_the_next_array_is_exchanged(fakes: Path) -> None:
     cases = ("vector", "rank 0", "transposed")
     report = exchange_all("numpy", add(fakes, "crashing"), cases=cases)
@@ -413,6 +421,8 @@ LIBRARIES: dict[str, dict[tuple[str, str, str], str]] = {
     "torch": {
         ("numpy", "torch", "backwards"): "crashed",
         ("dlbridge", "torch", "backwards"): "crashed",
+        ("numpy", "torch", "read-only"): "writable",
+        ("dlbridge", "torch", "read-only"): "writable",
     },
     "jax": {
         **{
@@ -447,7 +457,7 @@ def test_real_libraries(library: dict[tuple[str, str, str], str]) -> None:
         for each in report["exchanges"]
         if each.get("via", {}).get("outcome") in ARRIVED
     }
-    assert works >= {key for key, outcome in library.items() if outcome in ("crashed", "refused")}
+    assert works >= {key for key, outcome in library.items() if outcome != "converted"}
 
 
 # Environments ----------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from dlbridge.tools import children
 from dlbridge.tools.conformance.rules.model import Text
 from dlbridge.tools.known import helper
 from dlbridge.tools.known.texts import ONLY_DLPACK
+from dlbridge.tools.libraries import opencl_variables
 from dlbridge.tools.versions import contains
 
 SECONDS = 120.0
@@ -108,7 +109,8 @@ def run(program: str, *, python: str = sys.executable, seconds: float = SECONDS)
 
     Raises subprocess.TimeoutExpired when it takes too long.
     """
-    environment = {**os.environ, **children.QUIET}
+    prefix = Path(python).parent.parent  # not resolved: a virtual environment links to its Python
+    environment = {**opencl_variables(prefix), **os.environ, **children.QUIET}
     with tempfile.TemporaryDirectory() as folder:
         helper.write(Path(folder))
         script = Path(folder, "program.py")

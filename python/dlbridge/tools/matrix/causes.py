@@ -47,8 +47,9 @@ class Cause:
     @property
     def others(self) -> list[str]:
         """The libraries on the other side, each once."""
-        other = "consumer" if self.side == "producer" else "producer"
-        return list(dict.fromkeys(each[other] for each in self.exchanges))
+        other = {"producer": "consumer", "consumer": "producer"}
+        names = (each[other[each.get("whose", "consumer")]] for each in self.exchanges)
+        return list(dict.fromkeys(names))
 
     @property
     def cases(self) -> list[str]:
@@ -79,7 +80,7 @@ def _defect_of(exchange: Exchange, library: str, version: str) -> str | None:
     return None
 
 
-_Key = tuple[str, str, Optional[str], str, str]  # library, side, defect, outcome, message
+_Key = tuple[str, Optional[str], str, str, str]  # library, defect, side, outcome, message
 
 
 def of(report: dict[str, Any], exchanges: Iterable[Exchange]) -> list[Cause]:
@@ -96,18 +97,18 @@ def of(report: dict[str, Any], exchanges: Iterable[Exchange]) -> list[Cause]:
         there = versions.get(each.get("environment", ""), {})
         defect = _defect_of(each, library, there.get(library, ""))
         # A defect may have several outcomes and messages, as a crash and an error.
-        key = (library, side, defect, *(("", "") if defect else (each["outcome"], _message(each))))
-        groups.setdefault(key, []).append(each)
+        shown = ("", "", "") if defect else (side, each["outcome"], _message(each))
+        groups.setdefault((library, defect, *shown), []).append(each)
     causes = [
         Cause(
             library,
-            side,
+            group[0].get("whose", "consumer"),
             max((each["outcome"] for each in group), key=_gravity),
             _message(group[0]),
             defect,
             group,
         )
-        for (library, side, defect, _, _), group in groups.items()
+        for (library, defect, *_), group in groups.items()
     ]
     return sorted(
         causes,

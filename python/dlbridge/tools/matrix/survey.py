@@ -188,6 +188,8 @@ class _Survey:
             if (environment.name, name) in self.broken:
                 return self.broken[environment.name, name]
         answer = pair.load()
+        if answer.outcome == "hung":  # as for an exchange
+            answer = pair.load()
         if answer.outcome == "returned":
             self.versions[environment.name].update(answer.value)
             return None
@@ -198,8 +200,11 @@ class _Survey:
         return failed if answer.outcome != "raised" else {"outcome": "impossible", "said": text}
 
     def _exchange(self, pair: _Pair, producer: str, consumer: str, case: str) -> dict[str, Any]:
+        result = pair.exchange(producer, consumer, case)
+        if result["outcome"] == "hung":  # perhaps the machine was busy: it must hang twice
+            result = pair.exchange(producer, consumer, case)
         result = blame.assign(
-            pair.exchange(producer, consumer, case),
+            result,
             lambda function: pair.ask(function, producer, case),
             lambda: pair.exchange(producer, consumer, case, with_device=True),
         )

@@ -21,7 +21,7 @@ ROWS = [
         "strides on unchanged, as other consumers support them.",
         """
         import torch, ctypes_tensors
-        torch.from_dlpack(ctypes_tensors.capsule(strides=(-1,)))
+        torch.from_dlpack(ctypes_tensors.capsule(strides=(-1,), byte_offset=12))
         """,
         "SIGABRT",
         """
