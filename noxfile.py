@@ -692,7 +692,10 @@ ALONE = [each for each in reversed(PEERS) if each not in MEET and each.name != "
 
 @nox.session
 def field(session: nox.Session) -> None:
-    """Examines what every library supports, imports and exports, and writes docs/field.md."""
+    """Examines what every library supports, imports and exports, and writes docs/field.md.
+
+    `python3 noxfile.py field -- --part conformance` repeats one part only.
+    """
     wheels = [str(wheel) for wheel in package.build().glob("*.whl")]
     together = {name for each in MEET for name in each.packages}  # compatible requirements
     session.install(*sorted(together), *MORE_OF_THE_FIELD)
@@ -708,6 +711,7 @@ def field(session: nox.Session) -> None:
     session.run("python", "-m", "dlbridge.tools.field.collect", "docs/field", *named,
                 *session.posargs)  # fmt: skip
     session.run("python", "-m", "dlbridge.tools.field.page", "docs/field", "docs/field.md")
+    session.run("python", "-m", "dlbridge.tools.known.page", "docs")
 
 
 # Pages, programs, style -----------------------------------------------------------------------

@@ -64,6 +64,11 @@ class Library:
     take: Callable[..., Any] | None = None
     address: Callable[[Any, Any], int] | None = None  # of the first element of its own array
     values: Callable[[Any, Any], Nested] = _tolist  # of its own array
+    reads_bytes: bool = False  # values() returns the bytes in the order of memory
+    # The library whose arrays and functions it passes on: DLPack's methods are that one's.
+    by_way_of: str = ""
+    # take reads other protocols as well, so matrix shows it nothing but DLPack's methods.
+    reads_other_protocols: bool = False
     give: Callable[[Any, Any], Any] = _itself  # the object to export: the array, or a capsule
     takes_capsules: bool = False  # take accepts raw legacy capsules and no producers
     to_capsule: Callable[[Any, Any], Any] | None = None  # its function that exports a raw capsule
@@ -228,11 +233,15 @@ def _onnx_value(onnxruntime: Any, values: Nested, dtype: str) -> Any:
     return value
 
 
+def opencl_variables(prefix: Path) -> dict[str, str]:
+    """Returns the variable with the path of the CPU's OpenCL driver, where pip installed it."""
+    driver = prefix / "lib" / "libintelocl.so"
+    return {"OCL_ICD_FILENAMES": str(driver)} if driver.exists() else {}
+
+
 def _find_opencl() -> None:
-    """Sets the path of the CPU's OpenCL driver, where pip installed it in this environment."""
-    driver = Path(sys.prefix) / "lib" / "libintelocl.so"
-    if driver.exists():
-        os.environ.setdefault("OCL_ICD_FILENAMES", str(driver))
+    for name, path in opencl_variables(Path(sys.prefix)).items():
+        os.environ.setdefault(name, path)
 
 
 def _quiet_warp() -> None:
@@ -426,6 +435,7 @@ ROWS = [
         take=lambda m, x, **how: m.numpy.from_dlpack(x, **how),
         address=lambda m, x: x.__array_interface__["data"][0],
         broadcast=lambda m, x, shape: m.numpy.broadcast_to(x, shape),
+        by_way_of="numpy",
         read_only=_numpy_read_only,
         also_import=("array_api_compat.numpy",),
     ),
@@ -456,6 +466,8 @@ ROWS = [
         take=lambda m, x: m.MPI.buffer.frombuffer(x),
         address=lambda m, x: x.address,
         values=lambda m, x: list(memoryview(x)),
+        reads_bytes=True,
+        reads_other_protocols=True,
         also_import=("mpi4py.MPI",),
     ),
     Library(
@@ -463,6 +475,7 @@ ROWS = [
         "Dask",  # has blocks of other libraries' arrays; NumPy's here
         ("dask",),
         array=lambda m, values, dtype: m.array.from_array(_numpy(values, dtype)).persist(),
+        by_way_of="numpy",
         give=_dask_block,
         take=lambda m, x: m.array.from_array(importlib.import_module("numpy").from_dlpack(x)),
         address=lambda m, x: _dask_block(m, x).__array_interface__["data"][0],
@@ -505,6 +518,7 @@ ROWS = [
             values, dtype=getattr(m.core, "bool_" if dtype == "bool" else dtype)
         ),
         take=lambda m, x: m.core.from_dlpack(x),
+        reads_other_protocols=True,
         address=lambda m, x: address_in(x.__dlpack__()),
         broadcast=lambda m, x, shape: m.core.broadcast_to(x, shape),
         from_capsule=lambda m, x: m.core.from_dlpack(x),
@@ -586,7 +600,6 @@ class Case:
     make: Callable[[Library, Any], Any]  # raises where the library has no such array
     values: Nested  # that the consumer must read
     dtype: str = "float32"
-    in_memory: Nested = None  # the values in the order of memory, where it differs
 
 
 GRID = [[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0]]
@@ -623,7 +636,6 @@ CASES = {
             "transposed",
             lambda lib, m: lib.transpose(m, new(lib, m, GRID)),
             [list(column) for column in zip(*GRID)],
-            in_memory=GRID,
         ),
         Case("offset", _indexed(GRID, slice(1, None)), GRID[1:]),
         Case("unaligned", _indexed(LINE, slice(1, None)), LINE[1:]),

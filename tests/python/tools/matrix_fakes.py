@@ -6,9 +6,12 @@ A module that contains only `ROW = matrix_fakes.row(__name__)` is such a library
 from __future__ import annotations
 
 import ctypes
+import math
+import operator
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any, Callable
 
 import dlbridge
@@ -53,9 +56,51 @@ class Unreadable(Array):
         raise MemoryError("too many")
 
 
+class Older(Array):
+    """Has no keywords."""
+
+    def __dlpack__(self) -> Any:  # type: ignore[override]
+        return super().__dlpack__()
+
+
 class Silent(Array):
     def __dlpack__(self, **keywords: Any) -> Any:
         raise BufferError("it exports nothing")
+
+
+class Deviceless(Array):
+    """Announces no index of the device, as Paddle does."""
+
+    def __dlpack_device__(self) -> Any:
+        return (1, None)
+
+
+class Misdescribed(Array):
+    """Exports memory that is one element before its own."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        contents = abi.read(self.capsule)
+        return ctypes_arrays.view(self.capsule, contents.shape or (), contents.strides or (), -1)
+
+
+class Dangling(Array):
+    """Exports memory that does not outlive it."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        contents = abi.read(self.capsule)
+        return abi.make(
+            data=contents.first, shape=contents.shape, strides=contents.strides
+        ).capsule()
+
+
+class Bytes:
+    """The memory of a compact array, as a buffer of MPI has it."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+        contents = abi.read(capsule)
+        count = math.prod(contents.shape or ())
+        self.content = list(ctypes.string_at(contents.first, 4 * count))
 
 
 class Forgetful:
@@ -92,6 +137,10 @@ def _shifted(module: Any, x: Any) -> Array:
     return Array(ctypes_arrays.view(capsule, contents.shape or (), contents.strides or (), -1))
 
 
+def _copied_transpose(module: Any, x: Array) -> Array:
+    return _copied(module, Array(ctypes_arrays.transpose(x.capsule)))
+
+
 def _old(module: Any, x: Any) -> Array:
     """Supports neither versions nor strides."""
     capsule = x.__dlpack__()
@@ -112,6 +161,35 @@ def _spiteful(module: Any, x: Any) -> Array:
     return _shifted(module, x) if isinstance(x, dlbridge.Tensor) else Array(capsule_of(x))
 
 
+def _nosy(module: Any, x: Any) -> Any:
+    """Reads a buffer where there is one, and misreads it."""
+    try:
+        memory = memoryview(x)
+    except TypeError:
+        return Array(capsule_of(x))
+    return Array(ctypes_arrays.array([0.0] * len(memory), "float32"))
+
+
+def _indexing(module: Any, x: Any) -> Array:
+    """Reads the index of the device."""
+    operator.index(x.__dlpack_device__()[1])
+    return Array(capsule_of(x))
+
+
+def _versioned(module: Any, x: Any) -> Array:
+    """Passes a keyword, and does not call again without it."""
+    return Array(x.__dlpack__(max_version=(1, 0)))
+
+
+def _slow_once(module: Any, x: Any) -> Array:
+    """Takes long in the first process that calls it."""
+    marker = Path(os.environ["MATRIX_FAKES_SLOW"])
+    if not marker.exists():
+        marker.touch()
+        time.sleep(600)
+    return Array(capsule_of(x))
+
+
 def _print_and_abort(module: Any, x: Any) -> Any:
     print("Check failed: it is 0x1234", file=sys.stderr, flush=True)
     os.abort()
@@ -127,6 +205,11 @@ TAKE: dict[str, Callable[[Any, Any], Any]] = {
     "forgetful": lambda m, x: Forgetful(capsule_of(x)),
     "careless": lambda m, x: Array(capsule_of(x), honest=False),
     "old": _old,
+    "nosy": _nosy,
+    "slow_once": _slow_once,
+    "indexing": _indexing,
+    "versioned": _versioned,
+    "bytes": lambda m, x: Bytes(capsule_of(x)),
     "crashing": _print_and_abort,
     "leaving": lambda m, x: os._exit(3),
     "exiting": lambda m, x: _raise(SystemExit(4)),
@@ -134,6 +217,10 @@ TAKE: dict[str, Callable[[Any, Any], Any]] = {
 }
 MAKE: dict[str, Callable[[Any], Any]] = {
     "silent": Silent,
+    "deviceless": Deviceless,
+    "misdescribed": Misdescribed,
+    "dangling": Dangling,
+    "older": Older,
     "garbage": lambda capsule: object(),
     "failing": lambda capsule: _raise(RuntimeError("no memory")),
     "dying": lambda capsule: os.abort(),
@@ -150,7 +237,13 @@ def row(name: str) -> Library:
         array=lambda m, values, dtype: make(ctypes_arrays.array(values, dtype)),
         take=TAKE.get(name, lambda m, x: Array(capsule_of(x))),
         address=lambda m, x: abi.read(x.capsule).first,
+        values=(lambda m, x: x.content) if name == "bytes" else (lambda m, x: x.tolist()),
         index=lambda m, x, key: Array(ctypes_arrays.index(x.capsule, key)),
-        transpose=lambda m, x: Array(ctypes_arrays.transpose(x.capsule)),
+        transpose=_copied_transpose
+        if name == "row_major"
+        else lambda m, x: Array(ctypes_arrays.transpose(x.capsule)),
         read_only=_read_only,
+        reads_bytes=name == "bytes",
+        reads_other_protocols=name == "nosy",
+        by_way_of="numpy" if name == "alias" else "",
     )

@@ -32,7 +32,9 @@ def run(*arguments: str) -> str:
 
 
 def options_of(**options: Any) -> argparse.Namespace:
-    return argparse.Namespace(**{"json": False, "fast": True, "defect": None, **options})
+    return argparse.Namespace(
+        **{"json": False, "fast": True, "defect": None, "report": False, **options}
+    )
 
 
 @pytest.fixture

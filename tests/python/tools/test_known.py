@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import doctest
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +14,10 @@ import pytest
 
 import dlbridge
 from dlbridge.tools import abi, known, versions
+from dlbridge.tools.conformance.rules import RULES, severity_of_crash
+from dlbridge.tools.conformance.rules.model import ARRAY_API
 from dlbridge.tools.known import helper, page
+from dlbridge.tools.known.report import NothingToReport, report
 
 HERE = [each for each in known.DEFECTS.values() if known.installed(each.library)]
 FINE = 'print("fine")'
@@ -52,7 +57,7 @@ def test_a_defect_is_complete(defect: known.Defect) -> None:
     assert defect.id.startswith(f"{defect.library}-")
     for sentence in (defect.what, defect.breaks, defect.remedy):
         assert sentence.endswith(".")
-    assert all(re.fullmatch(r"[PXCS]-\d\d|inspect", each) for each in defect.found_by)
+    assert all(each in RULES or each == "inspect" for each in defect.found_by)
     imports = {
         name.name.partition(".")[0]
         for node in ast.walk(ast.parse(defect.program))
@@ -66,6 +71,94 @@ def test_a_defect_is_complete(defect: known.Defect) -> None:
     last = defect.seen_in.replace(" to ", ", ").split(", ")[-1]
     assert defect.is_in(last) and defect in known.of(defect.library, last)
     assert not defect.is_in("0") and not defect.is_in("9999")
+
+
+@pytest.mark.parametrize("defect", known.DEFECTS.values(), ids=lambda defect: defect.id)
+def test_the_kind_of_a_defect_follows_from_the_text(defect: known.Defect) -> None:
+    """A must cites a sentence with "must", and its rule is one; permitted behaviour says why."""
+    if defect.kind == "must":
+        assert any("must" in text.sentence for text in defect.texts)
+    if defect.kind not in ("outside", "permitted"):
+        assert defect.texts
+    if defect.kind in ("outside", "permitted"):
+        assert defect.remark
+    rules = [RULES[rule] for rule in defect.found_by if rule in RULES]
+    ranks = {"unsound": 3, "must": 3, "should": 2, "hardening": 1, "outside": 1, "permitted": 0}
+    of_rule = {"unsound": 3, "must": 3, "should": 2, "hardening": 1, "courtesy": 0}
+    for rule in rules:
+        crashes = defect.outcome == "crash" and severity_of_crash(rule) == "F"
+        assert ranks[defect.kind] <= (3 if crashes else of_rule[rule.kind]), rule.id
+
+
+def test_what_the_array_api_demands_only_binds_a_library_that_claims_it() -> None:
+    unclaimed = known.DEFECTS["mlx-exception-lost"]
+    assert (unclaimed.kind, unclaimed.is_unclaimed) == ("should", True)
+    assert "does not claim the array API" in report(unclaimed)
+    for row in known.DEFECTS.values():
+        if row.kind == "must" and all(text.document == ARRAY_API for text in row.texts):
+            assert row.library in ("numpy", "jax", "dpctl", "dpnp")  # which claim it
+
+
+@pytest.mark.parametrize("name", ["torch-read-only", "paddle-read-only", "tvm_ffi-read-only"])
+def test_nothing_permitted_is_a_defect(name: str) -> None:
+    row = known.DEFECTS[name]
+    assert not row.is_fault
+    with pytest.raises(NothingToReport, match="no sentence of a standard forbids it"):
+        report(row)
+
+
+def test_a_report_can_be_filed_as_it_is() -> None:
+    text = report(known.DEFECTS["torch-copy-not-marked"], "2.13.0+cpu")
+    assert text.startswith("# DLPack in PyTorch: A requested copy is not marked IS_COPIED\n")
+    assert "- PyTorch: 2.13.0+cpu\n" in text
+    assert "must set the DLPACK_FLAG_BITMASK_IS_COPIED bit flag." in text
+    assert "since 1.0" in text
+    assert "The program prints `flags 0`." in text
+    assert "--only P-39" in text
+    assert "dlbridge" not in text.partition("## A possible change")[0]
+    assert helper.source().rstrip() in text
+    assert "ctypes_tensors" not in report(known.DEFECTS["torch-negative-bit"])
+
+
+@pytest.mark.parametrize("defect", [d for d in known.DEFECTS.values() if d.is_fault],
+                         ids=lambda defect: defect.id)  # fmt: skip
+def test_every_defect_has_a_report(defect: known.Defect) -> None:
+    text = report(defect)
+    assert defect.program in text and defect.what.rstrip(".") in text
+    assert all(each.sentence in text for each in defect.texts)
+
+
+def test_the_doctor_prints_the_report() -> None:
+    command = [sys.executable, "-m", "dlbridge", "doctor", "--report"]
+    arguments = [*command, "--defect", "mlx-any-version"]
+    process = subprocess.run(arguments, capture_output=True, text=True)
+    assert process.returncode == 0
+    assert process.stdout.strip() == report(known.DEFECTS["mlx-any-version"]).strip()
+    for more, message in (
+        ([], "--report requires --defect ID"),
+        (["--defect", "torch-read-only"], "no sentence of a standard forbids it"),
+    ):
+        process = subprocess.run([*command, *more], capture_output=True, text=True)
+        assert (process.returncode, process.stdout) == (2, "")
+        assert message in process.stderr
+
+
+def test_a_page_groups_by_kind_and_folds_hardening_away() -> None:
+    text = page.library_page("torch", known.of("torch"), {})
+    headings = re.findall(r"(?m)^## (.*)", text)
+    assert headings == ["Unsound", "Breaks a must", "Hardening", "Worth knowing"]
+    folded = text.partition("<details>")[2].partition("</details>")[0]
+    assert "### torch-huge-shape" in folded and "### torch-negative-strides" not in folded
+    assert "since 1.0: “When a copy is made, the producer must set" in text
+
+
+def test_a_page_says_when_a_program_was_run_last() -> None:
+    row = known.DEFECTS["torch-copy-not-marked"]
+    run = {"version": "2.13.0+cpu", "shows": "'flags 0'", "reproduced": True}
+    runs = {"date": "2026-11-22", "runs": {row.id: run}}
+    text = page.library_page("torch", [row], runs)
+    assert "- *Versions:* PyTorch 2.13.0. Shown by PyTorch 2.13.0+cpu on 2026-11-22." in text
+    assert "Not run lately" in page.library_page("torch", [row], {})
 
 
 def test_no_row_is_there_twice() -> None:
@@ -92,6 +185,22 @@ def test_programs_that_fail() -> None:
     assert "here" in run.noise
 
 
+def test_a_program_finds_the_driver_of_its_environment(tmp_path: Path) -> None:
+    """pip installs the CPU's OpenCL driver where only a variable shows it."""
+    environment = tmp_path / "environment"
+    (environment / "bin").mkdir(parents=True)
+    (environment / "lib").mkdir()
+    (environment / "lib" / "libintelocl.so").touch()
+    python = environment / "bin" / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    program = "import os; print(os.environ.get('OCL_ICD_FILENAMES', 'none'))"
+    driver = str(environment / "lib" / "libintelocl.so")
+    assert known.run(program, python=str(python)).line == os.environ.get(
+        "OCL_ICD_FILENAMES", driver
+    )
+
+
 def test_capsules_of_the_helper(ctypes_tensors: Path) -> None:
     import ctypes_tensors as hand  # type: ignore[import-not-found,unused-ignore]
 
@@ -115,7 +224,7 @@ def test_the_pages_are_the_table() -> None:
         *(each for each in (docs / page.FOLDER).iterdir() if each.is_file()),
     ]
     text = {each.relative_to(docs).as_posix(): each.read_text(encoding="utf-8") for each in files}
-    assert text == page.pages(), "run python -m dlbridge.tools.known.page docs"
+    assert text == page.pages(page.load(docs)), "run python -m dlbridge.tools.known.page docs"
 
 
 def test_the_index_links_to_every_library() -> None:

@@ -24,6 +24,9 @@ import dlbridge
 from dlbridge.tools import children, known, versions
 from dlbridge.tools.doctor import advice, environment, sections
 from dlbridge.tools.known import helper
+from dlbridge.tools.known.page import HEADINGS
+from dlbridge.tools.known.report import NothingToReport, quote
+from dlbridge.tools.known.report import report as report_of
 from dlbridge.tools.libraries import LIBRARIES, RETIRED_PACKAGES, Library
 
 SUMMARY = "report headers, compilers, drivers, libraries and their known defects on this machine"
@@ -32,7 +35,9 @@ SECONDS_PER_LIBRARY = 60.0
 
 def _defects(name: str, version: str) -> list[dict[str, str]]:
     rows = known.of(name, version)
-    return [{"id": row.id, "outcome": row.outcome, "what": row.what} for row in rows]
+    return [
+        {"id": row.id, "outcome": row.outcome, "kind": row.kind, "what": row.what} for row in rows
+    ]
 
 
 def _needs_numpy(library: Library) -> str | None:
@@ -138,7 +143,7 @@ def _support(row: dict[str, Any]) -> str:
 
 def _library_row(name: str, row: dict[str, Any]) -> tuple[str, ...]:
     table = f", exchange table {row['exchange_table']}" if row.get("exchange_table") else ""
-    count = len(row["defects"])
+    count = sum(each["kind"] != "permitted" for each in row["defects"])
     defects_text = f"; {count} known defect{'s' if count > 1 else ''}" if count else ""
     return (
         LIBRARIES[name].title,
@@ -147,9 +152,13 @@ def _library_row(name: str, row: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _defects_section(name: str, row: dict[str, Any]) -> sections.Section:
-    title = f"Known defects of {LIBRARIES[name].title} {row['version']}"
-    return (title, [(each["id"], each["what"]) for each in row["defects"]])
+def _defects_sections(name: str, row: dict[str, Any]) -> Iterator[sections.Section]:
+    """Lists the defects, and apart from them behaviour that is permitted."""
+    for title, permitted in (("Known defects of", False), ("Worth knowing about", True)):
+        rows = [each for each in row["defects"] if (each["kind"] == "permitted") == permitted]
+        if rows:
+            heading = f"{title} {LIBRARIES[name].title} {row['version']}"
+            yield (heading, [(each["id"], each["what"]) for each in rows])
 
 
 def sections_of(report: dict[str, Any]) -> list[sections.Section]:
@@ -163,7 +172,7 @@ def sections_of(report: dict[str, Any]) -> list[sections.Section]:
         ("Compilers", list(report["compilers"].items())),
         ("Drivers and devices", [_driver_row(*row) for row in report["drivers"].items()]),
         ("Libraries", [_library_row(*row) for row in libraries] or [("none of those supported",)]),
-        *(_defects_section(*row) for row in libraries if row[1]["defects"]),
+        *(section for row in libraries for section in _defects_sections(*row)),
         ("Advice", [("!", sentence) for sentence in report["advice"]]),
     ]
     return [part for part in parts if part[1] or part is parts[0]]
@@ -173,6 +182,8 @@ def explain(defect: known.Defect) -> list[sections.Section]:
     """Describes one defect and how to reproduce it."""
     rows = [
         ("what", defect.what),
+        ("kind", " ".join(filter(None, [f"{HEADINGS[defect.kind]}.", defect.remark]))),
+        *(("text", quote(text)) for text in defect.texts),
         ("breaks", defect.breaks),
         ("remedy", defect.remedy),
         ("seen in", defect.seen_in),
@@ -212,10 +223,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_defect,
         help="print only one defect: its description, and a program that reproduces it",
     )
+    parser.add_argument(
+        "--report",
+        action="store_true",
+        help="with --defect: print a report in Markdown instead, to be filed with the project",
+    )
+
+
+def _print_report(defect: known.Defect | None) -> int:
+    if defect is None:
+        print("dlbridge doctor: --report requires --defect ID", file=sys.stderr)
+        return 2
+    try:
+        print(report_of(defect, known.installed(defect.library)))
+    except NothingToReport as error:
+        print(f"dlbridge doctor: {error}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the report. Returns the exit status, which is 0."""
+    """Prints the report. Returns the exit status: 0, or 2 for wrong usage."""
+    if options.report:
+        return _print_report(options.defect)
     if options.defect is not None:
         sections.show(explain(options.defect))
         print(textwrap.indent(options.defect.program, "    "))

@@ -1,4 +1,4 @@
-"""The data of docs/field.md: supported protocols, exchanges and conformance, a file for each."""
+"""The data of docs/field.md: a file for each part, which collect.py writes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+PARTS = ("matrix", "conformance", "support", "defects")
+VIOLATIONS = ("crash", "fail", "warn", "note")  # outcomes of a rule, the gravest first
+
 
 @dataclass(frozen=True)
 class Field:
-    """The three files, each by the names of the libraries."""
+    """The files."""
 
     matrix: dict[str, Any]  # the report of the matrix tool
-    conformance: dict[str, dict[str, Any]]  # the versions, and the outcome of each rule
-    support: dict[str, dict[str, Any]]  # as dlpack_support.examine() returns it
+    # By library: the standard that it claims, its versions, and the outcome of each rule.
+    conformance: dict[str, dict[str, Any]]
+    support: dict[str, dict[str, Any]]  # by library, as dlpack_support.examine() returns it
+    defects: dict[str, Any]  # the last run of the program of each known defect
 
 
 def save(folder: Path, part: str, values: dict[str, Any]) -> None:
@@ -27,9 +32,8 @@ def save(folder: Path, part: str, values: dict[str, Any]) -> None:
 
 def load(folder: Path) -> Field:
     """Reads the files. Raises OSError where one is missing."""
-    matrix, conformance, support = (
-        json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-        for name in ("matrix", "conformance", "support")
+    matrix, conformance, support, defects = (
+        json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in PARTS
     )
     cases = matrix["cases"]
     exchanges = [each for group in matrix["exchanges"] for each in _unpacked(group)]
@@ -41,7 +45,7 @@ def load(folder: Path) -> Field:
             cases.index(each["case"]),
         )
     )
-    return Field({**matrix, "exchanges": exchanges}, conformance, support)
+    return Field({**matrix, "exchanges": exchanges}, conformance, support, defects)
 
 
 def _packed(exchanges: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:

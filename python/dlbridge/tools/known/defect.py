@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Literal
 
 from dlbridge.tools import children
+from dlbridge.tools.conformance.rules.model import Text
 from dlbridge.tools.known import helper
+from dlbridge.tools.known.texts import ONLY_DLPACK
+from dlbridge.tools.libraries import opencl_variables
 from dlbridge.tools.versions import contains
 
 SECONDS = 120.0
@@ -32,6 +35,18 @@ Outcome = Literal[
 ]
 
 
+# What the texts of the standards say about a defect, from the gravest on.
+Kind = Literal[
+    "unsound",  # a crash, wrong values, a leak or a double free on input that they permit
+    "must",  # breaks a must
+    "should",  # differs from a recommendation, or from a must that the library does not claim
+    "hardening",  # the input breaks a standard
+    "outside",  # no standard is concerned
+    "permitted",  # no breach: behaviour worth knowing
+]
+FAULTS: tuple[Kind, ...] = ("unsound", "must", "should", "hardening", "outside")
+
+
 @dataclass(frozen=True)
 class RunResult:
     """How a program ended, and its last output."""
@@ -46,23 +61,38 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Defect:
-    """One defect of one library, reproduced without dlbridge."""
+    """One defect or peculiarity of one library, reproduced without dlbridge."""
 
     id: str
     library: str  # the name of its row in tools.libraries
     seen_in: str  # the versions that have it, as contains() parses them
     outcome: Outcome
+    kind: Kind
+    texts: tuple[Text, ...]  # the sentences by which it has its kind; the first one says most
     what: str  # one sentence
     breaks: str  # the consequences for users
     remedy: str  # for users, and what dlbridge does
     program: str  # a few lines of Python that reproduce it, with the helper importable
     shows: str  # their last line, or how they end: "SIGSEGV", "exit status 3"
     works: str = ""  # a few lines with dlbridge that apply the remedy; they end without an error
+    remark: str = ""  # why its kind is no graver
     found_by: tuple[str, ...] = ()  # the conformance rules and tools that detect it
+    # How the outcome of an exchange looks that it spoils, as a regular expression; "": none does.
+    seen_as: str = ""
 
     def __post_init__(self) -> None:
         for name in ("program", "works"):
             object.__setattr__(self, name, textwrap.dedent(getattr(self, name)).strip())
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether it is a defect, and not permitted behaviour."""
+        return self.kind != "permitted"
+
+    @property
+    def is_unclaimed(self) -> bool:
+        """Whether it differs from a must of the array API, which the library does not claim."""
+        return ONLY_DLPACK in self.texts
 
     def is_in(self, version: str) -> bool:
         """Whether exactly this version is known to have it."""
@@ -79,7 +109,8 @@ def run(program: str, *, python: str = sys.executable, seconds: float = SECONDS)
 
     Raises subprocess.TimeoutExpired when it takes too long.
     """
-    environment = {**os.environ, **children.QUIET}
+    prefix = Path(python).parent.parent  # not resolved: a virtual environment links to its Python
+    environment = {**opencl_variables(prefix), **os.environ, **children.QUIET}
     with tempfile.TemporaryDirectory() as folder:
         helper.write(Path(folder))
         script = Path(folder, "program.py")

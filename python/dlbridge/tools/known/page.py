@@ -1,33 +1,57 @@
 """Writes the pages of known defects: `python -m dlbridge.tools.known.page docs`.
 
-docs/defects.md is a short index; docs/generated/defects/ has one page for each library.
+docs/defects.md is a short index; docs/generated/defects/ has one page for each library. The last
+run of each program is in docs/field/defects.json, which dlbridge.tools.field.collect writes.
 """
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from dlbridge.tools.known import DEFECTS, Defect, helper
+from dlbridge.tools.known.defect import Kind
+from dlbridge.tools.known.report import UNCLAIMED, happens, quote
 from dlbridge.tools.libraries import LIBRARIES
 
 INDEX = "defects.md"
 FOLDER = "generated/defects"
+RUNS = "field/defects.json"
 HELPER = f"{helper.NAME}.py"
 
 HEAD = f"""\
 # Known defects of other libraries
 
 This page lists defects of other libraries that a program has demonstrated. Each has an identifier,
-the affected versions, its effect, a workaround, and a short program that shows it without dlbridge.
-The tests run these programs wherever the library is installed. They fail when the program no longer
-shows the defect in a version that the table lists, and when a version outside the list shows it.
+the affected versions, its effect, the sentence of a standard that it concerns, a workaround, and a
+short program that shows it without dlbridge. The tests run these programs wherever the library is
+installed. They fail when the program no longer shows the defect in a version that the table lists,
+and when a version outside the list shows it.
 
 - `python -m dlbridge doctor` lists the defects of the versions that are installed.
-- `python -m dlbridge doctor --defect torch-read-only` prints one defect with its program.
+- `python -m dlbridge doctor --defect torch-copy-not-marked` prints one defect with its program.
+- `python -m dlbridge doctor --defect torch-copy-not-marked --report` prints a report in Markdown,
+  to be filed with the project as it is.
 - A library that is missing here has not necessarily been examined.
+
+Each defect has one of these kinds:
+
+| Kind | Meaning |
+|---|---|
+| Unsound | a crash, wrong values, a leak or a double free, on input that the standards permit |
+| Breaks a must | a standard that binds the library demands something else |
+| Differs from a should | a standard recommends something else, or one demands it that the library \
+does not claim |
+| Hardening | the input breaks a standard; an exception would be better than the present behaviour |
+| Outside the protocol | no standard is concerned |
+| Worth knowing | permitted, and no defect |
+
+**To object** to an entry, open an issue with its identifier, and name the sentence by which the
+behaviour is permitted. The entry is changed or removed, and the pages are generated again.
 
 Many programs build capsules with [`{HELPER}`]({FOLDER}/{HELPER}),
 which needs only the standard library. `python -m dlbridge.tools.known.page docs` generates this
@@ -35,12 +59,12 @@ page and the pages that it links to.
 """
 
 INTRODUCTION = """\
-The [index](../../defects.md) explains the entries. Programs that `import {module}` use
-[`{name}`]({name}).
+The [index](../../defects.md) explains the entries, and how to object. Programs that
+`import {module}` use [`{name}`]({name}).
 A program that ends by SIGSEGV follows an invalid pointer, and may end by another signal elsewhere.
 """
 
-KINDS = {
+EFFECTS = {
     "crash": "the process terminates",
     "wrong": "the result differs from the source",
     "writable": "read-only memory is writable",
@@ -51,6 +75,17 @@ KINDS = {
     "refused": "a valid tensor is refused",
     "lost": "an exception is lost",
 }
+HEADINGS: dict[Kind, str] = {
+    "unsound": "Unsound",
+    "must": "Breaks a must",
+    "should": "Differs from a should",
+    "hardening": "Hardening",
+    "outside": "Outside the protocol",
+    "permitted": "Worth knowing",
+}
+FOLDED = ("hardening",)
+
+Runs = dict[str, Any]  # the contents of docs/field/defects.json
 
 
 def title(library: str) -> str:
@@ -69,49 +104,79 @@ def _by_library() -> Iterator[tuple[str, list[Defect]]]:
 
 def index() -> str:
     """docs/defects.md."""
-    lines = [HEAD, "| Library | Defects | Effects |", "|---|---:|---|"]
+    head = ["Library", *HEADINGS.values()]
+    lines = [HEAD, f"| {' | '.join(head)} |", f"|---|{'---:|' * len(HEADINGS)}"]
     for library, rows in _by_library():
-        outcomes = {row.outcome for row in rows}
-        effects = [effect for outcome, effect in KINDS.items() if outcome in outcomes]
-        link = f"[{title(library)}]({FOLDER}/{library}.md)"
-        lines.append(f"| {link} | {len(rows)} | {'; '.join(effects)} |")
+        numbers = [sum(row.kind == kind for row in rows) for kind in HEADINGS]
+        cells = " | ".join(str(number or "") for number in numbers)
+        lines.append(f"| [{title(library)}]({FOLDER}/{library}.md) | {cells} |")
     return "\n".join(lines) + "\n"
 
 
-def _defect(row: Defect) -> Iterator[str]:
-    yield f"## {row.id}\n"
+def _run(row: Defect, runs: Runs) -> str:
+    run = runs.get("runs", {}).get(row.id)
+    if run is None:
+        return "Not run lately: no environment has the library."
+    shown = "shown" if run["reproduced"] else f"not shown, but {run['shows']}"
+    return f"{shown.capitalize()} by {title(row.library)} {run['version']} on {runs['date']}."
+
+
+def _defect(row: Defect, runs: Runs) -> Iterator[str]:
+    yield f"### {row.id}\n"
     yield f"{row.what}\n"
-    yield f"- *Versions:* {title(row.library)} {row.seen_in}"
-    yield f"- *Effect:* {KINDS[row.outcome].capitalize()}. {row.breaks}"
+    yield f"- *Versions:* {title(row.library)} {row.seen_in}. {_run(row, runs)}"
+    yield f"- *Effect:* {EFFECTS[row.outcome].capitalize()}. {row.breaks}"
+    yield from (f"- *Text:* {quote(text)}" for text in row.texts)
+    if row.is_unclaimed:
+        yield f"- *Kind:* {UNCLAIMED.format(title=title(row.library))}"
+    if row.remark:
+        yield f"- *Kind:* {row.remark}"
     yield f"- *Workaround:* {row.remedy}"
     if row.found_by:
         yield f"- *Also found by:* {', '.join(row.found_by)}"
     yield ""
     yield f"```text\n{row.program}\n```\n"
-    ends = row.shows.startswith(("SIG", "exit"))
-    yield f"Ends by {row.shows}.\n" if ends else f"Prints `{row.shows}`.\n"
+    yield f"{happens(row)}\n"
 
 
-def library_page(library: str, rows: list[Defect]) -> str:
+def _section(kind: Kind, rows: Sequence[Defect], runs: Runs) -> Iterator[str]:
+    yield f"## {HEADINGS[kind]}\n"
+    if kind in FOLDED:
+        yield f"<details><summary>{len(rows)}, on input that breaks a standard</summary>\n"
+    for row in rows:
+        yield from _defect(row, runs)
+    if kind in FOLDED:
+        yield "</details>\n"
+
+
+def library_page(library: str, rows: list[Defect], runs: Runs) -> str:
     """docs/generated/defects/<library>.md."""
     parts = [f"# Known defects of {title(library)}\n"]
     parts.append(INTRODUCTION.format(module=helper.NAME, name=HELPER))
-    for row in rows:
-        parts += _defect(row)
+    for kind in HEADINGS:
+        of_kind = [row for row in rows if row.kind == kind]
+        if of_kind:
+            parts += _section(kind, of_kind, runs)
     return "\n".join(parts)
 
 
-def pages() -> dict[str, str]:
+def pages(runs: Runs) -> dict[str, str]:
     """Each page as Markdown, and the module that the programs import, by their paths in docs/."""
     text = {INDEX: index(), f"{FOLDER}/{HELPER}": helper.source()}
     for library, rows in _by_library():
-        text[f"{FOLDER}/{library}.md"] = library_page(library, rows)
+        text[f"{FOLDER}/{library}.md"] = library_page(library, rows, runs)
     return text
+
+
+def load(docs: Path) -> Runs:
+    """Reads the last run of each program; nothing where none was stored."""
+    file = docs / RUNS
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
 
 
 def write(docs: Path) -> None:
     """Writes all pages, and removes those of libraries that the table no longer has."""
-    text = pages()
+    text = pages(load(docs))
     for file in (docs / FOLDER).glob("*.md"):
         if file.relative_to(docs).as_posix() not in text:
             file.unlink()

@@ -9,7 +9,7 @@ from typing import Any
 
 import dlbridge
 from dlbridge.tools import abi, children, elements
-from dlbridge.tools.libraries import CASES, LIBRARIES, Case, Library, new
+from dlbridge.tools.libraries import CASES, LIBRARIES, Case, Library, capsule_of, new
 from dlbridge.tools.matrix import values
 from dlbridge.tools.matrix.steps import step, tidy
 
@@ -18,6 +18,8 @@ OUTCOMES = {
     "zero-copy": "the consumer uses the same memory",
     "copied": "the values arrive in other memory",
     "converted": "the values arrive with another dtype",
+    "writable": "the values of read-only memory arrive writable; a library without read-only "
+    "arrays breaks no rule by it, but the producer's promise is lost",
     "refused": "one of the two raises an error, at once or when the array is read",
     "wrong": "other values arrive without an error, or change when the source is freed",
     "hung": "no answer within the time limit",
@@ -26,6 +28,7 @@ OUTCOMES = {
 }
 ARRIVED = ("zero-copy", "copied", "converted")
 FAILED = ("refused", "wrong", "hung", "crashed")
+TRIED_AGAIN = ("writable", *FAILED)  # with dlbridge in between, where that is requested
 
 ALIGNMENT = 64  # which XLA and Eigen require of memory that they do not copy
 MOST_TRIES = 64
@@ -102,7 +105,7 @@ def _address(library: Library, module: Any, x: Any) -> int | None:
         return None
 
 
-def _make(library: Library, module: Any, case: Case) -> Any:
+def make(library: Library, module: Any, case: Case) -> Any:
     """Creates the array of the case, aligned to 64 bytes if repetition helps.
 
     JAX copies and TensorFlow aborts depending on alignment, so the result must not depend on
@@ -161,19 +164,54 @@ def _is_on_the_host(exported: Any) -> bool:
         return True
 
 
+class _OnlyDLPack:
+    """Shows a producer's methods of DLPack, and none of its other protocols."""
+
+    def __init__(self, producer: Any) -> None:
+        self._producer = producer
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self._producer.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> Any:
+        return self._producer.__dlpack_device__()
+
+
+class _WithDevice(_OnlyDLPack):
+    """Announces the device that is in the capsule, for a producer that announces none."""
+
+    def __dlpack_device__(self) -> Any:
+        return abi.read(capsule_of(self._producer)).device
+
+
+def strides_of(exported: Any) -> tuple[int, ...] | None:
+    """Returns the strides of an exported tensor; None where they are NULL or it is refused."""
+    try:
+        return abi.read(capsule_of(exported)).strides
+    except Exception:
+        return None
+
+
 # The exchange ------------------------------------------------------------------------------------
 
 
 def exchange(
-    producer: str, consumer: str, case: str, conversion: str | None = None
+    producer: str,
+    consumer: str,
+    case: str,
+    conversion: str | None = None,
+    with_device: bool = False,
 ) -> dict[str, Any]:
-    """Passes one array to a consumer, optionally converted by dlbridge, and returns the outcome."""
+    """Passes one array to a consumer, optionally converted by dlbridge, and returns the outcome.
+
+    with_device: the device that the producer announces is replaced by the one in its capsule.
+    """
     producer_row, consumer_row = library_row(producer), library_row(consumer)
     if producer_row.array is None:
         return _impossible(f"{producer_row.title} exports no arrays")
     if consumer_row.take is None:
         return _impossible(f"{consumer_row.title} imports no arrays")
-    return _Exchange(producer_row, consumer_row, CASES[case], conversion).run()
+    return _Exchange(producer_row, consumer_row, CASES[case], conversion, with_device).run()
 
 
 def _impossible(text: str) -> dict[str, Any]:
@@ -184,22 +222,24 @@ class _Exchange:
     """The state of one exchange: only `source` keeps the source alive until it is cleared."""
 
     def __init__(
-        self, producer_row: Library, consumer_row: Library, case: Case, conversion: str | None
+        self,
+        producer_row: Library,
+        consumer_row: Library,
+        case: Case,
+        conversion: str | None,
+        with_device: bool,
     ) -> None:
-        self.producer_row, self.consumer_row, self.case, self.conversion = (
-            producer_row,
-            consumer_row,
-            case,
-            conversion,
-        )
+        self.producer_row, self.consumer_row, self.case = producer_row, consumer_row, case
+        self.conversion, self.with_device = conversion, with_device
         self.producer_module, self.consumer_module = producer_row.load(), consumer_row.load()
         self.source: Any = None
         self.call = ""  # the call of dlbridge, where it converts the array
+        self.strides: tuple[int, ...] | None = None  # of the tensor, for a consumer of bytes
 
     def run(self) -> dict[str, Any]:
         step("make", self.producer_row.title)
         try:
-            self.source = _make(self.producer_row, self.producer_module, self.case)
+            self.source = make(self.producer_row, self.producer_module, self.case)
         except Exception as error:
             return _impossible(_error_text(error))
         reason = _why_impossible(self.producer_row, self.producer_module, self.source, self.case)
@@ -223,6 +263,9 @@ class _Exchange:
             side = "dlbridge" if self.conversion else "producer"
             argument = self._argument(exported)
             side = "consumer"
+            if self.consumer_row.reads_bytes:
+                self.strides = strides_of(argument)
+            argument = self._as_shown(argument)
             imported.append(self.consumer_row.take(self.consumer_module, argument))
         except Exception as error:
             text = _error_text(error)
@@ -250,6 +293,14 @@ class _Exchange:
         self.call = f"to_dlpack({self.call})"
         return dlbridge.to_dlpack(tensor)
 
+    def _as_shown(self, argument: Any) -> Any:
+        """Returns what the consumer sees of its argument."""
+        if abi.is_capsule(argument):
+            return argument
+        if self.with_device:
+            return _WithDevice(argument)
+        return _OnlyDLPack(argument) if self.consumer_row.reads_other_protocols else argument
+
     def _examine(self, imported: Any, address: int | None) -> dict[str, Any]:
         """Reads the consumer's array, before and after its source is freed."""
         step("read", self.consumer_row.title)
@@ -259,10 +310,10 @@ class _Exchange:
                 return failure
             result = self._kind(imported, address)
             if self.case.name == "read-only" and self._can_write_through(imported):
-                result["mark"] = "writable although read-only"
+                result = {"outcome": "writable", "said": "arrives writable"}
             self.source = None
             gc.collect()
-            junk = _use_memory_again(self.producer_row, self.producer_module, self.case)
+            junk = use_memory_again(self.producer_row, self.producer_module, self.case)
             step("read again", self.consumer_row.title)
             failure = self._differs(imported, "after its source is freed, it is")
             del junk
@@ -270,7 +321,7 @@ class _Exchange:
             text = f"arrives, but reading it raises {_error_text(error)}"
             return {"outcome": "refused", "whose": "consumer", "said": text}
         if failure is not None:
-            return failure
+            return {**failure, "late": True}
         if self.consumer_row.compute is not None:
             step("use", self.consumer_row.title)
             with contextlib.suppress(
@@ -282,23 +333,27 @@ class _Exchange:
 
     def _differs(self, imported: Any, text: str) -> dict[str, Any] | None:
         values_read = self.consumer_row.values(self.consumer_module, imported)
-        expected, in_memory = self.case.values, self.case.in_memory
-        # Compared as numbers; or as bytes in the order of memory, for buffers of MPI.
-        bytes_of = expected if in_memory is None else in_memory
-        if values.same(values_read, expected) or values_read == list(
-            elements.encode(bytes_of, self.case.dtype)
-        ):
+        if values.same(values_read, self._expected()):
             return None
         listing = repr(values_read)
         listing = listing if len(listing) <= MOST_SHOWN else f"{listing[:MOST_SHOWN]}..."
-        return {"outcome": "wrong", "said": f"{text} {listing}"}
+        return {"outcome": "wrong", "whose": "consumer", "said": f"{text} {listing}"}
+
+    def _expected(self) -> Any:
+        """Returns the values; for a consumer of bytes, the bytes in the order of memory."""
+        if not self.consumer_row.reads_bytes:
+            return self.case.values
+        numbers = self.case.values
+        if self.strides is not None:
+            numbers = values.in_memory_order(numbers, self.strides)
+        return list(elements.encode(numbers, self.case.dtype))
 
     def _kind(self, imported: Any, address: int | None) -> dict[str, Any]:
         """Returns the outcome where the values are right."""
         dtype = values.dtype_of(imported) or values.looks_like(
             self.consumer_row.values(self.consumer_module, imported), self.case.dtype
         )
-        if dtype != self.case.dtype:
+        if dtype != self.case.dtype and not self.consumer_row.reads_bytes:
             return {"outcome": "converted", "said": f"arrives as {dtype}"}
         here = _address(self.consumer_row, self.consumer_module, imported)
         shared = values.empty(self.case.values) or (here is not None and here == address)
@@ -321,7 +376,7 @@ class _Exchange:
         return changed
 
 
-def _use_memory_again(library: Library, module: Any, case: Case) -> list[Any]:
+def use_memory_again(library: Library, module: Any, case: Case) -> list[Any]:
     """Creates arrays of the same size and other values, to overwrite memory that was freed."""
     try:
         return [new(library, module, values.different(case.values), case.dtype) for _ in range(8)]

@@ -8,20 +8,19 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from dlbridge.tools.matrix import summary
-from dlbridge.tools.matrix.exchange import ARRIVED, FAILED, OUTCOMES
-from dlbridge.tools.matrix.summary import MARKS
+from dlbridge.tools.matrix import causes, summary
+from dlbridge.tools.matrix.exchange import ARRIVED, OUTCOMES
+from dlbridge.tools.matrix.summary import COUNTED, MARKS
 
 TEMPLATE = Path(__file__).with_name("page.html")
 _DARK = ("wrong", "hung", "crashed")  # colours that need light letters
-_COUNTED = (*FAILED, "converted")
 
 
 def render(report: dict[str, Any]) -> str:
     """Returns the whole page."""
     names = list(report["libraries"])
     pairs = summary.by_pair(report)
-    counts = summary.count(report["exchanges"])
+    counts = summary.count(summary.own(report))
     total = sum(counts.values()) - counts.get("impossible", 0)
     versions = summary.versions(report)
     number = len(report["cases"])
@@ -42,7 +41,7 @@ def render(report: dict[str, Any]) -> str:
             f"<th{_ours(name)} scope=col><span>{escape(name)}</span></th>" for name in names
         ),
         rows="\n".join(_row(name, names, versions[name], pairs) for name in names),
-        marks=_marks(report),
+        causes=_causes(report),
         rescued=_rescued(report),
         pairs="\n".join(_pair(*pair, exchanges) for pair, exchanges in pairs.items()),
         environments="".join(map(_environment, report["environments"])),
@@ -64,7 +63,7 @@ def _colour(outcome: str) -> str:
 
 
 def _glyph(outcome: str, count: int = 0) -> str:
-    label = str(count) if count and outcome in _COUNTED else ""
+    label = str(count) if count and outcome in COUNTED else ""
     return f"{MARKS[outcome].glyph}{label}"
 
 
@@ -125,12 +124,23 @@ def _pair(producer: str, consumer: str, exchanges: list[summary.Exchange]) -> st
     )
 
 
-def _marks(report: dict[str, Any]) -> str:
-    marked = [each for each in report["exchanges"] if "mark" in each]
-    if not marked:
-        return ""
-    pairs = ", ".join(f"{each['producer']} to {each['consumer']}" for each in marked)
-    return f"<p>Read-only arrays are writable in the consumer: {escape(pairs)}.</p>"
+def _causes(report: dict[str, Any]) -> str:
+    """Each fault once, with the number of exchanges that it spoils."""
+    found = [cause for cause in causes.of(report, summary.own(report)) if cause.is_fault]
+    notes = "".join(f"<p>{escape(text)}</p>" for text in summary.by_way_of(report))
+    if not found:
+        return notes
+    rows = "".join(
+        f"<tr><td>{escape(cause.library)}, as {cause.side}</td><td>{cause.outcome}: "
+        f"{escape(cause.text)}</td><td>{len(cause.exchanges)}</td>"
+        f"<td>{_cases(cause.cases)}</td></tr>"
+        for cause in found
+    )
+    return (
+        f'{notes}<h2>Faults</h2><div class="scroll"><table class="plain" style="margin: .5rem '
+        '0.8rem"><thead><tr><th>Library</th><th>Fault</th><th>Exchanges</th><th>Arrays</th></tr>'
+        f"</thead><tbody>{rows}</tbody></table></div>"
+    )
 
 
 def _rescued(report: dict[str, Any]) -> str:
@@ -143,8 +153,9 @@ def _rescued(report: dict[str, Any]) -> str:
         for group in summary.groups_via(summary.rescued(report))
     )
     return (
-        f"<h2>Through dlbridge</h2><p><b>{works} of {tried}</b> failing exchanges succeed with "
-        "dlbridge in between.</p><details><summary>The pairs and the calls</summary>"
+        f"<h2>Through dlbridge</h2><p><b>{works} of {tried}</b> exchanges that fail or lose a "
+        "promise succeed with dlbridge in between.</p>"
+        "<details><summary>The pairs and the calls</summary>"
         '<div class="scroll"><table class="plain" style="margin: .5rem .8rem"><thead><tr><th>Pair'
         f"</th><th>Argument of the consumer</th><th>Arrays</th></tr></thead><tbody>{rows}</tbody>"
         "</table></div></details>"

@@ -22,6 +22,11 @@ def step(name: str, title: str) -> None:
     print(f"\n{_MARK}{STEPS[name].format(title)}", flush=True)
 
 
+def side_of(step: str) -> str:
+    """Returns the side that took a step: the producer creates the array, the consumer the rest."""
+    return "producer" if step.endswith(STEPS["make"].partition("{}")[2]) else "consumer"
+
+
 def last_step(noise: str) -> tuple[str, str]:
     """Returns the last step of a child process and its last message, from its output."""
     _, _, rest = noise.rpartition(_MARK)

@@ -25,12 +25,14 @@ MARKS = {
     "zero-copy": Mark("●", "=", "green"),
     "copied": Mark("○", "c", "cyan"),
     "converted": Mark("≈", "~", "blue"),
+    "writable": Mark("◐", "w", "yellow"),
     "refused": Mark("⊘", "-", "yellow"),
     "wrong": Mark("≠", "W", "bold red"),
     "hung": Mark("…", "H", "bold magenta"),
     "crashed": Mark("✖", "X", "bold red"),
     "impossible": Mark("·", ".", "dim"),
 }
+COUNTED = ("converted", "writable", *FAILED)  # whose number a cell shows
 _WORST_FIRST = [name for name in reversed(OUTCOMES) if name != "impossible"]
 
 
@@ -40,6 +42,27 @@ def by_pair(report: dict[str, Any]) -> dict[tuple[str, str], list[Exchange]]:
     for each in report["exchanges"]:
         pairs.setdefault((each["producer"], each["consumer"]), []).append(each)
     return pairs
+
+
+def own(report: dict[str, Any]) -> list[Exchange]:
+    """Returns the exchanges by the libraries' own DLPack, each once.
+
+    Those of a library that passes on another one's arrays are left out: they are that one's.
+    """
+    foreign = report.get("by_way_of", {})
+    return [
+        each
+        for each in report["exchanges"]
+        if each["producer"] not in foreign and each["consumer"] not in foreign
+    ]
+
+
+def by_way_of(report: dict[str, Any]) -> list[str]:
+    """Returns a sentence for each library whose exchanges are not counted."""
+    return [
+        f"{name}: by way of {other}'s DLPack; its exchanges are not counted."
+        for name, other in report.get("by_way_of", {}).items()
+    ]
 
 
 def versions(report: dict[str, Any]) -> dict[str, str]:
@@ -77,8 +100,9 @@ def in_words(exchange: Exchange) -> str:
     """Describes the result of an exchange, with its reason."""
     whose = exchange.get("whose") if exchange["outcome"] == "refused" else None
     by = f" by {exchange.get(whose, whose)}" if whose else ""  # the library's name
-    parts = [exchange["outcome"] + by, exchange.get("said"), exchange.get("mark")]
-    return ": ".join(filter(None, parts))
+    because = f"({exchange['because']})" if "because" in exchange else None
+    text = " ".join(filter(None, [exchange.get("said"), because]))
+    return ": ".join(filter(None, [exchange["outcome"] + by, text]))
 
 
 @dataclass(frozen=True)
@@ -106,22 +130,18 @@ def groups(exchanges: Iterable[Exchange]) -> list[Group]:
     return sorted(result, key=lambda group: list(OUTCOMES).index(group.outcome))
 
 
-def failing(report: dict[str, Any]) -> list[Exchange]:
-    return [each for each in report["exchanges"] if each["outcome"] in FAILED]
-
-
 def tried_again(report: dict[str, Any]) -> list[Exchange]:
-    """The failing exchanges of other libraries that were repeated with dlbridge in between."""
-    return [e for e in report["exchanges"] if "via" in e and e["producer"] != "dlbridge"]
+    """The exchanges of other libraries that were repeated with dlbridge in between."""
+    return [each for each in own(report) if "via" in each and each["producer"] != "dlbridge"]
 
 
 def rescued(report: dict[str, Any]) -> list[Exchange]:
-    """The failing exchanges that succeed with dlbridge in between."""
+    """Those of them that keep the values and every promise with dlbridge in between."""
     return [each for each in tried_again(report) if each["via"]["outcome"] in ARRIVED]
 
 
 def lost(report: dict[str, Any]) -> list[Exchange]:
-    """The failing exchanges that also fail with dlbridge in between."""
+    """Those of them that do not."""
     return [each for each in tried_again(report) if each["via"]["outcome"] not in ARRIVED]
 
 
@@ -133,7 +153,7 @@ def groups_via(exchanges: Iterable[Exchange]) -> list[Group]:
             for each in exchanges
             if "via" in each
         ),
-        lambda each: ", ".join(filter(None, [each.get("how"), in_words({**each, "mark": None})])),
+        lambda each: ", ".join(filter(None, [each.get("how"), in_words(each)])),
     )
 
 

@@ -13,8 +13,9 @@ from typing import Any, Callable
 
 import dlbridge
 from dlbridge.tools import children, versions
-from dlbridge.tools.matrix.exchange import ARRIVED, CONVERSIONS, FAILED, library_row
-from dlbridge.tools.matrix.steps import last_step
+from dlbridge.tools.matrix import blame
+from dlbridge.tools.matrix.exchange import ARRIVED, CONVERSIONS, TRIED_AGAIN, library_row
+from dlbridge.tools.matrix.steps import last_step, side_of
 
 HERE = "here"  # the environment of this interpreter
 SECONDS = 20.0
@@ -130,6 +131,17 @@ class _Pair:
         self.loaded = answer.outcome in ("returned", "raised")
         return dict(answer.value) if answer.outcome == "returned" else _failure(answer)
 
+    def ask(self, function: Callable[..., Any], producer: str, case: str) -> children.Answer:
+        """Calls a function that examines a producer alone."""
+        if not self.loaded:
+            answer = self.load()
+            if not self.loaded:
+                return answer
+        name = f"{function.__module__}:{function.__name__}"
+        answer = self.worker.call(name, producer=producer, case=case)
+        self.loaded = answer.outcome in ("returned", "raised")
+        return answer
+
     def through_dlbridge(self, producer: str, consumer: str, case: str) -> dict[str, Any]:
         """Repeats an exchange with dlbridge: returns the first success, else the last failure."""
         result: dict[str, Any] = {}
@@ -176,6 +188,8 @@ class _Survey:
             if (environment.name, name) in self.broken:
                 return self.broken[environment.name, name]
         answer = pair.load()
+        if answer.outcome == "hung":  # as for an exchange
+            answer = pair.load()
         if answer.outcome == "returned":
             self.versions[environment.name].update(answer.value)
             return None
@@ -187,7 +201,14 @@ class _Survey:
 
     def _exchange(self, pair: _Pair, producer: str, consumer: str, case: str) -> dict[str, Any]:
         result = pair.exchange(producer, consumer, case)
-        if self.plan.via and result["outcome"] in FAILED and consumer != "dlbridge":
+        if result["outcome"] == "hung":  # perhaps the machine was busy: it must hang twice
+            result = pair.exchange(producer, consumer, case)
+        result = blame.assign(
+            result,
+            lambda function: pair.ask(function, producer, case),
+            lambda: pair.exchange(producer, consumer, case, with_device=True),
+        )
+        if self.plan.via and result["outcome"] in TRIED_AGAIN and consumer != "dlbridge":
             result["via"] = pair.through_dlbridge(producer, consumer, case)
         return result
 
@@ -208,6 +229,12 @@ class _Survey:
                 short_name(name): titles[short_name(name)]
                 for name in self.plan.libraries
                 if short_name(name) in titles
+            },
+            # Their DLPack is that of another library, so their exchanges count as that one's.
+            "by_way_of": {
+                short_name(name): library_row(name).by_way_of
+                for name in self.plan.libraries
+                if short_name(name) in titles and library_row(name).by_way_of
             },
             "cases": list(self.plan.cases),
             "environments": [
@@ -233,8 +260,8 @@ def short_name(library: str) -> str:
 
 def _failure(answer: children.Answer) -> dict[str, Any]:
     """Converts a call that did not return to the result of an exchange."""
-    if answer.outcome == "raised":  # in our own code: exceptions of libraries are caught
-        return {"outcome": "crashed", "said": answer.message}
     step, message = last_step(answer.noise)
+    if answer.outcome == "raised":  # SystemExit, or in our own code: others are caught
+        return {"outcome": "crashed", "whose": side_of(step), "said": answer.message}
     text = " ".join(filter(None, [answer.message, step])) + (f": {message}" if message else "")
-    return {"outcome": answer.outcome, "said": text}
+    return {"outcome": answer.outcome, "whose": side_of(step), "said": text}

@@ -6,9 +6,9 @@ import sys
 from typing import Any
 
 from dlbridge.tools import tables
-from dlbridge.tools.matrix import summary
-from dlbridge.tools.matrix.exchange import FAILED, OUTCOMES
-from dlbridge.tools.matrix.summary import MARKS
+from dlbridge.tools.matrix import causes, summary
+from dlbridge.tools.matrix.exchange import OUTCOMES
+from dlbridge.tools.matrix.summary import COUNTED, MARKS
 
 
 def _glyphs() -> dict[str, str]:
@@ -32,21 +32,27 @@ def cell(glyphs: dict[str, str], exchanges: list[summary.Exchange]) -> str:
     if not exchanges:
         return ""
     outcome, how_often = summary.worst(exchanges)
-    counted = outcome in (*FAILED, "converted")
-    return glyphs[outcome] + (str(how_often) if counted else "")
+    return glyphs[outcome] + (str(how_often) if outcome in COUNTED else "")
 
 
 def show(report: dict[str, Any], *, verbose: bool = False) -> None:
-    """Prints the table, its legend and the successes through dlbridge; verbose: all reasons."""
+    """Prints the table, its legend, the faults and the successes through dlbridge.
+
+    verbose: also every refusal and every reason.
+    """
     glyphs = _glyphs()
     _show_table(report, glyphs, tables.width())
     _show_counts(report, glyphs)
+    _show_causes(report, verbose)
     if verbose:
-        changed = [e for e in report["exchanges"] if e["outcome"] not in _AS_SENT or "mark" in e]
+        changed = [each for each in report["exchanges"] if each["outcome"] not in _AS_SENT]
         _show_groups("Exchanges that did not preserve the array", report, summary.groups(changed))
     if summary.tried_again(report):
         tried, works = summary.tried_again(report), summary.rescued(report)
-        print(f"{len(works)} of {len(tried)} failing exchanges succeed through dlbridge.\n")
+        print(
+            f"{len(works)} of {len(tried)} exchanges that fail or lose a promise succeed through "
+            "dlbridge.\n"
+        )
         _show_groups("Through dlbridge", report, summary.groups_via(summary.rescued(report)))
         if verbose:
             _show_groups(
@@ -87,21 +93,41 @@ def _show_table(report: dict[str, Any], glyphs: dict[str, str], width: int) -> N
 
 
 def _show_counts(report: dict[str, Any], glyphs: dict[str, str]) -> None:
-    counts = summary.count(report["exchanges"])
+    exchanges = summary.own(report)
+    counts = summary.count(exchanges)
     total = sum(counts.values()) - counts.get("impossible", 0)
     width = len(str(max(counts.values(), default=0)))
-    marked = sum("mark" in each for each in report["exchanges"])
-    pairs = len(summary.by_pair(report))
+    pairs = len({(each["producer"], each["consumer"]) for each in exchanges})
     print(
         f"{tables.count(total, 'exchange')} in {tables.count(pairs, 'pair')}. "
-        "A cell shows the worst outcome of its pair.\n"
+        "A cell shows the worst outcome of its pair."
     )
+    for sentence in summary.by_way_of(report):
+        print(sentence)
+    print()
     for outcome, meaning in OUTCOMES.items():
         if outcome in counts:
             print(f"  {glyphs[outcome]} {counts[outcome]:{width}} {outcome}: {meaning}")
-    if marked:
-        print(f"\n{marked} read-only arrays are writable in the consumer.")
     print()
+
+
+def _show_causes(report: dict[str, Any], verbose: bool) -> None:
+    """Prints each fault once; verbose: also each refusal."""
+    found = causes.of(report, summary.own(report))
+    for title, is_fault in (("Faults", True), ("Refusals, which are permitted", False)):
+        items = [
+            (f"{cause.library}, {cause.side}, {cause.outcome}", _cause(cause))
+            for cause in found
+            if cause.is_fault == is_fault
+        ]
+        if items and (is_fault or verbose):
+            tables.show_items(title, items)
+
+
+def _cause(cause: causes.Cause) -> str:
+    known = f"; known as {cause.defect}" if cause.defect else ""
+    where = tables.count(len(cause.exchanges), "exchange")
+    return f"{cause.text} [{where}: {', '.join(cause.cases)}{known}]"
 
 
 def _show_groups(title: str, report: dict[str, Any], groups: list[summary.Group]) -> None:

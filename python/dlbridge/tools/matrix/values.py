@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
 from typing import Any
+
+from dlbridge.tools import elements
 
 _DTYPE = re.compile(r"bfloat16|float[48]_?\w*|(?:u?int|float|complex)\d+|bool")
 
@@ -31,6 +35,21 @@ def same(values: Any, expected: Any) -> bool:
             and all(map(same, values, expected))
         )
     return not isinstance(values, (list, tuple)) and bool(values == expected)
+
+
+def in_memory_order(values: Any, strides: Sequence[int]) -> list[Any]:
+    """Returns the numbers in the order of their addresses.
+
+    >>> in_memory_order([[0, 1], [2, 3]], (1, 2))
+    [0, 2, 1, 3]
+    """
+    indices = itertools.product(*map(range, elements.shape_of(values)))
+    placed = zip(indices, elements.flat(values))
+    return [x for _, x in sorted(placed, key=lambda each: _offset(each[0], strides))]
+
+
+def _offset(index: Sequence[int], strides: Sequence[int]) -> int:
+    return sum(i * stride for i, stride in zip(index, strides))
 
 
 def first(values: Any) -> Any:

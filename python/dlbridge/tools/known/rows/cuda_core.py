@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
 
 ROWS = [
@@ -10,6 +11,8 @@ ROWS = [
         "cuda.core",
         "1.2.2",
         "accepted",
+        "must",
+        (t.MAJOR,),
         "StridedMemoryView accepts tensors of major version 2, whose fields are unknown.",
         "Garbage is read once producers of a later DLPack exist.",
         "Convert with dlbridge: it exports version 1, and refuses any other on import.",
@@ -21,6 +24,6 @@ ROWS = [
         """,
         "(4,)",
         refused("ctypes_tensors.capsule(version=(2, 0))"),
-        ("C-04",),
+        found_by=("C-04",),
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect
 
 # The arrays moved from dpctl to dpnp.
@@ -15,6 +16,8 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             library,
             seen_in,
             "wrong",
+            "unsound",
+            (t.BYTE_OFFSET, t.OFFSET),
             "The byte offset of CPU tensors is ignored: values before the tensor are read.",
             "Slices of MLX and tvm-ffi.",
             "Convert with dlbridge: it exports the address of the first element, and no offset.",
@@ -28,13 +31,16 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             x = ctypes_tensors.Producer(byte_offset=16)
             assert dpt.from_dlpack(dlbridge.from_dlpack(x)).tolist() == [4, 5, 6, 7]
             """,
-            ("C-09",),
+            found_by=("C-09",),
+            seen_as=r": wrong: .*byte_offset",
         ),
         Defect(
             f"{library}-null-deleter",
             library,
             seen_in,
             "crash",
+            "unsound",
+            (t.NULL_DELETER,),
             "A NULL deleter crashes the process when the array is freed.",
             "Producers of static memory, which may omit the deleter.",
             "Convert with dlbridge: its exports always have a deleter.",
@@ -50,13 +56,15 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             assert x.tolist() == [0, 1, 2, 3]
             del x
             """,
-            ("X-06",),
+            found_by=("X-06",),
         ),
         Defect(
             f"{library}-copy-dropped",
             library,
             seen_in,
             "ignored",
+            "must",
+            (t.FROM_COPY_TRUE,),
             "from_dlpack(x, copy=True) of a producer without this keyword makes no copy.",
             "A caller that requests a copy of an older library's array shares its memory.",
             "Convert with dlbridge: it makes the copy itself.",
@@ -84,13 +92,15 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             shared = ctypes_tensors.contents(capsule).tensor.data
             assert dlbridge.from_dlpack(Old(), copy=True).data_ptr != shared
             """,
-            ("C-02", "S-14"),
+            found_by=("S-14",),
         ),
         Defect(
             f"{library}-after-exit",
             library,
             seen_in,
             "crash",
+            "should",
+            (t.AFTER_FINALIZATION,),
             "A deleter that is called after the interpreter's end crashes the process.",
             "C++ code with a global variable that owns a tensor.",
             "Free tensors before the interpreter's end: dlbridge forwards the call.",
@@ -110,6 +120,8 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             library,
             seen_in,
             "ignored",
+            "must",
+            (t.COPY_TRUE, t.DEVICE_REFUSED),
             "Without max_version, copy=True and dl_device= are silently ignored.",
             "A caller that requests a copy without max_version shares the memory.",
             "Convert with dlbridge: it passes max_version, and compares addresses.",
@@ -125,7 +137,7 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             x = dpt.arange(4, dtype="float32")
             assert dlbridge.from_dlpack(x, copy=True).data_ptr != x._pointer
             """,
-            ("P-24", "P-26"),
+            found_by=("P-24", "P-26"),
         ),
     ]
 
@@ -137,6 +149,8 @@ ROWS = [
         "dpnp",
         "0.20.0",
         "crash",
+        "unsound",
+        (t.NULL_STRIDES, t.NULL_IS_ROW_MAJOR),
         "A oneAPI tensor whose strides are NULL crashes the process.",
         "Producers of legacy capsules, which may omit the strides.",
         "Convert with dlbridge: its exports always have strides.",
@@ -168,6 +182,8 @@ ROWS = [
         "dpnp",
         "0.20.0",
         "wrong",
+        "permitted",
+        (),
         "Writable arrays of rank 0 are exported as read-only.",
         "Sums and other single values that a caller writes to.",
         "dlbridge.from_dlpack(x, readonly=False) removes the mark.",
@@ -183,6 +199,7 @@ ROWS = [
         x = dpt.asarray(3.0)
         assert not dlbridge.from_dlpack(x, readonly=False).readonly
         """,
-        found_by=("P-22",),
+        remark="No sentence forbids to mark writable memory.",
+        found_by=("P-50",),
     ),
 ]

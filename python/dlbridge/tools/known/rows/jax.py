@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect
 
 SEEN = "0.10.2, 0.12.0.1"
@@ -12,17 +13,19 @@ ROWS = [
         "jax",
         SEEN,
         "ignored",
+        "must",
+        (t.FROM_COPY_TRUE,),
         "from_dlpack(x, copy=True) makes no copy of CPU memory that is aligned to 64 bytes.",
         "An array that JAX assumes to be constant changes when the source is written.",
         "Copy with dlbridge: jax.dlpack.from_dlpack(dlbridge.from_dlpack(x, copy=True)).",
         """
-        import jax, ctypes_tensors
+        import jax.numpy, ctypes_tensors
         source = ctypes_tensors.capsule()
         shared = ctypes_tensors.contents(source).tensor.data
         class Once(ctypes_tensors.Producer):
             def __dlpack__(self, **keywords):
                 return source
-        y = jax.dlpack.from_dlpack(Once(), copy=True)
+        y = jax.numpy.from_dlpack(Once(), copy=True)
         print("same memory" if y.unsafe_buffer_pointer() == shared else "copied")
         """,
         "same memory",
@@ -32,13 +35,15 @@ ROWS = [
         y = jax.dlpack.from_dlpack(dlbridge.from_dlpack(t, copy=True))
         assert y.unsafe_buffer_pointer() != t.data_ptr
         """,
-        ("S-14",),
+        found_by=("S-14",),
     ),
     Defect(
         "jax-null-deleter",
         "jax",
         SEEN,
         "crash",
+        "unsound",
+        (t.NULL_DELETER,),
         "A NULL deleter crashes the process when the array is freed.",
         "Producers of static memory, which may omit the deleter.",
         "Convert with dlbridge: its exports always have a deleter.",
@@ -54,13 +59,15 @@ ROWS = [
         assert y.tolist() == [0, 1, 2, 3]
         del y
         """,
-        ("X-06",),
+        found_by=("X-06",),
     ),
     Defect(
         "jax-device-not-checked",
         "jax",
         SEEN,
         "wrong",
+        "hardening",
+        (t.DEVICE,),
         "It uses __dlpack_device__ and never reads the device in the capsule.",
         "For a producer that reports the CPU and exports CUDA memory, the CPU reads the pointer.",
         "Convert with dlbridge: it uses the device in the capsule.",
@@ -80,13 +87,15 @@ ROWS = [
                 return (1, 0)
         assert dlbridge.from_dlpack(Elsewhere(device=(2, 0))).device == "cuda:0"
         """,
-        ("C-14",),
+        found_by=("C-31",),
     ),
     Defect(
         "jax-legacy-only",
         "jax",
         "0.10.2",
         "refused",
+        "should",
+        (t.BOTH_STRUCTS,),
         "It exports a legacy capsule for every max_version.",
         "PyArrow and mpi4py refuse JAX arrays; NumPy's results are read-only.",
         "Convert with dlbridge: it imports both kinds, and exports versioned ones.",
@@ -100,13 +109,15 @@ ROWS = [
         t = dlbridge.from_dlpack(jnp.zeros(3))
         assert ctypes_tensors.name(t.__dlpack__(max_version=(1, 0))) == "dltensor_versioned"
         """,
-        ("P-05",),
+        found_by=("P-05",),
     ),
     Defect(
         "jax-never-asks-versioned",
         "jax",
         "0.10.2",
         "refused",
+        "permitted",
+        (t.NOT_YET,),
         "It never requests a versioned capsule, and legacy ones have no read-only flag.",
         "The producer refuses read-only NumPy arrays with BufferError.",
         "JAX never writes, so remove the mark: "
@@ -126,6 +137,7 @@ ROWS = [
         y = jax.dlpack.from_dlpack(dlbridge.from_dlpack(t, readonly=False))
         assert y.tolist() == [97, 98, 99]
         """,
-        ("C-02",),
+        remark="The array API allows consumers to wait with the keyword.",
+        found_by=("C-02",),
     ),
 ]

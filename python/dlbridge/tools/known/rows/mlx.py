@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
+from dlbridge.tools.known.texts import ONLY_DLPACK
 
 SEEN = "0.32.4"
 
@@ -12,6 +14,8 @@ ROWS = [
         "mlx",
         SEEN,
         "accepted",
+        "must",
+        (t.MAJOR,),
         "It accepts tensors of major version 2, whose fields are unknown.",
         "Garbage is read once producers of a later DLPack exist.",
         "Convert with dlbridge: it exports version 1, and refuses any other on import.",
@@ -21,13 +25,15 @@ ROWS = [
         """,
         "array([0, 1, 2, 3], dtype=float32)",
         refused("ctypes_tensors.capsule(version=(2, 0))"),
-        ("C-04",),
+        found_by=("C-04",),
     ),
     Defect(
         "mlx-exception-lost",
         "mlx",
         SEEN,
         "lost",
+        "should",
+        (t.FROM_PROPAGATES, ONLY_DLPACK),
         "It replaces the producer's exception by a TypeError.",
         "The reason for a refusal never reaches the user.",
         "Import with dlbridge first: it passes the producer's exception on.",
@@ -55,12 +61,15 @@ ROWS = [
             raise AssertionError
         """,
         found_by=("S-13",),
+        seen_as=r"from_dlpack\(\): incompatible function arguments",
     ),
     Defect(
         "mlx-legacy-only",
         "mlx",
         SEEN,
         "refused",
+        "should",
+        (t.BOTH_STRUCTS,),
         "It exports a legacy capsule for every max_version.",
         "PyArrow and mpi4py refuse its arrays; NumPy's results are read-only.",
         "Convert with dlbridge: it imports both kinds, and exports versioned ones.",
@@ -74,14 +83,16 @@ ROWS = [
         t = dlbridge.from_dlpack(mx.zeros(3))
         assert ctypes_tensors.name(t.__dlpack__(max_version=(1, 0))) == "dltensor_versioned"
         """,
-        ("P-05",),
+        found_by=("P-05",),
     ),
     Defect(
         "mlx-slices-have-offsets",
         "mlx",
         SEEN,
         "wrong",
-        "Slices are exported with a byte offset, which six consumers ignore.",
+        "permitted",
+        (t.OFFSET,),
+        "Slices are exported with a byte offset, as dlpack.h describes; six consumers ignore it.",
         "Paddle, MXNet, ONNX Runtime, Warp, dpctl and dpnp read the values before the slice.",
         "Convert with dlbridge: it exports the address of the first element, and no offset.",
         """
@@ -95,13 +106,16 @@ ROWS = [
         assert memoryview(t).tolist() == [2, 3, 4, 5]
         assert ctypes_tensors.contents(t.__dlpack__()).tensor.byte_offset == 0
         """,
-        ("P-14", "inspect"),
+        remark="The consumers that ignore the offset are unsound, and not MLX.",
+        found_by=("inspect",),
     ),
     Defect(
         "mlx-no-memory",
         "mlx",
         SEEN,
         "crash",
+        "hardening",
+        (t.DATA, t.EMPTY),
         "Data at the address NULL crashes the process.",
         "A broken producer crashes the interpreter where an exception is expected.",
         "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
@@ -111,6 +125,6 @@ ROWS = [
         """,
         "SIGSEGV",
         refused("ctypes_tensors.Producer(data=False)"),
-        ("C-11",),
+        found_by=("C-11",),
     ),
 ]

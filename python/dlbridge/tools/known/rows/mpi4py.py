@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
 
 SEEN = "4.1.2"
@@ -12,6 +13,8 @@ ROWS = [
         "mpi4py",
         SEEN,
         "accepted",
+        "must",
+        (t.MAJOR,),
         "It accepts tensors of major version 2, whose fields are unknown.",
         "Garbage is sent once producers of a later DLPack exist.",
         "Convert with dlbridge: it exports version 1, and refuses any other on import.",
@@ -24,13 +27,15 @@ ROWS = [
         """,
         "16 bytes",
         refused("ctypes_tensors.capsule(version=(2, 0))"),
-        ("C-04",),
+        found_by=("C-04",),
     ),
     Defect(
         "mpi4py-versioned-only",
         "mpi4py",
         SEEN,
         "refused",
+        "should",
+        (t.BOTH_STRUCTS, t.VERIFY_VERSION),
         "It requests a versioned capsule, and refuses a legacy one.",
         "Arrays of JAX, TensorFlow and MLX.",
         "Convert with dlbridge: it imports both kinds, and exports versioned ones.",
@@ -53,6 +58,7 @@ ROWS = [
         x = dlbridge.from_dlpack(ctypes_tensors.Producer(legacy=True))
         assert MPI.buffer(x).address == x.data_ptr
         """,
-        ("C-03",),
+        found_by=("C-03",),
+        seen_as=r"invalid capsule object",
     ),
 ]

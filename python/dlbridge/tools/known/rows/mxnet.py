@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect
 
 SEEN = "1.9.1"
@@ -12,6 +13,8 @@ ROWS = [
         "mxnet",
         SEEN,
         "wrong",
+        "unsound",
+        (t.BYTE_OFFSET, t.OFFSET),
         "The byte offset is ignored: values before the tensor are read.",
         "Slices of MLX, dpnp and tvm-ffi.",
         "Convert with dlbridge: it exports the address of the first element, and no offset.",
@@ -25,13 +28,16 @@ ROWS = [
         x = ctypes_tensors.capsule(byte_offset=16)
         assert mx.nd.from_dlpack(dlbridge.to_dlpack(x)).asnumpy().tolist() == [4, 5, 6, 7]
         """,
-        ("C-09",),
+        found_by=("C-09",),
+        seen_as=r": wrong: .*byte_offset",
     ),
     Defect(
         "mxnet-destructor",
         "mxnet",
         SEEN,
         "crash",
+        "unsound",
+        (t.CAPSULE, t.PENDING_ERROR),
         "A capsule that is dropped while an exception is pending crashes the process.",
         "An exception between to_dlpack_for_read() and the use of an unnamed capsule.",
         "Pass the capsule to dlbridge.from_dlpack at once; dlbridge's preserve the exception.",
@@ -59,6 +65,8 @@ ROWS = [
         "mxnet",
         SEEN,
         "leak",
+        "outside",
+        (),
         "Its capsules use the shared ctypes.pythonapi: once another module declares the "
         "arguments of PyCapsule_GetPointer there, dropped capsules are not freed.",
         "Programs that read capsules with ctypes in the usual way.",
@@ -75,12 +83,15 @@ ROWS = [
         print("freed", len(calls), "times")
         """,
         "freed 0 times",
+        remark="Another module changes an object that both share, which no standard describes.",
     ),
     Defect(
         "mxnet-bool",
         "mxnet",
         SEEN,
         "wrong",
+        "should",
+        (t.BOOLEANS,),
         "Booleans are exported as unsigned integers of one bit, but each occupies a byte.",
         "Every consumer refuses them; one that unpacks bits would read an eighth.",
         "Convert with x.astype('uint8') first; dlbridge refuses, and names the dtype.",
@@ -90,6 +101,7 @@ ROWS = [
         print(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes)
         """,
         "1 1 1",
-        found_by=("inspect",),
+        found_by=("P-17", "inspect"),
+        seen_as=r"dtype \(1, 1, 1\) for bool",
     ),
 ]

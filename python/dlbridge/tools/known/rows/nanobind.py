@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
 
 ROWS = [
@@ -10,6 +11,8 @@ ROWS = [
         "nanobind",
         "3.1.0",
         "accepted",
+        "must",
+        (t.MAJOR,),
         "Arguments of nb::ndarray accept tensors of major version 2, whose fields are unknown.",
         "Every extension reads garbage once producers of a later DLPack exist.",
         "Convert with dlbridge: it exports version 1, and refuses any other on import.",

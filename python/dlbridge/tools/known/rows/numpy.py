@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
 
 SEEN = "1.23.5 to 2.5.5"
@@ -12,6 +13,8 @@ ROWS = [
         "numpy",
         SEEN,
         "wrong",
+        "hardening",
+        (t.DATA, t.EMPTY),
         "For data at the address NULL it allocates uninitialised memory.",
         "A broken producer gives arbitrary values where an exception is expected.",
         "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
@@ -22,30 +25,15 @@ ROWS = [
         """,
         "accepted, at an address of its own",
         refused("ctypes_tensors.Producer(data=False)"),
-        ("C-11",),
-    ),
-    Defect(
-        "numpy-error-class",
-        "numpy",
-        "1.23.5 to 2.4.6",
-        "refused",
-        "It refuses tensors with RuntimeError where the array API requires BufferError.",
-        "Code that falls back on BufferError stops instead.",
-        "dlbridge raises BufferError, whose message names the expected and actual values.",
-        """
-        import numpy, ctypes_tensors
-        try:
-            numpy.from_dlpack(ctypes_tensors.Producer(dtype=(4, 16, 1)))
-        except Exception as raised:
-            print(type(raised).__name__)
-        """,
-        "RuntimeError",
+        found_by=("C-11",),
     ),
     Defect(
         "numpy-read-only-typeerror",
         "numpy",
         "1.22.4 to 1.23.5",
         "refused",
+        "permitted",
+        (t.EXPORT_REFUSED,),
         "Read-only arrays raise TypeError, which consumers interpret as an old producer.",
         "mpi4py and others call again with other keywords, and report an unrelated error.",
         "dlbridge.as_tensor(memoryview(x)) imports the buffer, as read-only.",
@@ -65,6 +53,8 @@ ROWS = [
         x.flags.writeable = False
         assert dlbridge.as_tensor(memoryview(x)).readonly
         """,
-        ("P-22", "P-30"),
+        remark="These releases are older than the sentence.",
+        found_by=("P-30",),
+        seen_as=r"only supports dlpack for writeable arrays",
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
 
 SEEN = "1.31.1"
@@ -12,6 +13,8 @@ ROWS = [
         "onnxruntime",
         SEEN,
         "freed",
+        "unsound",
+        (t.BORROWING,),
         "A capsule of an OrtValue over a NumPy array keeps neither object alive.",
         "Values change, or the process crashes, after the exported array is freed.",
         "Keep the OrtValue, or its array, as long as the tensor is used; a consumer cannot "
@@ -44,6 +47,8 @@ ROWS = [
         "onnxruntime",
         SEEN,
         "wrong",
+        "unsound",
+        (t.BYTE_OFFSET, t.OFFSET),
         "The byte offset is ignored: values before the tensor are read.",
         "Slices of MLX, dpnp and tvm-ffi.",
         "Convert with dlbridge: it exports the address of the first element, and no offset.",
@@ -57,13 +62,16 @@ ROWS = [
         x = dlbridge.from_dlpack(ctypes_tensors.Producer(byte_offset=16))
         assert onnxruntime.OrtValue.from_dlpack(x).numpy().tolist() == [4, 5, 6, 7]
         """,
-        ("C-09",),
+        found_by=("C-09",),
+        seen_as=r": wrong: .*byte_offset",
     ),
     Defect(
         "onnxruntime-null-deleter",
         "onnxruntime",
         SEEN,
         "crash",
+        "unsound",
+        (t.NULL_DELETER,),
         "A NULL deleter crashes the process when the value is freed.",
         "Producers of static memory, which may omit the deleter.",
         "Convert with dlbridge: its exports always have a deleter.",
@@ -80,13 +88,15 @@ ROWS = [
         assert value.numpy().tolist() == [0, 1, 2, 3]
         del value
         """,
-        ("X-06",),
+        found_by=("X-06",),
     ),
     Defect(
         "onnxruntime-negative-ndim",
         "onnxruntime",
         SEEN,
         "crash",
+        "hardening",
+        (t.NDIM,),
         "A capsule with a negative number of dimensions crashes the process.",
         "A broken producer crashes the interpreter where an exception is expected.",
         "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
@@ -96,13 +106,15 @@ ROWS = [
         """,
         "SIGABRT",
         refused("ctypes_tensors.Producer(ndim=-1)"),
-        ("C-11",),
+        found_by=("C-11",),
     ),
     Defect(
         "onnxruntime-bool-refused",
         "onnxruntime",
         SEEN,
         "refused",
+        "should",
+        (t.BOOLEANS,),
         "Booleans are refused: it accepts them only as unsigned bytes.",
         "Masks of NumPy, PyTorch and other libraries.",
         "Pass them as uint8, such as NumPy's x.view('uint8'), with is_bool_tensor=True.",
@@ -114,13 +126,16 @@ ROWS = [
             print("refused")
         """,
         "refused",
-        found_by=("C-12",),
+        found_by=("C-26",),
+        seen_as=r"Unsupported code 6",
     ),
     Defect(
         "onnxruntime-bool-exported",
         "onnxruntime",
         SEEN,
         "wrong",
+        "should",
+        (t.BOOLEANS,),
         "Booleans are exported as unsigned bytes.",
         "Masks become indices: x[mask] selects the elements 0 and 1.",
         "Convert the result: numpy.from_dlpack(v).view(bool).",

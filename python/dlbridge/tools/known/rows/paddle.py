@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
+from dlbridge.tools.known.texts import NULL_CONTEXT, ONLY_DLPACK, TABLE_STREAM_FAILURE
 
 SEEN = "3.3.1"
 
@@ -12,6 +14,8 @@ ROWS = [
         "paddle",
         SEEN,
         "wrong",
+        "unsound",
+        (t.BYTE_OFFSET, t.OFFSET),
         "The byte offset is ignored: values before the tensor are read.",
         "Slices of MLX, dpnp and tvm-ffi.",
         "Convert with dlbridge: it exports the address of the first element, and no offset.",
@@ -25,13 +29,16 @@ ROWS = [
         x = ctypes_tensors.Producer(byte_offset=16)
         assert paddle.from_dlpack(dlbridge.from_dlpack(x)).tolist() == [4, 5, 6, 7]
         """,
-        ("C-09",),
+        found_by=("C-09",),
+        seen_as=r": wrong: .*byte_offset",
     ),
     Defect(
         "paddle-negative-strides",
         "paddle",
         SEEN,
         "wrong",
+        "unsound",
+        (t.STRIDES, t.STRIDED),
         "Negative strides are accepted, but read incorrectly.",
         "Flipped NumPy arrays become garbage or a MemoryError.",
         "Copy with dlbridge: paddle.from_dlpack(dlbridge.from_dlpack(x, copy=True)).",
@@ -48,13 +55,16 @@ ROWS = [
         x = dlbridge.from_dlpack(numpy.arange(3.0)[::-1], copy=True)
         assert paddle.from_dlpack(x).numpy().tolist() == [2, 1, 0]
         """,
-        ("C-10",),
+        found_by=("C-10",),
+        seen_as=r"backwards: .*Fail to alloc memory",
     ),
     Defect(
         "paddle-device-number",
         "paddle",
         SEEN,
         "wrong",
+        "should",
+        (t.DEVICE_PAIR, ONLY_DLPACK),
         "__dlpack_device__() of CPU tensors is (1, None): the index is not an integer.",
         "Consumers that read the index: JAX, Warp and mpi4py.",
         "Convert with dlbridge: it reads the capsule, and returns (1, 0).",
@@ -67,13 +77,16 @@ ROWS = [
         import dlbridge, paddle
         assert dlbridge.from_dlpack(paddle.zeros([1])).__dlpack_device__() == (1, 0)
         """,
-        ("P-02",),
+        found_by=("P-02",),
+        seen_as=r"__dlpack_device__\(\) returns",
     ),
     Defect(
         "paddle-missing-device",
         "paddle",
         SEEN,
         "crash",
+        "unsound",
+        (t.DEVICE, t.UNSUPPORTED_DEVICE),
         "A CUDA tensor crashes a build for the CPU.",
         "A CPU wheel with a producer on a GPU.",
         "Check the device first: dlbridge.from_dlpack(x).device.",
@@ -86,14 +99,16 @@ ROWS = [
         import ctypes_tensors, dlbridge
         assert dlbridge.from_dlpack(ctypes_tensors.Producer(device=(2, 0))).device == "cuda:0"
         """,
-        ("C-14", "S-01", "S-03"),
+        found_by=("C-14",),
     ),
     Defect(
         "paddle-read-only",
         "paddle",
         SEEN,
         "writable",
-        "The read-only flag is silently ignored on import.",
+        "permitted",
+        (t.READ_ONLY_IGNORED,),
+        "Paddle has no read-only tensors: it ignores the flag on import; the result is writable.",
         "Operations in place change read-only NumPy and Arrow arrays.",
         "Copy data that must not change: dlbridge.from_dlpack(x, copy=True).",
         """
@@ -113,13 +128,16 @@ ROWS = [
         paddle.from_dlpack(dlbridge.as_tensor(constant, copy=True)).fill_(9)
         assert constant == b"abc"
         """,
-        ("C-13",),
+        remark="The array API prefers this to an exception.",
+        found_by=("C-13",),
     ),
     Defect(
         "paddle-table-any-version",
         "paddle",
         SEEN,
         "accepted",
+        "must",
+        (t.MAJOR,),
         "Its exchange table accepts tensors of major version 2, whose fields are unknown.",
         "Garbage is read once producers of a later DLPack exist.",
         "dlbridge exports version 1, and refuses any other on import.",
@@ -136,13 +154,15 @@ ROWS = [
         """,
         "accepted",
         refused("ctypes_tensors.capsule(version=(2, 0))"),
-        ("S-03",),
+        found_by=("S-18",),
     ),
     Defect(
         "paddle-table-stream",
         "paddle",
         SEEN,
         "crash",
+        "hardening",
+        (TABLE_STREAM_FAILURE,),
         "The exchange table of a build for the CPU crashes the process on a request of the "
         "stream of a CUDA device.",
         "Consumers that request the stream of every table.",
@@ -158,13 +178,15 @@ ROWS = [
         stream_of(2, 0, C.byref(stream))
         """,
         "SIGSEGV",
-        found_by=("S-03",),
+        remark="A build for the CPU has no tensor there, so no consumer needs the stream.",
     ),
     Defect(
         "paddle-null-context",
         "paddle",
         SEEN,
         "leak",
+        "unsound",
+        (NULL_CONTEXT, t.BORROWING),
         "The deleter of a tensor whose manager_ctx is NULL is never called.",
         "Tensors of producers that leave the context NULL, as dlpack.h allows, leak.",
         "Convert with dlbridge: its exports always have a context.",
@@ -181,13 +203,15 @@ ROWS = [
         del x
         assert len(ctypes_tensors.freed) == 1
         """,
-        ("C-07",),
+        found_by=("C-07",),
     ),
     Defect(
         "paddle-shared-memory",
         "paddle",
         SEEN,
         "leak",
+        "unsound",
+        (t.BORROWING,),
         "Of two tensors imported from the same memory only one is freed.",
         "An array that is imported twice at the same time is never freed.",
         "Import once and share the tensor, or import a copy: "
@@ -210,6 +234,6 @@ ROWS = [
         del x, y
         assert sys.getrefcount(a) == before
         """,
-        ("C-07",),
+        found_by=("X-08",),
     ),
 ]

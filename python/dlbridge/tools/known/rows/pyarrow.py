@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
+from dlbridge.tools.known.texts import ONLY_DLPACK
 
 SEEN = "26.0.1"
 
@@ -12,6 +14,8 @@ ROWS = [
         "pyarrow",
         SEEN,
         "writable",
+        "permitted",
+        (t.READ_ONLY_IGNORED,),
         "Immutable arrays are exported in legacy capsules, which have no read-only flag.",
         "JAX, TVM and other consumers of legacy capsules can change an Arrow array.",
         "dlbridge.from_dlpack(x) requests a versioned capsule, and preserves its flag.",
@@ -34,13 +38,16 @@ ROWS = [
         else:
             raise AssertionError
         """,
-        ("P-22", "inspect"),
+        remark="No sentence forbids the export of read-only memory in a legacy capsule.",
+        found_by=("P-49", "inspect"),
     ),
     Defect(
         "pyarrow-device-text",
         "pyarrow",
         SEEN,
         "refused",
+        "should",
+        (t.DEVICE_FORMAT, ONLY_DLPACK),
         "Tensor.from_dlpack(x, device='cpu') passes the string as dl_device instead of a pair.",
         "Every producer that reads the keyword refuses it.",
         "Omit the keyword, and use dlbridge: dlbridge.from_dlpack(x, device='cpu').",
@@ -65,6 +72,8 @@ ROWS = [
         "pyarrow",
         SEEN,
         "wrong",
+        "hardening",
+        (t.DATA, t.EMPTY),
         "Data at the address NULL is accepted; its NumPy view is uninitialised memory.",
         "A broken producer gives arbitrary values where an exception is expected.",
         "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
@@ -74,12 +83,15 @@ ROWS = [
         """,
         "(4,)",
         refused("ctypes_tensors.Producer(data=False)"),
+        found_by=("C-11",),
     ),
     Defect(
         "pyarrow-versioned-only",
         "pyarrow",
         SEEN,
         "refused",
+        "should",
+        (t.BOTH_STRUCTS, t.CONSUMER_LOGIC),
         "It accepts versioned capsules only, and has no fallback.",
         "Arrays of JAX, TensorFlow, MLX, and of older versions of other libraries.",
         "Convert with dlbridge: it imports both kinds, and exports versioned ones.",
@@ -96,6 +108,7 @@ ROWS = [
         x = dlbridge.from_dlpack(ctypes_tensors.Producer(legacy=True))
         assert pyarrow.Tensor.from_dlpack(x).shape == (4,)
         """,
-        ("C-01",),
+        found_by=("C-01", "C-03"),
+        seen_as=r"PyCapsule_GetPointer called with incorrect name|max_version",
     ),
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
+from dlbridge.tools.known.texts import ONLY_DLPACK
 
 SEEN = "2.21.0"
 
@@ -12,6 +14,8 @@ ROWS = [
         "tensorflow",
         SEEN,
         "crash",
+        "should",
+        (t.NO_ALIGNMENT,),
         "It accepts memory at any address, and its first operation on memory not aligned to "
         "64 bytes crashes the process.",
         "Slices of any library, and NumPy's arrays, which are aligned to 16 bytes.",
@@ -28,13 +32,16 @@ ROWS = [
         t = tf.experimental.dlpack.from_dlpack(dlbridge.to_dlpack(x, copy=True))
         assert (t + t).numpy()[31] == 62
         """,
-        ("C-15",),
+        found_by=("C-15",),
+        seen_as=r"IsAligned\(\)",
     ),
     Defect(
         "tensorflow-string-export",
         "tensorflow",
         SEEN,
         "crash",
+        "unsound",
+        (t.EXPORT_REFUSED,),
         "Exporting a tensor of strings, variants or resources crashes the process.",
         "Programs that export tensors without checking their dtype.",
         "Check x.dtype first; dlbridge makes the same call, which crashes.",
@@ -49,6 +56,8 @@ ROWS = [
         "tensorflow",
         SEEN,
         "freed",
+        "unsound",
+        (t.BORROWING, t.RENAMING),
         "When it refuses a device it frees the tensor without renaming the capsule: the capsule "
         "frees it again.",
         "A double free in the producer, after an exception that was handled.",
@@ -71,13 +80,15 @@ ROWS = [
         del t
         assert len(ctypes_tensors.freed) == 1
         """,
-        ("C-07",),
+        found_by=("C-21",),
     ),
     Defect(
         "tensorflow-lanes",
         "tensorflow",
         SEEN,
         "wrong",
+        "unsound",
+        (t.DTYPE_EXAMPLES,),
         "Lanes are ignored: of vectors of two floats only the first half of the memory is read.",
         "Producers of vector types, such as float4 in OpenCL.",
         "Check the dtype first: dlbridge.from_dlpack(x).dtype.lanes.",
@@ -92,14 +103,16 @@ ROWS = [
         t = dlbridge.from_dlpack(ctypes_tensors.capsule(shape=(2,), dtype=(2, 32, 2)))
         assert (t.dtype.lanes, t.nbytes) == (2, 16)
         """,
-        ("C-12",),
+        found_by=("C-12",),
     ),
     Defect(
         "tensorflow-negative-extent",
         "tensorflow",
         SEEN,
         "crash",
-        "A capsule with a negative extent or 1000 dimensions crashes the process.",
+        "hardening",
+        (t.SHAPE,),
+        "A capsule with a negative extent crashes the process.",
         "A broken producer crashes the interpreter where an exception is expected.",
         "Import untrusted tensors with dlbridge.to_dlpack: it checks them, and raises.",
         """
@@ -108,13 +121,15 @@ ROWS = [
         """,
         "SIGABRT",
         refused("ctypes_tensors.capsule(shape=(-2,))"),
-        ("C-11",),
+        found_by=("C-11",),
     ),
     Defect(
         "tensorflow-device-request",
         "tensorflow",
         SEEN,
         "refused",
+        "should",
+        (t.SAME_DEVICE, t.DEVICE_REFUSED, ONLY_DLPACK),
         "It raises RuntimeError for every dl_device, also for the tensor's own device.",
         "np.from_dlpack(t, device='cpu').",
         "Convert with dlbridge: it ignores this error for a tensor on the requested device.",
@@ -130,13 +145,15 @@ ROWS = [
         import dlbridge, tensorflow as tf
         assert memoryview(dlbridge.from_dlpack(tf.constant([1.0]), device="cpu")).tolist() == [1]
         """,
-        ("P-26",),
+        found_by=("P-26",),
     ),
     Defect(
         "tensorflow-copy-request",
         "tensorflow",
         SEEN,
         "refused",
+        "should",
+        (t.EXPORT_REFUSED,),
         "It raises RuntimeError for copy=True instead of BufferError.",
         "np.from_dlpack(t, copy=True).",
         "Copy with dlbridge: dlbridge.from_dlpack(dlbridge.from_dlpack(t), copy=True).",
@@ -156,13 +173,15 @@ ROWS = [
         copied = dlbridge.from_dlpack(t, copy=True)
         assert copied.data_ptr != t.data_ptr and memoryview(copied).tolist() == [1]
         """,
-        ("P-24",),
+        found_by=("P-43",),
     ),
     Defect(
         "tensorflow-legacy-only",
         "tensorflow",
         SEEN,
         "refused",
+        "should",
+        (t.BOTH_STRUCTS,),
         "It exports and imports legacy capsules only, and imports no producers.",
         "PyArrow and mpi4py refuse its tensors; read-only arrays cannot reach it.",
         "Export with dlbridge.from_dlpack(t), import dlbridge.to_dlpack(x).",
@@ -179,6 +198,6 @@ ROWS = [
         t = tf.experimental.dlpack.from_dlpack(dlbridge.to_dlpack(x))
         assert t.numpy().tolist() == [0, 1, 2, 3]
         """,
-        ("P-05",),
+        found_by=("P-05",),
     ),
 ]

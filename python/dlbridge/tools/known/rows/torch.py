@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
 
 SEEN = "2.13.0"
@@ -12,13 +13,15 @@ ROWS = [
         "torch",
         SEEN,
         "crash",
+        "unsound",
+        (t.STRIDES, t.STRIDED),
         "A negative stride crashes the process: a C++ exception leaves a noexcept function.",
         "Flipped NumPy arrays crash the interpreter, which no except clause can handle.",
         "Copy with dlbridge: its copies are row-major. Without copy=True dlbridge passes the "
         "strides on unchanged, as other consumers support them.",
         """
         import torch, ctypes_tensors
-        torch.from_dlpack(ctypes_tensors.capsule(strides=(-1,)))
+        torch.from_dlpack(ctypes_tensors.capsule(strides=(-1,), byte_offset=12))
         """,
         "SIGABRT",
         """
@@ -27,13 +30,16 @@ ROWS = [
         x = torch.from_dlpack(dlbridge.as_tensor(flipped, copy=True))
         assert x.tolist() == [3, 2, 1]
         """,
-        ("C-10",),
+        found_by=("C-10",),
+        seen_as=r"Storage size calculation overflowed",
     ),
     Defect(
         "torch-negative-ndim",
         "torch",
         SEEN,
         "crash",
+        "hardening",
+        (t.NDIM,),
         "A capsule with a negative number of dimensions crashes the process.",
         "A broken producer crashes the interpreter where an exception is expected.",
         "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
@@ -43,13 +49,15 @@ ROWS = [
         """,
         "SIGSEGV",
         refused("ctypes_tensors.capsule(ndim=-1)"),
-        ("C-11",),
+        found_by=("C-11",),
     ),
     Defect(
         "torch-huge-shape",
         "torch",
         SEEN,
         "crash",
+        "hardening",
+        (t.SHAPE,),
         "A shape whose size in bytes exceeds 64 bits crashes the process.",
         "A broken producer crashes the interpreter where an exception is expected.",
         "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
@@ -59,13 +67,15 @@ ROWS = [
         """,
         "SIGABRT",
         refused("ctypes_tensors.capsule(shape=(2**61, 4), strides=(4, 1))"),
-        ("C-11",),
+        found_by=("C-11",),
     ),
     Defect(
         "torch-freed-twice",
         "torch",
         SEEN,
         "freed",
+        "hardening",
+        (t.BORROWING, t.RENAMING),
         "When the shape's product overflows it raises, frees the tensor, and does not rename the "
         "capsule: the capsule frees it again.",
         "A double free in the producer, after an exception that was handled.",
@@ -91,13 +101,15 @@ ROWS = [
         del capsule
         assert len(ctypes_tensors.freed) == 1
         """,
-        ("C-07",),
+        found_by=("C-22",),
     ),
     Defect(
         "torch-negative-bit",
         "torch",
         SEEN,
         "wrong",
+        "unsound",
+        (t.DATA, t.DTYPE_EXAMPLES),
         "Views with a lazy negation are exported without it.",
         "z.conj().imag arrives with the wrong sign in every consumer.",
         "Call x.resolve_neg() first; DLPack has no field for it, so dlbridge cannot detect it.",
@@ -113,14 +125,16 @@ ROWS = [
         right = dlbridge.from_dlpack(lazy.resolve_neg())
         assert memoryview(right).tolist() == [-2]
         """,
-        found_by=("inspect",),
+        found_by=("P-38", "inspect"),
     ),
     Defect(
         "torch-read-only",
         "torch",
         SEEN,
         "writable",
-        "The read-only flag is silently ignored on import.",
+        "permitted",
+        (t.READ_ONLY_IGNORED,),
+        "PyTorch has no read-only tensors: it ignores the flag on import; the result is writable.",
         "x += 1 changes read-only NumPy and Arrow arrays, and JAX's constants.",
         "Copy data that must not change: dlbridge.from_dlpack(x, copy=True).",
         """
@@ -137,13 +151,16 @@ ROWS = [
         torch.from_dlpack(dlbridge.as_tensor(constant, copy=True))[0] = 9
         assert constant == b"abc"
         """,
-        ("C-13",),
+        remark="The array API prefers this to an exception.",
+        found_by=("C-13",),
     ),
     Defect(
         "torch-copy-not-marked",
         "torch",
         SEEN,
         "ignored",
+        "must",
+        (t.COPY_FLAG,),
         "A requested copy is not marked IS_COPIED.",
         "Consumers that rely on the flag, as specified, copy again.",
         "The values are right; dlbridge compares addresses instead.",
@@ -158,13 +175,15 @@ ROWS = [
         x = torch.zeros(4)
         assert dlbridge.from_dlpack(x, copy=True).data_ptr != x.data_ptr()
         """,
-        ("P-24",),
+        found_by=("P-39",),
     ),
     Defect(
         "torch-table-any-version",
         "torch",
         SEEN,
         "accepted",
+        "must",
+        (t.MAJOR,),
         "Its exchange table accepts tensors of major version 2, whose fields are unknown.",
         "Garbage is read once producers of a later DLPack exist.",
         "dlbridge exports version 1, and refuses any other on import.",
@@ -181,15 +200,17 @@ ROWS = [
         """,
         "accepted",
         refused("ctypes_tensors.capsule(version=(2, 0))"),
-        ("S-03",),
+        found_by=("S-18",),
     ),
     Defect(
         "torch-table-unchecked",
         "torch",
         SEEN,
         "wrong",
-        "Its exchange table exports tensors that __dlpack__ refuses: conjugate views and tensors "
-        "that require gradients.",
+        "unsound",
+        (t.TABLE_EXPORT,),
+        "Its exchange table exports conjugate views, which __dlpack__ refuses, without the "
+        "conjugation.",
         "Consumers that use the table read conjugate views without the conjugation.",
         "Call x.resolve_conj() first; dlbridge.from_dlpack calls __dlpack__, which refuses.",
         """
@@ -206,6 +227,6 @@ ROWS = [
         """,
         "(1-2j) arrives with imaginary part 2.0",
         "import torch\n" + refused("torch.tensor([1 + 2j]).conj()"),
-        ("inspect",),
+        found_by=("S-17", "inspect"),
     ),
 ]

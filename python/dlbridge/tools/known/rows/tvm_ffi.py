@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
+from dlbridge.tools.known.texts import ONLY_DLPACK
 
 SEEN = "0.1.15.post2"
 
@@ -12,6 +14,8 @@ ROWS = [
         "tvm_ffi",
         SEEN,
         "accepted",
+        "must",
+        (t.MAJOR,),
         "It accepts capsules of major version 2, whose fields are unknown.",
         "Garbage is read once producers of a later DLPack exist.",
         "Convert with dlbridge: it exports version 1, and refuses any other on import.",
@@ -21,13 +25,15 @@ ROWS = [
         """,
         "(4,)",
         refused("ctypes_tensors.capsule(version=(2, 0))"),
-        ("C-04",),
+        found_by=("C-04",),
     ),
     Defect(
         "tvm_ffi-old-version-asked",
         "tvm_ffi",
         SEEN,
         "refused",
+        "should",
+        (t.PRODUCER_LOGIC, t.TOO_OLD),
         "A max_version below 1.0 raises AttributeError instead of exporting a legacy capsule.",
         "Consumers that request a version before 1.0.",
         "dlbridge requests 1.x or no version.",
@@ -45,13 +51,15 @@ ROWS = [
         t = dlbridge.from_dlpack(tvm_ffi.from_dlpack(ctypes_tensors.Producer()))
         assert ctypes_tensors.name(t.__dlpack__(max_version=(0, 8))) == "dltensor"
         """,
-        ("P-06",),
+        found_by=("P-34",),
     ),
     Defect(
         "tvm_ffi-requests-ignored",
         "tvm_ffi",
         SEEN,
         "ignored",
+        "should",
+        (t.COPY_TRUE, t.DEVICE_REFUSED, ONLY_DLPACK),
         "Without max_version, copy=True and dl_device= are silently ignored.",
         "A caller that requests a copy without max_version shares the memory.",
         "Convert with dlbridge: it compares addresses, and makes the copy itself.",
@@ -67,14 +75,16 @@ ROWS = [
         t = tvm_ffi.from_dlpack(ctypes_tensors.Producer())
         assert dlbridge.from_dlpack(t, copy=True).data_ptr != t.data_ptr()
         """,
-        ("P-24", "P-26"),
+        found_by=("P-24", "P-26"),
     ),
     Defect(
         "tvm_ffi-read-only",
         "tvm_ffi",
         SEEN,
         "writable",
-        "The read-only flag is dropped: its exports are writable.",
+        "permitted",
+        (t.READ_ONLY_IGNORED,),
+        "tvm-ffi has no read-only tensors: it ignores the flag on import, and exports without it.",
         "Constants that pass through a TVM function become writable.",
         "Set the flag again: dlbridge.from_dlpack(t, readonly=True).",
         """
@@ -88,5 +98,7 @@ ROWS = [
         t = tvm_ffi.from_dlpack(ctypes_tensors.capsule(version=(1, 0), flags=1))
         assert dlbridge.from_dlpack(t, readonly=True).readonly
         """,
+        remark="The array API prefers this to an exception.",
+        found_by=("P-22",),
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
 
 SEEN = "1.19.0"
@@ -12,6 +13,8 @@ ROWS = [
         "warp",
         SEEN,
         "wrong",
+        "unsound",
+        (t.BYTE_OFFSET, t.OFFSET),
         "The byte offset is ignored: values before the tensor are read.",
         "Slices of MLX, dpnp and tvm-ffi.",
         "Convert with dlbridge: it exports the address of the first element, and no offset.",
@@ -27,13 +30,16 @@ ROWS = [
         x = ctypes_tensors.capsule(byte_offset=16)
         assert warp.from_dlpack(dlbridge.from_dlpack(x)).numpy().tolist() == [4, 5, 6, 7]
         """,
-        ("C-09",),
+        found_by=("C-09",),
+        seen_as=r": wrong: .*byte_offset",
     ),
     Defect(
         "warp-lanes",
         "warp",
         SEEN,
         "wrong",
+        "unsound",
+        (t.DTYPE_EXAMPLES, t.STRIDES),
         "The strides of vector types are interpreted as strides of their lanes.",
         "Vectors overlap: of three float2 only four numbers are read.",
         "Pass such tensors without lanes, with one more dimension.",
@@ -49,13 +55,15 @@ ROWS = [
         t = dlbridge.from_dlpack(ctypes_tensors.capsule(shape=(3,), dtype=(2, 32, 2)))
         assert (t.dtype.lanes, t.nbytes) == (2, 24)
         """,
-        ("C-12",),
+        found_by=("C-12",),
     ),
     Defect(
         "warp-rank-0-refused",
         "warp",
         SEEN,
         "refused",
+        "should",
+        (t.STRIDES_OF_SCALARS, t.STRIDED),
         "Tensors of rank 0 raise IndexError.",
         "Sums and other single values.",
         "Call x.reshape(1) first.",
@@ -68,13 +76,16 @@ ROWS = [
             print("IndexError")
         """,
         "IndexError",
-        found_by=("C-08",),
+        found_by=("C-25",),
+        seen_as=r"rank 0: refused: IndexError",
     ),
     Defect(
         "warp-destructor",
         "warp",
         SEEN,
         "crash",
+        "unsound",
+        (t.CAPSULE, t.PENDING_ERROR),
         "A capsule that is dropped while an exception is pending crashes the process.",
         "An exception between x.__dlpack__() and the use of an unnamed capsule.",
         "dlbridge consumes capsules at once, and its own preserve the exception.",
@@ -95,13 +106,16 @@ ROWS = [
         except ZeroDivisionError:
             pass
         """,
-        ("X-02",),
+        found_by=("X-02",),
+        seen_as=r"loses the exception",
     ),
     Defect(
         "warp-versioned-refused",
         "warp",
         SEEN,
         "refused",
+        "should",
+        (t.BOTH_STRUCTS,),
         "It imports and exports legacy capsules only.",
         "Versioned capsules raise TypeError; PyArrow refuses its arrays.",
         "Convert with dlbridge: it imports both kinds, and exports the requested one.",
@@ -120,13 +134,15 @@ ROWS = [
         x = dlbridge.from_dlpack(ctypes_tensors.capsule(version=(1, 0)))
         assert warp.from_dlpack(x).numpy().tolist() == [0, 1, 2, 3]
         """,
-        ("C-01",),
+        found_by=("P-05",),
     ),
     Defect(
         "warp-no-memory",
         "warp",
         SEEN,
         "wrong",
+        "hardening",
+        (t.DATA, t.EMPTY),
         "Data at the address NULL is accepted; its NumPy view is uninitialised memory.",
         "A broken producer gives arbitrary values where an exception is expected.",
         "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
@@ -137,13 +153,15 @@ ROWS = [
         """,
         "(4,)",
         refused("ctypes_tensors.capsule(data=False)"),
-        ("C-11",),
+        found_by=("C-11",),
     ),
     Defect(
         "warp-after-exit",
         "warp",
         SEEN,
         "crash",
+        "should",
+        (t.AFTER_FINALIZATION,),
         "A deleter that is called after the interpreter's end crashes the process.",
         "C++ code with a global variable that owns a tensor.",
         "Free tensors before the interpreter's end: dlbridge forwards the call.",
