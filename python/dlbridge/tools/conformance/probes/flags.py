@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlbridge.tools import abi
-from dlbridge.tools.conformance.helpers.exports import best, make, size
+from dlbridge.tools.conformance.helpers.exports import make, obtain, requests_of_kinds, size
 from dlbridge.tools.conformance.helpers.roads import is_readonly
 from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
 from dlbridge.tools.conformance.outcomes import Broken, Skip
@@ -41,7 +41,7 @@ def marked_without_dimensions_too(target: Target) -> None:
         raise Skip("an array without dimensions is of another type")
     if any(is_readonly(x) is not None for x in arrays):
         raise Skip("the arrays tell whether they must not be written")
-    tensors = [best(x).contents for x in arrays]
+    tensors = [obtain(x, **requests_of_kinds(x)[-1]).contents for x in arrays]
     if any(tensor.version is None or tensor.flags & abi.IS_COPIED for tensor in tensors):
         raise Skip("the exports have no flags, or are copies")
     marks = [bool(tensor.flags & abi.READ_ONLY) for tensor in tensors]

@@ -113,7 +113,7 @@ ROWS = [
         "onnxruntime",
         SEEN,
         "refused",
-        "should",
+        "permitted",
         (t.BOOLEANS,),
         "Booleans are refused: it accepts them only as unsigned bytes.",
         "Masks of NumPy, PyTorch and other libraries.",
@@ -126,6 +126,7 @@ ROWS = [
             print("refused")
         """,
         "refused",
+        remark="No standard recommends a dtype to consumers.",
         found_by=("C-26",),
         seen_as=r"Unsupported code 6",
     ),

@@ -136,7 +136,7 @@ ROWS = [
         "paddle",
         SEEN,
         "accepted",
-        "must",
+        "hardening",
         (t.MAJOR,),
         "Its exchange table accepts tensors of major version 2, whose fields are unknown.",
         "Garbage is read once producers of a later DLPack exist.",

@@ -182,7 +182,7 @@ ROWS = [
         "torch",
         SEEN,
         "accepted",
-        "must",
+        "hardening",
         (t.MAJOR,),
         "Its exchange table accepts tensors of major version 2, whose fields are unknown.",
         "Garbage is read once producers of a later DLPack exist.",

@@ -128,18 +128,6 @@ def _widen_scalars(where: Any) -> None:
     change(producer, "allocate", allocate)
 
 
-@defect("P-20")
-def rank_0_refused() -> None:
-    """An array without dimensions raises BufferError."""
-
-    def check_content(original: Any, array: Array, versioned: bool, copied: bool) -> None:
-        original(array, versioned, copied)
-        if array.ndim == 0:
-            raise BufferError("an array without dimensions cannot be exported")
-
-    change(producer, "check_content", check_content)
-
-
 @defect("P-38", "P-13", "P-20", "P-24", "S-04")
 def rank_0_without_data() -> None:
     """The data of an array without dimensions is NULL."""
@@ -158,18 +146,6 @@ def size_0_raises() -> None:
         _ = 64 // export.array.size
 
     spoil(write)
-
-
-@defect("P-19")
-def size_0_refused_in_legacy() -> None:
-    """An array of size 0 raises BufferError where a legacy capsule was requested."""
-
-    def check_content(original: Any, array: Array, versioned: bool, copied: bool) -> None:
-        original(array, versioned, copied)
-        if array.size == 0 and not versioned:
-            raise BufferError("an array of size 0 cannot be exported")
-
-    change(producer, "check_content", check_content)
 
 
 @defect("P-41")

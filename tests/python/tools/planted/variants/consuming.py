@@ -310,8 +310,9 @@ def eight_dimensions_at_most() -> None:
 
 
 @variant(
-    "DLPack Python specification, until 0.8: If a library does not support an array's device, the "
-    "recommendation is to raise TypeError"
+    "DLPack Python specification 0.7: If an array that is accessed via the interchange protocol "
+    "lives on a device that the requesting library does not support, it is recommended to raise a "
+    "TypeError."
 )
 def device_is_a_type_error() -> None:
     """An unsupported device raises TypeError."""

@@ -475,3 +475,33 @@ def factory_without_parameters() -> None:
 def table_does_not_lend() -> None:
     """The function that lends a DLTensor is NULL in the exchange table."""
     exchange.TABLE.dltensor_from_py_object_no_sync = None
+
+
+@variant(
+    "array API 2025.12, __dlpack__, raises: Implementations should raise BufferError when the "
+    "data cannot be exported as DLPack (e.g., incompatible dtype or strides)."
+)
+def rank_0_refused() -> None:
+    """An array without dimensions raises BufferError."""
+
+    def check_content(original: Any, array: Array, versioned: bool, copied: bool) -> None:
+        original(array, versioned, copied)
+        if array.ndim == 0:
+            raise BufferError("an array without dimensions cannot be exported")
+
+    change(producer, "check_content", check_content)
+
+
+@variant(
+    "array API 2025.12, __dlpack__, raises: Implementations should raise BufferError when the "
+    "data cannot be exported as DLPack (e.g., incompatible dtype or strides)."
+)
+def size_0_refused_in_legacy() -> None:
+    """An array of size 0 raises BufferError where a legacy capsule was requested."""
+
+    def check_content(original: Any, array: Array, versioned: bool, copied: bool) -> None:
+        original(array, versioned, copied)
+        if array.size == 0 and not versioned:
+            raise BufferError("an array of size 0 cannot be exported")
+
+    change(producer, "check_content", check_content)
