@@ -9,6 +9,7 @@ import ctypes
 import math
 import operator
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -181,13 +182,17 @@ def _versioned(module: Any, x: Any) -> Array:
     return Array(x.__dlpack__(max_version=(1, 0)))
 
 
-def _slow_once(module: Any, x: Any) -> Array:
-    """Takes long in the first process that calls it."""
-    marker = Path(os.environ["MATRIX_FAKES_SLOW"])
-    if not marker.exists():
-        marker.touch()
-        time.sleep(600)
-    return Array(capsule_of(x))
+def _once(happens: Callable[[], Any]) -> Callable[[Any, Any], Array]:
+    """Returns a consumer to which something happens in the first process that calls it."""
+
+    def take(module: Any, x: Any) -> Array:
+        marker = Path(os.environ["MATRIX_FAKES_ONCE"])
+        if not marker.exists():
+            marker.touch()
+            happens()
+        return Array(capsule_of(x))
+
+    return take
 
 
 def _print_and_abort(module: Any, x: Any) -> Any:
@@ -206,7 +211,8 @@ TAKE: dict[str, Callable[[Any, Any], Any]] = {
     "careless": lambda m, x: Array(capsule_of(x), honest=False),
     "old": _old,
     "nosy": _nosy,
-    "slow_once": _slow_once,
+    "slow_once": _once(lambda: time.sleep(600)),
+    "killed_once": _once(lambda: os.kill(os.getpid(), signal.SIGKILL)),
     "indexing": _indexing,
     "versioned": _versioned,
     "bytes": lambda m, x: Bytes(capsule_of(x)),

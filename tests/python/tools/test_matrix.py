@@ -122,12 +122,14 @@ def test_one_that_hangs_costs_its_time_limit(fakes: Path) -> None:
     assert one(report, "hanging", "numpy", "rank 0")["outcome"] == "zero-copy"
 
 
-def test_one_that_hangs_once_is_repeated(fakes: Path, tmp_path: Path) -> None:
-    """A busy machine is no fault of a library."""
-    slow = f"import os; os.environ['MATRIX_FAKES_SLOW'] = {str(tmp_path / 'was_slow')!r}"
-    report = exchange_all("numpy", add(fakes, "slow_once", slow), seconds=2)
-    assert (tmp_path / "was_slow").exists()
-    assert one(report, "numpy", "slow_once")["outcome"] == "zero-copy"
+@pytest.mark.parametrize("habit", ["slow_once", "killed_once"])
+def test_what_the_machine_does_once_is_repeated(fakes: Path, tmp_path: Path, habit: str) -> None:
+    """A busy machine, and one that kills a process, is no fault of a library."""
+    marker = tmp_path / "was_here"
+    setting = f"import os; os.environ['MATRIX_FAKES_ONCE'] = {str(marker)!r}"
+    report = exchange_all("numpy", add(fakes, habit, setting), seconds=5)
+    assert marker.exists()
+    assert one(report, "numpy", habit)["outcome"] == "zero-copy"
 
 
 def test_after_a_crash_the_next_array_is_exchanged(fakes: Path) -> None:

@@ -188,7 +188,7 @@ class _Survey:
             if (environment.name, name) in self.broken:
                 return self.broken[environment.name, name]
         answer = pair.load()
-        if answer.outcome == "hung":  # as for an exchange
+        if answer.outcome == "hung":
             answer = pair.load()
         if answer.outcome == "returned":
             self.versions[environment.name].update(answer.value)
@@ -201,7 +201,7 @@ class _Survey:
 
     def _exchange(self, pair: _Pair, producer: str, consumer: str, case: str) -> dict[str, Any]:
         result = pair.exchange(producer, consumer, case)
-        if result["outcome"] == "hung":  # perhaps the machine was busy: it must hang twice
+        if _is_by_the_machine(result):  # it must happen twice to be the library's fault
             result = pair.exchange(producer, consumer, case)
         result = blame.assign(
             result,
@@ -256,6 +256,11 @@ class _Survey:
 def short_name(library: str) -> str:
     """Returns the short name of a library, whose row may have a longer one."""
     return library_row(library).module if ":" in library else library
+
+
+def _is_by_the_machine(result: dict[str, Any]) -> bool:
+    """Whether a busy machine or another process may be the reason: a hang, or SIGKILL."""
+    return result["outcome"] == "hung" or str(result.get("said", "")).startswith("SIGKILL")
 
 
 def _failure(answer: children.Answer) -> dict[str, Any]:
