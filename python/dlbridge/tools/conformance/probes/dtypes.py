@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlbridge.tools import dtypes
+from dlbridge.tools import dtypes, elements
 from dlbridge.tools.conformance.helpers import device_memory, samples
 from dlbridge.tools.conformance.helpers.consumption import (
     Cases,
@@ -15,7 +15,7 @@ from dlbridge.tools.conformance.helpers.consumption import (
     short,
     summed_up,
 )
-from dlbridge.tools.conformance.helpers.expectations import note, wrong_values
+from dlbridge.tools.conformance.helpers.expectations import note, same, wrong_values
 from dlbridge.tools.conformance.helpers.results import (
     CannotRead,
     export_of,
@@ -45,14 +45,16 @@ OTHERS: dict[str, Triple] = {
 }
 
 
+OTHER_VALUES = ", with other values"
+
+
 class _Wrong(Exception):
     """Describes elements that are read as others."""
 
 
-@probe("C-12", hostile=True)
-def dtypes_keep_their_values(target: Target) -> str:
-    readers(target)
-    cases: Cases = {
+def _precise(*layouts: tuple[tuple[int, ...], tuple[int, ...]]) -> Cases:
+    """Returns tensors of every readable dtype, whose values need all its bits."""
+    return {
         f"{name} of shape {shape}": {
             "dtype": dtype,
             "shape": shape,
@@ -60,8 +62,36 @@ def dtypes_keep_their_values(target: Target) -> str:
             "precise": True,
         }
         for dtype, name in samples.READABLE.items()
-        for shape, strides in (((5,), (1,)), ((2, 3), (3, 1)), ((2, 3), (1, 2)), ((), ()))
+        for shape, strides in layouts
     }
+
+
+@probe("C-38", hostile=True)
+def conversions_keep_the_values(target: Target) -> str:
+    readers(target)
+    lost: dict[str, None] = {}
+    examined = 0
+    for _, call in each_import(target, _precise(((5,), (1,)))):
+        if call.refusal is not None:
+            continue
+        try:
+            change = _judge(call)
+        except (_Wrong, CannotRead):  # C-12 judges them
+            continue
+        examined += 1
+        if change is not None and change.endswith(OTHER_VALUES):
+            lost[change] = None
+    if lost:
+        raise Broken("converted without an error: " + "; ".join(lost))
+    if not examined:
+        raise Skip("no dtype is accepted and can be read")
+    return f"{examined} dtypes keep their values"
+
+
+@probe("C-12", hostile=True)
+def dtypes_keep_their_values(target: Target) -> str:
+    readers(target)
+    cases = _precise(((5,), (1,)), ((2, 3), (3, 1)), ((2, 3), (1, 2)), ((), ()))
     wrong: list[str] = []
     refused: list[str] = []
     unread: list[str] = []
@@ -103,6 +133,8 @@ def _judge(call: ConsumerCall) -> str | None:
     if difference is not None and dtype[0] in samples.SMALL_FLOATS and reported == name:
         # Methods without such a dtype return its bits.
         difference = None if _is_preserved(call) else difference
+    if difference is not None and reported is not None and _is_narrowed(call, name, reported):
+        return f"{name} to {reported}{OTHER_VALUES}"
     if difference is not None:
         of = f", reported as {reported}" if reported not in (None, name) else ""
         raise _Wrong(difference + of)
@@ -111,6 +143,26 @@ def _judge(call: ConsumerCall) -> str | None:
     if _bits(reported) == _bits(name):
         raise _Wrong(f"reported as {reported}")
     return f"{name} to {reported}"
+
+
+def _is_narrowed(call: ConsumerCall, name: str, reported: str) -> bool:
+    """Whether each value became the nearest one, or the low bits, of a narrower dtype."""
+    of_kind = name.rstrip("0123456789") == reported.rstrip("0123456789")
+    if not of_kind or _bits(reported) >= _bits(name):
+        return False
+    return same(values_of(call.target, call.result), _narrow(call.producer.values, reported))
+
+
+def _narrow(values: Any, name: str) -> Any:
+    """Converts numbers as a C cast does."""
+    if isinstance(values, list):
+        return [_narrow(each, name) for each in values]
+    bits = _bits(name)
+    if name.startswith("uint"):
+        return values % 2**bits
+    if name.startswith("int"):
+        return (values + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+    return elements.decode(elements.encode(values, name), name)
 
 
 def _bits(name: str) -> int:

@@ -302,4 +302,12 @@ ROWS = [
         (t.FROM_COPY_NONE,),
         "Share the memory by default, and copy only where it cannot be shared.",
     ),
+    Rule(
+        "C-38",
+        "should",
+        "A conversion to a narrower dtype keeps the values, or is refused.",
+        (t.FROM_DATA,),
+        "Refuse a dtype that you do not have, or warn where its values do not fit.",
+        "JAX without x64 takes the low 32 bits of integers, and MLX rounds float64.",
+    ),
 ]
