@@ -73,6 +73,8 @@ class Producer:
     overwrites everything that it would free.
     """
 
+    overwrites = True
+
     def __init__(self, *, reported_device: tuple[int, int] | None = None, **fields: Any) -> None:
         self.fields: Fields = {
             "shape": (2, 3),
@@ -107,7 +109,8 @@ class Producer:
             block = abi.memory(content, shift=shift)
             before = (BEFORE - first) * samples.itemsize(fields["dtype"])
             tensor = abi.make(data=block + before, **fields)
-            tensor.on_delete = lambda: _poison(tensor, block, len(content))
+            if self.overwrites:
+                tensor.on_delete = lambda: _poison(tensor, block, len(content))
         self.tensors.append(tensor)
         self.capsules.append(tensor.capsule(name))
         return self.capsules[-1]
