@@ -12,7 +12,7 @@ from dlbridge.tools import abi
 from dlbridge.tools.conformance import probes
 from dlbridge.tools.conformance.helpers import producers, results, samples
 from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.registry import PROBES, Probe
+from dlbridge.tools.conformance.registry import Probe
 from dlbridge.tools.conformance.rules import RULES
 from dlbridge.tools.conformance.target import USUAL, Target
 
@@ -298,5 +298,7 @@ def test_a_deleter_overwrites_what_it_frees() -> None:
     assert abi.read_memory(before.data, 4) == abi.read_memory(after.data, 4) == b"\xee" * 4
 
 
-def test_names_of_probes_are_unique() -> None:
-    assert len(PROBES) == len({probe.name for probe in PROBES.values()})
+def test_invalid_input_comes_last() -> None:
+    kinds = [RULES[each.rule].kind for each in probes.in_order() if each.hostile]
+    first = kinds.index("hardening")
+    assert set(kinds[first:]) == {"hardening"}

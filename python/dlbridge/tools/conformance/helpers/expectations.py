@@ -61,7 +61,8 @@ def right_or_refused(target: Target, cases: Cases, *, fix: str | None = None) ->
     refused, unread, right = [], [], 0
     failed: set[str] = set()
     ended = fatal(target, cases)
-    wrong = [f"{name}: the import ends the process: {how}" for name, how in ended.items()]
+    layouts = {_without_dtype(name): how for name, how in ended.items()}
+    wrong = [f"{name}: the import ends the process: {how}" for name, how in layouts.items()]
     cases = {name: fields for name, fields in cases.items() if name not in ended}
     for title, call in each_import(target, cases, times=2):
         if call.refusal is not None:
