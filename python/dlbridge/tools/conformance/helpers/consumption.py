@@ -17,7 +17,8 @@ from dlbridge.tools.conformance.helpers.producers import LegacyProducer, OldProd
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.target import NO_CONSUMER, Target
 
-PATIENCE = 1.0  # seconds for a library that calls deleters on another thread
+# Seconds for a library that calls deleters on another thread: until it has failed once, and after.
+PATIENCE, LEAST_PATIENCE = 1.0, 0.05
 KINDS = VERSIONED, LEGACY = "versioned", "legacy"
 
 
@@ -81,12 +82,18 @@ def owed(*producers: Producer) -> int:
 
 def wait_until(holds: Callable[[], bool]) -> bool:
     """Waits for a condition, collects garbage meanwhile, and returns whether it holds."""
-    deadline = time.monotonic() + PATIENCE
-    while not holds() and time.monotonic() < deadline:
+    deadline = time.monotonic() + (LEAST_PATIENCE if _waited_in_vain else PATIENCE)
+    while not holds():
         gc.collect()
         if not holds():
             time.sleep(0.01)
-    return holds()
+        if time.monotonic() > deadline:
+            _waited_in_vain.append(True)
+            return holds()
+    return True
+
+
+_waited_in_vain: list[bool] = []
 
 
 def announce(text: str) -> None:
@@ -211,6 +218,7 @@ def import_as(target: Target, kind: str, **fields: Any) -> ConsumerCall:
     return ConsumerCall(target, support(target).producers[kind](**fields))
 
 
+AGAIN = ", again"  # ends the name of a case that was imported before
 Cases = dict[str, dict[str, Any]]  # the fields of a tensor, by its name in the report
 
 
@@ -227,7 +235,7 @@ def each_import(
                 continue
             described = _without_version(kind, fields)
             for again in range(times):
-                title = f"{kind}, {name}" + (", again" if again else "")
+                title = f"{kind}, {name}" + (AGAIN if again else "")
                 announce(f"the last import was {title}")
                 producer = support(target).producers[kind](**described)
                 yield title, ConsumerCall(target, producer, **keywords)

@@ -74,6 +74,8 @@ class Producer:
     overwrites everything that it would free.
     """
 
+    overwrites = True
+
     def __init__(self, *, reported_device: tuple[int, int] | None = None, **fields: Any) -> None:
         # A device that a probe names has memory of the host behind it.
         self.memory = device_memory.selected() if "device" not in fields else abi.CPU
@@ -111,8 +113,9 @@ class Producer:
             block = device_memory.upload(content, self.memory, shift=shift)
             before = (BEFORE - first) * samples.itemsize(fields["dtype"])
             tensor = abi.make(data=block + before, **fields)
-            poisoned = tensor, block, len(content), self.memory  # not self: tensors live on
-            tensor.on_delete = lambda: _poison(*poisoned)
+            if self.overwrites:
+                poisoned = tensor, block, len(content), self.memory  # not self: tensors live on
+                tensor.on_delete = lambda: _poison(*poisoned)
         self.tensors.append(tensor)
         self.capsules.append(tensor.capsule(name))
         return self.capsules[-1]

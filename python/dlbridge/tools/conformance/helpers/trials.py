@@ -50,7 +50,8 @@ def _try(target: Target, kind: str, fields: dict[str, Any]) -> str | None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             call = ConsumerCall(target, producer(**fields))
             getattr(call.result, "shape", None)
-            call.release()
+            call.result = None
+            call.producer.capsules.clear()
         os._exit(0)
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:

@@ -37,8 +37,17 @@ MODULES = (
 
 
 def in_order() -> Iterator[Probe]:
-    """Yields every probe: the safe ones first, in the order of their rules, then the hostile."""
+    """Yields every probe: the safe ones first, in the order of their rules, then the hostile.
+
+    Of these, the probes of invalid input are the last: it may damage a process, and a crash that
+    follows is not the fault of a rule of permitted input.
+    """
     for module in MODULES:
         importlib.import_module(f"{__name__}.{module}")
     ranks = {rule: rank for rank, rule in enumerate(RULES)}
-    yield from sorted(PROBES.values(), key=lambda it: (it.hostile, ranks[it.rule]))
+
+    def order(it: Probe) -> tuple[bool, bool, int]:
+        is_invalid = it.hostile and RULES[it.rule].kind == "hardening"
+        return it.hostile, is_invalid, ranks[it.rule]
+
+    yield from sorted(PROBES.values(), key=order)

@@ -54,6 +54,7 @@ from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
 
 REPEATED, THREADS, EACH = 50, 4, 20
+ENOUGH = 8  # refusals that leak: a report needs no more, and each is waited for
 
 # C-07: once, and not before the last use -------------------------------------------------------
 
@@ -75,8 +76,8 @@ def _must_be_once(calls: list[ConsumerCall], what: str) -> None:
     most = max((it.calls for each in producers for it in each.tensors), default=0)
     if count != tensors or most > 1:
         raise Broken(
-            f"{what}, after the result and the capsule were dropped: {count} calls of the deleter"
-            f" for {tensors} tensors"
+            f"{what}, after the result and the capsule were dropped: the deleters were called"
+            f" {count} times, and the number of tensors is {tensors}"
         )
 
 
@@ -222,6 +223,8 @@ def keeps_memory_while_it_is_used(target: Target) -> str:
                 values, expected = (values_of(target, it.result) for it in (call, fresh))
             except CannotRead:
                 break
+            if call.producer.deleter_calls:  # the other import may be overwritten too
+                expected = call.producer.values
             if not same(values, expected):
                 freed = ", and its deleter has been called" if call.producer.deleter_calls else ""
                 wrong.append(
@@ -335,7 +338,7 @@ _PERMITTED: Cases = {
     "backwards": {"shape": (3,), "strides": (-1,)},
     "all backwards": {"strides": (-3, -1)},
     "repeated": {"strides": (0, 1)},
-    "2**40 times repeated": {"shape": (2**40,), "strides": (0,)},
+    "4096 times repeated": {"shape": (4096,), "strides": (0,)},
     "transposed": {"strides": (1, 2)},
     "with gaps": {"strides": (8, 2)},
     "overlapping": {"shape": (4, 3), "strides": (1, 1)},
@@ -369,8 +372,11 @@ _INVALID: Cases = {
 
 
 def _refusals_free_once(target: Target, cases: Cases) -> str:
-    wrong, count = [], 0
+    wrong: list[str] = []
+    count = 0
     for title, call in each_import(target, survivors(target, cases)):
+        if len(wrong) == ENOUGH:
+            break
         if call.refusal is None:
             call.release()
             continue
@@ -383,11 +389,15 @@ def _refusals_free_once(target: Target, cases: Cases) -> str:
             raise KeyError("an exception that is being handled")
         except KeyError:
             calls.append(ConsumerCall(target, producer(**fields)))
-        each = [(_release_all([it]), it.producer) for it in calls]
-        freed = next((counts for counts, _ in each if counts[0] != counts[1]), None)
-        if freed is not None:
-            wrong.append(f"{title}, refused, {error_text}: {freed[0]} calls of the deleter for"
-                         f" {freed[1]} tensors")  # fmt: skip
+        producers = [it.producer for it in calls]
+        _release_all(calls)
+        freed = [tensor.calls for each in producers for tensor in each.tensors]
+        if freed != [1] * len(freed):
+            times = next(number for number in freed if number != 1)
+            wrong.append(
+                f"{title}, refused, {error_text}: the deleter was called {times} times, and should"
+                " be called once"
+            )
     if wrong:
         raise Broken(summed_up(wrong))
     return note(target, f"{count} of {len(cases) * len(kinds(target))} refused, and freed once", [])
@@ -412,7 +422,7 @@ def refusals_by_keywords_free_once(target: Target) -> str:
         (lambda: Producer(), {"copy": True}),
         (lambda: Producer(dtype=(10, 8, 1)), {"copy": True}),
         (lambda: Producer(), {"device": "cpu"}),
-        (lambda: Producer(device=(2, 0), pointer=NOWHERE), {"device": "cpu"}),
+        (lambda: Producer(device=(devices.WEBGPU, 0), pointer=NOWHERE), {"device": "cpu"}),
         (lambda: Producer(), {"device": object()}),
     ]
     count = 0

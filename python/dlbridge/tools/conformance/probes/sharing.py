@@ -17,6 +17,7 @@ from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.helpers.consumption import (
     function_with_keywords,
     takes_capsules,
+    wait_until,
 )
 from dlbridge.tools.conformance.helpers.exports import (
     best,
@@ -78,15 +79,6 @@ def _tensor_factory(**fields: Any) -> Callable[..., abi.CtypesTensor]:
     return tensors
 
 
-def _wait_until(holds: Callable[[], bool]) -> bool:
-    """Waits for a condition, and returns whether it holds."""
-    until = time.perf_counter() + PATIENCE
-    while not holds() and time.perf_counter() < until:
-        gc.collect()
-        time.sleep(0.01)
-    return holds()
-
-
 @probe("X-08")
 def imports_leave_nothing(target: Target) -> str | None:
     if target.function is None:
@@ -113,7 +105,7 @@ def imports_leave_nothing(target: Target) -> str | None:
     def calls() -> int:
         return sum(each.calls for each in tensors.values())
 
-    if not _wait_until(lambda: calls() == created):
+    if not wait_until(lambda: calls() == created):
         raise Broken(f"of {created} tensors that were consumed and dropped {calls()} were freed")
     if remains is not None:
         raise Broken(f"{times} imports, each dropped, leave {remains}")
@@ -182,10 +174,10 @@ def _left_by(
     except Exception:  # which refers to this frame, until here
         result = None
     del result, producer
-    if not _wait_until(lambda: reference() is None):
+    if not wait_until(lambda: reference() is None):
         return "the producer is still referenced"
     fresh = [Producer().export(None)]
-    if not _wait_until(lambda: all(
+    if not wait_until(lambda: all(
         sys.getrefcount(capsules[i]) <= sys.getrefcount(fresh[0]) for i in range(len(capsules))
     )):  # fmt: skip
         return "the capsule is still referenced"
@@ -258,7 +250,7 @@ def _judge(races: _Races) -> None:
         raise Broken(f"of {THREADS} threads with one capsule {wrong} consumed it")
     races.results.clear()
     races.capsules.clear()
-    if not _wait_until(
+    if not wait_until(
         lambda: all(sum(it.calls for it in pair.values()) == 2 for pair in races.tensors)
     ):
         raise Broken("the deleters did not run once each")
