@@ -55,7 +55,7 @@ ROWS = [
         x = dlbridge.from_dlpack(numpy.arange(3.0)[::-1], copy=True)
         assert paddle.from_dlpack(x).numpy().tolist() == [2, 1, 0]
         """,
-        found_by=("C-10",),
+        found_by=("C-36",),
         seen_as=r"backwards: .*Fail to alloc memory",
     ),
     Defect(
@@ -99,7 +99,7 @@ ROWS = [
         import ctypes_tensors, dlbridge
         assert dlbridge.from_dlpack(ctypes_tensors.Producer(device=(2, 0))).device == "cuda:0"
         """,
-        found_by=("C-14",),
+        found_by=("C-14", "C-21", "C-31", "S-01", "S-02"),
     ),
     Defect(
         "paddle-read-only",

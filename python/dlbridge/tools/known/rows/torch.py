@@ -30,7 +30,7 @@ ROWS = [
         x = torch.from_dlpack(dlbridge.as_tensor(flipped, copy=True))
         assert x.tolist() == [3, 2, 1]
         """,
-        found_by=("C-10",),
+        found_by=("C-36",),
         seen_as=r"Storage size calculation overflowed",
     ),
     Defect(
