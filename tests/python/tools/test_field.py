@@ -177,7 +177,7 @@ def test_one_cause_is_one_row() -> None:
     said = "Storage size calculation overflowed"
     crashed = exchange("torch", "crashed", said=said, whose="consumer")
     field = small(
-        result("C-10", "crash", "SIGABRT"),
+        result("C-36", "crash", "SIGABRT"),
         result("C-12", "fail", "the same words"),
         result("C-30", "fail", "the same words"),
         exchanges=[{**crashed, "case": "backwards"}, crashed],
@@ -185,12 +185,12 @@ def test_one_cause_is_one_row() -> None:
     )
     found = faults.of(field)
     assert [(each.defect, each.rules, each.exchanges) for each in found] == [
-        (row.id, ("C-10",), 2),
+        (row.id, ("C-36",), 2),
         (None, ("C-12", "C-30"), 0),
     ]
     text = "\n".join(rule_pages.faults_section(field))
     assert text.count(row.what) == 1
-    assert f"C-10, 2 exchanges | [{row.id}](generated/defects/torch.md#{row.id}) |" in text
+    assert f"C-36, 2 exchanges | [{row.id}](generated/defects/torch.md#{row.id}) |" in text
     assert "`dlbridge conformance torch --only C-12 --only C-30`" in text
 
 

@@ -99,7 +99,7 @@ ROWS = [
         import ctypes_tensors, dlbridge
         assert dlbridge.from_dlpack(ctypes_tensors.Producer(device=(2, 0))).device == "cuda:0"
         """,
-        found_by=("C-14", "C-21", "C-31", "S-01", "S-02"),
+        found_by=("C-14", "C-21", "S-01", "S-02"),
     ),
     Defect(
         "paddle-read-only",
