@@ -27,11 +27,14 @@ def open_target(name: str, consumer: str | None, device: str) -> dict[str, Any]:
     modules = {name.partition(":")[0], *([consumer.partition(":")[0]] if consumer else [])}
     versions = {module.partition(".")[0]: version_of(module) for module in sorted(modules)}
     list(in_order())  # imports every module that registers probes
+    standard = claimed_standard(target)
+    gc.collect()
+    gc.freeze()  # the probes collect often, and need not look at what the libraries keep
     return {
         "why": None,
         "versions": versions,
         "consumer": target.consumer_name,
-        "standard": claimed_standard(target),
+        "standard": standard,
     }
 
 
