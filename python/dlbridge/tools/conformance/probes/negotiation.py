@@ -269,7 +269,8 @@ def copy_false_reaches_the_producer(target: Target) -> str:
     if call.refusal is None:
         sent = call.producer.requests[-1]
         raise Broken(
-            f"copy=False returned a copy, marked IS_COPIED: it called __dlpack__({spelled(sent)})"
+            f"copy=False returned the copy of a producer that copies unless copy=False forbids it:"
+            f" the call was __dlpack__({spelled(sent)})"
         )
     return f"refused: {call.error_text}"
 

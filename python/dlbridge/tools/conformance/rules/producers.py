@@ -419,7 +419,7 @@ ROWS = [
         "P-53",
         "must",
         "Floats of 4 and 6 bits are exported with 4 and 6 bits.",
-        (t.SUBBYTE_BITS,),
+        (t.SUBBYTE_BITS, t.SUBBYTE_BITS_OF_FP6),
         "Write 4 or 6 into bits, also where each element occupies a byte.",
     ),
     Rule(

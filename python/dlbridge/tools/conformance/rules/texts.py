@@ -151,6 +151,14 @@ SUBBYTE_BITS = Text(
     "consumer must stop importing if the value is unexpected.",
     "must",
 )
+SUBBYTE_BITS_OF_FP6 = Text(
+    HEADER,
+    "1.1",
+    "DLDataTypeCode",
+    "Setting bits != 6 is currently unspecified, and the producer must ensure it is set while the "
+    "consumer must stop importing if the value is unexpected.",
+    "must",
+)
 PACKED = Text(
     HEADER,
     "1.1",
