@@ -27,6 +27,8 @@ MODULES = (
     "devices",
     "read_only",
     "release",
+    "refusals",
+    "views",
     # of both
     "sharing",
     "streams",
