@@ -40,7 +40,6 @@ from dlbridge.tools.conformance.probes.release import accepted, churn
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
 
-
 # C-29: views of the result ---------------------------------------------------------------------
 
 
