@@ -295,6 +295,7 @@ def serve(answers: int) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     me = os.getpid()
+    os.register_at_fork(before=lambda: _end_copy(me))
     try:
         with os.fdopen(requests) as lines:
             for line in lines:
@@ -311,6 +312,16 @@ def serve(answers: int) -> None:
                     stream.write(answer + "\n")
     except OSError as error:
         sys.exit(f"the function closed the pipe of its requests or of its answer: {error}")
+
+
+def _end_copy(original: int) -> None:
+    """Ends a copy of the process that is about to fork again.
+
+    A copy that a library forked and did not end goes on with what called the library, which may
+    call it again: the number of processes would double with every call.
+    """
+    if os.getpid() != original:
+        os._exit(0)
 
 
 def _answer(request: dict[str, Any]) -> str:

@@ -180,10 +180,10 @@ def test_a_missing_method() -> None:
 
 def test_a_hang_is_of_the_rule_that_hung() -> None:
     report = conformance.examine(
-        "conformance_targets:HangsOnVersion", only={"P-03", "P-05", "P-31"}, seconds=5
+        "conformance_targets:HangsOnVersion", only={"P-01", "P-05", "P-31"}, seconds=5
     )
     by_rule = {it.id: it for it in report.results}
-    assert by_rule["P-03"].outcome == "pass"
+    assert by_rule["P-01"].outcome == "pass"
     assert by_rule["P-05"].outcome == "crash"
     assert by_rule["P-05"].severity == "F"
     assert by_rule["P-05"].got == "the process hung: no answer within 5 s"

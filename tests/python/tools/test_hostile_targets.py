@@ -18,17 +18,23 @@ IN_TIME = 40  # seconds: two steps reach the limit, on a busy machine
 PATHS = os.pathsep.join(path or os.getcwd() for path in sys.path)
 
 
+# A shell lets the processes that it starts in the background ignore SIGINT.
+COMMAND = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("dlbridge", run_name="__main__")
+"""
+
+
 def start(folder: Path, *arguments: str, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
     """Starts the command in the folder of a target."""
     return subprocess.Popen(
-        [sys.executable, "-m", "dlbridge", "conformance", "hostile:Array", *arguments],
+        [sys.executable, "-c", COMMAND, "conformance", "hostile:Array", *arguments],
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": PATHS},
-        # A shell lets the processes that it starts in the background ignore SIGINT.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

@@ -335,7 +335,7 @@ def asarray_copies_on_request(target: Target) -> None:
         raise Broken("asarray(x, copy=True) shares the memory of x")
 
 
-@probe("S-16")
+@probe("S-16", extra=True)
 def asarray_shares_on_request(target: Target) -> str:
     x, function = make(target), _as_array(target)
     if buffer_of(x) is None:

@@ -102,7 +102,8 @@ def _refuses_major_2(target: Target, *, raw: bool = False, **fields: Any) -> str
     error_text, was_accepted = call.error_text, call.refusal is None
     tensors, calls = len(call.producer.tensors), call.release()
     if was_accepted:
-        raise Broken("a tensor of version 2.0 was accepted, and read as major version 1")
+        where = "in a raw capsule " if raw else ""
+        raise Broken(f"a tensor of version 2.0 {where}was accepted, and read as major version 1")
     if calls != tensors:
         raise Broken(f"refused, {error_text}; and its deleter was called {calls} times")
     return f"refused: {error_text}"

@@ -56,11 +56,8 @@ def own_device(target: Target) -> None:
             continue
         try:
             item = export(x, **keywords)
-        except BufferError as error:
-            if own[0] != devices.CPU:
-                continue
-            raise Broken(f"{call_text(keywords)}, for its own device, raised "
-                         f"{name_error(error)}") from None  # fmt: skip
+        except BufferError:  # permitted; P-27 judges the CPU
+            continue
         except Exception as error:
             raise Broken(f"{call_text(keywords)}, for its own device, raised "
                          f"{name_error(error)}") from None  # fmt: skip
@@ -172,6 +169,29 @@ def _elsewhere(target: Target, *names: str) -> Iterator[Any]:
 
 
 @probe("P-27")
+def from_the_cpu(target: Target) -> None:
+    """An array of the host is in the memory that is asked for."""
+    x = make(target)
+    needs_keyword(x, "dl_device")
+    if device_of(x)[0] != devices.CPU:
+        raise Skip("the array is not in memory of the CPU")
+    every_kind(x)  # raises Skip where it is exported in no way
+    for kind in requests_of_kinds(x):
+        keywords = {**kind, "dl_device": abi.CPU}
+        try:
+            export(x, **kind)
+        except Exception:  # refused in any case
+            continue
+        try:
+            export(x, **keywords)
+        except BufferError as error:
+            raise Broken(f"{call_text(keywords)}, of an array of the CPU, raised "
+                         f"{name_error(error)}") from None  # fmt: skip
+        except Exception:  # P-26 judges them
+            continue
+
+
+@probe("P-27", extra=True)
 def to_the_cpu(target: Target) -> None:
     for x in _elsewhere(target, "cuda"):
         needs_keyword(x, "dl_device")

@@ -116,6 +116,7 @@ ROWS = [
         "from_dlpack(x, copy=True) returns memory that is not x's.",
         (t.FROM_COPY_TRUE,),
         "Forward copy=True, or copy; do not rely on alignment to force a copy.",
+        "From 2024.12 on a library that can guarantee that no write has side effects may share.",
     ),
     Rule(
         "S-15",

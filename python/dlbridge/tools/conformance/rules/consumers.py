@@ -160,7 +160,7 @@ ROWS = [
     Rule(
         "C-19",
         "must",
-        "copy=False never returns a copy that the consumer makes.",
+        "copy=False never returns a copy, of the consumer or of a producer that was not told.",
         (t.FROM_COPY_FALSE,),
         "Forward copy=False, share the memory, and raise BufferError or ValueError where you must "
         "copy.",
@@ -179,14 +179,14 @@ ROWS = [
         "C-21",
         "unsound",
         "A permitted tensor that is refused is freed exactly once.",
-        (t.BORROWING, t.DELETES_ITSELF),
+        (t.RENAMING, t.BORROWING, t.DELETES_ITSELF),
         "Check before you rename the capsule, or call the deleter of what you took and refuse.",
     ),
     Rule(
         "C-22",
         "hardening",
         "An invalid tensor that is refused is freed exactly once.",
-        (t.BORROWING,),
+        (t.RENAMING, t.BORROWING),
         "Check before you rename the capsule, or call the deleter of what you took and refuse.",
         "pytorch#171820.",
     ),
@@ -307,7 +307,7 @@ ROWS = [
         "should",
         "A conversion to a narrower dtype keeps the values, or is refused.",
         (t.FROM_DATA,),
-        "Refuse a dtype that you do not have, or warn where its values do not fit.",
+        "Refuse a dtype that you do not have, or values that do not fit.",
         "JAX without x64 takes the low 32 bits of integers, and MLX rounds float64.",
     ),
 ]

@@ -334,7 +334,8 @@ UNSUPPORTED_DEVICE = Text(
     "1.0",
     "Semantics",
     "If an array that is accessed via the interchange protocol lives on a device that the "
-    "requesting (consumer) library does not support, it is recommended to raise a BufferError",
+    "requesting (consumer) library does not support, it is recommended to raise a BufferError, "
+    "unless an explicit copy is requested (see below) and the producer can support the request.",
     "should",
 )
 STREAM_PASSED = Text(

@@ -406,7 +406,7 @@ def enum_devices_raise_type_error() -> None:
     change(producer, "check_device", check_device)
 
 
-@defect("P-26", "P-27")
+@defect("P-27")
 def own_device_refused() -> None:
     """Every dl_device raises BufferError, also the pair of __dlpack_device__()."""
 
