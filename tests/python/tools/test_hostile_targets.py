@@ -124,7 +124,7 @@ if max_version is not None:
     time.sleep(120)
 """
 )
-RULES = ("--only=P-01", "--only=P-03", "--only=P-05")
+RULES = ("--only=P-01", "--only=P-02", "--only=P-05")
 
 
 def interrupt(folder: Path, *arguments: str) -> tuple[int, str, str]:
