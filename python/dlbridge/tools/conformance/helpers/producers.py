@@ -77,8 +77,9 @@ class Producer:
     overwrites = True
 
     def __init__(self, *, reported_device: tuple[int, int] | None = None, **fields: Any) -> None:
-        # A device that a probe names has memory of the host behind it.
-        self.memory = device_memory.selected() if "device" not in fields else abi.CPU
+        # Another device than that of the examination has memory of the host behind it.
+        selected = device_memory.selected()
+        self.memory = selected if fields.get("device", selected) == selected else abi.CPU
         self.fields: Fields = {
             "shape": (2, 3),
             "strides": (3, 1),

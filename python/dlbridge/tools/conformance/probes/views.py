@@ -171,8 +171,8 @@ def _is_right(call: ConsumerCall) -> bool:
 
 
 def _differs(call: ConsumerCall, contents: abi.Contents) -> str | None:
-    if contents.device[0] != abi.CPU[0]:
-        return f"the device is {contents.device}"
+    if contents.device[0] != call.producer.fields["device"][0]:
+        return f"the device is {contents.device}, and was {call.producer.fields['device']}"
     own = device_of(call.result)
     if own is not None and own != contents.device:
         return f"the device is {contents.device}, and __dlpack_device__() returned {own}"
