@@ -96,7 +96,7 @@ def link_faults(page: Path, root: Path) -> list[str]:
     return [f"{page.relative_to(root)}: {fault}" for fault in faults]
 
 
-CITED = re.compile(r"spec(?:ification)? (?P<section>\d[.]\d)")
+CITED = re.compile(r"(?<!Python )spec(?:ification)? (?P<section>\d[.]\d)")
 SOURCES = ("include", "python", "tests", "examples", "bench", "docs")
 SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".py", ".md"}
 
