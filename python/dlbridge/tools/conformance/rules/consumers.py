@@ -297,10 +297,11 @@ ROWS = [
     ),
     Rule(
         "C-37",
-        "must",
+        "should",
         "from_dlpack without copy shares the memory where copy=False can share it.",
         (t.FROM_COPY_NONE,),
         "Share the memory by default, and copy only where it cannot be shared.",
+        'A note of the same text says that the result "may be either a copy or a view".',
     ),
     Rule(
         "C-38",

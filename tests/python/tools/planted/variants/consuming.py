@@ -70,7 +70,8 @@ def copy_false_refused() -> None:
 
 
 @variant(
-    "array API 2025.12, from_dlpack, returns: The returned array may be either a copy or a view."
+    "array API 2025.12, from_dlpack, returns: The returned array may be either a copy or a view.",
+    "C-37",
 )
 def copies_unless_told_not_to() -> None:
     """copy=None copies, and copy=False shares the memory."""
