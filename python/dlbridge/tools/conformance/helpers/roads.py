@@ -102,7 +102,7 @@ def _by_interface(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
 
 def _by_items(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
     if math.prod(shape) > MOST_ITEMS:
-        raise NotImplementedError
+        raise ValueError(f"more than {MOST_ITEMS} items are not read one by one")
     return _numbers((x[index] for index in itertools.product(*map(range, shape))), code)
 
 

@@ -230,8 +230,8 @@ def codes_of_the_enumeration(target: Target) -> None:
         tensor = sample.contents
         is_newer = tensor.version is not None and tensor.version > (1, 3)
         if tensor.dtype[0] not in dtypes.CODES and not is_newer:
-            raise Broken(f"{sample}: the dtype is {tensor.dtype}: {tensor.dtype[0]} is none of "
-                         "DLDataTypeCode")  # fmt: skip
+            raise Broken(f"{sample}: the dtype is {tensor.dtype}: DLDataTypeCode has no "
+                         f"code {tensor.dtype[0]}")  # fmt: skip
         return True
 
     every = survey(target)
