@@ -8,8 +8,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-import resource
-from pathlib import Path
+import sys
 from typing import Any, Callable
 
 import pytest
@@ -20,9 +19,8 @@ import producers
 from dlbridge._core import _vector as vector
 
 ROUNDS = 100_000 * int(os.environ.get("DLBRIDGE_SOAK", "1"))
-# The smallest leak, of one reference to an empty object, is four times this.
-BYTES_PER_ROUND = 4
-SLACK = 512 * 1024
+SMALLEST_BLOCK = 16  # bytes, of Python's allocator
+BYTES_PER_ROUND = SMALLEST_BLOCK // 4
 V = (1, 0)
 
 
@@ -172,26 +170,48 @@ LOOPS = [
 ]  # fmt: skip
 
 
-def resident() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
+class MallInfo(ctypes.Structure):
+    """The result of glibc's mallinfo2."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    ]
+
+
+def allocated() -> int:
+    """The bytes that are allocated now, those of Python's own allocator by its smallest block.
+
+    The resident size would not do: a leak first fills memory that earlier tests freed.
+    """
+    process = ctypes.CDLL(None)
+    if hasattr(process, "__sanitizer_get_current_allocated_bytes"):
+        of_asan = process["__sanitizer_get_current_allocated_bytes"]
+        of_asan.restype = ctypes.c_size_t
+        return int(of_asan())
+    process.mallinfo2.restype = MallInfo
+    info = process.mallinfo2()
+    return int(info.uordblks + info.hblkhd + SMALLEST_BLOCK * sys.getallocatedblocks())
 
 
 def growth(loop: Callable[[], None], rounds: int) -> int:
-    """The growth of the process in bytes over these rounds; a warm-up fills the caches."""
+    """The growth of the allocated bytes over these rounds; a warm-up fills the caches."""
     for _ in range(1000):
         loop()
     gc.collect()
-    before = resident()
+    before = allocated()
     for _ in range(rounds):
         loop()
     gc.collect()
-    return resident() - before
+    return allocated() - before
 
 
 def leaks(loop: Callable[[], None]) -> bool:
-    """Whether the process grows in each of three runs; caches grow in one of them only."""
-    return all(growth(loop, ROUNDS) > SLACK + BYTES_PER_ROUND * ROUNDS for _ in range(3))
+    """Whether the memory grows in each of three runs; caches grow in one of them only."""
+    return all(growth(loop, ROUNDS) > BYTES_PER_ROUND * ROUNDS for _ in range(3))
 
 
 @pytest.mark.parametrize("loop", LOOPS, ids=[loop.__name__ for loop in LOOPS])
