@@ -378,7 +378,8 @@ PEERS = [
     # These require other versions of packages of the environment newest, or are large.
     Peers("tensorflow", ("tensorflow-cpu==2.21.0",), ("tensorflow",),
           ("tests/python/peers", *CLAIMED, "tests/python/test_extension_callers.py"), heavy=True),
-    Peers("paddle", ("paddlepaddle==3.3.1", "setuptools"), ("paddle",), heavy=True),
+    Peers("paddle", ("paddlepaddle==3.3.1", "setuptools"), ("paddle",),
+          ("tests/python/peers", *CLAIMED, "tests/python/test_import_parity.py"), heavy=True),
     # The last release of MXNet uses names that NumPy 1.24 removed. NumPy 1.22 has no wheels for the
     # Python versions that the other libraries support; 1.23 implements the same DLPack.
     Peers("mxnet", ("mxnet==1.9.1", "numpy==1.23.5"), ("mxnet", "numpy"),

@@ -17,35 +17,39 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace detail {
-// A managed struct and the owner that its deleter destroys. Shape and strides are those of the
-// owner.
+// Writes a view to a struct whose deleter and context are set. Shape and strides are those of the
+// view.
+template <class Managed>
+managed_tensor lend_in(Managed& m, tensor_view const& view) noexcept {
+  if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>) {
+    m.version = {stated_major, stated_minor};
+    m.flags = view.flags() & ~flag_is_copied;
+  }
+  m.dl_tensor = view.to_dltensor();
+  if (view.rank() == 0) {
+    m.dl_tensor.shape = nullptr;
+    m.dl_tensor.strides = nullptr;
+  }
+  canonicalize_data(m.dl_tensor);
+  return managed_tensor::adopt(&m);
+}
+
+// A managed struct and the owner that its deleter destroys.
 template <class Managed>
 struct lent_tensor {
   Managed managed;
   shared_tensor owner;
 
-  static managed_tensor make(shared_tensor&& owner, tensor_view const& view) {
-    auto* const result = new (std::nothrow) lent_tensor{Managed(), std::move(owner)};
+  static managed_tensor make(shared_tensor const& owner, tensor_view const& view) {
+    auto* const result = new (std::nothrow) lent_tensor{Managed(), owner};
     if (result == nullptr) {
       raise_no_memory();
     }
-    Managed& m = result->managed;
-    m.manager_ctx = result;
-    m.deleter = [](Managed* self) { delete static_cast<lent_tensor*>(self->manager_ctx); };
-    if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>) {
-      m.version = {stated_major, stated_minor};
-      m.flags = view.flags() & ~flag_is_copied;
-    }
-    DLTensor& t = m.dl_tensor;
-    t.data = const_cast<void*>(view.data());
-    t.device = view.device().abi();
-    t.ndim = view.rank();
-    t.dtype = view.dtype().abi();
-    t.shape = view.rank() == 0 ? nullptr : const_cast<std::int64_t*>(view.shape());
-    t.strides = view.rank() == 0 ? nullptr : const_cast<std::int64_t*>(view.strides());
-    t.byte_offset = view.byte_offset();
-    canonicalize_data(t);
-    return managed_tensor::adopt(&m);
+    result->managed.manager_ctx = result;
+    result->managed.deleter = [](Managed* self) {
+      delete static_cast<lent_tensor*>(self->manager_ctx);
+    };
+    return lend_in(result->managed, view);
   }
 };
 }  // namespace detail
@@ -66,18 +70,20 @@ struct lent_tensor {
 ///
 /// @par Thread and GIL
 /// The deleter needs neither a certain thread nor the GIL.
-inline managed_tensor lend(shared_tensor owner, tensor_view const& view, struct_kind kind,
+inline managed_tensor lend(shared_tensor const& owner, tensor_view const& view, struct_kind kind,
                            read_only_policy policy = read_only_policy::refuse) {
   if (view.rank() != 0 && view.strides() == nullptr) {  // build_on writes them (spec 1.7)
     description d = describe_view(view);
     d.flags &= ~flag_is_copied;
-    return build_on(std::move(owner), d, kind, policy);
+    return build_on(shared_tensor(owner), d, kind, policy);
   }
   if (kind == struct_kind::versioned) {
-    return detail::lent_tensor<DLManagedTensorVersioned>::make(std::move(owner), view);
+    DLManagedTensorVersioned* const reserved = owner.try_reserve();
+    return reserved != nullptr ? detail::lend_in(*reserved, view)
+                               : detail::lent_tensor<DLManagedTensorVersioned>::make(owner, view);
   }
   detail::require_legacy(view.dtype(), view.flags(), policy);
-  return detail::lent_tensor<DLManagedTensor>::make(std::move(owner), view);
+  return detail::lent_tensor<DLManagedTensor>::make(owner, view);
 }
 
 }  // namespace DLBRIDGE_ABI

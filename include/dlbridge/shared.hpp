@@ -28,15 +28,14 @@ class shared_tensor {
   shared_tensor() noexcept = default;
   /// @param m The tensor, which this object owns from now on.
   /// @throws error out_of_memory; the caller then still owns m.
-  explicit shared_tensor(managed_tensor&& m)
-      : block_(new(std::nothrow) counted_tensor{{1}, std::move(m)}) {
+  explicit shared_tensor(managed_tensor&& m) : block_(new(std::nothrow) block(std::move(m))) {
     if (block_ == nullptr) {
       raise(refusal(errc::out_of_memory, "memory to share a tensor", "none"));
     }
   }
   shared_tensor(shared_tensor const& other) noexcept : block_(other.block_) {
     if (block_ != nullptr) {
-      block_->owners.fetch_add(1, std::memory_order_relaxed);
+      block_->uses.fetch_add(block::owner, std::memory_order_relaxed);
     }
   }
   shared_tensor(shared_tensor&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
@@ -45,8 +44,8 @@ class shared_tensor {
     return *this;
   }
   ~shared_tensor() {
-    if (block_ != nullptr && block_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      delete block_;
+    if (block_ != nullptr) {
+      block_->drop(block::owner);
     }
   }
 
@@ -57,12 +56,45 @@ class shared_tensor {
   /// Valid as long as any owner.
   managed_tensor const& get() const noexcept { return block_->tensor; }
 
+  /// Reserves the struct that the owners have in common for exports, so that an export needs no
+  /// allocation.
+  /// @pre The object is not empty.
+  /// @return The struct, whose deleter and context are set and the other members are not; null
+  ///   while an earlier export uses it.
+  /// @par Ownership
+  /// The struct counts as an owner until its deleter runs.
+  DLManagedTensorVersioned* try_reserve() const noexcept {
+    std::size_t uses = block_->uses.load(std::memory_order_relaxed);
+    if ((uses & block::lent) != 0 ||
+        !block_->uses.compare_exchange_strong(uses, uses + block::owner + block::lent,
+                                              std::memory_order_acquire)) {
+      return nullptr;
+    }
+    DLManagedTensorVersioned& m = block_->exported;
+    m.manager_ctx = block_;
+    m.deleter = [](DLManagedTensorVersioned* self) {
+      static_cast<block*>(self->manager_ctx)->drop(block::owner + block::lent);
+    };
+    return &m;
+  }
+
  private:
-  struct counted_tensor {
-    std::atomic<std::size_t> owners;
+  struct block {
+    static constexpr std::size_t lent = 1;   // whether `exported` is reserved
+    static constexpr std::size_t owner = 2;  // for each owner
+
+    explicit block(managed_tensor&& m) noexcept : uses(owner), tensor(std::move(m)) {}
+    void drop(std::size_t use) noexcept {
+      if (uses.fetch_sub(use, std::memory_order_acq_rel) == use) {
+        delete this;
+      }
+    }
+
+    std::atomic<std::size_t> uses;
     managed_tensor tensor;
+    DLManagedTensorVersioned exported;
   };
-  counted_tensor* block_ = nullptr;
+  block* block_ = nullptr;
 };
 
 }  // namespace DLBRIDGE_ABI

@@ -12,6 +12,7 @@ static const char* const capsule_name = "dlpack_exchange_api";
 enum { ALLOCATE, GIVE, TAKE, LEND, STREAM, SLOTS };
 static const char* const slot_names[] = {"allocate", "give", "take", "lend", "stream"};
 static long slot_calls[SLOTS];
+static void* work_stream = NULL; /* of set_work_stream(), or NULL */
 
 /* ---- Exported: the base of classes with an exchange table ---- */
 
@@ -94,8 +95,19 @@ static int allocate(DLTensor* prototype, struct DLManagedTensorVersioned** out, 
 
 static int stream(DLDeviceType type, int32_t id, void** out) {
   ++slot_calls[STREAM];
-  *out = (void*)(uintptr_t)(0x1000 * (int)type + id);
+  *out = work_stream != NULL ? work_stream : (void*)(uintptr_t)(0x1000 * (int)type + id);
   return 0;
+}
+
+/* set_work_stream(handle): sets the stream of all tables; 0 restores the default. */
+static PyObject* set_work_stream(PyObject* module, PyObject* handle) {
+  void* stream = PyLong_AsVoidPtr(handle);
+  (void)module;
+  if (stream == NULL && PyErr_Occurred()) {
+    return NULL;
+  }
+  work_stream = stream;
+  Py_RETURN_NONE;
 }
 
 /* ---- functions that fail ---- */
@@ -350,6 +362,7 @@ static PyObject* call_slot(PyObject* module, PyObject* args) {
 static PyMethodDef functions[] = {{"exchange_table", (PyCFunction)(void (*)(void))exchange_table,
                                    METH_VARARGS | METH_KEYWORDS, NULL},
                                   {"exchange_capsule", exchange_capsule, METH_O, NULL},
+                                  {"set_work_stream", set_work_stream, METH_O, NULL},
                                   {"slot_calls", count_calls, METH_NOARGS, NULL},
                                   {"slot", call_slot, METH_VARARGS, NULL},
                                   {NULL, NULL, 0, NULL}};

@@ -70,6 +70,7 @@ FORGIVEN = {
                 "PyObject_VectorcallMethod", "PyUnicode_AsUTF8",
             )
         ),
+        Rule("from NumPy", "*Py*", "an array is imported by __dlpack__ where the self-test fails"),
         *(
             Rule(operation, "PyObject_Vectorcall", "an old NumPy is called again")
             for operation in ("from NumPy", "NumPy argument, by_*") if HAS_OLD_NUMPY

@@ -142,6 +142,9 @@ def exchange_table(
 def exchange_capsule(table: int, /) -> object:
     """The address in a capsule, as in dlpack.h 1.3."""
 
+def set_work_stream(handle: int, /) -> None:
+    """Sets the stream that all these tables state for every device; 0 restores theirs."""
+
 def slot_calls() -> dict[Slot, int]:
     """The number of calls of each slot, of all these tables."""
 

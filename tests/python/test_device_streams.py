@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -83,6 +84,80 @@ def test_as_consumer(kind: str, value: Any, handle: Any, ordered: bool) -> None:
     assert (target.peek() == b"\7\7\7\7") == (driver.races == []) == ordered
     del t
     assert x.is_released
+
+
+class TableArray(foreign.Exported):
+    """A tensor on a device, which a library exports by its exchange table."""
+
+    __dlpack_c_exchange_api__ = foreign.exchange_capsule(foreign.exchange_table())
+
+    def __init__(self, handle: foreign.Handle) -> None:
+        self.handle = handle
+        self.device = (0, 0)
+        self.requests: list[dict[str, Any]] = []
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+    def __dlpack__(self, **keywords: Any) -> object:
+        self.requests.append(keywords)
+        return self.handle.capsule(True)
+
+
+def table_array(driver: Driver, buffer: Buffer) -> TableArray:
+    device = (TYPES[driver.kind], 0)
+    x = TableArray(foreign.tensor(data=buffer.address, device=device, shape=(4,), dtype=(1, 8, 1)))
+    x.device = device
+    return x
+
+
+@pytest.fixture
+def work_stream(driver: Driver) -> Iterator[Stream]:
+    """The stream on which the library of the table works."""
+    stream = driver.stream()
+    foreign.set_work_stream(stream.handle)
+    yield stream
+    foreign.set_work_stream(0)
+
+
+@pytest.mark.parametrize("value", ["none", "own", -1])
+def test_a_table_is_ordered(driver: Driver, work_stream: Stream, value: Any) -> None:
+    """The stream that the caller named waits for the one on which the library works."""
+    own = driver.stream()
+    ours = own if value != "none" else driver.default_stream(DEFAULTS[driver.kind])
+    buffer = driver.buffer(4)
+    x = table_array(driver, buffer)
+    work_stream.write(buffer, 7)
+    keywords: dict[str, Any] = {} if value == "none" else {"stream": -1 if value == -1 else own.handle}
+    t = dlbridge.from_dlpack(x, **keywords)
+    assert x.requests == []
+    target = driver.buffer(4)
+    ours.copy(target, buffer)
+    ours.synchronize()
+    is_ordered = value != -1
+    assert (target.peek() == b"\7\7\7\7") == (driver.races == []) == is_ordered
+    assert driver.counter("device_synchronizations") == 0
+    del t
+    assert x.handle.calls == x.handle.handed_out == 1
+
+
+def test_a_table_with_an_invalid_stream(driver: Driver, work_stream: Stream) -> None:
+    x = table_array(driver, driver.buffer(4))
+    with pytest.raises(ValueError, match="stream"):
+        dlbridge.from_dlpack(x, stream=-2)
+    assert x.handle.calls == x.handle.handed_out == 1
+
+
+@pytest.mark.parametrize("options", [{"missing": ["stream"]}, {"failing": ["stream"]}])
+def test_a_table_without_a_work_stream(driver: Driver, options: dict[str, Any]) -> None:
+    """__dlpack__ orders the streams where the table cannot."""
+    x = table_array(driver, driver.buffer(4))
+    table = foreign.exchange_capsule(foreign.exchange_table(**options))
+    derived = type("Array", (TableArray,), {"__dlpack_c_exchange_api__": table})
+    y = derived(x.handle)
+    y.device = x.device
+    dlbridge.from_dlpack(y)
+    assert [each["stream"] for each in y.requests] == [DEFAULTS[driver.kind]]
 
 
 @pytest.mark.parametrize("kind, value, advice", rows(REFUSED))

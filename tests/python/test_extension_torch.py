@@ -122,3 +122,33 @@ def test_torch_imports_a_class_of_an_extension() -> None:
 def test_a_method_allocates_a_torch_tensor() -> None:
     like = extension.Image(2, 3).like(torch.ones(1))
     assert (type(like), like.shape) == (torch.Tensor, (2, 3))
+
+
+def imaginary(count: int) -> torch.Tensor:
+    """A view that torch negates lazily: the memory has the opposite sign."""
+    x = torch.full((count,), 1 + 2j).conj().imag
+    assert x.is_neg()
+    return x
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("name", ["sum", "doubled", *KINDS])
+@pytest.mark.parametrize("binding", DETAILED)
+def test_lazily_negated_views_are_refused(binding: str, name: str, count: int) -> None:
+    x = imaginary(count)
+    for _ in range(2):  # the second call takes the fast path
+        with pytest.raises(TypeError, match="negated lazily"):
+            function(binding, name)(x)
+    assert function(binding, "sum")(x.resolve_neg()) == -2 * count
+
+
+def test_a_lazily_negated_view_by_plain_pybind11() -> None:
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        extension.by_pybind11.sum(imaginary(3))
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_strided_views_are_accepted(binding: str) -> None:
+    x = torch.arange(6.0)[::2]
+    for _ in range(2):
+        assert function(binding, "sum")(x) == 6

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "counted_heap.hpp"
 #include "foreign_fixture.hpp"
@@ -32,6 +35,43 @@ TEST_F(Shared, AMovedFromOwnerIsEmpty) {
   shared_tensor const second(std::move(first));
   EXPECT_FALSE(first);  // NOLINT: the state after the move is what is tested
   EXPECT_TRUE(second);
+}
+
+TEST_F(Shared, OneExportAtATimeReservesTheStruct) {
+  shared_tensor owner(managed_tensor::steal(raw));
+  DLManagedTensorVersioned* const first = owner.try_reserve();
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(owner.try_reserve(), nullptr);
+  first->deleter(first);
+  DLManagedTensorVersioned* const second = owner.try_reserve();
+  EXPECT_EQ(second, first);
+  owner = shared_tensor();
+  EXPECT_EQ(deleted(), 0);  // the struct is an owner
+  second->deleter(second);
+  EXPECT_EQ(deleted(), 1);
+}
+
+TEST_F(Shared, OneThreadAtATimeReservesTheStruct) {
+  shared_tensor const owner(managed_tensor::steal(raw));
+  std::atomic<int> users{0};
+  std::atomic<int> collisions{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 20'000; ++n) {
+        if (DLManagedTensorVersioned* const reserved = owner.try_reserve()) {
+          collisions += users.fetch_add(1);
+          users.fetch_sub(1);
+          reserved->deleter(reserved);
+        }
+      }
+    });
+  }
+  for (std::thread& each : threads) {
+    each.join();
+  }
+  EXPECT_EQ(collisions, 0);
+  EXPECT_EQ(deleted(), 0);
 }
 
 TEST_F(Shared, WithoutMemoryTheCallerKeepsTheTensor) {

@@ -53,11 +53,11 @@ DLBRIDGE_COLD inline report explain_capsule(PyObject* object, char const* name) 
 // The destructor of a capsule. A consumer has renamed the capsule, to any name (spec 3.2-2).
 template <class Managed>
 void destroy_capsule(PyObject* capsule) noexcept {
-  char const* const name = struct_traits<Managed>::fresh_name();
-  if (PyCapsule_IsValid(capsule, name) == 0) {
+  error_keeper const pending;
+  char const* const name = api<PyCapsule_GetName>(capsule);
+  if (name == nullptr || !same_name(name, struct_traits<Managed>::fresh_name())) {
     return;
   }
-  error_keeper const pending;
   managed_tensor const tensor =
       managed_tensor::adopt(static_cast<Managed*>(api<PyCapsule_GetPointer>(capsule, name)));
 }

@@ -215,6 +215,18 @@ inline ref optional_attribute(PyObject* object, char const* name) noexcept {
   return attribute;
 }
 
+/// The attribute of a type or of its bases as it is stored, without a call of Python code.
+/// @return the attribute; empty, without an exception, when there is none.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+inline ref type_attribute(PyTypeObject* type, PyObject* name) noexcept {
+#if defined(Py_GIL_DISABLED)
+  return ref::steal(api<_PyType_LookupRef>(type, name));
+#else
+  return ref::borrow(api<_PyType_Lookup>(type, name));
+#endif
+}
+
 /// Makes an exception object the pending exception, in place of one that is pending.
 /// @pre exception is not empty.
 /// @par Thread and GIL

@@ -192,10 +192,78 @@ def test_a_fake_tensor_has_no_memory(take: Any) -> None:
     )
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="torch ignores the negation bit in exports")
-def test_lazily_negated() -> None:
-    x = torch.tensor([1 + 2j]).conj().imag
-    assert memoryview(dlbridge.from_dlpack(x)).tolist() == x.tolist()
+def imaginary_part() -> X:
+    return torch.tensor([1 + 2j, 3 + 4j]).conj().imag
+
+
+def imaginary_scalar() -> X:
+    return torch.tensor(1 + 2j).conj().imag
+
+
+def negated(dtype: torch.dtype) -> X:
+    return torch._neg_view(torch.ones(3, dtype=dtype))
+
+
+NEGATED: dict[str, Callable[[], X]] = {
+    "imaginary part": imaginary_part,
+    "imaginary scalar": imaginary_scalar,
+    "float32": lambda: negated(torch.float32),
+    "int64": lambda: negated(torch.int64),
+    "complex64": lambda: negated(torch.complex64),
+    "subclass": lambda: peer.nn.Parameter(imaginary_part(), requires_grad=False),
+}
+REQUESTS: list[dict[str, Any]] = [{}, {"copy": True}, {"copy": False}, {"device": "cpu"}]
+
+
+@pytest.mark.parametrize("keywords", REQUESTS)
+@pytest.mark.parametrize("take", [dlbridge.from_dlpack, dlbridge.as_tensor])
+@pytest.mark.parametrize("kind", NEGATED)
+def test_lazily_negated(kind: str, take: Any, keywords: dict[str, Any]) -> None:
+    """torch exports their memory, which has the opposite sign, by both ways."""
+    x: Any = NEGATED[kind]()
+    assert x.is_neg()
+    with pytest.raises(BufferError, match="negated lazily") as raised:
+        take(x, **keywords)
+    assert "resolve_neg()" in str(raised.value)
+    assert exported(take(x.resolve_neg(), **keywords)).tolist() == x.tolist()
+
+
+def exported(t: dlbridge.Tensor) -> X:
+    x: X = peer.from_dlpack(t)
+    return x
+
+
+class Objecting(torch.Tensor):
+    """A subclass that refuses every function of torch."""
+
+    @classmethod
+    def __torch_function__(cls, *args: Any, **keywords: Any) -> Any:
+        raise LookupError("this subclass objects")
+
+
+class Private(torch.Tensor):
+    """A subclass with a __dlpack__ of its own."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        raise BufferError("this subclass is private")
+
+
+@pytest.mark.parametrize("kind, error", [(Objecting, LookupError), (Private, BufferError)])
+def test_a_subclass_decides(kind: Any, error: type[Exception]) -> None:
+    """The exchange table belongs to torch.Tensor alone."""
+    x = peer.ones(2).as_subclass(kind)
+    with pytest.raises(error, match="this subclass"):
+        dlbridge.from_dlpack(x)
+
+
+def test_a_tensor_that_begins_to_require_a_gradient() -> None:
+    x = torch.ones(2)
+    assert exported(dlbridge.from_dlpack(x)).data_ptr() == x.data_ptr()
+    x.requires_grad_()
+    with pytest.raises(BufferError, match="require gradient"):
+        dlbridge.from_dlpack(x)
+    x.requires_grad_(False)
+    assert exported(dlbridge.from_dlpack(x)).data_ptr() == x.data_ptr()
 
 
 # Export.

@@ -28,6 +28,10 @@ struct names {
   PyObject* module = intern("__module__");
   PyObject* array_interface = intern("__array_interface__");
   PyObject* cuda_array_interface = intern("__cuda_array_interface__");
+  PyObject* requires_grad = intern("requires_grad");
+  PyObject* is_neg = intern("is_neg");
+  PyObject* stop_gradient = intern("stop_gradient");
+  PyObject* is_sparse = intern("is_sparse");
 
   /// Creates the names. The functions that define others call it, so that get() never lacks one.
   /// @return false, with an exception set, when a name cannot be created; a later call may succeed.

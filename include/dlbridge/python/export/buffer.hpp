@@ -16,9 +16,17 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
+/// Shape and byte strides of a buffer, for the ranks up to room: in an object that exports buffers,
+/// as their memory must live as long as they do.
+struct buffer_dims {
+  static constexpr int room = 8;
+  Py_ssize_t shape[room];
+  Py_ssize_t strides[room];
+};
+
 namespace detail {
-// Whether a tensor can be exported as a buffer with these flags.
-inline report check_buffer(tensor_view const& view, int flags) noexcept {
+// Whether a tensor, whose dtype has the row or null, can be exported as a buffer with these flags.
+inline report check_buffer(tensor_view const& view, format_row const* format, int flags) noexcept {
   auto const requests = [flags](int bits) { return (flags & bits) == bits; };
   auto const refuse = [&view](errc code, char const* expected) {
     return refusal(code, expected, name_of(view).c_str());
@@ -26,7 +34,7 @@ inline report check_buffer(tensor_view const& view, int flags) noexcept {
   if (!is_host_accessible(view.device())) {
     return refuse(errc::device_mismatch, "memory that the CPU can read");
   }
-  if (find_format(view.dtype()) == nullptr) {
+  if (format == nullptr) {
     return refuse(errc::dtype_mismatch, "a dtype that buffers can name");
   }
   if (requests(PyBUF_WRITABLE) && view.read_only()) {
@@ -46,6 +54,8 @@ inline report check_buffer(tensor_view const& view, int flags) noexcept {
 }  // namespace detail
 
 /// Implements bf_getbuffer for an object with a tensor.
+/// @param dims memory in the object, which this function overwrites with the same values each time;
+///   null to allocate it for each buffer.
 /// @return 0; or -1 with BufferError set when the CPU cannot read the tensor, its dtype has no PEP
 ///   3118 format, it is read-only and flags request a writable buffer, or its layout is not the
 ///   requested one; or -1 with MemoryError set.
@@ -53,42 +63,47 @@ inline report check_buffer(tensor_view const& view, int flags) noexcept {
 /// The buffer holds a reference to object.
 /// @par Thread and GIL
 /// The caller holds the GIL.
-DLBRIDGE_LOCAL inline int fill_buffer(PyObject* object, tensor_view const& view, Py_buffer* out,
-                                      int flags) noexcept {
+DLBRIDGE_LOCAL inline int fill_buffer(PyObject* object, tensor_view const& view, buffer_dims* dims,
+                                      Py_buffer* out, int flags) noexcept {
   out->obj = nullptr;
-  report const why = detail::check_buffer(view, flags);
+  format_row const* const format = find_format(view.dtype());
+  report const why = detail::check_buffer(view, format, flags);
   if (!why.ok()) {
     set_error(why);
     return -1;
   }
-  auto* const dims = new (std::nothrow) Py_ssize_t[2 * static_cast<std::size_t>(view.rank()) + 1];
-  if (dims == nullptr) {
+  int const rank = view.rank();
+  bool const is_stored = dims != nullptr && rank <= buffer_dims::room;
+  Py_ssize_t* const shape =
+      is_stored ? dims->shape : new (std::nothrow) Py_ssize_t[2 * static_cast<std::size_t>(rank)];
+  if (shape == nullptr) {
     api<PyErr_NoMemory>();
     return -1;
   }
-  std::int64_t const bytes = element_bytes(view.dtype());
-  std::int64_t strides[max_rank];
-  view.copy_strides(strides);
-  for (int i = 0; i < view.rank(); ++i) {
-    dims[i] = static_cast<Py_ssize_t>(view.extent(i));
-    // The product may wrap where the stride leads to no element: an extent of 1, an empty tensor.
-    dims[view.rank() + i] = static_cast<Py_ssize_t>(static_cast<std::uint64_t>(strides[i]) *
-                                                    static_cast<std::uint64_t>(bytes));
+  Py_ssize_t* const strides = is_stored ? dims->strides : shape + rank;
+  auto const bytes = static_cast<Py_ssize_t>(format->bits / 8);
+  std::uint64_t compact = 1;  // the stride of a row-major tensor; wraps only if it is empty
+  for (int i = rank - 1; i >= 0; --i) {
+    // A product may wrap where the stride leads to no element: an extent of 1, an empty tensor.
+    std::uint64_t const stride =
+        view.strides() != nullptr ? static_cast<std::uint64_t>(view.strides()[i]) : compact;
+    shape[i] = static_cast<Py_ssize_t>(view.extent(i));
+    strides[i] = static_cast<Py_ssize_t>(stride * static_cast<std::uint64_t>(bytes));
+    compact *= static_cast<std::uint64_t>(view.extent(i));
   }
   static char placeholder = 0;  // a buffer needs an address, an empty tensor may have none
   out->buf = view.data() != nullptr ? const_cast<void*>(view.data()) : &placeholder;
-  out->len = static_cast<Py_ssize_t>(view.count() * bytes);
-  out->itemsize = static_cast<Py_ssize_t>(bytes);
+  out->len = static_cast<Py_ssize_t>(compact) * bytes;
+  out->itemsize = bytes;
   out->readonly = view.read_only() ? 1 : 0;
   bool const has_shape = (flags & PyBUF_ND) != 0;  // else the request is for one block of bytes
   bool const has_strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
-  char const* const format = find_format(view.dtype())->format;
-  out->ndim = has_shape ? view.rank() : 1;
-  out->format = (flags & PyBUF_FORMAT) != 0 ? const_cast<char*>(format) : nullptr;
-  out->shape = has_shape && view.rank() > 0 ? dims : nullptr;
-  out->strides = has_strides && view.rank() > 0 ? dims + view.rank() : nullptr;
+  out->ndim = has_shape ? rank : 1;
+  out->format = (flags & PyBUF_FORMAT) != 0 ? const_cast<char*>(format->format) : nullptr;
+  out->shape = has_shape && rank > 0 ? shape : nullptr;
+  out->strides = has_strides && rank > 0 ? strides : nullptr;
   out->suboffsets = nullptr;
-  out->internal = dims;  // release_buffer deletes it
+  out->internal = is_stored ? nullptr : shape;  // release_buffer deletes it
   Py_INCREF(object);
   out->obj = object;
   return 0;

@@ -34,6 +34,32 @@ struct export_request {
 };
 
 namespace detail {
+// Reads max_version= with a memory for the last value: consumers pass the same tuple each time.
+DLBRIDGE_LOCAL inline bool read_struct_kind(PyObject* value, struct_kind& out) noexcept {
+#if !defined(Py_GIL_DISABLED)
+  static PyObject* known = nullptr;  // a tuple of two int, of which a reference is held
+  static struct_kind known_kind = struct_kind::legacy;
+  if (value == known) {
+    out = known_kind;
+    return true;
+  }
+#endif
+  version max_version;
+  if (!read_version(value, max_version)) {
+    return false;
+  }
+  out = struct_kind_for(max_version);
+#if !defined(Py_GIL_DISABLED)
+  if (PyTuple_CheckExact(value) && PyLong_CheckExact(PyTuple_GET_ITEM(value, 0)) &&
+      PyLong_CheckExact(PyTuple_GET_ITEM(value, 1))) {
+    known_kind = out;
+    Py_INCREF(value);
+    xdecref(std::exchange(known, value));
+  }
+#endif
+  return true;
+}
+
 // Reads stream=, whose value names a stream of device where; None means its default stream. With
 // dl_device=(1, 0) for a tensor that is not on the CPU, None alone is accepted (spec 4.3, 4.4).
 inline bool read_order(PyObject* stream, bool to_cpu, device where, export_request& out) noexcept {
@@ -68,17 +94,21 @@ inline bool read_order(PyObject* stream, bool to_cpu, device where, export_reque
 inline bool read_export_request(PyObject* const* args, Py_ssize_t count, PyObject* keywords,
                                 device own, export_request& out) noexcept {
   names const& n = names::get();
+  out.target = own;
+  if (count == 0 && keywords != nullptr && PyTuple_GET_SIZE(keywords) == 1 &&
+      PyTuple_GET_ITEM(keywords, 0) == n.max_version && args[0] != Py_None) {  // the common call
+    out.order = unnamed_stream(own);
+    return detail::read_struct_kind(args[0], out.kind);
+  }
   PyObject* const accepted[] = {n.stream, n.max_version, n.dl_device, n.copy};
   PyObject* values[4] = {Py_None, Py_None, Py_None, Py_None};
   if (!read_keywords("__dlpack__", 0, args, count, keywords, accepted, 4, values)) {
     return false;
   }
-  version max_version;
-  if (values[1] != Py_None && !read_version(values[1], max_version)) {
+  out.kind = struct_kind::legacy;
+  if (values[1] != Py_None && !detail::read_struct_kind(values[1], out.kind)) {
     return false;
   }
-  out.kind = struct_kind_for(max_version);
-  out.target = own;
   if (values[2] != Py_None && !read_device_pair(values[2], "dl_device", out.target)) {
     return false;
   }

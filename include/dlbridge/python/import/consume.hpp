@@ -13,7 +13,9 @@
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/detail/by_table.hpp>
 #include <dlbridge/python/import/detail/negotiation.hpp>
+#include <dlbridge/python/import/detail/table_gaps.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
@@ -30,6 +32,7 @@ struct consume_request {
   copy_policy copy = copy_policy::if_needed;
   PyObject* stream = nullptr;    // borrowed: the value of stream=, or null
   char const* advice = nullptr;  // static text for the refusal of a non-producer
+  bool by_protocol = false;      // whether to call __dlpack__ although the type has a table
   /// Moves or copies the tensor as requested, if the producer did not (import/detail/fulfil.hpp).
   /// If null, consume returns the tensor as the producer exported it. Calls of extension functions
   /// request neither a device nor a copy for their arguments. They leave this member null, so that
@@ -37,6 +40,9 @@ struct consume_request {
   /// before and after the call.
   managed_tensor (*fulfil)(managed_tensor, consume_request const&, bool wants_copy,
                            stream_ref& ready) = nullptr;
+
+  /// Whether the tensor is requested on its present device, and without a copy.
+  bool takes_as_it_is() const noexcept { return !has_target && copy == copy_policy::if_needed; }
 };
 
 namespace detail {
@@ -62,11 +68,21 @@ class import_call {
   stream_ref ready_on() const noexcept { return ready_; }
 
   managed_tensor run() noexcept {
-    if (type_.host_only && !type_.legacy_only && !request_.has_target &&
-        request_.copy == copy_policy::if_needed) {  // an ndarray: one call, nothing to fulfil
+    if (type_.host_only && !type_.legacy_only && request_.takes_as_it_is()) {  // an ndarray
       keywords_.max_version = stated_version_object();
       ref capsule = call_dlpack(producer_, method_, keywords_);
       return receive(capsule ? std::move(capsule) : request_again());
+    }
+    if (type_.gaps != nullptr &&
+        ask_gaps(*type_.gaps, producer_, asked_for::protocol) == gap_answer::failed) {
+      return managed_tensor();
+    }
+    if (type_.is_mostly_host && request_.takes_as_it_is() &&
+        (request_.stream == nullptr || request_.stream == Py_None)) {
+      managed_tensor tensor = take_from_host();
+      if (tensor || PyErr_Occurred() != nullptr) {
+        return tensor;
+      }
     }
     if (!find_method() || !find_device() || !choose_keywords()) {
       return managed_tensor();
@@ -76,6 +92,23 @@ class import_call {
   }
 
  private:
+  // Calls __dlpack__ without __dlpack_device__ before. Returns an empty tensor, without an
+  // exception, for a tensor that is not on the CPU, as its producer did not know the stream, and
+  // for one that the producer refuses.
+  managed_tensor take_from_host() noexcept {
+    keywords_.max_version = stated_version_object();
+    ref capsule = find_method() ? negotiation_.call_first(keywords_) : ref();
+    if (!capsule) {
+      forgive_exception();
+      return managed_tensor();
+    }
+    managed_tensor tensor = receive(std::move(capsule));
+    if (tensor && tensor.view().device() != cpu) {
+      tensor = managed_tensor();
+    }
+    return tensor;
+  }
+
   // __dlpack__ is an attribute of the type, or of the object, which comes first. A value of None
   // states that the object does not support DLPack.
   bool find_method() noexcept {
@@ -297,8 +330,15 @@ class import_call {
 inline managed_tensor consume(PyObject* producer, consume_request const& request,
                               stream_ref& ready) noexcept {
   if (!PyCapsule_CheckExact(producer)) {
+    managed_tensor tensor;
+    if (!request.by_protocol && request.takes_as_it_is()) {
+      tensor = detail::import_by_table(producer, request.stream, ready);
+      if (tensor || PyErr_Occurred() != nullptr) {
+        return tensor;
+      }
+    }
     detail::import_call call(producer, request);
-    managed_tensor tensor = call.run();
+    tensor = call.run();
     ready = call.ready_on();
     return tensor;
   }

@@ -36,7 +36,12 @@ inline PyObject* show_tensor(PyObject* self) noexcept {
 }
 
 inline int get_buffer(PyObject* self, Py_buffer* out, int flags) noexcept {
-  return fill_buffer(self, tensor_in(self).view, out, flags);
+#if defined(Py_GIL_DISABLED)  // several threads may request a buffer at the same time
+  buffer_dims* const dims = nullptr;
+#else
+  buffer_dims* const dims = &tensor_in(self).exported_dims;
+#endif
+  return fill_buffer(self, tensor_in(self).view, dims, out, flags);
 }
 inline void free_buffer(PyObject*, Py_buffer* buffer) noexcept { release_buffer(buffer); }
 

@@ -33,6 +33,10 @@ struct import_arguments {
 
 inline bool read_import_arguments(char const* function, PyObject* const* args, Py_ssize_t count,
                                   PyObject* keywords, import_arguments& out) noexcept {
+  out.request.fulfil = &fulfil_request;
+  if (count == 1 && keywords == nullptr) {
+    return true;
+  }
   names const& n = names::get();
   PyObject* const accepted[] = {n.device, n.copy, n.stream, n.readonly};
   PyObject* values[4] = {Py_None, Py_None, Py_None, Py_None};
@@ -41,7 +45,6 @@ inline bool read_import_arguments(char const* function, PyObject* const* args, P
   }
   out.request.has_target = values[0] != Py_None;
   out.request.stream = values[2];
-  out.request.fulfil = &fulfil_request;
   out.readonly = values[3];
   if (out.readonly != Py_None && !PyBool_Check(out.readonly)) {
     return refuse_value(out.readonly, "readonly", "True, False or None");
@@ -88,24 +91,40 @@ inline PyObject* share_imported(PyObject* object, PyObject* readonly) noexcept {
   return apply_readonly(std::move(tensor), readonly);
 }
 
+// Imports without a call of the producer: reads the fields of an ndarray, or shares the owner of a
+// Tensor. Returns null, with or without an exception, where that is not possible.
+inline PyObject* import_without_call(PyObject* object, import_arguments const& arguments) noexcept {
+  if (arguments.request.takes_as_it_is()) {
+    ref tensor = new_tensor_on_array(object);
+    if (tensor || PyErr_Occurred() != nullptr) {
+      return apply_readonly(std::move(tensor), arguments.readonly);
+    }
+  }
+  return can_share(object, arguments.request) ? share_imported(object, arguments.readonly)
+                                              : nullptr;
+}
+
 inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
                              PyObject* keywords) noexcept {
   import_arguments arguments;
   if (!read_import_arguments("from_dlpack", args, count, keywords, arguments)) {
     return nullptr;
   }
+  PyObject* const tensor = import_without_call(args[0], arguments);
+  if (tensor != nullptr || PyErr_Occurred() != nullptr) {
+    return tensor;
+  }
   arguments.request.advice = "as_tensor() also takes buffers and array interfaces";
-  return can_share(args[0], arguments.request)
-             ? share_imported(args[0], arguments.readonly)
-             : wrap_imported(consume(args[0], arguments.request, arguments.ready), arguments);
+  return wrap_imported(consume(args[0], arguments.request, arguments.ready), arguments);
 }
 
-// Whether an object is a capsule or has __dlpack__: 1, 0, or -1 with an exception set.
+// Whether an object is a capsule, or has __dlpack__ or an exchange table: 1, 0, or -1 with an exception set.
 inline int has_dlpack(PyObject* object) noexcept {
   if (PyCapsule_CheckExact(object)) {
     return 1;
   }
-  if (type_cache::find(Py_TYPE(object)).takes_self) {
+  type_entry const type = type_cache::find(Py_TYPE(object));
+  if (type.takes_self || type.owns_table) {
     return 1;
   }
   ref const method = optional_attribute(object, names::get().dlpack);
@@ -123,8 +142,9 @@ inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
   }
   PyObject* const object = args[0];
   consume_request const& request = arguments.request;
-  if (can_share(object, request)) {
-    return share_imported(object, arguments.readonly);
+  PyObject* const direct = import_without_call(object, arguments);
+  if (direct != nullptr || PyErr_Occurred() != nullptr) {
+    return direct;
   }
   int const is_producer = has_dlpack(object);
   if (is_producer < 0) {
@@ -182,9 +202,9 @@ inline PyObject* to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t c
   request.kind = struct_kind_for(max_version);
   request.target = self.view.device();
   request.order = unnamed_stream(request.target);  // the consumer of a raw capsule names none
-  ref capsule;
-  guarded([&] { capsule = produce(share(self), self.view, self.ready_on(), request); });
-  return capsule.release();
+  shared_tensor const* const owner = try_share(self);
+  return owner != nullptr ? produce(*owner, self.view, self.ready_on(), request).release()
+                          : nullptr;
 }
 
 // Whether a compact tensor fills a block of memory exactly. The arguments are those of a pickle,

@@ -58,14 +58,16 @@ class imported_tensor {
     if (PyErr_Occurred() != nullptr) {  // try_borrow_fast did not forgive it
       return false;
     }
-    exchange_table const table = type_cache::find(Py_TYPE(object)).exchange;
-    if (table && import_by_table(table, object, mode)) {
+    type_entry const type = type_cache::find(Py_TYPE(object));
+    if (type.exchange && import_by_table(type, object, mode)) {
       return true;
     }
     if (PyErr_Occurred() != nullptr) {
       return false;
     }
-    owned_ = consume(object, consume_request());
+    consume_request request;
+    request.by_protocol = true;
+    owned_ = consume(object, request);
     if (owned_) {
       view_owned();
     }
@@ -77,10 +79,10 @@ class imported_tensor {
   ///   forgivable may be pending, with which import_object returns.
   DLBRIDGE_INLINE bool try_borrow_fast(PyObject* object, requirement const& need) noexcept {
     type_entry const* const type = type_cache::peek(Py_TYPE(object));
-    if (type == nullptr || (!type->exchange && !type->host_only)) {
+    if (type == nullptr || (!type->exchange && !type->reads_fields)) {
       return false;
     }
-    if (type->host_only) {
+    if (type->reads_fields) {
       return detail::can_read_ndarrays(Py_TYPE(object)) &&
              detail::read_ndarray(object, tensor_, dims_, flags_) &&
              (!need.writable || flags_ == 0) && dlbridge::detail::fits_fast_path(tensor_, need);
@@ -93,7 +95,9 @@ class imported_tensor {
       forgive_exception();  // import_object calls __dlpack__, which states the reason
       return false;
     }
-    return !is_complex(need.type) && copy_dims() && dlbridge::detail::fits_fast_path(tensor_, need);
+    return !is_complex(need.type) && copy_dims() &&
+           dlbridge::detail::fits_fast_path(tensor_, need) &&
+           (type->gaps == nullptr || holds_its_values(*type->gaps, object));
   }
 
   /// Borrows a lent tensor once more, without Python code.
@@ -103,14 +107,14 @@ class imported_tensor {
     // The lookup restores the entry of an ndarray if the type of another argument replaced it.
     if (try_borrow_fast(object, need) ||
         (type_cache::peek(Py_TYPE(object)) == nullptr &&
-         type_cache::find(Py_TYPE(object)).host_only && try_borrow_fast(object, need))) {
+         type_cache::find(Py_TYPE(object)).reads_fields && try_borrow_fast(object, need))) {
       return true;
     }
     if (PyErr_Occurred() != nullptr) {
       return false;
     }
-    exchange_table const table = type_cache::find(Py_TYPE(object)).exchange;
-    return table && import_by_table(table, object, mode) && meets(view(), need);
+    type_entry const type = type_cache::find(Py_TYPE(object));
+    return type.exchange && import_by_table(type, object, mode) && meets(view(), need);
   }
 
   /// @pre import_object or try_borrow_fast returned true.
@@ -134,20 +138,20 @@ class imported_tensor {
   }
 
   // Returns false without an exception when __dlpack__ is to be called.
-  bool import_by_table(exchange_table table, PyObject* object, import_mode mode) noexcept {
+  bool import_by_table(type_entry const& type, PyObject* object, import_mode mode) noexcept {
     report why;
-    if (mode == import_mode::borrow_to_read && table.can_lend()) {
-      if (!table.try_lend(object, tensor_)) {
+    if (mode == import_mode::borrow_to_read && type.exchange.can_lend()) {
+      if (!type.exchange.try_lend(object, tensor_)) {
         forgive_exception();
         return false;
       }
       flags_ = 0;
       why = check_tensor(tensor_);
       if (why.ok() && !copy_dims()) {
-        return import_by_table(table, object, import_mode::own);
+        return import_by_table(type, object, import_mode::own);
       }
-    } else if (table.can_export()) {
-      owned_ = table.try_export(object, why);
+    } else if (type.exchange.can_export()) {
+      owned_ = type.exchange.try_export(object, why);
       if (owned_) {
         view_owned();
       } else if (why.ok()) {
@@ -160,7 +164,19 @@ class imported_tensor {
     if (!why.ok()) {
       set_error(why);
     }
-    return why.ok() && !is_complex(dtype(tensor_.dtype));
+    return why.ok() && !is_complex(dtype(tensor_.dtype)) &&
+           (type.gaps == nullptr || holds_its_values(*type.gaps, object));
+  }
+
+  // Whether the memory of the tensor holds its values. That of a compact tensor with several
+  // elements it does: torch negates lazily only the imaginary parts of complex tensors, which are
+  // every second number of their memory. Returns false with an exception set for one that is
+  // negated.
+  DLBRIDGE_INLINE bool holds_its_values(detail::gap_row const& gaps, PyObject* object) noexcept {
+    return (is_row_major(tensor_.ndim, tensor_.shape, tensor_.strides) &&
+            count_of(tensor_.ndim, tensor_.shape) > 1) ||
+           detail::ask_gaps(gaps, object, detail::asked_for::protocol) !=
+               detail::gap_answer::failed;
   }
 
   // Copies the shape and the strides of a lent tensor, which its library may change while Python

@@ -14,6 +14,8 @@
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/validate.hpp>
+#include <dlbridge/version.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
@@ -124,7 +126,7 @@ DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, copied_dims& 
   std::int64_t const below_size = (std::int64_t{1} << row.shift) - 1;
   std::int64_t odd = 0;
   for (int i = 0; i < array.rank; ++i) {
-    odd |= array.extents[i] == 1 ? 0 : array.byte_strides[i] & below_size;
+    odd |= array.byte_strides[i] & below_size;
     dims.shape[i] = array.extents[i];
     dims.strides[i] = array.byte_strides[i] >> row.shift;
   }
@@ -137,6 +139,20 @@ DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, copied_dims& 
   out.byte_offset = 0;
   flags = (array.flags & ndarray_writable) != 0 ? 0 : flag_read_only;
   return odd == 0;
+}
+
+// Whether check_tensor accepts what read_ndarray describes. An array lies in memory, except where
+// the caller gave it strides that lead elsewhere.
+inline bool is_sound_ndarray(DLTensor const& fields) noexcept {
+  using namespace dlbridge::detail;
+  return (has_ordinary_data(fields) && has_ordinary_sizes(fields)) ||
+         find_flaw_slow(fields) == flaw::none;
+}
+
+// The DLPack version that NumPy states in its structs, as the self-test found it.
+DLBRIDGE_LOCAL inline version& version_of_ndarrays() noexcept {
+  static version stated;
+  return stated;
 }
 
 // Whether read_ndarray describes this array as its __dlpack__ does.
@@ -167,6 +183,7 @@ DLBRIDGE_COLD inline bool test_ndarray(PyObject* array) noexcept {
       return false;
     }
   }
+  version_of_ndarrays() = exported.version();
   return true;
 }
 

@@ -4,29 +4,56 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/exchange.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/import/detail/table_gaps.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
+namespace detail {
+// Types, by module and name, whose __dlpack_device__ takes about as long as __dlpack__, and whose
+// objects are usually on the CPU, where no stream is passed: the tensor tells the device sooner.
+constexpr char const* mostly_host_types[][2] = {
+    {"jaxlib._jax", "ArrayImpl"},
+    {"jaxlib.xla_extension", "ArrayImpl"},
+    {"tensorflow.python.framework.ops", "EagerTensor"},
+};
+
+// Whether the environment variable DLBRIDGE_PROTOCOL_ONLY is set to anything but "" and "0": all
+// exchanges then call __dlpack__ and from_dlpack, and none uses an exchange table or reads the
+// fields of an ndarray. It is for a comparison of both, and for a library whose table is broken.
+DLBRIDGE_LOCAL inline bool uses_protocol_only() noexcept {
+  static bool const is_set = [] {
+    char const* const value = std::getenv("DLBRIDGE_PROTOCOL_ONLY");
+    return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+  }();
+  return is_set;
+}
+}  // namespace detail
+
 /// What one Python type offers. The references are borrowed from the type and valid until it is
 /// modified or destroyed: a caller that lets Python code run meanwhile holds a reference to dlpack.
 struct type_entry {
   PyTypeObject* type = nullptr;
-  unsigned version_tag = 0;    // 0: the entry is not valid
-  PyObject* dlpack = nullptr;  // the type's attribute __dlpack__, or null
-  bool takes_self = false;     // dlpack is called with the object as first argument; false also
-                               // where an object may have a __dlpack__ of its own
-  bool legacy_only = false;    // the signature of dlpack has no max_version
-  bool host_only = false;      // the memory is always host-accessible: numpy.ndarray
-  exchange_table exchange;     // the type's exchange table, if its major version is supported
+  unsigned version_tag = 0;     // 0: the entry is not valid
+  PyObject* dlpack = nullptr;   // the type's attribute __dlpack__, or null
+  bool takes_self = false;      // dlpack is called with the object as first argument; false also
+                                // where an object may have a __dlpack__ of its own
+  bool legacy_only = false;     // the signature of dlpack has no max_version
+  bool host_only = false;       // the memory is always host-accessible: numpy.ndarray
+  exchange_table exchange;      // the type's exchange table, if its major version is supported
+  bool owns_table = false;      // the type defines that table itself, and does not inherit it
+  bool reads_fields = false;    // host_only, and its fields may be read without a call
+  bool is_mostly_host = false;  // __dlpack__ is called before __dlpack_device__
+  detail::gap_row const* gaps = nullptr;  // what the table exports although __dlpack__ refuses it
 #if defined(Py_GIL_DISABLED)
   ref kept;  // the reference to dlpack: another thread may modify the type at any time
 #endif
@@ -43,6 +70,12 @@ class type_cache {
   static type_entry const* peek(PyTypeObject* type) noexcept {
     type_entry const& entry = slot(type);
     return is_valid(entry, type) ? &entry : nullptr;
+  }
+
+  /// @return the entry of a type: the cached one, valid until Python code runs, or storage.
+  static type_entry const& get(PyTypeObject* type, type_entry& storage) noexcept {
+    type_entry const* const cached = peek(type);
+    return cached != nullptr ? *cached : storage = find(type);
   }
 
   /// @return the entry of a type; a copy, as Python code that runs later may replace the entry.
@@ -115,23 +148,14 @@ class type_cache {
     return has == 0 && (reinterpret_cast<PyCodeObject*>(code)->co_flags & CO_VARKEYWORDS) == 0;
   }
 
-  // An attribute of a type or of its bases, as it is stored, or none without an exception.
-  static ref attribute_of(PyTypeObject* type, PyObject* name) noexcept {
-#if defined(Py_GIL_DISABLED)
-    return ref::steal(api<_PyType_LookupRef>(type, name));
-#else
-    return ref::borrow(api<_PyType_Lookup>(type, name));
-#endif
-  }
-
   // The table's address, or null. DLPack 1.3 stores a capsule under one attribute name, DLPack 1.2
   // a capsule or an int under another (spec 5.1). An int under the newer name is no address.
   static void const* exchange_header_of(PyTypeObject* type) noexcept {
     names const& n = names::get();
-    if (ref const attribute = attribute_of(type, n.exchange_table)) {
+    if (ref const attribute = type_attribute(type, n.exchange_table)) {
       return table_in(attribute.get());
     }
-    ref const older = attribute_of(type, n.exchange_table_1_2);
+    ref const older = type_attribute(type, n.exchange_table_1_2);
     if (!older || !PyLong_CheckExact(older.get())) {
       return older ? table_in(older.get()) : nullptr;
     }
@@ -160,14 +184,24 @@ class type_cache {
   static type_entry look_up(PyTypeObject* type) noexcept {
     type_entry fresh;
     fresh.type = type;
-    ref dlpack = attribute_of(type, names::get().dlpack);  // assigns the version tag
+    ref dlpack = type_attribute(type, names::get().dlpack);  // assigns the version tag
     fresh.dlpack = dlpack.get();
     fresh.version_tag = tag_of(type);
     fresh.takes_self = fresh.dlpack != nullptr && has_type_attributes_only(type) &&
                        PyType_HasFeature(Py_TYPE(fresh.dlpack), Py_TPFLAGS_METHOD_DESCRIPTOR);
-    fresh.exchange = exchange_table::find(exchange_header_of(type));
     fresh.host_only = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
                       std::strcmp(type->tp_name, "numpy.ndarray") == 0;
+    for (auto const& each : detail::mostly_host_types) {
+      fresh.is_mostly_host = fresh.is_mostly_host || detail::is_named(type, each[0], each[1]);
+    }
+    fresh.gaps = detail::find_gaps(type);
+    if (!detail::uses_protocol_only()) {
+      void const* const header = exchange_header_of(type);
+      fresh.exchange = exchange_table::find(header);
+      fresh.owns_table = fresh.exchange &&
+                         (type->tp_base == nullptr || exchange_header_of(type->tp_base) != header);
+      fresh.reads_fields = fresh.host_only;
+    }
 #if defined(Py_GIL_DISABLED)
     fresh.kept = std::move(dlpack);
 #endif

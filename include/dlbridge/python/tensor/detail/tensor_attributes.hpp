@@ -92,12 +92,11 @@ inline PyObject* get_f_contiguous(PyObject* self, void*) noexcept {
   return PyBool_FromLong(tensor_in(self).view.is_column_major());
 }
 inline PyObject* get_version(PyObject* self, void*) noexcept {
-  managed_tensor const& m = managed_in(tensor_in(self));
-  if (m.kind() == struct_kind::legacy) {
+  version stated;
+  if (!read_producer_version(tensor_in(self), stated)) {
     Py_RETURN_NONE;
   }
-  return api<Py_BuildValue>("(II)", unsigned{m.version().major_number},
-                            unsigned{m.version().minor_number});
+  return api<Py_BuildValue>("(II)", unsigned{stated.major_number}, unsigned{stated.minor_number});
 }
 
 // __cuda_array_interface__. AttributeError, so that hasattr returns False, unless the memory is

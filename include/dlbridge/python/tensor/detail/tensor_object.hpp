@@ -2,10 +2,16 @@
 // layer: tensor · the object between import and export
 #pragma once
 
+#include <cstdint>
 #include <new>
 #include <utility>
 
+#include <dlbridge/abi.hpp>
+#include <dlbridge/builder.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/export/buffer.hpp>
+#include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
@@ -20,11 +26,14 @@ namespace python {
 /// Every function on a Tensor requires the GIL.
 struct tensor_object {
   PyObject_HEAD PyObject* weak_references;
-  tensor_view view;         // the description, with the caller's readonly= applied
-  managed_tensor owned;     // the owner until the first export
-  shared_tensor shared;     // the owner from then on, as exports may outlive the object
-  void* stream;             // the handle of the stream on which the elements are ready
-  PyObject* stream_object;  // the owner of that handle, a held reference; or null
+  tensor_view view;           // the description, with the caller's readonly= applied
+  managed_tensor owned;       // the owner until the first export, unless array is
+  shared_tensor shared;       // the owner from then on, as exports may outlive the object
+  void* stream;               // the handle of the stream on which the elements are ready
+  PyObject* stream_object;    // the owner of that handle, a held reference; or null
+  PyObject* array;            // the ndarray whose fields view describes, a held reference; or null
+  detail::copied_dims dims;   // the shape and the strides of view while array is not null
+  buffer_dims exported_dims;  // of the buffers
 
   stream_ref ready_on() const noexcept { return stream_ref(view.device(), stream); }
 };
@@ -68,6 +77,20 @@ inline void deallocate_tensor(PyObject* object) noexcept {
 }
 }  // namespace detail
 
+namespace detail {
+// Constructs the members of a new object.
+DLBRIDGE_INLINE void construct(tensor_object& self, tensor_view const& view, managed_tensor owned,
+                               shared_tensor shared) noexcept {
+  self.weak_references = nullptr;
+  ::new (&self.view) tensor_view(view);
+  ::new (&self.owned) managed_tensor(std::move(owned));
+  ::new (&self.shared) shared_tensor(std::move(shared));
+  self.stream = stream_ref::default_of(view.device()).native_handle();
+  self.stream_object = nullptr;
+  self.array = nullptr;
+}
+}  // namespace detail
+
 /// A new object of a Tensor type on the memory of view.
 /// @param owned the owner of that memory, unless shared is.
 /// @return the object; empty, with MemoryError set, when there is no memory for it; the owner is
@@ -81,16 +104,32 @@ inline ref new_tensor(PyTypeObject* type, tensor_view const& view, managed_tenso
     shared = shared_tensor();
     return ref();
   }
-  tensor_object& self = tensor_in(object);
-  self.weak_references = nullptr;
-  ::new (&self.view) tensor_view(view);
-  ::new (&self.owned) managed_tensor(std::move(owned));
-  ::new (&self.shared) shared_tensor(std::move(shared));
-  self.stream = stream_ref::default_of(view.device()).native_handle();
-  self.stream_object = nullptr;
+  detail::construct(tensor_in(object), view, std::move(owned), std::move(shared));
   return ref::steal(object);
 }
-/// The same on the memory of m, which the object owns.
+/// A new object on the memory of an ndarray, to which it holds a reference. It copies the fields of
+/// the array, and has no managed tensor until the first export.
+/// @pre can_read_ndarrays of the array's type returned true.
+/// @return the object; empty, without an exception, where `__dlpack__` is to be called.
+inline ref new_tensor_on_array(PyTypeObject* type, PyObject* array) noexcept {
+  PyObject* const object = detail::allocate_tensor(type);
+  if (object == nullptr) {
+    return ref();
+  }
+  tensor_object& self = tensor_in(object);
+  DLTensor fields;
+  std::uint64_t flags = 0;
+  if (!detail::read_ndarray(array, fields, self.dims, flags) || !detail::is_sound_ndarray(fields)) {
+    detail::deallocate_tensor(object);
+    decref(reinterpret_cast<PyObject*>(type));
+    return ref();
+  }
+  detail::construct(self, tensor_view(fields, flags), managed_tensor(), shared_tensor());
+  Py_INCREF(array);
+  self.array = array;
+  return ref::steal(object);
+}
+/// A new object on the memory of m, which the object owns.
 /// @pre m is not empty.
 inline ref new_tensor(PyTypeObject* type, managed_tensor m) noexcept {
   tensor_view const view = m.view();
@@ -112,21 +151,55 @@ inline void set_ready(tensor_object& self, stream_ref ready, PyObject* stream) n
   }
 }
 
+namespace detail {
+// Makes a managed tensor the owner of the memory, in place of the ndarray, which it then holds. The
+// view describes the same elements, by shape and strides that outlive the object.
+DLBRIDGE_COLD inline void own_array(tensor_object& self) {
+  managed_tensor owned = build_on(object_owner(ref::borrow(self.array)), describe_view(self.view));
+  if (DLManagedTensorVersioned* const raw = owned.get_versioned()) {
+    raw->version = {version_of_ndarrays().major_number, version_of_ndarrays().minor_number};
+  }
+  DLTensor description = self.view.to_dltensor();
+  description.shape = owned.tensor().shape;
+  description.strides = owned.tensor().strides;
+  self.view = tensor_view(description, self.view.flags());
+  self.owned = std::move(owned);
+  decref(std::exchange(self.array, nullptr));
+}
+}  // namespace detail
+
 /// Makes the owner of the memory a shared one, and returns it. An export holds a share, which is
 /// freed without Python.
 /// @throws error out_of_memory; the Tensor is then unchanged.
 inline shared_tensor const& share(tensor_object& self) {
   critical_section const section(reinterpret_cast<PyObject*>(&self));
   if (!self.shared) {
+    if (self.array != nullptr) {
+      detail::own_array(self);
+    }
     self.shared = shared_tensor(std::move(self.owned));
   }
   return self.shared;
 }
 
-/// The managed tensor of a Tensor, shared or not.
-inline managed_tensor const& managed_in(tensor_object& self) noexcept {
+/// The same with a Python exception in place of the C++ one.
+/// @return null, with MemoryError set, when there is no memory.
+inline shared_tensor const* try_share(tensor_object& self) noexcept {
+#if !defined(Py_GIL_DISABLED)
+  if (self.shared) {  // the common case, without a try block
+    return &self.shared;
+  }
+#endif
+  return guarded([&] { share(self); }) ? &self.shared : nullptr;
+}
+
+/// Reads the version of the producer's struct.
+/// @return false for a legacy struct, which has none.
+inline bool read_producer_version(tensor_object& self, version& out) noexcept {
   critical_section const section(reinterpret_cast<PyObject*>(&self));
-  return self.shared ? self.shared.get() : self.owned;
+  managed_tensor const& m = self.shared ? self.shared.get() : self.owned;
+  out = m ? m.version() : detail::version_of_ndarrays();
+  return m.kind() == struct_kind::versioned;
 }
 
 /// Implements tp_dealloc. The pending exception is put aside while a foreign deleter runs.
@@ -141,6 +214,7 @@ inline void destroy_tensor(PyObject* object) noexcept {
     self.shared.~shared_tensor();
     self.owned.~managed_tensor();
     xdecref(self.stream_object);
+    xdecref(self.array);
   }
   detail::deallocate_tensor(object);
   decref(reinterpret_cast<PyObject*>(type));

@@ -1,0 +1,90 @@
+// import_by_table: imports the tensor of an object by the exchange table of its type, with the
+// result that its __dlpack__ would have.
+// layer: import · without a capsule
+#pragma once
+
+#include <cstdint>
+
+#include <dlbridge/device.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/detail/table_gaps.hpp>
+#include <dlbridge/python/import/detail/type_cache.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/stream.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// Orders a stream after the one on which a library works, as __dlpack__ of the library would: the
+// stream that the caller named, or the default one. Returns false, with or without an exception,
+// where that is not possible.
+DLBRIDGE_COLD inline bool order_by_table(exchange_table table, device where, PyObject* stream,
+                                         stream_ref& ready) noexcept {
+  stream_ref working = stream_ref::default_of(where);
+  std::int64_t named = 0;
+  if (runtime_of(where) == runtime_kind::none || !table.has_work_stream() ||
+      device_operations::get().order_after == nullptr ||
+      !choose_stream(stream, where, ready, &named)) {
+    return false;
+  }
+  if (named == -1) {  // the caller orders the streams
+    return true;
+  }
+  if (!table.try_work_stream(where, working)) {
+    forgive_exception();
+    return false;
+  }
+  return guarded([&] { python::order_after(ready, working); });
+}
+
+/// Imports an object by the exchange table of its type.
+/// @param stream the value of stream=, or null.
+/// @param[out] ready as for consume; unchanged for memory without streams.
+/// @return the tensor. Empty with an exception set, for a tensor that is malformed, a wrong stream,
+///   and an order of streams that failed. Empty without one where `__dlpack__` is to be called: the
+///   type has no table of its own; `__dlpack__` refuses what the table exports (table_gaps.hpp);
+///   the table refuses, and the exception of `__dlpack__` states the reason; the tensor is complex,
+///   as torch's table exports conjugated views as if they were not conjugated; the module does not
+///   order the streams of the device.
+/// @par Thread and GIL
+/// The caller holds the GIL. Python code may run.
+inline managed_tensor import_by_table(PyObject* object, PyObject* stream,
+                                      stream_ref& ready) noexcept {
+  type_entry storage;
+  type_entry const& type = type_cache::get(Py_TYPE(object), storage);
+  if (!type.owns_table || !type.exchange.can_export()) {
+    return managed_tensor();
+  }
+  exchange_table const table = type.exchange;
+  gap_row const* const gaps = type.gaps;  // the entry is not valid once Python code has run
+  report why;
+  managed_tensor tensor = table.try_export(object, why);
+  if (!tensor) {
+    if (!why.ok()) {
+      set_error(why);
+    } else {
+      forgive_exception();
+    }
+    return tensor;
+  }
+  device const where = tensor.view().device();
+  bool const serves =
+      !is_complex(tensor.view().dtype()) &&
+      (gaps == nullptr || ask_gaps(*gaps, object, asked_for::table) == gap_answer::table) &&
+      (where == cpu || order_by_table(table, where, stream, ready));
+  if (!serves) {
+    error_keeper const pending;
+    tensor = managed_tensor();
+  }
+  return tensor;
+}
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

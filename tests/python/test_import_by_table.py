@@ -1,0 +1,195 @@
+"""from_dlpack by the exchange table of a type, and by the fields of an ndarray: when they are used,
+and when __dlpack__ is."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dlbridge
+import foreign
+
+NAME = "__dlpack_c_exchange_api__"
+CPU = (1, 0)
+COMPLEX64 = (5, 64, 1)
+
+
+class WithMethods(foreign.Exported):
+    """Has __dlpack__ as well, and counts its calls."""
+
+    def __init__(self, handle: foreign.Handle) -> None:
+        self.handle = handle
+        self.requests: list[dict[str, Any]] = []
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CPU
+
+    def __dlpack__(self, **keywords: Any) -> object:
+        self.requests.append(keywords)
+        return self.handle.capsule(True)
+
+
+def table_class(**options: Any) -> Any:
+    table = foreign.exchange_capsule(foreign.exchange_table(**options))
+    return type("Array", (WithMethods,), {NAME: table})
+
+
+TAKES = [dlbridge.from_dlpack, dlbridge.as_tensor]
+
+
+@pytest.mark.parametrize("keywords", [{}, {"stream": None}, {"copy": None}, {"readonly": True}])
+@pytest.mark.parametrize("take", TAKES)
+def test_the_table_is_used(take: Any, keywords: dict[str, Any]) -> None:
+    handle = foreign.tensor()
+    x = table_class()(handle)
+    t = take(x, **keywords)
+    assert (x.requests, handle.calls) == ([], 0)
+    consumed = foreign.consume(t.__dlpack__(max_version=(1, 3)))
+    assert consumed.data == handle.address
+    del t
+    assert handle.calls == 0
+    consumed.release("nogil")
+    assert handle.calls == handle.handed_out == 1
+
+
+@pytest.mark.parametrize("keywords", [{"copy": True}, {"copy": False}, {"device": "cpu"}])
+@pytest.mark.parametrize("take", TAKES)
+def test_a_request_is_for_the_protocol(take: Any, keywords: dict[str, Any]) -> None:
+    x = table_class()(foreign.tensor())
+    take(x, **keywords)
+    assert len(x.requests) >= 1
+
+
+@pytest.mark.parametrize("options", [{"missing": ["give"]}, {"failing": ["give"]}])
+def test_a_table_that_refuses(options: dict[str, Any]) -> None:
+    x = table_class(**options)(foreign.tensor())
+    dlbridge.from_dlpack(x)
+    assert len(x.requests) == 1
+
+
+def test_complex_tensors() -> None:
+    x = table_class()(foreign.tensor(dtype=COMPLEX64))
+    t = dlbridge.from_dlpack(x)
+    assert len(x.requests) == 1
+    assert x.handle.calls == 1  # the tensor of the table, which was not used
+    del t
+    assert x.handle.calls == x.handle.handed_out == 2
+
+
+def test_a_malformed_tensor() -> None:
+    x = table_class()(foreign.tensor(shape=(-1,)))
+    with pytest.raises(BufferError, match="extents of 0 and above"):
+        dlbridge.from_dlpack(x)
+    assert x.handle.calls == x.handle.handed_out == 1
+
+
+def test_an_inherited_table_is_not_used() -> None:
+    """A subclass may have overridden what __dlpack__ checks."""
+    x = type("Derived", (table_class(),), {})(foreign.tensor())
+    dlbridge.from_dlpack(x)
+    assert len(x.requests) == 1
+
+
+def test_a_table_without_methods() -> None:
+    table = foreign.exchange_capsule(foreign.exchange_table())
+    handle = foreign.tensor()
+    x = type("Bare", (foreign.Exported,), {NAME: table})(handle)
+    for take in TAKES:
+        assert foreign.consume(take(x).__dlpack__()).data == handle.address
+
+
+# The fields of an ndarray.
+
+
+def test_an_ndarray_is_kept_and_released() -> None:
+    class Owner:
+        """Has the memory of an ndarray."""
+
+        __array_interface__ = np.arange(6.0).__array_interface__
+
+    owner = Owner()
+    gone = weakref.ref(owner)
+    x = np.asarray(owner)
+    references = sys.getrefcount(x)
+    t = dlbridge.from_dlpack(x)
+    assert sys.getrefcount(x) == references + 1
+    del x, owner
+    gc.collect()
+    assert gone() is not None
+    consumed = foreign.consume(t.__dlpack__(max_version=(1, 3)))
+    del t
+    assert gone() is not None
+    consumed.release("nogil")
+    gc.collect()
+    assert gone() is None
+
+
+def test_several_exports_of_an_ndarray() -> None:
+    x = np.arange(6.0).reshape(2, 3).T
+    t = dlbridge.from_dlpack(x)
+    pointer, strides = t.data_ptr, t.strides
+    consumed = [foreign.consume(t.__dlpack__(max_version=(1, 3))) for _ in range(3)]
+    consumed.append(foreign.consume(t.__dlpack__()))
+    assert {each.data for each in consumed} == {x.ctypes.data}
+    assert (t.data_ptr, t.strides, t.shape) == (pointer, strides, (3, 2))
+    references = sys.getrefcount(x)
+    del t
+    assert sys.getrefcount(x) == references
+    for each in consumed:
+        each.release("nogil")
+    assert sys.getrefcount(x) == references - 1
+
+
+def test_the_shape_of_the_array_may_change() -> None:
+    x = np.arange(6.0)
+    t = dlbridge.from_dlpack(x)
+    x.shape = (2, 3)
+    assert t.shape == (6,)
+    assert np.from_dlpack(t).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_the_version_is_that_of_numpy() -> None:
+    x = np.ones(2)
+    version = dlbridge.from_dlpack(x.__dlpack__(max_version=(1, 0))).version
+    t = dlbridge.from_dlpack(x)
+    assert t.version == version
+    t.__dlpack__()
+    assert t.version == version
+
+
+@pytest.mark.parametrize("rank", [0, 1, 8, 9])
+def test_buffers_of_every_rank(rank: int) -> None:
+    x = np.arange(2**rank, dtype="int16").reshape((2,) * rank).T
+    t = dlbridge.from_dlpack(x)
+    first, second = memoryview(t), memoryview(t)
+    for each in (first, second):
+        assert (each.shape, each.strides, each.nbytes) == (x.shape, x.strides, x.nbytes)
+        assert each.tolist() == x.tolist()
+    first.release()
+    assert second.tolist() == x.tolist()
+    del t
+    assert second.tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("value, uses_table", [("1", False), ("0", True), ("", True)])
+def test_the_environment_variable(value: str, uses_table: bool) -> None:
+    """DLBRIDGE_PROTOCOL_ONLY makes every import call __dlpack__."""
+    program = (
+        "import dlbridge, test_import_by_table as t, foreign\n"
+        "x = t.table_class()(foreign.tensor())\n"
+        "dlbridge.from_dlpack(x)\n"
+        "print(len(x.requests))"
+    )
+    path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    environment = {**os.environ, "DLBRIDGE_PROTOCOL_ONLY": value, "PYTHONPATH": path}
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment
+    )
+    assert (result.stdout, result.stderr) == ("0\n" if uses_table else "1\n", "")
