@@ -13,6 +13,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -26,7 +27,7 @@ QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "OMP_NUM_THR
 MOST_NOISE = 20000  # characters of a child's output that are returned
 ORPHANED = 10.0  # seconds beyond its limit after which a call without a parent process ends itself
 
-_PATIENCE = 0.05  # seconds between two looks whether the process still exists
+_PATIENCE = 0.05  # seconds between two looks whether the process still exists, or is cancelled
 _GRACE = 1.0  # seconds that a process may take to end once it cannot answer any more
 _KILLED = 10.0  # seconds that the system may take to end a killed process
 _CHUNK = 1 << 16
@@ -46,12 +47,16 @@ class Answer:
     noise: str = field(default="", repr=False)  # the end of the output during the call
 
 
+class Cancelled(Exception):
+    """Worker.cancel() ended the call."""
+
+
 class Worker:
     """A child process that runs one call after another, and is restarted after a crash.
 
     A function is named "module:function"; its keywords and its result must be supported by JSON.
     Its output is in Answer.noise. Processes that it starts end with the child, unless they begin
-    a session of their own; they cannot delay an answer. Not thread-safe.
+    a session of their own; they cannot delay an answer. Not thread-safe, except for cancel().
     """
 
     def __init__(
@@ -64,6 +69,7 @@ class Worker:
         self.python, self.seconds = python, seconds
         self.environment = {**os.environ, **QUIET, **(environment or {})}
         self._child: _Child | None = None
+        self._is_cancelled = threading.Event()
 
     def __enter__(self) -> Worker:
         return self
@@ -81,6 +87,10 @@ class Worker:
         if self._child is not None:
             self._child.end()
         self._child = None
+
+    def cancel(self) -> None:
+        """Ends the call for which another thread waits; this and later ones raise Cancelled."""
+        self._is_cancelled.set()
 
     def call(self, function: str, /, *, within: float | None = None, **keywords: Any) -> Answer:
         """Calls a function in the child process, with a time limit of `within` or self.seconds.
@@ -106,7 +116,7 @@ class Worker:
         if self._child is None:
             self._child = _Child(self.python, self.environment)
         try:
-            line = self._child.ask(json.dumps(request), deadline)
+            line = self._child.ask(json.dumps(request), deadline, self._is_cancelled)
         except _NoAnswer as reason:
             outcome = reason.outcome
             message = reason.message or f"no answer within {seconds:g} s"
@@ -160,8 +170,8 @@ class _Child:
         for end in (self._answers, self._output.fileno()):
             os.set_blocking(end, False)
 
-    def ask(self, request: str, deadline: float) -> str:
-        """Sends a request and returns the line of its answer. Raises _NoAnswer."""
+    def ask(self, request: str, deadline: float, is_cancelled: threading.Event) -> str:
+        """Sends a request and returns the line of its answer. Raises _NoAnswer and Cancelled."""
         self.noise()
         self._kept.clear()
         with contextlib.suppress(OSError):  # it has already ended; the status follows below
@@ -173,6 +183,8 @@ class _Child:
             selector.register(self._answers, selectors.EVENT_READ)
             selector.register(self._output, selectors.EVENT_READ)
             while not line.endswith(b"\n"):
+                if is_cancelled.is_set():
+                    raise Cancelled
                 left = deadline - time.monotonic()
                 if left <= 0 and closed:
                     raise _NoAnswer("crashed", "the function closed the pipe of its answer")

@@ -47,6 +47,14 @@ def tensor(
     return dlbridge.from_dlpack(result, readonly=True) if readonly else result
 
 
+def aborts_in_place_of_refusing(x: Any, /) -> dlbridge.Tensor:
+    """A consumer that ends the process where dlbridge refuses a tensor."""
+    try:
+        return dlbridge.from_dlpack(x)
+    except Exception:
+        os.abort()
+
+
 # Factories that fail -------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
 
@@ -78,6 +79,19 @@ def test_a_hang_ends_in_time(worker: children.Worker) -> None:
     assert (answer.outcome, answer.message) == ("hung", "no answer within 0.5 s")
     assert time.monotonic() - begin < 30
     assert worker.call(BAD + "garbage").value == 7
+
+
+def test_another_thread_cancels_a_call(worker: children.Worker) -> None:
+    process = worker.call("os:getpid").value
+    begin = time.monotonic()
+    threading.Timer(0.2, worker.cancel).start()
+    with pytest.raises(children.Cancelled):
+        worker.call(BAD + "hangs")
+    assert time.monotonic() - begin < 30
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+    with pytest.raises(children.Cancelled):
+        worker.call("os:getpid")
 
 
 def test_noise_is_kept_apart(worker: children.Worker) -> None:

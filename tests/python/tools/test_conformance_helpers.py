@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -137,6 +138,18 @@ def test_a_leak_and_what_only_looks_like_one() -> None:
     assert memory.growth(lambda: bytes(100), 100) is None
     cache: dict[int, bytes] = {}
     assert memory.growth(lambda: cache.setdefault(len(cache) % 300, bytes(100)), 100) is None
+
+
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_measuring_leaves_what_was_frozen(is_frozen: bool) -> None:
+    gc.unfreeze()
+    if is_frozen:
+        gc.freeze()
+    try:
+        memory.growth(lambda: None, 10)
+        assert bool(gc.get_freeze_count()) == is_frozen
+    finally:
+        gc.unfreeze()
 
 
 def test_references() -> None:

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from dlbridge.tools import children
 from dlbridge.tools.conformance import waivers
-from dlbridge.tools.conformance.engine import SECONDS, Examination, Interrupted, examine
+from dlbridge.tools.conformance.engine import Examination, Interrupted, examine
 from dlbridge.tools.conformance.helpers import device_memory
+from dlbridge.tools.conformance.lane import SECONDS
 from dlbridge.tools.conformance.output import quiet_when_closed
 from dlbridge.tools.conformance.results import INTERRUPTED, Report, Result
 from dlbridge.tools.conformance.rules import RULES, STANDARDS

@@ -1,16 +1,16 @@
-"""Runs the probes of a target in child processes, and combines their outcomes by rule."""
+"""Runs the probes of a target in one or two lanes, and combines their outcomes by rule."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import platform
-import sys
+import threading
 import time
 from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable
 
-from dlbridge.tools import children
+from dlbridge.tools.conformance.lane import Lane
 from dlbridge.tools.conformance.probes import in_order
 from dlbridge.tools.conformance.registry import Probe
 from dlbridge.tools.conformance.results import (
@@ -18,7 +18,6 @@ from dlbridge.tools.conformance.results import (
     Outcome,
     Report,
     Result,
-    presentable,
 )
 from dlbridge.tools.conformance.rules import (
     RULES,
@@ -30,13 +29,11 @@ from dlbridge.tools.conformance.rules import (
 from dlbridge.tools.conformance.target import CannotExamine
 from dlbridge.tools.conformance.waivers import Waiver, apply_waivers
 
-SECONDS = 60.0  # for one probe; opening the target, which imports it, may take children.SECONDS
-CHILD = "dlbridge.tools.conformance.child"
-# Hostile probes may open the target again, in processes of their own: up to so many times.
-OPENED_AGAIN = 2
+WORTHWHILE = 10  # probes: fewer in a lane take less time than opening the target for them
 NOT_RUN = {"outcome": "skip", "got": "interrupted"}
 
-Progress = Callable[[int, int, str], None]  # probes that have run, their number, the current rule
+# Gets the number of probes that have begun before, that of all, and the current rule.
+Progress = Callable[[int, int, str], None]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -63,7 +60,8 @@ def examine(
     `target`, `consumer` and `device` are given as on the command line: "mylib:make",
     "mylib:from_dlpack", "cuda".
     `standard` is the version of the array API that counts; None is the one that the library claims.
-    `seconds` limits each probe and the opening; None is SECONDS and children.SECONDS.
+    `seconds` limits each probe and the opening; None is lane.SECONDS and children.SECONDS.
+    `progress` may be called on other threads, one call at a time.
     Raises CannotExamine when there is nothing to examine: no such module, or a factory that raises.
     Raises Interrupted, a KeyboardInterrupt, on Ctrl-C.
     """
@@ -101,7 +99,7 @@ def _python() -> dict[str, str | None]:
 
 
 class Examination:
-    """The child processes in which the target is open, and the outcomes of the probes so far.
+    """The open target, and the outcomes of the probes so far.
 
     A context manager; not thread-safe. The constructor opens the target and raises CannotExamine
     as examine() does.
@@ -116,22 +114,16 @@ class Examination:
         standard: str | None = None,
         seconds: float | None = None,
     ) -> None:
-        paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        self._worker = children.Worker(environment={"PYTHONPATH": paths})
-        self._seconds = SECONDS if seconds is None else seconds
-        self._to_open = children.SECONDS if seconds is None else seconds
-        self._keywords: dict[str, Any] = {"name": target, "consumer": consumer, "device": device}
-        self._outcomes: dict[str, list[dict[str, Any]]] = {}
+        lanes = [Lane(target, consumer=consumer, device=device, seconds=seconds) for _ in range(2)]
+        self._first, self._second = lanes
+        self._device = device
+        self._outcomes: dict[str, dict[str, Any]] = {}  # by the name of the probe
         self._times: dict[str, float] = {}
-        self._is_open = self._is_untouched = False
-        self._lost: CannotExamine | None = None  # why the target cannot be opened again
-        begin = time.monotonic()
         try:
-            answer = self._open()
+            answer = self._first.open()
         except BaseException:
             self.close()
             raise
-        self._opening = time.monotonic() - begin  # what it took
         self.consumer: str | None = answer["consumer"]
         self.standard: str | None = standard or answer["standard"]
         self.versions: dict[str, str | None] = {**_python(), **answer["versions"]}
@@ -143,116 +135,121 @@ class Examination:
         self.close()
 
     def close(self) -> None:
-        """Ends the child process."""
-        self._worker.close()
-
-    def _open(self) -> dict[str, Any]:
-        answer = self._worker.call(f"{CHILD}:open_target", within=self._to_open, **self._keywords)
-        reason = answer.value["why"] if answer.outcome == "returned" else _how(answer)
-        if reason is not None:
-            raise CannotExamine(f"{self._keywords['name']}: {reason}")
-        self._is_open = self._is_untouched = True
-        return answer.value  # type: ignore[no-any-return]
+        """Ends the child processes."""
+        for lane in (self._first, self._second):
+            lane.close()
 
     def run_all(self, probes: Sequence[Probe], progress: Progress | None = None) -> bool:
         """Runs probes. Returns False on Ctrl-C; the rules of the rest are skipped then."""
-        count = 0
+        shown = _Shown(progress, len(probes))
+        own, others = _shares(probes, self._device)
         try:
-            for count, probe in enumerate(probes):
-                if progress is not None:
-                    progress(count, len(probes), probe.rule)
-                self.run(probe)
+            left = self._run_both(own, others, shown) if others else own
+            self._run_share(self._first, left, shown)
             return True
         except KeyboardInterrupt:
-            for probe in probes[count:]:
-                self._outcomes.setdefault(probe.rule, []).append(NOT_RUN)
+            for probe in probes:
+                self._outcomes.setdefault(probe.name, NOT_RUN)
             return False
         finally:
-            if progress is not None:
-                progress(len(probes), len(probes), "")
+            shown.finish()
 
-    def run(self, probe: Probe) -> None:
-        """Runs one probe, and ends a process that the probe may have damaged."""
-        begin = time.monotonic()
+    def _run_both(
+        self, own: Sequence[Probe], others: Sequence[Probe], shown: _Shown
+    ) -> Sequence[Probe]:
+        """Runs two shares at the same time, each on its lane; returns what the second leaves."""
+        with ThreadPoolExecutor(2) as threads:
+            try:
+                first = threads.submit(self._run_share, self._first, own, shown)
+                second = threads.submit(self._open_and_run_share, others, shown)
+                first.result()
+                return second.result()
+            except BaseException:  # Ctrl-C, which only this thread gets, or an error of one lane
+                for lane in (self._first, self._second):
+                    lane.cancel()
+                raise
+
+    def _open_and_run_share(self, probes: Sequence[Probe], shown: _Shown) -> Sequence[Probe]:
+        """Runs a share on the second lane. Returns it where the target does not open twice."""
         try:
-            if self._lost is not None:
-                raise self._lost
-            outcome = self._run(probe)
-        except CannotExamine as reason:
-            self._lost = reason
-            outcome = {"outcome": "skip", "got": f"the target cannot be opened again: {reason}"}
-        took = time.monotonic() - begin
-        self._outcomes.setdefault(probe.rule, []).append(outcome)
-        self._times[probe.rule] = self._times.get(probe.rule, 0.0) + took
+            self._second.open()
+        except CannotExamine:  # such as a driver that serves one process at a time
+            return probes
+        self._run_share(self._second, probes, shown)
+        return []
 
-    def _run(self, probe: Probe) -> dict[str, Any]:
-        """Returns the outcome of a probe. Raises CannotExamine where the target does not open."""
-        was_new = not self._is_open or self._is_untouched
-        answer = self._call(probe)
-        if answer.outcome == "returned":
-            result: dict[str, Any] = answer.value
-        else:
-            result = {"outcome": "crash", "got": f"the process {_how(answer)}"}
-        if answer.outcome != "returned" or (probe.hostile and result["outcome"] == "fail"):
-            self._end()
-        if answer.outcome == "crashed" and not was_new:
-            with contextlib.suppress(CannotExamine):
-                alone = self._call(probe)
-                if alone.outcome == "returned":
-                    result = _innocent(alone.value, result["got"])
-            self._end()
-        return result
+    def _run_share(self, lane: Lane, probes: Sequence[Probe], shown: _Shown) -> None:
+        for probe in probes:
+            shown.begin(probe)
+            self._run(lane, probe)
 
-    def _call(self, probe: Probe) -> children.Answer:
-        if not self._is_open:
-            self._open()
-        self._is_untouched = False
-        more = OPENED_AGAIN * self._opening if probe.hostile else 0.0
-        return self._worker.call(
-            f"{CHILD}:run_probe", within=self._seconds + more, probe=probe.name, **self._keywords
-        )
-
-    def _end(self) -> None:
-        self._worker.close()
-        self._is_open = False
+    def _run(self, lane: Lane, probe: Probe) -> None:
+        begin = time.monotonic()
+        self._outcomes[probe.name] = lane.run(probe)
+        self._times[probe.name] = time.monotonic() - begin
 
     def result(self, rule: str) -> Result:
-        """Returns the outcome of a rule from the probes that have run."""
-        outcomes, seconds = self._outcomes.get(rule, []), self._times.get(rule, 0.0)
+        """Returns the outcome of a rule from the probes that have run, whatever their lane."""
+        names = [each.name for each in in_order() if each.rule == rule]
+        outcomes = [self._outcomes[name] for name in names if name in self._outcomes]
+        seconds = sum(self._times.get(name, 0.0) for name in names)
         return _result(RULES[rule], outcomes, self.standard, seconds)
 
     def examine(self, rule: str) -> Result:
         """Runs the probes of one rule."""
         for probe in in_order():
             if probe.rule == rule:
-                self.run(probe)
+                self._run(self._first, probe)
         return self.result(rule)
 
 
-def _innocent(alone: dict[str, Any], crash: str) -> dict[str, Any]:
-    """Returns the outcome in a new process of a probe that crashed after others.
+class _Shown:
+    """Passes the progress of both lanes to a callback, one call at a time."""
 
-    An earlier probe may have damaged memory; the crash is not the fault of this rule.
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress, self._total, self._begun = progress, total, 0
+        self._lock = threading.Lock()
+
+    def begin(self, probe: Probe) -> None:
+        with self._lock:
+            if self._progress is not None:
+                self._progress(self._begun, self._total, probe.rule)
+            self._begun += 1
+
+    def finish(self) -> None:
+        if self._progress is not None:
+            self._progress(self._total, self._total, "")
+
+
+def _shares(probes: Sequence[Probe], device: str) -> tuple[Sequence[Probe], Sequence[Probe]]:
+    """Divides probes between two lanes; the second gets none where it would save no time.
+
+    The share of a probe does not depend on how fast the lanes are: in each process the same probes
+    run in the same order every time. On a device there is one lane, as libraries take most of its
+    memory for one process, and as its probes of order measure time.
     """
-    remark = f"after other checks {crash}; alone in a new process it did not"
-    return {**alone, "got": "; ".join(filter(None, [alone["got"], remark]))}
+    shares: tuple[list[Probe], list[Probe]] = ([], [])
+    for probe in probes:
+        shares[_is_for_the_second(probe)].append(probe)
+    if device != "cpu" or _processors() < 2 or min(map(len, shares)) < WORTHWHILE:
+        return probes, []
+    return shares
 
 
-def _how(answer: children.Answer) -> str:
-    """Describes a call that did not return."""
-    last = _last_words(answer.noise) if answer.outcome == "crashed" else ""
-    return presentable(": ".join(filter(None, [answer.outcome, answer.message, last])))
+def _is_for_the_second(probe: Probe) -> bool:
+    """Whether the second lane runs a probe: those of lifetime and of invalid input.
 
-
-def _last_words(noise: str) -> str:
-    """Returns the last message of a process, before Python's own crash report.
-
-    >>> _last_words("terminate called\\nFatal Python error: Aborted\\n\\nExtension modules: x")
-    'terminate called'
+    They are few, and take about as long as all others.
     """
-    lines = noise.partition("Fatal Python error")[0].strip().splitlines()
-    informative = [line for line in lines if "what():" in line or "Check failed" in line]
-    return (informative or lines or [""])[-1].strip()[:200]
+    rule = RULES[probe.rule]
+    return probe.hostile and (rule.id.startswith("X-") or rule.kind == "hardening")
+
+
+def _processors() -> int:
+    """Returns the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # missing on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _result(

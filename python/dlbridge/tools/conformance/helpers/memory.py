@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes as C
 import gc
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Callable
 
@@ -68,9 +70,7 @@ def growth(function: Callable[[], object], times: int) -> str | None:
     for _ in range(10 + times // 5):
         function()
     rounds: list[Usage] = []
-    gc.collect()
-    gc.freeze()  # collections need not look at what exists already
-    try:
+    with _frozen():
         for repetitions in (times, times, max(3 * times, SURELY)):
             before = measure()
             for _ in range(repetitions):
@@ -79,9 +79,21 @@ def growth(function: Callable[[], object], times: int) -> str | None:
             metrics = [name for name, limit in LIMITS.items() if _grows(rounds, name, limit)]
             if not metrics:
                 return None
+    return f"{getattr(rounds[-1], metrics[0]):.1f} {UNITS[metrics[0]]} for each"
+
+
+@contextlib.contextmanager
+def _frozen() -> Iterator[None]:
+    """Lets collections skip what exists already."""
+    if gc.get_freeze_count():  # by open_target(), whose objects gc.unfreeze() would include again
+        yield
+        return
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
     finally:
         gc.unfreeze()
-    return f"{getattr(rounds[-1], metrics[0]):.1f} {UNITS[metrics[0]]} for each"
 
 
 # More than so much for each call is a leak.
