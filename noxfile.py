@@ -725,23 +725,46 @@ def docs(session: nox.Session) -> None:
     install_wheel(session, "numpy", "torch==2.13.0")
     session.run("python", "tests/docs/check_pages.py")
     session.run("python", ".ci/figures.py", "--check")
+    session.run("python", "bench/report.py", "--check")
 
 
 @nox.session(tags=["tests", "compiles", "slow"])
 def bench(session: nox.Session) -> None:
-    """The benchmarks. `python3 noxfile.py bench -- full` measures; otherwise they only run."""
-    folder = cmake(session, MAIN, "dlbridge_bench", "bench_loop", "arguments_dlbridge",
-                   "arguments_nanobind")  # fmt: skip
-    peers = ("apache-tvm-ffi", "nanobind", "pybind11>=3.0")  # to compare with
-    install_wheel(session, "numpy", "torch==2.13.0", *peers)
+    """The benchmarks, and the gates of CI.
+
+    `bench -- full` measures everything and writes docs/generated/performance.md with its plots;
+    `bench -- report FILE` writes them from a report of bench/py/measure.py.
+    """
+    if "report" in session.posargs:
+        session.install("matplotlib")
+        session.run("python", "bench/report.py", *session.posargs[1:])
+        return
     full = "full" in session.posargs
+    machine.add_packages("valgrind")  # counts instructions, if it can be installed
+    folder = cmake(session, MAIN, "dlbridge_bench", "bench_loop", "bare_producer",
+                   "arguments_dlbridge", "arguments_nanobind")  # fmt: skip
+    peers = ("apache-tvm-ffi", "nanobind", "pybind11>=3.0", "jax")  # to compare with
+    wheels = install_wheel(session, "numpy", "torch==2.13.0", *peers, "pytest")
+    session.run("pytest", "-q", "-p", "no:cacheprovider", "bench/test_judgement.py")
     session.run(str(folder / "bench" / "dlbridge_bench"),
                 f"--benchmark_min_time={0.2 if full else 0.001}",
                 "--benchmark_enable_random_interleaving=true", external=True)  # fmt: skip
-    modules = {"PYTHONPATH": str(folder / "bench-modules")}
-    session.run("python", "bench/py/exchange.py", *([] if full else ["--quick"]), env=modules)
-    session.run("python", "bench/py/arguments.py", "--check" if full else "--quick", env=modules)
     session.run("python", "bench/compile_cost.py", "--check" if full else "--quick")
+    report = machine.STATE / ("bench.json" if full else "bench-quick.json")
+    options = ["--json", str(report), "--wheel", str(wheels), *([] if full else ["--quick"])]
+    if full:  # the session interpreters makes environments of interpreters without the GIL
+        found = sorted((machine.STATE / "interpreters").glob("*t/bin/python"))
+        options += ["--free-threaded", str(found[-1])] if found else []
+        copies = machine.STATE / "copies.json"
+        options += ["--copies", str(copies)] if copies.exists() else []
+    session.run("python", "bench/py/measure.py", "--gates", *options, success_codes=[0, 3],
+                env={"PYTHONPATH": str(folder / "bench-modules")})  # fmt: skip
+    if full:
+        session.install("matplotlib")
+        session.run("python", "bench/report.py", str(report))
+    open_gates = json.loads(report.read_text())["gates"]["not judged"]
+    if open_gates:  # neither passed nor failed
+        session.skip(f"{len(open_gates)} gates were not judged: {', '.join(open_gates)}")
 
 
 @nox.session(tags=["tests"])

@@ -1,7 +1,11 @@
-// Functions that take tensors and do nothing, bound in every way that dlbridge offers.
+// Functions that take tensors and do nothing, bound in every way that dlbridge offers, and
+// functions that return a new tensor to each library.
 #include <dlbridge/pybind11.hpp>
 
 #include <pybind11/pybind11.h>
+
+#include <string>
+#include <vector>
 
 using any_floats = dlbridge::tensor_span<float const>;
 using owned_floats = dlbridge::tensor<float const>;
@@ -9,16 +13,44 @@ using matrix =
     dlbridge::tensor_span<float const,
                           dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>,
                           dlbridge::row_major>;
+using owned_matrix =
+    dlbridge::argument<float const,
+                       dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>>;
+
+// Memory that C++ allocates, and that the result owns.
+static dlbridge::managed_tensor make() { return dlbridge::build(std::vector<float>(6)); }
+
+template <dlbridge::library Library>
+static void add_result(pybind11::module_& m, std::string const& name) {
+  dlbridge::def_fast(
+      m, ("fast_to_" + name).c_str(), [] { return make(); }, {}, "", dlbridge::returns{Library});
+  dlbridge::def(m, ("to_" + name).c_str(), [] { return make(); }, dlbridge::returns{Library});
+}
 
 PYBIND11_MODULE(arguments_dlbridge, m) {
+  using t = any_floats;
   dlbridge::init(m);
-  dlbridge::def_fast(m, "fast", [](any_floats) {}, {"x"});
-  dlbridge::def_fast(m, "fast3", [](any_floats, any_floats, any_floats) {}, {"x", "y", "z"});
+  dlbridge::def_fast(m, "fast", [](t) {}, {"x"});
+  dlbridge::def_fast(m, "fast1", [](t) {}, {"a"});
+  dlbridge::def_fast(m, "fast2", [](t, t) {}, {"a", "b"});
+  dlbridge::def_fast(m, "fast3", [](t, t, t) {}, {"x", "y", "z"});
+  dlbridge::def_fast(m, "fast4", [](t, t, t, t) {}, {"a", "b", "c", "d"});
+  dlbridge::def_fast(m, "fast8", [](t, t, t, t, t, t, t, t) {},
+                     {"a", "b", "c", "d", "e", "f", "g", "h"});
+  dlbridge::def_fast(
+      m, "fast16", [](t, t, t, t, t, t, t, t, t, t, t, t, t, t, t, t) {},
+      {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"});
   dlbridge::def_fast(m, "fast_matrix", [](matrix) {}, {"x"});
   dlbridge::def_fast(m, "fast_owned", [](owned_floats) {}, {"x"});
   m.def("object", [](pybind11::object const&) {});
-  m.def("caster", [](any_floats) {});
-  m.def("caster3", [](any_floats, any_floats, any_floats) {});
-  dlbridge::def(m, "def", [](any_floats) {}, pybind11::arg("x"));
-  dlbridge::def(m, "def3", [](any_floats, any_floats, any_floats) {});
+  m.def("caster", [](t) {});
+  m.def("caster3", [](t, t, t) {});
+  dlbridge::def(m, "def", [](t) {}, pybind11::arg("x"));
+  dlbridge::def(m, "def3", [](t, t, t) {});
+  dlbridge::def_fast(m, "like", [](owned_matrix x) { return x.empty_like<float>(); }, {"x"});
+  add_result<dlbridge::library::own>(m, "dlbridge");
+  add_result<dlbridge::library::numpy>(m, "numpy");
+  add_result<dlbridge::library::torch>(m, "torch");
+  add_result<dlbridge::library::jax>(m, "jax");
+  add_result<dlbridge::library::tvm_ffi>(m, "tvm_ffi");
 }

@@ -6,7 +6,25 @@
 namespace nb = nanobind;
 using any_floats = nb::ndarray<float const, nb::device::cpu>;
 
+// Memory that C++ allocates, and that the result owns.
+template <class... Framework>
+static nb::ndarray<float, Framework...> make() {
+  auto* const values = new float[6]();
+  nb::capsule const owner(values, [](void* p) noexcept { delete[] static_cast<float*>(p); });
+  return nb::ndarray<float, Framework...>(values, {6}, owner);
+}
+
 NB_MODULE(arguments_nanobind, m) {
-  m.def("argument", [](any_floats) {});
-  m.def("argument3", [](any_floats, any_floats, any_floats) {});
+  using t = any_floats;
+  m.def("argument", [](t) {});
+  m.def("argument1", [](t) {});
+  m.def("argument2", [](t, t) {});
+  m.def("argument3", [](t, t, t) {});
+  m.def("argument4", [](t, t, t, t) {});
+  m.def("argument8", [](t, t, t, t, t, t, t, t) {});
+  m.def("argument16", [](t, t, t, t, t, t, t, t, t, t, t, t, t, t, t, t) {});
+  m.def("to_nanobind", [] { return make<nb::array_api>(); });
+  m.def("to_numpy", [] { return make<nb::numpy>(); });
+  m.def("to_torch", [] { return make<nb::pytorch>(); });
+  m.def("to_jax", [] { return make<nb::jax>(); });
 }

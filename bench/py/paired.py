@@ -1,10 +1,8 @@
-"""Paired timing: ratios of two calls on a noisy machine, with a comparison of a call with itself.
+"""Paired timing: ratios of two calls on a noisy machine.
 
 The speed of a shared machine can change by tens of percent within a second, so two blocks that are
 timed one after the other cannot be compared. Here the calls A and B alternate in batches of about
 50 microseconds. Each pair of batches gives one ratio, and the median of the pairs is one repeat.
-The comparison of a call with itself (A/A) shows the accuracy: if its repeats differ by more than
-one percent, the benchmarks do not check limits.
 """
 
 from __future__ import annotations
@@ -12,15 +10,25 @@ from __future__ import annotations
 import gc
 import os
 import statistics
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
 
 import bench_loop
 
 BATCH_NS = 50_000
-PAIRS = 101
-REPEATS = 7
-TRUSTED_WIDTH = 0.01
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How often a comparison repeats, and for how long the guard waits for a quiet machine."""
+
+    pairs: int = 101
+    repeats: int = 7
+    patience_s: float = 300
+
+
+QUICK = Effort(pairs=31, repeats=3, patience_s=60)
 
 
 @dataclass
@@ -31,12 +39,17 @@ class Case:
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
     keywords: dict[str, Any] | None = None
-    note: str = ""  # what this call does or omits, compared with the other one
+    fails: bool = False  # whether every call raises an exception
+    over: tuple[Any, ...] = ()  # calls the function with each of these in turn instead
     count: int = field(default=0, init=False)
 
     def _run(self, count: int) -> float:
-        nanoseconds = bench_loop.run(self.function, self.arguments, self.keywords, count)
-        return float(nanoseconds) / count
+        if self.over:
+            rounds = max(1, count // len(self.over))
+            nanoseconds = bench_loop.run_over(self.function, self.over, rounds)
+            return float(nanoseconds) / (rounds * len(self.over))
+        arguments = (self.function, self.arguments, self.keywords, count, self.fails)
+        return float(bench_loop.run(*arguments)) / count
 
     def prepare(self) -> None:
         """Warms caches, and computes the number of calls of a batch."""
@@ -52,16 +65,19 @@ class Case:
 class Ratio:
     """The time of A divided by that of B: the median, minimum and maximum of the repeats."""
 
-    a: str
-    b: str
     median: float
     least: float
     most: float
     a_ns: float
     b_ns: float
 
+    @property
+    def noise(self) -> float:
+        """How far the repeats of a call compared with itself are from 1, and from each other."""
+        return max(self.most - self.least, abs(self.median - 1))
+
     def __str__(self) -> str:
-        return f"{self.median:6.3f} [{self.least:.3f}, {self.most:.3f}]"
+        return f"{self.median:7.3f} [{self.least:.3f}, {self.most:.3f}]"
 
 
 def quiet() -> None:
@@ -72,16 +88,16 @@ def quiet() -> None:
     gc.disable()
 
 
-def compare(a: Case, b: Case) -> Ratio:
+def compare(a: Case, b: Case, effort: Effort) -> Ratio:
     """Returns the paired ratio of two calls."""
     a.prepare()
     b.prepare()
     medians: list[float] = []
     a_ns: list[float] = []
     b_ns: list[float] = []
-    for _ in range(REPEATS):
+    for _ in range(effort.repeats):
         ratios = []
-        for pair in range(PAIRS):
+        for pair in range(effort.pairs):
             if pair % 2 == 0:
                 first, second = a.time(), b.time()
             else:
@@ -91,21 +107,9 @@ def compare(a: Case, b: Case) -> Ratio:
             b_ns.append(second)
         medians.append(statistics.median(ratios))
     return Ratio(
-        a.name,
-        b.name,
         statistics.median(medians),
         min(medians),
         max(medians),
         statistics.median(a_ns),
         statistics.median(b_ns),
     )
-
-
-def guard(case: Case) -> Ratio:
-    """Compares a call with itself, which shows the accuracy of ratios on this machine."""
-    return compare(case, case)
-
-
-def trusted(same: Ratio) -> bool:
-    """Whether the comparison of a call with itself is accurate enough to check limits."""
-    return same.most - same.least <= TRUSTED_WIDTH and abs(same.median - 1) <= TRUSTED_WIDTH

@@ -1,0 +1,255 @@
+"""The calls that the benchmarks compare, by name: dlbridge's, and those of the other libraries.
+
+A library that is not installed has no calls, and `missing` says why. A call that its library
+refuses is in `refused` with the exception.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+import bench_loop
+import numpy as np
+from bare_producer import Bare
+from paired import Case
+
+import dlbridge
+
+VERSION = {"max_version": (1, 3)}
+EMPTY = "empty call"
+# What the other libraries omit in the calls that are compared with dlbridge's.
+OMITTED = {
+    "tvm_ffi": "`tvm_ffi.from_dlpack` checks neither version nor flags nor extents, and its "
+    "function takes any objects and checks nothing",
+    "nanobind": "nanobind checks dtype and device, but not version, flags and overflow, and "
+    "passes no stream",
+    "bare C": "the bare producer in C checks nothing and keeps no memory for later exports",
+}
+PEERS = ("torch", "tvm_ffi", "jax", "arguments_nanobind")
+
+
+@dataclass
+class Calls:
+    """Calls by name, with the group in which the report shows them."""
+
+    cases: dict[str, Case] = field(default_factory=dict)
+    groups: dict[str, list[str]] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)  # by library
+    refused: dict[str, str] = field(default_factory=dict)  # by call
+
+    def add(
+        self,
+        group: str,
+        name: str,
+        function: Callable[..., Any],
+        *arguments: Any,
+        keywords: dict[str, Any] | None = None,
+        fails: bool = False,
+    ) -> None:
+        try:
+            function(*arguments, **(keywords or {}))
+        except Exception as error:
+            if not fails:
+                self.refused[name] = f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
+                return
+        self.cases[name] = Case(name, function, arguments, keywords, fails)
+        self.groups.setdefault(group, []).append(name)
+
+    def why_not(self, name: str) -> str:
+        """Why a call does not exist."""
+        if name in self.refused:
+            return f"{name} raised {self.refused[name]}"
+        absent = [each for each in self.missing if each.replace("arguments_", "") in name]
+        return "; ".join(self.missing[each] for each in absent) or f"there is no call {name}"
+
+
+@dataclass(frozen=True)
+class Libraries:
+    """The other libraries; None where one is not installed."""
+
+    torch: Any
+    tvm_ffi: Any
+    jax: Any
+    nanobind: Any
+
+
+def load(calls: Calls) -> Libraries:
+    found: list[Any] = []
+    for name in PEERS:
+        try:
+            found.append(importlib.import_module(name))
+        except ImportError as error:
+            found.append(None)
+            calls.missing[name] = f"{name} cannot be imported: {error}"
+    return Libraries(*found)
+
+
+def producers(libraries: Libraries) -> dict[str, Any]:
+    """An array of each library, float32 of shape (2, 3), and what has no library of its own."""
+    array = np.arange(6, dtype="float32").reshape(2, 3)
+    found: dict[str, Any] = {
+        "ndarray": array,
+        "ndarray subclass": array.view(type("Subclass", (np.ndarray,), {})),
+        "bare C": Bare((2, 3)),
+        "Tensor": dlbridge.from_dlpack(array),
+    }
+    if libraries.torch is not None:
+        found["torch"] = libraries.torch.arange(6.0).reshape(2, 3)
+    if libraries.tvm_ffi is not None:
+        found["tvm_ffi"] = libraries.tvm_ffi.from_dlpack(array.copy())
+    if libraries.jax is not None:
+        found["jax"] = libraries.jax.numpy.arange(6.0, dtype="float32").reshape(2, 3)
+    if libraries.nanobind is not None:
+        found["nanobind"] = libraries.nanobind.to_nanobind()
+    return found
+
+
+def add_imports(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) -> None:
+    """Every consumer with every producer."""
+    consumers: dict[str, Callable[..., Any]] = {
+        "dlbridge.from_dlpack": dlbridge.from_dlpack,
+        "np.from_dlpack": np.from_dlpack,
+    }
+    if libraries.torch is not None:
+        consumers["torch.from_dlpack"] = libraries.torch.from_dlpack
+    if libraries.tvm_ffi is not None:
+        consumers["tvm_ffi.from_dlpack"] = libraries.tvm_ffi.from_dlpack
+    if libraries.jax is not None:
+        consumers["jax.numpy.from_dlpack"] = libraries.jax.numpy.from_dlpack
+    for name, array in arrays.items():
+        for consumer, function in consumers.items():
+            calls.add(f"from_dlpack({name})", f"{consumer}({name})", function, array)
+    for name in ("bare C", "torch", "Tensor"):
+        if name in arrays:
+            for how in ("view", "own", "round_trip"):
+                if (function := getattr(bench_loop, f"{how}_by_table", None)) is not None:
+                    label = f"C: {how.replace('_', ' ')} by table ({name})"
+                    calls.add(f"from_dlpack({name})", label, function, arrays[name])
+
+
+def add_conversions(calls: Calls, arrays: dict[str, Any]) -> None:
+    array, tensor = arrays["ndarray"], arrays["Tensor"]
+    group = "other ways into NumPy and buffers"
+    calls.add(group, "np.asarray(Tensor)", np.asarray, tensor)
+    calls.add(group, "np.asarray(memoryview)", np.asarray, memoryview(array))
+    calls.add(group, "np.asarray(ndarray)", np.asarray, array)
+    calls.add(group, "memoryview(Tensor)", memoryview, tensor)
+    calls.add(group, "memoryview(ndarray)", memoryview, array)
+    if "torch" in arrays:
+        calls.add(group, "torch.Tensor.numpy()", type(arrays["torch"]).numpy, arrays["torch"])
+
+
+def add_exports(calls: Calls, arrays: dict[str, Any]) -> None:
+    calls.add("export", "capsule handshake", bench_loop.handshake)
+    for name, array in arrays.items():
+        kind = type(array)
+        if name == "ndarray subclass":
+            continue
+        calls.add("export", f"{name}.__dlpack__(max_version)", kind.__dlpack__, array,
+                  keywords=VERSION)  # fmt: skip
+        calls.add("export", f"{name}.__dlpack__()", kind.__dlpack__, array)
+        calls.add("export", f"{name}.__dlpack_device__()", kind.__dlpack_device__, array)
+
+
+def extension(calls: Calls) -> Any:
+    """The extension module that dlbridge binds, or None if it is not built."""
+    try:
+        return importlib.import_module("arguments_dlbridge")
+    except ImportError as error:
+        calls.missing["arguments_dlbridge"] = f"arguments_dlbridge cannot be imported: {error}"
+        return None
+
+
+def add_arguments(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) -> None:
+    """Functions with tensor parameters that do nothing, given the arrays of each library."""
+    if (ours := extension(calls)) is None:
+        return
+    nop = libraries.tvm_ffi and libraries.tvm_ffi.get_global_func("testing.nop")
+    for name in ("Tensor", "ndarray", "torch", "bare C"):
+        if name not in arrays:
+            continue
+        x = arrays[name]
+        group = f"a function that takes {name}"
+        calls.add(group, f"pybind11 no-op({name})", ours.object, x)
+        for how in ("fast", "caster", "def"):
+            label = "def_fast" if how == "fast" else how
+            calls.add(group, f"{label}({name})", getattr(ours, how), x)
+            calls.add(group, f"{label}({name} x3)", getattr(ours, f"{how}3"), x, x, x)
+        if nop:
+            calls.add(group, f"tvm_ffi nop({name})", nop, x)
+            calls.add(group, f"tvm_ffi nop({name} x3)", nop, x, x, x)
+        if libraries.nanobind is not None:
+            calls.add(group, f"nanobind ndarray({name})", libraries.nanobind.argument, x)
+            calls.add(group, f"nanobind ndarray({name} x3)", libraries.nanobind.argument3, x, x, x)
+    takes = "a function that takes"
+    calls.add(f"{takes} Tensor", "def_fast row-major matrix(Tensor)", ours.fast_matrix,
+              arrays["Tensor"])  # fmt: skip
+    if "torch" in arrays:
+        calls.add(f"{takes} torch", "def_fast owned(torch)", ours.fast_owned, arrays["torch"])
+    wrong = np.zeros(6)
+    calls.add(f"{takes} ndarray", "def_fast refuses a dtype", ours.fast, wrong, fails=True)
+
+
+def add_returns(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) -> None:
+    """Functions that return memory of C++ as an array of the caller's library, and the fastest
+    constructors of these libraries."""
+    ours = extension(calls)
+    modules = (("def_fast", ours, "fast_to_"), ("nanobind", libraries.nanobind, "to_"))
+    for label, functions, prefix in modules:
+        for name in ("dlbridge", "numpy", "torch", "jax", "tvm_ffi", "nanobind"):
+            function = getattr(functions, prefix + name, None)
+            if function is not None:
+                calls.add("results", f"{label} returns to {name}", function)
+    if ours is not None:
+        for name in ("ndarray", "torch", "jax"):
+            if name in arrays:
+                calls.add("results", f"def_fast empty_like({name})", ours.like, arrays[name])
+    array = np.zeros(6, dtype="float32")
+    memory = memoryview(array)
+    constructors: list[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = [
+        ("np.empty", np.empty, (6, "float32"), {}),
+        ("np.frombuffer", np.frombuffer, (memory, "float32"), {}),
+        ("np.empty_like", np.empty_like, (arrays["ndarray"],), {}),
+    ]
+    if (torch := libraries.torch) is not None:
+        constructors += [
+            ("torch.empty", torch.empty, (6,), {}),
+            ("torch.empty_like", torch.empty_like, (arrays["torch"],), {}),
+            ("torch.from_numpy", torch.from_numpy, (array,), {}),
+            ("torch.frombuffer", torch.frombuffer, (memory,), {"dtype": torch.float32}),
+        ]
+    if (jax := libraries.jax) is not None:
+        constructors += [
+            ("jax.numpy.empty", jax.numpy.empty, (6,), {}),
+            ("jax.numpy.empty_like", jax.numpy.empty_like, (arrays["jax"],), {}),
+            ("jax.numpy.asarray", jax.numpy.asarray, (array,), {}),
+            ("jax.device_put", jax.device_put, (array,), {}),
+        ]
+    for name, function, arguments, keywords in constructors:
+        calls.add("results", name, function, *arguments, keywords=keywords)
+
+
+def add_sizes(calls: Calls) -> None:
+    """The same import of 1 KiB and of 1 GiB, whose pages are not touched."""
+    for label, count in (("1 KiB", 1 << 8), ("1 GiB", 1 << 28)):
+        array = np.zeros(count, dtype="float32")
+        calls.add("sizes", f"dlbridge.from_dlpack(ndarray of {label})", dlbridge.from_dlpack, array)
+        calls.add("sizes", f"np.from_dlpack(ndarray of {label})", np.from_dlpack, array)
+        calls.add("sizes", f"dlbridge.from_dlpack(bare C of {label})", dlbridge.from_dlpack,
+                  Bare((count,)))  # fmt: skip
+
+
+def all_calls() -> tuple[Calls, Libraries]:
+    calls = Calls()
+    libraries = load(calls)
+    arrays = producers(libraries)
+    calls.add("anchors", EMPTY, bench_loop.empty, arrays["ndarray"])
+    add_imports(calls, libraries, arrays)
+    add_conversions(calls, arrays)
+    add_exports(calls, arrays)
+    add_arguments(calls, libraries, arrays)
+    add_returns(calls, libraries, arrays)
+    add_sizes(calls)
+    return calls, libraries

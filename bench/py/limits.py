@@ -1,0 +1,143 @@
+"""The limits: which call of dlbridge may cost how much of which other call.
+
+Each row compares two calls of one run, mostly by the ratio of their times. CI fails when a row with
+gate=True exceeds its limit by more than the slack; all rows are reported. `theirs` may name several
+calls; the fastest one counts. docs/performance.md explains how the rows are measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SLACK = 0.10  # of the limits of times in CI
+INSTRUCTIONS_SLACK = 0.02
+TRIES = 3  # of a gate, each in a new process
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One row. `kind` is what is compared: times, instructions, or a value of another part."""
+
+    id: str
+    ours: str
+    theirs: str | tuple[str, ...]
+    limit: float | None  # None: reported without a limit
+    gate: bool = False
+    kind: str = "time"
+
+    @property
+    def slack(self) -> float:
+        return {"time": SLACK, "instructions": INSTRUCTIONS_SLACK}.get(self.kind, 0.0)
+
+
+# fmt: off
+IMPORTS = (
+    Limit("import-torch-tvm_ffi", "dlbridge.from_dlpack(torch)", "tvm_ffi.from_dlpack(torch)", 0.65),
+    Limit("import-torch-numpy", "dlbridge.from_dlpack(torch)", "np.from_dlpack(torch)", 0.06),
+    Limit("import-tvm_ffi", "dlbridge.from_dlpack(tvm_ffi)", "tvm_ffi.from_dlpack(tvm_ffi)", 0.40),
+    Limit("import-bare", "dlbridge.from_dlpack(bare C)", "tvm_ffi.from_dlpack(bare C)", 0.40),
+    Limit("import-ndarray", "dlbridge.from_dlpack(ndarray)", "np.from_dlpack(ndarray)", 0.20),
+    Limit("import-ndarray-direct", "dlbridge.from_dlpack(ndarray)", "np.from_dlpack(ndarray)", 0.12),
+    Limit("import-jax", "dlbridge.from_dlpack(jax)", "jax.__dlpack__(max_version)", 1.30),
+    Limit("import-protocol-numpy", "dlbridge.from_dlpack(ndarray subclass)", "np.from_dlpack(ndarray subclass)", 0.64),
+    Limit("import-protocol-dlpack", "dlbridge.from_dlpack(ndarray subclass)", "ndarray.__dlpack__(max_version)", 1.25),
+    Limit("import-protocol-tvm_ffi", "dlbridge.from_dlpack(ndarray subclass)", "tvm_ffi.from_dlpack(ndarray subclass)", 0.60),
+    Limit("import-own-round-trip", "dlbridge.from_dlpack(Tensor)", "C: round trip by table (Tensor)", 1.80, gate=True),
+    Limit("import-own-numpy", "dlbridge.from_dlpack(Tensor)", "np.from_dlpack(ndarray)", 0.21, gate=True),
+    Limit("import-own-tvm_ffi", "dlbridge.from_dlpack(Tensor)", "tvm_ffi.from_dlpack(Tensor)", 0.30, gate=True),
+)
+EXPORTS = (
+    Limit("export-numpy", "Tensor.__dlpack__(max_version)", "ndarray.__dlpack__(max_version)", 0.75),
+    Limit("export-handshake", "Tensor.__dlpack__(max_version)", "capsule handshake", 2.15),
+    Limit("export-nanobind", "Tensor.__dlpack__(max_version)", "nanobind.__dlpack__(max_version)", 1.00),
+    Limit("export-device", "Tensor.__dlpack_device__()", "ndarray.__dlpack_device__()", 0.38, gate=True),
+)
+CONSUMERS = (
+    Limit("asarray", "np.asarray(Tensor)", "np.from_dlpack(ndarray)", 0.60),
+    Limit("memoryview", "memoryview(Tensor)", "memoryview(ndarray)", 0.90),
+    Limit("to-numpy", "np.from_dlpack(Tensor)", "np.from_dlpack(ndarray)", None),
+    Limit("to-torch", "torch.from_dlpack(Tensor)", "torch.from_dlpack(ndarray)", None),
+    Limit("to-torch-own", "torch.from_dlpack(Tensor)", "torch.from_dlpack(torch)", None),
+    Limit("to-jax", "jax.numpy.from_dlpack(Tensor)", "jax.numpy.from_dlpack(ndarray)", None),
+    Limit("to-jax-own", "jax.numpy.from_dlpack(Tensor)", "jax.numpy.from_dlpack(jax)", None),
+    Limit("to-tvm_ffi", "tvm_ffi.from_dlpack(Tensor)", "tvm_ffi.from_dlpack(ndarray)", None),
+    Limit("to-tvm_ffi-own", "tvm_ffi.from_dlpack(Tensor)", "tvm_ffi.from_dlpack(tvm_ffi)", None),
+)
+ARGUMENTS = (
+    Limit("def_fast-empty", "def_fast(Tensor)", "empty call", 2.05),
+    Limit("def_fast-tvm_ffi", "def_fast(Tensor)", "tvm_ffi nop(Tensor)", 0.10),
+    Limit("def_fast-nanobind", "def_fast(Tensor)", "nanobind ndarray(Tensor)", 0.20, gate=True),
+    Limit("def_fast-checked", "def_fast row-major matrix(Tensor)", "def_fast(Tensor)", 1.20, gate=True),
+    Limit("def_fast-torch-tvm_ffi", "def_fast(torch)", "tvm_ffi nop(torch)", 0.33, gate=True),
+    Limit("def_fast-torch3-tvm_ffi", "def_fast(torch x3)", "tvm_ffi nop(torch x3)", 0.57, gate=True),
+    Limit("def_fast-torch-nanobind", "def_fast(torch)", "nanobind ndarray(torch)", 0.035, gate=True),
+    Limit("def_fast-owned-table", "def_fast owned(torch)", "C: own by table (torch)", 1.40, gate=True),
+    Limit("def_fast-owned-tvm_ffi", "def_fast owned(torch)", "tvm_ffi.from_dlpack(torch)", 0.46, gate=True),
+    Limit("def_fast-ndarray-nanobind", "def_fast(ndarray)", "nanobind ndarray(ndarray)", None),
+    Limit("def_fast-ndarray-tvm_ffi", "def_fast(ndarray)", "tvm_ffi nop(ndarray)", None),
+    Limit("def_fast-refusal", "def_fast refuses a dtype", "def_fast(Tensor)", 20.0),
+    Limit("caster-no-op", "caster(Tensor)", "pybind11 no-op(Tensor)", 1.55),
+    Limit("caster-nanobind", "caster(Tensor)", "nanobind ndarray(Tensor)", 0.72),
+    Limit("caster3-tvm_ffi", "caster(Tensor x3)", "tvm_ffi nop(Tensor x3)", 0.45),
+)
+RETURNS = (
+    Limit("return-numpy", "def_fast returns to numpy", ("np.empty", "np.frombuffer"), 1.00),
+    Limit("return-torch", "def_fast returns to torch", ("torch.empty", "torch.from_numpy", "torch.frombuffer"), 1.00),
+    Limit("return-jax", "def_fast returns to jax", ("jax.numpy.empty", "jax.numpy.asarray", "jax.device_put"), 1.00),
+    Limit("return-like-numpy", "def_fast empty_like(ndarray)", "np.empty_like", 1.00),
+    Limit("return-like-torch", "def_fast empty_like(torch)", "torch.empty_like", 1.00),
+    Limit("return-like-jax", "def_fast empty_like(jax)", "jax.numpy.empty_like", 1.00),
+    Limit("return-numpy-from_dlpack", "def_fast returns to numpy", "np.from_dlpack(ndarray)", 0.32),
+    Limit("return-numpy-from_dlpack-own", "def_fast returns to numpy", "np.from_dlpack(Tensor)", 0.42),
+    Limit("return-numpy-nanobind", "def_fast returns to numpy", "nanobind returns to numpy", 0.23),
+)
+GROWTH = (
+    Limit("size-ndarray", "dlbridge.from_dlpack(ndarray of 1 GiB)", "dlbridge.from_dlpack(ndarray of 1 KiB)", 1.02, gate=True),
+    Limit("size-bare", "dlbridge.from_dlpack(bare C of 1 GiB)", "dlbridge.from_dlpack(bare C of 1 KiB)", 1.02, gate=True),
+    Limit("live-ndarray", "live tensors: dlbridge.from_dlpack(ndarray)", "last / first", 1.05, kind="growth"),
+    Limit("live-bare", "live tensors: dlbridge.from_dlpack(bare C)", "last / first", 1.05, kind="growth"),
+    Limit("types", "types: dlbridge.from_dlpack", "last / first", 1.50, kind="growth"),
+    Limit("arguments-linear", "tensors per call: def_fast(Tensor)", "1 - R² of a line", 0.01, kind="growth"),
+    Limit("arguments-slope", "tensors per call: def_fast(Tensor)", "slope, in empty calls", 0.95, kind="growth"),
+    Limit("arguments-slope-ndarray", "tensors per call: def_fast(ndarray)", "slope, in empty calls", 1.25, kind="growth"),
+    Limit("rank-slope-ndarray", "rank: dlbridge.from_dlpack(ndarray)", "slope, in empty calls", 0.16, kind="growth"),
+    Limit("rank-slope-bare", "rank: dlbridge.from_dlpack(bare C)", "slope, in empty calls", 0.16, kind="growth"),
+    Limit("threads", "threads: from_dlpack, distinct tensors", "of the scaling of an empty call", 0.85, kind="at least"),
+)
+START = (
+    Limit("import-milliseconds", "import dlbridge", "milliseconds above an empty interpreter", 25.0, kind="start"),
+    Limit("wheel-bytes", "wheel", "bytes", 1e6, gate=True, kind="start"),
+)
+# Instructions beyond those of the other call. They were counted with this CPython on this machine,
+# where an empty call has EMPTY_INSTRUCTIONS. Another build of the same CPython has other counts, so
+# the slack is larger there; with another CPython or machine the limits are not judged.
+INSTRUCTIONS_OF = ("3.11", "x86_64")
+EMPTY_INSTRUCTIONS = 90
+OTHER_BUILD_SLACK = 0.25
+INSTRUCTIONS = (
+    Limit("instructions-device", "Tensor.__dlpack_device__()", "empty call", 31, gate=True, kind="instructions"),
+    Limit("instructions-export", "Tensor.__dlpack__(max_version)", "empty call", 930, gate=True, kind="instructions"),
+    Limit("instructions-import-own", "dlbridge.from_dlpack(Tensor)", "empty call", 328, gate=True, kind="instructions"),
+    Limit("instructions-import-bare", "dlbridge.from_dlpack(bare C)", "empty call", 2579, gate=True, kind="instructions"),
+    Limit("instructions-memoryview", "memoryview(Tensor)", "empty call", 1455, gate=True, kind="instructions"),
+    Limit("instructions-def_fast", "def_fast(Tensor)", "empty call", 217, gate=True, kind="instructions"),
+    Limit("instructions-checks", "def_fast row-major matrix(Tensor)", "def_fast(Tensor)", 25, kind="instructions"),
+    Limit("instructions-def_fast3", "def_fast(Tensor x3)", "empty call", 625, gate=True, kind="instructions"),
+    Limit("instructions-def_fast-ndarray", "def_fast(ndarray)", "empty call", 198, gate=True, kind="instructions"),
+    Limit("instructions-def_fast-bare", "def_fast(bare C)", "empty call", 191, gate=True, kind="instructions"),
+    Limit("instructions-def_fast-matrix", "def_fast row-major matrix(Tensor)", "empty call", 266, gate=True, kind="instructions"),
+    Limit("instructions-caster", "caster(Tensor)", "empty call", 917, gate=True, kind="instructions"),
+    Limit("instructions-def", "def(Tensor)", "empty call", 545, gate=True, kind="instructions"),
+)
+# fmt: on
+
+LIMITS = (
+    *IMPORTS,
+    *EXPORTS,
+    *CONSUMERS,
+    *ARGUMENTS,
+    *RETURNS,
+    *GROWTH,
+    *START,
+    *INSTRUCTIONS,
+)
