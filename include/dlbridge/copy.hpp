@@ -5,11 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
 #include <dlbridge/check.hpp>
+#include <dlbridge/detail/copy_elements.hpp>
+#include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/layout.hpp>
@@ -19,138 +20,6 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 namespace detail {
-// A dimension of a copy: its extent, and the steps in source and destination. Steps are in units of
-// bytes, or of bits for packed elements.
-struct copy_dimension {
-  std::int64_t extent;
-  std::int64_t source;
-  std::int64_t destination;
-};
-
-struct copy_plan {
-  int rank = 0;
-  copy_dimension dimensions[max_rank];  // slowest first
-};
-
-// Plans a copy with as few dimensions as possible: it drops dimensions of extent 1, sorts the
-// others by the step of the destination, and merges neighbours that are contiguous in both tensors.
-inline copy_plan plan_copy(tensor_view const& source, tensor_view const& destination,
-                           std::int64_t source_unit, std::int64_t destination_unit) noexcept {
-  copy_plan plan;
-  std::int64_t from[max_rank];
-  std::int64_t to[max_rank];
-  source.copy_strides(from);
-  destination.copy_strides(to);
-  for (int i = 0; i < source.rank(); ++i) {
-    if (source.extent(i) == 1) {
-      continue;
-    }
-    copy_dimension const dimension{source.extent(i), from[i] * source_unit,
-                                   to[i] * destination_unit};
-    auto const step = [](copy_dimension const& d) {
-      return d.destination < 0 ? -d.destination : d.destination;
-    };
-    int position = plan.rank++;
-    for (; position > 0 && step(plan.dimensions[position - 1]) < step(dimension); --position) {
-      plan.dimensions[position] = plan.dimensions[position - 1];
-    }
-    plan.dimensions[position] = dimension;
-  }
-  int last = 0;
-  for (int i = 1; i < plan.rank; ++i) {
-    copy_dimension& outer = plan.dimensions[last];
-    copy_dimension const& inner = plan.dimensions[i];
-    if (outer.source == inner.extent * inner.source &&
-        outer.destination == inner.extent * inner.destination) {
-      outer = {outer.extent * inner.extent, inner.source, inner.destination};
-    } else {
-      plan.dimensions[++last] = inner;
-    }
-  }
-  plan.rank = plan.rank == 0 ? 0 : last + 1;
-  return plan;
-}
-
-// Calls row(source, destination) for each row along the innermost dimension, with the offsets of
-// its first element in the units of the plan.
-template <class Row>
-void for_each_row(copy_plan const& plan,
-                  Row row) noexcept(noexcept(row(std::int64_t{}, std::int64_t{}))) {
-  int const outer = plan.rank - 1;
-  std::int64_t index[max_rank] = {};
-  std::int64_t source = 0;
-  std::int64_t destination = 0;
-  for (;;) {
-    row(source, destination);
-    int i = outer - 1;
-    for (; i >= 0; --i) {
-      copy_dimension const& d = plan.dimensions[i];
-      if (++index[i] < d.extent) {
-        source += d.source;
-        destination += d.destination;
-        break;
-      }
-      source -= d.source * (d.extent - 1);
-      destination -= d.destination * (d.extent - 1);
-      index[i] = 0;
-    }
-    if (i < 0) {
-      return;
-    }
-  }
-}
-
-template <std::size_t Bytes>
-void copy_strided(char const* source, char* destination, copy_dimension const& row) noexcept {
-  for (std::int64_t i = 0; i < row.extent; ++i) {
-    std::memcpy(destination, source, Bytes);
-    source += row.source;
-    destination += row.destination;
-  }
-}
-
-inline void copy_row(char const* source, char* destination, copy_dimension const& row,
-                     std::size_t bytes) noexcept {
-  auto const step = static_cast<std::int64_t>(bytes);
-  if (row.source == step && row.destination == step) {
-    std::memcpy(destination, source, static_cast<std::size_t>(row.extent) * bytes);
-    return;
-  }
-  switch (bytes) {
-    case 1:
-      return copy_strided<1>(source, destination, row);
-    case 2:
-      return copy_strided<2>(source, destination, row);
-    case 4:
-      return copy_strided<4>(source, destination, row);
-    case 8:
-      return copy_strided<8>(source, destination, row);
-    case 16:
-      return copy_strided<16>(source, destination, row);
-    default:
-      break;
-  }
-  for (std::int64_t i = 0; i < row.extent; ++i) {
-    std::memcpy(destination, source, bytes);
-    source += row.source;
-    destination += row.destination;
-  }
-}
-
-inline void copy_elements(tensor_view const& source, tensor_view const& destination) noexcept {
-  std::int64_t const unit = element_bytes(source.dtype());
-  copy_plan plan = plan_copy(source, destination, unit, unit);
-  if (plan.rank == 0) {
-    plan.dimensions[plan.rank++] = {1, unit, unit};
-  }
-  auto const* const from = static_cast<char const*>(source.data());
-  auto* const to = static_cast<char*>(const_cast<void*>(destination.data()));
-  copy_dimension const& row = plan.dimensions[plan.rank - 1];
-  for_each_row(plan, [&](std::int64_t s, std::int64_t d) noexcept {
-    copy_row(from + s, to + d, row, static_cast<std::size_t>(unit));
-  });
-}
-
 // Copies one packed element from bit offset `from` to bit offset `to`. Element i occupies the bits
 // [i * bits, (i + 1) * bits) of the memory in little-endian bit order (spec 1.5), so an element or
 // a row may begin inside a byte.
@@ -161,11 +30,6 @@ inline void copy_bits(unsigned char const* source, std::int64_t from, unsigned c
     unsigned char& byte = destination[to >> 3];
     byte = static_cast<unsigned char>((byte & ~(1U << (to & 7))) | bit << (to & 7));
   }
-}
-
-// The distance, in bits, between elements with a stride of 1.
-inline std::int64_t bit_pitch(tensor_view const& view) noexcept {
-  return view.is_padded() ? element_bytes(view.dtype()) * 8 : element_bits(view.dtype());
 }
 
 inline void copy_packed(tensor_view const& source, tensor_view const& destination) noexcept {

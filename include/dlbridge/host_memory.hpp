@@ -9,6 +9,10 @@
 #include <new>
 #include <utility>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
 #include <dlbridge/dtype.hpp>
@@ -29,16 +33,59 @@ struct host_allocator {
 };
 
 namespace detail {
+// Below this size, operator new without an alignment costs less than one with it.
+constexpr std::size_t small_bytes = 1024;
+// From this size on, memory is aligned to pages of 2 MiB, and the system is advised to use them:
+// its first use then costs one page fault for each 2 MiB, and not for each 4 KiB.
+constexpr std::size_t huge_bytes = std::size_t{4} << 20;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+inline bool is_small(std::size_t bytes, std::size_t alignment) noexcept {
+  return bytes < small_bytes && alignment <= 64;
+}
+inline std::size_t page_alignment(std::size_t bytes, std::size_t alignment) noexcept {
+#if defined(__linux__)
+  return bytes >= huge_bytes && alignment < huge_page ? huge_page : alignment;
+#else
+  static_cast<void>(bytes);
+  return alignment;
+#endif
+}
+
 // Functions, because nvcc does not compile noexcept lambdas to such pointers.
 inline void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
-  return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
+  if (is_small(bytes, alignment)) {
+    auto* const memory =
+        static_cast<unsigned char*>(::operator new(bytes + alignment, std::nothrow));
+    if (memory == nullptr) {
+      return nullptr;
+    }
+    std::size_t const offset =
+        alignment - (reinterpret_cast<std::uintptr_t>(memory) & (alignment - 1));
+    memory[offset - 1] = static_cast<unsigned char>(offset);  // 1 to 64
+    return memory + offset;
+  }
+  std::size_t const aligned_to = page_alignment(bytes, alignment);
+  void* const memory = ::operator new(bytes, std::align_val_t{aligned_to}, std::nothrow);
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  if (aligned_to != alignment && memory != nullptr) {
+    // The last page is shared with other memory. On failure the pages stay small.
+    static_cast<void>(::madvise(memory, bytes / huge_page * huge_page, MADV_HUGEPAGE));
+  }
+#endif
+  return memory;
 }
-inline void deallocate_aligned(void* memory, std::size_t, std::size_t alignment) noexcept {
-  ::operator delete(memory, std::align_val_t{alignment});
+inline void deallocate_aligned(void* memory, std::size_t bytes, std::size_t alignment) noexcept {
+  if (is_small(bytes, alignment)) {
+    auto* const first = static_cast<unsigned char*>(memory);
+    ::operator delete(first - first[-1]);
+    return;
+  }
+  ::operator delete(memory, std::align_val_t{page_alignment(bytes, alignment)});
 }
 }  // namespace detail
 
-/// The allocator that uses operator new.
+/// The allocator that uses operator new, on Linux with pages of 2 MiB for memory from 4 MiB on.
 inline host_allocator default_allocator() noexcept {
   return {&detail::allocate_aligned, &detail::deallocate_aligned};
 }

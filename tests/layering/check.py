@@ -38,6 +38,7 @@ LAYERS = {
 FOREIGN = {
     "": {"dlpack/dlpack.h"},
     "types": {"dlpack/dlpack.h"},
+    "detail": {"dlpack/dlpack.h"},
     "runtime": {"dlpack/dlpack.h", "dlfcn.h", "link.h", "windows.h"},
     "bridges": {"dlpack/dlpack.h"},
     "python": {"dlpack/dlpack.h"},
@@ -47,6 +48,7 @@ FOREIGN = {
 EXCEPTIONS = {
     "python/api.hpp": {"Python.h"},
     "thread_exit.hpp": {"unistd.h"},
+    "host_memory.hpp": {"sys/mman.h"},
     "bridges/eigen.hpp": {"Eigen/Core"},
     "bridges/eigen_tensor.hpp": {"unsupported/Eigen/CXX11/Tensor"},
     "bridges/xtensor.hpp": {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/copy.hpp>
+#include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/view.hpp>

@@ -1,0 +1,164 @@
+// copy_elements: copies elements that begin at byte addresses, by runs, transposed tiles or single
+// elements.
+// layer: arrays · copies on the host, choice of the kernel
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/detail/copy_plan.hpp>
+#include <dlbridge/detail/copy_registers.hpp>
+#include <dlbridge/detail/copy_rows.hpp>
+#include <dlbridge/detail/copy_tiles.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace detail {
+
+// How to copy. Tests choose each kernel, and a small size to stream from.
+struct copy_method {
+  copy_kernel kernel;
+  std::int64_t stream_from;  // in bytes of elements: a copy of this size leaves the cache anyway
+
+  static copy_method best() noexcept {
+    return {best_copy_kernel(), has_streaming_stores ? std::int64_t{16} << 20 : INT64_MAX};
+  }
+};
+
+// A plan whose last two dimensions become rows, for each combination of the others.
+struct row_plan {
+  copy_plan& all;
+  int outer;  // number of the other dimensions
+  copy_dimension rows{1, 0, 0};
+
+  // Takes dimension `which` out of the others.
+  void take(int which) noexcept {
+    rows = all.dimensions[which];
+    for (--outer; which < outer; ++which) {
+      all.dimensions[which] = all.dimensions[which + 1];
+    }
+  }
+};
+
+// Copies elements whose innermost dimension is not contiguous.
+template <int Bytes>
+void copy_scattered(copy_plan& plan, char const* source, char* destination, copy_kernel kernel,
+                    bool streams) noexcept {
+  copy_dimension inner = plan.dimensions[plan.rank - 1];
+  row_plan rest{plan, plan.rank - 1};
+  if (rest.outer > 0) {
+    auto const advance = [&](int i) noexcept {
+      std::int64_t const step = length(plan.dimensions[i].source);
+      return step == 0 ? INT64_MAX : step;
+    };
+    int nearest = rest.outer - 1;  // the dimension in which the source advances least
+    for (int i = nearest - 1; i >= 0; --i) {
+      nearest = advance(i) < advance(nearest) ? i : nearest;
+    }
+    bool const interleaves = advance(nearest) < length(inner.source);
+    rest.take(interleaves ? nearest : rest.outer - 1);
+  }
+  if (rest.rows.source == -Bytes) {
+    plan.reverse(rest.rows);
+  }
+  transposition matrix{source,
+                       destination,
+                       static_cast<std::ptrdiff_t>(inner.extent),
+                       static_cast<std::ptrdiff_t>(rest.rows.extent),
+                       static_cast<std::ptrdiff_t>(inner.source),
+                       static_cast<std::ptrdiff_t>(rest.rows.destination)};
+  if (inner.destination == Bytes && rest.rows.source == Bytes &&
+      profits_from_tiles<Bytes>(matrix)) {
+    for_each_offset(plan, rest.outer, [&](std::int64_t s, std::int64_t d) noexcept {
+      matrix.source = source + s;
+      matrix.destination = destination + d;
+      transpose<Bytes>(matrix, kernel, streams);
+    });
+    return;
+  }
+  row_set rows{source, destination, rest.rows, inner};
+  if (inner.extent < 8 && rest.rows.extent > inner.extent) {
+    rows.inner = rest.rows;
+    rows.outer = inner;
+  }
+  bool const fills = rows.inner.source == 0 && rows.inner.destination == Bytes;
+  for_each_offset(plan, rest.outer, [&](std::int64_t s, std::int64_t d) noexcept {
+    rows.source = source + s;
+    rows.destination = destination + d;
+    fills ? fill_rows<Bytes>(rows, kernel, streams) : gather_rows<Bytes>(rows, kernel);
+  });
+}
+
+// Copies elements whose innermost dimension is contiguous, or whose size has no kernel.
+inline void copy_contiguous(copy_plan& plan, char const* source, char* destination,
+                            std::int64_t unit, bool streams) noexcept {
+  std::int64_t bytes = unit;
+  row_plan rest{plan, plan.rank};
+  if (plan.rank > 0) {
+    copy_dimension const& inner = plan.dimensions[plan.rank - 1];
+    if (inner.source == unit && inner.destination == unit) {
+      bytes *= inner.extent;
+      --rest.outer;
+    }
+  }
+  if (rest.outer > 0) {
+    rest.take(rest.outer - 1);
+  }
+  row_set rows{source, destination, rest.rows, {}};
+  for_each_offset(plan, rest.outer, [&](std::int64_t s, std::int64_t d) noexcept {
+    rows.source = source + s;
+    rows.destination = destination + d;
+    copy_runs(rows, static_cast<std::size_t>(bytes), streams);
+  });
+}
+
+inline void copy_elements(tensor_view const& source, tensor_view const& destination,
+                          copy_method const& method = copy_method::best()) noexcept {
+  std::int64_t const unit = element_bytes(source.dtype());
+  std::int64_t const bytes = source.count() * unit;
+  bool const streams = bytes >= method.stream_from;
+  auto const* const from = static_cast<char const*>(source.data());
+  auto* const to = static_cast<char*>(const_cast<void*>(destination.data()));
+  if (source.is_row_major() && destination.is_row_major()) {
+    if (!streams) {
+      std::memcpy(to, from, static_cast<std::size_t>(bytes));
+      return;
+    }
+    stream_bytes(to, from, static_cast<std::size_t>(bytes));
+    return stream_fence();
+  }
+  copy_plan plan = plan_copy(source, destination, unit, unit);
+  copy_dimension const* const inner = plan.rank == 0 ? nullptr : &plan.dimensions[plan.rank - 1];
+  bool const is_contiguous =
+      inner == nullptr || (inner->source == unit && inner->destination == unit);
+  switch (is_contiguous ? 0 : unit) {
+    case 1:
+      copy_scattered<1>(plan, from, to, method.kernel, streams);
+      break;
+    case 2:
+      copy_scattered<2>(plan, from, to, method.kernel, streams);
+      break;
+    case 4:
+      copy_scattered<4>(plan, from, to, method.kernel, streams);
+      break;
+    case 8:
+      copy_scattered<8>(plan, from, to, method.kernel, streams);
+      break;
+    case 16:
+      copy_scattered<16>(plan, from, to, method.kernel, streams);
+      break;
+    default:
+      copy_contiguous(plan, from, to, unit, streams);
+  }
+  if (streams) {
+    stream_fence();
+  }
+}
+
+}  // namespace detail
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,222 @@
+// copy_kernel and the register kernels: transpose a block of elements in registers, gather elements
+// by shuffles, and store past the cache.
+// layer: arrays · copies on the host, vector instructions
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+
+// DLBRIDGE_VECTORS: 1 where the compiler has vector types, and the processor registers for them.
+// DLBRIDGE_AVX2: the attribute of functions that use AVX2. Not defined for GCC before 12, which
+// lacks
+// __builtin_shufflevector, and on Windows, where GCC does not align 32-byte registers on the stack.
+#if defined(__GNUC__) && (defined(__SSE2__) || defined(__aarch64__))
+#define DLBRIDGE_VECTORS 1
+#if defined(__x86_64__) && !defined(_WIN32) && (defined(__clang__) || __GNUC__ >= 12)
+#define DLBRIDGE_AVX2 __attribute__((target("avx2")))
+#endif
+#else
+#define DLBRIDGE_VECTORS 0
+#endif
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace detail {
+
+// The registers that a copy uses: none, those that every processor of the target has, or AVX2.
+enum class copy_kernel : std::uint8_t { portable, vector16, vector32 };
+
+inline copy_kernel best_copy_kernel() noexcept {
+#if defined(DLBRIDGE_AVX2)
+  return __builtin_cpu_supports("avx2") ? copy_kernel::vector32 : copy_kernel::vector16;
+#else
+  return DLBRIDGE_VECTORS ? copy_kernel::vector16 : copy_kernel::portable;
+#endif
+}
+
+inline void prefetch(char const* address) noexcept {
+#if defined(__GNUC__)
+  __builtin_prefetch(address);
+#else
+  static_cast<void>(address);
+#endif
+}
+
+inline void prefetch_to_write(char const* address) noexcept {
+#if defined(__GNUC__)
+  __builtin_prefetch(address, 1);
+#else
+  static_cast<void>(address);
+#endif
+}
+
+// The rows and columns of the source that transpose_block transposes.
+template <int Bytes, int Lanes>
+constexpr int block_rows = (Lanes == 0 ? 1 : Lanes) * (16 / Bytes);
+template <int Bytes>
+constexpr int block_columns = 16 / Bytes;
+
+#if DLBRIDGE_VECTORS
+template <int Bytes>
+struct unsigned_of;
+template <>
+struct unsigned_of<1> {
+  using type = std::uint8_t;
+};
+template <>
+struct unsigned_of<2> {
+  using type = std::uint16_t;
+};
+template <>
+struct unsigned_of<4> {
+  using type = std::uint32_t;
+};
+template <>
+struct unsigned_of<8> {
+  using type = std::uint64_t;
+};
+template <>
+struct unsigned_of<16> : unsigned_of<8> {};  // is never divided
+
+// A register of 16 bytes in each lane.
+template <int Bytes, int Lanes>
+struct copy_register {
+  typedef typename unsigned_of<Bytes>::type type __attribute__((vector_size(16 * Lanes)));
+};
+
+// The functions below are inlined into functions with the attribute DLBRIDGE_AVX2. They pass
+// registers by reference, because the way to pass 32 bytes by value depends on that attribute.
+
+// The index into two registers, one after the other, that yields element i of the interleaved low
+// or high halves of each lane.
+template <int Bytes, int Lanes>
+constexpr int interleaved(int i, bool high) {
+  int const in_lane = 16 / Bytes;
+  int const lane = i / in_lane * in_lane;
+  return lane + (high ? in_lane / 2 : 0) + i % in_lane / 2 + i % 2 * in_lane * Lanes;
+}
+
+template <int Bytes, int Lanes, bool High, class Register, int... I>
+DLBRIDGE_INLINE void interleave(Register& to, Register const& a, Register const& b,
+                                std::integer_sequence<int, I...>) noexcept {
+#if defined(__clang__) || __GNUC__ >= 12
+  to = __builtin_shufflevector(a, b, interleaved<Bytes, Lanes>(I, High)...);
+#else
+  to = __builtin_shuffle(a, b, Register{interleaved<Bytes, Lanes>(I, High)...});
+#endif
+}
+
+// Loads the lanes of a register, one or two, from two addresses.
+template <int Bytes, class Register, int... I>
+DLBRIDGE_INLINE void load_lanes(Register& to, char const* first, char const* last,
+                                std::integer_sequence<int, I...>) noexcept {
+  if constexpr (sizeof(Register) == 16) {
+    std::memcpy(&to, first, 16);
+  } else {
+    typename copy_register<Bytes, 1>::type low, high;
+    std::memcpy(&low, first, 16);
+    std::memcpy(&high, last, 16);
+    to = __builtin_shufflevector(low, high, I...);
+  }
+}
+
+// Transposes by log2(N) rounds, each of which interleaves the first half of the registers with the
+// second half. Lane l begins with the rows l * N to l * N + N - 1, where N = sizeof...(I).
+template <int Bytes, int Lanes, int... I>
+DLBRIDGE_INLINE void transpose_registers(char const* source, std::ptrdiff_t pitch, char* to,
+                                         std::ptrdiff_t to_pitch,
+                                         std::integer_sequence<int, I...>) noexcept {
+  using reg = typename copy_register<Bytes, Lanes>::type;
+  using elements = std::make_integer_sequence<int, 16 * Lanes / (Bytes == 16 ? 8 : Bytes)>;
+  constexpr int n = sizeof...(I);
+  reg rows[std::size_t{n}];
+  (load_lanes<Bytes>(rows[I], source + I * pitch, source + (n * (Lanes - 1) + I) * pitch,
+                     elements{}),
+   ...);
+  for (int round = 1; round < n; round *= 2) {
+    reg const former[std::size_t{n}] = {rows[I]...};
+    (interleave < Bytes, Lanes,
+     I % 2 != 0 > (rows[I], former[I / 2], former[(I + n) / 2], elements{}), ...);
+  }
+  (std::memcpy(to + I * to_pitch, &rows[I], 16 * Lanes), ...);
+}
+#endif
+
+// Copies the columns of a block to rows. pitch: from one row to the next. Lanes: 0 without
+// registers. The block has block_rows x block_columns elements.
+template <int Bytes, int Lanes>
+DLBRIDGE_INLINE void transpose_block(char const* source, std::ptrdiff_t pitch, char* to,
+                                     std::ptrdiff_t to_pitch) noexcept {
+#if DLBRIDGE_VECTORS
+  if constexpr (Lanes != 0) {
+    transpose_registers<Bytes, Lanes>(source, pitch, to, to_pitch,
+                                      std::make_integer_sequence<int, block_columns<Bytes>>{});
+    return;
+  }
+#endif
+  for (int column = 0; column < block_columns<Bytes>; ++column) {
+    for (int row = 0; row < block_rows<Bytes, Lanes>; ++row) {
+      std::memcpy(to + column * to_pitch + row * Bytes, source + row * pitch + column * Bytes,
+                  static_cast<std::size_t>(Bytes));
+    }
+  }
+}
+
+// Whether stream_line stores past the cache.
+#if defined(__SSE2__) && defined(__GNUC__)
+constexpr bool has_streaming_stores = true;
+#else
+constexpr bool has_streaming_stores = false;
+#endif
+
+// Copies 64 bytes to an address that is aligned to 64, past the cache.
+DLBRIDGE_INLINE void stream_line(char* to, char const* from) noexcept {
+#if defined(__SSE2__) && defined(__GNUC__)
+  typedef long long reg __attribute__((vector_size(16)));
+  reg line[4];
+  std::memcpy(line, from, sizeof line);
+  for (int i = 0; i < 4; ++i) {
+#if defined(__clang__)
+    __builtin_nontemporal_store(line[i], reinterpret_cast<reg*>(to) + i);
+#else
+    __builtin_ia32_movntdq(reinterpret_cast<reg*>(to) + i, line[i]);
+#endif
+  }
+#else
+  std::memcpy(to, from, 64);
+#endif
+}
+
+// Copies bytes past the cache. stream_fence must follow the last call.
+DLBRIDGE_INLINE void stream_bytes(char* to, char const* from, std::size_t bytes) noexcept {
+  std::size_t const head = (64 - (reinterpret_cast<std::uintptr_t>(to) & 63)) & 63;
+  if (bytes < head + 64) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  if (head != 0) {
+    std::memcpy(to, from, head);
+  }
+  std::size_t i = head;
+  for (; i + 64 <= bytes; i += 64) {
+    stream_line(to + i, from + i);
+  }
+  if (i != bytes) {
+    std::memcpy(to + i, from + i, bytes - i);
+  }
+}
+
+// Makes streaming stores visible before later stores, as ordinary stores are.
+inline void stream_fence() noexcept {
+#if defined(__SSE2__) && defined(__GNUC__)
+  __builtin_ia32_sfence();
+#endif
+}
+
+}  // namespace detail
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
