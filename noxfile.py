@@ -742,7 +742,7 @@ def bench(session: nox.Session) -> None:
     full = "full" in session.posargs
     machine.add_packages("valgrind")  # counts instructions, if it can be installed
     folder = cmake(session, MAIN, "dlbridge_bench", "bench_loop", "bare_producer",
-                   "arguments_dlbridge", "arguments_nanobind")  # fmt: skip
+                   "copies_dlbridge", "arguments_dlbridge", "arguments_nanobind")  # fmt: skip
     peers = ("apache-tvm-ffi", "nanobind", "pybind11>=3.0", "jax")  # to compare with
     wheels = install_wheel(session, "numpy", "torch==2.13.0", *peers, "pytest")
     session.run("pytest", "-q", "-p", "no:cacheprovider", "bench/test_judgement.py")
@@ -750,15 +750,18 @@ def bench(session: nox.Session) -> None:
                 f"--benchmark_min_time={0.2 if full else 0.001}",
                 "--benchmark_enable_random_interleaving=true", external=True)  # fmt: skip
     session.run("python", "bench/compile_cost.py", "--check" if full else "--quick")
+    modules = {"PYTHONPATH": str(folder / "bench-modules")}
+    copies = machine.STATE / "copies.json"
+    session.run("python", "bench/py/copies.py", *(["--json", str(copies)] if full else ["--quick"]),
+                env=modules)  # fmt: skip
     report = machine.STATE / ("bench.json" if full else "bench-quick.json")
     options = ["--json", str(report), "--wheel", str(wheels), *([] if full else ["--quick"])]
     if full:  # the session interpreters makes environments of interpreters without the GIL
         found = sorted((machine.STATE / "interpreters").glob("*t/bin/python"))
         options += ["--free-threaded", str(found[-1])] if found else []
-        copies = machine.STATE / "copies.json"
-        options += ["--copies", str(copies)] if copies.exists() else []
+        options += ["--copies", str(copies)]
     session.run("python", "bench/py/measure.py", "--gates", *options, success_codes=[0, 3],
-                env={"PYTHONPATH": str(folder / "bench-modules")})  # fmt: skip
+                env=modules)  # fmt: skip
     if full:
         session.install("matplotlib")
         session.run("python", "bench/report.py", str(report))

@@ -21,7 +21,7 @@ import dlbridge
 Make = Callable[[Random], Any]
 
 KEYWORDS: list[dict[str, Any]] = [
-    *({} for _ in range(12)), {"readonly": True}, {"readonly": False}, {"copy": None},
+    *({} for _ in range(8)), *({"copy": True} for _ in range(3)), {"readonly": True}, {"readonly": False}, {"copy": None},
     {"stream": None}, {"device": "cpu"}, {"copy": True}, {"copy": False},
 ]  # fmt: skip
 

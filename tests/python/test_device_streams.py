@@ -128,7 +128,9 @@ def test_a_table_is_ordered(driver: Driver, work_stream: Stream, value: Any) -> 
     buffer = driver.buffer(4)
     x = table_array(driver, buffer)
     work_stream.write(buffer, 7)
-    keywords: dict[str, Any] = {} if value == "none" else {"stream": -1 if value == -1 else own.handle}
+    keywords: dict[str, Any] = (
+        {} if value == "none" else {"stream": -1 if value == -1 else own.handle}
+    )
     t = dlbridge.from_dlpack(x, **keywords)
     assert x.requests == []
     target = driver.buffer(4)

@@ -18,6 +18,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace detail {
+inline namespace DLBRIDGE_COPY_KERNELS {
 
 // How to copy. Tests choose each kernel, and a small size to stream from.
 struct copy_method {
@@ -159,6 +160,7 @@ inline void copy_elements(tensor_view const& source, tensor_view const& destinat
   }
 }
 
+}  // namespace DLBRIDGE_COPY_KERNELS
 }  // namespace detail
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

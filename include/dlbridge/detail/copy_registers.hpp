@@ -11,21 +11,29 @@
 #include <dlbridge/abi.hpp>
 
 // DLBRIDGE_VECTORS: 1 where the compiler has vector types, and the processor registers for them.
-// DLBRIDGE_AVX2: the attribute of functions that use AVX2. Not defined for GCC before 12, which
-// lacks
-// __builtin_shufflevector, and on Windows, where GCC does not align 32-byte registers on the stack.
-#if defined(__GNUC__) && (defined(__SSE2__) || defined(__aarch64__))
+// nvcc does not read the shuffles.
+// DLBRIDGE_AVX2: the attribute of functions that use AVX2. Not defined for GCC before 12, which has
+// no __builtin_shufflevector, and on Windows, where GCC does not align 32-byte registers on the
+// stack.
+// DLBRIDGE_COPY_KERNELS: a namespace for each of the three cases, as compilers of one program may
+// differ, and the linker keeps one function of each name.
+#if defined(__GNUC__) && !defined(__CUDACC__) && (defined(__SSE2__) || defined(__aarch64__))
 #define DLBRIDGE_VECTORS 1
 #if defined(__x86_64__) && !defined(_WIN32) && (defined(__clang__) || __GNUC__ >= 12)
 #define DLBRIDGE_AVX2 __attribute__((target("avx2")))
+#define DLBRIDGE_COPY_KERNELS copy_avx2
+#else
+#define DLBRIDGE_COPY_KERNELS copy_vectors
 #endif
 #else
 #define DLBRIDGE_VECTORS 0
+#define DLBRIDGE_COPY_KERNELS copy_portable
 #endif
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace detail {
+inline namespace DLBRIDGE_COPY_KERNELS {
 
 // The registers that a copy uses: none, those that every processor of the target has, or AVX2.
 enum class copy_kernel : std::uint8_t { portable, vector16, vector32 };
@@ -144,25 +152,34 @@ DLBRIDGE_INLINE void transpose_registers(char const* source, std::ptrdiff_t pitc
   }
   (std::memcpy(to + I * to_pitch, &rows[I], 16 * Lanes), ...);
 }
+#else
+template <int Bytes, int Lanes, int... I>
+void transpose_registers(char const*, std::ptrdiff_t, char*, std::ptrdiff_t,
+                         std::integer_sequence<int, I...>) noexcept;
 #endif
+
+// Copies the columns of a block to rows, one element after the other.
+template <int Bytes, int Lanes>
+DLBRIDGE_INLINE void transpose_elements(char const* source, std::ptrdiff_t pitch, char* to,
+                                        std::ptrdiff_t to_pitch) noexcept {
+  for (int column = 0; column < block_columns<Bytes>; ++column) {
+    for (int row = 0; row < block_rows<Bytes, Lanes>; ++row) {
+      std::memcpy(to + column * to_pitch + row * Bytes, source + row * pitch + column * Bytes,
+                  static_cast<std::size_t>(Bytes));
+    }
+  }
+}
 
 // Copies the columns of a block to rows. pitch: from one row to the next. Lanes: 0 without
 // registers. The block has block_rows x block_columns elements.
 template <int Bytes, int Lanes>
 DLBRIDGE_INLINE void transpose_block(char const* source, std::ptrdiff_t pitch, char* to,
                                      std::ptrdiff_t to_pitch) noexcept {
-#if DLBRIDGE_VECTORS
-  if constexpr (Lanes != 0) {
+  if constexpr (DLBRIDGE_VECTORS != 0 && Lanes != 0) {
     transpose_registers<Bytes, Lanes>(source, pitch, to, to_pitch,
                                       std::make_integer_sequence<int, block_columns<Bytes>>{});
-    return;
-  }
-#endif
-  for (int column = 0; column < block_columns<Bytes>; ++column) {
-    for (int row = 0; row < block_rows<Bytes, Lanes>; ++row) {
-      std::memcpy(to + column * to_pitch + row * Bytes, source + row * pitch + column * Bytes,
-                  static_cast<std::size_t>(Bytes));
-    }
+  } else {
+    transpose_elements<Bytes, Lanes>(source, pitch, to, to_pitch);
   }
 }
 
@@ -217,6 +234,7 @@ inline void stream_fence() noexcept {
 #endif
 }
 
+}  // namespace DLBRIDGE_COPY_KERNELS
 }  // namespace detail
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

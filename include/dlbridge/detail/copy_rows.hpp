@@ -13,6 +13,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace detail {
+inline namespace DLBRIDGE_COPY_KERNELS {
 
 inline std::int64_t length(std::int64_t step) noexcept { return step < 0 ? -step : step; }
 
@@ -261,6 +262,7 @@ void gather_rows(row_set const& rows, copy_kernel kernel) noexcept {
   }
 }
 
+}  // namespace DLBRIDGE_COPY_KERNELS
 }  // namespace detail
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

@@ -12,6 +12,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace detail {
+inline namespace DLBRIDGE_COPY_KERNELS {
 
 // The rows of the source are contiguous, and so are its columns in the destination. Pitches are in
 // bytes, and may be negative.
@@ -150,6 +151,7 @@ void transpose(transposition const& t, copy_kernel kernel, bool streams) noexcep
   transpose_with<Bytes, 0>(t, streams);
 }
 
+}  // namespace DLBRIDGE_COPY_KERNELS
 }  // namespace detail
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <utility>
 
 #include <dlbridge/builder.hpp>
+#include <dlbridge/check.hpp>
+#include <dlbridge/copy.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
@@ -15,6 +18,8 @@
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/consume.hpp>
 #include <dlbridge/python/import/detail/fulfil.hpp>
+#include <dlbridge/python/import/detail/ndarray.hpp>
+#include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
@@ -91,17 +96,59 @@ inline PyObject* share_imported(PyObject* object, PyObject* readonly) noexcept {
   return apply_readonly(std::move(tensor), readonly);
 }
 
+// The order of the dimensions in which NumPy copies an array, by their strides; layout::strided if
+// it is neither of the usual two.
+inline layout order_in_memory(tensor_view const& view) noexcept {
+  bool falls = true;
+  bool rises = true;
+  for (int i = 1; i < view.rank(); ++i) {
+    std::int64_t const outer = std::abs(view.stride(i - 1));
+    std::int64_t const inner = std::abs(view.stride(i));
+    falls = falls && outer >= inner;
+    rises = rises && outer < inner;
+  }
+  return falls || view.is_row_major()      ? layout::row_major
+         : rises || view.is_column_major() ? layout::column_major
+                                           : layout::strided;
+}
+
+// A copy of an ndarray as its __dlpack__ makes it. Returns an empty reference, with or without an
+// exception, where __dlpack__ is to be called.
+inline ref copy_of_array(PyObject* array) noexcept {
+  type_entry storage;
+  DLTensor fields;
+  copied_dims dims;
+  std::uint64_t flags = 0;
+  if (!type_cache::get(Py_TYPE(array), storage).reads_fields ||
+      !can_read_ndarrays(Py_TYPE(array)) || !read_ndarray(array, fields, dims, flags) ||
+      !is_sound_ndarray(fields)) {
+    return ref();
+  }
+  tensor_view const view(fields, flags);
+  layout const order = order_in_memory(view);
+  if (view.empty() || order == layout::strided) {
+    return ref();
+  }
+  managed_tensor copy;
+  guarded([&] { copy = copy_of(view, order); });
+  if (copy) {
+    state_ndarray_version(copy);
+  }
+  return wrap_tensor(std::move(copy));
+}
+
 // Imports without a call of the producer: reads the fields of an ndarray, or shares the owner of a
 // Tensor. Returns null, with or without an exception, where that is not possible.
 inline PyObject* import_without_call(PyObject* object, import_arguments const& arguments) noexcept {
-  if (arguments.request.takes_as_it_is()) {
-    ref tensor = new_tensor_on_array(object);
+  consume_request const& request = arguments.request;
+  if (!request.has_target && request.copy != copy_policy::never) {
+    ref tensor =
+        request.copy == copy_policy::always ? copy_of_array(object) : new_tensor_on_array(object);
     if (tensor || PyErr_Occurred() != nullptr) {
       return apply_readonly(std::move(tensor), arguments.readonly);
     }
   }
-  return can_share(object, arguments.request) ? share_imported(object, arguments.readonly)
-                                              : nullptr;
+  return can_share(object, request) ? share_imported(object, arguments.readonly) : nullptr;
 }
 
 inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
@@ -118,7 +165,8 @@ inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
   return wrap_imported(consume(args[0], arguments.request, arguments.ready), arguments);
 }
 
-// Whether an object is a capsule, or has __dlpack__ or an exchange table: 1, 0, or -1 with an exception set.
+// Whether an object is a capsule, or has __dlpack__ or an exchange table: 1, 0, or -1 with an
+// exception set.
 inline int has_dlpack(PyObject* object) noexcept {
   if (PyCapsule_CheckExact(object)) {
     return 1;

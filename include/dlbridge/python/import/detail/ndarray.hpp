@@ -155,6 +155,13 @@ DLBRIDGE_LOCAL inline version& version_of_ndarrays() noexcept {
   return stated;
 }
 
+// Writes that version to a struct that stands for one of NumPy.
+inline void state_ndarray_version(managed_tensor const& m) noexcept {
+  if (DLManagedTensorVersioned* const raw = m.get_versioned()) {
+    raw->version = {version_of_ndarrays().major_number, version_of_ndarrays().minor_number};
+  }
+}
+
 // Whether read_ndarray describes this array as its __dlpack__ does.
 DLBRIDGE_COLD inline bool test_ndarray(PyObject* array) noexcept {
   DLTensor fields;

@@ -156,9 +156,7 @@ namespace detail {
 // view describes the same elements, by shape and strides that outlive the object.
 DLBRIDGE_COLD inline void own_array(tensor_object& self) {
   managed_tensor owned = build_on(object_owner(ref::borrow(self.array)), describe_view(self.view));
-  if (DLManagedTensorVersioned* const raw = owned.get_versioned()) {
-    raw->version = {version_of_ndarrays().major_number, version_of_ndarrays().minor_number};
-  }
+  state_ndarray_version(owned);
   DLTensor description = self.view.to_dltensor();
   description.shape = owned.tensor().shape;
   description.strides = owned.tensor().strides;
