@@ -21,8 +21,8 @@ import dlbridge
 Make = Callable[[Random], Any]
 
 KEYWORDS: list[dict[str, Any]] = [
-    *({} for _ in range(8)), *({"copy": True} for _ in range(3)), {"readonly": True}, {"readonly": False}, {"copy": None},
-    {"stream": None}, {"device": "cpu"}, {"copy": True}, {"copy": False},
+    *({} for _ in range(8)), *({"copy": True} for _ in range(3)), {"copy": False}, {"copy": None},
+    {"readonly": True}, {"readonly": False}, {"stream": None}, {"device": "cpu"},
 ]  # fmt: skip
 
 
