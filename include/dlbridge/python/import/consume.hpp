@@ -69,6 +69,9 @@ class import_call {
 
   managed_tensor run() noexcept {
     if (type_.host_only && !type_.legacy_only && request_.takes_as_it_is()) {  // an ndarray
+      if (!find_method()) {
+        return managed_tensor();
+      }
       keywords_.max_version = stated_version_object();
       ref capsule = call_dlpack(producer_, method_, keywords_);
       return receive(capsule ? std::move(capsule) : request_again());

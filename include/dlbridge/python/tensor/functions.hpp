@@ -17,6 +17,7 @@
 #include <dlbridge/python/export/produce.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/consume.hpp>
+#include <dlbridge/python/import/detail/by_table.hpp>
 #include <dlbridge/python/import/detail/fulfil.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
@@ -151,9 +152,32 @@ inline PyObject* import_without_call(PyObject* object, import_arguments const& a
   return can_share(object, request) ? share_imported(object, arguments.readonly) : nullptr;
 }
 
-inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
-                             PyObject* keywords) noexcept {
+// The import without keywords of an object whose type has an exchange table: the most frequent one
+// apart from that of an ndarray. Returns an empty reference, with or without an exception, where
+// from_dlpack_with decides.
+inline ref import_plainly(PyObject* object) noexcept {
+  type_entry storage;
+  type_entry const& type = type_cache::get(Py_TYPE(object), storage);
+  if (type.reads_fields) {
+    return new_tensor_on_array(object);
+  }
+  if (!type.owns_table || is_tensor(object)) {
+    return ref();
+  }
+  stream_ref ready = stream_ref::default_of(cpu);
+  managed_tensor m = import_by_table(object, nullptr, ready);
+  ref tensor = m ? wrap_tensor(std::move(m)) : ref();
+  if (tensor && ready.native_handle() != nullptr) {
+    set_ready(tensor_in(tensor.get()), ready, nullptr);
+  }
+  return tensor;
+}
+
+// by_protocol: whether import_plainly has tried the exchange table.
+DLBRIDGE_NOINLINE inline PyObject* from_dlpack_with(PyObject* const* args, Py_ssize_t count,
+                                                    PyObject* keywords, bool by_protocol) noexcept {
   import_arguments arguments;
+  arguments.request.by_protocol = by_protocol;
   if (!read_import_arguments("from_dlpack", args, count, keywords, arguments)) {
     return nullptr;
   }
@@ -163,6 +187,14 @@ inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
   }
   arguments.request.advice = "as_tensor() also takes buffers and array interfaces";
   return wrap_imported(consume(args[0], arguments.request, arguments.ready), arguments);
+}
+
+inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
+                             PyObject* keywords) noexcept {
+  bool const is_plain = count == 1 && keywords == nullptr;
+  ref tensor = is_plain ? import_plainly(args[0]) : ref();
+  return tensor || PyErr_Occurred() != nullptr ? tensor.release()
+                                               : from_dlpack_with(args, count, keywords, is_plain);
 }
 
 // Whether an object is a capsule, or has __dlpack__ or an exchange table: 1, 0, or -1 with an

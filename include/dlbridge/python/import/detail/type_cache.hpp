@@ -181,6 +181,22 @@ class type_cache {
     return type->tp_dictoffset == 0 && type->tp_getattro == &PyObject_GenericGetAttr;
   }
 
+  static bool is_ndarray(PyTypeObject* type) noexcept {
+    return !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
+           std::strcmp(type->tp_name, "numpy.ndarray") == 0;
+  }
+
+  // Whether a type is numpy.ndarray, or derived from it without another __dlpack_device__.
+  static bool is_always_on_host(PyTypeObject* type) noexcept {
+    PyTypeObject* base = type;
+    while (base != nullptr && !is_ndarray(base)) {
+      base = base->tp_base;
+    }
+    PyObject* const name = names::get().dlpack_device;
+    return base == type || (base != nullptr && type->tp_getattro == base->tp_getattro &&
+                            type_attribute(type, name).get() == type_attribute(base, name).get());
+  }
+
   static type_entry look_up(PyTypeObject* type) noexcept {
     type_entry fresh;
     fresh.type = type;
@@ -189,8 +205,7 @@ class type_cache {
     fresh.version_tag = tag_of(type);
     fresh.takes_self = fresh.dlpack != nullptr && has_type_attributes_only(type) &&
                        PyType_HasFeature(Py_TYPE(fresh.dlpack), Py_TPFLAGS_METHOD_DESCRIPTOR);
-    fresh.host_only = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
-                      std::strcmp(type->tp_name, "numpy.ndarray") == 0;
+    fresh.host_only = is_always_on_host(type);
     for (auto const& each : detail::mostly_host_types) {
       fresh.is_mostly_host = fresh.is_mostly_host || detail::is_named(type, each[0], each[1]);
     }
@@ -200,7 +215,7 @@ class type_cache {
       fresh.exchange = exchange_table::find(header);
       fresh.owns_table = fresh.exchange &&
                          (type->tp_base == nullptr || exchange_header_of(type->tp_base) != header);
-      fresh.reads_fields = fresh.host_only;
+      fresh.reads_fields = is_ndarray(type);
     }
 #if defined(Py_GIL_DISABLED)
     fresh.kept = std::move(dlpack);
