@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SLACK = 0.10  # of the limits of times in CI
+SLACK = 0.25  # of the limits of times in CI, whose machines differ
 INSTRUCTIONS_SLACK = 0.02
 TRIES = 3  # of a gate, each in a new process
 
@@ -36,9 +36,9 @@ IMPORTS = (
     Limit("import-torch-numpy", "dlbridge.from_dlpack(torch)", "np.from_dlpack(torch)", 0.06),
     Limit("import-tvm_ffi", "dlbridge.from_dlpack(tvm_ffi)", "tvm_ffi.from_dlpack(tvm_ffi)", 0.40),
     Limit("import-bare", "dlbridge.from_dlpack(bare C)", "tvm_ffi.from_dlpack(bare C)", 0.40),
-    Limit("import-ndarray", "dlbridge.from_dlpack(ndarray)", "np.from_dlpack(ndarray)", 0.20),
+    Limit("import-ndarray", "dlbridge.from_dlpack(ndarray)", "np.from_dlpack(ndarray)", 0.20, gate=True),
     Limit("import-ndarray-direct", "dlbridge.from_dlpack(ndarray)", "np.from_dlpack(ndarray)", 0.12),
-    Limit("import-jax", "dlbridge.from_dlpack(jax)", "jax.__dlpack__(max_version)", 1.30),
+    Limit("import-jax", "dlbridge.from_dlpack(jax)", "jax.__dlpack__(max_version)", 1.30, gate=True),
     Limit("import-protocol-numpy", "dlbridge.from_dlpack(ndarray subclass)", "np.from_dlpack(ndarray subclass)", 0.64),
     Limit("import-protocol-dlpack", "dlbridge.from_dlpack(ndarray subclass)", "ndarray.__dlpack__(max_version)", 1.25),
     Limit("import-protocol-tvm_ffi", "dlbridge.from_dlpack(ndarray subclass)", "tvm_ffi.from_dlpack(ndarray subclass)", 0.60),
@@ -47,14 +47,14 @@ IMPORTS = (
     Limit("import-own-tvm_ffi", "dlbridge.from_dlpack(Tensor)", "tvm_ffi.from_dlpack(Tensor)", 0.30, gate=True),
 )
 EXPORTS = (
-    Limit("export-numpy", "Tensor.__dlpack__(max_version)", "ndarray.__dlpack__(max_version)", 0.75),
+    Limit("export-numpy", "Tensor.__dlpack__(max_version)", "ndarray.__dlpack__(max_version)", 0.75, gate=True),
     Limit("export-handshake", "Tensor.__dlpack__(max_version)", "capsule handshake", 2.15),
     Limit("export-nanobind", "Tensor.__dlpack__(max_version)", "nanobind.__dlpack__(max_version)", 1.00),
     Limit("export-device", "Tensor.__dlpack_device__()", "ndarray.__dlpack_device__()", 0.38, gate=True),
 )
 CONSUMERS = (
     Limit("asarray", "np.asarray(Tensor)", "np.from_dlpack(ndarray)", 0.60),
-    Limit("memoryview", "memoryview(Tensor)", "memoryview(ndarray)", 0.90),
+    Limit("memoryview", "memoryview(Tensor)", "memoryview(ndarray)", 0.90, gate=True),
     Limit("to-numpy", "np.from_dlpack(Tensor)", "np.from_dlpack(ndarray)", None),
     Limit("to-torch", "torch.from_dlpack(Tensor)", "torch.from_dlpack(ndarray)", None),
     Limit("to-torch-own", "torch.from_dlpack(Tensor)", "torch.from_dlpack(torch)", None),

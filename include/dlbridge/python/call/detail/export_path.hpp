@@ -47,20 +47,21 @@ struct library_row {
   char const* function;  // the function that imports a tensor
   bool takes_capsule;    // whether function accepts a capsule only
   char const* empty;     // the allocator (shape, dtype), or null to allocate by build_empty
+  char const* type;      // the class with an exchange table in module, or null
 };
 DLBRIDGE_LOCAL inline constexpr library_row library_rows[] = {
-    {library::numpy, "numpy", "numpy", "from_dlpack", false, "empty"},
-    {library::torch, "torch", "torch", "from_dlpack", false, nullptr},
-    {library::jax, "jax", "jax.dlpack", "from_dlpack", false, nullptr},
-    {library::jax, "jaxlib", "jax.dlpack", "from_dlpack", false, nullptr},
+    {library::numpy, "numpy", "numpy", "from_dlpack", false, "empty", nullptr},
+    {library::torch, "torch", "torch", "from_dlpack", false, nullptr, "Tensor"},
+    {library::jax, "jax", "jax.dlpack", "from_dlpack", false, nullptr, nullptr},
+    {library::jax, "jaxlib", "jax.dlpack", "from_dlpack", false, nullptr, nullptr},
     {library::tensorflow, "tensorflow", "tensorflow.experimental.dlpack", "from_dlpack", true,
-     nullptr},
-    {library::cupy, "cupy", "cupy", "from_dlpack", false, "empty"},
-    {library::tvm_ffi, "tvm_ffi", "tvm_ffi", "from_dlpack", false, nullptr},
-    {library::dpnp, "dpnp", "dpnp", "from_dlpack", false, nullptr},
-    {library::dpctl, "dpctl", "dpctl.tensor", "from_dlpack", false, nullptr},
-    {library::paddle, "paddle", "paddle.utils.dlpack", "from_dlpack", true, nullptr},
-    {library::mlx, "mlx", "mlx.core", "array", false, nullptr},
+     nullptr, nullptr},
+    {library::cupy, "cupy", "cupy", "from_dlpack", false, "empty", nullptr},
+    {library::tvm_ffi, "tvm_ffi", "tvm_ffi", "from_dlpack", false, nullptr, nullptr},
+    {library::dpnp, "dpnp", "dpnp", "from_dlpack", false, nullptr, nullptr},
+    {library::dpctl, "dpctl", "dpctl.tensor", "from_dlpack", false, nullptr, nullptr},
+    {library::paddle, "paddle", "paddle.utils.dlpack", "from_dlpack", true, nullptr, nullptr},
+    {library::mlx, "mlx", "mlx.core", "array", false, nullptr, nullptr},
 };
 
 namespace detail {
@@ -220,6 +221,35 @@ inline ref give_by_function(PyObject* function, bool takes_capsule, managed_tens
   }
   return producer ? ref::steal(api<PyObject_CallOneArg>(function, producer.get())) : ref();
 }
+
+// The conversion to objects of a library, which is imported if necessary. Looked up once per
+// library, or on each call by free-threaded builds. It is unknown, with an exception set, while the
+// library cannot be imported.
+DLBRIDGE_LOCAL inline export_path find_export_path(library_row const& row) noexcept {
+#if !defined(Py_GIL_DISABLED)
+  static export_path known[sizeof library_rows / sizeof *library_rows];
+  export_path& cached = known[&row - library_rows];
+  if (cached.row != nullptr) {
+    return cached;
+  }
+#endif
+  export_path path;
+  path.function = import_function(row.module, row.function).release();
+  ref const type = path.function != nullptr && row.type != nullptr
+                       ? import_function(row.module, row.type)
+                       : ref();
+  if (PyErr_Occurred() != nullptr) {
+    return path;
+  }
+  path.row = &row;
+  if (type && PyType_Check(type.get())) {
+    path.table = type_cache::find(reinterpret_cast<PyTypeObject*>(type.get())).exchange;
+  }
+#if !defined(Py_GIL_DISABLED)
+  cached = path;
+#endif
+  return path;
+}
 }  // namespace detail
 
 /// Converts a tensor to a Tensor: of the installed package dlbridge, or else of this extension.
@@ -252,13 +282,16 @@ inline ref give_as(library which, managed_tensor m) noexcept {
   if (row == nullptr) {
     return give_own(std::move(m));
   }
-  ref const function = detail::import_function(row->module, row->function);
-  if (!function) {
+  detail::export_path const path = detail::find_export_path(*row);
+  if (path.row == nullptr) {
     error_keeper const pending;
     m = managed_tensor();
     return ref();
   }
-  return detail::give_by_function(function.get(), row->takes_capsule, std::move(m));
+  // A table orders no streams, which from_dlpack of the library does.
+  return path.table && path.table.can_import() && m && m.view().device() == cpu
+             ? detail::give_by_table(path.table, std::move(m))
+             : detail::give_by_function(path.function, row->takes_capsule, std::move(m));
 }
 
 }  // namespace python
