@@ -27,8 +27,8 @@ def use_lanes(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
 
 
 def results(report: Report) -> dict[str, tuple[str, str]]:
-    """Returns the outcomes and what the rules got, without addresses."""
-    address = re.compile(r"0x[0-9a-f]+|\d{6,}")
+    """Returns the outcomes and what the rules got, without addresses and their alignment."""
+    address = re.compile(r"0x[0-9a-f]+|\d{6,}|aligned to .*")
     return {each.id: (each.outcome, address.sub("address", each.got)) for each in report.results}
 
 
