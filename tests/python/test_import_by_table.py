@@ -155,6 +155,26 @@ def test_the_shape_of_the_array_may_change() -> None:
     assert np.from_dlpack(t).tolist() == [0, 1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("keywords", [{}, {"copy": False}, {"readonly": True}, {"device": "cpu"}])
+@pytest.mark.parametrize("take", TAKES)
+def test_a_tensor_that_is_imported_again(take: Any, keywords: dict[str, Any]) -> None:
+    """The second Tensor outlives the first, whose memory others then use."""
+    first = dlbridge.from_dlpack(np.arange(6.0))
+    second = take(first, **keywords)
+    del first
+    others = [dlbridge.from_dlpack(np.zeros((9, 9, each))) for each in range(50)]
+    assert (second.shape, second.strides) == ((6,), (1,))
+    assert memoryview(second).tolist() == [0, 1, 2, 3, 4, 5]
+    assert len(others) == 50
+
+
+def test_a_class_that_states_that_it_has_no_dlpack() -> None:
+    table = foreign.exchange_capsule(foreign.exchange_table())
+    x = type("Array", (foreign.Exported,), {NAME: table, "__dlpack__": None})(foreign.tensor())
+    with pytest.raises(TypeError, match="not a DLPack producer"):
+        dlbridge.from_dlpack(x)
+
+
 def test_the_version_is_that_of_numpy() -> None:
     x = np.ones(2)
     try:

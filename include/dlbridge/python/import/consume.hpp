@@ -69,15 +69,11 @@ class import_call {
 
   managed_tensor run() noexcept {
     if (type_.host_only && !type_.legacy_only && request_.takes_as_it_is()) {  // an ndarray
-      if (!find_method()) {
-        return managed_tensor();
-      }
       keywords_.max_version = stated_version_object();
       ref capsule = call_dlpack(producer_, method_, keywords_);
       return receive(capsule ? std::move(capsule) : request_again());
     }
-    if (type_.gaps != nullptr &&
-        ask_gaps(*type_.gaps, producer_, asked_for::protocol) == gap_answer::failed) {
+    if (request_.copy != copy_policy::always && !holds_its_values()) {
       return managed_tensor();
     }
     if (type_.is_mostly_host && request_.takes_as_it_is() &&
@@ -275,13 +271,22 @@ class import_call {
       return m;
     }
     bool const wants_copy = copies_here_ || (request_.copy == copy_policy::always && !is_copy(m));
-    if (PyErr_Occurred() != nullptr) {
-      return managed_tensor();
+    if (PyErr_Occurred() != nullptr || (wants_copy && !holds_its_values())) {
+      error_keeper const pending;
+      m = managed_tensor();
+      return m;
     }
     if (ready_.device() != m.view().device()) {  // the producer moved it, or misstated the device
       ready_ = stream_ref::default_of(m.view().device());
     }
     return request_.fulfil(std::move(m), request_, wants_copy, ready_);
+  }
+
+  // Whether the memory that the producer exports holds the values of the tensor. The producer's own
+  // copy does in any case. Returns false with an exception set.
+  bool holds_its_values() noexcept {
+    return type_.gaps == nullptr ||
+           ask_gaps(*type_.gaps, producer_, asked_for::protocol) != gap_answer::failed;
   }
 
   // Whether the tensor is a copy: it has flag_is_copied, or another address than an export without

@@ -91,8 +91,9 @@ inline PyObject* share_imported(PyObject* object, PyObject* readonly) noexcept {
   tensor_object& self = tensor_in(object);
   ref tensor;
   guarded([&] {
+    shared_tensor owner = share(self);  // before the view is read: its shape then outlives self
     tensor_view const view = self.view.with_flags(self.view.flags() & ~flag_is_copied);
-    tensor = new_tensor(Py_TYPE(object), view, share(self));
+    tensor = new_tensor(Py_TYPE(object), view, std::move(owner));
   });
   return apply_readonly(std::move(tensor), readonly);
 }

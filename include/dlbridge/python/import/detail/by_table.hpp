@@ -40,18 +40,22 @@ DLBRIDGE_COLD inline bool order_by_table(exchange_table table, device where, PyO
     forgive_exception();
     return false;
   }
-  return guarded([&] { python::order_after(ready, working); });
+  if (guarded([&] { python::order_after(ready, working); })) {
+    return true;
+  }
+  forgive_exception();  // the producer orders the streams itself, or states the reason
+  return false;
 }
 
 /// Imports an object by the exchange table of its type.
 /// @param stream the value of stream=, or null.
 /// @param[out] ready as for consume; unchanged for memory without streams.
-/// @return the tensor. Empty with an exception set, for a tensor that is malformed, a wrong stream,
-///   and an order of streams that failed. Empty without one where `__dlpack__` is to be called: the
+/// @return the tensor. Empty with an exception set, for a tensor that is malformed, or a wrong
+///   stream. Empty without one where `__dlpack__` is to be called: the
 ///   type has no table of its own; `__dlpack__` refuses what the table exports (table_gaps.hpp);
 ///   the table refuses, and the exception of `__dlpack__` states the reason; the tensor is complex,
-///   as torch's table exports conjugated views as if they were not conjugated; the module does not
-///   order the streams of the device.
+///   as torch's table exports conjugated views as if they were not conjugated; the streams of the
+///   device cannot be ordered.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
 inline managed_tensor import_by_table(PyObject* object, PyObject* stream,

@@ -58,8 +58,7 @@ class imported_tensor {
     if (PyErr_Occurred() != nullptr) {  // try_borrow_fast did not forgive it
       return false;
     }
-    type_entry const type = type_cache::find(Py_TYPE(object));
-    if (type.exchange && import_by_table(type, object, mode)) {
+    if (import_by_table(object, mode)) {
       return true;
     }
     if (PyErr_Occurred() != nullptr) {
@@ -79,7 +78,7 @@ class imported_tensor {
   ///   forgivable may be pending, with which import_object returns.
   DLBRIDGE_INLINE bool try_borrow_fast(PyObject* object, requirement const& need) noexcept {
     type_entry const* const type = type_cache::peek(Py_TYPE(object));
-    if (type == nullptr || (!type->exchange && !type->reads_fields)) {
+    if (type == nullptr || (!type->imports_by_table && !type->reads_fields)) {
       return false;
     }
     if (type->reads_fields) {
@@ -113,8 +112,7 @@ class imported_tensor {
     if (PyErr_Occurred() != nullptr) {
       return false;
     }
-    type_entry const type = type_cache::find(Py_TYPE(object));
-    return type.exchange && import_by_table(type, object, mode) && meets(view(), need);
+    return import_by_table(object, mode) && meets(view(), need);
   }
 
   /// @pre import_object or try_borrow_fast returned true.
@@ -138,20 +136,27 @@ class imported_tensor {
   }
 
   // Returns false without an exception when __dlpack__ is to be called.
-  bool import_by_table(type_entry const& type, PyObject* object, import_mode mode) noexcept {
+  bool import_by_table(PyObject* object, import_mode mode) noexcept {
+    type_entry storage;
+    type_entry const& type = type_cache::get(Py_TYPE(object), storage);
+    if (!type.imports_by_table) {
+      return false;
+    }
+    exchange_table const table = type.exchange;  // the entry is not valid once Python code has run
+    detail::gap_row const* const gaps = type.gaps;
     report why;
-    if (mode == import_mode::borrow_to_read && type.exchange.can_lend()) {
-      if (!type.exchange.try_lend(object, tensor_)) {
+    if (mode == import_mode::borrow_to_read && table.can_lend()) {
+      if (!table.try_lend(object, tensor_)) {
         forgive_exception();
         return false;
       }
       flags_ = 0;
       why = check_tensor(tensor_);
       if (why.ok() && !copy_dims()) {
-        return import_by_table(type, object, import_mode::own);
+        return import_by_table(object, import_mode::own);
       }
-    } else if (type.exchange.can_export()) {
-      owned_ = type.exchange.try_export(object, why);
+    } else if (table.can_export()) {
+      owned_ = table.try_export(object, why);
       if (owned_) {
         view_owned();
       } else if (why.ok()) {
@@ -165,7 +170,7 @@ class imported_tensor {
       set_error(why);
     }
     return why.ok() && !is_complex(dtype(tensor_.dtype)) &&
-           (type.gaps == nullptr || holds_its_values(*type.gaps, object));
+           (gaps == nullptr || holds_its_values(*gaps, object));
   }
 
   // Whether the memory of the tensor holds its values. That of a compact tensor with several

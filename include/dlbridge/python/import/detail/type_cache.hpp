@@ -28,8 +28,8 @@ constexpr char const* mostly_host_types[][2] = {
 };
 
 // Whether the environment variable DLBRIDGE_PROTOCOL_ONLY is set to anything but "" and "0": all
-// exchanges then call __dlpack__ and from_dlpack, and none uses an exchange table or reads the
-// fields of an ndarray. It is for a comparison of both, and for a library whose table is broken.
+// imports then call __dlpack__, and none uses an exchange table or reads the fields of an
+// ndarray. It is for a comparison of both, and for a library whose table is broken.
 DLBRIDGE_LOCAL inline bool uses_protocol_only() noexcept {
   static bool const is_set = [] {
     char const* const value = std::getenv("DLBRIDGE_PROTOCOL_ONLY");
@@ -43,16 +43,17 @@ DLBRIDGE_LOCAL inline bool uses_protocol_only() noexcept {
 /// modified or destroyed: a caller that lets Python code run meanwhile holds a reference to dlpack.
 struct type_entry {
   PyTypeObject* type = nullptr;
-  unsigned version_tag = 0;     // 0: the entry is not valid
-  PyObject* dlpack = nullptr;   // the type's attribute __dlpack__, or null
-  bool takes_self = false;      // dlpack is called with the object as first argument; false also
-                                // where an object may have a __dlpack__ of its own
-  bool legacy_only = false;     // the signature of dlpack has no max_version
-  bool host_only = false;       // the memory is always host-accessible: numpy.ndarray
-  exchange_table exchange;      // the type's exchange table, if its major version is supported
-  bool owns_table = false;      // the type defines that table itself, and does not inherit it
-  bool reads_fields = false;    // host_only, and its fields may be read without a call
-  bool is_mostly_host = false;  // __dlpack__ is called before __dlpack_device__
+  unsigned version_tag = 0;       // 0: the entry is not valid
+  PyObject* dlpack = nullptr;     // the type's attribute __dlpack__, or null
+  bool takes_self = false;        // dlpack is called with the object as first argument; false also
+                                  // where an object may have a __dlpack__ of its own
+  bool legacy_only = false;       // the signature of dlpack has no max_version
+  bool host_only = false;         // the memory is always host-accessible: numpy.ndarray
+  exchange_table exchange;        // the type's exchange table, if its major version is supported
+  bool imports_by_table = false;  // the functions of extensions import arguments by that table
+  bool owns_table = false;        // so does from_dlpack: the type defines the table itself
+  bool reads_fields = false;      // host_only, and its fields may be read without a call
+  bool is_mostly_host = false;    // __dlpack__ is called before __dlpack_device__
   detail::gap_row const* gaps = nullptr;  // what the table exports although __dlpack__ refuses it
 #if defined(Py_GIL_DISABLED)
   ref kept;  // the reference to dlpack: another thread may modify the type at any time
@@ -186,17 +187,6 @@ class type_cache {
            std::strcmp(type->tp_name, "numpy.ndarray") == 0;
   }
 
-  // Whether a type is numpy.ndarray, or derived from it without another __dlpack_device__.
-  static bool is_always_on_host(PyTypeObject* type) noexcept {
-    PyTypeObject* base = type;
-    while (base != nullptr && !is_ndarray(base)) {
-      base = base->tp_base;
-    }
-    PyObject* const name = names::get().dlpack_device;
-    return base == type || (base != nullptr && type->tp_getattro == base->tp_getattro &&
-                            type_attribute(type, name).get() == type_attribute(base, name).get());
-  }
-
   static type_entry look_up(PyTypeObject* type) noexcept {
     type_entry fresh;
     fresh.type = type;
@@ -205,17 +195,18 @@ class type_cache {
     fresh.version_tag = tag_of(type);
     fresh.takes_self = fresh.dlpack != nullptr && has_type_attributes_only(type) &&
                        PyType_HasFeature(Py_TYPE(fresh.dlpack), Py_TPFLAGS_METHOD_DESCRIPTOR);
-    fresh.host_only = is_always_on_host(type);
+    fresh.host_only = is_ndarray(type);
     for (auto const& each : detail::mostly_host_types) {
       fresh.is_mostly_host = fresh.is_mostly_host || detail::is_named(type, each[0], each[1]);
     }
     fresh.gaps = detail::find_gaps(type);
+    void const* const header = exchange_header_of(type);
+    fresh.exchange = exchange_table::find(header);
     if (!detail::uses_protocol_only()) {
-      void const* const header = exchange_header_of(type);
-      fresh.exchange = exchange_table::find(header);
-      fresh.owns_table = fresh.exchange &&
+      fresh.imports_by_table = static_cast<bool>(fresh.exchange);
+      fresh.owns_table = fresh.imports_by_table && fresh.dlpack != Py_None &&
                          (type->tp_base == nullptr || exchange_header_of(type->tp_base) != header);
-      fresh.reads_fields = is_ndarray(type);
+      fresh.reads_fields = fresh.host_only;
     }
 #if defined(Py_GIL_DISABLED)
     fresh.kept = std::move(dlpack);
