@@ -153,8 +153,8 @@ inline PyObject* import_without_call(PyObject* object, import_arguments const& a
   return can_share(object, request) ? share_imported(object, arguments.readonly) : nullptr;
 }
 
-// The import without keywords of an object whose type has an exchange table: the most frequent one
-// apart from that of an ndarray. Returns an empty reference, with or without an exception, where
+// The import without keywords of an ndarray, of a Tensor, and of an object whose type has an
+// exchange table. Returns an empty reference, with or without an exception, where
 // from_dlpack_with decides.
 inline ref import_plainly(PyObject* object) noexcept {
   type_entry storage;
@@ -162,8 +162,12 @@ inline ref import_plainly(PyObject* object) noexcept {
   if (type.reads_fields) {
     return new_tensor_on_array(object);
   }
-  if (!type.owns_table || is_tensor(object)) {
+  if (!type.owns_table) {
     return ref();
+  }
+  if (is_tensor(object)) {
+    return can_share(object, consume_request()) ? ref::steal(share_imported(object, Py_None))
+                                                : ref();
   }
   stream_ref ready = stream_ref::default_of(cpu);
   managed_tensor m = import_by_table(object, nullptr, ready);
