@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
@@ -15,8 +14,6 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/exchange_table.hpp>
 #include <dlbridge/python/export/produce.hpp>
-#include <dlbridge/python/import/detail/ndarray.hpp>
-#include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_truth.hpp>
@@ -205,28 +202,6 @@ inline bool is_tensor(PyObject* object) noexcept { return Py_TYPE(object) == ten
 inline ref wrap_tensor(managed_tensor m) noexcept {
   PyTypeObject* const type = m ? tensor_type() : nullptr;
   return type != nullptr ? new_tensor(type, std::move(m)) : ref();
-}
-
-/// A new Tensor on the memory of an ndarray, from the fields of the array: without a call of
-/// `__dlpack__` and without a managed tensor, which the first export creates.
-/// @return the Tensor; empty, without an exception, where `__dlpack__` is to be called; with one
-///   when there is no memory, or after an exception in the self-test that is not forgivable.
-/// @par Ownership
-/// The Tensor holds a reference to the array.
-/// @par Thread and GIL
-/// The caller holds the GIL. Free-threaded builds call `__dlpack__`, as the first export would
-/// change the Tensor while other threads read it.
-inline ref new_tensor_on_array(PyObject* array) noexcept {
-#if defined(Py_GIL_DISABLED)
-  static_cast<void>(array);
-  return ref();
-#else
-  type_entry storage;
-  bool const is_readable = type_cache::get(Py_TYPE(array), storage).reads_fields &&
-                           detail::can_read_ndarrays(Py_TYPE(array));
-  PyTypeObject* const type = is_readable ? tensor_type() : nullptr;
-  return type != nullptr ? new_tensor_on_array(type, array) : ref();
-#endif
 }
 
 }  // namespace python

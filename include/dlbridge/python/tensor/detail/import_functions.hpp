@@ -1,0 +1,287 @@
+// from_dlpack, as_tensor: import an object to a Tensor, by the first way that serves it.
+// layer: tensor · from a Python object to a Tensor
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/check.hpp>
+#include <dlbridge/copy.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/buffers.hpp>
+#include <dlbridge/python/import/consume.hpp>
+#include <dlbridge/python/import/detail/by_table.hpp>
+#include <dlbridge/python/import/detail/fulfil.hpp>
+#include <dlbridge/python/import/detail/ndarray.hpp>
+#include <dlbridge/python/import/detail/type_cache.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/tensor_type.hpp>
+#include <dlbridge/shared.hpp>
+#include <dlbridge/stream.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+/// A new Tensor on the memory of an ndarray, from the fields of the array: without a call of
+/// `__dlpack__` and without a managed tensor, which the first export creates.
+/// @return the Tensor; empty, without an exception, where `__dlpack__` is to be called; with one
+///   when there is no memory, or after an exception in the self-test that is not forgivable.
+/// @par Ownership
+/// The Tensor holds a reference to the array.
+/// @par Thread and GIL
+/// The caller holds the GIL. Free-threaded builds call `__dlpack__`, as the first export would
+/// change the Tensor while other threads read it.
+inline ref import_array(PyObject* array) noexcept {
+#if defined(Py_GIL_DISABLED)
+  static_cast<void>(array);
+  return ref();
+#else
+  type_entry storage;
+  bool const is_readable =
+      type_cache::get(Py_TYPE(array), storage).reads_fields && can_read_ndarrays(Py_TYPE(array));
+  PyTypeObject* const type = is_readable ? tensor_type() : nullptr;
+  return type != nullptr ? new_tensor_on_array(type, array) : ref();
+#endif
+}
+
+// The keyword arguments of from_dlpack and as_tensor.
+struct import_arguments {
+  consume_request request;
+  PyObject* readonly = Py_None;
+  stream_ref ready = stream_ref::default_of(cpu);  // set by the import: where elements are ready
+};
+
+inline bool read_import_arguments(char const* function, PyObject* const* args, Py_ssize_t count,
+                                  PyObject* keywords, import_arguments& out) noexcept {
+  out.request.fulfil = &fulfil_request;
+  if (count == 1 && keywords == nullptr) {
+    return true;
+  }
+  names const& n = names::get();
+  PyObject* const accepted[] = {n.device, n.copy, n.stream, n.readonly};
+  PyObject* values[4] = {Py_None, Py_None, Py_None, Py_None};
+  if (!read_keywords(function, 1, args, count, keywords, accepted, 4, values)) {
+    return false;
+  }
+  out.request.has_target = values[0] != Py_None;
+  out.request.stream = values[2];
+  out.readonly = values[3];
+  if (out.readonly != Py_None && !PyBool_Check(out.readonly)) {
+    return refuse_value(out.readonly, "readonly", "True, False or None");
+  }
+  return (values[0] == Py_None || read_device(values[0], out.request.target)) &&
+         read_copy(values[1], out.request.copy);
+}
+
+// Applies readonly= to a new Tensor.
+inline PyObject* apply_readonly(ref tensor, PyObject* readonly) noexcept {
+  if (tensor && readonly != Py_None) {
+    tensor_view& view = tensor_in(tensor.get()).view;
+    view = view.with_flags(readonly == Py_True ? view.flags() | flag_read_only
+                                               : view.flags() & ~flag_read_only);
+  }
+  return tensor.release();
+}
+inline PyObject* wrap_imported(managed_tensor m, import_arguments const& arguments) noexcept {
+  ref tensor = m ? wrap_tensor(std::move(m)) : ref();
+  if (tensor && arguments.ready.native_handle() != nullptr) {
+    set_ready(tensor_in(tensor.get()), arguments.ready, arguments.request.stream);
+  }
+  return apply_readonly(std::move(tensor), arguments.readonly);
+}
+
+// Whether the result can share the owner of a Tensor. The protocol would make a new owner that
+// holds the previous one, and repeated imports a chain of them.
+inline bool can_share(PyObject* object, consume_request const& request) noexcept {
+  if (!is_tensor(object) || request.copy == copy_policy::always) {
+    return false;
+  }
+  device const where = tensor_in(object).view.device();
+  return runtime_of(where) == runtime_kind::none &&
+         (!request.has_target || is_on_device(where, request.target));
+}
+
+inline PyObject* share_imported(PyObject* object, PyObject* readonly) noexcept {
+  tensor_object& self = tensor_in(object);
+  ref tensor;
+  guarded([&] {
+    shared_tensor owner = share(self);  // before the view is read: its shape then outlives self
+    tensor_view const view = self.view.with_flags(self.view.flags() & ~flag_is_copied);
+    tensor = new_tensor(Py_TYPE(object), view, std::move(owner));
+  });
+  return apply_readonly(std::move(tensor), readonly);
+}
+
+// The order of the dimensions in which NumPy copies an array, by their strides; layout::strided if
+// it is neither of the usual two.
+inline layout order_in_memory(tensor_view const& view) noexcept {
+  bool falls = true;
+  bool rises = true;
+  for (int i = 1; i < view.rank(); ++i) {
+    std::int64_t const outer = std::abs(view.stride(i - 1));
+    std::int64_t const inner = std::abs(view.stride(i));
+    falls = falls && outer >= inner;
+    rises = rises && outer < inner;
+  }
+  return falls || view.is_row_major()      ? layout::row_major
+         : rises || view.is_column_major() ? layout::column_major
+                                           : layout::strided;
+}
+
+// A copy of an ndarray as its __dlpack__ makes it. Returns an empty reference, with or without an
+// exception, where __dlpack__ is to be called.
+inline ref copy_of_array(PyObject* array) noexcept {
+  type_entry storage;
+  DLTensor fields;
+  copied_dims dims;
+  std::uint64_t flags = 0;
+  if (!type_cache::get(Py_TYPE(array), storage).reads_fields ||
+      !can_read_ndarrays(Py_TYPE(array)) || !read_ndarray(array, fields, dims, flags) ||
+      !is_sound_ndarray(fields)) {
+    return ref();
+  }
+  tensor_view const view(fields, flags);
+  layout const order = order_in_memory(view);
+  if (view.empty() || order == layout::strided) {
+    return ref();
+  }
+  managed_tensor copy;
+  guarded([&] { copy = copy_of(view, order); });
+  if (copy) {
+    state_ndarray_version(copy);
+  }
+  return wrap_tensor(std::move(copy));
+}
+
+// Imports without a call of the producer: reads the fields of an ndarray, or shares the owner of a
+// Tensor. Returns null, with or without an exception, where that is not possible.
+inline PyObject* import_without_call(PyObject* object, import_arguments const& arguments) noexcept {
+  consume_request const& request = arguments.request;
+  if (!request.has_target && request.copy != copy_policy::never) {
+    ref tensor = request.copy == copy_policy::always ? copy_of_array(object) : import_array(object);
+    if (tensor || PyErr_Occurred() != nullptr) {
+      return apply_readonly(std::move(tensor), arguments.readonly);
+    }
+  }
+  return can_share(object, request) ? share_imported(object, arguments.readonly) : nullptr;
+}
+
+// The import without keywords of an ndarray, of a Tensor, and of an object whose type has an
+// exchange table. Returns an empty reference, with or without an exception, where
+// from_dlpack_with decides.
+inline ref import_plainly(PyObject* object) noexcept {
+  type_entry storage;
+  type_entry const& type = type_cache::get(Py_TYPE(object), storage);
+  if (type.reads_fields) {
+    return import_array(object);
+  }
+  if (!type.owns_table) {
+    return ref();
+  }
+  if (is_tensor(object)) {
+    return can_share(object, consume_request()) ? ref::steal(share_imported(object, Py_None))
+                                                : ref();
+  }
+  stream_ref ready = stream_ref::default_of(cpu);
+  managed_tensor m = import_by_table(object, nullptr, ready);
+  ref tensor = m ? wrap_tensor(std::move(m)) : ref();
+  if (tensor && ready.native_handle() != nullptr) {
+    set_ready(tensor_in(tensor.get()), ready, nullptr);
+  }
+  return tensor;
+}
+
+// by_protocol: whether import_plainly has tried the exchange table.
+DLBRIDGE_NOINLINE inline PyObject* from_dlpack_with(PyObject* const* args, Py_ssize_t count,
+                                                    PyObject* keywords, bool by_protocol) noexcept {
+  import_arguments arguments;
+  arguments.request.by_protocol = by_protocol;
+  if (!read_import_arguments("from_dlpack", args, count, keywords, arguments)) {
+    return nullptr;
+  }
+  PyObject* const tensor = import_without_call(args[0], arguments);
+  if (tensor != nullptr || PyErr_Occurred() != nullptr) {
+    return tensor;
+  }
+  arguments.request.advice = "as_tensor() also takes buffers and array interfaces";
+  return wrap_imported(consume(args[0], arguments.request, arguments.ready), arguments);
+}
+
+inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
+                             PyObject* keywords) noexcept {
+  bool const is_plain = count == 1 && keywords == nullptr;
+  ref tensor = is_plain ? import_plainly(args[0]) : ref();
+  return tensor || PyErr_Occurred() != nullptr ? tensor.release()
+                                               : from_dlpack_with(args, count, keywords, is_plain);
+}
+
+// Whether an object is a capsule, or has __dlpack__ or an exchange table: 1, 0, or -1 with an
+// exception set.
+inline int has_dlpack(PyObject* object) noexcept {
+  if (PyCapsule_CheckExact(object)) {
+    return 1;
+  }
+  type_entry const type = type_cache::find(Py_TYPE(object));
+  if (type.takes_self || type.owns_table) {
+    return 1;
+  }
+  ref const method = optional_attribute(object, names::get().dlpack);
+  if (!method && PyErr_Occurred() != nullptr) {
+    return -1;
+  }
+  return method && method.get() != Py_None ? 1 : 0;
+}
+
+inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
+                           PyObject* keywords) noexcept {
+  import_arguments arguments;
+  if (!read_import_arguments("as_tensor", args, count, keywords, arguments)) {
+    return nullptr;
+  }
+  PyObject* const object = args[0];
+  consume_request const& request = arguments.request;
+  PyObject* const direct = import_without_call(object, arguments);
+  if (direct != nullptr || PyErr_Occurred() != nullptr) {
+    return direct;
+  }
+  int const is_producer = has_dlpack(object);
+  if (is_producer < 0) {
+    return nullptr;
+  }
+  if (is_producer > 0) {
+    managed_tensor tensor = consume(object, request, arguments.ready);
+    // NumPy before 2.1 refuses read-only arrays, as its legacy struct has no flag; a buffer has
+    // one. The refusal is a BufferError, and up to NumPy 1.23 a TypeError.
+    bool const use_buffer =
+        !tensor &&
+        (PyErr_ExceptionMatches(PyExc_BufferError) || PyErr_ExceptionMatches(PyExc_TypeError)) &&
+        PyObject_CheckBuffer(object) && !PyCapsule_CheckExact(object);
+    if (!use_buffer) {
+      return wrap_imported(std::move(tensor), arguments);
+    }
+  }
+  ref first = take_exception();
+  managed_tensor tensor = consume_described(object, request.stream, arguments.ready);
+  if (!tensor) {
+    if (first && forgive_exception()) {  // the exception of DLPack is the one to report
+      set_exception(std::move(first));
+    }
+    return nullptr;
+  }
+  tensor = fulfil_request(std::move(tensor), request, request.copy == copy_policy::always,
+                          arguments.ready);
+  return wrap_imported(std::move(tensor), arguments);
+}
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
