@@ -2,22 +2,23 @@
 
 Each cell is a layout, an element size, a size, and a destination: warm (existing memory) or fresh
 (new memory, as copy=True allocates it). Prints the time of the faster library divided by that of
-dlbridge, the median of paired repeats, and the geometric mean of all cells. Times
-are those of the processor, because a busy machine interrupts a long copy. --json writes every cell
+dlbridge, the median of paired repeats, and the geometric mean of all cells. Times are those of the
+processor, because a busy machine interrupts a long copy. --json writes every cell
 to a file. With --check the exit status is 1 if a cell or the mean misses its limit.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import statistics
 import sys
 import time
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any, Callable
 
+import bench_loop
 import copies_dlbridge
 import numpy as np
 import paired
@@ -122,24 +123,22 @@ def source_of(layout: str, item: int, size: str) -> Array:
 
 @dataclass
 class Call:
+    """function(*arguments, **keywords), called by a loop in C as compiled Python code would."""
+
     name: str
-    run: Callable[[], object]
+    function: Callable[..., object]
+    arguments: tuple[Any, ...] = ()
+    keywords: dict[str, Any] | None = None
     count: int = 1
 
     def prepare(self) -> None:
-        self.run()
-        start = time.thread_time()
-        for _ in range(3):
-            self.run()
-        each = (time.thread_time() - start) / 3
-        self.count = max(1, int(BATCH_SECONDS / each))
+        self.count = 3
+        self.time()  # fills the caches
+        self.count = max(1, int(BATCH_SECONDS / self.time()))
 
     def time(self) -> float:
-        run = self.run
-        repeat = range(self.count)
         start = time.thread_time()
-        for _ in repeat:
-            run()
+        bench_loop.run(self.function, self.arguments, self.keywords, self.count, False)
         return (time.thread_time() - start) / self.count
 
 
@@ -177,23 +176,23 @@ def calls(source: Array, destination: str) -> tuple[Call, list[Call], Call]:
     )
     torch_source = torch.from_numpy(plain) if has_torch else None
     memcpy = Call("memcpy", copies_dlbridge.pair(flat, target).memcpy)
-    if destination == "warm":
-        ours, theirs = np.zeros(source.shape, source.dtype), np.zeros(source.shape, source.dtype)
-        others = [Call("NumPy", partial(np.copyto, theirs, source))]
+    if destination == "warm":  # the same memory for all, as its alignment to the source matters
+        memory = np.zeros(source.shape, source.dtype)
+        others = [Call("NumPy", np.copyto, (memory, source))]
         if torch_source is not None:
-            others.append(Call("PyTorch", partial(torch.from_numpy(theirs).copy_, torch_source)))
-        mine = copies_dlbridge.pair(source, ours).copy
+            others.append(Call("PyTorch", torch.from_numpy(memory).copy_, (torch_source,)))
+        mine = copies_dlbridge.pair(source, memory).copy
         mine()
-        np.testing.assert_array_equal(ours, source)
+        np.testing.assert_array_equal(memory, source)
         return Call("dlbridge", mine), others, memcpy
-    others = [Call("NumPy", partial(source.copy, "C"))]
+    others = [Call("NumPy", source.copy, ("C",))]
     if torch_source is not None:
-        others.append(
-            Call("PyTorch", partial(torch_source.clone, memory_format=torch.contiguous_format))
-        )
-    mine = partial(dlbridge.from_dlpack, dlbridge.from_dlpack(source), copy=True)
-    np.testing.assert_array_equal(np.from_dlpack(mine()), source)
-    return Call("dlbridge", mine), others, memcpy
+        compact = {"memory_format": torch.contiguous_format}
+        others.append(Call("PyTorch", torch_source.clone, (), compact))
+    mine = Call("dlbridge", dlbridge.from_dlpack, (dlbridge.from_dlpack(source),), {"copy": True})
+    copy = mine.function(*mine.arguments, copy=True)
+    np.testing.assert_array_equal(np.from_dlpack(copy), source)
+    return mine, others, memcpy
 
 
 def measure(layout: str, item: int, size: str, destination: str, repeats: int, pairs: int) -> Cell:
@@ -230,6 +229,19 @@ def measure(layout: str, item: int, size: str, destination: str, repeats: int, p
     )
 
 
+def fix_origin_of_memory() -> None:
+    """Makes each new array of 16 MiB and more new to the process, and smaller ones not (glibc).
+
+    By default malloc reuses freed memory of up to 32 MiB or not, depending on the sizes that all
+    libraries allocated before. A copy to memory that is mapped already takes a fraction of the time.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        m_trim_threshold, m_mmap_threshold = -1, -3
+        mallopt(m_mmap_threshold, 16 << 20)
+        mallopt(m_trim_threshold, 64 << 20)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few cells, without limits")
@@ -241,6 +253,7 @@ def main() -> int:
     options = parser.parse_args()
     torch.set_num_threads(1)
     paired.quiet()
+    fix_origin_of_memory()
     sizes = ["4x4", "1 KiB"] if options.quick else list(SIZES)
     repeats, pairs = (1, 3) if options.quick else (options.repeats, options.pairs)
     cells = []

@@ -33,15 +33,14 @@ struct host_allocator {
 };
 
 namespace detail {
-// Below this size, operator new without an alignment costs less than one with it.
-constexpr std::size_t small_bytes = 1024;
 // From this size on, memory is aligned to pages of 2 MiB, and the system is advised to use them:
-// its first use then costs one page fault for each 2 MiB, and not for each 4 KiB.
+// its first use then costs one page fault for each 2 MiB, and not for each 4 KiB. Below it, operator
+// new without an alignment costs less than one with it.
 constexpr std::size_t huge_bytes = std::size_t{4} << 20;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 inline bool is_small(std::size_t bytes, std::size_t alignment) noexcept {
-  return bytes < small_bytes && alignment <= 64;
+  return bytes < huge_bytes && alignment <= 64;
 }
 inline std::size_t page_alignment(std::size_t bytes, std::size_t alignment) noexcept {
 #if defined(__linux__)

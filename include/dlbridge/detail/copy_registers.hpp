@@ -68,7 +68,6 @@ constexpr int block_rows = (Lanes == 0 ? 1 : Lanes) * (16 / Bytes);
 template <int Bytes>
 constexpr int block_columns = 16 / Bytes;
 
-#if DLBRIDGE_VECTORS
 template <int Bytes>
 struct unsigned_of;
 template <>
@@ -90,6 +89,7 @@ struct unsigned_of<8> {
 template <>
 struct unsigned_of<16> : unsigned_of<8> {};  // is never divided
 
+#if DLBRIDGE_VECTORS
 // A register of 16 bytes in each lane.
 template <int Bytes, int Lanes>
 struct copy_register {
@@ -220,6 +220,7 @@ DLBRIDGE_INLINE void stream_bytes(char* to, char const* from, std::size_t bytes)
   }
   std::size_t i = head;
   for (; i + 64 <= bytes; i += 64) {
+    prefetch(from + i + 512);
     stream_line(to + i, from + i);
   }
   if (i != bytes) {

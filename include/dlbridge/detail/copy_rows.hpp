@@ -54,72 +54,129 @@ inline void copy_runs(row_set const& rows, std::size_t bytes, bool streams) noex
            : bytes >= 2 ? copy_short_runs<2>(rows, bytes)
                         : copy_short_runs<1>(rows, bytes);
   }
+  // Processors that fetch lines ahead stop at a gap of some lines. Stores to the cache, which then
+  // fetch their own lines, hide the time to begin again better.
+  auto const gap = length(rows.outer.source) - static_cast<std::int64_t>(bytes);
+  bool const streams_rows = streams && (gap < 512 || bytes >= 16384);
   for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
-    streams ? stream_bytes(rows.destination_row(i), rows.source_row(i), bytes)
-            : static_cast<void>(std::memcpy(rows.destination_row(i), rows.source_row(i), bytes));
+    streams_rows
+        ? stream_bytes(rows.destination_row(i), rows.source_row(i), bytes)
+        : static_cast<void>(std::memcpy(rows.destination_row(i), rows.source_row(i), bytes));
   }
 }
 
-// A pattern that fills copies from, in units that the compiler keeps in registers.
+// Repeats one element until 16 bytes are full.
+template <int Bytes>
+DLBRIDGE_INLINE void repeat_element(char const* element, char* pattern) noexcept {
+#if DLBRIDGE_VECTORS
+  if constexpr (Bytes < 16) {
+    using reg = typename copy_register<Bytes, 1>::type;
+    typename unsigned_of<Bytes>::type value;
+    std::memcpy(&value, element, sizeof value);
+    reg const filled = value - reg{};
+    std::memcpy(pattern, &filled, 16);
+    return;
+  }
+#endif
+  for (std::size_t k = 0; k < 16; k += Bytes) {
+    std::memcpy(pattern + k, element, static_cast<std::size_t>(Bytes));
+  }
+}
+
+// A part of a row that the compiler keeps in a register, or in several. In a struct GCC would keep
+// it in halves.
+#if DLBRIDGE_VECTORS
+template <int Lanes>
+using fill_unit = typename copy_register<1, Lanes>::type;
+#else
 template <int Lanes>
 struct fill_unit {
-#if DLBRIDGE_VECTORS
-  typename copy_register<1, Lanes>::type bytes;
-#else
   unsigned char bytes[std::size_t{16} * Lanes];
-#endif
 };
+#endif
 
-// Fills a row with a pattern of 16 * Lanes bytes. Returns the number of bytes that it filled: all
-// but the last, less than 64.
+// Fills a row of at least 16 * Lanes bytes with a pattern of as many bytes. The last unit overlaps
+// the one before.
 template <int Lanes>
-DLBRIDGE_INLINE std::size_t fill_lines(char* to, std::size_t bytes, char const* pattern) noexcept {
+DLBRIDGE_INLINE void fill_by_units(char* to, std::size_t bytes, char const* pattern) noexcept {
   constexpr std::size_t size = 16 * Lanes;
   fill_unit<Lanes> unit;
   std::memcpy(&unit, pattern, size);
   std::size_t k = 0;
-  for (; k + 64 <= bytes; k += 64) {
-    for (std::size_t i = 0; i < 64; i += size) {
-      std::memcpy(to + k + i, &unit, size);
+  for (; k + 4 * size <= bytes; k += 4 * size) {
+    std::memcpy(to + k, &unit, size);
+    std::memcpy(to + k + size, &unit, size);
+    std::memcpy(to + k + 2 * size, &unit, size);
+    std::memcpy(to + k + 3 * size, &unit, size);
+  }
+  for (; k + size < bytes; k += size) {
+    std::memcpy(to + k, &unit, size);
+  }
+  std::memcpy(to + bytes - size, &unit, size);
+}
+#if defined(DLBRIDGE_AVX2)
+DLBRIDGE_AVX2 inline void fill_by_avx2(char* to, std::size_t bytes, char const* pattern) noexcept {
+  fill_by_units<2>(to, bytes, pattern);
+}
+#endif
+
+// Fills a row with a pattern of 32 bytes.
+DLBRIDGE_INLINE void fill_row(char* to, std::size_t bytes, char const* pattern,
+                              copy_kernel kernel) noexcept {
+#if defined(DLBRIDGE_AVX2)
+  if (bytes >= 128 && kernel == copy_kernel::vector32) {
+    return fill_by_avx2(to, bytes, pattern);
+  }
+#else
+  static_cast<void>(kernel);
+#endif
+  if (bytes >= 16) {
+    return fill_by_units<1>(to, bytes, pattern);
+  }
+  for (std::size_t size = 8; size != 0; size /= 2) {
+    if ((bytes & size) != 0) {
+      std::memcpy(to, pattern, size);
+      to += size;
     }
+  }
+}
+
+// Fills the lines of a row past the cache. Returns the number of bytes that it filled: all but the
+// last, less than 64. pattern has 128 bytes, so that a line may begin inside an element.
+template <int Bytes>
+std::size_t stream_row(char* to, std::size_t bytes, char const* pattern) noexcept {
+  std::size_t k = (64 - (reinterpret_cast<std::uintptr_t>(to) & 63)) & 63;
+  std::memcpy(to, pattern, k);
+  for (; k + 64 <= bytes; k += 64) {
+    stream_line(to + k, pattern + k % Bytes);
   }
   return k;
 }
-#if defined(DLBRIDGE_AVX2)
-DLBRIDGE_AVX2 inline std::size_t fill_lines_by_avx2(char* to, std::size_t bytes,
-                                                    char const* pattern) noexcept {
-  return fill_lines<2>(to, bytes, pattern);
-}
-#endif
 
 // Copies rows whose elements are all equal, because the step of the source is 0, to contiguous
 // ones.
 template <int Bytes>
 void fill_rows(row_set const& rows, copy_kernel kernel, bool streams) noexcept {
   std::size_t const bytes = static_cast<std::size_t>(rows.inner.extent) * Bytes;
-  char pattern[128];  // so that a line may begin inside an element
+  char pattern[128];
   for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
-    for (std::size_t k = 0; k < sizeof pattern; k += Bytes) {
-      std::memcpy(pattern + k, rows.source_row(i), static_cast<std::size_t>(Bytes));
-    }
     char* const to = rows.destination_row(i);
-    std::size_t k = 0;
-    if (streams && bytes >= 64) {
-      k = (64 - (reinterpret_cast<std::uintptr_t>(to) & 63)) & 63;
-      std::memcpy(to, pattern, k);
-      for (; k + 64 <= bytes; k += 64) {
-        stream_line(to + k, pattern + k % Bytes);
-      }
+    if (Bytes == 1 && !streams) {
+      std::memset(to, *rows.source_row(i), bytes);
+      continue;
     }
-#if defined(DLBRIDGE_AVX2)
-    if (kernel == copy_kernel::vector32) {
-      k += fill_lines_by_avx2(to + k, bytes - k, pattern + k % Bytes);
+    repeat_element<Bytes>(rows.source_row(i), pattern);
+    std::memcpy(pattern + 16, pattern, 16);
+    if (!streams || bytes < 64) {
+      fill_row(to, bytes, pattern, kernel);
+      continue;
     }
-#endif
-    k += fill_lines<1>(to + k, bytes - k, pattern + k % Bytes);
-    std::memcpy(to + k, pattern + k % Bytes, bytes - k);
+    for (std::size_t k = 32; k < sizeof pattern; k += 16) {
+      std::memcpy(pattern + k, pattern, 16);
+    }
+    std::size_t const filled = stream_row<Bytes>(to, bytes, pattern);
+    std::memcpy(to + filled, pattern + filled % Bytes, bytes - filled);
   }
-  static_cast<void>(kernel);
 }
 
 #if defined(DLBRIDGE_AVX2)
@@ -132,24 +189,26 @@ struct shuffle_plan {
   char masks[4][16];
 };
 
-inline shuffle_plan plan_shuffles(std::int64_t step, int bytes) noexcept {
-  int const count = 16 / bytes;
-  std::int64_t const distance = length(step);
-  std::int64_t const span = (count - 1) * distance + bytes;
+template <int Bytes>
+shuffle_plan plan_shuffles(std::int64_t step) noexcept {
+  constexpr unsigned count = 16 / Bytes;
+  auto const distance = static_cast<unsigned>(length(step));
+  unsigned const span = (count - 1) * distance + Bytes;
   shuffle_plan plan;
   plan.registers = static_cast<int>((span + 15) / 16);
-  plan.first = step < 0 ? (count - 1) * step : 0;
+  plan.first = step < 0 ? static_cast<int>(count - 1) * step : 0;
   std::memset(plan.masks, -128, sizeof plan.masks);  // yields 0
-  for (int k = 0; k < plan.registers; ++k) {
-    // The last register ends with the last element: the copy reads no byte outside its elements
-    // and the gaps between them.
-    plan.offsets[k] = k + 1 < plan.registers ? 16 * k : span - 16;
+  // The last register ends with the last element: the copy reads no byte outside its elements and
+  // the gaps between them.
+  unsigned const last = static_cast<unsigned>(plan.registers) - 1;
+  for (unsigned k = 0; k < 4; ++k) {
+    plan.offsets[k] = k < last ? 16 * k : span - 16;
   }
-  for (int i = 0; i < 16; ++i) {
-    int const element = step < 0 ? count - 1 - i / bytes : i / bytes;
-    std::int64_t const from = element * distance + i % bytes;
-    std::int64_t const k = from / 16;
-    plan.masks[k][i] = static_cast<char>(from - plan.offsets[k]);
+  for (unsigned i = 0; i < 16; ++i) {
+    unsigned const element = step < 0 ? count - 1 - i / Bytes : i / Bytes;
+    unsigned const from = element * distance + i % Bytes;
+    unsigned const k = from / 16;
+    plan.masks[k][i] = static_cast<char>(k < last ? from % 16 : from - (span - 16));
   }
   return plan;
 }
@@ -176,89 +235,122 @@ DLBRIDGE_AVX2 void gather_by_shuffles(char const* source, std::int64_t step, cha
 }
 #endif
 
+// A part of every row: the elements from `first` on, `count` of them.
+struct row_part {
+  std::int64_t first;
+  std::int64_t count;
+};
+
+// The value of one element, which the compiler keeps in a register.
 template <int Bytes>
-void gather_one_by_one(char const* source, std::int64_t step, char* to, std::int64_t to_step,
-                       std::int64_t n) noexcept {
-  auto const copy_one = [&]() noexcept {
-    std::memcpy(to, source, static_cast<std::size_t>(Bytes));
-    source += step;
-    to += to_step;
+struct element : unsigned_of<Bytes> {};
+template <>
+struct element<16> {
+  struct type {
+    std::uint64_t halves[2];
   };
-  std::int64_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    copy_one();
-    copy_one();
-    copy_one();
-    copy_one();
-  }
-  for (; i < n; ++i) {
-    copy_one();
+};
+template <int Bytes>
+DLBRIDGE_INLINE typename element<Bytes>::type load_element(char const* from) noexcept {
+  typename element<Bytes>::type value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+// Copies a part of every row, element by element. to_step is the step of the destination; a
+// constant lets the compiler use fewer address computations.
+template <int Bytes>
+DLBRIDGE_INLINE void gather_elements(row_set const& rows, std::int64_t to_step,
+                                     row_part part) noexcept {
+  std::int64_t const step = rows.inner.source;
+  for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
+    char const* source = rows.source_row(i) + part.first * step;
+    char* to = rows.destination_row(i) + part.first * to_step;
+    std::int64_t left = part.count;
+    for (; left >= 4; left -= 4) {
+      // All loads come before the stores: the compiler may not exchange them.
+      auto const first = load_element<Bytes>(source);
+      auto const second = load_element<Bytes>(source + step);
+      auto const third = load_element<Bytes>(source + 2 * step);
+      auto const fourth = load_element<Bytes>(source + 3 * step);
+      std::memcpy(to, &first, sizeof first);
+      std::memcpy(to + to_step, &second, sizeof second);
+      std::memcpy(to + 2 * to_step, &third, sizeof third);
+      std::memcpy(to + 3 * to_step, &fourth, sizeof fourth);
+      source += 4 * step;
+      to += 4 * to_step;
+    }
+    for (; left > 0; --left) {
+      std::memcpy(to, source, static_cast<std::size_t>(Bytes));
+      source += step;
+      to += to_step;
+    }
   }
 }
 
-// Copies one row after the other, by the fastest way for its step.
+#if defined(DLBRIDGE_AVX2)
+// The same for contiguous destinations, by shuffles.
 template <int Bytes>
-class gatherer {
- public:
-  gatherer(std::int64_t step, std::int64_t to_step, copy_kernel kernel) noexcept
-      : step_(step), to_step_(to_step) {
-#if defined(DLBRIDGE_AVX2)
-    std::int64_t const distance = length(step);
-    shuffles_ = kernel == copy_kernel::vector32 && Bytes <= 4 && to_step == Bytes &&
-                distance >= Bytes && distance <= 4 * Bytes;
-    if (shuffles_) {
-      plan_ = plan_shuffles(step, Bytes);
+void gather_parts_by_shuffles(row_set const& rows, row_part part,
+                              shuffle_plan const& plan) noexcept {
+  std::int64_t const step = rows.inner.source;
+  for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
+    char const* const source = rows.source_row(i) + part.first * step;
+    char* const to = rows.destination_row(i) + part.first * Bytes;
+    switch (plan.registers) {
+      case 1:
+        gather_by_shuffles<Bytes, 1>(source, step, to, part.count, plan);
+        break;
+      case 2:
+        gather_by_shuffles<Bytes, 2>(source, step, to, part.count, plan);
+        break;
+      case 3:
+        gather_by_shuffles<Bytes, 3>(source, step, to, part.count, plan);
+        break;
+      default:
+        gather_by_shuffles<Bytes, 4>(source, step, to, part.count, plan);
     }
-#else
-    static_cast<void>(kernel);
-#endif
   }
-
-  void copy(char const* source, char* to, std::int64_t n) const noexcept {
-#if defined(DLBRIDGE_AVX2)
-    if (shuffles_ && n >= 16 / Bytes) {
-      switch (plan_.registers) {
-        case 1:
-          return gather_by_shuffles<Bytes, 1>(source, step_, to, n, plan_);
-        case 2:
-          return gather_by_shuffles<Bytes, 2>(source, step_, to, n, plan_);
-        case 3:
-          return gather_by_shuffles<Bytes, 3>(source, step_, to, n, plan_);
-        default:
-          return gather_by_shuffles<Bytes, 4>(source, step_, to, n, plan_);
-      }
-    }
+}
 #endif
-    // The constant step lets the compiler use fewer address computations.
-    to_step_ == Bytes ? gather_one_by_one<Bytes>(source, step_, to, Bytes, n)
-                      : gather_one_by_one<Bytes>(source, step_, to, to_step_, n);
-  }
 
- private:
-  std::int64_t step_;
-  std::int64_t to_step_;
-#if defined(DLBRIDGE_AVX2)
-  bool shuffles_;
-  shuffle_plan plan_;
-#endif
-};
+// Whether shuffles gather the rows, and gain more than their plan costs.
+template <int Bytes>
+bool profits_from_shuffles(row_set const& rows, copy_kernel kernel) noexcept {
+  std::int64_t const distance = length(rows.inner.source);
+  return kernel == copy_kernel::vector32 && Bytes <= 4 && rows.inner.destination == Bytes &&
+         distance >= Bytes && distance <= (Bytes == 4 ? 8 : 4 * Bytes) &&
+         rows.inner.extent >= 16 / Bytes && rows.inner.extent * rows.outer.extent >= 640;
+}
 
 // Copies rows of elements with any steps. Where rows interleave in the source, it copies a part of
 // every row before it continues, so that each cache line is read from memory once.
 template <int Bytes>
 void gather_rows(row_set const& rows, copy_kernel kernel) noexcept {
   std::int64_t const distance = length(rows.inner.source);
-  std::int64_t part = rows.inner.extent;
+  std::int64_t most = rows.inner.extent;
   if (rows.outer.extent > 1 && length(rows.outer.source) < distance) {
-    part = distance < 64 ? 131072 / distance : 256;
+    most = distance < 64 ? 131072 / distance : 256;
   }
-  gatherer<Bytes> const gather(rows.inner.source, rows.inner.destination, kernel);
-  for (std::int64_t first = 0; first < rows.inner.extent; first += part) {
-    std::int64_t const n = first + part < rows.inner.extent ? part : rows.inner.extent - first;
-    for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
-      gather.copy(rows.source_row(i) + first * rows.inner.source,
-                  rows.destination_row(i) + first * rows.inner.destination, n);
+  bool const shuffles = profits_from_shuffles<Bytes>(rows, kernel);
+#if defined(DLBRIDGE_AVX2)
+  shuffle_plan plan;
+  if (shuffles) {
+    plan = plan_shuffles<Bytes>(rows.inner.source);
+  }
+#endif
+  row_part part{0, most};
+  for (; part.first < rows.inner.extent; part.first += most) {
+    std::int64_t const left = rows.inner.extent - part.first;
+    part.count = left < most ? left : most;
+#if defined(DLBRIDGE_AVX2)
+    if (shuffles && part.count >= 16 / Bytes) {
+      gather_parts_by_shuffles<Bytes>(rows, part, plan);
+      continue;
     }
+#endif
+    rows.inner.destination == Bytes ? gather_elements<Bytes>(rows, Bytes, part)
+                                    : gather_elements<Bytes>(rows, rows.inner.destination, part);
   }
 }
 

@@ -273,19 +273,23 @@ class lazy_object {
   /// @param create returns the new object; or an empty reference, with an exception set.
   /// @return a borrowed reference; null, with the exception of create set, when it failed.
   template <class Create>
-  PyObject* get(Create create) noexcept {
-    PyObject* object = object_.load(std::memory_order_acquire);
-    if (object == nullptr) {
-      ref created = create();
-      // Another thread may have created the object meanwhile; that one is then the result.
-      if (created && object_.compare_exchange_strong(object, created.get())) {
-        object = created.release();
-      }
+  DLBRIDGE_INLINE PyObject* get(Create create) noexcept {
+    PyObject* const object = object_.load(std::memory_order_acquire);
+    return object != nullptr ? object : make(create);
+  }
+
+ private:
+  template <class Create>
+  DLBRIDGE_COLD PyObject* make(Create create) noexcept {
+    ref created = create();
+    PyObject* object = nullptr;
+    // Another thread may have created the object meanwhile; that one is then the result.
+    if (created && object_.compare_exchange_strong(object, created.get())) {
+      object = created.release();
     }
     return object;
   }
 
- private:
   std::atomic<PyObject*> object_{nullptr};
 };
 

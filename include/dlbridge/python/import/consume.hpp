@@ -76,7 +76,7 @@ class import_call {
     if (request_.copy != copy_policy::always && !holds_its_values()) {
       return managed_tensor();
     }
-    if (type_.is_mostly_host && request_.takes_as_it_is() &&
+    if (type_.is_mostly_host && !type_.legacy_only && request_.takes_as_it_is() &&
         (request_.stream == nullptr || request_.stream == Py_None)) {
       managed_tensor tensor = take_from_host();
       if (tensor || PyErr_Occurred() != nullptr) {
@@ -95,8 +95,7 @@ class import_call {
   // exception, for a tensor that is not on the CPU, as its producer did not know the stream, and
   // for one that the producer refuses.
   managed_tensor take_from_host() noexcept {
-    keywords_.max_version = stated_version_object();
-    ref capsule = find_method() ? negotiation_.call_first(keywords_) : ref();
+    ref capsule = call_dlpack_by_name(producer_);
     if (!capsule) {
       forgive_exception();
       return managed_tensor();
@@ -285,8 +284,7 @@ class import_call {
   // Whether the memory that the producer exports holds the values of the tensor. The producer's own
   // copy does in any case. Returns false with an exception set.
   bool holds_its_values() noexcept {
-    return type_.gaps == nullptr ||
-           ask_gaps(*type_.gaps, producer_, asked_for::protocol) != gap_answer::failed;
+    return !type_.gaps || ask_gaps(producer_, asked_for::protocol) != gap_answer::failed;
   }
 
   // Whether the tensor is a copy: it has flag_is_copied, or another address than an export without
@@ -340,7 +338,9 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
   if (!PyCapsule_CheckExact(producer)) {
     managed_tensor tensor;
     if (!request.by_protocol && request.takes_as_it_is()) {
-      tensor = detail::import_by_table(producer, request.stream, ready);
+      type_entry storage;
+      tensor = detail::import_by_table(type_cache::get(Py_TYPE(producer), storage), producer,
+                                       request.stream, ready);
       if (tensor || PyErr_Occurred() != nullptr) {
         return tensor;
       }

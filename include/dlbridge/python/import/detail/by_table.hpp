@@ -47,7 +47,19 @@ DLBRIDGE_COLD inline bool order_by_table(exchange_table table, device where, PyO
   return false;
 }
 
+// Explains why a table returned no tensor: why, or the exception of the library, which is cleared,
+// as that of __dlpack__ states the reason.
+DLBRIDGE_COLD inline managed_tensor refuse_export(report const& why) noexcept {
+  if (!why.ok()) {
+    set_error(why);
+  } else {
+    forgive_exception();
+  }
+  return managed_tensor();
+}
+
 /// Imports an object by the exchange table of its type.
+/// @param type the entry of that type.
 /// @param stream the value of stream=, or null.
 /// @param[out] ready as for consume; unchanged for memory without streams.
 /// @return the tensor. Empty with an exception set, for a tensor that is malformed, or a wrong
@@ -58,30 +70,22 @@ DLBRIDGE_COLD inline bool order_by_table(exchange_table table, device where, PyO
 ///   device cannot be ordered.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
-inline managed_tensor import_by_table(PyObject* object, PyObject* stream,
-                                      stream_ref& ready) noexcept {
-  type_entry storage;
-  type_entry const& type = type_cache::get(Py_TYPE(object), storage);
+DLBRIDGE_INLINE managed_tensor import_by_table(type_entry const& type, PyObject* object,
+                                               PyObject* stream, stream_ref& ready) noexcept {
   if (!type.owns_table || !type.exchange.can_export()) {
     return managed_tensor();
   }
-  exchange_table const table = type.exchange;
-  gap_row const* const gaps = type.gaps;  // the entry is not valid once Python code has run
+  exchange_table const table = type.exchange;  // the entry is not valid once Python code has run
+  bool const has_gaps = static_cast<bool>(type.gaps);
   report why;
   managed_tensor tensor = table.try_export(object, why);
   if (!tensor) {
-    if (!why.ok()) {
-      set_error(why);
-    } else {
-      forgive_exception();
-    }
-    return tensor;
+    return refuse_export(why);
   }
-  device const where = tensor.view().device();
-  bool const serves =
-      !is_complex(tensor.view().dtype()) &&
-      (gaps == nullptr || ask_gaps(*gaps, object, asked_for::table) == gap_answer::table) &&
-      (where == cpu || order_by_table(table, where, stream, ready));
+  device const where(tensor.tensor().device);
+  bool const serves = !is_complex(dtype(tensor.tensor().dtype)) &&
+                      (!has_gaps || ask_gaps(object, asked_for::table) == gap_answer::table) &&
+                      (where == cpu || order_by_table(table, where, stream, ready));
   if (!serves) {
     error_keeper const pending;
     tensor = managed_tensor();

@@ -96,7 +96,7 @@ class imported_tensor {
     }
     return !is_complex(need.type) && copy_dims() &&
            dlbridge::detail::fits_fast_path(tensor_, need) &&
-           (type->gaps == nullptr || holds_its_values(*type->gaps, object));
+           (!type->gaps || holds_its_values(object));
   }
 
   /// Borrows a lent tensor once more, without Python code.
@@ -143,7 +143,7 @@ class imported_tensor {
       return false;
     }
     exchange_table const table = type.exchange;  // the entry is not valid once Python code has run
-    detail::gap_row const* const gaps = type.gaps;
+    bool const has_gaps = static_cast<bool>(type.gaps);
     report why;
     if (mode == import_mode::borrow_to_read && table.can_lend()) {
       if (!table.try_lend(object, tensor_)) {
@@ -169,19 +169,17 @@ class imported_tensor {
     if (!why.ok()) {
       set_error(why);
     }
-    return why.ok() && !is_complex(dtype(tensor_.dtype)) &&
-           (gaps == nullptr || holds_its_values(*gaps, object));
+    return why.ok() && !is_complex(dtype(tensor_.dtype)) && (!has_gaps || holds_its_values(object));
   }
 
   // Whether the memory of the tensor holds its values. That of a compact tensor with several
   // elements it does: torch negates lazily only the imaginary parts of complex tensors, which are
   // every second number of their memory. Returns false with an exception set for one that is
   // negated.
-  DLBRIDGE_INLINE bool holds_its_values(detail::gap_row const& gaps, PyObject* object) noexcept {
+  DLBRIDGE_INLINE bool holds_its_values(PyObject* object) noexcept {
     return (is_row_major(tensor_.ndim, tensor_.shape, tensor_.strides) &&
             count_of(tensor_.ndim, tensor_.shape) > 1) ||
-           detail::ask_gaps(gaps, object, detail::asked_for::protocol) !=
-               detail::gap_answer::failed;
+           detail::ask_gaps(object, detail::asked_for::protocol) != detail::gap_answer::failed;
   }
 
   // Copies the shape and the strides of a lent tensor, which its library may change while Python

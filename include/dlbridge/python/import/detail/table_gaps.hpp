@@ -1,5 +1,5 @@
-// table_gaps: states what the exchange table of a library exports although its __dlpack__ refuses
-// it, and asks an object for it.
+// gap_check, ask_gaps: state what the exchange table of a library exports although its __dlpack__
+// refuses it, and ask an object for it.
 // layer: import · what an exchange table does not report
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/thread_exit.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -60,19 +61,67 @@ inline bool is_named(PyTypeObject* type, char const* module, char const* name) n
   return std::strncmp(dotted, module, length) == 0 && dotted + length == dot;
 }
 
-/// The row for a type: its own, or that of a class from which it is derived. Null for most types.
-/// No Python code runs.
-DLBRIDGE_COLD inline gap_row const* find_gaps(PyTypeObject* type) noexcept {
+// Whether a type, or a class from which it is derived, has this name in this module. No Python code
+// runs.
+inline bool derives_from(PyTypeObject* type, char const* module, char const* name) noexcept {
   PyObject* const bases = type->tp_mro;
   for (Py_ssize_t i = 0; bases != nullptr && i < PyTuple_GET_SIZE(bases); ++i) {
     auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i));
-    for (gap_row const& row : gap_rows) {
-      if (is_named(base, row.module, row.type)) {
-        return &row;
-      }
+    if (is_named(base, module, name)) {
+      return true;
     }
   }
-  return nullptr;
+  return false;
+}
+
+// How a type answers a question: by the C function of its descriptor, or, where both are null, by
+// an attribute that is looked up. A lookup of the attributes of a tensor costs more than its
+// export.
+struct answer_function {
+  PyCFunction method = nullptr;
+  getter property = nullptr;
+  void* closure = nullptr;
+};
+
+/// The questions to the objects of one type, and how the type answers them. The functions belong to
+/// the module that defines the type, and outlive a change of the type.
+struct gap_check {
+  gap_row const* row = nullptr;
+  answer_function functions[2];
+
+  explicit operator bool() const noexcept { return row != nullptr; }
+};
+
+// The C function by which the objects of a type answer a question. None for a type with a lookup of
+// its own, and for an attribute that Python code defines.
+inline answer_function find_answer(PyTypeObject* type, gap_question const& question) noexcept {
+  answer_function answer;
+  ref const attribute = type_attribute(type, names::get().*question.attribute);
+  if (!attribute || type->tp_getattro != &PyObject_GenericGetAttr) {
+    return answer;
+  }
+  if (question.is_method && Py_TYPE(attribute.get()) == &PyMethodDescr_Type) {
+    PyMethodDef const& method = *reinterpret_cast<PyMethodDescrObject*>(attribute.get())->d_method;
+    answer.method = method.ml_flags == METH_NOARGS ? method.ml_meth : nullptr;
+  } else if (!question.is_method && Py_TYPE(attribute.get()) == &PyGetSetDescr_Type) {
+    PyGetSetDef const& property =
+        *reinterpret_cast<PyGetSetDescrObject*>(attribute.get())->d_getset;
+    answer.property = property.get;
+    answer.closure = property.closure;
+  }
+  return answer;
+}
+
+/// The questions to the objects of a type: those of the type itself, or of a class from which it is
+/// derived. Empty for most types. No Python code runs.
+DLBRIDGE_COLD inline gap_check find_gaps(PyTypeObject* type) noexcept {
+  gap_check found;
+  for (gap_row const& row : gap_rows) {
+    if (derives_from(type, row.module, row.type)) {
+      found = {&row, {find_answer(type, row.questions[0]), find_answer(type, row.questions[1])}};
+    }
+  }
+  return found;
 }
 
 /// For which import an object is asked: by the table, all questions; by `__dlpack__`, those with a
@@ -86,19 +135,32 @@ enum class gap_answer {
   failed     ///< not at all: an exception is set
 };
 
-/// Asks an object the questions of its row.
+// Asks one question. Returns the answer, or an empty reference with an exception set.
+inline ref ask(PyObject* object, gap_question const& question, answer_function const& by) noexcept {
+  if (by.property != nullptr || by.method != nullptr) {
+    return ref::steal(dlbridge::detail::call_guarded([&] {
+      return by.property != nullptr ? by.property(object, by.closure) : by.method(object, nullptr);
+    }));
+  }
+  PyObject* const name = names::get().*question.attribute;
+  return ref::steal(question.is_method ? api<PyObject_CallMethodNoArgs>(object, name)
+                                       : api<PyObject_GetAttr>(object, name));
+}
+
+/// Asks an object the questions of its type.
+/// @param gaps of the present type of the object; a copy, as an answer may run Python code, which
+///   may replace the entry of the cache.
 /// @return failed for an answer that is refused, with BufferError set, and for an exception that is
 ///   not forgivable; protocol for another exception, as __dlpack__ states the reason.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
-inline gap_answer ask_gaps(gap_row const& row, PyObject* object, asked_for road) noexcept {
-  for (gap_question const& each : row.questions) {
+inline gap_answer ask_gaps(gap_check const gaps, PyObject* object, asked_for road) noexcept {
+  for (int i = 0; i < 2; ++i) {
+    gap_question const& each = gaps.row->questions[i];
     if (road == asked_for::protocol && each.expected == nullptr) {
       continue;
     }
-    PyObject* const name = names::get().*each.attribute;
-    ref const answer = ref::steal(each.is_method ? api<PyObject_CallMethodNoArgs>(object, name)
-                                                 : api<PyObject_GetAttr>(object, name));
+    ref const answer = ask(object, each, gaps.functions[i]);
     if (!answer) {
       return forgive_exception() ? gap_answer::protocol : gap_answer::failed;
     }

@@ -21,10 +21,13 @@ namespace python {
 namespace detail {
 // Types, by module and name, whose __dlpack_device__ takes about as long as __dlpack__, and whose
 // objects are usually on the CPU, where no stream is passed: the tensor tells the device sooner.
+// The same holds for the types that are derived from them.
 constexpr char const* mostly_host_types[][2] = {
+    {"numpy", "ndarray"},
     {"jaxlib._jax", "ArrayImpl"},
     {"jaxlib.xla_extension", "ArrayImpl"},
     {"tensorflow.python.framework.ops", "EagerTensor"},
+    {"tvm_ffi.core", "Tensor"},
 };
 
 // Whether the environment variable DLBRIDGE_PROTOCOL_ONLY is set to anything but "" and "0": all
@@ -54,7 +57,7 @@ struct type_entry {
   bool owns_table = false;        // so does from_dlpack: the type defines the table itself
   bool reads_fields = false;      // host_only, and its fields may be read without a call
   bool is_mostly_host = false;    // __dlpack__ is called before __dlpack_device__
-  detail::gap_row const* gaps = nullptr;  // what the table exports although __dlpack__ refuses it
+  detail::gap_check gaps;         // what the table exports although __dlpack__ refuses it
 #if defined(Py_GIL_DISABLED)
   ref kept;  // the reference to dlpack: another thread may modify the type at any time
 #endif
@@ -77,6 +80,13 @@ class type_cache {
   static type_entry const& get(PyTypeObject* type, type_entry& storage) noexcept {
     type_entry const* const cached = peek(type);
     return cached != nullptr ? *cached : storage = find(type);
+  }
+
+  /// @return the cached entry of a type, which is looked up where there is none; null for a type
+  ///   that is not cached. The pointer is valid until Python code runs.
+  static type_entry const* fetch(PyTypeObject* type) noexcept {
+    type_entry const* const cached = peek(type);
+    return cached != nullptr ? cached : fetch_new(type);
   }
 
   /// @return the entry of a type; a copy, as Python code that runs later may replace the entry.
@@ -119,6 +129,11 @@ class type_cache {
   DLBRIDGE_LOCAL static type_entry& slot(PyTypeObject* type) noexcept {
     static type_entry entries[size];
     return entries[(reinterpret_cast<std::uintptr_t>(type) >> 5) % size];
+  }
+
+  DLBRIDGE_COLD static type_entry const* fetch_new(PyTypeObject* type) noexcept {
+    static_cast<void>(find(type));
+    return peek(type);
   }
 
   static bool is_valid(type_entry const& entry, PyTypeObject* type) noexcept {
@@ -197,7 +212,7 @@ class type_cache {
                        PyType_HasFeature(Py_TYPE(fresh.dlpack), Py_TPFLAGS_METHOD_DESCRIPTOR);
     fresh.host_only = is_ndarray(type);
     for (auto const& each : detail::mostly_host_types) {
-      fresh.is_mostly_host = fresh.is_mostly_host || detail::is_named(type, each[0], each[1]);
+      fresh.is_mostly_host = fresh.is_mostly_host || detail::derives_from(type, each[0], each[1]);
     }
     fresh.gaps = detail::find_gaps(type);
     void const* const header = exchange_header_of(type);
@@ -237,6 +252,19 @@ DLBRIDGE_LOCAL inline PyObject* only_max_version() noexcept {
   static lazy_object tuple;
   return tuple.get(
       []() noexcept { return ref::steal(api<PyTuple_Pack>(1, names::get().max_version)); });
+}
+
+// Calls __dlpack__(max_version=...) by its name, without a bound method. Returns an empty
+// reference, with an exception set, when the call failed.
+inline ref call_dlpack_by_name(PyObject* producer) noexcept {
+  PyObject* const version = stated_version_object();
+  PyObject* const keyword = version != nullptr ? only_max_version() : nullptr;
+  if (keyword == nullptr) {
+    return ref();
+  }
+  PyObject* arguments[] = {nullptr, producer, version};
+  return ref::steal(api<PyObject_VectorcallMethod>(names::get().dlpack, arguments + 1,
+                                                   1 | PY_VECTORCALL_ARGUMENTS_OFFSET, keyword));
 }
 
 // The method __dlpack__ of a producer: a function of the type, which takes the producer as its
@@ -294,6 +322,14 @@ inline ref call_dlpack(PyObject* producer, producer_method const& method,
   auto const positional = static_cast<std::size_t>(self) | PY_VECTORCALL_ARGUMENTS_OFFSET;
   return ref::steal(
       api<PyObject_Vectorcall>(function, arguments + 2 - self, positional, used_names));
+}
+
+// Asks an object the questions of its type, if there are any. The type is looked up now, as Python
+// code that has run may have changed it.
+DLBRIDGE_NOINLINE inline gap_answer ask_gaps(PyObject* object, asked_for road) noexcept {
+  type_entry storage;
+  gap_check const gaps = type_cache::get(Py_TYPE(object), storage).gaps;
+  return gaps ? ask_gaps(gaps, object, road) : gap_answer::table;
 }
 }  // namespace detail
 

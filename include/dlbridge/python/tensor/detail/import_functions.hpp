@@ -33,6 +33,7 @@ namespace python {
 namespace detail {
 /// A new Tensor on the memory of an ndarray, from the fields of the array: without a call of
 /// `__dlpack__` and without a managed tensor, which the first export creates.
+/// @param entry of the type of the array.
 /// @return the Tensor; empty, without an exception, where `__dlpack__` is to be called; with one
 ///   when there is no memory, or after an exception in the self-test that is not forgivable.
 /// @par Ownership
@@ -40,15 +41,14 @@ namespace detail {
 /// @par Thread and GIL
 /// The caller holds the GIL. Free-threaded builds call `__dlpack__`, as the first export would
 /// change the Tensor while other threads read it.
-inline ref import_array(PyObject* array) noexcept {
+inline ref import_array(type_entry const& entry, PyObject* array) noexcept {
 #if defined(Py_GIL_DISABLED)
+  static_cast<void>(entry);
   static_cast<void>(array);
   return ref();
 #else
-  type_entry storage;
-  bool const is_readable =
-      type_cache::get(Py_TYPE(array), storage).reads_fields && can_read_ndarrays(Py_TYPE(array));
-  PyTypeObject* const type = is_readable ? tensor_type() : nullptr;
+  PyTypeObject* const type =
+      entry.reads_fields && can_read_ndarrays(Py_TYPE(array)) ? tensor_type() : nullptr;
   return type != nullptr ? new_tensor_on_array(type, array) : ref();
 #endif
 }
@@ -139,14 +139,12 @@ inline layout order_in_memory(tensor_view const& view) noexcept {
 
 // A copy of an ndarray as its __dlpack__ makes it. Returns an empty reference, with or without an
 // exception, where __dlpack__ is to be called.
-inline ref copy_of_array(PyObject* array) noexcept {
-  type_entry storage;
+inline ref copy_of_array(type_entry const& entry, PyObject* array) noexcept {
   DLTensor fields;
   copied_dims dims;
   std::uint64_t flags = 0;
-  if (!type_cache::get(Py_TYPE(array), storage).reads_fields ||
-      !can_read_ndarrays(Py_TYPE(array)) || !read_ndarray(array, fields, dims, flags) ||
-      !is_sound_ndarray(fields)) {
+  if (!entry.reads_fields || !can_read_ndarrays(Py_TYPE(array)) ||
+      !read_ndarray(array, fields, dims, flags) || !is_sound_ndarray(fields)) {
     return ref();
   }
   tensor_view const view(fields, flags);
@@ -162,29 +160,50 @@ inline ref copy_of_array(PyObject* array) noexcept {
   return wrap_tensor(std::move(copy));
 }
 
+// A copy of a Tensor on the host, as its __dlpack__ makes it. Returns an empty reference, with or
+// without an exception, where __dlpack__ is to be called.
+inline ref copy_of_tensor(PyObject* object) noexcept {
+  tensor_view const& view = tensor_in(object).view;
+  if (!is_host_accessible(view.device()) ||
+      runtime_of_memory(view.device()) != runtime_kind::none) {
+    return ref();
+  }
+  managed_tensor copy;
+  guarded([&] { copy = copy_of(view); });
+  return wrap_tensor(std::move(copy));
+}
+
 // Imports without a call of the producer: reads the fields of an ndarray, or shares the owner of a
 // Tensor. Returns null, with or without an exception, where that is not possible.
 inline PyObject* import_without_call(PyObject* object, import_arguments const& arguments) noexcept {
   consume_request const& request = arguments.request;
-  if (!request.has_target && request.copy != copy_policy::never) {
-    ref tensor = request.copy == copy_policy::always ? copy_of_array(object) : import_array(object);
-    if (tensor || PyErr_Occurred() != nullptr) {
-      return apply_readonly(std::move(tensor), arguments.readonly);
-    }
+  if (can_share(object, request)) {
+    return share_imported(object, arguments.readonly);
   }
-  return can_share(object, request) ? share_imported(object, arguments.readonly) : nullptr;
+  if (request.has_target || request.copy == copy_policy::never) {
+    return nullptr;
+  }
+  type_entry storage;
+  type_entry const& type = type_cache::get(Py_TYPE(object), storage);
+  ref tensor = request.copy != copy_policy::always ? import_array(type, object)
+               : is_tensor(object)                 ? copy_of_tensor(object)
+                                                   : copy_of_array(type, object);
+  return apply_readonly(std::move(tensor), arguments.readonly);
 }
 
 // The import without keywords of an ndarray, of a Tensor, and of an object whose type has an
-// exchange table. Returns an empty reference, with or without an exception, where
-// from_dlpack_with decides.
-inline ref import_plainly(PyObject* object) noexcept {
-  type_entry storage;
-  type_entry const& type = type_cache::get(Py_TYPE(object), storage);
-  if (type.reads_fields) {
-    return import_array(object);
+// exchange table. Returns an empty reference, with or without an exception, where from_dlpack_with
+// decides. tried_table: set where the table is not to be tried again.
+DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& tried_table) noexcept {
+  type_entry const* const type = type_cache::fetch(Py_TYPE(object));
+  if (type == nullptr) {
+    return ref();
   }
-  if (!type.owns_table) {
+  tried_table = true;
+  if (type->reads_fields) {
+    return import_array(*type, object);
+  }
+  if (!type->owns_table) {
     return ref();
   }
   if (is_tensor(object)) {
@@ -192,15 +211,16 @@ inline ref import_plainly(PyObject* object) noexcept {
                                                 : ref();
   }
   stream_ref ready = stream_ref::default_of(cpu);
-  managed_tensor m = import_by_table(object, nullptr, ready);
-  ref tensor = m ? wrap_tensor(std::move(m)) : ref();
+  managed_tensor m = import_by_table(*type, object, nullptr, ready);
+  PyTypeObject* const result = m ? tensor_type() : nullptr;
+  ref tensor = result != nullptr ? new_tensor(result, std::move(m)) : ref();
   if (tensor && ready.native_handle() != nullptr) {
     set_ready(tensor_in(tensor.get()), ready, nullptr);
   }
   return tensor;
 }
 
-// by_protocol: whether import_plainly has tried the exchange table.
+// by_protocol: whether import_plainly tried the exchange table.
 DLBRIDGE_NOINLINE inline PyObject* from_dlpack_with(PyObject* const* args, Py_ssize_t count,
                                                     PyObject* keywords, bool by_protocol) noexcept {
   import_arguments arguments;
@@ -218,10 +238,14 @@ DLBRIDGE_NOINLINE inline PyObject* from_dlpack_with(PyObject* const* args, Py_ss
 
 inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
                              PyObject* keywords) noexcept {
-  bool const is_plain = count == 1 && keywords == nullptr;
-  ref tensor = is_plain ? import_plainly(args[0]) : ref();
-  return tensor || PyErr_Occurred() != nullptr ? tensor.release()
-                                               : from_dlpack_with(args, count, keywords, is_plain);
+  bool tried_table = false;
+  if (count == 1 && keywords == nullptr) {
+    ref tensor = import_plainly(args[0], tried_table);
+    if (tensor || PyErr_Occurred() != nullptr) {
+      return tensor.release();
+    }
+  }
+  return from_dlpack_with(args, count, keywords, tried_table);
 }
 
 // Whether an object is a capsule, or has __dlpack__ or an exchange table: 1, 0, or -1 with an

@@ -79,8 +79,8 @@ inline void deallocate_tensor(PyObject* object) noexcept {
 
 namespace detail {
 // Constructs the members of a new object.
-DLBRIDGE_INLINE void construct(tensor_object& self, tensor_view const& view, managed_tensor owned,
-                               shared_tensor shared) noexcept {
+DLBRIDGE_INLINE void construct(tensor_object& self, tensor_view const& view, managed_tensor&& owned,
+                               shared_tensor&& shared) noexcept {
   self.weak_references = nullptr;
   ::new (&self.view) tensor_view(view);
   ::new (&self.owned) managed_tensor(std::move(owned));
@@ -131,9 +131,16 @@ inline ref new_tensor_on_array(PyTypeObject* type, PyObject* array) noexcept {
 }
 /// A new object on the memory of m, which the object owns.
 /// @pre m is not empty.
-inline ref new_tensor(PyTypeObject* type, managed_tensor m) noexcept {
+inline ref new_tensor(PyTypeObject* type, managed_tensor&& m) noexcept {
+  PyObject* const object = detail::allocate_tensor(type);
+  if (object == nullptr) {
+    error_keeper const pending;
+    m = managed_tensor();
+    return ref();
+  }
   tensor_view const view = m.view();
-  return new_tensor(type, view, std::move(m), shared_tensor());
+  detail::construct(tensor_in(object), view, std::move(m), shared_tensor());
+  return ref::steal(object);
 }
 /// The same on the memory of another object, whose owner it shares.
 inline ref new_tensor(PyTypeObject* type, tensor_view const& view, shared_tensor shared) noexcept {
