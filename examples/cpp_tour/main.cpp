@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstdint>
 #include <cstdio>
+#include <future>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -243,6 +244,24 @@ void copying() {
   // [/copy]
 }
 
+void copying_in_parts() {
+  // [copy_parts]
+  auto const run = [](int parts, auto const& body) {  // calls body(0) to body(parts - 1)
+    std::vector<std::future<void>> others;            // whose destructors wait
+    for (int part = 1; part < parts; ++part) {
+      others.push_back(std::async(std::launch::async, body, part));
+    }
+    body(0);
+  };
+  auto const from = dlbridge::build(matrix(512, 1023));
+  auto const fresh = dlbridge::copy_of(from, 4, run);  // in up to four threads
+
+  auto const to = dlbridge::build(matrix(512, 1023));
+  dlbridge::copy(fresh, to, 4, run);
+  // [/copy_parts]
+  assert(*static_cast<double const*>(to.view().data()) == 0);
+}
+
 void moving() {
   // [devices]
   dlbridge::device const gpu(kDLCUDA, 0);
@@ -298,6 +317,7 @@ int main() {
   visiting();
   spanning();
   copying();
+  copying_in_parts();
   moving();
   ordering();
   catching();

@@ -92,10 +92,30 @@ inline void require_destination(tensor_view const& source, tensor_view const& de
 }
 
 // Copies between tensors that do not overlap.
-inline void copy_disjoint(tensor_view const& source, tensor_view const& destination) noexcept {
+inline void copy_disjoint(tensor_view const& source, tensor_view const& destination,
+                          copy_method const& method = copy_method::best()) noexcept {
   bool const packed =
       is_sub_byte(source.dtype()) && !(source.is_padded() && destination.is_padded());
-  packed ? copy_packed(source, destination) : copy_elements(source, destination);
+  packed ? copy_packed(source, destination) : copy_elements(source, destination, method);
+}
+
+// Allocates the tensor that copy_of returns.
+inline managed_tensor build_for_copy(tensor_view const& source, layout order, struct_kind kind,
+                                     host_allocator const& memory) {
+  require_view(source, requirement{});
+  if (order != layout::row_major && order != layout::column_major) {
+    raise(refusal(errc::bad_argument, "row_major or column_major for a copy", "another layout"));
+  }
+  description d;
+  d.type = source.dtype();
+  d.shape = dims::from(source.shape(), static_cast<std::size_t>(source.rank()));
+  if (order == layout::column_major) {
+    std::int64_t strides[max_rank];
+    fill_column_major(source.rank(), source.shape(), strides);
+    d.strides = dims::from(strides, static_cast<std::size_t>(source.rank()));
+  }
+  d.flags = flag_is_copied | (source.flags() & flag_padded);
+  return build_compact(d, kind, memory);
 }
 }  // namespace detail
 
@@ -145,20 +165,7 @@ inline void copy(tensor_view const& source, tensor_view const& destination) {
 
 inline managed_tensor copy_of(tensor_view const& source, layout order, struct_kind kind,
                               host_allocator const& memory) {
-  require_view(source, requirement{});
-  if (order != layout::row_major && order != layout::column_major) {
-    raise(refusal(errc::bad_argument, "row_major or column_major for a copy", "another layout"));
-  }
-  description d;
-  d.type = source.dtype();
-  d.shape = dims::from(source.shape(), static_cast<std::size_t>(source.rank()));
-  if (order == layout::column_major) {
-    std::int64_t strides[max_rank];
-    fill_column_major(source.rank(), source.shape(), strides);
-    d.strides = dims::from(strides, static_cast<std::size_t>(source.rank()));
-  }
-  d.flags = flag_is_copied | (source.flags() & flag_padded);
-  managed_tensor result = detail::build_compact(d, kind, memory);
+  managed_tensor result = detail::build_for_copy(source, order, kind, memory);
   if (!source.empty()) {
     detail::copy_disjoint(source, result.view());
   }

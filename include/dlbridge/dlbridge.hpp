@@ -15,6 +15,7 @@
 #include <dlbridge/layout.hpp>
 #include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/parallel_copy.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/tensor.hpp>
