@@ -225,7 +225,7 @@ DLBRIDGE_INLINE bool fits_fast_path(DLTensor const& t, requirement const& need) 
                      t.dtype.lanes == need.type.lanes && t.device.device_type == kDLCPU &&
                      need.where.accepts(device(t.device)) &&
                      (need.rank == requirement::any_rank || t.ndim == need.rank) &&
-                     has_ordinary_data(t) && has_ordinary_sizes(t) && t.byte_offset == 0 &&
+                     is_ordinary_memory(t) && t.byte_offset == 0 &&
                      (reinterpret_cast<std::uintptr_t>(t.data) & (need.alignment - 1)) == 0;
   return plain && has_extents(t.ndim, t.shape, need) &&
          has_layout(t.ndim, t.shape, t.strides, need.order);

@@ -93,12 +93,23 @@ constexpr device_row const* find_row(device where) noexcept {
   return nullptr;
 }
 
+namespace detail {
+// Bit n is set if data is an address on devices of type n.
+constexpr std::uint32_t address_types = [] {
+  std::uint32_t types = 0;
+  for (device_row const& each : device_rows) {
+    types |= (each.data == data_kind::address ? std::uint32_t{1} : 0) << each.type;
+  }
+  return types;
+}();
+}  // namespace detail
+
 /// Whether device_rows has the device type.
 constexpr bool is_known(device where) noexcept { return find_row(where) != nullptr; }
 /// Whether DLTensor::data is an address on the device.
 constexpr bool has_address(device where) noexcept {
-  device_row const* const row = find_row(where);
-  return row != nullptr && row->data == data_kind::address;
+  return where.type == kDLCPU || (static_cast<std::uint32_t>(where.type) < 32 &&
+                                  (detail::address_types >> where.type & 1) != 0);
 }
 /// Whether the CPU can read and write the memory.
 constexpr bool is_host_accessible(device where) noexcept {
