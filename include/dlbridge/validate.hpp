@@ -54,7 +54,7 @@ DLBRIDGE_LOCAL inline constexpr std::int64_t no_steps[8] = {};
 // this test, so it has few instructions: the bitwise or of all these numbers is compared once. No
 // product of such numbers wraps, and their sum is below 2^31 * (2^31 + 7), so numbers that wrap
 // follow one that is too large.
-inline bool is_ordinary_memory(DLTensor const& t) noexcept {
+DLBRIDGE_INLINE bool is_ordinary_memory(DLTensor const& t) noexcept {
   auto const base = reinterpret_cast<std::uintptr_t>(t.data);
   if (sizeof(base) != 8 || base == 0 || base > UINTPTR_MAX / 2) {
     return false;  // addresses of 32 bits are too short for some of these sizes
@@ -67,15 +67,14 @@ inline bool is_ordinary_memory(DLTensor const& t) noexcept {
       return false;
     }
     std::int64_t const* const strides = t.strides != nullptr ? t.strides : no_steps;
-    std::ptrdiff_t i = t.ndim;
+    std::ptrdiff_t i = t.ndim;  // from the last dimension on, which saves a comparison
     do {
-      --i;
-      auto const extent = static_cast<std::uint64_t>(t.shape[i]);
-      auto const step = static_cast<std::uint64_t>(strides[i]);
+      auto const extent = static_cast<std::uint64_t>(t.shape[i - 1]);
+      auto const step = static_cast<std::uint64_t>(strides[i - 1]);
       count *= extent;
       sizes |= extent | step | count;
       reach += extent * step;
-    } while (i != 0);
+    } while (--i != 0);
   }
   return (sizes | reach | (count - 1)) >> 31 == 0;
 }
