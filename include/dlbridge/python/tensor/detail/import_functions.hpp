@@ -175,10 +175,20 @@ inline PyObject* import_without_call(PyObject* object, import_arguments const& a
   return can_share(object, request) ? share_imported(object, arguments.readonly) : nullptr;
 }
 
+inline ref share_plainly(PyObject* object) noexcept {
+  return can_share(object, consume_request()) ? ref::steal(share_imported(object, Py_None)) : ref();
+}
+
 // The import without keywords of an ndarray, of a Tensor, and of an object whose type has an
 // exchange table. Returns an empty reference, with or without an exception, where
 // from_dlpack_with decides.
 inline ref import_plainly(PyObject* object) noexcept {
+#if defined(Py_GIL_DISABLED)
+  // A look-up of the type counts references to its attributes, for which threads would wait.
+  if (is_tensor(object) && !uses_protocol_only()) {
+    return share_plainly(object);
+  }
+#endif
   type_entry storage;
   type_entry const& type = type_cache::get(Py_TYPE(object), storage);
   if (type.reads_fields) {
@@ -188,8 +198,7 @@ inline ref import_plainly(PyObject* object) noexcept {
     return ref();
   }
   if (is_tensor(object)) {
-    return can_share(object, consume_request()) ? ref::steal(share_imported(object, Py_None))
-                                                : ref();
+    return share_plainly(object);
   }
   stream_ref ready = stream_ref::default_of(cpu);
   managed_tensor m = import_by_table(object, nullptr, ready);
