@@ -741,14 +741,19 @@ def bench(session: nox.Session) -> None:
         return
     full = "full" in session.posargs
     machine.add_packages("valgrind")  # counts instructions, if it can be installed
-    folder = cmake(session, MAIN, "dlbridge_bench", "bench_loop", "bare_producer",
-                   "copies_dlbridge", "arguments_dlbridge", "arguments_nanobind")  # fmt: skip
+    folder = cmake(session, MAIN, "dlbridge_bench", "dlbridge_instructions", "bench_loop",
+                   "bare_producer", "copies_dlbridge", "arguments_dlbridge",
+                   "arguments_nanobind")  # fmt: skip
     peers = ("apache-tvm-ffi", "nanobind", "pybind11>=3.0", "jax")  # to compare with
     wheels = install_wheel(session, "numpy", "torch==2.13.0", *peers, "pytest")
     session.run("pytest", "-q", "-p", "no:cacheprovider", "bench/test_judgement.py")
     session.run(str(folder / "bench" / "dlbridge_bench"),
                 f"--benchmark_min_time={0.2 if full else 0.001}",
                 "--benchmark_enable_random_interleaving=true", external=True)  # fmt: skip
+    counted = machine.STATE / "cpp-instructions.json"
+    session.run("python", "bench/py/cpp_instructions.py",
+                str(folder / "bench" / "dlbridge_instructions"), "--json", str(counted),
+                success_codes=[0, 3])  # fmt: skip
     session.run("python", "bench/compile_cost.py", "--check" if full else "--quick")
     modules = {"PYTHONPATH": str(folder / "bench-modules")}
     copies = machine.STATE / "copies.json"
@@ -756,6 +761,7 @@ def bench(session: nox.Session) -> None:
                 env=modules)  # fmt: skip
     report = machine.STATE / ("bench.json" if full else "bench-quick.json")
     options = ["--json", str(report), "--wheel", str(wheels), *([] if full else ["--quick"])]
+    options += ["--cpp-instructions", str(counted)]
     if full:  # the session interpreters makes environments of interpreters without the GIL
         found = sorted((machine.STATE / "interpreters").glob("*t/bin/python"))
         options += ["--free-threaded", str(found[-1])] if found else []
@@ -765,7 +771,8 @@ def bench(session: nox.Session) -> None:
     if full:
         session.install("matplotlib")
         session.run("python", "bench/report.py", str(report))
-    open_gates = json.loads(report.read_text())["gates"]["not judged"]
+    open_gates = [name for each in (counted, report)
+                  for name in json.loads(each.read_text())["gates"]["not judged"]]  # fmt: skip
     if open_gates:  # neither passed nor failed
         session.skip(f"{len(open_gates)} gates were not judged: {', '.join(open_gates)}")
 

@@ -189,6 +189,38 @@ def growth(report: Json) -> Iterator[str]:
         yield from ("", "Without the GIL: not measured, as no such interpreter was given.")
 
 
+def cpp_instructions(report: Json) -> Iterator[str]:
+    if "cpp_instructions" not in report:
+        return
+    counted = report["cpp_instructions"]
+    yield from ("", "## C++ instructions by rank", "")
+    if counted["reason"]:
+        yield f"Not measured: {counted['reason']}."
+        return
+    yield (
+        f"The instructions of each case of `bench/cpp/instructions/count.cpp`, compiled by "
+        f"{counted['compiler']}, beyond those of the case that it is compared with; ratios where "
+        "the limit is a ratio."
+    )
+    ranks = range(len(counted["limits"][0]["most"]))
+    header = ("case", "beyond", *(f"rank {n}" for n in ranks), "limit", "mallocs", "", "gate")
+    yield ""
+    yield from table(header, map(cpp_row, counted["limits"]))
+
+
+def cpp_row(row: Json) -> list[str]:
+    limit = "" if row["most"][0] is None else number(row["most"][0])
+    if row["each"]:
+        limit += f" and {number(row['each'])} for each dimension"
+    reached = [number(round(each, 3 if row["ratio"] else 0)) for each in row.get("reached", [])]
+    verdict = f"**{row['verdict']}**" if row["verdict"] == "missed" else row["verdict"]
+    if row.get("reason"):
+        verdict = f"{verdict}: {row['reason']}"
+    mallocs = number(row["reached_mallocs"]) if reached else ""
+    return [row["case"], row["beyond"], *(reached or [""] * len(row["most"])), limit, mallocs,
+            verdict, "yes" if row["gate"] else ""]  # fmt: skip
+
+
 def copies(report: Json) -> Iterator[str]:
     if "copies" not in report:
         return
@@ -235,6 +267,7 @@ def page(report: Json) -> str:
         *missed(report),
         *ladder(report),
         *growth(report),
+        *cpp_instructions(report),
         *copies(report),
         *omitted(report),
     ]

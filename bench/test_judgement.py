@@ -13,6 +13,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "py")]
 
+import cpp_instructions
 import guard
 import limits
 import measure
@@ -101,3 +102,22 @@ def test_the_page_says_what_is_missed_and_what_was_not_measured() -> None:
     page = report.page(stored)
     assert "not measured: no such library" in page
     assert "**missed**" in page
+
+
+def test_a_limit_by_rank_is_judged_at_every_rank() -> None:
+    row = cpp_instructions.Limit("id", "ours", at_0=10, each=2, mallocs=0)
+    counts = {"empty": [3.0] * 9, "ours": [13.0 + 2 * rank for rank in range(9)]}
+    none = {name: [0.0] * 9 for name in counts}
+
+    def verdict(more: float, mallocs: float = 0) -> str:
+        ours = [*counts["ours"][:3], counts["ours"][3] + more, *counts["ours"][4:]]
+        counted = cpp_instructions.Profile(
+            "", "g++ 12", {**counts, "ours": ours}, {**none, "ours": [mallocs] * 9}
+        )
+        return str(cpp_instructions.judged(row, counted)["verdict"])
+
+    assert verdict(0) == "met"
+    assert verdict(1) == "missed"
+    assert verdict(0, mallocs=1) == "missed"
+    reason = cpp_instructions.Profile("valgrind is not installed")
+    assert cpp_instructions.judged(row, reason)["verdict"] == "not measured"

@@ -102,7 +102,7 @@ GROWTH = (
     Limit("arguments-slope-ndarray", "tensors per call: def_fast(ndarray)", "slope, in empty calls", 1.25, kind="growth"),
     Limit("rank-slope-ndarray", "rank: dlbridge.from_dlpack(ndarray)", "slope, in empty calls", 0.16, kind="growth"),
     Limit("rank-slope-bare", "rank: dlbridge.from_dlpack(bare C)", "slope, in empty calls", 0.16, kind="growth"),
-    Limit("threads", "threads: from_dlpack, distinct tensors", "of the scaling of an empty call", 0.85, kind="at least"),
+    Limit("threads", "threads: from_dlpack, distinct tensors", "of the scaling of an empty call", 0.90, kind="at least"),
 )
 START = (
     Limit("import-milliseconds", "import dlbridge", "milliseconds above an empty interpreter", 25.0, kind="start"),

@@ -253,6 +253,8 @@ def measure(options: argparse.Namespace) -> Json:
     }
     if options.copies:
         report["copies"] = json.loads(Path(options.copies).read_text())
+    if options.cpp_instructions:
+        report["cpp_instructions"] = json.loads(Path(options.cpp_instructions).read_text())
     results = {
         each.id: merged([result["limits"][each.id] for result in (first, *others)])
         for each in LIMITS if each.kind == "time"
@@ -342,6 +344,8 @@ def main() -> int:
     parser.add_argument("--free-threaded", metavar="PYTHON", default="", help=free_threaded)
     parser.add_argument("--wheel", metavar="FOLDER", default="", help="the folder of the wheel")
     parser.add_argument("--copies", metavar="FILE", default="", help="the JSON of the copies")
+    of_cpp = "the JSON of cpp_instructions.py"
+    parser.add_argument("--cpp-instructions", metavar="FILE", default="", help=of_cpp)
     for name in ("--worker", "--calls", "--growth"):
         parser.add_argument(name, action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--only", default="", help=argparse.SUPPRESS)

@@ -101,8 +101,9 @@ DLBRIDGE_NOINLINE inline managed_tensor describe_block(managed_tensor tensor, DL
                   "several", "Correct array_traits<T>::describe"));
   }
   write_tensor(d, numbers, numbers + rank, t);
-  report why = check_tensor(t);
-  if (!why.ok()) {
+  flaw const what = find_flaw(t);
+  if (what != flaw::none) {
+    report why = explain(what, t);
     why.advice = "Correct the description of the array";
     tensor = managed_tensor();
     raise(why);

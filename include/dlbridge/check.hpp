@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
@@ -38,7 +39,7 @@ struct device_filter {
   /// Whether a tensor on the device meets the requirement.
   constexpr bool accepts(dlbridge::device where) const noexcept {
     if (type == host) {
-      return where.type == kDLCPU || is_host_accessible(where);
+      return is_host_accessible(where);
     }
     return type == anywhere || (type == where.type && (id == any_id || id == where.id));
   }
@@ -65,8 +66,17 @@ struct requirement {
 };
 
 namespace detail {
-inline bool has_layout(int rank, std::int64_t const* shape, std::int64_t const* strides,
-                       layout order) noexcept {
+// Compares all fields by one instruction. The operator == of dtype, which also works at compile
+// time, takes six. The fields of `wanted`, as a rule constants, are named so that they stay
+// constants.
+DLBRIDGE_INLINE bool are_same(dtype type, dtype wanted) noexcept {
+  dtype const fields(wanted.code, wanted.bits, wanted.lanes);
+  return std::memcmp(&type, &fields, sizeof(type)) == 0;
+}
+static_assert(sizeof(dtype) == 4);
+
+DLBRIDGE_INLINE bool has_layout(int rank, std::int64_t const* shape, std::int64_t const* strides,
+                                layout order) noexcept {
   switch (order) {
     case layout::row_major:
       return is_row_major(rank, shape, strides);
@@ -79,8 +89,8 @@ inline bool has_layout(int rank, std::int64_t const* shape, std::int64_t const* 
   }
   return true;
 }
-inline bool has_layout(tensor_view const& view, layout order) noexcept {
-  return has_layout(view.rank(), view.shape(), view.strides(), order);
+DLBRIDGE_INLINE bool has_layout(tensor_view const& view, layout order) noexcept {
+  return order == layout::strided || has_layout(view.rank(), view.shape(), view.strides(), order);
 }
 
 // Whether the extents meet the requirement. The result for a wrong rank is true, because another
@@ -107,8 +117,15 @@ inline std::uint64_t position_of(tensor_view const& view) noexcept {
                                     : view.byte_offset();
 }
 
-inline bool has_alignment(tensor_view const& view, std::size_t alignment) noexcept {
+DLBRIDGE_NOINLINE inline bool has_alignment_slow(tensor_view const& view,
+                                                 std::size_t alignment) noexcept {
   return (position_of(view) & (alignment - 1)) == 0 || view.empty();
+}
+// As a rule the offset is 0 and data has the alignment; both are then multiples of it, and which of
+// them is the position makes no difference.
+DLBRIDGE_INLINE bool has_alignment(tensor_view const& view, std::size_t alignment) noexcept {
+  std::uint64_t const both = reinterpret_cast<std::uintptr_t>(view.data()) | view.byte_offset();
+  return (both & (alignment - 1)) == 0 || has_alignment_slow(view, alignment);
 }
 
 template <class Text>
@@ -207,9 +224,10 @@ DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
 }
 }  // namespace detail
 
-/// Whether the view meets the requirement. The function composes no report.
-inline bool meets(tensor_view const& view, requirement const& need) noexcept {
-  return (need.any_type() || need.type == view.dtype()) &&
+/// Whether the view meets the requirement. The function composes no report. It is inlined, so that
+/// a requirement that is a constant costs no more than the rules that it has.
+DLBRIDGE_INLINE bool meets(tensor_view const& view, requirement const& need) noexcept {
+  return (need.any_type() || detail::are_same(view.dtype(), need.type)) &&
          (need.rank == requirement::any_rank || need.rank == view.rank()) &&
          detail::has_extents(view, need) && need.where.accepts(view.device()) &&
          detail::has_layout(view, need.order) && (!need.writable || !view.read_only()) &&
@@ -225,7 +243,7 @@ DLBRIDGE_INLINE bool fits_fast_path(DLTensor const& t, requirement const& need) 
                      t.dtype.lanes == need.type.lanes && t.device.device_type == kDLCPU &&
                      need.where.accepts(device(t.device)) &&
                      (need.rank == requirement::any_rank || t.ndim == need.rank) &&
-                     has_ordinary_data(t) && has_ordinary_sizes(t) && t.byte_offset == 0 &&
+                     is_ordinary_memory(t) && t.byte_offset == 0 &&
                      (reinterpret_cast<std::uintptr_t>(t.data) & (need.alignment - 1)) == 0;
   return plain && has_extents(t.ndim, t.shape, need) &&
          has_layout(t.ndim, t.shape, t.strides, need.order);
@@ -247,7 +265,7 @@ inline report check_view(tensor_view const& view, requirement const& need) noexc
 /// @param view The view.
 /// @param need The requirement.
 /// @throws error with the report of check_view, if the view breaks a rule.
-inline void require_view(tensor_view const& view, requirement const& need) {
+DLBRIDGE_INLINE void require_view(tensor_view const& view, requirement const& need) {
   if (!meets(view, need)) {
     raise(detail::explain_mismatch(view, need));
   }

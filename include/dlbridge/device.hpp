@@ -93,17 +93,34 @@ constexpr device_row const* find_row(device where) noexcept {
   return nullptr;
 }
 
+namespace detail {
+// Sets of device types, in which bit n stands for type n.
+template <class Predicate>
+constexpr std::uint32_t types_where(Predicate is_in) noexcept {
+  std::uint32_t types = 0;
+  for (device_row const& each : device_rows) {
+    types |= std::uint32_t{is_in(each)} << each.type;
+  }
+  return types;
+}
+constexpr bool is_type_in(std::uint32_t types, device where) noexcept {
+  return static_cast<std::uint32_t>(where.type) < 32 && (types >> where.type & 1) != 0;
+}
+constexpr std::uint32_t address_types =
+    types_where([](device_row const& row) { return row.data == data_kind::address; });
+constexpr std::uint32_t host_types =
+    types_where([](device_row const& row) { return row.host_accessible(); });
+}  // namespace detail
+
 /// Whether device_rows has the device type.
 constexpr bool is_known(device where) noexcept { return find_row(where) != nullptr; }
 /// Whether DLTensor::data is an address on the device.
 constexpr bool has_address(device where) noexcept {
-  device_row const* const row = find_row(where);
-  return row != nullptr && row->data == data_kind::address;
+  return where.type == kDLCPU || detail::is_type_in(detail::address_types, where);
 }
 /// Whether the CPU can read and write the memory.
 constexpr bool is_host_accessible(device where) noexcept {
-  device_row const* const row = find_row(where);
-  return row != nullptr && row->host_accessible();
+  return where.type == kDLCPU || detail::is_type_in(detail::host_types, where);
 }
 /// The kind of memory of a device; memory_kind::device if the type is unknown.
 constexpr memory_kind memory_of(device where) noexcept {

@@ -3,6 +3,7 @@
 // layer: values · layout of the elements
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -130,22 +131,31 @@ inline void fill_column_major(int rank, std::int64_t const* shape, std::int64_t*
 }
 
 namespace detail {
+// Whether an extent is 0.
+inline bool has_no_elements(int rank, std::int64_t const* shape) noexcept {
+  for (int i = 0; i < rank; ++i) {
+    if (shape[i] == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Whether the elements have no gaps when dimension `first` is the fastest, `first + step` the next
 // slower one, and so on.
 inline bool is_compact_along(int rank, int first, int step, std::int64_t const* shape,
                              std::int64_t const* strides) noexcept {
   std::uint64_t expected = 1;
-  bool follows = true;
-  for (int n = 0, i = first; n < rank; ++n, i += step) {
-    if (shape[i] == 0) {
-      return true;
-    }
+  std::ptrdiff_t i = first;
+  for (int left = rank; left != 0; --left, i += step) {
     if (shape[i] != 1) {
-      follows = follows && static_cast<std::uint64_t>(strides[i]) == expected;
+      if (static_cast<std::uint64_t>(strides[i]) != expected) {
+        return has_no_elements(rank, shape);
+      }
       expected *= static_cast<std::uint64_t>(shape[i]);
     }
   }
-  return follows;
+  return true;
 }
 }  // namespace detail
 

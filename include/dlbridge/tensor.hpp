@@ -98,6 +98,19 @@ template <std::size_t Bytes>
 constexpr void apply(requirement& need, aligned<Bytes>) noexcept {
   need.alignment = Bytes > need.alignment ? Bytes : need.alignment;
 }
+
+// The requirement without extents of which each accepts every value.
+constexpr requirement shortest(requirement need) noexcept {
+  bool any = true;
+  for (int i = 0; i < need.rank; ++i) {
+    any = any && need.extents[i] == dynamic_extent;
+  }
+  need.extents = any ? nullptr : need.extents;
+  return need;
+}
+// The requirement of a tensor_span in memory, which a call of required() would copy each time.
+template <class Span>
+DLBRIDGE_LOCAL inline constexpr requirement required_by = shortest(Span::required());
 }  // namespace detail
 
 /// A non-owning view of a tensor whose dtype, shape and constraints have been checked.
@@ -132,8 +145,8 @@ class tensor_span {
   /// Checks a view against required().
   /// @param view The view of the tensor.
   /// @throws error as check_view, with every broken rule in one message.
-  explicit tensor_span(tensor_view const& view)
-      : tensor_span((require_view(view, required()), view), trusted()) {}
+  DLBRIDGE_INLINE explicit tensor_span(tensor_view const& view)
+      : tensor_span((require_view(view, detail::required_by<tensor_span>), view), trusted()) {}
   tensor_span(managed_tensor const&&) = delete;  // the span would dangle
   /// Creates a span without checks.
   /// @pre The view meets required().
@@ -185,9 +198,17 @@ class tensor_span {
     return result;
   }
   struct trusted {};
-  tensor_span(tensor_view const& view, trusted) noexcept : view_(view) {
+  DLBRIDGE_INLINE tensor_span(tensor_view const& view, trusted) noexcept : view_(view) {
     if constexpr (facts::rank > 0) {
-      view.copy_strides(strides_);
+      // No call receives the address of a member, so that compilers keep the span in registers.
+      std::int64_t computed[facts::rank];
+      if (view.strides() == nullptr) {
+        fill_row_major(facts::rank, view.shape(), computed);
+      }
+      std::int64_t const* const strides = view.strides() != nullptr ? view.strides() : computed;
+      for (int i = 0; i < facts::rank; ++i) {
+        strides_[i] = strides[i];
+      }
     } else {
       strides_[0] = 0;  // never used, but the copy constructor reads it
     }

@@ -2,6 +2,7 @@
 // layer: tensors · import: from a struct of a producer to a checked view
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <dlbridge/abi.hpp>
@@ -43,39 +44,48 @@ inline bool has_addressable_reach(DLTensor const& t) noexcept {
          (high <= 0 || static_cast<std::uint64_t>(high) <= UINTPTR_MAX - base);
 }
 
-// Whether all sizes are moderate: at most 8 dimensions, extents from 1 to 2^28, strides from 0 to
-// 2^28 - 1, and at most 2^34 for the number of elements and for their reach. No product of such
-// sizes overflows. Nearly every tensor passes this test.
-inline bool has_ordinary_sizes(DLTensor const& t) noexcept {
-  constexpr std::uint64_t moderate = std::uint64_t{1} << 28;
-  constexpr std::uint64_t most = std::uint64_t{1} << 34;
-  if (static_cast<std::uint32_t>(t.ndim) > 8 || (t.shape == nullptr && t.ndim != 0)) {
-    return false;
+// The strides that stand for null strides in is_ordinary_memory. The elements then reach no further
+// than their number.
+DLBRIDGE_LOCAL inline constexpr std::int64_t no_steps[8] = {};
+
+// Whether the memory has a moderate size and an address in the lower half: the rank is at most 8,
+// no extent is 0, and extents, strides, the byte offset, the number of elements and the sum of
+// extent * stride, which exceeds their reach, are from 0 to 2^31 - 1. Nearly every tensor passes
+// this test, so it has few instructions: the bitwise or of all these numbers is compared once. No
+// product of such numbers wraps, and their sum is below 2^31 * (2^31 + 7), so numbers that wrap
+// follow one that is too large.
+DLBRIDGE_INLINE bool is_ordinary_memory(DLTensor const& t) noexcept {
+  auto const base = reinterpret_cast<std::uintptr_t>(t.data);
+  if (sizeof(base) != 8 || base == 0 || base > UINTPTR_MAX / 2) {
+    return false;  // addresses of 32 bits are too short for some of these sizes
   }
-  std::uint64_t largest = 0;  // bitwise or: an upper bound of every extent and stride
+  std::uint64_t sizes = t.byte_offset;
+  std::uint64_t count = 1;
   std::uint64_t reach = 0;
-  double count = 1;  // exact up to 2^53, and does not wrap
-  for (int i = 0; i < t.ndim; ++i) {
-    auto const above_one = static_cast<std::uint64_t>(t.shape[i]) - 1;  // huge for extents below 1
-    auto const step = t.strides != nullptr ? static_cast<std::uint64_t>(t.strides[i]) : 0;
-    largest |= above_one | step;
-    reach += above_one * step;
-    count *= static_cast<double>(t.shape[i]);
+  if (t.ndim != 0) {
+    if (static_cast<std::uint32_t>(t.ndim) > 8 || t.shape == nullptr) {
+      return false;
+    }
+    std::int64_t const* const strides = t.strides != nullptr ? t.strides : no_steps;
+    std::ptrdiff_t i = t.ndim;  // from the last dimension on, which saves a comparison
+    do {
+      auto const extent = static_cast<std::uint64_t>(t.shape[i - 1]);
+      auto const step = static_cast<std::uint64_t>(strides[i - 1]);
+      count *= extent;
+      sizes |= extent | step | count;
+      reach += extent * step;
+    } while (--i != 0);
   }
-  return largest < moderate && reach <= most && count <= static_cast<double>(most);
+  return (sizes | reach | (count - 1)) >> 31 == 0;
 }
 
-// Whether the bytes of every tensor of ordinary sizes have valid addresses from here. On a machine
-// with addresses of 32 bits such sizes can exceed the addresses.
-inline bool has_ordinary_data(DLTensor const& t) noexcept {
-  auto const base = reinterpret_cast<std::uintptr_t>(t.data);
-  return sizeof(base) == 8 && base != 0 && base <= UINTPTR_MAX / 2 &&
-         t.byte_offset <= std::uint64_t{1} << 34;
+// Whether the dtype is sound and has one lane. Up to kDLBool, every width is sound.
+inline bool is_ordinary_dtype(DLDataType type) noexcept {
+  return type.bits != 0 && type.lanes == 1 && (type.code <= kDLBool || is_sound(dtype(type)));
 }
 
 inline bool is_sound_fast(DLTensor const& t) noexcept {
-  return is_sound(dtype(t.dtype)) && t.dtype.lanes == 1 && has_address(device(t.device)) &&
-         has_ordinary_data(t) && has_ordinary_sizes(t);
+  return is_ordinary_dtype(t.dtype) && has_address(device(t.device)) && is_ordinary_memory(t);
 }
 
 DLBRIDGE_NOINLINE inline flaw find_flaw_slow(DLTensor const& t) noexcept {

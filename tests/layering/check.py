@@ -67,12 +67,12 @@ STANDARD = re.compile(r"[a-z_]+$")  # <vector>, <type_traits>; C headers are spe
 # api<...>, which guards the thread (thread_exit.hpp).
 PLAIN_CALLS = re.compile(
     r"""_?Py( \w+_(Check|CheckExact|GET_ITEM|GET_SIZE|GET_BUFFER|SET_ITEM|AS_STRING) | Long_From\w+
-    | Bool_FromLong | Float_FromDouble | _TYPE | _X?INCREF | _IsInitialized | _?_IsFinalizing
+    | Bool_FromLong | Float_FromDouble | _(SET_)?TYPE | _X?INCREF | _IsInitialized | _?_IsFinalizing
     | Err_(Occurred | ExceptionMatches | GivenExceptionMatches | GetRaisedException | Fetch)
     | Type_HasFeature | ThreadState_GetUnchecked | GILState_Check | Capsule_IsValid
     | Eval_SaveThread
     | CFunction_(GetSelf | GetFunction) | InstanceMethod_Function | Function_GetCode
-    | Object_(Free | New | Init | CheckBuffer) | Exception_(GetTraceback | GetContext)
+    | Object_(Free | Malloc | New | Init | CheckBuffer) | Exception_(GetTraceback | GetContext)
     | Buffer_IsContiguous | Unicode_CompareWithASCIIString )""",
     re.VERBOSE,
 )

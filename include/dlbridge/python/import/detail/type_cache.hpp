@@ -85,8 +85,13 @@ class type_cache {
   /// @return the cached entry of a type, which is looked up where there is none; null for a type
   ///   that is not cached. The pointer is valid until Python code runs.
   static type_entry const* fetch(PyTypeObject* type) noexcept {
+#if defined(Py_GIL_DISABLED)
+    static_cast<void>(type);
+    return nullptr;
+#else
     type_entry const* const cached = peek(type);
     return cached != nullptr ? cached : fetch_new(type);
+#endif
   }
 
   /// @return the entry of a type; a copy, as Python code that runs later may replace the entry.

@@ -191,10 +191,20 @@ inline PyObject* import_without_call(PyObject* object, import_arguments const& a
   return apply_readonly(std::move(tensor), arguments.readonly);
 }
 
+inline ref share_plainly(PyObject* object) noexcept {
+  return can_share(object, consume_request()) ? ref::steal(share_imported(object, Py_None)) : ref();
+}
+
 // The import without keywords of an ndarray, of a Tensor, and of an object whose type has an
 // exchange table. Returns an empty reference, with or without an exception, where from_dlpack_with
 // decides. tried_table: set where the table is not to be tried again.
 DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& tried_table) noexcept {
+#if defined(Py_GIL_DISABLED)
+  // A look-up of the type counts references to its attributes, for which threads would wait.
+  if (is_tensor(object) && !uses_protocol_only()) {
+    return share_plainly(object);
+  }
+#endif
   type_entry const* const type = type_cache::fetch(Py_TYPE(object));
   if (type == nullptr) {
     return ref();
@@ -207,8 +217,7 @@ DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& tried_table) noexcept
     return ref();
   }
   if (is_tensor(object)) {
-    return can_share(object, consume_request()) ? ref::steal(share_imported(object, Py_None))
-                                                : ref();
+    return share_plainly(object);
   }
   stream_ref ready = stream_ref::default_of(cpu);
   managed_tensor m = import_by_table(*type, object, nullptr, ready);

@@ -55,25 +55,41 @@ struct free_tensors {
   }
 };
 
+// Without the GIL, an object holds no reference to its type, which lives as long as the process:
+// all threads would count these references at one address, and wait for each other there. The
+// object is created with an immortal type, whose references are not counted.
 inline PyObject* allocate_tensor(PyTypeObject* type) noexcept {
-#if !defined(Py_GIL_DISABLED)
+#if defined(Py_GIL_DISABLED)
+  auto const size = static_cast<std::size_t>(type->tp_basicsize);
+  auto* const object = static_cast<PyObject*>(PyObject_Malloc(size));
+  if (object == nullptr) {
+    return api<PyErr_NoMemory>();
+  }
+  PyObject_Init(object, &PyBaseObject_Type);
+  Py_SET_TYPE(object, type);
+  return object;
+#else
   free_tensors& list = free_tensors::get();
   if (list.count > 0) {
     return PyObject_Init(list.objects[--list.count], type);
   }
-#endif
   return PyObject_New(PyObject, type);
+#endif
 }
 
 inline void deallocate_tensor(PyObject* object) noexcept {
-#if !defined(Py_GIL_DISABLED)
+#if defined(Py_GIL_DISABLED)
+  PyObject_Free(object);
+#else
+  PyTypeObject* const type = Py_TYPE(object);
   free_tensors& list = free_tensors::get();
   if (list.count < free_tensors::capacity) {
     list.objects[list.count++] = object;
-    return;
+  } else {
+    PyObject_Free(object);
   }
+  decref(reinterpret_cast<PyObject*>(type));
 #endif
-  PyObject_Free(object);
 }
 }  // namespace detail
 
@@ -121,7 +137,6 @@ inline ref new_tensor_on_array(PyTypeObject* type, PyObject* array) noexcept {
   std::uint64_t flags = 0;
   if (!detail::read_ndarray(array, fields, self.dims, flags) || !detail::is_sound_ndarray(fields)) {
     detail::deallocate_tensor(object);
-    decref(reinterpret_cast<PyObject*>(type));
     return ref();
   }
   detail::construct(self, tensor_view(fields, flags), managed_tensor(), shared_tensor());
@@ -210,7 +225,6 @@ inline bool read_producer_version(tensor_object& self, version& out) noexcept {
 /// Implements tp_dealloc. The pending exception is put aside while a foreign deleter runs.
 inline void destroy_tensor(PyObject* object) noexcept {
   tensor_object& self = tensor_in(object);
-  PyTypeObject* const type = Py_TYPE(object);
   {
     error_keeper const pending;
     if (self.weak_references != nullptr) {
@@ -222,7 +236,6 @@ inline void destroy_tensor(PyObject* object) noexcept {
     xdecref(self.array);
   }
   detail::deallocate_tensor(object);
-  decref(reinterpret_cast<PyObject*>(type));
 }
 
 }  // namespace python
