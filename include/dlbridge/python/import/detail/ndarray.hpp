@@ -1,5 +1,5 @@
-// read_ndarray, own_ndarray: read the fields of a numpy.ndarray without a call, after a self-test of
-// their layout, and make a managed tensor on its memory.
+// read_ndarray, own_ndarray: read the fields of a numpy.ndarray without a call, after a self-test
+// of their layout, and make a managed tensor on its memory.
 // layer: import · the fast path for ndarrays
 #pragma once
 
