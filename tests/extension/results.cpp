@@ -107,6 +107,15 @@ void add_results(py::module_& m) {
         dlbridge::returns{each.which});
   }
   dlbridge::def(
+      m, "as_ndarray", [](dlbridge::managed_tensor x) { return x; }, py::arg("x"),
+      dlbridge::returns{library::numpy});
+  dlbridge::def(
+      m, "bytes_like",
+      [](argument_to_read x, std::int64_t rows, std::int64_t columns) {
+        return x.empty_like<std::uint8_t>({rows, columns});
+      },
+      py::arg("x"), py::arg("rows"), py::arg("columns"));
+  dlbridge::def(
       m, "second_decides",
       [](std::optional<argument_to_read>, span_to_read y) {
         return count_to(static_cast<int>(y.extent(0)));

@@ -69,8 +69,8 @@ PLAIN_CALLS = re.compile(
     r"""_?Py( \w+_(Check|CheckExact|GET_ITEM|GET_SIZE|GET_BUFFER|SET_ITEM|AS_STRING) | Long_From\w+
     | Bool_FromLong | Float_FromDouble | _(SET_)?TYPE | _X?INCREF | _IsInitialized | _?_IsFinalizing
     | Err_(Occurred | ExceptionMatches | GivenExceptionMatches | GetRaisedException | Fetch)
-    | Type_HasFeature | ThreadState_GetUnchecked | GILState_Check | Capsule_IsValid
-    | Eval_SaveThread
+    | Type_HasFeature | ThreadState_(GetUnchecked | UncheckedGet) | Capsule_IsValid
+    | GILState_(Check | GetThisThreadState) | Eval_SaveThread
     | CFunction_(GetSelf | GetFunction) | InstanceMethod_Function | Function_GetCode
     | Object_(Free | Malloc | New | Init | CheckBuffer) | Exception_(GetTraceback | GetContext)
     | Buffer_IsContiguous | Unicode_CompareWithASCIIString )""",

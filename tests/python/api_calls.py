@@ -8,11 +8,9 @@ the code goes on without it.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import gc
 import importlib
-import importlib.metadata
 import importlib.util
 import json
 import os
@@ -28,12 +26,6 @@ CLASSIFIED = (3, 11)
 # Of the calls while the extension is imported, one in so many fails. pybind11 ends the process if
 # one of the first fails, with which it prepares itself.
 IMPORT_STEP = 23
-
-
-# NumPy up to 2.0 does not accept max_version. To import it here would prepare the operations.
-HAS_OLD_NUMPY = False
-with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-    HAS_OLD_NUMPY = importlib.metadata.version("numpy").startswith(("1.", "2.0."))
 
 
 class Injected(Exception):
@@ -70,11 +62,12 @@ FORGIVEN = {
                 "PyObject_VectorcallMethod", "PyUnicode_AsUTF8",
             )
         ),
-        Rule("from NumPy", "*Py*", "an array is imported by __dlpack__ where the self-test fails"),
         *(
-            Rule(operation, "PyObject_Vectorcall", "an old NumPy is called again")
-            for operation in ("from NumPy", "NumPy argument, by_*") if HAS_OLD_NUMPY
+            Rule(operation, "*Py*", "an array is imported by __dlpack__ where the self-test fails")
+            for operation in ("from NumPy", "NumPy argument, by_*")
         ),
+        Rule("a result for a library, numpy", "PyObject_CallMethod",
+             "a result returns by from_dlpack where the test of NumPy's C API fails"),
         Rule("*, by_pybind11", "*", "a caster of pybind11 states only that an object does not fit"),
         Rule("totals, by_def", "*", "the caster of a container does the same"),
     ],

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import random
-from typing import Any
+import struct
+import subprocess
+import sys
+import textwrap
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 
 import extension
-from bindings import BINDINGS, DETAILED, function
+from bindings import BINDINGS, DETAILED, freed_once, function
+from producers import Producer
 from test_numpy import NEW
+
+# Whether results are created by the C API of NumPy, and not by its from_dlpack.
+DIRECT = os.environ.get("DLBRIDGE_PROTOCOL_ONLY", "0") in ("", "0")
 
 
 class Sub(np.ndarray[Any, Any]):
@@ -127,3 +138,182 @@ def test_numpy_imports_a_class_of_an_extension() -> None:
     else:
         with pytest.raises(BufferError, match="read-only"):
             np.from_dlpack(extension.Constant())
+
+
+class Dims(NamedTuple):
+    """Extents, strides in elements, and the byte offset of the first element."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    byte_offset: int = 0
+
+
+# DLPack's code and bits, and NumPy's scalar type.
+DTYPES: list[tuple[int, int, Any]] = [
+    *((0, 8 << i, t) for i, t in enumerate((np.int8, np.int16, np.int32, np.int64))),
+    *((1, 8 << i, t) for i, t in enumerate((np.uint8, np.uint16, np.uint32, np.uint64))),
+    *((2, 16 << i, t) for i, t in enumerate((np.float16, np.float32, np.float64))),
+    *((5, 64 << i, t) for i, t in enumerate((np.complex64, np.complex128))),
+    (6, 8, np.bool_),
+]
+
+
+@pytest.mark.parametrize(("code", "bits", "scalar"), DTYPES)
+def test_a_result_has_the_dtype_of_numpy(code: int, bits: int, scalar: Any) -> None:
+    x = extension.as_ndarray(Producer(dtype=(code, bits, 1), shape=(3,)))
+    assert type(x) is np.ndarray
+    assert x.dtype is np.dtype(scalar)
+    assert np.issubdtype(x.dtype, scalar) and x.dtype.char == np.dtype(scalar).char
+
+
+LAYOUTS = [
+    Dims((), ()),
+    Dims((6,), (1,)),
+    Dims((2, 3), (3, 1)),
+    Dims((3, 2), (1, 3)),
+    Dims((2,), (-3,), 12),
+    Dims((3, 2), (0, 1)),
+    Dims((1, 3), (1 << 40, 1)),
+    Dims((2, 2), (3, 1), 4),
+    Dims((0, 3), (3, 1)),
+    Dims((1,) * 9 + (2,), (1,) * 10),
+    Dims((1,) * 32, (1,) * 32),
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_result_describes_the_memory(layout: Dims, readonly: bool) -> None:
+    if readonly and not (NEW or DIRECT):
+        pytest.skip("NumPy before 2.1 refuses read-only memory")
+    values = struct.pack("<6i", *range(10, 16))
+    p = Producer(dtype=(0, 32, 1), fill=values, flags=int(readonly), **layout._asdict())
+    x = extension.as_ndarray(p)
+    expected = as_strided(
+        np.frombuffer(values, np.int32)[layout.byte_offset // 4 :],
+        layout.shape,
+        [4 * stride for stride in layout.strides],
+    )
+    assert (x.shape, x.tolist()) == (layout.shape, expected.tolist())
+    if x.size:
+        assert x.ctypes.data == p.handle.address + layout.byte_offset
+        assert not x.flags.owndata
+        assert x.flags.writeable is (not readonly and (NEW or DIRECT))
+    if 0 not in x.shape and 1 not in x.shape:
+        assert x.strides == expected.strides
+    for flag in ("C_CONTIGUOUS", "F_CONTIGUOUS", "ALIGNED"):
+        assert x.flags[flag] == expected.flags[flag]
+    del x
+    assert freed_once(p)
+
+
+def test_the_flags_of_a_misaligned_result() -> None:
+    x = extension.as_ndarray(Producer(dtype=(0, 32, 1), shape=(2,), byte_offset=1))
+    assert not x.flags.aligned and x.flags.c_contiguous
+
+
+def test_the_last_view_of_a_result_frees_the_memory() -> None:
+    p = Producer(dtype=(0, 32, 1), shape=(2, 3))
+    x = extension.as_ndarray(p)
+    x[:] = 7
+    view = x[1:].T
+    assert view.base is x
+    del x
+    gc.collect()
+    assert (p.calls, view.tolist()) == ([0], [[7], [7], [7]])
+    del view
+    assert freed_once(p)
+
+
+def test_a_read_only_result_stays_read_only() -> None:
+    if not (NEW or DIRECT):
+        pytest.skip("NumPy before 2.1 refuses read-only memory")
+    x = extension.as_ndarray(Producer(dtype=(0, 32, 1), shape=(2, 3), flags=1))
+    with pytest.raises(ValueError, match="cannot set WRITEABLE"):
+        x.flags.writeable = True
+
+
+def test_a_result_of_many_dimensions() -> None:
+    """NumPy 1 has 32, which its own function refuses."""
+    p = Producer(dtype=(0, 32, 1), shape=(1,) * 64, strides=(1,) * 64)
+    if np.__version__.startswith("1."):
+        with pytest.raises((RuntimeError, BufferError)):
+            extension.as_ndarray(p)
+    else:
+        assert extension.as_ndarray(p).ndim == 64
+    assert p.calls == p.exports
+
+
+@pytest.mark.parametrize("dtype", [(4, 16, 1), (2, 32, 2), (0, 4, 1), (5, 32, 1), (10, 8, 1)])
+def test_numpy_refuses_a_result_of_another_dtype(dtype: tuple[int, int, int]) -> None:
+    p = Producer(dtype=dtype, shape=(2,))
+    with pytest.raises((BufferError, RuntimeError)):
+        extension.as_ndarray(p)
+    assert p.calls == p.exports
+
+
+def test_numpy_refuses_a_result_on_a_device() -> None:
+    p = Producer(dtype=(0, 32, 1), shape=(2,), device=(8, 0))
+    with pytest.raises((BufferError, RuntimeError)):
+        extension.as_ndarray(p)
+    assert p.calls == p.exports
+
+
+@pytest.mark.parametrize("extents", [(2, 3), (0, 3), (3, 0), (1, 1)])
+def test_new_memory_of_numpy(extents: tuple[int, int]) -> None:
+    x = extension.bytes_like(vector(1), *extents)
+    assert type(x) is np.ndarray and x.dtype is np.dtype(np.uint8)
+    assert (x.shape, x.base) == (extents, None)
+    assert x.flags.owndata and x.flags.writeable and x.flags.c_contiguous
+    x[:] = 1
+    assert sys.getrefcount(x) == 2
+
+
+@pytest.mark.parametrize("extents", [(-1, 3), (1 << 40, 1 << 40)])
+def test_numpy_refuses_to_allocate(extents: tuple[int, int]) -> None:
+    x = vector(1)
+    references = sys.getrefcount(x)
+    with pytest.raises((ValueError, MemoryError)):
+        extension.bytes_like(x, *extents)
+    assert sys.getrefcount(x) == references
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_an_owning_argument_holds_the_array(binding: str) -> None:
+    x = vector(1, 2, 3)
+    references = sys.getrefcount(x)
+    result = function(binding, "same")(x)
+    assert result.ctypes.data == x.ctypes.data
+    assert sys.getrefcount(x) > references
+    del result
+    assert sys.getrefcount(x) == references
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_the_protocol_gives_the_same_result(binding: str) -> None:
+    """In a process without the C API of NumPy."""
+    code = f"""
+        import numpy as np
+        import extension
+        x = np.arange(3, dtype=np.float32)
+        results = [getattr(extension.{binding}, name)(x) for name in ("same", "doubled")]
+        print([(type(r).__name__, str(r.dtype), r.shape, r.tolist()) for r in results])
+        print(type(extension.returns.numpy(3).base).__name__)
+    """
+    outputs = []
+    for value in ("0", "1"):
+        process = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code)],
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "DLBRIDGE_PROTOCOL_ONLY": value,
+            },
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert process.returncode == 0, process.stderr
+        outputs.append(process.stdout.splitlines())
+    assert outputs[0][0] == outputs[1][0]
+    assert [lines[1] for lines in outputs] == ["Tensor", "PyCapsule"]

@@ -13,18 +13,40 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
+namespace detail {
+// Whether this thread holds the GIL, with the thread state that PyGILState_Ensure would use. Up to
+// 3.11 the current thread state is that of whichever thread holds the GIL.
+inline bool holds_gil() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  return PyThreadState_GetUnchecked() != nullptr;
+#else
+  PyThreadState* const current = _PyThreadState_UncheckedGet();
+  return current != nullptr && current == PyGILState_GetThisThreadState();
+#endif
+}
+}  // namespace detail
+
 /// Holds the GIL (an attached thread state) for the lifetime of this object. Any thread may create
 /// one, also while it holds the GIL.
 /// @pre interpreter_alive().
 class gil_hold {
  public:
-  gil_hold() noexcept : state_(api<PyGILState_Ensure>()) {}
-  ~gil_hold() { api<PyGILState_Release>(state_); }
+  gil_hold() noexcept : acquired_(!detail::holds_gil()) {
+    if (acquired_) {
+      state_ = api<PyGILState_Ensure>();
+    }
+  }
+  ~gil_hold() {
+    if (acquired_) {
+      api<PyGILState_Release>(state_);
+    }
+  }
   gil_hold(gil_hold const&) = delete;
   gil_hold& operator=(gil_hold const&) = delete;
 
  private:
-  PyGILState_STATE state_;
+  bool acquired_;
+  PyGILState_STATE state_ = PyGILState_LOCKED;
 };
 
 /// Releases the GIL for the lifetime of this object. During that time the thread must not use
@@ -215,6 +237,15 @@ inline ref optional_attribute(PyObject* object, char const* name) noexcept {
   return attribute;
 }
 
+namespace detail {
+// An attribute of a module, which is imported if necessary; empty, with an exception set, on
+// failure.
+DLBRIDGE_COLD inline ref import_function(char const* module, char const* function) noexcept {
+  ref const owner = ref::steal(api<PyImport_ImportModule>(module));
+  return owner ? ref::steal(api<PyObject_GetAttrString>(owner.get(), function)) : ref();
+}
+}  // namespace detail
+
 /// The attribute of a type or of its bases as it is stored, without a call of Python code.
 /// @return the attribute; empty, without an exception, when there is none.
 /// @par Thread and GIL
@@ -251,13 +282,6 @@ inline void release_object(PyObject* object) noexcept {
   if (object == nullptr || !interpreter_alive()) {
     return;
   }
-#if PY_VERSION_HEX >= 0x030D0000
-  if (PyThreadState_GetUnchecked() != nullptr) {  // the thread holds the GIL
-    error_keeper const pending;
-    decref(object);
-    return;
-  }
-#endif
   gil_hold const gil;
   error_keeper const pending;
   decref(object);

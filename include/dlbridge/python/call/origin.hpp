@@ -42,8 +42,8 @@ class origin {
   PyObject* object() const noexcept { return object_; }
 
   /// Converts a tensor to an object of the same library. Uses, in this order, the exchange table of
-  /// the object's type, the library's from_dlpack, and the from_dlpack of the object's
-  /// __array_namespace__; without any of them the result is a Tensor.
+  /// the object's type, NumPy's C API, the library's from_dlpack, and the from_dlpack of the
+  /// object's __array_namespace__; without any of them the result is a Tensor.
   /// @param m the tensor
   /// @return the object, or an empty ref with a Python exception set
   /// @par Ownership
@@ -58,10 +58,8 @@ class origin {
     if (path.table) {
       return detail::give_by_table(path.table, std::move(m));
     }
-    return path.function != nullptr
-               ? detail::give_by_function(
-                     path.function, path.row != nullptr && path.row->takes_capsule, std::move(m))
-               : give_own(std::move(m));
+    return path.function != nullptr ? detail::give_by_function(path, std::move(m))
+                                    : give_own(std::move(m));
   }
 
   /// Allocates a row-major tensor by the library's allocator, or host memory of this library where
@@ -89,7 +87,12 @@ class origin {
         set_error(why);
       }
     } else if (path.row != nullptr && path.row->empty != nullptr) {
-      result = make_empty(*path.row, type, shape, object);
+      if (path.arrays != nullptr) {
+        result = path.arrays->allocate(type, shape, object);
+      }
+      if (!result && PyErr_Occurred() == nullptr) {
+        result = make_empty(*path.row, type, shape, object);
+      }
     } else if (!is_host_accessible(where)) {
       report r = refusal(errc::device_mismatch, "an allocator for ", Py_TYPE(object_)->tp_name,
                          "Take the result as an argument of its own");

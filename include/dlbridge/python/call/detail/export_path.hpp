@@ -1,5 +1,5 @@
 // export_path: converts a managed tensor to an object of a library: by the exchange table of a
-// type, by the library's from_dlpack, or as a Tensor.
+// type, by NumPy's C API, by the library's from_dlpack, or as a Tensor.
 // layer: call · from a C++ result to the caller's own array type
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/exchange.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/call/detail/numpy_arrays.hpp>
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/error.hpp>
@@ -92,17 +93,20 @@ inline library_row const* find_library(PyTypeObject* type) noexcept {
   return nullptr;
 }
 
-DLBRIDGE_COLD inline ref import_function(char const* module, char const* function) noexcept {
-  ref const owner = ref::steal(api<PyImport_ImportModule>(module));
-  return owner ? ref::steal(api<PyObject_GetAttrString>(owner.get(), function)) : ref();
-}
-
 // The conversion from tensors to objects of one Python type's library. Looked up once per type.
 struct export_path {
   exchange_table table;
   library_row const* row = nullptr;
-  PyObject* function = nullptr;  // from_dlpack; an owned reference that is never released
+  PyObject* function = nullptr;          // from_dlpack; an owned reference that is never released
+  numpy_arrays const* arrays = nullptr;  // NumPy's C API, if the library is NumPy and has it
+
+  bool takes_capsule() const noexcept { return row != nullptr && row->takes_capsule; }
 };
+
+// The C API that creates objects of a row's library without from_dlpack; null for other libraries.
+inline numpy_arrays const* find_arrays(library_row const& row) noexcept {
+  return row.which == library::numpy ? find_numpy_arrays() : nullptr;
+}
 
 // The path for objects of a type. An exception that is not forgivable stays pending; the path is
 // then unknown.
@@ -122,6 +126,7 @@ DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
   }
   if (path.row != nullptr) {
     path.function = import_function(path.row->module, path.row->function).release();
+    path.arrays = path.function != nullptr ? find_arrays(*path.row) : nullptr;
   }
   if (path.function == nullptr && forgive_exception()) {
     path.row = nullptr;
@@ -209,9 +214,17 @@ inline ref give_by_table(exchange_table table, managed_tensor m) noexcept {
   return object;
 }
 
-inline ref give_by_function(PyObject* function, bool takes_capsule, managed_tensor m) noexcept {
+// Converts a tensor by NumPy's C API, or else by from_dlpack.
+// @pre path.function is not null.
+inline ref give_by_function(export_path const& path, managed_tensor m) noexcept {
+  if (path.arrays != nullptr && m) {
+    ref array = path.arrays->give(m);
+    if (array || !m) {
+      return array;
+    }
+  }
   ref producer;
-  if (takes_capsule) {
+  if (path.takes_capsule()) {
     managed_tensor legacy;
     if (guarded([&] { legacy = to_legacy(std::move(m)); })) {
       producer = wrap_capsule(std::move(legacy));
@@ -219,7 +232,7 @@ inline ref give_by_function(PyObject* function, bool takes_capsule, managed_tens
   } else {
     producer = wrap_tensor(std::move(m));
   }
-  return producer ? ref::steal(api<PyObject_CallOneArg>(function, producer.get())) : ref();
+  return producer ? ref::steal(api<PyObject_CallOneArg>(path.function, producer.get())) : ref();
 }
 
 // The conversion to objects of a library, which is imported if necessary. Looked up once per
@@ -238,6 +251,7 @@ DLBRIDGE_LOCAL inline export_path find_export_path(library_row const& row) noexc
   ref const type = path.function != nullptr && row.type != nullptr
                        ? import_function(row.module, row.type)
                        : ref();
+  path.arrays = path.function != nullptr ? find_arrays(row) : nullptr;
   if (PyErr_Occurred() != nullptr) {
     return path;
   }
@@ -291,7 +305,7 @@ inline ref give_as(library which, managed_tensor m) noexcept {
   // A table orders no streams, which from_dlpack of the library does.
   return path.table && path.table.can_import() && m && m.view().device() == cpu
              ? detail::give_by_table(path.table, std::move(m))
-             : detail::give_by_function(path.function, row->takes_capsule, std::move(m));
+             : detail::give_by_function(path, std::move(m));
 }
 
 }  // namespace python

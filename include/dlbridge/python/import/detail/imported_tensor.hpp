@@ -49,16 +49,23 @@ class imported_tensor {
     }
   }
 
-  /// Imports the tensor of an object: by the exchange table of its type, else by `__dlpack__`. What
-  /// a table returns is checked as any foreign tensor. `__dlpack__` is called also for complex
-  /// tensors, as torch's table exports conjugated views as if they were not conjugated; and for
-  /// what a table refuses, as the exception of `__dlpack__` states the reason.
+  /// Imports the tensor of an object: by the exchange table of its type, by the fields of an
+  /// ndarray that is to be owned, else by `__dlpack__`. What a table returns is checked as any
+  /// foreign tensor. `__dlpack__` is called also for complex tensors, as torch's table exports
+  /// conjugated views as if they were not conjugated; and for what a table refuses, as the
+  /// exception of `__dlpack__` states the reason.
   /// @return false, with a Python exception set as by consume, when the import failed.
   bool import_object(PyObject* object, import_mode mode) noexcept {
     if (PyErr_Occurred() != nullptr) {  // try_borrow_fast did not forgive it
       return false;
     }
     if (import_by_table(object, mode)) {
+      return true;
+    }
+    if (PyErr_Occurred() != nullptr) {
+      return false;
+    }
+    if (mode == import_mode::own && import_ndarray(object)) {
       return true;
     }
     if (PyErr_Occurred() != nullptr) {
@@ -170,6 +177,24 @@ class imported_tensor {
       set_error(why);
     }
     return why.ok() && !is_complex(dtype(tensor_.dtype)) && (!has_gaps || holds_its_values(object));
+  }
+
+  // Owns an ndarray. Returns false without an exception when __dlpack__ is to be called.
+  bool import_ndarray(PyObject* object) noexcept {
+    type_entry storage;
+    if (!type_cache::get(Py_TYPE(object), storage).reads_fields ||
+        !detail::can_read_ndarrays(Py_TYPE(object)) ||
+        !detail::read_ndarray(object, tensor_, dims_, flags_) ||
+        !detail::is_sound_ndarray(tensor_)) {
+      return false;
+    }
+    owned_ = detail::own_ndarray(object, tensor_, flags_, detail::version_of_ndarrays());
+    if (!owned_) {
+      api<PyErr_NoMemory>();
+      return false;
+    }
+    view_owned();
+    return true;
   }
 
   // Whether the memory of the tensor holds its values. That of a compact tensor with several

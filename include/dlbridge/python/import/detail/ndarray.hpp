@@ -1,13 +1,15 @@
-// read_ndarray: reads the fields of a numpy.ndarray without a call, after a self-test of their
-// layout.
+// read_ndarray, own_ndarray: read the fields of a numpy.ndarray without a call, after a self-test
+// of their layout, and make a managed tensor on its memory.
 // layer: import · the fast path for ndarrays
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/builder.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/capsule.hpp>
@@ -159,6 +161,46 @@ inline void state_ndarray_version(managed_tensor const& m) noexcept {
   if (DLManagedTensorVersioned* const raw = m.get_versioned()) {
     raw->version = {version_of_ndarrays().major_number, version_of_ndarrays().minor_number};
   }
+}
+
+// A managed tensor on the memory of an ndarray, in one allocation: what build_on does, without a
+// second check of the description.
+struct array_block {
+  DLManagedTensorVersioned managed;
+  object_owner array;
+  copied_dims dims;
+
+  explicit array_block(PyObject* object) noexcept : array(ref::borrow(object)) {}
+
+  static void destroy(DLManagedTensorVersioned* managed) noexcept {
+    delete static_cast<array_block*>(managed->manager_ctx);
+  }
+};
+
+// Creates a managed tensor that holds an ndarray.
+// @param fields what read_ndarray wrote, and is_sound_ndarray accepts.
+// @param stated the version in the struct.
+// @return the tensor; empty, without an exception, when there is no memory for it.
+inline managed_tensor own_ndarray(PyObject* array, DLTensor const& fields, std::uint64_t flags,
+                                  version stated) noexcept {
+  auto* const block = new (std::nothrow) array_block(array);
+  if (block == nullptr) {
+    return managed_tensor();
+  }
+  block->managed.version = {stated.major_number, stated.minor_number};
+  block->managed.manager_ctx = block;
+  block->managed.deleter = &array_block::destroy;
+  block->managed.flags = flags;
+  DLTensor& tensor = block->managed.dl_tensor;
+  tensor = fields;
+  for (int i = 0; i < fields.ndim; ++i) {
+    block->dims.shape[i] = fields.shape[i];
+    block->dims.strides[i] = fields.strides[i];
+  }
+  tensor.shape = fields.ndim != 0 ? block->dims.shape : nullptr;
+  tensor.strides = fields.ndim != 0 ? block->dims.strides : nullptr;
+  dlbridge::detail::canonicalize_data(tensor);
+  return managed_tensor::adopt(&block->managed);
 }
 
 // Whether read_ndarray describes this array as its __dlpack__ does.

@@ -32,7 +32,8 @@ constexpr char const* mostly_host_types[][2] = {
 
 // Whether the environment variable DLBRIDGE_PROTOCOL_ONLY is set to anything but "" and "0": all
 // imports then call __dlpack__, and none uses an exchange table or reads the fields of an
-// ndarray. It is for a comparison of both, and for a library whose table is broken.
+// ndarray; results for NumPy are created by functions of the module numpy, not by its C API. It is
+// for a comparison of both, and for a library whose table is broken.
 DLBRIDGE_LOCAL inline bool uses_protocol_only() noexcept {
   static bool const is_set = [] {
     char const* const value = std::getenv("DLBRIDGE_PROTOCOL_ONLY");

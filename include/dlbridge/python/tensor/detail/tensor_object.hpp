@@ -177,9 +177,12 @@ namespace detail {
 // Makes a managed tensor the owner of the memory, in place of the ndarray, which it then holds. The
 // view describes the same elements, by shape and strides that outlive the object.
 DLBRIDGE_COLD inline void own_array(tensor_object& self) {
-  managed_tensor owned = build_on(object_owner(ref::borrow(self.array)), describe_view(self.view));
-  state_ndarray_version(owned);
   DLTensor description = self.view.to_dltensor();
+  managed_tensor owned =
+      own_ndarray(self.array, description, self.view.flags(), version_of_ndarrays());
+  if (!owned) {
+    dlbridge::detail::raise_no_memory();
+  }
   description.shape = owned.tensor().shape;
   description.strides = owned.tensor().strides;
   self.view = tensor_view(description, self.view.flags());
