@@ -28,6 +28,16 @@ struct copy_method {
   static copy_method best() noexcept {
     return {best_copy_kernel(), has_streaming_stores ? std::int64_t{16} << 20 : INT64_MAX};
   }
+  // The same for memory that was allocated for the copy. Memory of this size is usually mapped for
+  // each allocation; the system then clears each page at the first store to it, and a part of what
+  // it cleared is still in the cache when the copy stores there.
+  static copy_method to_new_memory(std::int64_t bytes) noexcept {
+    copy_method method = best();
+    if (bytes >= std::int64_t{30} << 20 && bytes < std::int64_t{128} << 20) {
+      method.stream_from = INT64_MAX;
+    }
+    return method;
+  }
 };
 
 // A plan whose last two dimensions become rows, for each combination of the others.
