@@ -233,7 +233,7 @@ def fix_origin_of_memory() -> None:
     """Makes each new array of 16 MiB and more new to the process, and smaller ones not (glibc).
 
     By default malloc reuses freed memory of up to 32 MiB or not, depending on the sizes that all
-    libraries allocated before. A copy to memory that is mapped already takes a fraction of the time.
+    libraries allocated before. A copy to memory that is mapped already is several times as fast.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:

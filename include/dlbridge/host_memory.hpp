@@ -34,8 +34,8 @@ struct host_allocator {
 
 namespace detail {
 // From this size on, memory is aligned to pages of 2 MiB, and the system is advised to use them:
-// its first use then costs one page fault for each 2 MiB, and not for each 4 KiB. Below it, operator
-// new without an alignment costs less than one with it.
+// its first use then costs one page fault for each 2 MiB, and not for each 4 KiB. Below it,
+// operator new without an alignment costs less than one with it.
 constexpr std::size_t huge_bytes = std::size_t{4} << 20;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
