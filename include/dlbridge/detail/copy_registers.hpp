@@ -190,42 +190,64 @@ constexpr bool has_streaming_stores = true;
 constexpr bool has_streaming_stores = false;
 #endif
 
+#if defined(__SSE2__) && defined(__GNUC__)
+typedef long long streamed_unit __attribute__((vector_size(16)));
+DLBRIDGE_INLINE void store_past_cache(char* to, streamed_unit const& unit) noexcept {
+#if defined(__clang__)
+  __builtin_nontemporal_store(unit, reinterpret_cast<streamed_unit*>(to));
+#else
+  __builtin_ia32_movntdq(reinterpret_cast<streamed_unit*>(to), unit);
+#endif
+}
+#endif
+
 // Copies 64 bytes to an address that is aligned to 64, past the cache.
 DLBRIDGE_INLINE void stream_line(char* to, char const* from) noexcept {
 #if defined(__SSE2__) && defined(__GNUC__)
-  typedef long long reg __attribute__((vector_size(16)));
-  reg line[4];
-  std::memcpy(line, from, sizeof line);
-  for (int i = 0; i < 4; ++i) {
-#if defined(__clang__)
-    __builtin_nontemporal_store(line[i], reinterpret_cast<reg*>(to) + i);
-#else
-    __builtin_ia32_movntdq(reinterpret_cast<reg*>(to) + i, line[i]);
-#endif
-  }
+  streamed_unit first, second, third, fourth;  // an array would go through memory
+  std::memcpy(&first, from, 16);
+  std::memcpy(&second, from + 16, 16);
+  std::memcpy(&third, from + 32, 16);
+  std::memcpy(&fourth, from + 48, 16);
+  store_past_cache(to, first);
+  store_past_cache(to + 16, second);
+  store_past_cache(to + 32, third);
+  store_past_cache(to + 48, fourth);
 #else
   std::memcpy(to, from, 64);
 #endif
 }
 
-// Copies bytes past the cache. stream_fence must follow the last call.
-DLBRIDGE_INLINE void stream_bytes(char* to, char const* from, std::size_t bytes) noexcept {
-  std::size_t const head = (64 - (reinterpret_cast<std::uintptr_t>(to) & 63)) & 63;
+// Copies whole lines past the cache to an aligned address. stream_fence must follow the last call.
+// ahead: the distance, in bytes, at which it requests the source before it needs it.
+// Returns the number of bytes that it copied: all but the last, less than 64.
+DLBRIDGE_INLINE std::size_t stream_lines(char* to, char const* from, std::size_t bytes,
+                                         std::size_t ahead) noexcept {
+  std::size_t i = 0;
+  for (; i + 64 <= bytes; i += 64) {
+    prefetch(from + i + ahead);
+    stream_line(to + i, from + i);
+  }
+  return i;
+}
+constexpr std::size_t usual_ahead = 512;
+
+// The number of bytes before the next line.
+inline std::size_t bytes_to_line(char const* address) noexcept {
+  return (64 - (reinterpret_cast<std::uintptr_t>(address) & 63)) & 63;
+}
+
+// Copies bytes past the cache, except those of lines of which it copies a part.
+DLBRIDGE_INLINE void stream_bytes(char* to, char const* from, std::size_t bytes,
+                                  std::size_t ahead = usual_ahead) noexcept {
+  std::size_t const head = bytes_to_line(to);
   if (bytes < head + 64) {
     std::memcpy(to, from, bytes);
     return;
   }
-  if (head != 0) {
-    std::memcpy(to, from, head);
-  }
-  std::size_t i = head;
-  for (; i + 64 <= bytes; i += 64) {
-    prefetch(from + i + 512);
-    stream_line(to + i, from + i);
-  }
-  if (i != bytes) {
-    std::memcpy(to + i, from + i, bytes - i);
-  }
+  std::memcpy(to, from, head);
+  std::size_t const end = head + stream_lines(to + head, from + head, bytes - head, ahead);
+  std::memcpy(to + end, from + end, bytes - end);
 }
 
 // Makes streaming stores visible before later stores, as ordinary stores are.

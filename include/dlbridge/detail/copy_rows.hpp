@@ -30,38 +30,91 @@ struct row_set {
   }
 };
 
-// Rows of `bytes` bytes, Block to 2 * Block of them if Block is less than 16. The last block of a
-// row overlaps the one before.
+// Copies rows of Block to 2 * Block bytes, by two blocks that overlap. The rows are passed by
+// value, as a store through a pointer of type char could change what a reference refers to.
 template <std::size_t Block>
-void copy_short_runs(row_set const& rows, std::size_t bytes) noexcept {
+void copy_short_runs(row_set const rows, std::size_t bytes) noexcept {
   for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
     char const* const from = rows.source_row(i);
     char* const to = rows.destination_row(i);
-    for (std::size_t k = 0; k + Block < bytes; k += Block) {
-      std::memcpy(to + k, from + k, Block);
-    }
+    std::memcpy(to, from, Block);
     std::memcpy(to + bytes - Block, from + bytes - Block, Block);
   }
+}
+
+// Copies rows of at least 16 bytes. The last 16 bytes of a row overlap those before.
+inline void copy_medium_runs(row_set const rows, std::size_t bytes) noexcept {
+  for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
+    char const* const from = rows.source_row(i);
+    char* const to = rows.destination_row(i);
+    for (std::size_t k = 0; k + 16 < bytes; k += 16) {
+      std::memcpy(to + k, from + k, 16);
+    }
+    std::memcpy(to + bytes - 16, from + bytes - 16, 16);
+  }
+}
+
+// Whether rows of the source have gaps between them that are short, compared with the rows.
+inline bool has_short_gaps(row_set const& rows, std::int64_t bytes) noexcept {
+  return rows.outer.source >= bytes && rows.outer.source - bytes <= bytes / 4;
+}
+
+// Copies rows with short gaps, of at least 64 bytes, past the cache. Where the rows follow each
+// other in the destination, a line that begins in one row and ends in the next is put together
+// first.
+inline void stream_rows(row_set const& rows, std::size_t bytes) noexcept {
+  auto const size = static_cast<std::int64_t>(bytes);
+  // Processors that request lines of the source on their own stop at a gap. Requests that reach to
+  // the end of the gap, and not beyond, keep them going.
+  auto const gap =
+      rows.outer.extent > 1 ? static_cast<std::size_t>(rows.outer.source - size) / 64 * 64 : 0;
+  std::size_t const ahead = gap > usual_ahead ? gap : usual_ahead;
+  if (rows.outer.destination != size) {
+    for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
+      stream_bytes(rows.destination_row(i), rows.source_row(i), bytes, ahead);
+    }
+    return;
+  }
+  char line[64];
+  char* to = rows.destination;
+  std::size_t done = bytes_to_line(to);  // bytes of this row
+  std::memcpy(to, rows.source, done);
+  to += done;
+  std::size_t begun = 0;  // bytes in line
+  for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
+    char const* const from = rows.source_row(i);
+    if (begun != 0) {
+      done = 64 - begun;
+      std::memcpy(line + begun, from, done);
+      stream_line(to, line);
+      to += 64;
+    }
+    std::size_t const streamed = stream_lines(to, from + done, bytes - done, ahead);
+    to += streamed;
+    begun = bytes - done - streamed;
+    std::memcpy(line, from + bytes - begun, begun);
+    done = 0;
+  }
+  std::memcpy(to, line, begun);
 }
 
 // Copies rows that are contiguous on both sides.
 inline void copy_runs(row_set const& rows, std::size_t bytes, bool streams) noexcept {
   constexpr std::size_t long_run = 256;  // from here on, a call of memcpy costs less than a loop
   if (bytes < long_run) {
-    return bytes >= 16  ? copy_short_runs<16>(rows, bytes)
-           : bytes >= 8 ? copy_short_runs<8>(rows, bytes)
-           : bytes >= 4 ? copy_short_runs<4>(rows, bytes)
-           : bytes >= 2 ? copy_short_runs<2>(rows, bytes)
-                        : copy_short_runs<1>(rows, bytes);
+    return bytes >= 32   ? copy_medium_runs(rows, bytes)
+           : bytes >= 16 ? copy_short_runs<16>(rows, bytes)
+           : bytes >= 8  ? copy_short_runs<8>(rows, bytes)
+           : bytes >= 4  ? copy_short_runs<4>(rows, bytes)
+           : bytes >= 2  ? copy_short_runs<2>(rows, bytes)
+                         : copy_short_runs<1>(rows, bytes);
   }
-  // Processors that fetch lines ahead stop at a gap of some lines. Stores to the cache, which then
-  // fetch their own lines, hide the time to begin again better.
-  auto const gap = length(rows.outer.source) - static_cast<std::int64_t>(bytes);
-  bool const streams_rows = streams && (gap < 512 || bytes >= 16384);
+  bool const is_one = rows.outer.extent == 1;
+  if (streams && (is_one || has_short_gaps(rows, static_cast<std::int64_t>(bytes)))) {
+    return stream_rows(rows, bytes);
+  }
   for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
-    streams_rows
-        ? stream_bytes(rows.destination_row(i), rows.source_row(i), bytes)
-        : static_cast<void>(std::memcpy(rows.destination_row(i), rows.source_row(i), bytes));
+    std::memcpy(rows.destination_row(i), rows.source_row(i), bytes);
   }
 }
 
@@ -330,7 +383,7 @@ void gather_rows(row_set const& rows, copy_kernel kernel) noexcept {
   std::int64_t const distance = length(rows.inner.source);
   std::int64_t most = rows.inner.extent;
   if (rows.outer.extent > 1 && length(rows.outer.source) < distance) {
-    most = distance < 64 ? 131072 / distance : 256;
+    most = distance < 64 ? 131072 / distance : distance % 512 == 0 ? 256 : 4096;
   }
   bool const shuffles = profits_from_shuffles<Bytes>(rows, kernel);
 #if defined(DLBRIDGE_AVX2)
