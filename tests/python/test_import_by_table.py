@@ -175,6 +175,16 @@ def test_a_class_that_states_that_it_has_no_dlpack() -> None:
         dlbridge.from_dlpack(x)
 
 
+def test_a_question_answered_by_a_method_of_another_type() -> None:
+    """The method is called with a check of its object, which it refuses; list.clear without the
+    check would overwrite the members of the object."""
+    members = {"is_neg": list.clear, "__module__": "torch"}
+    handle = foreign.tensor()
+    x = type("Tensor", (WithMethods,), members)(handle)
+    assert dlbridge.from_dlpack(x).shape == (2, 3)
+    assert (x.handle, len(x.requests)) == (handle, 1)
+
+
 def test_the_version_is_that_of_numpy() -> None:
     x = np.ones(2)
     try:
