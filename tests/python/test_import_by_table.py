@@ -175,6 +175,16 @@ def test_a_class_that_states_that_it_has_no_dlpack() -> None:
         dlbridge.from_dlpack(x)
 
 
+def test_a_question_answered_by_a_method_of_another_type() -> None:
+    """The method is called with a check of its object, which it refuses; list.clear without the
+    check would overwrite the members of the object."""
+    members = {"is_neg": list.clear, "__module__": "torch"}
+    handle = foreign.tensor()
+    x = type("Tensor", (WithMethods,), members)(handle)
+    assert dlbridge.from_dlpack(x).shape == (2, 3)
+    assert (x.handle, len(x.requests)) == (handle, 1)
+
+
 def test_the_version_is_that_of_numpy() -> None:
     x = np.ones(2)
     try:
@@ -217,3 +227,27 @@ def test_the_environment_variable(value: str, uses_table: bool) -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment
     )
     assert (result.stdout, result.stderr) == ("0\n" if uses_table else "1\n", "")
+
+
+def test_a_derived_class_that_refuses_is_called_once() -> None:
+    calls: list[dict[str, Any]] = []
+
+    class Refusing(np.ndarray):  # type: ignore[type-arg]
+        def __dlpack__(self, **keywords: Any) -> Any:
+            calls.append(keywords)
+            raise ValueError("no export")
+
+    with pytest.raises(ValueError, match="no export"):
+        dlbridge.from_dlpack(np.ones(3).view(Refusing))
+    assert calls == [{"max_version": (1, 3)}]
+
+
+def test_a_derived_class_that_calls_itself() -> None:
+    """Two calls at each level would not end."""
+
+    class Endless(np.ndarray):  # type: ignore[type-arg]
+        def __dlpack__(self, **keywords: Any) -> Any:
+            return dlbridge.from_dlpack(self).__dlpack__(**keywords)
+
+    with pytest.raises(RecursionError):
+        dlbridge.from_dlpack(np.ones(3).view(Endless))

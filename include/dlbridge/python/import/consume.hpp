@@ -86,18 +86,32 @@ class import_call {
     if (!find_method() || !find_device() || !choose_keywords()) {
       return managed_tensor();
     }
-    ref capsule = negotiation_.call_first(keywords_);
+    ref capsule = call_producer();
     return fulfil(receive(capsule ? std::move(capsule) : request_again()));
   }
 
  private:
+  // The first call with the chosen keywords. The refusal that take_from_host met stands for it
+  // where the keywords are those of that call: a second one would have its side effects twice, and
+  // producers that call each other would double the calls at each of them.
+  ref call_producer() noexcept {
+    if (!refusal_ || keywords_.stream != nullptr) {
+      refusal_ = ref();
+      return negotiation_.call_first(keywords_);
+    }
+    set_exception(std::move(refusal_));
+    return ref();
+  }
+
   // Calls __dlpack__ without __dlpack_device__ before. Returns an empty tensor, without an
   // exception, for a tensor that is not on the CPU, as its producer did not know the stream, and
   // for one that the producer refuses.
   managed_tensor take_from_host() noexcept {
     ref capsule = call_dlpack_by_name(producer_);
     if (!capsule) {
-      forgive_exception();
+      if (is_forgivable(PyErr_Occurred())) {
+        refusal_ = take_exception();
+      }
       return managed_tensor();
     }
     managed_tensor tensor = receive(std::move(capsule));
@@ -313,6 +327,7 @@ class import_call {
   ref stream_;
   stream_ref ready_ = stream_ref::default_of(cpu);  // on which the elements will be ready
   ref dl_device_;
+  ref refusal_;               // the exception of take_from_host
   bool moves_ = false;        // whether the producer is requested to move the tensor
   bool copies_here_ = false;  // whether dlbridge makes the requested copy
 };

@@ -93,17 +93,23 @@ struct gap_check {
 };
 
 // The C function by which the objects of a type answer a question. None for a type with a lookup of
-// its own, and for an attribute that Python code defines.
+// its own, for an attribute that Python code defines, and for a descriptor of another type: only a
+// call of the descriptor itself checks the type of the object.
 inline answer_function find_answer(PyTypeObject* type, gap_question const& question) noexcept {
   answer_function answer;
   ref const attribute = type_attribute(type, names::get().*question.attribute);
   if (!attribute || type->tp_getattro != &PyObject_GenericGetAttr) {
     return answer;
   }
-  if (question.is_method && Py_TYPE(attribute.get()) == &PyMethodDescr_Type) {
+  auto const serves = [&](PyTypeObject* kind) {
+    return Py_TYPE(attribute.get()) == kind &&
+           PyType_IsSubtype(
+               type, reinterpret_cast<PyDescrObject const*>(attribute.get())->d_type) != 0;
+  };
+  if (question.is_method && serves(&PyMethodDescr_Type)) {
     PyMethodDef const& method = *reinterpret_cast<PyMethodDescrObject*>(attribute.get())->d_method;
     answer.method = method.ml_flags == METH_NOARGS ? method.ml_meth : nullptr;
-  } else if (!question.is_method && Py_TYPE(attribute.get()) == &PyGetSetDescr_Type) {
+  } else if (!question.is_method && serves(&PyGetSetDescr_Type)) {
     PyGetSetDef const& property =
         *reinterpret_cast<PyGetSetDescrObject*>(attribute.get())->d_getset;
     answer.property = property.get;
