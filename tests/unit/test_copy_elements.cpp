@@ -238,6 +238,8 @@ TEST_P(CopyElements, LongRowsAreCopiedWhole) {
     expect_copy({2, extent}, {{extent + 5, 1}, {}, 0}, {{extent + 3, 1}, {}, 0}, 70);
     expect_copy({extent}, {{-1}, {}, 0}, {{-1}, {}, 0}, 70);
     expect_copy({extent}, {{1}, {}, 0}, {{1}, {}, 0}, 70);
+    expect_copy({5, extent / 4}, {{3, 0}, {}, 0}, {{extent, 1}, {}, 0}, 70);
+    expect_copy({5, extent / 4}, {{3, 0}, {}, 0}, {{extent / 4 + 3, 1}, {}, 0}, 70);
     ASSERT_FALSE(HasFatalFailure());
   }
 }

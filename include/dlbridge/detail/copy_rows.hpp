@@ -57,7 +57,8 @@ inline void copy_runs(row_set const& rows, std::size_t bytes, bool streams) noex
   // Processors that fetch lines ahead stop at a gap of some lines. Stores to the cache, which then
   // fetch their own lines, hide the time to begin again better.
   auto const gap = length(rows.outer.source) - static_cast<std::int64_t>(bytes);
-  bool const streams_rows = streams && (gap < 512 || bytes >= 16384);
+  // In short rows, stores to the parts of cache lines at both ends cost more than that saves.
+  bool const streams_rows = streams && bytes >= 1024 && (gap < 512 || bytes >= 16384);
   for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
     streams_rows
         ? stream_bytes(rows.destination_row(i), rows.source_row(i), bytes)
@@ -156,8 +157,9 @@ std::size_t stream_row(char* to, std::size_t bytes, char const* pattern) noexcep
 // Copies rows whose elements are all equal, because the step of the source is 0, to contiguous
 // ones.
 template <int Bytes>
-void fill_rows(row_set const& rows, copy_kernel kernel, bool streams) noexcept {
+void fill_rows(row_set const& rows, copy_kernel kernel, bool may_stream) noexcept {
   std::size_t const bytes = static_cast<std::size_t>(rows.inner.extent) * Bytes;
+  bool const streams = may_stream && bytes >= 8192;  // as in copy_runs, but fills read no memory
   char pattern[128];
   for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
     char* const to = rows.destination_row(i);
@@ -167,7 +169,7 @@ void fill_rows(row_set const& rows, copy_kernel kernel, bool streams) noexcept {
     }
     repeat_element<Bytes>(rows.source_row(i), pattern);
     std::memcpy(pattern + 16, pattern, 16);
-    if (!streams || bytes < 64) {
+    if (!streams) {
       fill_row(to, bytes, pattern, kernel);
       continue;
     }
