@@ -334,12 +334,14 @@ void gather_rows(row_set const& rows, copy_kernel kernel) noexcept {
   if (rows.outer.extent > 1 && length(rows.outer.source) < distance) {
     most = distance < 64 ? 131072 / distance : 256;
   }
-  bool const shuffles = profits_from_shuffles<Bytes>(rows, kernel);
 #if defined(DLBRIDGE_AVX2)
+  bool const shuffles = profits_from_shuffles<Bytes>(rows, kernel);
   shuffle_plan plan;
   if (shuffles) {
     plan = plan_shuffles<Bytes>(rows.inner.source);
   }
+#else
+  static_cast<void>(kernel);
 #endif
   row_part part{0, most};
   for (; part.first < rows.inner.extent; part.first += most) {
