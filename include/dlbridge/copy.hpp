@@ -167,8 +167,7 @@ inline managed_tensor copy_of(tensor_view const& source, layout order, struct_ki
                               host_allocator const& memory) {
   managed_tensor result = detail::build_for_copy(source, order, kind, memory);
   if (!source.empty()) {
-    std::int64_t const bytes = source.count() * element_bytes(source.dtype());
-    detail::copy_disjoint(source, result.view(), detail::copy_method::to_new_memory(bytes));
+    detail::copy_disjoint(source, result.view(), detail::copy_method::to_new_memory());
   }
   return result;
 }

@@ -238,6 +238,8 @@ TEST_P(CopyElements, LongRowsAreCopiedWhole) {
     expect_copy({2, extent}, {{extent + 5, 1}, {}, 0}, {{extent + 3, 1}, {}, 0}, 70);
     expect_copy({extent}, {{-1}, {}, 0}, {{-1}, {}, 0}, 70);
     expect_copy({extent}, {{1}, {}, 0}, {{1}, {}, 0}, 70);
+    expect_copy({5, extent / 4}, {{3, 0}, {}, 0}, {{extent, 1}, {}, 0}, 70);
+    expect_copy({5, extent / 4}, {{3, 0}, {}, 0}, {{extent / 4 + 3, 1}, {}, 0}, 70);
     ASSERT_FALSE(HasFatalFailure());
   }
 }
@@ -246,6 +248,20 @@ TEST(CopyMethod, StreamsOnlyWhatExceedsTheCache) {
   copy_method const best = copy_method::best();
   EXPECT_EQ(best.kernel, best_copy_kernel());
   EXPECT_GE(best.stream_from, std::int64_t{1} << 20);
+}
+
+TEST(CopyMethod, StoresRowsToClearedMemoryThroughTheCache) {
+  copy_method method = copy_method::to_new_memory();
+  EXPECT_EQ(method.stream_from, copy_method::best().stream_from);
+  method.stream_from = std::int64_t{16} << 20;
+  for (std::int64_t const mebibytes : {15, 16, 29, 30, 127, 128}) {
+    bool const streams = mebibytes >= 16;
+    bool const is_cleared = mebibytes == 30 || mebibytes == 127;
+    EXPECT_EQ(method.streams(mebibytes << 20), streams) << mebibytes;
+    EXPECT_EQ(method.streams_rows(mebibytes << 20), streams && !is_cleared) << mebibytes;
+  }
+  method.is_new = false;
+  EXPECT_TRUE(method.streams_rows(std::int64_t{30} << 20));
 }
 
 }  // namespace

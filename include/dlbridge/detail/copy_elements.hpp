@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/detail/copy_gather.hpp>
 #include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/detail/copy_registers.hpp>
 #include <dlbridge/detail/copy_rows.hpp>
@@ -24,19 +25,25 @@ inline namespace DLBRIDGE_COPY_KERNELS {
 struct copy_method {
   copy_kernel kernel;
   std::int64_t stream_from;  // in bytes of elements: a copy of this size leaves the cache anyway
+  bool is_new = false;       // whether the memory of the destination was allocated for the copy
 
   static copy_method best() noexcept {
     return {best_copy_kernel(), has_streaming_stores ? std::int64_t{16} << 20 : INT64_MAX};
   }
-  // The same for memory that was allocated for the copy. Memory of this size is usually mapped for
-  // each allocation; the system then clears each page at the first store to it, and a part of what
-  // it cleared is still in the cache when the copy stores there.
-  static copy_method to_new_memory(std::int64_t bytes) noexcept {
+  static copy_method to_new_memory() noexcept {
     copy_method method = best();
-    if (bytes >= std::int64_t{30} << 20 && bytes < std::int64_t{128} << 20) {
-      method.stream_from = INT64_MAX;
-    }
+    method.is_new = true;
     return method;
+  }
+
+  bool streams(std::int64_t bytes) const noexcept { return bytes >= stream_from; }
+  // Whether rows are stored past the cache. New memory of these sizes is usually mapped for each
+  // allocation; the system then clears each page at the first store to it, and a part of what it
+  // cleared is still in the cache when the copy stores there. Transposes gain more from squares.
+  bool streams_rows(std::int64_t bytes) const noexcept {
+    bool const is_cleared =
+        is_new && bytes >= std::int64_t{30} << 20 && bytes < std::int64_t{128} << 20;
+    return streams(bytes) && !is_cleared;
   }
 };
 
@@ -57,8 +64,9 @@ struct row_plan {
 
 // Copies elements whose innermost dimension is not contiguous.
 template <int Bytes>
-void copy_scattered(copy_plan& plan, char const* source, char* destination, copy_kernel kernel,
-                    bool streams) noexcept {
+void copy_scattered(copy_plan& plan, char const* source, char* destination,
+                    copy_method const& method, std::int64_t bytes) noexcept {
+  copy_kernel const kernel = method.kernel;
   copy_dimension inner = plan.dimensions[plan.rank - 1];
   row_plan rest{plan, plan.rank - 1};
   if (rest.outer > 0) {
@@ -87,7 +95,7 @@ void copy_scattered(copy_plan& plan, char const* source, char* destination, copy
     for_each_offset(plan, rest.outer, [&](std::int64_t s, std::int64_t d) noexcept {
       matrix.source = source + s;
       matrix.destination = destination + d;
-      transpose<Bytes>(matrix, kernel, streams);
+      transpose<Bytes>(matrix, kernel, method.streams(bytes));
     });
     return;
   }
@@ -100,7 +108,8 @@ void copy_scattered(copy_plan& plan, char const* source, char* destination, copy
   for_each_offset(plan, rest.outer, [&](std::int64_t s, std::int64_t d) noexcept {
     rows.source = source + s;
     rows.destination = destination + d;
-    fills ? fill_rows<Bytes>(rows, kernel, streams) : gather_rows<Bytes>(rows, kernel);
+    fills ? fill_rows<Bytes>(rows, kernel, method.streams_rows(bytes))
+          : gather_rows<Bytes>(rows, kernel);
   });
 }
 
@@ -131,7 +140,7 @@ inline void copy_elements(tensor_view const& source, tensor_view const& destinat
                           copy_method const& method = copy_method::best()) noexcept {
   std::int64_t const unit = element_bytes(source.dtype());
   std::int64_t const bytes = source.count() * unit;
-  bool const streams = bytes >= method.stream_from;
+  bool const streams = method.streams_rows(bytes);
   auto const* const from = static_cast<char const*>(source.data());
   auto* const to = static_cast<char*>(const_cast<void*>(destination.data()));
   if (source.is_row_major() && destination.is_row_major()) {
@@ -148,24 +157,24 @@ inline void copy_elements(tensor_view const& source, tensor_view const& destinat
       inner == nullptr || (inner->source == unit && inner->destination == unit);
   switch (is_contiguous ? 0 : unit) {
     case 1:
-      copy_scattered<1>(plan, from, to, method.kernel, streams);
+      copy_scattered<1>(plan, from, to, method, bytes);
       break;
     case 2:
-      copy_scattered<2>(plan, from, to, method.kernel, streams);
+      copy_scattered<2>(plan, from, to, method, bytes);
       break;
     case 4:
-      copy_scattered<4>(plan, from, to, method.kernel, streams);
+      copy_scattered<4>(plan, from, to, method, bytes);
       break;
     case 8:
-      copy_scattered<8>(plan, from, to, method.kernel, streams);
+      copy_scattered<8>(plan, from, to, method, bytes);
       break;
     case 16:
-      copy_scattered<16>(plan, from, to, method.kernel, streams);
+      copy_scattered<16>(plan, from, to, method, bytes);
       break;
     default:
       copy_contiguous(plan, from, to, unit, streams);
   }
-  if (streams) {
+  if (method.streams(bytes)) {
     stream_fence();
   }
 }

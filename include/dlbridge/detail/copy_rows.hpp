@@ -1,4 +1,4 @@
-// copy_runs, fill_rows and gather_rows: copy rows of contiguous, of equal and of distant elements.
+// copy_runs and fill_rows: copy rows of contiguous and of equal elements.
 // layer: arrays · copies on the host, row by row
 #pragma once
 
@@ -54,9 +54,13 @@ inline void copy_medium_runs(row_set const rows, std::size_t bytes) noexcept {
   }
 }
 
-// Whether rows of the source have gaps between them that are short, compared with the rows.
-inline bool has_short_gaps(row_set const& rows, std::int64_t bytes) noexcept {
-  return rows.outer.source >= bytes && rows.outer.source - bytes <= bytes / 4;
+// Whether rows gain from stores past the cache: the gaps between rows of the source are short,
+// compared with the rows; and the rows follow each other in the destination, or are so long that
+// the parts of lines at both ends, which are stored to the cache, cost less than that saves.
+inline bool profits_from_streaming(row_set const& rows, std::int64_t bytes) noexcept {
+  std::int64_t const gap = rows.outer.source - bytes;
+  return rows.outer.extent == 1 ||
+         (gap >= 0 && gap <= bytes / 4 && (rows.outer.destination == bytes || bytes >= 1024));
 }
 
 // Copies rows with short gaps, of at least 64 bytes, past the cache. Where the rows follow each
@@ -109,8 +113,7 @@ inline void copy_runs(row_set const& rows, std::size_t bytes, bool streams) noex
            : bytes >= 2  ? copy_short_runs<2>(rows, bytes)
                          : copy_short_runs<1>(rows, bytes);
   }
-  bool const is_one = rows.outer.extent == 1;
-  if (streams && (is_one || has_short_gaps(rows, static_cast<std::int64_t>(bytes)))) {
+  if (streams && profits_from_streaming(rows, static_cast<std::int64_t>(bytes))) {
     return stream_rows(rows, bytes);
   }
   for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
@@ -209,8 +212,9 @@ std::size_t stream_row(char* to, std::size_t bytes, char const* pattern) noexcep
 // Copies rows whose elements are all equal, because the step of the source is 0, to contiguous
 // ones.
 template <int Bytes>
-void fill_rows(row_set const& rows, copy_kernel kernel, bool streams) noexcept {
+void fill_rows(row_set const& rows, copy_kernel kernel, bool may_stream) noexcept {
   std::size_t const bytes = static_cast<std::size_t>(rows.inner.extent) * Bytes;
+  bool const streams = may_stream && bytes >= 8192;  // as in copy_runs, but fills read no memory
   char pattern[128];
   for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
     char* const to = rows.destination_row(i);
@@ -220,7 +224,7 @@ void fill_rows(row_set const& rows, copy_kernel kernel, bool streams) noexcept {
     }
     repeat_element<Bytes>(rows.source_row(i), pattern);
     std::memcpy(pattern + 16, pattern, 16);
-    if (!streams || bytes < 64) {
+    if (!streams) {
       fill_row(to, bytes, pattern, kernel);
       continue;
     }
@@ -229,181 +233,6 @@ void fill_rows(row_set const& rows, copy_kernel kernel, bool streams) noexcept {
     }
     std::size_t const filled = stream_row<Bytes>(to, bytes, pattern);
     std::memcpy(to + filled, pattern + filled % Bytes, bytes - filled);
-  }
-}
-
-#if defined(DLBRIDGE_AVX2)
-// Gathers elements that are at most 4 * Bytes apart: one output register consists of bytes of up to
-// four input registers, each of which a shuffle moves to their place.
-struct shuffle_plan {
-  int registers;
-  std::int64_t first;  // from the first element of a group to its lowest byte
-  std::int64_t offsets[4];
-  char masks[4][16];
-};
-
-template <int Bytes>
-shuffle_plan plan_shuffles(std::int64_t step) noexcept {
-  constexpr unsigned count = 16 / Bytes;
-  auto const distance = static_cast<unsigned>(length(step));
-  unsigned const span = (count - 1) * distance + Bytes;
-  shuffle_plan plan;
-  plan.registers = static_cast<int>((span + 15) / 16);
-  plan.first = step < 0 ? static_cast<int>(count - 1) * step : 0;
-  std::memset(plan.masks, -128, sizeof plan.masks);  // yields 0
-  // The last register ends with the last element: the copy reads no byte outside its elements and
-  // the gaps between them.
-  unsigned const last = static_cast<unsigned>(plan.registers) - 1;
-  for (unsigned k = 0; k < 4; ++k) {
-    plan.offsets[k] = k < last ? 16 * k : span - 16;
-  }
-  for (unsigned i = 0; i < 16; ++i) {
-    unsigned const element = step < 0 ? count - 1 - i / Bytes : i / Bytes;
-    unsigned const from = element * distance + i % Bytes;
-    unsigned const k = from / 16;
-    plan.masks[k][i] = static_cast<char>(k < last ? from % 16 : from - (span - 16));
-  }
-  return plan;
-}
-
-// Copies n >= 16 / Bytes elements to a contiguous row.
-template <int Bytes, int Registers>
-DLBRIDGE_AVX2 void gather_by_shuffles(char const* source, std::int64_t step, char* to,
-                                      std::int64_t n, shuffle_plan const& plan) noexcept {
-  typedef char reg __attribute__((vector_size(16)));
-  constexpr std::int64_t count = 16 / Bytes;
-  reg masks[std::size_t{Registers}];
-  std::memcpy(masks, plan.masks, sizeof masks);
-  for (std::int64_t i = 0; i < n; i += count) {
-    std::int64_t const element = i < n - count ? i : n - count;
-    char const* const from = source + element * step + plan.first;
-    reg result{};
-    for (int k = 0; k < Registers; ++k) {
-      reg part;
-      std::memcpy(&part, from + plan.offsets[k], 16);
-      result |= __builtin_ia32_pshufb128(part, masks[k]);
-    }
-    std::memcpy(to + element * Bytes, &result, 16);
-  }
-}
-#endif
-
-// A part of every row: the elements from `first` on, `count` of them.
-struct row_part {
-  std::int64_t first;
-  std::int64_t count;
-};
-
-// The value of one element, which the compiler keeps in a register.
-template <int Bytes>
-struct element : unsigned_of<Bytes> {};
-template <>
-struct element<16> {
-  struct type {
-    std::uint64_t halves[2];
-  };
-};
-template <int Bytes>
-DLBRIDGE_INLINE typename element<Bytes>::type load_element(char const* from) noexcept {
-  typename element<Bytes>::type value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-// Copies a part of every row, element by element. to_step is the step of the destination; a
-// constant lets the compiler use fewer address computations.
-template <int Bytes>
-DLBRIDGE_INLINE void gather_elements(row_set const& rows, std::int64_t to_step,
-                                     row_part part) noexcept {
-  std::int64_t const step = rows.inner.source;
-  for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
-    char const* source = rows.source_row(i) + part.first * step;
-    char* to = rows.destination_row(i) + part.first * to_step;
-    std::int64_t left = part.count;
-    for (; left >= 4; left -= 4) {
-      // All loads come before the stores: the compiler may not exchange them.
-      auto const first = load_element<Bytes>(source);
-      auto const second = load_element<Bytes>(source + step);
-      auto const third = load_element<Bytes>(source + 2 * step);
-      auto const fourth = load_element<Bytes>(source + 3 * step);
-      std::memcpy(to, &first, sizeof first);
-      std::memcpy(to + to_step, &second, sizeof second);
-      std::memcpy(to + 2 * to_step, &third, sizeof third);
-      std::memcpy(to + 3 * to_step, &fourth, sizeof fourth);
-      source += 4 * step;
-      to += 4 * to_step;
-    }
-    for (; left > 0; --left) {
-      std::memcpy(to, source, static_cast<std::size_t>(Bytes));
-      source += step;
-      to += to_step;
-    }
-  }
-}
-
-#if defined(DLBRIDGE_AVX2)
-// The same for contiguous destinations, by shuffles.
-template <int Bytes>
-void gather_parts_by_shuffles(row_set const& rows, row_part part,
-                              shuffle_plan const& plan) noexcept {
-  std::int64_t const step = rows.inner.source;
-  for (std::int64_t i = 0; i < rows.outer.extent; ++i) {
-    char const* const source = rows.source_row(i) + part.first * step;
-    char* const to = rows.destination_row(i) + part.first * Bytes;
-    switch (plan.registers) {
-      case 1:
-        gather_by_shuffles<Bytes, 1>(source, step, to, part.count, plan);
-        break;
-      case 2:
-        gather_by_shuffles<Bytes, 2>(source, step, to, part.count, plan);
-        break;
-      case 3:
-        gather_by_shuffles<Bytes, 3>(source, step, to, part.count, plan);
-        break;
-      default:
-        gather_by_shuffles<Bytes, 4>(source, step, to, part.count, plan);
-    }
-  }
-}
-#endif
-
-// Whether shuffles gather the rows, and gain more than their plan costs.
-template <int Bytes>
-bool profits_from_shuffles(row_set const& rows, copy_kernel kernel) noexcept {
-  std::int64_t const distance = length(rows.inner.source);
-  return kernel == copy_kernel::vector32 && Bytes <= 4 && rows.inner.destination == Bytes &&
-         distance >= Bytes && distance <= (Bytes == 4 ? 8 : 4 * Bytes) &&
-         rows.inner.extent >= 16 / Bytes && rows.inner.extent * rows.outer.extent >= 640;
-}
-
-// Copies rows of elements with any steps. Where rows interleave in the source, it copies a part of
-// every row before it continues, so that each cache line is read from memory once.
-template <int Bytes>
-void gather_rows(row_set const& rows, copy_kernel kernel) noexcept {
-  std::int64_t const distance = length(rows.inner.source);
-  std::int64_t most = rows.inner.extent;
-  if (rows.outer.extent > 1 && length(rows.outer.source) < distance) {
-    most = distance < 64 ? 131072 / distance : distance % 512 == 0 ? 256 : 4096;
-  }
-  bool const shuffles = profits_from_shuffles<Bytes>(rows, kernel);
-#if defined(DLBRIDGE_AVX2)
-  shuffle_plan plan;
-  if (shuffles) {
-    plan = plan_shuffles<Bytes>(rows.inner.source);
-  }
-#endif
-  row_part part{0, most};
-  for (; part.first < rows.inner.extent; part.first += most) {
-    std::int64_t const left = rows.inner.extent - part.first;
-    part.count = left < most ? left : most;
-#if defined(DLBRIDGE_AVX2)
-    if (shuffles && part.count >= 16 / Bytes) {
-      gather_parts_by_shuffles<Bytes>(rows, part, plan);
-      continue;
-    }
-#endif
-    rows.inner.destination == Bytes ? gather_elements<Bytes>(rows, Bytes, part)
-                                    : gather_elements<Bytes>(rows, rows.inner.destination, part);
   }
 }
 

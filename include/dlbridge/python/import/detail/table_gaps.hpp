@@ -103,7 +103,7 @@ inline answer_function find_answer(PyTypeObject* type, gap_question const& quest
   }
   auto const serves = [&](PyTypeObject* kind) {
     return Py_TYPE(attribute.get()) == kind &&
-           PyType_IsSubtype(
+           api<PyType_IsSubtype>(
                type, reinterpret_cast<PyDescrObject const*>(attribute.get())->d_type) != 0;
   };
   if (question.is_method && serves(&PyMethodDescr_Type)) {
