@@ -754,7 +754,6 @@ def bench(session: nox.Session) -> None:
     session.run("python", "bench/py/cpp_instructions.py",
                 str(folder / "bench" / "dlbridge_instructions"), "--json", str(counted),
                 success_codes=[0, 3])  # fmt: skip
-    session.run("python", "bench/compile_cost.py", "--check" if full else "--quick")
     modules = {"PYTHONPATH": str(folder / "bench-modules")}
     copies = machine.STATE / "copies.json"
     session.run("python", "bench/py/copies.py", *(["--json", str(copies)] if full else ["--quick"]),
@@ -771,6 +770,7 @@ def bench(session: nox.Session) -> None:
     if full:
         session.install("matplotlib")
         session.run("python", "bench/report.py", str(report))
+    session.run("python", "bench/compile_cost.py", "--check" if full else "--quick")
     open_gates = [name for each in (counted, report)
                   for name in json.loads(each.read_text())["gates"]["not judged"]]  # fmt: skip
     if open_gates:  # neither passed nor failed

@@ -239,7 +239,7 @@ def fix_origin_of_memory() -> None:
     if mallopt is not None:
         m_trim_threshold, m_mmap_threshold = -1, -3
         mallopt(m_mmap_threshold, 16 << 20)
-        mallopt(m_trim_threshold, 64 << 20)
+        mallopt(m_trim_threshold, 8 << 20)
 
 
 def main() -> int:

@@ -81,7 +81,7 @@ ARGUMENTS = (
     Limit("caster3-tvm_ffi", "caster(Tensor x3)", "tvm_ffi nop(Tensor x3)", 0.45),
 )
 RETURNS = (
-    Limit("return-numpy", "def_fast returns to numpy", ("np.empty", "np.frombuffer"), 1.00),
+    Limit("return-numpy", "def_fast returns to numpy", ("np.empty", "np.frombuffer"), 1.00, gate=True),
     Limit("return-torch", "def_fast returns to torch", ("torch.empty", "torch.from_numpy", "torch.frombuffer"), 1.00),
     Limit("return-jax", "def_fast returns to jax", ("jax.numpy.empty", "jax.numpy.asarray", "jax.device_put"), 1.00),
     Limit("return-like-numpy", "def_fast empty_like(ndarray)", "np.empty_like", 1.00),
@@ -115,19 +115,19 @@ INSTRUCTIONS_OF = ("3.11", "x86_64")
 EMPTY_INSTRUCTIONS = 70
 OTHER_BUILD_SLACK = 0.50
 INSTRUCTIONS = (
-    Limit("instructions-device", "Tensor.__dlpack_device__()", "empty call", 35, gate=True, kind="instructions"),
-    Limit("instructions-export", "Tensor.__dlpack__(max_version)", "empty call", 516, gate=True, kind="instructions"),
-    Limit("instructions-import-own", "dlbridge.from_dlpack(Tensor)", "empty call", 301, gate=True, kind="instructions"),
-    Limit("instructions-import-bare", "dlbridge.from_dlpack(bare C)", "empty call", 822, gate=True, kind="instructions"),
-    Limit("instructions-memoryview", "memoryview(Tensor)", "empty call", 963, gate=True, kind="instructions"),
-    Limit("instructions-def_fast", "def_fast(Tensor)", "empty call", 231, gate=True, kind="instructions"),
+    Limit("instructions-device", "Tensor.__dlpack_device__()", "empty call", 27, gate=True, kind="instructions"),
+    Limit("instructions-export", "Tensor.__dlpack__(max_version)", "empty call", 491, gate=True, kind="instructions"),
+    Limit("instructions-import-own", "dlbridge.from_dlpack(Tensor)", "empty call", 228, gate=True, kind="instructions"),
+    Limit("instructions-import-bare", "dlbridge.from_dlpack(bare C)", "empty call", 618, gate=True, kind="instructions"),
+    Limit("instructions-memoryview", "memoryview(Tensor)", "empty call", 962, gate=True, kind="instructions"),
+    Limit("instructions-def_fast", "def_fast(Tensor)", "empty call", 200, gate=True, kind="instructions"),
     Limit("instructions-checks", "def_fast row-major matrix(Tensor)", "def_fast(Tensor)", 25, kind="instructions"),
-    Limit("instructions-def_fast3", "def_fast(Tensor x3)", "empty call", 675, gate=True, kind="instructions"),
-    Limit("instructions-def_fast-ndarray", "def_fast(ndarray)", "empty call", 198, gate=True, kind="instructions"),
-    Limit("instructions-def_fast-bare", "def_fast(bare C)", "empty call", 205, gate=True, kind="instructions"),
-    Limit("instructions-def_fast-matrix", "def_fast row-major matrix(Tensor)", "empty call", 273, gate=True, kind="instructions"),
-    Limit("instructions-caster", "caster(Tensor)", "empty call", 935, gate=True, kind="instructions"),
-    Limit("instructions-def", "def(Tensor)", "empty call", 562, gate=True, kind="instructions"),
+    Limit("instructions-def_fast3", "def_fast(Tensor x3)", "empty call", 588, gate=True, kind="instructions"),
+    Limit("instructions-def_fast-ndarray", "def_fast(ndarray)", "empty call", 177, gate=True, kind="instructions"),
+    Limit("instructions-def_fast-bare", "def_fast(bare C)", "empty call", 174, gate=True, kind="instructions"),
+    Limit("instructions-def_fast-matrix", "def_fast row-major matrix(Tensor)", "empty call", 242, gate=True, kind="instructions"),
+    Limit("instructions-caster", "caster(Tensor)", "empty call", 862, gate=True, kind="instructions"),
+    Limit("instructions-def", "def(Tensor)", "empty call", 532, gate=True, kind="instructions"),
 )
 # fmt: on
 

@@ -10,7 +10,7 @@
 #include <dlbridge/builder.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/detail/copy_elements.hpp>
-#include <dlbridge/detail/copy_plan.hpp>
+#include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/layout.hpp>
@@ -20,39 +20,6 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 namespace detail {
-// Copies one packed element from bit offset `from` to bit offset `to`. Element i occupies the bits
-// [i * bits, (i + 1) * bits) of the memory in little-endian bit order (spec 1.5), so an element or
-// a row may begin inside a byte.
-inline void copy_bits(unsigned char const* source, std::int64_t from, unsigned char* destination,
-                      std::int64_t to, std::int64_t bits) noexcept {
-  for (std::int64_t i = 0; i < bits; ++i, ++from, ++to) {
-    unsigned const bit = static_cast<unsigned>(source[from >> 3]) >> (from & 7) & 1U;
-    unsigned char& byte = destination[to >> 3];
-    byte = static_cast<unsigned char>((byte & ~(1U << (to & 7))) | bit << (to & 7));
-  }
-}
-
-inline void copy_packed(tensor_view const& source, tensor_view const& destination) noexcept {
-  copy_plan plan = plan_copy(source, destination, bit_pitch(source), bit_pitch(destination));
-  if (plan.rank == 0) {
-    plan.dimensions[plan.rank++] = {1, 0, 0};
-  }
-  auto const* const from = static_cast<unsigned char const*>(source.data());
-  auto* const to = static_cast<unsigned char*>(const_cast<void*>(destination.data()));
-  std::int64_t const bits = element_bits(source.dtype());
-  bool const pads = destination.is_padded();
-  copy_dimension const& row = plan.dimensions[plan.rank - 1];
-  for_each_row(plan, [&](std::int64_t s, std::int64_t d) noexcept {
-    for (std::int64_t i = 0; i < row.extent; ++i, s += row.source, d += row.destination) {
-      copy_bits(from, s, to, d, bits);
-      if (pads) {  // clears the padding bits of the element
-        unsigned char& last = to[(d + bits) >> 3];
-        last = static_cast<unsigned char>(last & ((1U << (bits & 7)) - 1U));
-      }
-    }
-  });
-}
-
 // Whether the address ranges from the lowest to the highest element intersect.
 inline bool may_overlap(tensor_view const& a, tensor_view const& b) noexcept {
   auto const ends = [](tensor_view const& v, std::uintptr_t& first, std::uintptr_t& last) {
@@ -97,25 +64,6 @@ inline void copy_disjoint(tensor_view const& source, tensor_view const& destinat
   bool const packed =
       is_sub_byte(source.dtype()) && !(source.is_padded() && destination.is_padded());
   packed ? copy_packed(source, destination) : copy_elements(source, destination, method);
-}
-
-// Allocates the tensor that copy_of returns.
-inline managed_tensor build_for_copy(tensor_view const& source, layout order, struct_kind kind,
-                                     host_allocator const& memory) {
-  require_view(source, requirement{});
-  if (order != layout::row_major && order != layout::column_major) {
-    raise(refusal(errc::bad_argument, "row_major or column_major for a copy", "another layout"));
-  }
-  description d;
-  d.type = source.dtype();
-  d.shape = dims::from(source.shape(), static_cast<std::size_t>(source.rank()));
-  if (order == layout::column_major) {
-    std::int64_t strides[max_rank];
-    fill_column_major(source.rank(), source.shape(), strides);
-    d.strides = dims::from(strides, static_cast<std::size_t>(source.rank()));
-  }
-  d.flags = flag_is_copied | (source.flags() & flag_padded);
-  return build_compact(d, kind, memory);
 }
 }  // namespace detail
 

@@ -114,6 +114,30 @@ TEST_P(CopyOfAnyLayout, ANewCopyIsCompactInTheRequestedOrder) {
   }
 }
 
+TEST_P(CopyOfAnyLayout, APlainCopyHasTheBytesOfOneWithKernels) {
+  for (int i = 0; i < layouts_of_each; ++i) {
+    sizes const shape = random_shape(random);
+    memory_layout from{GetParam().type, GetParam().source_padded, shape,
+                       random_strides(random, shape)};
+    memory_layout const to{from.type, from.padded, shape, row_major(shape)};
+    std::int64_t const first = from.bytes_before() + random.between(0, 9);
+    bytes source = random.noise(static_cast<std::size_t>(first + from.bytes_after()));
+    bytes expected(static_cast<std::size_t>(to.bytes_after()));
+    reference_copy(from, source, first, to, expected, 0);
+    DLTensor const a = from.tensor_at(source.data() + first);
+    managed_tensor const m =
+        dlbridge::detail::copy_plainly(from.view_of(a), dlbridge::struct_kind::versioned);
+    tensor_view const result = m;
+    ASSERT_TRUE(result.is_row_major() && result.is_copied()) << "of " << from;
+    ASSERT_EQ(result.is_padded(), from.padded);
+    if (result.empty()) {
+      continue;
+    }
+    auto const* const memory = static_cast<unsigned char const*>(result.data());
+    ASSERT_EQ(bytes(memory, memory + expected.size()), expected) << "of " << from;
+  }
+}
+
 // A source and a destination of the plain-C producer: float32[2, 3] of 0, 1, 2, ... and of -1.
 struct Copy : testing::Test {
   foreign_ptr source = make_foreign();

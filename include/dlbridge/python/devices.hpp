@@ -2,8 +2,10 @@
 // layer: interpreter · the link to the device runtimes
 #pragma once
 
+#include <dlbridge/copy.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -56,6 +58,9 @@ inline void use_devices() noexcept {
     transfer_options options;
     options.kind = kind;
     return transfer(source, to, on, options);
+  };
+  operations.copy_host = [](tensor_view const& source, struct_kind kind) {
+    return copy_of(source, layout::row_major, kind);
   };
 }
 

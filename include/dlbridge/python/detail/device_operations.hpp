@@ -32,6 +32,9 @@ struct device_operations {
   /// As dlbridge::transfer, which throws: makes a copy, in the order of a stream.
   managed_tensor (*move)(tensor_view const& source, device to, stream_ref on,
                          struct_kind kind) = nullptr;
+  /// As dlbridge::copy_of, row-major. While it is null, exports copy one element after the other:
+  /// most extensions export no copies, and need not compile the kernels.
+  managed_tensor (*copy_host)(tensor_view const& source, struct_kind kind) = nullptr;
 
   DLBRIDGE_LOCAL static device_operations& get() noexcept {
     static device_operations operations;

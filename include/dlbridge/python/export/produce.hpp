@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include <dlbridge/copy.hpp>
+#include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
@@ -126,12 +126,17 @@ inline bool read_export_request(PyObject* const* args, Py_ssize_t count, PyObjec
 }
 
 namespace detail {
+inline managed_tensor copy_on_host(tensor_view const& view, struct_kind kind) {
+  auto* const operation = device_operations::get().copy_host;
+  return operation != nullptr ? operation(view, kind) : dlbridge::detail::copy_plainly(view, kind);
+}
+
 // Exports host-accessible memory to the CPU or to its own device: a copy, or the same memory.
 inline managed_tensor export_from_host(shared_tensor const& owner, tensor_view const& view,
                                        stream_ref ready, export_request const& request) {
   python::host_wait(ready);
   return request.copy == copy_policy::always
-             ? copy_of(view, layout::row_major, request.kind)
+             ? copy_on_host(view, request.kind)
              : lend(owner, view.on_device(request.target), request.kind, request.read_only);
 }
 

@@ -1,0 +1,112 @@
+// copy_plainly, copy_packed and build_for_copy: copy without kernels, which not every module needs
+// to compile, and allocate the memory of a copy.
+// layer: arrays · copies on the host, one element after the other
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/builder.hpp>
+#include <dlbridge/check.hpp>
+#include <dlbridge/detail/copy_plan.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/host_memory.hpp>
+#include <dlbridge/layout.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/version.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace detail {
+// Copies one packed element from bit offset `from` to bit offset `to`. Element i occupies the bits
+// [i * bits, (i + 1) * bits) of the memory in little-endian bit order (spec 1.5), so an element or
+// a row may begin inside a byte.
+inline void copy_bits(unsigned char const* source, std::int64_t from, unsigned char* destination,
+                      std::int64_t to, std::int64_t bits) noexcept {
+  for (std::int64_t i = 0; i < bits; ++i, ++from, ++to) {
+    unsigned const bit = static_cast<unsigned>(source[from >> 3]) >> (from & 7) & 1U;
+    unsigned char& byte = destination[to >> 3];
+    byte = static_cast<unsigned char>((byte & ~(1U << (to & 7))) | bit << (to & 7));
+  }
+}
+
+inline void copy_packed(tensor_view const& source, tensor_view const& destination) noexcept {
+  copy_plan plan = plan_copy(source, destination, bit_pitch(source), bit_pitch(destination));
+  if (plan.rank == 0) {
+    plan.dimensions[plan.rank++] = {1, 0, 0};
+  }
+  auto const* const from = static_cast<unsigned char const*>(source.data());
+  auto* const to = static_cast<unsigned char*>(const_cast<void*>(destination.data()));
+  std::int64_t const bits = element_bits(source.dtype());
+  bool const pads = destination.is_padded();
+  copy_dimension const& row = plan.dimensions[plan.rank - 1];
+  for_each_row(plan, [&](std::int64_t s, std::int64_t d) noexcept {
+    for (std::int64_t i = 0; i < row.extent; ++i, s += row.source, d += row.destination) {
+      copy_bits(from, s, to, d, bits);
+      if (pads) {  // clears the padding bits of the element
+        unsigned char& last = to[(d + bits) >> 3];
+        last = static_cast<unsigned char>(last & ((1U << (bits & 7)) - 1U));
+      }
+    }
+  });
+}
+
+// Allocates the tensor that copy_of returns.
+inline managed_tensor build_for_copy(tensor_view const& source, layout order, struct_kind kind,
+                                     host_allocator const& memory) {
+  require_view(source, requirement{});
+  if (order != layout::row_major && order != layout::column_major) {
+    raise(refusal(errc::bad_argument, "row_major or column_major for a copy", "another layout"));
+  }
+  description d;
+  d.type = source.dtype();
+  d.shape = dims::from(source.shape(), static_cast<std::size_t>(source.rank()));
+  if (order == layout::column_major) {
+    std::int64_t strides[max_rank];
+    fill_column_major(source.rank(), source.shape(), strides);
+    d.strides = dims::from(strides, static_cast<std::size_t>(source.rank()));
+  }
+  d.flags = flag_is_copied | (source.flags() & flag_padded);
+  return build_compact(d, kind, memory);
+}
+
+// Copies elements that begin at byte addresses.
+inline void copy_whole(tensor_view const& source, tensor_view const& destination) noexcept {
+  std::int64_t const unit = element_bytes(source.dtype());
+  copy_plan plan = plan_copy(source, destination, unit, unit);
+  auto const* const from = static_cast<char const*>(source.data());
+  auto* const to = static_cast<char*>(const_cast<void*>(destination.data()));
+  if (plan.rank == 0) {
+    plan.dimensions[plan.rank++] = {1, unit, unit};
+  }
+  copy_dimension row = plan.dimensions[plan.rank - 1];
+  std::int64_t bytes = unit;
+  if (row.source == unit && row.destination == unit) {
+    bytes = unit * row.extent;
+    row.extent = 1;
+  }
+  for_each_row(plan, [&](std::int64_t s, std::int64_t d) noexcept {
+    for (std::int64_t i = 0; i < row.extent; ++i, s += row.source, d += row.destination) {
+      std::memcpy(to + d, from + s, static_cast<std::size_t>(bytes));
+    }
+  });
+}
+
+// Copies to a row-major tensor in new host memory, as copy_of does with kernels.
+// @throws error as copy_of.
+inline managed_tensor copy_plainly(tensor_view const& source, struct_kind kind) {
+  managed_tensor result = build_for_copy(source, layout::row_major, kind, default_allocator());
+  if (!source.empty()) {
+    bool const packed = is_sub_byte(source.dtype()) && !source.is_padded();
+    packed ? copy_packed(source, result.view()) : copy_whole(source, result.view());
+  }
+  return result;
+}
+}  // namespace detail
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
