@@ -232,7 +232,7 @@ def test_the_environment_variable(value: str, uses_table: bool) -> None:
 def test_a_derived_class_that_refuses_is_called_once() -> None:
     calls: list[dict[str, Any]] = []
 
-    class Refusing(np.ndarray):  # type: ignore[type-arg]
+    class Refusing(np.ndarray):
         def __dlpack__(self, **keywords: Any) -> Any:
             calls.append(keywords)
             raise ValueError("no export")
@@ -245,7 +245,7 @@ def test_a_derived_class_that_refuses_is_called_once() -> None:
 def test_a_derived_class_that_calls_itself() -> None:
     """Two calls at each level would not end."""
 
-    class Endless(np.ndarray):  # type: ignore[type-arg]
+    class Endless(np.ndarray):
         def __dlpack__(self, **keywords: Any) -> Any:
             return dlbridge.from_dlpack(self).__dlpack__(**keywords)
 

@@ -228,8 +228,8 @@ class numpy_arrays {
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code runs in the first call.
 DLBRIDGE_LOCAL inline numpy_arrays const* find_numpy_arrays() noexcept {
-  enum state { unknown, copying, works, fails };
-  static std::atomic<state> known{unknown};
+  enum state : int { unknown, copying, works, fails };
+  static std::atomic<int> known{unknown};  // of int, as std::atomic<state> is visible elsewhere
   static numpy_arrays arrays;
   if (known.load(std::memory_order_acquire) == unknown) {
     numpy_arrays loaded;
@@ -237,7 +237,7 @@ DLBRIDGE_LOCAL inline numpy_arrays const* find_numpy_arrays() noexcept {
     if (!is_usable && !forgive_exception()) {
       return nullptr;
     }
-    state expected = unknown;  // another thread may have loaded them meanwhile
+    int expected = unknown;  // another thread may have loaded them meanwhile
     if (known.compare_exchange_strong(expected, is_usable ? copying : fails) && is_usable) {
       arrays = loaded;
       known.store(works, std::memory_order_release);
