@@ -3,8 +3,8 @@
 Each cell is a layout, an element size, a size, and a destination: warm (existing memory) or fresh
 (new memory, as copy=True allocates it). Prints the time of the faster library divided by that of
 dlbridge, the median of paired repeats, and the geometric mean of all cells. Times are those of the
-processor, because a busy machine interrupts a long copy. --json writes every cell
-to a file. With --check the exit status is 1 if a cell or the mean misses its limit.
+processor, because a busy machine interrupts a long copy. --json writes every cell to a file. With
+--check the exit status is 1 if a cell or the mean misses its limit.
 """
 
 from __future__ import annotations
@@ -247,8 +247,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="few cells, without limits")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a limit is missed")
     parser.add_argument("--json", metavar="FILE", help="write all cells to a file")
-    parser.add_argument("--repeats", type=int, default=11)
-    parser.add_argument("--pairs", type=int, default=9)
+    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--only", default="", help="cells whose description has this text")
     options = parser.parse_args()
     torch.set_num_threads(1)
