@@ -455,8 +455,9 @@ def planted(session: nox.Session) -> None:
 @nox.session(tags=["tests"])
 def devices(session: nox.Session) -> None:
     """Streams and copies between devices in Python, on simulated drivers of CUDA and ROCm."""
-    install_wheel(session, *PYTEST, "numpy")
-    folder = cmake(session, MAIN, "foreign_module", "simulated_drivers")
+    install_wheel(session, *PYTEST, "numpy", "ml_dtypes")
+    folder = cmake(session, MAIN, "foreign_module", "simulated_drivers", "device_extension",
+                   "plain_device_extension")  # fmt: skip
     session.run(
         "pytest", *BY_FILE, "--peers=numpy,simulated", *sorted(map(str, Path().glob(DEVICE_TESTS))),
         *session.posargs,

@@ -12,6 +12,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/exchange.hpp>
 #include <dlbridge/host_memory.hpp>
+#include <dlbridge/kept_stream.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>

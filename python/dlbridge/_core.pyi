@@ -134,6 +134,15 @@ class Tensor:
 
         Raises BufferError where the CPU cannot read the memory, and where NumPy has no such dtype.
         """
+    def synchronize(self) -> None:
+        """Blocks this thread, without the GIL, until the elements are ready on the host.
+
+        Returns at once for memory of the CPU. Raises RuntimeError where the stream is being
+        captured, and where the driver fails.
+        """
+    @property
+    def __cuda_stream__(self) -> Callable[[], tuple[int, int]]:
+        """Returns (0, handle) of the tensor's stream when called; absent unless on CUDA."""
     def __buffer__(self, flags: int, /) -> memoryview:
         """Exports a buffer; raises BufferError for device memory and for other dtypes."""
     def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]:

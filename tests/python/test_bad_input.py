@@ -412,19 +412,20 @@ DEVICES: list[Row] = [
             [1],
         )
         for name, make, target in [
-            ("cpu", producers.KwEcho, "cuda:0"),
-            ("cuda:0", maker(producers.KwEcho, device=(2, 0)), "cpu"),
-            ("cuda:0", maker(producers.KwEcho, device=(2, 0)), "cuda:1"),
-            ("cpu", producers.OldStyle, "cuda:3"),
+            # Of no runtime: for others, test_device_without_driver.py has the messages.
+            ("cpu", producers.KwEcho, "vulkan:0"),
+            ("vulkan:0", maker(producers.KwEcho, device=(7, 0)), "cpu"),
+            ("vulkan:0", maker(producers.KwEcho, device=(7, 0)), "vulkan:1"),
+            ("cpu", producers.OldStyle, "vulkan:3"),
         ]
         for call in (take_with,)
     ),
     (
-        "capsule to cuda:2",
+        "capsule to vulkan:2",
         OneCapsule,
-        lambda p: dlbridge.from_dlpack(p.capsule, device="cuda:2"),
+        lambda p: dlbridge.from_dlpack(p.capsule, device="vulkan:2"),
         BufferError,
-        f"expected cuda:2; got cpu{NOT_MOVED}",
+        f"expected vulkan:2; got cpu{NOT_MOVED}",
         [1],
     ),
 ]
@@ -452,10 +453,10 @@ COPIES: list[Row] = [
     ),
     (
         "copy of device memory",
-        maker(OneCapsule, device=(2, 0)),
+        maker(OneCapsule, device=(7, 0)),
         lambda p: dlbridge.from_dlpack(p.capsule, copy=True),
         BufferError,
-        "expected memory that the CPU can read, to copy it; got cuda:0: device differs. Copy the "
+        "expected memory that the CPU can read, to copy it; got vulkan:0: device differs. Copy the "
         "tensor with its own library first",
         [1],
     ),

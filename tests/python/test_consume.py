@@ -252,11 +252,9 @@ def test_dl_device_is_passed_if_the_device_differs(
     p = producers.KwEcho(device=device)
     try:
         dlbridge.from_dlpack(p, device=target)
-    except BufferError as error:
+    except RuntimeError as error:  # dlbridge would move it, but no driver is installed
         assert dl_device is not None
-        assert str(error).endswith(
-            "device differs. The producer did not move it; move it with its own library first"
-        )
+        assert str(error).startswith("device runtime ")
     else:
         assert dl_device is None or device == (3, 0)
     assert p.requests[0].get("dl_device") == dl_device
@@ -394,7 +392,7 @@ def test_only_required_keywords_are_passed(
     p = producers.KwEcho(device=device)
     try:
         dlbridge.from_dlpack(p, **keywords)
-    except BufferError:
+    except (BufferError, RuntimeError):
         # No driver moves or copies device memory.
         assert "device" in keywords or keywords.get("copy")
     assert p.requests[0] == {"max_version": V, **passed}

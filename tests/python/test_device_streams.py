@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -211,6 +212,56 @@ class StreamObject:
 
     def __init__(self, **attributes: Any) -> None:
         self.__dict__.update(attributes)
+
+
+@pytest.mark.parametrize("export", ["per thread", "non-blocking", "CPU", "interface", "table"])
+def test_the_per_thread_stream_of_another_thread(export: str) -> None:
+    """The handle 2 means another stream on each thread."""
+    driver = fresh("cuda")
+    x = DeviceArray(driver.buffer(4), driver.default_stream(2))
+    tensors: list[Any] = []
+
+    def work() -> None:
+        driver.select(0)
+        x.stream.write(x.buffer, 7)
+        tensors.append(dlbridge.from_dlpack(x, stream=2))
+        assert tensors[0].__cuda_stream__() == (0, 2)
+        waits = driver.call_count("cuStreamWaitEvent")
+        tensors[0].__dlpack__(stream=2)
+        assert driver.call_count("cuStreamWaitEvent") == waits, "it is the same stream here"
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    (t,) = tensors
+    if export == "CPU":
+        assert foreign.consume(t.__dlpack__(dl_device=(1, 0))).tobytes() == b"\7\7\7\7"
+        assert driver.races == []
+        return
+    if export == "interface":
+        reader = Stream(driver, t.__cuda_array_interface__["stream"])
+    elif export == "table":
+        exported = foreign.slot(type(t), "give", t)
+        assert exported is not None
+        reader = driver.default_stream(1)
+    else:
+        reader = driver.default_stream(2) if export == "per thread" else driver.stream()
+        t.__dlpack__(stream=reader.handle)
+    target = driver.buffer(4)
+    reader.copy(target, x.buffer)
+    reader.synchronize()
+    assert (target.peek(), driver.races) == (b"\7\7\7\7", [])
+
+
+@pytest.mark.parametrize("value", [None, 4096])
+def test_a_handle_of_ctypes(value: Any) -> None:
+    """Older numba wraps the handle of a stream in a c_void_p, whose value is None for null."""
+    driver = fresh("cuda")
+    ours = driver.stream()
+    x = DeviceArray(driver.buffer(4), ours)
+    handle = ctypes.c_void_p(value and ours.handle)
+    t: Any = dlbridge.from_dlpack(x, stream=StreamObject(handle=handle))
+    assert t.__cuda_stream__() == (0, ours.handle if value else 1)
 
 
 @pytest.mark.parametrize("attribute", ["cuda_stream", "ptr", "handle"])

@@ -159,6 +159,31 @@ def test_copy(driver: Driver, copy: Any) -> None:
         assert bits(dlbridge.from_dlpack(there, device="cpu", copy=copy)) == bits(BASE)
 
 
+@pytest.mark.parametrize("kind", ["pinned", "managed"])
+@pytest.mark.parametrize("by", ["from_dlpack", "__dlpack__"])
+def test_a_copy_has_the_kind_of_memory(driver: Driver, kind: str, by: str) -> None:
+    """copy=True alone keeps the device, as the array API requires; the copy follows the stream."""
+    if (driver.kind, kind) == ("hip", "managed"):
+        return  # DLPack has no device type for it
+    x = DeviceArray(driver.buffer(4, kind), driver.stream())
+    t = dlbridge.from_dlpack(x, stream=x.stream.handle if kind == "managed" else None)
+    x.stream.write(x.buffer, 7)
+    if kind == "pinned":  # the protocol has no stream for it, so the producer waits
+        x.stream.synchronize()
+    copied = foreign.consume(
+        (dlbridge.from_dlpack(t, copy=True) if by == "from_dlpack" else t).__dlpack__(
+            copy=True if by == "__dlpack__" else None, max_version=(1, 0)
+        )
+    )
+    assert copied.device == x.__dlpack_device__()
+    assert copied.flags == (IS_COPIED if by == "__dlpack__" else 0)
+    assert copied.data != x.buffer.address
+    x.stream.synchronize()
+    driver.synchronize()
+    assert ctypes.string_at(copied.data, 4) == b"\7\7\7\7"
+    assert driver.races == []
+
+
 def test_dl_device_there_and_back(driver: Driver) -> None:
     """Tensor.__dlpack__ with a dl_device other than the tensor's device."""
     where = (TYPES[driver.kind], 1)

@@ -2,6 +2,9 @@
 // layer: interpreter · the link to the device runtimes
 #pragma once
 
+#include <utility>
+
+#include <dlbridge/builder.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
@@ -13,6 +16,7 @@
 #include <dlbridge/runtime/order.hpp>
 #include <dlbridge/runtime/transfer.hpp>
 #include <dlbridge/stream.hpp>
+#include <dlbridge/traits.hpp>
 #include <dlbridge/version.hpp>
 #include <dlbridge/view.hpp>
 
@@ -20,15 +24,50 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// Whether a runtime copies between two devices, and its driver is installed.
-inline bool has_copy_path(device from, device to) noexcept {
+// Checks whether a runtime copies between two devices, and its driver is usable.
+inline report check_copy_path(device from, device to) noexcept {
   runtime_kind const kind = runtime_of_memory(from) != runtime_kind::none ? runtime_of_memory(from)
                                                                           : runtime_of_memory(to);
   runtime_kind copier = runtime_kind::none;
   stream_ref const stream = stream_ref::default_of(runtime_of(to) == kind ? to : from);
-  return dlbridge::detail::find_copy_path(from, to, stream, copier).ok() &&
-         copier != runtime_kind::none &&
-         with_driver(copier, [](auto const&) { return report{}; }).ok();
+  bool const has_path = dlbridge::detail::find_copy_path(from, to, stream, copier).ok();
+  return has_path && copier != runtime_kind::none
+             ? with_driver(copier, [](auto const&) { return report{}; })
+             : cannot_reach(from, to);
+}
+
+// Owns memory of a driver, and frees it without the GIL: the driver waits for work of the device,
+// for which other threads need not wait, and which may need the GIL to complete, such as a host
+// function that calls Python.
+class driver_owner {
+ public:
+  explicit driver_owner(managed_tensor memory) noexcept : memory_(std::move(memory)) {}
+  driver_owner(driver_owner&&) noexcept = default;
+  driver_owner& operator=(driver_owner&&) = delete;
+  ~driver_owner() {
+    if (memory_ && interpreter_alive() && holds_gil()) {
+      gil_release const released;
+      memory_ = managed_tensor();
+    }
+  }
+
+ private:
+  managed_tensor memory_;
+};
+
+inline managed_tensor move_without_gil(move_request const& request) {
+  transfer_options options;
+  options.kind = request.kind;
+  managed_tensor copy;
+  {
+    gil_release const released;
+    copy = transfer(request.source, request.to, request.on, options);
+  }
+  if (runtime_of_memory(request.to) == runtime_kind::none) {
+    return copy;
+  }
+  description const d = describe(copy);
+  return build_on(driver_owner(std::move(copy)), d, request.kind);
 }
 }  // namespace detail
 }  // namespace python
@@ -47,17 +86,15 @@ inline void use_devices() noexcept {
   };
   operations.host_wait = [](stream_ref stream) {
     python::gil_release const released;
-    return try_host_wait(stream);
+    report const why = try_host_wait(stream);
+    return why.broke(errc::runtime_missing) ? report{} : why;  // no driver, so no pending work
   };
-  operations.can_move = [](device from, device to) {
-    return python::detail::has_copy_path(from, to);
+  operations.check_move = [](device from, device to) {
+    return python::detail::check_copy_path(from, to);
   };
   operations.located = [](tensor_view const& view) { return located(view); };
-  operations.move = [](tensor_view const& source, device to, stream_ref on, struct_kind kind) {
-    python::gil_release const released;
-    transfer_options options;
-    options.kind = kind;
-    return transfer(source, to, on, options);
+  operations.move = [](python::move_request const& request) {
+    return python::detail::move_without_gil(request);
   };
   operations.copy_host = [](tensor_view const& source, struct_kind kind) {
     return copy_of(source, layout::row_major, kind);

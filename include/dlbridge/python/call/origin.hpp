@@ -16,6 +16,7 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/consume.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
+#include <dlbridge/python/import/detail/work_stream.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/traits.hpp>
@@ -104,17 +105,13 @@ class origin {
     return result;
   }
 
-  /// @return the stream that the library currently uses on a device, as its exchange table reports
-  /// it; the device's default stream where the table reports none
+  /// @return the stream that the library currently uses on a device, as work_stream_of finds it;
+  /// the device's default stream where the library reports none
   stream_ref stream(device where) const noexcept {
-    stream_ref result = stream_ref::default_of(where);
-    exchange_table const table = runtime_of(where) == runtime_kind::none || object_ == nullptr
-                                     ? exchange_table()
-                                     : type_cache::find(Py_TYPE(object_)).exchange;
-    if (table && table.has_work_stream() && !table.try_work_stream(where, result)) {
-      api<PyErr_Clear>();
+    if (runtime_of(where) == runtime_kind::none || object_ == nullptr) {
+      return stream_ref::default_of(where);
     }
-    return result;
+    return work_stream_of(object_, type_cache::find(Py_TYPE(object_)).exchange, where);
   }
 
  private:

@@ -207,7 +207,7 @@ class tensor_argument {
     if (traits::optional && object == Py_None) {
       return true;
     }
-    if (!own_.import_object(object, traits::mode)) {
+    if (!own_.import_object(object, traits::mode, traits::required().where)) {
       exception_ = take_exception();
       return false;
     }

@@ -7,6 +7,7 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/version.hpp>
 #include <dlbridge/view.hpp>
@@ -14,6 +15,15 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
+
+/// A copy to another device, or to new memory of the same kind.
+struct move_request {
+  shared_tensor const& owner;  ///< shares the ownership of the source
+  tensor_view const& source;   ///< the tensor to copy
+  device to;                   ///< where the copy is
+  stream_ref on;               ///< a stream of either device, on which the source is ready
+  struct_kind kind = struct_kind::versioned;
+};
 
 /// The device operations of this module. All are null until use_devices() (python/devices.hpp):
 /// most extensions only pass a stream on, and need not compile the code of two drivers.
@@ -24,14 +34,13 @@ struct device_operations {
   report (*order_after)(stream_ref consumer, stream_ref producer) = nullptr;
   /// As dlbridge::try_host_wait.
   report (*host_wait)(stream_ref stream) = nullptr;
-  /// Whether move can copy from one device to the other: a runtime does so, and its driver is
-  /// installed.
-  bool (*can_move)(device from, device to) = nullptr;
+  /// Checks whether move can copy from one device to the other. Returns a report: device_mismatch
+  /// (no runtime copies between them), runtime_missing, runtime_failed (its driver is not usable).
+  report (*check_move)(device from, device to) = nullptr;
   /// As dlbridge::located: the device of memory as its driver reports it.
   device (*located)(tensor_view const& view) = nullptr;
   /// As dlbridge::transfer, which throws: makes a copy, in the order of a stream.
-  managed_tensor (*move)(tensor_view const& source, device to, stream_ref on,
-                         struct_kind kind) = nullptr;
+  managed_tensor (*move)(move_request const& request) = nullptr;
   /// As dlbridge::copy_of, row-major. While it is null, exports copy one element after the other:
   /// most extensions export no copies, and need not compile the kernels.
   managed_tensor (*copy_host)(tensor_view const& source, struct_kind kind) = nullptr;
@@ -49,6 +58,12 @@ DLBRIDGE_COLD inline report no_device_operations(device where) noexcept {
                      "then pass stream=-1 and order the streams yourself");
   append_name(r.expected, where);
   r.got.append("one that does not");
+  return r;
+}
+DLBRIDGE_COLD inline report cannot_reach(device from, device to) noexcept {
+  report r = refusal(errc::device_mismatch, "", name_of(from).c_str(),
+                     "The producer did not move it; move it with its own library first");
+  r.expected.append(name_of(to).c_str());
   return r;
 }
 }  // namespace detail
@@ -83,10 +98,25 @@ inline void host_wait(stream_ref stream) {
   }
 }
 
-/// Whether the module has device_operations::move and it can copy from one device to the other.
-inline bool can_move(device from, device to) noexcept {
-  device_operations const& operations = device_operations::get();
-  return operations.can_move != nullptr && operations.can_move(from, to);
+/// Checks whether the module has device_operations::move and it can copy from one device to the
+/// other.
+/// @return a report: as device_operations::check_move; device_mismatch (the module did not call
+///   use_devices).
+inline report check_move(device from, device to) noexcept {
+  auto* const operation = device_operations::get().check_move;
+  return operation != nullptr ? operation(from, to) : detail::cannot_reach(from, to);
+}
+/// Whether it can.
+inline bool can_move(device from, device to) noexcept { return check_move(from, to).ok(); }
+
+/// Whether a runtime copies memory to new memory of the same kind, such as pinned memory.
+inline bool can_copy_in_kind(device where) noexcept {
+  return runtime_of_memory(where) != runtime_kind::none && can_move(where, where);
+}
+
+/// Whether a copy between two devices fails because of a driver that is missing or not usable.
+inline bool lacks_driver(report const& why) noexcept {
+  return why.broke(errc::runtime_missing) || why.broke(errc::runtime_failed);
 }
 
 }  // namespace python

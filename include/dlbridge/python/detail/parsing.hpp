@@ -85,13 +85,24 @@ inline char const* text_in(PyObject* value) noexcept {
   return text != nullptr && std::strlen(text) == static_cast<std::size_t>(size) ? text : nullptr;
 }
 
+// Reads an integer, or the address in a ctypes.c_void_p, whose value is None for null.
+inline bool read_address(PyObject* value, std::int64_t& out) noexcept {
+  ref const inner = PyIndex_Check(value) ? ref() : optional_attribute(value, "value");
+  if (inner && inner.get() == Py_None) {
+    out = 0;
+    return true;
+  }
+  bool const is_number = inner && PyIndex_Check(inner.get());
+  return PyErr_Occurred() == nullptr && read_integer(is_number ? inner.get() : value, out);
+}
+
 // Reads the handle of a stream from the first of its attributes that can be read. Returns false,
 // with the exception of the first attribute that raised set, if there is one.
 inline bool read_handle(PyObject* stream, std::int64_t& out) noexcept {
   ref first;
   for (char const* name : {"cuda_stream", "ptr", "handle"}) {
     ref const attribute = optional_attribute(stream, name);
-    if (attribute && read_integer(attribute.get(), out)) {
+    if (attribute && read_address(attribute.get(), out)) {
       return true;
     }
     ref raised = take_exception();
@@ -222,6 +233,13 @@ inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexce
   out = protocol_stream(
       stream_ref(where, reinterpret_cast<void*>(static_cast<std::uintptr_t>(handle))));
   return true;
+}
+
+/// The object that owns the stream which stream= names; null for None, for an integer, and where
+/// the caller passed none.
+inline PyObject* stream_object_in(PyObject* named) noexcept {
+  bool const is_object = named != nullptr && named != Py_None && !PyIndex_Check(named);
+  return is_object ? named : nullptr;
 }
 
 /// Chooses the stream for work on a device: the one that the caller named; else, for -1 (no order)

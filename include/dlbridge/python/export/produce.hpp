@@ -30,6 +30,7 @@ struct export_request {
   copy_policy copy = copy_policy::if_needed;
   device target = cpu;
   stream_request order;
+  bool host_reads = false;  // whether the host may read the memory, as no stream was named for it
   read_only_policy read_only = read_only_policy::refuse;
 };
 
@@ -60,11 +61,18 @@ DLBRIDGE_LOCAL inline bool read_struct_kind(PyObject* value, struct_kind& out) n
   return true;
 }
 
+// The order without stream=. For managed memory, the consumer may be a library of the CPU: NumPy
+// imports such memory, and works with no stream. The elements are then safe on return (spec 4.3).
+inline void order_unnamed(device where, export_request& out) noexcept {
+  out.order = unnamed_stream(where);
+  out.host_reads = out.order.ordered && is_host_accessible(where);
+}
+
 // Reads stream=, whose value names a stream of device where; None means its default stream. With
 // dl_device=(1, 0) for a tensor that is not on the CPU, None alone is accepted (spec 4.3, 4.4).
 inline bool read_order(PyObject* stream, bool to_cpu, device where, export_request& out) noexcept {
   if (stream == nullptr || stream == Py_None) {
-    out.order = unnamed_stream(where);
+    order_unnamed(where, out);
     return true;
   }
   if (to_cpu) {
@@ -85,6 +93,26 @@ inline bool read_order(PyObject* stream, bool to_cpu, device where, export_reque
 }
 }  // namespace detail
 
+namespace detail {
+// Whether a tensor can be copied to the device that dl_device names. If not, sets a BufferError
+// (spec 4.3). Its cause states why the driver of the device is not usable, if that is the reason.
+inline bool can_reach(device own, device target) noexcept {
+  report const why = check_move(own, target);
+  if (why.ok()) {
+    return true;
+  }
+  if (lacks_driver(why)) {
+    set_error(why);
+  }
+  report r = refusal(errc::device_mismatch, name_of(own).c_str(), "dl_device ",
+                     "Move the tensor with a library that works on both devices");
+  r.expected.append(own != cpu ? " or cpu" : "");
+  r.got.append(name_of(target).c_str());
+  set_error(r, "__dlpack__");
+  return false;
+}
+}  // namespace detail
+
 /// Reads the arguments of `__dlpack__(*, stream, max_version, dl_device, copy)` for a tensor on
 /// device own (spec 4.3).
 /// @return false, with TypeError set for a positional argument or an unknown keyword, ValueError
@@ -97,7 +125,7 @@ inline bool read_export_request(PyObject* const* args, Py_ssize_t count, PyObjec
   out.target = own;
   if (count == 0 && keywords != nullptr && PyTuple_GET_SIZE(keywords) == 1 &&
       PyTuple_GET_ITEM(keywords, 0) == n.max_version && args[0] != Py_None) {  // the common call
-    out.order = unnamed_stream(own);
+    detail::order_unnamed(own, out);
     return detail::read_struct_kind(args[0], out.kind);
   }
   PyObject* const accepted[] = {n.stream, n.max_version, n.dl_device, n.copy};
@@ -112,17 +140,23 @@ inline bool read_export_request(PyObject* const* args, Py_ssize_t count, PyObjec
   if (values[2] != Py_None && !read_device_pair(values[2], "dl_device", out.target)) {
     return false;
   }
-  if (out.target != own && out.target != cpu && !can_move(own, out.target)) {
-    report r = refusal(errc::device_mismatch, name_of(own).c_str(), "dl_device ",
-                       "Move the tensor with a library that works on both devices");
-    r.expected.append(own != cpu ? " or cpu" : "");
-    r.got.append(name_of(out.target).c_str());
-    set_error(r, "__dlpack__");
+  if (out.target != own && out.target != cpu && !detail::can_reach(own, out.target)) {
     return false;
   }
   bool const to_cpu = values[2] != Py_None && out.target == cpu && own != cpu;
   return read_copy(values[3], out.copy) &&
          detail::read_order(values[0], to_cpu, to_cpu ? own : out.target, out);
+}
+
+/// Orders the consumer of memory that is exported as it is after the work that is on ready: the
+/// stream of the request, or the host.
+/// @throws error as order_after and host_wait.
+inline void order_export(export_request const& request, stream_ref ready) {
+  if (request.host_reads) {
+    python::host_wait(ready);
+  } else if (request.order.ordered) {
+    python::order_after(request.order.stream, ready);
+  }
 }
 
 namespace detail {
@@ -142,8 +176,8 @@ inline managed_tensor export_from_host(shared_tensor const& owner, tensor_view c
 
 // Copies to the requested device: on the consumer's stream when that is another device with
 // streams, else on the tensor's own stream.
-inline managed_tensor export_moved(tensor_view const& view, stream_ref ready,
-                                   export_request const& request) {
+inline managed_tensor export_moved(shared_tensor const& owner, tensor_view const& view,
+                                   stream_ref ready, export_request const& request) {
   device const own = view.device();
   if (request.copy == copy_policy::never || !can_move(own, request.target)) {
     raise(refusal(request.copy == copy_policy::never ? errc::copy_forbidden : errc::device_mismatch,
@@ -158,7 +192,8 @@ inline managed_tensor export_moved(tensor_view const& view, stream_ref ready,
                                 ? ready
                                 : stream_ref::default_of(request.target);
   python::order_after(stream, ready);
-  managed_tensor moved = device_operations::get().move(view, request.target, stream, request.kind);
+  managed_tensor moved = device_operations::get().move(
+      move_request{owner, view, request.target, stream, request.kind});
   if (order.ordered && to_runtime) {
     python::order_after(order.stream, stream);
   }
@@ -183,14 +218,12 @@ inline managed_tensor export_tensor(shared_tensor const& owner, tensor_view cons
   device const own = view.device();
   bool const stays = request.target == own;
   if (stays && request.copy != copy_policy::always) {
-    if (request.order.ordered) {
-      python::order_after(request.order.stream, ready);
-    }
+    order_export(request, ready);
     return lend(owner, view, request.kind, request.read_only);
   }
-  return is_host_accessible(own) && (stays || request.target == cpu)
-             ? detail::export_from_host(owner, view, ready, request)
-             : detail::export_moved(view, ready, request);
+  bool const on_host = request.target == cpu || (stays && !can_copy_in_kind(own));
+  return is_host_accessible(own) && on_host ? detail::export_from_host(owner, view, ready, request)
+                                            : detail::export_moved(owner, view, ready, request);
 }
 
 /// The result of `__dlpack__`: a capsule with export_tensor's tensor.

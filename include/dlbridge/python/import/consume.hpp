@@ -17,6 +17,7 @@
 #include <dlbridge/python/import/detail/negotiation.hpp>
 #include <dlbridge/python/import/detail/table_gaps.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
+#include <dlbridge/python/import/detail/work_stream.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/version.hpp>
@@ -33,6 +34,7 @@ struct consume_request {
   PyObject* stream = nullptr;    // borrowed: the value of stream=, or null
   char const* advice = nullptr;  // static text for the refusal of a non-producer
   bool by_protocol = false;      // whether to call __dlpack__ although the type has a table
+  bool on_work_stream = false;   // whether the stream is, in place of stream, that of the library
   /// Moves or copies the tensor as requested, if the producer did not (import/detail/fulfil.hpp).
   /// If null, consume returns the tensor as the producer exported it. Calls of extension functions
   /// request neither a device nor a copy for their arguments. They leave this member null, so that
@@ -196,7 +198,13 @@ class import_call {
   // ready. dlbridge always passes the keyword, because torch orders nothing without it.
   bool choose_stream_keyword(PyObject* named, device where) noexcept {
     std::int64_t value = 0;
-    if (!choose_stream(named, where, ready_, &value)) {
+    if (request_.on_work_stream) {
+      ready_ = work_stream_of(producer_, type_.exchange, where);
+      value = protocol_stream(ready_);
+    } else if (!choose_stream(named, where, ready_, &value)) {
+      return false;
+    }
+    if (PyErr_Occurred() != nullptr) {
       return false;
     }
     stream_ = ref::steal(PyLong_FromLongLong(value));
@@ -229,7 +237,7 @@ class import_call {
     bool const is_ours = meaning == refusal_meaning::unavailable &&
                          (request_.copy == copy_policy::always || can_move_here());
     if (!is_old && !is_ours) {
-      return ref();
+      return explain_refused_move(meaning);
     }
     ref first = take_exception();
     if (is_old && request_.copy == copy_policy::never) {
@@ -240,6 +248,18 @@ class import_call {
       return ref();
     }
     return negotiation_.call_again(keywords_, is_old, std::move(first));
+  }
+
+  // A move that the producer refuses, and dlbridge cannot make without the driver. The exception
+  // states why the driver is not usable; that of the producer becomes its cause.
+  ref explain_refused_move(refusal_meaning meaning) noexcept {
+    bool const may_move =
+        moves_ && request_.copy != copy_policy::never && meaning == refusal_meaning::unavailable;
+    report const why = may_move ? check_move(where_, request_.target) : report{};
+    if (lacks_driver(why)) {
+      set_error(why);
+    }
+    return ref();
   }
 
   ref refuse_dropped_copy(ref first) noexcept {

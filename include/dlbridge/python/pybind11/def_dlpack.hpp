@@ -100,9 +100,7 @@ struct class_operations {
       }
       bool const can_share = request.copy != copy_policy::always && request.target == d.device;
       if (can_share) {
-        if (request.order.ordered) {
-          python::order_after(request.order.stream, ready);
-        }
+        order_export(request, ready);
         capsule = wrap_capsule(
             build_on(object_owner(ref::borrow(self)), d, request.kind, request.read_only));
       } else {

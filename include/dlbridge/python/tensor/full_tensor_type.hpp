@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -36,6 +37,10 @@ inline PyObject* show_tensor(PyObject* self) noexcept {
 }
 
 inline int get_buffer(PyObject* self, Py_buffer* out, int flags) noexcept {
+  if (is_host_accessible(tensor_in(self).view.device()) && !wait_until_ready(tensor_in(self))) {
+    out->obj = nullptr;
+    return -1;
+  }
 #if defined(Py_GIL_DISABLED)  // several threads may request a buffer at the same time
   buffer_dims* const dims = nullptr;
 #else

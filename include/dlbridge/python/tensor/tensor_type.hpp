@@ -117,7 +117,7 @@ struct tensor_operations {
   // current_work_stream returns, the default one, so that one is ordered after the tensor's
   // (spec 5.3).
   DLBRIDGE_INLINE static void order_default_stream(tensor_object const& self) {
-    if (self.stream != nullptr) {  // null on the CPU, and for ROCm's default stream
+    if (!self.stream.is_null()) {  // null on the CPU, and for ROCm's default stream
       stream_ref const ready = self.ready_on();
       python::order_after(stream_ref::default_of(ready.device()), ready);
     }

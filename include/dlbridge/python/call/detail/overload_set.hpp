@@ -188,7 +188,7 @@ class overload_call {
     }
     fresh->object = object;
     fresh->in_use = true;
-    if (!fresh->tensor.import_object(object, import_mode::own)) {
+    if (!fresh->tensor.import_object(object, import_mode::own, device_filter{})) {
       fresh->exception = take_exception();
     }
     fresh->next = std::move(imports_);

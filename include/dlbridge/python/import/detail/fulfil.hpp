@@ -15,26 +15,22 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/consume.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
+#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
 namespace detail {
-DLBRIDGE_COLD inline report cannot_reach(device from, device to) noexcept {
-  report r = refusal(errc::device_mismatch, "", name_of(from).c_str(),
-                     "The producer did not move it; move it with its own library first");
-  r.expected.append(name_of(to).c_str());
-  return r;
-}
-
 // Copies a tensor to another device, or one that the CPU cannot read, in the order of a stream.
 // Sets ready to the stream on which the copy is ready. Throws.
-inline managed_tensor move_tensor(managed_tensor const& m, device to, stream_ref on,
-                                  stream_ref& ready) {
+inline managed_tensor move_tensor(managed_tensor m, device to, stream_ref on, stream_ref& ready) {
   python::order_after(on, ready);
-  managed_tensor moved = device_operations::get().move(m.view(), to, on, struct_kind::versioned);
+  tensor_view const source = m.view();
+  shared_tensor const owner(std::move(m));
+  managed_tensor moved = device_operations::get().move(move_request{owner, source, to, on});
   ready = runtime_of(to) == runtime_kind::none ? stream_ref::default_of(to) : on;
   return moved;
 }
@@ -52,6 +48,13 @@ inline managed_tensor fulfil_on_host(managed_tensor m, bool wants_copy, stream_r
   return build_on(std::move(m), d);
 }
 
+// Whether the CPU makes a copy, or none is needed: the result is on the CPU, or the memory is of
+// no runtime that could allocate memory of the same kind.
+inline bool stays_on_host(device where, device target) noexcept {
+  return is_host_accessible(where) &&
+         (target == cpu || (is_on_device(where, target) && !can_copy_in_kind(where)));
+}
+
 // Moves or copies a tensor that is not yet as requested. ready is the stream on which the elements
 // are ready, before and after. On failure the deleter of m runs before the exception is set, or
 // while the exception is put aside.
@@ -60,16 +63,15 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
   device const where = m.view().device();
   device const target = request.has_target ? request.target : where;
   bool const elsewhere = !is_on_device(where, target);
-  bool const on_host = is_host_accessible(where) && (!elsewhere || target == cpu);
   if (!elsewhere && !wants_copy) {
     return m;
   }
-  report why;
-  if (!on_host && !can_move(where, target)) {
-    why = elsewhere ? cannot_reach(where, target)
-                    : refusal(errc::device_mismatch, "memory that the CPU can read, to copy it",
-                              name_of(where).c_str(), "Copy the tensor with its own library first");
-  } else if (!on_host && request.copy == copy_policy::never) {
+  bool const on_host = stays_on_host(where, target);
+  report why = on_host ? report{} : check_move(where, target);
+  if (!why.ok() && !elsewhere && !lacks_driver(why)) {
+    why = refusal(errc::device_mismatch, "memory that the CPU can read, to copy it",
+                  name_of(where).c_str(), "Copy the tensor with its own library first");
+  } else if (why.ok() && !on_host && request.copy == copy_policy::never) {
     why = refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
     append_name(append_name(why.got.append("one from "), where).append(" to "), target);
   }
@@ -84,7 +86,7 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
   bool const done =
       (!moves_to_runtime || choose_stream(request.stream, target, on)) && guarded([&] {
         result = on_host ? fulfil_on_host(std::move(m), wants_copy, ready)
-                         : move_tensor(m, target, on, ready);
+                         : move_tensor(std::move(m), target, on, ready);
       });
   error_keeper const pending;
   m = managed_tensor();

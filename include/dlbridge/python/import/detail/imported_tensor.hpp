@@ -6,15 +6,19 @@
 #include <utility>
 
 #include <dlbridge/check.hpp>
+#include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/exchange.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/consume.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
+#include <dlbridge/python/import/detail/work_stream.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/stream.hpp>
 #include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
 
@@ -54,13 +58,18 @@ class imported_tensor {
   /// foreign tensor. `__dlpack__` is called also for complex tensors, as torch's table exports
   /// conjugated views as if they were not conjugated; and for what a table refuses, as the
   /// exception of `__dlpack__` states the reason.
-  /// @return false, with a Python exception set as by consume, when the import failed.
-  bool import_object(PyObject* object, import_mode mode) noexcept {
+  /// @param where the device that the parameter requires: if that is the host, the elements of
+  ///   memory to which devices write are ready for it.
+  /// @return false, with a Python exception set as by consume and host_wait, when the import
+  /// failed.
+  /// @par Stream order
+  /// The elements are ready on the stream that work_stream_of returns.
+  bool import_object(PyObject* object, import_mode mode, device_filter where) noexcept {
     if (PyErr_Occurred() != nullptr) {  // try_borrow_fast did not forgive it
       return false;
     }
     if (import_by_table(object, mode)) {
-      return true;
+      return is_ready(object, where);
     }
     if (PyErr_Occurred() != nullptr) {
       return false;
@@ -73,11 +82,12 @@ class imported_tensor {
     }
     consume_request request;
     request.by_protocol = true;
+    request.on_work_stream = true;
     owned_ = consume(object, request);
     if (owned_) {
       view_owned();
     }
-    return static_cast<bool>(owned_);
+    return owned_ && is_ready(object, where);
   }
 
   /// Borrows an ordinary tensor that meets the requirement.
@@ -119,7 +129,7 @@ class imported_tensor {
     if (PyErr_Occurred() != nullptr) {
       return false;
     }
-    return import_by_table(object, mode) && meets(view(), need);
+    return import_by_table(object, mode) && meets(view(), need) && is_ready(object, need.where);
   }
 
   /// @pre import_object or try_borrow_fast returned true.
@@ -193,6 +203,45 @@ class imported_tensor {
       api<PyErr_NoMemory>();
       return false;
     }
+    view_owned();
+    return true;
+  }
+
+  // Makes the host wait for the elements of memory to which devices write as well, such as managed
+  // memory, for a parameter that the host reads or writes.
+  DLBRIDGE_INLINE bool is_ready(PyObject* object, device_filter where) noexcept {
+    return tensor_.device.device_type == kDLCPU || where.type != device_filter::host ||
+           wait_for_elements(object);
+  }
+  DLBRIDGE_COLD bool wait_for_elements(PyObject* object) noexcept {
+    device const own(tensor_.device);
+    if (runtime_of(own) == runtime_kind::none || !is_host_accessible(own)) {
+      return true;
+    }
+    if (device_operations::get().host_wait == nullptr) {
+      return import_for_host(object);
+    }
+    stream_ref const ready =
+        work_stream_of(object, type_cache::find(Py_TYPE(object)).exchange, own);
+    return PyErr_Occurred() == nullptr && guarded([&] { python::host_wait(ready); });
+  }
+  // Requests the same memory for the CPU: the producer then waits for its elements (spec 4.3). For
+  // a module that compiles no device operations.
+  bool import_for_host(PyObject* object) noexcept {
+    consume_request request;
+    request.by_protocol = true;
+    request.has_target = true;
+    request.target = cpu;
+    request.copy = copy_policy::never;
+    device const own(tensor_.device);
+    managed_tensor tensor = consume(object, request);
+    if (!tensor) {
+      if (forgive_exception()) {
+        set_error(detail::no_device_operations(own));
+      }
+      return false;
+    }
+    owned_ = std::move(tensor);
     view_owned();
     return true;
   }

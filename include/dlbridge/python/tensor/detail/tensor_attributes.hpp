@@ -9,6 +9,7 @@
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/detail/tensor_streams.hpp>
 #include <dlbridge/python/tensor/text_types.hpp>
 #include <dlbridge/view.hpp>
 
@@ -158,6 +159,10 @@ DLBRIDGE_LOCAL inline PyGetSetDef* tensor_attributes() noexcept {
        nullptr},
       {"__cuda_array_interface__", &detail::get_cuda_array_interface, nullptr,
        "Version 3 of the CUDA Array Interface; absent unless the memory is CUDA's.", nullptr},
+      {"__cuda_stream__", &detail::get_cuda_stream, nullptr,
+       "Function that returns (0, handle) of the stream on which the elements are ready, the\n"
+       "protocol of cuda.core; absent unless the memory is CUDA's.",
+       nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
   return table;
 }

@@ -13,6 +13,7 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/detail/tensor_streams.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
 #include <dlbridge/view.hpp>
 
@@ -20,12 +21,17 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// Another Tensor on the same memory under another description.
+// Another Tensor on the same memory under another description. The elements are ready on the same
+// stream if the device is the same.
 inline ref retyped(PyObject* object, description const& d) noexcept {
   tensor_object& self = tensor_in(object);
   managed_tensor tensor;
   bool const done = guarded([&] { tensor = build_on(shared_tensor(share(self)), d); });
-  return done ? new_tensor(Py_TYPE(object), std::move(tensor)) : ref();
+  ref result = done ? new_tensor(Py_TYPE(object), std::move(tensor)) : ref();
+  if (result && d.device == self.view.device()) {
+    set_ready(tensor_in(result.get()), self.ready_on(), self.stream_object);
+  }
+  return result;
 }
 
 // The same elements as unsigned integers of their size, for a dtype without a PEP 3118 format.
@@ -119,6 +125,9 @@ inline PyObject* reduce_method(PyObject* object, PyObject* argument) noexcept {
                       name_of(view).c_str());
     return nullptr;
   }
+  if (!wait_until_ready(tensor_in(object))) {
+    return nullptr;
+  }
   ref compact = ref::borrow(object);
   bool const row_major = view.is_row_major();
   if (!row_major && !view.is_column_major()) {
@@ -166,6 +175,13 @@ DLBRIDGE_LOCAL inline PyMethodDef* tensor_methods() noexcept {
        "From protocol 5 on the bytes are an out-of-band buffer. The tensor is copied only if\n"
        "it is not compact.\n\n"
        "Raises\n------\nTypeError\n    If the CPU cannot read the memory."},
+      {"synchronize", &detail::synchronize_method, METH_NOARGS,
+       "synchronize($self, /)\n--\n\n"
+       "Block this thread until the elements are ready.\n\n"
+       "Waits for the work on the tensor's stream, with the GIL released. Returns at once for\n"
+       "memory of the CPU. Buffers, __array__, bool() and pickling wait on their own.\n\n"
+       "Raises\n------\nRuntimeError\n"
+       "    If the stream is being captured, or the driver fails."},
       {nullptr, nullptr, 0, nullptr}};
   return table;
 }

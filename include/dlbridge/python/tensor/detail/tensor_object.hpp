@@ -8,7 +8,10 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
+#include <dlbridge/kept_stream.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
@@ -29,13 +32,13 @@ struct tensor_object {
   tensor_view view;           // the description, with the caller's readonly= applied
   managed_tensor owned;       // the owner until the first export, unless array is
   shared_tensor shared;       // the owner from then on, as exports may outlive the object
-  void* stream;               // the handle of the stream on which the elements are ready
+  kept_stream stream;         // on which the elements are ready
   PyObject* stream_object;    // the owner of that handle, a held reference; or null
   PyObject* array;            // the ndarray whose fields view describes, a held reference; or null
   detail::copied_dims dims;   // the shape and the strides of view while array is not null
   buffer_dims exported_dims;  // of the buffers
 
-  stream_ref ready_on() const noexcept { return stream_ref(view.device(), stream); }
+  stream_ref ready_on() const noexcept { return stream.get(view.device()); }
 };
 
 inline tensor_object& tensor_in(PyObject* object) noexcept {
@@ -101,7 +104,7 @@ DLBRIDGE_INLINE void construct(tensor_object& self, tensor_view const& view, man
   ::new (&self.view) tensor_view(view);
   ::new (&self.owned) managed_tensor(std::move(owned));
   ::new (&self.shared) shared_tensor(std::move(shared));
-  self.stream = stream_ref::default_of(view.device()).native_handle();
+  ::new (&self.stream) kept_stream(stream_ref::default_of(view.device()));
   self.stream_object = nullptr;
   self.array = nullptr;
 }
@@ -166,11 +169,21 @@ inline ref new_tensor(PyTypeObject* type, tensor_view const& view, shared_tensor
 /// @param stream the stream= argument of the caller: a stream object, to which the Tensor then
 ///   holds a reference; or null, None or an int.
 inline void set_ready(tensor_object& self, stream_ref ready, PyObject* stream) noexcept {
-  self.stream = ready.native_handle();
-  if (stream != nullptr && stream != Py_None && !PyLong_Check(stream)) {
-    Py_INCREF(stream);
-    xdecref(std::exchange(self.stream_object, stream));
+  self.stream = kept_stream(ready);
+  if (PyObject* const object = stream_object_in(stream)) {
+    Py_INCREF(object);
+    xdecref(std::exchange(self.stream_object, object));
   }
+}
+
+/// Makes the host wait until the elements are ready. Code that reads elements on the host calls it
+/// first: a device may still write to managed memory.
+/// @pre the CPU can access the memory.
+/// @return false, with a Python exception set as by host_wait, on failure.
+/// @par Thread and GIL
+/// The caller holds the GIL, which is released while the host waits.
+inline bool wait_until_ready(tensor_object const& self) noexcept {
+  return self.stream.is_null() || guarded([&] { python::host_wait(self.ready_on()); });
 }
 
 namespace detail {

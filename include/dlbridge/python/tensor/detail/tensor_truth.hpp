@@ -9,7 +9,6 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
@@ -72,7 +71,7 @@ inline int truth_of_tensor(PyObject* object) noexcept {
                       name_of(view).c_str());
     return -1;
   }
-  if (!guarded([&] { python::host_wait(self.ready_on()); })) {
+  if (!wait_until_ready(self)) {
     return -1;
   }
   return is_nonzero(view.data(), view.dtype()) ? 1 : 0;

@@ -1,0 +1,60 @@
+// kept_stream: stores a stream for later use by any thread.
+// layer: values · stream order
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/stream.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+namespace detail {
+// A number of the calling thread that no other thread of the process receives, also after this one
+// has ended.
+DLBRIDGE_LOCAL inline std::uint64_t thread_number() noexcept {
+  static std::atomic<std::uint64_t> count{0};
+  thread_local std::uint64_t const number = ++count;
+  return number;
+}
+}  // namespace detail
+
+/// The handle of a stream that is stored, and that any thread may use later.
+///
+/// CUDA's handle 2 denotes the per-thread default stream of the thread that uses it. Another thread
+/// therefore receives the legacy default stream instead: work on that stream runs after the work
+/// that is on all per-thread default streams, because these are blocking streams.
+///
+/// @par Ownership
+/// As stream_ref.
+class kept_stream {
+ public:
+  kept_stream() noexcept = default;
+  explicit kept_stream(stream_ref stream) noexcept
+      : native_handle_(stream.native_handle()),
+        thread_(is_per_thread(stream.device()) ? detail::thread_number() : 0) {}
+
+  /// The stream for the calling thread.
+  /// @param where The device with which the object was constructed.
+  stream_ref get(device where) const noexcept {
+    bool const is_of_other_thread = thread_ != 0 && thread_ != detail::thread_number();
+    return is_of_other_thread ? stream_ref::default_of(where) : stream_ref(where, native_handle_);
+  }
+  /// Whether the handle is null: the device has no streams, or it is ROCm's default stream.
+  bool is_null() const noexcept { return native_handle_ == nullptr; }
+
+ private:
+  bool is_per_thread(device where) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(native_handle_) == 2 &&
+           runtime_of(where) == runtime_kind::cuda;
+  }
+
+  void* native_handle_ = nullptr;
+  std::uint64_t thread_ = 0;  // that of a per-thread default stream, else 0
+};
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

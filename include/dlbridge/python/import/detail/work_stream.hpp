@@ -1,0 +1,80 @@
+// work_stream_of: finds the stream on which the library of an object currently works.
+// layer: import · stream order of arguments
+#pragma once
+
+#include <cstdint>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/exchange.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/import/detail/table_gaps.hpp>
+#include <dlbridge/python/import/detail/type_cache.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/stream.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// A type without an exchange table, and the function of its library that returns the current stream
+// of the device whose ordinal is passed.
+struct work_stream_row {
+  char const* module;
+  char const* type;
+  char const* function_module;
+  char const* function;
+};
+DLBRIDGE_LOCAL inline constexpr work_stream_row work_stream_rows[] = {
+    {"cupy", "ndarray", "cupy.cuda", "get_current_stream"},
+    {"torch", "Tensor", "torch.cuda", "current_stream"},
+};
+
+// The stream object that the library of an object provides: that of the object itself, which has
+// `__cuda_stream__` (as Tensor does), or the current one of its library. An empty reference, with
+// or without an exception set, where there is none.
+inline ref find_stream_object(PyObject* object, device where) noexcept {
+  for (work_stream_row const& row : work_stream_rows) {
+    if (derives_from(Py_TYPE(object), row.module, row.type)) {
+      ref const function = import_function(row.function_module, row.function);
+      return function ? ref::steal(api<PyObject_CallFunction>(function.get(), "i", int{where.id}))
+                      : ref();
+    }
+  }
+  ref const stream = optional_attribute(object, "__cuda_stream__");
+  return stream ? ref::borrow(object) : ref();
+}
+}  // namespace detail
+
+/// The stream on which the library of an object currently works on a device: as the exchange table
+/// of its type reports it, the object itself, or a function of the library. The default stream
+/// where none of them reports another one.
+/// @param table the exchange table of the object's type, or an empty one.
+/// @return the stream. An exception that is not forgivable may be pending.
+/// @par Thread and GIL
+/// The caller holds the GIL. Python code may run.
+DLBRIDGE_COLD inline stream_ref work_stream_of(PyObject* object, exchange_table table,
+                                               device where) noexcept {
+  stream_ref result = stream_ref::default_of(where);
+  if (runtime_of(where) == runtime_kind::none) {
+    return result;
+  }
+  if (table && table.has_work_stream() && table.try_work_stream(where, result) &&
+      result.native_handle() != nullptr) {
+    return result;
+  }
+  result = stream_ref::default_of(where);
+  ref const stream = forgive_exception() ? detail::find_stream_object(object, where) : ref();
+  std::int64_t handle = 0;
+  if (stream && read_stream(stream.get(), where, handle)) {
+    stream_request request;
+    result =
+        try_read_stream(where, handle, request).ok() && request.ordered ? request.stream : result;
+  }
+  forgive_exception();
+  return result;
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

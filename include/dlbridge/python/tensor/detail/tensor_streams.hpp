@@ -1,0 +1,53 @@
+// synchronize, __cuda_stream__: give Python code the stream on which the elements of a Tensor are
+// ready, and wait for it.
+// layer: tensor · streams in Python
+#pragma once
+
+#include <cstdint>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/stream.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// synchronize()
+inline PyObject* synchronize_method(PyObject* object, PyObject*) noexcept {
+  ref const kept = ref::borrow(object);  // another thread may drop the Tensor meanwhile
+  if (!guarded([&] { python::host_wait(tensor_in(object).ready_on()); }, "synchronize")) {
+    return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+// __cuda_stream__(), the protocol of cuda.core for objects with a stream: (version, handle)
+inline PyObject* cuda_stream_method(PyObject* object, PyObject*) noexcept {
+  std::int64_t const handle = protocol_stream(tensor_in(object).ready_on());
+  return api<Py_BuildValue>("(iL)", 0, static_cast<long long>(handle));
+}
+
+// AttributeError for a tensor without a stream of CUDA, so that hasattr returns False.
+DLBRIDGE_LOCAL inline PyObject* get_cuda_stream(PyObject* self, void*) noexcept {
+  static PyMethodDef definition = {"__cuda_stream__", &cuda_stream_method, METH_NOARGS,
+                                   "__cuda_stream__()\n--\n\n"
+                                   "Return (0, handle) of the stream on which the elements are "
+                                   "ready."};
+  tensor_view const& view = tensor_in(self).view;
+  if (runtime_of(view.device()) != runtime_kind::cuda) {
+    api<PyErr_Format>(PyExc_AttributeError, "a tensor %s has no __cuda_stream__",
+                      name_of(view).c_str());
+    return nullptr;
+  }
+  return api<PyCFunction_New>(&definition, self);
+}
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,80 @@
+"""The driver waits for the device when it frees memory; other threads run meanwhile."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dlbridge
+import foreign
+from simulated import Driver
+
+
+@pytest.fixture
+def driver() -> Driver:
+    driver = Driver("cuda")  # that of HIP launches no host functions
+    driver.reset()
+    return driver
+
+
+HOST_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+@pytest.mark.parametrize("owner", ["tensor", "capsule", "foreign consumer", "share"])
+def test_a_host_function_that_needs_the_gil(driver: Driver, owner: str) -> None:
+    """Memory is dropped while its stream has a pending host function that calls Python."""
+    ours = driver.stream()
+    t: Any = dlbridge.from_dlpack(np.arange(4, dtype=np.uint8), device="cuda:0", stream=ours.handle)
+    called: list[str] = []
+    function = HOST_FUNCTION(lambda _: called.append(threading.current_thread().name))
+    driver.call("cuLaunchHostFunc", ours.handle, function, None)
+    if owner == "capsule":
+        t = t.__dlpack__(stream=ours.handle)
+    elif owner == "foreign consumer":
+        t = foreign.consume(t.__dlpack__(stream=ours.handle))
+    elif owner == "share":
+        t = dlbridge.from_dlpack(t, stream=ours.handle)
+
+    def drop() -> None:
+        nonlocal t
+        driver.select(0)
+        t = None
+
+    thread = threading.Thread(target=drop, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive(), "the free and the host function wait for each other"
+    ours.synchronize()
+    assert len(called) == 1
+    assert driver.races == []
+
+
+def test_other_threads_run_during_a_free(driver: Driver) -> None:
+    ours = driver.stream()
+    t: Any = dlbridge.from_dlpack(np.zeros(4, np.uint8), device="cuda:0", stream=ours.handle)
+    pause = ctypes.CDLL(None).usleep  # in C, without the GIL
+    function = ctypes.cast(pause, ctypes.c_void_p)
+    driver.call("cuLaunchHostFunc", ours.handle, function, ctypes.c_void_p(500_000))
+    gaps = [time.monotonic()]
+    stop = threading.Event()
+
+    def tick() -> None:
+        while not stop.is_set():
+            gaps.append(time.monotonic())
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    begin = time.monotonic()
+    del t
+    took = time.monotonic() - begin
+    stop.set()
+    thread.join()
+    longest = max(b - a for a, b in zip(gaps, gaps[1:]))
+    assert took > 0.4, "the driver waited for the host function"
+    assert longest < took / 2
