@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from typing import Any, Callable
 
 import numpy as np
@@ -71,6 +72,20 @@ def test_a_tensor(driver: Driver, read: str, stream: str) -> None:
     assert driver.races == []
 
 
+def test_a_wait_that_fails(driver: Driver) -> None:
+    """No buffer is left, and the driver's error reaches the caller."""
+    x = managed(driver)
+    t: Any = dlbridge.from_dlpack(x, stream=x.stream.handle)
+    driver.fail_function("cuStreamSynchronize", 700)
+    for read in (memoryview, np.asarray, pickle.dumps, dlbridge.Tensor.synchronize):
+        with pytest.raises(RuntimeError, match="cuStreamSynchronize"):
+            read(t)
+    driver.clear_failures()
+    assert sys.getrefcount(t) == 2
+    del t
+    assert x.is_released
+
+
 def test_the_truth_of_one_element(driver: Driver) -> None:
     x = managed(driver, shape=(1,), strides=(1,))
     t: Any = dlbridge.from_dlpack(x, stream=x.stream.handle)
@@ -80,12 +95,13 @@ def test_the_truth_of_one_element(driver: Driver) -> None:
     assert driver.races == []
 
 
-def test_a_dtype_without_a_format(driver: Driver) -> None:
+@pytest.mark.parametrize("read", [np.asarray, lambda t: t.__array__()])
+def test_a_dtype_without_a_format(driver: Driver, read: Any) -> None:
     """NumPy reads bfloat16 through a second Tensor, with another dtype."""
     x = managed(driver, shape=(2,), strides=(1,), dtype=(4, 16, 1))
     t: Any = dlbridge.from_dlpack(x, stream=x.stream.handle)
     x.stream.write(x.buffer, 7)
-    assert np.asarray(t).tobytes() == NEW
+    assert read(t).tobytes() == NEW
     assert driver.races == []
 
 

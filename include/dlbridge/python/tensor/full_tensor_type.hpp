@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -37,16 +36,20 @@ inline PyObject* show_tensor(PyObject* self) noexcept {
 }
 
 inline int get_buffer(PyObject* self, Py_buffer* out, int flags) noexcept {
-  if (is_host_accessible(tensor_in(self).view.device()) && !wait_until_ready(tensor_in(self))) {
-    out->obj = nullptr;
-    return -1;
-  }
 #if defined(Py_GIL_DISABLED)  // several threads may request a buffer at the same time
   buffer_dims* const dims = nullptr;
 #else
   buffer_dims* const dims = &tensor_in(self).exported_dims;
 #endif
-  return fill_buffer(self, tensor_in(self).view, dims, out, flags);
+  if (fill_buffer(self, tensor_in(self).view, dims, out, flags) != 0) {
+    return -1;
+  }
+  if (!wait_until_ready(tensor_in(self))) {
+    error_keeper const pending;
+    api<PyBuffer_Release>(out);
+    return -1;
+  }
+  return 0;
 }
 inline void free_buffer(PyObject*, Py_buffer* buffer) noexcept { release_buffer(buffer); }
 
