@@ -188,6 +188,22 @@ class context_guard<hip_table> {
   bool is_changed_ = false;
 };
 
+namespace detail {
+// As for CUDA: only the null stream refers to the current device.
+inline event_pool* events_at_hand(hip_table const& driver, stream_ref consumer,
+                                  stream_ref producer) noexcept {
+  for (stream_ref const stream : {consumer, producer}) {
+    int current = -1;
+    if (is_default_stream(stream) && (!succeeds(driver, driver.get_device, &current) ||
+                                      current != stream.device().id)) {
+      return nullptr;
+    }
+  }
+  int const ordinal = producer.device().id;
+  return ordinal >= 0 && ordinal < max_devices ? &hip_events()[ordinal] : nullptr;
+}
+}  // namespace detail
+
 /// Enqueues a copy on a stream of the current device.
 /// @return a report: as try_call.
 inline report try_copy(hip_table const& driver, block_copy const& copy, void* stream) noexcept {

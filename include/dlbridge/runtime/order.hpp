@@ -128,6 +128,62 @@ class borrowed_event {
   event_pool* pool_;
   void* event_;
 };
+
+// Whether the driver states that the stream is not being captured. False after a failure.
+template <class Table>
+bool is_surely_uncaptured(Table const& driver, stream_ref stream) noexcept {
+  int capture_status = 0;
+  return !driver.stream_is_capturing ||
+         (succeeds(driver, driver.stream_is_capturing, stream.native_handle(), &capture_status) &&
+          capture_status == 0);
+}
+
+// Orders two streams, neither of which is being captured, without a change of the current context.
+// The queries come first: an event of a captured stream would make the consumer a part of the
+// capture, and a captured consumer that waits for another event would lose its capture.
+// Returns false if it has not ordered them; try_order_carefully then does, or reports the reason.
+template <class Table>
+bool order_quickly(Table const& driver, stream_ref consumer, stream_ref producer) noexcept {
+  event_pool* const pool = events_at_hand(driver, consumer, producer);
+  void* const event = pool != nullptr ? pool->try_take() : nullptr;
+  if (event == nullptr) {
+    return false;
+  }
+  bool const is_ordered =
+      is_surely_uncaptured(driver, consumer) && is_surely_uncaptured(driver, producer) &&
+      succeeds(driver, driver.event_record, event, producer.native_handle()) &&
+      succeeds(driver, driver.stream_wait_event, consumer.native_handle(), event, 0U);
+  if (!pool->try_put(event)) {
+    static_cast<void>(succeeds(driver, driver.event_destroy, event));
+  }
+  return is_ordered;
+}
+
+template <class Table>
+report try_order_carefully(Table const& driver, stream_ref consumer, stream_ref producer) noexcept {
+  context_guard<Table> guard(driver);
+  capture_state consumer_capture;
+  capture_state producer_capture;
+  report status = try_enter_stream(guard, driver, consumer, consumer_capture);
+  if (status.ok()) {
+    status = try_enter_stream(guard, driver, producer, producer_capture);
+  }
+  if (!status.ok()) {
+    return status;
+  }
+  if (consumer_capture.active != producer_capture.active ||
+      consumer_capture.id != producer_capture.id) {
+    return captures_differ(consumer_capture, producer_capture);
+  }
+  borrowed_event<Table> event(driver, guard);
+  status = event.try_record(producer.native_handle());
+  if (status.ok() && is_default_stream(consumer)) {
+    status = guard.try_enter(consumer);
+  }
+  return status.ok()
+             ? try_call(driver, driver.stream_wait_event, consumer.native_handle(), event.get(), 0U)
+             : status;
+}
 }  // namespace detail
 
 /// Makes the operations that are enqueued on consumer later wait for the operations that are on
@@ -147,28 +203,9 @@ report try_order_after(Table const& driver, stream_ref consumer, stream_ref prod
   if (detail::is_same_stream(consumer, producer)) {
     return report{};
   }
-  context_guard<Table> guard(driver);
-  detail::capture_state consumer_capture;
-  detail::capture_state producer_capture;
-  report status = detail::try_enter_stream(guard, driver, consumer, consumer_capture);
-  if (status.ok()) {
-    status = detail::try_enter_stream(guard, driver, producer, producer_capture);
-  }
-  if (!status.ok()) {
-    return status;
-  }
-  if (consumer_capture.active != producer_capture.active ||
-      consumer_capture.id != producer_capture.id) {
-    return detail::captures_differ(consumer_capture, producer_capture);
-  }
-  detail::borrowed_event<Table> event(driver, guard);
-  status = event.try_record(producer.native_handle());
-  if (status.ok()) {
-    status = guard.try_enter(consumer);
-  }
-  return status.ok()
-             ? try_call(driver, driver.stream_wait_event, consumer.native_handle(), event.get(), 0U)
-             : status;
+  return detail::order_quickly(driver, consumer, producer)
+             ? report{}
+             : detail::try_order_carefully(driver, consumer, producer);
 }
 
 /// Blocks this thread until the operations on a stream have completed. Does not wait for the other
@@ -179,6 +216,10 @@ report try_order_after(Table const& driver, stream_ref consumer, stream_ref prod
 /// Any thread. A thread that holds the GIL releases it first, because the function blocks.
 template <class Table>
 report try_host_wait(Table const& driver, stream_ref stream) noexcept {
+  if (!detail::is_default_stream(stream) && detail::is_surely_uncaptured(driver, stream) &&
+      succeeds(driver, driver.stream_synchronize, stream.native_handle())) {
+    return report{};
+  }
   context_guard<Table> guard(driver);
   detail::capture_state capture;
   report status = detail::try_enter_stream(guard, driver, stream, capture);

@@ -1,4 +1,5 @@
-// CUDA's functions that the old driver lacks: stream capture and stream-ordered memory.
+// CUDA's functions that the old driver lacks: stream capture, graphs, green contexts and
+// stream-ordered memory.
 #include "api.hpp"
 
 using namespace simulated;
@@ -56,5 +57,61 @@ SIMULATED_CUDA(cuMemFreeAsync)(CUdeviceptr start, CUstream handle) {
     if (start != 0) {
       d.free_in_order(stream_of(d, handle), "cuMemFreeAsync", pointer(start));
     }
+  });
+}
+
+SIMULATED_CUDA(cuGraphInstantiateWithFlags)(void** out, CUgraph graph, unsigned long long flags) {
+  return call_initialized(cuGraphInstantiateWithFlags_entry, [&](driver& d) {
+    require(out != nullptr && flags == 0);
+    *out = d.instantiate(graph);
+  });
+}
+
+SIMULATED_CUDA(cuGraphLaunch)(void* executable, CUstream handle) {
+  return call_in_context(cuGraphLaunch_entry, [&](driver& d, context_ptr const&) {
+    d.launch(executable, stream_of(d, handle));
+  });
+}
+
+SIMULATED_CUDA(cuGraphExecDestroy)(void* executable) {
+  return call_initialized(cuGraphExecDestroy_entry,
+                          [&](driver& d) { d.destroy_executable(executable); });
+}
+
+// The descriptor of resources is ignored.
+SIMULATED_CUDA(cuGreenCtxCreate)(void** out, void*, CUdevice device, unsigned flags) {
+  return call_initialized(cuGreenCtxCreate_entry, [&](driver& d) {
+    require(out != nullptr && flags == 1);  // CU_GREEN_CTX_DEFAULT_STREAM
+    context_ptr const primary = d.primary(device);
+    require(primary->is_alive, status::invalid_context);
+    context_ptr const converted = d.make_context(device);
+    converted->green_of = primary;
+    *out = d.new_handle();
+    d.green_contexts[*out] = converted;
+  });
+}
+
+SIMULATED_CUDA(cuCtxFromGreenCtx)(CUcontext* out, void* green) {
+  return call_initialized(cuCtxFromGreenCtx_entry, [&](driver& d) {
+    require(out != nullptr && d.green_contexts.count(green) != 0);
+    *out = d.green_contexts[green]->handle;
+  });
+}
+
+SIMULATED_CUDA(cuGreenCtxDestroy)(void* green) {
+  return call_initialized(cuGreenCtxDestroy_entry, [&](driver& d) {
+    require(d.green_contexts.count(green) != 0);
+    d.destroy(*d.green_contexts[green]);
+    d.green_contexts.erase(green);
+  });
+}
+
+SIMULATED_CUDA(cuGreenCtxStreamCreate)(CUstream* out, void* green, unsigned flags, int) {
+  return call_initialized(cuGreenCtxStreamCreate_entry, [&](driver& d) {
+    constexpr unsigned non_blocking = 1;
+    require(out != nullptr && flags == non_blocking && d.green_contexts.count(green) != 0);
+    stream_ptr const made = d.make_stream(d.green_contexts[green], false);
+    made->is_green = true;
+    *out = made->handle;
   });
 }
