@@ -336,6 +336,7 @@ TEST_P(Transfer, SourceThatOutlivesTheCopyAvoidsWaiting) {
   managed_tensor const result = transfer(sixteen.view(t), runtime.device(), stream, options);
   EXPECT_GT(runtime.pending_count(), 0U);
   EXPECT_EQ(runtime.read(stream.native_handle(), const_cast<void*>(result.view().data()), 64), 0);
+  EXPECT_TRUE(try_record_stream(result, stream)) << "so that the free waits for the read";
   runtime.run_pending();
   EXPECT_EQ(flat_of(result.view()), bytes(64, 7));
   EXPECT_EQ(runtime.calls_of("cuStreamSynchronize", "hipStreamSynchronize"), 0);

@@ -74,6 +74,8 @@ struct cuda_table : driver_source {
   f<void**, unsigned> event_create{*this, "cuEventCreate"};
   f<void*> event_destroy{*this, "cuEventDestroy_v2"};
   f<void*, void*> event_record{*this, "cuEventRecord"};
+  f<void*> event_query{*this, "cuEventQuery"};
+  f<void*> event_synchronize{*this, "cuEventSynchronize"};
   f<void**, std::size_t> memory_allocate{*this, "cuMemAlloc_v2"};
   f<void*> memory_free{*this, "cuMemFree_v2"};
   f<void**, std::size_t, void*> memory_allocate_async{*this, "cuMemAllocAsync",
@@ -241,22 +243,24 @@ class context_guard<cuda_table> {
   /// The pool of events of the context. Null if the context is not the primary one of its device:
   /// the process may destroy such a context, and its events with it, at any time.
   event_pool* events() const noexcept {
+    for (int i = 0; context_ != nullptr && i < max_devices; ++i) {
+      if (detail::cuda_devices()[i].primary.load(std::memory_order_acquire) == context_) {
+        return &detail::cuda_devices()[i].events;
+      }
+    }
     int device = -1;
     if (!succeeds(driver_, driver_.context_get_device, &device) || device < 0 ||
         device >= max_devices) {
       return nullptr;
     }
-    detail::cuda_device_state& state = detail::cuda_devices()[device];
-    if (state.primary.load(std::memory_order_acquire) != context_) {
-      unsigned flags = 0;
-      int active = 0;  // retaining an inactive primary context would create it
-      void* primary = nullptr;
-      if (!succeeds(driver_, driver_.primary_get_state, device, &flags, &active) || active == 0 ||
-          !try_retain(device, primary).ok() || primary != context_) {
-        return nullptr;
-      }
+    unsigned flags = 0;
+    int active = 0;  // retaining an inactive primary context would create it
+    void* primary = nullptr;
+    if (!succeeds(driver_, driver_.primary_get_state, device, &flags, &active) || active == 0 ||
+        !try_retain(device, primary).ok() || primary != context_) {
+      return nullptr;
     }
-    return &state.events;
+    return &detail::cuda_devices()[device].events;
   }
 
  private:

@@ -45,6 +45,8 @@ struct hip_table : driver_source {
   f<void**, unsigned> event_create{*this, "hipEventCreateWithFlags"};
   f<void*> event_destroy{*this, "hipEventDestroy"};
   f<void*, void*> event_record{*this, "hipEventRecord"};
+  f<void*> event_query{*this, "hipEventQuery"};
+  f<void*> event_synchronize{*this, "hipEventSynchronize"};
   f<void**, std::size_t> memory_allocate{*this, "hipMalloc"};
   f<void*> memory_free{*this, "hipFree"};
   f<void**, std::size_t, void*> memory_allocate_async{*this, "hipMallocAsync", presence::optional};

@@ -5,8 +5,10 @@
 using namespace simulated;
 using namespace simulated::cuda;
 
+// Without a current context, these work with the handles of streams other than the default ones.
+
 SIMULATED_CUDA(cuStreamIsCapturing)(CUstream handle, int* out) {
-  return call_in_context(cuStreamIsCapturing_entry, [&](driver& d, context_ptr const&) {
+  return call_initialized(cuStreamIsCapturing_entry, [&](driver& d) {
     require(out != nullptr);
     *out = d.query_capture(*stream_of(d, handle));
   });
@@ -15,7 +17,7 @@ SIMULATED_CUDA(cuStreamIsCapturing)(CUstream handle, int* out) {
 SIMULATED_CUDA(cuStreamGetCaptureInfo_v2)(CUstream handle, int* status, unsigned long long* id,
                                           CUgraph* graph, void const** dependencies,
                                           std::size_t* count) {
-  return call_in_context(cuStreamGetCaptureInfo_v2_entry, [&](driver& d, context_ptr const&) {
+  return call_initialized(cuStreamGetCaptureInfo_v2_entry, [&](driver& d) {
     d.query_capture(*stream_of(d, handle), status, id, graph, dependencies, count);
   });
 }
@@ -46,14 +48,14 @@ SIMULATED_CUDA(cuGraphDestroy)(CUgraph graph) {
 }
 
 SIMULATED_CUDA(cuMemAllocAsync)(CUdeviceptr* out, std::size_t bytes, CUstream handle) {
-  return call_in_context(cuMemAllocAsync_entry, [&](driver& d, context_ptr const&) {
+  return call_initialized(cuMemAllocAsync_entry, [&](driver& d) {
     require(out != nullptr && bytes != 0);
     *out = d.allocate_in_order(stream_of(d, handle), "cuMemAllocAsync", bytes)->start;
   });
 }
 
 SIMULATED_CUDA(cuMemFreeAsync)(CUdeviceptr start, CUstream handle) {
-  return call_in_context(cuMemFreeAsync_entry, [&](driver& d, context_ptr const&) {
+  return call_initialized(cuMemFreeAsync_entry, [&](driver& d) {
     if (start != 0) {
       d.free_in_order(stream_of(d, handle), "cuMemFreeAsync", pointer(start));
     }

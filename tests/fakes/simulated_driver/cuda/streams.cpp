@@ -90,7 +90,7 @@ SIMULATED_CUDA(cuEventSynchronize)(CUevent handle) {
 }
 
 SIMULATED_CUDA(cuEventQuery)(CUevent handle) {
-  return call_in_context(cuEventQuery_entry, [&](driver& d, context_ptr const&) {
+  return call_initialized(cuEventQuery_entry, [&](driver& d) {
     require(d.query(d.find_event(handle)), status::not_ready);
   });
 }
