@@ -51,6 +51,8 @@ SAME_CALL(copy_peer_async, hipMemcpyPeerAsync);
 SAME_CALL(copy_block_async, hipMemcpy2DAsync);
 SAME_CALL(pointer_get_attribute, hipPointerGetAttribute);
 SAME_CALL(get_last_error, hipGetLastError);
+SAME_CALL(prefetch, hipMemPrefetchAsync);
+SAME_CALL(advise, hipMemAdvise);
 SAME_EXPORTED_CALL(event_record, hipEventRecord, hipEvent_t, hipStream_t);
 SAME_EXPORTED_CALL(memory_allocate, hipMalloc, void**, size_t);
 SAME_EXPORTED_CALL(memory_allocate_async, hipMallocAsync, void**, size_t, hipStream_t);
@@ -76,6 +78,8 @@ static_assert(hipStreamCaptureStatusNone == 0);
 static_assert(hipStreamCaptureModeRelaxed == dlbridge::detail::capture_mode_relaxed);
 static_assert(hipEventDisableTiming == dlbridge::detail::event_disable_timing);
 static_assert(hipHostMallocPortable == dlbridge::detail::allocation_portable);
+static_assert(hipMemAdviseSetReadMostly == 1 && hipMemAdviseSetAccessedBy == 5 &&
+              hipMemAdviseUnsetAccessedBy == 6 && hipCpuDeviceId == -1);
 static_assert(hipMemAttachGlobal == dlbridge::detail::allocation_portable);
 static_assert(hipMemcpyHostToHost == 0 && hipMemcpyHostToDevice == 1 &&
               hipMemcpyDeviceToHost == 2 && hipMemcpyDeviceToDevice == 3 && hipMemcpyDefault == 4);

@@ -17,21 +17,12 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// The struct CUDA_MEMCPY2D of cuda.h: the same members in the same order, under other names.
-struct cuda_block_copy {
-  std::size_t from_x, from_y;
-  int from_type;
-  void const* from_host;
-  void const* from_device;
-  void* from_array;
-  std::size_t from_pitch;
-  std::size_t to_x, to_y;
-  int to_type;
-  void* to_host;
-  void* to_device;
-  void* to_array;
-  std::size_t to_pitch;
-  std::size_t width, height;
+struct cuda_block_copy;       // of cuda.h: CUDA_MEMCPY2D
+struct cuda_peer_block_copy;  // CUDA_MEMCPY3D_PEER
+/// The struct CUmemLocation of cuda.h.
+struct cuda_location {
+  int type;
+  int id;
 };
 
 /// The functions of the CUDA driver. Handles and device addresses have the type void*; ordinals and
@@ -88,7 +79,15 @@ struct cuda_table : driver_source {
   f<void*, void*, void const*, void*, std::size_t, void*> copy_peer_async{*this,
                                                                           "cuMemcpyPeerAsync"};
   f<cuda_block_copy const*, void*> copy_block_async{*this, "cuMemcpy2DAsync_v2"};
+  f<cuda_peer_block_copy const*, void*> copy_peer_block_async{*this, "cuMemcpy3DPeerAsync"};
   f<void*, int, void const*> pointer_get_attribute{*this, "cuPointerGetAttribute"};
+  f<void const*, std::size_t, int, void*> prefetch{*this, "cuMemPrefetchAsync",
+                                                   presence::optional};
+  f<void const*, std::size_t, cuda_location, unsigned, void*> prefetch_to{
+      *this, "cuMemPrefetchAsync_v2", presence::optional};  // from CUDA 12.2
+  f<void const*, std::size_t, int, int> advise{*this, "cuMemAdvise", presence::optional};
+  f<void const*, std::size_t, int, cuda_location> advise_for{*this, "cuMemAdvise_v2",
+                                                             presence::optional};
 
   /// @return the name of a result, such as "CUDA_ERROR_INVALID_VALUE", or null if the driver has
   ///   none
@@ -358,42 +357,6 @@ inline event_pool* events_at_hand(cuda_table const& driver, stream_ref consumer,
   return &state->events;
 }
 }  // namespace detail
-
-/// Enqueues a copy on a stream of the current context.
-/// @return a report: as try_call.
-/// @par Lifetime
-/// Both memories exist until the copy has completed.
-inline report try_copy(cuda_table const& driver, block_copy const& copy, void* stream) noexcept {
-  if (copy.height == 1) {
-    return try_call(driver, driver.copy_async, copy.to, copy.from, copy.width, stream);
-  }
-  auto const type = [](memory_side side) {
-    return side == memory_side::host ? 1 : side == memory_side::device ? 2 : 4;
-  };
-  cuda_block_copy block{};
-  block.from_type = type(copy.from_side);
-  block.from_host = copy.from;  // the driver reads the address that the type selects
-  block.from_device = copy.from;
-  block.from_pitch = copy.from_pitch;
-  block.to_type = type(copy.to_side);
-  block.to_host = copy.to;
-  block.to_device = copy.to;
-  block.to_pitch = copy.to_pitch;
-  block.width = copy.width;
-  block.height = copy.height;
-  return try_call(driver, driver.copy_block_async, &block, stream);
-}
-
-/// Enqueues a copy between the memories of two devices, whose contexts are to_context and
-/// from_context.
-/// @return a report: as try_call.
-/// @par Lifetime
-/// Both memories and contexts exist until the copy has completed.
-inline report try_copy_peer(cuda_table const& driver, void* to, void* to_context, void const* from,
-                            void* from_context, std::size_t bytes, void* stream) noexcept {
-  return try_call(driver, driver.copy_peer_async, to, to_context, from, from_context, bytes,
-                  stream);
-}
 
 /// Looks up the device of an address.
 /// @param driver the driver.

@@ -59,6 +59,9 @@ struct hip_table : driver_source {
   f<void*, std::size_t, void const*, std::size_t, std::size_t, std::size_t, int, void*>
       copy_block_async{*this, "hipMemcpy2DAsync"};
   f<void*, int, void const*> pointer_get_attribute{*this, "hipPointerGetAttribute"};
+  f<void const*, std::size_t, int, void*> prefetch{*this, "hipMemPrefetchAsync",
+                                                   presence::optional};
+  f<void const*, std::size_t, int, int> advise{*this, "hipMemAdvise", presence::optional};
   f<> get_last_error{*this, "hipGetLastError", presence::optional};
 
   char const* error_name(driver_result result) const noexcept {
@@ -222,6 +225,21 @@ inline report try_copy(hip_table const& driver, block_copy const& copy, void* st
 inline report try_copy_peer(hip_table const& driver, void* to, int to_device, void const* from,
                             int from_device, std::size_t bytes, void* stream) noexcept {
   return try_call(driver, driver.copy_peer_async, to, to_device, from, from_device, bytes, stream);
+}
+
+/// Whether try_copy_peer_block needs one call for a block, and not one for each row.
+constexpr bool copies_peer_blocks(hip_table const&) noexcept { return false; }
+/// Enqueues a copy of rows between the memories of two devices. Releases of ROCm before 7 have no
+/// function for a block, so this function copies each row.
+inline report try_copy_peer_block(hip_table const& driver, block_copy const& copy, int to_device,
+                                  int from_device, void* stream) noexcept {
+  report status;
+  for (std::size_t i = 0; i < copy.height && status.ok(); ++i) {
+    status = try_copy_peer(driver, static_cast<char*>(copy.to) + i * copy.to_pitch, to_device,
+                           static_cast<char const*>(copy.from) + i * copy.from_pitch, from_device,
+                           copy.width, stream);
+  }
+  return status;
 }
 
 /// Looks up the device of an address.

@@ -27,6 +27,13 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 namespace detail {
+inline memory_side side_of(device where) noexcept {
+  memory_kind const kind = memory_of(where);
+  return kind == memory_kind::device    ? memory_side::device
+         : kind == memory_kind::managed ? memory_side::managed
+                                        : memory_side::host;
+}
+
 // The streams whose operations may use memory until it is freed. Any thread may add streams while
 // other threads do.
 class stream_uses {
@@ -102,13 +109,16 @@ class driver_memory {
         last_use_(std::move(other.last_use_)) {}
   driver_memory& operator=(driver_memory&&) = delete;
   ~driver_memory() {
-    if (!try_free()) {
-      defer();
+    if (address_ != nullptr) {
+      if (!try_free()) {
+        defer();
+      }
+      detail::retired_owners().collect();
     }
-    detail::retired_owners().collect();
   }
 
   void* address() const noexcept { return address_; }
+  bool is_stream_ordered() const noexcept { return method_ == free_method::stream_ordered; }
 
   /// Adds a stream whose operations may use the memory until it is freed.
   /// @return false if there is no memory for the entry.

@@ -90,6 +90,8 @@ class driver {
             std::size_t width, std::size_t rows = 1);
   void fill(stream_ptr const& queue, char const* name, void* to, unsigned char value,
             std::size_t bytes);
+  // A prefetch or an advice: fails for memory that is not managed. Has no other effect.
+  void require_managed(void const* start, std::size_t bytes) const;
   void launch_host_function(stream_ptr const& queue, char const* name, void (*callback)(void*),
                             void* argument);
 

@@ -117,3 +117,35 @@ SIMULATED_CUDA(cuGreenCtxStreamCreate)(CUstream* out, void* green, unsigned flag
     *out = made->handle;
   });
 }
+
+namespace {
+
+struct location {  // CUmemLocation
+  int type;
+  int id;
+};
+void require_location(driver& d, location where) {
+  constexpr int of_device = 1, of_host = 2;
+  require(where.type == of_host ||
+          (where.type == of_device && where.id >= 0 && where.id < d.device_count()));
+}
+
+}  // namespace
+
+SIMULATED_CUDA(cuMemPrefetchAsync_v2)(CUdeviceptr start, std::size_t bytes, location to,
+                                      unsigned flags, CUstream handle) {
+  return call_initialized(cuMemPrefetchAsync_v2_entry, [&](driver& d) {
+    require(flags == 0);
+    require_location(d, to);
+    d.require_managed(pointer(start), bytes);
+    d.enqueue(stream_of(d, handle), "cuMemPrefetchAsync_v2", {}, [] {});
+  });
+}
+
+SIMULATED_CUDA(cuMemAdvise_v2)(CUdeviceptr start, std::size_t bytes, int advice, location where) {
+  return call_initialized(cuMemAdvise_v2_entry, [&](driver& d) {
+    require(advice >= 1 && advice <= 6);
+    require_location(d, where);
+    d.require_managed(pointer(start), bytes);
+  });
+}
