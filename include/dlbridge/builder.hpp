@@ -136,6 +136,12 @@ class block {
   }
 
   Owner& owner() noexcept { return owner_; }
+  // The owner in a tensor that such a block holds, or null for any other tensor.
+  static Owner* find_owner(Managed* managed) noexcept {
+    return managed != nullptr && managed->deleter == &destroy
+               ? &static_cast<block*>(managed->manager_ctx)->owner_
+               : nullptr;
+  }
 
   // Fills in the struct and returns the tensor, which owns the block. If the description is
   // refused, with bad_argument or as by check_tensor, the owner has been destroyed.
@@ -183,6 +189,14 @@ class block {
   static_assert(alignof(Managed) >= alignof(std::int64_t),
                 "dlbridge: the memory after a block is aligned for shape and strides");
 };
+
+// The owner that this module passed to build_on for a tensor, or null if it passed none of the type.
+template <class Owner>
+Owner* find_owner(managed_tensor const& tensor) noexcept {
+  return tensor.get_versioned() != nullptr
+             ? block<DLManagedTensorVersioned, Owner>::find_owner(tensor.get_versioned())
+             : block<DLManagedTensor, Owner>::find_owner(tensor.get_legacy());
+}
 
 // Moves the owner into a new block and then calls describe: the address of the owner no longer
 // changes.

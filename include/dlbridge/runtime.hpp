@@ -4,5 +4,7 @@
 
 #include <dlbridge/runtime/cuda.hpp>
 #include <dlbridge/runtime/hip.hpp>
+#include <dlbridge/runtime/managed_memory.hpp>
 #include <dlbridge/runtime/order.hpp>
 #include <dlbridge/runtime/transfer.hpp>
+#include <dlbridge/runtime/transfer_async.hpp>

@@ -3,6 +3,7 @@
 #include <cuda.h>
 
 #include <dlbridge/runtime/cuda.hpp>
+#include <dlbridge/runtime/detail/cuda_copies.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
 
 #include <cstddef>
@@ -43,6 +44,8 @@ SAME_CALL(exchange_capture_mode, cuThreadExchangeStreamCaptureMode);
 SAME_CALL(event_create, cuEventCreate);
 SAME_CALL(event_destroy, cuEventDestroy);
 SAME_CALL(event_record, cuEventRecord);
+SAME_CALL(event_query, cuEventQuery);
+SAME_CALL(event_synchronize, cuEventSynchronize);
 SAME_CALL(memory_allocate, cuMemAlloc);
 SAME_CALL(memory_free, cuMemFree);
 SAME_CALL(memory_allocate_async, cuMemAllocAsync);
@@ -53,15 +56,26 @@ SAME_CALL(host_free, cuMemFreeHost);
 SAME_CALL(copy_async, cuMemcpyAsync);
 SAME_CALL(copy_peer_async, cuMemcpyPeerAsync);
 SAME_CALL(copy_block_async, cuMemcpy2DAsync);
+SAME_CALL(copy_peer_block_async, cuMemcpy3DPeerAsync);
 SAME_CALL(pointer_get_attribute, cuPointerGetAttribute);
-#if CUDA_VERSION < 13000
+#if CUDA_VERSION >= 13000
+SAME_CALL(prefetch_to, cuMemPrefetchAsync);  // the macros select the new variants
+SAME_CALL(advise_for, cuMemAdvise);
+#else
+SAME_CALL(prefetch, cuMemPrefetchAsync);
+SAME_CALL(advise, cuMemAdvise);
+#if CUDA_VERSION >= 12020
+SAME_CALL(prefetch_to, cuMemPrefetchAsync_v2);
+SAME_CALL(advise_for, cuMemAdvise_v2);
+#endif
 SAME_CALL(stream_get_capture_info, cuStreamGetCaptureInfo_v2);
 #endif
 
-#define SAME_MEMBER(ours, theirs)                                                     \
-  static_assert(offsetof(cuda_block_copy, ours) == offsetof(CUDA_MEMCPY2D, theirs) && \
-                    sizeof(cuda_block_copy::ours) == sizeof(CUDA_MEMCPY2D::theirs),   \
+#define SAME_MEMBER_OF(struct_of_ours, ours, struct_of_theirs, theirs)                        \
+  static_assert(offsetof(struct_of_ours, ours) == offsetof(struct_of_theirs, theirs) &&       \
+                    sizeof(struct_of_ours::ours) == sizeof(struct_of_theirs::theirs),         \
                 #theirs)
+#define SAME_MEMBER(ours, theirs) SAME_MEMBER_OF(cuda_block_copy, ours, CUDA_MEMCPY2D, theirs)
 static_assert(sizeof(cuda_block_copy) == sizeof(CUDA_MEMCPY2D));
 SAME_MEMBER(from_x, srcXInBytes);
 SAME_MEMBER(from_y, srcY);
@@ -80,6 +94,27 @@ SAME_MEMBER(to_pitch, dstPitch);
 SAME_MEMBER(width, WidthInBytes);
 SAME_MEMBER(height, Height);
 
+#define SAME_PEER_MEMBER(ours, theirs) \
+  SAME_MEMBER_OF(cuda_peer_block_copy, ours, CUDA_MEMCPY3D_PEER, theirs)
+static_assert(sizeof(cuda_peer_block_copy) == sizeof(CUDA_MEMCPY3D_PEER));
+SAME_PEER_MEMBER(from_type, srcMemoryType);
+SAME_PEER_MEMBER(from_device, srcDevice);
+SAME_PEER_MEMBER(from_context, srcContext);
+SAME_PEER_MEMBER(from_pitch, srcPitch);
+SAME_PEER_MEMBER(to_x, dstXInBytes);
+SAME_PEER_MEMBER(to_type, dstMemoryType);
+SAME_PEER_MEMBER(to_device, dstDevice);
+SAME_PEER_MEMBER(to_context, dstContext);
+SAME_PEER_MEMBER(to_pitch, dstPitch);
+SAME_PEER_MEMBER(width, WidthInBytes);
+SAME_PEER_MEMBER(height, Height);
+SAME_PEER_MEMBER(depth, Depth);
+static_assert(CU_MEM_LOCATION_TYPE_DEVICE == 1 && CU_MEM_ADVISE_SET_READ_MOSTLY == 1 &&
+              CU_MEM_ADVISE_SET_ACCESSED_BY == 5 && CU_MEM_ADVISE_UNSET_ACCESSED_BY == 6);
+#if CUDA_VERSION >= 12020
+static_assert(CU_MEM_LOCATION_TYPE_HOST == 2);
+#endif
+
 static_assert(CUDA_SUCCESS == dlbridge::driver_success);
 static_assert(CUDA_ERROR_OUT_OF_MEMORY == dlbridge::driver_out_of_memory);
 static_assert(CUDA_ERROR_NO_DEVICE == dlbridge::driver_no_device);
@@ -90,6 +125,7 @@ static_assert(CUDA_ERROR_NOT_INITIALIZED == dlbridge::driver_not_initialized);
 static_assert(CUDA_ERROR_DEINITIALIZED == dlbridge::driver_deinitialized);
 static_assert(CUDA_ERROR_INVALID_CONTEXT == dlbridge::driver_invalid_context);
 static_assert(CUDA_ERROR_INVALID_HANDLE == dlbridge::driver_invalid_handle);
+static_assert(CUDA_ERROR_NOT_READY == dlbridge::driver_not_ready);
 static_assert(CUDA_ERROR_CONTEXT_IS_DESTROYED == dlbridge::driver_context_destroyed);
 static_assert(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED == dlbridge::driver_capture_unsupported);
 static_assert(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD == dlbridge::driver_capture_wrong_thread);

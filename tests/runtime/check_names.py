@@ -11,6 +11,11 @@ from pathlib import Path
 # Names that the table uses although the macros of cuda.h select a newer variant, and why.
 OLDER = {
     "cuStreamGetCaptureInfo_v2": "since CUDA 11.3, still exported; _v3 adds the data of edges",
+    # The table has both variants, and the code calls the one that the driver exports.
+    "cuMemPrefetchAsync": "before CUDA 12.2",
+    "cuMemPrefetchAsync_v2": "from CUDA 12.2; the macro selects it from CUDA 13",
+    "cuMemAdvise": "before CUDA 12.2",
+    "cuMemAdvise_v2": "from CUDA 12.2; the macro selects it from CUDA 13",
 }
 
 

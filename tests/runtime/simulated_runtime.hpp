@@ -83,6 +83,9 @@ class simulated_runtime {
   CONTROL(race_count);
   CONTROL(race_report);
   CONTROL(clear_races);
+  CONTROL(misuse_count);
+  CONTROL(misuse_report);
+  CONTROL(clear_misuses);
   CONTROL(fail_call);
   CONTROL(fail_function);
   CONTROL(clear_failures);
@@ -187,15 +190,9 @@ class simulated_runtime {
     return bytes;
   }
   /// All race reports, one a line.
-  std::string race_reports() {
-    std::string reports;
-    for (std::size_t i = 0; i < race_count(); ++i) {
-      char text[400];
-      race_report(i, text, sizeof text);
-      reports += std::string(text) + "\n";
-    }
-    return reports;
-  }
+  std::string race_reports() { return join(race_count(), race_report); }
+  /// All reports of uses of destroyed handles, one a line.
+  std::string misuse_reports() { return join(misuse_count(), misuse_report); }
   /// The number of calls of a function.
   long calls_of(char const* cuda_name, char const* hip_name) {
     return call_count(name(cuda_name, hip_name).c_str());
@@ -211,11 +208,21 @@ class simulated_runtime {
   }
 
  private:
+  template <class Report>
+  static std::string join(std::size_t count, Report report) {
+    std::string reports;
+    for (std::size_t i = 0; i < count; ++i) {
+      char text[400];
+      report(i, text, sizeof text);
+      reports += std::string(text) + "\n";
+    }
+    return reports;
+  }
   std::vector<void*> contexts_;
 };
 
 /// A test that runs on each runtime. After the test, it checks that the current context is the same
-/// as before, and that the driver has reported no race.
+/// as before, and that the driver has reported no race and no use of a destroyed handle.
 class EachRuntimeTest : public ::testing::TestWithParam<dlbridge::runtime_kind> {
  protected:
   void SetUp() override {
@@ -230,6 +237,7 @@ class EachRuntimeTest : public ::testing::TestWithParam<dlbridge::runtime_kind> 
       }
       runtime.run_pending();
       EXPECT_EQ(runtime.race_reports(), "");
+      EXPECT_EQ(runtime.misuse_reports(), "");
     }
   }
 

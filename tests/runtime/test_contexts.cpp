@@ -119,6 +119,55 @@ TEST_P(CudaContext, FailureToEnterKeepsTheCurrentContext) {
   EXPECT_EQ(current(), runtime.context(0));
 }
 
+TEST_P(CudaContext, PrimaryContextReplacesACurrentOneThatAnotherThreadDestroyed) {
+  void* const destroyed = new_context(0);
+  std::thread([&] {
+    EXPECT_EQ(runtime.call<int(void*)>("cuCtxDestroy_v2", "")(destroyed), 0);
+  }).join();
+  {
+    context_guard<cuda_table> guard(driver);
+    ASSERT_TRUE(guard.try_enter(stream_ref::default_of(device(kDLCUDA, 0))).ok());
+    EXPECT_EQ(guard.context(), runtime.context(0));
+    EXPECT_EQ(current(), runtime.context(0));
+    EXPECT_NE(guard.events(), nullptr);
+  }
+  EXPECT_EQ(current(), destroyed) << "the guard restores the current context, whatever it is";
+  pop();
+}
+
+TEST_P(CudaContext, PrimaryContextIsCreatedAgainAfterAReset) {
+  auto const reset = runtime.call<int(int)>("cuDevicePrimaryCtxReset_v2", "");
+  for (int const turn : {0, 1, 2}) {
+    SCOPED_TRACE(turn);
+    context_guard<cuda_table> guard(driver);
+    ASSERT_TRUE(guard.try_enter_device(0).ok());
+    EXPECT_NE(guard.events(), nullptr);
+    void* memory = nullptr;
+    EXPECT_EQ(driver.memory_allocate(&memory, 8), 0) << "the context exists";
+    guard.leave();
+    ASSERT_EQ(reset(0), 0);
+  }
+  context_guard<cuda_table> guard(driver);
+  ASSERT_TRUE(guard.try_enter_device(0).ok());
+  EXPECT_EQ(runtime.counter("retains"), 1) << "the references before the reset are void";
+}
+
+TEST_P(CudaContext, StreamOfAGreenContextIsEntered) {
+  void* green = nullptr;
+  void* handle = nullptr;
+  ASSERT_EQ((runtime.call<int(void**, void*, int, unsigned)>("cuGreenCtxCreate", "")(
+                &green, nullptr, 0, 1)),
+            0);
+  ASSERT_EQ((runtime.call<int(void**, void*, unsigned, int)>("cuGreenCtxStreamCreate", "")(
+                &handle, green, 1, 0)),
+            0);
+  stream_ref const stream(device(kDLCUDA, 0), handle);
+  context_guard<cuda_table> guard(driver);
+  ASSERT_TRUE(guard.try_enter(stream).ok());
+  EXPECT_EQ(guard.context(), runtime.context(0));
+  EXPECT_NE(guard.events(), nullptr) << "its streams record events of the primary context";
+}
+
 TEST_P(CudaContext, LocateReturnsTheDeviceThatTheDriverReports) {
   device where;
   ASSERT_TRUE(try_locate(driver, runtime.new_memory(8, 1), where));

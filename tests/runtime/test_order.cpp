@@ -286,6 +286,8 @@ TEST_P(Order, DestroyedStreamIsReported) {
     EXPECT_NE(text.find("exist until the call returns"), std::string::npos) << text;
   }
   EXPECT_EQ(runtime.counter("events"), 0);
+  EXPECT_GT(runtime.misuse_count(), 0U);
+  runtime.clear_misuses();
 }
 
 TEST_P(Order, InvalidDeviceIsReported) {
@@ -321,6 +323,99 @@ TEST_P(Order, FailureOfAnyCallLeaksNothingAndKeepsTheCurrentContext) {
     }
     order_after(consumer, producer);
   }
+}
+
+/// The number of driver calls of `work`, after a first run that creates an event and a context.
+template <class Work>
+long calls_of(simulated_runtime& runtime, Work work) {
+  work();
+  runtime.reset_call_counts();
+  work();
+  return runtime.call_count(nullptr);
+}
+
+// A query of each stream, a record and a wait; for a default stream also a query of what is
+// current. docs/devices.md has these numbers.
+TEST_P(Order, HandOverNeedsFewDriverCalls) {
+  stream_ref const one = runtime.new_stream();
+  stream_ref const other = runtime.new_stream();
+  stream_ref const far = runtime.new_stream(1);
+  stream_ref const standard = stream_ref::default_of(runtime.device());
+  EXPECT_EQ(calls_of(runtime, [&] { order_after(one, other); }), 4);
+  EXPECT_EQ(calls_of(runtime, [&] { order_after(standard, other); }), 5);
+  EXPECT_EQ(calls_of(runtime, [&] { order_after(one, standard); }), 5);
+  order_after(one, far);  // the first use of the other device
+  EXPECT_EQ(calls_of(runtime, [&] { order_after(one, far); }), 4);
+  EXPECT_EQ(calls_of(runtime, [&] { order_after(far, one); }), 4);
+  EXPECT_EQ(calls_of(runtime, [&] { host_wait(one); }), 2);
+}
+
+TEST_P(Order, StreamsOfOtherContextsAreOrdered) {
+  if (!runtime.is_cuda()) {
+    GTEST_SKIP() << "HIP has no contexts";
+  }
+  order_after(runtime.new_stream(), runtime.new_stream());  // fills the pool of events
+  void* context = nullptr;
+  void* popped = nullptr;
+  ASSERT_EQ(
+      (runtime.call<int(void**, unsigned, int)>("cuCtxCreate_v2", "")(&context, 0, 0)), 0);
+  stream_ref const other = runtime.new_stream_in_current_context();
+  stream_ref const another = runtime.new_stream_in_current_context();
+  ASSERT_EQ(runtime.call<int(void**)>("cuCtxPopCurrent_v2", "")(&popped), 0);
+  auto* const memory = runtime.new_memory(size);
+  stream_ref const stream = runtime.new_stream();
+  EXPECT_EQ(runtime.write(stream.native_handle(), memory, 7, size), 0);
+  long long const events = runtime.counter("events");
+  order_after(other, stream);
+  order_after(another, other);
+  order_after(stream_ref::default_of(runtime.device()), another);
+  EXPECT_EQ(runtime.read(nullptr, memory, size), 0);
+  EXPECT_EQ(runtime.counter("events"), events) << "an event of this context is not kept";
+}
+
+TEST_P(Order, StreamsOfGreenContextsAreOrdered) {
+  if (!runtime.is_cuda()) {
+    GTEST_SKIP() << "HIP has no green contexts";
+  }
+  void* green = nullptr;
+  void* handle = nullptr;
+  ASSERT_EQ((runtime.call<int(void**, void*, int, unsigned)>("cuGreenCtxCreate", "")(
+                &green, nullptr, 0, 1)),
+            0);
+  ASSERT_EQ((runtime.call<int(void**, void*, unsigned, int)>("cuGreenCtxStreamCreate", "")(
+                &handle, green, 1, 0)),
+            0);
+  stream_ref const stream(runtime.device(), handle);
+  EXPECT_EQ(write_then_copy(stream, runtime.new_stream()), sevens);
+  EXPECT_EQ(write_then_copy(runtime.new_stream(), stream), sevens);
+  EXPECT_EQ(calls_of(runtime, [&] { order_after(stream, runtime.new_stream()); }) -
+                calls_of(runtime, [&] { runtime.new_stream(); }),
+            4);
+  host_wait(stream);
+}
+
+TEST_P(Order, ThreadWhoseContextWasDestroyedUsesThePrimaryOne) {
+  if (!runtime.is_cuda()) {
+    GTEST_SKIP() << "HIP has no contexts";
+  }
+  stream_ref const stream = runtime.new_stream();
+  stream_ref const standard = stream_ref::default_of(runtime.device());
+  auto* const memory = runtime.new_memory(size);
+  EXPECT_EQ(runtime.write(nullptr, memory, 7, size), 0);
+  std::thread([&] {
+    void* destroyed = nullptr;
+    ASSERT_EQ((runtime.call<int(void**, unsigned, int)>("cuCtxCreate_v2", "")(&destroyed, 0, 0)),
+              0);
+    std::thread([&] {
+      EXPECT_EQ(runtime.call<int(void*)>("cuCtxDestroy_v2", "")(destroyed), 0);
+    }).join();
+    order_after(stream, standard);
+    order_after(standard, stream);
+    host_wait(stream);
+    host_wait(standard);
+    EXPECT_EQ(runtime.current(), reinterpret_cast<std::uintptr_t>(destroyed));
+  }).join();
+  EXPECT_EQ(runtime.read(stream.native_handle(), memory, size), 0);
 }
 
 TEST_P(Order, WorksAfterADeviceReset) {

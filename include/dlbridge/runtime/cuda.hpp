@@ -17,21 +17,12 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// The struct CUDA_MEMCPY2D of cuda.h: the same members in the same order, under other names.
-struct cuda_block_copy {
-  std::size_t from_x, from_y;
-  int from_type;
-  void const* from_host;
-  void const* from_device;
-  void* from_array;
-  std::size_t from_pitch;
-  std::size_t to_x, to_y;
-  int to_type;
-  void* to_host;
-  void* to_device;
-  void* to_array;
-  std::size_t to_pitch;
-  std::size_t width, height;
+struct cuda_block_copy;       // of cuda.h: CUDA_MEMCPY2D
+struct cuda_peer_block_copy;  // CUDA_MEMCPY3D_PEER
+/// The struct CUmemLocation of cuda.h.
+struct cuda_location {
+  int type;
+  int id;
 };
 
 /// The functions of the CUDA driver. Handles and device addresses have the type void*; ordinals and
@@ -74,6 +65,8 @@ struct cuda_table : driver_source {
   f<void**, unsigned> event_create{*this, "cuEventCreate"};
   f<void*> event_destroy{*this, "cuEventDestroy_v2"};
   f<void*, void*> event_record{*this, "cuEventRecord"};
+  f<void*> event_query{*this, "cuEventQuery"};
+  f<void*> event_synchronize{*this, "cuEventSynchronize"};
   f<void**, std::size_t> memory_allocate{*this, "cuMemAlloc_v2"};
   f<void*> memory_free{*this, "cuMemFree_v2"};
   f<void**, std::size_t, void*> memory_allocate_async{*this, "cuMemAllocAsync",
@@ -86,7 +79,15 @@ struct cuda_table : driver_source {
   f<void*, void*, void const*, void*, std::size_t, void*> copy_peer_async{*this,
                                                                           "cuMemcpyPeerAsync"};
   f<cuda_block_copy const*, void*> copy_block_async{*this, "cuMemcpy2DAsync_v2"};
+  f<cuda_peer_block_copy const*, void*> copy_peer_block_async{*this, "cuMemcpy3DPeerAsync"};
   f<void*, int, void const*> pointer_get_attribute{*this, "cuPointerGetAttribute"};
+  f<void const*, std::size_t, int, void*> prefetch{*this, "cuMemPrefetchAsync",
+                                                   presence::optional};
+  f<void const*, std::size_t, cuda_location, unsigned, void*> prefetch_to{
+      *this, "cuMemPrefetchAsync_v2", presence::optional};  // from CUDA 12.2
+  f<void const*, std::size_t, int, int> advise{*this, "cuMemAdvise", presence::optional};
+  f<void const*, std::size_t, int, cuda_location> advise_for{*this, "cuMemAdvise_v2",
+                                                             presence::optional};
 
   /// @return the name of a result, such as "CUDA_ERROR_INVALID_VALUE", or null if the driver has
   ///   none
@@ -124,6 +125,7 @@ DLBRIDGE_LOCAL inline loaded_driver<cuda_table> const& cuda_driver() noexcept {
 
 // The retained primary context of a device, and its events. Both exist until the process ends.
 struct cuda_device_state {
+  std::atomic<int> handle{-1};  // the CUdevice of the ordinal, or -1 before the first lookup
   std::atomic<void*> primary{nullptr};
   event_pool events;
 };
@@ -159,7 +161,8 @@ class context_guard<cuda_table> {
   ~context_guard() { leave(); }
 
   /// Enters the context of a stream. A default stream belongs to no context: for it, the guard
-  /// enters the context that try_enter_device selects.
+  /// enters the context that try_enter_device selects. For a stream of a green context it is the
+  /// primary context, where the driver does not report another one.
   /// @return a report: runtime_failed (for example because the stream was destroyed).
   report try_enter(stream_ref stream) noexcept {
     leave();
@@ -167,36 +170,50 @@ class context_guard<cuda_table> {
       return try_enter_device(stream.device().id);
     }
     void* context = nullptr;
-    report status = try_call(driver_, driver_.stream_get_context, stream.native_handle(), &context);
-    return status.ok() ? try_enter_context(context) : status;
+    driver_result const result = driver_.stream_get_context(stream.native_handle(), &context);
+    if (result == driver_success) {
+      return try_enter_context(context);
+    }
+    // Drivers before CUDA 13 return this for the streams of green contexts. Such a context shares
+    // the events and the memory of the primary one.
+    return result == driver_not_supported
+               ? try_enter_primary(stream.device().id)
+               : detail::failed_call(driver_, driver_.stream_get_context.name(), result);
   }
   /// Keeps the current context if it belongs to the device. Otherwise enters the primary context of
-  /// the device.
+  /// the device, also if another thread has destroyed the current one.
   /// @return a report: runtime_failed.
   report try_enter_device(int ordinal) noexcept {
     leave();
-    int device = 0;
-    report status = try_call(driver_, driver_.device_get, &device, ordinal);
     void* context = nullptr;
-    if (status.ok()) {
-      status = try_call(driver_, driver_.context_get_current, &context);
-    }
-    int current = -1;
-    if (status.ok() && context != nullptr) {
-      status = try_call(driver_, driver_.context_get_device, &current);
-    }
+    report status = try_get_current(context);
     if (!status.ok()) {
       return status;
     }
-    return context != nullptr && current == device ? try_enter_context(context)
-                                                   : try_enter_primary(device);
+    int device = 0;
+    status = try_get_device(ordinal, device);
+    if (!status.ok() || context == nullptr) {
+      return status.ok() ? try_enter_primary(device) : status;
+    }
+    int current = -1;
+    driver_result const result = driver_.context_get_device(&current);
+    if (is_context_gone(result)) {
+      // It may be the primary context, which retaining creates again.
+      status = try_retain(device, context);
+      return status.ok() ? try_enter_context(context) : status;
+    }
+    if (result != driver_success) {
+      return detail::failed_call(driver_, driver_.context_get_device.name(), result);
+    }
+    context_ = current == device ? context : nullptr;
+    return current == device ? status : try_enter_primary(device);
   }
   /// Enters a context.
   /// @return a report: runtime_failed.
   report try_enter_context(void* context) noexcept {
     leave();
     void* previous = nullptr;
-    report status = try_call(driver_, driver_.context_get_current, &previous);
+    report status = try_get_current(previous);
     if (status.ok() && previous != context) {
       previous_ = previous;
       status = try_call(driver_, driver_.context_push, context);
@@ -225,25 +242,55 @@ class context_guard<cuda_table> {
   /// The pool of events of the context. Null if the context is not the primary one of its device:
   /// the process may destroy such a context, and its events with it, at any time.
   event_pool* events() const noexcept {
+    for (int i = 0; context_ != nullptr && i < max_devices; ++i) {
+      if (detail::cuda_devices()[i].primary.load(std::memory_order_acquire) == context_) {
+        return &detail::cuda_devices()[i].events;
+      }
+    }
     int device = -1;
     if (!succeeds(driver_, driver_.context_get_device, &device) || device < 0 ||
         device >= max_devices) {
       return nullptr;
     }
-    detail::cuda_device_state& state = detail::cuda_devices()[device];
-    if (state.primary.load(std::memory_order_acquire) != context_) {
-      unsigned flags = 0;
-      int active = 0;  // retaining an inactive primary context would create it
-      void* primary = nullptr;
-      if (!succeeds(driver_, driver_.primary_get_state, device, &flags, &active) || active == 0 ||
-          !try_retain(device, primary).ok() || primary != context_) {
-        return nullptr;
-      }
+    unsigned flags = 0;
+    int active = 0;  // retaining an inactive primary context would create it
+    void* primary = nullptr;
+    if (!succeeds(driver_, driver_.primary_get_state, device, &flags, &active) || active == 0 ||
+        !try_retain(device, primary).ok() || primary != context_) {
+      return nullptr;
     }
-    return &state.events;
+    return &detail::cuda_devices()[device].events;
   }
 
  private:
+  // Whether a result states that the current context of the thread was destroyed.
+  static bool is_context_gone(driver_result result) noexcept {
+    return result == driver_context_destroyed || result == driver_invalid_context;
+  }
+  // The current context of this thread. A destroyed one may be returned, or null instead of it.
+  report try_get_current(void*& context) const noexcept {
+    driver_result const result = driver_.context_get_current(&context);
+    if (result == driver_success) {
+      return report{};
+    }
+    context = nullptr;
+    return is_context_gone(result)
+               ? report{}
+               : detail::failed_call(driver_, driver_.context_get_current.name(), result);
+  }
+  report try_get_device(int ordinal, int& device) const noexcept {
+    bool const is_cached = ordinal >= 0 && ordinal < max_devices;
+    std::atomic<int>* const cache = is_cached ? &detail::cuda_devices()[ordinal].handle : nullptr;
+    device = is_cached ? cache->load(std::memory_order_relaxed) : -1;
+    if (device >= 0) {
+      return report{};
+    }
+    report const status = try_call(driver_, driver_.device_get, &device, ordinal);
+    if (status.ok() && is_cached) {
+      cache->store(device, std::memory_order_relaxed);
+    }
+    return status;
+  }
   report try_enter_primary(int device) noexcept {
     void* context = device < max_devices ? detail::cuda_devices()[device].primary.load() : nullptr;
     report status = context != nullptr ? try_enter_context(context) : report{};
@@ -253,15 +300,19 @@ class context_guard<cuda_table> {
     }
     return status;
   }
-  // Retains the primary context of a device. Keeps one reference for each context.
+  // Retains the primary context of a device. Keeps one reference for each context. A reset of the
+  // device ends all references, and the context may have the same handle afterwards.
   report try_retain(int device, void*& context) const noexcept {
+    unsigned flags = 0;
+    int was_active = 0;
+    static_cast<void>(succeeds(driver_, driver_.primary_get_state, device, &flags, &was_active));
     report const status = try_call(driver_, driver_.primary_retain, &context, device);
     if (!status.ok() || device >= max_devices) {
       return status;
     }
     detail::cuda_device_state& state = detail::cuda_devices()[device];
     void* const previous = state.primary.exchange(context, std::memory_order_acq_rel);
-    if (previous == context) {
+    if (previous == context && was_active != 0) {
       static_cast<void>(succeeds(driver_, driver_.primary_release, device));
     } else if (previous != nullptr) {  // the driver destroyed the previous context and its events
       while (state.events.try_take() != nullptr) {
@@ -276,41 +327,36 @@ class context_guard<cuda_table> {
   void* previous_ = nullptr;  // the context that was current before context_
 };
 
-/// Enqueues a copy on a stream of the current context.
-/// @return a report: as try_call.
-/// @par Lifetime
-/// Both memories exist until the copy has completed.
-inline report try_copy(cuda_table const& driver, block_copy const& copy, void* stream) noexcept {
-  if (copy.height == 1) {
-    return try_call(driver, driver.copy_async, copy.to, copy.from, copy.width, stream);
-  }
-  auto const type = [](memory_side side) {
-    return side == memory_side::host ? 1 : side == memory_side::device ? 2 : 4;
+namespace detail {
+// The pool whose events can be recorded on producer, if consumer can wait for them without a change
+// of the current context; otherwise null. cuEventRecord takes an event of the stream's context, and
+// cuStreamWaitEvent one of any context; only the handle of a default stream refers to the current
+// context. The result is a guess: the stream may belong to a context that is not the primary one,
+// and recording then fails with driver_invalid_handle.
+inline event_pool* events_at_hand(cuda_table const& driver, stream_ref consumer,
+                                  stream_ref producer) noexcept {
+  auto const state_of = [](stream_ref stream) {
+    int const ordinal = stream.device().id;
+    return ordinal >= 0 && ordinal < max_devices ? &cuda_devices()[ordinal] : nullptr;
   };
-  cuda_block_copy block{};
-  block.from_type = type(copy.from_side);
-  block.from_host = copy.from;  // the driver reads the address that the type selects
-  block.from_device = copy.from;
-  block.from_pitch = copy.from_pitch;
-  block.to_type = type(copy.to_side);
-  block.to_host = copy.to;
-  block.to_device = copy.to;
-  block.to_pitch = copy.to_pitch;
-  block.width = copy.width;
-  block.height = copy.height;
-  return try_call(driver, driver.copy_block_async, &block, stream);
+  cuda_device_state* const state = state_of(producer);
+  if (state == nullptr || state->primary.load(std::memory_order_acquire) == nullptr) {
+    return nullptr;
+  }
+  for (stream_ref const stream : {consumer, producer}) {
+    if (!is_default_stream(stream)) {
+      continue;
+    }
+    void* current = nullptr;
+    cuda_device_state* const its = state_of(stream);
+    if (its == nullptr || !succeeds(driver, driver.context_get_current, &current) ||
+        current == nullptr || current != its->primary.load(std::memory_order_acquire)) {
+      return nullptr;
+    }
+  }
+  return &state->events;
 }
-
-/// Enqueues a copy between the memories of two devices, whose contexts are to_context and
-/// from_context.
-/// @return a report: as try_call.
-/// @par Lifetime
-/// Both memories and contexts exist until the copy has completed.
-inline report try_copy_peer(cuda_table const& driver, void* to, void* to_context, void const* from,
-                            void* from_context, std::size_t bytes, void* stream) noexcept {
-  return try_call(driver, driver.copy_peer_async, to, to_context, from, from_context, bytes,
-                  stream);
-}
+}  // namespace detail
 
 /// Looks up the device of an address.
 /// @param driver the driver.

@@ -45,6 +45,8 @@ struct hip_table : driver_source {
   f<void**, unsigned> event_create{*this, "hipEventCreateWithFlags"};
   f<void*> event_destroy{*this, "hipEventDestroy"};
   f<void*, void*> event_record{*this, "hipEventRecord"};
+  f<void*> event_query{*this, "hipEventQuery"};
+  f<void*> event_synchronize{*this, "hipEventSynchronize"};
   f<void**, std::size_t> memory_allocate{*this, "hipMalloc"};
   f<void*> memory_free{*this, "hipFree"};
   f<void**, std::size_t, void*> memory_allocate_async{*this, "hipMallocAsync", presence::optional};
@@ -57,6 +59,9 @@ struct hip_table : driver_source {
   f<void*, std::size_t, void const*, std::size_t, std::size_t, std::size_t, int, void*>
       copy_block_async{*this, "hipMemcpy2DAsync"};
   f<void*, int, void const*> pointer_get_attribute{*this, "hipPointerGetAttribute"};
+  f<void const*, std::size_t, int, void*> prefetch{*this, "hipMemPrefetchAsync",
+                                                   presence::optional};
+  f<void const*, std::size_t, int, int> advise{*this, "hipMemAdvise", presence::optional};
   f<> get_last_error{*this, "hipGetLastError", presence::optional};
 
   char const* error_name(driver_result result) const noexcept {
@@ -188,6 +193,22 @@ class context_guard<hip_table> {
   bool is_changed_ = false;
 };
 
+namespace detail {
+// As for CUDA: only the null stream refers to the current device.
+inline event_pool* events_at_hand(hip_table const& driver, stream_ref consumer,
+                                  stream_ref producer) noexcept {
+  for (stream_ref const stream : {consumer, producer}) {
+    int current = -1;
+    if (is_default_stream(stream) && (!succeeds(driver, driver.get_device, &current) ||
+                                      current != stream.device().id)) {
+      return nullptr;
+    }
+  }
+  int const ordinal = producer.device().id;
+  return ordinal >= 0 && ordinal < max_devices ? &hip_events()[ordinal] : nullptr;
+}
+}  // namespace detail
+
 /// Enqueues a copy on a stream of the current device.
 /// @return a report: as try_call.
 inline report try_copy(hip_table const& driver, block_copy const& copy, void* stream) noexcept {
@@ -204,6 +225,21 @@ inline report try_copy(hip_table const& driver, block_copy const& copy, void* st
 inline report try_copy_peer(hip_table const& driver, void* to, int to_device, void const* from,
                             int from_device, std::size_t bytes, void* stream) noexcept {
   return try_call(driver, driver.copy_peer_async, to, to_device, from, from_device, bytes, stream);
+}
+
+/// Whether try_copy_peer_block needs one call for a block, and not one for each row.
+constexpr bool copies_peer_blocks(hip_table const&) noexcept { return false; }
+/// Enqueues a copy of rows between the memories of two devices. Releases of ROCm before 7 have no
+/// function for a block, so this function copies each row.
+inline report try_copy_peer_block(hip_table const& driver, block_copy const& copy, int to_device,
+                                  int from_device, void* stream) noexcept {
+  report status;
+  for (std::size_t i = 0; i < copy.height && status.ok(); ++i) {
+    status = try_copy_peer(driver, static_cast<char*>(copy.to) + i * copy.to_pitch, to_device,
+                           static_cast<char const*>(copy.from) + i * copy.from_pitch, from_device,
+                           copy.width, stream);
+  }
+  return status;
 }
 
 /// Looks up the device of an address.

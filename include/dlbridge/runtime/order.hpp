@@ -10,6 +10,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/runtime/cuda.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
+#include <dlbridge/runtime/detail/events.hpp>
 #include <dlbridge/runtime/hip.hpp>
 #include <dlbridge/stream.hpp>
 
@@ -91,43 +92,53 @@ DLBRIDGE_COLD inline report no_wait_in_capture() noexcept {
                  "Captured operations have not run yet: wait after launching the graph");
 }
 
-// An event of the entered context, without timing. It comes from the pool, or try_record creates
-// it. The destructor returns it to the pool, or destroys it if the pool is full or missing.
+// Orders two streams, neither of which is being captured, without a change of the current context.
+// The queries come first: an event of a captured stream would make the consumer a part of the
+// capture, and a captured consumer that waits for another event would lose its capture.
+// Returns false if it has not ordered them; try_order_carefully then does, or reports the reason.
 template <class Table>
-class borrowed_event {
- public:
-  borrowed_event(Table const& driver, context_guard<Table> const& guard) noexcept
-      : driver_(driver),
-        pool_(guard.events()),
-        event_(pool_ != nullptr ? pool_->try_take() : nullptr) {}
-  borrowed_event(borrowed_event const&) = delete;
-  borrowed_event& operator=(borrowed_event const&) = delete;
-  ~borrowed_event() {
-    if (event_ != nullptr && (pool_ == nullptr || !pool_->try_put(event_))) {
-      static_cast<void>(succeeds(driver_, driver_.event_destroy, event_));
-    }
+bool order_quickly(Table const& driver, stream_ref consumer, stream_ref producer) noexcept {
+  event_pool* const pool = events_at_hand(driver, consumer, producer);
+  void* const event = pool != nullptr ? pool->try_take() : nullptr;
+  if (event == nullptr) {
+    return false;
   }
-
-  void* get() const noexcept { return event_; }
-  report try_record(void* stream) noexcept {
-    if (event_ != nullptr) {
-      if (succeeds(driver_, driver_.event_record, event_, stream)) {
-        return report{};
-      }
-      // The device may have been reset after the creation of the event, which is then invalid. The
-      // function tries once more with a new event.
-      static_cast<void>(succeeds(driver_, driver_.event_destroy, event_));
-      event_ = nullptr;
-    }
-    report status = try_call(driver_, driver_.event_create, &event_, event_disable_timing);
-    return status.ok() ? try_call(driver_, driver_.event_record, event_, stream) : status;
+  bool const is_ordered =
+      ask_for_capture(driver, consumer) == capture_answer::no &&
+      ask_for_capture(driver, producer) == capture_answer::no &&
+      succeeds(driver, driver.event_record, event, producer.native_handle()) &&
+      succeeds(driver, driver.stream_wait_event, consumer.native_handle(), event, 0U);
+  if (!pool->try_put(event)) {
+    static_cast<void>(succeeds(driver, driver.event_destroy, event));
   }
+  return is_ordered;
+}
 
- private:
-  Table const& driver_;
-  event_pool* pool_;
-  void* event_;
-};
+template <class Table>
+report try_order_carefully(Table const& driver, stream_ref consumer, stream_ref producer) noexcept {
+  context_guard<Table> guard(driver);
+  capture_state consumer_capture;
+  capture_state producer_capture;
+  report status = try_enter_stream(guard, driver, consumer, consumer_capture);
+  if (status.ok()) {
+    status = try_enter_stream(guard, driver, producer, producer_capture);
+  }
+  if (!status.ok()) {
+    return status;
+  }
+  if (consumer_capture.active != producer_capture.active ||
+      consumer_capture.id != producer_capture.id) {
+    return captures_differ(consumer_capture, producer_capture);
+  }
+  stream_event<Table> event;
+  status = event.try_record(driver, guard, producer.native_handle());
+  if (status.ok() && is_default_stream(consumer)) {
+    status = guard.try_enter(consumer);
+  }
+  return status.ok()
+             ? try_call(driver, driver.stream_wait_event, consumer.native_handle(), event.get(), 0U)
+             : status;
+}
 }  // namespace detail
 
 /// Makes the operations that are enqueued on consumer later wait for the operations that are on
@@ -147,28 +158,9 @@ report try_order_after(Table const& driver, stream_ref consumer, stream_ref prod
   if (detail::is_same_stream(consumer, producer)) {
     return report{};
   }
-  context_guard<Table> guard(driver);
-  detail::capture_state consumer_capture;
-  detail::capture_state producer_capture;
-  report status = detail::try_enter_stream(guard, driver, consumer, consumer_capture);
-  if (status.ok()) {
-    status = detail::try_enter_stream(guard, driver, producer, producer_capture);
-  }
-  if (!status.ok()) {
-    return status;
-  }
-  if (consumer_capture.active != producer_capture.active ||
-      consumer_capture.id != producer_capture.id) {
-    return detail::captures_differ(consumer_capture, producer_capture);
-  }
-  detail::borrowed_event<Table> event(driver, guard);
-  status = event.try_record(producer.native_handle());
-  if (status.ok()) {
-    status = guard.try_enter(consumer);
-  }
-  return status.ok()
-             ? try_call(driver, driver.stream_wait_event, consumer.native_handle(), event.get(), 0U)
-             : status;
+  return detail::order_quickly(driver, consumer, producer)
+             ? report{}
+             : detail::try_order_carefully(driver, consumer, producer);
 }
 
 /// Blocks this thread until the operations on a stream have completed. Does not wait for the other
@@ -179,6 +171,11 @@ report try_order_after(Table const& driver, stream_ref consumer, stream_ref prod
 /// Any thread. A thread that holds the GIL releases it first, because the function blocks.
 template <class Table>
 report try_host_wait(Table const& driver, stream_ref stream) noexcept {
+  if (!detail::is_default_stream(stream) &&
+      detail::ask_for_capture(driver, stream) == detail::capture_answer::no &&
+      succeeds(driver, driver.stream_synchronize, stream.native_handle())) {
+    return report{};
+  }
   context_guard<Table> guard(driver);
   detail::capture_state capture;
   report status = detail::try_enter_stream(guard, driver, stream, capture);

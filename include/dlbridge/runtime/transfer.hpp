@@ -17,7 +17,9 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/runtime/detail/device_copy.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
+#include <dlbridge/runtime/detail/events.hpp>
 #include <dlbridge/runtime/detail/memory.hpp>
+#include <dlbridge/runtime/detail/retired.hpp>
 #include <dlbridge/runtime/order.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/traits.hpp>
@@ -75,6 +77,20 @@ managed_tensor allocate_copy(copy_stream<Table>& stream, description& d,
   }
   d.data = memory.address();
   return build_on(std::move(memory), d, options.kind);
+}
+
+// Lets the copies on the stream run after the function has returned. The memory of the result is
+// freed after them.
+template <class Table>
+void detach_copies(copy_stream<Table>& copies, managed_tensor const& result) {
+  auto* const memory = find_owner<driver_memory<Table>>(result);
+  if (memory != nullptr && !memory->is_stream_ordered()) {
+    stream_event<Table> event;
+    require_success(
+        event.try_record(copies.driver(), copies.guard(), copies.ref().native_handle()));
+    memory->keep_event(std::move(event));
+  }
+  copies.detach();
 }
 
 DLBRIDGE_COLD inline report no_copy_path(device from, device to) noexcept {
@@ -135,6 +151,7 @@ inline report find_copy_path(device from, device to, stream_ref stream,
 template <class Table>
 managed_tensor transfer(Table const& driver, tensor_view const& source, device where,
                         stream_ref stream, transfer_options const& options = {}) {
+  detail::retired_owners().collect();
   description d = detail::describe_copy(source, where);
   // Order of destruction: if a copy fails, copies waits for the pending copies before result frees
   // the memory that they write.
@@ -146,7 +163,7 @@ managed_tensor transfer(Table const& driver, tensor_view const& source, device w
     detail::device_copy(copies, source, result.view(), true);
   }
   if (options.source_outlives_copy && detail::side_of(where) != memory_side::host) {
-    copies.detach();
+    detail::detach_copies(copies, result);
   } else {
     copies.wait();
   }

@@ -43,6 +43,15 @@ int cuStreamGetCaptureInfo_v2(void*, int*, unsigned long long*, void**, void con
 int cuStreamBeginCapture_v2(void*, int);
 int cuStreamEndCapture(void*, void**);
 int cuGraphDestroy(void*);
+int cuGraphInstantiateWithFlags(void**, void*, unsigned long long);
+int cuGraphLaunch(void*, void*);
+int cuGraphExecDestroy(void*);
+int cuThreadExchangeStreamCaptureMode(int*);
+int cuGreenCtxCreate(void**, void*, int, unsigned);
+int cuGreenCtxDestroy(void*);
+int cuCtxFromGreenCtx(void**, void*);
+int cuGreenCtxStreamCreate(void**, void*, unsigned, int);
+int cuDevicePrimaryCtxReset_v2(int);
 int cuEventCreate(void**, unsigned);
 int cuEventDestroy_v2(void*);
 int cuEventRecord(void*, void*);

@@ -18,6 +18,7 @@ enum : int {
   already_registered = 712,
   not_registered = 713,
   not_permitted = 800,
+  not_supported = 801,
   capture_unsupported = 900,
   capture_invalidated = 901,
   capture_merge = 902,

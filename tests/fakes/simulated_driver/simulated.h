@@ -53,6 +53,13 @@ size_t simulated_race_count(void);
 size_t simulated_race_report(size_t index, char* out, size_t size);
 void simulated_clear_races(void);
 
+/* ---- Misuse reports: calls with the handle of a destroyed stream, event or context, whose
+   behaviour is undefined with a real driver. As for races. ---- */
+
+size_t simulated_misuse_count(void);
+size_t simulated_misuse_report(size_t index, char* out, size_t size);
+void simulated_clear_misuses(void);
+
 /* ---- Failures on demand. A call that fails on demand has no other effect. ---- */
 
 /* Makes one call, of any function, return `code`: the next one for `count` 1. 0 cancels it. */
@@ -78,7 +85,7 @@ const char* simulated_function_name(size_t index);
      pending                     as simulated_pending_count
      host_synchronizations       calls that made the host wait, including the next counter
      device_synchronizations     calls that waited for all streams
-     races                       as simulated_race_count ---- */
+     races, misuses              as simulated_race_count and simulated_misuse_count ---- */
 long long simulated_counter(const char* name);
 
 /* ---- Configuration. The environment variable SIMULATED_DEVICES sets the number of devices. The

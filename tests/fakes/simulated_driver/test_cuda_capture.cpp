@@ -166,6 +166,78 @@ TEST_F(CudaCapture, HostCannotWaitForACapturedEvent) {
   static_cast<void>(end());
 }
 
+TEST_F(CudaCapture, QueryOfAnEventIsForbiddenByCaptureMode) {
+  void* const event = new_event();
+  ASSERT_EQ(cuEventRecord(event, new_stream()), ok);
+  begin();
+  EXPECT_EQ(cuEventQuery(event), capture_unsupported);
+  EXPECT_EQ(end(), capture_invalidated);
+  begin();
+  int mode = relaxed;
+  ASSERT_EQ(cuThreadExchangeStreamCaptureMode(&mode), ok);
+  EXPECT_NE(cuEventQuery(event), capture_unsupported);
+  ASSERT_EQ(cuThreadExchangeStreamCaptureMode(&mode), ok);
+  EXPECT_EQ(end(), ok);
+}
+
+TEST_F(CudaCapture, FreeNodeTakesOnlyMemoryOfItsGraph) {
+  CUdeviceptr foreign = 0;
+  ASSERT_EQ(cuMemAllocAsync(&foreign, 16, stream), ok);
+  begin();
+  EXPECT_EQ(cuMemFreeAsync(foreign, stream), invalid_value);
+  EXPECT_EQ(end(), capture_invalidated);
+  EXPECT_EQ(cuMemFreeAsync(foreign, stream), ok);
+  begin();
+  CUdeviceptr own = 0;
+  ASSERT_EQ(cuMemAllocAsync(&own, 16, stream), ok);
+  EXPECT_EQ(cuMemFreeAsync(own, stream), ok);
+  ASSERT_EQ(end(), ok);
+  EXPECT_EQ(simulated_graph_node_count(graph), 2);
+}
+
+TEST_F(CudaCapture, LaunchedGraphRunsInStreamOrder) {
+  begin();
+  EXPECT_EQ(write(stream), ok);
+  ASSERT_EQ(end(), ok);
+  void* executable = nullptr;
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), ok);
+  void* const other = new_stream();
+  for (void* const where : {stream, other}) {
+    unsigned char const zeros[16] = {};
+    ASSERT_EQ(simulated_poke(at(memory), zeros, 16), ok);
+    ASSERT_EQ(cuGraphLaunch(executable, where), ok);
+    EXPECT_EQ(byte_at(memory), 0) << "it runs late";
+    if (where == stream) {
+      simulated_run_pending();
+      EXPECT_EQ(byte_at(memory), 7);
+    }
+  }
+  EXPECT_EQ(simulated_race_count(), 0U) << "a launch is ordered after the one before";
+  EXPECT_EQ(simulated_read(new_stream(), at(memory), 1), ok);
+  EXPECT_EQ(simulated_race_count(), 1U);
+  ASSERT_EQ(cuCtxSynchronize(), ok);
+  EXPECT_EQ(byte_at(memory), 7);
+  ASSERT_EQ(cuMemFree_v2(memory), ok);
+  simulated_clear_races();
+  EXPECT_EQ(cuGraphLaunch(executable, stream), illegal_address);
+  EXPECT_EQ(simulated_race_count(), 1U) << "it uses memory that was freed";
+  EXPECT_EQ(cuGraphExecDestroy(executable), ok);
+  EXPECT_EQ(cuGraphLaunch(executable, stream), invalid_value);
+}
+
+TEST_F(CudaCapture, NodesWithoutAnEdgeAreReported) {
+  void* const other = new_stream();
+  begin();
+  order(other, stream);
+  EXPECT_EQ(write(stream), ok);
+  EXPECT_EQ(write(other), ok);
+  order(stream, other);
+  ASSERT_EQ(end(), ok);
+  void* executable = nullptr;
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), ok);
+  EXPECT_EQ(simulated_race_count(), 1U);
+}
+
 TEST_F(CudaCapture, BeginTwiceAndEndOnAnotherStreamAreRefused) {
   EXPECT_EQ(end(), illegal_state);
   begin();

@@ -1,6 +1,9 @@
 // Current contexts, and the handles that belong to a context.
 #include <thread>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "cuda_api.hpp"
 
 namespace {
@@ -148,6 +151,74 @@ TEST_F(CudaContexts, PeerAccessFollowsTheConfiguration) {
   EXPECT_EQ(possible, 0);
   ASSERT_EQ(cuCtxPopCurrent_v2(nullptr), ok);
   EXPECT_EQ(cuCtxEnablePeerAccess(other, 0), peer_unsupported);
+}
+
+TEST_F(CudaContexts, GreenContextSharesEventsAndMemoryWithThePrimaryOne) {
+  void* green = nullptr;
+  void* stream = nullptr;
+  ASSERT_EQ(cuGreenCtxCreate(&green, nullptr, 0, 1), ok);
+  EXPECT_EQ(cuGreenCtxStreamCreate(&stream, green, 0, 0), invalid_value) << "must be non-blocking";
+  ASSERT_EQ(cuGreenCtxStreamCreate(&stream, green, 1, 0), ok);
+  void* owner = nullptr;
+  EXPECT_EQ(cuStreamGetCtx(stream, &owner), not_supported);
+  EXPECT_EQ(cuEventRecord(new_event(), stream), ok) << "the event is of the primary context";
+  EXPECT_EQ(simulated_write(stream, at(new_memory(8)), 7, 8), ok);
+  void* converted = nullptr;
+  ASSERT_EQ(cuCtxFromGreenCtx(&converted, green), ok);
+  EXPECT_NE(converted, context);
+  ASSERT_EQ(cuCtxSetCurrent(converted), ok);
+  EXPECT_EQ(cuEventRecord(new_event(), stream), ok);
+  ASSERT_EQ(cuCtxSetCurrent(context), ok);
+  EXPECT_EQ(cuGreenCtxDestroy(green), ok);
+}
+
+TEST_F(CudaContexts, ResetEndsAllReferencesToAPrimaryContext) {
+  void* again = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&again, 0), ok);
+  ASSERT_EQ(cuDevicePrimaryCtxReset_v2(0), ok);
+  EXPECT_EQ(simulated_counter("retains"), 0);
+  int device = 0;
+  EXPECT_EQ(cuCtxGetDevice(&device), context_destroyed);
+  EXPECT_EQ(simulated_misuse_count(), 0U);
+}
+
+TEST_F(CudaContexts, UseOfDestroyedHandlesIsReported) {
+  void* const stream = new_stream();
+  void* const event = new_event();
+  ASSERT_EQ(cuStreamDestroy_v2(stream), ok);
+  EXPECT_EQ(cuStreamSynchronize(stream), invalid_handle);
+  ASSERT_EQ(simulated_misuse_count(), 1U);
+  char text[100] = "";
+  simulated_misuse_report(0, text, sizeof text);
+  EXPECT_STREQ(text, "cuStreamSynchronize uses a destroyed stream");
+  ASSERT_EQ(cuEventDestroy_v2(event), ok);
+  EXPECT_EQ(cuEventRecord(event, nullptr), invalid_handle);
+  EXPECT_EQ(simulated_counter("misuses"), 2);
+  void* other = nullptr;
+  ASSERT_EQ(cuCtxCreate_v2(&other, 0, 0), ok);
+  void* const of_other = new_event();
+  ASSERT_EQ(cuCtxDestroy_v2(other), ok);
+  EXPECT_EQ(cuCtxPushCurrent_v2(other), context_destroyed);
+  EXPECT_EQ(cuEventQuery(of_other), invalid_handle);
+  EXPECT_EQ(simulated_misuse_count(), 4U);
+  EXPECT_EQ(cuStreamSynchronize(at(77)), invalid_handle) << "an unknown handle";
+  EXPECT_EQ(simulated_misuse_count(), 4U);
+  simulated_clear_misuses();
+  EXPECT_EQ(simulated_misuse_count(), 0U);
+}
+
+TEST_F(CudaContexts, NothingWorksInAForkedChild) {
+  pid_t const child = fork();
+  if (child == 0) {
+    void* current = nullptr;
+    bool const is_refused =
+        cuInit(0) == not_initialized && cuCtxGetCurrent(&current) == not_initialized;
+    _exit(is_refused ? 0 : 1);
+  }
+  int result = -1;
+  ASSERT_EQ(waitpid(child, &result, 0), child);
+  EXPECT_EQ(result, 0);
+  EXPECT_EQ(cuCtxSynchronize(), ok) << "the parent is unaffected";
 }
 
 }  // namespace

@@ -174,10 +174,31 @@ TEST_F(CudaRaces, UseOfUnawaitedAllocationIsReported) {
   EXPECT_EQ(simulated_race_count(), 1U);
 }
 
-TEST_F(CudaRaces, SynchronousFreeDoesNotRace) {
+TEST_F(CudaRaces, FreeDuringAnOperationIsReported) {
   ASSERT_EQ(write(one), ok);
   ASSERT_EQ(cuMemFree_v2(memory), ok);
+  ASSERT_EQ(simulated_race_count(), 1U);
+  EXPECT_NE(race(0).find("cuMemFree_v2"), std::string::npos) << race(0);
+  ASSERT_EQ(simulated_write(two, at(other), 7, 16), ok);
+  ASSERT_EQ(cuStreamSynchronize(one), ok);
+  ASSERT_EQ(cuMemFree_v2(other), ok);
+  EXPECT_EQ(simulated_race_count(), 2U) << "the wait was for another stream";
+}
+
+TEST_F(CudaRaces, FreeAfterAWaitIsNotReported) {
+  ASSERT_EQ(write(one), ok);
+  ASSERT_EQ(read(one), ok);
+  ASSERT_EQ(cuStreamSynchronize(one), ok);
+  ASSERT_EQ(cuMemFree_v2(memory), ok);
   EXPECT_EQ(simulated_race_count(), 0U);
+}
+
+TEST_F(CudaRaces, FreeOrdersNothing) {
+  CUdeviceptr const third = new_memory(16);
+  ASSERT_EQ(write(one), ok);
+  ASSERT_EQ(cuMemFree_v2(third), ok);
+  ASSERT_EQ(read(two), ok);
+  EXPECT_EQ(simulated_race_count(), 1U);
 }
 
 TEST_F(CudaRaces, FreeingPinnedMemoryDuringACopyIsReported) {

@@ -13,7 +13,9 @@
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/runtime/cuda.hpp>
 #include <dlbridge/runtime/detail/block_plan.hpp>
+#include <dlbridge/runtime/detail/cuda_copies.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
+#include <dlbridge/runtime/detail/memory.hpp>
 #include <dlbridge/runtime/hip.hpp>
 #include <dlbridge/runtime/order.hpp>
 #include <dlbridge/stream.hpp>
@@ -22,13 +24,6 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace detail {
-
-inline memory_side side_of(device where) noexcept {
-  memory_kind const kind = memory_of(where);
-  return kind == memory_kind::device    ? memory_side::device
-         : kind == memory_kind::managed ? memory_side::managed
-                                        : memory_side::host;
-}
 
 // A stream whose context is current, and the copies that this object has enqueued on it. The
 // destructor waits for pending copies. Memory that they access must therefore be destroyed after
@@ -73,13 +68,18 @@ class copy_stream {
     pending_ = true;
     require_success(try_copy(driver_, block, stream_.native_handle()));
   }
-  void copy_peer(void* to, device to_device, void const* from, device from_device,
-                 std::size_t bytes) {
-    auto const to_context = context_of(to_device);
-    auto const from_context = context_of(from_device);
+  typename Table::context_handle context_of(device where) const {
+    context_guard<Table> guard(driver_);
+    require_success(guard.try_enter_device(where.id));
+    return guard.context();
+  }
+  void copy_peer(block_copy const& block, typename Table::context_handle to,
+                 typename Table::context_handle from) {
     pending_ = true;
-    require_success(
-        try_copy_peer(driver_, to, to_context, from, from_context, bytes, stream_.native_handle()));
+    void* const stream = stream_.native_handle();
+    require_success(block.height == 1
+                        ? try_copy_peer(driver_, block.to, to, block.from, from, block.width, stream)
+                        : try_copy_peer_block(driver_, block, to, from, stream));
   }
   // Waits for all operations on the stream.
   void wait() {
@@ -100,12 +100,6 @@ class copy_stream {
   }
 
  private:
-  typename Table::context_handle context_of(device where) const {
-    context_guard<Table> guard(driver_);
-    require_success(guard.try_enter_device(where.id));
-    return guard.context();
-  }
-
   Table const& driver_;
   context_guard<Table> guard_;
   stream_ref stream_;
@@ -196,9 +190,30 @@ void copy_by_host(copy_stream<Table>& stream, tensor_view const& source, memory_
   mirror.store();
 }
 
+// Where the elements of a copy lie, as the driver reports it.
+struct copy_route {
+  device from_device;
+  device to_device;
+  memory_side from;
+  memory_side to;
+
+  template <class Table>
+  copy_route(copy_stream<Table> const& stream, tensor_view const& source,
+             tensor_view const& destination) noexcept
+      : from_device(stream.locate(source)),
+        to_device(stream.locate(destination)),
+        from(side_of(from_device)),
+        to(side_of(to_device)) {}
+
+  bool is_on_host() const noexcept { return from == memory_side::host && to == memory_side::host; }
+  bool is_peer() const noexcept {
+    return from == memory_side::device && to == memory_side::device && from_device != to_device;
+  }
+};
+
 template <class Table>
 void copy_blocks(copy_stream<Table>& stream, block_plan const& plan, tensor_view const& source,
-                 memory_side from, tensor_view const& destination, memory_side to) {
+                 tensor_view const& destination, copy_route const& route) {
   auto const* const source_data = static_cast<char const*>(source.data());
   auto* const destination_data = static_cast<char*>(const_cast<void*>(destination.data()));
   block_copy block{};
@@ -206,13 +221,51 @@ void copy_blocks(copy_stream<Table>& stream, block_plan const& plan, tensor_view
   block.height = static_cast<std::size_t>(plan.rows.extent);
   block.from_pitch = static_cast<std::size_t>(plan.rows.source);
   block.to_pitch = static_cast<std::size_t>(plan.rows.destination);
-  block.from_side = from;
-  block.to_side = to;
+  block.from_side = route.from;
+  block.to_side = route.to;
+  typename Table::context_handle to_context{};
+  typename Table::context_handle from_context{};
+  if (route.is_peer()) {
+    to_context = stream.context_of(route.to_device);
+    from_context = stream.context_of(route.from_device);
+  }
   for_each_row(plan.outer, [&](std::int64_t s, std::int64_t d) {
     block.from = source_data + s;
     block.to = destination_data + d;
-    stream.copy(block);
+    if (route.is_peer()) {
+      stream.copy_peer(block, to_context, from_context);
+    } else {
+      stream.copy(block);
+    }
   });
+}
+
+// Copies all elements by block copies on the stream. Returns false if the layout needs the host, or
+// is copied faster by it; nothing is enqueued then. Neither tensor is empty, and they do not both
+// lie in host memory. is_fresh: as device_copy.
+template <class Table>
+bool try_copy_by_blocks(copy_stream<Table>& stream, tensor_view const& source,
+                        tensor_view const& destination, copy_route const& route, bool is_fresh) {
+  bool const packed = is_packed(source, destination);
+  block_plan plan;
+  if (is_one_block(source, destination) && (is_fresh || !packed || fills_bytes(source))) {
+    plan.width = range_of(source).size;
+    plan.outer.dimensions[plan.outer.rank++] = {1, 0, 0};
+  } else if (packed) {
+    return false;
+  } else {
+    // More calls than this take longer than a copy through the host. One call takes about as long
+    // as the transfer of 32 KiB.
+    std::int64_t const host_copy_bytes = range_of(source).size + range_of(destination).size;
+    plan = plan_blocks(source, destination);
+    bool const is_by_row = route.is_peer() && !copies_peer_blocks(stream.driver());
+    std::int64_t const calls = is_by_row ? plan.copies * plan.rows.extent : plan.copies;
+    if (calls > 16 + host_copy_bytes / 32768) {
+      return false;
+    }
+  }
+  copy_blocks(stream, plan, source, destination, route);
+  return true;
 }
 
 // Copies all elements. Neither tensor is empty.
@@ -220,41 +273,10 @@ void copy_blocks(copy_stream<Table>& stream, block_plan const& plan, tensor_view
 template <class Table>
 void device_copy(copy_stream<Table>& stream, tensor_view const& source,
                  tensor_view const& destination, bool is_fresh) {
-  device const source_device = stream.locate(source);
-  device const destination_device = stream.locate(destination);
-  memory_side const from = side_of(source_device);
-  memory_side const to = side_of(destination_device);
-  if (from == memory_side::host && to == memory_side::host) {
-    copy_by_host(stream, source, from, destination, to, is_fresh);
-    return;
+  copy_route const route(stream, source, destination);
+  if (route.is_on_host() || !try_copy_by_blocks(stream, source, destination, route, is_fresh)) {
+    copy_by_host(stream, source, route.from, destination, route.to, is_fresh);
   }
-  bool const is_peer = from == memory_side::device && to == memory_side::device &&
-                       source_device != destination_device;
-  bool const packed = is_packed(source, destination);
-  if (is_one_block(source, destination) && (is_fresh || !packed || fills_bytes(source))) {
-    auto const bytes = static_cast<std::size_t>(range_of(source).size);
-    void* const target = const_cast<void*>(destination.data());
-    if (is_peer) {
-      stream.copy_peer(target, destination_device, source.data(), source_device, bytes);
-    } else {
-      block_copy block{target, source.data(), bytes};
-      block.to_side = to;
-      block.from_side = from;
-      stream.copy(block);
-    }
-    return;
-  }
-  if (!packed && !is_peer) {
-    // More calls than this take longer than a copy through the host. One call takes about as long
-    // as the transfer of 32 KiB.
-    std::int64_t const host_copy_bytes = range_of(source).size + range_of(destination).size;
-    block_plan const plan = plan_blocks(source, destination);
-    if (plan.copies <= 16 + host_copy_bytes / 32768) {
-      copy_blocks(stream, plan, source, from, destination, to);
-      return;
-    }
-  }
-  copy_by_host(stream, source, from, destination, to, is_fresh);
 }
 
 }  // namespace detail

@@ -30,6 +30,7 @@ constexpr driver_result driver_no_device = 100;
 constexpr driver_result driver_invalid_device = 101;
 constexpr driver_result driver_invalid_context = 201;
 constexpr driver_result driver_invalid_handle = 400;
+constexpr driver_result driver_not_ready = 600;
 constexpr driver_result driver_context_destroyed = 709;
 constexpr driver_result driver_not_supported = 801;
 constexpr driver_result driver_capture_unsupported = 900;   // the first error of a capture

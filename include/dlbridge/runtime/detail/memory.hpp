@@ -1,16 +1,23 @@
-// driver_memory, located: own memory that a driver has allocated, and look up the device of memory.
+// driver_memory, try_record_stream, located: own memory that a driver has allocated until its last
+// use, and look up the device of memory.
 // layer: runtime · memory of devices
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/builder.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
 #include <dlbridge/runtime/cuda.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
+#include <dlbridge/runtime/detail/events.hpp>
+#include <dlbridge/runtime/detail/retired.hpp>
 #include <dlbridge/runtime/hip.hpp>
 #include <dlbridge/runtime/order.hpp>
 #include <dlbridge/stream.hpp>
@@ -20,34 +27,72 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 namespace detail {
-// In this scope the capture mode of the thread is relaxed. In the strict modes, allocating or
-// freeing memory invalidates the captures of this thread (thread-local mode) or of the process
-// (global mode).
-template <class Table>
-class relaxed_capture_scope {
- public:
-  explicit relaxed_capture_scope(Table const& driver) noexcept : driver_(driver) { exchange(); }
-  relaxed_capture_scope(relaxed_capture_scope const&) = delete;
-  relaxed_capture_scope& operator=(relaxed_capture_scope const&) = delete;
-  ~relaxed_capture_scope() { exchange(); }
+inline memory_side side_of(device where) noexcept {
+  memory_kind const kind = memory_of(where);
+  return kind == memory_kind::device    ? memory_side::device
+         : kind == memory_kind::managed ? memory_side::managed
+                                        : memory_side::host;
+}
 
- private:
-  void exchange() noexcept {
-    if (driver_.exchange_capture_mode) {
-      static_cast<void>(succeeds(driver_, driver_.exchange_capture_mode, &mode_));
+// The streams whose operations may use memory until it is freed. Any thread may add streams while
+// other threads do.
+class stream_uses {
+ public:
+  stream_uses() noexcept = default;
+  stream_uses(stream_uses&& other) noexcept : first_(other.first_.exchange(nullptr)) {}
+  stream_uses& operator=(stream_uses&&) = delete;
+  ~stream_uses() {
+    for (use* each = first_.load(); each != nullptr;) {
+      delete std::exchange(each, each->next);
     }
   }
 
-  Table const& driver_;
-  int mode_ = capture_mode_relaxed;  // in the scope: the previous mode
+  // Returns false if there is no memory for the entry.
+  bool try_add(stream_ref stream) noexcept {
+    for (use const* each = first_.load(std::memory_order_acquire); each != nullptr;
+         each = each->next) {
+      if (is_same_stream(each->stream, stream)) {
+        return true;
+      }
+    }
+    auto* const added = new (std::nothrow) use{stream, first_.load(std::memory_order_relaxed)};
+    while (added != nullptr &&
+           !first_.compare_exchange_weak(added->next, added, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+    }
+    return added != nullptr;
+  }
+  // Calls visit with each stream, until it returns a report that is not ok().
+  template <class Visit>
+  report visit(Visit visit) const noexcept {
+    report status;
+    for (use const* each = first_.load(std::memory_order_acquire); each != nullptr && status.ok();
+         each = each->next) {
+      status = visit(each->stream);
+    }
+    return status;
+  }
+
+ private:
+  struct use {
+    stream_ref stream;
+    use* next;
+  };
+  std::atomic<use*> first_{nullptr};
 };
 }  // namespace detail
 
-/// Owns memory of a device, pinned host memory or managed memory. The destructor frees the memory:
-/// in stream order if it was allocated in stream order, otherwise by a call that waits for the
-/// operations that use the memory.
+/// Owns memory of a device, pinned host memory or managed memory. The destructor frees the memory
+/// after the operations that it knows of: those of the stream of try_allocate_on, those of the
+/// streams of try_record_stream, and those before the event of keep_event. Stream-ordered memory is
+/// freed in the order of its stream. For other memory the destructor waits, because the drivers
+/// promise no wait ("may perform implicit synchronization").
+///
+/// While one of the streams is being captured, the free is deferred, because it must not become a
+/// part of the graph. A later allocation, transfer or free of this module then frees the memory.
 /// @par Lifetime
-/// The table exists as long as the memory. So does the stream of try_allocate_on.
+/// The table exists as long as the memory. So do the streams of try_allocate_on and
+/// try_record_stream; if the free is deferred, until the memory has been freed.
 /// @par Thread and GIL
 /// Any thread may destroy the object. Its current context or device stays the same.
 template <class Table>
@@ -59,11 +104,27 @@ class driver_memory {
         address_(std::exchange(other.address_, nullptr)),
         context_(other.context_),
         stream_(other.stream_),
-        method_(other.method_) {}
+        method_(other.method_),
+        uses_(std::move(other.uses_)),
+        last_use_(std::move(other.last_use_)) {}
   driver_memory& operator=(driver_memory&&) = delete;
-  ~driver_memory() { free(); }
+  ~driver_memory() {
+    if (address_ != nullptr) {
+      if (!try_free()) {
+        defer();
+      }
+      detail::retired_owners().collect();
+    }
+  }
 
   void* address() const noexcept { return address_; }
+  bool is_stream_ordered() const noexcept { return method_ == free_method::stream_ordered; }
+
+  /// Adds a stream whose operations may use the memory until it is freed.
+  /// @return false if there is no memory for the entry.
+  bool try_record_stream(stream_ref stream) noexcept { return uses_.try_add(stream); }
+  /// Adds an event: the operations before it use the memory.
+  void keep_event(detail::stream_event<Table>&& event) noexcept { last_use_ = std::move(event); }
 
   /// Allocates memory in the context that the guard has entered.
   /// @param where its type selects device, pinned or managed memory.
@@ -78,8 +139,8 @@ class driver_memory {
     report status = pinned    ? try_call(driver, driver.host_allocate, &address_, bytes, flags)
                     : managed ? try_call(driver, driver.managed_allocate, &address_, bytes, flags)
                               : try_call(driver, driver.memory_allocate, &address_, bytes);
-    return record(driver, guard, pinned ? free_method::host : free_method::device, nullptr, bytes,
-                  status);
+    return record(driver, guard, pinned ? free_method::host : free_method::device,
+                  stream_ref(where, static_cast<void*>(nullptr)), bytes, status);
   }
   /// Allocates device memory in the order of a stream. Calls try_allocate if the driver has no
   /// stream-ordered allocation.
@@ -99,14 +160,14 @@ class driver_memory {
         result == driver_success
             ? report{}
             : detail::failed_call(driver, driver.memory_allocate_async.name(), result);
-    return record(driver, guard, free_method::stream_ordered, handle, bytes, status);
+    return record(driver, guard, free_method::stream_ordered, stream, bytes, status);
   }
 
  private:
   enum class free_method : std::uint8_t { device, host, stream_ordered };
 
   report record(Table const& driver, context_guard<Table> const& guard, free_method method,
-                void* stream, std::size_t bytes, report const& status) noexcept {
+                stream_ref stream, std::size_t bytes, report const& status) noexcept {
     if (status.ok()) {
       driver_ = &driver;
       context_ = guard.context();
@@ -120,28 +181,118 @@ class driver_memory {
     return r;
   }
 
-  // Ignores failures: at process exit the driver may have ended, and freed its memory.
-  void free() noexcept {
+  // Memory whose free a capture forbids.
+  struct deferred : detail::retired {
+    explicit deferred(driver_memory&& waiting) noexcept : memory(std::move(waiting)) {}
+    bool is_ready() noexcept override { return memory.try_free(); }
+    driver_memory memory;
+  };
+  void defer() noexcept {
+    auto* const item = new (std::nothrow) deferred(std::move(*this));
+    if (item != nullptr) {  // otherwise the memory is lost: there is no memory to keep it
+      detail::retired_owners().add(item);
+    }
+  }
+
+  // Returns false if a capture forbids to free the memory now. Ignores failures: at process exit
+  // the driver may have ended, and freed its memory.
+  bool try_free() noexcept {
     if (address_ == nullptr) {
-      return;
+      return true;
     }
+    bool const is_done =
+        method_ == free_method::stream_ordered ? try_free_in_order() : try_free_after_waiting();
+    if (is_done) {
+      address_ = nullptr;
+    }
+    return is_done;
+  }
+
+  bool try_free_after_waiting() noexcept {
+    if (!try_wait_for_uses()) {
+      return false;
+    }
+    last_use_.wait();
     context_guard<Table> guard(*driver_);
-    static_cast<void>(guard.try_enter_context(context_));
-    if (method_ == free_method::stream_ordered &&
-        succeeds(*driver_, driver_->memory_free_async, address_, stream_)) {
-      return;
+    if (guard.try_enter_context(context_).ok()) {  // otherwise the driver freed it with the context
+      free_now(method_ == free_method::host ? driver_->host_free : driver_->memory_free);
     }
+    return true;
+  }
+
+  bool try_free_in_order() noexcept {
+    context_guard<Table> guard(*driver_);
+    bool const is_entered =
+        !detail::is_default_stream(stream_) || guard.try_enter_context(context_).ok();
+    detail::capture_answer const captured = is_entered
+                                                ? detail::ask_for_capture(*driver_, stream_)
+                                                : detail::capture_answer::unknown;
+    if (captured == detail::capture_answer::yes) {
+      return false;
+    }
+    report const order = uses_.visit(
+        [&](stream_ref user) noexcept { return try_order_after(*driver_, stream_, user); });
+    if (order.broke(errc::capturing)) {
+      return false;
+    }
+    if (captured == detail::capture_answer::no && order.ok() &&
+        succeeds(*driver_, driver_->memory_free_async, address_, stream_.native_handle())) {
+      return true;
+    }
+    // The other call waits for nothing. It needs a context, and the memory outlives its own.
+    if (try_host_wait(*driver_, stream_).broke(errc::capturing) || !try_wait_for_uses()) {
+      return false;
+    }
+    if (guard.try_enter_context(context_).ok() ||
+        guard.try_enter_device(stream_.device().id).ok()) {
+      free_now(driver_->memory_free);
+    }
+    return true;
+  }
+
+  // Returns false if one of the streams is being captured.
+  bool try_wait_for_uses() const noexcept {
+    bool is_captured = false;
+    static_cast<void>(uses_.visit([&](stream_ref user) noexcept {
+      is_captured = is_captured || try_host_wait(*driver_, user).broke(errc::capturing);
+      return report{};
+    }));
+    return !is_captured;
+  }
+  void free_now(driver_function<void*> const& function) const noexcept {
     detail::relaxed_capture_scope<Table> const relaxed(*driver_);
-    auto const& function = method_ == free_method::host ? driver_->host_free : driver_->memory_free;
     static_cast<void>(succeeds(*driver_, function, address_));
   }
 
   Table const* driver_ = nullptr;
   void* address_ = nullptr;
   typename Table::context_handle context_{};
-  void* stream_ = nullptr;
+  stream_ref stream_{cpu, static_cast<void*>(nullptr)};
   free_method method_ = free_method::device;
+  detail::stream_uses uses_;
+  detail::stream_event<Table> last_use_;
 };
+
+/// Records that the operations on a stream may use the memory of a tensor until it is freed: those
+/// that are on the stream when the last owner releases the tensor run before the memory is freed.
+/// A consumer calls it for a stream on which it enqueues work, instead of waiting before it releases
+/// the tensor.
+/// @param tensor a tensor that transfer or transfer_async of this module has returned.
+/// @param stream the stream, which exists as long as the memory of the tensor.
+/// @return false if another owner frees the memory, or there is no memory for the entry. The caller
+/// then orders its work before the release itself.
+/// @par Thread and GIL
+/// Any thread.
+inline bool try_record_stream(managed_tensor const& tensor, stream_ref stream) noexcept {
+  if (!tensor) {
+    return false;
+  }
+  auto* const in_cuda = detail::find_owner<driver_memory<cuda_table>>(tensor);
+  auto* const in_hip = detail::find_owner<driver_memory<hip_table>>(tensor);
+  return in_cuda != nullptr  ? in_cuda->try_record_stream(stream)
+         : in_hip != nullptr ? in_hip->try_record_stream(stream)
+                             : false;
+}
 
 /// The device of a view's memory, as the driver reports it: the ordinal may differ from the one in
 /// the view, and the memory may be pinned or managed.

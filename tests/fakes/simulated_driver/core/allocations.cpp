@@ -24,10 +24,13 @@ allocation_ptr driver::allocate(context const& owner, memory_kind kind, std::siz
 }
 
 // The memory belongs to no context. Any operation that is ordered after the allocation may use it.
+// During a capture it belongs to the graph.
 allocation_ptr driver::allocate_in_order(stream_ptr const& queue, char const* name,
                                          std::size_t bytes) {
   allocation_ptr result = allocate(*queue->owner, memory_kind::device, bytes);
   result->context = nullptr;
+  result->is_stream_ordered = true;
+  result->graph = queue->capture != nullptr ? queue->capture->graph : nullptr;
   enqueue(queue, name, {all_bytes_of(*result)}, [] {});
   return result;
 }
@@ -41,8 +44,10 @@ allocation_ptr driver::register_host(context const& owner, void* start, std::siz
   return result;
 }
 
-// Waits for all operations on the device, as the real drivers do. For host memory their
-// documentation does not guarantee that, so unfinished operations on it are reported as races.
+// The documentation of the real drivers promises no wait: "may perform implicit synchronization", and
+// for stream-ordered memory "will not perform any". So an unfinished operation on the memory is a
+// race, and the call orders nothing. It runs all operations, so that none of them uses the memory
+// later.
 void driver::free(void* start, std::vector<memory_kind> const& kinds, char const* name) {
   allocation_ptr const target = memory.find(number(start));
   bool const is_freeable = target != nullptr && target->start == number(start) &&
@@ -55,13 +60,13 @@ void driver::free(void* start, std::vector<memory_kind> const& kinds, char const
   context_ptr const owner =
       target->context != nullptr ? find_context(target->context) : primary(target->device);
   fail_if_unsafe_in_capture(nullptr);
-  bool const is_host_memory = kinds.front() != memory_kind::device;
-  if (is_host_memory) {
-    races.check_host_access(name, all_bytes_of(*target), host_clock_);
-    run_pending();
-  }
-  synchronize(*owner);
   races.check_host_access(name, all_bytes_of(*target), host_clock_);
+  run_pending();
+  if (!target->is_stream_ordered) {
+    ++host_synchronizations;
+    ++device_synchronizations;
+  }
+  release_finished_streams(*owner);
   races.discard_accesses(all_bytes_of(*target));
   memory.free(*target);
 }
@@ -70,6 +75,10 @@ void driver::free_in_order(stream_ptr const& queue, char const* name, void* star
   allocation_ptr const target = memory.find(number(start));
   require(target != nullptr && target->start == number(start) && !target->freed_in_order &&
           target->kind == memory_kind::device);
+  // In a capture the call becomes a free node, which takes only memory of its own graph.
+  if (queue->capture != nullptr && target->graph != queue->capture->graph) {
+    fail_in_capture(*queue, status::invalid_value);
+  }
   operation_ptr const result = enqueue(queue, name, {all_bytes_of(*target)}, [this, target] {
     if (target->live) {
       races.discard_accesses(all_bytes_of(*target));

@@ -52,27 +52,33 @@ void* driver::end_capture(stream_ptr const& queue) {
     invalidate(*sequence);
     fail(status::capture_unmatched);
   }
-  bool const is_joined = queue->captured_before.size() == sequence->operations;
+  bool const is_joined = queue->captured_before.size() == sequence->content.nodes.size();
   bool const is_valid = sequence->current_state == capture_sequence::state::active;
   sequence->current_state = capture_sequence::state::ended;
   detach_streams(*sequence);
   require(is_valid, status::capture_invalidated);
   require(is_joined, status::capture_unjoined);
-  graphs[sequence->graph] = sequence->operations;
+  graphs[sequence->graph] = sequence->content;
   return sequence->graph;
 }
-
-void driver::destroy_graph(void* graph) { require(graphs.erase(graph) != 0); }
 
 std::size_t driver::node_count(void* graph) const {
   auto const entry = graphs.find(graph);
   require(entry != graphs.end());
-  return entry->second;
+  return entry->second.nodes.size();
 }
 
-void driver::add_to_capture(stream& queue) {
+void driver::add_to_capture(stream& queue, graph_node node) {
   require(is_active(queue), status::capture_invalidated);
-  queue.captured_before.insert(queue.capture->operations++);
+  auto& nodes = queue.capture->content.nodes;
+  node.before = queue.captured_before;
+  queue.captured_before.insert(nodes.size());
+  nodes.push_back(std::move(node));
+}
+
+void driver::fail_in_capture(stream& one, status code) {
+  invalidate(*one.capture);
+  fail(code);
 }
 
 void driver::fail_if_capturing(stream& one) {

@@ -73,9 +73,12 @@ void driver::release(context& primary) {
   }
 }
 
-context_ptr driver::find_context(void* handle) const {
+context_ptr driver::find_context(void* handle) {
   auto const entry = contexts.find(handle);
   require(entry != contexts.end(), status::invalid_context);
+  if (!entry->second->is_alive) {
+    report_if_destroyed(handle);
+  }
   return entry->second;
 }
 
@@ -87,14 +90,20 @@ void driver::destroy(context& target) {
       continue;  // the primary context may be retained again
     }
     if (streams.erase(one->handle) != 0) {
+      destroyed_handles[one->handle] = "stream";
       destroyed_streams_[one->handle] = status::context_is_destroyed;
     }
     one->is_destroyed = true;
   }
   release_finished_streams(target);
   for (auto next = events.begin(); next != events.end();) {
-    next = next->second->owner.get() == &target ? events.erase(next) : std::next(next);
+    bool const is_owned = next->second->owner.get() == &target;
+    if (is_owned) {
+      destroyed_handles[next->first] = "event";
+    }
+    next = is_owned ? events.erase(next) : std::next(next);
   }
+  destroyed_handles[target.handle] = "context";
   std::vector<allocation_ptr> owned;
   for (auto const& [start, one] : memory.all()) {
     if (one->context == target.handle) {

@@ -26,7 +26,7 @@ int controlled(Body body) {
 
 stream_ptr stream_for_kernel(driver& d, void* handle) {
   stream_ptr stream_pointer = stream_of_handle(d, handle);
-  require(stream_pointer->owner == current_context(d), status::invalid_handle);
+  require(&stream_pointer->owner->root() == &current_context(d)->root(), status::invalid_handle);
   return stream_pointer;
 }
 
@@ -62,6 +62,10 @@ void driver::reset() {
   primaries.clear();
   contexts.clear();
   graphs.clear();
+  executable_graphs.clear();
+  green_contexts.clear();
+  destroyed_handles.clear();
+  misuses.clear();
   failures = {};
   races = {};
   memory_limit = 0;

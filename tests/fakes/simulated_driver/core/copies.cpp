@@ -87,6 +87,12 @@ void driver::fill(stream_ptr const& queue, char const* name, void* to, unsigned 
   enqueue(queue, name, {writing(start, bytes)}, [=] { std::memset(target, value, bytes); });
 }
 
+void driver::require_managed(void const* start, std::size_t bytes) const {
+  allocation_ptr const around = lookup(start);
+  require(around->kind == memory_kind::managed &&
+          around->contains(reinterpret_cast<std::uintptr_t>(start), bytes));
+}
+
 void driver::launch_host_function(stream_ptr const& queue, char const* name,
                                   void (*callback)(void*), void* argument) {
   require(callback != nullptr);

@@ -37,13 +37,14 @@ class driver {
   static driver& get();  // never destroyed: destructors of other libraries may call the driver
 
   // contexts.cpp
+  void* new_handle();
   int device_count() const { return device_count_; }
   void require_device(int device) const;
   context_ptr primary(int device);  // may not be alive
   void retain(context& primary);
   void release(context& primary);
   context_ptr make_context(int device);
-  context_ptr find_context(void* handle) const;  // may be destroyed; fails for an unknown handle
+  context_ptr find_context(void* handle);  // may be destroyed; fails for an unknown handle
   void destroy(context& target);
   void enable_peer(context& from, context const& to);
   bool can_access_peer(int from, int to) const;
@@ -52,17 +53,19 @@ class driver {
   // streams.cpp
   stream_ptr make_stream(context_ptr const& owner, bool is_blocking);
   stream_ptr default_stream(context_ptr const& owner, bool per_thread);
-  stream_ptr find_stream(void* handle) const;
+  stream_ptr find_stream(void* handle);
   void destroy(stream_ptr const& target);
   void synchronize(stream_ptr const& one);
   bool query(stream_ptr const& one);
   event_ptr make_event(context_ptr const& owner);
-  event_ptr find_event(void* handle) const;
+  event_ptr find_event(void* handle);
   void destroy(event_ptr const& target);
   void record(event_ptr const& marker, stream_ptr const& queue);
   void wait(stream_ptr const& consumer, event_ptr const& marker);
   void synchronize(event_ptr const& marker);
   bool query(event_ptr const& marker);
+  void wait_for(stream_ptr const& consumer, operation_ptr const& earlier);
+  void report_if_destroyed(void* handle);  // as a misuse
 
   // schedule.cpp
   operation_ptr enqueue(stream_ptr const& queue, std::string name, std::vector<access> accesses,
@@ -87,15 +90,17 @@ class driver {
             std::size_t width, std::size_t rows = 1);
   void fill(stream_ptr const& queue, char const* name, void* to, unsigned char value,
             std::size_t bytes);
+  // A prefetch or an advice: fails for memory that is not managed. Has no other effect.
+  void require_managed(void const* start, std::size_t bytes) const;
   void launch_host_function(stream_ptr const& queue, char const* name, void (*callback)(void*),
                             void* argument);
 
   // capture.cpp
   void begin_capture(stream_ptr const& queue, int mode);
   void* end_capture(stream_ptr const& queue);
-  void destroy_graph(void* graph);
   std::size_t node_count(void* graph) const;
-  void add_to_capture(stream& queue);
+  void add_to_capture(stream& queue, graph_node node);
+  [[noreturn]] void fail_in_capture(stream& one, status code);  // and invalidates the capture
   void fail_if_capturing(stream& one);  // and invalidates the capture
   // Fails if the stream is the legacy default stream and a blocking stream of its context is being
   // captured. Invalidates the capture unless the call is a query.
@@ -113,6 +118,12 @@ class driver {
   bool record_in_capture(event& marker, stream& queue);
   bool wait_in_capture(stream_ptr const& consumer, event& marker);
 
+  // graphs.cpp
+  void destroy_graph(void* graph);
+  void* instantiate(void* graph);
+  void destroy_executable(void* handle);
+  void launch(void* handle, stream_ptr const& queue);
+
   // control.cpp
   void reset();
 
@@ -129,12 +140,16 @@ class driver {
   std::map<void*, context_ptr> contexts;
   std::map<void*, stream_ptr> streams;
   std::map<void*, event_ptr> events;
-  std::map<void*, std::size_t> graphs;  // the number of nodes of each
+  std::map<void*, graph> graphs;
+  std::map<void*, executable_graph> executable_graphs;
+  std::map<void*, context_ptr> green_contexts;          // by handle: what they are converted to
+  std::map<void*, std::string> destroyed_handles;       // and what they referred to
+  std::vector<std::string> misuses;                     // reports
+  std::string called_now;                               // the name of the function that runs
   std::map<int, context_ptr> primaries;
 
  private:
   driver();
-  void* new_handle();
   void release_finished_streams(context& owner);
   operation_ptr prepare(stream_ptr const& queue, std::string name);
   void submit(operation_ptr const& operation_to_submit, std::vector<access> const& accesses);
@@ -163,6 +178,9 @@ void clear_current_context();
 
 // A number that identifies the calling thread.
 int thread_number();
+// Whether a process that had initialised the driver was forked into this one. Nothing of the driver
+// works in the child.
+bool is_in_forked_child();
 // Whether the calling thread runs a host callback, which must not call the driver.
 bool& is_in_host_callback();
 
@@ -177,10 +195,14 @@ int call(entry_point& called, Body body) {
   if (is_in_host_callback()) {
     return static_cast<int>(status::not_permitted);
   }
+  if (is_in_forked_child()) {
+    return static_cast<int>(status::not_initialized);
+  }
   std::unique_lock<std::mutex> const hold(d.lock);
   if (int const code = count_call(called, d.failures); code != 0) {
     return code;
   }
+  d.called_now = called.name;
   try {
     body(d);
   } catch (driver_error const& error) {

@@ -1,13 +1,22 @@
 // Looks up entry points by name, and decides whether a call fails on demand.
 #include "entry_points.hpp"
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstring>
+
+#include "driver.hpp"
 
 namespace simulated {
 namespace {
 
 std::atomic<bool> over{false};
+std::atomic<bool> is_forked{false};
+
+int const fork_handler = pthread_atfork(nullptr, nullptr, [] {
+  is_forked = driver::get().is_initialized;
+});
 
 struct at_the_end {
   ~at_the_end() { over = true; }
@@ -16,6 +25,8 @@ struct at_the_end {
 }  // namespace
 
 bool is_deinitialized() { return over; }
+
+bool is_in_forked_child() { return is_forked; }
 
 entry_point* entry_point::find(char const* name) {
   for (entry_point* one = first(); one != nullptr; one = one->next) {

@@ -19,6 +19,8 @@ struct allocation {
   void* context = nullptr;      // handle; null after a stream-ordered allocation
   std::uint64_t id = 0;         // unique in the process
   bool freed_in_order = false;  // by an enqueued operation, which may not have run yet
+  bool is_stream_ordered = false;
+  void* graph = nullptr;  // the graph that owns the memory, after an allocation during a capture
   bool live = true;
 
   std::uintptr_t end() const { return start + bytes; }

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "operation.hpp"
@@ -23,6 +25,29 @@ struct context {
   std::map<int, std::shared_ptr<stream>> per_thread;
   std::vector<std::shared_ptr<stream>> streams;  // also destroyed ones with pending operations
   std::set<int> peers;                           // devices whose memory its kernels may access
+  std::shared_ptr<context> green_of;  // the primary context, if this one is of a green context
+
+  // The context whose events and memory this one shares.
+  context const& root() const { return green_of != nullptr ? *green_of : *this; }
+};
+
+// An operation of a graph.
+struct graph_node {
+  std::string name;
+  std::vector<access> accesses;
+  std::function<void()> action;
+  bool is_host_callback = false;
+  std::set<std::size_t> before;  // the earlier nodes that it is ordered after
+};
+
+struct graph {
+  std::vector<graph_node> nodes;
+};
+
+// An executable graph.
+struct executable_graph {
+  graph content;
+  std::shared_ptr<operation> last;  // of its last launch
 };
 
 // A capture of streams into a graph. Events that were recorded during the capture still refer to it
@@ -36,7 +61,7 @@ struct capture_sequence {
   int mode = 0;
   int thread = 0;
   stream* origin = nullptr;
-  std::size_t operations = 0;
+  simulated::graph content;
   std::vector<std::weak_ptr<stream>> streams;
 };
 
@@ -45,6 +70,7 @@ struct stream {
   std::shared_ptr<context> owner;
   bool is_blocking = true;  // in order with the legacy default stream
   bool is_destroyed = false;
+  bool is_green = false;  // created for a green context
   std::size_t timeline = 0;
   std::uint64_t ticks = 0;
   vector_clock clock;

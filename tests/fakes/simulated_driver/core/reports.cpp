@@ -54,7 +54,21 @@ constexpr counter counters[] = {
     {"device_synchronizations",
      [](driver const& d) { return static_cast<long long>(d.device_synchronizations); }},
     {"races", [](driver const& d) { return size_of(d.races.reports()); }},
+    {"misuses", [](driver const& d) { return size_of(d.misuses); }},
 };
+
+size_t copy_report(std::vector<std::string> const& reports, size_t index, char* out, size_t size) {
+  if (index >= reports.size()) {
+    return 0;
+  }
+  std::string const& text = reports[index];
+  if (size != 0) {
+    size_t const copied = std::min(size - 1, text.size());
+    std::memcpy(out, text.data(), copied);
+    out[copied] = '\0';
+  }
+  return text.size() + 1;
+}
 
 }  // namespace
 }  // namespace simulated
@@ -68,22 +82,27 @@ SIMULATED_CONTROL size_t simulated_race_count(void) {
 
 SIMULATED_CONTROL size_t simulated_race_report(size_t index, char* out, size_t size) {
   auto const hold = locked();
-  auto const& reports = driver::get().races.reports();
-  if (index >= reports.size()) {
-    return 0;
-  }
-  std::string const& text = reports[index];
-  if (size != 0) {
-    size_t const copied = std::min(size - 1, text.size());
-    std::memcpy(out, text.data(), copied);
-    out[copied] = '\0';
-  }
-  return text.size() + 1;
+  return copy_report(driver::get().races.reports(), index, out, size);
 }
 
 SIMULATED_CONTROL void simulated_clear_races(void) {
   auto const hold = locked();
   driver::get().races.clear_reports();
+}
+
+SIMULATED_CONTROL size_t simulated_misuse_count(void) {
+  auto const hold = locked();
+  return driver::get().misuses.size();
+}
+
+SIMULATED_CONTROL size_t simulated_misuse_report(size_t index, char* out, size_t size) {
+  auto const hold = locked();
+  return copy_report(driver::get().misuses, index, out, size);
+}
+
+SIMULATED_CONTROL void simulated_clear_misuses(void) {
+  auto const hold = locked();
+  driver::get().misuses.clear();
 }
 
 SIMULATED_CONTROL void simulated_fail_call(long count, int code) {

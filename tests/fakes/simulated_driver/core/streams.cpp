@@ -47,16 +47,18 @@ stream_ptr driver::default_stream(context_ptr const& owner, bool per_thread) {
   return per_thread_stream;
 }
 
-stream_ptr driver::find_stream(void* handle) const {
+stream_ptr driver::find_stream(void* handle) {
   if (auto const entry = streams.find(handle); entry != streams.end()) {
     return entry->second;
   }
+  report_if_destroyed(handle);
   auto const destroyed = destroyed_streams_.find(handle);
   fail(destroyed == destroyed_streams_.end() ? status::invalid_handle : destroyed->second);
 }
 
 void driver::destroy(stream_ptr const& target) {
   streams.erase(target->handle);
+  destroyed_handles[target->handle] = "stream";
   target->is_destroyed = true;
   release_finished_streams(*target->owner);
 }
@@ -100,16 +102,31 @@ event_ptr driver::make_event(context_ptr const& owner) {
   return result;
 }
 
-event_ptr driver::find_event(void* handle) const {
+event_ptr driver::find_event(void* handle) {
   auto const entry = events.find(handle);
+  if (entry == events.end()) {
+    report_if_destroyed(handle);
+  }
   require(entry != events.end(), status::invalid_handle);
   return entry->second;
 }
 
-void driver::destroy(event_ptr const& target) { events.erase(target->handle); }
+void driver::destroy(event_ptr const& target) {
+  events.erase(target->handle);
+  destroyed_handles[target->handle] = "event";
+}
+
+// With a destroyed handle the behaviour of the real drivers is undefined. The call fails, or works
+// on an object that has the same handle by now.
+void driver::report_if_destroyed(void* handle) {
+  auto const entry = destroyed_handles.find(handle);
+  if (entry != destroyed_handles.end()) {
+    misuses.push_back(called_now + " uses a destroyed " + entry->second);
+  }
+}
 
 void driver::record(event_ptr const& marker, stream_ptr const& queue) {
-  require(marker->owner == queue->owner, status::invalid_handle);
+  require(&marker->owner->root() == &queue->owner->root(), status::invalid_handle);
   if (record_in_capture(*marker, *queue)) {
     return;
   }
@@ -122,9 +139,13 @@ void driver::wait(stream_ptr const& consumer, event_ptr const& marker) {
   if (wait_in_capture(consumer, *marker) || marker->record == nullptr) {
     return;
   }
+  wait_for(consumer, marker->record);
+}
+
+void driver::wait_for(stream_ptr const& consumer, operation_ptr const& earlier) {
   operation_ptr const result = prepare(consumer, "a wait");
-  result->dependencies.push_back(marker->record);
-  result->clock.join(marker->record->clock);
+  result->dependencies.push_back(earlier);
+  result->clock.join(earlier->clock);
   result->action = [] {};
   submit(result, {});
 }
@@ -140,6 +161,7 @@ void driver::synchronize(event_ptr const& marker) {
 
 bool driver::query(event_ptr const& marker) {
   require(marker->capture == nullptr, status::captured_event);
+  fail_if_unsafe_in_capture(nullptr);
   operation_ptr const record = marker->record;
   if (record == nullptr) {
     return true;

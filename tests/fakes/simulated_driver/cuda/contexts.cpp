@@ -47,6 +47,16 @@ SIMULATED_CUDA(cuDevicePrimaryCtxRelease_v2)(CUdevice device) {
                           [&](driver& d) { d.release(*d.primary(device)); });
 }
 
+SIMULATED_CUDA(cuDevicePrimaryCtxReset_v2)(CUdevice device) {
+  return call_initialized(cuDevicePrimaryCtxReset_v2_entry, [&](driver& d) {
+    context_ptr const entry = d.primary(device);
+    if (entry->is_alive) {
+      entry->retains = 1;
+      d.release(*entry);
+    }
+  });
+}
+
 SIMULATED_CUDA(cuDevicePrimaryCtxGetState)(CUdevice device, unsigned* flags, int* active) {
   return call_initialized(cuDevicePrimaryCtxGetState_entry, [&](driver& d) {
     require(flags != nullptr && active != nullptr);

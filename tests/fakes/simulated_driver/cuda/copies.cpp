@@ -78,6 +78,37 @@ SIMULATED_CUDA(cuMemcpyPeerAsync)(CUdeviceptr to, CUcontext to_context, CUdevice
   });
 }
 
+// The layout of CUDA_MEMCPY3D_PEER.
+struct copy_3d_peer {
+  std::size_t from_x, from_y, from_z, from_lod;
+  unsigned from_type;
+  void const* from_host;
+  CUdeviceptr from_device;
+  void* from_array;
+  CUcontext from_context;
+  std::size_t from_pitch, from_height;
+  std::size_t to_x, to_y, to_z, to_lod;
+  unsigned to_type;
+  void* to_host;
+  CUdeviceptr to_device;
+  void* to_array;
+  CUcontext to_context;
+  std::size_t to_pitch, to_height;
+  std::size_t width, height, depth;
+};
+
+// Only for device memory and one plane.
+SIMULATED_CUDA(cuMemcpy3DPeerAsync)(copy_3d_peer const* all, CUstream handle) {
+  return call_in_context(cuMemcpy3DPeerAsync_entry, [&](driver& d, context_ptr const&) {
+    require(all != nullptr && all->from_type == 2 && all->to_type == 2 && all->depth == 1);
+    require(all->from_pitch >= all->width && all->to_pitch >= all->width);
+    check_owner(d, all->to_device, all->to_context);
+    check_owner(d, all->from_device, all->from_context);
+    d.copy(stream_of(d, handle), "cuMemcpy3DPeerAsync", {all->to_device, all->to_pitch, true},
+           {all->from_device, all->from_pitch, true}, all->width, all->height);
+  });
+}
+
 SIMULATED_CUDA(cuMemcpyAsync)(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
                               CUstream handle) {
   return call_in_context(cuMemcpyAsync_entry, [&](driver& d, context_ptr const&) {

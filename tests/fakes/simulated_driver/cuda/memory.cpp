@@ -97,3 +97,19 @@ SIMULATED_CUDA(cuPointerGetAttribute)(void* out, int which, CUdeviceptr address)
     query_attribute(out, which, *d.lookup(pointer(address)), address);
   });
 }
+
+SIMULATED_CUDA(cuMemPrefetchAsync)(CUdeviceptr start, std::size_t bytes, CUdevice to,
+                                   CUstream handle) {
+  return call_initialized(cuMemPrefetchAsync_entry, [&](driver& d) {
+    require(to >= -1 && to < d.device_count(), status::invalid_device);
+    d.require_managed(pointer(start), bytes);
+    d.enqueue(stream_of(d, handle), "cuMemPrefetchAsync", {}, [] {});
+  });
+}
+
+SIMULATED_CUDA(cuMemAdvise)(CUdeviceptr start, std::size_t bytes, int advice, CUdevice device) {
+  return call_initialized(cuMemAdvise_entry, [&](driver& d) {
+    require(advice >= 1 && advice <= 6 && device >= -1 && device < d.device_count());
+    d.require_managed(pointer(start), bytes);
+  });
+}

@@ -36,7 +36,9 @@ SIMULATED_CUDA(cuStreamDestroy_v2)(CUstream handle) {
 SIMULATED_CUDA(cuStreamGetCtx)(CUstream handle, CUcontext* out) {
   return call_initialized(cuStreamGetCtx_entry, [&](driver& d) {
     require(out != nullptr);
-    *out = stream_of(d, handle)->owner->handle;
+    stream_ptr const asked = stream_of(d, handle);
+    require(!asked->is_green, status::not_supported);  // in drivers before CUDA 13
+    *out = asked->owner->handle;
   });
 }
 
@@ -88,7 +90,7 @@ SIMULATED_CUDA(cuEventSynchronize)(CUevent handle) {
 }
 
 SIMULATED_CUDA(cuEventQuery)(CUevent handle) {
-  return call_in_context(cuEventQuery_entry, [&](driver& d, context_ptr const&) {
+  return call_initialized(cuEventQuery_entry, [&](driver& d) {
     require(d.query(d.find_event(handle)), status::not_ready);
   });
 }

@@ -168,3 +168,19 @@ SIMULATED_HIP_CALL(hipPointerGetAttribute)(void* out, int which, void* address) 
     query_attribute(out, which, *d.lookup(address), address);
   });
 }
+
+SIMULATED_HIP_CALL(hipMemPrefetchAsync)(void const* start, std::size_t bytes, int to,
+                                        hipStream_t handle) {
+  return call_hip(hipMemPrefetchAsync_entry, [&](driver& d) {
+    require(to >= -1 && to < d.device_count(), status::invalid_device);
+    d.require_managed(start, bytes);
+    d.enqueue(stream_of(d, handle), "hipMemPrefetchAsync", {}, [] {});
+  });
+}
+
+SIMULATED_HIP_CALL(hipMemAdvise)(void const* start, std::size_t bytes, int advice, int device) {
+  return call_hip(hipMemAdvise_entry, [&](driver& d) {
+    require(advice >= 1 && advice <= 6 && device >= -1 && device < d.device_count());
+    d.require_managed(start, bytes);
+  });
+}

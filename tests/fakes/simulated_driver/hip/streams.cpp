@@ -9,6 +9,9 @@ stream_ptr stream_of(driver& d, hipStream_t handle) {
     return d.default_stream(current_context(d), number(handle) == 2);
   }
   auto const entry = d.streams.find(handle);
+  if (entry == d.streams.end()) {
+    d.report_if_destroyed(handle);
+  }
   require(entry != d.streams.end(), status::context_is_destroyed);
   return entry->second;
 }
@@ -94,6 +97,23 @@ SIMULATED_HIP_CALL(hipStreamEndCapture)(hipStream_t handle, hipGraph_t* out) {
 
 SIMULATED_HIP_CALL(hipGraphDestroy)(hipGraph_t graph) {
   return call_hip(hipGraphDestroy_entry, [&](driver& d) { d.destroy_graph(graph); });
+}
+
+SIMULATED_HIP_CALL(hipGraphInstantiateWithFlags)(void** out, hipGraph_t graph,
+                                                 unsigned long long flags) {
+  return call_hip(hipGraphInstantiateWithFlags_entry, [&](driver& d) {
+    require(out != nullptr && flags == 0);
+    *out = d.instantiate(graph);
+  });
+}
+
+SIMULATED_HIP_CALL(hipGraphLaunch)(void* executable, hipStream_t handle) {
+  return call_hip(hipGraphLaunch_entry,
+                  [&](driver& d) { d.launch(executable, stream_of(d, handle)); });
+}
+
+SIMULATED_HIP_CALL(hipGraphExecDestroy)(void* executable) {
+  return call_hip(hipGraphExecDestroy_entry, [&](driver& d) { d.destroy_executable(executable); });
 }
 
 SIMULATED_HIP_CALL(hipEventCreateWithFlags)(hipEvent_t* out, unsigned flags) {

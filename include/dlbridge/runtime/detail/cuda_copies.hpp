@@ -1,0 +1,110 @@
+// try_copy, try_copy_peer, try_copy_peer_block for CUDA: enqueue copies on a stream.
+// layer: runtime · copies of the CUDA driver
+#pragma once
+
+#include <cstddef>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/runtime/cuda.hpp>
+#include <dlbridge/runtime/detail/driver.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// The struct CUDA_MEMCPY2D of cuda.h: the same members in the same order, under other names.
+struct cuda_block_copy {
+  std::size_t from_x, from_y;
+  int from_type;
+  void const* from_host;
+  void const* from_device;
+  void* from_array;
+  std::size_t from_pitch;
+  std::size_t to_x, to_y;
+  int to_type;
+  void* to_host;
+  void* to_device;
+  void* to_array;
+  std::size_t to_pitch;
+  std::size_t width, height;
+};
+
+/// The struct CUDA_MEMCPY3D_PEER of cuda.h: the same members in the same order, under other names.
+struct cuda_peer_block_copy {
+  std::size_t from_x, from_y, from_z, from_lod;
+  int from_type;
+  void const* from_host;
+  void const* from_device;
+  void* from_array;
+  void* from_context;
+  std::size_t from_pitch, from_height;
+  std::size_t to_x, to_y, to_z, to_lod;
+  int to_type;
+  void* to_host;
+  void* to_device;
+  void* to_array;
+  void* to_context;
+  std::size_t to_pitch, to_height;
+  std::size_t width, height, depth;
+};
+
+/// Enqueues a copy on a stream of the current context.
+/// @return a report: as try_call.
+/// @par Lifetime
+/// Both memories exist until the copy has completed.
+inline report try_copy(cuda_table const& driver, block_copy const& copy, void* stream) noexcept {
+  if (copy.height == 1) {
+    return try_call(driver, driver.copy_async, copy.to, copy.from, copy.width, stream);
+  }
+  auto const type = [](memory_side side) {
+    return side == memory_side::host ? 1 : side == memory_side::device ? 2 : 4;
+  };
+  cuda_block_copy block{};
+  block.from_type = type(copy.from_side);
+  block.from_host = copy.from;  // the driver reads the address that the type selects
+  block.from_device = copy.from;
+  block.from_pitch = copy.from_pitch;
+  block.to_type = type(copy.to_side);
+  block.to_host = copy.to;
+  block.to_device = copy.to;
+  block.to_pitch = copy.to_pitch;
+  block.width = copy.width;
+  block.height = copy.height;
+  return try_call(driver, driver.copy_block_async, &block, stream);
+}
+
+/// Enqueues a copy between the memories of two devices, whose contexts are to_context and
+/// from_context.
+/// @return a report: as try_call.
+/// @par Lifetime
+/// Both memories and contexts exist until the copy has completed.
+inline report try_copy_peer(cuda_table const& driver, void* to, void* to_context, void const* from,
+                            void* from_context, std::size_t bytes, void* stream) noexcept {
+  return try_call(driver, driver.copy_peer_async, to, to_context, from, from_context, bytes,
+                  stream);
+}
+
+/// Whether try_copy_peer_block needs one call for a block, and not one for each row.
+constexpr bool copies_peer_blocks(cuda_table const&) noexcept { return true; }
+/// Enqueues a copy of rows between the memories of two devices.
+/// @return a report: as try_call.
+inline report try_copy_peer_block(cuda_table const& driver, block_copy const& copy,
+                                  void* to_context, void* from_context, void* stream) noexcept {
+  constexpr int type_device = 2;
+  cuda_peer_block_copy block{};
+  block.from_type = type_device;
+  block.from_device = copy.from;
+  block.from_context = from_context;
+  block.from_pitch = copy.from_pitch;
+  block.to_type = type_device;
+  block.to_device = copy.to;
+  block.to_context = to_context;
+  block.to_pitch = copy.to_pitch;
+  block.width = copy.width;
+  block.height = copy.height;
+  block.depth = 1;
+  return try_call(driver, driver.copy_peer_block_async, &block, stream);
+}
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

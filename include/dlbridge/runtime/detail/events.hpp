@@ -1,0 +1,141 @@
+// stream_event: own an event of a driver, which other streams or the host wait for.
+// layer: runtime · events of streams
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/runtime/cuda.hpp>
+#include <dlbridge/runtime/detail/driver.hpp>
+#include <dlbridge/runtime/hip.hpp>
+#include <dlbridge/stream.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace detail {
+
+// In this scope the capture mode of the thread is relaxed. In the strict modes, allocating or
+// freeing memory and the query of an event invalidate the captures of this thread (thread-local
+// mode) or of the process (global mode).
+template <class Table>
+class relaxed_capture_scope {
+ public:
+  explicit relaxed_capture_scope(Table const& driver) noexcept : driver_(driver) { exchange(); }
+  relaxed_capture_scope(relaxed_capture_scope const&) = delete;
+  relaxed_capture_scope& operator=(relaxed_capture_scope const&) = delete;
+  ~relaxed_capture_scope() { exchange(); }
+
+ private:
+  void exchange() noexcept {
+    if (driver_.exchange_capture_mode) {
+      static_cast<void>(succeeds(driver_, driver_.exchange_capture_mode, &mode_));
+    }
+  }
+
+  Table const& driver_;
+  int mode_ = capture_mode_relaxed;  // in the scope: the previous mode
+};
+
+// Whether a stream is being captured. A driver without capture functions has no captures.
+enum class capture_answer : std::uint8_t { no, yes, unknown };
+
+template <class Table>
+capture_answer ask_for_capture(Table const& driver, stream_ref stream) noexcept {
+  if (!driver.stream_is_capturing) {
+    return capture_answer::no;
+  }
+  int state = 0;
+  driver_result const result = driver.stream_is_capturing(stream.native_handle(), &state);
+  if (result == driver_success) {
+    return state != 0 ? capture_answer::yes : capture_answer::no;
+  }
+  driver.clear_error();
+  // The legacy default stream is unusable while a blocking stream of its context is captured.
+  bool const is_of_capture =
+      result >= driver_capture_unsupported && result <= driver_capture_wrong_thread;
+  return is_of_capture ? capture_answer::yes : capture_answer::unknown;
+}
+
+// An event without timing. It comes from the pool of its context, or try_record creates it. The
+// destructor returns it to the pool, or destroys it if the pool is full or missing.
+template <class Table>
+class stream_event {
+ public:
+  stream_event() noexcept = default;
+  stream_event(stream_event&& other) noexcept
+      : driver_(other.driver_),
+        pool_(other.pool_),
+        context_(other.context_),
+        event_(std::exchange(other.event_, nullptr)) {}
+  stream_event& operator=(stream_event&& other) noexcept {
+    stream_event old(std::move(other));
+    std::swap(driver_, old.driver_);
+    std::swap(pool_, old.pool_);
+    std::swap(context_, old.context_);
+    std::swap(event_, old.event_);
+    return *this;
+  }
+  ~stream_event() {
+    if (event_ == nullptr || (pool_ != nullptr && pool_->try_put(event_))) {
+      return;
+    }
+    context_guard<Table> guard(*driver_);
+    if (guard.try_enter_context(context_).ok()) {
+      static_cast<void>(succeeds(*driver_, driver_->event_destroy, event_));
+    }
+  }
+
+  void* get() const noexcept { return event_; }
+
+  // Records the event on a stream of the context that the guard has entered.
+  report try_record(Table const& driver, context_guard<Table> const& guard, void* stream) noexcept {
+    driver_ = &driver;
+    context_ = guard.context();
+    pool_ = guard.events();
+    event_ = pool_ != nullptr ? pool_->try_take() : nullptr;
+    if (event_ != nullptr) {
+      if (succeeds(driver, driver.event_record, event_, stream)) {
+        return report{};
+      }
+      // The device may have been reset after the creation of the event, which is then invalid. The
+      // function tries once more with a new event.
+      static_cast<void>(succeeds(driver, driver.event_destroy, event_));
+      event_ = nullptr;
+    }
+    report status = try_call(driver, driver.event_create, &event_, event_disable_timing);
+    return status.ok() ? try_call(driver, driver.event_record, event_, stream) : status;
+  }
+  // Whether the operations before the event have completed. True after a failure: nothing can be
+  // awaited then, because the device was reset, or this is a child process.
+  bool has_passed() const noexcept {
+    if (event_ == nullptr) {
+      return true;
+    }
+    relaxed_capture_scope<Table> const relaxed(*driver_);
+    driver_result const result = driver_->event_query(event_);
+    if (result != driver_success) {
+      driver_->clear_error();
+    }
+    return result != driver_not_ready;
+  }
+  // Blocks this thread until the operations before the event have completed.
+  void wait() const noexcept {
+    if (event_ != nullptr) {
+      context_guard<Table> guard(*driver_);
+      static_cast<void>(guard.try_enter_context(context_));
+      static_cast<void>(succeeds(*driver_, driver_->event_synchronize, event_));
+    }
+  }
+
+ private:
+  Table const* driver_ = nullptr;
+  event_pool* pool_ = nullptr;
+  typename Table::context_handle context_{};
+  void* event_ = nullptr;
+};
+
+}  // namespace detail
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

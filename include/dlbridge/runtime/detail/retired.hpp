@@ -1,0 +1,71 @@
+// retired_list: keep what cannot be released yet, because operations still use it or because a
+// capture forbids the release.
+// layer: runtime · deferred releases
+#pragma once
+
+#include <atomic>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace detail {
+
+// An owner that waits. Its destructor releases what it owns.
+class retired {
+ public:
+  retired() noexcept = default;
+  retired(retired const&) = delete;
+  retired& operator=(retired const&) = delete;
+  virtual ~retired() = default;
+
+  // Whether the owner can be destroyed now. Does not block.
+  virtual bool is_ready() noexcept = 0;
+
+  retired* next = nullptr;
+};
+
+// Every allocation, transfer and free collects the owners that have become ready. Any thread may
+// call all functions. They do not lock: a thread that collects takes the whole list, and returns
+// what is not ready, so each owner is in the hands of one thread.
+class retired_list {
+ public:
+  // Takes the owner over.
+  void add(retired* item) noexcept {
+    item->next = first_.load(std::memory_order_relaxed);
+    while (!first_.compare_exchange_weak(item->next, item, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+    }
+  }
+  // Destroys the owners that are ready. A destructor may call this function again.
+  void collect() noexcept {
+    if (first_.load(std::memory_order_relaxed) == nullptr) {
+      return;
+    }
+    retired* item = first_.exchange(nullptr, std::memory_order_acquire);
+    while (item != nullptr) {
+      retired* const next = std::exchange(item->next, nullptr);
+      if (item->is_ready()) {
+        delete item;
+      } else {
+        add(item);
+      }
+      item = next;
+    }
+  }
+  bool empty() const noexcept { return first_.load(std::memory_order_relaxed) == nullptr; }
+
+ private:
+  std::atomic<retired*> first_{nullptr};
+};
+
+// Never destroyed: at process exit the drivers may have ended, and freed their memory.
+DLBRIDGE_LOCAL inline retired_list& retired_owners() noexcept {
+  static retired_list owners;
+  return owners;
+}
+
+}  // namespace detail
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
