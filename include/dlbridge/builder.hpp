@@ -33,13 +33,14 @@ struct no_owner {};
 /// Valid as long as the elements of the view. The description copies shape and strides.
 inline description describe_view(tensor_view const& view) noexcept {
   auto const rank = static_cast<std::size_t>(view.rank());
+  DLTensor const t = view.to_dltensor();
   description d;
-  d.data = const_cast<void*>(view.data());
+  d.data = t.data;
   d.type = view.dtype();
   d.shape = dims::from(view.shape(), rank);
   d.strides = dims::from(view.strides(), view.strides() != nullptr ? rank : 0);
   d.device = view.device();
-  d.byte_offset = view.byte_offset();
+  d.byte_offset = t.byte_offset;
   d.flags = view.flags();
   return d;
 }
@@ -78,8 +79,12 @@ inline void write_tensor(description const& d, std::int64_t* dims, std::int64_t*
 }
 
 // Brings data and byte_offset of a valid struct into the form of exported tensors: data is null for
-// an empty tensor (spec 1.7), and an address includes the byte offset (spec 1.6).
+// an empty tensor (spec 1.7), and an address includes the byte offset (spec 1.6). On oneAPI both
+// stay as they are (spec 4.8).
 inline void canonicalize_data(DLTensor& t) noexcept {
+  if (keeps_data(device(t.device))) {
+    return;
+  }
   if (count_of(t.ndim, t.shape) == 0) {
     t.data = nullptr;
     t.byte_offset = 0;

@@ -31,10 +31,12 @@ struct device {
 /// The CPU.
 constexpr device cpu{kDLCPU, 0};
 
-/// Whether DLTensor::data is an address or an opaque handle (spec 1.6). dlbridge adds byte_offset
-/// to addresses only. It treats data as a handle where no documentation of the device type defines
-/// data as an address.
-enum class data_kind : std::uint8_t { address, handle };
+/// What DLTensor::data is (spec 1.6). dlbridge adds byte_offset to addresses only.
+enum class data_kind : std::uint8_t {
+  address,     ///< An address.
+  allocation,  ///< An address by which consumers look up the allocation, at data itself (spec 4.8).
+  handle       ///< An opaque handle. Also where no documentation of the device type defines data.
+};
 
 /// A device runtime. The headers in runtime/ load its library on first use.
 enum class runtime_kind : std::uint8_t { none, cuda, hip };
@@ -51,7 +53,7 @@ enum class memory_kind : std::uint8_t {
 struct device_row {
   std::int32_t type;     ///< The value of DLDeviceType.
   char const* name;      ///< The name in messages and in arguments.
-  data_kind data;        ///< Whether DLTensor::data is an address.
+  data_kind data;        ///< What DLTensor::data is.
   memory_kind memory;    ///< Which processors can access the memory.
   runtime_kind runtime;  ///< The runtime that allocates and copies the memory.
 
@@ -70,7 +72,7 @@ DLBRIDGE_LOCAL inline constexpr device_row device_rows[] = {
     {11, "rocm_host", data_kind::address, memory_kind::pinned, runtime_kind::hip},
     {12, "ext_dev", data_kind::handle, memory_kind::device, runtime_kind::none},
     {13, "cuda_managed", data_kind::address, memory_kind::managed, runtime_kind::cuda},
-    {14, "oneapi", data_kind::address, memory_kind::device, runtime_kind::none},
+    {14, "oneapi", data_kind::allocation, memory_kind::device, runtime_kind::none},
     {15, "webgpu", data_kind::handle, memory_kind::device, runtime_kind::none},
     {16, "hexagon", data_kind::handle, memory_kind::device, runtime_kind::none},
     {17, "maia", data_kind::handle, memory_kind::device, runtime_kind::none},
@@ -107,7 +109,9 @@ constexpr bool is_type_in(std::uint32_t types, device where) noexcept {
   return static_cast<std::uint32_t>(where.type) < 32 && (types >> where.type & 1) != 0;
 }
 constexpr std::uint32_t address_types =
-    types_where([](device_row const& row) { return row.data == data_kind::address; });
+    types_where([](device_row const& row) { return row.data != data_kind::handle; });
+constexpr std::uint32_t allocation_types =
+    types_where([](device_row const& row) { return row.data == data_kind::allocation; });
 constexpr std::uint32_t host_types =
     types_where([](device_row const& row) { return row.host_accessible(); });
 }  // namespace detail
@@ -117,6 +121,11 @@ constexpr bool is_known(device where) noexcept { return find_row(where) != nullp
 /// Whether DLTensor::data is an address on the device.
 constexpr bool has_address(device where) noexcept {
   return where.type == kDLCPU || detail::is_type_in(detail::address_types, where);
+}
+/// Whether dlbridge exports DLTensor::data and byte_offset as the producer wrote them, also of an
+/// empty tensor: consumers look up the allocation at data (spec 4.8).
+constexpr bool keeps_data(device where) noexcept {
+  return where.type != kDLCPU && detail::is_type_in(detail::allocation_types, where);
 }
 /// Whether the CPU can read and write the memory.
 constexpr bool is_host_accessible(device where) noexcept {

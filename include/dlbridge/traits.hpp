@@ -77,7 +77,7 @@ struct description {
   dims shape;                     ///< The extents.
   dims strides;                   ///< In elements; empty for row-major.
   dlbridge::device device = cpu;  ///< The device of the memory.
-  std::uint64_t byte_offset = 0;  ///< Offset of the first element, in bytes, if data is a handle.
+  std::uint64_t byte_offset = 0;  ///< Offset of the first element from data, in bytes.
   std::uint64_t flags = 0;        ///< flag_read_only, flag_padded, flag_is_copied.
 
   /// Describes elements of a C++ type in host memory.

@@ -116,7 +116,7 @@ DLBRIDGE_NOINLINE inline flaw find_flaw_slow(DLTensor const& t) noexcept {
   if (count != 0 && !has_addressable_reach(t)) {
     return flaw::reach;
   }
-  if (count != 0 && t.data == nullptr && where->data == data_kind::address) {
+  if (count != 0 && t.data == nullptr && where->data != data_kind::handle) {
     return flaw::null_data;
   }
   return flaw::none;

@@ -38,7 +38,7 @@ class tensor_view {
       // pointer arithmetic is undefined.
       data_ = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data_) +
                                       static_cast<std::uintptr_t>(byte_offset_));
-      byte_offset_ = 0;
+      byte_offset_ = keeps_data(device_) ? byte_offset_ : 0;  // for to_dltensor
     }
   }
   tensor_view(DLTensor const&&, std::uint64_t = 0) = delete;  // the view would dangle
@@ -57,7 +57,7 @@ class tensor_view {
   }
   /// The offset, in bytes, of the first element from a handle; 0 where data() is an address
   /// (spec 1.6).
-  std::uint64_t byte_offset() const noexcept { return byte_offset_; }
+  std::uint64_t byte_offset() const noexcept { return keeps_data(device_) ? 0 : byte_offset_; }
 
   dlbridge::device device() const noexcept { return device_; }
   dlbridge::dtype dtype() const noexcept { return dtype_; }
@@ -86,13 +86,18 @@ class tensor_view {
     }
   }
 
-  /// The view as a DLTensor, where data includes the byte offset if data is an address. A DLTensor
-  /// has no flags, so the caller must not write through it to a read-only tensor.
+  /// The view as a DLTensor, where data includes the byte offset if data is an address. On oneAPI
+  /// data and byte_offset are those of the producer (keeps_data). A DLTensor has no flags, so the
+  /// caller must not write through it to a read-only tensor.
   /// @par Lifetime
   /// As the view.
   DLTensor to_dltensor() const noexcept {
     DLTensor t;
     t.data = data_;
+    if (byte_offset_ != 0 && keeps_data(device_)) {
+      auto const first = reinterpret_cast<std::uintptr_t>(data_);
+      t.data = reinterpret_cast<void*>(first - static_cast<std::uintptr_t>(byte_offset_));
+    }
     t.device = device_.abi();
     t.ndim = rank_;
     t.dtype = dtype_.abi();
@@ -112,6 +117,7 @@ class tensor_view {
   /// The same view with another device, for memory that two devices share.
   tensor_view on_device(dlbridge::device where) const noexcept {
     tensor_view copy = *this;
+    copy.byte_offset_ = byte_offset();
     copy.device_ = where;
     return copy;
   }
@@ -132,7 +138,7 @@ class tensor_view {
   void* data_;
   std::int64_t const* shape_;
   std::int64_t const* strides_;
-  std::uint64_t byte_offset_;
+  std::uint64_t byte_offset_;  // where the device keeps data, that of the producer, also in data_
   std::uint64_t flags_;
   dlbridge::device device_;
   dlbridge::dtype dtype_;

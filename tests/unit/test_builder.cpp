@@ -411,6 +411,17 @@ TEST_P(Describe, AnEmptyTensorHasANullHandle) {
   EXPECT_EQ(tensor_of(m).byte_offset, 0U);
 }
 
+TEST_P(Describe, OnOneApiDataAndByteOffsetAreKept) {
+  for (dims const& shape : {dims{2}, dims{0, 3}}) {
+    description d = description::of(numbers, shape);
+    d.device = device(kDLOneAPI, 1);
+    d.byte_offset = 16;
+    managed_tensor const m = build_on_memory(d, kind);
+    EXPECT_EQ(tensor_of(m).data, numbers);
+    EXPECT_EQ(tensor_of(m).byte_offset, 16U);
+  }
+}
+
 TEST_P(Describe, MoreThan64DimensionsAreRefused) {
   std::vector<int> const shape(65, 1);
   description d = description::of(numbers, dims::from(shape.data(), 64));
@@ -561,6 +572,23 @@ TEST_P(Reexport, KeepsAHandleAndItsByteOffset) {
   managed_tensor const m = build(import(), out);
   EXPECT_EQ(tensor_of(m).data, foreign->data);
   EXPECT_EQ(tensor_of(m).byte_offset, 16U);
+}
+
+// Consumers look up the allocation at data, also of an empty tensor (spec 4.8).
+TEST_P(Reexport, OnOneApiKeepsDataAndByteOffset) {
+  foreign_tensor().device = {kDLOneAPI, 0};
+  foreign_tensor().byte_offset = 16;
+  managed_tensor const m = build(import(), out);
+  EXPECT_EQ(tensor_of(m).data, foreign->data);
+  EXPECT_EQ(tensor_of(m).byte_offset, 16U);
+}
+
+TEST_P(Reexport, OnOneApiAnEmptyTensorKeepsItsPointer) {
+  std::int64_t const shape[] = {0, 3};
+  foreign_set_shape(foreign.get(), 2, shape);
+  foreign_tensor().device = {kDLOneAPI, 0};
+  managed_tensor const m = build(import(), out);
+  EXPECT_EQ(tensor_of(m).data, foreign->data);
 }
 
 TEST_P(Reexport, AnEmptyTensorGetsANullPointer) {

@@ -23,11 +23,12 @@ static_assert(device{} == dlbridge::cpu && device{1, 0} == dlbridge::cpu);
 static_assert(device{1, 1} != dlbridge::cpu && device{2, 0} != dlbridge::cpu);
 
 constexpr data_kind address = data_kind::address;
+constexpr data_kind allocation = data_kind::allocation;
 constexpr data_kind handle = data_kind::handle;
 constexpr bool host = true;
 constexpr runtime_kind none = runtime_kind::none;
 
-// From spec 1.3, 1.6 and 4.4. `data` is an address only where a specification says so.
+// From spec 1.3, 1.6, 4.4 and 4.8. `data` is an address only where a specification says so.
 struct known_device {
   std::int32_t type;
   char const* name;  // of ordinal 1
@@ -48,7 +49,7 @@ constexpr known_device known_devices[] = {
     {11, "rocm_host:1", address, host, none, runtime_kind::hip},
     {12, "ext_dev:1", handle, !host, none, none},
     {13, "cuda_managed:1", address, host, runtime_kind::cuda, runtime_kind::cuda},
-    {14, "oneapi:1", address, !host, none, none},
+    {14, "oneapi:1", allocation, !host, none, none},
     {15, "webgpu:1", handle, !host, none, none},
     {16, "hexagon:1", handle, !host, none, none},
     {17, "maia:1", handle, !host, none, none},
@@ -72,7 +73,8 @@ TEST(Device, EveryTypeOfTheSpecificationIsKnownAndNoOther) {
     device const where(type, 1);
     known_device const* const expected = known(type);
     ASSERT_EQ(is_known(where), expected != nullptr) << type;
-    EXPECT_EQ(has_address(where), expected != nullptr && expected->data == address) << type;
+    EXPECT_EQ(has_address(where), expected != nullptr && expected->data != handle) << type;
+    EXPECT_EQ(keeps_data(where), expected != nullptr && expected->data == allocation) << type;
     EXPECT_EQ(is_host_accessible(where), expected != nullptr && expected->host_accessible) << type;
     EXPECT_EQ(runtime_of(where), expected != nullptr ? expected->streams : none) << type;
     EXPECT_EQ(dlbridge::runtime_of_memory(where), expected != nullptr ? expected->memory : none)

@@ -190,6 +190,31 @@ TEST(TensorView, IsConvertedToAStructThatDescribesTheSameElements) {
   }
 }
 
+// Consumers look up the allocation at data, also of an empty tensor (spec 4.8).
+TEST(TensorView, OnOneApiTheStructHasDataAndByteOffsetOfTheProducer) {
+  foreign_ptr const foreign = make_foreign();
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  t.device = device(kDLOneAPI, 1).abi();
+  for (std::int64_t const rows : {1, 0}) {
+    for (int const skipped : {2, 0}) {
+      std::uint64_t const offset = static_cast<std::uint64_t>(skipped) * sizeof(float);
+      set_shape(t, rows, 3);
+      t.byte_offset = offset;
+      tensor_view const view = view_of(t);
+      EXPECT_EQ(view.data(), foreign->data + skipped);
+      EXPECT_EQ(view.byte_offset(), 0U);
+      DLTensor const once = view.to_dltensor();
+      for (DLTensor const& each : {once, tensor_view(once).with_flags(1).to_dltensor()}) {
+        EXPECT_EQ(each.data, foreign->data);
+        EXPECT_EQ(each.byte_offset, offset);
+      }
+      DLTensor const on_host = view.on_device(dlbridge::cpu).to_dltensor();
+      EXPECT_EQ(on_host.data, foreign->data + skipped);
+      EXPECT_EQ(on_host.byte_offset, 0U);
+    }
+  }
+}
+
 TEST(TensorView, NameContainsDtypeShapeAndDevice) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
