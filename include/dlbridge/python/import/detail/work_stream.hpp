@@ -37,8 +37,8 @@ inline ref find_stream_object(PyObject* object, device where) noexcept {
   for (work_stream_row const& row : work_stream_rows) {
     if (derives_from(Py_TYPE(object), row.module, row.type)) {
       ref const function = import_function(row.function_module, row.function);
-      return function ? ref::steal(api<PyObject_CallFunction>(function.get(), "i", int{where.id}))
-                      : ref();
+      ref const ordinal = function ? ref::steal(PyLong_FromLong(where.id)) : ref();
+      return ordinal ? ref::steal(api<PyObject_CallOneArg>(function.get(), ordinal.get())) : ref();
     }
   }
   ref const stream = optional_attribute(object, "__cuda_stream__");
