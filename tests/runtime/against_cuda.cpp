@@ -11,6 +11,7 @@
 namespace {
 
 using dlbridge::cuda_block_copy;
+using dlbridge::cuda_peer_block_copy;
 using dlbridge::cuda_table;
 using dlbridge::driver_function;
 
