@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -48,8 +49,15 @@ class Guarantee:
         return self.test.endswith(".cpp")
 
     @property
+    def on_devices(self) -> bool:
+        """Whether the test runs on the simulated drivers."""
+        return self.test.startswith("tests/runtime/")
+
+    @property
     def targets(self) -> list[str]:
         """The targets of the build that the test needs."""
+        if self.on_devices:
+            return ["runtime_tests"]
         if self.in_cpp:
             return [Path(self.test).stem.replace("test_", "unit_")]
         return ["dlbridge_core", "foreign_module", *(["extension"] if self.extension else [])]
@@ -85,7 +93,12 @@ def run(folder: Path, each: Guarantee) -> bool:
     if build.returncode != 0:
         raise Fault(f"the changed code does not compile:\n{build.stdout[-2000:]}")
     environment = dict(os.environ)
-    if each.in_cpp:
+    if each.on_devices:
+        suites = set(re.findall(r"\bTEST(?:_P)?\((\w+),", (TREE / each.test).read_text()))
+        command = [str(folder / "tests" / "runtime" / "runtime_tests"),
+                   "--gtest_filter=" + ":".join(f"*{suite}.*" for suite in sorted(suites))]  # fmt: skip
+        environment["LD_LIBRARY_PATH"] = str(folder / "simulated-drivers")
+    elif each.in_cpp:
         command = [str(folder / "tests" / "unit" / each.targets[0])]
     else:
         shutil.rmtree(PACKAGE, ignore_errors=True)

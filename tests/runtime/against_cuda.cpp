@@ -11,6 +11,7 @@
 namespace {
 
 using dlbridge::cuda_block_copy;
+using dlbridge::cuda_peer_block_copy;
 using dlbridge::cuda_table;
 using dlbridge::driver_function;
 
@@ -125,6 +126,18 @@ static_assert(CUDA_ERROR_NOT_INITIALIZED == dlbridge::driver_not_initialized);
 static_assert(CUDA_ERROR_DEINITIALIZED == dlbridge::driver_deinitialized);
 static_assert(CUDA_ERROR_INVALID_CONTEXT == dlbridge::driver_invalid_context);
 static_assert(CUDA_ERROR_INVALID_HANDLE == dlbridge::driver_invalid_handle);
+static_assert(CUDA_ERROR_STUB_LIBRARY == dlbridge::driver_stub_library);
+#if CUDA_VERSION >= 13000  // earlier headers do not have it
+static_assert(CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER == dlbridge::driver_call_requires_newer);
+#endif
+static_assert(CUDA_ERROR_DEVICE_UNAVAILABLE == dlbridge::driver_device_unavailable);
+static_assert(CUDA_ERROR_OPERATING_SYSTEM == dlbridge::driver_operating_system);
+static_assert(CUDA_ERROR_SYSTEM_NOT_READY == dlbridge::driver_system_not_ready);
+static_assert(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH == dlbridge::driver_system_mismatch);
+static_assert(CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE ==
+              dlbridge::driver_compatibility_unsupported);
+static_assert(CUDA_ERROR_MPS_CONNECTION_FAILED == dlbridge::driver_mps_connection_failed);
+static_assert(CUDA_ERROR_MPS_CLIENT_TERMINATED == dlbridge::driver_mps_client_terminated);
 static_assert(CUDA_ERROR_NOT_READY == dlbridge::driver_not_ready);
 static_assert(CUDA_ERROR_CONTEXT_IS_DESTROYED == dlbridge::driver_context_destroyed);
 static_assert(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED == dlbridge::driver_capture_unsupported);

@@ -69,6 +69,8 @@ static_assert(hipErrorNotInitialized == dlbridge::driver_not_initialized);
 static_assert(hipErrorDeinitialized == dlbridge::driver_deinitialized);
 static_assert(hipErrorInvalidContext == dlbridge::driver_invalid_context);
 static_assert(hipErrorInvalidHandle == dlbridge::driver_invalid_handle);
+static_assert(hipErrorInsufficientDriver == dlbridge::driver_insufficient);
+static_assert(hipErrorOperatingSystem == dlbridge::driver_operating_system);
 static_assert(hipErrorNotReady == dlbridge::driver_not_ready);
 static_assert(hipErrorContextIsDestroyed == dlbridge::driver_context_destroyed);
 static_assert(hipErrorStreamCaptureUnsupported == dlbridge::driver_capture_unsupported);

@@ -181,7 +181,20 @@ class simulated_runtime {
     void* graph = nullptr;
     int const result = call<int(void*, void**)>("cuStreamEndCapture", "hipStreamEndCapture")(
         stream.native_handle(), &graph);
+    graph_ = graph;
     return result == 0 ? graph_node_count(graph) : -1;
+  }
+  /// Launches the graph that end_capture has returned. Instantiating it reports nodes that access
+  /// the same memory without an edge.
+  void launch_captured(dlbridge::stream_ref stream) {
+    void* executable = nullptr;
+    EXPECT_EQ((call<int(void**, void*, unsigned long long)>(
+                  "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags")(&executable,
+                                                                                  graph_, 0)),
+              0);
+    EXPECT_EQ((call<int(void*, void*)>("cuGraphLaunch", "hipGraphLaunch")(
+                  executable, stream.native_handle())),
+              0);
   }
 
   std::vector<unsigned char> bytes_at(void const* address, std::size_t count) {
@@ -219,6 +232,7 @@ class simulated_runtime {
     return reports;
   }
   std::vector<void*> contexts_;
+  void* graph_ = nullptr;
 };
 
 /// A test that runs on each runtime. After the test, it checks that the current context is the same

@@ -167,6 +167,19 @@ TEST(Driver, ErrorCodesMapToReasonsAndAdvice) {
       {101, errc::runtime_failed, "Pass a device that the runtime has; ordinals start at 0"},
       {400, errc::runtime_failed,
        "A stream must belong to this runtime, and must exist until the call returns"},
+      {34, errc::runtime_failed,
+       "The library is a stub for linking: remove its folder from the search path of libraries"},
+      {36, errc::runtime_failed, "Update the driver"},
+      {46, errc::runtime_failed,
+       "Another process has the device for itself, or its compute mode prohibits use: see "
+       "nvidia-smi -q -d COMPUTE"},
+      {802, errc::runtime_failed,
+       "Start the services that the system needs, such as NVIDIA's fabric manager"},
+      {803, errc::runtime_failed,
+       "The library and the kernel module of the driver have different versions: restart the "
+       "machine after an update, or use the library of the host in a container"},
+      {808, errc::runtime_failed,
+       "Check the daemon of the Multi-Process Service, nvidia-cuda-mps-control"},
       {719, errc::runtime_failed,
        "An earlier operation on the device may have failed: drivers report such errors late"},
       {901, errc::capturing,
@@ -184,6 +197,22 @@ TEST(Driver, ErrorCodesMapToReasonsAndAdvice) {
     EXPECT_NE(std::string(status.got.c_str()).find("(" + std::to_string(each.code) + ")"),
               std::string::npos)
         << status.got.c_str();
+  }
+}
+
+TEST(Driver, FailureOfInitializationIsNotBlamedOnEarlierWork) {
+  simulated_runtime& runtime = simulated_runtime::of(runtime_kind::cuda);
+  runtime.begin();
+  for (int const code : {1, 46, 100, 101, 304, 719, 801, 802, 803, 804, 805, 999}) {
+    SCOPED_TRACE(code);
+    runtime.fail_function("cuInit", code);
+    auto const driver = load<cuda_table>(CUDA);
+    runtime.clear_failures();
+    EXPECT_TRUE(driver.status.broke(errc::runtime_failed));
+    std::string const text = text_of(driver.status);
+    EXPECT_EQ(text.find("An earlier operation"), std::string::npos) << text;
+    EXPECT_NE(text.find("(" + std::to_string(code) + ")"), std::string::npos) << text;
+    EXPECT_NE(driver.status.advice, nullptr);
   }
 }
 

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <string>
 #include <thread>
@@ -213,6 +216,9 @@ TEST_P(Order, WaitWithinACaptureIsAnEdgeOfTheGraph) {
   EXPECT_EQ(runtime.write(origin.native_handle(), memory, 9, size), 0);
   EXPECT_EQ(runtime.end_capture(origin), 3) << "the branch has joined the origin again";
   EXPECT_EQ(runtime.counter("host_synchronizations"), 0);
+  runtime.launch_captured(origin);
+  runtime.synchronize(origin);
+  EXPECT_EQ(runtime.bytes_at(memory, 1)[0], 9);
 }
 
 TEST_P(Order, OrderBetweenCapturedAndUncapturedStreamsIsRefused) {
@@ -416,6 +422,28 @@ TEST_P(Order, ThreadWhoseContextWasDestroyedUsesThePrimaryOne) {
     EXPECT_EQ(runtime.current(), reinterpret_cast<std::uintptr_t>(destroyed));
   }).join();
   EXPECT_EQ(runtime.read(stream.native_handle(), memory, size), 0);
+}
+
+TEST_P(Order, ForkedChildReportsThatItCannotUseTheRuntime) {
+  stream_ref const consumer = runtime.new_stream();
+  stream_ref const producer = runtime.new_stream();
+  order_after(consumer, producer);
+  pid_t const child = fork();
+  if (child == 0) {
+    bool is_reported = true;
+    for (report const& status :
+         {try_order_after(consumer, producer), try_host_wait(consumer),
+          try_order_after(consumer, stream_ref::default_of(runtime.device()))}) {
+      std::string const text = message(status).c_str();
+      is_reported = is_reported && status.broke(errc::runtime_failed) &&
+                    text.find("(3)") != std::string::npos &&
+                    text.find("A forked process") != std::string::npos;
+    }
+    _exit(is_reported ? 0 : 1);
+  }
+  int result = -1;
+  ASSERT_EQ(waitpid(child, &result, 0), child);
+  EXPECT_EQ(result, 0);
 }
 
 TEST_P(Order, WorksAfterADeviceReset) {

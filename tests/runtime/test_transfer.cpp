@@ -339,11 +339,18 @@ TEST_P(Transfer, LocatedReturnsTheDeviceThatTheDriverReports) {
 TEST_P(Transfer, IntoExistingMemoryCanBeCaptured) {
   stream_ref const stream = runtime.new_stream();
   elements const sixteen = row_major({16});
-  DLTensor const t = sixteen.at(runtime.new_memory(64), runtime.device());
+  auto* const memory = runtime.new_memory(64);
+  DLTensor const t = sixteen.at(memory, runtime.device());
   DLTensor const u = sixteen.at(runtime.new_memory(64), runtime.device());
   runtime.begin_capture(stream);
   transfer_into(sixteen.view(t), sixteen.view(u), stream, true);
   EXPECT_EQ(runtime.end_capture(stream), 1);
+  for (unsigned char value = 7; value < 9; ++value) {
+    EXPECT_EQ(runtime.write(stream.native_handle(), memory, value, 64), 0);
+    runtime.launch_captured(stream);
+    runtime.synchronize(stream);
+    EXPECT_EQ(flat_of(sixteen.view(u)), bytes(64, value)) << "each launch copies again";
+  }
 }
 
 TEST_P(Transfer, WaitingIsRefusedDuringACapture) {

@@ -2,7 +2,10 @@
 // layer: interpreter · the link to the device runtimes
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include <dlbridge/builder.hpp>
 #include <dlbridge/copy.hpp>
@@ -15,6 +18,7 @@
 #include <dlbridge/runtime/detail/memory.hpp>
 #include <dlbridge/runtime/order.hpp>
 #include <dlbridge/runtime/transfer.hpp>
+#include <dlbridge/runtime/transfer_async.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/traits.hpp>
 #include <dlbridge/version.hpp>
@@ -41,7 +45,8 @@ inline report check_copy_path(device from, device to) noexcept {
 // function that calls Python.
 class driver_owner {
  public:
-  explicit driver_owner(managed_tensor memory) noexcept : memory_(std::move(memory)) {}
+  explicit driver_owner(managed_tensor memory)
+      : streams_(std::make_unique<stream_objects>()), memory_(std::move(memory)) {}
   driver_owner(driver_owner&&) noexcept = default;
   driver_owner& operator=(driver_owner&&) = delete;
   ~driver_owner() {
@@ -51,7 +56,24 @@ class driver_owner {
     }
   }
 
+  bool record(stream_ref stream, PyObject* stream_object) {
+    if (!try_record_stream(memory_, stream)) {
+      return false;
+    }
+    if (stream_object != nullptr) {
+      std::lock_guard<std::mutex> const lock(streams_->mutex);
+      streams_->owners.emplace_back(ref::borrow(stream_object));
+    }
+    return true;
+  }
+
  private:
+  struct stream_objects {
+    std::mutex mutex;
+    std::vector<object_owner> owners;
+  };
+
+  std::unique_ptr<stream_objects> streams_;  // destroyed after the memory
   managed_tensor memory_;
 };
 
@@ -61,7 +83,9 @@ inline managed_tensor move_without_gil(move_request const& request) {
   managed_tensor copy;
   {
     gil_release const released;
-    copy = transfer(request.source, request.to, request.on, options);
+    copy = request.waits
+               ? transfer(request.source, request.to, request.on, options)
+               : transfer_async(request.owner, request.source, request.to, request.on, options);
   }
   if (runtime_of_memory(request.to) == runtime_kind::none) {
     return copy;
@@ -87,6 +111,7 @@ inline void use_devices() noexcept {
   operations.host_wait = [](stream_ref stream) {
     python::gil_release const released;
     report const why = try_host_wait(stream);
+    release_completed();
     return why.broke(errc::runtime_missing) ? report{} : why;  // no driver, so no pending work
   };
   operations.check_move = [](device from, device to) {
@@ -95,6 +120,11 @@ inline void use_devices() noexcept {
   operations.located = [](tensor_view const& view) { return located(view); };
   operations.move = [](python::move_request const& request) {
     return python::detail::move_without_gil(request);
+  };
+  operations.record_stream = [](managed_tensor const& tensor, stream_ref stream,
+                                PyObject* stream_object) {
+    auto* const owner = dlbridge::detail::find_owner<python::detail::driver_owner>(tensor);
+    return owner != nullptr && owner->record(stream, stream_object);
   };
   operations.copy_host = [](tensor_view const& source, struct_kind kind) {
     return copy_of(source, layout::row_major, kind);

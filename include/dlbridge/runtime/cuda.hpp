@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>

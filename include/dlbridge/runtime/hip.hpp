@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>

@@ -7,6 +7,7 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/api.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/version.hpp>
@@ -23,6 +24,7 @@ struct move_request {
   device to;                   ///< where the copy is
   stream_ref on;               ///< a stream of either device, on which the source is ready
   struct_kind kind = struct_kind::versioned;
+  bool waits = true;  ///< whether the copy is complete on return, as far as the host can wait
 };
 
 /// The device operations of this module. All are null until use_devices() (python/devices.hpp):
@@ -39,8 +41,12 @@ struct device_operations {
   report (*check_move)(device from, device to) = nullptr;
   /// As dlbridge::located: the device of memory as its driver reports it.
   device (*located)(tensor_view const& view) = nullptr;
-  /// As dlbridge::transfer, which throws: makes a copy, in the order of a stream.
+  /// As dlbridge::transfer, or transfer_async; throws. Makes a copy, in the order of a stream.
   managed_tensor (*move)(move_request const& request) = nullptr;
+  /// As dlbridge::try_record_stream, for a tensor that move returned. Keeps the object alive that
+  /// owns the stream, unless it is null, as long as the memory.
+  bool (*record_stream)(managed_tensor const& tensor, stream_ref stream,
+                        PyObject* stream_object) = nullptr;
   /// As dlbridge::copy_of, row-major. While it is null, exports copy one element after the other:
   /// most extensions export no copies, and need not compile the kernels.
   managed_tensor (*copy_host)(tensor_view const& source, struct_kind kind) = nullptr;

@@ -10,32 +10,12 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/runtime/detail/driver_errors.hpp>
 #include <dlbridge/runtime/detail/library.hpp>
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
-
-/// The return value of every function of a driver: 0, or one of its error codes.
-using driver_result = int;
-
-// The error codes that are distinguished here. CUDA and HIP use the same numbers; the tests compare
-// them with the headers of both.
-constexpr driver_result driver_success = 0;
-constexpr driver_result driver_invalid_value = 1;
-constexpr driver_result driver_out_of_memory = 2;
-constexpr driver_result driver_not_initialized = 3;
-constexpr driver_result driver_deinitialized = 4;
-constexpr driver_result driver_no_device = 100;
-constexpr driver_result driver_invalid_device = 101;
-constexpr driver_result driver_invalid_context = 201;
-constexpr driver_result driver_invalid_handle = 400;
-constexpr driver_result driver_not_ready = 600;
-constexpr driver_result driver_context_destroyed = 709;
-constexpr driver_result driver_not_supported = 801;
-constexpr driver_result driver_capture_unsupported = 900;   // the first error of a capture
-constexpr driver_result driver_capture_wrong_thread = 908;  // the last error of a capture
-constexpr driver_result driver_unknown_error = 999;
 
 namespace detail {
 // The enumerators and flags that CUDA and HIP share, also compared with both headers.
@@ -174,35 +154,6 @@ struct block_copy {
 };
 
 namespace detail {
-constexpr char const* capture_advice =
-    "Exchange tensors before the capture begins, or pass stream=-1 and order the streams yourself";
-
-// The errc of the error codes from first to last, and advice to the reader. The first row that
-// contains a code applies to it.
-struct driver_failure_row {
-  driver_result first;
-  driver_result last;
-  errc code;
-  char const* advice;
-};
-DLBRIDGE_LOCAL inline constexpr driver_failure_row driver_failure_rows[] = {
-    {driver_out_of_memory, driver_out_of_memory, errc::out_of_memory,
-     "Free device memory, or transfer the tensor in smaller pieces"},
-    {driver_not_initialized, driver_deinitialized, errc::runtime_failed,
-     "A forked process, or one that is exiting, cannot use the runtime; start a new process"},
-    {driver_no_device, driver_invalid_device, errc::runtime_failed,
-     "Pass a device that the runtime has; ordinals start at 0"},
-    {driver_invalid_context, driver_invalid_context, errc::runtime_failed,
-     "The context of this device was destroyed"},
-    {driver_invalid_handle, driver_invalid_handle, errc::runtime_failed,
-     "A stream must belong to this runtime, and must exist until the call returns"},
-    {driver_context_destroyed, driver_context_destroyed, errc::runtime_failed,
-     "A stream and its context must exist until the call returns"},
-    {driver_capture_unsupported, driver_capture_wrong_thread, errc::capturing, capture_advice},
-    {driver_invalid_value, driver_unknown_error, errc::runtime_failed,
-     "An earlier operation on the device may have failed: drivers report such errors late"},
-};
-
 template <class Table>
 DLBRIDGE_COLD report failed_call(Table const& driver, char const* call,
                                  driver_result result) noexcept {
@@ -281,11 +232,8 @@ struct loaded_driver {
     driver_result const result = status.ok() ? table.init(0U) : driver_success;
     if (result != driver_success) {
       status = failed_call(table, table.init.name(), result);
-      if (result == driver_no_device || result == driver_invalid_device) {
-        status.advice =
-            "The driver is installed but finds no device. Provide a device, or use memory that "
-            "the CPU can access";
-      }
+      char const* const advice = advice_at_start(result);
+      status.advice = advice != nullptr ? advice : status.advice;
     }
   }
   bool is_loaded() const noexcept { return static_cast<bool>(table.library()); }

@@ -13,6 +13,7 @@
 #include <dlbridge/builder.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/kept_stream.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/runtime/cuda.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
@@ -51,11 +52,12 @@ class stream_uses {
   bool try_add(stream_ref stream) noexcept {
     for (use const* each = first_.load(std::memory_order_acquire); each != nullptr;
          each = each->next) {
-      if (is_same_stream(each->stream, stream)) {
+      if (is_same_stream(each->stream.get(each->where), stream)) {
         return true;
       }
     }
-    auto* const added = new (std::nothrow) use{stream, first_.load(std::memory_order_relaxed)};
+    auto* const added = new (std::nothrow)
+        use{stream.device(), kept_stream(stream), first_.load(std::memory_order_relaxed)};
     while (added != nullptr &&
            !first_.compare_exchange_weak(added->next, added, std::memory_order_release,
                                          std::memory_order_relaxed)) {
@@ -68,14 +70,15 @@ class stream_uses {
     report status;
     for (use const* each = first_.load(std::memory_order_acquire); each != nullptr && status.ok();
          each = each->next) {
-      status = visit(each->stream);
+      status = visit(each->stream.get(each->where));
     }
     return status;
   }
 
  private:
   struct use {
-    stream_ref stream;
+    device where;
+    kept_stream stream;  // any thread may free the memory
     use* next;
   };
   std::atomic<use*> first_{nullptr};
@@ -103,6 +106,7 @@ class driver_memory {
       : driver_(other.driver_),
         address_(std::exchange(other.address_, nullptr)),
         context_(other.context_),
+        where_(other.where_),
         stream_(other.stream_),
         method_(other.method_),
         uses_(std::move(other.uses_)),
@@ -171,7 +175,8 @@ class driver_memory {
     if (status.ok()) {
       driver_ = &driver;
       context_ = guard.context();
-      stream_ = stream;
+      where_ = stream.device();
+      stream_ = kept_stream(stream);
       method_ = method;
       return status;
     }
@@ -221,30 +226,31 @@ class driver_memory {
   }
 
   bool try_free_in_order() noexcept {
+    stream_ref const stream = stream_.get(where_);
     context_guard<Table> guard(*driver_);
     bool const is_entered =
-        !detail::is_default_stream(stream_) || guard.try_enter_context(context_).ok();
+        !detail::is_default_stream(stream) || guard.try_enter_context(context_).ok();
     detail::capture_answer const captured = is_entered
-                                                ? detail::ask_for_capture(*driver_, stream_)
+                                                ? detail::ask_for_capture(*driver_, stream)
                                                 : detail::capture_answer::unknown;
     if (captured == detail::capture_answer::yes) {
       return false;
     }
     report const order = uses_.visit(
-        [&](stream_ref user) noexcept { return try_order_after(*driver_, stream_, user); });
+        [&](stream_ref user) noexcept { return try_order_after(*driver_, stream, user); });
     if (order.broke(errc::capturing)) {
       return false;
     }
     if (captured == detail::capture_answer::no && order.ok() &&
-        succeeds(*driver_, driver_->memory_free_async, address_, stream_.native_handle())) {
+        succeeds(*driver_, driver_->memory_free_async, address_, stream.native_handle())) {
       return true;
     }
     // The other call waits for nothing. It needs a context, and the memory outlives its own.
-    if (try_host_wait(*driver_, stream_).broke(errc::capturing) || !try_wait_for_uses()) {
+    if (try_host_wait(*driver_, stream).broke(errc::capturing) || !try_wait_for_uses()) {
       return false;
     }
     if (guard.try_enter_context(context_).ok() ||
-        guard.try_enter_device(stream_.device().id).ok()) {
+        guard.try_enter_device(where_.id).ok()) {
       free_now(driver_->memory_free);
     }
     return true;
@@ -267,7 +273,8 @@ class driver_memory {
   Table const* driver_ = nullptr;
   void* address_ = nullptr;
   typename Table::context_handle context_{};
-  stream_ref stream_{cpu, static_cast<void*>(nullptr)};
+  device where_;
+  kept_stream stream_;  // any thread may free the memory
   free_method method_ = free_method::device;
   detail::stream_uses uses_;
   detail::stream_event<Table> last_use_;

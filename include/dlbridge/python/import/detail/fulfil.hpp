@@ -3,6 +3,7 @@
 // layer: import · device and copy as requested
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
@@ -25,12 +26,15 @@ namespace python {
 
 namespace detail {
 // Copies a tensor to another device, or one that the CPU cannot read, in the order of a stream.
-// Sets ready to the stream on which the copy is ready. Throws.
-inline managed_tensor move_tensor(managed_tensor m, device to, stream_ref on, stream_ref& ready) {
+// waits: whether the copy is complete on return. Sets ready to the stream on which the copy is
+// ready. Throws.
+inline managed_tensor move_tensor(managed_tensor m, device to, stream_ref on, bool waits,
+                                  stream_ref& ready) {
   python::order_after(on, ready);
   tensor_view const source = m.view();
   shared_tensor const owner(std::move(m));
-  managed_tensor moved = device_operations::get().move(move_request{owner, source, to, on});
+  managed_tensor moved = device_operations::get().move(
+      move_request{owner, source, to, on, struct_kind::versioned, waits});
   ready = runtime_of(to) == runtime_kind::none ? stream_ref::default_of(to) : on;
   return moved;
 }
@@ -83,10 +87,13 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
   managed_tensor result;
   stream_ref on = ready;
   bool const moves_to_runtime = runtime_of(target) != runtime_kind::none && elsewhere;
+  bool const is_named = request.stream != nullptr && request.stream != Py_None;
+  std::int64_t value = -1;  // of stream=; -1 for no order
   bool const done =
-      (!moves_to_runtime || choose_stream(request.stream, target, on)) && guarded([&] {
+      (!moves_to_runtime || choose_stream(request.stream, target, on, &value)) && guarded([&] {
+        bool const waits = !is_named || value == -1;  // the caller's stream has the copy in order
         result = on_host ? fulfil_on_host(std::move(m), wants_copy, ready)
-                         : move_tensor(std::move(m), target, on, ready);
+                         : move_tensor(std::move(m), target, on, waits, ready);
       });
   error_keeper const pending;
   m = managed_tensor();
