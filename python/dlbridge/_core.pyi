@@ -140,6 +140,13 @@ class Tensor:
         Returns at once for memory of the CPU. Raises RuntimeError where the stream is being
         captured, and where the driver fails.
         """
+    def record_stream(self, stream: StreamLike, /) -> None:
+        """Keeps the memory until the work that is on the stream when it is dropped has completed.
+
+        For a Tensor that from_dlpack(x, device=...) returned. A stream that is given as an integer
+        must exist as long as the memory. Raises ValueError for memory of another library, and for
+        an invalid stream.
+        """
     @property
     def __cuda_stream__(self) -> Callable[[], tuple[int, int]]:
         """Returns (0, handle) of the tensor's stream when called; absent unless on CUDA."""

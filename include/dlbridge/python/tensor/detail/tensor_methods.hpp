@@ -182,6 +182,17 @@ DLBRIDGE_LOCAL inline PyMethodDef* tensor_methods() noexcept {
        "memory of the CPU. Buffers, __array__, bool() and pickling wait on their own.\n\n"
        "Raises\n------\nRuntimeError\n"
        "    If the stream is being captured, or the driver fails."},
+      {"record_stream", &detail::record_stream_method, METH_O,
+       "record_stream($self, stream, /)\n--\n\n"
+       "Keep the memory until the work that is on a stream when it is dropped has completed.\n\n"
+       "For a Tensor that from_dlpack(x, device=...) returned, and a stream on which the caller\n"
+       "uses its elements.\n\n"
+       "Parameters\n----------\n"
+       "stream : int or object\n"
+       "    As for from_dlpack. A stream that is given as an integer must exist as long as the\n"
+       "    memory.\n\n"
+       "Raises\n------\nValueError\n"
+       "    If the memory belongs to another library, or stream has an invalid value."},
       {nullptr, nullptr, 0, nullptr}};
   return table;
 }

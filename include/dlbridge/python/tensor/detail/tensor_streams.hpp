@@ -1,5 +1,5 @@
-// synchronize, __cuda_stream__: give Python code the stream on which the elements of a Tensor are
-// ready, and wait for it.
+// synchronize, record_stream, __cuda_stream__: give Python code the stream on which the elements of
+// a Tensor are ready, wait for it, and keep the memory for another one.
 // layer: tensor · streams in Python
 #pragma once
 
@@ -7,7 +7,10 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
@@ -22,6 +25,30 @@ namespace detail {
 inline PyObject* synchronize_method(PyObject* object, PyObject*) noexcept {
   ref const kept = ref::borrow(object);  // another thread may drop the Tensor meanwhile
   if (!guarded([&] { python::host_wait(tensor_in(object).ready_on()); }, "synchronize")) {
+    return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+// record_stream(stream)
+inline PyObject* record_stream_method(PyObject* object, PyObject* stream) noexcept {
+  tensor_object& self = tensor_in(object);
+  device const where = self.view.device();
+  stream_ref used = stream_ref::default_of(where);
+  std::int64_t value = 0;
+  if (!choose_stream(stream, where, used, &value)) {
+    return nullptr;
+  }
+  auto* const operation = device_operations::get().record_stream;
+  managed_tensor const& memory = self.shared ? self.shared.get() : self.owned;
+  bool const is_recorded =
+      operation != nullptr && value != -1 && operation(memory, used, stream_object_in(stream));
+  if (!is_recorded) {
+    set_error(refusal(errc::bad_argument, "memory that from_dlpack(x, device=...) allocated",
+                      "memory of another owner",
+                      "Order the owner's stream after yours before you drop the tensor, or use "
+                      "the record_stream of its library"),
+              "record_stream");
     return nullptr;
   }
   Py_RETURN_NONE;

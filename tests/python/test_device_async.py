@@ -1,0 +1,174 @@
+"""Moves that do not wait for the copy, and memory that is kept for the work of a stream."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dlbridge
+import foreign
+from device_arrays import DEFAULTS, NAMES, DeviceArray, no_leaks
+from simulated import Driver, Stream
+
+BASE = np.arange(64, dtype=np.uint8)
+
+
+@pytest.fixture(params=["cuda", "hip"])
+def driver(request: pytest.FixtureRequest) -> Driver:
+    driver = Driver(request.param)
+    driver.reset()
+    return driver
+
+
+def name(driver: Driver, device: int = 0) -> str:
+    return f"{NAMES[driver.kind]}:{device}"
+
+
+def stream_of(driver: Driver, kind: str) -> tuple[Any, Stream]:
+    """The value of stream=, and the stream."""
+    stream = driver.stream() if kind != "default" else driver.default_stream(DEFAULTS[driver.kind])
+    return (stream if kind == "object" else stream.handle), stream
+
+
+def fill_the_pool(driver: Driver) -> None:
+    """Moves once, so that dlbridge has the staging memory that it keeps."""
+    ours = driver.stream()
+    dlbridge.from_dlpack(BASE, device=name(driver), stream=ours.handle).synchronize()
+    ours.destroy()
+
+
+@pytest.mark.parametrize("kind", ["object", "integer", "default"])
+@pytest.mark.parametrize("layout", ["row-major", "strided"])
+def test_a_move_on_a_named_stream(driver: Driver, kind: str, layout: str) -> None:
+    """It returns while earlier work of the stream is pending, and later work sees the copy."""
+    x = BASE.copy() if layout == "row-major" else BASE.reshape(8, 8)[:, ::2].T
+    expected = x.tobytes()
+    stream, ours = stream_of(driver, kind)
+    fill_the_pool(driver)
+    ours.write(driver.buffer(4), 1)  # pending
+    with no_leaks(driver):
+        t = dlbridge.from_dlpack(x, device=name(driver), stream=stream)
+        assert driver.pending, "the host did not wait"
+        if layout == "row-major":
+            x[:] = 0  # pageable memory has been read
+        back = driver.buffer(x.nbytes)
+        driver.call("simulated_copy", ours.handle, back.address, t.data_ptr, x.nbytes)
+        ours.synchronize()
+        moved = np.frombuffer(back.peek(), np.uint8)
+        order = "F" if layout == "strided" and not t.c_contiguous else "C"
+        assert moved.reshape(t.shape, order=order).tobytes() == expected
+        back.free()
+        t.synchronize()
+        del t
+    assert driver.races == []
+
+
+@pytest.mark.parametrize("stream", [None, -1])
+def test_a_move_without_a_stream_waits(driver: Driver, stream: Any) -> None:
+    t = dlbridge.from_dlpack(BASE, device=name(driver), stream=stream)
+    assert driver.pending == 0
+    del t
+
+
+def test_between_devices(driver: Driver) -> None:
+    """The source lives until the copy has completed, although its last owner is gone."""
+    x = DeviceArray(driver.buffer(4), driver.stream())
+    x.stream.write(x.buffer, 7)
+    driver.select(1)
+    ours = driver.stream()
+    driver.select(0)
+    t = dlbridge.from_dlpack(x, device=name(driver, 1), stream=ours)
+    assert driver.pending
+    assert not x.is_released, "the copy has not run"
+    target = driver.buffer(4)
+    driver.call("simulated_copy", ours.handle, target.address, t.data_ptr, 4)
+    t.synchronize()  # also releases what completed copies have read
+    assert x.is_released
+    assert target.peek() == b"\7\7\7\7"
+    assert driver.races == []
+
+
+def test_pinned_sources_live_until_the_copy_has_run(driver: Driver) -> None:
+    ours = driver.stream()
+    buffer = driver.buffer(4, "pinned")
+    buffer.poke(b"abcd")
+    x = DeviceArray(buffer, driver.stream())
+    ours.write(driver.buffer(4), 1)
+    t = dlbridge.from_dlpack(x, device=name(driver), stream=ours.handle)
+    assert not x.is_released
+    t.synchronize()
+    assert x.is_released
+    assert foreign.consume(t.__dlpack__(dl_device=(1, 0))).tobytes() == b"abcd"
+
+
+def test_the_example_of_the_page(driver: Driver) -> None:
+    theirs = driver.stream()
+    target = driver.buffer(BASE.nbytes)
+
+    def kernel(stream: Stream, x: dlbridge.Tensor) -> None:
+        driver.call("simulated_copy", stream.handle, target.address, x.data_ptr, x.nbytes)
+
+    # [record]
+    t = dlbridge.from_dlpack(BASE, device=name(driver))
+    kernel(theirs, dlbridge.from_dlpack(t, stream=theirs))  # enqueues work and returns
+    t.record_stream(theirs)  # the memory outlives the work of theirs
+    del t
+    # [/record]
+    assert (target.peek(), driver.races) == (BASE.tobytes(), [])
+
+
+@pytest.mark.parametrize("kind", ["object", "integer", "per thread"])
+def test_record_stream(driver: Driver, kind: str) -> None:
+    """Pending work of the recorded stream uses the memory, which is dropped."""
+    if kind == "per thread":
+        if driver.kind == "hip":
+            return  # ROCm's handle 2 is no stream
+        theirs = driver.default_stream(2)
+    else:
+        theirs = driver.stream()
+    t = dlbridge.from_dlpack(BASE, device=name(driver))
+    t.__dlpack__(stream=theirs.handle)
+    target = driver.buffer(BASE.nbytes)
+    driver.call("simulated_copy", theirs.handle, target.address, t.data_ptr, BASE.nbytes)
+    t.record_stream(theirs if kind == "object" else theirs.handle)
+    del t
+    assert (target.peek(), driver.races) == (BASE.tobytes(), [])
+
+
+def test_a_recorded_stream_object_lives_as_long_as_the_memory(driver: Driver) -> None:
+    theirs = driver.stream()
+    kept = weakref.ref(theirs)
+    t: Any = dlbridge.from_dlpack(BASE, device=name(driver))
+    t.record_stream(theirs)
+    capsule = t.__dlpack__()
+    del theirs, t
+    gc.collect()
+    assert kept() is not None
+    del capsule
+    assert kept() is None
+
+
+def test_foreign_memory_records_no_stream(driver: Driver) -> None:
+    x = DeviceArray(driver.buffer(4), driver.stream())
+    for t in (dlbridge.from_dlpack(x), dlbridge.from_dlpack(BASE)):
+        with pytest.raises(ValueError, match=r"stream|memory of another owner"):
+            t.record_stream(x.stream)
+    with pytest.raises(ValueError, match="stream"):
+        dlbridge.from_dlpack(BASE, device=name(driver)).record_stream(-2)
+
+
+def test_a_failed_copy_releases_the_source(driver: Driver) -> None:
+    x = BASE.copy()
+    kept = weakref.ref(x)
+    fill_the_pool(driver)
+    ours = driver.stream()
+    driver.fail_function("cuMemcpyAsync" if driver.kind == "cuda" else "hipMemcpyAsync", 999)
+    with no_leaks(driver), pytest.raises(RuntimeError):
+        dlbridge.from_dlpack(x, device=name(driver), stream=ours.handle)
+    driver.clear_failures()
+    del x
+    assert kept() is None
