@@ -51,6 +51,7 @@ FORGIVEN = {
         Rule("import a bare producer", "Py*", "the first call may raise; the second decides"),
         Rule("compare dtypes", "Py*", "an object whose name cannot be read is not equal"),
         Rule("import on a handle", "PyObject_GetAttrString", "the next attribute decides"),
+        Rule("import from a queue", "PyObject_GetAttrString", "the array then has no known queue"),
         Rule("refuse *", "PyObject_Repr", "the message then says 'a value'"),
         Rule("refuse *", "PyUnicode_AsUTF8", "the message then says 'a value'"),
         Rule("refuse *", "PyObject_Str", "the message then has the type of the exception only"),

@@ -46,6 +46,21 @@ class ArrayInterface:
         }
 
 
+class Queue:
+    """A SYCL queue."""
+
+    def submit_barrier(self, events: object = None) -> object:
+        return events
+
+
+class OnQueue(producers.Producer):
+    """An array of a SYCL library."""
+
+    def __init__(self) -> None:
+        super().__init__(device=(14, 0))
+        self.sycl_queue = Queue()
+
+
 class Stream:
     """A stream of CUDA."""
 
@@ -130,6 +145,12 @@ OPERATIONS: dict[str, Operation] = {
                                     lambda x: dlbridge.from_dlpack(x, stream=Stream())),
     "import on a handle": Operation(lambda: producers.Producer(device=(2, 0)),
                                     lambda x: dlbridge.from_dlpack(x, stream=Named(ptr=5))),
+    "import from a queue": Operation(OnQueue, dlbridge.from_dlpack),
+    "import on a queue": Operation(OnQueue, lambda x: dlbridge.from_dlpack(x, stream=Queue())),
+    "export to a queue": Operation(lambda: dlbridge.from_dlpack(OnQueue()),
+                                   lambda t: t.__dlpack__(stream=Queue())),
+    "share for a queue": Operation(lambda: dlbridge.from_dlpack(OnQueue()),
+                                   lambda t: dlbridge.from_dlpack(t, stream=Queue())),
     "import an array interface": Operation(ArrayInterface, dlbridge.as_tensor),
     "export raw from a producer": Operation(Python, dlbridge.to_dlpack),
     "device": Operation(lambda: Named(platform="gpu", id=1), dlbridge.device),

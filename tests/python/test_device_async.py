@@ -84,6 +84,7 @@ def test_between_devices(driver: Driver) -> None:
     t = dlbridge.from_dlpack(x, device=name(driver, 1), stream=ours)
     assert driver.pending
     assert not x.is_released, "the copy has not run"
+    driver.select(1)
     target = driver.buffer(4)
     driver.call("simulated_copy", ours.handle, target.address, t.data_ptr, 4)
     t.synchronize()  # also releases what completed copies have read

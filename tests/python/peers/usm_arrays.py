@@ -6,9 +6,12 @@ they wrote them, also of an empty array.
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
+import time
 import warnings
+from collections.abc import Iterator
 from typing import Any, Callable
 
 import pytest
@@ -87,3 +90,88 @@ def test_the_struct_has_the_data_of_the_producer(
         assert passed.shape == own.shape
     assert own.data != 0
     assert (t.data_ptr, t.byte_offset) == (own.data + own.byte_offset, 0)
+
+
+# Queues ----------------------------------------------------------------------------------------
+
+# Writes 7 to x once the host has opened the gate. The number of rounds is limited, so that a failed
+# test ends.
+KERNEL = """
+kernel void write_behind_gate(global volatile int* gate, global int* x) {
+  for (long i = 0; *gate == 0 && i < 2000000000L; ++i) {
+  }
+  x[0] = 7;
+}
+"""
+
+
+@functools.cache
+def all_queues() -> list[Any]:
+    """Queues for all tests: Intel's runtime for the CPU may hang when a queue is destroyed while
+    other work runs."""
+    dpctl = importlib.import_module("dpctl")
+    return [dpctl.SyclQueue() for _ in range(4)]
+
+
+class GatedWrite:
+    """An array, and work on its queue that writes to it when the host opens a gate."""
+
+    def __init__(self, dpt: Any) -> None:
+        dpctl = importlib.import_module("dpctl")
+        memory = importlib.import_module("dpctl.memory").MemoryUSMShared
+        program = importlib.import_module("dpctl.program")
+        np = importlib.import_module("numpy")
+        self.queue, *self.others = all_queues()
+        self.complete = dpctl.event_status_type.complete
+        gate, elements = memory(4, queue=self.queue), memory(4, queue=self.queue)
+        self.gate, self.seen = (np.asarray(each).view("int32") for each in (gate, elements))
+        self.gate[0] = self.seen[0] = 0
+        self.array = dpt.usm_ndarray((1,), dtype="int32", buffer=elements)
+        kernel = program.create_program_from_source(self.queue, KERNEL).get_sycl_kernel(
+            "write_behind_gate"
+        )
+        self.work = self.queue.submit_async(kernel, [gate, elements], [1])
+
+    def waits(self, *queues: Any) -> bool:
+        """Whether new work of every queue waits for the write. Opens the gate."""
+        events = [queue.submit_barrier() for queue in queues]
+        deadline = time.monotonic() + 0.3
+        early = False  # whether an event came before the gate was opened
+        while not early and time.monotonic() < deadline:
+            early = any(event.execution_status == self.complete for event in events)
+            time.sleep(0.01)
+        self.gate[0] = 1
+        for event in events:
+            event.wait()
+        return not early and int(self.seen[0]) == 7
+
+
+@pytest.fixture
+def write(request: pytest.FixtureRequest) -> Iterator[GatedWrite]:
+    gated = GatedWrite(tensor_module(request.module.LIBRARY))
+    assert gated.array.sycl_queue == gated.queue
+    yield gated
+    gated.gate[0] = 1
+    gated.work.wait()
+
+
+def test_the_queue_of_a_consumer_waits(write: GatedWrite) -> None:
+    """The Tensor has the queue of the array; none was named."""
+    t = dlbridge.from_dlpack(write.array)
+    t.__dlpack__(stream=write.others[0])
+    assert write.waits(write.others[0])
+
+
+def test_a_tensor_is_ready_on_the_queue_of_its_import(write: GatedWrite) -> None:
+    t = dlbridge.from_dlpack(write.array, stream=write.others[0])
+    u = dlbridge.from_dlpack(t, stream=write.others[1])
+    u.__dlpack__(stream=write.others[2])
+    assert write.waits(*write.others)
+
+
+@pytest.mark.parametrize("stream", [None, -1])
+def test_without_a_queue_a_consumer_does_not_wait(write: GatedWrite, stream: Any) -> None:
+    """The control of the two tests above: the gate holds the write, and no other queue."""
+    t = dlbridge.from_dlpack(write.array)
+    t.__dlpack__(stream=stream)
+    assert not write.waits(write.others[0])

@@ -13,6 +13,7 @@
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/shared.hpp>
@@ -32,6 +33,8 @@ struct export_request {
   stream_request order;
   bool host_reads = false;  // whether the host may read the memory, as no stream was named for it
   read_only_policy read_only = read_only_policy::refuse;
+  bool takes_queue = false;   // set by the caller, if it orders the queue after the tensor's
+  PyObject* queue = nullptr;  // borrowed: the SYCL queue of the consumer, on oneAPI
 };
 
 namespace detail {
@@ -79,6 +82,12 @@ inline bool read_order(PyObject* stream, bool to_cpu, device where, export_reque
     return refuse_value(stream, "stream",
                         "None with dl_device=(1, 0), as the data is then safe on "
                         "return",
+                        errc::bad_stream);
+  }
+  if (out.takes_queue && has_queues(where) && !PyLong_Check(stream)) {
+    out.queue = stream;
+    return is_queue(stream) ||
+           refuse_value(stream, "stream", "None, -1 or a SYCL queue with submit_barrier",
                         errc::bad_stream);
   }
   std::int64_t value = 0;

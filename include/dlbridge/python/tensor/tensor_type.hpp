@@ -11,6 +11,7 @@
 #include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/exchange_table.hpp>
 #include <dlbridge/python/export/produce.hpp>
@@ -30,7 +31,9 @@ inline PyObject* dlpack_method(PyObject* object, PyObject* const* args, Py_ssize
                                PyObject* keywords) noexcept {
   tensor_object& self = tensor_in(object);
   export_request request;
-  if (!read_export_request(args, count, keywords, self.view.device(), request)) {
+  request.takes_queue = true;
+  if (!read_export_request(args, count, keywords, self.view.device(), request) ||
+      (request.queue != nullptr && !order_queues(request.queue, self.stream_object))) {
     return nullptr;
   }
   shared_tensor const* const owner = try_share(self);

@@ -13,6 +13,7 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/consume.hpp>
@@ -57,6 +58,7 @@ inline ref import_array(type_entry const& entry, PyObject* array) noexcept {
 struct import_arguments {
   consume_request request;
   PyObject* readonly = Py_None;
+  PyObject* producer = nullptr;  // borrowed: the object to import, for the queue that it has
   stream_ref ready = stream_ref::default_of(cpu);  // set by the import: where elements are ready
 };
 
@@ -96,6 +98,10 @@ inline PyObject* wrap_imported(managed_tensor m, import_arguments const& argumen
   if (tensor && arguments.ready.native_handle() != nullptr) {
     set_ready(tensor_in(tensor.get()), arguments.ready, arguments.request.stream);
   }
+  if (tensor && has_queues(tensor_in(tensor.get()).view.device())) {
+    set_queue(tensor_in(tensor.get()), queue_of(arguments.producer, arguments.request.stream));
+    tensor = PyErr_Occurred() == nullptr ? std::move(tensor) : ref();
+  }
   return apply_readonly(std::move(tensor), arguments.readonly);
 }
 
@@ -110,14 +116,23 @@ inline bool can_share(PyObject* object, consume_request const& request) noexcept
          (!request.has_target || is_on_device(where, request.target));
 }
 
-inline PyObject* share_imported(PyObject* object, PyObject* readonly) noexcept {
+// stream: the stream= argument of the caller. A queue is ordered after that of the Tensor.
+inline PyObject* share_imported(PyObject* object, PyObject* readonly, PyObject* stream) noexcept {
   tensor_object& self = tensor_in(object);
+  bool const names_queue = has_queues(self.view.device()) && is_queue(stream);
+  if (PyErr_Occurred() != nullptr || (names_queue && !order_queues(stream, self.stream_object))) {
+    return nullptr;
+  }
   ref tensor;
   guarded([&] {
     shared_tensor owner = share(self);  // before the view is read: its shape then outlives self
     tensor_view const view = self.view.with_flags(self.view.flags() & ~flag_is_copied);
     tensor = new_tensor(Py_TYPE(object), view, std::move(owner));
   });
+  if (tensor) {
+    PyObject* const queue = names_queue ? stream : self.stream_object;
+    set_queue(tensor_in(tensor.get()), ref::borrow(queue));
+  }
   return apply_readonly(std::move(tensor), readonly);
 }
 
@@ -178,7 +193,7 @@ inline ref copy_of_tensor(PyObject* object) noexcept {
 inline PyObject* import_without_call(PyObject* object, import_arguments const& arguments) noexcept {
   consume_request const& request = arguments.request;
   if (can_share(object, request)) {
-    return share_imported(object, arguments.readonly);
+    return share_imported(object, arguments.readonly, request.stream);
   }
   if (request.has_target || request.copy == copy_policy::never) {
     return nullptr;
@@ -192,7 +207,8 @@ inline PyObject* import_without_call(PyObject* object, import_arguments const& a
 }
 
 inline ref share_plainly(PyObject* object) noexcept {
-  return can_share(object, consume_request()) ? ref::steal(share_imported(object, Py_None)) : ref();
+  return can_share(object, consume_request()) ? ref::steal(share_imported(object, Py_None, nullptr))
+                                              : ref();
 }
 
 // The import without keywords of an ndarray, of a Tensor, and of an object whose type has an
@@ -242,6 +258,7 @@ DLBRIDGE_NOINLINE inline PyObject* from_dlpack_with(PyObject* const* args, Py_ss
     return tensor;
   }
   arguments.request.advice = "as_tensor() also takes buffers and array interfaces";
+  arguments.producer = args[0];
   return wrap_imported(consume(args[0], arguments.request, arguments.ready), arguments);
 }
 
@@ -281,6 +298,7 @@ inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
     return nullptr;
   }
   PyObject* const object = args[0];
+  arguments.producer = object;
   consume_request const& request = arguments.request;
   PyObject* const direct = import_without_call(object, arguments);
   if (direct != nullptr || PyErr_Occurred() != nullptr) {

@@ -33,7 +33,7 @@ struct tensor_object {
   managed_tensor owned;       // the owner until the first export, unless array is
   shared_tensor shared;       // the owner from then on, as exports may outlive the object
   kept_stream stream;         // on which the elements are ready
-  PyObject* stream_object;    // the owner of that handle, a held reference; or null
+  PyObject* stream_object;    // the owner of that handle or, on oneAPI, the queue; a held reference
   PyObject* array;            // the ndarray whose fields view describes, a held reference; or null
   detail::copied_dims dims;   // the shape and the strides of view while array is not null
   buffer_dims exported_dims;  // of the buffers
@@ -174,6 +174,11 @@ inline void set_ready(tensor_object& self, stream_ref ready, PyObject* stream) n
     Py_INCREF(object);
     xdecref(std::exchange(self.stream_object, object));
   }
+}
+
+/// The same on oneAPI, where a stream is a queue.
+inline void set_queue(tensor_object& self, ref queue) noexcept {
+  xdecref(std::exchange(self.stream_object, queue.release()));
 }
 
 /// Makes the host wait until the elements are ready. Code that reads elements on the host calls it
