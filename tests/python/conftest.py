@@ -16,6 +16,7 @@ REQUIREMENTS = {
     "test_extension_torch.py": "torch",
     "test_extension_tvm_ffi.py": "tvm_ffi",
     "test_extension_stubs.py": "pybind11_stubgen",
+    "test_device_proof.py": "simulated",
     "test_device_streams.py": "simulated",
     "test_device_transfer.py": "simulated",
     "test_inspect_producers.py": "numpy",
