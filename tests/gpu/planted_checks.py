@@ -82,6 +82,20 @@ def uses_the_driver_afterwards() -> None:
     Gpu().synchronize()
 
 
+@check("reads what nothing orders")
+def leaves_a_race() -> None:
+    gpu = Gpu()
+    memory, other = gpu.zeros(), gpu.zeros()
+    gpu.fill(gpu.stream(), memory, 7)
+    gpu.copy(gpu.stream(), other, memory)
+    gpu.synchronize()
+
+
+@check("does so on purpose", races=True)
+def leaves_a_permitted_race() -> None:
+    leaves_a_race()
+
+
 @check("waits for a GPU", simulated=False)
 def needs_a_gpu() -> None:
     raise AssertionError

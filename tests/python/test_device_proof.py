@@ -70,6 +70,8 @@ EXPECTED = {
     "leaves_a_process": ("passed", ""),
     "leaves_a_sticky_error": ("failed", "cuCtxSynchronize returned 700"),
     "uses_the_driver_afterwards": ("passed", ""),
+    "leaves_a_race": ("failed", "a race: simulated_copy"),
+    "leaves_a_permitted_race": ("passed", ""),
     "needs_a_gpu": ("waiting", "a GPU"),
     "has_a_defect": ("failed", "slow"),
     "has_a_repaired_defect": ("passed", ""),

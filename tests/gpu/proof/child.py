@@ -12,7 +12,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from proof.registry import CHECKS, Failed, Skipped
+from proof.driver import races
+from proof.registry import CHECKS, Failed, Skipped, require
 from proof.results import FAILED, PASSED, SKIPPED
 
 MOST = 400  # characters of a reason
@@ -27,6 +28,8 @@ def main(module: str, name: str, file: str) -> None:
     answer: dict[str, Any] = {"outcome": PASSED, "reason": "", "figures": None}
     try:
         answer["figures"] = CHECKS[name].run()
+        if not CHECKS[name].races:
+            require(not races(), f"a race: {'; '.join(races())}")
     except Skipped as error:
         answer.update(outcome=SKIPPED, reason=one_line(str(error)))
     except Failed as error:

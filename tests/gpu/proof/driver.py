@@ -34,6 +34,19 @@ def is_simulated(library: C.CDLL) -> bool:
     return hasattr(library, "simulated_reset")
 
 
+def races() -> list[str]:
+    """The accesses without order that the simulated driver has seen; another driver reports none."""
+    library = load()
+    if library is None or not is_simulated(library):
+        return []
+    library.simulated_race_count.restype = C.c_size_t
+    text, found = C.create_string_buffer(1000), []
+    for index in range(library.simulated_race_count()):
+        library.simulated_race_report(C.c_size_t(index), text, C.c_size_t(len(text)))
+        found.append(text.value.decode())
+    return found
+
+
 class Gpu:
     """Device 0, whose primary context becomes current on this thread."""
 

@@ -25,6 +25,7 @@ class Check:
     run: Callable[[], Figures | None]
     limit: float  # in seconds
     simulated: bool  # whether the simulated driver can run it
+    races: bool  # whether it makes races on purpose, which the simulated driver then reports
     defect: str  # the known defect because of which it fails; "" if it must pass
 
 
@@ -32,14 +33,19 @@ CHECKS: dict[str, Check] = {}  # in the order of the table
 
 
 def check(
-    shows: str, *, limit: float = 60, simulated: bool = True, defect: str = ""
+    shows: str,
+    *,
+    limit: float = 60,
+    simulated: bool = True,
+    races: bool = False,
+    defect: str = "",
 ) -> Callable[[Callable[[], Figures | None]], Callable[[], Figures | None]]:
     """Adds a function to the list of checks. Its name becomes the name of the check."""
 
     def add(run: Callable[[], Figures | None]) -> Callable[[], Figures | None]:
         name = run.__name__
         assert name not in CHECKS, name
-        CHECKS[name] = Check(name, shows, run, limit, simulated, defect)
+        CHECKS[name] = Check(name, shows, run, limit, simulated, races, defect)
         return run
 
     return add

@@ -58,11 +58,11 @@ def _judged(answer: Path, status: int | None, limit: float, output: str) -> tupl
         content = None
     if status is None:
         when = "it did not end" if content else "no result"
-        return FAILED, f"hung: {when} within {limit:.0f} s; {output}", None
+        return FAILED, f"hung: {when} within {limit:.0f} s{output}", None
     if content is None:
-        return FAILED, f"crashed: {_ending(status)}; {output}", None
+        return FAILED, f"crashed: {_ending(status)}{output}", None
     if status != 0 and content["outcome"] in (PASSED, SKIPPED):
-        return FAILED, f"crashed after its result: {_ending(status)}; {output}", None
+        return FAILED, f"crashed after its result: {_ending(status)}{output}", None
     return content["outcome"], content["reason"], content["figures"]
 
 
@@ -82,7 +82,7 @@ def run_one(module: str, each: Check, limit: float) -> Result:
             )
             status = _wait(process, limit)
         said = one_line(log.read_text(errors="replace")[-300:])
-        outcome, reason, figures = _judged(answer, status, limit, said)
+        outcome, reason, figures = _judged(answer, status, limit, f"; {said}" if said else "")
     seconds = round(time.monotonic() - begin, 1)
     return Result(each.name, outcome, reason, seconds, figures, each.defect)
 
