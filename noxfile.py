@@ -32,6 +32,7 @@ import guarantees as broken_code
 import machine
 import machines as other_machines
 import package
+import proof_on_gpu
 import schedule
 
 FAST = "DLBRIDGE_FAST"  # set if --fast was passed
@@ -61,6 +62,8 @@ def tests(nox: list[str], options: list[str]) -> int:
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["gpu"]:  # on a machine that may have no network
+        return proof_on_gpu.main(sys.argv[2:])
     python = machine.make_tools()
     of_uv = machine.uv_environment()
     os.environ[INSTALLER] = "virtualenv" if of_uv is None else "uv"
@@ -469,11 +472,19 @@ def devices(session: nox.Session) -> None:
     )  # fmt: skip
 
 
-@nox.session(venv_params=["--system-site-packages"])
+@nox.session(venv_backend="none")
 def gpu(session: nox.Session) -> None:
-    """The tests for a machine with a GPU, with those of CuPy, PyTorch and JAX that it has."""
-    install_wheel(session, "pytest", "numpy")
-    session.run("python", "-m", "pytest", "tests/gpu", *session.posargs)
+    """The proof on a GPU, with the libraries of the `python3` that runs it; not through nox."""
+    session.run("python3", __file__, "gpu", "--", *session.posargs, external=True)
+
+
+@nox.session(tags=["tests", "compiles", "slow"])
+def gpu_offline(session: nox.Session) -> None:
+    """The start of the command gpu without a network, nox and dlpack, on a simulated driver."""
+    session.install("numpy", "pytest", "pybind11>=3.0", "scikit-build-core", "cmake", "ninja")
+    session.install("--no-deps", "cuda-core==1.2.2")  # contains dlpack.h
+    session.run("pytest", "-q", "-p", "no:cacheprovider", "tests/gpu/test_start.py",
+                *session.posargs)  # fmt: skip
 
 
 def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:

@@ -26,7 +26,16 @@ def _files() -> list[Path]:
 
 def _digest(environment: dict[str, str]) -> str:
     """A digest of what a wheel depends on: the Python, the environment and the sources."""
-    digest = hashlib.sha256(repr((sys.version, sorted(environment.items()))).encode())
+    return _digest_of(repr((sys.version, sorted(environment.items()))))
+
+
+def sources_digest() -> str:
+    """A digest of the sources alone. It is stored beside each wheel, in the file `sources`."""
+    return _digest_of("")
+
+
+def _digest_of(more: str) -> str:
+    digest = hashlib.sha256(more.encode())
     for file in _files():
         content = file.read_bytes()
         digest.update(f"{file.relative_to(machine.CHECKOUT)} {len(content)}\n".encode() + content)
@@ -51,4 +60,6 @@ def build(*settings: str) -> Path:
                 machine.CHECKOUT,
             ]
             subprocess.run([*map(str, command)], check=True, env={**os.environ, **environment})
+            if not settings:
+                (folder / "sources").write_text(sources_digest())
     return folder

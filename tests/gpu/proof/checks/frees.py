@@ -1,0 +1,121 @@
+"""Memory that dlbridge allocated: when it is freed, who waits for that, and what remains."""
+
+from __future__ import annotations
+
+import ctypes as C
+import gc
+import time
+
+import dlbridge
+from proof.driver import SIZE, Gpu
+from proof.exchange import Producer, consume
+from proof.late import NEW, Reader, late_tensor
+from proof.registry import Figures, check, require
+
+HOST_FUNCTION = C.CFUNCTYPE(None, C.c_void_p)
+
+
+@check("Memory is not reused while a reader that was ordered before the free is queued")
+def frees_wait_for_a_queued_reader() -> None:
+    gpu = Gpu()
+    scratch, own = gpu.zeros(), gpu.stream()
+    for turn in range(3):
+        seen, reads = gpu.zeros(), gpu.stream()
+        tensor = dlbridge.as_tensor(bytearray(NEW), device="cuda:0", stream=own)
+        taken = consume(tensor, reads)
+        gpu.fill(reads, scratch, 1)  # late, and so the copy after it is late
+        gpu.copy(reads, seen, tensor.data_ptr)
+        taken.free()
+        del tensor
+        gc.collect()
+        gpu.fill(own, gpu.allocate(), 9, late=False)  # perhaps the same memory
+        gpu.synchronize()
+        require(gpu.read(seen) == NEW, f"turn {turn}: the reader saw freed memory")
+
+
+@check("A free lets other threads run: a host function of the stream can take the GIL", limit=20,
+       defect="the thread that frees keeps the GIL")  # fmt: skip
+def frees_release_the_gil() -> None:
+    gpu = Gpu("cuLaunchHostFunc")
+    stream, ran = gpu.stream(), []
+    tensor = dlbridge.as_tensor(bytearray(NEW), device="cuda:0", stream=stream)
+    function = HOST_FUNCTION(lambda _: ran.append(1))
+    gpu.fill(stream, tensor.data_ptr, 7)
+    gpu.call("cuLaunchHostFunc", stream, function, 0)
+    del tensor
+    gpu.synchronize()
+    require(ran == [1], f"the host function ran {len(ran)} times")
+
+
+@check("How long `del` of a moved Tensor takes while another stream is busy")
+def time_of_a_free() -> Figures:
+    gpu = Gpu()
+    memory, busy = gpu.zeros(), gpu.stream()
+    tensor = dlbridge.as_tensor(bytearray(64), device="cuda:0")
+    gpu.fill(busy, memory, 7)
+    begin = time.perf_counter()
+    del tensor
+    return {"milliseconds": round(1e3 * (time.perf_counter() - begin), 2)}
+
+
+def free_bytes(gpu: Gpu) -> int:
+    """The free device memory; on the simulated driver, less the events that exist."""
+    if gpu.simulated:
+        count = gpu.library.simulated_counter
+        count.restype = C.c_longlong
+        return -int(count(b"device_bytes")) - int(count(b"events"))
+    free, total = C.c_size_t(), C.c_size_t()
+    gpu.call("cuMemGetInfo_v2", C.byref(free), C.byref(total))
+    return free.value
+
+
+@check("Thousands of exchanges and moves leave no device memory allocated", limit=120)
+def nothing_leaks() -> Figures:
+    gpu = Gpu()
+    ours, theirs = gpu.stream(), gpu.stream()
+    producer = Producer(gpu, gpu.zeros(), ours)
+
+    def turn() -> None:
+        tensor = dlbridge.from_dlpack(producer, stream=ours)
+        consume(tensor, theirs).free()
+        dlbridge.from_dlpack(tensor, device="cpu")
+        dlbridge.as_tensor(bytearray(4096), device="cuda:0")
+        dlbridge.as_tensor(bytearray(4096), device="cuda:0", stream=ours)
+
+    for _ in range(50):
+        turn()
+    gpu.synchronize()
+    before, turns = free_bytes(gpu), 200 if gpu.simulated else 3000
+    for _ in range(turns):
+        turn()
+    gpu.synchronize()
+    lost = before - free_bytes(gpu)
+    require(lost <= (0 if gpu.simulated else 2 << 20), f"{lost:,} bytes are lost")
+    require(producer.freed == len(producer.exported), "a producer's tensor was not given back")
+    return {"turns": turns, "bytes lost": lost}
+
+
+@check("A Tensor whose consumer still reads keeps the producer's memory")
+def producers_live_until_the_last_consumer() -> None:
+    gpu = Gpu()
+    producer = Producer(gpu, gpu.zeros(), gpu.stream())
+    tensors = [dlbridge.from_dlpack(producer)]
+    tensors += [dlbridge.from_dlpack(tensors[0]) for _ in range(3)]
+    taken = consume(tensors[-1], None)
+    tensors.clear()
+    gc.collect()
+    require(producer.freed == 0, "freed while a consumer has it")
+    require(gpu.read(taken.contents.first, SIZE) == bytes(SIZE), "another content")
+    taken.free()
+    require(producer.freed == len(producer.exported), f"freed {producer.freed} times")
+
+
+@check("A Tensor that dies while a late kernel writes it leaves the producer's memory intact")
+def death_of_a_late_tensor() -> None:
+    gpu = Gpu()
+    reader, tensor = Reader(gpu), late_tensor(gpu)
+    memory = tensor.data_ptr
+    consume(tensor, reader.stream).free()
+    del tensor
+    gc.collect()
+    require(reader.sees_new(memory), "stale")

@@ -1,0 +1,77 @@
+"""Reads by the host, which must wait for the stream of the memory."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any, Callable
+
+import numpy as np
+
+import dlbridge
+from proof.driver import Gpu
+from proof.exchange import MANAGED, PINNED, consume
+from proof.late import NEW, late_tensor
+from proof.registry import check, require
+
+CPU = (1, 0)
+READS: dict[str, Callable[[Any], bytes]] = {
+    "memoryview": lambda tensor: bytes(memoryview(tensor)),
+    "numpy.asarray": lambda tensor: np.asarray(tensor).tobytes(),
+    "numpy.from_dlpack": lambda tensor: np.from_dlpack(tensor, device="cpu").tobytes(),
+    "from_dlpack": lambda tensor: bytes(memoryview(dlbridge.from_dlpack(tensor, device="cpu"))),
+    "pickle": lambda tensor: bytes(memoryview(pickle.loads(pickle.dumps(tensor, 5)))),
+}
+
+
+def require_that_reads_wait(kind: str) -> None:
+    gpu = Gpu()
+    stale = []
+    for name, read in READS.items():
+        got = read(late_tensor(gpu, kind=kind))
+        gpu.synchronize()
+        stale += [] if got == NEW else [name]
+    require(not stale, f"stale by {', '.join(stale)}")
+
+
+@check("A copy to the CPU has the bytes of a late kernel")
+def device_memory_to_the_host() -> None:
+    gpu = Gpu()
+    for way in ("from_dlpack", "numpy.from_dlpack"):
+        require(READS[way](late_tensor(gpu)) == NEW, f"stale by {way}")
+
+
+@check("Every read of managed memory by the host waits for its stream",
+       defect="reads by the host do not wait")  # fmt: skip
+def managed_memory_read_by_the_host() -> None:
+    require_that_reads_wait("managed")
+
+
+@check("Every read of pinned memory by the host waits for its stream",
+       defect="reads by the host do not wait")  # fmt: skip
+def pinned_memory_read_by_the_host() -> None:
+    require_that_reads_wait("pinned")
+
+
+@check("A request of the CPU does not copy managed and pinned memory")
+def memory_that_the_host_can_read_is_not_copied() -> None:
+    gpu = Gpu()
+    for kind in ("managed", "pinned"):
+        tensor = late_tensor(gpu, kind=kind)
+        here = dlbridge.from_dlpack(tensor, device="cpu")
+        require(here.data_ptr == tensor.data_ptr, f"{kind} memory was copied")
+
+
+@check("copy=True of managed and pinned memory keeps the kind of memory, in the stream's order",
+       defect="a copy becomes memory of the CPU")  # fmt: skip
+def copies_keep_the_kind_of_memory() -> None:
+    gpu = Gpu()
+    for kind, device in (("managed", MANAGED), ("pinned", PINNED)):
+        stream = gpu.stream()
+        tensor = late_tensor(gpu, stream, kind)
+        copied = dlbridge.from_dlpack(tensor, copy=True, stream=stream)
+        require(copied.__dlpack_device__() == device, f"{kind} memory became {copied.device}")
+        taken = consume(copied, stream)
+        require(taken.contents.first != tensor.data_ptr, f"{kind}: no copy")
+        gpu.synchronize(stream)
+        require(gpu.read(taken.contents.first) == NEW, f"stale copy of {kind} memory")
+        taken.free()
