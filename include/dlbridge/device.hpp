@@ -148,6 +148,15 @@ constexpr runtime_kind runtime_of(device where) noexcept {
   return row == nullptr || row->memory == memory_kind::pinned ? runtime_kind::none : row->runtime;
 }
 
+/// The device whose streams can work on the memory of a device: itself, or for pinned memory device 0
+/// of its runtime. The handles of streams other than the default ones identify their device.
+constexpr device stream_device(device where) noexcept {
+  runtime_kind const runtime = runtime_of_memory(where);
+  return memory_of(where) != memory_kind::pinned || runtime == runtime_kind::none
+             ? where
+             : device(runtime == runtime_kind::cuda ? kDLCUDA : kDLROCM, 0);
+}
+
 using device_text = bounded_text<48>;
 
 /// Appends the name of a device: "cpu", "cuda:0" or "oneapi:1". For an unknown type it appends the

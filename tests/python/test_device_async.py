@@ -140,6 +140,24 @@ def test_record_stream(driver: Driver, kind: str) -> None:
     assert (target.peek(), driver.races) == (BASE.tobytes(), [])
 
 
+@pytest.mark.parametrize("use", ["moved on a stream object", "moved on the default stream",
+                                 "exported to the default stream"])  # fmt: skip
+def test_streams_that_last_are_recorded(driver: Driver, use: str) -> None:
+    """dlbridge records on its own what cannot be destroyed before the memory is freed."""
+    default = driver.default_stream(DEFAULTS[driver.kind])
+    theirs = driver.stream() if use == "moved on a stream object" else default
+    t: Any = dlbridge.from_dlpack(
+        BASE, device=name(driver), stream=None if use.startswith("exported") else theirs
+    )
+    target = driver.buffer(BASE.nbytes)
+    address = t.data_ptr
+    if use.startswith("exported"):
+        t = foreign.consume(t.__dlpack__(stream=default.handle))
+    driver.call("simulated_copy", theirs.handle, target.address, address, BASE.nbytes)
+    del t
+    assert (target.peek(), driver.races) == (BASE.tobytes(), [])
+
+
 def test_a_recorded_stream_object_lives_as_long_as_the_memory(driver: Driver) -> None:
     theirs = driver.stream()
     kept = weakref.ref(theirs)

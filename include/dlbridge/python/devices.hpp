@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -56,18 +57,23 @@ class driver_owner {
     }
   }
 
-  bool record(stream_ref stream, PyObject* stream_object) {
-    if (!try_record_stream(memory_, stream)) {
-      return false;
-    }
-    if (stream_object != nullptr) {
-      std::lock_guard<std::mutex> const lock(streams_->mutex);
+  // Returns false if there is no memory for the entry.
+  bool record(stream_ref stream, PyObject* stream_object) noexcept {
+    return (stream_object == nullptr || try_keep(stream_object)) &&
+           try_record_stream(memory_, stream);
+  }
+
+ private:
+  bool try_keep(PyObject* stream_object) noexcept {
+    std::lock_guard<std::mutex> const lock(streams_->mutex);
+    try {
       streams_->owners.emplace_back(ref::borrow(stream_object));
+    } catch (std::bad_alloc const&) {
+      return false;
     }
     return true;
   }
 
- private:
   struct stream_objects {
     std::mutex mutex;
     std::vector<object_owner> owners;
@@ -122,7 +128,7 @@ inline void use_devices() noexcept {
     return python::detail::move_without_gil(request);
   };
   operations.record_stream = [](managed_tensor const& tensor, stream_ref stream,
-                                PyObject* stream_object) {
+                                PyObject* stream_object) noexcept {
     auto* const owner = dlbridge::detail::find_owner<python::detail::driver_owner>(tensor);
     return owner != nullptr && owner->record(stream, stream_object);
   };

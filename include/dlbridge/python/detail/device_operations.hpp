@@ -46,7 +46,7 @@ struct device_operations {
   /// As dlbridge::try_record_stream, for a tensor that move returned. Keeps the object alive that
   /// owns the stream, unless it is null, as long as the memory.
   bool (*record_stream)(managed_tensor const& tensor, stream_ref stream,
-                        PyObject* stream_object) = nullptr;
+                        PyObject* stream_object) noexcept = nullptr;
   /// As dlbridge::copy_of, row-major. While it is null, exports copy one element after the other:
   /// most extensions export no copies, and need not compile the kernels.
   managed_tensor (*copy_host)(tensor_view const& source, struct_kind kind) = nullptr;
@@ -101,6 +101,19 @@ inline void host_wait(stream_ref stream) {
       operation != nullptr ? operation(stream) : detail::no_device_operations(stream.device());
   if (!why.ok()) {
     raise(why);
+  }
+}
+
+/// Records a stream whose work may use the memory of a tensor until it is freed, if a move of this
+/// module allocated the memory, and the stream exists as long as the memory: a default stream, or
+/// one whose owner is passed. The handle of another stream may be destroyed by then.
+inline void record_lasting_stream(managed_tensor const& tensor, stream_ref stream,
+                                  PyObject* stream_object = nullptr) noexcept {
+  auto* const operation = device_operations::get().record_stream;
+  bool const is_default = stream.canonical_handle() <= 2;
+  if (operation != nullptr && runtime_of(stream.device()) != runtime_kind::none &&
+      (is_default || stream_object != nullptr)) {
+    static_cast<void>(operation(tensor, stream, stream_object));
   }
 }
 

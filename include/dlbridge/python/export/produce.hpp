@@ -64,11 +64,12 @@ DLBRIDGE_LOCAL inline bool read_struct_kind(PyObject* value, struct_kind& out) n
   return true;
 }
 
-// The order without stream=. For managed memory, the consumer may be a library of the CPU: NumPy
-// imports such memory, and works with no stream. The elements are then safe on return (spec 4.3).
+// The order without stream=. For managed and pinned memory, the consumer may be a library of the
+// CPU: NumPy imports such memory, and works with no stream. The elements are then safe on return
+// (spec 4.3).
 inline void order_unnamed(device where, export_request& out) noexcept {
   out.order = unnamed_stream(where);
-  out.host_reads = out.order.ordered && is_host_accessible(where);
+  out.host_reads = where != cpu && is_host_accessible(where);
 }
 
 // Reads stream=, whose value names a stream of device where; None means its default stream. With
@@ -91,10 +92,10 @@ inline bool read_order(PyObject* stream, bool to_cpu, device where, export_reque
                         errc::bad_stream);
   }
   std::int64_t value = 0;
-  if (!read_stream(stream, where, value)) {
+  if (!read_stream(stream, stream_device(where), value)) {
     return false;
   }
-  report const why = try_read_stream(where, value, out.order);
+  report const why = try_read_stream(stream_device(where), value, out.order);
   if (!why.ok()) {
     set_error(why, "__dlpack__");
   }
@@ -203,6 +204,7 @@ inline managed_tensor export_moved(shared_tensor const& owner, tensor_view const
   python::order_after(stream, ready);
   managed_tensor moved = device_operations::get().move(
       move_request{owner, view, request.target, stream, request.kind});
+  record_lasting_stream(moved, order.stream);
   if (order.ordered && to_runtime) {
     python::order_after(order.stream, stream);
   }
@@ -228,6 +230,7 @@ inline managed_tensor export_tensor(shared_tensor const& owner, tensor_view cons
   bool const stays = request.target == own;
   if (stays && request.copy != copy_policy::always) {
     order_export(request, ready);
+    record_lasting_stream(owner.get(), request.order.stream);
     return lend(owner, view, request.kind, request.read_only);
   }
   bool const on_host = request.target == cpu || (stays && !can_copy_in_kind(own));

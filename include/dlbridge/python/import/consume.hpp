@@ -179,6 +179,10 @@ class import_call {
       }
     } else if (named && !moves_ && !is_host_accessible(where_)) {
       keywords_.stream = request_.stream;  // such as a SYCL queue; passed unchanged (spec 4.8)
+    } else if (named && !moves_ && runtime_of_memory(where_) != runtime_kind::none) {
+      if (!choose_stream(request_.stream, stream_device(where_), ready_)) {
+        return false;  // pinned memory has no stream in DLPack, but the caller's works on it
+      }
     }  // for the CPU the producer itself synchronizes (spec 4.3)
     if (moves_) {
       dl_device_ = ref::steal(
@@ -309,7 +313,8 @@ class import_call {
       m = managed_tensor();
       return m;
     }
-    if (ready_.device() != m.view().device()) {  // the producer moved it, or misstated the device
+    if (ready_.device() != m.view().device() &&
+        ready_.device() != stream_device(m.view().device())) {  // the producer moved it, or misstated the device
       ready_ = stream_ref::default_of(m.view().device());
     }
     return request_.fulfil(std::move(m), request_, wants_copy, ready_);

@@ -122,7 +122,11 @@ struct tensor_operations {
   DLBRIDGE_INLINE static void order_default_stream(tensor_object const& self) {
     if (!self.stream.is_null()) {  // null on the CPU, and for ROCm's default stream
       stream_ref const ready = self.ready_on();
-      python::order_after(stream_ref::default_of(ready.device()), ready);
+      if (is_host_accessible(self.view.device())) {  // the consumer may be a library of the CPU
+        python::host_wait(ready);
+      } else {
+        python::order_after(stream_ref::default_of(ready.device()), ready);
+      }
     }
   }
 };

@@ -15,8 +15,7 @@ from proof.registry import Figures, check, require
 HOST_FUNCTION = C.CFUNCTYPE(None, C.c_void_p)
 
 
-@check("Memory is not reused while a reader that was ordered before the free is queued")
-def frees_wait_for_a_queued_reader() -> None:
+def drop_under_queued_readers(record: bool) -> None:
     gpu = Gpu()
     scratch, own = gpu.zeros(), gpu.stream()
     for turn in range(3):
@@ -25,12 +24,25 @@ def frees_wait_for_a_queued_reader() -> None:
         taken = consume(tensor, reads)
         gpu.fill(reads, scratch, 1)  # late, and so the copy after it is late
         gpu.copy(reads, seen, tensor.data_ptr)
+        if record:
+            tensor.record_stream(reads)
         taken.free()
         del tensor
         gc.collect()
         gpu.fill(own, gpu.allocate(), 9, late=False)  # perhaps the same memory
         gpu.synchronize()
         require(gpu.read(seen) == NEW, f"turn {turn}: the reader saw freed memory")
+
+
+@check("Memory is not freed while a reader on a recorded stream is queued")
+def frees_wait_for_a_recorded_reader() -> None:
+    drop_under_queued_readers(record=True)
+
+
+@check("The driver's free also waits for readers that were not recorded, which CUDA does not promise",
+       simulated=False)  # fmt: skip
+def frees_of_the_driver_wait() -> None:
+    drop_under_queued_readers(record=False)
 
 
 @check("A free lets other threads run: a host function of the stream can take the GIL", limit=20,
@@ -42,6 +54,7 @@ def frees_release_the_gil() -> None:
     function = HOST_FUNCTION(lambda _: ran.append(1))
     gpu.fill(stream, tensor.data_ptr, 7)
     gpu.call("cuLaunchHostFunc", stream, function, 0)
+    tensor.record_stream(stream)
     del tensor
     gpu.synchronize()
     require(ran == [1], f"the host function ran {len(ran)} times")

@@ -26,15 +26,16 @@ namespace python {
 
 namespace detail {
 // Copies a tensor to another device, or one that the CPU cannot read, in the order of a stream.
-// waits: whether the copy is complete on return. Sets ready to the stream on which the copy is
+// named: the stream that the caller named, or null. Sets ready to the stream on which the copy is
 // ready. Throws.
-inline managed_tensor move_tensor(managed_tensor m, device to, stream_ref on, bool waits,
+inline managed_tensor move_tensor(managed_tensor m, device to, stream_ref on, PyObject* named,
                                   stream_ref& ready) {
   python::order_after(on, ready);
   tensor_view const source = m.view();
   shared_tensor const owner(std::move(m));
   managed_tensor moved = device_operations::get().move(
-      move_request{owner, source, to, on, struct_kind::versioned, waits});
+      move_request{owner, source, to, on, struct_kind::versioned, named == nullptr});
+  record_lasting_stream(moved, on, stream_object_in(named));
   ready = runtime_of(to) == runtime_kind::none ? stream_ref::default_of(to) : on;
   return moved;
 }
@@ -91,9 +92,9 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
   std::int64_t value = -1;  // of stream=; -1 for no order
   bool const done =
       (!moves_to_runtime || choose_stream(request.stream, target, on, &value)) && guarded([&] {
-        bool const waits = !is_named || value == -1;  // the caller's stream has the copy in order
+        PyObject* const named = is_named && value != -1 ? request.stream : nullptr;
         result = on_host ? fulfil_on_host(std::move(m), wants_copy, ready)
-                         : move_tensor(std::move(m), target, on, waits, ready);
+                         : move_tensor(std::move(m), target, on, named, ready);
       });
   error_keeper const pending;
   m = managed_tensor();

@@ -112,7 +112,9 @@ inline bool can_share(PyObject* object, consume_request const& request) noexcept
     return false;
   }
   device const where = tensor_in(object).view.device();
-  return runtime_of(where) == runtime_kind::none &&
+  bool const has_stream = stream_device(where) != where &&
+                          (!tensor_in(object).stream.is_null() || request.stream != nullptr);
+  return runtime_of(where) == runtime_kind::none && !has_stream &&
          (!request.has_target || is_on_device(where, request.target));
 }
 

@@ -38,7 +38,9 @@ struct tensor_object {
   detail::copied_dims dims;   // the shape and the strides of view while array is not null
   buffer_dims exported_dims;  // of the buffers
 
-  stream_ref ready_on() const noexcept { return stream.get(view.device()); }
+  stream_ref ready_on() const noexcept {
+    return stream.get(stream.is_null() ? view.device() : stream_device(view.device()));
+  }
 };
 
 inline tensor_object& tensor_in(PyObject* object) noexcept {
