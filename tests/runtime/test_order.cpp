@@ -115,6 +115,26 @@ TEST_P(Order, DefaultStreamsOfTwoDevicesAreDifferent) {
   EXPECT_EQ(wait_calls(), 2);
 }
 
+TEST_P(Order, DefaultStreamOfADeviceThatIsNotCurrentIsOrdered) {
+  stream_ref const stream = runtime.new_stream(1);
+  stream_ref const standard = stream_ref::default_of(runtime.device(1));
+  auto* const memory = runtime.new_memory(size, 1);
+  order_after(runtime.new_stream(1), stream);  // fills the pool of events
+  order_after(runtime.new_stream(0), runtime.new_stream(0));
+  runtime.use(1);
+  EXPECT_EQ(runtime.write(stream.native_handle(), memory, 7, size), 0);
+  runtime.use(0);
+  order_after(standard, stream);
+  runtime.use(1);
+  EXPECT_EQ(runtime.write(standard.native_handle(), memory, 8, size), 0);
+  runtime.use(0);
+  stream_ref const consumer = runtime.new_stream(1);
+  order_after(consumer, standard);
+  runtime.use(1);
+  EXPECT_EQ(runtime.read(consumer.native_handle(), memory, size), 0);
+  runtime.use(0);
+}
+
 TEST_P(Order, CurrentContextOfANewThreadIsUnchanged) {
   stream_ref const consumer = runtime.new_stream(1);
   stream_ref const producer = runtime.new_stream(1);
