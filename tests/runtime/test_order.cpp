@@ -383,8 +383,7 @@ TEST_P(Order, StreamsOfOtherContextsAreOrdered) {
   order_after(runtime.new_stream(), runtime.new_stream());  // fills the pool of events
   void* context = nullptr;
   void* popped = nullptr;
-  ASSERT_EQ(
-      (runtime.call<int(void**, unsigned, int)>("cuCtxCreate_v2", "")(&context, 0, 0)), 0);
+  ASSERT_EQ((runtime.call<int(void**, unsigned, int)>("cuCtxCreate_v2", "")(&context, 0, 0)), 0);
   stream_ref const other = runtime.new_stream_in_current_context();
   stream_ref const another = runtime.new_stream_in_current_context();
   ASSERT_EQ(runtime.call<int(void**)>("cuCtxPopCurrent_v2", "")(&popped), 0);

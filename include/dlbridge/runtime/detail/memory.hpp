@@ -15,6 +15,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/runtime/cuda.hpp>
+#include <dlbridge/runtime/cuda_context.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/detail/events.hpp>
 #include <dlbridge/runtime/detail/retired.hpp>
@@ -224,9 +225,8 @@ class driver_memory {
     context_guard<Table> guard(*driver_);
     bool const is_entered =
         !detail::is_default_stream(stream_) || guard.try_enter_context(context_).ok();
-    detail::capture_answer const captured = is_entered
-                                                ? detail::ask_for_capture(*driver_, stream_)
-                                                : detail::capture_answer::unknown;
+    detail::capture_answer const captured =
+        is_entered ? detail::ask_for_capture(*driver_, stream_) : detail::capture_answer::unknown;
     if (captured == detail::capture_answer::yes) {
       return false;
     }
@@ -275,8 +275,8 @@ class driver_memory {
 
 /// Records that the operations on a stream may use the memory of a tensor until it is freed: those
 /// that are on the stream when the last owner releases the tensor run before the memory is freed.
-/// A consumer calls it for a stream on which it enqueues work, instead of waiting before it releases
-/// the tensor.
+/// A consumer calls it for a stream on which it enqueues work, instead of waiting before it
+/// releases the tensor.
 /// @param tensor a tensor that transfer or transfer_async of this module has returned.
 /// @param stream the stream, which exists as long as the memory of the tensor.
 /// @return false if another owner frees the memory, or there is no memory for the entry. The caller
