@@ -95,8 +95,8 @@ def run(folder: Path, each: Guarantee) -> bool:
     environment = dict(os.environ)
     if each.on_devices:
         suites = set(re.findall(r"\bTEST(?:_P)?\((\w+),", (TREE / each.test).read_text()))
-        command = [str(folder / "tests" / "runtime" / "runtime_tests"),
-                   "--gtest_filter=" + ":".join(f"*{suite}.*" for suite in sorted(suites))]  # fmt: skip
+        chosen = ":".join(f"*{suite}.*" for suite in sorted(suites))
+        command = [str(folder / "tests/runtime/runtime_tests"), f"--gtest_filter={chosen}"]
         environment["LD_LIBRARY_PATH"] = str(folder / "simulated-drivers")
     elif each.in_cpp:
         command = [str(folder / "tests" / "unit" / each.targets[0])]

@@ -55,7 +55,21 @@ int run(dlbridge::device gpu) {
   dlbridge::order_after(consumer, dlbridge::ready_on(array, gpu));
   dlbridge::managed_tensor exported = dlbridge::build(std::move(array));
   // [/order]
+  // [async]
+  // Returns at once. The tensor is ready on the stream, and frees its memory after the work of the
+  // recorded stream.
+  dlbridge::shared_tensor const owner(dlbridge::build(std::vector<float>(numbers)));
+  dlbridge::managed_tensor const later =
+      dlbridge::transfer_async(owner, owner.get().view(), gpu, stream);
+  if (!dlbridge::try_record_stream(later, consumer)) {
+    dlbridge::host_wait(consumer);
+  }
+  // [/async]
   dlbridge::host_wait(stream);
+  dlbridge::managed_tensor const last = dlbridge::transfer(later.view(), dlbridge::cpu, stream);
+  if (!same(last, numbers)) {
+    return 1;
+  }
   return exported.view().device() == gpu ? 0 : 1;
 }
 

@@ -195,7 +195,8 @@ class block {
                 "dlbridge: the memory after a block is aligned for shape and strides");
 };
 
-// The owner that this module passed to build_on for a tensor, or null if it passed none of the type.
+// The owner that this module passed to build_on for a tensor, or null if it passed none of the
+// type.
 template <class Owner>
 Owner* find_owner(managed_tensor const& tensor) noexcept {
   return tensor.get_versioned() != nullptr

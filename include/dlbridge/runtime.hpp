@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dlbridge/runtime/cuda.hpp>
+#include <dlbridge/runtime/cuda_context.hpp>
 #include <dlbridge/runtime/hip.hpp>
 #include <dlbridge/runtime/managed_memory.hpp>
 #include <dlbridge/runtime/order.hpp>

@@ -72,9 +72,9 @@ SAME_CALL(advise_for, cuMemAdvise_v2);
 SAME_CALL(stream_get_capture_info, cuStreamGetCaptureInfo_v2);
 #endif
 
-#define SAME_MEMBER_OF(struct_of_ours, ours, struct_of_theirs, theirs)                        \
-  static_assert(offsetof(struct_of_ours, ours) == offsetof(struct_of_theirs, theirs) &&       \
-                    sizeof(struct_of_ours::ours) == sizeof(struct_of_theirs::theirs),         \
+#define SAME_MEMBER_OF(struct_of_ours, ours, struct_of_theirs, theirs)                  \
+  static_assert(offsetof(struct_of_ours, ours) == offsetof(struct_of_theirs, theirs) && \
+                    sizeof(struct_of_ours::ours) == sizeof(struct_of_theirs::theirs),   \
                 #theirs)
 #define SAME_MEMBER(ours, theirs) SAME_MEMBER_OF(cuda_block_copy, ours, CUDA_MEMCPY2D, theirs)
 static_assert(sizeof(cuda_block_copy) == sizeof(CUDA_MEMCPY2D));

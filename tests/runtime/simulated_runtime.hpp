@@ -188,12 +188,12 @@ class simulated_runtime {
   /// the same memory without an edge.
   void launch_captured(dlbridge::stream_ref stream) {
     void* executable = nullptr;
-    EXPECT_EQ((call<int(void**, void*, unsigned long long)>(
-                  "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags")(&executable,
-                                                                                  graph_, 0)),
-              0);
-    EXPECT_EQ((call<int(void*, void*)>("cuGraphLaunch", "hipGraphLaunch")(
-                  executable, stream.native_handle())),
+    EXPECT_EQ(
+        (call<int(void**, void*, unsigned long long)>(
+            "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags")(&executable, graph_, 0)),
+        0);
+    EXPECT_EQ((call<int(void*, void*)>("cuGraphLaunch", "hipGraphLaunch")(executable,
+                                                                          stream.native_handle())),
               0);
   }
 

@@ -1,6 +1,7 @@
 // cuda.hpp, hip.hpp: a guard restores the current context of the thread, and try_locate returns
 // the device that the driver reports.
 #include <dlbridge/runtime/cuda.hpp>
+#include <dlbridge/runtime/cuda_context.hpp>
 #include <dlbridge/runtime/hip.hpp>
 
 #include <gtest/gtest.h>

@@ -127,6 +127,19 @@ TEST_P(Free, WaitsForTheStreamIfStreamOrderedFreeingFails) {
   EXPECT_EQ(bytes_in_use(), 0);
 }
 
+TEST_P(Free, WaitsForRecordedStreamsThatCannotBeOrdered) {
+  stream_ref const stream = runtime.new_stream();
+  stream_ref const reader = runtime.new_stream();
+  managed_tensor tensor = new_tensor(stream);
+  read_on(stream, tensor);
+  read_on(reader, tensor);
+  EXPECT_TRUE(try_record_stream(tensor, reader));
+  runtime.fail("cuStreamWaitEvent", "hipStreamWaitEvent", 1);
+  tensor.reset();
+  EXPECT_EQ(free_calls(), 1);
+  EXPECT_EQ(ordered_free_calls(), 0);
+}
+
 TEST_P(Free, IsDeferredWhileTheStreamIsCaptured) {
   for (int const mode : {0, 1, 2}) {
     stream_ref const stream = runtime.new_stream();

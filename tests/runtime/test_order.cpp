@@ -115,6 +115,26 @@ TEST_P(Order, DefaultStreamsOfTwoDevicesAreDifferent) {
   EXPECT_EQ(wait_calls(), 2);
 }
 
+TEST_P(Order, DefaultStreamOfADeviceThatIsNotCurrentIsOrdered) {
+  stream_ref const stream = runtime.new_stream(1);
+  stream_ref const standard = stream_ref::default_of(runtime.device(1));
+  auto* const memory = runtime.new_memory(size, 1);
+  order_after(runtime.new_stream(1), stream);  // fills the pool of events
+  order_after(runtime.new_stream(0), runtime.new_stream(0));
+  runtime.use(1);
+  EXPECT_EQ(runtime.write(stream.native_handle(), memory, 7, size), 0);
+  runtime.use(0);
+  order_after(standard, stream);
+  runtime.use(1);
+  EXPECT_EQ(runtime.write(standard.native_handle(), memory, 8, size), 0);
+  runtime.use(0);
+  stream_ref const consumer = runtime.new_stream(1);
+  order_after(consumer, standard);
+  runtime.use(1);
+  EXPECT_EQ(runtime.read(consumer.native_handle(), memory, size), 0);
+  runtime.use(0);
+}
+
 TEST_P(Order, CurrentContextOfANewThreadIsUnchanged) {
   stream_ref const consumer = runtime.new_stream(1);
   stream_ref const producer = runtime.new_stream(1);
@@ -363,8 +383,7 @@ TEST_P(Order, StreamsOfOtherContextsAreOrdered) {
   order_after(runtime.new_stream(), runtime.new_stream());  // fills the pool of events
   void* context = nullptr;
   void* popped = nullptr;
-  ASSERT_EQ(
-      (runtime.call<int(void**, unsigned, int)>("cuCtxCreate_v2", "")(&context, 0, 0)), 0);
+  ASSERT_EQ((runtime.call<int(void**, unsigned, int)>("cuCtxCreate_v2", "")(&context, 0, 0)), 0);
   stream_ref const other = runtime.new_stream_in_current_context();
   stream_ref const another = runtime.new_stream_in_current_context();
   ASSERT_EQ(runtime.call<int(void**)>("cuCtxPopCurrent_v2", "")(&popped), 0);

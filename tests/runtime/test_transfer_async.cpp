@@ -110,8 +110,7 @@ TEST_P(TransferAsync, SourceIsKeptUntilTheCopyHasCompleted) {
     int frees = 0;
     DLTensor const t = sixteen.at(runtime.new_memory(64), runtime.device());
     shared_tensor owner = owned(t, &frees);
-    managed_tensor const result =
-        transfer_async(owner, owner.get().view(), where, stream);
+    managed_tensor const result = transfer_async(owner, owner.get().view(), where, stream);
     owner = shared_tensor();
     release_completed();
     EXPECT_EQ(frees, 0);
@@ -146,8 +145,8 @@ TEST_P(TransferAsync, PinnedSourceIsKeptAndPageableSourceIsNot) {
 TEST_P(TransferAsync, RegisteredMemoryIsReadInStreamOrder) {
   stream_ref const stream = runtime.new_stream();
   bytes data(64, 1);
-  ASSERT_EQ((runtime.call<int(void*, std::size_t, unsigned)>("cuMemHostRegister_v2",
-                                                              "hipHostRegister")(data.data(), 64, 0)),
+  ASSERT_EQ((runtime.call<int(void*, std::size_t, unsigned)>(
+                "cuMemHostRegister_v2", "hipHostRegister")(data.data(), 64, 0)),
             0);
   EXPECT_EQ(runtime.write(stream.native_handle(), data.data(), 7, 64), 0);
   DLTensor const t = sixteen.at(data.data(), dlbridge::cpu);
@@ -190,8 +189,9 @@ TEST_P(TransferAsync, LargePageableSourceIsCopied) {
   runtime.synchronize(stream);
   release_completed();
   EXPECT_EQ(frees, 1);
-  EXPECT_EQ(runtime.bytes_at(static_cast<unsigned char const*>(result.view().data()) + (19 << 20), 1),
-            bytes(1, 7));
+  EXPECT_EQ(
+      runtime.bytes_at(static_cast<unsigned char const*>(result.view().data()) + (19 << 20), 1),
+      bytes(1, 7));
 }
 
 TEST_P(TransferAsync, CpuTensorIsReadyOnReturn) {
@@ -271,8 +271,7 @@ TEST_P(TransferAsync, CaptureIsRefusedAndOtherCapturesStayValid) {
             }).substr(0, 9),
             "capturing");
   stream_ref const other = runtime.new_stream();
-  managed_tensor result =
-      transfer_async(shared_tensor(), sixteen.view(t), runtime.device(), other);
+  managed_tensor result = transfer_async(shared_tensor(), sixteen.view(t), runtime.device(), other);
   release_completed();
   result.reset();
   EXPECT_EQ(runtime.end_capture(stream), 0);
@@ -346,7 +345,7 @@ class Managed : public EachRuntimeTest {};
 TEST_P(Managed, HintsReachTheDriver) {
   void* memory = nullptr;
   ASSERT_EQ((runtime.call<int(void**, std::size_t, unsigned)>("cuMemAllocManaged",
-                                                               "hipMallocManaged")(&memory, 64, 1)),
+                                                              "hipMallocManaged")(&memory, 64, 1)),
             0);
   device const where = runtime.is_cuda() ? device(kDLCUDAManaged, 0) : runtime.pinned();
   elements const reversed{float32, {16}, {-1}, false};

@@ -200,8 +200,8 @@ inline event_pool* events_at_hand(hip_table const& driver, stream_ref consumer,
                                   stream_ref producer) noexcept {
   for (stream_ref const stream : {consumer, producer}) {
     int current = -1;
-    if (is_default_stream(stream) && (!succeeds(driver, driver.get_device, &current) ||
-                                      current != stream.device().id)) {
+    if (is_default_stream(stream) &&
+        (!succeeds(driver, driver.get_device, &current) || current != stream.device().id)) {
       return nullptr;
     }
   }

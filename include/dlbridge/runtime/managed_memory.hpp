@@ -1,6 +1,5 @@
-// prefetch, advise: move managed memory to a processor before it is used, and tell the driver how it
-// will be used.
-// layer: runtime · hints for managed memory
+// prefetch, advise: move managed memory to a processor before it is used, and tell the driver how
+// it will be used. layer: runtime · hints for managed memory
 #pragma once
 
 #include <cstddef>
@@ -11,6 +10,7 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/runtime/cuda.hpp>
+#include <dlbridge/runtime/cuda_context.hpp>
 #include <dlbridge/runtime/detail/block_plan.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/hip.hpp>

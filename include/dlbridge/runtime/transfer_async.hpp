@@ -49,8 +49,7 @@ struct copy_in_flight : retired {
 template <class Table>
 bool is_pageable(Table const& driver, tensor_view const& view) noexcept {
   device where;
-  return memory_of(view.device()) == memory_kind::host &&
-         !try_locate(driver, view.data(), where);
+  return memory_of(view.device()) == memory_kind::host && !try_locate(driver, view.data(), where);
 }
 
 // The destination's elements in a block of staging memory. Throws as staging_pool::take.
@@ -77,8 +76,8 @@ bool try_enqueue(copy_stream<Table>& copies, copy_in_flight<Table>& flight,
   if (fits && is_pageable(copies.driver(), source)) {
     tensor_view const view = stage(copies, flight, source, destination, staged);
     flight.source = shared_tensor();  // the block has its elements
-    return try_copy_by_blocks(copies, view, destination,
-                              copy_route(copies, view, destination), true);
+    return try_copy_by_blocks(copies, view, destination, copy_route(copies, view, destination),
+                              true);
   }
   return try_copy_by_blocks(copies, source, destination, copy_route(copies, source, destination),
                             true);
@@ -88,10 +87,10 @@ bool try_enqueue(copy_stream<Table>& copies, copy_in_flight<Table>& flight,
 /// Copies the elements of a tensor into a new tensor on a device, and returns without waiting for
 /// the copy. The current context or device of this thread stays the same.
 ///
-/// The function waits like transfer where a copy cannot run without the host: if `where` is the CPU,
-/// whose memory is pageable (request pinned memory instead); if both tensors are in host memory; and
-/// for layouts of so many pieces that the CPU rearranges them. Of pageable memory above 16 MiB it
-/// enqueues a copy, for which CUDA itself may wait.
+/// The function waits like transfer where a copy cannot run without the host: if `where` is the
+/// CPU, whose memory is pageable (request pinned memory instead); if both tensors are in host
+/// memory; and for layouts of so many pieces that the CPU rearranges them. Of pageable memory above
+/// 16 MiB it enqueues a copy, for which CUDA itself may wait.
 /// @param driver the driver of the devices.
 /// @param owner the owner of the source, which is kept until the copy has completed; empty if the
 /// source outlives the copy.
@@ -115,8 +114,8 @@ managed_tensor transfer_async(Table const& driver, shared_tensor const& owner,
                               transfer_options const& options = {}) {
   transfer_options waiting = options;
   waiting.source_outlives_copy = false;
-  bool const is_on_host =
-      detail::side_of(where) == memory_side::host && detail::side_of(source.device()) == memory_side::host;
+  bool const is_on_host = detail::side_of(where) == memory_side::host &&
+                          detail::side_of(source.device()) == memory_side::host;
   if (where.type == kDLCPU || is_on_host || source.empty()) {
     return transfer(driver, source, where, stream, waiting);
   }
@@ -137,8 +136,7 @@ managed_tensor transfer_async(Table const& driver, shared_tensor const& owner,
     copies.wait();
     return result;
   }
-  detail::require_success(
-      flight->event.try_record(driver, copies.guard(), stream.native_handle()));
+  detail::require_success(flight->event.try_record(driver, copies.guard(), stream.native_handle()));
   detail::detach_copies(copies, result);
   detail::retired_owners().add(flight.release());
   return result;

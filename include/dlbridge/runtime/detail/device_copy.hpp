@@ -12,6 +12,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/runtime/cuda.hpp>
+#include <dlbridge/runtime/cuda_context.hpp>
 #include <dlbridge/runtime/detail/block_plan.hpp>
 #include <dlbridge/runtime/detail/cuda_copies.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
@@ -77,9 +78,9 @@ class copy_stream {
                  typename Table::context_handle from) {
     pending_ = true;
     void* const stream = stream_.native_handle();
-    require_success(block.height == 1
-                        ? try_copy_peer(driver_, block.to, to, block.from, from, block.width, stream)
-                        : try_copy_peer_block(driver_, block, to, from, stream));
+    require_success(block.height == 1 ? try_copy_peer(driver_, block.to, to, block.from, from,
+                                                      block.width, stream)
+                                      : try_copy_peer_block(driver_, block, to, from, stream));
   }
   // Waits for all operations on the stream.
   void wait() {

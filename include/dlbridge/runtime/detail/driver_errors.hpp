@@ -1,5 +1,5 @@
-// driver_failure_rows: the error codes of the drivers, the reasons of refusals that they become, and
-// advice to the reader.
+// driver_failure_rows: the error codes of the drivers, the reasons of refusals that they become,
+// and advice to the reader.
 // layer: runtime · errors of the drivers
 #pragma once
 
@@ -21,10 +21,10 @@ constexpr driver_result driver_invalid_value = 1;
 constexpr driver_result driver_out_of_memory = 2;
 constexpr driver_result driver_not_initialized = 3;
 constexpr driver_result driver_deinitialized = 4;
-constexpr driver_result driver_stub_library = 34;             // CUDA only
-constexpr driver_result driver_insufficient = 35;             // HIP only
-constexpr driver_result driver_call_requires_newer = 36;      // CUDA only
-constexpr driver_result driver_device_unavailable = 46;       // CUDA only
+constexpr driver_result driver_stub_library = 34;         // CUDA only
+constexpr driver_result driver_insufficient = 35;         // HIP only
+constexpr driver_result driver_call_requires_newer = 36;  // CUDA only
+constexpr driver_result driver_device_unavailable = 46;   // CUDA only
 constexpr driver_result driver_no_device = 100;
 constexpr driver_result driver_invalid_device = 101;
 constexpr driver_result driver_invalid_context = 201;
@@ -33,13 +33,13 @@ constexpr driver_result driver_invalid_handle = 400;
 constexpr driver_result driver_not_ready = 600;
 constexpr driver_result driver_context_destroyed = 709;
 constexpr driver_result driver_not_supported = 801;
-constexpr driver_result driver_system_not_ready = 802;        // these are CUDA's only
+constexpr driver_result driver_system_not_ready = 802;  // these are CUDA's only
 constexpr driver_result driver_system_mismatch = 803;
 constexpr driver_result driver_compatibility_unsupported = 804;
-constexpr driver_result driver_mps_connection_failed = 805;   // the first error of MPS
-constexpr driver_result driver_mps_client_terminated = 810;   // the last error of MPS
-constexpr driver_result driver_capture_unsupported = 900;   // the first error of a capture
-constexpr driver_result driver_capture_wrong_thread = 908;  // the last error of a capture
+constexpr driver_result driver_mps_connection_failed = 805;  // the first error of MPS
+constexpr driver_result driver_mps_client_terminated = 810;  // the last error of MPS
+constexpr driver_result driver_capture_unsupported = 900;    // the first error of a capture
+constexpr driver_result driver_capture_wrong_thread = 908;   // the last error of a capture
 constexpr driver_result driver_unknown_error = 999;
 
 namespace detail {

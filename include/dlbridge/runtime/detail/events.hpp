@@ -8,6 +8,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/runtime/cuda.hpp>
+#include <dlbridge/runtime/cuda_context.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/hip.hpp>
 #include <dlbridge/stream.hpp>

@@ -16,6 +16,7 @@
 #include <dlbridge/kept_stream.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/runtime/cuda.hpp>
+#include <dlbridge/runtime/cuda_context.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/detail/events.hpp>
 #include <dlbridge/runtime/detail/retired.hpp>
@@ -230,9 +231,8 @@ class driver_memory {
     context_guard<Table> guard(*driver_);
     bool const is_entered =
         !detail::is_default_stream(stream) || guard.try_enter_context(context_).ok();
-    detail::capture_answer const captured = is_entered
-                                                ? detail::ask_for_capture(*driver_, stream)
-                                                : detail::capture_answer::unknown;
+    detail::capture_answer const captured =
+        is_entered ? detail::ask_for_capture(*driver_, stream) : detail::capture_answer::unknown;
     if (captured == detail::capture_answer::yes) {
       return false;
     }
@@ -249,8 +249,7 @@ class driver_memory {
     if (try_host_wait(*driver_, stream).broke(errc::capturing) || !try_wait_for_uses()) {
       return false;
     }
-    if (guard.try_enter_context(context_).ok() ||
-        guard.try_enter_device(where_.id).ok()) {
+    if (guard.try_enter_context(context_).ok() || guard.try_enter_device(where_.id).ok()) {
       free_now(driver_->memory_free);
     }
     return true;
@@ -282,8 +281,8 @@ class driver_memory {
 
 /// Records that the operations on a stream may use the memory of a tensor until it is freed: those
 /// that are on the stream when the last owner releases the tensor run before the memory is freed.
-/// A consumer calls it for a stream on which it enqueues work, instead of waiting before it releases
-/// the tensor.
+/// A consumer calls it for a stream on which it enqueues work, instead of waiting before it
+/// releases the tensor.
 /// @param tensor a tensor that transfer or transfer_async of this module has returned.
 /// @param stream the stream, which exists as long as the memory of the tensor.
 /// @return false if another owner frees the memory, or there is no memory for the entry. The caller

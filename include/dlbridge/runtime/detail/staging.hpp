@@ -1,5 +1,5 @@
-// staging_pool: blocks of pinned host memory through which pageable memory is copied without waiting.
-// layer: runtime · staging memory
+// staging_pool: blocks of pinned host memory through which pageable memory is copied without
+// waiting. layer: runtime · staging memory
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,7 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/runtime/cuda.hpp>
+#include <dlbridge/runtime/cuda_context.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/detail/memory.hpp>
 #include <dlbridge/runtime/hip.hpp>
@@ -81,8 +82,7 @@ class staging_pool {
   // A reset of the device frees the memory of its contexts.
   static bool is_valid(Table const& driver, staging_block<Table> const& block) noexcept {
     device where;
-    return try_locate(driver, block.memory.address(), where) &&
-           side_of(where) == memory_side::host;
+    return try_locate(driver, block.memory.address(), where) && side_of(where) == memory_side::host;
   }
 
   std::atomic<staging_block<Table>*> slots_[8] = {};

@@ -44,9 +44,9 @@ allocation_ptr driver::register_host(context const& owner, void* start, std::siz
   return result;
 }
 
-// The documentation of the real drivers promises no wait: "may perform implicit synchronization", and
-// for stream-ordered memory "will not perform any". So an unfinished operation on the memory is a
-// race, and the call orders nothing. It runs all operations, so that none of them uses the memory
+// The documentation of the real drivers promises no wait: "may perform implicit synchronization",
+// and for stream-ordered memory "will not perform any". So an unfinished operation on the memory is
+// a race, and the call orders nothing. It runs all operations, so that none of them uses the memory
 // later.
 void driver::free(void* start, std::vector<memory_kind> const& kinds, char const* name) {
   allocation_ptr const target = memory.find(number(start));

@@ -101,7 +101,7 @@ class driver {
   std::size_t node_count(void* graph) const;
   void add_to_capture(stream& queue, graph_node node);
   [[noreturn]] void fail_in_capture(stream& one, status code);  // and invalidates the capture
-  void fail_if_capturing(stream& one);  // and invalidates the capture
+  void fail_if_capturing(stream& one);                          // and invalidates the capture
   // Fails if the stream is the legacy default stream and a blocking stream of its context is being
   // captured. Invalidates the capture unless the call is a query.
   void fail_if_implicit_dependency(stream const& one, bool is_query = false);
@@ -142,10 +142,10 @@ class driver {
   std::map<void*, event_ptr> events;
   std::map<void*, graph> graphs;
   std::map<void*, executable_graph> executable_graphs;
-  std::map<void*, context_ptr> green_contexts;          // by handle: what they are converted to
-  std::map<void*, std::string> destroyed_handles;       // and what they referred to
-  std::vector<std::string> misuses;                     // reports
-  std::string called_now;                               // the name of the function that runs
+  std::map<void*, context_ptr> green_contexts;     // by handle: what they are converted to
+  std::map<void*, std::string> destroyed_handles;  // and what they referred to
+  std::vector<std::string> misuses;                // reports
+  std::string called_now;                          // the name of the function that runs
   std::map<int, context_ptr> primaries;
 
  private:

@@ -14,9 +14,8 @@ namespace {
 std::atomic<bool> over{false};
 std::atomic<bool> is_forked{false};
 
-int const fork_handler = pthread_atfork(nullptr, nullptr, [] {
-  is_forked = driver::get().is_initialized;
-});
+int const fork_handler =
+    pthread_atfork(nullptr, nullptr, [] { is_forked = driver::get().is_initialized; });
 
 struct at_the_end {
   ~at_the_end() { over = true; }

@@ -1,4 +1,5 @@
-// Graphs: instantiation and launch. The operations of a launched graph run in the order of a stream.
+// Graphs: instantiation and launch. The operations of a launched graph run in the order of a
+// stream.
 #include "driver.hpp"
 
 namespace simulated {
@@ -58,7 +59,8 @@ void driver::launch(void* handle, stream_ptr const& queue) {
     for (access const& bytes : node.accesses) {
       allocation_ptr const around = memory.find(bytes.start);
       if (around == nullptr || around->freed_in_order) {
-        races.report("the launch of a graph runs " + node.name + ", which uses memory that was freed");
+        races.report("the launch of a graph runs " + node.name +
+                     ", which uses memory that was freed");
         require(around != nullptr, status::illegal_address);
       }
     }
@@ -67,8 +69,8 @@ void driver::launch(void* handle, stream_ptr const& queue) {
     wait_for(queue, launched.last);
   }
   for (graph_node const& node : launched.content.nodes) {
-    launched.last =
-        enqueue(queue, node.name + " of a graph", node.accesses, node.action, node.is_host_callback);
+    launched.last = enqueue(queue, node.name + " of a graph", node.accesses, node.action,
+                            node.is_host_callback);
   }
 }
 

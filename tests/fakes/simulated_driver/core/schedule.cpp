@@ -54,8 +54,8 @@ operation_ptr driver::enqueue(stream_ptr const& queue, std::string name,
                               bool is_host_callback) {
   fail_if_implicit_dependency(*queue);
   if (queue->capture != nullptr) {
-    add_to_capture(*queue, {std::move(name), std::move(accesses), std::move(action),
-                            is_host_callback, {}});
+    add_to_capture(*queue,
+                   {std::move(name), std::move(accesses), std::move(action), is_host_callback, {}});
     return nullptr;
   }
   operation_ptr result = prepare(queue, std::move(name));

@@ -1,0 +1,241 @@
+// context_guard for CUDA: make contexts of CUDA current on a thread.
+// layer: runtime · contexts of CUDA devices
+#pragma once
+
+#include <atomic>
+#include <initializer_list>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/runtime/cuda.hpp>
+#include <dlbridge/runtime/detail/driver.hpp>
+#include <dlbridge/stream.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+namespace detail {
+// The retained primary context of a device, and its events. Both exist until the process ends.
+struct cuda_device_state {
+  std::atomic<int> handle{-1};  // the CUdevice of the ordinal, or -1 before the first lookup
+  std::atomic<void*> primary{nullptr};
+  event_pool events;
+};
+DLBRIDGE_LOCAL inline cuda_device_state* cuda_devices() noexcept {
+  static cuda_device_state devices[max_devices];
+  return devices;
+}
+}  // namespace detail
+
+/// Makes CUDA contexts current on this thread. The guard enters one context at a time: entering a
+/// second one leaves the first.
+/// @par Thread and GIL
+/// The thread that constructs the guard destroys it.
+template <>
+class context_guard<cuda_table> {
+ public:
+  explicit context_guard(cuda_table const& driver) noexcept : driver_(driver) {}
+  context_guard(context_guard const&) = delete;
+  context_guard& operator=(context_guard const&) = delete;
+  ~context_guard() { leave(); }
+
+  /// Enters the context of a stream. A default stream belongs to no context: for it, the guard
+  /// enters the context that try_enter_device selects. For a stream of a green context it is the
+  /// primary context, where the driver does not report another one.
+  /// @return a report: runtime_failed (for example because the stream was destroyed).
+  report try_enter(stream_ref stream) noexcept {
+    leave();
+    if (detail::is_default_stream(stream)) {
+      return try_enter_device(stream.device().id);
+    }
+    void* context = nullptr;
+    driver_result const result = driver_.stream_get_context(stream.native_handle(), &context);
+    if (result == driver_success) {
+      return try_enter_context(context);
+    }
+    // Drivers before CUDA 13 return this for the streams of green contexts. Such a context shares
+    // the events and the memory of the primary one.
+    return result == driver_not_supported
+               ? try_enter_primary(stream.device().id)
+               : detail::failed_call(driver_, driver_.stream_get_context.name(), result);
+  }
+  /// Keeps the current context if it belongs to the device. Otherwise enters the primary context of
+  /// the device, also if another thread has destroyed the current one.
+  /// @return a report: runtime_failed.
+  report try_enter_device(int ordinal) noexcept {
+    leave();
+    void* context = nullptr;
+    report status = try_get_current(context);
+    if (!status.ok()) {
+      return status;
+    }
+    int device = 0;
+    status = try_get_device(ordinal, device);
+    if (!status.ok() || context == nullptr) {
+      return status.ok() ? try_enter_primary(device) : status;
+    }
+    int current = -1;
+    driver_result const result = driver_.context_get_device(&current);
+    if (is_context_gone(result)) {
+      // It may be the primary context, which retaining creates again.
+      status = try_retain(device, context);
+      return status.ok() ? try_enter_context(context) : status;
+    }
+    if (result != driver_success) {
+      return detail::failed_call(driver_, driver_.context_get_device.name(), result);
+    }
+    context_ = current == device ? context : nullptr;
+    return current == device ? status : try_enter_primary(device);
+  }
+  /// Enters a context.
+  /// @return a report: runtime_failed.
+  report try_enter_context(void* context) noexcept {
+    leave();
+    void* previous = nullptr;
+    report status = try_get_current(previous);
+    if (status.ok() && previous != context) {
+      previous_ = previous;
+      status = try_call(driver_, driver_.context_push, context);
+      is_pushed_ = status.ok();
+    }
+    context_ = status.ok() ? context : nullptr;
+    return status;
+  }
+  /// Makes the previous context current again.
+  void leave() noexcept {
+    void* popped = nullptr;
+    void* current = nullptr;
+    // A failed call may report the error of an earlier operation, although it popped the context.
+    // So the guard compares the current context before it tries again.
+    if (is_pushed_ && !succeeds(driver_, driver_.context_pop, &popped) &&
+        succeeds(driver_, driver_.context_get_current, &current) && current == context_ &&
+        !succeeds(driver_, driver_.context_pop, &popped)) {
+      static_cast<void>(succeeds(driver_, driver_.context_set_current, previous_));
+    }
+    is_pushed_ = false;
+    context_ = nullptr;
+  }
+
+  /// The context that the guard has entered, or null.
+  void* context() const noexcept { return context_; }
+  /// The pool of events of the context. Null if the context is not the primary one of its device:
+  /// the process may destroy such a context, and its events with it, at any time.
+  event_pool* events() const noexcept {
+    for (int i = 0; context_ != nullptr && i < max_devices; ++i) {
+      if (detail::cuda_devices()[i].primary.load(std::memory_order_acquire) == context_) {
+        return &detail::cuda_devices()[i].events;
+      }
+    }
+    int device = -1;
+    if (!succeeds(driver_, driver_.context_get_device, &device) || device < 0 ||
+        device >= max_devices) {
+      return nullptr;
+    }
+    unsigned flags = 0;
+    int active = 0;  // retaining an inactive primary context would create it
+    void* primary = nullptr;
+    if (!succeeds(driver_, driver_.primary_get_state, device, &flags, &active) || active == 0 ||
+        !try_retain(device, primary).ok() || primary != context_) {
+      return nullptr;
+    }
+    return &detail::cuda_devices()[device].events;
+  }
+
+ private:
+  // Whether a result states that the current context of the thread was destroyed.
+  static bool is_context_gone(driver_result result) noexcept {
+    return result == driver_context_destroyed || result == driver_invalid_context;
+  }
+  // The current context of this thread. A destroyed one may be returned, or null instead of it.
+  report try_get_current(void*& context) const noexcept {
+    driver_result const result = driver_.context_get_current(&context);
+    if (result == driver_success) {
+      return report{};
+    }
+    context = nullptr;
+    return is_context_gone(result)
+               ? report{}
+               : detail::failed_call(driver_, driver_.context_get_current.name(), result);
+  }
+  report try_get_device(int ordinal, int& device) const noexcept {
+    bool const is_cached = ordinal >= 0 && ordinal < max_devices;
+    std::atomic<int>* const cache = is_cached ? &detail::cuda_devices()[ordinal].handle : nullptr;
+    device = is_cached ? cache->load(std::memory_order_relaxed) : -1;
+    if (device >= 0) {
+      return report{};
+    }
+    report const status = try_call(driver_, driver_.device_get, &device, ordinal);
+    if (status.ok() && is_cached) {
+      cache->store(device, std::memory_order_relaxed);
+    }
+    return status;
+  }
+  report try_enter_primary(int device) noexcept {
+    void* context = device < max_devices ? detail::cuda_devices()[device].primary.load() : nullptr;
+    report status = context != nullptr ? try_enter_context(context) : report{};
+    if (context == nullptr || !status.ok()) {  // not cached yet, or the device was reset
+      status = try_retain(device, context);
+      status = status.ok() ? try_enter_context(context) : status;
+    }
+    return status;
+  }
+  // Retains the primary context of a device. Keeps one reference for each context. A reset of the
+  // device ends all references, and the context may have the same handle afterwards.
+  report try_retain(int device, void*& context) const noexcept {
+    unsigned flags = 0;
+    int was_active = 0;
+    static_cast<void>(succeeds(driver_, driver_.primary_get_state, device, &flags, &was_active));
+    report const status = try_call(driver_, driver_.primary_retain, &context, device);
+    if (!status.ok() || device >= max_devices) {
+      return status;
+    }
+    detail::cuda_device_state& state = detail::cuda_devices()[device];
+    void* const previous = state.primary.exchange(context, std::memory_order_acq_rel);
+    if (previous == context && was_active != 0) {
+      static_cast<void>(succeeds(driver_, driver_.primary_release, device));
+    } else if (previous != nullptr) {  // the driver destroyed the previous context and its events
+      while (state.events.try_take() != nullptr) {
+      }
+    }
+    return status;
+  }
+
+  cuda_table const& driver_;
+  void* context_ = nullptr;
+  bool is_pushed_ = false;
+  void* previous_ = nullptr;  // the context that was current before context_
+};
+
+namespace detail {
+// The pool whose events can be recorded on producer, if consumer can wait for them without a change
+// of the current context; otherwise null. cuEventRecord takes an event of the stream's context, and
+// cuStreamWaitEvent one of any context; only the handle of a default stream refers to the current
+// context. The result is a guess: the stream may belong to a context that is not the primary one,
+// and recording then fails with driver_invalid_handle.
+inline event_pool* events_at_hand(cuda_table const& driver, stream_ref consumer,
+                                  stream_ref producer) noexcept {
+  auto const state_of = [](stream_ref stream) {
+    int const ordinal = stream.device().id;
+    return ordinal >= 0 && ordinal < max_devices ? &cuda_devices()[ordinal] : nullptr;
+  };
+  cuda_device_state* const state = state_of(producer);
+  if (state == nullptr || state->primary.load(std::memory_order_acquire) == nullptr) {
+    return nullptr;
+  }
+  for (stream_ref const stream : {consumer, producer}) {
+    if (!is_default_stream(stream)) {
+      continue;
+    }
+    void* current = nullptr;
+    cuda_device_state* const its = state_of(stream);
+    if (its == nullptr || !succeeds(driver, driver.context_get_current, &current) ||
+        current == nullptr || current != its->primary.load(std::memory_order_acquire)) {
+      return nullptr;
+    }
+  }
+  return &state->events;
+}
+}  // namespace detail
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
