@@ -675,6 +675,19 @@ def mpi(session: nox.Session, mpi: str) -> None:
     session.run("pytest", "-q", "-p", "no:cacheprovider")
 
 
+FOREIGN_SUITES = {"dpctl": "oneapi-0.21", "dpnp": "oneapi"}  # their environments
+
+
+@nox.session(tags=["long"])
+@nox.parametrize("library", [*FOREIGN_SUITES], ids=[*FOREIGN_SUITES])
+def foreign_suites(session: nox.Session, library: str) -> None:
+    """The DLPack tests of other libraries, through dlbridge; -- --write writes docs/peers.md."""
+    (peers,) = (each for each in PEERS if each.name == FOREIGN_SUITES[library])
+    install_wheel(session, "pytest", *peers.packages)
+    session.run("python", "tests/python/peers/foreign_suites/run.py", library,
+                str(machine.STATE / "foreign_suites"), *session.posargs)  # fmt: skip
+
+
 @nox.session(tags=["tests"])
 def dask(session: nox.Session) -> None:
     """The example with tensors in worker processes of Dask and joblib."""

@@ -103,22 +103,25 @@ def test_the_named_queue_comes_before_that_of_the_producer() -> None:
     assert log == LATER_AFTER_EARLIER
 
 
-def test_the_tensor_keeps_its_queue() -> None:
-    for make in (lambda q: dlbridge.from_dlpack(producers.Producer(device=ONEAPI), stream=q),
-                 lambda q: dlbridge.from_dlpack(OfLibrary(q))):  # fmt: skip
-        queue = Queue("earlier", [])
-        alive = weakref.ref(queue)
-        t = make(queue)
-        del queue
-        gc.collect()
-        assert alive() is not None
-        u = dlbridge.from_dlpack(t)
-        del t
-        gc.collect()
-        assert alive() is not None
-        del u
-        gc.collect()
-        assert alive() is None
+@pytest.mark.parametrize("is_named", [True, False])
+def test_the_tensor_keeps_its_queue(is_named: bool) -> None:
+    queue = Queue("earlier", [])
+    alive = weakref.ref(queue)
+    t = (
+        dlbridge.from_dlpack(producers.Producer(device=ONEAPI), stream=queue)
+        if is_named
+        else dlbridge.from_dlpack(OfLibrary(queue))
+    )
+    del queue
+    gc.collect()
+    assert alive() is not None
+    u = dlbridge.from_dlpack(t)
+    del t
+    gc.collect()
+    assert alive() is not None
+    del u
+    gc.collect()
+    assert alive() is None
 
 
 class Raises:

@@ -1,5 +1,6 @@
 // prefetch, advise: move managed memory to a processor before it is used, and tell the driver how
-// it will be used. layer: runtime · hints for managed memory
+// it will be used.
+// layer: runtime · hints for managed memory
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // staging_pool: blocks of pinned host memory through which pageable memory is copied without
-// waiting. layer: runtime · staging memory
+// waiting.
+// layer: runtime · staging memory
 #pragma once
 
 #include <atomic>

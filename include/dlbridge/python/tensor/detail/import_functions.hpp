@@ -118,11 +118,20 @@ inline bool can_share(PyObject* object, consume_request const& request) noexcept
          (!request.has_target || is_on_device(where, request.target));
 }
 
-// stream: the stream= argument of the caller. A queue is ordered after that of the Tensor.
+// The queue of another Tensor on the memory of self: the one that stream= names, which then waits
+// for the queue of self, or else the latter. Returns false with an exception set.
+DLBRIDGE_NOINLINE inline bool choose_queue(tensor_object const& self, PyObject* stream,
+                                           PyObject*& out) noexcept {
+  bool const is_named = is_queue(stream);
+  out = is_named ? stream : self.stream_object;
+  return PyErr_Occurred() == nullptr && (!is_named || order_queues(stream, self.stream_object));
+}
+
+// stream: the stream= argument of the caller, or null.
 inline PyObject* share_imported(PyObject* object, PyObject* readonly, PyObject* stream) noexcept {
   tensor_object& self = tensor_in(object);
-  bool const names_queue = has_queues(self.view.device()) && is_queue(stream);
-  if (PyErr_Occurred() != nullptr || (names_queue && !order_queues(stream, self.stream_object))) {
+  PyObject* queue = nullptr;
+  if (has_queues(self.view.device()) && !choose_queue(self, stream, queue)) {
     return nullptr;
   }
   ref tensor;
@@ -131,8 +140,7 @@ inline PyObject* share_imported(PyObject* object, PyObject* readonly, PyObject* 
     tensor_view const view = self.view.with_flags(self.view.flags() & ~flag_is_copied);
     tensor = new_tensor(Py_TYPE(object), view, std::move(owner));
   });
-  if (tensor) {
-    PyObject* const queue = names_queue ? stream : self.stream_object;
+  if (tensor && queue != nullptr) {
     set_queue(tensor_in(tensor.get()), ref::borrow(queue));
   }
   return apply_readonly(std::move(tensor), readonly);
