@@ -35,6 +35,8 @@ def offline(folder: Path, *command: str) -> subprocess.Popen[str]:
     home = folder / "home"
     home.mkdir(exist_ok=True)
     variables = {"PATH": "/usr/bin:/bin", "HOME": str(home), "PIP_NO_INDEX": "1", "UV_OFFLINE": "1"}
+    drivers = folder / "checkout" / ".nox" / "gpu" / "simulated" / "simulated-drivers"
+    variables["LD_LIBRARY_PATH"] = str(drivers)  # in place of the driver of the machine
     variables.update(dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), CLOSED))
     return subprocess.Popen(
         [*(["unshare", "-rn"] if isolates() else []), *command],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -47,6 +48,30 @@ def test_the_checks_that_the_simulated_driver_can_run(tmp_path: Path) -> None:
     page = json.loads((CHECKOUT / "docs" / "generated" / "gpu.json").read_text())["simulated"]
     changed = [name for name, each in results.items() if each["outcome"] != page[name]["outcome"]]
     assert changed == []  # to repair: python3 noxfile.py gpu -- --simulated --write
+
+
+TRANSLATED = ("one_free", "order_by_events", "control_without_order", "stream_of_another_context",
+              "copies_of_strided_arrays", "nothing_leaks", "capture_stays_valid")  # fmt: skip
+
+
+def test_kernels_are_launched_as_a_real_driver_requires(tmp_path: Path) -> None:
+    done = proof("--module", "translated", "--json", str(tmp_path / "lines"), "--only", *TRANSLATED)
+    assert done.returncode == 0, done.stdout + done.stderr
+    outcomes = {name: each["outcome"] for name, each in lines(tmp_path / "lines").items()}
+    assert outcomes == dict.fromkeys(TRANSLATED, "passed")
+    assert "| GPU |" in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("ptxas") is None, reason="ptxas of CUDA's compiler is missing")
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100"])
+def test_kernels_compile(tmp_path: Path, architecture: str) -> None:
+    sys.path.insert(0, str(CHECKOUT / "tests" / "gpu"))
+    from proof.kernels import PTX
+
+    (tmp_path / "kernels.ptx").write_bytes(PTX)
+    command = ["ptxas", f"-arch={architecture}", "-o", "/dev/null", str(tmp_path / "kernels.ptx")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_page_lists_these_checks() -> None:

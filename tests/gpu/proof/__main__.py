@@ -14,8 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from proof import results, runner
-from proof.driver import LIBRARY, is_simulated, load
+from proof import driver, results, runner
 from proof.registry import CHECKS
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "generated" / "gpu.md"
@@ -93,12 +92,12 @@ def main(arguments: Sequence[str]) -> int:
             print(f"{chosen.page.name} is out of date: run `{command}`")
             return 1
         return 0
-    library = load()
+    library = driver.load()
     if library is None:
-        print(f"there is no CUDA driver: {LIBRARY} cannot be loaded. On a machine without a GPU, "
-              "run `python3 noxfile.py gpu -- --simulated`", file=sys.stderr)  # fmt: skip
+        print(f"there is no CUDA driver: {driver.LIBRARY} cannot be loaded. On a machine without a "
+              "GPU, run `python3 noxfile.py gpu -- --simulated`", file=sys.stderr)  # fmt: skip
         return 2
-    return run(chosen, is_simulated(library))
+    return run(chosen, driver.is_simulated(library))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def is_simulated(library: C.CDLL) -> bool:
 
 
 def races() -> list[str]:
-    """The accesses without order that the simulated driver has seen; another driver reports none."""
+    """The accesses without order that the simulated driver has seen; none with a real driver."""
     library = load()
     if library is None or not is_simulated(library):
         return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 from dlbridge.tools import abi
 from proof.driver import LEGACY, SIZE, Gpu
@@ -16,10 +16,18 @@ class Producer:
     """Memory as an array of the 2023.12 protocol: the consumer's stream waits for its stream."""
 
     def __init__(
-        self, gpu: Gpu, memory: int, stream: int, *, kind: str = "device", size: int = SIZE
+        self,
+        gpu: Gpu,
+        memory: int,
+        stream: int,
+        *,
+        kind: str = "device",
+        size: int = SIZE,
+        on_free: Callable[[], None] | None = None,
     ) -> None:
         self.gpu, self.memory, self.stream, self.size = gpu, memory, stream, size
         self.device = TYPES[kind]
+        self.on_free = on_free  # called when a tensor is given back
         self.exported: list[abi.CtypesTensor] = []
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -42,6 +50,7 @@ class Producer:
                 data=self.memory, shape=(self.size,), strides=(1,), dtype=UINT8, device=self.device
             )
         )
+        self.exported[-1].on_delete = self.on_free
         return self.exported[-1].capsule()
 
     @property

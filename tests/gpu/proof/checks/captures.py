@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes as C
 import gc
+from typing import Callable
 
 import dlbridge
 from proof.driver import LEGACY, SIZE, WITHOUT_TIMING, Gpu
@@ -36,25 +37,29 @@ class Capture:
         return graph
 
 
+def require_refusal(name: str, call: Callable[[], object]) -> None:
+    try:
+        call()
+    except RuntimeError as error:
+        require("captur" in str(error), f"{name}: {error}")
+    else:
+        raise Failed(f"{name} was not refused")
+
+
 def captured(gpu: Gpu, memory: int, seen: int) -> tuple[int, C.c_void_p]:
     """A graph that writes memory late on one stream and, after dlbridge's hand-over, copies it on
     another. Returns the first stream and the graph."""
-    capture = Capture(gpu)
+    capture, uncaptured = Capture(gpu), gpu.stream()
     tensor = dlbridge.from_dlpack(Producer(gpu, memory, capture.first), stream=capture.first)
+    other = dlbridge.from_dlpack(Producer(gpu, gpu.zeros(), uncaptured), stream=uncaptured)
     capture.begin()
     gpu.fill(capture.first, memory, 7)
     consume(tensor, capture.second)
     gpu.copy(capture.second, seen, memory)
-    for refused in (
-        lambda: dlbridge.from_dlpack(tensor, device="cpu"),
-        lambda: tensor.__dlpack__(stream=LEGACY),
-    ):
-        try:
-            refused()
-        except RuntimeError as error:
-            require("captur" in str(error), error)
-        else:
-            raise Failed("a host read or an uncaptured stream was not refused")
+    require_refusal("a read by the host", lambda: dlbridge.from_dlpack(tensor, device="cpu"))
+    require_refusal("the default stream", lambda: tensor.__dlpack__(stream=LEGACY))
+    require_refusal("an uncaptured consumer", lambda: tensor.__dlpack__(stream=uncaptured))
+    require_refusal("an uncaptured producer", lambda: other.__dlpack__(stream=capture.second))
     return capture.first, capture.end()
 
 

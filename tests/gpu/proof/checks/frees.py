@@ -123,6 +123,22 @@ def producers_live_until_the_last_consumer() -> None:
     require(producer.freed == len(producer.exported), f"freed {producer.freed} times")
 
 
+@check("The source of a move is given back only after the late copy of its bytes")
+def sources_live_until_the_copy() -> None:
+    gpu = Gpu()
+    reader, scratch, source = Reader(gpu), gpu.zeros(), gpu.zeros(kind="pinned")
+    C.memset(source, 7, SIZE)
+
+    def reuse() -> None:
+        C.memset(source, 9, SIZE)
+
+    producer = Producer(gpu, source, gpu.stream(), kind="pinned", on_free=reuse)
+    gpu.fill(reader.stream, scratch, 1)  # late, and so the copy after it is late
+    tensor = dlbridge.from_dlpack(producer, device="cuda:0", stream=reader.stream)
+    gc.collect()
+    require(reader.sees_new(tensor.data_ptr), "the copy read memory that was reused")
+
+
 @check("A Tensor that dies while a late kernel writes it leaves the producer's memory intact")
 def death_of_a_late_tensor() -> None:
     gpu = Gpu()

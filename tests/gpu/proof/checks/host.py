@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import ctypes as C
 import pickle
 from typing import Any, Callable
 
 import numpy as np
 
 import dlbridge
-from proof.driver import Gpu
+from proof.driver import SIZE, Gpu
 from proof.exchange import MANAGED, PINNED, consume
 from proof.late import NEW, late_tensor
 from proof.registry import check, require
 
-CPU = (1, 0)
-READS: dict[str, Callable[[Any], bytes]] = {
-    "memoryview": lambda tensor: bytes(memoryview(tensor)),
-    "numpy.asarray": lambda tensor: np.asarray(tensor).tobytes(),
+Reads = dict[str, Callable[[Any], bytes]]
+FOR_THE_CPU: Reads = {  # what requests the tensor for the CPU
     "numpy.from_dlpack": lambda tensor: np.from_dlpack(tensor, device="cpu").tobytes(),
     "from_dlpack": lambda tensor: bytes(memoryview(dlbridge.from_dlpack(tensor, device="cpu"))),
+}
+IN_PLACE: Reads = {  # what reads the memory of the tensor
+    "memoryview": lambda tensor: bytes(memoryview(tensor)),
+    "numpy.asarray": lambda tensor: np.asarray(tensor).tobytes(),
     "pickle": lambda tensor: bytes(memoryview(pickle.loads(pickle.dumps(tensor, 5)))),
 }
 
 
-def require_that_reads_wait(kind: str) -> None:
+def require_that_reads_wait(kind: str, reads: Reads) -> None:
     gpu = Gpu()
     stale = []
-    for name, read in READS.items():
+    for name, read in reads.items():
         got = read(late_tensor(gpu, kind=kind))
         gpu.synchronize()
         stale += [] if got == NEW else [name]
@@ -34,22 +37,41 @@ def require_that_reads_wait(kind: str) -> None:
 
 
 @check("A copy to the CPU has the bytes of a late kernel")
-def device_memory_to_the_host() -> None:
+def device_memory_for_the_cpu() -> None:
+    require_that_reads_wait("device", FOR_THE_CPU)
+
+
+@check("A copy to pinned memory is complete when the call returns")
+def device_memory_to_pinned_memory() -> None:
     gpu = Gpu()
-    for way in ("from_dlpack", "numpy.from_dlpack"):
-        require(READS[way](late_tensor(gpu)) == NEW, f"stale by {way}")
+    there = late_tensor(gpu)
+    here = dlbridge.from_dlpack(there, device="cuda_host:0")
+    got = C.string_at(here.data_ptr, SIZE)
+    gpu.synchronize()
+    require(got == NEW, "stale")
 
 
-@check("Every read of managed memory by the host waits for its stream",
+@check("A request of managed memory for the CPU waits for its stream")
+def managed_memory_for_the_cpu() -> None:
+    require_that_reads_wait("managed", FOR_THE_CPU)
+
+
+@check("A request of pinned memory for the CPU waits for its stream",
        defect="reads by the host do not wait")  # fmt: skip
-def managed_memory_read_by_the_host() -> None:
-    require_that_reads_wait("managed")
+def pinned_memory_for_the_cpu() -> None:
+    require_that_reads_wait("pinned", FOR_THE_CPU)
 
 
-@check("Every read of pinned memory by the host waits for its stream",
+@check("A read of managed memory in its place waits for its stream",
        defect="reads by the host do not wait")  # fmt: skip
-def pinned_memory_read_by_the_host() -> None:
-    require_that_reads_wait("pinned")
+def managed_memory_in_its_place() -> None:
+    require_that_reads_wait("managed", IN_PLACE)
+
+
+@check("A read of pinned memory in its place waits for its stream",
+       defect="reads by the host do not wait")  # fmt: skip
+def pinned_memory_in_its_place() -> None:
+    require_that_reads_wait("pinned", IN_PLACE)
 
 
 @check("A request of the CPU does not copy managed and pinned memory")
