@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import sys
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
@@ -266,3 +266,41 @@ def test_exports_are_independent() -> None:
         assert p.calls == [0]
         each.release()
     assert p.calls == [1]
+
+
+def consumed(t: dlbridge.Tensor, **keywords: Any) -> tuple[int, int]:
+    capsule = foreign.consume(t.__dlpack__(**keywords))
+    return capsule.data, capsule.byte_offset
+
+
+EXPORTS: dict[str, Callable[[dlbridge.Tensor], tuple[int, int]]] = {
+    "legacy": consumed,
+    "versioned": lambda t: consumed(t, max_version=(1, 0)),
+    "a second one": lambda t: (t.__dlpack__(max_version=(1, 0)), consumed(t, max_version=(1, 0)))[
+        1
+    ],
+    "shared": lambda t: consumed(dlbridge.from_dlpack(t)),
+    "read-only": lambda t: consumed(dlbridge.from_dlpack(t, readonly=True), max_version=(1, 0)),
+    "give": lambda t: (
+        foreign.slot(dlbridge.Tensor, "give", t).data,
+        foreign.slot(dlbridge.Tensor, "give", t).byte_offset,
+    ),
+    "lend": lambda t: (
+        foreign.slot(dlbridge.Tensor, "lend", t)["data"],
+        foreign.slot(dlbridge.Tensor, "lend", t)["byte_offset"],
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (0, 3)])
+@pytest.mark.parametrize("export", EXPORTS)
+def test_on_oneapi_data_and_byte_offset_are_those_of_the_producer(
+    export: str, shape: tuple[int, int]
+) -> None:
+    capsule = producers.Producer(device=(14, 0), byte_offset=4, shape=shape).__dlpack__()
+    memory = foreign.consume(capsule)
+    data = memory.data
+    capsule = producers.Producer(device=(14, 0), byte_offset=4, shape=shape, data=data).__dlpack__()
+    t = dlbridge.from_dlpack(capsule)
+    assert EXPORTS[export](t) == (data, 4)
+    assert (t.data_ptr, t.byte_offset) == (data + 4, 0)
