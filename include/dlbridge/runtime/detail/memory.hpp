@@ -35,6 +35,14 @@ inline memory_side side_of(device where) noexcept {
                                         : memory_side::host;
 }
 
+// The stream to remember for a stream. The per-thread default stream is another one on every thread,
+// and the thread that frees memory may not be the one that uses it. The legacy default stream waits
+// for the per-thread ones, as these are blocking.
+inline stream_ref lasting_stream(stream_ref stream) noexcept {
+  bool const is_per_thread = reinterpret_cast<std::uintptr_t>(stream.native_handle()) == 2;
+  return is_per_thread ? stream_ref::default_of(stream.device()) : stream;
+}
+
 // The streams whose operations may use memory until it is freed. Any thread may add streams while
 // other threads do.
 class stream_uses {
@@ -123,7 +131,9 @@ class driver_memory {
 
   /// Adds a stream whose operations may use the memory until it is freed.
   /// @return false if there is no memory for the entry.
-  bool try_record_stream(stream_ref stream) noexcept { return uses_.try_add(stream); }
+  bool try_record_stream(stream_ref stream) noexcept {
+    return uses_.try_add(detail::lasting_stream(stream));
+  }
   /// Adds an event: the operations before it use the memory.
   void keep_event(detail::stream_event<Table>&& event) noexcept { last_use_ = std::move(event); }
 
@@ -172,7 +182,7 @@ class driver_memory {
     if (status.ok()) {
       driver_ = &driver;
       context_ = guard.context();
-      stream_ = stream;
+      stream_ = detail::lasting_stream(stream);
       method_ = method;
       return status;
     }
