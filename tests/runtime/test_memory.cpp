@@ -103,6 +103,31 @@ TEST_P(Free, ThreadsMayRecordStreamsAtTheSameTime) {
   tensor.reset();
 }
 
+TEST_P(Free, PerThreadStreamsOfOtherThreadsAreAwaited) {
+  stream_ref const per_thread(runtime.device(), reinterpret_cast<void*>(std::uintptr_t{2}));
+  for (bool const is_ordered : {false, true}) {
+    managed_tensor of_stream;
+    managed_tensor recorded = new_tensor(runtime.new_stream(), is_ordered);
+    std::thread([&] {
+      runtime.use(0);
+      of_stream = new_tensor(per_thread, is_ordered);
+      read_on(per_thread, of_stream);
+      read_on(per_thread, recorded);
+      EXPECT_TRUE(try_record_stream(of_stream, per_thread));
+      EXPECT_TRUE(try_record_stream(recorded, per_thread));
+    }).join();
+    of_stream.reset();
+    recorded.reset();
+  }
+  managed_tensor ordered;
+  std::thread([&] {
+    runtime.use(0);
+    ordered = new_tensor(per_thread);
+    read_on(per_thread, ordered);
+  }).join();
+  ordered.reset();
+}
+
 TEST_P(Free, OnlyOwnTensorsRecordStreams) {
   std::vector<unsigned char> data(size);
   dlbridge::description d;

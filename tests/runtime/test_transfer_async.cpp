@@ -21,6 +21,7 @@ using namespace transfer_tests;
 
 using dlbridge::errc;
 using dlbridge::host_wait;
+using dlbridge::order_after;
 using dlbridge::release_completed;
 using dlbridge::runtime_kind;
 using dlbridge::shared_tensor;
@@ -310,6 +311,27 @@ TEST_P(TransferAsync, FailureOfAnyCallLeaksNothing) {
       }
     }
   }
+}
+
+TEST_P(TransferAsync, SourceOfAResetDeviceIsReleased) {
+  if (!runtime.is_cuda()) {
+    GTEST_SKIP() << "the simulated HIP has no reset of a device";
+  }
+  stream_ref const stream = runtime.new_stream();
+  int frees = 0;
+  DLTensor const t = sixteen.at(runtime.new_memory(64), runtime.device());
+  shared_tensor owner = owned(t, &frees);
+  managed_tensor result = transfer_async(owner, owner.get().view(), runtime.device(), stream);
+  owner = shared_tensor();
+  ASSERT_EQ(runtime.call<int(int)>("cuDevicePrimaryCtxReset_v2", "")(0), 0);
+  release_completed();
+  EXPECT_EQ(frees, 1);
+  result.reset();
+  runtime.clear_misuses();  // the events of the device were looked up
+  void* context = nullptr;
+  ASSERT_EQ((runtime.call<int(void**, int)>("cuDevicePrimaryCtxRetain", "")(&context, 0)), 0);
+  order_after(runtime.new_stream(), runtime.new_stream());
+  EXPECT_EQ(runtime.misuse_count(), 0U) << "no event of the past is used";
 }
 
 TEST_P(TransferAsync, StagingMemoryOfAResetDeviceIsNotUsed) {

@@ -88,8 +88,8 @@ class Driver:
                 "LD_LIBRARY_PATH before the process starts"
             )
         self.library.simulated_pending_count.restype = ctypes.c_size_t
-        self.library.simulated_race_count.restype = ctypes.c_size_t
         self.library.simulated_race_report.restype = ctypes.c_size_t
+        self.library.simulated_misuse_report.restype = ctypes.c_size_t
         self.library.simulated_call_count.restype = ctypes.c_long
         self.library.simulated_counter.restype = ctypes.c_longlong
         self.library.simulated_function_name.restype = ctypes.c_char_p
@@ -143,12 +143,19 @@ class Driver:
     @property
     def races(self) -> list[str]:
         """The race reports, one for each pair of unordered operations on the same bytes."""
+        return self._reports("race")
+
+    @property
+    def misuses(self) -> list[str]:
+        """The reports of calls with the handle of a destroyed stream, event or context."""
+        return self._reports("misuse")
+
+    def _reports(self, kind: str) -> list[str]:
         text = ctypes.create_string_buffer(1000)
+        report = getattr(self.library, f"simulated_{kind}_report")
         reports = []
-        for index in range(self.library.simulated_race_count()):
-            self.library.simulated_race_report(
-                ctypes.c_size_t(index), text, ctypes.c_size_t(len(text))
-            )
+        for index in range(self.counter(f"{kind}s")):
+            report(ctypes.c_size_t(index), text, ctypes.c_size_t(len(text)))
             reports.append(text.value.decode())
         return reports
 

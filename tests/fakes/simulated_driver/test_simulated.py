@@ -118,6 +118,20 @@ def test_devices(simulated_drivers: SimulatedDrivers) -> None:
     simulated_drivers(devices, devices=3)
 
 
+def destroyed_stream() -> None:
+    driver = Driver("cuda")
+    stream = driver.stream()
+    stream.destroy()
+    with pytest.raises(DriverError, match="returned 400"):
+        stream.synchronize()
+    assert driver.misuses == ["cuStreamSynchronize uses a destroyed stream"]
+    assert driver.races == []
+
+
+def test_misuse(simulated_drivers: SimulatedDrivers) -> None:
+    simulated_drivers(destroyed_stream)
+
+
 def no_device() -> None:
     with pytest.raises(DriverError, match="cuInit returned 100"):
         Driver("cuda")

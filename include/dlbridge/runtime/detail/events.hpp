@@ -109,8 +109,9 @@ class stream_event {
     return status.ok() ? try_call(driver, driver.event_record, event_, stream) : status;
   }
   // Whether the operations before the event have completed. True after a failure: nothing can be
-  // awaited then, because the device was reset, or this is a child process.
-  bool has_passed() const noexcept {
+  // awaited then, because the device was reset, or this is a child process. The event is then
+  // invalid, and not returned to the pool.
+  bool has_passed() noexcept {
     if (event_ == nullptr) {
       return true;
     }
@@ -119,14 +120,19 @@ class stream_event {
     if (result != driver_success) {
       driver_->clear_error();
     }
+    if (result != driver_success && result != driver_not_ready) {
+      event_ = nullptr;
+    }
     return result != driver_not_ready;
   }
   // Blocks this thread until the operations before the event have completed.
-  void wait() const noexcept {
+  void wait() noexcept {
     if (event_ != nullptr) {
       context_guard<Table> guard(*driver_);
-      static_cast<void>(guard.try_enter_context(context_));
-      static_cast<void>(succeeds(*driver_, driver_->event_synchronize, event_));
+      if (!guard.try_enter_context(context_).ok() ||
+          !succeeds(*driver_, driver_->event_synchronize, event_)) {
+        event_ = nullptr;
+      }
     }
   }
 
