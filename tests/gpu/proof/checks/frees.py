@@ -39,14 +39,13 @@ def frees_wait_for_a_recorded_reader() -> None:
     drop_under_queued_readers(record=True)
 
 
-@check("The driver's free also waits for readers that were not recorded, which CUDA does not promise",
+@check("The driver's free waits for readers that were not recorded; CUDA does not promise it",
        simulated=False)  # fmt: skip
 def frees_of_the_driver_wait() -> None:
     drop_under_queued_readers(record=False)
 
 
-@check("A free lets other threads run: a host function of the stream can take the GIL", limit=20,
-       defect="the thread that frees keeps the GIL")  # fmt: skip
+@check("A free lets other threads run: a host function of the stream can take the GIL", limit=20)
 def frees_release_the_gil() -> None:
     gpu = Gpu("cuLaunchHostFunc")
     stream, ran = gpu.stream(), []

@@ -56,20 +56,17 @@ def managed_memory_for_the_cpu() -> None:
     require_that_reads_wait("managed", FOR_THE_CPU)
 
 
-@check("A request of pinned memory for the CPU waits for its stream",
-       defect="reads by the host do not wait")  # fmt: skip
+@check("A request of pinned memory for the CPU waits for its stream")
 def pinned_memory_for_the_cpu() -> None:
     require_that_reads_wait("pinned", FOR_THE_CPU)
 
 
-@check("A read of managed memory in its place waits for its stream",
-       defect="reads by the host do not wait")  # fmt: skip
+@check("A read of managed memory in its place waits for its stream")
 def managed_memory_in_its_place() -> None:
     require_that_reads_wait("managed", IN_PLACE)
 
 
-@check("A read of pinned memory in its place waits for its stream",
-       defect="reads by the host do not wait")  # fmt: skip
+@check("A read of pinned memory in its place waits for its stream")
 def pinned_memory_in_its_place() -> None:
     require_that_reads_wait("pinned", IN_PLACE)
 
@@ -83,8 +80,7 @@ def memory_that_the_host_can_read_is_not_copied() -> None:
         require(here.data_ptr == tensor.data_ptr, f"{kind} memory was copied")
 
 
-@check("copy=True of managed and pinned memory keeps the kind of memory, in the stream's order",
-       defect="a copy becomes memory of the CPU")  # fmt: skip
+@check("copy=True of managed and pinned memory keeps the kind of memory, in the stream's order")
 def copies_keep_the_kind_of_memory() -> None:
     gpu = Gpu()
     for kind, device in (("managed", MANAGED), ("pinned", PINNED)):

@@ -92,14 +92,12 @@ def from_another_thread(gpu: Gpu, asked: int) -> bool:
         thread.join()
 
 
-@check("A Tensor that is ready on one thread's per-thread default stream is ordered on others",
-       defect="the number 2 means another stream on another thread")  # fmt: skip
+@check("A Tensor that is ready on one thread's per-thread default stream is ordered on others")
 def per_thread_stream_of_another_thread() -> None:
     gpu = Gpu()
     require(from_another_thread(gpu, gpu.stream()), "stale: the stream of the wrong thread")
 
 
-@check("Two threads that both pass stream=2 are ordered, though the number is the same",
-       defect="the number 2 means another stream on another thread")  # fmt: skip
+@check("Two threads that both pass stream=2 are ordered, though the number is the same")
 def per_thread_streams_of_two_threads() -> None:
     require(from_another_thread(Gpu(), PER_THREAD), "stale: both streams counted as one")
