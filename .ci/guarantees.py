@@ -51,16 +51,19 @@ class Guarantee:
     @property
     def on_devices(self) -> bool:
         """Whether the test runs on the simulated drivers."""
-        return self.test.startswith("tests/runtime/")
+        return self.test.startswith(("tests/runtime/", "tests/python/test_device_"))
 
     @property
     def targets(self) -> list[str]:
         """The targets of the build that the test needs."""
-        if self.on_devices:
+        if self.in_cpp and self.on_devices:
             return ["runtime_tests"]
         if self.in_cpp:
             return [Path(self.test).stem.replace("test_", "unit_")]
-        return ["dlbridge_core", "foreign_module", *(["extension"] if self.extension else [])]
+        modules = ["dlbridge_core", "foreign_module", *(["extension"] if self.extension else [])]
+        if self.on_devices:
+            modules += ["simulated_drivers", "device_extension", "plain_device_extension"]
+        return modules
 
 
 def guarantees() -> list[Guarantee]:
@@ -94,20 +97,22 @@ def run(folder: Path, each: Guarantee) -> bool:
         raise Fault(f"the changed code does not compile:\n{build.stdout[-2000:]}")
     environment = dict(os.environ)
     if each.on_devices:
+        environment["LD_LIBRARY_PATH"] = str(folder / "simulated-drivers")
+    if each.in_cpp and each.on_devices:
         suites = set(re.findall(r"\bTEST(?:_P)?\((\w+),", (TREE / each.test).read_text()))
         chosen = ":".join(f"*{suite}.*" for suite in sorted(suites))
         command = [str(folder / "tests/runtime/runtime_tests"), f"--gtest_filter={chosen}"]
-        environment["LD_LIBRARY_PATH"] = str(folder / "simulated-drivers")
     elif each.in_cpp:
         command = [str(folder / "tests" / "unit" / each.targets[0])]
     else:
         shutil.rmtree(PACKAGE, ignore_errors=True)
         shutil.copytree(TREE / "python" / "dlbridge", PACKAGE)
         shutil.copy(next((folder / "python").glob("_core*.so")), PACKAGE)
-        environment["PYTHONPATH"] = str(PACKAGE.parent)
+        driver = TREE / "tests" / "fakes" / "simulated_driver"
+        environment["PYTHONPATH"] = os.pathsep.join([str(PACKAGE.parent), str(driver)])
         environment["DLBRIDGE_TEST_MODULES"] = str(folder / "python-modules")
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider",
-                   "--peers=numpy", each.test]  # fmt: skip
+                   "--peers=numpy" + (",simulated" if each.on_devices else ""), each.test]  # fmt: skip
     try:
         done = subprocess.run(
             command, cwd=TREE, env=environment, capture_output=True, text=True, timeout=LIMIT

@@ -24,9 +24,10 @@ DLBRIDGE_LOCAL inline std::uint64_t thread_number() noexcept {
 
 /// The handle of a stream that is stored, and that any thread may use later.
 ///
-/// CUDA's handle 2 denotes the per-thread default stream of the thread that uses it. Another thread
-/// therefore receives the legacy default stream instead: work on that stream runs after the work
-/// that is on all per-thread default streams, because these are blocking streams.
+/// The handle 2 denotes the per-thread default stream of the thread that uses it, with CUDA and
+/// with HIP. Another thread therefore receives the default stream of the device instead (CUDA: the
+/// legacy one): work on that stream runs after the work that is on all per-thread default streams,
+/// because these are blocking streams.
 ///
 /// @par Ownership
 /// As stream_ref.
@@ -49,7 +50,7 @@ class kept_stream {
  private:
   bool is_per_thread(device where) const noexcept {
     return reinterpret_cast<std::uintptr_t>(native_handle_) == 2 &&
-           runtime_of(where) == runtime_kind::cuda;
+           runtime_of(where) != runtime_kind::none;
   }
 
   void* native_handle_ = nullptr;

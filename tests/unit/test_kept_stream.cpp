@@ -27,16 +27,16 @@ TEST(KeptStream, IsTheSameStreamOnEveryThread) {
   device const cuda(kDLCUDA, 1);
   device const rocm(kDLROCM, 0);
   for (stream_ref const stream : {with_handle(cuda, 0x1000), stream_ref::default_of(cuda),
-                                  with_handle(rocm, 2), stream_ref::default_of(rocm)}) {
+                                  with_handle(rocm, 0x1000), stream_ref::default_of(rocm)}) {
     kept_stream const kept(stream);
     EXPECT_EQ(kept.get(stream.device()), stream);
     EXPECT_EQ(on_other_thread(kept, stream.device()), stream);
   }
 }
 
-TEST(KeptStream, ThePerThreadStreamOfAnotherThreadIsTheLegacyOne) {
-  for (device const where : {device(kDLCUDA, 1), device(kDLCUDAManaged, 0)}) {
-    stream_ref const stream = stream_ref::default_of(where, default_stream::per_thread);
+TEST(KeptStream, ThePerThreadStreamOfAnotherThreadIsTheDefaultOne) {
+  for (device const where : {device(kDLCUDA, 1), device(kDLCUDAManaged, 0), device(kDLROCM, 1)}) {
+    stream_ref const stream = with_handle(where, 2);
     kept_stream const kept(stream);
     EXPECT_EQ(kept.get(where), stream);
     EXPECT_EQ(on_other_thread(kept, where), stream_ref::default_of(where));
