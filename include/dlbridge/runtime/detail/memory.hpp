@@ -35,9 +35,9 @@ inline memory_side side_of(device where) noexcept {
                                         : memory_side::host;
 }
 
-// The stream to remember for a stream. The per-thread default stream is another one on every thread,
-// and the thread that frees memory may not be the one that uses it. The legacy default stream waits
-// for the per-thread ones, as these are blocking.
+// The stream to remember for a stream. The per-thread default stream is another one on every
+// thread, and the thread that frees memory may not be the one that uses it. The legacy default
+// stream waits for the per-thread ones, as these are blocking.
 inline stream_ref lasting_stream(stream_ref stream) noexcept {
   bool const is_per_thread = reinterpret_cast<std::uintptr_t>(stream.native_handle()) == 2;
   return is_per_thread ? stream_ref::default_of(stream.device()) : stream;
