@@ -111,8 +111,9 @@ def run(folder: Path, each: Guarantee) -> bool:
         driver = TREE / "tests" / "fakes" / "simulated_driver"
         environment["PYTHONPATH"] = os.pathsep.join([str(PACKAGE.parent), str(driver)])
         environment["DLBRIDGE_TEST_MODULES"] = str(folder / "python-modules")
+        peers = "numpy,simulated" if each.on_devices else "numpy"
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider",
-                   "--peers=numpy" + (",simulated" if each.on_devices else ""), each.test]  # fmt: skip
+                   f"--peers={peers}", each.test]  # fmt: skip
     try:
         done = subprocess.run(
             command, cwd=TREE, env=environment, capture_output=True, text=True, timeout=LIMIT

@@ -93,6 +93,21 @@ DLBRIDGE_COLD inline report no_wait_in_capture() noexcept {
                  "Captured operations have not run yet: wait after launching the graph");
 }
 
+// Records an event of a primary context. A thread without a current context enters the primary one
+// by the guard.
+template <class Table>
+bool record_quickly(Table const& driver, context_guard<Table>& guard, void* event,
+                    stream_ref producer) noexcept {
+  driver_result result = driver.event_record(event, producer.native_handle());
+  if (result == driver_invalid_context && guard.try_enter_device(producer.device().id).ok()) {
+    result = driver.event_record(event, producer.native_handle());
+  }
+  if (result != driver_success) {
+    driver.clear_error();
+  }
+  return result == driver_success;
+}
+
 // Orders two streams, neither of which is being captured, without a change of the current context.
 // The queries come first: an event of a captured stream would make the consumer a part of the
 // capture, and a captured consumer that waits for another event would lose its capture.
@@ -104,10 +119,11 @@ bool order_quickly(Table const& driver, stream_ref consumer, stream_ref producer
   if (event == nullptr) {
     return false;
   }
+  context_guard<Table> guard(driver);
   bool const is_ordered =
       ask_for_capture(driver, consumer) == capture_answer::no &&
       ask_for_capture(driver, producer) == capture_answer::no &&
-      succeeds(driver, driver.event_record, event, producer.native_handle()) &&
+      record_quickly(driver, guard, event, producer) &&
       succeeds(driver, driver.stream_wait_event, consumer.native_handle(), event, 0U);
   if (!pool->try_put(event)) {
     static_cast<void>(succeeds(driver, driver.event_destroy, event));
