@@ -225,6 +225,17 @@ def test_types_that_share_an_entry_of_the_cache(binding: str) -> None:
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
+def test_an_unusual_array_is_borrowed_again(binding: str) -> None:
+    """An empty array, and one with a negative stride, which no fast path accepts."""
+    np = pytest.importorskip("numpy")
+    first_of_two = function(binding, "first_of_two")
+    for a in (np.empty(0, dtype=np.float32), np.arange(6, dtype=np.float32)[::-2]):
+        for _ in range(2):
+            expected = 100 * a.shape[0] + a.strides[0] // a.itemsize
+            assert first_of_two(a, Meanwhile(int, shape=(3,))) == expected
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
 def test_memory_of_the_cpu_is_no_device_memory(binding: str) -> None:
     """Also from the second call on, when the type of the object is known."""
     x = Lender(foreign.tensor(shape=(2, 3)))

@@ -132,7 +132,7 @@ class origin {
     }
     object = ref::steal(
         api<PyObject_CallFunctionObjArgs>(function.get(), extents.get(), name.get(), nullptr));
-    return object ? consume(object.get(), consume_request()) : managed_tensor();
+    return object ? detail::consume_argument(object.get()) : managed_tensor();
   }
 
   PyObject* object_;

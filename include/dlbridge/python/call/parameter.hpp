@@ -12,11 +12,10 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/any_tensor.hpp>
 #include <dlbridge/check.hpp>
-#include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/call/argument.hpp>
+#include <dlbridge/python/call/detail/untyped_argument.hpp>
 #include <dlbridge/python/call/origin.hpp>
-#include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/tensor.hpp>
@@ -123,12 +122,11 @@ enum class load_result : unsigned {
 /// @par Thread and GIL
 /// The caller holds the GIL in every member and in the destructor.
 template <class P>
-class tensor_argument {
+class tensor_argument : public untyped_argument {
   using traits = parameter<P>;
 
  public:
-  tensor_argument() noexcept {}  // user-provided: value-initialization does not zero the members
-
+  tensor_argument() noexcept {}  // user-provided, as that of the base
   tensor_argument(tensor_argument&&) noexcept = default;
 
   /// Imports and checks the tensor of an object.
@@ -138,7 +136,7 @@ class tensor_argument {
     if (traits::mode != import_mode::own && own_.try_borrow_fast(object, traits::required())) {
       return load_result::fast;
     }
-    return import_and_check(object) ? load_result::after_python : load_result::refused;
+    return import_and_check() ? load_result::after_python : load_result::refused;
   }
 
   /// Borrows a lent tensor once more. A caller does so when the import of a later argument may have
@@ -148,16 +146,10 @@ class tensor_argument {
   /// pending afterwards.
   bool confirm() noexcept {
     if constexpr (traits::mode != import_mode::own) {
-      bool const is_none = traits::optional && object_ == Py_None;
-      if (!is_none && shared_ == nullptr && !own_.owned() &&
-          !own_.borrow_again(object_, traits::mode, traits::required())) {
-        set_error(refusal(errc::producer_failed, "a tensor that stays as it is during the call",
-                          "one that changed while another argument was imported"));
-        exception_ = take_exception();
-        return false;
-      }
+      return is_none() || confirm_in(traits::mode, need);
+    } else {
+      return true;
     }
-    return true;
   }
 
   /// Checks a tensor that an earlier overload imported in mode own. A later overload may use the
@@ -170,14 +162,7 @@ class tensor_argument {
     object_ = object;
     shared_ = &tensor;
     exception_ = ref::borrow(exception.get());
-    return (traits::optional && object == Py_None) ||
-           (!exception_ && meets(tensor.view(), traits::required()));
-  }
-
-  /// Refuses an object with an exception.
-  void refuse(PyObject* object, ref exception) noexcept {
-    object_ = object;
-    exception_ = std::move(exception);
+    return is_none() || (!exception_ && meets(tensor.view(), traits::required()));
   }
 
   /// Returns the C++ parameter, and moves the tensor into it if P owns its tensor.
@@ -190,36 +175,17 @@ class tensor_argument {
     }
   }
 
-  PyObject* object() const noexcept { return object_; }
+  /// @return whether the argument was loaded, and is a tensor
+  bool is_tensor() const noexcept { return object_ != nullptr && !is_none(); }
 
-  /// @return whether the argument was loaded and does not fit
-  bool is_refused() noexcept {
-    return object_ != nullptr && !(traits::optional && object_ == Py_None) &&
-           (exception_ || !meets(imported().view(), traits::required()));
-  }
-  /// @return a report: the requirements that the imported tensor does not meet
-  report reason() noexcept { return check_view(imported().view(), traits::required()); }
-  /// @return the exception that the import raised, or none
-  ref& exception() noexcept { return exception_; }
+  static constexpr requirement need = traits::required();
 
  private:
-  DLBRIDGE_NOINLINE bool import_and_check(PyObject* object) noexcept {
-    if (traits::optional && object == Py_None) {
-      return true;
-    }
-    if (!own_.import_object(object, traits::mode, traits::required().where)) {
-      exception_ = take_exception();
-      return false;
-    }
-    return meets(own_.view(), traits::required());
+  bool is_none() const noexcept { return traits::optional && object_ == Py_None; }
+
+  DLBRIDGE_NOINLINE bool import_and_check() noexcept {
+    return is_none() || (import_in(traits::mode, need.where) && meets(own_.view(), need));
   }
-
-  imported_tensor& imported() noexcept { return shared_ != nullptr ? *shared_ : own_; }
-
-  PyObject* object_ = nullptr;
-  imported_tensor* shared_ = nullptr;  // the tensor of load_shared, or null
-  imported_tensor own_;
-  ref exception_;
 };
 
 namespace detail {
@@ -235,11 +201,15 @@ DLBRIDGE_INLINE bool load_all(Tuple& arguments, PyObject* const* objects,
   if (all != static_cast<unsigned>(load_result::after_python)) {
     return all == fast;
   }
-  std::size_t last = sizeof...(I) - 1;
-  while (results[last] == fast) {
-    --last;
+  if constexpr (sizeof...(I) < 2) {
+    return true;
+  } else {
+    std::size_t last = sizeof...(I) - 1;
+    while (results[last] == fast) {
+      --last;
+    }
+    return ((I >= last || std::get<I>(arguments).confirm()) && ...);
   }
-  return ((I >= last || std::get<I>(arguments).confirm()) && ...);
 }
 
 template <class T>

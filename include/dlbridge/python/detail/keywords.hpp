@@ -2,6 +2,9 @@
 // layer: interpreter · arguments of Python calls
 #pragma once
 
+#include <atomic>
+#include <new>
+
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
@@ -11,49 +14,96 @@ namespace python {
 /// The attribute and keyword names that dlbridge uses, interned once for the process. The compiler
 /// of Python interns the names in a caller's source too, so that equal names compare equal by
 /// pointer.
+/// @par Thread and GIL
+/// The caller of every member holds the GIL.
 struct names {
-  bool is_complete = true;
-  PyObject* dlpack = intern("__dlpack__");
-  PyObject* dlpack_device = intern("__dlpack_device__");
-  PyObject* stream = intern("stream");
-  PyObject* max_version = intern("max_version");
-  PyObject* dl_device = intern("dl_device");
-  PyObject* device = intern("device");
-  PyObject* copy = intern("copy");
-  PyObject* readonly = intern("readonly");
-  PyObject* dtype = intern("dtype");
-  PyObject* exchange_table = intern("__dlpack_c_exchange_api__");
-  PyObject* exchange_table_1_2 = intern("__c_dlpack_exchange_api__");
-  PyObject* array_namespace = intern("__array_namespace__");
-  PyObject* module = intern("__module__");
-  PyObject* array_interface = intern("__array_interface__");
-  PyObject* cuda_array_interface = intern("__cuda_array_interface__");
-  PyObject* requires_grad = intern("requires_grad");
-  PyObject* is_neg = intern("is_neg");
-  PyObject* stop_gradient = intern("stop_gradient");
-  PyObject* is_sparse = intern("is_sparse");
+  PyObject* dlpack = nullptr;
+  PyObject* dlpack_device = nullptr;
+  PyObject* stream = nullptr;
+  PyObject* max_version = nullptr;
+  PyObject* dl_device = nullptr;
+  PyObject* device = nullptr;
+  PyObject* copy = nullptr;
+  PyObject* readonly = nullptr;
+  PyObject* dtype = nullptr;
+  PyObject* exchange_table = nullptr;
+  PyObject* exchange_table_1_2 = nullptr;
+  PyObject* array_namespace = nullptr;
+  PyObject* module = nullptr;
+  PyObject* array_interface = nullptr;
+  PyObject* cuda_array_interface = nullptr;
+  PyObject* requires_grad = nullptr;
+  PyObject* is_neg = nullptr;
+  PyObject* stop_gradient = nullptr;
+  PyObject* is_sparse = nullptr;
 
   /// Creates the names. The functions that define others call it, so that get() never lacks one.
   /// @return false, with an exception set, when a name cannot be created; a later call may succeed.
   static bool prepare() noexcept {
-    names& interned = storage();
-    if (!interned.is_complete && PyErr_Occurred() == nullptr) {
-      interned = names();
-    }
-    return interned.is_complete;
+    return known().load(std::memory_order_acquire) != nullptr ||
+           (PyErr_Occurred() == nullptr && make() != nullptr);
   }
 
-  DLBRIDGE_LOCAL static names const& get() noexcept { return storage(); }
+  DLBRIDGE_LOCAL static names const& get() noexcept {
+    names const* const all = known().load(std::memory_order_acquire);
+    return all != nullptr ? *all : make_or_none();
+  }
 
  private:
-  DLBRIDGE_LOCAL static names& storage() noexcept {
-    static names interned;
-    return interned;
+  struct row {
+    PyObject* names::* field;
+    char const* text;
+  };
+
+  DLBRIDGE_LOCAL static std::atomic<names const*>& known() noexcept {
+    static std::atomic<names const*> all{nullptr};
+    return all;
   }
-  PyObject* intern(char const* text) noexcept {
-    PyObject* const name = is_complete ? api<PyUnicode_InternFromString>(text) : nullptr;
-    is_complete = name != nullptr;
-    return name;
+
+  // Returns null, with an exception set, when a name cannot be created.
+  DLBRIDGE_COLD static names const* make() noexcept {
+    static constexpr row rows[] = {
+        {&names::dlpack, "__dlpack__"},
+        {&names::dlpack_device, "__dlpack_device__"},
+        {&names::stream, "stream"},
+        {&names::max_version, "max_version"},
+        {&names::dl_device, "dl_device"},
+        {&names::device, "device"},
+        {&names::copy, "copy"},
+        {&names::readonly, "readonly"},
+        {&names::dtype, "dtype"},
+        {&names::exchange_table, "__dlpack_c_exchange_api__"},
+        {&names::exchange_table_1_2, "__c_dlpack_exchange_api__"},
+        {&names::array_namespace, "__array_namespace__"},
+        {&names::module, "__module__"},
+        {&names::array_interface, "__array_interface__"},
+        {&names::cuda_array_interface, "__cuda_array_interface__"},
+        {&names::requires_grad, "requires_grad"},
+        {&names::is_neg, "is_neg"},
+        {&names::stop_gradient, "stop_gradient"},
+        {&names::is_sparse, "is_sparse"},
+    };
+    auto* const fresh = new (std::nothrow) names;
+    bool done = fresh != nullptr;
+    for (row const& each : rows) {
+      done = done && (fresh->*each.field = api<PyUnicode_InternFromString>(each.text)) != nullptr;
+    }
+    names const* all = nullptr;
+    // Another thread may have created the names meanwhile; those are then the result.
+    if (done && known().compare_exchange_strong(all, fresh)) {
+      return fresh;
+    }
+    if (fresh == nullptr) {
+      api<PyErr_NoMemory>();
+    }
+    delete fresh;  // interned names are never released
+    return all;
+  }
+
+  DLBRIDGE_COLD static names const& make_or_none() noexcept {
+    static constexpr names none;
+    names const* const all = make();
+    return all != nullptr ? *all : none;
   }
 };
 

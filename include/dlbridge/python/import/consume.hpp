@@ -34,7 +34,6 @@ struct consume_request {
   PyObject* stream = nullptr;    // borrowed: the value of stream=, or null
   char const* advice = nullptr;  // static text for the refusal of a non-producer
   bool by_protocol = false;      // whether to call __dlpack__ although the type has a table
-  bool on_work_stream = false;   // whether the stream is, in place of stream, that of the library
   /// Moves or copies the tensor as requested, if the producer did not (import/detail/fulfil.hpp).
   /// If null, consume returns the tensor as the producer exported it. Calls of extension functions
   /// request neither a device nor a copy for their arguments. They leave this member null, so that
@@ -58,6 +57,7 @@ inline bool is_on_device(device actual, device requested) noexcept {
 // One import: chooses the device, the stream and the keywords, calls the producer, and moves or
 // copies the result if necessary. A step that fails returns false or an empty object, with a Python
 // exception set.
+template <bool AsItIs>
 class import_call {
  public:
   import_call(PyObject* producer, consume_request const& request) noexcept
@@ -70,16 +70,16 @@ class import_call {
   stream_ref ready_on() const noexcept { return ready_; }
 
   managed_tensor run() noexcept {
-    if (type_.host_only && !type_.legacy_only && request_.takes_as_it_is()) {  // an ndarray
+    if (type_.host_only && !type_.legacy_only && takes_as_it_is()) {  // an ndarray
       keywords_.max_version = stated_version_object();
       ref capsule = call_dlpack(producer_, method_, keywords_);
       return receive(capsule ? std::move(capsule) : request_again());
     }
-    if (request_.copy != copy_policy::always && !holds_its_values()) {
+    if (copy() != copy_policy::always && !holds_its_values()) {
       return managed_tensor();
     }
-    if (type_.is_mostly_host && !type_.legacy_only && request_.takes_as_it_is() &&
-        (request_.stream == nullptr || request_.stream == Py_None)) {
+    if (type_.is_mostly_host && !type_.legacy_only && takes_as_it_is() &&
+        (named_stream() == nullptr || named_stream() == Py_None)) {
       managed_tensor tensor = take_from_host();
       if (tensor || PyErr_Occurred() != nullptr) {
         return tensor;
@@ -93,6 +93,12 @@ class import_call {
   }
 
  private:
+  // The properties of the request; constants in a call that takes the tensor as it is.
+  bool takes_as_it_is() const noexcept { return AsItIs || request_.takes_as_it_is(); }
+  bool moves() const noexcept { return !AsItIs && moves_; }
+  copy_policy copy() const noexcept { return AsItIs ? copy_policy::if_needed : request_.copy; }
+  PyObject* named_stream() const noexcept { return AsItIs ? nullptr : request_.stream; }
+
   // The first call with the chosen keywords. The refusal that take_from_host met stands for it
   // where the keywords are those of that call: a second one would have its side effects twice, and
   // producers that call each other would double the calls at each of them.
@@ -170,21 +176,21 @@ class import_call {
     if (keywords_.max_version == nullptr) {
       return false;
     }
-    moves_ = request_.has_target && !is_on_device(where_, request_.target);
-    device const destination = moves_ ? request_.target : where_;
-    bool const named = request_.stream != nullptr && request_.stream != Py_None;
+    moves_ = !AsItIs && request_.has_target && !is_on_device(where_, request_.target);
+    device const destination = moves() ? request_.target : where_;
+    bool const named = named_stream() != nullptr && named_stream() != Py_None;
     if (runtime_of(destination) != runtime_kind::none) {
-      if (!choose_stream_keyword(request_.stream, destination)) {
+      if (!choose_stream_keyword(named_stream(), destination)) {
         return false;
       }
-    } else if (named && !moves_ && !is_host_accessible(where_)) {
-      keywords_.stream = request_.stream;  // such as a SYCL queue; passed unchanged (spec 4.8)
-    } else if (named && !moves_ && runtime_of_memory(where_) != runtime_kind::none) {
-      if (!choose_stream(request_.stream, stream_device(where_), ready_)) {
+    } else if (named && !moves() && !is_host_accessible(where_)) {
+      keywords_.stream = named_stream();  // such as a SYCL queue; passed unchanged (spec 4.8)
+    } else if (named && !moves() && runtime_of_memory(where_) != runtime_kind::none) {
+      if (!choose_stream(named_stream(), stream_device(where_), ready_)) {
         return false;  // pinned memory has no stream in DLPack, but the caller's works on it
       }
     }  // for the CPU the producer itself synchronizes (spec 4.3)
-    if (moves_) {
+    if (moves()) {
       dl_device_ = ref::steal(
           api<Py_BuildValue>("(ii)", int{request_.target.type}, int{request_.target.id}));
       keywords_.dl_device = dl_device_.get();
@@ -192,9 +198,9 @@ class import_call {
         return false;
       }
     }
-    keywords_.copy = request_.copy == copy_policy::always  ? Py_True
-                     : request_.copy == copy_policy::never ? Py_False
-                                                           : nullptr;
+    keywords_.copy = copy() == copy_policy::always  ? Py_True
+                     : copy() == copy_policy::never ? Py_False
+                                                    : nullptr;
     return true;
   }
 
@@ -202,7 +208,7 @@ class import_call {
   // ready. dlbridge always passes the keyword, because torch orders nothing without it.
   bool choose_stream_keyword(PyObject* named, device where) noexcept {
     std::int64_t value = 0;
-    if (request_.on_work_stream) {
+    if (AsItIs) {  // an argument
       ready_ = work_stream_of(producer_, type_.exchange, where);
       value = protocol_stream(ready_);
     } else if (!choose_stream(named, where, ready_, &value)) {
@@ -225,11 +231,11 @@ class import_call {
     ready_ = stream_ref::default_of(where_);
     bool const named_here = runtime_of(request_.target) == runtime_kind::none;
     return runtime_of(where_) == runtime_kind::none ||
-           choose_stream_keyword(named_here ? request_.stream : nullptr, where_);
+           choose_stream_keyword(named_here ? named_stream() : nullptr, where_);
   }
 
   bool can_move_here() const noexcept {
-    return moves_ && request_.copy != copy_policy::never && can_move(where_, request_.target);
+    return moves() && copy() != copy_policy::never && can_move(where_, request_.target);
   }
 
   // Calls the producer again after its first exception, where another call can succeed. After a
@@ -239,16 +245,16 @@ class import_call {
     refusal_meaning const meaning = negotiation::meaning();
     bool const is_old = meaning == refusal_meaning::old_producer;
     bool const is_ours = meaning == refusal_meaning::unavailable &&
-                         (request_.copy == copy_policy::always || can_move_here());
+                         (copy() == copy_policy::always || can_move_here());
     if (!is_old && !is_ours) {
       return explain_refused_move(meaning);
     }
     ref first = take_exception();
-    if (is_old && request_.copy == copy_policy::never) {
+    if (is_old && copy() == copy_policy::never) {
       return refuse_dropped_copy(std::move(first));
     }
-    copies_here_ = request_.copy == copy_policy::always;
-    if (moves_ && (is_old || can_move_here()) && !leave_in_place()) {
+    copies_here_ = copy() == copy_policy::always;
+    if (moves() && (is_old || can_move_here()) && !leave_in_place()) {
       return ref();
     }
     return negotiation_.call_again(keywords_, is_old, std::move(first));
@@ -296,7 +302,7 @@ class import_call {
   // Moves or copies the tensor as requested, if the producer did not. Refuses a copy by the
   // producer that copy=False forbids.
   managed_tensor fulfil(managed_tensor m) noexcept {
-    if (!m || request_.fulfil == nullptr) {
+    if (AsItIs || !m || request_.fulfil == nullptr) {
       return m;
     }
     if (request_.copy == copy_policy::never && m.view().is_copied()) {
@@ -314,7 +320,8 @@ class import_call {
       return m;
     }
     if (ready_.device() != m.view().device() &&
-        ready_.device() != stream_device(m.view().device())) {  // the producer moved it, or misstated the device
+        ready_.device() !=
+            stream_device(m.view().device())) {  // the producer moved it, or misstated the device
       ready_ = stream_ref::default_of(m.view().device());
     }
     return request_.fulfil(std::move(m), request_, wants_copy, ready_);
@@ -358,6 +365,29 @@ class import_call {
 };
 }  // namespace detail
 
+namespace detail {
+// Imports the tensor of a raw capsule, as its producer exported it. Returns an empty tensor, with
+// an exception set, on failure.
+inline managed_tensor consume_capsule(PyObject* capsule) noexcept {
+  report why;
+  managed_tensor tensor = steal_capsule(capsule, why);
+  if (!why.ok()) {
+    set_error(why);
+  }
+  return tensor;
+}
+
+// As consume() by __dlpack__, for the argument of a function, which requests neither a device nor a
+// copy nor a stream.
+inline managed_tensor consume_argument(PyObject* producer) noexcept {
+  if (PyCapsule_CheckExact(producer)) {
+    return consume_capsule(producer);
+  }
+  consume_request const request;
+  return import_call<true>(producer, request).run();
+}
+}  // namespace detail
+
 /// Imports the tensor of a producer, or of a raw capsule.
 /// @param producer the producer or the capsule.
 /// @param request the requested device, copy and stream.
@@ -385,16 +415,12 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
         return tensor;
       }
     }
-    detail::import_call call(producer, request);
+    detail::import_call<false> call(producer, request);
     tensor = call.run();
     ready = call.ready_on();
     return tensor;
   }
-  report why;
-  managed_tensor tensor = steal_capsule(producer, why);
-  if (!why.ok()) {
-    set_error(why);
-  }
+  managed_tensor tensor = detail::consume_capsule(producer);
   if (!tensor) {
     return tensor;
   }

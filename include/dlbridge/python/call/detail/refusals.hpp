@@ -3,7 +3,6 @@
 // layer: call · from a refused argument to a Python exception
 #pragma once
 
-#include <cstring>
 #include <utility>
 
 #include <dlbridge/error.hpp>
@@ -21,12 +20,6 @@ namespace python {
 /// member, except chain().
 class refusals {
  public:
-  refusals() noexcept : lines_(ref::steal(api<PyList_New>(0))) {
-    if (!lines_) {
-      fatal_ = take_exception();
-    }
-  }
-
   /// @return whether an exception that a producer raised means that its object does not fit. Other
   /// exceptions, such as KeyboardInterrupt and MemoryError, end the call unchanged.
   static bool is_refusal(ref const& exception) noexcept { return is_forgivable(exception.get()); }
@@ -36,15 +29,9 @@ class refusals {
   /// @param name the parameter's name, or null
   /// @param position the position of the argument, counted from 1
   template <class P>
-  DLBRIDGE_COLD void add_if_refused(tensor_argument<P>& argument, char const* name,
-                                    int position) noexcept {
-    if (!argument.is_refused()) {
-      return;
-    }
-    if (argument.exception()) {
-      add(name, position, std::move(argument.exception()));
-    } else {
-      add_line(name, position, ref::steal(decoded(message(argument.reason()).c_str())));
+  void add_if_refused(tensor_argument<P>& argument, char const* name, int position) noexcept {
+    if (argument.is_tensor()) {
+      add_if_refused(argument, tensor_argument<P>::need, name, position);
     }
   }
 
@@ -60,12 +47,10 @@ class refusals {
     char const* const kind = Py_TYPE(exception.get())->tp_name;
     if (message && PyErr_GivenExceptionMatches(exception.get(), PyExc_TypeError) != 0 &&
         has_no_traceback(exception)) {
-      add_line(name, position, std::move(message));  // C++ raised it: the message is complete
+      add_line(name, position, "", message.get());  // C++ raised it: the message is complete
       return;
     }
-    add_line(name, position,
-             ref::steal(message ? api<PyUnicode_FromFormat>("%s: %U", kind, message.get())
-                                : api<PyUnicode_FromString>(kind)));
+    message ? add_line(name, position, kind, message.get(), ": ") : add_line(name, position, kind);
     if (!cause_) {
       cause_ = std::move(exception);
     }
@@ -73,9 +58,11 @@ class refusals {
 
   /// @return all reasons, one line for each argument: "argument 'x': expected ..."
   DLBRIDGE_COLD ref text() const noexcept {
+    if (!others_) {
+      return first_ ? ref::borrow(first_.get()) : ref::steal(api<PyUnicode_FromString>(""));
+    }
     ref const separator = ref::steal(api<PyUnicode_FromString>("\n  "));
-    return separator && lines_ ? ref::steal(api<PyUnicode_Join>(separator.get(), lines_.get()))
-                               : ref();
+    return separator ? ref::steal(api<PyUnicode_Join>(separator.get(), others_.get())) : ref();
   }
   /// @return the first exception among the reasons, borrowed, or null
   PyObject* cause() const noexcept { return cause_.get(); }
@@ -91,9 +78,8 @@ class refusals {
       return;
     }
     ref const reasons = text();
-    bool const is_single = lines_ && PyList_GET_SIZE(lines_.get()) == 1;
     if (reasons) {
-      api<PyErr_Format>(PyExc_TypeError, "%s():%s%U", function, is_single ? " " : "\n  ",
+      api<PyErr_Format>(PyExc_TypeError, "%s():%s%U", function, others_ ? "\n  " : " ",
                         reasons.get());
     }
     chain(cause_.get());
@@ -113,20 +99,40 @@ class refusals {
   }
 
  private:
+  DLBRIDGE_COLD void add_if_refused(untyped_argument& argument, requirement const& need,
+                                    char const* name, int position) noexcept {
+    if (argument.exception()) {
+      add(name, position, std::move(argument.exception()));
+      return;
+    }
+    report const why = argument.reason(need);
+    if (!why.ok()) {
+      add_line(name, position, message(why).c_str());
+    }
+  }
+
   static bool has_no_traceback(ref const& exception) noexcept {
     return !ref::steal(PyException_GetTraceback(exception.get()));
   }
-  static PyObject* decoded(char const* text) noexcept {
-    return api<PyUnicode_DecodeUTF8>(text, static_cast<Py_ssize_t>(std::strlen(text)), "replace");
-  }
-
-  DLBRIDGE_COLD void add_line(char const* name, int position, ref reason) noexcept {
-    ref const line =
-        !reason ? ref()
-        : name != nullptr
-            ? ref::steal(api<PyUnicode_FromFormat>("argument '%s': %U", name, reason.get()))
-            : ref::steal(api<PyUnicode_FromFormat>("argument %d: %U", position, reason.get()));
-    if (!lines_ || !line || api<PyList_Append>(lines_.get(), line.get()) != 0) {
+  // Adds a line of text, which may be followed by `between` and `more`. A byte that is no UTF-8, as
+  // truncation may split a character, is replaced.
+  DLBRIDGE_COLD void add_line(char const* name, int position, char const* text,
+                              PyObject* more = nullptr, char const* between = "") noexcept {
+    ref line = ref::steal(
+        name != nullptr
+            ? api<PyUnicode_FromFormat>("argument '%s': %s%s%V", name, text, between, more, "")
+            : api<PyUnicode_FromFormat>("argument %d: %s%s%V", position, text, between, more, ""));
+    if (line && !first_) {
+      first_ = std::move(line);
+      return;
+    }
+    if (line && !others_) {
+      others_ = ref::steal(api<PyList_New>(0));
+      if (others_ && api<PyList_Append>(others_.get(), first_.get()) != 0) {
+        others_ = ref();
+      }
+    }
+    if (!line || !others_ || api<PyList_Append>(others_.get(), line.get()) != 0) {
       take_failure();
     }
   }
@@ -139,7 +145,8 @@ class refusals {
     }
   }
 
-  ref lines_;
+  ref first_;   // the first line
+  ref others_;  // a list of all lines, if there are several
   ref cause_;
   ref fatal_;
 };

@@ -74,16 +74,13 @@ class imported_tensor {
     if (PyErr_Occurred() != nullptr) {
       return false;
     }
-    if (mode == import_mode::own && import_ndarray(object)) {
+    if (mode == import_mode::own ? own_ndarray(object) : lend_ndarray(object, mode)) {
       return true;
     }
     if (PyErr_Occurred() != nullptr) {
       return false;
     }
-    consume_request request;
-    request.by_protocol = true;
-    request.on_work_stream = true;
-    owned_ = consume(object, request);
+    owned_ = detail::consume_argument(object);
     if (owned_) {
       view_owned();
     }
@@ -119,7 +116,8 @@ class imported_tensor {
   /// Borrows a lent tensor once more, without Python code.
   /// @pre import_object or try_borrow_fast returned true, and the tensor is lent.
   /// @return whether the tensor meets the requirement. If not, an exception may be pending.
-  bool borrow_again(PyObject* object, import_mode mode, requirement const& need) noexcept {
+  DLBRIDGE_NOINLINE bool borrow_again(PyObject* object, import_mode mode,
+                                      requirement const& need) noexcept {
     // The lookup restores the entry of an ndarray if the type of another argument replaced it.
     if (try_borrow_fast(object, need) ||
         (type_cache::peek(Py_TYPE(object)) == nullptr &&
@@ -129,7 +127,9 @@ class imported_tensor {
     if (PyErr_Occurred() != nullptr) {
       return false;
     }
-    return import_by_table(object, mode) && meets(view(), need) && is_ready(object, need.where);
+    bool const is_lent = import_by_table(object, mode) ||
+                         (PyErr_Occurred() == nullptr && lend_ndarray(object, mode));
+    return is_lent && meets(view(), need) && is_ready(object, need.where);
   }
 
   /// @pre import_object or try_borrow_fast returned true.
@@ -189,13 +189,27 @@ class imported_tensor {
     return why.ok() && !is_complex(dtype(tensor_.dtype)) && (!has_gaps || holds_its_values(object));
   }
 
-  // Owns an ndarray. Returns false without an exception when __dlpack__ is to be called.
-  bool import_ndarray(PyObject* object) noexcept {
+  // Describes an ndarray by its fields. Returns false without an exception when __dlpack__ is to be
+  // called.
+  DLBRIDGE_NOINLINE bool describe_ndarray(PyObject* object) noexcept {
     type_entry storage;
-    if (!type_cache::get(Py_TYPE(object), storage).reads_fields ||
-        !detail::can_read_ndarrays(Py_TYPE(object)) ||
-        !detail::read_ndarray(object, tensor_, dims_, flags_) ||
-        !detail::is_sound_ndarray(tensor_)) {
+    return type_cache::get(Py_TYPE(object), storage).reads_fields &&
+           detail::can_read_ndarrays(Py_TYPE(object)) &&
+           detail::read_ndarray(object, tensor_, dims_, flags_) &&
+           detail::is_sound_ndarray(tensor_);
+  }
+
+  // Borrows an ndarray that try_borrow_fast refused: one that does not meet the requirement, or is
+  // empty or unusual. The exception of __dlpack__ states why it cannot be written to. Like
+  // try_borrow_fast, free-threaded builds call __dlpack__.
+  bool lend_ndarray(PyObject* object, import_mode mode) noexcept {
+    return type_cache::peek(Py_TYPE(object)) != nullptr && describe_ndarray(object) &&
+           (mode == import_mode::borrow_to_read || flags_ == 0);
+  }
+
+  // Owns an ndarray.
+  bool own_ndarray(PyObject* object) noexcept {
+    if (!describe_ndarray(object)) {
       return false;
     }
     owned_ = detail::own_ndarray(object, tensor_, flags_, detail::version_of_ndarrays());
@@ -228,13 +242,18 @@ class imported_tensor {
   // Requests the same memory for the CPU: the producer then waits for its elements (spec 4.3). For
   // a module that compiles no device operations.
   bool import_for_host(PyObject* object) noexcept {
-    consume_request request;
-    request.by_protocol = true;
-    request.has_target = true;
-    request.target = cpu;
-    request.copy = copy_policy::never;
     device const own(tensor_.device);
-    managed_tensor tensor = consume(object, request);
+    detail::producer_method const method{optional_attribute(object, names::get().dlpack), false};
+    ref const host =
+        method.function ? ref::steal(api<Py_BuildValue>("(ii)", int{kDLCPU}, 0)) : ref();
+    detail::call_keywords keywords;
+    keywords.max_version = stated_version_object();
+    keywords.dl_device = host.get();
+    keywords.copy = Py_False;
+    ref const capsule = host && keywords.max_version != nullptr
+                            ? detail::call_dlpack(object, method, keywords)
+                            : ref();
+    managed_tensor tensor = capsule ? detail::consume_capsule(capsule.get()) : managed_tensor();
     if (!tensor) {
       if (forgive_exception()) {
         set_error(detail::no_device_operations(own));

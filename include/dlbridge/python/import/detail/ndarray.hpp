@@ -181,8 +181,8 @@ struct array_block {
 // @param fields what read_ndarray wrote, and is_sound_ndarray accepts.
 // @param stated the version in the struct.
 // @return the tensor; empty, without an exception, when there is no memory for it.
-inline managed_tensor own_ndarray(PyObject* array, DLTensor const& fields, std::uint64_t flags,
-                                  version stated) noexcept {
+DLBRIDGE_NOINLINE inline managed_tensor own_ndarray(PyObject* array, DLTensor const& fields,
+                                                    std::uint64_t flags, version stated) noexcept {
   auto* const block = new (std::nothrow) array_block(array);
   if (block == nullptr) {
     return managed_tensor();

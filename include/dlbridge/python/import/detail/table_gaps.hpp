@@ -63,7 +63,8 @@ inline bool is_named(PyTypeObject* type, char const* module, char const* name) n
 
 // Whether a type, or a class from which it is derived, has this name in this module. No Python code
 // runs.
-inline bool derives_from(PyTypeObject* type, char const* module, char const* name) noexcept {
+DLBRIDGE_COLD inline bool derives_from(PyTypeObject* type, char const* module,
+                                       char const* name) noexcept {
   PyObject* const bases = type->tp_mro;
   for (Py_ssize_t i = 0; bases != nullptr && i < PyTuple_GET_SIZE(bases); ++i) {
     auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i));
@@ -95,7 +96,8 @@ struct gap_check {
 // The C function by which the objects of a type answer a question. None for a type with a lookup of
 // its own, for an attribute that Python code defines, and for a descriptor of another type: only a
 // call of the descriptor itself checks the type of the object.
-inline answer_function find_answer(PyTypeObject* type, gap_question const& question) noexcept {
+DLBRIDGE_COLD inline answer_function find_answer(PyTypeObject* type,
+                                                 gap_question const& question) noexcept {
   answer_function answer;
   ref const attribute = type_attribute(type, names::get().*question.attribute);
   if (!attribute || type->tp_getattro != &PyObject_GenericGetAttr) {

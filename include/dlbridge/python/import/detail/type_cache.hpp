@@ -172,7 +172,7 @@ class type_cache {
 
   // The table's address, or null. DLPack 1.3 stores a capsule under one attribute name, DLPack 1.2
   // a capsule or an int under another (spec 5.1). An int under the newer name is no address.
-  static void const* exchange_header_of(PyTypeObject* type) noexcept {
+  DLBRIDGE_COLD static void const* exchange_header_of(PyTypeObject* type) noexcept {
     names const& n = names::get();
     if (ref const attribute = type_attribute(type, n.exchange_table)) {
       return table_in(attribute.get());
@@ -208,7 +208,7 @@ class type_cache {
            std::strcmp(type->tp_name, "numpy.ndarray") == 0;
   }
 
-  static type_entry look_up(PyTypeObject* type) noexcept {
+  DLBRIDGE_COLD static type_entry look_up(PyTypeObject* type) noexcept {
     type_entry fresh;
     fresh.type = type;
     ref dlpack = type_attribute(type, names::get().dlpack);  // assigns the version tag
