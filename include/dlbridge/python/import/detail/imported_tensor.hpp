@@ -247,7 +247,7 @@ class imported_tensor {
     ref const host =
         method.function ? ref::steal(api<Py_BuildValue>("(ii)", int{kDLCPU}, 0)) : ref();
     detail::call_keywords keywords;
-    keywords.max_version = stated_version_object();
+    keywords.max_version = detail::stated_version_object();
     keywords.dl_device = host.get();
     keywords.copy = Py_False;
     ref const capsule = host && keywords.max_version != nullptr
