@@ -178,7 +178,7 @@ class tensor_argument : public untyped_argument {
   /// @return whether the argument was loaded, and is a tensor
   bool is_tensor() const noexcept { return object_ != nullptr && !is_none(); }
 
-  static constexpr requirement need = traits::required();
+  DLBRIDGE_LOCAL static constexpr requirement need = traits::required();
 
  private:
   bool is_none() const noexcept { return traits::optional && object_ == Py_None; }

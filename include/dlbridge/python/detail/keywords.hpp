@@ -61,7 +61,7 @@ struct names {
   }
 
   // Returns null, with an exception set, when a name cannot be created.
-  DLBRIDGE_COLD static names const* make() noexcept {
+  DLBRIDGE_COLD DLBRIDGE_LOCAL static names const* make() noexcept {
     static constexpr row rows[] = {
         {&names::dlpack, "__dlpack__"},
         {&names::dlpack_device, "__dlpack_device__"},
@@ -100,7 +100,7 @@ struct names {
     return all;
   }
 
-  DLBRIDGE_COLD static names const& make_or_none() noexcept {
+  DLBRIDGE_COLD DLBRIDGE_LOCAL static names const& make_or_none() noexcept {
     static constexpr names none;
     names const* const all = make();
     return all != nullptr ? *all : none;
