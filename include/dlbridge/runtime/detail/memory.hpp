@@ -3,7 +3,6 @@
 // layer: runtime · memory of devices
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -20,6 +19,7 @@
 #include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/detail/events.hpp>
 #include <dlbridge/runtime/detail/retired.hpp>
+#include <dlbridge/runtime/detail/stream_uses.hpp>
 #include <dlbridge/runtime/hip.hpp>
 #include <dlbridge/runtime/order.hpp>
 #include <dlbridge/stream.hpp>
@@ -35,55 +35,6 @@ inline memory_side side_of(device where) noexcept {
          : kind == memory_kind::managed ? memory_side::managed
                                         : memory_side::host;
 }
-
-// The streams whose operations may use memory until it is freed. Any thread may add streams while
-// other threads do.
-class stream_uses {
- public:
-  stream_uses() noexcept = default;
-  stream_uses(stream_uses&& other) noexcept : first_(other.first_.exchange(nullptr)) {}
-  stream_uses& operator=(stream_uses&&) = delete;
-  ~stream_uses() {
-    for (use* each = first_.load(); each != nullptr;) {
-      delete std::exchange(each, each->next);
-    }
-  }
-
-  // Returns false if there is no memory for the entry.
-  bool try_add(stream_ref stream) noexcept {
-    for (use const* each = first_.load(std::memory_order_acquire); each != nullptr;
-         each = each->next) {
-      if (is_same_stream(each->stream.get(each->where), stream)) {
-        return true;
-      }
-    }
-    auto* const added = new (std::nothrow)
-        use{stream.device(), kept_stream(stream), first_.load(std::memory_order_relaxed)};
-    while (added != nullptr &&
-           !first_.compare_exchange_weak(added->next, added, std::memory_order_release,
-                                         std::memory_order_relaxed)) {
-    }
-    return added != nullptr;
-  }
-  // Calls visit with each stream, until it returns a report that is not ok().
-  template <class Visit>
-  report visit(Visit visit) const noexcept {
-    report status;
-    for (use const* each = first_.load(std::memory_order_acquire); each != nullptr && status.ok();
-         each = each->next) {
-      status = visit(each->stream.get(each->where));
-    }
-    return status;
-  }
-
- private:
-  struct use {
-    device where;
-    kept_stream stream;  // any thread may free the memory
-    use* next;
-  };
-  std::atomic<use*> first_{nullptr};
-};
 }  // namespace detail
 
 /// Owns memory of a device, pinned host memory or managed memory. The destructor frees the memory

@@ -14,7 +14,7 @@
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/consume.hpp>
+#include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>

@@ -21,6 +21,7 @@
 #include <dlbridge/python/import/detail/fulfil.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
+#include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>

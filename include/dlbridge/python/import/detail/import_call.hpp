@@ -1,0 +1,343 @@
+// import_call: one import by __dlpack__, from the choice of the keywords to the tensor.
+// layer: import · the calls of a producer
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <dlbridge/device.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/capsule.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/detail/negotiation.hpp>
+#include <dlbridge/python/import/detail/table_gaps.hpp>
+#include <dlbridge/python/import/detail/type_cache.hpp>
+#include <dlbridge/python/import/detail/work_stream.hpp>
+#include <dlbridge/python/import/request.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/stream.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+
+// One import: chooses the device, the stream and the keywords, calls the producer, and moves or
+// copies the result if necessary. A step that fails returns false or an empty object, with a Python
+// exception set.
+template <bool AsItIs>
+class import_call {
+ public:
+  import_call(PyObject* producer, consume_request const& request) noexcept
+      : producer_(producer),
+        request_(request),
+        type_(type_cache::find(Py_TYPE(producer))),
+        method_{ref::borrow(type_.takes_self ? type_.dlpack : nullptr), type_.takes_self},
+        negotiation_(producer, type_, method_) {}
+
+  stream_ref ready_on() const noexcept { return ready_; }
+
+  managed_tensor run() noexcept {
+    if (type_.host_only && !type_.legacy_only && takes_as_it_is()) {  // an ndarray
+      keywords_.max_version = stated_version_object();
+      ref capsule = call_dlpack(producer_, method_, keywords_);
+      return receive(capsule ? std::move(capsule) : request_again());
+    }
+    if (copy() != copy_policy::always && !holds_its_values()) {
+      return managed_tensor();
+    }
+    if (type_.is_mostly_host && !type_.legacy_only && takes_as_it_is() &&
+        (named_stream() == nullptr || named_stream() == Py_None)) {
+      managed_tensor tensor = take_from_host();
+      if (tensor || PyErr_Occurred() != nullptr) {
+        return tensor;
+      }
+    }
+    if (!find_method() || !find_device() || !choose_keywords()) {
+      return managed_tensor();
+    }
+    ref capsule = call_producer();
+    return fulfil(receive(capsule ? std::move(capsule) : request_again()));
+  }
+
+ private:
+  // The properties of the request; constants in a call that takes the tensor as it is.
+  bool takes_as_it_is() const noexcept { return AsItIs || request_.takes_as_it_is(); }
+  bool moves() const noexcept { return !AsItIs && moves_; }
+  copy_policy copy() const noexcept { return AsItIs ? copy_policy::if_needed : request_.copy; }
+  PyObject* named_stream() const noexcept { return AsItIs ? nullptr : request_.stream; }
+
+  // The first call with the chosen keywords. The refusal that take_from_host met stands for it
+  // where the keywords are those of that call: a second one would have its side effects twice, and
+  // producers that call each other would double the calls at each of them.
+  ref call_producer() noexcept {
+    if (!refusal_ || keywords_.stream != nullptr) {
+      refusal_ = ref();
+      return negotiation_.call_first(keywords_);
+    }
+    set_exception(std::move(refusal_));
+    return ref();
+  }
+
+  // Calls __dlpack__ without __dlpack_device__ before. Returns an empty tensor, without an
+  // exception, for a tensor that is not on the CPU, as its producer did not know the stream, and
+  // for one that the producer refuses.
+  managed_tensor take_from_host() noexcept {
+    ref capsule = call_dlpack_by_name(producer_);
+    if (!capsule) {
+      if (is_forgivable(PyErr_Occurred())) {
+        refusal_ = take_exception();
+      }
+      return managed_tensor();
+    }
+    managed_tensor tensor = receive(std::move(capsule));
+    if (tensor && tensor.view().device() != cpu) {
+      tensor = managed_tensor();
+    }
+    return tensor;
+  }
+
+  // __dlpack__ is an attribute of the type, or of the object, which comes first. A value of None
+  // states that the object does not support DLPack.
+  bool find_method() noexcept {
+    ref& method = method_.function;
+    if (!method_.takes_self) {
+      method = optional_attribute(producer_, names::get().dlpack);
+    }
+    if ((method && method.get() != Py_None) || PyErr_Occurred() != nullptr) {
+      return static_cast<bool>(method);
+    }
+    report r = refusal(errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__",
+                       "one of type ", request_.advice);
+    r.got.append(Py_TYPE(producer_)->tp_name);
+    set_error(r);
+    return false;
+  }
+
+  // Calls __dlpack_device__ unless the type implies the device. A producer without the method
+  // counts as one on the CPU: several consumers never call it, so several producers lack it.
+  bool find_device() noexcept {
+    if (type_.host_only) {
+      return true;
+    }
+    names const& n = names::get();
+    ref const pair = ref::steal(api<PyObject_CallMethodNoArgs>(producer_, n.dlpack_device));
+    if (pair) {
+      return read_device_pair(pair.get(), "what __dlpack_device__() gives", where_,
+                              errc::producer_failed);
+    }
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
+      return false;
+    }
+    ref raised = take_exception();
+    ref const method = optional_attribute(producer_, n.dlpack_device);
+    if (method) {  // the method exists and raised the AttributeError itself
+      set_exception(std::move(raised));
+    }
+    return PyErr_Occurred() == nullptr;
+  }
+
+  // Passes only the keywords that are needed: NumPy, JAX and TensorFlow refuse a stream on the CPU,
+  // and TensorFlow any dl_device, even its own.
+  bool choose_keywords() noexcept {
+    keywords_.max_version = stated_version_object();
+    if (keywords_.max_version == nullptr) {
+      return false;
+    }
+    moves_ = !AsItIs && request_.has_target && !is_on_device(where_, request_.target);
+    device const destination = moves() ? request_.target : where_;
+    bool const named = named_stream() != nullptr && named_stream() != Py_None;
+    if (runtime_of(destination) != runtime_kind::none) {
+      if (!choose_stream_keyword(named_stream(), destination)) {
+        return false;
+      }
+    } else if (named && !moves() && !is_host_accessible(where_)) {
+      keywords_.stream = named_stream();  // such as a SYCL queue; passed unchanged (spec 4.8)
+    } else if (named && !moves() && runtime_of_memory(where_) != runtime_kind::none) {
+      if (!choose_stream(named_stream(), stream_device(where_), ready_)) {
+        return false;  // pinned memory has no stream in DLPack, but the caller's works on it
+      }
+    }  // for the CPU the producer itself synchronizes (spec 4.3)
+    if (moves()) {
+      dl_device_ = ref::steal(
+          api<Py_BuildValue>("(ii)", int{request_.target.type}, int{request_.target.id}));
+      keywords_.dl_device = dl_device_.get();
+      if (!dl_device_) {
+        return false;
+      }
+    }
+    keywords_.copy = copy() == copy_policy::always  ? Py_True
+                     : copy() == copy_policy::never ? Py_False
+                                                    : nullptr;
+    return true;
+  }
+
+  // Sets the stream keyword to a stream of a device, on which the producer makes the elements
+  // ready. dlbridge always passes the keyword, because torch orders nothing without it.
+  bool choose_stream_keyword(PyObject* named, device where) noexcept {
+    std::int64_t value = 0;
+    if (AsItIs) {  // an argument
+      ready_ = work_stream_of(producer_, type_.exchange, where);
+      value = protocol_stream(ready_);
+    } else if (!choose_stream(named, where, ready_, &value)) {
+      return false;
+    }
+    if (PyErr_Occurred() != nullptr) {
+      return false;
+    }
+    stream_ = ref::steal(PyLong_FromLongLong(value));
+    keywords_.stream = stream_.get();
+    return static_cast<bool>(stream_);
+  }
+
+  // Changes the keywords to request the tensor on its present device, so that dlbridge moves it
+  // afterwards. The stream keyword then names a stream of that device.
+  bool leave_in_place() noexcept {
+    moves_ = false;
+    keywords_.dl_device = nullptr;
+    keywords_.stream = nullptr;
+    ready_ = stream_ref::default_of(where_);
+    bool const named_here = runtime_of(request_.target) == runtime_kind::none;
+    return runtime_of(where_) == runtime_kind::none ||
+           choose_stream_keyword(named_here ? named_stream() : nullptr, where_);
+  }
+
+  bool can_move_here() const noexcept {
+    return moves() && copy() != copy_policy::never && can_move(where_, request_.target);
+  }
+
+  // Calls the producer again after its first exception, where another call can succeed. After a
+  // refused copy it omits copy, after a refused move dl_device, and dlbridge then copies or moves.
+  // It never omits copy=False. Returns an empty reference, with an exception set, on failure.
+  ref request_again() noexcept {
+    refusal_meaning const meaning = negotiation::meaning();
+    bool const is_old = meaning == refusal_meaning::old_producer;
+    bool const is_ours = meaning == refusal_meaning::unavailable &&
+                         (copy() == copy_policy::always || can_move_here());
+    if (!is_old && !is_ours) {
+      return explain_refused_move(meaning);
+    }
+    ref first = take_exception();
+    if (is_old && copy() == copy_policy::never) {
+      return refuse_dropped_copy(std::move(first));
+    }
+    copies_here_ = copy() == copy_policy::always;
+    if (moves() && (is_old || can_move_here()) && !leave_in_place()) {
+      return ref();
+    }
+    return negotiation_.call_again(keywords_, is_old, std::move(first));
+  }
+
+  // A move that the producer refuses, and dlbridge cannot make without the driver. The exception
+  // states why the driver is not usable; that of the producer becomes its cause.
+  ref explain_refused_move(refusal_meaning meaning) noexcept {
+    bool const may_move =
+        moves_ && request_.copy != copy_policy::never && meaning == refusal_meaning::unavailable;
+    report const why = may_move ? check_move(where_, request_.target) : report{};
+    if (lacks_driver(why)) {
+      set_error(why);
+    }
+    return ref();
+  }
+
+  ref refuse_dropped_copy(ref first) noexcept {
+    set_exception(std::move(first));
+    report r = refusal(errc::copy_forbidden, "a producer that understands copy=False", "",
+                       "Leave copy= out if a copy is acceptable");
+    r.got.append(Py_TYPE(producer_)->tp_name).append(", which does not take the keyword");
+    set_error(r);
+    return ref();
+  }
+
+  managed_tensor receive(ref capsule) noexcept {
+    if (!capsule) {
+      return managed_tensor();
+    }
+    report why;
+    managed_tensor tensor = steal_capsule(capsule.get(), why);
+    if (!why.ok()) {
+      if (why.broke(errc::not_a_capsule) || why.broke(errc::capsule_used)) {
+        why.broken = 0;
+        why.breaks(errc::producer_failed);
+        why.advice = "Its __dlpack__ is broken";
+      }
+      capsule = ref();  // its destructor runs before the exception is set (spec 3.4)
+      set_error(why);
+    }
+    return tensor;
+  }
+
+  // Moves or copies the tensor as requested, if the producer did not. Refuses a copy by the
+  // producer that copy=False forbids.
+  managed_tensor fulfil(managed_tensor m) noexcept {
+    if (AsItIs || !m || request_.fulfil == nullptr) {
+      return m;
+    }
+    if (request_.copy == copy_policy::never && m.view().is_copied()) {
+      m = managed_tensor();
+      report r =
+          refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
+      r.got.append("one, made by ").append(Py_TYPE(producer_)->tp_name).append(" all the same");
+      set_error(r);
+      return m;
+    }
+    bool const wants_copy = copies_here_ || (request_.copy == copy_policy::always && !is_copy(m));
+    if (PyErr_Occurred() != nullptr || (wants_copy && !holds_its_values())) {
+      error_keeper const pending;
+      m = managed_tensor();
+      return m;
+    }
+    if (ready_.device() != m.view().device() &&
+        ready_.device() !=
+            stream_device(m.view().device())) {  // the producer moved it, or misstated the device
+      ready_ = stream_ref::default_of(m.view().device());
+    }
+    return request_.fulfil(std::move(m), request_, wants_copy, ready_);
+  }
+
+  // Whether the memory that the producer exports holds the values of the tensor. The producer's own
+  // copy does in any case. Returns false with an exception set.
+  bool holds_its_values() noexcept {
+    return !type_.gaps || ask_gaps(producer_, asked_for::protocol) != gap_answer::failed;
+  }
+
+  // Whether the tensor is a copy: it has flag_is_copied, or another address than an export without
+  // copy. torch and JAX do not set the flag; tvm-ffi and dpnp may ignore the request; and CuPy
+  // exports host-accessible memory to the CPU without a copy.
+  bool is_copy(managed_tensor const& m) noexcept {
+    tensor_view const view = m.view();
+    if (view.is_copied() || view.empty() ||
+        (keywords_.dl_device != nullptr && !is_host_accessible(where_))) {
+      return true;
+    }
+    ref const capsule =
+        call_dlpack(producer_, method_, negotiation::without(keywords_, false, true));
+    report why;
+    managed_tensor const original = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
+    return forgive_exception() && original && original.view().data() != view.data();
+  }
+
+  PyObject* producer_;
+  consume_request const& request_;
+  type_entry type_;
+  producer_method method_;
+  negotiation negotiation_;
+  device where_ = cpu;
+  call_keywords keywords_;
+  ref stream_;
+  stream_ref ready_ = stream_ref::default_of(cpu);  // on which the elements will be ready
+  ref dl_device_;
+  ref refusal_;               // the exception of take_from_host
+  bool moves_ = false;        // whether the producer is requested to move the tensor
+  bool copies_here_ = false;  // whether dlbridge makes the requested copy
+};
+
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

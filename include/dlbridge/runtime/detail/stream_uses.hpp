@@ -1,0 +1,71 @@
+// stream_uses: the streams whose operations use memory until it is freed.
+// layer: runtime · uses of memory
+#pragma once
+
+#include <atomic>
+#include <new>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/kept_stream.hpp>
+#include <dlbridge/runtime/order.hpp>
+#include <dlbridge/stream.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace detail {
+
+// The streams whose operations may use memory until it is freed. Any thread may add streams while
+// other threads do.
+class stream_uses {
+ public:
+  stream_uses() noexcept = default;
+  stream_uses(stream_uses&& other) noexcept : first_(other.first_.exchange(nullptr)) {}
+  stream_uses& operator=(stream_uses&&) = delete;
+  ~stream_uses() {
+    for (use* each = first_.load(); each != nullptr;) {
+      delete std::exchange(each, each->next);
+    }
+  }
+
+  // Returns false if there is no memory for the entry.
+  bool try_add(stream_ref stream) noexcept {
+    for (use const* each = first_.load(std::memory_order_acquire); each != nullptr;
+         each = each->next) {
+      if (is_same_stream(each->stream.get(each->where), stream)) {
+        return true;
+      }
+    }
+    auto* const added = new (std::nothrow)
+        use{stream.device(), kept_stream(stream), first_.load(std::memory_order_relaxed)};
+    while (added != nullptr &&
+           !first_.compare_exchange_weak(added->next, added, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+    }
+    return added != nullptr;
+  }
+  // Calls visit with each stream, until it returns a report that is not ok().
+  template <class Visit>
+  report visit(Visit visit) const noexcept {
+    report status;
+    for (use const* each = first_.load(std::memory_order_acquire); each != nullptr && status.ok();
+         each = each->next) {
+      status = visit(each->stream.get(each->where));
+    }
+    return status;
+  }
+
+ private:
+  struct use {
+    device where;
+    kept_stream stream;  // any thread may free the memory
+    use* next;
+  };
+  std::atomic<use*> first_{nullptr};
+};
+
+}  // namespace detail
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
