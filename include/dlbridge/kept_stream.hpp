@@ -36,6 +36,7 @@ class kept_stream {
   kept_stream() noexcept = default;
   explicit kept_stream(stream_ref stream) noexcept
       : native_handle_(stream.native_handle()),
+        is_none_(runtime_of(stream.device()) == runtime_kind::none),
         thread_(is_per_thread(stream.device()) ? detail::thread_number() : 0) {}
 
   /// The stream for the calling thread.
@@ -44,8 +45,14 @@ class kept_stream {
     bool const is_of_other_thread = thread_ != 0 && thread_ != detail::thread_number();
     return is_of_other_thread ? stream_ref::default_of(where) : stream_ref(where, native_handle_);
   }
-  /// Whether the handle is null: the device has no streams, or it is ROCm's default stream.
-  bool is_null() const noexcept { return native_handle_ == nullptr; }
+  /// Whether there is no stream: the object is empty, or its device has no streams.
+  bool is_none() const noexcept { return is_none_; }
+
+  friend bool operator==(kept_stream a, kept_stream b) noexcept {
+    return a.native_handle_ == b.native_handle_ && a.is_none_ == b.is_none_ &&
+           a.thread_ == b.thread_;
+  }
+  friend bool operator!=(kept_stream a, kept_stream b) noexcept { return !(a == b); }
 
  private:
   bool is_per_thread(device where) const noexcept {
@@ -54,6 +61,7 @@ class kept_stream {
   }
 
   void* native_handle_ = nullptr;
+  bool is_none_ = true;
   std::uint64_t thread_ = 0;  // that of a per-thread default stream, else 0
 };
 

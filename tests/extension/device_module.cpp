@@ -41,6 +41,10 @@ PYBIND11_MODULE(plain_device_extension, m) {
   dlbridge::def(m, "write_host", [](tensor_span<std::uint8_t, bytes_shape> x) { x(0) = 9; });
   dlbridge::def(m, "overloaded", [](owned x) { return read(x); });
   dlbridge::def(m, "overloaded", [](argument<float const, bytes_shape>) { return py::bytes(); });
+  dlbridge::def(m, "stream_by_overload", [](argument<float const, bytes_shape>) { return 0; });
+  dlbridge::def(m, "stream_by_overload", [](on_device x) {
+    return reinterpret_cast<std::uintptr_t>(x.stream().native_handle());
+  });
   dlbridge::def(m, "stream_of", [](on_device x) {
     return reinterpret_cast<std::uintptr_t>(x.stream().native_handle());
   });

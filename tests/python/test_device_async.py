@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import threading
 import weakref
 from typing import Any
 
@@ -138,6 +140,75 @@ def test_record_stream(driver: Driver, kind: str) -> None:
     t.record_stream(theirs if kind == "object" else theirs.handle)
     del t
     assert (target.peek(), driver.races) == (BASE.tobytes(), [])
+
+
+def test_record_stream_of_pinned_memory(driver: Driver) -> None:
+    theirs = driver.stream()
+    kind = "cuda_host" if driver.kind == "cuda" else "rocm_host"
+    t = dlbridge.from_dlpack(BASE, device=kind)
+    target = driver.buffer(BASE.nbytes)
+    driver.call("simulated_copy", theirs.handle, target.address, t.data_ptr, BASE.nbytes)
+    t.record_stream(theirs.handle)
+    del t
+    assert (target.peek(), driver.races) == (BASE.tobytes(), [])
+
+
+def test_the_per_thread_stream_of_one_thread_hides_no_other() -> None:
+    """Moved on the per-thread stream of a thread, then exported to the legacy stream by another."""
+    driver = Driver("cuda")
+    driver.reset()
+    tensors: list[Any] = []
+
+    def move() -> None:
+        driver.select(0)
+        tensors.append(dlbridge.from_dlpack(BASE, device="cuda:0"))
+        tensors[0].record_stream(2)
+
+    def drop() -> None:
+        tensors.clear()
+
+    thread = threading.Thread(target=move)
+    thread.start()
+    thread.join()
+    target = driver.buffer(BASE.nbytes)
+    tensors[0].record_stream(1)
+    driver.call("simulated_copy", 1, target.address, tensors[0].data_ptr, BASE.nbytes)
+    thread = threading.Thread(target=drop)
+    thread.start()
+    thread.join()
+    assert (target.peek(), driver.races) == (BASE.tobytes(), [])
+
+
+def test_an_export_by_the_table_is_recorded(driver: Driver) -> None:
+    ours, default = driver.stream(), driver.default_stream(DEFAULTS[driver.kind])
+    t: Any = dlbridge.from_dlpack(BASE, device=name(driver), stream=ours.handle)
+    exported = foreign.slot(type(t), "give", t)
+    target = driver.buffer(BASE.nbytes)
+    driver.call("simulated_copy", default.handle, target.address, t.data_ptr, BASE.nbytes)
+    del t, exported
+    assert (target.peek(), driver.races) == (BASE.tobytes(), [])
+
+
+def test_a_deferred_free_keeps_the_stream_object() -> None:
+    """The stream is captured when the memory is dropped, and its last other owner goes later."""
+    driver = Driver("cuda")
+    driver.reset()
+
+    class Destroying(Stream):
+        def __del__(self) -> None:
+            self.destroy()
+
+    ours = Destroying(driver, driver.stream().handle)
+    t: Any = dlbridge.from_dlpack(BASE, device="cuda:0", stream=ours)
+    ours.synchronize()
+    driver.call("cuStreamBeginCapture_v2", ours.handle, 2)
+    del t
+    graph = ctypes.c_void_p()
+    driver.call("cuStreamEndCapture", ours.handle, ctypes.byref(graph))
+    del ours
+    gc.collect()
+    dlbridge.from_dlpack(BASE, device="cuda:0")  # collects
+    assert driver.misuses == []
 
 
 @pytest.mark.parametrize("use", ["moved on a stream object", "moved on the default stream",

@@ -39,6 +39,7 @@ READS: dict[str, Callable[[Any], bytes]] = {
     "pickle, out of band": out_of_band,
     "as the CPU's": lambda t: bytes(memoryview(dlbridge.from_dlpack(t, device="cpu"))),
     "a copy on the CPU": copied,
+    "to_dlpack": lambda t: foreign.consume(dlbridge.to_dlpack(t)).tobytes(),
     "synchronize": lambda t: [t.synchronize(), bytes(memoryview(t.__array__()))][1],
     "extension, borrowed": device_extension.read_host,
     "extension, by a caster": device_extension.cast_host,
@@ -69,6 +70,44 @@ def test_a_tensor(driver: Driver, read: str, stream: str) -> None:
     t = dlbridge.from_dlpack(x, stream=x.stream.handle if stream != "object" else x.stream)
     x.stream.write(x.buffer, 7)
     assert READS[read](t) == NEW
+    assert driver.races == []
+
+
+@pytest.mark.parametrize("kind", ["cuda", "hip"])
+@pytest.mark.parametrize("stream", ["own", "default"])
+def test_pinned_memory_with_a_named_stream(kind: str, stream: str) -> None:
+    """DLPack has no stream for it, but the caller's stream writes to it."""
+    driver = Driver(kind)
+    driver.reset()
+    default = driver.default_stream({"cuda": 1, "hip": 0}[kind])
+    ours = default if stream == "default" else driver.stream()
+    reads = (read for name, read in READS.items() if "without devices" not in name)
+    for read in reads:
+        x = DeviceArray(driver.buffer(4, "pinned"), driver.stream())
+        t = dlbridge.from_dlpack(x, stream=ours.handle)
+        assert "stream" not in x.requests[0]
+        ours.write(x.buffer, 7)
+        assert read(t) == NEW
+        copied = dlbridge.from_dlpack(t, copy=True)
+        ours.write(x.buffer, 8)
+        shared = dlbridge.from_dlpack(t, stream=ours.handle)
+        assert bytes(memoryview(shared)) == b"\x08\x08\x08\x08"
+        assert bytes(memoryview(copied)) == NEW
+    assert driver.races == []
+
+
+def test_an_array_interface_of_pinned_memory(driver: Driver) -> None:
+    ours = driver.stream()
+    memory = driver.buffer(4, "pinned")
+
+    class Described:
+        @property
+        def __cuda_array_interface__(self) -> dict[str, Any]:
+            return {**memory.__cuda_array_interface__, "stream": ours.handle}
+
+    t = dlbridge.as_tensor(Described())
+    ours.write(memory, 7)
+    assert bytes(memoryview(t)) == NEW
     assert driver.races == []
 
 
@@ -171,6 +210,7 @@ def test_the_stream_of_an_argument(driver: Driver, kind: str) -> None:
     driver.call("cuStreamBeginCapture_v2", x.array.stream.handle, 2)
     for argument in (x, t):
         assert device_extension.stream_of(argument) == x.array.stream.handle
+        assert device_extension.stream_by_overload(argument) == x.array.stream.handle
     graph = np.zeros(1, np.uintp)
     driver.call("cuStreamEndCapture", x.array.stream.handle, graph.ctypes)
     assert driver.call_count("cuStreamWaitEvent") >= waits

@@ -229,10 +229,12 @@ def test_an_unusual_array_is_borrowed_again(binding: str) -> None:
     """An empty array, and one with a negative stride, which no fast path accepts."""
     np = pytest.importorskip("numpy")
     first_of_two = function(binding, "first_of_two")
-    for a in (np.empty(0, dtype=np.float32), np.arange(6, dtype=np.float32)[::-2]):
+    for a, expected in (
+        (np.empty(0, dtype=np.float32), {0, 1}),  # its stride leads to no element
+        (np.arange(6, dtype=np.float32)[::-2], {298}),
+    ):
         for _ in range(2):
-            expected = 100 * a.shape[0] + a.strides[0] // a.itemsize
-            assert first_of_two(a, Meanwhile(int, shape=(3,))) == expected
+            assert first_of_two(a, Meanwhile(int, shape=(3,))) in expected
 
 
 @pytest.mark.parametrize("binding", BINDINGS)

@@ -54,10 +54,22 @@ TEST(KeptStream, ANewThreadIsAnotherThreadThanOneThatEnded) {
   }
 }
 
-TEST(KeptStream, IsNullWithoutStreams) {
-  EXPECT_TRUE(kept_stream().is_null());
-  EXPECT_TRUE(kept_stream(stream_ref::default_of(dlbridge::cpu)).is_null());
-  EXPECT_FALSE(kept_stream(stream_ref::default_of(device(kDLCUDA, 0))).is_null());
+TEST(KeptStream, IsNoneWithoutStreams) {
+  EXPECT_TRUE(kept_stream().is_none());
+  EXPECT_TRUE(kept_stream(stream_ref::default_of(dlbridge::cpu)).is_none());
+  EXPECT_FALSE(kept_stream(stream_ref::default_of(device(kDLCUDA, 0))).is_none());
+  EXPECT_FALSE(kept_stream(stream_ref::default_of(device(kDLROCM, 0))).is_none());
+}
+
+TEST(KeptStream, ComparesHandlesAndThreads) {
+  device const where(kDLCUDA, 0);
+  kept_stream const mine(with_handle(where, 2));
+  kept_stream theirs;
+  std::thread([&] { theirs = kept_stream(with_handle(where, 2)); }).join();
+  EXPECT_TRUE(mine == kept_stream(with_handle(where, 2)));
+  EXPECT_TRUE(mine != theirs);
+  EXPECT_TRUE(theirs != kept_stream(stream_ref::default_of(where)));
+  EXPECT_TRUE(kept_stream() != kept_stream(stream_ref::default_of(device(kDLROCM, 0))));
 }
 
 }  // namespace

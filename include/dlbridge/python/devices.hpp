@@ -3,10 +3,8 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include <dlbridge/builder.hpp>
 #include <dlbridge/copy.hpp>
@@ -46,8 +44,7 @@ inline report check_copy_path(device from, device to) noexcept {
 // function that calls Python.
 class driver_owner {
  public:
-  explicit driver_owner(managed_tensor memory)
-      : streams_(std::make_unique<stream_objects>()), memory_(std::move(memory)) {}
+  explicit driver_owner(managed_tensor memory) noexcept : memory_(std::move(memory)) {}
   driver_owner(driver_owner&&) noexcept = default;
   driver_owner& operator=(driver_owner&&) = delete;
   ~driver_owner() {
@@ -57,31 +54,25 @@ class driver_owner {
     }
   }
 
-  // Returns false if there is no memory for the entry.
-  bool record(stream_ref stream, PyObject* stream_object) noexcept {
-    return (stream_object == nullptr || try_keep(stream_object)) &&
-           try_record_stream(memory_, stream);
-  }
+  managed_tensor const& memory() const noexcept { return memory_; }
 
  private:
-  bool try_keep(PyObject* stream_object) noexcept {
-    std::lock_guard<std::mutex> const lock(streams_->mutex);
-    try {
-      streams_->owners.emplace_back(ref::borrow(stream_object));
-    } catch (std::bad_alloc const&) {
-      return false;
-    }
-    return true;
-  }
-
-  struct stream_objects {
-    std::mutex mutex;
-    std::vector<object_owner> owners;
-  };
-
-  std::unique_ptr<stream_objects> streams_;  // destroyed after the memory
   managed_tensor memory_;
 };
+
+// Returns false if another owner frees the memory, or there is no memory for the entry.
+inline bool record_stream(managed_tensor const& tensor, stream_ref stream,
+                          PyObject* stream_object) noexcept {
+  auto* const owner = dlbridge::detail::find_owner<driver_owner>(tensor);
+  try {
+    std::shared_ptr<void const> const kept =
+        stream_object != nullptr ? std::make_shared<object_owner>(ref::borrow(stream_object))
+                                 : nullptr;
+    return owner != nullptr && try_record_stream(owner->memory(), stream, kept);
+  } catch (std::bad_alloc const&) {
+    return false;
+  }
+}
 
 inline managed_tensor move_without_gil(move_request const& request) {
   transfer_options options;
@@ -127,11 +118,7 @@ inline void use_devices() noexcept {
   operations.move = [](python::move_request const& request) {
     return python::detail::move_without_gil(request);
   };
-  operations.record_stream = [](managed_tensor const& tensor, stream_ref stream,
-                                PyObject* stream_object) noexcept {
-    auto* const owner = dlbridge::detail::find_owner<python::detail::driver_owner>(tensor);
-    return owner != nullptr && owner->record(stream, stream_object);
-  };
+  operations.record_stream = &python::detail::record_stream;
   operations.copy_host = [](tensor_view const& source, struct_kind kind) {
     return copy_of(source, layout::row_major, kind);
   };

@@ -199,8 +199,17 @@ report try_host_wait(Table const& driver, stream_ref stream) noexcept {
   if (!status.ok()) {
     return status;
   }
-  return capture.active ? detail::no_wait_in_capture()
-                        : try_call(driver, driver.stream_synchronize, stream.native_handle());
+  if (capture.active) {
+    return detail::no_wait_in_capture();
+  }
+  if (!detail::is_default_stream(stream)) {
+    return try_call(driver, driver.stream_synchronize, stream.native_handle());
+  }
+  // The legacy default stream waits for the blocking streams when it receives an operation, such as
+  // an event. No documentation states that a synchronization alone does so.
+  detail::stream_event<Table> event;
+  status = event.try_record(driver, guard, stream.native_handle());
+  return status.ok() ? try_call(driver, driver.event_synchronize, event.get()) : status;
 }
 
 /// The same with the driver of the stream's device. Does nothing for the null stream of a device

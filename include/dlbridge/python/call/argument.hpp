@@ -85,7 +85,8 @@ class argument {
   /// work on the tensor there.
   /// @par Thread and GIL
   /// The caller holds the GIL.
-  stream_ref stream() const noexcept { return origin_.stream(device()); }
+  /// @throws python_error after an exception such as KeyboardInterrupt
+  stream_ref stream() const { return origin_.stream(device()); }
   python::origin const& origin() const noexcept { return origin_; }
 
   /// Allocates a row-major tensor of the same library on the same device, such as

@@ -107,11 +107,17 @@ class origin {
 
   /// @return the stream that the library currently uses on a device, as work_stream_of finds it;
   /// the device's default stream where the library reports none
-  stream_ref stream(device where) const noexcept {
+  /// @throws python_error after an exception that is not forgivable, such as KeyboardInterrupt
+  stream_ref stream(device where) const {
     if (runtime_of(where) == runtime_kind::none || object_ == nullptr) {
       return stream_ref::default_of(where);
     }
-    return work_stream_of(object_, type_cache::find(Py_TYPE(object_)).exchange, where);
+    stream_ref const result =
+        work_stream_of(object_, type_cache::find(Py_TYPE(object_)).exchange, where);
+    if (PyErr_Occurred() != nullptr) {
+      throw python_error();
+    }
+    return result;
   }
 
  private:

@@ -162,7 +162,8 @@ class tensor_argument : public untyped_argument {
     object_ = object;
     shared_ = &tensor;
     exception_ = ref::borrow(exception.get());
-    return is_none() || (!exception_ && meets(tensor.view(), traits::required()));
+    return is_none() || (!exception_ && meets(tensor.view(), traits::required()) &&
+                         is_ready_in(tensor, need.where));
   }
 
   /// Returns the C++ parameter, and moves the tensor into it if P owns its tensor.

@@ -207,13 +207,14 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
 namespace detail {
 // Reads the stream of a __cuda_array_interface__, and orders the stream that the caller named, if
 // any, after it. An interface without a stream requires no order: its elements are ready.
-inline bool order_interface(PyObject* interface, device where, PyObject* named,
+inline bool order_interface(PyObject* interface, device memory, PyObject* named,
                             stream_ref& ready) noexcept {
+  device const where = stream_device(memory);
   ref const stream = ref::borrow(api<PyDict_GetItemWithError>(interface, names::get().stream));
   stream_ref elements = stream_ref::default_of(where);
   return PyErr_Occurred() == nullptr && choose_stream(stream.get(), where, elements) &&
          choose_stream(named, where, ready) && guarded([&] {
-           if (named == Py_None) {
+           if (named == nullptr || named == Py_None) {
              ready = elements;
            } else if (stream && stream.get() != Py_None) {
              python::order_after(ready, elements);

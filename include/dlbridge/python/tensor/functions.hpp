@@ -49,7 +49,7 @@ inline PyObject* to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t c
   tensor_object& self = tensor_in(tensor.get());
   request.kind = struct_kind_for(max_version);
   request.target = self.view.device();
-  request.order = unnamed_stream(request.target);  // the consumer of a raw capsule names none
+  detail::order_unnamed(request.target, request);  // the consumer of a raw capsule names no stream
   shared_tensor const* const owner = try_share(self);
   return owner != nullptr ? produce(*owner, self.view, self.ready_on(), request).release()
                           : nullptr;

@@ -88,13 +88,13 @@ template <PyTypeObject* (*TensorType)() noexcept>
 struct tensor_operations {
   static managed_tensor export_tensor(PyObject* object) {
     tensor_object& self = tensor_in(object);
-    order_default_stream(self);
+    order_default_stream(object);
     return dlbridge::lend(share(self), self.view, struct_kind::versioned);
   }
 
   static void lend(PyObject* object, DLTensor& out) {
     tensor_view const& view = tensor_in(object).view;
-    order_default_stream(tensor_in(object));
+    order_default_stream(object);
     if (view.read_only()) {
       refuse_lending_read_only();
     }
@@ -119,13 +119,17 @@ struct tensor_operations {
   // The slots do no ordering; the consumer orders its work after the stream that
   // current_work_stream returns, the default one, so that one is ordered after the tensor's
   // (spec 5.3).
-  DLBRIDGE_INLINE static void order_default_stream(tensor_object const& self) {
-    if (!self.stream.is_null()) {  // null on the CPU, and for ROCm's default stream
+  DLBRIDGE_INLINE static void order_default_stream(PyObject* object) {
+    tensor_object const& self = tensor_in(object);
+    if (!self.stream.is_none()) {
       stream_ref const ready = self.ready_on();
       if (is_host_accessible(self.view.device())) {  // the consumer may be a library of the CPU
         python::host_wait(ready);
       } else {
-        python::order_after(stream_ref::default_of(ready.device()), ready);
+        stream_ref const used = stream_ref::default_of(ready.device());
+        python::order_after(used, ready);
+        critical_section const section(object);
+        record_lasting_stream(owning_tensor(self), used);
       }
     }
   }

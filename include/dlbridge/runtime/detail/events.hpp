@@ -39,6 +39,10 @@ class relaxed_capture_scope {
   int mode_ = capture_mode_relaxed;  // in the scope: the previous mode
 };
 
+constexpr bool is_refused_in_capture(driver_result result) noexcept {
+  return result >= driver_capture_unsupported && result <= driver_capture_wrong_thread;
+}
+
 // Whether a stream is being captured. A driver without capture functions has no captures.
 enum class capture_answer : std::uint8_t { no, yes, unknown };
 
@@ -54,9 +58,7 @@ capture_answer ask_for_capture(Table const& driver, stream_ref stream) noexcept 
   }
   driver.clear_error();
   // The legacy default stream is unusable while a blocking stream of its context is captured.
-  bool const is_of_capture =
-      result >= driver_capture_unsupported && result <= driver_capture_wrong_thread;
-  return is_of_capture ? capture_answer::yes : capture_answer::unknown;
+  return is_refused_in_capture(result) ? capture_answer::yes : capture_answer::unknown;
 }
 
 // An event without timing. It comes from the pool of its context, or try_record creates it. The
@@ -120,20 +122,34 @@ class stream_event {
     if (result != driver_success) {
       driver_->clear_error();
     }
+    if (is_refused_in_capture(result)) {
+      return false;  // HIP refuses events of streams that are being captured
+    }
     if (result != driver_success && result != driver_not_ready) {
       event_ = nullptr;
     }
     return result != driver_not_ready;
   }
-  // Blocks this thread until the operations before the event have completed.
-  void wait() noexcept {
-    if (event_ != nullptr) {
-      context_guard<Table> guard(*driver_);
-      if (!guard.try_enter_context(context_).ok() ||
-          !succeeds(*driver_, driver_->event_synchronize, event_)) {
-        event_ = nullptr;
-      }
+  // Blocks this thread until the operations before the event have completed. Returns false if a
+  // capture forbids to wait now. Other failures are those of has_passed().
+  bool try_wait() noexcept {
+    if (event_ == nullptr) {
+      return true;
     }
+    context_guard<Table> guard(*driver_);
+    driver_result const result = guard.try_enter_context(context_).ok()
+                                     ? driver_->event_synchronize(event_)
+                                     : driver_invalid_context;
+    if (result != driver_success) {
+      driver_->clear_error();
+    }
+    if (is_refused_in_capture(result)) {
+      return false;
+    }
+    if (result != driver_success) {
+      event_ = nullptr;
+    }
+    return true;
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -77,8 +78,11 @@ class driver_memory {
   bool is_stream_ordered() const noexcept { return method_ == free_method::stream_ordered; }
 
   /// Adds a stream whose operations may use the memory until it is freed.
+  /// @param owner keeps the stream alive, or null. It is released after the memory.
   /// @return false if there is no memory for the entry.
-  bool try_record_stream(stream_ref stream) noexcept { return uses_.try_add(stream); }
+  bool try_record_stream(stream_ref stream, std::shared_ptr<void const> owner) noexcept {
+    return uses_.try_add(stream, std::move(owner));
+  }
   /// Adds an event: the operations before it use the memory.
   void keep_event(detail::stream_event<Table>&& event) noexcept { last_use_ = std::move(event); }
 
@@ -166,10 +170,10 @@ class driver_memory {
   }
 
   bool try_free_after_waiting() noexcept {
-    if (!try_wait_for_uses()) {
+    detail::relaxed_capture_scope<Table> const relaxed(*driver_);
+    if (!try_wait_for_uses() || !last_use_.try_wait()) {
       return false;
     }
-    last_use_.wait();
     context_guard<Table> guard(*driver_);
     if (guard.try_enter_context(context_).ok()) {  // otherwise the driver freed it with the context
       free_now(method_ == free_method::host ? driver_->host_free : driver_->memory_free);
@@ -197,6 +201,7 @@ class driver_memory {
       return true;
     }
     // The other call waits for nothing. It needs a context, and the memory outlives its own.
+    detail::relaxed_capture_scope<Table> const relaxed(*driver_);
     if (try_host_wait(*driver_, stream).broke(errc::capturing) || !try_wait_for_uses()) {
       return false;
     }
@@ -215,8 +220,8 @@ class driver_memory {
     }));
     return !is_captured;
   }
+  // In a relaxed_capture_scope.
   void free_now(driver_function<void*> const& function) const noexcept {
-    detail::relaxed_capture_scope<Table> const relaxed(*driver_);
     static_cast<void>(succeeds(*driver_, function, address_));
   }
 
@@ -236,18 +241,20 @@ class driver_memory {
 /// releases the tensor.
 /// @param tensor a tensor that transfer or transfer_async of this module has returned.
 /// @param stream the stream, which exists as long as the memory of the tensor.
+/// @param owner keeps the stream alive, or null. It is released after the memory, on any thread.
 /// @return false if another owner frees the memory, or there is no memory for the entry. The caller
 /// then orders its work before the release itself.
 /// @par Thread and GIL
 /// Any thread.
-inline bool try_record_stream(managed_tensor const& tensor, stream_ref stream) noexcept {
+inline bool try_record_stream(managed_tensor const& tensor, stream_ref stream,
+                              std::shared_ptr<void const> owner = nullptr) noexcept {
   if (!tensor) {
     return false;
   }
   auto* const in_cuda = detail::find_owner<driver_memory<cuda_table>>(tensor);
   auto* const in_hip = detail::find_owner<driver_memory<hip_table>>(tensor);
-  return in_cuda != nullptr  ? in_cuda->try_record_stream(stream)
-         : in_hip != nullptr ? in_hip->try_record_stream(stream)
+  return in_cuda != nullptr  ? in_cuda->try_record_stream(stream, std::move(owner))
+         : in_hip != nullptr ? in_hip->try_record_stream(stream, std::move(owner))
                              : false;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -10,7 +11,6 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/kept_stream.hpp>
-#include <dlbridge/runtime/order.hpp>
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
@@ -30,16 +30,17 @@ class stream_uses {
     }
   }
 
-  // Returns false if there is no memory for the entry.
-  bool try_add(stream_ref stream) noexcept {
+  // owner: keeps the stream alive, or null. Returns false if there is no memory for the entry.
+  bool try_add(stream_ref stream, std::shared_ptr<void const> owner) noexcept {
+    kept_stream const kept(stream);
     for (use const* each = first_.load(std::memory_order_acquire); each != nullptr;
          each = each->next) {
-      if (is_same_stream(each->stream.get(each->where), stream)) {
+      if (owner == nullptr && each->where == stream.device() && each->stream == kept) {
         return true;
       }
     }
     auto* const added = new (std::nothrow)
-        use{stream.device(), kept_stream(stream), first_.load(std::memory_order_relaxed)};
+        use{stream.device(), kept, std::move(owner), first_.load(std::memory_order_relaxed)};
     while (added != nullptr &&
            !first_.compare_exchange_weak(added->next, added, std::memory_order_release,
                                          std::memory_order_relaxed)) {
@@ -61,6 +62,7 @@ class stream_uses {
   struct use {
     device where;
     kept_stream stream;  // any thread may free the memory
+    std::shared_ptr<void const> owner;
     use* next;
   };
   std::atomic<use*> first_{nullptr};

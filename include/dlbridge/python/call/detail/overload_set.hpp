@@ -188,7 +188,8 @@ class overload_call {
     }
     fresh->object = object;
     fresh->in_use = true;
-    if (!fresh->tensor.import_object(object, import_mode::own, device_filter{})) {
+    if (!fresh->tensor.import_object(object, import_mode::own,
+                                     device_filter{device_filter::anywhere})) {
       fresh->exception = take_exception();
     }
     fresh->next = std::move(imports_);

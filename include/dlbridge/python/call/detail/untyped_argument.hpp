@@ -50,6 +50,15 @@ class untyped_argument {
     return is_imported;
   }
 
+  // Returns false, with exception_ set, when the elements of a shared import cannot be awaited.
+  bool is_ready_in(imported_tensor& tensor, device_filter where) noexcept {
+    bool const is_ready = tensor.is_ready(object_, where);
+    if (!is_ready) {
+      exception_ = take_exception();
+    }
+    return is_ready;
+  }
+
   // Returns false, with exception_ set, when a lent tensor changed.
   DLBRIDGE_NOINLINE bool confirm_in(import_mode mode, requirement const& need) noexcept {
     if (shared_ == nullptr && !own_.owned() && !own_.borrow_again(object_, mode, need)) {

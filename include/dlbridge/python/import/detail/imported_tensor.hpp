@@ -132,6 +132,14 @@ class imported_tensor {
     return is_lent && meets(view(), need) && is_ready(object, need.where);
   }
 
+  /// Makes the host wait for the elements of memory to which devices write as well, such as managed
+  /// memory, for a parameter that requires the host.
+  /// @return false, with a Python exception set as by host_wait, on failure.
+  DLBRIDGE_INLINE bool is_ready(PyObject* object, device_filter where) noexcept {
+    return tensor_.device.device_type == kDLCPU || where.type != device_filter::host ||
+           wait_for_elements(object);
+  }
+
   /// @pre import_object or try_borrow_fast returned true.
   /// @par Lifetime
   /// Valid while the object lends the tensor, or while the owned tensor lives, which may have been
@@ -221,12 +229,6 @@ class imported_tensor {
     return true;
   }
 
-  // Makes the host wait for the elements of memory to which devices write as well, such as managed
-  // memory, for a parameter that the host reads or writes.
-  DLBRIDGE_INLINE bool is_ready(PyObject* object, device_filter where) noexcept {
-    return tensor_.device.device_type == kDLCPU || where.type != device_filter::host ||
-           wait_for_elements(object);
-  }
   DLBRIDGE_COLD bool wait_for_elements(PyObject* object) noexcept {
     device const own(tensor_.device);
     if (runtime_of(own) == runtime_kind::none || !is_host_accessible(own)) {

@@ -96,7 +96,7 @@ inline PyObject* apply_readonly(ref tensor, PyObject* readonly) noexcept {
 }
 inline PyObject* wrap_imported(managed_tensor m, import_arguments const& arguments) noexcept {
   ref tensor = m ? wrap_tensor(std::move(m)) : ref();
-  if (tensor && arguments.ready.native_handle() != nullptr) {
+  if (tensor && runtime_of(arguments.ready.device()) != runtime_kind::none) {
     set_ready(tensor_in(tensor.get()), arguments.ready, arguments.request.stream);
   }
   if (tensor && has_queues(tensor_in(tensor.get()).view.device())) {
@@ -114,7 +114,7 @@ inline bool can_share(PyObject* object, consume_request const& request) noexcept
   }
   device const where = tensor_in(object).view.device();
   bool const has_stream = stream_device(where) != where &&
-                          (!tensor_in(object).stream.is_null() || request.stream != nullptr);
+                          (!tensor_in(object).stream.is_none() || request.stream != nullptr);
   return runtime_of(where) == runtime_kind::none && !has_stream &&
          (!request.has_target || is_on_device(where, request.target));
 }
@@ -250,7 +250,7 @@ DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& tried_table) noexcept
   managed_tensor m = import_by_table(*type, object, nullptr, ready);
   PyTypeObject* const result = m ? tensor_type() : nullptr;
   ref tensor = result != nullptr ? new_tensor(result, std::move(m)) : ref();
-  if (tensor && ready.native_handle() != nullptr) {
+  if (tensor && runtime_of(ready.device()) != runtime_kind::none) {
     set_ready(tensor_in(tensor.get()), ready, nullptr);
   }
   return tensor;

@@ -39,7 +39,7 @@ struct tensor_object {
   buffer_dims exported_dims;  // of the buffers
 
   stream_ref ready_on() const noexcept {
-    return stream.get(stream.is_null() ? view.device() : stream_device(view.device()));
+    return stream.get(stream.is_none() ? view.device() : stream_device(view.device()));
   }
 };
 
@@ -190,7 +190,7 @@ inline void set_queue(tensor_object& self, ref queue) noexcept {
 /// @par Thread and GIL
 /// The caller holds the GIL, which is released while the host waits.
 inline bool wait_until_ready(tensor_object const& self) noexcept {
-  return self.stream.is_null() || guarded([&] { python::host_wait(self.ready_on()); });
+  return self.stream.is_none() || guarded([&] { python::host_wait(self.ready_on()); });
 }
 
 namespace detail {
@@ -236,11 +236,17 @@ inline shared_tensor const* try_share(tensor_object& self) noexcept {
   return guarded([&] { share(self); }) ? &self.shared : nullptr;
 }
 
+/// The tensor that owns the memory; empty while that is an ndarray.
+/// @pre the caller is in a critical section of the object.
+inline managed_tensor const& owning_tensor(tensor_object const& self) noexcept {
+  return self.shared ? self.shared.get() : self.owned;
+}
+
 /// Reads the version of the producer's struct.
 /// @return false for a legacy struct, which has none.
 inline bool read_producer_version(tensor_object& self, version& out) noexcept {
   critical_section const section(reinterpret_cast<PyObject*>(&self));
-  managed_tensor const& m = self.shared ? self.shared.get() : self.owned;
+  managed_tensor const& m = owning_tensor(self);
   out = m ? m.version() : detail::version_of_ndarrays();
   return m.kind() == struct_kind::versioned;
 }

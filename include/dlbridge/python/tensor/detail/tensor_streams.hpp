@@ -33,16 +33,19 @@ inline PyObject* synchronize_method(PyObject* object, PyObject*) noexcept {
 // record_stream(stream)
 inline PyObject* record_stream_method(PyObject* object, PyObject* stream) noexcept {
   tensor_object& self = tensor_in(object);
-  device const where = self.view.device();
+  device const where = stream_device(self.view.device());
   stream_ref used = stream_ref::default_of(where);
   std::int64_t value = 0;
   if (!choose_stream(stream, where, used, &value)) {
     return nullptr;
   }
   auto* const operation = device_operations::get().record_stream;
-  managed_tensor const& memory = self.shared ? self.shared.get() : self.owned;
-  bool const is_recorded =
-      operation != nullptr && value != -1 && operation(memory, used, stream_object_in(stream));
+  bool is_recorded = false;
+  {
+    critical_section const section(object);
+    is_recorded = operation != nullptr && value != -1 &&
+                  operation(owning_tensor(self), used, stream_object_in(stream));
+  }
   if (!is_recorded) {
     set_error(refusal(errc::bad_argument, "memory that from_dlpack(x, device=...) allocated",
                       "memory of another owner",
@@ -72,7 +75,7 @@ DLBRIDGE_LOCAL inline PyObject* get_cuda_stream(PyObject* self, void*) noexcept 
                       name_of(view).c_str());
     return nullptr;
   }
-  return api<PyCFunction_New>(&definition, self);
+  return api<PyCFunction_NewEx>(&definition, self, nullptr);
 }
 }  // namespace detail
 }  // namespace python
