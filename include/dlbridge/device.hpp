@@ -148,8 +148,8 @@ constexpr runtime_kind runtime_of(device where) noexcept {
   return row == nullptr || row->memory == memory_kind::pinned ? runtime_kind::none : row->runtime;
 }
 
-/// The device whose streams can work on the memory of a device: itself, or for pinned memory device 0
-/// of its runtime. The handles of streams other than the default ones identify their device.
+/// The device whose streams can work on the memory of a device: itself, or for pinned memory device
+/// 0 of its runtime. The handles of streams other than the default ones identify their device.
 constexpr device stream_device(device where) noexcept {
   runtime_kind const runtime = runtime_of_memory(where);
   return memory_of(where) != memory_kind::pinned || runtime == runtime_kind::none

@@ -229,8 +229,10 @@ inline managed_tensor export_tensor(shared_tensor const& owner, tensor_view cons
   device const own = view.device();
   bool const stays = request.target == own;
   if (stays && request.copy != copy_policy::always) {
-    order_export(request, ready);
-    record_lasting_stream(owner.get(), request.order.stream);
+    if (own.type != kDLCPU) {
+      order_export(request, ready);
+      record_lasting_stream(owner.get(), request.order.stream);
+    }
     return lend(owner, view, request.kind, request.read_only);
   }
   bool const on_host = request.target == cpu || (stays && !can_copy_in_kind(own));

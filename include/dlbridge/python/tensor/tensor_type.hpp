@@ -120,18 +120,21 @@ struct tensor_operations {
   // current_work_stream returns, the default one, so that one is ordered after the tensor's
   // (spec 5.3).
   DLBRIDGE_INLINE static void order_default_stream(PyObject* object) {
-    tensor_object const& self = tensor_in(object);
-    if (!self.stream.is_none()) {
-      stream_ref const ready = self.ready_on();
-      if (is_host_accessible(self.view.device())) {  // the consumer may be a library of the CPU
-        python::host_wait(ready);
-      } else {
-        stream_ref const used = stream_ref::default_of(ready.device());
-        python::order_after(used, ready);
-        critical_section const section(object);
-        record_lasting_stream(owning_tensor(self), used);
-      }
+    if (!tensor_in(object).stream.is_none()) {
+      order_consumer(object);
     }
+  }
+  DLBRIDGE_NOINLINE static void order_consumer(PyObject* object) {
+    tensor_object const& self = tensor_in(object);
+    stream_ref const ready = self.ready_on();
+    if (is_host_accessible(self.view.device())) {  // the consumer may be a library of the CPU
+      python::host_wait(ready);
+      return;
+    }
+    stream_ref const used = stream_ref::default_of(ready.device());
+    python::order_after(used, ready);
+    critical_section const section(object);
+    record_lasting_stream(owning_tensor(self), used);
   }
 };
 #endif

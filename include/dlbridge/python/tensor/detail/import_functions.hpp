@@ -113,6 +113,9 @@ inline bool can_share(PyObject* object, consume_request const& request) noexcept
     return false;
   }
   device const where = tensor_in(object).view.device();
+  if (where.type == kDLCPU) {
+    return !request.has_target || request.target.type == kDLCPU;
+  }
   bool const has_stream = stream_device(where) != where &&
                           (!tensor_in(object).stream.is_none() || request.stream != nullptr);
   return runtime_of(where) == runtime_kind::none && !has_stream &&

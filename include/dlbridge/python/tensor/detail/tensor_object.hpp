@@ -39,7 +39,8 @@ struct tensor_object {
   buffer_dims exported_dims;  // of the buffers
 
   stream_ref ready_on() const noexcept {
-    return stream.get(stream.is_none() ? view.device() : stream_device(view.device()));
+    return stream.is_none() ? stream_ref(view.device(), static_cast<void*>(nullptr))
+                            : stream.get(stream_device(view.device()));
   }
 };
 
@@ -106,7 +107,10 @@ DLBRIDGE_INLINE void construct(tensor_object& self, tensor_view const& view, man
   ::new (&self.view) tensor_view(view);
   ::new (&self.owned) managed_tensor(std::move(owned));
   ::new (&self.shared) shared_tensor(std::move(shared));
-  ::new (&self.stream) kept_stream(stream_ref::default_of(view.device()));
+  ::new (&self.stream) kept_stream();
+  if (view.device().type != kDLCPU) {
+    self.stream = kept_stream(stream_ref::default_of(view.device()));
+  }
   self.stream_object = nullptr;
   self.array = nullptr;
 }
