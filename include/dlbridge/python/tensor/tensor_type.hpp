@@ -120,12 +120,15 @@ struct tensor_operations {
   // current_work_stream returns, the default one, so that one is ordered after the tensor's
   // (spec 5.3).
   DLBRIDGE_INLINE static void order_default_stream(PyObject* object) {
-    if (!tensor_in(object).stream.is_none()) {
+    if (tensor_in(object).view.device().type != kDLCPU) {
       order_consumer(object);
     }
   }
   DLBRIDGE_NOINLINE static void order_consumer(PyObject* object) {
     tensor_object const& self = tensor_in(object);
+    if (self.stream.is_none()) {
+      return;
+    }
     stream_ref const ready = self.ready_on();
     if (is_host_accessible(self.view.device())) {  // the consumer may be a library of the CPU
       python::host_wait(ready);

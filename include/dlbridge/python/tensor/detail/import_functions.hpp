@@ -122,32 +122,38 @@ inline bool can_share(PyObject* object, consume_request const& request) noexcept
          (!request.has_target || is_on_device(where, request.target));
 }
 
-// The queue of another Tensor on the memory of self: the one that stream= names, which then waits
-// for the queue of self, or else the latter. Returns false with an exception set.
-DLBRIDGE_NOINLINE inline bool choose_queue(tensor_object const& self, PyObject* stream,
-                                           PyObject*& out) noexcept {
-  bool const is_named = is_queue(stream);
-  out = is_named ? stream : self.stream_object;
-  return PyErr_Occurred() == nullptr && (!is_named || order_queues(stream, self.stream_object));
-}
-
-// stream: the stream= argument of the caller, or null.
-inline PyObject* share_imported(PyObject* object, PyObject* readonly, PyObject* stream) noexcept {
+// Another Tensor on the memory of one, whose owner it shares. An empty reference, with an exception
+// set, when there is no memory.
+inline ref share_memory(PyObject* object) noexcept {
   tensor_object& self = tensor_in(object);
-  PyObject* queue = nullptr;
-  if (has_queues(self.view.device()) && !choose_queue(self, stream, queue)) {
-    return nullptr;
-  }
   ref tensor;
   guarded([&] {
     shared_tensor owner = share(self);  // before the view is read: its shape then outlives self
     tensor_view const view = self.view.with_flags(self.view.flags() & ~flag_is_copied);
     tensor = new_tensor(Py_TYPE(object), view, std::move(owner));
   });
-  if (tensor && queue != nullptr) {
-    set_queue(tensor_in(tensor.get()), ref::borrow(queue));
+  return tensor;
+}
+
+// The same on oneAPI. The new Tensor has the queue that stream= names, which then waits for the
+// queue of the other one, or else the latter.
+DLBRIDGE_COLD inline ref share_on_queue(PyObject* object, PyObject* stream) noexcept {
+  PyObject* const earlier = tensor_in(object).stream_object;
+  bool const is_named = is_queue(stream);
+  if (PyErr_Occurred() != nullptr || (is_named && !order_queues(stream, earlier))) {
+    return ref();
   }
-  return apply_readonly(std::move(tensor), readonly);
+  ref tensor = share_memory(object);
+  if (tensor) {
+    set_queue(tensor_in(tensor.get()), ref::borrow(is_named ? stream : earlier));
+  }
+  return tensor;
+}
+
+// stream: the stream= argument of the caller, or null.
+inline PyObject* share_imported(PyObject* object, PyObject* readonly, PyObject* stream) noexcept {
+  bool const on_queue = has_queues(tensor_in(object).view.device());
+  return apply_readonly(on_queue ? share_on_queue(object, stream) : share_memory(object), readonly);
 }
 
 // The order of the dimensions in which NumPy copies an array, by their strides; layout::strided if
