@@ -94,7 +94,7 @@ class tensor_view {
   DLTensor to_dltensor() const noexcept {
     DLTensor t;
     t.data = data_;
-    if (byte_offset_ != 0 && keeps_data(device_)) {
+    if (keeps_data(device_) && byte_offset_ != 0) {
       auto const first = reinterpret_cast<std::uintptr_t>(data_);
       t.data = reinterpret_cast<void*>(first - static_cast<std::uintptr_t>(byte_offset_));
     }

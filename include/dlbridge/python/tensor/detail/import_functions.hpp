@@ -124,7 +124,7 @@ inline bool can_share(PyObject* object, consume_request const& request) noexcept
 
 // Another Tensor on the memory of one, whose owner it shares. An empty reference, with an exception
 // set, when there is no memory.
-inline ref share_memory(PyObject* object) noexcept {
+DLBRIDGE_INLINE ref share_memory(PyObject* object) noexcept {
   tensor_object& self = tensor_in(object);
   ref tensor;
   guarded([&] {
