@@ -126,13 +126,13 @@ inline bool can_share(PyObject* object, consume_request const& request) noexcept
 // set, when there is no memory.
 DLBRIDGE_INLINE ref share_memory(PyObject* object) noexcept {
   tensor_object& self = tensor_in(object);
-  ref tensor;
-  guarded([&] {
-    shared_tensor owner = share(self);  // before the view is read: its shape then outlives self
-    tensor_view const view = self.view.with_flags(self.view.flags() & ~flag_is_copied);
-    tensor = new_tensor(Py_TYPE(object), view, std::move(owner));
-  });
-  return tensor;
+  shared_tensor const* const owner = try_share(self);
+  if (owner == nullptr) {
+    return ref();
+  }
+  // Read after the owner is shared: the shape outlives self from then on.
+  tensor_view const view = self.view.with_flags(self.view.flags() & ~flag_is_copied);
+  return new_tensor(Py_TYPE(object), view, shared_tensor(*owner));
 }
 
 // The same on oneAPI. The new Tensor has the queue that stream= names, which then waits for the
