@@ -61,7 +61,7 @@ def test_a_move_on_a_named_stream(driver: Driver, kind: str, layout: str) -> Non
         driver.call("simulated_copy", ours.handle, back.address, t.data_ptr, x.nbytes)
         ours.synchronize()
         moved = np.frombuffer(back.peek(), np.uint8)
-        order = "F" if layout == "strided" and not t.c_contiguous else "C"
+        order: Any = "F" if layout == "strided" and not t.c_contiguous else "C"
         assert moved.reshape(t.shape, order=order).tobytes() == expected
         back.free()
         t.synchronize()
