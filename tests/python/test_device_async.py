@@ -217,9 +217,8 @@ def test_streams_that_last_are_recorded(driver: Driver, use: str) -> None:
     """dlbridge records on its own what cannot be destroyed before the memory is freed."""
     default = driver.default_stream(DEFAULTS[driver.kind])
     theirs = driver.stream() if use == "moved on a stream object" else default
-    t: Any = dlbridge.from_dlpack(
-        BASE, device=name(driver), stream=None if use.startswith("exported") else theirs
-    )
+    moved_on = driver.stream().handle if use.startswith("exported") else theirs
+    t: Any = dlbridge.from_dlpack(BASE, device=name(driver), stream=moved_on)
     target = driver.buffer(BASE.nbytes)
     address = t.data_ptr
     if use.startswith("exported"):

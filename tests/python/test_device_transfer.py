@@ -184,6 +184,23 @@ def test_a_copy_has_the_kind_of_memory(driver: Driver, kind: str, by: str) -> No
     assert driver.races == []
 
 
+@pytest.mark.parametrize("kind", ["pinned", "managed"])
+def test_a_copy_of_a_producer_that_makes_none_has_its_kind_of_memory(
+    driver: Driver, kind: str
+) -> None:
+    if (driver.kind, kind) == ("hip", "managed"):
+        return  # DLPack has no device type for it
+    x = DeviceArray(driver.buffer(4, kind), driver.stream())
+    x.stream.write(x.buffer, 7)
+    x.stream.synchronize()
+    t = dlbridge.from_dlpack(x, copy=True)
+    assert t.__dlpack_device__() == x.__dlpack_device__()
+    assert t.data_ptr != x.buffer.address
+    t.synchronize()
+    assert ctypes.string_at(t.data_ptr, 4) == b"\7\7\7\7"
+    assert driver.races == []
+
+
 def test_dl_device_there_and_back(driver: Driver) -> None:
     """Tensor.__dlpack__ with a dl_device other than the tensor's device."""
     where = (TYPES[driver.kind], 1)
