@@ -117,7 +117,7 @@ OTHER_BUILD_SLACK = 0.50
 INSTRUCTIONS = (
     Limit("instructions-device", "Tensor.__dlpack_device__()", "empty call", 27, gate=True, kind="instructions"),
     Limit("instructions-export", "Tensor.__dlpack__(max_version)", "empty call", 491, gate=True, kind="instructions"),
-    Limit("instructions-import-own", "dlbridge.from_dlpack(Tensor)", "empty call", 258, gate=True, kind="instructions"),
+    Limit("instructions-import-own", "dlbridge.from_dlpack(Tensor)", "empty call", 228, gate=True, kind="instructions"),
     Limit("instructions-import-bare", "dlbridge.from_dlpack(bare C)", "empty call", 618, gate=True, kind="instructions"),
     Limit("instructions-memoryview", "memoryview(Tensor)", "empty call", 962, gate=True, kind="instructions"),
     Limit("instructions-def_fast", "def_fast(Tensor)", "empty call", 200, gate=True, kind="instructions"),

@@ -226,9 +226,12 @@ inline PyObject* import_without_call(PyObject* object, import_arguments const& a
   return apply_readonly(std::move(tensor), arguments.readonly);
 }
 
+// Shares the owner of a Tensor that is imported without keywords.
 inline ref share_plainly(PyObject* object) noexcept {
-  return can_share(object, consume_request()) ? ref::steal(share_imported(object, Py_None, nullptr))
-                                              : ref();
+  bool const is_on_cpu = tensor_in(object).view.device().type == kDLCPU;
+  return is_on_cpu || can_share(object, consume_request())
+             ? ref::steal(share_imported(object, Py_None, nullptr))
+             : ref();
 }
 
 // The import without keywords of an ndarray, of a Tensor, and of an object whose type has an
