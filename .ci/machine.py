@@ -1,8 +1,8 @@
 """Finds or installs what the sessions require: tools, Python.h, a compiler and libraries.
 
 The module imports only the standard library of Python 3.9, because it runs before any
-installation. As root it installs Debian's packages; as another user it unpacks them into the
-checkout.
+installation. It installs into the checkout, where it also unpacks Debian's packages. Only root with
+`--system-packages` or DLBRIDGE_SYSTEM_PACKAGES=1 lets it install them into the system.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from typing import Callable
 CHECKOUT = Path(__file__).resolve().parent.parent
 STATE = CHECKOUT / ".nox"
 TOOLS = STATE / "tools"  # the virtual environment that has nox
-UNPACKED = STATE / "debian"  # Debian's packages, for a user who cannot install them
+UNPACKED = STATE / "debian"  # Debian's packages that are not installed into the system
+SYSTEM_PACKAGES = "DLBRIDGE_SYSTEM_PACKAGES"  # 1 lets root install packages into the system
 
 PYTHON_PACKAGE = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -66,12 +67,17 @@ def is_root() -> bool:
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
+def may_install() -> bool:
+    """Whether packages may be installed into the system: root has asked for it."""
+    return is_root() and os.environ.get(SYSTEM_PACKAGES, "") not in ("", "0")
+
+
 def has_apt() -> bool:
     return shutil.which("apt-get") is not None and shutil.which("dpkg-deb") is not None
 
 
 def _apt_of_our_own() -> list[str]:
-    """apt-get with lists and cache in the checkout, for a user who may not write the system's."""
+    """apt-get with lists and cache in the checkout; it writes nothing of the system's."""
     for part in ("lists/partial", "cache/archives/partial"):
         (STATE / "apt" / part).mkdir(parents=True, exist_ok=True)
     return [
@@ -82,6 +88,23 @@ def _apt_of_our_own() -> list[str]:
         "-oDebug::NoLocking=1",
         "-oAPT::Sandbox::User=",
     ]
+
+
+def _say_where() -> None:
+    """Says once where packages go; the programs that this one starts do not repeat it."""
+    if "DLBRIDGE_SAID_WHERE" in os.environ:
+        return
+    os.environ["DLBRIDGE_SAID_WHERE"] = "1"
+    say(
+        f"Debian's packages go into {UNPACKED.relative_to(CHECKOUT)}, and the system stays as it is"
+    )
+    if is_root():
+        say("with --system-packages, or DLBRIDGE_SYSTEM_PACKAGES=1, root installs them by apt-get")
+
+
+def has_packages(*names: str) -> bool:
+    """Whether Debian's packages are installed in the system."""
+    return all(succeeds("dpkg-query", "-s", name) for name in names)
 
 
 def _needed_by(apt: list[str], names: tuple[str, ...]) -> list[str]:
@@ -95,20 +118,20 @@ def _needed_by(apt: list[str], names: tuple[str, ...]) -> list[str]:
 
 
 def add_packages(*names: str, needed: bool = False) -> bool:
-    """Installs Debian's packages as root, or unpacks them below UNPACKED. If `needed`, it also
-    unpacks their dependencies, which apt always installs for root. Returns False without apt, or if
-    a package is unavailable."""
+    """Unpacks Debian's packages below UNPACKED, or installs them if may_install(). If `needed`, it
+    also unpacks their dependencies, which apt always installs. Returns False without apt, or if a
+    package is unavailable."""
     if not has_apt():
         return False
-    if all(succeeds("dpkg-query", "-s", name) for name in names):
+    if has_packages(*names):
         return True
     with locked("debian"):
         return _add_packages(names, needed)
 
 
 def _add_packages(names: tuple[str, ...], needed: bool) -> bool:
-    if is_root():
-        say(f"installing Debian's {' '.join(names)}")
+    if may_install():
+        say(f"installing Debian's {' '.join(names)} into the system, as --system-packages allows")
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         wait = "-oDPkg::Lock::Timeout=300"  # another apt may hold the lock
         install = ["apt-get", "-qq", wait, "install", "-y", "--no-install-recommends", *names]
@@ -116,6 +139,7 @@ def _add_packages(names: tuple[str, ...], needed: bool) -> bool:
             succeeds("apt-get", "-qq", "update")
             and subprocess.run(install, env=environment, stdout=subprocess.DEVNULL).returncode == 0
         )
+    _say_where()
     apt = _apt_of_our_own()
     downloads = STATE / "apt" / "downloads"
     downloads.mkdir(parents=True, exist_ok=True)
@@ -126,7 +150,7 @@ def _add_packages(names: tuple[str, ...], needed: bool) -> bool:
     for name in _needed_by(apt, names) if needed else names:
         if (UNPACKED / f".{name}").exists():
             continue
-        say(f"unpacking Debian's {name}, as this user cannot install it")
+        say(f"unpacking Debian's {name}")
         before = set(downloads.glob("*.deb"))
         if not succeeds(*apt, "download", name, cwd=downloads):
             return False
@@ -326,24 +350,60 @@ def zig() -> Compiler:
             for name in ("cc", "c++", "ar", "ranlib"):
                 script = folder / name
                 python = TOOLS / "bin" / "python"
-                script.write_text(f'#!/bin/sh\nexec "{python}" -m ziglang {name} "$@"\n')
+                # -I: an isolated build of pip hides the packages of the Python that runs pip.
+                script.write_text(f'#!/bin/sh\nexec "{python}" -I -m ziglang {name} "$@"\n')
                 script.chmod(0o755)
     return Compiler(str(folder / "cc"), str(folder / "c++"), brings_libcxx=True, is_zig=True)
 
 
+def _link_system_libraries(*packages: str) -> None:
+    """Links the shared libraries of installed packages below UNPACKED, where the linker looks."""
+    listed = subprocess.run(["dpkg", "-L", *packages], capture_output=True, text=True)
+    for line in listed.stdout.splitlines():
+        link = UNPACKED / line.lstrip("/")
+        if ".so" in link.name and Path(line).is_file() and not link.exists():
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(line)
+    for name in ("lib", "lib64"):  # the linker's scripts name /lib also where all is in /usr/lib
+        if not (UNPACKED / name).exists():
+            (UNPACKED / name).symlink_to(Path("usr", name))
+
+
+def unpacked_gcc() -> Compiler | None:
+    """Debian's g++ below UNPACKED, as programs that call it there; None if it is unavailable. Its
+    headers and libraries are those below UNPACKED, with the C library of the system."""
+    folder = STATE / "gcc"
+    if not add_packages("g++", needed=True) or not (UNPACKED / "usr" / "bin" / "g++").exists():
+        return None
+    with locked("tools"):
+        if not (folder / "g++").exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            _link_system_libraries("libc6", "libgcc-s1", "libstdc++6")
+            (libraries,) = (each.parent for each in UNPACKED.glob("usr/lib/*/crt1.o"))
+            for name in ("ar", "as", "gcc", "ld", "nm", "objcopy", "ranlib", "strip", "g++"):
+                root = f'--sysroot="{UNPACKED}"' if name in ("gcc", "g++") else ""
+                script = folder / name
+                script.write_text(
+                    f'#!/bin/sh\nLD_LIBRARY_PATH="{libraries}" PATH="{folder}:$PATH" '
+                    f'exec "{UNPACKED}/usr/bin/{name}" {root} "$@"\n'
+                )
+                script.chmod(0o755)
+    return Compiler(str(folder / "gcc"), str(folder / "g++"))
+
+
 def find_gcc() -> Compiler:
-    """g++, or another installed compiler, or else zig's clang++."""
-    if shutil.which("g++") is None and is_root():
+    """g++, or another installed compiler, or else Debian's g++ unpacked, or zig's clang++."""
+    if shutil.which("g++") is None and may_install():
         add_packages("g++")
     for c, cxx in (("gcc", "g++"), ("clang", "clang++"), ("cc", "c++")):
         if shutil.which(c) and shutil.which(cxx):
             return Compiler(c, cxx)
-    return zig()
+    return unpacked_gcc() or zig()
 
 
 def find_clang() -> Compiler:
     """clang++ 19 with libc++, which has mdspan, or else zig's clang++."""
-    if shutil.which("clang++-19") is None and is_root():
+    if shutil.which("clang++-19") is None and may_install():
         add_packages("clang-19", "libc++-19-dev", "libc++abi-19-dev")
     if shutil.which("clang++-19") and Path("/usr/lib/llvm-19/include/c++/v1/mdspan").exists():
         return Compiler("clang-19", "clang++-19", f"-stdlib=libc++ {HARDENED}", brings_libcxx=True)
@@ -389,7 +449,10 @@ def python_headers() -> dict[str, str]:
 
 def build_environment(compiler: Compiler) -> dict[str, str]:
     """The environment in which CMake and pip build."""
-    return {**python_headers(), "CC": compiler.c, "CXX": compiler.cxx}
+    environment = {**python_headers(), "CC": compiler.c, "CXX": compiler.cxx}
+    if Path(compiler.cxx).parent == STATE / "gcc":  # its headers are there; named twice, they come
+        environment.pop("CPATH", None)  # before those of C++, which include them with include_next
+    return environment
 
 
 def googletest_source() -> str:

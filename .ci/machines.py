@@ -116,8 +116,10 @@ def missing(each: Configuration) -> str:
     """Installs what a configuration requires. Returns what it lacks."""
     programs = [*each.emulator[:1], *([] if each.cxx == ZIG else [each.c, each.cxx])]
     lacking = [name for name in programs if not shutil.which(name)]
-    if lacking and not machine.is_root():
-        return f"this user cannot install Debian's {' '.join(each.packages)}"
+    if lacking and not machine.may_install():
+        return (
+            f"Debian's {' '.join(each.packages)} are not installed; --system-packages as root does"
+        )
     if lacking and not machine.add_packages(*each.packages):
         return f"one of Debian's {' '.join(each.packages)} is unavailable"
     lacking = [name for name in programs if not shutil.which(name)]

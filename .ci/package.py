@@ -1,4 +1,5 @@
-"""Builds the wheel of the package once for the current sources; all sessions install it."""
+"""Builds the wheels of dlbridge and of dlbridge-headers once for the current sources; all sessions
+install them."""
 
 from __future__ import annotations
 
@@ -12,8 +13,10 @@ from pathlib import Path
 import machine
 
 SOURCES = ("CMakeLists.txt", "LICENSE", "LICENSES", "NOTICE", "README.md", "cmake", "include",
-           "pyproject.toml", "python")  # fmt: skip
+           "packaging/headers", "pyproject.toml", "python")  # fmt: skip
+HEADERS = Path("packaging", "headers")  # the project of dlbridge-headers
 WHEELS = machine.STATE / "wheels"
+INDEX = machine.STATE / "index"
 
 
 def _files() -> list[Path]:
@@ -53,13 +56,41 @@ def build(*settings: str) -> Path:
             for other in WHEELS.glob("*-with-settings" if settings else f"*{'[0-9a-f]' * 16}"):
                 shutil.rmtree(other)  # a wheel of other sources
             machine.say("building the wheel of the package")
-            python = machine.TOOLS / "bin" / "python"
-            command = [
-                *(python, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder),
-                *(f"--config-settings={each}" for each in settings),
-                machine.CHECKOUT,
-            ]
-            subprocess.run([*map(str, command)], check=True, env={**os.environ, **environment})
+            _pip("wheel", "--no-deps", "--wheel-dir", folder,
+                 *(f"--config-settings={each}" for each in settings), machine.CHECKOUT)  # fmt: skip
             if not settings:
                 (folder / "sources").write_text(sources_digest())
     return folder
+
+
+def headers() -> Path:
+    """Builds the wheel of dlbridge-headers unless it exists. Returns its folder."""
+    folder = WHEELS / f"{_digest_of('headers')}-headers"
+    with machine.locked("wheels"):
+        if not list(folder.glob("*.whl")):
+            for other in WHEELS.glob("*-headers"):
+                shutil.rmtree(other)
+            machine.say("building the wheel of the headers")
+            _pip("wheel", "--no-deps", "--wheel-dir", folder, machine.CHECKOUT / HEADERS)
+    return folder
+
+
+def index(*requirements: str) -> Path:
+    """A folder of wheels from which extensions are built without any index: those of dlbridge, and
+    the build requirements. `--no-index --find-links` accepts it."""
+    wheels = [*build().glob("*.whl"), *headers().glob("*.whl")]
+    with machine.locked("index"):
+        INDEX.mkdir(exist_ok=True)
+        for old in INDEX.glob("dlbridge*"):
+            old.unlink()
+        for wheel in wheels:
+            shutil.copy(wheel, INDEX)
+        _pip("download", "--only-binary=:all:", "--dest", INDEX, *requirements)
+    return INDEX
+
+
+def _pip(command: str, *arguments: str | Path) -> None:
+    environment = machine.build_environment(machine.find_gcc())
+    python = machine.TOOLS / "bin" / "python"
+    subprocess.run([str(each) for each in (python, "-m", "pip", command, "-q", *arguments)],
+                   check=True, env={**os.environ, **environment})  # fmt: skip

@@ -1,75 +1,146 @@
-# dlbridge_find_dlpack(): defines the target dlpack::dlpack with the first dlpack.h of 1.0 or newer.
+# dlbridge_find_dlpack(): defines the target dlpack::dlpack with the first dlpack.h of version 1.
 #
-# When DLPACK_INCLUDE_DIR is set, only that directory is used. Otherwise the function tries, in this
-# order: a target dlpack::dlpack or dlpack's own package, the header that an installed dlbridge contains,
-# CMake's default search, an installed apache-tvm-ffi, and a download if DLBRIDGE_FETCH_DLPACK is on.
+# When DLPACK_INCLUDE_DIR is set, only that directory is used, and a target dlpack::dlpack that the
+# project made is used as it is. Otherwise the function tries, in this order: dlpack's own package, the
+# header that an installed dlbridge contains, CMake's search paths, an installed apache-tvm-ffi, and a
+# download if DLBRIDGE_FETCH_DLPACK is on. It passes over headers of other versions, such as 0.6 of
+# Debian's libdlpack-dev, and says so.
 #
 # The build of dlbridge and its installed package file both include this file. It does not pass a version
 # to find_package, because dlpack's own package reports a wrong one. It reads the macros of the header.
 
 set(_dlbridge_dlpack_ways
-  "  1. install the dlpack package, or add its project first, so that there is a target dlpack::dlpack\n"
+  "  1. install a system package of dlpack 1.0 or newer, or define a target dlpack::dlpack first\n"
   "  2. point to the header: -DDLPACK_INCLUDE_DIR=<directory that has dlpack/dlpack.h>\n"
   "  3. pip install apache-tvm-ffi, which contains it\n"
-  "  4. let CMake download it: -DDLBRIDGE_FETCH_DLPACK=ON")
+  "  4. let CMake download it, where there is a network: -DDLBRIDGE_FETCH_DLPACK=ON")
 list(JOIN _dlbridge_dlpack_ways "" _dlbridge_dlpack_ways)
 set_property(GLOBAL PROPERTY DLBRIDGE_DLPACK_WAYS "${_dlbridge_dlpack_ways}")
 
-# Sets <out> to "major.minor" of the dlpack.h below a directory, to "" when there is none, and to "0"
-# for a header before 1.0.
+# Prints a text, unless dlbridge's package is searched for with QUIET.
+function(_dlbridge_state)
+  list(JOIN ARGV "" text)
+  if(NOT dlbridge_FIND_QUIETLY)
+    message(STATUS "${text}")
+  endif()
+endfunction()
+
+# Stops the build of a project. In dlbridge's package, find_package reports the reason instead.
+function(_dlbridge_refuse)
+  list(JOIN ARGV "" text)
+  if(NOT _dlbridge_is_package)
+    message(FATAL_ERROR "${text}")
+  endif()
+  set_property(GLOBAL PROPERTY DLBRIDGE_DLPACK_REFUSAL "${text}")
+endfunction()
+
+# Sets <out> to "major.minor" of the dlpack.h below a directory, and to "" when there is none. Before
+# 1.0 the header has one number: 60 stands for 0.6.
 function(_dlbridge_read_dlpack_version directory out)
   set(version "")
   if(EXISTS "${directory}/dlpack/dlpack.h")
-    file(STRINGS "${directory}/dlpack/dlpack.h" lines REGEX "#define DLPACK_(MAJOR|MINOR)_VERSION [0-9]+")
+    file(STRINGS "${directory}/dlpack/dlpack.h" lines
+      REGEX "#define DLPACK_((MAJOR|MINOR)_)?VERSION [0-9]+")
     string(REGEX REPLACE "[^0-9;]" "" numbers "${lines}")
-    list(LENGTH numbers count)
-    set(version "0")
-    if(count EQUAL 2)
+    set(version "0.0")
+    if(numbers MATCHES "^[0-9]+;[0-9]+$")
       list(JOIN numbers "." version)
+    elseif(numbers MATCHES "^0*([0-9])0$")
+      set(version "0.${CMAKE_MATCH_1}")
     endif()
   endif()
   set(${out} "${version}" PARENT_SCOPE)
 endfunction()
 
-# Defines the target for a directory, unless its header is missing or too old.
+# Chooses a directory unless another one is chosen, or its header is missing or has another version.
 function(_dlbridge_try_dlpack directory origin)
-  if(TARGET dlpack::dlpack OR NOT directory)
+  get_property(chosen GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR)
+  _dlbridge_read_dlpack_version("${directory}" version)
+  if(chosen OR version STREQUAL "")
     return()
   endif()
-  _dlbridge_read_dlpack_version("${directory}" version)
-  if(version VERSION_GREATER_EQUAL 1.0)
-    message(STATUS "dlpack.h ${version}: ${directory} (${origin})")
-    add_library(dlpack::dlpack INTERFACE IMPORTED GLOBAL)
-    target_include_directories(dlpack::dlpack SYSTEM INTERFACE "${directory}")
+  if(version VERSION_GREATER_EQUAL 1.0 AND version VERSION_LESS 2.0)
+    _dlbridge_state("dlpack.h ${version}: ${directory} (${origin})")
     set_property(GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR "${directory}")
-  elseif(NOT version STREQUAL "")
-    message(STATUS "dlpack.h below 1.0 ignored: ${directory} (${origin})")
+    return()
+  endif()
+  get_property(passed_over GLOBAL PROPERTY DLBRIDGE_DLPACK_PASSED_OVER)
+  string(FIND "${passed_over}" " in ${directory} (" position)
+  if(position EQUAL -1)
+    set_property(GLOBAL APPEND PROPERTY DLBRIDGE_DLPACK_PASSED_OVER
+      "${version} in ${directory} (${origin})")
   endif()
 endfunction()
 
-# Uses a target of the surrounding project, or dlpack's own package.
+# The include directories of the target dlpack::dlpack.
+function(_dlbridge_dlpack_directories out)
+  get_target_property(directories dlpack::dlpack INTERFACE_INCLUDE_DIRECTORIES)
+  string(REGEX REPLACE "\\$<(BUILD|INSTALL)_INTERFACE:([^>]*)>" "\\2" directories "${directories}")
+  set(${out} "${directories}" PARENT_SCOPE)
+endfunction()
+
+# Whether the target dlpack::dlpack is that of a package, which only this find_package has defined.
+function(_dlbridge_is_replaceable out)
+  get_target_property(imported dlpack::dlpack IMPORTED)
+  get_target_property(aliased dlpack::dlpack ALIASED_TARGET)
+  set(${out} FALSE PARENT_SCOPE)
+  if(imported AND NOT aliased)
+    set(${out} TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Uses a target that the project defined before. Its header cannot be replaced by another one.
+function(_dlbridge_use_dlpack_target)
+  _dlbridge_dlpack_directories(directories)
+  foreach(directory IN LISTS directories)
+    _dlbridge_try_dlpack("${directory}" "target dlpack::dlpack")
+  endforeach()
+  get_property(chosen GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR)
+  get_property(passed_over GLOBAL PROPERTY DLBRIDGE_DLPACK_PASSED_OVER)
+  if(passed_over AND NOT chosen)
+    list(JOIN passed_over ", " passed_over)
+    _dlbridge_refuse("dlbridge needs dlpack.h 1.0 or newer, below 2.0. The target dlpack::dlpack, which "
+      "this project defined before it added dlbridge, has ${passed_over}.\n"
+      "Give that target a newer header. Or let dlbridge define the target, with a header that it "
+      "finds: add dlbridge first, by find_package or add_subdirectory.")
+  endif()
+endfunction()
+
+# Tries dlpack's own package, which defines the target dlpack::dlpack.
 function(_dlbridge_try_dlpack_package)
   find_package(dlpack CONFIG QUIET)
-  if(NOT TARGET dlpack::dlpack)
-    return()
-  endif()
-  get_target_property(directories dlpack::dlpack INTERFACE_INCLUDE_DIRECTORIES)
-  foreach(directory IN LISTS directories)
-    string(REGEX REPLACE "^\\$<(BUILD|INSTALL)_INTERFACE:(.*)>$" "\\2" directory "${directory}")
-    _dlbridge_read_dlpack_version("${directory}" version)
-    if(version VERSION_GREATER_EQUAL 1.0)
-      message(STATUS "dlpack.h ${version}: ${directory} (target dlpack::dlpack)")
-      set_property(GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR "${directory}")
-    elseif(NOT version STREQUAL "")
-      message(FATAL_ERROR "dlbridge needs dlpack.h 1.0 or newer, and the target dlpack::dlpack of "
-        "this project has an older one in ${directory}. Update that package, or hide it from "
-        "dlbridge with -DCMAKE_DISABLE_FIND_PACKAGE_dlpack=ON.")
+  if(TARGET dlpack::dlpack)
+    _dlbridge_is_replaceable(replaceable)
+    if(NOT replaceable)  # FetchContent may run a project in place of find_package
+      _dlbridge_use_dlpack_target()
+      return()
     endif()
+    _dlbridge_dlpack_directories(directories)
+    foreach(directory IN LISTS directories)
+      _dlbridge_try_dlpack("${directory}" "dlpack's package in ${dlpack_DIR}")
+    endforeach()
+  endif()
+endfunction()
+
+# Tries every directory in which CMake searches for headers.
+function(_dlbridge_try_search_paths)
+  foreach(attempt RANGE 8)
+    set(directory)
+    find_path(directory dlpack/dlpack.h NO_CACHE)
+    if(NOT directory OR directory IN_LIST CMAKE_IGNORE_PATH)
+      return()
+    endif()
+    string(REGEX REPLACE "(.)/$" "\\1" directory "${directory}")
+    _dlbridge_try_dlpack("${directory}" "CMake's search path")
+    list(APPEND CMAKE_IGNORE_PATH "${directory}")
   endforeach()
 endfunction()
 
-# Uses the dlpack.h of an installed apache-tvm-ffi.
+# Tries the dlpack.h of an installed apache-tvm-ffi.
 function(_dlbridge_try_tvm_ffi)
+  if(NOT EXISTS "${DLBRIDGE_TVM_FFI_CONFIG}")  # an isolated build of pip removes what it installed
+    unset(DLBRIDGE_TVM_FFI_CONFIG CACHE)
+  endif()
   find_program(DLBRIDGE_TVM_FFI_CONFIG tvm-ffi-config)
   mark_as_advanced(DLBRIDGE_TVM_FFI_CONFIG)
   if(NOT DLBRIDGE_TVM_FFI_CONFIG)
@@ -82,44 +153,137 @@ function(_dlbridge_try_tvm_ffi)
   endif()
 endfunction()
 
-# Downloads dlpack.h. The CMake files of DLPack are not used.
+# Downloads dlpack.h. DLBRIDGE_DLPACK_DOWNLOAD then holds the address, and why the download failed.
 function(_dlbridge_fetch_dlpack)
-  include(FetchContent)
-  get_property(ways GLOBAL PROPERTY DLBRIDGE_DLPACK_WAYS)
-  message(STATUS "dlpack.h: none found, downloading v1.3. If that fails:\n${ways}")
-  FetchContent_Declare(dlbridge_dlpack
-    GIT_REPOSITORY https://github.com/dmlc/dlpack.git
-    GIT_TAG v1.3
-    GIT_SHALLOW ON
-    SOURCE_SUBDIR no-cmake-project-here)
-  FetchContent_MakeAvailable(dlbridge_dlpack)
-  _dlbridge_try_dlpack("${dlbridge_dlpack_SOURCE_DIR}/include" "downloaded")
+  set(DLBRIDGE_DLPACK_URL "https://raw.githubusercontent.com/dmlc/dlpack/v1.3/include/dlpack/dlpack.h"
+    CACHE STRING "Where dlpack.h is downloaded from")
+  mark_as_advanced(DLBRIDGE_DLPACK_URL)
+  set(directory "${CMAKE_BINARY_DIR}/dlbridge-dlpack-download")
+  set(header "${directory}/dlpack/dlpack.h")
+  set(failure "")
+  if(NOT EXISTS "${header}")
+    _dlbridge_state("dlpack.h: none found, downloading ${DLBRIDGE_DLPACK_URL}")
+    file(DOWNLOAD "${DLBRIDGE_DLPACK_URL}" "${header}" TLS_VERIFY ON TIMEOUT 60 STATUS status)
+    list(POP_FRONT status code)
+    string(REGEX REPLACE "^\"|\"$" "" failure "${status}")
+    _dlbridge_read_dlpack_version("${directory}" version)
+    if(code EQUAL 0)
+      set(failure "what arrived is no dlpack.h 1.x")  # such as the page of a proxy
+    endif()
+    if(code EQUAL 0 AND version VERSION_GREATER_EQUAL 1.0)
+      set(failure "")
+    else()
+      file(REMOVE "${header}")
+      set(failure ", which failed: ${failure}")
+    endif()
+  endif()
+  set_property(GLOBAL PROPERTY DLBRIDGE_DLPACK_DOWNLOAD "${DLBRIDGE_DLPACK_URL}${failure}")
+  _dlbridge_try_dlpack("${directory}" "downloaded")
+endfunction()
+
+# Sets <out> to sentences that state where a dlpack.h was searched for.
+function(_dlbridge_list_attempts out)
+  if(DLPACK_INCLUDE_DIR)
+    set(${out} "" PARENT_SCOPE)
+    return()
+  endif()
+  get_property(download GLOBAL PROPERTY DLBRIDGE_DLPACK_DOWNLOAD)
+  set(tried "It tried, in this order:\n  DLPack's own CMake package\n  the header of an installed dlbridge\n"
+    "  CMake's search paths\n  tvm-ffi-config of an installed apache-tvm-ffi\n")
+  if(download)
+    list(APPEND tried "  a download of ${download}\n")
+  else()
+    list(APPEND tried "  no download, as DLBRIDGE_FETCH_DLPACK is off\n")
+  endif()
+  list(JOIN tried "" tried)
+  set(${out} "${tried}" PARENT_SCOPE)
+endfunction()
+
+# Copies the chosen header into the build folder, and sets <out> to the folder of the copy. The target
+# gives it to the compiler by -I. The folder of the original would come by -isystem, so that headers in
+# the folders of CPATH come before it, and with some compilers, such as zig's, those in /usr/include.
+function(_dlbridge_copy_dlpack directory out)
+  set(header "${directory}/dlpack/dlpack.h")
+  set(copy "${CMAKE_BINARY_DIR}/dlbridge-dlpack/dlpack/dlpack.h")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
+  file(READ "${header}" content)
+  # Without warnings, as the headers of -isystem are.
+  set(content "#if defined(__GNUC__)\n#pragma GCC system_header\n#endif\n${content}")
+  set(former "")
+  if(EXISTS "${copy}")
+    file(READ "${copy}" former)
+  endif()
+  if(NOT content STREQUAL former)
+    file(WRITE "${copy}" "${content}")
+  endif()
+  set(${out} "${CMAKE_BINARY_DIR}/dlbridge-dlpack" PARENT_SCOPE)
+endfunction()
+
+# Defines the target for the chosen directory. dlpack's own package may have defined it for another.
+function(_dlbridge_define_dlpack_target)
+  get_property(chosen GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR)
+  if(TARGET dlpack::dlpack)
+    _dlbridge_is_replaceable(replaceable)
+    _dlbridge_dlpack_directories(former)
+    if(NOT replaceable OR chosen IN_LIST former)
+      return()
+    endif()
+  else()
+    add_library(dlpack::dlpack INTERFACE IMPORTED GLOBAL)
+  endif()
+  _dlbridge_copy_dlpack("${chosen}" copy)
+  set_target_properties(dlpack::dlpack PROPERTIES
+    IMPORTED_NO_SYSTEM ON SYSTEM OFF INTERFACE_INCLUDE_DIRECTORIES "${copy}")
+endfunction()
+
+function(_dlbridge_try_all)
+  if(DLPACK_INCLUDE_DIR)  # no other directory is tried
+    _dlbridge_try_dlpack("${DLPACK_INCLUDE_DIR}" "DLPACK_INCLUDE_DIR")
+    return()
+  endif()
+  _dlbridge_try_dlpack_package()
+  # The header in an installed dlbridge, as in its wheel.
+  _dlbridge_try_dlpack("${DLBRIDGE_BUNDLED_INCLUDE_DIR}" "installed with dlbridge")
+  get_property(chosen GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR)
+  if(NOT chosen)
+    _dlbridge_try_search_paths()
+    _dlbridge_try_tvm_ffi()
+    get_property(chosen GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR)
+  endif()
+  if(NOT chosen AND DLBRIDGE_FETCH_DLPACK)
+    _dlbridge_fetch_dlpack()
+  endif()
 endfunction()
 
 function(dlbridge_find_dlpack)
-  if(DLPACK_INCLUDE_DIR)  # no other directory is tried
-    _dlbridge_try_dlpack("${DLPACK_INCLUDE_DIR}" "DLPACK_INCLUDE_DIR")
-  else()
-    _dlbridge_try_dlpack_package()
-    # The header in an installed dlbridge, as in its wheel.
-    _dlbridge_try_dlpack("${DLBRIDGE_BUNDLED_INCLUDE_DIR}" "installed with dlbridge")
-    if(NOT TARGET dlpack::dlpack)
-      find_path(directory dlpack/dlpack.h NO_CACHE)
-      _dlbridge_try_dlpack("${directory}" "system")
-    endif()
-    if(NOT TARGET dlpack::dlpack)
-      _dlbridge_try_tvm_ffi()
-    endif()
-    if(NOT TARGET dlpack::dlpack AND DLBRIDGE_FETCH_DLPACK)
-      _dlbridge_fetch_dlpack()
-    endif()
+  set_property(GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR "")
+  set_property(GLOBAL PROPERTY DLBRIDGE_DLPACK_PASSED_OVER "")
+  set_property(GLOBAL PROPERTY DLBRIDGE_DLPACK_DOWNLOAD "")
+  set_property(GLOBAL PROPERTY DLBRIDGE_DLPACK_REFUSAL "")
+  if(TARGET dlpack::dlpack)
+    _dlbridge_use_dlpack_target()
+    return()
   endif()
-  if(NOT TARGET dlpack::dlpack)
+  _dlbridge_try_all()
+  get_property(chosen GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR)
+  if(chosen)
+    _dlbridge_define_dlpack_target()
+  endif()
+  get_property(passed_over GLOBAL PROPERTY DLBRIDGE_DLPACK_PASSED_OVER)
+  if(passed_over)
+    list(JOIN passed_over "\n  " passed_over)
+    set(passed_over "It passed over these:\n  ${passed_over}\n")
+  endif()
+  if(chosen AND passed_over)
+    _dlbridge_state("dlbridge needs dlpack.h 1.0 or newer, below 2.0. ${passed_over}")
+  elseif(NOT chosen)
     set(location "")
     if(DLPACK_INCLUDE_DIR)
       set(location " in DLPACK_INCLUDE_DIR=${DLPACK_INCLUDE_DIR}")
     endif()
+    _dlbridge_list_attempts(attempts)
     get_property(ways GLOBAL PROPERTY DLBRIDGE_DLPACK_WAYS)
-    message(FATAL_ERROR "dlbridge needs dlpack.h 1.0 or newer and found none${location}. Use one of these ways:\n${ways}")
+    _dlbridge_refuse("dlbridge needs dlpack.h 1.0 or newer, below 2.0, and found none${location}.\n"
+      "${attempts}${passed_over}Use one of these ways:\n${ways}")
   endif()
 endfunction()

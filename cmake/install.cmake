@@ -1,24 +1,38 @@
-# Installs headers and package files. A wheel contains them in the Python package, with the dlpack.h of
-# its build, so that building an extension needs no network.
+# Installs headers, dlpack.h and package files. A wheel contains them in the Python package, so that building
+# an extension needs no network. As a subproject without DLBRIDGE_INSTALL nothing is installed by default, but
+# the rules exist: the parent can export targets that link dlbridge, and install the component dlbridge.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
-
 set(include_directory ${CMAKE_INSTALL_INCLUDEDIR})
-set(package_directory ${CMAKE_INSTALL_DATADIR}/cmake/dlbridge)
-if(SKBUILD)
-  set(include_directory dlbridge/include)
-  set(package_directory dlbridge/share/cmake/dlbridge)
-  get_property(dlpack_directory GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR)
-  install(FILES ${dlpack_directory}/dlpack/dlpack.h DESTINATION ${include_directory}/dlpack)
+set(data_directory ${CMAKE_INSTALL_DATADIR})
+# A folder of its own: dlpack's package may install the same file among the headers, in another version.
+set(dlpack_destination ${CMAKE_INSTALL_DATADIR}/dlbridge/include)
+if(SKBUILD AND PROJECT_IS_TOP_LEVEL)
+  string(REPLACE "-" "_" python_package ${SKBUILD_PROJECT_NAME})  # dlbridge or dlbridge_headers
+  set(include_directory ${python_package}/include)
+  set(data_directory ${python_package}/share)
+  set(dlpack_destination ${include_directory})
+endif()
+set(package_directory ${data_directory}/cmake/dlbridge)
+set(pkgconfig_directory ${data_directory}/pkgconfig)
+set(component COMPONENT dlbridge)
+if(NOT DLBRIDGE_INSTALL)
+  list(APPEND component EXCLUDE_FROM_ALL)
 endif()
 
 install(TARGETS dlbridge dlbridge_python
   EXPORT dlbridgeTargets
-  FILE_SET HEADERS DESTINATION ${include_directory}
-  FILE_SET bridges DESTINATION ${include_directory})
-install(EXPORT dlbridgeTargets NAMESPACE dlbridge:: DESTINATION ${package_directory})
+  FILE_SET HEADERS DESTINATION ${include_directory} ${component}
+  FILE_SET bridges DESTINATION ${include_directory} ${component}
+  FILE_SET nanobind DESTINATION ${include_directory} ${component})
+install(EXPORT dlbridgeTargets NAMESPACE dlbridge:: DESTINATION ${package_directory} ${component})
 
-set(BUNDLED_INCLUDE_DIR ${include_directory})
+set(BUNDLED_INCLUDE_DIR ${dlpack_destination})
+get_property(dlpack_directory GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR)  # empty if nobody knows it
+if(DLBRIDGE_INSTALL_DLPACK AND dlpack_directory)
+  install(FILES ${dlpack_directory}/dlpack/dlpack.h
+    DESTINATION ${dlpack_destination}/dlpack ${component})
+endif()
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/dlbridgeConfig.cmake.in dlbridgeConfig.cmake
   INSTALL_DESTINATION ${package_directory} PATH_VARS BUNDLED_INCLUDE_DIR)
 write_basic_package_version_file(dlbridgeConfigVersion.cmake
@@ -27,4 +41,22 @@ install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/dlbridgeConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/dlbridgeConfigVersion.cmake
   ${CMAKE_CURRENT_LIST_DIR}/dlbridgeFindDlpack.cmake
-  DESTINATION ${package_directory})
+  DESTINATION ${package_directory} ${component})
+
+# Sets <out> to a folder as dlbridge.pc names it: relative to the file, unless the folder is absolute.
+function(dlbridge_pkgconfig_path folder out)
+  set(path ${folder})
+  if(NOT IS_ABSOLUTE "${folder}")
+    file(RELATIVE_PATH path "/${pkgconfig_directory}" "/${folder}")
+    set(path "\${pcfiledir}/${path}")
+  endif()
+  set(${out} "${path}" PARENT_SCOPE)
+endfunction()
+dlbridge_pkgconfig_path(${include_directory} pkgconfig_include)
+set(pkgconfig_flags -I\${includedir})
+if(DLBRIDGE_INSTALL_DLPACK AND NOT dlpack_destination STREQUAL include_directory)
+  dlbridge_pkgconfig_path(${dlpack_destination} pkgconfig_dlpack)
+  set(pkgconfig_flags "-I${pkgconfig_dlpack} ${pkgconfig_flags}")
+endif()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/dlbridge.pc.in dlbridge.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/dlbridge.pc DESTINATION ${pkgconfig_directory} ${component})

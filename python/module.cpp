@@ -1,81 +1,122 @@
-// dlbridge._core, the module behind the package: pybind11 creates it; the types and functions of
-// the headers use Python's C API directly.
+// dlbridge._core, the module behind the package. Its types and functions are those of the headers,
+// which use Python's C API directly.
 #include <dlbridge/python.hpp>
 #include <dlbridge/runtime.hpp>
 
-#include <pybind11/pybind11.h>
+#include <cstring>
+#include <utility>
 
 #include "demo_functions.hpp"
 
-namespace py = pybind11;
-
 namespace {
+namespace dp = dlbridge::python;
+
+// The names of the devices of a driver, as a list.
+template <class Table>
+dp::ref device_names(Table const& driver, char const* name_function) {
+  using name_of_device = dlbridge::driver_function<char*, int, int>;
+  name_of_device const get_name(name_function, reinterpret_cast<name_of_device::pointer>(
+                                                   driver.library().try_find(name_function)));
+  int count = 0;
+  static_cast<void>(try_call(driver, driver.device_get_count, &count));
+  dp::ref names = dp::ref::steal(dp::api<PyList_New>(0));
+  for (int i = 0; names && i < count; ++i) {
+    char text[256] = "";
+    static_cast<void>(try_call(driver, get_name, text, 255, i));
+    dp::ref const name = dp::ref::steal(
+        dp::api<PyUnicode_DecodeUTF8>(text, static_cast<Py_ssize_t>(std::strlen(text)), "replace"));
+    if (!name || dp::api<PyList_Append>(names.get(), name.get()) != 0) {
+      return dp::ref();
+    }
+  }
+  return names;
+}
 
 // Facts of a driver for the doctor tool: the library, its version and the names of its devices; or
 // the reason why it cannot be used.
 template <class Table>
-py::dict describe_driver(Table const& driver, char const* name_function) {
-  using name_of_device = dlbridge::driver_function<char*, int, int>;
-  name_of_device const get_name(name_function, reinterpret_cast<name_of_device::pointer>(
-                                                   driver.library().try_find(name_function)));
-  int version = 0;
-  int count = 0;
-  static_cast<void>(try_call(driver, driver.driver_get_version, &version));
-  static_cast<void>(try_call(driver, driver.device_get_count, &count));
-  py::list devices;
-  for (int i = 0; i < count; ++i) {
-    char name[256] = "";
-    static_cast<void>(try_call(driver, get_name, name, 255, i));
-    devices.append(name);
+dp::ref describe_driver(Table const* driver, dlbridge::report const& why,
+                        char const* name_function) {
+  if (driver == nullptr) {
+    return dp::ref::steal(dp::api<Py_BuildValue>("{ss}", "why", dlbridge::message(why).c_str()));
   }
-  py::dict facts;
-  facts["library"] = driver.library().name();
-  facts["version"] = version;
-  facts["devices"] = devices;
-  return facts;
-}
-py::dict describe_driver(dlbridge::report const& why) {
-  py::dict facts;
-  facts["why"] = dlbridge::message(why).c_str();
-  return facts;
-}
-py::dict drivers() {
-  dlbridge::cuda_table const* const cuda = dlbridge::cuda();
-  dlbridge::hip_table const* const hip = dlbridge::hip();
-  py::dict result;
-  result["cuda"] =
-      cuda ? describe_driver(*cuda, "cuDeviceGetName") : describe_driver(dlbridge::cuda_status());
-  result["rocm"] =
-      hip ? describe_driver(*hip, "hipDeviceGetName") : describe_driver(dlbridge::hip_status());
-  return result;
+  int version = 0;
+  static_cast<void>(try_call(*driver, driver->driver_get_version, &version));
+  dp::ref devices = device_names(*driver, name_function);
+  return devices ? dp::ref::steal(dp::api<Py_BuildValue>("{ss,si,sN}", "library",
+                                                         driver->library().name(), "version",
+                                                         version, "devices", devices.release()))
+                 : dp::ref();
 }
 
-void add(char const* name, PyObject* object, py::module_& m) {
-  if (object == nullptr) {
-    throw py::error_already_set();
-  }
-  m.attr(name) = py::reinterpret_borrow<py::object>(object);
+// _drivers()
+PyObject* drivers(PyObject*, PyObject*) noexcept {
+  dp::ref result;
+  dp::guarded([&] {
+    dp::ref cuda = describe_driver(dlbridge::cuda(), dlbridge::cuda_status(), "cuDeviceGetName");
+    dp::ref rocm =
+        cuda ? describe_driver(dlbridge::hip(), dlbridge::hip_status(), "hipDeviceGetName")
+             : dp::ref();
+    if (rocm) {
+      result = dp::ref::steal(
+          dp::api<Py_BuildValue>("{sN,sN}", "cuda", cuda.release(), "rocm", rocm.release()));
+    }
+  });
+  return result.release();
 }
+
+PyMethodDef own_functions[] = {
+    {"_drivers", &drivers, METH_NOARGS,
+     "Return the facts of the CUDA and ROCm drivers, or why each is missing."},
+    {"_vector", &demo::make_vector, METH_VARARGS,
+     "Return a Tensor on a C++ std::vector<float>; on_free is called when the vector is freed."},
+    {nullptr, nullptr, 0, nullptr}};
+
+bool add(PyObject* module, char const* name, dp::ref object) {
+  if (!object || PyModule_AddObject(module, name, object.get()) != 0) {
+    return false;
+  }
+  static_cast<void>(object.release());  // the module owns it now
+  return true;
+}
+
+int fill(PyObject* module) {
+  dlbridge::use_devices();
+  dp::ref version = dp::ref::steal(PyUnicode_FromFormat(
+      "%d.%d.%d", DLBRIDGE_VERSION_MAJOR, DLBRIDGE_VERSION_MINOR, DLBRIDGE_VERSION_PATCH));
+  dp::ref dlpack =
+      dp::ref::steal(Py_BuildValue("(II)", dlbridge::stated_major, dlbridge::stated_minor));
+  bool const filled =
+      PyModule_AddFunctions(module, dp::module_functions()) == 0 &&
+      PyModule_AddFunctions(module, own_functions) == 0 &&
+      add(module, "Tensor", dp::ref::borrow(reinterpret_cast<PyObject*>(dp::full_tensor_type()))) &&
+      add(module, "dtype", dp::ref::borrow(dp::text_types::get().dtype)) &&
+      add(module, "device", dp::ref::borrow(dp::text_types::get().device)) &&
+      add(module, "CopyForbiddenError", dp::ref::borrow(dp::copy_forbidden_error())) &&
+      add(module, "__version__", std::move(version)) &&
+      add(module, "DLPACK_VERSION", std::move(dlpack));
+  return filled ? 0 : -1;
+}
+
+PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, reinterpret_cast<void*>(&fill)},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, nullptr}};
+PyModuleDef definition{PyModuleDef_HEAD_INIT,
+                       "_core",
+                       "The compiled part of dlbridge.",
+                       0,
+                       nullptr,
+                       slots,
+                       nullptr,
+                       nullptr,
+                       nullptr};
 
 }  // namespace
 
-// In the other order pybind11 3.1 does not compile with CPython 3.12 and later.
-PYBIND11_MODULE(_core, m, py::mod_gil_not_used(), py::multiple_interpreters::not_supported()) {
-  namespace dp = dlbridge::python;
-  dlbridge::use_devices();
-  m.doc() = "The compiled part of dlbridge.";
-  if (PyModule_AddFunctions(m.ptr(), dp::module_functions()) != 0) {
-    throw py::error_already_set();
-  }
-  add("Tensor", reinterpret_cast<PyObject*>(dp::full_tensor_type()), m);
-  add("dtype", dp::text_types::get().dtype, m);
-  add("device", dp::text_types::get().device, m);
-  add("CopyForbiddenError", dp::copy_forbidden_error(), m);
-  m.attr("__version__") =
-      py::str("{}.{}.{}")
-          .format(DLBRIDGE_VERSION_MAJOR, DLBRIDGE_VERSION_MINOR, DLBRIDGE_VERSION_PATCH);
-  m.attr("DLPACK_VERSION") = py::make_tuple(dlbridge::stated_major, dlbridge::stated_minor);
-  m.def("_drivers", &drivers,
-        "Return the facts of the CUDA and ROCm drivers, or why each is missing.");
-  demo::add_demo_functions(m);
-}
+PyMODINIT_FUNC PyInit__core() { return PyModuleDef_Init(&definition); }

@@ -215,6 +215,27 @@ void visiting() {
   // [/visit]
 }
 
+void storing_small_floats() {
+  // [small_floats]
+  using dlbridge::bfloat16;
+  auto const tensor = dlbridge::build(std::vector<bfloat16>{bfloat16(1.5F), bfloat16(3)});
+  dlbridge::tensor_span<bfloat16, dlbridge::shape<dlbridge::dynamic_extent>> const x(tensor);
+  x(0) = bfloat16(x(0) * x(1) + 0.25F);  // the arithmetic is that of float
+  assert(x(0) == 4.75F && x(0).bits() == 0x4098);
+  // [/small_floats]
+}
+
+void broadcasting() {
+  // [broadcast]
+  using matrix = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>;
+  auto const row = dlbridge::build(std::vector<float>{1, 2, 3});
+  auto const rows = dlbridge::broadcast_to<float, matrix>(row, {4, 3});  // stride 0 repeats the row
+  assert(rows(3, 2) == 3 && rows.stride(0) == 0 && rows.data() == row.view().data());
+  auto const ones = dlbridge::broadcast_to<float, matrix>(1.0F, rows);  // the extents of rows
+  assert(ones(3, 2) == 1 && ones.view().read_only());
+  // [/broadcast]
+}
+
 void spanning() {
 #if defined(__cpp_lib_span)
   // [span]
@@ -242,6 +263,15 @@ void copying() {
   auto const to = dlbridge::build(matrix(2, 3));
   dlbridge::copy(from, to);  // same dtype and extents, any strides; the two may overlap
   // [/copy]
+}
+
+void converting() {
+  // [convert]
+  auto const integers = dlbridge::build(std::vector<std::int16_t>{1, -2, 3});
+  auto const floats = dlbridge::converted_copy_of<float>(integers);
+  assert(dlbridge::tensor_span<float const>(floats.view()).data()[1] == -2);
+  assert(dlbridge::converts_to(integers.view().dtype(), dlbridge::dtype_of<float>()));
+  // [/convert]
 }
 
 void copying_in_parts() {
@@ -315,8 +345,11 @@ int main() {
   viewing();
   typing();
   visiting();
+  storing_small_floats();
+  broadcasting();
   spanning();
   copying();
+  converting();
   copying_in_parts();
   moving();
   ordering();

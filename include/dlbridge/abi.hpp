@@ -3,6 +3,13 @@
 // layer: foundation · constants of DLPack and of the build
 #pragma once
 
+#if !__has_include(<dlpack/dlpack.h>)
+#error \
+    "dlbridge needs dlpack/dlpack.h 1.0 or newer, and the compiler found none. In CMake, link \
+dlbridge::dlbridge. Elsewhere, pass the output of `pkg-config --cflags dlbridge`; or use -I with the \
+output of `python -m dlbridge --include-dir`, `python -m dlbridge_headers --include-dir`, or \
+`tvm-ffi-config --dlpack-includedir` of the pip package apache-tvm-ffi."
+#endif
 #include <dlpack/dlpack.h>
 
 #include <cstdint>
@@ -16,8 +23,11 @@
 // compiler uses the copy that is included first.
 #if !defined(DLPACK_MAJOR_VERSION) || !defined(DLPACK_MINOR_VERSION)
 #error \
-    "dlbridge needs dlpack.h 1.0 or newer, and an older one was included first. Put a newer dlpack \
-first on the include path, and include dlbridge before headers that bring their own dlpack.h."
+    "dlbridge needs dlpack.h 1.0 or newer, and an older one was included first, such as that of \
+Debian's libdlpack-dev 0.6 in /usr/include. Put the folder of a newer one first: link \
+dlbridge::dlbridge in CMake, pass the output of `pkg-config --cflags dlbridge`, or use -I with the \
+output of `python -m dlbridge --include-dir` or of `tvm-ffi-config --dlpack-includedir`. Include \
+dlbridge before headers that bring their own dlpack.h."
 #elif DLPACK_MAJOR_VERSION != 1
 #error \
     "dlbridge reads version 1 of DLPack's structs, and this dlpack.h declares another major \
@@ -35,12 +45,18 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 #define DLBRIDGE_EXCEPTIONS 0
 #endif
 
-// The name of the inline namespace encodes every option that changes a layout or the meaning of a
-// symbol, so the linker never merges symbols of two builds with different options.
-#if DLBRIDGE_EXCEPTIONS
+// The name of the inline namespace encodes every option that changes a layout or what a function
+// does, so the linker never merges symbols of two builds with different options: exceptions, and a
+// dlpack.h before 1.2, which lacks exchange tables. All units of a program define
+// DLBRIDGE_ON_ERROR alike.
+#if DLBRIDGE_EXCEPTIONS && DLBRIDGE_DLPACK_AT_LEAST(2)
 #define DLBRIDGE_ABI v1
-#else
+#elif DLBRIDGE_EXCEPTIONS
+#define DLBRIDGE_ABI v1_no_exchange
+#elif DLBRIDGE_DLPACK_AT_LEAST(2)
 #define DLBRIDGE_ABI v1_no_exceptions
+#else
+#define DLBRIDGE_ABI v1_no_exceptions_no_exchange
 #endif
 
 // DLBRIDGE_LOCAL: gives every shared library its own copy of the object. Without it the loader

@@ -31,7 +31,7 @@ class any_tensor {
   /// The members view, dtype and as require one.
   explicit operator bool() const noexcept { return static_cast<bool>(owned_); }
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return owned_.view(); }
-  tensor_view view() const&& = delete;
+  tensor_view view() const&& = delete;  // dangles: keep it in a variable
   dlbridge::dtype dtype() const noexcept { return owned_.view().dtype(); }
 
   /// A typed view of the tensor, valid as long as this object owns the tensor.
@@ -41,13 +41,13 @@ class any_tensor {
     return tensor_span<T, Shape, Constraints...>(owned_.view());
   }
   template <class T, class Shape = dynamic_rank, class... Constraints>
-  tensor_span<T, Shape, Constraints...> as() const&& = delete;
+  tensor_span<T, Shape, Constraints...> as() const&& = delete;  // dangles: keep it in a variable
 
   /// Releases the tensor without freeing it.
   [[nodiscard]] managed_tensor release() && noexcept { return std::move(owned_); }
 
  private:
-  managed_tensor owned_;
+  managed_tensor owned_{};
 };
 
 /// A list of element types for visit.
@@ -89,9 +89,11 @@ decltype(auto) call_visitor(tensor_view const& view, Visitor& visitor, types<Fir
 template <class Access, class Visitor, class First, class... Rest>
 decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<First, Rest...> list) {
   using result = std::invoke_result_t<Visitor&, visited_span<Access, First>>;
-  static_assert(
-      (std::is_same_v<result, std::invoke_result_t<Visitor&, visited_span<Access, Rest>>> && ...),
-      "dlbridge: a visitor returns the same type for every element type");
+  constexpr bool is_same =
+      (std::is_same_v<result, std::invoke_result_t<Visitor&, visited_span<Access, Rest>>> && ...);
+  static_assert(is_same,
+                "dlbridge: a visitor returns the same type for every element type. Convert the "
+                "result in the visitor, static_cast<double>(...), or return nothing and store it");
   constexpr dtype listed[] = {dtype_of<First>(), dtype_of<Rest>()...};
   bool is_listed = false;
   for (dtype const each : listed) {
@@ -100,7 +102,11 @@ decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<Firs
   if (!is_listed) {
     raise_unlisted(view, listed, sizeof...(Rest) + 1);
   }
-  return call_visitor<Access>(view, visitor, list);
+  if constexpr (is_same) {
+    return call_visitor<Access>(view, visitor, list);
+  } else {
+    return call_visitor<Access>(view, visitor, types<First>{});  // only the assertion is printed
+  }
 }
 }  // namespace detail
 

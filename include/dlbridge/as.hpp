@@ -37,6 +37,15 @@ struct takes_strides<Mapping, std::void_t<std::enable_if_t<std::is_constructible
 
 template <class T, class = void>
 struct is_mdspan : std::false_type {};
+// The alignment that an accessor requires of the first element, such as std::aligned_accessor; 1
+// without a requirement.
+template <class T, class = void>
+constexpr std::size_t accessor_alignment = 1;
+template <class T>
+constexpr std::size_t
+    accessor_alignment<T, std::void_t<decltype(T::accessor_type::byte_alignment)>> =
+        T::accessor_type::byte_alignment;
+
 template <class T>
 struct is_mdspan<T, std::void_t<typename T::extents_type, typename T::mapping_type>>
     : std::true_type {};
@@ -145,7 +154,9 @@ Mdspan as_mdspan(tensor_view const& view, std::index_sequence<I...>) {
   using index = typename Mdspan::index_type;
   using mapping = typename Mdspan::mapping_type;
   std::int64_t const extents[sizeof...(I) + 1] = {fixed_extent<extents_type>(I)..., dynamic_extent};
-  auto const need = requirement_of<typename Mdspan::element_type>(sizeof...(I), extents);
+  auto need = requirement_of<typename Mdspan::element_type>(sizeof...(I), extents);
+  constexpr std::size_t of_accessor = accessor_alignment<Mdspan>;
+  need.alignment = of_accessor > need.alignment ? of_accessor : need.alignment;
   require_view(view, need);
   if (!fits_index<index>(view)) {
     raise_index_overflow(view, sizeof(index));
@@ -240,9 +251,9 @@ std::span<T> as_span(tensor_view const& view) {
 
 // A view of a temporary owner would dangle.
 template <class T>
-void as(managed_tensor const&&) = delete;
+T as(managed_tensor const&&) = delete;  // dangles: keep it in a variable
 template <class T>
-void as_span(managed_tensor const&&) = delete;
+void as_span(managed_tensor const&&) = delete;  // dangles: keep it in a variable
 
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

@@ -217,11 +217,12 @@ managed_tensor build_block(Owner&& owner, int rank, Describe describe) {
 inline void require_legacy(dtype type, std::uint64_t flags, read_only_policy policy) {
   if ((flags & flag_read_only) != 0 && policy == read_only_policy::refuse) {
     raise(refusal(errc::read_only, "writable memory for a legacy tensor, which has no mark for it",
-                  "read-only memory", "Ask with max_version=(1, 0), or copy it"));
+                  "read-only memory",
+                  "Build a versioned tensor, copy it, or pass read_only_policy::drop"));
   }
   if ((flags & flag_padded) != 0 && is_sub_byte(type)) {
     raise(refusal(errc::version_mismatch, "a versioned tensor for padded sub-byte elements",
-                  "a request for a legacy one", "Ask with max_version=(1, 1)"));
+                  "a request for a legacy one", "Build a versioned tensor"));
   }
 }
 
@@ -258,12 +259,17 @@ managed_tensor build_as(Owner&& owner, description const& first, Describe descri
 template <class Owner>
 managed_tensor build(Owner&& owner, struct_kind kind = struct_kind::versioned,
                      read_only_policy policy = read_only_policy::refuse) {
-  static_assert(!std::is_lvalue_reference_v<Owner> && !std::is_const_v<Owner>,
+  constexpr bool is_taken = !std::is_lvalue_reference_v<Owner> && !std::is_const_v<Owner>;
+  static_assert(is_taken,
                 "dlbridge: build takes the array over. Move it, build(std::move(a)), or share it, "
                 "build(std::make_shared<T>(...))");
-  return detail::build_as(
-      std::forward<Owner>(owner), describe(owner),
-      [](Owner& array) noexcept { return describe(array); }, kind, policy);
+  if constexpr (is_taken) {  // otherwise Clang reports further errors
+    return detail::build_as(
+        std::forward<Owner>(owner), describe(owner),
+        [](Owner& array) noexcept { return describe(array); }, kind, policy);
+  } else {
+    return managed_tensor();
+  }
 }
 
 /// Creates a managed tensor on memory that an owner of any type keeps alive.
@@ -281,11 +287,15 @@ template <class Owner>
 managed_tensor build_on(Owner&& owner, description const& memory,
                         struct_kind kind = struct_kind::versioned,
                         read_only_policy policy = read_only_policy::refuse) {
-  static_assert(!std::is_lvalue_reference_v<Owner> && !std::is_const_v<Owner>,
-                "dlbridge: build_on takes the owner over. Move it, or pass no_owner{}");
-  return detail::build_as(
-      std::forward<Owner>(owner), memory, [&memory](Owner&) noexcept { return memory; }, kind,
-      policy);
+  constexpr bool is_taken = !std::is_lvalue_reference_v<Owner> && !std::is_const_v<Owner>;
+  static_assert(is_taken, "dlbridge: build_on takes the owner over. Move it, or pass no_owner{}");
+  if constexpr (is_taken) {
+    return detail::build_as(
+        std::forward<Owner>(owner), memory, [&memory](Owner&) noexcept { return memory; }, kind,
+        policy);
+  } else {
+    return managed_tensor();
+  }
 }
 
 /// Converts a tensor to a versioned one on the same memory.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
@@ -20,6 +21,22 @@ inline namespace DLBRIDGE_ABI {
 /// An extent that accepts every value, in shape<...> and in requirement::extents.
 constexpr std::int64_t dynamic_extent = -1;
 
+/// An extent with a name, a letter: shape<named<'n'>, 3>. It accepts every value, and extents of
+/// the same name agree: those of one tensor, and those of all arguments of one call of a function
+/// that def, def_fast or require_agreement checks.
+template <char Name>
+constexpr std::int64_t named = dynamic_extent - Name;
+
+namespace detail {
+constexpr bool is_letter(std::int64_t c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+// The name of a required extent, or '\0' for a fixed or dynamic one.
+constexpr char name_of_extent(std::int64_t extent) noexcept {
+  return is_letter(dynamic_extent - extent) ? static_cast<char>(dynamic_extent - extent) : '\0';
+}
+}  // namespace detail
+
 /// A requirement on the strides.
 enum class layout : std::uint8_t {
   strided,       ///< Any strides.
@@ -28,13 +45,26 @@ enum class layout : std::uint8_t {
   compact        ///< Compact, in any order of the dimensions.
 };
 
-/// A requirement on the device: any device, memory that the CPU can access, or one device type.
+/// A requirement on the device: any device, memory that the CPU can access, one device type, or one
+/// device.
 struct device_filter {
   static constexpr std::int32_t anywhere = -1;
   static constexpr std::int32_t host = 0;
   static constexpr std::int32_t any_id = -1;
   std::int32_t type = host;  ///< anywhere, host, or a value of DLDeviceType.
   std::int32_t id = any_id;  ///< any_id, or the required ordinal if type is a DLDeviceType.
+
+  constexpr device_filter() noexcept = default;
+  constexpr device_filter(std::int32_t required_type, std::int32_t required_id = any_id) noexcept
+      : type(required_type), id(required_id) {}
+  /// Does not compile: the second value is an ordinal.
+  template <class Type, class = std::enable_if_t<std::is_enum_v<Type>>>
+  constexpr device_filter(std::int32_t, Type) noexcept {
+    static_assert(sizeof(Type) == 0,
+                  "dlbridge: the second value of a device_filter is the ordinal of one device, not "
+                  "another type. For several types write {device_filter::anywhere}, and test "
+                  "view.device()");
+  }
 
   /// Whether a tensor on the device meets the requirement.
   constexpr bool accepts(dlbridge::device where) const noexcept {
@@ -53,12 +83,13 @@ struct device_filter {
 struct requirement {
   static constexpr std::int32_t any_rank = -1;
 
-  dtype type;                             ///< The dtype; the default, with lanes 0, accepts any.
+  dtype type{};                           ///< The dtype; the default, with lanes 0, accepts any.
   std::int32_t rank = any_rank;           ///< The rank, or any_rank.
-  std::int64_t const* extents = nullptr;  ///< rank extents (dynamic_extent: any), or null for any.
+  std::int64_t const* extents = nullptr;  ///< rank extents (also dynamic_extent, named), or null.
   layout order = layout::strided;         ///< The layout.
-  device_filter where;                    ///< The device.
+  device_filter where{};                  ///< The device.
   bool writable = false;                  ///< Whether the memory must be writable.
+  bool converts = false;                  ///< For messages: a copy is made of other real dtypes.
   std::size_t alignment = 1;              ///< Of the first element, in bytes; a power of two.
 
   /// Whether any dtype is accepted.
@@ -93,6 +124,15 @@ DLBRIDGE_INLINE bool has_layout(tensor_view const& view, layout order) noexcept 
   return order == layout::strided || has_layout(view.rank(), view.shape(), view.strides(), order);
 }
 
+// Whether extent i, which has a name, equals the first extent of that name.
+inline bool agrees_with_name(std::int64_t const* shape, requirement const& need, int i) noexcept {
+  int first = 0;
+  while (need.extents[first] != need.extents[i]) {
+    ++first;
+  }
+  return shape[first] == shape[i];
+}
+
 // Whether the extents meet the requirement. The result for a wrong rank is true, because another
 // rule, rank_mismatch, reports it.
 inline bool has_extents(int rank, std::int64_t const* shape, requirement const& need) noexcept {
@@ -100,7 +140,8 @@ inline bool has_extents(int rank, std::int64_t const* shape, requirement const& 
     return true;
   }
   for (int i = 0; i < need.rank; ++i) {
-    if (need.extents[i] != dynamic_extent && need.extents[i] != shape[i]) {
+    if (need.extents[i] != dynamic_extent && need.extents[i] != shape[i] &&
+        (need.extents[i] >= 0 || !agrees_with_name(shape, need, i))) {
       return false;
     }
   }
@@ -134,7 +175,8 @@ constexpr void append_alignment(Text& text, std::uint64_t bytes) noexcept {
 }
 }  // namespace detail
 
-/// Appends a requirement in the form of messages and signatures: "uint8[*, *, 3] on cpu, writable".
+/// Appends a requirement in the form of messages and signatures: "uint8[*, n, 3] on cpu,
+/// writable".
 ///
 /// @param text The text to append to.
 /// @param need The requirement.
@@ -156,6 +198,9 @@ constexpr Text& append_requirement(Text& text, requirement const& need, bool has
     text.append(i == 0 ? "" : ", ");
     if (!has_extents || need.extents[i] == dynamic_extent) {
       text.append("*");
+    } else if (need.extents[i] < 0) {
+      char const name[] = {detail::name_of_extent(need.extents[i]), '\0'};
+      text.append(name);
     } else {
       text.append_unsigned(static_cast<std::uint64_t>(need.extents[i]));
     }
@@ -183,6 +228,10 @@ constexpr Text& append_requirement(Text& text, requirement const& need, bool has
   }
   if (need.alignment > 64) {
     detail::append_alignment(text, need.alignment);
+  }
+  if (need.converts) {
+    bool const is_integer = need.type.code == kDLInt || need.type.code == kDLUInt;
+    text.append(is_integer ? ", converted from narrower integers" : ", converted from real dtypes");
   }
   return text;
 }

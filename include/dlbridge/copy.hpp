@@ -54,6 +54,7 @@ inline void require_destination(tensor_view const& source, tensor_view const& de
     report r = refusal(errc::layout_mismatch, "a destination whose elements share no memory",
                        name_of(destination).c_str());
     append_extents(r.got.append(" with strides "), destination.rank(), strides);
+    r.got.append(", whose elements may share memory");
     raise(r);
   }
 }
@@ -92,8 +93,8 @@ managed_tensor copy_of(tensor_view const& source, layout order = layout::row_maj
 /// @param destination The tensor to write, of the same dtype and shape. If it overlaps source, the
 ///   elements are first copied to temporary memory.
 /// @throws error dtype_mismatch, rank_mismatch, extent_mismatch, device_mismatch (the CPU cannot
-///   access both), read_only, layout_mismatch (elements of destination share memory), out_of_memory
-///   (the tensors overlap, and the allocation of temporary memory failed).
+///   access both), read_only, layout_mismatch (elements of destination may share memory),
+///   out_of_memory (the tensors overlap, and the allocation of temporary memory failed).
 ///
 /// @par Stream order
 /// As copy_of, for both tensors.

@@ -1,11 +1,14 @@
 // Main umbrella header: everything that needs no Python, no device runtime and no other library.
 #pragma once
 
+#include <dlbridge/agreement.hpp>
 #include <dlbridge/any_tensor.hpp>
 #include <dlbridge/as.hpp>
 #include <dlbridge/bridges/std.hpp>
+#include <dlbridge/broadcast.hpp>
 #include <dlbridge/builder.hpp>
 #include <dlbridge/check.hpp>
+#include <dlbridge/convert.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
@@ -22,6 +25,8 @@
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/traits.hpp>
 #include <dlbridge/types/complex.hpp>
+#include <dlbridge/types/conversion.hpp>
+#include <dlbridge/types/small_floats.hpp>
 #include <dlbridge/validate.hpp>
 #include <dlbridge/version.hpp>
 #include <dlbridge/view.hpp>

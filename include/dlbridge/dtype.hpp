@@ -177,6 +177,7 @@ struct dtype_traits {
       sizeof(T) == 0,
       "dlbridge: this element type has no DLPack dtype. Specialise "
       "dlbridge::dtype_traits<T>, or include the header of <dlbridge/types/> that defines it");
+  static constexpr dtype value{};  // so that no further error follows
 };
 template <>
 struct dtype_traits<bool> {

@@ -176,8 +176,8 @@ class bounded_text {
 struct report {
   std::uint32_t broken = 0;      ///< The reasons: bit i stands for errc(i).
   char const* advice = nullptr;  ///< The remedy as a static text, or null.
-  bounded_text<240> expected;    ///< What the check required.
-  bounded_text<240> got;         ///< What the check received.
+  bounded_text<240> expected{};  ///< What the check required.
+  bounded_text<240> got{};       ///< What the check received.
 
   /// Whether the report has no reason, which means success.
   bool ok() const noexcept { return broken == 0; }
@@ -260,7 +260,9 @@ class DLBRIDGE_PUBLIC error : public std::exception {
 };
 
 /// Throws error(why). In a build without exceptions, it calls DLBRIDGE_ON_ERROR(why), which must
-/// not return, if the program defines that macro. Otherwise it calls std::terminate.
+/// not return, if the program defines that macro. Otherwise it calls std::terminate. All
+/// translation units of a program define the macro alike, because the linker keeps one raise of
+/// them all.
 ///
 /// @param why The refusal.
 /// @throws error with the report why, in builds with exceptions.

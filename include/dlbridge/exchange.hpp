@@ -68,7 +68,7 @@ class exchange_table {
   /// @pre can_lend().
   /// @par Lifetime
   /// The tensor is valid until control returns to the library of the object.
-  bool try_lend(void* object, DLTensor& out) const noexcept {
+  DLBRIDGE_INLINE bool try_lend(void* object, DLTensor& out) const noexcept {
     return call(api_->dltensor_from_py_object_no_sync, object, &out) == 0;
   }
 

@@ -107,11 +107,12 @@ struct host_buffer {
       raise(r);
     }
   }
+  host_buffer(host_buffer const&) = delete;
   host_buffer(host_buffer&& other) noexcept
       : memory(std::exchange(other.memory, nullptr)),
         bytes(other.bytes),
         allocator(other.allocator) {}
-  host_buffer& operator=(host_buffer&&) = delete;
+  host_buffer& operator=(host_buffer const&) = delete;
   ~host_buffer() {
     if (memory != nullptr) {
       allocator.deallocate(memory, bytes, host_alignment);

@@ -62,7 +62,8 @@ struct lent_tensor {
 /// @param policy How to export read-only memory as a legacy tensor.
 /// @return The tensor, with the flags of the view except flag_is_copied, because the consumer is
 ///   not the only owner (spec 1.8).
-/// @throws error read_only (legacy, and policy is refuse), version_mismatch (legacy, and padded
+/// @throws error null_data (the owner is empty), read_only (legacy, and policy is refuse),
+/// version_mismatch (legacy, and padded
 ///   sub-byte elements), out_of_memory.
 ///
 /// @par Ownership
@@ -72,6 +73,9 @@ struct lent_tensor {
 /// The deleter needs neither a certain thread nor the GIL.
 inline managed_tensor lend(shared_tensor const& owner, tensor_view const& view, struct_kind kind,
                            read_only_policy policy = read_only_policy::refuse) {
+  if (!owner) {
+    detail::raise_empty_owner();
+  }
   if (view.rank() != 0 && view.strides() == nullptr) {  // build_on writes them (spec 1.7)
     description d = describe_view(view);
     d.flags &= ~flag_is_copied;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
@@ -67,9 +68,16 @@ class managed_tensor {
   /// @return The owner; empty after a refusal.
   template <class Managed>
   static managed_tensor try_steal(Managed* raw, report& why) noexcept {
-    managed_tensor owned = adopt(raw);
-    if (raw != nullptr && !owned.is_readable(why)) {
-      owned = managed_tensor();
+    constexpr bool has_deleter = !std::is_same_v<std::remove_cv_t<Managed>, DLTensor>;
+    static_assert(has_deleter,
+                  "dlbridge: a plain DLTensor has no deleter, so nothing can own it. View it by "
+                  "checked_view, or copy that view by copy_of");
+    managed_tensor owned;
+    if constexpr (has_deleter) {
+      owned = adopt(raw);
+      if (raw != nullptr && !owned.is_readable(why)) {
+        owned = managed_tensor();
+      }
     }
     return owned;
   }
@@ -152,9 +160,9 @@ class managed_tensor {
   }
   operator tensor_view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return view(); }
   // The view of a temporary owner would dangle.
-  DLTensor const& tensor() const&& = delete;
-  tensor_view view() const&& = delete;
-  operator tensor_view() const&& = delete;
+  DLTensor const& tensor() const&& = delete;  // dangles: keep it in a variable
+  tensor_view view() const&& = delete;        // dangles: keep it in a variable
+  operator tensor_view() const&& = delete;    // dangles: keep it in a variable
 
  private:
   static constexpr std::uintptr_t legacy_bit = 1;
@@ -208,6 +216,19 @@ class managed_tensor {
 };
 
 inline void swap(managed_tensor& a, managed_tensor& b) noexcept { a.swap(b); }
+
+namespace detail {
+[[noreturn]] DLBRIDGE_COLD inline void raise_empty_owner() {
+  raise(refusal(errc::null_data, "an owner of a tensor", "an empty one"));
+}
+// The owner, which is not empty.
+inline managed_tensor const& require_owner(managed_tensor const& owner) {
+  if (!owner) {
+    raise_empty_owner();
+  }
+  return owner;
+}
+}  // namespace detail
 
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

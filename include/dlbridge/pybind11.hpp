@@ -7,3 +7,4 @@
 #include <dlbridge/python/pybind11/def_dlpack.hpp>
 #include <dlbridge/python/pybind11/def_fast.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
+#include <dlbridge/python/pybind11/objects.hpp>

@@ -3,7 +3,9 @@
 
 #include <dlbridge/dlbridge.hpp>
 #include <dlbridge/python/call/argument.hpp>
+#include <dlbridge/python/call/cast.hpp>
 #include <dlbridge/python/call/def_fast.hpp>
+#include <dlbridge/python/call/or_buffer.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/capsule.hpp>

@@ -54,7 +54,8 @@ class shared_tensor {
   /// @pre The object is not empty.
   /// @par Lifetime
   /// Valid as long as any owner.
-  managed_tensor const& get() const noexcept { return block_->tensor; }
+  managed_tensor const& get() const& noexcept DLBRIDGE_LIFETIMEBOUND { return block_->tensor; }
+  managed_tensor const& get() const&& = delete;  // dangles: keep it in a variable
 
   /// Reserves the struct that the owners have in common for exports, so that an export needs no
   /// allocation.
@@ -92,7 +93,9 @@ class shared_tensor {
 
     std::atomic<std::size_t> uses;
     managed_tensor tensor;
-    DLManagedTensorVersioned exported;
+    union {  // the user of try_reserve sets it
+      DLManagedTensorVersioned exported;
+    };
   };
   block* block_ = nullptr;
 };

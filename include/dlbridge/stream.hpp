@@ -26,10 +26,9 @@ class stream_ref {
   /// @param native_handle The handle of the runtime: a CUstream or a hipStream_t.
   stream_ref(dlbridge::device where, void* native_handle) noexcept
       : where_(where), native_handle_(native_handle) {}
-  // The literals 0 and nullptr do not compile: DLPack forbids 0 on CUDA (spec 4.4). default_of()
-  // returns the default stream.
-  stream_ref(dlbridge::device, std::nullptr_t) = delete;
-  stream_ref(dlbridge::device, int) = delete;
+  // The literals 0 and nullptr do not compile: DLPack forbids 0 on CUDA (spec 4.4).
+  stream_ref(dlbridge::device, std::nullptr_t) = delete;  // write default_of(device)
+  stream_ref(dlbridge::device, int) = delete;             // write default_of(device)
 
   /// The default stream of a device (spec 4.4): the handle 1 (legacy) or 2 (per-thread) on CUDA,
   /// the null handle on other devices.

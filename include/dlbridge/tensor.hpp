@@ -13,18 +13,20 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/types/conversion.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 /// The required extents of a tensor, outermost dimension first, where dynamic_extent accepts any
-/// value: shape<dynamic_extent, 3>.
+/// value, and named<'n'> any value that agrees with the other extents of that name:
+/// shape<dynamic_extent, 3>, shape<named<'n'>, named<'n'>>.
 template <std::int64_t... Extents>
 struct shape {
   static_assert(sizeof...(Extents) <= max_rank, "dlbridge: a tensor has at most 64 dimensions");
-  static_assert(((Extents >= dynamic_extent) && ...),
-                "dlbridge: an extent is dynamic_extent, 0 or above");
+  static_assert(((Extents >= dynamic_extent || detail::name_of_extent(Extents) != '\0') && ...),
+                "dlbridge: an extent is dynamic_extent, named<'n'> with a letter, 0 or above");
 };
 /// Accepts every rank; used in place of shape.
 struct dynamic_rank {};
@@ -53,11 +55,19 @@ struct aligned {
                 "dlbridge: an alignment is a power of two");
 };
 
+/// Lets a parameter of an extension function accept other dtypes. A tensor of another real dtype,
+/// layout or alignment is copied to a new host tensor, with flag_is_copied. converts_to states
+/// which dtypes are converted. The constructors of tensor and tensor_span convert nothing;
+/// converted_copy_of does so in C++.
+struct converted {};
+
 namespace detail {
 template <class Shape>
 struct shape_facts {
   static_assert(sizeof(Shape) == 0,
-                "dlbridge: the second template argument is shape<...> or dynamic_rank");
+                "dlbridge: the second template argument is shape<...> or dynamic_rank. Write "
+                "tensor_span<T, dynamic_rank, Constraints...> for any shape");
+  static constexpr int rank = requirement::any_rank;  // so that no further error follows
 };
 template <std::int64_t... Extents>
 struct shape_facts<shape<Extents...>> {
@@ -85,6 +95,19 @@ constexpr std::int32_t device_filter_type() noexcept {
   return type;
 }
 
+template <class Constraint>
+constexpr bool is_layout =
+    std::is_same_v<Constraint, row_major> || std::is_same_v<Constraint, column_major> ||
+    std::is_same_v<Constraint, compact>;
+template <class Constraint>
+constexpr bool is_device_filter = false;
+template <std::int32_t DeviceType>
+constexpr bool is_device_filter<on<DeviceType>> = true;
+
+template <class... Constraints>
+constexpr bool is_converted = (std::is_same_v<Constraints, converted> || ...);
+
+constexpr void apply(requirement&, converted) noexcept {}
 constexpr void apply(requirement& need, row_major) noexcept { need.order = layout::row_major; }
 constexpr void apply(requirement& need, column_major) noexcept {
   need.order = layout::column_major;
@@ -99,11 +122,15 @@ constexpr void apply(requirement& need, aligned<Bytes>) noexcept {
   need.alignment = Bytes > need.alignment ? Bytes : need.alignment;
 }
 
-// The requirement without extents of which each accepts every value.
+// The requirement without extents of which each accepts every value, as a name does that no other
+// extent has.
 constexpr requirement shortest(requirement need) noexcept {
   bool any = true;
   for (int i = 0; i < need.rank; ++i) {
-    any = any && need.extents[i] == dynamic_extent;
+    any = any && need.extents[i] < 0;
+    for (int j = 0; j < i; ++j) {
+      any = any && (need.extents[i] == dynamic_extent || need.extents[i] != need.extents[j]);
+    }
   }
   need.extents = any ? nullptr : need.extents;
   return need;
@@ -117,13 +144,27 @@ DLBRIDGE_LOCAL inline constexpr requirement required_by = shortest(Span::require
 ///
 /// @tparam T The element type. T const accepts read-only memory, T refuses it.
 /// @tparam Shape shape<...> or dynamic_rank.
-/// @tparam Constraints row_major, column_major, compact, on<...> or aligned<...>.
+/// @tparam Constraints row_major, column_major, compact, on<...>, aligned<...> or converted.
 ///
 /// @par Lifetime
 /// Valid as long as the tensor of the view.
 template <class T, class Shape = dynamic_rank, class... Constraints>
 class tensor_span {
   using facts = detail::shape_facts<Shape>;
+  static constexpr bool is_converted = detail::is_converted<Constraints...>;
+  static_assert((0 + ... + int{detail::is_layout<Constraints>}) <= 1,
+                "dlbridge: a tensor has one of row_major, column_major and compact");
+  static_assert((0 + ... + int{detail::is_device_filter<Constraints>}) <= 1,
+                "dlbridge: a tensor has one of on<...>, on_host, on_cuda, on_rocm and anywhere");
+  static_assert(!is_converted || std::is_const_v<T>,
+                "dlbridge: a converted tensor is T const, as what a function writes to a copy is "
+                "lost");
+  static_assert(!is_converted || (is_real(dtype_of<T>()) && dtype_of<T>() != dtype_of<bool>()),
+                "dlbridge: a tensor is converted to integers or floats");
+  static_assert(!is_converted ||
+                    detail::device_filter_type<Constraints...>() == device_filter::host ||
+                    detail::device_filter_type<Constraints...>() == device_filter::anywhere,
+                "dlbridge: only the CPU converts tensors. Remove converted or on<...>");
 
  public:
   using element_type = T;
@@ -147,7 +188,7 @@ class tensor_span {
   /// @throws error as check_view, with every broken rule in one message.
   DLBRIDGE_INLINE explicit tensor_span(tensor_view const& view)
       : tensor_span((require_view(view, detail::required_by<tensor_span>), view), trusted()) {}
-  tensor_span(managed_tensor const&&) = delete;  // the span would dangle
+  tensor_span(managed_tensor const&&) = delete;  // dangles: keep it in a variable
   /// Creates a span without checks.
   /// @pre The view meets required().
   static tensor_span trust(tensor_view const& view) noexcept {
@@ -169,17 +210,23 @@ class tensor_span {
   /// The number of elements.
   std::int64_t count() const noexcept { return view_.count(); }
   dlbridge::device device() const noexcept { return view_.device(); }
-  tensor_view const& view() const noexcept DLBRIDGE_LIFETIMEBOUND { return view_; }
+  tensor_view const& view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return view_; }
+  tensor_view view() const&& noexcept { return view_; }
 
   /// The element at the indices, one for each dimension. Requires a static rank, and constraints
   /// under which the CPU can access the memory.
   /// @pre Each index is at least 0 and below the extent; this is not checked.
   template <class... Index>
   T& operator()(Index... index) const noexcept {
-    static_assert(has_static_rank, "dlbridge: indexing needs a static rank, shape<...>");
-    static_assert(sizeof...(Index) == facts::rank, "dlbridge: one index for each dimension");
+    static_assert(has_static_rank,
+                  "dlbridge: indexing needs a static rank. Write tensor_span<T, shape<...>>, or "
+                  "use data(), extent(i) and stride(i)");
+    static_assert(!has_static_rank || sizeof...(Index) == facts::rank,
+                  "dlbridge: one index for each dimension");
     static_assert((!std::is_floating_point_v<Index> && ...), "dlbridge: an index is an integer");
-    static_assert(is_indexable(), "dlbridge: the CPU cannot index device memory");
+    static_assert(is_indexable(),
+                  "dlbridge: the CPU cannot index device memory. Copy the tensor to the host, or "
+                  "pass data() to code of the device");
     int i = 0;
     std::int64_t offset = 0;
     ((offset += static_cast<std::int64_t>(index) * strides_[i++]), ...);
@@ -233,8 +280,10 @@ class tensor {
 
   /// Takes ownership of a tensor and checks it against required().
   /// @param owned The tensor. If the check fails, the constructor frees it.
-  /// @throws error as check_view, with every broken rule in one message.
-  explicit tensor(managed_tensor owned) : span_(owned.view()), owned_(std::move(owned)) {}
+  /// @throws error null_data (the owner is empty), or as check_view, with every broken rule in one
+  /// message.
+  explicit tensor(managed_tensor owned)
+      : span_(detail::require_owner(owned).view()), owned_(std::move(owned)) {}
   /// Takes ownership of a tensor without checks.
   /// @pre The tensor meets required().
   static tensor trust(managed_tensor owned) noexcept {
@@ -242,7 +291,8 @@ class tensor {
     return tensor(span_type::trust(view), std::move(owned));
   }
 
-  T* data() const noexcept { return span_.data(); }
+  T* data() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_.data(); }
+  T* data() const&& = delete;  // dangles: keep it in a variable
   int rank() const noexcept { return span_.rank(); }
   std::int64_t extent(int i) const noexcept { return span_.extent(i); }
   std::int64_t stride(int i) const noexcept { return span_.stride(i); }
@@ -251,8 +301,8 @@ class tensor {
 
   span_type const& span() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_; }
   tensor_view const& view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_.view(); }
-  span_type const& span() const&& = delete;
-  tensor_view const& view() const&& = delete;
+  span_type const& span() const&& = delete;    // dangles: keep it in a variable
+  tensor_view const& view() const&& = delete;  // dangles: keep it in a variable
 
   template <class... Index>
   T& operator()(Index... index) const noexcept {

@@ -31,6 +31,13 @@ class dims {
     int i = 0;
     ((value_[i++] = static_cast<std::int64_t>(values)), ...);
   }
+  /// Does not compile: a container is copied by from.
+  template <class Container, class = decltype(std::declval<Container const&>().data()),
+            class = std::enable_if_t<!std::is_same_v<Container, dims>>>
+  dims(Container const&) noexcept : size_(0) {
+    static_assert(sizeof(Container) == 0,
+                  "dlbridge: a container is no dims. Write dims::from(c.data(), c.size())");
+  }
   /// Copies an array of integers.
   ///
   /// @param values The integers.
@@ -73,9 +80,9 @@ class dims {
 /// The description points to the elements of the array, and copies everything else.
 struct description {
   void* data = nullptr;           ///< The address or the handle of the elements.
-  dtype type;                     ///< The dtype of the elements.
-  dims shape;                     ///< The extents.
-  dims strides;                   ///< In elements; empty for row-major.
+  dtype type{};                   ///< The dtype of the elements.
+  dims shape{};                   ///< The extents.
+  dims strides{};                 ///< In elements; empty for row-major.
   dlbridge::device device = cpu;  ///< The device of the memory.
   std::uint64_t byte_offset = 0;  ///< Offset of the first element from data, in bytes.
   std::uint64_t flags = 0;        ///< flag_read_only, flag_padded, flag_is_copied.
@@ -124,6 +131,7 @@ struct array_traits {
                 "dlbridge: this type is not described to DLPack. Specialise "
                 "dlbridge::array_traits<T> with describe(T&), or include the header of "
                 "<dlbridge/bridges/> that defines it");
+  static description describe(T&) noexcept;  // so that no further error follows
 };
 
 /// The description of an array, by array_traits<T>::describe.
@@ -159,6 +167,23 @@ stream_ref ready_on(T& array, device where) noexcept {
   }
 }
 
+namespace detail {
+// A std::variant, without the header that declares it.
+template <class T, class = void>
+constexpr bool is_variant = false;
+template <class T>
+constexpr bool
+    is_variant<T, std::void_t<decltype(std::declval<T const&>().valueless_by_exception())>> = true;
+
+// Whether array_traits<T> has adopt.
+template <class T, class = void>
+constexpr bool can_adopt = false;
+template <class T>
+constexpr bool
+    can_adopt<T, std::void_t<decltype(array_traits<T>::adopt(std::declval<managed_tensor>()))>> =
+        true;
+}  // namespace detail
+
 /// Constructs a T from a tensor, by array_traits<T>::adopt.
 ///
 /// @param tensor The tensor.
@@ -169,6 +194,9 @@ stream_ref ready_on(T& array, device where) noexcept {
 /// the tensor.
 template <class T>
 T adopt_as(managed_tensor&& tensor) {
+  static_assert(detail::can_adopt<T>,
+                "dlbridge: array_traits of this type has no adopt, which imports a tensor. Add "
+                "static T adopt(managed_tensor&&)");
   return array_traits<T>::adopt(std::move(tensor));
 }
 

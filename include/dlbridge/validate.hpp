@@ -201,7 +201,7 @@ inline tensor_view view_of(DLTensor const& t DLBRIDGE_LIFETIMEBOUND, std::uint64
   }
   return tensor_view(t, flags);
 }
-tensor_view view_of(DLTensor const&&, std::uint64_t = 0) = delete;
+tensor_view view_of(DLTensor const&&, std::uint64_t = 0) = delete;  // dangles: name the struct
 
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

@@ -41,7 +41,7 @@ class tensor_view {
       byte_offset_ = keeps_data(device_) ? byte_offset_ : 0;  // for to_dltensor
     }
   }
-  tensor_view(DLTensor const&&, std::uint64_t = 0) = delete;  // the view would dangle
+  tensor_view(DLTensor const&&, std::uint64_t = 0) = delete;  // dangles: keep it in a variable
 
   /// The address of the first element, in host or device memory, or the handle of the memory on
   /// devices without addresses (has_address). It may be null if the tensor is empty.

@@ -21,17 +21,19 @@ try:
         as_tensor,
         device,
         dtype,
+        empty,
         from_dlpack,
+        from_pointer,
         to_dlpack,
     )
     from dlbridge._core import _rebuild as _rebuild  # pickles refer to it by this name
 except ModuleNotFoundError as error:  # dlbridge.tools work without the compiled module
     if error.name != "dlbridge._core":
         raise
-    if not TYPE_CHECKING:  # type checkers see the attributes above
-        from dlbridge._missing import __getattr__ as __getattr__
+    from dlbridge import _missing  # type checkers see the attributes above
 
 if TYPE_CHECKING:
+    from dlbridge import typing as typing
     from dlbridge.tools.inspection.inspection import Inspection
 
 __all__ = [
@@ -42,12 +44,26 @@ __all__ = [
     "as_tensor",
     "device",
     "dtype",
+    "empty",
     "from_dlpack",
+    "from_pointer",
     "get_cmake_dir",
     "get_include",
     "inspect",
     "to_dlpack",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Imports dlbridge.typing on first use; refuses the attributes of a missing `_core`."""
+        if name == "typing":
+            import importlib
+
+            return importlib.import_module("dlbridge.typing")
+        if "Tensor" not in globals():
+            return _missing.__getattr__(name)
+        raise AttributeError(f"module 'dlbridge' has no attribute {name!r}")
 
 
 def inspect(x: Any, *, copy: bool | None = None) -> Inspection:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import dlbridge
-from dlbridge.tools import conformance, demo, doctor, matrix
+from dlbridge.tools import conformance, demo, doctor, matrix, output
 from dlbridge.tools.inspection import command as inspect
 
 # Each is a module with SUMMARY, add_arguments(parser) and run(options), which returns the status.
@@ -46,8 +46,25 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one tool. Returns the exit status: 0: success; 1: problems found; 2: wrong usage."""
+    """Runs one tool. Returns the exit status.
+
+    0: success; 1: problems found; 2: wrong usage, or the output cannot be written; 130: Ctrl-C.
+    """
     main_parser = parser()
+    with output.robust() as descriptors:
+        try:
+            status = _run(main_parser, arguments)
+        except KeyboardInterrupt:
+            print("dlbridge: interrupted", file=sys.stderr)
+            status = output.INTERRUPTED
+        sys.stdout.flush()
+        for error in filter(None, [each.error for each in descriptors]):
+            print(f"dlbridge: the output cannot be written: {error.strerror}", file=sys.stderr)
+            status = 2
+    return status
+
+
+def _run(main_parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> int:
     options = main_parser.parse_args(arguments)
     if options.include_dir:
         print(dlbridge.get_include())

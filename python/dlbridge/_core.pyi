@@ -1,5 +1,6 @@
 """The compiled half of dlbridge."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Callable, SupportsIndex, final
 
 from dlbridge.typing import CapsuleType, DeviceLike, DTypeLike, StreamLike, SupportsDLPack
@@ -33,6 +34,26 @@ class dtype(str):
     @property
     def itemsize(self) -> int:
         """The bytes of one element, rounded up to whole bytes."""
+    @property
+    def name(self) -> str:
+        """The name, as numpy.dtype.name."""
+    @property
+    def kind(self) -> str:
+        """As numpy.dtype.kind; 'V' for a dtype that NumPy lacks."""
+    @property
+    def byteorder(self) -> str:
+        """As numpy.dtype.byteorder: '=' for this machine's, '|' for elements of a byte."""
+
+@final
+class _Flags(int):
+    """The flags of DLPack as an int, with two attributes of ndarray.flags."""
+
+    @property
+    def aligned(self) -> bool:
+        """Whether the address is a multiple of the alignment of one element."""
+    @property
+    def writeable(self) -> bool:
+        """Whether the memory may be written."""
 
 @final
 class device(str):
@@ -57,8 +78,9 @@ class device(str):
 class Tensor:
     """A tensor on memory that another library owns; from_dlpack and as_tensor create it.
 
-    A Tensor keeps the memory alive, describes it, and exports it to any consumer. It supports no
-    indexing and no arithmetic.
+    A Tensor keeps the memory alive, describes it, and exports it to any consumer. Indices, slices,
+    T, mT, permute, reshape and view give other Tensors on the same memory. It supports no
+    arithmetic, and == compares identity.
     """
 
     @property
@@ -95,13 +117,13 @@ class Tensor:
     def data_ptr(self) -> int:
         """The address of the first element; on devices without addresses the memory's handle.
 
-        0 for an empty tensor.
+        0 for an empty tensor, except on oneAPI.
         """
     @property
     def byte_offset(self) -> int:
         """The bytes from a handle to the first element; 0 where data_ptr is an address."""
     @property
-    def flags(self) -> int:
+    def flags(self) -> _Flags:
         """The flags of DLPack: 1 read-only, 2 copied, 4 padded sub-byte elements."""
     @property
     def c_contiguous(self) -> bool:
@@ -112,6 +134,96 @@ class Tensor:
     @property
     def version(self) -> tuple[int, int] | None:
         """The DLPack version of the imported struct, (major, minor); None for a legacy one."""
+    @property
+    def T(self) -> Tensor:
+        """A view with the dimensions in reverse order, as in NumPy."""
+    @property
+    def mT(self) -> Tensor:
+        """A view with the last two dimensions exchanged.
+
+        Raises ValueError for a tensor of less than two dimensions.
+        """
+    def permute(self, *axes: SupportsIndex | Sequence[SupportsIndex]) -> Tensor:
+        """Returns a view whose dimension i is the dimension axes[i] of this tensor.
+
+        Negative axes count from the end. Raises ValueError if axes is no permutation.
+        """
+    def reshape(self, *shape: SupportsIndex | Sequence[SupportsIndex]) -> Tensor:
+        """Returns a view with another shape of the same elements in row-major order.
+
+        One extent may be -1. Never copies: raises CopyForbiddenError if the strides allow no such
+        view, and ValueError for a shape of another number of elements.
+        """
+    def view(self, dtype: DTypeLike) -> Tensor:
+        """Returns a view of the same bytes as elements of another dtype.
+
+        The last dimension changes by the ratio of the sizes. Never copies: raises
+        CopyForbiddenError if its elements are not adjacent or not a whole number, and BufferError
+        if the memory is not aligned for the dtype.
+        """
+    def __len__(self) -> int:
+        """The extent of the first dimension; raises TypeError for a 0-d tensor."""
+    def __getitem__(self, key: Any, /) -> Tensor:
+        """Returns a view, for integers, slices, Ellipsis, None, and tuples of them.
+
+        Raises IndexError for an index out of range, and TypeError for masks, lists and arrays.
+        """
+    def __iter__(self) -> Iterator[Tensor]:
+        """Iterates over the first dimension; raises TypeError for a 0-d tensor."""
+    def item(self) -> bool | int | float | complex:
+        """Returns the only element.
+
+        Waits for the tensor's stream. Raises ValueError for another number of elements,
+        BufferError where the CPU cannot read the memory, and TypeError for a dtype without a
+        number of Python.
+        """
+    def tolist(self) -> Any:
+        """Returns the elements as nested lists; the element itself for a 0-d tensor.
+
+        Errors as item.
+        """
+    def __bool__(self) -> bool:
+        """The truth of the only element. Errors as item."""
+    def __int__(self) -> int:
+        """The only element as an int. Errors as item."""
+    def __float__(self) -> float:
+        """The only element as a float. Errors as item."""
+    def __complex__(self) -> complex:
+        """The only element as a complex. Errors as item."""
+    def __index__(self) -> int:
+        """The element of a 0-d tensor of integers; raises TypeError for any other tensor."""
+    def to(
+        self, device: DeviceLike, *, stream: StreamLike = None, copy: bool | None = None
+    ) -> Tensor:
+        """Returns the tensor on a device, as from_dlpack(t, device=device)."""
+    def copy(self) -> Tensor:
+        """Returns a writable copy on the same device, as from_dlpack(t, copy=True)."""
+    def numpy(self) -> Any:
+        """Returns a NumPy array on the same memory.
+
+        Raises BufferError where the CPU cannot read the memory, and where neither NumPy nor
+        ml_dtypes has the dtype.
+        """
+    def ravel(self) -> Tensor:
+        """Returns the elements in row-major order in one dimension; copies where no view can."""
+    @property
+    def ctypes(self) -> Any:
+        """np.asarray(t).ctypes, for callers of C functions."""
+    def to_numpy(self) -> Any:
+        """As numpy(), by the name that matplotlib and others call."""
+    def tobytes(self) -> bytes:
+        """Returns the bytes of the elements in row-major order.
+
+        Raises BufferError where the CPU cannot read the memory.
+        """
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """NumPy's array interface, version 3; absent where the CPU cannot read the memory."""
+    @property
+    def __numpy_dtype__(self) -> Any:
+        """The numpy.dtype of the elements, which NumPy 2.4 and later look up."""
+    def _repr_html_(self) -> str:
+        """Returns a picture of the memory, for notebooks."""
     def __dlpack__(
         self,
         *,
@@ -211,6 +323,47 @@ def to_dlpack(
     The capsule is legacy, or versioned for a max_version from (1, 0) on. It can be consumed once;
     otherwise its destructor frees the tensor. Raises BufferError for read-only memory in a legacy
     capsule, and the errors of from_dlpack.
+    """
+
+def from_pointer(
+    ptr: Any,
+    shape: SupportsIndex | Sequence[SupportsIndex],
+    dtype: DTypeLike,
+    *,
+    strides: Sequence[SupportsIndex] | None = None,
+    device: DeviceLike | None = "cpu",
+    stream: StreamLike = None,
+    owner: object = None,
+    readonly: bool = False,
+) -> Tensor:
+    """Creates a Tensor on memory whose address the caller has.
+
+    ptr: the address of the first element: an integer, a ctypes.c_void_p, or an object with
+        __int__, such as an allocation of PyCUDA. On devices without addresses, the handle.
+    strides: in elements, not in bytes; None for a row-major tensor.
+    device: the device of the memory.
+    stream: the stream on which the elements are ready; None for the default stream of the device.
+    owner: an object that keeps the memory alive, to which the Tensor and its consumers hold a
+        reference. None: the caller keeps the memory alive as long as they exist.
+
+    Raises ValueError for an invalid value: a null or misaligned pointer, a negative extent, a size
+    beyond the address space, another device than the driver reports.
+    """
+
+def empty(
+    shape: SupportsIndex | Sequence[SupportsIndex],
+    dtype: DTypeLike,
+    *,
+    device: DeviceLike | None = "cpu",
+    pinned: bool = False,
+) -> Tensor:
+    """Creates a row-major Tensor in new memory, whose elements are not initialized.
+
+    device: a device of CUDA or ROCm, or 'cpu', where the memory is aligned to 64 bytes.
+    pinned: whether memory of the host is pinned, so that devices access it directly.
+
+    Raises ValueError for an invalid value, MemoryError, and RuntimeError where the driver of the
+    device is missing or fails.
     """
 
 def _rebuild(

@@ -1,7 +1,6 @@
 """Refuses the import in another interpreter than the first, before `_core` is loaded.
 
-Up to Python 3.11 the initialization of pybind11 would hang. From 3.12 on an interpreter with the
-legacy configuration would load `_core`, whose objects belong to the first interpreter.
+An interpreter that shares the GIL would load `_core`, whose objects belong to the first one.
 """
 
 from __future__ import annotations

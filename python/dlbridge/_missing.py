@@ -6,8 +6,8 @@ import importlib.metadata
 from typing import Any
 
 MESSAGE = (
-    "the compiled module dlbridge._core is missing; install it with `pip install dlbridge`, or "
-    "with `pip install .` in a checkout"
+    "the compiled module dlbridge._core is missing; install it with `pip install .` in a checkout "
+    "of dlbridge"
 )
 _COMPILED = frozenset(
     {
@@ -18,7 +18,9 @@ _COMPILED = frozenset(
         "as_tensor",
         "device",
         "dtype",
+        "empty",
         "from_dlpack",
+        "from_pointer",
         "to_dlpack",
     }
 )

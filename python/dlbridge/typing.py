@@ -10,7 +10,12 @@ if sys.version_info >= (3, 13):
 else:
     CapsuleType = Any
 
-__all__ = ["CapsuleType", "DTypeLike", "DeviceLike", "SupportsDLPack", "SupportsStream"]
+if sys.version_info >= (3, 12):
+    from collections.abc import Buffer
+else:
+    Buffer = Any
+
+__all__ = ["Buffer", "CapsuleType", "DTypeLike", "DeviceLike", "SupportsDLPack", "SupportsStream"]
 
 
 @runtime_checkable
@@ -22,9 +27,12 @@ class SupportsDLPack(Protocol):
     def __dlpack_device__(self) -> tuple[Any, Any]: ...
 
 
-@runtime_checkable
 class SupportsStream(Protocol):
-    """A CUDA stream of any library: __cuda_stream__() returns (0, handle)."""
+    """A CUDA stream of any library: __cuda_stream__() returns (0, handle).
+
+    It has no isinstance, which would look at the type alone: a Tensor has the attribute on CUDA
+    devices only. hasattr(x, "__cuda_stream__") tells it of an object.
+    """
 
     def __cuda_stream__(self) -> tuple[int, int]: ...
 

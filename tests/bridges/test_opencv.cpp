@@ -1,5 +1,8 @@
 // bridges/opencv.hpp: export of Mats, and import of tensors as Mats that borrow or own.
 #include <dlbridge/bridges/opencv.hpp>
+#include <dlbridge/bridges/std.hpp>
+
+#include <vector>
 
 #include "bridge_fixture.hpp"
 
@@ -10,6 +13,14 @@ using dlbridge::as;
 using dlbridge::build;
 using dlbridge::dtype;
 using dlbridge::managed_tensor;
+
+// Destroyed after static objects of functions, when the process exits.
+cv::Mat kept_until_exit;
+
+TEST(OpencvAtExit, AMatThatOwnsATensorMayBeDestroyed) {
+  kept_until_exit = adopt_as<cv::Mat>(build(std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(kept_until_exit.at<float>(1), 2);
+}
 
 TEST(OpencvExport, TheTensorSharesOwnershipOfTheMat) {
   cv::Mat const a = (cv::Mat_<double>(2, 3) << 1, 2, 3, 4, 5, 6);

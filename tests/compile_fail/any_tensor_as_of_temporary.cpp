@@ -1,5 +1,5 @@
 // A typed span of a temporary any_tensor would dangle.
-// says: deleted (function|member function|constructor)
+// says: dangles: keep it in a variable
 #include <dlbridge/any_tensor.hpp>
 
 dlbridge::any_tensor make();

@@ -1,5 +1,5 @@
 // An mdspan of a temporary owner would dangle.
-// says: deleted (function|member function|constructor)
+// says: dangles: keep it in a variable
 #include <dlbridge/as.hpp>
 
 #include "../unit/tiny_mdspan.hpp"

@@ -1,6 +1,6 @@
 // A span of a temporary owner would dangle.
 // std: c++20
-// says: deleted (function|member function|constructor)
+// says: dangles: keep it in a variable
 #include <dlbridge/as.hpp>
 
 dlbridge::managed_tensor make();

@@ -1,5 +1,5 @@
 // A view refers to the shape of its struct, so view_of refuses a temporary struct.
-// says: deleted (function|member function|constructor)
+// says: dangles: name the struct
 #include <dlbridge/validate.hpp>
 
 DLTensor make();

@@ -1,5 +1,5 @@
 // Every extent is dynamic_extent, 0 or above, not only the first one.
-// says: an extent is dynamic_extent, 0 or above
+// says: an extent is dynamic_extent, named<'n'> with a letter, 0 or above
 #include <dlbridge/tensor.hpp>
 
 #ifdef WRONG

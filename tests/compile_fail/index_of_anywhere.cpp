@@ -1,5 +1,5 @@
 // Memory of the filter anywhere may be device memory, which the CPU cannot read.
-// says: the CPU cannot index device memory
+// says: the CPU cannot index device memory. Copy the tensor to the host
 #include <dlbridge/tensor.hpp>
 
 #ifdef WRONG

@@ -1,5 +1,5 @@
 // The CPU must not dereference device memory.
-// says: the CPU cannot index device memory
+// says: the CPU cannot index device memory. Copy the tensor to the host
 #include <dlbridge/tensor.hpp>
 
 #ifdef WRONG

@@ -1,5 +1,5 @@
 // The number of indices must be known at compile time.
-// says: indexing needs a static rank
+// says: indexing needs a static rank. Write tensor_span<T, shape<...>>
 #include <dlbridge/tensor.hpp>
 
 #ifdef WRONG

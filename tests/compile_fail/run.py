@@ -2,7 +2,8 @@
 
 A case states in a line `// says: REGEX` what the compiler must then print, so that it fails for the
 reason it was written for and no other, and in a line `// std: c++20` that it is not C++17. The
-header that several cases include first is compiled once for all of them.
+compiler prints at most MOST_LINES lines, or those of a line `// lines: 40`. The header that several
+cases include first is compiled once for all of them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+MOST_LINES = 20  # two errors of Clang, with the paths of includes and instantiations
 ENOUGH = 4  # cases with the same first header, for which precompiling it takes less time
 
 
@@ -26,6 +28,7 @@ class Case:
     standard: str
     message: str  # that the compiler must print
     header: str  # the first that it includes
+    most_lines: int  # that the compiler may print
 
     @classmethod
     def read(cls, file: Path) -> Case:
@@ -34,7 +37,8 @@ class Case:
             return match.group(1) if match else ""
 
         standard = first(r"// std: (\S+)") or "c++17"
-        return cls(file, standard, first(r"// says: (.*)"), first(r"^(#include .*)"))
+        return cls(file, standard, first(r"// says: (.*)"), first(r"^(#include .*)"),
+                   int(first(r"// lines: (\d+)") or MOST_LINES))  # fmt: skip
 
     @property
     def group(self) -> tuple[str, str]:
@@ -89,6 +93,8 @@ def fault(compiler: Compiler, case: Case) -> str:
         return "the wrong one compiles"
     if not case.message or not re.search(case.message, printed):
         return f"the compiler's message is not /{case.message}/\n{printed}"
+    if (lines := printed.count("\n")) > case.most_lines:
+        return f"the compiler prints {lines} lines, above {case.most_lines}\n{printed}"
     return ""
 
 

@@ -1,5 +1,5 @@
 // The span of a temporary tensor would dangle.
-// says: deleted (function|member function|constructor)
+// says: dangles: keep it in a variable
 #include <dlbridge/tensor.hpp>
 
 dlbridge::tensor<float> make();

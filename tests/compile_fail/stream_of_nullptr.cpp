@@ -1,5 +1,5 @@
 // A literal null is not a stream. default_of returns the default stream.
-// says: deleted (function|member function|constructor)
+// says: write default_of\(device\)
 #include <dlbridge/stream.hpp>
 
 #ifdef WRONG

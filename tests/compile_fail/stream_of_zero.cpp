@@ -1,5 +1,5 @@
 // The protocol forbids the stream 0 on CUDA. default_of returns the default stream.
-// says: deleted (function|member function|constructor)
+// says: write default_of\(device\)
 #include <dlbridge/stream.hpp>
 
 #ifdef WRONG

@@ -1,5 +1,5 @@
 // A view of a temporary owner would dangle.
-// says: deleted (function|member function|constructor)
+// says: dangles: keep it in a variable
 #include <dlbridge/builder.hpp>
 
 dlbridge::managed_tensor make();

@@ -1,5 +1,5 @@
 // A view refers to the shape of its struct, so its constructor refuses a temporary struct.
-// says: deleted (function|member function|constructor)
+// says: dangles: keep it in a variable
 #include <dlbridge/view.hpp>
 
 DLTensor make();

@@ -1,5 +1,5 @@
 // A call has one type. The result for the first element type, bool, would narrow the others.
-// says: a visitor returns the same type for every element type
+// says: a visitor returns the same type for every element type. Convert
 #include <dlbridge/any_tensor.hpp>
 
 double use(dlbridge::any_tensor const& x) {

@@ -1,8 +1,9 @@
 """Checks README.md and docs/: their code runs, and their references lead to something that exists.
 
 A Python block without a source is run here. The blocks of a page run in their order and share one
-namespace. Any other block of code, and any text that can be compared, names its source in a comment
-above it,
+namespace. Where a comment after print begins with <, ... or "expected", it is the text that must be
+printed there; ... stands for any text. Any other block of code, and any text that can be compared,
+names its source in a comment above it,
 
     <!-- from examples/plain_cpp/main.cpp#hook -->
 
@@ -17,6 +18,7 @@ import re
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 LINKS_ONLY = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")  # whose code is not run
@@ -37,6 +39,40 @@ def region_of(file: Path, region: str) -> str | None:
     return match and textwrap.dedent(match.group(1)).strip()
 
 
+# A line that prints, with its output; other comments describe it.
+PRINTS = re.compile(r"^\s*print\(.*\)  # (?P<text>(?:<|[.]{3}|expected ).*)$")
+
+
+class Printed:
+    """Runs a block, and compares what it prints with its comments."""
+
+    def __init__(self, code: str, where: str) -> None:
+        matches = {i: PRINTS.match(line) for i, line in enumerate(code.splitlines(), 1)}
+        self.expected = {i: match["text"] for i, match in matches.items() if match}
+        self.code, self.where = code, where
+        self.faults: list[str] = []
+
+    def run(self, namespace: dict[str, object]) -> list[str]:
+        missing = set(self.expected)
+
+        def record(*values: object, **more: Any) -> None:
+            caller = sys._getframe(1)
+            line = caller.f_lineno if caller.f_code.co_filename == self.where else 0
+            if line in self.expected and not more:
+                missing.discard(line)
+                self.compare(self.expected[line], " ".join(map(str, values)))
+            print(*values, **more)
+
+        namespace["print"] = record
+        exec(compile(self.code, self.where, "exec"), namespace)
+        return self.faults + [f"prints nothing: {self.expected[i]!r}" for i in sorted(missing)]
+
+    def compare(self, expected: str, text: str) -> None:
+        pattern = ".*".join(map(re.escape, re.split(r"\s*[.]{3}\s*", expected)))
+        if not re.fullmatch(pattern, text, re.DOTALL):
+            self.faults.append(f"expected {expected!r}; it prints {text!r}")
+
+
 def block_faults(page: Path, root: Path) -> list[str]:
     """Runs or compares each block of a page, and prints it."""
     faults = []
@@ -54,7 +90,7 @@ def block_faults(page: Path, root: Path) -> list[str]:
                 faults.append(f"{where}: differs from {block['file']}#{block['region']}")
         elif language == "python":
             try:
-                exec(compile(code, where, "exec"), namespace)
+                faults += [f"{where}: {fault}" for fault in Printed(code, where).run(namespace)]
             except Exception as error:
                 faults.append(f"{where}: {type(error).__name__}: {error}")
         elif language in WITHOUT_SOURCE:

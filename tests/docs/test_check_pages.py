@@ -110,6 +110,16 @@ class Planted(unittest.TestCase):
         other_page = fenced("python", "x")
         self.assert_one(self.faults(readme=blocks, docs_protocol=other_page), "NameError")
 
+    def test_a_comment_that_is_not_what_is_printed(self) -> None:
+        for text in ("<a b>", "... b>", "<...>", "what describes it"):
+            block = fenced("python", f"print('<a', 'b>')  # {text}")
+            self.assertEqual(self.faults(readme=block), [])
+        for text in ("<a>", "... c", "expected a"):
+            block = fenced("python", f"for _ in 'x':\n    print('<a', 'b>')  # {text}")
+            self.assert_one(self.faults(readme=block), f"expected '{text}'; it prints '<a b>'")
+        unreached = fenced("python", "if False:\n    print(1)  # <1>")
+        self.assert_one(self.faults(readme=unreached), "prints nothing: '<1>'")
+
     def test_a_block_without_a_source(self) -> None:
         self.assert_one(self.faults(readme=fenced("cpp", "return 0;")), "cpp without a source")
 

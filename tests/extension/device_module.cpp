@@ -1,9 +1,11 @@
 // The modules `device_extension`, which calls use_devices, and `plain_device_extension`, which does
-// not: functions that read memory on the host, and that report the stream of an argument.
+// not: functions that read memory on the host, and that report the stream of an argument. The first
+// also has a class whose arrays move.
 #include <dlbridge/pybind11.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #if WITH_DEVICES
 #include <dlbridge/python/devices.hpp>
@@ -26,6 +28,70 @@ py::bytes read(Tensor const& x) {
 }  // namespace
 
 #if WITH_DEVICES
+namespace {
+
+// An array whose library works on a stream, and may move the elements to other memory.
+struct moving_array {
+  std::uintptr_t address = 0;
+  std::uintptr_t stream = 0;
+  dlbridge::device where{};
+};
+
+}  // namespace
+
+template <>
+struct dlbridge::array_traits<moving_array> {
+  static description describe(moving_array& a) noexcept {
+    description d = description::of(reinterpret_cast<std::uint8_t*>(a.address), {4});
+    d.device = a.where;
+    return d;
+  }
+  static stream_ref stream(moving_array& a) noexcept {
+    bool const is_rocm = runtime_of_memory(a.where) == runtime_kind::hip;
+    return stream_ref(device(is_rocm ? kDLROCM : kDLCUDA, 0), reinterpret_cast<void*>(a.stream));
+  }
+};
+
+namespace {
+
+// The device operations of dlbridge, followed by a call of Python code: that of another thread may
+// run there, as dlbridge releases the GIL.
+PyObject* meanwhile = nullptr;
+dlbridge::python::device_operations original;
+
+dlbridge::report call_meanwhile(dlbridge::report const& result) {
+  py::gil_scoped_acquire const gil;
+  if (meanwhile != nullptr) {
+    py::reinterpret_steal<py::object>(std::exchange(meanwhile, nullptr))();
+  }
+  return result;
+}
+
+void add_moving_array(py::module_& m) {
+  dlbridge::python::device_operations& operations = dlbridge::python::device_operations::get();
+  original = operations;
+  operations.order_after = [](dlbridge::stream_ref consumer, dlbridge::stream_ref producer) {
+    return call_meanwhile(original.order_after(consumer, producer));
+  };
+  operations.host_wait = [](dlbridge::stream_ref stream) {
+    return call_meanwhile(original.host_wait(stream));
+  };
+  m.def("call_meanwhile", [](py::object f) { meanwhile = f.release().ptr(); });
+  py::class_<moving_array> bound(m, "MovingArray");
+  bound.def(py::init([](std::uintptr_t address, std::uintptr_t stream, int device_type) {
+    return moving_array{address, stream, dlbridge::device(device_type, 0)};
+  }));
+  bound.def("move", [](moving_array& a, std::uintptr_t address, int device_id) {
+    a.address = address;
+    a.where.id = device_id;
+  });
+  dlbridge::def_dlpack(bound);
+}
+
+}  // namespace
+#endif
+
+#if WITH_DEVICES
 PYBIND11_MODULE(device_extension, m) {
   dlbridge::use_devices();
 #else
@@ -35,6 +101,9 @@ PYBIND11_MODULE(plain_device_extension, m) {
   using owned = argument<std::uint8_t const, bytes_shape>;
   using on_device = argument<std::uint8_t const, bytes_shape, dlbridge::anywhere>;
   dlbridge::init(m);
+#if WITH_DEVICES
+  add_moving_array(m);
+#endif
   m.def("cast_host", [](borrowed x) { return read(x); });
   dlbridge::def(m, "read_host", [](borrowed x) { return read(x); });
   dlbridge::def(m, "own_host", [](owned x) { return read(x); });

@@ -8,5 +8,7 @@ void add_constraints(pybind11::module_& m);
 void add_containers(pybind11::module_& m);
 void add_results(pybind11::module_& m);
 void add_overloads(pybind11::module_& m);
+void add_dispatch(pybind11::module_& m);
 void add_fast(pybind11::module_& m);
 void add_classes(pybind11::module_& m);
+void add_members(pybind11::module_& m);

@@ -34,6 +34,15 @@ thread_local bool fails_for_good = false;
 thread_local long failure_count = 0;
 thread_local char const* first_failure = "";
 
+// The name of the last function that raised. A child process writes it here as well,
+// so that it can be read after a crash of that process.
+char* const last_failure = [] {
+  void* const shared =
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  static char own[64];
+  return shared != MAP_FAILED ? static_cast<char*>(shared) : own;
+}();
+
 // Whether this call fails; the exception is then set. Its message is the name of the function.
 bool fails(char const* name) {
   if (before_failure < 0 || before_failure-- > 0) {
@@ -42,6 +51,7 @@ bool fails(char const* name) {
   before_failure = fails_for_good ? 0 : -1;
   first_failure = failure_count == 0 ? name : first_failure;
   ++failure_count;
+  std::strncpy(last_failure, name, 63);
   PyErr_SetString(exception_type, name);
   return true;
 }
@@ -101,11 +111,17 @@ replacement const replacements[] = {
     RAISES(PyByteArray_FromObject),
     RAISES(PyBytes_FromObject),
     RAISES(PyBytes_FromString),
+    RAISES(PyBytes_FromStringAndSize),
     RAISES(PyCFunction_NewEx),
     RAISES(PyCMethod_New),
     RAISES(PyCapsule_New),
+    RAISES(PyComplex_FromDoubles),
+    RAISES(PyCode_GetVarnames),
     RAISES(PyDescr_NewMethod),
     RAISES(PyDict_Contains),
+#if PY_VERSION_HEX >= 0x030D0000
+    RAISES(PyDict_GetItemRef),
+#endif
     RAISES(PyDict_GetItemWithError),
     RAISES(PyDict_New),
     RAISES(PyDict_SetDefault),
@@ -118,6 +134,7 @@ replacement const replacements[] = {
     RAISES(PyIter_Next),
     RAISES(PyList_Append),
     RAISES(PyList_AsTuple),
+    RAISES(PyList_Insert),
     RAISES(PyList_New),
     RAISES(PyLong_AsLong),
     RAISES(PyLong_AsLongLong),
@@ -159,7 +176,6 @@ replacement const replacements[] = {
     RAISES(PyObject_GetAttrString),
     RAISES(PyObject_GetItem),
     RAISES(PyObject_GetIter),
-    RAISES(PyObject_IsInstance),
     RAISES(PyObject_IsTrue),
     RAISES(PyObject_Repr),
     RAISES(PyObject_SetAttr),
@@ -169,10 +185,13 @@ replacement const replacements[] = {
     RAISES(PyObject_Vectorcall),
     RAISES(PyObject_VectorcallMethod),
     RAISES(PyPickleBuffer_FromObject),
+    RAISES(PySeqIter_New),
     RAISES(PySequence_Contains),
     RAISES(PySequence_GetItem),
     RAISES(PySequence_Size),
     RAISES(PySequence_Tuple),
+    RAISES(PySlice_Unpack),
+    RAISES(PyStaticMethod_New),
     RAISES(PyTuple_New),
     RAISES(PyTuple_Pack),
     RAISES(PyType_FromSpec),
@@ -201,7 +220,7 @@ char const* const kept[] = {
     "Py*_Check", "Py_Is*", "_Py_IsFinalizing", "Py_GetVersion", "PyBool_FromLong",
     "PyBuffer_IsContiguous", "PyBuffer_Release", "PyCapsule_IsValid", "PyDict_GetItemString",
     "PyDict_Next", "PyFrame_*", "PyModuleDef_Init", "PyObject_CheckBuffer",
-    "PyObject_HasAttrString", "PyObject_Init", "PyType_IsSubtype",
+    "PyObject_HasAttrString", "PyObject_Init", "PySlice_AdjustIndices", "PyType_IsSubtype",
     "PyUnicode_CompareWithASCIIString", "_PyObject_GetDictPtr", "_PyType_Lookup*",
     // They release a reference or memory, or allocate memory that the caller must check.
     "_Py_Dealloc", "PyMem_*", "PyObject_Calloc", "PyObject_ClearWeakRefs", "PyObject_Free",
@@ -213,8 +232,10 @@ char const* const kept[] = {
     // checked.
     "PyByteArray_AsString", "PyByteArray_Size", "PyBytes_AsString*", "PyBytes_Size",
     "PyCFunction_Get*", "PyCapsule_Get*", "PyCapsule_Set*", "PyFunction_Get*",
-    "PyInstanceMethod_Function", "PyList_GetItem*", "PyList_Size", "PyModule_GetName",
+    "PyDict_Size", "PyInstanceMethod_Function", "PyList_GetItem*", "PyList_Size", "PyModule_GetName",
     "PyTuple_GetItem", "PyTuple_SetItem", "PyTuple_Size",
+    // dlbridge does not call it; pybind11 takes its failure for true, and crashes.
+    "PyObject_IsInstance",
     // Slots of types and of attributes, which are compared, or called by the interpreter.
     "PyObject_Generic*",
 };
@@ -357,4 +378,7 @@ long fail_calls(long successes, int for_good, PyObject* exception) {
 
 // The first function that raised since the last call of fail_calls that let calls fail.
 char const* failed_function() { return first_failure; }
+
+// The last function that raised in this process or in a child.
+char const* last_failed_function() { return last_failure; }
 }

@@ -31,7 +31,7 @@ LAYERS = {
     "export": "from a managed tensor to a capsule, a buffer or an exchange table",
     "tensor": "the Python type `dlbridge.Tensor` and the functions of the module",
     "call": "arguments, results, refusals and overloads of compiled functions",
-    "bindings": "pybind11: casters, `def`, `def_dlpack`",
+    "bindings": "pybind11 and nanobind: casters, `def`, `def_dlpack`",
 }
 
 # The headers of other projects that a folder of include/dlbridge may include.
@@ -43,6 +43,11 @@ FOREIGN = {
     "bridges": {"dlpack/dlpack.h"},
     "python": {"dlpack/dlpack.h"},
     "python/pybind11": {"dlpack/dlpack.h", "pybind11/pybind11.h"},
+    "python/nanobind": {
+        "nanobind/make_iterator.h",
+        "nanobind/nanobind.h",
+        "nanobind/stl/optional.h",
+    },
 }
 # The one library that a bridge includes, and the one header that includes Python.h.
 EXCEPTIONS = {

@@ -50,7 +50,7 @@ FORGIVEN = {
         Rule("import an old producer", "Py*", "the first call may raise; the second decides"),
         Rule("import a bare producer", "Py*", "the first call may raise; the second decides"),
         Rule("compare dtypes", "Py*", "an object whose name cannot be read is not equal"),
-        Rule("import on a handle", "PyObject_GetAttrString", "the next attribute decides"),
+        Rule("import on a handle", "PyObject_GetAttr", "the next attribute decides"),
         Rule("import from a queue", "PyObject_GetAttrString", "the array then has no known queue"),
         Rule("refuse *", "PyObject_Repr", "the message then says 'a value'"),
         Rule("refuse *", "PyUnicode_AsUTF8", "the message then says 'a value'"),
@@ -75,10 +75,8 @@ FORGIVEN = {
     Interrupt: [],
 }  # fmt: skip
 FORGIVEN_ALWAYS = [
-    Rule("import a* *", "PyObject_GetAttrString", "the import has succeeded; only the cache of "
-         "types is not updated"),
-    Rule("import a* *", "PySequence_Contains", "as above"),
     Rule("*", "PyLong_AsLong", "pybind11 converts an integer in two attempts"),
+    Rule("import", "PyUnicode_FromString", "pybind11 does not check the name of a new class"),
     Rule("refuse an overload", "Py*", "pybind11 writes a message of its own, which is not used"),
     Rule("asarray of bfloat16", "PyUnicode_DecodeUTF8", "NumPy calls __array__ after any exception "
          "of a buffer"),
@@ -100,6 +98,7 @@ library.replace_api.argtypes = [ctypes.c_char_p]
 library.fail_calls.restype = ctypes.c_long
 library.fail_calls.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.py_object]
 library.failed_function.restype = ctypes.c_char_p
+library.last_failed_function.restype = ctypes.c_char_p
 
 
 class Outcome(NamedTuple):
@@ -221,7 +220,8 @@ def in_child(function: Callable[..., Outcome | None], *arguments: Any) -> Outcom
         text = stream.read()
     status = os.waitpid(child, 0)[1]
     if not text:
-        return Outcome("", f"the process ended with status {status}")
+        failed = library.last_failed_function().decode()
+        return Outcome(failed, f"the process ended with status {status}")
     outcome = json.loads(text)
     return None if outcome is None else Outcome(*outcome)
 

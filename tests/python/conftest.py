@@ -12,10 +12,17 @@ import pytest
 # Requirements of the files outside the folder peers.
 REQUIREMENTS = {
     "test_matrix.py": "numpy",
+    "test_tensor_values.py": "numpy",
+    "test_broadcast.py": "numpy",
+    "test_converted.py": "ml_dtypes",
+    "test_element_types.py": "ml_dtypes",
     "test_extension_numpy.py": "numpy",
     "test_extension_torch.py": "torch",
     "test_extension_tvm_ffi.py": "tvm_ffi",
     "test_extension_stubs.py": "pybind11_stubgen",
+    "test_nanobind_extension.py": "numpy",
+    "test_moved.py": "numpy",
+    "test_nanobind_stubs.py": "nanobind",
     "test_inspect_producers.py": "numpy",
     "test_inspect_torch.py": "torch",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import operator
 import pickle
 import types
 from contextlib import suppress
@@ -138,6 +139,21 @@ OPERATIONS: dict[str, Operation] = {
     "unpickle": Operation(lambda: pickle.dumps(tensor()), pickle.loads),
     "attributes": Operation(tensor, lambda t: (t.shape, t.strides, t.dtype, t.device, t.version)),
     "repr": Operation(tensor, repr),
+    "index": Operation(tensor, lambda t: (t[1], t[None, ::-1, ...], len(t), [*t])),
+    "refuse an index": Operation(tensor, lambda t: t[[0]], refused=True),
+    "shapes": Operation(tensor, lambda t: (t.T, t.permute(0), t.reshape(1, 3).mT, t.ravel(),
+                                           t.view("int32"))),
+    "refuse a shape": Operation(tensor, lambda t: t[::2].view("int8"), refused=True),
+    "elements": Operation(tensor, lambda t: (t.tolist(), t[0].item(), int(t[1]), float(t[1]),
+                                             complex(t[1]), t.tobytes(), t[::-1].tobytes())),
+    "element of an index": Operation(lambda: tensor().view("int32")[0].reshape(()), operator.index),
+    "move": Operation(tensor, lambda t: (t.to("cpu"), t.copy())),
+    "array interface of a tensor": Operation(tensor, lambda t: (t.__array_interface__, t.flags)),
+    "from a pointer": Operation(tensor, lambda t: dlbridge.from_pointer(
+        t.data_ptr, (3,), "float32", strides=(1,), device="cpu", owner=t)),
+    "refuse a pointer": Operation(lambda: 0, lambda p: dlbridge.from_pointer(p, 3, "int8"),
+                                  refused=True),
+    "empty": Operation(lambda: (3, 4), lambda shape: dlbridge.empty(shape, "float32")),
     "dtype": Operation(lambda: "float32", dlbridge.dtype),
     "import a capsule": Operation(lambda: foreign.tensor().capsule(True), dlbridge.from_dlpack),
     "import to a device": Operation(Python, lambda x: dlbridge.from_dlpack(x, device="cpu")),

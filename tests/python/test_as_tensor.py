@@ -7,6 +7,8 @@ import ctypes
 import gc
 import mmap
 import struct
+import threading
+import time
 from typing import Any, Callable
 
 import pytest
@@ -287,6 +289,79 @@ def test_interface_may_change_while_it_is_read(entry: str) -> None:
     assert x.__array_interface__ == {}
 
 
+class Described:
+    """An array interface whose data is an object with the buffer protocol, as Pillow's."""
+
+    def __init__(self, data: Any, shape: Any, typestr: str, **others: Any) -> None:
+        self.__array_interface__ = {
+            "version": 3, "data": data, "shape": shape, "typestr": typestr, **others
+        }  # fmt: skip
+
+
+def test_an_array_interface_on_a_buffer() -> None:
+    memory = bytearray(struct.pack("<8h", *range(8)))
+    x = Described(memory, (2, 2), "<i2", offset=4)
+    t = dlbridge.as_tensor(x)
+    assert t.tolist() == [[2, 3], [4, 5]] and not t.readonly
+    memory[4] = 9
+    assert t.tolist()[0][0] == 9
+    with pytest.raises(BufferError):
+        memory.append(0)  # the buffer is exported
+    x = Described(memory, (3,), "<i2", offset=14, strides=(-6,))
+    assert dlbridge.as_tensor(x).tolist() == [7, 4, 1]
+    frozen = dlbridge.as_tensor(Described(bytes(memory), (8,), "<i2"))
+    assert frozen.readonly and frozen.tolist()[7] == 7
+    assert dlbridge.as_tensor(Described(b"", (0, 3), "<i2")).shape == (0, 3)
+    del t, x
+    gc.collect()
+    memory.append(0)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        Described(bytes(8), (5,), "<i2"),
+        Described(bytes(8), (4,), "<i2", offset=2),
+        Described(bytes(8), (4,), "<i2", offset=-2),
+        Described(bytes(8), (4,), "<i2", offset=9),
+        Described(bytes(8), (2,), "<i2", strides=(-2,)),
+        Described(bytes(8), (2**62, 4), "<i2"),
+        Described(bytes(8), (0,), "<i2", offset=9),
+        Described(memoryview(bytes(8))[::2], (2,), "<i2"),
+        Described(None, (4,), "<i2"),
+        Described([0, False], (4,), "<i2"),
+        Described(3, (4,), "<i2"),
+    ],
+)
+def test_an_array_interface_beyond_its_buffer_is_refused(x: Any) -> None:
+    with pytest.raises(BufferError, match="array interface"):
+        dlbridge.as_tensor(x)
+
+
+def test_an_interface_that_other_threads_change() -> None:
+    """The values that as_tensor reads stay alive, also without the GIL."""
+    x = Interface()
+    shape, data = [2, 3], [ADDRESS, False]
+    done = threading.Event()
+
+    def change() -> None:
+        while not done.is_set():
+            x.__array_interface__.update(shape=tuple(shape), data=tuple(data))
+
+    threads = [threading.Thread(target=change) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    end = time.monotonic() + 0.5
+    try:
+        while time.monotonic() < end:
+            t = dlbridge.as_tensor(x)
+            assert (t.shape, t.data_ptr) == ((2, 3), ADDRESS)
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+
+
 MALFORMED = (
     "malformed tensor: expected {}; got another array interface. The producer is broken; it "
     "should follow version 3 of the interface"
@@ -294,6 +369,8 @@ MALFORMED = (
 ENTRIES = MALFORMED.format("a dict with shape, typestr, and data as (address, read-only)")
 COUNT = MALFORMED.format("up to 64 integers in shape, and as many in strides")
 DATA = MALFORMED.format("data as (address, read-only)")
+BUFFER = MALFORMED.format("data as (address, read-only), or as an object with the buffer protocol")
+MEMORY = MALFORMED.format("a contiguous buffer as data, in which all elements lie")
 TYPESTR = "expected a typestr of one native number; got '{}'" + VIEW_IT
 STEPS = (
     "expected strides that are multiples of the item size of 4 bytes; got others: layout "
@@ -307,12 +384,17 @@ class Undecided:
 
 
 BAD_INTERFACES: list[tuple[dict[str, Any], str]] = [
+    ({"data": ABSENT}, BUFFER),
+    ({"data": None}, BUFFER),
+    ({"data": ADDRESS}, BUFFER),
+    ({"data": [ADDRESS, False]}, BUFFER),
+    ({"data": (ADDRESS,)}, ENTRIES),
+    ({"data": bytearray(23)}, MEMORY),
     *(
         ({key: value}, ENTRIES)
         for key, values in {
             "shape": [ABSENT, None],
             "typestr": [ABSENT, None, b"<f4", 5, "\udc80"],
-            "data": [ABSENT, None, bytearray(24), ADDRESS, (ADDRESS,), [ADDRESS, False]],
         }.items()
         for value in values
     ),

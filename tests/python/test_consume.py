@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import struct
+import threading
 import unittest.mock
 from typing import Any, Callable
 
@@ -612,6 +613,36 @@ def test_a_type_may_change_after_an_import() -> None:
     assert not dlbridge.from_dlpack(p).readonly
     Changing.__bases__ = (producers.KwEcho,)
     assert dlbridge.from_dlpack(p).readonly
+
+
+def test_bases_that_another_thread_changes() -> None:
+    """The classes that an import reads stay alive, also without the GIL."""
+
+    class First(producers.Producer):
+        pass
+
+    class Second(producers.Producer):
+        pass
+
+    class Changing(First):
+        pass
+
+    p = Changing()
+    done = threading.Event()
+
+    def change() -> None:
+        while not done.is_set():
+            Changing.__bases__ = (Second,)
+            Changing.__bases__ = (First,)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(2000):
+            assert dlbridge.from_dlpack(p).shape == (2, 3)
+    finally:
+        done.set()
+        thread.join()
 
 
 def test_a_base_may_change_too() -> None:

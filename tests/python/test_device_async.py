@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 import threading
 import weakref
 from typing import Any
@@ -43,9 +44,19 @@ def fill_the_pool(driver: Driver) -> None:
     ours.destroy()
 
 
+MOVES: dict[str, Any] = {
+    "of an array": lambda x, device, stream: dlbridge.from_dlpack(x, device=device, stream=stream),
+    "of a Tensor": lambda x, device, stream: dlbridge.from_dlpack(x).to(device, stream=stream),
+    "as_tensor of a Tensor": lambda x, device, stream: dlbridge.as_tensor(
+        dlbridge.from_dlpack(x), device=device, stream=stream
+    ),
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
 @pytest.mark.parametrize("kind", ["object", "integer", "default"])
 @pytest.mark.parametrize("layout", ["row-major", "strided"])
-def test_a_move_on_a_named_stream(driver: Driver, kind: str, layout: str) -> None:
+def test_a_move_on_a_named_stream(driver: Driver, kind: str, layout: str, move: str) -> None:
     """It returns while earlier work of the stream is pending, and later work sees the copy."""
     x = BASE.copy() if layout == "row-major" else BASE.reshape(8, 8)[:, ::2].T
     expected = x.tobytes()
@@ -53,7 +64,7 @@ def test_a_move_on_a_named_stream(driver: Driver, kind: str, layout: str) -> Non
     fill_the_pool(driver)
     ours.write(driver.buffer(4), 1)  # pending
     with no_leaks(driver):
-        t = dlbridge.from_dlpack(x, device=name(driver), stream=stream)
+        t = MOVES[move](x, name(driver), stream)
         assert driver.pending, "the host did not wait"
         if layout == "row-major":
             x[:] = 0  # pageable memory has been read
@@ -69,9 +80,10 @@ def test_a_move_on_a_named_stream(driver: Driver, kind: str, layout: str) -> Non
     assert driver.races == []
 
 
+@pytest.mark.parametrize("move", MOVES)
 @pytest.mark.parametrize("stream", [None, -1])
-def test_a_move_without_a_stream_waits(driver: Driver, stream: Any) -> None:
-    t = dlbridge.from_dlpack(BASE, device=name(driver), stream=stream)
+def test_a_move_without_a_stream_waits(driver: Driver, stream: Any, move: str) -> None:
+    t = MOVES[move](BASE, name(driver), stream)
     assert driver.pending == 0
     del t
 
@@ -211,14 +223,15 @@ def test_a_deferred_free_keeps_the_stream_object() -> None:
     assert driver.misuses == []
 
 
+@pytest.mark.parametrize("move", MOVES)
 @pytest.mark.parametrize("use", ["moved on a stream object", "moved on the default stream",
                                  "exported to the default stream"])  # fmt: skip
-def test_streams_that_last_are_recorded(driver: Driver, use: str) -> None:
+def test_streams_that_last_are_recorded(driver: Driver, use: str, move: str) -> None:
     """dlbridge records on its own what cannot be destroyed before the memory is freed."""
     default = driver.default_stream(DEFAULTS[driver.kind])
     theirs = driver.stream() if use == "moved on a stream object" else default
     moved_on = driver.stream().handle if use.startswith("exported") else theirs
-    t: Any = dlbridge.from_dlpack(BASE, device=name(driver), stream=moved_on)
+    t: Any = MOVES[move](BASE, name(driver), moved_on)
     target = driver.buffer(BASE.nbytes)
     address = t.data_ptr
     if use.startswith("exported"):
@@ -226,6 +239,102 @@ def test_streams_that_last_are_recorded(driver: Driver, use: str) -> None:
     driver.call("simulated_copy", theirs.handle, target.address, address, BASE.nbytes)
     del t
     assert (target.peek(), driver.races) == (BASE.tobytes(), [])
+
+
+def test_the_stream_object_of_a_copy_is_recorded(driver: Driver) -> None:
+    theirs, ours = driver.stream(), driver.stream()
+    t: Any = dlbridge.from_dlpack(BASE, device=name(driver), stream=ours)
+    u: Any = dlbridge.from_dlpack(t, stream=theirs, copy=True)
+    target = driver.buffer(BASE.nbytes)
+    driver.call("simulated_copy", theirs.handle, target.address, u.data_ptr, BASE.nbytes)
+    del t, u
+    assert (target.peek(), driver.races) == (BASE.tobytes(), [])
+
+
+def test_a_stream_object_is_recorded_once(driver: Driver) -> None:
+    """However often the memory is used on it."""
+    theirs = driver.stream()
+    t: Any = dlbridge.from_dlpack(BASE, device=name(driver))
+    before = sys.getrefcount(theirs)
+    for _ in range(5):
+        t.record_stream(theirs)
+    assert sys.getrefcount(theirs) == before + 1
+
+
+class Owning(Stream):
+    """A stream object that destroys its stream."""
+
+    def __del__(self) -> None:
+        self.destroy()
+
+
+def test_a_tensor_as_stream_keeps_the_stream(driver: Driver) -> None:
+    """The stream of the other Tensor is used after that Tensor is gone."""
+    if driver.kind == "hip":
+        return  # Tensors of ROCm have no __cuda_stream__
+    ours = Owning(driver, driver.stream().handle)
+    other: Any = dlbridge.from_dlpack(DeviceArray(driver.buffer(4), driver.stream()), stream=ours)
+    imported: Any = dlbridge.from_dlpack(DeviceArray(driver.buffer(4), ours), stream=other)
+    moved: Any = dlbridge.from_dlpack(BASE, device=name(driver), stream=other)
+    recorded: Any = dlbridge.from_dlpack(BASE, device=name(driver))
+    recorded.record_stream(other)
+    del ours, other
+    gc.collect()
+    for t in (imported, moved):
+        t.synchronize()
+    del t, imported, moved, recorded
+    gc.collect()
+    assert (driver.misuses, driver.counter("streams")) == ([], 1)
+
+
+def test_a_tensor_on_its_own_stream_is_freed(driver: Driver) -> None:
+    """The memory keeps the stream, and not the Tensor that keeps the memory."""
+    if driver.kind == "hip":
+        return
+    ours = driver.stream()
+    fill_the_pool(driver)
+    with no_leaks(driver):
+        t: Any = dlbridge.from_dlpack(BASE, device=name(driver), stream=ours)
+        t.record_stream(t)
+        t[2:].record_stream(t)
+        u = dlbridge.from_dlpack(t, stream=t)
+        ours.synchronize()
+        del t, u
+        gc.collect()
+
+
+class Handle:
+    """A stream of a library whose objects are also integers."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+
+    def __index__(self) -> int:
+        return self.stream.handle
+
+
+class IndexAndProtocol(Handle):
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return (0, self.stream.handle)
+
+
+class IndexAndHandle(Handle):
+    @property
+    def handle(self) -> int:
+        return self.stream.handle
+
+
+@pytest.mark.parametrize("kind", [IndexAndProtocol, IndexAndHandle, Handle])
+def test_stream_objects_with_an_index(driver: Driver, kind: Any) -> None:
+    """They are stream objects if they have another way to the handle, else integers."""
+    theirs = kind(driver.stream())
+    kept = weakref.ref(theirs)
+    x = DeviceArray(driver.buffer(4), driver.stream())
+    t: Any = dlbridge.from_dlpack(x, stream=theirs)
+    del theirs
+    assert (kept() is not None) == (kind is not Handle)
+    del t
+    assert kept() is None
 
 
 def test_a_recorded_stream_object_lives_as_long_as_the_memory(driver: Driver) -> None:

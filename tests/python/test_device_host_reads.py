@@ -29,12 +29,24 @@ def copied(t: Any) -> bytes:
     return foreign.consume(t.__dlpack__(copy=True, dl_device=(1, 0))).tobytes()
 
 
+class OnlyInterface:
+    """Passes the array interface of a Tensor on."""
+
+    def __init__(self, t: Any) -> None:
+        self.__array_interface__ = t.__array_interface__
+
+
 # How the host reads a Tensor in managed memory, without a stream of its own.
 READS: dict[str, Callable[[Any], bytes]] = {
     "memoryview": lambda t: bytes(memoryview(t)),
     "numpy.asarray": lambda t: np.asarray(t).tobytes(),
     "numpy.from_dlpack": lambda t: np.from_dlpack(t).tobytes(),
     "__array__": lambda t: t.__array__().tobytes(),
+    "tolist": lambda t: bytes(t.view("uint8").ravel().tolist()),
+    "item": lambda t: bytes(each.item() for each in t.view("uint8").ravel()),
+    "tobytes": lambda t: t.tobytes(),
+    "a view": lambda t: bytes(memoryview(t.reshape(-1, 1).T[:, ::-1][..., None])),
+    "__array_interface__": lambda t: np.asarray(OnlyInterface(t)).tobytes(),
     "pickle": lambda t: bytes(memoryview(pickle.loads(pickle.dumps(t)))),
     "pickle, out of band": out_of_band,
     "as the CPU's": lambda t: bytes(memoryview(dlbridge.from_dlpack(t, device="cpu"))),

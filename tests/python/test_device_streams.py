@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 import dlbridge
 import foreign
-from device_arrays import DEFAULTS, TYPES, DeviceArray, current, no_leaks
+from device_arrays import DEFAULTS, NAMES, TYPES, DeviceArray, current, no_leaks
 from dlbridge.tools import doctor
 from simulated import Buffer, Driver, Stream
 
@@ -85,6 +86,66 @@ def test_as_consumer(kind: str, value: Any, handle: Any, ordered: bool) -> None:
     assert (target.peek() == b"\7\7\7\7") == (driver.races == []) == ordered
     del t
     assert x.is_released
+
+
+@pytest.mark.parametrize("kind, value, handle, ordered", rows(ACCEPTED))
+@pytest.mark.parametrize("function", [dlbridge.from_dlpack, dlbridge.as_tensor])
+def test_a_capsule(function: Any, kind: str, value: Any, handle: Any, ordered: bool) -> None:
+    """It states no stream: the one that the caller named waits for the default stream."""
+    driver = fresh(kind)
+    value, ours = stream_of(driver, value, handle)
+    default = driver.default_stream(DEFAULTS[kind])
+    x = DeviceArray(driver.buffer(4), default)
+    default.write(x.buffer, 7)
+    t: Any = function(x.__dlpack__(stream=-1, max_version=(1, 0)), stream=value)
+    target = driver.buffer(4)
+    ours.copy(target, x.buffer)
+    ours.synchronize()
+    assert (target.peek() == b"\7\7\7\7") == (driver.races == []) == ordered
+    if kind == "cuda":
+        assert t.__cuda_stream__() == (0, ours.handle if ordered else 1)
+    del t
+    assert x.is_released
+
+
+@pytest.mark.parametrize("kind, value, advice", [*rows(REFUSED), ("cuda", "s", "an integer, or")])
+def test_a_capsule_with_an_invalid_stream(kind: str, value: Any, advice: str) -> None:
+    driver = fresh(kind)
+    for memory in ("device", "pinned"):
+        x = DeviceArray(driver.buffer(4, memory), driver.stream())
+        for function in (dlbridge.from_dlpack, dlbridge.as_tensor):
+            with pytest.raises(ValueError, match=re.escape(advice)):
+                function(x.__dlpack__(max_version=(1, 0)), stream=value)
+        assert x.is_released
+
+
+@pytest.mark.parametrize("stream", ["own", -1])
+def test_a_capsule_of_pinned_memory(driver: Driver, stream: Any) -> None:
+    """Its stream is that of the caller, for which the host waits."""
+    ours = driver.default_stream(DEFAULTS[driver.kind]) if stream == -1 else driver.stream()
+    x = DeviceArray(driver.buffer(4, "pinned"), driver.stream())
+    capsule = x.__dlpack__(max_version=(1, 0))
+    t: Any = dlbridge.from_dlpack(capsule, stream=ours.handle if stream == "own" else -1)
+    ours.write(x.buffer, 7)
+    assert bytes(memoryview(t)) == b"\7\7\7\7"
+    assert driver.races == []
+
+
+@pytest.mark.parametrize("device", ["cpu", "the other device"])
+def test_a_capsule_that_moves_on_a_stream(driver: Driver, device: str) -> None:
+    """To the CPU, the stream is one of the capsule's device, else of the new one."""
+    default = driver.default_stream(DEFAULTS[driver.kind])
+    x = DeviceArray(driver.buffer(4), default)
+    default.write(x.buffer, 7)
+    target = "cpu" if device == "cpu" else f"{NAMES[driver.kind]}:1"
+    driver.select(0 if device == "cpu" else 1)
+    ours = driver.stream()
+    driver.select(0)
+    t: Any = dlbridge.from_dlpack(x.__dlpack__(stream=-1), device=target, stream=ours.handle)
+    assert t.to("cpu").tolist() == [7, 7, 7, 7]
+    assert driver.races == []
+    with pytest.raises(ValueError, match="stream"):
+        dlbridge.from_dlpack(x.__dlpack__(stream=-1), device=target, stream=-2)
 
 
 class TableArray(foreign.Exported):

@@ -120,7 +120,7 @@ def test_defaults_and_keywords() -> None:
     assert memoryview(t).tolist() == [0, 20, 40]
     assert extension.join(t, y=Producer(shape=(3,))) == 3
     assert extension.join(x=t, y=t, how="there") == 60
-    with pytest.raises(TypeError, match=r"join\(\): incompatible function arguments"):
+    with pytest.raises(TypeError, match=r"^join\(\) takes 2 arguments, not 3$"):
         extension.join(t, t, "there")
     assert extension.scale.__doc__ == (
         'scale(x: typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[*] on cpu, writable"], '
@@ -218,7 +218,7 @@ def test_types_that_share_an_entry_of_the_cache(binding: str) -> None:
     np = pytest.importorskip("numpy")
     first_of_two = function(binding, "first_of_two")
     a = np.arange(6, dtype=np.float32)[::2]
-    types = [type("Later", (Producer,), {}) for _ in range(400)]  # of 64 entries
+    types = [type("Later", (Producer,), {}) for _ in range(1500)]  # of 512 entries
     for each in types:
         for _ in range(2):
             assert first_of_two(a, each(shape=(3,))) == 302

@@ -3,111 +3,12 @@ and return arrays of the same type."""
 
 from __future__ import annotations
 
-import importlib
-from dataclasses import dataclass
-from typing import Any, Callable
-
 import pytest
+from callers import LIBRARIES, Library, is_array_of, values
 
 import dlbridge
 import extension
-import foreign
 from bindings import BINDINGS, function
-
-
-@dataclass(frozen=True)
-class Library:
-    """A library: how to make an array of a list, how to read its address, and the array type."""
-
-    name: str
-    make: Callable[[list[Any], str], Any]
-    address: Callable[[Any], int]
-    type: str
-    float64: str = "float64"  # the dtype of an imported float64 array; JAX narrows it by default
-
-
-def from_numpy(call: Callable[[Any, Any], Any]) -> Callable[[list[Any], str], Any]:
-    """A function that makes an array by a call with the module numpy and a NumPy array."""
-
-    def make(values: list[Any], dtype: str) -> Any:
-        numpy = importlib.import_module("numpy")
-        return call(numpy, numpy.array(values, dtype=dtype))
-
-    return make
-
-
-def module(name: str) -> Any:
-    return importlib.import_module(name)
-
-
-def tensorflow_address(x: Any) -> int:
-    """The address in a capsule of the array: an EagerTensor has no attribute for it."""
-    return foreign.consume(module("tensorflow.experimental.dlpack").to_dlpack(x)).data
-
-
-def of_dlbridge(values: list[Any], dtype: str) -> Any:
-    array = module("array").array(
-        {"float32": "f", "uint8": "B", "float64": "d"}[dtype], flat(values)
-    )
-    return dlbridge.as_tensor(memoryview(array).cast("B").cast(array.typecode, shape(values)))
-
-
-def shape(values: Any) -> list[int]:
-    return [len(values), *shape(values[0])] if isinstance(values, list) else []
-
-
-def flat(values: Any) -> list[Any]:
-    return [each for row in values for each in flat(row)] if isinstance(values, list) else [values]
-
-
-LIBRARIES = {
-    each.name: each
-    for each in [
-        Library("dlbridge", of_dlbridge, lambda x: x.data_ptr, "Tensor"),
-        Library("numpy", from_numpy(lambda _, a: a), lambda x: x.ctypes.data, "ndarray"),
-        Library(
-            "torch",
-            from_numpy(lambda _, a: module("torch").from_numpy(a)),
-            lambda x: x.data_ptr(),
-            "Tensor",
-        ),
-        Library(
-            "jax",
-            from_numpy(lambda _, a: module("jax.numpy").array(a)),
-            lambda x: x.unsafe_buffer_pointer(),
-            "ArrayImpl",
-            "float32",
-        ),
-        Library(
-            "tvm_ffi",
-            from_numpy(lambda _, a: module("tvm_ffi").from_dlpack(a)),
-            lambda x: x.data_ptr(),
-            "Tensor",
-        ),
-        Library(
-            "array_api_strict",
-            from_numpy(lambda _, a: module("array_api_strict").asarray(a)),
-            lambda x: x._array.ctypes.data,
-            "Array",
-        ),
-        Library(
-            "tensorflow",
-            from_numpy(lambda _, a: module("tensorflow").constant(a)),
-            tensorflow_address,
-            "EagerTensor",
-        ),
-    ]
-}
-
-
-def values(x: Any) -> Any:
-    return memoryview(dlbridge.as_tensor(x)).tolist()  # as_tensor accepts read-only arrays
-
-
-def is_array_of(library: Library, x: Any) -> bool:
-    cls = type(x)
-    root = cls.__module__.partition(".")[0]
-    return cls.__name__ == library.type and root in (library.name, f"{library.name}lib")
 
 
 @pytest.mark.parametrize(

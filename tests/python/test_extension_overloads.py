@@ -23,7 +23,8 @@ SIGNATURES = [
     f"3. kind(x: {INT64}, n: typing.SupportsInt | typing.SupportsIndex) -> str",
     f"4. kind(x: {INT64}, y: {FLOAT32}) -> str",
 ]
-OTHER_ARGUMENTS = "the arguments are not those of this signature"
+TOO_MANY = "takes 1 argument, not 2"
+NOT_N = "argument 'n': expected an integer from -2147483648 to 2147483647; got Producer"
 
 
 def vector(code: int = 2, bits: int = 32, **fields: Any) -> Producer:
@@ -74,7 +75,9 @@ def test_the_same_object_twice_is_two_arguments() -> None:
     with pytest.raises(TypeError) as raised:
         extension.kind(p, p)
     assert str(raised.value) == message(
-        *[OTHER_ARGUMENTS] * 3,
+        TOO_MANY,
+        TOO_MANY,
+        NOT_N,
         "argument 'y': expected float32[*] on cpu; got int64[3] on cpu: dtype differs",
     )
     assert (p.exports, p.calls) == ([1, 1], [1, 1])
@@ -86,8 +89,8 @@ def test_the_reason_of_every_candidate() -> None:
     assert str(raised.value) == message(
         "argument 'x': expected float32[*] on cpu; got bfloat16[3] on cpu: dtype differs",
         "argument 'x': expected float64[*] on cpu; got bfloat16[3] on cpu: dtype differs",
-        OTHER_ARGUMENTS,
-        OTHER_ARGUMENTS,
+        "is missing argument 'n'",
+        "is missing argument 'y'",
     )
     assert raised.value.__cause__ is None
 
@@ -96,17 +99,38 @@ def test_reasons_of_several_arguments() -> None:
     with pytest.raises(TypeError) as raised:
         extension.kind(vector(shape=()), vector(shape=(2, 2)))
     assert str(raised.value) == message(
-        *[OTHER_ARGUMENTS] * 3,
+        TOO_MANY,
+        TOO_MANY,
+        "argument 'x': expected int64[*] on cpu; got float32[] on cpu: dtype, rank differ\n"
+        f"  {NOT_N}",
         "argument 'x': expected int64[*] on cpu; got float32[] on cpu: dtype, rank differ\n"
         "  argument 'y': expected float32[*] on cpu; got float32[2, 2] on cpu: rank differs",
     )
 
 
-@pytest.mark.parametrize("args", [(), (1, 2, 3), ("x", "y", "z")])
-def test_arguments_that_no_candidate_has(args: Any) -> None:
+@pytest.mark.parametrize(
+    ("args", "named", "reasons"),
+    [
+        ((), {}, ["is missing argument 'x'"] * 4),
+        ((1, 2, 3), {}, [f"takes {n} argument{'s' * (n > 1)}, not 3" for n in (1, 1, 2, 2)]),
+        ((), {"z": 1}, ["got an unexpected keyword argument 'z'"] * 4),
+    ],
+)
+def test_arguments_that_no_candidate_has(args: Any, named: Any, reasons: list[str]) -> None:
     with pytest.raises(TypeError) as raised:
-        extension.kind(*args)
-    assert str(raised.value) == message(*[OTHER_ARGUMENTS] * 4)
+        extension.kind(*args, **named)
+    assert str(raised.value) == message(*reasons)
+
+
+def test_reasons_that_are_found_afterwards_import_nothing_twice() -> None:
+    """The third candidate refuses its int first: its tensor is that of the fourth."""
+    x, y = vector(0, 64), vector(2, 64)
+    with pytest.raises(TypeError) as raised:
+        extension.kind(x, y)
+    assert f"\n  {NOT_N}\n" in str(raised.value)
+    assert len(x.requests) == len(y.requests) == 1
+    del raised
+    assert freed_once(x, y)
 
 
 def test_dlpack_of_a_producer_that_raises_is_called_once() -> None:
@@ -114,7 +138,9 @@ def test_dlpack_of_a_producer_that_raises_is_called_once() -> None:
     with pytest.raises(TypeError) as raised:
         extension.kind(p)
     reason = "argument 'x': RuntimeError: boom"
-    assert str(raised.value) == message(reason, reason, OTHER_ARGUMENTS, OTHER_ARGUMENTS)
+    assert str(raised.value) == message(
+        reason, reason, "is missing argument 'n'", "is missing argument 'y'"
+    )
     assert raised.value.__cause__ is p.exception
     assert len(p.requests) == 1
 

@@ -94,6 +94,30 @@ def test_a_result_is_converted_by_the_array_namespace() -> None:
     assert p.calls == [1, 1, 1]
 
 
+def test_bases_that_change_while_the_library_is_found() -> None:
+    """The classes of the argument stay alive: the memory of their tuple is not used again."""
+    tuples = []
+
+    class Base(Producer):
+        pass
+
+    class OfNumpy:
+        __module__ = "numpy"
+
+    class Meta(type):
+        @property
+        def __module__(cls) -> str:  # type: ignore[override]
+            cls.__bases__ = (Producer,) if cls.__bases__ == (Base,) else (Base,)
+            tuples.extend([tuple([OfNumpy] * n) for n in (3, 4) for _ in range(100)])
+            return "none"
+
+    class Array(Base, metaclass=Meta):
+        pass
+
+    result = extension.by_def.doubled(Array(shape=(2,)))
+    assert type(result) is dlbridge.Tensor and tuples
+
+
 def test_a_library_that_refuses_a_result() -> None:
     """The call raises the library's exception and frees the tensor."""
 

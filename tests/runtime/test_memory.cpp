@@ -136,6 +136,12 @@ TEST_P(Free, OnlyOwnTensorsRecordStreams) {
   d.shape = dlbridge::dims::from(&size, 1);
   managed_tensor const foreign = build_on(dlbridge::no_owner{}, d);
   EXPECT_FALSE(try_record_stream(foreign, runtime.new_stream()));
+  managed_tensor const own = transfer(foreign, runtime.device(), runtime.new_stream());
+  int handle = 0;
+  for (std::int32_t const type : {runtime.is_cuda() ? kDLROCM : kDLCUDA, kDLOneAPI, kDLCPU}) {
+    stream_ref const stream(dlbridge::device(type, 0), static_cast<void*>(&handle));
+    EXPECT_FALSE(try_record_stream(own, stream)) << "the stream of another runtime";
+  }
   EXPECT_FALSE(try_record_stream(managed_tensor(), runtime.new_stream()));
 }
 

@@ -43,11 +43,25 @@ class Order : public EachRuntimeTest {
     runtime.run_pending();
     return runtime.bytes_at(target, size);
   }
+  template <class Table>
+  void order_with(Table const& driver) {
+    stream_ref const producer = runtime.new_stream();
+    long const waits = wait_calls();
+    order_after(driver, runtime.new_stream(), producer);
+    EXPECT_EQ(wait_calls(), waits + 1);
+    host_wait(driver, producer);
+    EXPECT_EQ(runtime.fail("cuStreamSynchronize", "hipStreamSynchronize", 1), 0);
+    EXPECT_THROW(host_wait(driver, producer), dlbridge::error);
+  }
   long wait_calls() { return runtime.calls_of("cuStreamWaitEvent", "hipStreamWaitEvent"); }
   long record_calls() { return runtime.calls_of("cuEventRecord", "hipEventRecord"); }
 
   std::vector<unsigned char> const sevens = std::vector<unsigned char>(size, 7);
 };
+
+TEST_P(Order, TheCallerMayPassTheDriver) {
+  runtime.is_cuda() ? order_with(*dlbridge::cuda()) : order_with(*dlbridge::hip());
+}
 
 TEST_P(Order, UnorderedStreamsAreReportedAsARace) {
   auto* const memory = runtime.new_memory(size);

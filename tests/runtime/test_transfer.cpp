@@ -1,6 +1,8 @@
 // transfer.hpp: copies every element, with as few calls as the layout allows, in the order of the
 // stream; a failure leaks nothing.
 #include <dlbridge/runtime/transfer.hpp>
+#include <dlbridge/runtime/transfer_async.hpp>
+#include <dlbridge/shared.hpp>
 
 #include <gtest/gtest.h>
 
@@ -22,6 +24,7 @@ using dlbridge::errc;
 using dlbridge::runtime_kind;
 using dlbridge::struct_kind;
 using dlbridge::transfer;
+using dlbridge::transfer_async;
 using dlbridge::transfer_into;
 using dlbridge::transfer_options;
 
@@ -471,6 +474,89 @@ TEST_P(Transfer, MovesNeedFewDriverCalls) {
   EXPECT_EQ(calls_of_move(dlbridge::cpu, runtime.device()), entered + 6 + attributes);
   EXPECT_EQ(calls_of_move(runtime.device(), dlbridge::cpu), entered + 3 + attributes);
   EXPECT_EQ(calls_of_move(runtime.device(), runtime.device()), entered + 6 + 2 * attributes);
+}
+
+TEST_P(Transfer, ADriverOfTheCallerCopiesOnlyItsOwnDevicesOnItsOwnStreams) {
+  bytes data(64);
+  elements const sixteen = row_major({16});
+  DLTensor const t = sixteen.at(data.data(), dlbridge::cpu);
+  tensor_view const host = sixteen.view(t);
+  stream_ref const no_stream(dlbridge::cpu, static_cast<void*>(nullptr));
+  device const other(runtime.is_cuda() ? kDLROCM : kDLCUDA, 0);
+  long const copies_before = copy_calls();
+  auto const reason_of = [](auto call) {
+    std::string const text = refusal_of([&] { return call(), 0; });
+    return text.substr(0, text.find(':'));
+  };
+  auto const check = [&](auto const& driver) {
+    stream_ref const stream = runtime.new_stream();
+    auto const reason = [&](tensor_view const& source, device where, stream_ref on) {
+      return reason_of([&] { transfer(driver, source, where, on); });
+    };
+    EXPECT_EQ(reason(host, runtime.device(), no_stream), "bad_stream");
+    EXPECT_EQ(reason(host, runtime.device(), stream_ref::default_of(other)), "bad_stream");
+    EXPECT_EQ(reason(host, other, stream_ref::default_of(other)), "device_mismatch");
+    EXPECT_EQ(reason(host, dlbridge::cpu, no_stream), "device_mismatch");
+    EXPECT_EQ(reason(host, device(kDLOneAPI, 0), stream), "device_mismatch");
+    EXPECT_EQ(reason_of([&] {
+                transfer_async(driver, {}, host, runtime.device(), stream_ref::default_of(other));
+              }),
+              "bad_stream");
+    EXPECT_EQ(reason_of([&] { transfer_async(driver, {}, host, other, stream); }), "bad_stream");
+    DLTensor const u = sixteen.at(runtime.new_memory(64), runtime.device());
+    EXPECT_EQ(reason_of([&] { transfer_into(driver, host, sixteen.view(u), no_stream); }),
+              "bad_stream");
+    DLTensor const v = sixteen.at(data.data(), other);
+    EXPECT_EQ(reason_of([&] {
+                transfer_into(driver, host, sixteen.view(v), stream_ref::default_of(other));
+              }),
+              "device_mismatch");
+  };
+  runtime.is_cuda() ? check(*dlbridge::cuda()) : check(*dlbridge::hip());
+  EXPECT_EQ(copy_calls(), copies_before);
+}
+
+TEST_P(Transfer, NewMemoryIsThatOfTheCpuOrOfARuntime) {
+  device const tpu_host(20, 0);  // which the CPU can access, and no runtime of dlbridge allocates
+  bytes data(64, 5);
+  elements const sixteen = row_major({16});
+  DLTensor const t = sixteen.at(data.data(), dlbridge::cpu);
+  DLTensor const u = sixteen.at(runtime.new_memory(64), runtime.device());
+  stream_ref const stream = runtime.new_stream();
+  for (tensor_view const& source : {sixteen.view(t), sixteen.view(u)}) {
+    EXPECT_EQ(refusal_of([&] { return transfer(source, tpu_host, stream); }).substr(0, 15),
+              "device_mismatch");
+    EXPECT_EQ(refusal_of([&] {
+                return transfer_async(dlbridge::shared_tensor(), source, tpu_host, stream);
+              }).substr(0, 15),
+              "device_mismatch");
+  }
+  bytes existing(64);
+  DLTensor const v = sixteen.at(existing.data(), tpu_host);
+  ASSERT_EQ(runtime.poke(u.data, data.data(), 64), 0);
+  transfer_into(sixteen.view(u), sixteen.view(v), stream);  // existing memory may be any
+  EXPECT_EQ(existing, data);
+}
+
+TEST_P(Transfer, AQueueThatNoRuntimeOrdersIsRefused) {
+  bytes data(64, 5);
+  bytes existing(64);
+  elements const sixteen = row_major({16});
+  DLTensor const t = sixteen.at(data.data(), dlbridge::cpu);
+  DLTensor const u = sixteen.at(existing.data(), dlbridge::cpu);
+  int queue = 0;
+  stream_ref const sycl(device(kDLOneAPI, 0), static_cast<void*>(&queue));
+  EXPECT_EQ(
+      refusal_of([&] { return transfer(sixteen.view(t), dlbridge::cpu, sycl); }).substr(0, 10),
+      "bad_stream");
+  EXPECT_EQ(
+      refusal_of([&] { return transfer(sixteen.view(t), runtime.pinned(), sycl); }).substr(0, 10),
+      "bad_stream");
+  EXPECT_EQ(refusal_of([&] {
+              return transfer_into(sixteen.view(t), sixteen.view(u), sycl), 0;
+            }).substr(0, 10),
+            "bad_stream");
+  EXPECT_EQ(existing, bytes(64));
 }
 
 TEST_P(Transfer, UnsupportedDevicesAndStreamsAreRefused) {

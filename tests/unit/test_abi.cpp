@@ -102,4 +102,8 @@ TEST(Abi, VersionMacrosAreDecimalNumbers) {
   }
 }
 
+TEST(Abi, TheNamespaceEncodesWhetherThereAreExchangeTables) {
+  EXPECT_STREQ(TEXT_OF(DLBRIDGE_ABI), DLBRIDGE_DLPACK_AT_LEAST(2) ? "v1" : "v1_no_exchange");
+}
+
 }  // namespace

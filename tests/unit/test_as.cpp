@@ -359,4 +359,34 @@ TEST_F(AsSpan, AcceptsAnLvalueManagedTensor) {
 }
 #endif
 
+// The part of an mdspan that as<> uses, with an accessor like std::aligned_accessor of C++26.
+template <std::size_t Bytes>
+struct aligned_mdspan : tiny::mdspan<float, tiny::extents<int, tiny::dynamic_extent>> {
+  struct accessor_type {
+    static constexpr std::size_t byte_alignment = Bytes;
+  };
+  using tiny::mdspan<float, tiny::extents<int, tiny::dynamic_extent>>::mdspan;
+};
+
+TEST(AsMdspan, TheAlignmentOfAnAccessorIsRequired) {
+  alignas(64) float elements[20] = {};
+  std::int64_t const extent = 4;
+  DLTensor t{};
+  t.data = elements + 1;
+  t.device = {kDLCPU, 0};
+  t.ndim = 1;
+  t.dtype = {kDLFloat, 32, 1};
+  t.shape = const_cast<std::int64_t*>(&extent);
+  EXPECT_EQ(refusal_of([&] {
+              return dlbridge::as<aligned_mdspan<64>>(dlbridge::tensor_view(t));
+            }).substr(0, 10),
+            "misaligned");
+  EXPECT_EQ(refusal_of([&] { return dlbridge::as<aligned_mdspan<2>>(dlbridge::tensor_view(t)); }),
+            "accepted")
+      << "the alignment of the element remains";
+  t.data = elements + 16;
+  EXPECT_EQ(refusal_of([&] { return dlbridge::as<aligned_mdspan<64>>(dlbridge::tensor_view(t)); }),
+            "accepted");
+}
+
 }  // namespace

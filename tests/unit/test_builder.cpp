@@ -458,7 +458,8 @@ TEST(BuildFlags, AVersionedTensorHasAllFlags) {
 
 char const* const legacy_read_only =
     "read_only: expected writable memory for a legacy tensor, which has no mark for it; got "
-    "read-only memory: writability differs. Ask with max_version=(1, 0), or copy it";
+    "read-only memory: writability differs. Build a versioned tensor, copy it, or pass "
+    "read_only_policy::drop";
 
 TEST(BuildFlags, ReadOnlyMemoryIsNotExportedAsLegacy) {
   int destroyed = 0;
@@ -481,7 +482,7 @@ TEST(BuildFlags, PaddedSubByteElementsAreNotExportedAsLegacy) {
   d.type = dtype(kDLInt, 4);
   EXPECT_EQ(refusal_of([&] { return build_on_memory(d, struct_kind::legacy); }),
             "version_mismatch: unreadable DLPack version: expected a versioned tensor for padded "
-            "sub-byte elements; got a request for a legacy one. Ask with max_version=(1, 1)");
+            "sub-byte elements; got a request for a legacy one. Build a versioned tensor");
   EXPECT_EQ(build_on_memory(d).flags(), dlbridge::flag_padded);
 }
 

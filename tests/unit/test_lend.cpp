@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "foreign.hpp"
+#include "refusal.hpp"
 #include "struct_kinds.hpp"
 
 namespace {
@@ -64,6 +65,14 @@ TEST_P(Lend, OnOneApiKeepsDataAndByteOffset) { expect(kDLOneAPI, 1, {foreign->da
 
 TEST_P(Lend, OnOneApiAnEmptyTensorKeepsDataAndByteOffset) {
   expect(kDLOneAPI, 0, {foreign->data, 4});
+}
+
+TEST_P(Lend, AnEmptyOwnerIsRefused) {
+  DLTensor t{};
+  t.dtype = {kDLFloat, 32, 1};
+  t.device = {kDLCPU, 0};
+  EXPECT_EQ(refusal_of([&] { return lend(shared_tensor(), tensor_view(t), kind); }),
+            "null_data: tensor without data: expected an owner of a tensor; got an empty one");
 }
 
 }  // namespace

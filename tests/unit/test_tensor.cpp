@@ -377,4 +377,14 @@ TEST(Trust, DoesNotCheckTheTensorAgain) {
   EXPECT_EQ(foreign->deleter_calls, 1);
 }
 
+TEST_F(Tensor, AnEmptyOwnerIsRefused) {
+  EXPECT_EQ(refusal_of([] { return tensor<float>(managed_tensor()); }),
+            "null_data: tensor without data: expected an owner of a tensor; got an empty one");
+}
+
+// A reference to the view of a temporary span stays valid.
+static_assert(std::is_same_v<decltype(std::declval<tensor_span<float>>().view()), tensor_view>);
+static_assert(
+    std::is_same_v<decltype(std::declval<tensor_span<float> const&>().view()), tensor_view const&>);
+
 }  // namespace

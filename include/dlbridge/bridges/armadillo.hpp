@@ -65,7 +65,7 @@ class read_only {
 
   Array const& operator*() const& noexcept { return array_; }
   Array const* operator->() const noexcept { return &array_; }
-  Array const& operator*() const&& = delete;  // the reference would dangle
+  Array const& operator*() const&& = delete;  // dangles: keep it in a variable
 
  private:
   Array const array_;

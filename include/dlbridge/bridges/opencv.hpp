@@ -110,9 +110,10 @@ inline cv::Mat mat_view(tensor_view const& of, int required_depth, int channels)
 // which frees the tensor.
 class DLBRIDGE_LOCAL tensor_allocator final : public cv::MatAllocator {
  public:
+  // Never destroyed: a Mat with static storage duration may use it while the process exits.
   static tensor_allocator const* get() {
-    static tensor_allocator const instance;
-    return &instance;
+    static tensor_allocator const* const instance = new tensor_allocator;
+    return instance;
   }
   cv::UMatData* allocate(int dimensions, int const* sizes, int type, void* data, std::size_t* steps,
                          cv::AccessFlag access, cv::UMatUsageFlags usage) const override {

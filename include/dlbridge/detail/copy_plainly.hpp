@@ -55,15 +55,15 @@ inline void copy_packed(tensor_view const& source, tensor_view const& destinatio
   });
 }
 
-// Allocates the tensor that copy_of returns.
-inline managed_tensor build_for_copy(tensor_view const& source, layout order, struct_kind kind,
-                                     host_allocator const& memory) {
+// Allocates a tensor of the shape of source, for elements of another dtype.
+inline managed_tensor build_for_copy(tensor_view const& source, dtype type, layout order,
+                                     struct_kind kind, host_allocator const& memory) {
   require_view(source, requirement{});
   if (order != layout::row_major && order != layout::column_major) {
     raise(refusal(errc::bad_argument, "row_major or column_major for a copy", "another layout"));
   }
   description d;
-  d.type = source.dtype();
+  d.type = type;
   d.shape = dims::from(source.shape(), static_cast<std::size_t>(source.rank()));
   if (order == layout::column_major) {
     std::int64_t strides[max_rank];
@@ -72,6 +72,11 @@ inline managed_tensor build_for_copy(tensor_view const& source, layout order, st
   }
   d.flags = flag_is_copied | (source.flags() & flag_padded);
   return build_compact(d, kind, memory);
+}
+// Allocates the tensor that copy_of returns.
+inline managed_tensor build_for_copy(tensor_view const& source, layout order, struct_kind kind,
+                                     host_allocator const& memory) {
+  return build_for_copy(source, source.dtype(), order, kind, memory);
 }
 
 // Copies elements that begin at byte addresses.

@@ -27,6 +27,8 @@ struct copy_plan {
   std::int64_t destination = 0;
   copy_dimension dimensions[max_rank];  // slowest first
 
+  copy_plan() noexcept {}  // user-provided: value-initialization does not zero the array
+
   // Reverses the order in which a dimension is copied.
   void reverse(copy_dimension& each) noexcept {
     source += each.source * (each.extent - 1);

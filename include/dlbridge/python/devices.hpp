@@ -2,22 +2,28 @@
 // layer: interpreter · the link to the device runtimes
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include <dlbridge/builder.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/host_memory.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/runtime/cuda_context.hpp>
+#include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/detail/memory.hpp>
 #include <dlbridge/runtime/order.hpp>
 #include <dlbridge/runtime/transfer.hpp>
 #include <dlbridge/runtime/transfer_async.hpp>
+#include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/traits.hpp>
 #include <dlbridge/version.hpp>
@@ -63,12 +69,16 @@ class driver_owner {
 // Returns false if another owner frees the memory, or there is no memory for the entry.
 inline bool record_stream(managed_tensor const& tensor, stream_ref stream,
                           PyObject* stream_object) noexcept {
+  if (auto* const shared = dlbridge::detail::find_owner<shared_tensor>(tensor)) {  // of a view
+    return record_stream(shared->get(), stream, stream_object);
+  }
   auto* const owner = dlbridge::detail::find_owner<driver_owner>(tensor);
   try {
-    std::shared_ptr<void const> const kept =
-        stream_object != nullptr ? std::make_shared<object_owner>(ref::borrow(stream_object))
-                                 : nullptr;
-    return owner != nullptr && try_record_stream(owner->memory(), stream, kept);
+    std::shared_ptr<void const> kept;
+    if (owner != nullptr && stream_object != nullptr) {  // its address is that of the object
+      kept = {std::make_shared<object_owner>(ref::borrow(stream_object)), stream_object};
+    }
+    return owner != nullptr && try_record_stream(owner->memory(), stream, std::move(kept));
   } catch (std::bad_alloc const&) {
     return false;
   }
@@ -89,6 +99,27 @@ inline managed_tensor move_without_gil(move_request const& request) {
   }
   description const d = describe(copy);
   return build_on(driver_owner(std::move(copy)), d, request.kind);
+}
+
+inline managed_tensor allocate_without_gil(description d) {
+  std::size_t const bytes = dlbridge::detail::compact_bytes(d);
+  managed_tensor tensor;
+  {
+    gil_release const released;
+    dlbridge::detail::require_success(
+        with_driver(runtime_of_memory(d.device), [&](auto const& driver) {
+          using table = std::remove_cv_t<std::remove_reference_t<decltype(driver)>>;
+          context_guard<table> guard(driver);
+          driver_memory<table> memory;
+          dlbridge::detail::require_success(guard.try_enter_device(d.device.id));
+          dlbridge::detail::require_success(
+              memory.try_allocate(driver, guard, d.device, bytes != 0 ? bytes : 1));
+          d.data = memory.address();
+          tensor = build_on(std::move(memory), d);
+          return report{};
+        }));
+  }
+  return build_on(driver_owner(std::move(tensor)), d);
 }
 }  // namespace detail
 }  // namespace python
@@ -117,6 +148,9 @@ inline void use_devices() noexcept {
   operations.located = [](tensor_view const& view) { return located(view); };
   operations.move = [](python::move_request const& request) {
     return python::detail::move_without_gil(request);
+  };
+  operations.allocate = [](description const& memory) {
+    return python::detail::allocate_without_gil(memory);
   };
   operations.record_stream = &python::detail::record_stream;
   operations.copy_host = [](tensor_view const& source, struct_kind kind) {

@@ -258,6 +258,21 @@ inline ref type_attribute(PyTypeObject* type, PyObject* name) noexcept {
 #endif
 }
 
+/// The value of a key in a dict.
+/// @return the value; empty, without an exception, when there is none; empty with one after an
+///   exception of the key.
+/// @par Thread and GIL
+/// The caller holds the GIL. Another thread may change the dict meanwhile.
+inline ref dict_item(PyObject* dict, PyObject* key) noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  PyObject* value = nullptr;
+  static_cast<void>(api<PyDict_GetItemRef>(dict, key, &value));
+  return ref::steal(value);
+#else
+  return ref::borrow(api<PyDict_GetItemWithError>(dict, key));
+#endif
+}
+
 /// Makes an exception object the pending exception, in place of one that is pending.
 /// @pre exception is not empty.
 /// @par Thread and GIL
@@ -317,14 +332,64 @@ class lazy_object {
   std::atomic<PyObject*> object_{nullptr};
 };
 
+#if defined(Py_GIL_DISABLED)
+namespace detail {
+// What a getter of type, such as that of __mro__, returns for a type. It takes the reference while
+// no other thread changes the type, and no metaclass replaces it.
+inline ref read_type(PyTypeObject* type, char const* name, lazy_object& getter) noexcept {
+  PyObject* const found = getter.get([name]() noexcept {
+    ref const interned = ref::steal(api<PyUnicode_InternFromString>(name));
+    return interned ? type_attribute(&PyType_Type, interned.get()) : ref();
+  });
+  ref value = found != nullptr ? ref::steal(call_slot(Py_TYPE(found)->tp_descr_get, found,
+                                                      reinterpret_cast<PyObject*>(type),
+                                                      reinterpret_cast<PyObject*>(&PyType_Type)))
+                               : ref();
+  forgive_exception();
+  return value.get() != Py_None ? std::move(value) : ref();
+}
+}  // namespace detail
+#endif
+
+/// A class and those from which it is derived, in the order in which attributes are looked up. The
+/// tuple stays as it is when Python code, or another thread, gives the class other bases.
+/// @return the tuple; empty for a class that is not complete.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+DLBRIDGE_LOCAL inline ref classes_of(PyTypeObject* type) noexcept {
+#if defined(Py_GIL_DISABLED)
+  static lazy_object getter;
+  return detail::read_type(type, "__mro__", getter);
+#else
+  return ref::borrow(type->tp_mro);
+#endif
+}
+
+/// The class from which the objects of a class have their layout.
+/// @return the class; empty for object.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+DLBRIDGE_LOCAL inline ref base_of(PyTypeObject* type) noexcept {
+#if defined(Py_GIL_DISABLED)
+  static lazy_object getter;
+  return detail::read_type(type, "__base__", getter);
+#else
+  return ref::borrow(reinterpret_cast<PyObject*>(type->tp_base));
+#endif
+}
+
 /// Owns one reference to a Python object that keeps memory alive. Move-only.
 /// @par Thread and GIL
-/// Any thread may destroy the object, with or without the GIL (release_object).
+/// Any thread may destroy the object or assign to it, with or without the GIL (release_object).
 class object_owner {
  public:
   explicit object_owner(ref object) noexcept : object_(object.release()) {}
+  object_owner(object_owner const&) = delete;
   object_owner(object_owner&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  object_owner& operator=(object_owner&&) = delete;
+  object_owner& operator=(object_owner other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
   ~object_owner() { release_object(object_); }
 
   /// Moves the reference to the result, and leaves this object empty. The caller holds the GIL.

@@ -112,13 +112,11 @@ DLBRIDGE_LOCAL inline loaded_driver<cuda_table> const& cuda_driver() noexcept {
   static constexpr library_names names{
       "libcuda.so", files, sizeof files / sizeof files[0],
       "Install NVIDIA's driver, or use memory that the CPU can access"};
-  static loaded_driver<cuda_table> const driver(names);
-  if (driver.is_loaded() || !shared_library::is_loaded(names)) {
-    return driver;
-  }
-  // Other code of the process has loaded the driver after the first lookup.
-  static loaded_driver<cuda_table> const loaded_later(names);
-  return loaded_later;
+  return find_driver<cuda_table>(names);
+}
+template <>
+constexpr runtime_kind runtime_of_table<cuda_table>() noexcept {
+  return runtime_kind::cuda;
 }
 }  // namespace detail
 

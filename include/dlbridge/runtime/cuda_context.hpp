@@ -19,7 +19,7 @@ namespace detail {
 struct cuda_device_state {
   std::atomic<int> handle{-1};  // the CUdevice of the ordinal, or -1 before the first lookup
   std::atomic<void*> primary{nullptr};
-  event_pool events;
+  event_pool events{};
 };
 DLBRIDGE_LOCAL inline cuda_device_state* cuda_devices() noexcept {
   static cuda_device_state devices[max_devices];

@@ -100,14 +100,11 @@ DLBRIDGE_LOCAL inline loaded_driver<hip_table> const& hip_driver() noexcept {
   static constexpr library_names names{
       "libamdhip64", files, sizeof files / sizeof files[0],
       "Install ROCm's runtime, or use memory that the CPU can access"};
-  static loaded_driver<hip_table> const driver(names);
-  if (driver.is_loaded() || !shared_library::is_loaded(names)) {
-    return driver;
-  }
-  // Other code of the process has loaded the runtime after the first lookup, for example from a
-  // wheel that contains a copy of it.
-  static loaded_driver<hip_table> const loaded_later(names);
-  return loaded_later;
+  return find_driver<hip_table>(names);
+}
+template <>
+constexpr runtime_kind runtime_of_table<hip_table>() noexcept {
+  return runtime_kind::hip;
 }
 
 DLBRIDGE_LOCAL inline event_pool* hip_events() noexcept {

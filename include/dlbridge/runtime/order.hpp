@@ -18,6 +18,14 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
+namespace detail {
+// The caller looks the driver up once: other code may load it between two lookups.
+template <class Table, class Visit>
+report visit_driver(loaded_driver<Table> const& driver, Visit& visit) {
+  return driver.status.ok() ? visit(driver.table) : driver.status;
+}
+}  // namespace detail
+
 /// Calls visit with the driver of a runtime.
 /// @param kind the runtime.
 /// @param visit takes a cuda_table const& or a hip_table const&, and returns a report.
@@ -26,9 +34,9 @@ template <class Visit>
 report with_driver(runtime_kind kind, Visit visit) {
   switch (kind) {
     case runtime_kind::cuda:
-      return cuda() != nullptr ? visit(*cuda()) : cuda_status();
+      return detail::visit_driver(detail::cuda_driver(), visit);
     case runtime_kind::hip:
-      return hip() != nullptr ? visit(*hip()) : hip_status();
+      return detail::visit_driver(detail::hip_driver(), visit);
     case runtime_kind::none:
       break;
   }
@@ -248,9 +256,19 @@ inline report try_order_after(stream_ref consumer, stream_ref producer) noexcept
 inline void order_after(stream_ref consumer, stream_ref producer) {
   detail::require_success(try_order_after(consumer, producer));
 }
+/// The same with the driver of both streams.
+template <class Table>
+void order_after(Table const& driver, stream_ref consumer, stream_ref producer) {
+  detail::require_success(try_order_after(driver, consumer, producer));
+}
 /// Like try_host_wait, but throws.
 /// @throws error capturing, runtime_missing, runtime_failed, bad_stream.
 inline void host_wait(stream_ref stream) { detail::require_success(try_host_wait(stream)); }
+/// The same with the driver of the stream.
+template <class Table>
+void host_wait(Table const& driver, stream_ref stream) {
+  detail::require_success(try_host_wait(driver, stream));
+}
 
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

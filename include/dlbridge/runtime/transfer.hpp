@@ -100,10 +100,14 @@ DLBRIDGE_COLD inline report no_copy_path(device from, device to) noexcept {
   return r;
 }
 
+// Whether the memory at the destination of a copy is new, or that of an existing tensor, which may
+// be any memory that the CPU can access.
+enum class copy_target : std::uint8_t { new_memory, existing_memory };
+
 // Finds the runtime whose driver copies between two devices; none if both are the CPU.
 // Returns a report: device_mismatch, bad_stream.
-inline report find_copy_path(device from, device to, stream_ref stream,
-                             runtime_kind& out) noexcept {
+inline report find_copy_path(device from, device to, stream_ref stream, runtime_kind& out,
+                             copy_target target = copy_target::new_memory) noexcept {
   runtime_kind const runtime_from = runtime_of_memory(from);
   runtime_kind const runtime_to = runtime_of_memory(to);
   bool const is_one_runtime = runtime_from == runtime_to || runtime_from == runtime_kind::none ||
@@ -111,20 +115,48 @@ inline report find_copy_path(device from, device to, stream_ref stream,
   auto const has_copy_path = [](device where, runtime_kind runtime) {
     return runtime != runtime_kind::none || is_host_accessible(where);
   };
-  if (!is_one_runtime || !has_copy_path(from, runtime_from) || !has_copy_path(to, runtime_to)) {
+  bool const can_allocate = target == copy_target::existing_memory || to.type == kDLCPU ||
+                            runtime_to != runtime_kind::none;
+  if (!is_one_runtime || !can_allocate || !has_copy_path(from, runtime_from) ||
+      !has_copy_path(to, runtime_to)) {
     return no_copy_path(from, to);
   }
   bool const is_host_copy = side_of(from) == memory_side::host && side_of(to) == memory_side::host;
   runtime_kind const runtime = runtime_from != runtime_kind::none ? runtime_from : runtime_to;
   runtime_kind const stream_runtime = runtime_of(stream.device());
   out = runtime;
-  if (stream_runtime == runtime || (is_host_copy && stream_runtime == runtime_kind::none)) {
+  bool const is_ordered = stream_runtime != runtime_kind::none && stream_runtime == runtime;
+  bool const needs_no_order = is_host_copy && stream_runtime == runtime_kind::none &&
+                              stream.native_handle() == nullptr;  // not a queue of another runtime
+  if (is_ordered || needs_no_order) {
     return report{};
   }
   report r = refusal(errc::bad_stream, "a stream of one of the two devices, ", "a stream on ");
   append_name(append_name(r.expected, from).append(" and "), to);
   append_name(r.got, stream.device());
   return r;
+}
+
+DLBRIDGE_COLD inline report no_path_of_driver(device from, device to,
+                                              runtime_kind driver) noexcept {
+  bool const is_cuda = driver == runtime_kind::cuda;
+  report r =
+      refusal(errc::device_mismatch,
+              is_cuda ? "a device of CUDA, as the driver is" : "a device of ROCm, as the driver is",
+              "", "Leave the driver out, and dlbridge selects it");
+  append_name(append_name(r.got, from).append(" and "), to);
+  return r;
+}
+
+// Throws unless the driver of a table copies between the two devices, on the stream.
+template <class Table>
+void require_copy_path(device from, device to, stream_ref stream,
+                       copy_target target = copy_target::new_memory) {
+  runtime_kind runtime = runtime_kind::none;
+  require_success(find_copy_path(from, to, stream, runtime, target));
+  if (runtime != runtime_of_table<Table>()) {
+    raise(no_path_of_driver(from, to, runtime_of_table<Table>()));
+  }
 }
 }  // namespace detail
 
@@ -137,9 +169,10 @@ inline report find_copy_path(device from, device to, stream_ref stream,
 /// @param options guarantees of the caller that avoid waiting, and the struct kind.
 /// @return a writable compact tensor that is marked as copied. It has the order of dimensions of a
 /// source without gaps, and is row-major otherwise.
-/// @throws error device_mismatch (no driver copies between the devices), bad_stream, capturing (the
-/// stream is being captured; nothing is enqueued), out_of_memory, runtime_missing, runtime_failed,
-/// version_mismatch (a legacy struct cannot describe padded elements).
+/// @throws error device_mismatch (the driver does not copy between the devices), bad_stream (a
+/// stream of another runtime), capturing (the stream is being captured; nothing is enqueued),
+/// out_of_memory, runtime_missing, runtime_failed, version_mismatch (a legacy struct cannot
+/// describe padded elements).
 /// @par Ownership
 /// The caller owns the new tensor, which owns its memory.
 /// @par Lifetime
@@ -151,6 +184,7 @@ inline report find_copy_path(device from, device to, stream_ref stream,
 template <class Table>
 managed_tensor transfer(Table const& driver, tensor_view const& source, device where,
                         stream_ref stream, transfer_options const& options = {}) {
+  detail::require_copy_path<Table>(source.device(), where, stream);
   detail::retired_owners().collect();
   description d = detail::describe_copy(source, where);
   // Order of destruction: if a copy fails, copies waits for the pending copies before result frees
@@ -178,7 +212,7 @@ managed_tensor transfer(Table const& driver, tensor_view const& source, device w
 /// @param stream a stream of either device, on which both tensors are ready.
 /// @param source_outlives_copy as in transfer_options.
 /// @throws error as transfer; also dtype_mismatch, rank_mismatch, extent_mismatch, read_only,
-/// layout_mismatch (elements of the destination share memory).
+/// layout_mismatch (elements of the destination may share memory).
 /// @par Lifetime
 /// Both tensors exist until the function returns; with source_outlives_copy until the stream has
 /// completed the copy.
@@ -187,6 +221,8 @@ managed_tensor transfer(Table const& driver, tensor_view const& source, device w
 template <class Table>
 void transfer_into(Table const& driver, tensor_view const& source, tensor_view const& destination,
                    stream_ref stream, bool source_outlives_copy = false) {
+  detail::require_copy_path<Table>(source.device(), destination.device(), stream,
+                                   detail::copy_target::existing_memory);
   detail::require_destination(source, destination, device_filter{device_filter::anywhere});
   if (source.empty()) {
     return;
@@ -221,8 +257,8 @@ inline managed_tensor transfer(tensor_view const& source, device where, stream_r
 inline void transfer_into(tensor_view const& source, tensor_view const& destination,
                           stream_ref stream, bool source_outlives_copy = false) {
   runtime_kind runtime = runtime_kind::none;
-  detail::require_success(
-      detail::find_copy_path(source.device(), destination.device(), stream, runtime));
+  detail::require_success(detail::find_copy_path(source.device(), destination.device(), stream,
+                                                 runtime, detail::copy_target::existing_memory));
   if (runtime == runtime_kind::none) {
     copy(source, destination);
     return;

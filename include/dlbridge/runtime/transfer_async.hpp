@@ -33,9 +33,9 @@ namespace detail {
 // its elements.
 template <class Table>
 struct copy_in_flight : retired {
-  shared_tensor source;
-  std::unique_ptr<staging_block<Table>> block;
-  stream_event<Table> event;
+  shared_tensor source{};
+  std::unique_ptr<staging_block<Table>> block{};
+  stream_event<Table> event{};
 
   bool is_ready() noexcept override { return event.has_passed(); }
   ~copy_in_flight() override {
@@ -112,6 +112,7 @@ template <class Table>
 managed_tensor transfer_async(Table const& driver, shared_tensor const& owner,
                               tensor_view const& source, device where, stream_ref stream,
                               transfer_options const& options = {}) {
+  detail::require_copy_path<Table>(source.device(), where, stream);
   transfer_options waiting = options;
   waiting.source_outlives_copy = false;
   bool const is_on_host = detail::side_of(where) == memory_side::host &&

@@ -108,12 +108,15 @@ _Destructor = C.PYFUNCTYPE(None, C.c_void_p)
 _names: dict[str, C.c_char_p] = {}  # a capsule stores the pointer, not the text
 
 
+_CAPSULE = type(_new(1, None, None))  # no attribute of a type is read: a metaclass may raise
+
+
 def _permanent(name: str) -> C.c_char_p:
     return _names.setdefault(name, C.c_char_p(name.encode()))
 
 
 def is_capsule(x: object) -> bool:
-    return type(x).__name__ == "PyCapsule" and type(x).__module__ in ("builtins", "types")
+    return type(x) is _CAPSULE
 
 
 def name_of(capsule: Any) -> str | None:

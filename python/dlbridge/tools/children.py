@@ -48,7 +48,7 @@ class Answer:
 
 
 class Cancelled(Exception):
-    """Worker.cancel() ended the call."""
+    """Worker.cancel(), or the event that it shares with others, ended the call."""
 
 
 class Worker:
@@ -57,6 +57,7 @@ class Worker:
     A function is named "module:function"; its keywords and its result must be supported by JSON.
     Its output is in Answer.noise. Processes that it starts end with the child, unless they begin
     a session of their own; they cannot delay an answer. Not thread-safe, except for cancel().
+    Several workers may share the event `cancelled`, which cancels the calls of all when it is set.
     """
 
     def __init__(
@@ -65,11 +66,12 @@ class Worker:
         python: str = sys.executable,
         environment: Mapping[str, str] | None = None,
         seconds: float = SECONDS,
+        cancelled: threading.Event | None = None,
     ) -> None:
         self.python, self.seconds = python, seconds
         self.environment = {**os.environ, **QUIET, **(environment or {})}
         self._child: _Child | None = None
-        self._is_cancelled = threading.Event()
+        self._is_cancelled = cancelled or threading.Event()
 
     def __enter__(self) -> Worker:
         return self
@@ -275,10 +277,13 @@ def call(
     python: str = sys.executable,
     environment: Mapping[str, str] | None = None,
     seconds: float = SECONDS,
+    cancelled: threading.Event | None = None,
     **keywords: Any,
 ) -> Answer:
-    """Calls one function in a process of its own."""
-    with Worker(python=python, environment=environment, seconds=seconds) as worker:
+    """Calls one function in a process of its own. Raises Cancelled once `cancelled` is set."""
+    with Worker(
+        python=python, environment=environment, seconds=seconds, cancelled=cancelled
+    ) as worker:
         return worker.call(function, **keywords)
 
 

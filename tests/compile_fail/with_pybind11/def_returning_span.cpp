@@ -1,4 +1,5 @@
 // def refuses to return a span, which does not own its memory.
+// lines: 80
 // says: a tensor_span that is returned would outlive its memory
 #include <dlbridge/pybind11.hpp>
 

@@ -1,5 +1,6 @@
-// A fast function returns a tensor, a number or nothing.
-// says: def_fast returns nothing, a number or a tensor
+// A fast function returns a tensor, a container of tensors, a number or nothing.
+// lines: 80
+// says: def_fast returns nothing, a number, a tensor or a container of
 #include <dlbridge/pybind11.hpp>
 
 PYBIND11_MODULE(bad, m) {

@@ -1,4 +1,5 @@
 // A fast function has no memory for the captures of a lambda.
+// lines: 80
 // says: def_fast takes functions and lambdas that capture nothing
 #include <dlbridge/pybind11.hpp>
 

@@ -1,4 +1,5 @@
 // The caller has no C++ tensor that a non-const reference could modify.
+// lines: 80
 // says: take an argument by value or by const&
 #include <dlbridge/pybind11.hpp>
 

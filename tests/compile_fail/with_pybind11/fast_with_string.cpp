@@ -1,5 +1,6 @@
-// def_fast converts tensors and numbers only.
-// says: def_fast takes tensors and numbers
+// def_fast converts tensors, numbers and containers of tensors only.
+// lines: 80
+// says: def_fast takes tensors, numbers and containers of tensors
 #include <dlbridge/pybind11.hpp>
 
 #include <string>

@@ -1,4 +1,5 @@
 // A function returns a tensor by value. member_view or def_dlpack share the memory of a member.
+// lines: 80
 // says: a tensor is returned by value, moved out.*def_dlpack
 #include <dlbridge/pybind11.hpp>
 

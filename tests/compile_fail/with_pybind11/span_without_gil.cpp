@@ -1,4 +1,5 @@
 // A span is valid only while the thread holds the GIL. An owning parameter does not need it.
+// lines: 80
 // says: a tensor_span is borrowed while the GIL is held, and this call releases
 #include <dlbridge/pybind11.hpp>
 

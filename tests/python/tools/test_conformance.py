@@ -362,11 +362,11 @@ def test_status_2_and_why() -> None:
     assert command().returncode == 2
 
 
-@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "soon"])
-def test_a_timeout_that_is_none(seconds: str) -> None:
-    process = command(OURS, f"--timeout={seconds}")
-    assert process.returncode == 2
-    assert f"argument --timeout: invalid seconds value: '{seconds}'" in process.stderr
+def test_a_rule_may_be_given_as_it_is() -> None:
+    (result,) = conformance.examine("numpy", only="P-01").results
+    assert result.id == "P-01"
+    with pytest.raises(conformance.CannotExamine, match="there is no rule P-00"):
+        conformance.examine("numpy", only="P-00")
 
 
 def test_json_is_one_object_whatever_the_factory_prints() -> None:

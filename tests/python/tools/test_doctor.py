@@ -113,8 +113,26 @@ def test_for_people(
     )
 
 
+@pytest.mark.parametrize("rich", [True, False])
+def test_no_line_is_wider_than_100_columns(
+    rich: bool, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    if not rich:
+        monkeypatch.setattr(sections, "Console", None)
+    monkeypatch.setenv("COLUMNS", "200")
+    path = "/" + "a" * 40 + "/" + "b" * 50
+    rows = [("1.3", "a library", path), ("1.2", "another library", f"{'word ' * 40}{path}")]
+    sections.show([("dlpack.h", rows)])
+    output = capsys.readouterr().out
+    assert max(map(len, output.splitlines())) <= 100
+    assert output.count(path) == 2  # in one piece, so that it can be copied
+    assert output.split() == f"dlpack.h 1.3 a library {path} ".split() + (
+        f"1.2 another library {'word ' * 40}{path}".split()
+    )
+
+
 def test_one_defect_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    assert doctor.run(options_of(defect=known.DEFECTS["torch-read-only"])) == 0
+    assert doctor.run(options_of(fast=False, defect=known.DEFECTS["torch-read-only"])) == 0
     output = capsys.readouterr().out
     assert "\n    import torch, ctypes_tensors\n" in output
     assert "it now holds 9.0" in output

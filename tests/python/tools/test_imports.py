@@ -14,7 +14,7 @@ TOOLS = Path(tools.__file__).parent
 INSPECTION = ("reading", "consumers", "cases", "conclusions", "rendering", "inspection", "command")
 CONFORMANCE = (
     *("rules", "outcomes", "results", "waivers", "target", "registry", "helpers", "probes"),
-    *("child", "lane", "engine", "report", "rendering", "output"),
+    *("child", "lane", "engine", "report", "rendering"),
 )
 
 

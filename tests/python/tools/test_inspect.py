@@ -16,7 +16,8 @@ import pytest
 
 import dlbridge
 import foreign
-from dlbridge.tools import abi
+from dlbridge.tools import abi, children
+from dlbridge.tools.inspection import command
 from dlbridge.tools.inspection.inspection import Inspection, inspect
 from dlbridge.tools.inspection.reading.layout import Layout
 from dlbridge.tools.inspection.rendering import picture
@@ -746,6 +747,24 @@ def test_command_of_expressions_that_fail(what: str, status: int, message: str) 
             run("--json", "--seconds", "2" if "sleep" in what else "60", what).stdout
         )
         assert message in failure["failed"] and failure["sound"] is False
+
+
+def test_command_of_a_type_without_attributes() -> None:
+    process = run("metaclass_producers:Array()", where=Path(__file__).parent)
+    assert "float32[2] on cpu" in process.stdout, process.stderr
+
+
+def test_a_failed_inspection_is_not_taken_for_a_failed_expression(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*arguments: Any, **keywords: Any) -> Any:
+        raise RuntimeError("not this one")
+
+    monkeypatch.setattr(command, "inspect", fail)
+    answer = children.Answer("returned", command.examine("array:array('d')", None))
+    assert command._failed(answer) == "the inspection failed: RuntimeError: not this one"
+    with pytest.raises(NameError):
+        command.examine("array:no_such_name", None)
 
 
 def test_command_finds_modules_where_it_is_run(tmp_path: Path) -> None:

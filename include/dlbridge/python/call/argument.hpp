@@ -3,6 +3,7 @@
 // layer: call · from a Python argument to a C++ parameter and back
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -10,8 +11,8 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/call/any_argument.hpp>
 #include <dlbridge/python/call/origin.hpp>
-#include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/tensor.hpp>
@@ -33,10 +34,30 @@ struct dynamic_shape<std::index_sequence<I...>> {
 };
 template <std::size_t Rank>
 using dynamic_shape_of = typename dynamic_shape<std::make_index_sequence<Rank>>::type;
+
+// What empty_like returns: the constraints are none but the device, if it is not the host.
+template <class T, class Shape, std::int32_t DeviceType>
+struct like {
+  using type = argument<T, Shape, on<DeviceType>>;
+};
+template <class T, class Shape>
+struct like<T, Shape, device_filter::host> {
+  using type = argument<T, Shape>;
+};
+
+// dims of a list of extents: dims, or a container of integers such as a vector or a span.
+inline dims const& dims_of(dims const& extents) noexcept { return extents; }
+template <class Container>
+auto dims_of(Container const& extents) noexcept
+    -> decltype(dims::from(extents.data(), static_cast<std::size_t>(extents.size()))) {
+  static_assert(std::is_integral_v<std::decay_t<decltype(*extents.data())>>,
+                "dlbridge: extents are integers");
+  return dims::from(extents.data(), static_cast<std::size_t>(extents.size()));
+}
 }  // namespace detail
 
 /// An owning tensor parameter with its origin: the library of the Python object that the caller
-/// passed. Move-only.
+/// passed. Move-only; the object that an argument is moved from may be destroyed or assigned to.
 ///
 /// A result of this type returns to Python as an object of the origin's library.
 /// @tparam T the element type; const for a parameter that is only read
@@ -53,6 +74,9 @@ class argument {
   using owner_type = tensor<T, Shape, Constraints...>;
   using span_type = typename owner_type::span_type;
   using element_type = T;
+  /// The type of a tensor that empty_like allocates.
+  template <class U, class S>
+  using like = typename detail::like<U, S, detail::device_filter_type<Constraints...>()>::type;
 
   /// @return what the parameter requires of a tensor
   static constexpr requirement required() noexcept { return span_type::required(); }
@@ -63,6 +87,19 @@ class argument {
   /// @param object the tensor's Python object, if one exists already
   argument(owner_type tensor, python::origin from, python::ref object = python::ref()) noexcept
       : tensor_(std::move(tensor)), origin_(std::move(from)), object_(std::move(object)) {}
+  /// Takes the tensor and the origin of an argument whose dtype is known at run time, or which is
+  /// spelled with another shape or other constraints.
+  /// @throws error as check_view, when the tensor does not meet required(); other is then empty
+  argument(any_argument&& other)
+      : tensor_(std::move(other.tensor_)),
+        origin_(std::move(other.origin_)),
+        object_(std::move(other.object_)) {}
+  template <class U, class S, class... Others,
+            class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
+  argument(argument<U, S, Others...>&& other) : argument(any_argument(std::move(other))) {}
+  operator any_argument() && noexcept {
+    return any_argument(std::move(tensor_).release(), std::move(origin_), std::move(object_));
+  }
 
   T* data() const noexcept { return tensor_.data(); }
   int rank() const noexcept { return tensor_.rank(); }
@@ -74,8 +111,8 @@ class argument {
   dlbridge::device device() const noexcept { return tensor_.device(); }
   span_type const& span() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.span(); }
   tensor_view const& view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.view(); }
-  span_type const& span() const&& = delete;
-  tensor_view const& view() const&& = delete;
+  span_type const& span() const&& = delete;    // dangles: keep it in a variable
+  tensor_view const& view() const&& = delete;  // dangles: keep it in a variable
   template <class... Index>
   T& operator()(Index... index) const noexcept {
     return tensor_(index...);
@@ -93,19 +130,37 @@ class argument {
   /// in.empty_like<float>({rows, columns}). Its elements are uninitialized.
   /// @tparam U the element type
   /// @param extents the extents, outermost first
-  /// @return the new tensor, with the same origin
+  /// @return the new tensor, with the same origin: an argument<U, shape<...>>, or on a device an
+  /// argument<U, shape<...>, on<...>>
   /// @throws python_error with the Python exception pending, when the library's allocator fails
   /// @throws error as the constructor of tensor, when the new tensor does not meet the constraints
   template <class U = std::remove_const_t<T>, std::size_t Rank>
-  argument<U, detail::dynamic_shape_of<Rank>, on<detail::device_filter_type<Constraints...>()>>
-  empty_like(std::int64_t const (&extents)[Rank]) const {
+  like<U, detail::dynamic_shape_of<Rank>> empty_like(std::int64_t const (&extents)[Rank]) const {
     return allocate<U, detail::dynamic_shape_of<Rank>>(dims::from(extents, Rank));
   }
   /// The same, with the extents of this tensor.
   template <class U = std::remove_const_t<T>>
-  argument<U, Shape, on<detail::device_filter_type<Constraints...>()>> empty_like() const {
+  like<U, Shape> empty_like() const {
     auto const rank = static_cast<std::size_t>(this->rank());
     return allocate<U, Shape>(dims::from(view().shape(), rank));
+  }
+  /// The same, with extents whose number is known at run time, such as
+  /// in.empty_like<float, shape<dynamic_extent, 3>>(extents).
+  /// @tparam S the shape of the new tensor, which its extents must meet
+  /// @param extents dims, or a container of integers, such as a vector or a span
+  template <class U = std::remove_const_t<T>, class S = dynamic_rank, class Extents,
+            class = decltype(detail::dims_of(std::declval<Extents const&>()))>
+  like<U, S> empty_like(Extents const& extents) const {
+    return allocate<U, S>(detail::dims_of(extents));
+  }
+  /// The same, with a dtype that is known at run time.
+  /// @param type the dtype of the elements
+  /// @param extents the extents
+  any_argument empty_like(dtype type, dims const& extents) const {
+    return any_argument::allocate(origin_, type, extents, device());
+  }
+  any_argument empty_like(dtype type) const {
+    return empty_like(type, dims::from(view().shape(), static_cast<std::size_t>(rank())));
   }
 
   /// Releases the tensor to the caller without freeing it. The origin is dropped.
@@ -124,23 +179,24 @@ class argument {
   }
 
  private:
+  template <class U, class S, class... Others>
+  friend class argument;
+
   template <class U, class S>
-  argument<U, S, on<detail::device_filter_type<Constraints...>()>> allocate(
-      dims const& shape) const {
-    python::gil_hold const gil;
-    python::ref object;
-    managed_tensor memory = origin_.allocate(dtype_of<U>(), shape, device(), object);
-    if (!memory) {
-      throw python::python_error();
-    }
-    using result = argument<U, S, on<detail::device_filter_type<Constraints...>()>>;
-    return result(typename result::owner_type(std::move(memory)), origin_, std::move(object));
+  like<U, S> allocate(dims const& shape) const {
+    return like<U, S>(any_argument::allocate(origin_, dtype_of<U>(), shape, device()));
   }
 
   owner_type tensor_;
   python::origin origin_;
   python::object_owner object_;
 };
+
+/// A parameter that accepts every real dtype of which T has the values, by a copy where the dtype
+/// is another one: convert<float>, convert<double, shape<dynamic_extent, 3>>. The origin is the
+/// library of the object that the caller passed.
+template <class T, class Shape = dynamic_rank, class... Constraints>
+using convert = argument<T const, Shape, converted, Constraints...>;
 
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

@@ -14,6 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include <dlbridge/python/call/container_argument.hpp>
+#include <dlbridge/python/call/detail/element_kinds.hpp>
+#include <dlbridge/python/call/detail/named_extents.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/detail/signature.hpp>
@@ -29,10 +32,10 @@ namespace python {
 namespace detail {
 // The properties of a fast function. The capsule that is the function's self owns the record.
 struct fast_record {
-  std::string name;
-  std::vector<std::string> parameter_names;
-  std::string doc;
-  std::optional<returns> result_library;
+  std::string name{};
+  std::vector<std::string> parameter_names{};
+  std::string doc{};
+  std::optional<returns> result_library{};
   PyMethodDef definition{};
 
   static fast_record& of(PyObject* capsule) noexcept {
@@ -60,17 +63,29 @@ class scalar_argument {
 
  private:
   T value_{};
-  ref exception_;
+  ref exception_{};
 };
 
+template <class P, bool IsContainer = is_container<P>>
+struct fast_argument_of {
+  using type = std::conditional_t<is_tensor_parameter<P>, tensor_argument<P>, scalar_argument<P>>;
+};
 template <class P>
-using fast_argument =
-    std::conditional_t<is_tensor_parameter<P>, tensor_argument<P>, scalar_argument<P>>;
+struct fast_argument_of<P, true> {
+  using type = container_argument<P>;
+};
+template <class P>
+using fast_argument = typename fast_argument_of<P>::type;
 
 template <class P>
 void add_if_refused(refusals& reasons, tensor_argument<P>& argument, char const* name,
                     int position) noexcept {
   reasons.add_if_refused(argument, name, position);
+}
+template <class P>
+void add_if_refused(refusals& reasons, container_argument<P>& argument, char const* name,
+                    int position) noexcept {
+  reasons.add_if_refused(argument.refusal(), name, position);
 }
 template <class T>
 void add_if_refused(refusals& reasons, scalar_argument<T>& argument, char const* name,
@@ -126,15 +141,17 @@ DLBRIDGE_COLD inline bool bind_arguments(fast_record const& record, PyObject* co
 template <class Callable, class Result, class... Parameters>
 struct fast_call {
   static_assert(
-      ((is_tensor_parameter<std::decay_t<Parameters>> || is_scalar<std::decay_t<Parameters>>) &&
+      ((is_tensor_parameter<std::decay_t<Parameters>> || is_scalar<std::decay_t<Parameters>> ||
+        is_container<std::decay_t<Parameters>>) &&
        ...),
-      "dlbridge: def_fast takes tensors and numbers. Use dlbridge::def for anything else");
+      "dlbridge: def_fast takes tensors, numbers and containers of tensors. Use dlbridge::def for "
+      "anything else");
   static_assert((!(std::is_lvalue_reference_v<Parameters> &&
                    !std::is_const_v<std::remove_reference_t<Parameters>>) &&
                  ...),
                 "dlbridge: take an argument by value or by const&");
   static_assert(
-      !parameter<std::decay_t<Result>>::borrows,
+      !holds_span<std::decay_t<Result>>::value,
       "dlbridge: a tensor_span that is returned would outlive its memory. Return an owning "
       "tensor: managed_tensor, tensor, argument");
   static constexpr std::size_t count = sizeof...(Parameters);
@@ -157,7 +174,7 @@ struct fast_call {
   template <std::size_t... I>
   static PyObject* run(PyObject* self, PyObject* const* args, std::index_sequence<I...>) noexcept {
     argument_tuple arguments;
-    if (!load_all(arguments, args, indices())) {
+    if (!load_all(arguments, args, indices()) || !agree_on_extents(arguments, indices())) {
       refuse(self, arguments, indices());
       return nullptr;
     }
@@ -172,7 +189,7 @@ struct fast_call {
         result = to_python(self, dlbridge::detail::call_guarded([&]() -> decltype(auto) {
                              return Callable::get()(std::get<I>(arguments).extract()...);
                            }),
-                           args);
+                           arguments);
       }
     } catch (...) {
       Callable::translate();
@@ -181,20 +198,24 @@ struct fast_call {
   }
 
   template <class Value>
-  static PyObject* to_python(PyObject* self, Value&& value, PyObject* const* args) {
+  static PyObject* to_python(PyObject* self, Value&& value, argument_tuple const& arguments) {
     using type = std::decay_t<Value>;
     if constexpr (is_scalar<type>) {
       return scalar<type>::make(value);
     } else {
-      static_assert(is_result<type>, "dlbridge: def_fast returns nothing, a number or a tensor");
+      static_assert(is_result<type> || is_container<type>,
+                    "dlbridge: def_fast returns nothing, a number, a tensor or a container of "
+                    "tensors");
       fast_record const& record = fast_record::of(self);
-      PyObject* first_argument = nullptr;
-      if constexpr (count > 0) {
-        first_argument = first_tensor<std::decay_t<Parameters>...>(args);
+      library const* const target = record.result_library ? &record.result_library->which : nullptr;
+      PyObject* const first_argument = first_tensor_in(arguments);
+      if constexpr (is_result<type>) {
+        return give_result(std::forward<Value>(value), first_argument, target).release();
+      } else if constexpr (is_container<type>) {
+        return give_container(std::forward<Value>(value), first_argument, target).release();
+      } else {
+        return nullptr;
       }
-      return give_result(std::forward<Value>(value), first_argument,
-                         record.result_library ? &record.result_library->which : nullptr)
-          .release();
     }
   }
 
@@ -206,6 +227,11 @@ struct fast_call {
     (detail::add_if_refused(reasons, std::get<I>(arguments), record.parameter_names[I].c_str(),
                             static_cast<int>(I) + 1),
      ...);
+    if (!reasons) {
+      add_disagreements(
+          reasons, arguments, [&](std::size_t i) { return record.parameter_names[i].c_str(); },
+          indices());
+    }
     reasons.set_error(record.name.c_str());
   }
 };

@@ -12,13 +12,17 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/any_tensor.hpp>
 #include <dlbridge/check.hpp>
+#include <dlbridge/convert.hpp>
+#include <dlbridge/host_memory.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/call/any_argument.hpp>
 #include <dlbridge/python/call/argument.hpp>
 #include <dlbridge/python/call/detail/untyped_argument.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/tensor.hpp>
+#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -39,6 +43,9 @@ namespace python {
 /// - mode: the import_mode of the tensor
 /// - required(): the requirement that the tensor must meet
 /// - make(from, object): returns the parameter for an object, from its checked imported_tensor
+/// - convert(view): returns a converted copy, if required().converts
+/// - takes_buffers: whether it accepts Python buffers as well; then also is_buffer(object), and
+///   import_buffer(object), which returns the tensor, or an empty one with an exception set
 template <class P>
 struct parameter {
   static constexpr bool is_tensor = false;
@@ -49,9 +56,27 @@ struct parameter {
 namespace detail {
 struct owning_parameter {
   static constexpr bool is_tensor = true;
+  static constexpr bool takes_buffers = false;
   static constexpr bool optional = false;
   static constexpr bool borrows = false;
   static constexpr import_mode mode = import_mode::own;
+};
+// The parts that parameters of element type T have in common.
+template <class Type, class T, class Shape, class... Constraints>
+struct typed_parameter : owning_parameter {
+  using type = Type;
+  static constexpr requirement required() noexcept {
+    requirement need = type::required();
+    need.converts = dlbridge::detail::is_converted<Constraints...>;
+    return need;
+  }
+  static managed_tensor convert(tensor_view const& source) {
+    constexpr requirement need = type::required();
+    static_assert(need.alignment <= host_alignment,
+                  "dlbridge: a converted copy is aligned to 64 bytes. Require no more of it");
+    return converted_copy_of<std::remove_const_t<T>>(
+        source, need.order == layout::column_major ? layout::column_major : layout::row_major);
+  }
 };
 struct untyped_parameter : owning_parameter {
   static constexpr requirement required() noexcept {
@@ -63,26 +88,26 @@ struct untyped_parameter : owning_parameter {
 }  // namespace detail
 
 template <class T, class Shape, class... Constraints>
-struct parameter<tensor_span<T, Shape, Constraints...>> : detail::owning_parameter {
+struct parameter<tensor_span<T, Shape, Constraints...>>
+    : detail::typed_parameter<tensor_span<T, Shape, Constraints...>, T, Shape, Constraints...> {
   static constexpr bool borrows = true;
   static constexpr import_mode mode =
       std::is_const_v<T> ? import_mode::borrow_to_read : import_mode::borrow_to_write;
   using type = tensor_span<T, Shape, Constraints...>;
-  static constexpr requirement required() noexcept { return type::required(); }
   static type make(imported_tensor& from, PyObject*) noexcept { return type::trust(from.view()); }
 };
 template <class T, class Shape, class... Constraints>
-struct parameter<tensor<T, Shape, Constraints...>> : detail::owning_parameter {
+struct parameter<tensor<T, Shape, Constraints...>>
+    : detail::typed_parameter<tensor<T, Shape, Constraints...>, T, Shape, Constraints...> {
   using type = tensor<T, Shape, Constraints...>;
-  static constexpr requirement required() noexcept { return type::required(); }
   static type make(imported_tensor& from, PyObject*) noexcept {
     return type::trust(std::move(from.owned()));
   }
 };
 template <class T, class Shape, class... Constraints>
-struct parameter<argument<T, Shape, Constraints...>> : detail::owning_parameter {
+struct parameter<argument<T, Shape, Constraints...>>
+    : detail::typed_parameter<argument<T, Shape, Constraints...>, T, Shape, Constraints...> {
   using type = argument<T, Shape, Constraints...>;
-  static constexpr requirement required() noexcept { return type::required(); }
   static type make(imported_tensor& from, PyObject* object) noexcept {
     return type(type::owner_type::trust(std::move(from.owned())), origin(object));
   }
@@ -97,6 +122,12 @@ template <>
 struct parameter<managed_tensor> : detail::untyped_parameter {
   static managed_tensor make(imported_tensor& from, PyObject*) noexcept {
     return std::move(from.owned());
+  }
+};
+template <>
+struct parameter<any_argument> : detail::untyped_parameter {
+  static any_argument make(imported_tensor& from, PyObject* object) noexcept {
+    return any_argument(std::move(from.owned()), origin(object));
   }
 };
 template <class P>
@@ -133,10 +164,23 @@ class tensor_argument : public untyped_argument {
   /// @return refused if the tensor does not fit. No exception is pending afterwards.
   DLBRIDGE_INLINE load_result load(PyObject* object) noexcept {
     object_ = object;
-    if (traits::mode != import_mode::own && own_.try_borrow_fast(object, traits::required())) {
+    if (traits::mode != import_mode::own && own_.try_borrow_fast(object, checked())) {
       return load_result::fast;
     }
     return import_and_check() ? load_result::after_python : load_result::refused;
+  }
+
+  /// The same, once more after a refused call.
+  DLBRIDGE_COLD bool load_again(PyObject* object) noexcept {
+    object_ = object;
+    return import_and_check();
+  }
+
+  /// The same without a conversion, also for a parameter that converts.
+  load_result load_exactly(PyObject* object) noexcept {
+    object_ = object;
+    bool const fits = is_none() || (import_argument() && meets(own_.view(), checked()));
+    return fits ? load_result::after_python : load_result::refused;
   }
 
   /// Borrows a lent tensor once more. A caller does so when the import of a later argument may have
@@ -160,10 +204,20 @@ class tensor_argument : public untyped_argument {
   /// @return whether the tensor fits
   bool load_shared(PyObject* object, imported_tensor& tensor, ref const& exception) noexcept {
     object_ = object;
+    if constexpr (traits::takes_buffers) {
+      if (traits::is_buffer(object)) {
+        return import_and_check();
+      }
+    }
     shared_ = &tensor;
     exception_ = ref::borrow(exception.get());
-    return is_none() || (!exception_ && meets(tensor.view(), traits::required()) &&
-                         is_ready_in(tensor, need.where));
+    if constexpr (traits::required().converts) {
+      if (!is_none() && !exception_ && !meets(tensor.view(), checked())) {
+        return convert_from(tensor, need, &traits::convert);
+      }
+    }
+    return is_none() ||
+           (!exception_ && meets(tensor.view(), checked()) && is_ready_in(tensor, need.where));
   }
 
   /// Returns the C++ parameter, and moves the tensor into it if P owns its tensor.
@@ -179,13 +233,47 @@ class tensor_argument : public untyped_argument {
   /// @return whether the argument was loaded, and is a tensor
   bool is_tensor() const noexcept { return object_ != nullptr && !is_none(); }
 
+  /// @pre load or load_shared returned true, and is_tensor()
+  tensor_view view() noexcept { return imported().view(); }
+
   DLBRIDGE_LOCAL static constexpr requirement need = traits::required();
+  // Chosen by the type, so that only converting parameters compile explain_conversion.
+  static constexpr explanation explain = [] {
+    if constexpr (traits::required().converts) {
+      return &dlbridge::detail::explain_conversion;
+    } else {
+      return &dlbridge::detail::explain_mismatch;
+    }
+  }();
 
  private:
+  // need, without extents that accept every value. Compilers do not fold the fields of a static
+  // object in time to compare several of them by one instruction.
+  DLBRIDGE_INLINE static requirement checked() noexcept {
+    constexpr std::int64_t const* extents = dlbridge::detail::shortest(traits::required()).extents;
+    requirement result = traits::required();
+    result.extents = extents;
+    return result;
+  }
+
   bool is_none() const noexcept { return traits::optional && object_ == Py_None; }
 
   DLBRIDGE_NOINLINE bool import_and_check() noexcept {
-    return is_none() || (import_in(traits::mode, need.where) && meets(own_.view(), need));
+    if constexpr (traits::required().converts) {
+      return is_none() || (import_argument() && (meets(own_.view(), checked()) ||
+                                                 convert_from(own_, need, &traits::convert)));
+    } else {
+      return is_none() || (import_argument() && meets(own_.view(), checked()));
+    }
+  }
+
+  bool import_argument() noexcept {
+    if constexpr (traits::takes_buffers) {
+      if (traits::is_buffer(object_)) {
+        return take(traits::import_buffer(object_));
+      }
+    }
+    return import_in(traits::mode, need.where);
   }
 };
 
@@ -220,6 +308,11 @@ struct result_kind {
 };
 template <class T, class Shape, class... Constraints>
 struct result_kind<argument<T, Shape, Constraints...>> {
+  static constexpr bool is_tensor = true;
+  static constexpr bool has_origin = true;
+};
+template <>
+struct result_kind<any_argument> {
   static constexpr bool is_tensor = true;
   static constexpr bool has_origin = true;
 };

@@ -10,6 +10,7 @@
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
+#include <dlbridge/traits.hpp>
 #include <dlbridge/version.hpp>
 #include <dlbridge/view.hpp>
 
@@ -43,7 +44,10 @@ struct device_operations {
   device (*located)(tensor_view const& view) = nullptr;
   /// As dlbridge::transfer, or transfer_async; throws. Makes a copy, in the order of a stream.
   managed_tensor (*move)(move_request const& request) = nullptr;
-  /// As dlbridge::try_record_stream, for a tensor that move returned. Keeps the object alive that
+  /// Allocates the memory of a description, which lacks only data, on a device or pinned; throws.
+  managed_tensor (*allocate)(description const& memory) = nullptr;
+  /// As dlbridge::try_record_stream, for a tensor that move or allocate returned, or for a view of
+  /// one. Keeps the object alive that
   /// owns the stream, unless it is null, as long as the memory.
   bool (*record_stream)(managed_tensor const& tensor, stream_ref stream,
                         PyObject* stream_object) noexcept = nullptr;

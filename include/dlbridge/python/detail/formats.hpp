@@ -13,6 +13,14 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
+namespace detail {
+// C's long is the type of NumPy's and Python's own integers of its size, so buffers name it and not
+// the other type of that size: to NumPy, 'q' is longlong where 'l' is int64.
+constexpr bool is_long(int bits) noexcept {
+  return sizeof(long) * 8 == static_cast<unsigned>(bits);
+}
+}  // namespace detail
+
 /// One row for each dtype that has a PEP 3118 format.
 struct format_row {
   int code;
@@ -21,21 +29,47 @@ struct format_row {
   char kind;           ///< the letter of the dtype in the typestr of array interfaces
 };
 DLBRIDGE_LOCAL inline constexpr format_row format_rows[] = {
-    {kDLBool, 8, "?", 'b'},      {kDLInt, 8, "b", 'i'},        {kDLInt, 16, "h", 'i'},
-    {kDLInt, 32, "i", 'i'},      {kDLInt, 64, "q", 'i'},       {kDLUInt, 8, "B", 'u'},
-    {kDLUInt, 16, "H", 'u'},     {kDLUInt, 32, "I", 'u'},      {kDLUInt, 64, "Q", 'u'},
-    {kDLFloat, 16, "e", 'f'},    {kDLFloat, 32, "f", 'f'},     {kDLFloat, 64, "d", 'f'},
-    {kDLComplex, 64, "Zf", 'c'}, {kDLComplex, 128, "Zd", 'c'},
+    {kDLBool, 8, "?", 'b'},
+    {kDLInt, 8, "b", 'i'},
+    {kDLInt, 16, "h", 'i'},
+    {kDLInt, 32, detail::is_long(32) ? "l" : "i", 'i'},
+    {kDLInt, 64, detail::is_long(64) ? "l" : "q", 'i'},
+    {kDLUInt, 8, "B", 'u'},
+    {kDLUInt, 16, "H", 'u'},
+    {kDLUInt, 32, detail::is_long(32) ? "L" : "I", 'u'},
+    {kDLUInt, 64, detail::is_long(64) ? "L" : "Q", 'u'},
+    {kDLFloat, 16, "e", 'f'},
+    {kDLFloat, 32, "f", 'f'},
+    {kDLFloat, 64, "d", 'f'},
+    {kDLComplex, 64, "Zf", 'c'},
+    {kDLComplex, 128, "Zd", 'c'},
 };
+
+namespace detail {
+// The number of the row for each code and number of bytes, counted from 1; 0 where there is none.
+struct format_index {
+  static constexpr int codes = kDLBool + 1;
+  static constexpr int sizes = 128 / 8 + 1;
+  std::uint8_t row[codes][sizes] = {};
+
+  constexpr format_index() noexcept {
+    std::uint8_t number = 0;
+    for (format_row const& each : format_rows) {
+      row[each.code][each.bits / 8] = ++number;
+    }
+  }
+};
+DLBRIDGE_LOCAL inline constexpr format_index format_numbers;
+}  // namespace detail
 
 /// @return the row of a dtype; null for one without a format, such as bfloat16 or float32x4.
 inline format_row const* find_format(dtype type) noexcept {
-  for (format_row const& each : format_rows) {
-    if (type == dtype(each.code, each.bits)) {
-      return &each;
-    }
+  DLDataType const t = type.abi();
+  if (t.lanes != 1 || t.code >= detail::format_index::codes || t.bits % 8 != 0 || t.bits > 128) {
+    return nullptr;
   }
-  return nullptr;
+  int const number = detail::format_numbers.row[t.code][t.bits / 8];
+  return number != 0 ? &format_rows[number - 1] : nullptr;
 }
 
 namespace detail {

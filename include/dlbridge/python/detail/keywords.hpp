@@ -36,6 +36,10 @@ struct names {
   PyObject* is_neg = nullptr;
   PyObject* stop_gradient = nullptr;
   PyObject* is_sparse = nullptr;
+  PyObject* cuda_stream_protocol = nullptr;
+  PyObject* cuda_stream = nullptr;
+  PyObject* ptr = nullptr;
+  PyObject* handle = nullptr;
 
   /// Creates the names. The functions that define others call it, so that get() never lacks one.
   /// @return false, with an exception set, when a name cannot be created; a later call may succeed.
@@ -82,6 +86,10 @@ struct names {
         {&names::is_neg, "is_neg"},
         {&names::stop_gradient, "stop_gradient"},
         {&names::is_sparse, "is_sparse"},
+        {&names::cuda_stream_protocol, "__cuda_stream__"},
+        {&names::cuda_stream, "cuda_stream"},
+        {&names::ptr, "ptr"},
+        {&names::handle, "handle"},
     };
     auto* const fresh = new (std::nothrow) names;
     bool done = fresh != nullptr;

@@ -7,6 +7,7 @@
 
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
@@ -100,7 +101,8 @@ inline bool read_address(PyObject* value, std::int64_t& out) noexcept {
 // with the exception of the first attribute that raised set, if there is one.
 inline bool read_handle(PyObject* stream, std::int64_t& out) noexcept {
   ref first;
-  for (char const* name : {"cuda_stream", "ptr", "handle"}) {
+  names const& n = names::get();
+  for (PyObject* const name : {n.cuda_stream, n.ptr, n.handle}) {
     ref const attribute = optional_attribute(stream, name);
     if (attribute && read_address(attribute.get(), out)) {
       return true;
@@ -207,7 +209,7 @@ inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexce
   }
   std::int64_t handle = 0;
   bool has_handle = false;
-  if (ref stream = optional_attribute(value, "__cuda_stream__")) {
+  if (ref stream = optional_attribute(value, names::get().cuda_stream_protocol)) {
     if (PyCallable_Check(stream.get())) {
       stream = ref::steal(api<PyObject_CallObject>(stream.get(), nullptr));
     }
@@ -236,9 +238,17 @@ inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexce
 }
 
 /// The object that owns the stream which stream= names; null for None, for an integer, and where
-/// the caller passed none.
+/// the caller passed none. An object with __index__ is an integer unless its type has another way
+/// to the handle, which read_stream prefers.
 inline PyObject* stream_object_in(PyObject* named) noexcept {
-  bool const is_object = named != nullptr && named != Py_None && !PyIndex_Check(named);
+  if (named == nullptr || named == Py_None || PyLong_Check(named)) {
+    return nullptr;
+  }
+  names const& n = names::get();
+  bool is_object = !PyIndex_Check(named);
+  for (PyObject* const name : {n.cuda_stream_protocol, n.cuda_stream, n.ptr, n.handle}) {
+    is_object = is_object || type_attribute(Py_TYPE(named), name);
+  }
   return is_object ? named : nullptr;
 }
 

@@ -30,7 +30,7 @@ struct export_request {
   struct_kind kind = struct_kind::legacy;
   copy_policy copy = copy_policy::if_needed;
   device target = cpu;
-  stream_request order;
+  stream_request order{};
   bool host_reads = false;  // whether the host may read the memory, as no stream was named for it
   read_only_policy read_only = read_only_policy::refuse;
   bool takes_queue = false;   // set by the caller, if it orders the queue after the tensor's
@@ -106,7 +106,14 @@ inline bool read_order(PyObject* stream, bool to_cpu, device where, export_reque
 namespace detail {
 // Whether a tensor can be copied to the device that dl_device names. If not, sets a BufferError
 // (spec 4.3). Its cause states why the driver of the device is not usable, if that is the reason.
-inline bool can_reach(device own, device target) noexcept {
+inline bool can_reach(device own, device target, copy_policy copy) noexcept {
+  if (copy == copy_policy::never) {
+    report r =
+        refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
+    append_name(append_name(r.got.append("one from "), own).append(" to "), target);
+    set_error(r, "__dlpack__");
+    return false;
+  }
   report const why = check_move(own, target);
   if (why.ok()) {
     return true;
@@ -150,12 +157,14 @@ inline bool read_export_request(PyObject* const* args, Py_ssize_t count, PyObjec
   if (values[2] != Py_None && !read_device_pair(values[2], "dl_device", out.target)) {
     return false;
   }
-  if (out.target != own && out.target != cpu && !detail::can_reach(own, out.target)) {
+  if (!read_copy(values[3], out.copy)) {
+    return false;
+  }
+  if (out.target != own && out.target != cpu && !detail::can_reach(own, out.target, out.copy)) {
     return false;
   }
   bool const to_cpu = values[2] != Py_None && out.target == cpu && own != cpu;
-  return read_copy(values[3], out.copy) &&
-         detail::read_order(values[0], to_cpu, to_cpu ? own : out.target, out);
+  return detail::read_order(values[0], to_cpu, to_cpu ? own : out.target, out);
 }
 
 /// Orders the consumer of memory that is exported as it is after the work that is on ready: the
@@ -173,6 +182,12 @@ namespace detail {
 inline managed_tensor copy_on_host(tensor_view const& view, struct_kind kind) {
   auto* const operation = device_operations::get().copy_host;
   return operation != nullptr ? operation(view, kind) : dlbridge::detail::copy_plainly(view, kind);
+}
+
+// Whether export_from_host serves the request, which is not for the memory as it is on its device.
+inline bool is_served_by_host(device own, export_request const& request) noexcept {
+  bool const stays = request.target == own;
+  return is_host_accessible(own) && (request.target == cpu || (stays && !can_copy_in_kind(own)));
 }
 
 // Exports host-accessible memory to the CPU or to its own device: a copy, or the same memory.
@@ -210,6 +225,14 @@ inline managed_tensor export_moved(shared_tensor const& owner, tensor_view const
   }
   return moved;
 }
+
+// Exports what is not the memory as it is on its device. Not inline, as exports of that are common.
+DLBRIDGE_NOINLINE inline managed_tensor export_changed(shared_tensor const& owner,
+                                                       tensor_view const& view, stream_ref ready,
+                                                       export_request const& request) {
+  return is_served_by_host(view.device(), request) ? export_from_host(owner, view, ready, request)
+                                                   : export_moved(owner, view, ready, request);
+}
 }  // namespace detail
 
 /// A managed tensor as requested: on the memory of view, or a copy.
@@ -235,9 +258,31 @@ inline managed_tensor export_tensor(shared_tensor const& owner, tensor_view cons
     }
     return lend(owner, view, request.kind, request.read_only);
   }
-  bool const on_host = request.target == cpu || (stays && !can_copy_in_kind(own));
-  return is_host_accessible(own) && on_host ? detail::export_from_host(owner, view, ready, request)
-                                            : detail::export_moved(owner, view, ready, request);
+  return detail::export_changed(owner, view, ready, request);
+}
+
+namespace detail {
+// Throws a refusal of build once more, with the remedy of those who call `__dlpack__`.
+[[noreturn]] DLBRIDGE_COLD inline void raise_to_consumer(report why) {
+  if (why.broke(errc::read_only)) {
+    why.advice = "Ask with max_version=(1, 0), or copy it";
+  } else if (why.broke(errc::version_mismatch)) {
+    why.advice = "Ask with max_version=(1, 1)";
+  }
+  raise(why);
+}
+}  // namespace detail
+
+/// Calls a function that builds the tensor for a call of `__dlpack__`.
+/// @throws error as the function, with a remedy in terms of Python where a legacy struct cannot
+///   describe the tensor.
+template <class Build>
+managed_tensor build_for_consumer(Build&& function) {
+  try {
+    return function();
+  } catch (error const& refused) {
+    detail::raise_to_consumer(refused.why());
+  }
 }
 
 /// The result of `__dlpack__`: a capsule with export_tensor's tensor.
@@ -247,7 +292,8 @@ inline managed_tensor export_tensor(shared_tensor const& owner, tensor_view cons
 inline ref produce(shared_tensor const& owner, tensor_view const& view, stream_ref ready,
                    export_request const& request) noexcept {
   managed_tensor tensor;
-  if (!guarded([&] { tensor = export_tensor(owner, view, ready, request); }, "__dlpack__")) {
+  auto const build = [&] { return export_tensor(owner, view, ready, request); };
+  if (!guarded([&] { tensor = build_for_consumer(build); }, "__dlpack__")) {
     return ref();
   }
   return wrap_capsule(std::move(tensor));

@@ -129,6 +129,48 @@ inline managed_tensor from_buffer(PyObject* exporter) noexcept {
   return detail::build_on_object(std::move(memory), d);
 }
 
+namespace detail {
+// A tensor on the buffer of an array interface without an address: that of the object which `data`
+// is, as Pillow's images have it, or that of the producer itself.
+// @param offset the bytes from the begin of the buffer to the first element, an int or null.
+// @param d the description without data and flags.
+DLBRIDGE_COLD inline managed_tensor from_interface_buffer(PyObject* exporter, PyObject* offset,
+                                                          description d) noexcept {
+  std::int64_t const start = offset != nullptr ? api<PyLong_AsLongLong>(offset) : 0;
+  ref memory =
+      PyErr_Occurred() == nullptr ? ref::steal(api<PyMemoryView_FromObject>(exporter)) : ref();
+  if (!memory) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+      api<PyErr_Clear>();
+      refuse_interface("data as (address, read-only), or as an object with the buffer protocol");
+    }
+    return managed_tensor();
+  }
+  Py_buffer const& buffer = *PyMemoryView_GET_BUFFER(memory.get());
+  auto const bytes = std::int64_t{element_bytes(d.type)};
+  int const rank = d.shape.size();
+  bool is_empty = false;
+  for (int i = 0; i < rank; ++i) {
+    is_empty = is_empty || d.shape.data()[i] == 0;
+  }
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  bool const fits =
+      start >= 0 && start <= buffer.len && PyBuffer_IsContiguous(&buffer, 'C') != 0 &&
+      (is_empty ||
+       (try_reach(rank, d.shape.data(), d.strides.size() != 0 ? d.strides.data() : nullptr, low,
+                  high) &&
+        try_add(high, 1, high) && try_multiply(low, bytes, low) &&
+        try_multiply(high, bytes, high) && low >= -start && high <= buffer.len - start));
+  if (!fits) {
+    return refuse_interface("a contiguous buffer as data, in which all elements lie");
+  }
+  d.data = static_cast<char*>(buffer.buf) + start;
+  d.flags = buffer.readonly != 0 ? flag_read_only : 0;
+  return build_on_object(std::move(memory), d);
+}
+}  // namespace detail
+
 /// A tensor on memory that an array interface describes.
 /// @param interface the value of object.`__array_interface__`, or of `__cuda_array_interface__`
 ///   (version 3).
@@ -144,8 +186,8 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
   auto const item = [interface](char const* key) {  // an owned reference, as Python code runs below
     bool const reads = PyDict_Check(interface) && PyErr_Occurred() == nullptr;
     ref const name = reads ? ref::steal(api<PyUnicode_FromString>(key)) : ref();
-    PyObject* const value = name ? api<PyDict_GetItemWithError>(interface, name.get()) : nullptr;
-    return ref::borrow(value == Py_None ? nullptr : value);
+    ref value = name ? dict_item(interface, name.get()) : ref();
+    return value.get() == Py_None ? ref() : std::move(value);
   };
   ref const shape_item = item("shape");
   ref const typestr_item = item("typestr");
@@ -158,8 +200,9 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
   char const* const typestr = typestr_item && PyUnicode_Check(typestr_item.get())
                                   ? api<PyUnicode_AsUTF8>(typestr_item.get())
                                   : nullptr;
-  if (!shape_item || typestr == nullptr || !data_item || !PyTuple_Check(data_item.get()) ||
-      PyTuple_GET_SIZE(data_item.get()) != 2) {
+  bool const has_address = data_item && PyTuple_Check(data_item.get());
+  if (!shape_item || typestr == nullptr ||
+      (has_address ? PyTuple_GET_SIZE(data_item.get()) != 2 : where != cpu)) {
     return detail::refuse_interface("a dict with shape, typestr, and data as (address, read-only)");
   }
   if (mask_item) {
@@ -191,6 +234,12 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
     detail::refuse_strides(item_bytes);
     return managed_tensor();
   }
+  d.shape = dims::from(shape, static_cast<std::size_t>(rank));
+  d.strides = dims::from(strides, strides_item ? static_cast<std::size_t>(rank) : 0);
+  if (!has_address) {
+    return detail::from_interface_buffer(data_item ? data_item.get() : object, item("offset").get(),
+                                         d);
+  }
   ref const address = ref::steal(api<PyNumber_Index>(PyTuple_GET_ITEM(data_item.get(), 0)));
   d.data = address ? api<PyLong_AsVoidPtr>(address.get()) : nullptr;
   int const read_only =
@@ -198,8 +247,6 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
   if (read_only < 0) {
     return detail::refuse_interface("data as (address, read-only)");
   }
-  d.shape = dims::from(shape, static_cast<std::size_t>(rank));
-  d.strides = dims::from(strides, strides_item ? static_cast<std::size_t>(rank) : 0);
   d.flags = read_only != 0 ? flag_read_only : 0;
   return detail::build_on_object(ref::borrow(object), d);
 }
@@ -210,7 +257,7 @@ namespace detail {
 inline bool order_interface(PyObject* interface, device memory, PyObject* named,
                             stream_ref& ready) noexcept {
   device const where = stream_device(memory);
-  ref const stream = ref::borrow(api<PyDict_GetItemWithError>(interface, names::get().stream));
+  ref const stream = dict_item(interface, names::get().stream);
   stream_ref elements = stream_ref::default_of(where);
   return PyErr_Occurred() == nullptr && choose_stream(stream.get(), where, elements) &&
          choose_stream(named, where, ready) && guarded([&] {

@@ -2,9 +2,13 @@
 // layer: import · from a Python object to a managed tensor
 #pragma once
 
+#include <cstdint>
+
+#include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/capsule.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/by_table.hpp>
@@ -28,6 +32,29 @@ inline managed_tensor consume_capsule(PyObject* capsule) noexcept {
     set_error(why);
   }
   return tensor;
+}
+
+// Chooses the stream on which the elements of a capsule are ready. A capsule states none, so they
+// are ready on the default stream, after which the stream that the caller named is ordered. A named
+// stream of another device, to which the tensor then moves, is ordered by that move.
+inline bool order_capsule(device where, consume_request const& request,
+                          stream_ref& ready) noexcept {
+  ready = stream_ref::default_of(where);
+  bool const is_named = request.stream != nullptr && request.stream != Py_None;
+  bool const moves = request.has_target && !is_on_device(where, request.target);
+  device const worker = stream_device(where);
+  if (!is_named || runtime_of(worker) == runtime_kind::none ||
+      (moves && runtime_of(request.target) != runtime_kind::none)) {
+    return true;
+  }
+  stream_ref named = ready;
+  std::int64_t value = 0;
+  return choose_stream(request.stream, worker, named, &value) && guarded([&] {
+           if (value != -1) {
+             python::order_after(named, ready);
+           }
+           ready = named;
+         });
 }
 
 // As consume() by __dlpack__, for the argument of a function, which requests neither a device nor a
@@ -77,8 +104,11 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
   if (!tensor) {
     return tensor;
   }
-  ready = stream_ref::default_of(tensor.view().device());  // a capsule states no stream
-  if (request.fulfil == nullptr) {
+  if (!detail::order_capsule(tensor.view().device(), request, ready)) {
+    error_keeper const pending;
+    tensor = managed_tensor();
+  }
+  if (!tensor || request.fulfil == nullptr) {
     return tensor;
   }
   return request.fulfil(std::move(tensor), request, request.copy == copy_policy::always, ready);

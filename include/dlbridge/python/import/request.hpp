@@ -15,7 +15,7 @@ namespace python {
 /// What a consumer requests of a producer.
 struct consume_request {
   bool has_target = false;
-  device target;  // where the tensor must be; used only with has_target
+  device target{};  // where the tensor must be; used only with has_target
   copy_policy copy = copy_policy::if_needed;
   PyObject* stream = nullptr;    // borrowed: the value of stream=, or null
   char const* advice = nullptr;  // static text for the refusal of a non-producer

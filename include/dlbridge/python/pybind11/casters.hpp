@@ -1,5 +1,5 @@
 // type_caster<P>: converts every tensor type for functions that plain pybind11 binds, and for
-// py::cast; with member_view, a result that keeps its object alive.
+// py::cast.
 // layer: bindings · from a Python argument to a C++ parameter and back
 #pragma once
 
@@ -13,43 +13,21 @@
 #include <vector>
 
 #include <dlbridge/any_tensor.hpp>
-#include <dlbridge/builder.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/call/any_argument.hpp>
 #include <dlbridge/python/call/argument.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/detail/signature.hpp>
+#include <dlbridge/python/call/member_view.hpp>
+#include <dlbridge/python/call/or_buffer.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 #include <dlbridge/tensor.hpp>
-#include <dlbridge/traits.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
-
-/// A result that refers to memory of the object on which a method is called, or of the first
-/// argument of a function. It returns to Python as a Tensor that keeps that object alive.
-/// @par Lifetime
-/// The memory must not move or be freed while the object exists.
-class member_view {
- public:
-  explicit member_view(tensor_view const& view) : memory_(describe_view(view)) {}
-  explicit member_view(description memory) : memory_(std::move(memory)) {}
-  /// A span of const elements makes a read-only Tensor.
-  template <class T, class Shape, class... Constraints>
-  explicit member_view(tensor_span<T, Shape, Constraints...> const& span)
-      : member_view(view_of<T>(span.view())) {}
-  description const& memory() const noexcept { return memory_; }
-
- private:
-  template <class T>
-  static tensor_view view_of(tensor_view const& view) noexcept {
-    return std::is_const_v<T> ? view.with_flags(view.flags() | flag_read_only) : view;
-  }
-  description memory_;
-};
 
 namespace python {
 namespace detail {
@@ -102,21 +80,19 @@ class tensor_caster {
   // The casters of containers pass their own parameter `convert`, an lvalue, and py::cast a const
   // handle&. A caster of another author must pass its `convert` as well.
   template <class Source, class Convert>
-  bool load(Source&& source, Convert&&) {
+  bool load(Source&& source, [[maybe_unused]] Convert&& convert) {
     is_parameter_ = std::is_same_v<std::decay_t<Convert>, std::vector<bool>::reference> ||
                     (std::is_same_v<Source, py::handle&> && !std::is_lvalue_reference_v<Convert>);
+    if constexpr (tensor_argument<P>::need.converts) {
+      if (!convert) {
+        return is_loaded(argument_.emplace().load_exactly(py::handle(source).ptr()));
+      }
+    }
     return load_object(py::handle(source));
   }
 
   bool load_object(py::handle source) {
-    tensor_argument<P>& argument = argument_.emplace();  // pybind11 may call load twice
-    bool const fits = argument.load(source.ptr()) != load_result::refused;
-    ref& exception = argument.exception();
-    if (exception && !refusals::is_refusal(exception)) {
-      set_exception(std::move(exception));
-      throw_pending();
-    }
-    return fits;
+    return is_loaded(argument_.emplace().load(source.ptr()));  // pybind11 may call load twice
   }
 
   // Only parameters of type P const& use the reference; their casters outlive the call.
@@ -159,6 +135,15 @@ class tensor_caster {
   }
 
  private:
+  DLBRIDGE_INLINE bool is_loaded(load_result result) {
+    ref& exception = argument_->exception();
+    if (exception && !refusals::is_refusal(exception)) {
+      set_exception(std::move(exception));
+      throw_pending();
+    }
+    return result != load_result::refused;
+  }
+
   // Casters of later arguments may have run Python code.
   void confirm() {
     if (!argument_->confirm()) {
@@ -167,8 +152,8 @@ class tensor_caster {
     }
   }
 
-  std::optional<tensor_argument<P>> argument_;
-  std::optional<P> extracted_;
+  std::optional<tensor_argument<P>> argument_{};
+  std::optional<P> extracted_{};
   bool is_parameter_ = false;  // of a bound function, whose caster outlives the call
 };
 
@@ -209,6 +194,18 @@ class type_caster<std::optional<dlbridge::argument<T, Shape, Constraints...>>>
  public:
   type_caster() noexcept {}
 };
+template <class P>
+class type_caster<std::optional<dlbridge::or_buffer<P>>>
+    : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::or_buffer<P>>> {
+ public:
+  type_caster() noexcept {}
+};
+template <>
+class type_caster<std::optional<dlbridge::any_argument>>
+    : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::any_argument>> {
+ public:
+  type_caster() noexcept {}
+};
 template <>
 class type_caster<std::optional<dlbridge::any_tensor>>
     : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::any_tensor>> {
@@ -226,15 +223,18 @@ class type_caster<dlbridge::member_view> {
  public:
   static constexpr auto name = const_name("typing.Any");
   static handle cast(dlbridge::member_view const& view, return_value_policy, handle parent) {
+    return give(view, parent, nullptr, nullptr);
+  }
+  // As dlbridge::python::give_view, for the parent that pybind11 passes.
+  static handle give(dlbridge::member_view const& view, handle parent, PyObject* first_argument,
+                     dlbridge::library const* target) {
     if (!parent) {
       throw type_error(
           "a dlbridge::member_view has no object to keep alive; return it from a method, or "
           "from a function of the object that it is part of");
     }
     namespace dp = dlbridge::python;
-    dp::object_owner owner(dp::ref::borrow(parent.ptr()));
-    return dp::detail::checked(dp::give_own(dlbridge::build_on(std::move(owner), view.memory())))
-        .release();
+    return dp::detail::checked(dp::give_view(view, parent.ptr(), first_argument, target)).release();
   }
 };
 }  // namespace detail

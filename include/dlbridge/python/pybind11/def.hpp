@@ -1,24 +1,19 @@
 // dlbridge::def: binds a C++ function of tensors to a pybind11 module or class, with the extras of
-// pybind11's def.
+// pybind11's def; and def_static, def_property, def_property_readonly.
 // layer: bindings · from a C++ function to a Python function
 #pragma once
 
 #include <pybind11/pybind11.h>
 
-#include <array>
-#include <cstddef>
-#include <memory>
-#include <tuple>
+#include <string>
 #include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/detail/overload_set.hpp>
-#include <dlbridge/python/call/parameter.hpp>
-#include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/call/binding/bound_call.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/pybind11/detail/bound_function.hpp>
 #include <dlbridge/python/pybind11/detail/insertion.hpp>
+#include <dlbridge/python/pybind11/detail/make_function.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 
 namespace dlbridge {
@@ -26,80 +21,71 @@ inline namespace DLBRIDGE_ABI {
 
 namespace python {
 namespace detail {
-// The extras of def that it applies itself: call_guard around the C++ function alone, and returns.
-template <class Extra>
-constexpr bool is_guard = false;
-template <class... Guards>
-constexpr bool is_guard<py::call_guard<Guards...>> = true;
+// Adds a Python function to its module or class. The record of the function is never freed.
+DLBRIDGE_COLD inline void insert(py::handle scope, char const* name, made_function made,
+                                 binding_kind kind) {
+  bound_record& record = *made.record.release();
+  if (!insert_function(scope.ptr(), name, ref::steal(made.function.release().ptr()), record,
+                       kind)) {
+    throw_pending();
+  }
+}
 
-struct releases_gil {
-  template <class Guard>
-  static constexpr bool in = std::is_same_v<Guard, py::gil_scoped_release>;
+// The class to which a pybind11 constructor, such as py::init<int>(), adds its function.
+template <class Class>
+struct constructed_class {
+  using type = typename Class::type;
+  using type_alias = typename Class::type_alias;
+  using holder_type = typename Class::holder_type;
+  static constexpr bool has_alias = Class::has_alias;
+
+  template <class F, class... Extra>
+  void def(char const* name, F&& function, Extra const&... extra) {
+    py::str const class_name = bound.attr("__name__");
+    std::string const display_name = class_name;
+    insert(bound, name,
+           make_function(binding::as_function<type>(std::forward<F>(function)), name,
+                         display_name.c_str(), py::is_method(bound), extra...),
+           binding_kind::method);
+  }
+
+  Class& bound;
 };
-template <class Extra>
-constexpr bool is_releasing = false;
-template <class... Guards>
-constexpr bool is_releasing<py::call_guard<Guards...>> = (releases_gil::in<Guards> || ...);
 
-template <class Extra>
-void record_extra(function_record& record, Extra const& extra) {
-  if constexpr (std::is_base_of_v<py::arg, Extra>) {
-    if (!record.add_parameter(extra.name)) {
-      throw_pending();
+// An accessor of a property, whose messages name it "class.property.accessor".
+template <class Class, class F, class... Extra>
+py::object make_accessor(Class& bound, char const* name, char const* accessor, F&& function,
+                         Extra const&... extra) {
+  std::string const class_name = py::str(bound.attr("__name__"));
+  std::string const display_name = class_name + "." + name + accessor;
+  made_function made =
+      make_function(binding::as_function<typename Class::type>(std::forward<F>(function)), name,
+                    display_name.c_str(), py::is_method(bound),
+                    py::return_value_policy::reference_internal, extra...);
+  static_cast<void>(made.record.release());  // the function refers to the record
+  return std::move(made.function);
+}
+
+// The docstring among the extras, or "".
+template <class... Extra>
+char const* doc_of(Extra const&... extra) noexcept {
+  char const* doc = "";
+  [[maybe_unused]] auto const look = [&](auto const& each) {
+    if constexpr (std::is_convertible_v<decltype(each), char const*>) {
+      doc = each;
+    } else if constexpr (std::is_same_v<std::decay_t<decltype(each)>, py::doc>) {
+      doc = each.value;
     }
-  } else if constexpr (std::is_same_v<Extra, returns>) {
-    record.result_library = extra.which;
-  }
-}
-
-// A tuple of the extra if pybind11 applies it, otherwise an empty one.
-template <class Extra>
-auto pybind11_extra(Extra const& extra) {
-  if constexpr (is_guard<Extra> || std::is_same_v<Extra, returns>) {
-    return std::tuple<>();
-  } else {
-    return std::tuple<Extra const&>(extra);
-  }
-}
-
-// A function object; a pointer to a member function takes the object as its first parameter.
-template <class F>
-F as_function(F function) {
-  return function;
-}
-template <class Result, class Class, class... Parameters>
-auto as_function(Result (Class::*member)(Parameters...)) {
-  return [member](Class& self, Parameters... arguments) -> Result {
-    return (self.*member)(std::forward<Parameters>(arguments)...);
   };
-}
-template <class Result, class Class, class... Parameters>
-auto as_function(Result (Class::*member)(Parameters...) const) {
-  return [member](Class const& self, Parameters... arguments) -> Result {
-    return (self.*member)(std::forward<Parameters>(arguments)...);
-  };
+  (look(extra), ...);
+  return doc;
 }
 
-// Whether a type is a borrowed tensor or a container of such.
-template <class T>
-struct holds_span : std::bool_constant<parameter<T>::borrows> {};
-template <template <class...> class Container, class... Elements>
-struct holds_span<Container<Elements...>>
-    : std::bool_constant<parameter<Container<Elements...>>::borrows ||
-                         (holds_span<std::decay_t<Elements>>::value || ...)> {};
-template <class Element, std::size_t Size>
-struct holds_span<std::array<Element, Size>> : holds_span<Element> {};
-
-template <class Signature>
-constexpr bool takes_spans = false;
-template <class Result, class... Parameters>
-constexpr bool takes_spans<Result(Parameters...)> =
-    (holds_span<std::decay_t<Parameters>>::value || ...);
-template <class Signature>
-constexpr bool returns_span = false;
-template <class Result, class... Parameters>
-constexpr bool returns_span<Result(Parameters...)> = parameter<std::decay_t<Result>>::borrows;
-
+DLBRIDGE_COLD inline void insert_property(py::handle bound, char const* name, py::handle getter,
+                                          py::handle setter, char const* doc) {
+  py::handle const property(reinterpret_cast<PyObject*>(&PyProperty_Type));
+  py::setattr(bound, name, property(getter, setter, py::none(), doc));
+}
 }  // namespace detail
 }  // namespace python
 
@@ -127,41 +113,92 @@ constexpr bool returns_span<Result(Parameters...)> = parameter<std::decay_t<Resu
 template <class Scope, class F, class... Extra>
 Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) {
   namespace pd = python::detail;
-  auto callee = pd::as_function(std::forward<F>(function));
-  using signature = pybind11::detail::function_signature_t<decltype(callee)>;
-  using guard = pybind11::detail::extract_guard_t<Extra...>;
-  static_assert(!((pd::is_releasing<Extra> || ...) && pd::takes_spans<signature>),
-                "dlbridge: a tensor_span is borrowed while the GIL is held, and this call releases "
-                "it. Take an owning tensor or argument instead");
-  static_assert(
-      !pd::returns_span<signature>,
-      "dlbridge: a tensor_span that is returned would outlive its memory. Return an owning tensor "
-      "(managed_tensor, tensor, argument), or dlbridge::member_view from a method, which keeps the "
-      "object alive");
-  auto record = std::make_unique<python::function_record>(name);
-  if (!record->parameter_names || !python::names::prepare()) {
-    pd::throw_pending();
+  if constexpr (std::is_base_of_v<pybind11::detail::generic_type, Scope>) {
+    auto callee = python::binding::as_function<typename Scope::type>(std::forward<F>(function));
+    pd::insert(
+        scope, name,
+        pd::make_function(std::move(callee), name, name, pybind11::is_method(scope), extra...),
+        pd::binding_kind::method);
+  } else {
+    auto callee = python::binding::as_function<void>(std::forward<F>(function));
+    pd::insert(scope, name,
+               pd::make_function(std::move(callee), name, name, pybind11::scope(scope), extra...),
+               pd::binding_kind::function);
   }
-  (pd::record_extra(*record, extra), ...);
-  auto extras = std::tuple_cat(pd::pybind11_extra(extra)...);
-  pd::bound_function<decltype(callee), guard, signature> body(std::move(callee), *record);
-  pybind11::object object = std::apply(
-      [&](auto const&... own) -> pybind11::object {
-        if constexpr (std::is_base_of_v<pybind11::detail::generic_type, Scope>) {
-          return pybind11::cpp_function(std::move(body), pybind11::name(name),
-                                        pybind11::is_method(scope), own...);
-        } else {
-          return pybind11::cpp_function(std::move(body), pybind11::name(name),
-                                        pybind11::scope(scope), own...);
-        }
-      },
-      extras);
-  if (!python::insert_function(scope.ptr(), name, python::ref::steal(object.release().ptr()),
-                               *record)) {
-    pd::throw_pending();
-  }
-  static_cast<void>(record.release());  // the function refers to the record
   return scope;
+}
+
+/// Binds a constructor whose parameters may be tensors: def(cls, py::init<tensor<float>, int>()),
+/// or py::init with a factory function. A second one adds an overload.
+/// @param bound_class the class_
+/// @param constructor what py::init or py::init_alias returns
+/// @param extra as of def
+/// @return bound_class
+/// @throws pybind11::error_already_set as def
+/// @par Thread and GIL
+/// As def.
+template <class Class, class Constructor, class... Extra>
+auto def(Class& bound_class, Constructor&& constructor, Extra const&... extra)
+    -> decltype(std::forward<Constructor>(constructor)
+                    .execute(std::declval<python::detail::constructed_class<Class>&>(), extra...),
+                bound_class) {
+  python::detail::constructed_class<Class> target{bound_class};
+  std::forward<Constructor>(constructor).execute(target, extra...);
+  return bound_class;
+}
+
+/// Binds a static method, as def does.
+/// @param bound_class the class_
+/// @param name the name in Python
+/// @param function a function or a function object; it has no self
+/// @param extra as of def
+/// @return bound_class
+/// @throws pybind11::error_already_set as def
+/// @par Thread and GIL
+/// As def.
+template <class Class, class F, class... Extra>
+Class& def_static(Class& bound_class, char const* name, F&& function, Extra const&... extra) {
+  namespace pd = python::detail;
+  pd::insert(bound_class, name,
+             pd::make_function(python::binding::as_function<void>(std::forward<F>(function)), name,
+                               name, pybind11::scope(bound_class), extra...),
+             pd::binding_kind::static_method);
+  return bound_class;
+}
+
+/// Binds a property, whose value may be a tensor. A getter that returns a member_view exposes
+/// memory of the object without a copy.
+/// @param bound_class the class_
+/// @param name the name in Python
+/// @param getter a function of the object, or a pointer to a member function
+/// @param setter a function of the object and the value, such as a tensor_span<float const>
+/// @param extra as of def; they apply to both functions. The docstring is that of the property
+/// @return bound_class
+/// @throws pybind11::error_already_set when the class refuses the attribute
+/// @par Thread and GIL
+/// As def.
+template <class Class, class Getter, class Setter, class... Extra>
+Class& def_property(Class& bound_class, char const* name, Getter&& getter, Setter&& setter,
+                    Extra const&... extra) {
+  namespace pd = python::detail;
+  pd::insert_property(
+      bound_class, name,
+      pd::make_accessor(bound_class, name, "", std::forward<Getter>(getter), extra...),
+      pd::make_accessor(bound_class, name, ".setter", std::forward<Setter>(setter),
+                        pybind11::arg("value"), extra...),
+      pd::doc_of(extra...));
+  return bound_class;
+}
+/// The same, for a property without setter.
+template <class Class, class Getter, class... Extra>
+Class& def_property_readonly(Class& bound_class, char const* name, Getter&& getter,
+                             Extra const&... extra) {
+  namespace pd = python::detail;
+  pd::insert_property(
+      bound_class, name,
+      pd::make_accessor(bound_class, name, "", std::forward<Getter>(getter), extra...),
+      pybind11::none(), pd::doc_of(extra...));
+  return bound_class;
 }
 
 }  // namespace DLBRIDGE_ABI

@@ -13,6 +13,10 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
+#if PYBIND11_VERSION_MAJOR < 3
+#error "dlbridge: pybind11 3.0 or newer is required. Write pybind11>=3.0 in the build requirements"
+#endif
+
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {

@@ -1,40 +1,21 @@
-// full_tensor_type: completes Tensor with attributes, buffers, __array__ and pickling.
+// full_tensor_type: completes Tensor with attributes, indexing, elements, buffers and pickling.
 // layer: tensor · the type of the package
 #pragma once
 
-#include <cstdint>
-
-#include <dlbridge/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/tensor/detail/tensor_attributes.hpp>
-#include <dlbridge/python/tensor/detail/tensor_methods.hpp>
+#include <dlbridge/python/tensor/detail/attribute_table.hpp>
+#include <dlbridge/python/tensor/detail/method_table.hpp>
+#include <dlbridge/python/tensor/detail/tensor_index.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_truth.hpp>
+#include <dlbridge/python/tensor/detail/tensor_text.hpp>
+#include <dlbridge/python/tensor/detail/tensor_values.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// <dlbridge.Tensor float32[2, 3] on cpu, row-major, read-only>
-inline PyObject* show_tensor(PyObject* self) noexcept {
-  tensor_view const& view = tensor_in(self).view;
-  bounded_text<480> text("<dlbridge.Tensor ");
-  text.append(name_of(view).c_str());
-  if (view.is_row_major()) {
-    text.append(", row-major");
-  } else if (view.is_column_major()) {
-    text.append(", column-major");
-  } else {
-    std::int64_t strides[max_rank];
-    view.copy_strides(strides);
-    append_extents(text.append(", strides "), view.rank(), strides);
-  }
-  return api<PyUnicode_FromString>(text.append(view.read_only() ? ", read-only>" : ">").c_str());
-}
-
 inline int get_buffer(PyObject* self, Py_buffer* out, int flags) noexcept {
 #if defined(Py_GIL_DISABLED)  // several threads may request a buffer at the same time
   buffer_dims* const dims = nullptr;
@@ -59,11 +40,22 @@ DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
                       "A tensor on memory that a library owns.\n\n"
                       "from_dlpack and as_tensor return it. A Tensor describes the memory, keeps\n"
                       "it alive and exports it: np.from_dlpack(t), np.asarray(t), memoryview(t).\n"
-                      "It has no indexing and no arithmetic.")},
+                      "Indices, slices, T, permute, reshape and view give Tensors on the same\n"
+                      "memory. It has no arithmetic, and == compares identity.")},
       {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
       {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
       {Py_tp_repr, reinterpret_cast<void*>(&show_tensor)},
-      {Py_nb_bool, reinterpret_cast<void*>(&truth_of_tensor)},
+      {Py_nb_bool, reinterpret_cast<void*>(&full_truth)},
+      {Py_nb_float, reinterpret_cast<void*>(&tensor_to_float)},
+      {Py_nb_int, reinterpret_cast<void*>(&tensor_to_int)},
+      {Py_nb_index, reinterpret_cast<void*>(&tensor_to_index)},
+      {Py_tp_iter, reinterpret_cast<void*>(&tensor_iterator)},
+      {Py_sq_length, reinterpret_cast<void*>(&tensor_length)},
+      {Py_sq_item, reinterpret_cast<void*>(&tensor_at)},
+      {Py_sq_contains, reinterpret_cast<void*>(&refuse_contains)},
+      {Py_mp_length, reinterpret_cast<void*>(&tensor_length)},
+      {Py_mp_subscript, reinterpret_cast<void*>(&tensor_subscript)},
+      {Py_mp_ass_subscript, reinterpret_cast<void*>(&refuse_assignment)},
       {Py_tp_methods, tensor_methods()},
       {Py_tp_getset, tensor_attributes()},
       {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},

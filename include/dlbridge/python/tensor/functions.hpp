@@ -1,4 +1,5 @@
-// module_functions: defines the Python functions from_dlpack, as_tensor and to_dlpack.
+// module_functions: defines the Python functions from_dlpack, as_tensor, to_dlpack, from_pointer
+// and empty.
 // layer: tensor · functions of the module
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <dlbridge/python/export/produce.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/constructors.hpp>
 #include <dlbridge/python/tensor/detail/import_functions.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
@@ -173,6 +175,8 @@ DLBRIDGE_LOCAL inline PyMethodDef* module_functions() noexcept {
        "Raises\n------\n"
        "BufferError\n    If x is read-only and the struct is legacy.\n"
        "Exception\n    As as_tensor."},
+      detail::from_pointer_row(),
+      detail::empty_row(),
       {"_rebuild", detail::method(&detail::rebuild), METH_VARARGS, nullptr},
       {nullptr, nullptr, 0, nullptr}};
   return table;

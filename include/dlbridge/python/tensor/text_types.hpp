@@ -9,6 +9,7 @@
 
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
+#include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
@@ -36,14 +37,26 @@ inline ref new_text(PyObject* type, char const* text) noexcept {
              : ref();
 }
 
-// Reads a framework's dtype by the last component of its name: torch.float32 and numpy.float32 are
-// both "float32". Returns false, with or without an exception set, for other values.
+// Whether a dtype of NumPy has another byte order than this machine, or is a longdouble, whose name
+// states the bytes in memory and not the format. False also where an exception is set.
+inline bool is_foreign_numpy_dtype(PyObject* value) noexcept {
+  ref const is_native = optional_attribute(value, "isnative");
+  ref const letter = is_native ? optional_attribute(value, "char") : ref();
+  char const* const text =
+      letter && PyUnicode_Check(letter.get()) ? text_in(letter.get()) : nullptr;
+  return is_native.get() == Py_False ||
+         (text != nullptr && (std::strcmp(text, "g") == 0 || std::strcmp(text, "G") == 0));
+}
+
+// Reads a framework's dtype by the last component of its name: str(torch.float32) is
+// "torch.float32". Returns false, with or without an exception set, for other values.
 inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
   ref name = PyUnicode_Check(value) ? ref::borrow(value) : optional_attribute(value, "name");
   if (!name && PyErr_Occurred() == nullptr && PyType_Check(value)) {
     name = optional_attribute(value, "__name__");
   }
-  if (PyErr_Occurred() != nullptr) {
+  if (PyErr_Occurred() != nullptr || (!PyUnicode_Check(value) && is_foreign_numpy_dtype(value)) ||
+      PyErr_Occurred() != nullptr) {
     return false;
   }
   if (!name || !PyUnicode_Check(name.get())) {
@@ -57,31 +70,33 @@ inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
   return try_parse_dtype(dot != nullptr ? dot + 1 : text, out);
 }
 
-// dlbridge.dtype(x) for a name, a framework's dtype, or a triple (code, bits, lanes).
+// Reads a dtype: a name, a framework's dtype, or a pair or triple (code, bits, lanes). Returns
+// false, with ValueError set, for any other value.
+inline bool read_dtype(PyObject* value, dtype& out) noexcept {
+  if (!PyTuple_Check(value)) {
+    return read_dtype_name(value, out) ||
+           refuse_value(value, "dtype",
+                        "a name such as 'float32', a framework's dtype, or a triple "
+                        "(code, bits, lanes)");
+  }
+  int code = 0;
+  int bits = 0;
+  int lanes = 1;
+  bool const read = api<PyArg_ParseTuple>(value, "ii|i", &code, &bits, &lanes) != 0 && code >= 0 &&
+                    code < 256 && bits > 0 && bits < 256 && lanes > 0 && lanes < 65536;
+  out = dtype(code, bits, lanes);
+  return (read && is_sound(out)) ||
+         refuse_value(value, "dtype", "(code, bits) or (code, bits, lanes) of a DLPack dtype");
+}
+
+// dlbridge.dtype(x)
 inline PyObject* new_dtype(PyTypeObject* type, PyObject* arguments, PyObject* keywords) noexcept {
   PyObject* value = nullptr;
   char const* accepted[] = {"dtype", nullptr};
-  if (!api<PyArg_ParseTupleAndKeywords>(arguments, keywords, "O:dtype",
-                                        const_cast<char**>(accepted), &value)) {
-    return nullptr;
-  }
   dtype parsed;
-  if (PyTuple_Check(value)) {
-    int code = 0;
-    int bits = 0;
-    int lanes = 1;
-    bool const read = api<PyArg_ParseTuple>(value, "ii|i", &code, &bits, &lanes) != 0 &&
-                      code >= 0 && code < 256 && bits > 0 && bits < 256 && lanes > 0 &&
-                      lanes < 65536;
-    parsed = dtype(code, bits, lanes);
-    if (!read || !is_sound(parsed)) {
-      refuse_value(value, "dtype", "(code, bits) or (code, bits, lanes) of a DLPack dtype");
-      return nullptr;
-    }
-  } else if (!read_dtype_name(value, parsed)) {
-    refuse_value(value, "dtype",
-                 "a name such as 'float32', a framework's dtype, or a triple "
-                 "(code, bits, lanes)");
+  if (!api<PyArg_ParseTupleAndKeywords>(arguments, keywords, "O:dtype",
+                                        const_cast<char**>(accepted), &value) ||
+      !read_dtype(value, parsed)) {
     return nullptr;
   }
   return new_text(reinterpret_cast<PyObject*>(type), name_of(parsed).c_str()).release();
@@ -154,6 +169,17 @@ void* slot(Function* function) noexcept {
   return reinterpret_cast<void*>(function);
 }
 
+// The characters by which NumPy's consumers recognize a dtype.
+inline char numpy_kind(dtype type) noexcept {
+  format_row const* const row = find_format(type);
+  return row != nullptr ? row->kind : 'V';
+}
+inline char numpy_byte_order(dtype type) noexcept { return element_bytes(type) == 1 ? '|' : '='; }
+inline PyObject* numpy_character(dtype type, char (*character)(dtype) noexcept) noexcept {
+  char const text[] = {character(type), '\0'};
+  return api<PyUnicode_FromString>(text);
+}
+
 DLBRIDGE_LOCAL inline PyObject* make_dtype_type() noexcept {
   static PyGetSetDef members[] = {
       {"code",
@@ -180,6 +206,21 @@ DLBRIDGE_LOCAL inline PyObject* make_dtype_type() noexcept {
          return dtype_of_text(s, d) ? PyLong_FromLongLong(element_bytes(d)) : nullptr;
        },
        nullptr, "Bytes of one element, rounded up.", nullptr},
+      {"name", [](PyObject* s, void*) { return api<PyObject_Str>(s); }, nullptr,
+       "The name, as numpy.dtype.name.", nullptr},
+      {"kind",
+       [](PyObject* s, void*) {
+         dtype d;
+         return dtype_of_text(s, d) ? numpy_character(d, &numpy_kind) : nullptr;
+       },
+       nullptr, "As numpy.dtype.kind; 'V' for a dtype that NumPy lacks.", nullptr},
+      {"byteorder",
+       [](PyObject* s, void*) {
+         dtype d;
+         return dtype_of_text(s, d) ? numpy_character(d, &numpy_byte_order) : nullptr;
+       },
+       nullptr, "As numpy.dtype.byteorder: '=' for this machine's, '|' for elements of a byte.",
+       nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyType_Slot slots[] = {
       {Py_tp_doc,

@@ -55,7 +55,7 @@ inline bool is_one_block(tensor_view const& source, tensor_view const& destinati
 struct block_plan {
   std::int64_t width = 0;
   copy_dimension rows{1, 0, 0};
-  copy_plan outer;          // with a last dimension of extent 1, which for_each_row requires
+  copy_plan outer{};        // with a last dimension of extent 1, which for_each_row requires
   std::int64_t copies = 1;  // number of block copies
 };
 

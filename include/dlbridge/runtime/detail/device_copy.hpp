@@ -104,7 +104,7 @@ class copy_stream {
   Table const& driver_;
   context_guard<Table> guard_;
   stream_ref stream_;
-  capture_state capture_;
+  capture_state capture_{};
   bool has_stream_ = false;
   bool pending_ = false;
 };

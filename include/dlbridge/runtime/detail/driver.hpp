@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/runtime/detail/driver_errors.hpp>
 #include <dlbridge/runtime/detail/library.hpp>
@@ -221,7 +222,7 @@ inline void require_success(report const& status) {
 // ok().
 template <class Table>
 struct loaded_driver {
-  report status;
+  report status{};
   Table table;
 
   explicit loaded_driver(library_names const& names) noexcept
@@ -245,6 +246,31 @@ struct loaded_driver {
     return library;
   }
 };
+
+// Loads the driver of a table on the first call. If that fails, a later call loads it once other
+// code of the process has done so, for example from a wheel that contains a copy of it.
+template <class Table>
+DLBRIDGE_LOCAL loaded_driver<Table> const& find_driver(library_names const& names) noexcept {
+  static loaded_driver<Table> const driver(names);
+  if (driver.is_loaded()) {
+    return driver;
+  }
+  static std::atomic<loaded_driver<Table> const*> found{nullptr};
+  loaded_driver<Table> const* const known = found.load(std::memory_order_acquire);
+  if (known != nullptr) {
+    return *known;
+  }
+  if (!shared_library::is_loaded(names)) {
+    return driver;
+  }
+  static loaded_driver<Table> const loaded_later(names);
+  found.store(&loaded_later, std::memory_order_release);
+  return loaded_later;
+}
+
+// The runtime of a table. Each table has a specialisation.
+template <class Table>
+constexpr runtime_kind runtime_of_table() noexcept;
 }  // namespace detail
 
 }  // namespace DLBRIDGE_ABI

@@ -67,11 +67,13 @@ template <class Table>
 class stream_event {
  public:
   stream_event() noexcept = default;
+  stream_event(stream_event const&) = delete;
   stream_event(stream_event&& other) noexcept
       : driver_(other.driver_),
         pool_(other.pool_),
         context_(other.context_),
         event_(std::exchange(other.event_, nullptr)) {}
+  stream_event& operator=(stream_event const&) = delete;
   stream_event& operator=(stream_event&& other) noexcept {
     stream_event old(std::move(other));
     std::swap(driver_, old.driver_);

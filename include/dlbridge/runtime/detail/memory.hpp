@@ -55,6 +55,7 @@ template <class Table>
 class driver_memory {
  public:
   driver_memory() noexcept = default;
+  driver_memory(driver_memory const&) = delete;
   driver_memory(driver_memory&& other) noexcept
       : driver_(other.driver_),
         address_(std::exchange(other.address_, nullptr)),
@@ -64,7 +65,7 @@ class driver_memory {
         method_(other.method_),
         uses_(std::move(other.uses_)),
         last_use_(std::move(other.last_use_)) {}
-  driver_memory& operator=(driver_memory&&) = delete;
+  driver_memory& operator=(driver_memory const&) = delete;
   ~driver_memory() {
     if (address_ != nullptr) {
       if (!try_free()) {
@@ -79,9 +80,10 @@ class driver_memory {
 
   /// Adds a stream whose operations may use the memory until it is freed.
   /// @param owner keeps the stream alive, or null. It is released after the memory.
-  /// @return false if there is no memory for the entry.
+  /// @return false if the stream belongs to another runtime, or there is no memory for the entry.
   bool try_record_stream(stream_ref stream, std::shared_ptr<void const> owner) noexcept {
-    return uses_.try_add(stream, std::move(owner));
+    return runtime_of(stream.device()) == detail::runtime_of_table<Table>() &&
+           uses_.try_add(stream, std::move(owner));
   }
   /// Adds an event: the operations before it use the memory.
   void keep_event(detail::stream_event<Table>&& event) noexcept { last_use_ = std::move(event); }
@@ -228,11 +230,11 @@ class driver_memory {
   Table const* driver_ = nullptr;
   void* address_ = nullptr;
   typename Table::context_handle context_{};
-  device where_;
-  kept_stream stream_;  // any thread may free the memory
+  device where_{};
+  kept_stream stream_{};  // any thread may free the memory
   free_method method_ = free_method::device;
-  detail::stream_uses uses_;
-  detail::stream_event<Table> last_use_;
+  detail::stream_uses uses_{};
+  detail::stream_event<Table> last_use_{};
 };
 
 /// Records that the operations on a stream may use the memory of a tensor until it is freed: those
@@ -242,8 +244,9 @@ class driver_memory {
 /// @param tensor a tensor that transfer or transfer_async of this module has returned.
 /// @param stream the stream, which exists as long as the memory of the tensor.
 /// @param owner keeps the stream alive, or null. It is released after the memory, on any thread.
-/// @return false if another owner frees the memory, or there is no memory for the entry. The caller
-/// then orders its work before the release itself.
+/// @return false if another owner frees the memory, if the stream belongs to another runtime than
+/// the memory, or if there is no memory for the entry. The caller then orders its work before the
+/// release itself.
 /// @par Thread and GIL
 /// Any thread.
 inline bool try_record_stream(managed_tensor const& tensor, stream_ref stream,

@@ -32,7 +32,7 @@ inline device pinned_device(hip_table const&) noexcept { return device(kDLROCMHo
 
 template <class Table>
 struct staging_block {
-  driver_memory<Table> memory;
+  driver_memory<Table> memory{};
   std::size_t bytes = 0;
 };
 

@@ -30,12 +30,14 @@ class stream_uses {
     }
   }
 
-  // owner: keeps the stream alive, or null. Returns false if there is no memory for the entry.
+  // owner: keeps the stream alive, or null. A stream is stored once for each owner, which its
+  // address identifies. Returns false if there is no memory for the entry.
   bool try_add(stream_ref stream, std::shared_ptr<void const> owner) noexcept {
     kept_stream const kept(stream);
     for (use const* each = first_.load(std::memory_order_acquire); each != nullptr;
          each = each->next) {
-      if (owner == nullptr && each->where == stream.device() && each->stream == kept) {
+      bool const covers = owner == nullptr || each->owner == owner;
+      if (covers && each->where == stream.device() && each->stream == kept) {
         return true;
       }
     }

@@ -11,15 +11,16 @@ import json
 import sys
 from pathlib import Path
 
-from dlbridge.tools import children
+from dlbridge.tools import children, output
 from dlbridge.tools.conformance import waivers
 from dlbridge.tools.conformance.engine import Examination, Interrupted, examine
 from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.lane import SECONDS
-from dlbridge.tools.conformance.output import quiet_when_closed
-from dlbridge.tools.conformance.results import INTERRUPTED, Report, Result
+from dlbridge.tools.conformance.results import Report, Result
 from dlbridge.tools.conformance.rules import RULES, STANDARDS
 from dlbridge.tools.conformance.target import CannotExamine
+from dlbridge.tools.options import seconds
+from dlbridge.tools.output import INTERRUPTED
 
 __all__ = ["CannotExamine", "Examination", "Interrupted", "Report", "Result", "examine"]
 
@@ -91,39 +92,44 @@ def _add_arguments_for_ci(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def seconds(text: str) -> float:
-    """Parses a time limit; argparse names this function in its error message."""
-    report = float(text)
-    if not 0 < report < 1e6:
-        raise ValueError(text)
-    return report
-
-
 class _WrongUsage(Exception):
     """The options cannot be fulfilled."""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the report. 0: no rule fails; 1: a rule fails; 2: the target cannot be examined.
+    """Prints the report. 0: no rule fails; 1: a rule fails; 2: wrong usage, or no report or file.
 
     130: Ctrl-C; the report is of the rules that ran until then.
     """
-    if options.rules:
-        from dlbridge.tools.conformance.rules.table import table
-
-        with quiet_when_closed():
-            print(table())
-        return 0
     try:
+        if options.rules:
+            return _print_rules(options)
         report = _examine(options)
-        _save(report, options)
         _print(report, options)
-    except (CannotExamine, waivers.BadWaivers, _WrongUsage) as error:
+        _save(report, options)
+    except (CannotExamine, waivers.BadWaivers, output.CannotSave, _WrongUsage) as error:
         print(f"dlbridge conformance: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:  # again, before the report was complete
         return INTERRUPTED
     return report.status
+
+
+def _print_rules(options: argparse.Namespace) -> int:
+    from dlbridge.tools.conformance.rules import table
+
+    unused = [name for name in _OF_AN_EXAMINATION if getattr(options, name)]
+    if unused:
+        raise _WrongUsage(f"--rules examines nothing: it cannot be combined with {unused[0]}")
+    print(json.dumps(table.as_json(), indent=2) if options.json else table.table())
+    return 0
+
+
+# The options that have no effect on the table of rules.
+_OF_AN_EXAMINATION = (
+    *("target", "consumer", "only", "standard", "timeout", "verbose"),
+    *("waivers", "junit", "badge", "annotations"),
+)
 
 
 def _examine(options: argparse.Namespace) -> Report:
@@ -156,20 +162,16 @@ def _save(report: Report, options: argparse.Namespace) -> None:
 
     for path, render in ((options.junit, junit.render), (options.badge, badge.render)):
         if path is not None:
-            try:
-                path.write_text(render(report), encoding="utf-8")
-            except OSError as error:
-                raise _WrongUsage(f"{path} cannot be written: {error}") from None
+            output.save(path, render(report))
 
 
 def _print(report: Report, options: argparse.Namespace) -> None:
     from dlbridge.tools.conformance import report as rendering
     from dlbridge.tools.conformance.rendering import github
 
-    with quiet_when_closed():
-        if options.json:
-            print(json.dumps(report.as_json(), indent=2))
-        else:
-            rendering.show(report, verbose=options.verbose)
+    if options.json:
+        print(json.dumps(report.as_json(), indent=2))
+    else:
+        rendering.show(report, verbose=options.verbose)
     if options.annotations:
         print(github.render(report), end="", file=sys.stderr)

@@ -50,7 +50,7 @@ def examine(
     consumer: str | None = None,
     device: str = "cpu",
     standard: str | None = None,
-    only: Collection[str] | None = None,
+    only: Collection[str] | str | None = None,
     seconds: float | None = None,
     waivers: Collection[Waiver] = (),
     progress: Progress | None = None,
@@ -60,11 +60,13 @@ def examine(
     `target`, `consumer` and `device` are given as on the command line: "mylib:make",
     "mylib:from_dlpack", "cuda".
     `standard` is the version of the array API that counts; None is the one that the library claims.
+    `only` is a rule, or several: "P-01", ["P-01", "C-02"].
     `seconds` limits each probe and the opening; None is lane.SECONDS and children.SECONDS.
     `progress` may be called on other threads, one call at a time.
     Raises CannotExamine when there is nothing to examine: no such module, or a factory that raises.
     Raises Interrupted, a KeyboardInterrupt, on Ctrl-C.
     """
+    only = {only} if isinstance(only, str) else only
     rules = list(RULES) if only is None else [rule for rule in RULES if rule in only]
     if only is not None and len(rules) < len(set(only)):
         raise CannotExamine(f"there is no rule {', '.join(sorted(set(only) - set(RULES)))}")

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import dlbridge
 from dlbridge.tools.conformance.rules import Kind, Severity, Text
+from dlbridge.tools.output import INTERRUPTED
 
 Outcome = Literal["crash", "fail", "warn", "note", "skip", "pass"]
 WORST_FIRST: tuple[Outcome, ...] = ("crash", "fail", "warn", "note", "skip", "pass")
@@ -14,7 +15,6 @@ VIOLATIONS: tuple[Outcome, ...] = ("crash", "fail", "warn", "note")
 
 SCHEMA = 1  # of as_json(); docs/conformance.md says what stays the same within a number
 LONGEST = 2000  # characters of a text that quotes the library
-INTERRUPTED = 130  # the exit status after Ctrl-C, as shells report it
 
 
 @dataclass(frozen=True)

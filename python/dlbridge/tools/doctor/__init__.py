@@ -16,8 +16,10 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from typing import Any
 
 import dlbridge
@@ -50,11 +52,12 @@ def _needs_numpy(library: Library) -> str | None:
     return None
 
 
-def _examine(library: Library) -> dict[str, Any]:
+def _examine(library: Library, stopped: threading.Event) -> dict[str, Any]:
     """Examines one library in a child process; returns the result or the failure."""
     answer = children.call(
         "dlbridge.tools.doctor.dlpack_support:examine",
         seconds=SECONDS_PER_LIBRARY,
+        cancelled=stopped,
         name=library.module,
     )
     row = {
@@ -63,6 +66,16 @@ def _examine(library: Library) -> dict[str, Any]:
         "said": answer.message,
     }
     return {**row, **(answer.value or {})}
+
+
+def _examine_all(libraries: Sequence[Library]) -> list[dict[str, Any]]:
+    stopped = threading.Event()
+    with ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
+        try:
+            return list(pool.map(lambda library: _examine(library, stopped), libraries))
+        except BaseException:  # Ctrl-C, which only this thread gets
+            stopped.set()
+            raise
 
 
 def examine(*, fast: bool = False) -> dict[str, Any]:
@@ -75,8 +88,7 @@ def examine(*, fast: bool = False) -> dict[str, Any]:
             for row in rows
         }
     else:
-        with ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
-            libraries = {row.module: result for row, result in zip(rows, pool.map(_examine, rows))}
+        libraries = {row.module: result for row, result in zip(rows, _examine_all(rows))}
     for name, row in libraries.items():
         row["needs_numpy"] = _needs_numpy(LIBRARIES[name])
         row["defects"] = _defects(name, row["version"])
@@ -230,25 +242,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _print_report(defect: known.Defect | None) -> int:
-    if defect is None:
-        print("dlbridge doctor: --report requires --defect ID", file=sys.stderr)
-        return 2
-    try:
-        print(report_of(defect, known.installed(defect.library)))
-    except NothingToReport as error:
-        print(f"dlbridge doctor: {error}", file=sys.stderr)
-        return 2
-    return 0
+def as_json(defect: known.Defect) -> dict[str, Any]:
+    """Returns one defect as plain values, which --defect ID --json prints."""
+    return {"schema": 1, **asdict(defect)}
+
+
+def _wrong_usage(options: argparse.Namespace) -> str:
+    """Returns which options do not fit together."""
+    if options.report and options.defect is None:
+        return "--report requires --defect ID"
+    if options.report and options.json:
+        return "--report prints Markdown: it cannot be combined with --json"
+    if options.defect is not None and options.fast:
+        return "--defect imports no library: it cannot be combined with --fast"
+    return ""
+
+
+def _print_defect(options: argparse.Namespace) -> None:
+    """Raises NothingToReport."""
+    if options.report:
+        print(report_of(options.defect, known.installed(options.defect.library)))
+    elif options.json:
+        print(json.dumps(as_json(options.defect), indent=2))
+    else:
+        sections.show(explain(options.defect))
+        print(textwrap.indent(options.defect.program, "    "))
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the report. Returns the exit status: 0, or 2 for wrong usage."""
-    if options.report:
-        return _print_report(options.defect)
+    wrong = _wrong_usage(options)
+    if wrong:
+        print(f"dlbridge doctor: {wrong}", file=sys.stderr)
+        return 2
     if options.defect is not None:
-        sections.show(explain(options.defect))
-        print(textwrap.indent(options.defect.program, "    "))
+        try:
+            _print_defect(options)
+        except NothingToReport as error:
+            print(f"dlbridge doctor: {error}", file=sys.stderr)
+            return 2
         return 0
     if options.json:
         print(json.dumps({"schema": 1, **examine(fast=options.fast)}, indent=2))

@@ -14,8 +14,9 @@ except ImportError:
     Console = None  # type: ignore[assignment,misc]
 
 Section = tuple[str, Sequence[tuple[str, ...]]]  # a heading, and rows; the last cell wraps
-WIDEST = 110  # columns: longer lines are hard to read
-NARROW = 30  # columns: if the last cell would get fewer, it is printed on lines of its own
+WIDEST = 100  # columns: longer lines are hard to read
+NARROW = 30  # columns: if the last cell would get fewer, it is printed on lines of its own, and
+# also if one of its words, such as a path, is longer than the columns that it would get
 
 
 def _wrap(text: str, width: int) -> list[str]:
@@ -30,7 +31,8 @@ def lines(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
     text_lines = []
     for row in rows:
         cells = "".join(cell.ljust(each + 2) for cell, each in zip(row, widths))
-        if width - indent < NARROW:
+        longest = max(map(len, row[-1].split()), default=0)
+        if width - indent < max(NARROW, longest):
             text_lines.append(f"  {cells}".rstrip())
             text_lines += [" " * 6 + line for line in _wrap(row[-1], width - 6)]
             continue

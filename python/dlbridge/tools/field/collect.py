@@ -21,6 +21,7 @@ from dlbridge.tools.field.data import VIOLATIONS, save
 from dlbridge.tools.libraries import CASES, LIBRARIES
 from dlbridge.tools.matrix import survey
 from dlbridge.tools.matrix.steps import tidy
+from dlbridge.tools.options import jobs
 
 OWN = "newest"  # the environment of this interpreter
 SECONDS = 1200.0  # for all the probes of a library
@@ -81,7 +82,10 @@ def exchanges(
 ) -> dict[str, Any]:
     """Returns the report of the matrix, with dlbridge in between where an exchange fails."""
     plan = survey.Plan(environments, _libraries(), list(CASES), via=True, jobs=jobs)
-    return survey.run(plan, report_progress)
+    report = survey.run(plan, report_progress)
+    if not report.pop("complete"):
+        raise KeyboardInterrupt
+    return report
 
 
 def defects(
@@ -177,7 +181,7 @@ def main() -> None:
         help="as for the matrix tool",
     )
     parser.add_argument("--part", choices=PARTS, action="append", help="collect only this part")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=jobs, default=2)
     options = parser.parse_args()
     environments = [
         survey.examine_environment(name, python, list(LIBRARIES))

@@ -13,15 +13,18 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
-from dlbridge.tools import children
+from dlbridge.tools import children, output
 from dlbridge.tools.inspection.inspection import Inspection, inspect
 from dlbridge.tools.inspection.reading import afterwards
+from dlbridge.tools.inspection.reading.protocols import Raised, guarded
 from dlbridge.tools.inspection.reading.signs import Sign
 from dlbridge.tools.inspection.rendering import plain
 from dlbridge.tools.inspection.rendering.html import as_page
 from dlbridge.tools.inspection.rendering.text import show
+from dlbridge.tools.options import seconds
 
 SUMMARY = "report what an object exports by each protocol, problems, and which libraries accept it"
 SECONDS = 60.0
@@ -42,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seconds",
-        type=float,
+        type=seconds,
         default=SECONDS,
         metavar="N",
         help="the time limit (default: %(default)g)",
@@ -61,8 +64,16 @@ def evaluate(what: str) -> Any:
 
 
 def examine(what: str, copy: bool | None) -> dict[str, Any]:
-    """In the child process: evaluates the expression, inspects the object, returns the results."""
-    return inspect(evaluate(what), copy=copy, title=what).to_dict()
+    """In the child process: evaluates the expression, inspects the object, returns the results.
+
+    Where the object makes the inspection fail, the result is the text of its exception instead.
+    """
+    x = evaluate(what)
+    try:
+        result: dict[str, Any] = guarded(lambda: inspect(x, copy=copy, title=what).to_dict())
+        return result
+    except Raised as error:
+        return {"failed": str(error)}
 
 
 def examine_afterwards(what: str) -> list[dict[str, Any]]:
@@ -87,6 +98,8 @@ def _with_afterwards(
 
 
 def _failed(answer: children.Answer) -> str:
+    if answer.outcome == "returned":
+        return f"the inspection failed: {answer.value['failed']}"
     if answer.outcome == "raised":
         return f"the expression failed: {answer.message}"
     if answer.outcome == "hung":
@@ -107,7 +120,7 @@ def run(options: argparse.Namespace) -> int:
             what=options.what,
             copy=True if options.copy else None,
         )
-        if answer.outcome != "returned":
+        if answer.outcome != "returned" or "failed" in answer.value:
             _show_failure(options, answer)
             return 1
         left = options.seconds - (time.monotonic() - began)
@@ -134,10 +147,9 @@ def _wrong_usage(options: argparse.Namespace) -> str:
 
 def _write_page(path: str, inspection: Inspection) -> bool:
     try:
-        with open(path, "w", encoding="utf-8") as page:
-            page.write(as_page(inspection))
-    except OSError as error:
-        print(f"--html: cannot write {path}: {error.strerror}", file=sys.stderr)
+        output.save(Path(path), as_page(inspection))
+    except output.CannotSave as error:
+        print(f"--html: {error}", file=sys.stderr)
         return False
     print(f"wrote {os.path.abspath(path)}", file=sys.stderr)
     return True

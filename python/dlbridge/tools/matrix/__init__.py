@@ -3,7 +3,8 @@
 Every importable library exports arrays of several dtypes, layouts and shapes to every other one.
 Each pair runs in processes of its own, so that a crash or a hang affects only one exchange.
 Exit status: 0 when all exchanges have run, whatever their results; 1 when an exchange with dlbridge
-itself gives wrong values, hangs or crashes; 2 for wrong usage.
+itself gives wrong values, hangs or crashes; 2 for wrong usage, or when a file cannot be written;
+130 after Ctrl-C, with the exchanges that have run until then.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 from dlbridge._missing import MESSAGE
+from dlbridge.tools import output
 from dlbridge.tools.libraries import CASES, LIBRARIES
 from dlbridge.tools.matrix import exchange, page, summary, survey, terminal
+from dlbridge.tools.options import jobs, seconds
 from dlbridge.tools.progress import Bar
 
 SUMMARY = "pass arrays of every library to every other library, and show the results"
@@ -55,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODULE:ROW",
         action="append",
         default=[],
+        type=row,
         help="another library, a dlbridge.tools.libraries.Library in a module of yours; may be "
         "given several times",
     )
@@ -65,13 +69,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seconds",
-        type=float,
+        type=seconds,
         default=survey.SECONDS,
         help="the time limit of one exchange (default: %(default)g)",
     )
     parser.add_argument(
         "--jobs",
-        type=int,
+        type=jobs,
         default=min(4, os.cpu_count() or 1),
         help="pairs at the same time (default: %(default)s)",
     )
@@ -95,12 +99,19 @@ def environment(text: str) -> tuple[str, str]:
     return name, python
 
 
+def row(text: str) -> str:
+    module, _, name = text.partition(":")
+    if not module or not name:
+        raise argparse.ArgumentTypeError(f"expected MODULE:ROW, as in mylib:ROW; got {text!r}")
+    return text
+
+
 class _WrongUsage(ValueError):
     """The options cannot be fulfilled."""
 
 
 def _plan(options: argparse.Namespace) -> survey.Plan:
-    """Raises _WrongUse and survey.NoEnvironment."""
+    """Raises _WrongUsage and survey.NoEnvironment."""
     try:
         rows = {survey.short_name(name): name for name in (*LIBRARIES, *options.library)}
     except (ImportError, AttributeError, TypeError, ValueError) as error:
@@ -130,7 +141,7 @@ def _plan(options: argparse.Namespace) -> survey.Plan:
 
 
 def _check_files(options: argparse.Namespace) -> None:
-    """Raises _WrongUse for a file that cannot be written."""
+    """Raises _WrongUsage for a file that cannot be written."""
     for path in (options.html, None if options.json in (None, "-") else Path(options.json)):
         if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
             raise _WrongUsage(
@@ -141,8 +152,8 @@ def _check_files(options: argparse.Namespace) -> None:
 def as_json(report: dict[str, Any]) -> str:
     """Formats the report as JSON, with one exchange on a line."""
     head = {"schema": 1, **report, "exchanges": []}
-    lines = ",\n    ".join(json.dumps(each, ensure_ascii=False) for each in report["exchanges"])
-    text = json.dumps(head, indent=2, ensure_ascii=False)
+    lines = ",\n    ".join(json.dumps(each) for each in report["exchanges"])
+    text = json.dumps(head, indent=2)
     return text.replace('"exchanges": []', f'"exchanges": [\n    {lines}\n  ]') + "\n"
 
 
@@ -156,15 +167,32 @@ def run(options: argparse.Namespace) -> int:
         return 2
     with Bar(plan.size()) as bar:
         report = survey.run(plan, bar.advance)
-    if options.html is not None:
-        options.html.write_text(page.render(report), encoding="utf-8")
-    if options.json not in (None, "-"):
-        Path(options.json).write_text(as_json(report), encoding="utf-8")
     if options.json == "-":
         print(as_json(report), end="")
     else:
         terminal.show(report, verbose=options.verbose)
+    if not _save(report, options):
+        return 2
+    if not report["complete"]:
+        return output.INTERRUPTED
     return 1 if summary.faults_of_ours(report) else 0
+
+
+def _save(report: dict[str, Any], options: argparse.Namespace) -> bool:
+    """Saves the files of the options. Returns False, and says why, where one cannot be written."""
+    texts: dict[Path, Callable[[dict[str, Any]], str]] = {}
+    if options.html is not None:
+        texts[options.html] = page.render
+    if options.json not in (None, "-"):
+        texts[Path(options.json)] = as_json
+    written = True
+    for path, render in texts.items():
+        try:
+            output.save(path, render(report))
+        except output.CannotSave as error:
+            print(f"dlbridge matrix: {error}", file=sys.stderr)
+            written = False
+    return written
 
 
 __all__ = ["SUMMARY", "add_arguments", "as_json", "exchange", "run"]

@@ -27,7 +27,8 @@ def render(report: dict[str, Any]) -> str:
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         date=report["date"],
         subtitle=f"{report['date']} &middot; {len(names)} libraries, {total} exchanges &middot; "
-        f"{escape(report['platform'])} &middot; dlbridge {escape(report['dlbridge'])}",
+        f"{escape(report['platform'])} &middot; dlbridge {escape(report['dlbridge'])}"
+        f"{_remark(report)}",
         number_of_cases=number,
         hint="Select a cell for its outcomes.",
         colours="\n".join(map(_colour, OUTCOMES)),
@@ -47,6 +48,10 @@ def render(report: dict[str, Any]) -> str:
         environments="".join(map(_environment, report["environments"])),
         data=_data(pairs),
     )
+
+
+def _remark(report: dict[str, Any]) -> str:
+    return f" &middot; {escape(summary.remark(report))}" if summary.remark(report) else ""
 
 
 def _ours(*names: str) -> str:

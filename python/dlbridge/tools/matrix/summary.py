@@ -36,6 +36,13 @@ COUNTED = ("converted", "writable", *FAILED)  # whose number a cell shows
 _WORST_FIRST = [name for name in reversed(OUTCOMES) if name != "impossible"]
 
 
+def remark(report: dict[str, Any]) -> str:
+    """Returns what a reader must know about an incomplete report; "" for a complete one."""
+    if report.get("complete", True):
+        return ""
+    return "interrupted: the exchanges that did not run are left out"
+
+
 def by_pair(report: dict[str, Any]) -> dict[tuple[str, str], list[Exchange]]:
     """Groups the exchanges by producer and consumer."""
     pairs: dict[tuple[str, str], list[Exchange]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
 import os
@@ -89,6 +90,7 @@ def _ways(one: str, other: str) -> list[tuple[str, str]]:
 def run(plan: Plan, advance: Callable[[str], None] = lambda now: None) -> dict[str, Any]:
     """Runs every exchange of the plan, and returns the report, which --json prints.
 
+    On Ctrl-C the exchanges that run are cancelled, and the report has those that have ended.
     advance is called after each exchange, from several threads, with the pair as text.
     """
     survey = _Survey(plan, advance)
@@ -99,9 +101,10 @@ def run(plan: Plan, advance: Callable[[str], None] = lambda now: None) -> dict[s
         try:
             for group in (alone, together):
                 list(pool.map(survey.exchange_pair, group))
-        except BaseException:  # Ctrl-C: running exchanges finish, and no other one starts
+        except BaseException as raised:  # no other exchange starts
             survey.stopped.set()
-            raise
+            if not isinstance(raised, KeyboardInterrupt):
+                raise
     return survey.report()
 
 
@@ -163,8 +166,13 @@ class _Survey:
         self.broken: dict[tuple[str, str], dict[str, Any]] = {}  # environment, library: result
 
     def exchange_pair(self, which: tuple[Environment, str, str]) -> None:
-        environment, one, other = which
-        with children.Worker(python=environment.python, seconds=self.plan.seconds) as worker:
+        with contextlib.suppress(children.Cancelled):  # Ctrl-C
+            self._exchange_pair(*which)
+
+    def _exchange_pair(self, environment: Environment, one: str, other: str) -> None:
+        with children.Worker(
+            python=environment.python, seconds=self.plan.seconds, cancelled=self.stopped
+        ) as worker:
             pair = _Pair(worker, one, other)
             failed = self._load(pair, environment, one, other)
             for (producer, consumer), case in itertools.product(_ways(one, other), self.plan.cases):
@@ -224,6 +232,7 @@ class _Survey:
             "dlpack": versions.of_dlpack(),
             "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
             "platform": self.plan.environments[0].contents["platform"],
+            "complete": not self.stopped.is_set(),
             "via": self.plan.via,
             "libraries": {
                 short_name(name): titles[short_name(name)]

@@ -61,6 +61,8 @@ def show(report: dict[str, Any], *, verbose: bool = False) -> None:
     for each in summary.faults_of_ours(report):
         where = f"{each['producer']} to {each['consumer']}, {each['case']}"
         print(f"With dlbridge itself: {where}: {summary.in_words(each)}")
+    if summary.remark(report):
+        print(summary.remark(report))
 
 
 _AS_SENT = ("zero-copy", "copied", "impossible")

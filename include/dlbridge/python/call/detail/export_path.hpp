@@ -95,7 +95,7 @@ inline library_row const* find_library(PyTypeObject* type) noexcept {
 
 // The conversion from tensors to objects of one Python type's library. Looked up once per type.
 struct export_path {
-  exchange_table table;
+  exchange_table table{};
   library_row const* row = nullptr;
   PyObject* function = nullptr;          // from_dlpack; an owned reference that is never released
   numpy_arrays const* arrays = nullptr;  // NumPy's C API, if the library is NumPy and has it
@@ -118,10 +118,11 @@ DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
     path.table = table;
     return path;
   }
-  PyObject* const bases = type->tp_mro;  // the module of a subclass is not the library's
+  ref const classes = classes_of(type);  // the module of a subclass is not the library's
+  Py_ssize_t const count = classes ? PyTuple_GET_SIZE(classes.get()) : 0;
   bool is_known = true;
-  for (Py_ssize_t i = 0; is_known && i < PyTuple_GET_SIZE(bases) && path.row == nullptr; ++i) {
-    path.row = find_library(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i)));
+  for (Py_ssize_t i = 0; is_known && i < count && path.row == nullptr; ++i) {
+    path.row = find_library(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes.get(), i)));
     is_known = path.row != nullptr || PyErr_Occurred() == nullptr;
   }
   if (path.row != nullptr) {
@@ -171,7 +172,7 @@ class export_path_cache {
   static constexpr std::size_t size = 64;
   struct entry {
     PyTypeObject* type = nullptr;
-    export_path path;
+    export_path path{};
   };
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/call/detail/element_refusal.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -31,12 +32,29 @@ class refusals {
   template <class P>
   void add_if_refused(tensor_argument<P>& argument, char const* name, int position) noexcept {
     if (argument.is_tensor()) {
-      add_if_refused(argument, tensor_argument<P>::need, name, position);
+      add_if_refused(argument, tensor_argument<P>::need, tensor_argument<P>::explain, name,
+                     position);
     }
   }
 
+  /// Adds the reason of a container argument, if one of its elements is refused.
+  DLBRIDGE_COLD void add_if_refused(element_refusal& why, char const* name, int position) noexcept {
+    if (why.exception()) {
+      add(name, position, std::move(why.exception()), why.where().get());
+    } else if (why.text()) {
+      add_line(name, position, "", why.text().get(), "", why.where().get());
+    }
+  }
+
+  /// Adds a report as the reason of an argument.
+  DLBRIDGE_COLD void add(report const& why, char const* name, int position) noexcept {
+    add_line(name, position, message(why).c_str());
+  }
+
   /// Adds an exception as the reason of an argument.
-  DLBRIDGE_COLD void add(char const* name, int position, ref exception) noexcept {
+  /// @param where the position of an element within the argument, a str, or null
+  DLBRIDGE_COLD void add(char const* name, int position, ref exception,
+                         PyObject* where = nullptr) noexcept {
     if (!is_refusal(exception) && !fatal_) {
       fatal_ = ref::borrow(exception.get());
     }
@@ -47,14 +65,23 @@ class refusals {
     char const* const kind = Py_TYPE(exception.get())->tp_name;
     if (message && PyErr_GivenExceptionMatches(exception.get(), PyExc_TypeError) != 0 &&
         has_no_traceback(exception)) {
-      add_line(name, position, "", message.get());  // C++ raised it: the message is complete
+      add_line(name, position, "", message.get(), "", where);  // C++ raised it: it is complete
       return;
     }
-    message ? add_line(name, position, kind, message.get(), ": ") : add_line(name, position, kind);
+    add_line(name, position, kind, message.get(), message ? ": " : "", where);
     if (!cause_) {
       cause_ = std::move(exception);
     }
   }
+
+  /// Adds the reason of the call as a whole, such as "takes 1 argument, not 2".
+  void add_about_call(PyObject* text) noexcept {
+    first_ = ref::borrow(text);
+    is_about_call_ = true;
+  }
+
+  /// @return whether there is a reason or a fatal exception
+  explicit operator bool() const noexcept { return first_ || fatal_; }
 
   /// @return all reasons, one line for each argument: "argument 'x': expected ..."
   DLBRIDGE_COLD ref text() const noexcept {
@@ -72,15 +99,18 @@ class refusals {
 
   /// Sets the fatal exception, if there is one, or else the TypeError "function(): argument 'x':
   /// expected ...".
+  /// @param function the name of the function, or null to omit it
   DLBRIDGE_COLD void set_error(char const* function) noexcept {
     if (fatal_) {
       set_exception(std::move(fatal_));
       return;
     }
     ref const reasons = text();
-    if (reasons) {
-      api<PyErr_Format>(PyExc_TypeError, "%s():%s%U", function, others_ ? "\n  " : " ",
-                        reasons.get());
+    if (reasons && function == nullptr) {
+      api<PyErr_SetObject>(PyExc_TypeError, reasons.get());
+    } else if (reasons) {
+      api<PyErr_Format>(PyExc_TypeError, "%s()%s%s%U", function, is_about_call_ ? "" : ":",
+                        others_ ? "\n  " : " ", reasons.get());
     }
     chain(cause_.get());
   }
@@ -100,28 +130,33 @@ class refusals {
 
  private:
   DLBRIDGE_COLD void add_if_refused(untyped_argument& argument, requirement const& need,
-                                    char const* name, int position) noexcept {
+                                    untyped_argument::explanation explain, char const* name,
+                                    int position) noexcept {
     if (argument.exception()) {
       add(name, position, std::move(argument.exception()));
       return;
     }
-    report const why = argument.reason(need);
+    report const why = argument.reason(need, explain);
     if (!why.ok()) {
-      add_line(name, position, message(why).c_str());
+      add(why, name, position);
     }
   }
 
   static bool has_no_traceback(ref const& exception) noexcept {
     return !ref::steal(PyException_GetTraceback(exception.get()));
   }
-  // Adds a line of text, which may be followed by `between` and `more`. A byte that is no UTF-8, as
+  // Adds a line of text about an argument, which has a name or a position, or neither if it is the
+  // only one. The text may be followed by `between` and `more`. A byte that is no UTF-8, as
   // truncation may split a character, is replaced.
   DLBRIDGE_COLD void add_line(char const* name, int position, char const* text,
-                              PyObject* more = nullptr, char const* between = "") noexcept {
-    ref line = ref::steal(
-        name != nullptr
-            ? api<PyUnicode_FromFormat>("argument '%s': %s%s%V", name, text, between, more, "")
-            : api<PyUnicode_FromFormat>("argument %d: %s%s%V", position, text, between, more, ""));
+                              PyObject* more = nullptr, char const* between = "",
+                              PyObject* where = nullptr) noexcept {
+    ref line =
+        ref::steal(name != nullptr ? api<PyUnicode_FromFormat>("argument '%s'%V: %s%s%V", name,
+                                                               where, "", text, between, more, "")
+                   : position != 0 ? api<PyUnicode_FromFormat>("argument %d%V: %s%s%V", position,
+                                                               where, "", text, between, more, "")
+                                   : api<PyUnicode_FromFormat>("%s%s%V", text, between, more, ""));
     if (line && !first_) {
       first_ = std::move(line);
       return;
@@ -145,10 +180,11 @@ class refusals {
     }
   }
 
-  ref first_;   // the first line
-  ref others_;  // a list of all lines, if there are several
-  ref cause_;
-  ref fatal_;
+  bool is_about_call_ = false;
+  ref first_{};   // the first line
+  ref others_{};  // a list of all lines, if there are several
+  ref cause_{};
+  ref fatal_{};
 };
 
 }  // namespace python

@@ -1,5 +1,5 @@
-// signature_of: writes the Python signature of a C++ function of tensors and numbers, with
-// annotations that state the requirements.
+// signature_of: writes the Python signature of a C++ function of tensors, numbers and containers of
+// them, with annotations that state the requirements.
 // layer: call · from C++ parameter types to annotations that type checkers read
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <dlbridge/check.hpp>
-#include <dlbridge/python/call/argument.hpp>
+#include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 
@@ -47,31 +47,84 @@ struct literal_text {
 template <class P>
 constexpr literal_text annotation_of() noexcept {
   literal_text text;
-  text.append("typing.Annotated[dlbridge.typing.SupportsDLPack, \"");
+  text.append("typing.Annotated[dlbridge.typing.SupportsDLPack");
+  text.append(parameter<P>::takes_buffers ? " | dlbridge.typing.Buffer, \"" : ", \"");
   append_requirement(text, parameter<P>::required(), true).append("\"]");
   return parameter<P>::optional ? text.append(" | None") : text;
 }
 
 namespace detail {
+// The annotation of a parameter: of a tensor, a number or a container.
+template <class P>
+std::string parameter_annotation();
+
+template <class... Elements>
+std::string annotations_of(element_list<Elements...>, char const* separator) {
+  std::string text;
+  ((text += (text.empty() ? "" : separator) + parameter_annotation<Elements>()), ...);
+  return text;
+}
+
 template <class P>
 std::string parameter_annotation() {
-  if constexpr (is_tensor_parameter<P>) {
+  constexpr element_kind kind = kind_of<P>;
+  if constexpr (kind == element_kind::tensor) {
     constexpr literal_text text = annotation_of<P>();
     return std::string(text.data, text.size);
-  } else {
+  } else if constexpr (kind == element_kind::scalar) {
     return scalar<P>::name;
+  } else if constexpr (kind == element_kind::text) {
+    return "str";
+  } else if constexpr (kind == element_kind::optional) {
+    return parameter_annotation<typename P::value_type>() + " | None";
+  } else if constexpr (kind == element_kind::sequence || kind == element_kind::array) {
+    return "collections.abc.Iterable[" + parameter_annotation<typename P::value_type>() + "]";
+  } else if constexpr (kind == element_kind::mapping) {
+    return "collections.abc.Mapping[" + parameter_annotation<typename P::key_type>() + ", " +
+           parameter_annotation<typename P::mapped_type>() + "]";
+  } else if constexpr (kind == element_kind::tuple) {
+    return "tuple[" + annotations_of(elements_of<P>(), ", ") + "]";
+  } else if constexpr (kind == element_kind::variant) {
+    return annotations_of(elements_of<P>(), " | ");
+  } else {
+    return kind == element_kind::nothing ? "None" : "typing.Any";
   }
 }
 
 // The type of a tensor result depends on the types of the arguments: its annotation is Any.
 template <class R>
+std::string result_annotation();
+
+template <class... Elements>
+std::string result_annotations(element_list<Elements...>, char const* separator) {
+  std::string text;
+  ((text += (text.empty() ? "" : separator) + result_annotation<Elements>()), ...);
+  return text;
+}
+
+template <class R>
 std::string result_annotation() {
   if constexpr (std::is_void_v<R>) {
     return "None";
-  } else if constexpr (is_scalar<R>) {
-    return scalar<R>::name;
   } else {
-    return "typing.Any";
+    constexpr element_kind kind = kind_of<R>;
+    if constexpr (kind == element_kind::scalar || kind == element_kind::text ||
+                  kind == element_kind::nothing) {
+      return parameter_annotation<R>();
+    } else if constexpr (kind == element_kind::optional) {
+      return result_annotation<typename R::value_type>() + " | None";
+    } else if constexpr (kind == element_kind::sequence || kind == element_kind::array) {
+      return "list[" + result_annotation<typename R::value_type>() + "]";
+    } else if constexpr (kind == element_kind::mapping) {
+      return "dict[" + result_annotation<typename R::key_type>() + ", " +
+             result_annotation<typename R::mapped_type>() + "]";
+    } else if constexpr (kind == element_kind::tuple) {
+      return "tuple[" + result_annotations(elements_of<R>(), ", ") + "]";
+    } else if constexpr (kind == element_kind::variant) {
+      return result_annotations(elements_of<R>(), " | ");
+    } else {
+      return "typing.Any";
+    }
   }
 }
 }  // namespace detail

@@ -5,10 +5,13 @@
 #include <utility>
 
 #include <dlbridge/check.hpp>
+#include <dlbridge/convert.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -31,15 +34,20 @@ class untyped_argument {
     exception_ = std::move(exception);
   }
 
+  /// States why a tensor does not meet a requirement: explain_mismatch or explain_conversion.
+  using explanation = report (*)(tensor_view const&, requirement const&) noexcept;
+
   /// @pre the argument was loaded, and exception() is none
   /// @return a report: the requirements that the imported tensor does not meet
-  DLBRIDGE_COLD report reason(requirement const& need) noexcept {
-    return dlbridge::detail::explain_mismatch(imported().view(), need);
+  DLBRIDGE_COLD report reason(requirement const& need, explanation explain) noexcept {
+    return explain(imported().view(), need);
   }
 
  protected:
   untyped_argument() noexcept {}  // user-provided: value-initialization does not zero the members
+  untyped_argument(untyped_argument const&) = delete;
   untyped_argument(untyped_argument&&) noexcept = default;
+  untyped_argument& operator=(untyped_argument const&) = delete;
 
   // Returns false, with exception_ set, when the import failed.
   DLBRIDGE_NOINLINE bool import_in(import_mode mode, device_filter where) noexcept {
@@ -50,6 +58,17 @@ class untyped_argument {
     return is_imported;
   }
 
+  // The same for a tensor that was imported by another way; empty, with an exception set, if it
+  // could not be imported.
+  bool take(managed_tensor imported) noexcept {
+    if (!imported) {
+      exception_ = take_exception();
+      return false;
+    }
+    own_.replace(std::move(imported));
+    return true;
+  }
+
   // Returns false, with exception_ set, when the elements of a shared import cannot be awaited.
   bool is_ready_in(imported_tensor& tensor, device_filter where) noexcept {
     bool const is_ready = tensor.is_ready(object_, where);
@@ -57,6 +76,24 @@ class untyped_argument {
       exception_ = take_exception();
     }
     return is_ready;
+  }
+
+  // Replaces the tensor, which does not meet the requirement, by a converted copy. Returns false
+  // when the tensor is not convertible, and also with exception_ set when the copy failed.
+  DLBRIDGE_NOINLINE bool convert_from(imported_tensor& source, requirement const& need,
+                                      managed_tensor (*copy)(tensor_view const&)) noexcept {
+    if (!dlbridge::detail::is_convertible(source.view(), need) ||
+        !is_ready_in(source, device_filter())) {
+      return false;
+    }
+    managed_tensor result;
+    if (!guarded([&] { result = copy(source.view()); })) {
+      exception_ = take_exception();
+      return false;
+    }
+    own_.replace(std::move(result));
+    shared_ = nullptr;
+    return true;
   }
 
   // Returns false, with exception_ set, when a lent tensor changed.
@@ -74,8 +111,8 @@ class untyped_argument {
 
   PyObject* object_ = nullptr;
   imported_tensor* shared_ = nullptr;  // the tensor of load_shared, or null
-  imported_tensor own_;
-  ref exception_;
+  imported_tensor own_{};
+  ref exception_{};
 };
 
 }  // namespace python

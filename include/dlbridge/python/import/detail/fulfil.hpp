@@ -27,7 +27,8 @@ namespace python {
 namespace detail {
 // Copies a tensor to another device, or one that the CPU cannot read, in the order of a stream.
 // named: the stream that the caller named, or null. Sets ready to the stream on which the copy is
-// ready. Throws.
+// ready; the caller records that stream for the memory (record_lasting_stream), as it knows the
+// object that owns it. Throws.
 inline managed_tensor move_tensor(managed_tensor m, device to, stream_ref on, PyObject* named,
                                   stream_ref& ready) {
   python::order_after(on, ready);
@@ -35,7 +36,6 @@ inline managed_tensor move_tensor(managed_tensor m, device to, stream_ref on, Py
   shared_tensor const owner(std::move(m));
   managed_tensor moved = device_operations::get().move(
       move_request{owner, source, to, on, struct_kind::versioned, named == nullptr});
-  record_lasting_stream(moved, on, stream_object_in(named));
   ready = runtime_of(to) == runtime_kind::none ? stream_ref::default_of(to) : on;
   return moved;
 }
@@ -72,11 +72,12 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
     return m;
   }
   bool const on_host = stays_on_host(where, target);
-  report why = on_host ? report{} : check_move(where, target);
+  bool const is_forbidden = !on_host && elsewhere && request.copy == copy_policy::never;
+  report why = on_host || is_forbidden ? report{} : check_move(where, target);
   if (!why.ok() && !elsewhere && !lacks_driver(why)) {
     why = refusal(errc::device_mismatch, "memory that the CPU can read, to copy it",
                   name_of(where).c_str(), "Copy the tensor with its own library first");
-  } else if (why.ok() && !on_host && request.copy == copy_policy::never) {
+  } else if (is_forbidden) {
     why = refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
     append_name(append_name(why.got.append("one from "), where).append(" to "), target);
   }

@@ -39,12 +39,17 @@ class import_call {
         type_(type_cache::find(Py_TYPE(producer))),
         method_{ref::borrow(type_.takes_self ? type_.dlpack : nullptr), type_.takes_self},
         negotiation_(producer, type_, method_) {}
+  import_call(import_call const&) = delete;
+  import_call& operator=(import_call const&) = delete;
 
   stream_ref ready_on() const noexcept { return ready_; }
 
   managed_tensor run() noexcept {
     if (type_.host_only && !type_.legacy_only && takes_as_it_is()) {  // an ndarray
       keywords_.max_version = stated_version_object();
+      if (keywords_.max_version == nullptr) {
+        return managed_tensor();
+      }
       ref capsule = call_dlpack(producer_, method_, keywords_);
       return receive(capsule ? std::move(capsule) : request_again());
     }
@@ -112,8 +117,10 @@ class import_call {
     if ((method && method.get() != Py_None) || PyErr_Occurred() != nullptr) {
       return static_cast<bool>(method);
     }
-    report r = refusal(errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__",
-                       "one of type ", request_.advice);
+    bool const is_list = PyList_Check(producer_) || PyTuple_Check(producer_);
+    report r = refusal(
+        errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__", "one of type ",
+        request_.advice == nullptr && is_list ? "Pass numpy.asarray() of it" : request_.advice);
     r.got.append(Py_TYPE(producer_)->tp_name);
     set_error(r);
     return false;
@@ -328,11 +335,11 @@ class import_call {
   producer_method method_;
   negotiation negotiation_;
   device where_ = cpu;
-  call_keywords keywords_;
-  ref stream_;
+  call_keywords keywords_{};
+  ref stream_{};
   stream_ref ready_ = stream_ref::default_of(cpu);  // on which the elements will be ready
-  ref dl_device_;
-  ref refusal_;               // the exception of take_from_host
+  ref dl_device_{};
+  ref refusal_{};             // the exception of take_from_host
   bool moves_ = false;        // whether the producer is requested to move the tensor
   bool copies_here_ = false;  // whether dlbridge makes the requested copy
 };

@@ -145,6 +145,12 @@ class imported_tensor {
   /// Valid while the object lends the tensor, or while the owned tensor lives, which may have been
   /// moved out.
   tensor_view view() const noexcept { return tensor_view(tensor_, flags_); }
+  /// Replaces the tensor by another one, which this object then owns.
+  void replace(managed_tensor other) noexcept {
+    release();
+    owned_ = std::move(other);
+    view_owned();
+  }
   /// The owned tensor, which the caller may move out; empty when the tensor is lent.
   managed_tensor& owned() noexcept { return owned_; }
 
@@ -301,10 +307,16 @@ class imported_tensor {
   }
 
   // The import sets tensor_, flags_ and dims_; to initialize them here would slow every call.
-  DLTensor tensor_;
-  std::uint64_t flags_;
-  managed_tensor owned_;
-  detail::copied_dims dims_;  // of a lent tensor
+  union {
+    DLTensor tensor_;
+  };
+  union {
+    std::uint64_t flags_;
+  };
+  managed_tensor owned_{};
+  union {
+    detail::copied_dims dims_;  // of a lent tensor
+  };
 };
 
 }  // namespace python

@@ -150,25 +150,39 @@ inline bool is_sound_ndarray(DLTensor const& fields) noexcept {
   return is_ordinary_memory(fields) || find_flaw_slow(fields) == flaw::none;
 }
 
-// The DLPack version that NumPy states in its structs, as the self-test found it.
-DLBRIDGE_LOCAL inline version& version_of_ndarrays() noexcept {
-  static version stated;
+// The DLPack version that NumPy states in its structs, as the self-test found it: both numbers in
+// one, as other threads may read it without the GIL.
+DLBRIDGE_LOCAL inline std::atomic<std::uint64_t>& stated_by_ndarrays() noexcept {
+  static std::atomic<std::uint64_t> stated{0};
   return stated;
+}
+inline version version_of_ndarrays() noexcept {
+  std::uint64_t const stated = stated_by_ndarrays().load(std::memory_order_acquire);
+  return {static_cast<std::uint32_t>(stated >> 32), static_cast<std::uint32_t>(stated)};
+}
+inline void set_version_of_ndarrays(version stated) noexcept {
+  stated_by_ndarrays().store(std::uint64_t{stated.major_number} << 32 | stated.minor_number,
+                             std::memory_order_release);
 }
 
 // Writes that version to a struct that stands for one of NumPy.
 inline void state_ndarray_version(managed_tensor const& m) noexcept {
   if (DLManagedTensorVersioned* const raw = m.get_versioned()) {
-    raw->version = {version_of_ndarrays().major_number, version_of_ndarrays().minor_number};
+    version const stated = version_of_ndarrays();
+    raw->version = {stated.major_number, stated.minor_number};
   }
 }
 
 // A managed tensor on the memory of an ndarray, in one allocation: what build_on does, without a
 // second check of the description.
 struct array_block {
-  DLManagedTensorVersioned managed;
+  union {  // own_ndarray sets them; initialization would slow every import
+    DLManagedTensorVersioned managed;
+  };
   object_owner array;
-  copied_dims dims;
+  union {
+    copied_dims dims;
+  };
 
   explicit array_block(PyObject* object) noexcept : array(ref::borrow(object)) {}
 
@@ -231,7 +245,7 @@ DLBRIDGE_COLD inline bool test_ndarray(PyObject* array) noexcept {
       return false;
     }
   }
-  version_of_ndarrays() = exported.version();
+  set_version_of_ndarrays(exported.version());
   return true;
 }
 
@@ -278,15 +292,15 @@ DLBRIDGE_COLD inline bool test_ndarrays(PyTypeObject* type) noexcept {
 DLBRIDGE_LOCAL inline bool can_read_ndarrays(PyTypeObject* type) noexcept {
   static std::atomic<PyTypeObject*> tested{nullptr};
   static std::atomic<PyTypeObject*> passed{nullptr};
-  if (tested.load(std::memory_order_relaxed) != type) {
+  if (tested.load(std::memory_order_acquire) != type) {
     bool const all = sizeof(void*) == 8 && test_ndarrays(type);
     if (!forgive_exception()) {
       return false;
     }
-    passed.store(all ? type : nullptr, std::memory_order_relaxed);
-    tested.store(type, std::memory_order_relaxed);
+    passed.store(all ? type : nullptr, std::memory_order_release);
+    tested.store(type, std::memory_order_release);
   }
-  return passed.load(std::memory_order_relaxed) == type;
+  return passed.load(std::memory_order_acquire) == type;
 }
 }  // namespace detail
 }  // namespace python

@@ -56,8 +56,9 @@ class negotiation {
   ref call_again(call_keywords const& keywords, bool is_old, ref first) noexcept {
     ref capsule = call_dlpack(producer_, method_, without(keywords, is_old, true));
     if (capsule) {
-      if (is_old && was_simple_) {
-        type_cache::set_legacy_only(producer_, type_);
+      if (is_old && was_simple_ && !type_cache::set_legacy_only(producer_, type_)) {
+        error_keeper const pending;
+        capsule = ref();
       }
       return capsule;
     }

@@ -61,13 +61,12 @@ inline bool is_named(PyTypeObject* type, char const* module, char const* name) n
   return std::strncmp(dotted, module, length) == 0 && dotted + length == dot;
 }
 
-// Whether a type, or a class from which it is derived, has this name in this module. No Python code
+// Whether one of the classes that classes_of returned has this name in this module. No Python code
 // runs.
-DLBRIDGE_COLD inline bool derives_from(PyTypeObject* type, char const* module,
-                                       char const* name) noexcept {
-  PyObject* const bases = type->tp_mro;
-  for (Py_ssize_t i = 0; bases != nullptr && i < PyTuple_GET_SIZE(bases); ++i) {
-    auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i));
+DLBRIDGE_COLD inline bool has_class(ref const& classes, char const* module,
+                                    char const* name) noexcept {
+  for (Py_ssize_t i = 0; classes && i < PyTuple_GET_SIZE(classes.get()); ++i) {
+    auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes.get(), i));
     if (is_named(base, module, name)) {
       return true;
     }
@@ -122,10 +121,11 @@ DLBRIDGE_COLD inline answer_function find_answer(PyTypeObject* type,
 
 /// The questions to the objects of a type: those of the type itself, or of a class from which it is
 /// derived. Empty for most types. No Python code runs.
-DLBRIDGE_COLD inline gap_check find_gaps(PyTypeObject* type) noexcept {
+/// @param classes of the type, as classes_of returned them.
+DLBRIDGE_COLD inline gap_check find_gaps(PyTypeObject* type, ref const& classes) noexcept {
   gap_check found;
   for (gap_row const& row : gap_rows) {
-    if (derives_from(type, row.module, row.type)) {
+    if (has_class(classes, row.module, row.type)) {
       found = {&row, {find_answer(type, row.questions[0]), find_answer(type, row.questions[1])}};
     }
   }

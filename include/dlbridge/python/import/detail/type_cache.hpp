@@ -53,12 +53,12 @@ struct type_entry {
                                   // where an object may have a __dlpack__ of its own
   bool legacy_only = false;       // the signature of dlpack has no max_version
   bool host_only = false;         // the memory is always host-accessible: numpy.ndarray
-  exchange_table exchange;        // the type's exchange table, if its major version is supported
+  exchange_table exchange{};      // the type's exchange table, if its major version is supported
   bool imports_by_table = false;  // the functions of extensions import arguments by that table
   bool owns_table = false;        // so does from_dlpack: the type defines the table itself
   bool reads_fields = false;      // host_only, and its fields may be read without a call
   bool is_mostly_host = false;    // __dlpack__ is called before __dlpack_device__
-  detail::gap_check gaps;         // what the table exports although __dlpack__ refuses it
+  detail::gap_check gaps{};       // what the table exports although __dlpack__ refuses it
 #if defined(Py_GIL_DISABLED)
   ref kept;  // the reference to dlpack: another thread may modify the type at any time
 #endif
@@ -115,22 +115,27 @@ class type_cache {
   /// object of its type may forward to a producer that supports the keyword.
   /// @param called the entry of its type before these calls, which may have modified the type, or
   ///   given the object another type.
-  DLBRIDGE_LOCAL static void set_legacy_only(PyObject* producer,
+  /// @return false with an exception set that is not forgivable.
+  DLBRIDGE_LOCAL static bool set_legacy_only(PyObject* producer,
                                              type_entry const& called) noexcept {
     PyTypeObject* const type = Py_TYPE(producer);
     if (!is_valid(called, type)) {
-      return;
+      return true;
     }
     ref const function = ref::borrow(called.dlpack);
     bool const is_legacy = lacks_max_version(function.get());
+    if (!forgive_exception()) {
+      return false;
+    }
     type_entry& entry = slot(type);
     if (entry.type == type && entry.version_tag == called.version_tag) {
       entry.legacy_only = is_legacy;
     }
+    return true;
   }
 
  private:
-  static constexpr std::size_t size = 64;
+  static constexpr std::size_t size = 512;  // zero pages, of which the used ones take memory
 
   DLBRIDGE_LOCAL static type_entry& slot(PyTypeObject* type) noexcept {
     static type_entry entries[size];
@@ -155,6 +160,7 @@ class type_cache {
     return type->tp_version_tag;
   }
 
+  // An exception may be pending.
   DLBRIDGE_COLD static bool lacks_max_version(PyObject* function) noexcept {
     if (function == nullptr || Py_TYPE(function) == &PyMethodDescr_Type) {
       return function != nullptr;
@@ -166,7 +172,6 @@ class type_cache {
     ref const variables = ref::steal(api<PyObject_GetAttrString>(code, "co_varnames"));
     int const has =
         variables ? api<PySequence_Contains>(variables.get(), names::get().max_version) : -1;
-    api<PyErr_Clear>();
     return has == 0 && (reinterpret_cast<PyCodeObject*>(code)->co_flags & CO_VARKEYWORDS) == 0;
   }
 
@@ -186,6 +191,10 @@ class type_cache {
     auto const address = reinterpret_cast<std::uintptr_t>(header);
     constexpr std::uintptr_t page = 4096;  // no object is in the first one, nor misaligned
     return address >= page && address % alignof(void*) == 0 ? header : nullptr;
+  }
+  static bool inherits_table(PyTypeObject* type, void const* header) noexcept {
+    ref const base = base_of(type);
+    return base && exchange_header_of(reinterpret_cast<PyTypeObject*>(base.get())) == header;
   }
   static void const* table_in(PyObject* capsule) noexcept {
     return PyCapsule_IsValid(capsule, exchange_capsule_name()) != 0
@@ -217,16 +226,17 @@ class type_cache {
     fresh.takes_self = fresh.dlpack != nullptr && has_type_attributes_only(type) &&
                        PyType_HasFeature(Py_TYPE(fresh.dlpack), Py_TPFLAGS_METHOD_DESCRIPTOR);
     fresh.host_only = is_ndarray(type);
+    ref const classes = classes_of(type);
     for (auto const& each : detail::mostly_host_types) {
-      fresh.is_mostly_host = fresh.is_mostly_host || detail::derives_from(type, each[0], each[1]);
+      fresh.is_mostly_host = fresh.is_mostly_host || detail::has_class(classes, each[0], each[1]);
     }
-    fresh.gaps = detail::find_gaps(type);
+    fresh.gaps = detail::find_gaps(type, classes);
     void const* const header = exchange_header_of(type);
     fresh.exchange = exchange_table::find(header);
     if (!detail::uses_protocol_only()) {
       fresh.imports_by_table = static_cast<bool>(fresh.exchange);
-      fresh.owns_table = fresh.imports_by_table && fresh.dlpack != Py_None &&
-                         (type->tp_base == nullptr || exchange_header_of(type->tp_base) != header);
+      fresh.owns_table =
+          fresh.imports_by_table && fresh.dlpack != Py_None && !inherits_table(type, header);
       fresh.reads_fields = fresh.host_only;
     }
 #if defined(Py_GIL_DISABLED)

@@ -34,14 +34,15 @@ DLBRIDGE_LOCAL inline constexpr work_stream_row work_stream_rows[] = {
 // `__cuda_stream__` (as Tensor does), or the current one of its library. An empty reference, with
 // or without an exception set, where there is none.
 inline ref find_stream_object(PyObject* object, device where) noexcept {
+  ref const classes = classes_of(Py_TYPE(object));
   for (work_stream_row const& row : work_stream_rows) {
-    if (derives_from(Py_TYPE(object), row.module, row.type)) {
+    if (has_class(classes, row.module, row.type)) {
       ref const function = import_function(row.function_module, row.function);
       ref const ordinal = function ? ref::steal(PyLong_FromLong(where.id)) : ref();
       return ordinal ? ref::steal(api<PyObject_CallOneArg>(function.get(), ordinal.get())) : ref();
     }
   }
-  ref const stream = optional_attribute(object, "__cuda_stream__");
+  ref const stream = optional_attribute(object, names::get().cuda_stream_protocol);
   return stream ? ref::borrow(object) : ref();
 }
 }  // namespace detail

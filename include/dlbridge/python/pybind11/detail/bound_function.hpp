@@ -1,169 +1,71 @@
-// bound_function: the function object that def passes to pybind11; it imports and checks the
-// tensors, calls the C++ function and converts the result.
+// bound_function: the function object that def passes to pybind11, and the casters of its arguments
+// and result.
 // layer: bindings · one call of one overload, from Python arguments to a Python result
 #pragma once
 
 #include <pybind11/pybind11.h>
 
-#include <cstddef>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
-#include <dlbridge/python/call/detail/overload_set.hpp>
+#include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/binding/annotation.hpp>
+#include <dlbridge/python/call/binding/bound_call.hpp>
+#include <dlbridge/python/call/binding/overload_call.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/parameter.hpp>
-#include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/casters.hpp>
+#include <dlbridge/python/pybind11/detail/bound_record.hpp>
+#include <dlbridge/python/pybind11/detail/containers.hpp>
+#include <dlbridge/python/pybind11/detail/refused_call.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
-#include <dlbridge/thread_exit.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// A tensor argument as pybind11 passes it on. Its caster accepts every object; bound_function
-// imports and checks it, and can therefore report why it does not fit.
-template <class P>
-struct raw_argument {
-  PyObject* object = nullptr;
-};
-// A tensor result that bound_function has converted to a Python object.
-template <class R>
-struct converted_result {
-  py::object object;
-};
-
-// The types that pybind11 converts in place of a parameter type A and a result type R.
-template <class A>
-using pybind11_parameter =
-    std::conditional_t<is_tensor_parameter<std::decay_t<A>>, raw_argument<std::decay_t<A>>, A>;
-template <class R>
-using pybind11_result =
-    std::conditional_t<is_result<std::decay_t<R>>, converted_result<std::decay_t<R>>, R>;
-
-template <class F, class Guard, class Signature>
-class bound_function;
-
-template <class F, class Guard, class Result, class... Parameters>
-class bound_function<F, Guard, Result(Parameters...)> {
-  static constexpr std::size_t count = sizeof...(Parameters);
-
- public:
-  bound_function(F function, function_record const& record)
-      : function_(std::move(function)), record_(&record) {}
-
-  pybind11_result<Result> operator()(pybind11_parameter<Parameters>... values) {
-    return run(std::index_sequence_for<Parameters...>(), values...);
-  }
-
- private:
-  // An argument that is no tensor: pybind11 has converted it already.
-  template <class A>
-  struct converted_argument {
-    load_result load(PyObject*) const noexcept { return load_result::fast; }
-    bool confirm() const noexcept { return true; }
-  };
-  template <class A>
-  using argument_for = std::conditional_t<is_tensor_parameter<std::decay_t<A>>,
-                                          tensor_argument<std::decay_t<A>>, converted_argument<A>>;
-  using argument_tuple = std::tuple<argument_for<Parameters>...>;
-
-  template <class T>
-  static PyObject* object_of(T const&) noexcept {
-    return nullptr;
-  }
+// The Library of a bound_call.
+struct pybind11_calls {
+  using record = bound_record;
+  using elements = pybind11_elements;
   template <class P>
-  static PyObject* object_of(raw_argument<P> const& value) noexcept {
-    return value.object;
-  }
+  using given = binding::given_tensor<P>;
 
-  template <class A, class Value>
-  static decltype(auto) forwarded_argument(argument_for<A>& argument, Value& value) {
-    if constexpr (is_tensor_parameter<std::decay_t<A>>) {
-      return argument.extract();
-    } else {
-      return std::forward<A>(value);
-    }
+  [[noreturn]] static void throw_pending() { detail::throw_pending(); }
+  template <class... Values>
+  static overload_call* enter(bound_record const& record, Values const&...) noexcept {
+    return record.is_overloaded ? overload_call::enter(record) : nullptr;
   }
-
-  template <std::size_t... I, class... Values>
-  pybind11_result<Result> run(std::index_sequence<I...>, Values&... values) {
-    overload_call* const call = record_->is_overloaded ? overload_call::enter(*record_) : nullptr;
-    PyObject* const objects[count + 1] = {object_of(values)...};
-    argument_tuple arguments;
-    bool fits = true;
-    if (call == nullptr) {
-      fits = load_all(arguments, objects, std::index_sequence<I...>());
-    } else {
-      call->begin();
-      fits = (static_cast<unsigned>(load_shared(*call, std::get<I>(arguments), objects[I])) & ... &
-              1U) != 0;
+  [[noreturn]] DLBRIDGE_COLD static void refuse(bound_record const& record, overload_call* call,
+                                                refusals&& reasons) {
+    // pybind11 tries the overload that a plain m.def added, or returns NotImplemented.
+    if ((record.pybind11_record->is_operator || record.pybind11_record->next != nullptr) &&
+        !reasons.fatal_exception()) {
+      throw py::reference_cast_error();
     }
-    if (!fits) {
-      refuse(call, arguments, std::index_sequence<I...>());
-    }
-    if (call != nullptr) {
-      call->accept();
-    }
-    if constexpr (is_result<std::decay_t<Result>>) {
-      std::decay_t<Result> result =
-          guarded_call(forwarded_argument<Parameters>(std::get<I>(arguments), values)...);
-      PyObject* const first_argument = first_tensor<std::decay_t<Parameters>...>(objects);
-      return {checked(give_result(std::move(result), first_argument,
-                                  record_->result_library ? &*record_->result_library : nullptr))};
-    } else {
-      return guarded_call(forwarded_argument<Parameters>(std::get<I>(arguments), values)...);
-    }
-  }
-
-  template <class... Forwarded>
-  Result guarded_call(Forwarded&&... arguments) {
-    try {
-      [[maybe_unused]] Guard const guard{};
-      return dlbridge::detail::call_guarded(
-          [&]() -> Result { return function_(std::forward<Forwarded>(arguments)...); });
-    } catch (python_error const&) {
-      throw_pending();
-    }
-  }
-
-  template <class A>
-  static bool load_shared(overload_call&, converted_argument<A>&, PyObject*) noexcept {
-    return true;
-  }
-  template <class P>
-  static bool load_shared(overload_call& call, tensor_argument<P>& argument,
-                          PyObject* object) noexcept {
-    return call.load(argument, object);
-  }
-
-  template <class A>
-  static void add_if_refused(refusals&, converted_argument<A>&, char const*, int) noexcept {}
-  template <class P>
-  static void add_if_refused(refusals& reasons, tensor_argument<P>& argument, char const* name,
-                             int position) noexcept {
-    reasons.add_if_refused(argument, name, position);
-  }
-
-  template <std::size_t... I>
-  [[noreturn]] DLBRIDGE_COLD void refuse(overload_call* call, argument_tuple& arguments,
-                                         std::index_sequence<I...>) {
-    refusals reasons;
-    (add_if_refused(reasons, std::get<I>(arguments), record_->parameter_name(I, count),
-                    static_cast<int>(I) + 1),
-     ...);
     if (call != nullptr) {
       call->refuse(std::move(reasons));
     } else {
-      reasons.set_error(record_->name.c_str());
+      reasons.set_error(record.name.c_str());
     }
+    has_stated_reasons() = true;
     throw_pending();
   }
+};
 
-  F function_;
-  function_record const* record_;
+template <class F, class Guard, class Signature>
+using bound_function = binding::bound_call<pybind11_calls, F, Guard, Signature>;
+
+// The checks of the parameters of a signature, as a bound_record has them.
+template <class Signature>
+struct checks_of;
+template <class Result, class... Parameters>
+struct checks_of<Result(Parameters...)> {
+  DLBRIDGE_LOCAL static constexpr argument_check all[] = {
+      &check_argument<std::decay_t<Parameters>,
+                      binding::is_container_parameter<pybind11_calls, Parameters>>...,
+      nullptr};
 };
 
 }  // namespace detail
@@ -174,22 +76,45 @@ class bound_function<F, Guard, Result(Parameters...)> {
 namespace pybind11 {
 namespace detail {
 template <class P>
-class type_caster<dlbridge::python::detail::raw_argument<P>> {
+class type_caster<dlbridge::python::binding::given_tensor<P>> {
+  using given_tensor = dlbridge::python::binding::given_tensor<P>;
+
  public:
-  PYBIND11_TYPE_CASTER(dlbridge::python::detail::raw_argument<P>,
-                       dlbridge::python::detail::tensor_caster<P>::name);
-  bool load(handle source, bool) noexcept {
-    value.object = source.ptr();
-    return true;
+  static constexpr auto name =
+      dlbridge::python::binding::annotation<dlbridge::python::detail::pybind11_text,
+                                            dlbridge::python::binding::place::parameter, P>();
+  template <class>
+  using cast_op_type = given_tensor&;
+
+  // pybind11 tries several overloads twice, and the elements of an iterator are read once.
+  bool load(handle source, bool convert) noexcept {
+    value_.object = source.ptr();
+    return convert || dlbridge::python::is_tensor_parameter<P> || PyIter_Check(source.ptr()) == 0;
   }
+  operator given_tensor&() noexcept { return value_; }
+
+ private:
+  given_tensor value_{};
 };
 template <class R>
-class type_caster<dlbridge::python::detail::converted_result<R>> {
+class type_caster<dlbridge::python::binding::made_object<R>> {
  public:
-  static constexpr auto name = const_name("typing.Any");
-  static handle cast(dlbridge::python::detail::converted_result<R>&& result, return_value_policy,
+  static constexpr auto name =
+      dlbridge::python::binding::annotation<dlbridge::python::detail::pybind11_text,
+                                            dlbridge::python::binding::place::result, R>();
+  static handle cast(dlbridge::python::binding::made_object<R>&& result, return_value_policy,
                      handle) {
     return result.object.release();
+  }
+};
+template <>
+class type_caster<dlbridge::python::binding::made_view> {
+ public:
+  static constexpr auto name = const_name("typing.Any");
+  static handle cast(dlbridge::python::binding::made_view&& result, return_value_policy,
+                     handle parent) {
+    return type_caster<dlbridge::member_view>::give(result.view, parent,
+                                                    result.first_argument.get(), result.target);
   }
 };
 }  // namespace detail

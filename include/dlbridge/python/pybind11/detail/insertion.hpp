@@ -3,9 +3,10 @@
 // layer: bindings · from a C++ function to a Python function, when a module is initialized
 #pragma once
 
+#include <cstring>
 #include <utility>
 
-#include <dlbridge/python/call/detail/overload_set.hpp>
+#include <dlbridge/python/call/binding/overload_set.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
@@ -13,6 +14,32 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 
 namespace detail {
+// How a class or module holds a Python function.
+enum class binding_kind { function, method, static_method };
+
+// The function as an attribute of its scope. pybind11 has wrapped a method already, but not the
+// function of an overload set.
+inline ref as_attribute(PyObject* function, binding_kind kind) noexcept {
+  switch (kind) {
+    case binding_kind::method:
+      return PyCFunction_Check(function) ? ref::steal(api<PyInstanceMethod_New>(function))
+                                         : ref::borrow(function);
+    case binding_kind::static_method:
+      return ref::steal(api<PyStaticMethod_New>(function));
+    default:
+      return ref::borrow(function);
+  }
+}
+// The function that an attribute holds; empty, with an exception set, on failure.
+inline ref function_of(PyObject* attribute) noexcept {
+  if (PyInstanceMethod_Check(attribute) != 0) {
+    return ref::borrow(PyInstanceMethod_Function(attribute));
+  }
+  return Py_TYPE(attribute) == &PyStaticMethod_Type
+             ? ref::steal(api<PyObject_GetAttrString>(attribute, "__func__"))
+             : ref::borrow(attribute);
+}
+
 // The record of the last function that def inserted, which links to those of earlier ones. An
 // attribute of the module could hold them, but generated stubs would list it.
 DLBRIDGE_LOCAL inline function_record*& last_record() noexcept {
@@ -40,10 +67,20 @@ inline ref own_attribute(PyObject* scope, char const* name) noexcept {
   return value;
 }
 
+// As PyObject_SetAttr. For a class without the setter of pybind11's metaclass, which is there for
+// static properties, and crashes where PyObject_IsInstance fails.
+inline int set_own_attribute(PyObject* scope, char const* name, PyObject* value) noexcept {
+  if (PyType_Check(scope) == 0) {
+    return api<PyObject_SetAttrString>(scope, name, value);
+  }
+  ref const key = ref::steal(api<PyUnicode_InternFromString>(name));
+  return key ? PyType_Type.tp_setattro(scope, key.get(), value) : -1;
+}
+
 // Replaces a function of def by an overload set with that function as its first candidate. Null
 // with an exception set on failure.
 DLBRIDGE_COLD inline overload_set* replace_by_set(PyObject* scope, char const* name,
-                                                  PyObject* existing) {
+                                                  PyObject* existing, binding_kind kind) {
   function_record* const first = find_record(existing);
   if (first == nullptr) {
     api<PyErr_Format>(
@@ -53,17 +90,31 @@ DLBRIDGE_COLD inline overload_set* replace_by_set(PyObject* scope, char const* n
         name);
     return nullptr;
   }
-  bool const is_method = PyType_Check(scope) != 0;
-  ref const module_name =
-      ref::steal(api<PyObject_GetAttrString>(scope, is_method ? "__module__" : "__name__"));
-  ref const function = module_name ? overload_set::make(name, module_name.get()) : ref();
-  ref const attribute = !function   ? ref()
-                        : is_method ? ref::steal(api<PyInstanceMethod_New>(function.get()))
-                                    : ref::borrow(function.get());
+  ref const module_name = ref::steal(api<PyObject_GetAttrString>(
+      scope, kind == binding_kind::function ? "__name__" : "__module__"));
+  ref const function =
+      module_name ? overload_set::make(name, first->name.c_str(), module_name.get()) : ref();
+  ref const attribute = function ? as_attribute(function.get(), kind) : ref();
   overload_set* const set = attribute ? overload_set::of(function.get()) : nullptr;
   bool const done = set != nullptr && set->add(ref::borrow(first->function), *first) &&
-                    api<PyObject_SetAttrString>(scope, name, attribute.get()) == 0;
+                    set_own_attribute(scope, name, attribute.get()) == 0;
   return done ? set : nullptr;
+}
+
+// As in Python, a class that defines __eq__ and no __hash__ is not hashable. False with an
+// exception set on failure.
+inline bool drop_hash(PyObject* scope, char const* name, binding_kind kind) noexcept {
+  if (kind != binding_kind::method || std::strcmp(name, "__eq__") != 0 ||
+      own_attribute(scope, "__hash__")) {
+    return true;
+  }
+  return PyErr_Occurred() == nullptr && set_own_attribute(scope, "__hash__", Py_None) == 0;
+}
+
+// Whether def replaces an attribute: the slots of a class that pybind11 makes, such as __init__,
+// are not those of its author.
+inline bool is_slot(PyObject* attribute) noexcept {
+  return attribute == Py_None || Py_TYPE(attribute) == &PyWrapperDescr_Type;
 }
 }  // namespace detail
 
@@ -73,24 +124,29 @@ DLBRIDGE_COLD inline overload_set* replace_by_set(PyObject* scope, char const* n
 /// @param name the name in Python
 /// @param function the Python function
 /// @param record its record; function and record exist until the process ends
+/// @param kind whether scope is a module, and whether the function is a method of a class
 /// @return false with a Python exception set on failure: TypeError, when scope has an attribute of
 /// that name that def did not bind
 DLBRIDGE_COLD inline bool insert_function(PyObject* scope, char const* name, ref function,
-                                          function_record& record) {
-  ref const existing = detail::own_attribute(scope, name);
-  if (!existing) {
-    if (PyErr_Occurred() != nullptr ||
-        api<PyObject_SetAttrString>(scope, name, function.get()) != 0) {
+                                          function_record& record, detail::binding_kind kind) {
+  ref const attribute = detail::own_attribute(scope, name);
+  if (!attribute || detail::is_slot(attribute.get())) {
+    ref const fresh =
+        PyErr_Occurred() == nullptr ? detail::as_attribute(function.get(), kind) : ref();
+    if (!fresh || !detail::drop_hash(scope, name, kind) ||
+        detail::set_own_attribute(scope, name, fresh.get()) != 0) {
       return false;
     }
-    record.function = function.release();
+    record.function = kind == detail::binding_kind::method ? PyInstanceMethod_Function(fresh.get())
+                                                           : function.get();
+    static_cast<void>(function.release());  // never freed
     record.previous = std::exchange(detail::last_record(), &record);
     return true;
   }
-  overload_set* set = overload_set::of(PyInstanceMethod_Check(existing.get()) != 0
-                                           ? PyInstanceMethod_Function(existing.get())
-                                           : existing.get());
-  set = set != nullptr ? set : detail::replace_by_set(scope, name, existing.get());
+  ref const existing = detail::function_of(attribute.get());
+  overload_set* set = existing ? overload_set::of(existing.get()) : nullptr;
+  set =
+      set != nullptr || !existing ? set : detail::replace_by_set(scope, name, existing.get(), kind);
   return set != nullptr && set->add(std::move(function), record);
 }
 

@@ -2,62 +2,38 @@
 // layer: tensor · from a Python object to a Tensor
 #pragma once
 
-#include <cstdint>
-#include <cstdlib>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/check.hpp>
-#include <dlbridge/copy.hpp>
+#include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/consume.hpp>
-#include <dlbridge/python/import/detail/by_table.hpp>
 #include <dlbridge/python/import/detail/fulfil.hpp>
-#include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/direct_imports.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/detail/tensor_streams.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-/// A new Tensor on the memory of an ndarray, from the fields of the array: without a call of
-/// `__dlpack__` and without a managed tensor, which the first export creates.
-/// @param entry of the type of the array.
-/// @return the Tensor; empty, without an exception, where `__dlpack__` is to be called; with one
-///   when there is no memory, or after an exception in the self-test that is not forgivable.
-/// @par Ownership
-/// The Tensor holds a reference to the array.
-/// @par Thread and GIL
-/// The caller holds the GIL. Free-threaded builds call `__dlpack__`, as the first export would
-/// change the Tensor while other threads read it.
-inline ref import_array(type_entry const& entry, PyObject* array) noexcept {
-#if defined(Py_GIL_DISABLED)
-  static_cast<void>(entry);
-  static_cast<void>(array);
-  return ref();
-#else
-  PyTypeObject* const type =
-      entry.reads_fields && can_read_ndarrays(Py_TYPE(array)) ? tensor_type() : nullptr;
-  return type != nullptr ? new_tensor_on_array(type, array) : ref();
-#endif
-}
-
 // The keyword arguments of from_dlpack and as_tensor.
 struct import_arguments {
-  consume_request request;
+  consume_request request{};
   PyObject* readonly = Py_None;
   PyObject* producer = nullptr;  // borrowed: the object to import, for the queue that it has
   stream_ref ready = stream_ref::default_of(cpu);  // set by the import: where elements are ready
@@ -85,127 +61,19 @@ inline bool read_import_arguments(char const* function, PyObject* const* args, P
          read_copy(values[1], out.request.copy);
 }
 
-// Applies readonly= to a new Tensor.
-inline PyObject* apply_readonly(ref tensor, PyObject* readonly) noexcept {
-  if (tensor && readonly != Py_None) {
-    tensor_view& view = tensor_in(tensor.get()).view;
-    view = view.with_flags(readonly == Py_True ? view.flags() | flag_read_only
-                                               : view.flags() & ~flag_read_only);
-  }
-  return tensor.release();
-}
 inline PyObject* wrap_imported(managed_tensor m, import_arguments const& arguments) noexcept {
   ref tensor = m ? wrap_tensor(std::move(m)) : ref();
   if (tensor && runtime_of(arguments.ready.device()) != runtime_kind::none) {
-    set_ready(tensor_in(tensor.get()), arguments.ready, arguments.request.stream);
+    tensor_object& self = tensor_in(tensor.get());
+    PyObject* const owner = stream_owner(arguments.request.stream);
+    set_ready(self, arguments.ready, owner);
+    record_lasting_stream(self.owned, arguments.ready, owner);
   }
   if (tensor && has_queues(tensor_in(tensor.get()).view.device())) {
     set_queue(tensor_in(tensor.get()), queue_of(arguments.producer, arguments.request.stream));
     tensor = PyErr_Occurred() == nullptr ? std::move(tensor) : ref();
   }
   return apply_readonly(std::move(tensor), arguments.readonly);
-}
-
-// Whether the result can share the owner of a Tensor. The protocol would make a new owner that
-// holds the previous one, and repeated imports a chain of them.
-inline bool can_share(PyObject* object, consume_request const& request) noexcept {
-  if (!is_tensor(object) || request.copy == copy_policy::always) {
-    return false;
-  }
-  device const where = tensor_in(object).view.device();
-  if (where.type == kDLCPU) {
-    return !request.has_target || request.target.type == kDLCPU;
-  }
-  bool const has_stream = stream_device(where) != where &&
-                          (!tensor_in(object).stream.is_none() || request.stream != nullptr);
-  return runtime_of(where) == runtime_kind::none && !has_stream &&
-         (!request.has_target || is_on_device(where, request.target));
-}
-
-// Another Tensor on the memory of one, whose owner it shares. An empty reference, with an exception
-// set, when there is no memory.
-DLBRIDGE_INLINE ref share_memory(PyObject* object) noexcept {
-  tensor_object& self = tensor_in(object);
-  shared_tensor const* const owner = try_share(self);
-  if (owner == nullptr) {
-    return ref();
-  }
-  // Read after the owner is shared: the shape outlives self from then on.
-  tensor_view const view = self.view.with_flags(self.view.flags() & ~flag_is_copied);
-  return new_tensor(Py_TYPE(object), view, shared_tensor(*owner));
-}
-
-// The same on oneAPI. The new Tensor has the queue that stream= names, which then waits for the
-// queue of the other one, or else the latter.
-DLBRIDGE_COLD inline ref share_on_queue(PyObject* object, PyObject* stream) noexcept {
-  PyObject* const earlier = tensor_in(object).stream_object;
-  bool const is_named = is_queue(stream);
-  if (PyErr_Occurred() != nullptr || (is_named && !order_queues(stream, earlier))) {
-    return ref();
-  }
-  ref tensor = share_memory(object);
-  if (tensor) {
-    set_queue(tensor_in(tensor.get()), ref::borrow(is_named ? stream : earlier));
-  }
-  return tensor;
-}
-
-// stream: the stream= argument of the caller, or null.
-inline PyObject* share_imported(PyObject* object, PyObject* readonly, PyObject* stream) noexcept {
-  bool const on_queue = has_queues(tensor_in(object).view.device());
-  return apply_readonly(on_queue ? share_on_queue(object, stream) : share_memory(object), readonly);
-}
-
-// The order of the dimensions in which NumPy copies an array, by their strides; layout::strided if
-// it is neither of the usual two.
-inline layout order_in_memory(tensor_view const& view) noexcept {
-  bool falls = true;
-  bool rises = true;
-  for (int i = 1; i < view.rank(); ++i) {
-    std::int64_t const outer = std::abs(view.stride(i - 1));
-    std::int64_t const inner = std::abs(view.stride(i));
-    falls = falls && outer >= inner;
-    rises = rises && outer < inner;
-  }
-  return falls || view.is_row_major()      ? layout::row_major
-         : rises || view.is_column_major() ? layout::column_major
-                                           : layout::strided;
-}
-
-// A copy of an ndarray as its __dlpack__ makes it. Returns an empty reference, with or without an
-// exception, where __dlpack__ is to be called.
-inline ref copy_of_array(type_entry const& entry, PyObject* array) noexcept {
-  DLTensor fields;
-  copied_dims dims;
-  std::uint64_t flags = 0;
-  if (!entry.reads_fields || !can_read_ndarrays(Py_TYPE(array)) ||
-      !read_ndarray(array, fields, dims, flags) || !is_sound_ndarray(fields)) {
-    return ref();
-  }
-  tensor_view const view(fields, flags);
-  layout const order = order_in_memory(view);
-  if (view.empty() || order == layout::strided) {
-    return ref();
-  }
-  managed_tensor copy;
-  guarded([&] { copy = copy_of(view, order); });
-  if (copy) {
-    state_ndarray_version(copy);
-  }
-  return wrap_tensor(std::move(copy));
-}
-
-// A copy of a Tensor on the host, as its __dlpack__ makes it. Returns an empty reference, with or
-// without an exception, where __dlpack__ is to be called.
-inline ref copy_of_tensor(PyObject* object) noexcept {
-  tensor_view const& view = tensor_in(object).view;
-  if (!is_host_accessible(view.device()) ||
-      runtime_of_memory(view.device()) != runtime_kind::none) {
-    return ref();
-  }
-  managed_tensor copy;
-  guarded([&] { copy = copy_of(view); });
-  return wrap_tensor(std::move(copy));
 }
 
 // Imports without a call of the producer: reads the fields of an ndarray, or shares the owner of a
@@ -226,46 +94,47 @@ inline PyObject* import_without_call(PyObject* object, import_arguments const& a
   return apply_readonly(std::move(tensor), arguments.readonly);
 }
 
-// Shares the owner of a Tensor that is imported without keywords.
-inline ref share_plainly(PyObject* object) noexcept {
-  bool const is_on_cpu = tensor_in(object).view.device().type == kDLCPU;
-  return is_on_cpu || can_share(object, consume_request())
-             ? ref::steal(share_imported(object, Py_None, nullptr))
-             : ref();
+// Whether a Tensor moves to a device on a stream that the caller named. Its __dlpack__ would wait
+// for the copy; and refuses what this does not serve.
+inline bool moves_on_stream(PyObject* object, consume_request const& request) noexcept {
+  bool const is_named = request.stream != nullptr && request.stream != Py_None;
+  if (!is_tensor(object) || !is_named || !request.has_target ||
+      request.copy == copy_policy::never || runtime_of(request.target) == runtime_kind::none) {
+    return false;
+  }
+  device const where = tensor_in(object).view.device();
+  return !is_on_device(where, request.target) && can_move(where, request.target);
 }
 
-// The import without keywords of an ndarray, of a Tensor, and of an object whose type has an
-// exchange table. Returns an empty reference, with or without an exception, where from_dlpack_with
-// decides. tried_table: set where the table is not to be tried again.
-DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& tried_table) noexcept {
-#if defined(Py_GIL_DISABLED)
-  // A look-up of the type counts references to its attributes, for which threads would wait.
-  if (is_tensor(object) && !uses_protocol_only()) {
-    return share_plainly(object);
+// Moves such a Tensor, without a call of its __dlpack__.
+inline managed_tensor move_on_stream(PyObject* object, consume_request const& request,
+                                     stream_ref& ready) noexcept {
+  tensor_object& self = tensor_in(object);
+  shared_tensor const* const owner = try_share(self);
+  managed_tensor lent;
+  if (owner == nullptr ||
+      !guarded([&] { lent = dlbridge::lend(*owner, self.view, struct_kind::versioned); })) {
+    return managed_tensor();
   }
-#endif
-  type_entry const* const type = type_cache::fetch(Py_TYPE(object));
-  if (type == nullptr) {
-    return ref();
+  ready = self.ready_on();
+  return fulfil_request(std::move(lent), request, request.copy == copy_policy::always, ready);
+}
+
+// As consume().
+inline managed_tensor import_managed(PyObject* object, consume_request const& request,
+                                     stream_ref& ready) noexcept {
+  return moves_on_stream(object, request) ? move_on_stream(object, request, ready)
+                                          : consume(object, request, ready);
+}
+
+// Imports a producer, or a capsule.
+inline PyObject* import_producer(PyObject* object, import_arguments& arguments) noexcept {
+  PyObject* const tensor = import_without_call(object, arguments);
+  if (tensor != nullptr || PyErr_Occurred() != nullptr) {
+    return tensor;
   }
-  tried_table = true;
-  if (type->reads_fields) {
-    return import_array(*type, object);
-  }
-  if (!type->owns_table) {
-    return ref();
-  }
-  if (is_tensor(object)) {
-    return share_plainly(object);
-  }
-  stream_ref ready = stream_ref::default_of(cpu);
-  managed_tensor m = import_by_table(*type, object, nullptr, ready);
-  PyTypeObject* const result = m ? tensor_type() : nullptr;
-  ref tensor = result != nullptr ? new_tensor(result, std::move(m)) : ref();
-  if (tensor && runtime_of(ready.device()) != runtime_kind::none) {
-    set_ready(tensor_in(tensor.get()), ready, nullptr);
-  }
-  return tensor;
+  arguments.producer = object;
+  return wrap_imported(import_managed(object, arguments.request, arguments.ready), arguments);
 }
 
 // by_protocol: whether import_plainly tried the exchange table.
@@ -276,13 +145,8 @@ DLBRIDGE_NOINLINE inline PyObject* from_dlpack_with(PyObject* const* args, Py_ss
   if (!read_import_arguments("from_dlpack", args, count, keywords, arguments)) {
     return nullptr;
   }
-  PyObject* const tensor = import_without_call(args[0], arguments);
-  if (tensor != nullptr || PyErr_Occurred() != nullptr) {
-    return tensor;
-  }
   arguments.request.advice = "as_tensor() also takes buffers and array interfaces";
-  arguments.producer = args[0];
-  return wrap_imported(consume(args[0], arguments.request, arguments.ready), arguments);
+  return import_producer(args[0], arguments);
 }
 
 inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
@@ -332,7 +196,7 @@ inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
     return nullptr;
   }
   if (is_producer > 0) {
-    managed_tensor tensor = consume(object, request, arguments.ready);
+    managed_tensor tensor = import_managed(object, request, arguments.ready);
     // NumPy before 2.1 refuses read-only arrays, as its legacy struct has no flag; a buffer has
     // one. The refusal is a BufferError, and up to NumPy 1.23 a TypeError.
     bool const use_buffer =

@@ -1,15 +1,17 @@
-// tensor_attributes: defines the attributes of Tensor, each by a function and a row of the table.
+// get_shape and others: compute the attributes of Tensor that its description states.
 // layer: tensor · attributes in Python
 #pragma once
 
 #include <cstdint>
 
+#include <dlbridge/abi.hpp>
+#include <dlbridge/check.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_streams.hpp>
+#include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/python/tensor/text_types.hpp>
 #include <dlbridge/view.hpp>
 
@@ -77,14 +79,69 @@ inline PyObject* get_device(PyObject* self, void*) noexcept {
 inline PyObject* get_readonly(PyObject* self, void*) noexcept {
   return PyBool_FromLong(tensor_in(self).view.read_only());
 }
+// Whether data is null and byte_offset 0 in an export, whatever the producer wrote.
+inline bool has_null_data(tensor_view const& view) noexcept {
+  return view.empty() && !keeps_data(view.device());
+}
+inline ref address_of(tensor_view const& view) noexcept {
+  void* const data = has_null_data(view) ? nullptr : const_cast<void*>(view.data());
+  return ref::steal(PyLong_FromVoidPtr(data));
+}
 inline PyObject* get_data_ptr(PyObject* self, void*) noexcept {
-  return PyLong_FromVoidPtr(const_cast<void*>(tensor_in(self).view.data()));
+  return address_of(tensor_in(self).view).release();
 }
 inline PyObject* get_byte_offset(PyObject* self, void*) noexcept {
-  return PyLong_FromUnsignedLongLong(tensor_in(self).view.byte_offset());
+  tensor_view const& view = tensor_in(self).view;
+  return PyLong_FromUnsignedLongLong(has_null_data(view) ? 0 : view.byte_offset());
 }
-inline PyObject* get_flags(PyObject* self, void*) noexcept {
-  return PyLong_FromUnsignedLongLong(tensor_in(self).view.flags());
+// An int of the flags with the attributes of ndarray.flags that consumers of an array interface
+// read.
+template <bool Aligned>
+DLBRIDGE_LOCAL PyObject* make_flags_type() noexcept {
+  static PyGetSetDef members[] = {
+      {"aligned", [](PyObject*, void*) { return PyBool_FromLong(Aligned ? 1 : 0); }, nullptr,
+       "Whether the address is a multiple of the alignment of one element.", nullptr},
+      {"writeable",
+       [](PyObject* self, void*) {
+         unsigned long long const flags = api<PyLong_AsUnsignedLongLong>(self);
+         bool const failed = flags == static_cast<unsigned long long>(-1) && PyErr_Occurred();
+         return failed ? nullptr : PyBool_FromLong((flags & flag_read_only) == 0 ? 1 : 0);
+       },
+       nullptr, "Whether the memory may be written.", nullptr},
+      {nullptr, nullptr, nullptr, nullptr, nullptr}};
+  static PyMethodDef methods[] = {
+      {"__reduce__",
+       [](PyObject* self, PyObject*) {
+         ref const plain = ref::steal(api<PyNumber_Long>(self));
+         return plain ? api<Py_BuildValue>("O(O)", &PyLong_Type, plain.get()) : nullptr;
+       },
+       METH_NOARGS, "Pickles as an int."},
+      {nullptr, nullptr, 0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("The flags of DLPack as an int.")},
+                                {Py_tp_getset, members},
+                                {Py_tp_methods, methods},
+                                {0, nullptr}};
+  static PyType_Spec spec{"dlbridge.flags", 0, 0, Py_TPFLAGS_DEFAULT, slots};
+  ref const bases = ref::steal(api<PyTuple_Pack>(1, &PyLong_Type));
+  return bases ? api<PyType_FromSpecWithBases>(&spec, bases.get()) : nullptr;
+}
+
+DLBRIDGE_LOCAL inline PyObject* get_flags(PyObject* self, void*) noexcept {
+  static lazy_object types[2];
+  tensor_view const& view = tensor_in(self).view;
+  ref value = ref::steal(PyLong_FromUnsignedLongLong(view.flags()));
+  requirement aligned;
+  aligned.where.type = device_filter::anywhere;
+  aligned.alignment = scalar_alignment(view.dtype());
+  bool const is_aligned = meets(view, aligned);
+  PyObject* const type =
+      !value       ? nullptr
+      : is_aligned ? types[1].get([]() noexcept { return ref::steal(make_flags_type<true>()); })
+                   : types[0].get([]() noexcept { return ref::steal(make_flags_type<false>()); });
+  ref const arguments = type != nullptr ? ref::steal(api<PyTuple_Pack>(1, value.get())) : ref();
+  return arguments ? call_slot(PyLong_Type.tp_new, reinterpret_cast<PyTypeObject*>(type),
+                               arguments.get(), static_cast<PyObject*>(nullptr))
+                   : nullptr;
 }
 inline PyObject* get_c_contiguous(PyObject* self, void*) noexcept {
   return PyBool_FromLong(tensor_in(self).view.is_row_major());
@@ -112,7 +169,7 @@ inline PyObject* get_cuda_array_interface(PyObject* self, void*) noexcept {
   }
   ref const shape = int_tuple(view.rank(), view.shape());
   ref const strides = strides_tuple(view, element_bytes(view.dtype()));
-  ref const address = ref::steal(PyLong_FromVoidPtr(const_cast<void*>(view.data())));
+  ref const address = address_of(view);
   if (!shape || !strides || !address) {
     return nullptr;
   }
@@ -123,49 +180,6 @@ inline PyObject* get_cuda_array_interface(PyObject* self, void*) noexcept {
                             "version", 3, "stream", static_cast<long long>(stream));
 }
 }  // namespace detail
-
-/// The table for Py_tp_getset.
-DLBRIDGE_LOCAL inline PyGetSetDef* tensor_attributes() noexcept {
-  static PyGetSetDef table[] = {
-      {"shape", &detail::get_shape, nullptr, "Tuple of the extents.", nullptr},
-      {"strides", &detail::get_strides, nullptr,
-       "Tuple of the strides in elements. NumPy's strides are in bytes: byte_strides.", nullptr},
-      {"byte_strides", &detail::get_byte_strides, nullptr,
-       "Tuple of the strides in bytes; None for packed sub-byte elements.", nullptr},
-      {"ndim", &detail::get_ndim, nullptr, "Number of dimensions.", nullptr},
-      {"size", &detail::get_size, nullptr, "Number of elements.", nullptr},
-      {"itemsize", &detail::get_itemsize, nullptr, "Bytes of one element, rounded up.", nullptr},
-      {"nbytes", &detail::get_nbytes, nullptr, "Bytes of all elements in compact form.", nullptr},
-      {"dtype", &detail::get_dtype, nullptr, "Type of the elements, a dlbridge.dtype.", nullptr},
-      {"device", &detail::get_device, nullptr, "Device of the memory, a dlbridge.device.", nullptr},
-      {"readonly", &detail::get_readonly, nullptr,
-       "Whether the memory must not be written to. Memory of a legacy producer counts as "
-       "writable, as its struct has no flag.",
-       nullptr},
-      {"data_ptr", &detail::get_data_ptr, nullptr,
-       "Address of the first element as an int; the handle of the memory on devices without "
-       "addresses; 0 for an empty tensor.",
-       nullptr},
-      {"byte_offset", &detail::get_byte_offset, nullptr,
-       "Bytes from a handle to the first element; 0 where data_ptr is an address.", nullptr},
-      {"flags", &detail::get_flags, nullptr,
-       "Sum of the DLPack flags: 1 read-only, 2 copied, 4 padded sub-byte elements.", nullptr},
-      {"c_contiguous", &detail::get_c_contiguous, nullptr,
-       "Whether the elements are row-major (C order) and compact.", nullptr},
-      {"f_contiguous", &detail::get_f_contiguous, nullptr,
-       "Whether the elements are column-major (Fortran order) and compact.", nullptr},
-      {"version", &detail::get_version, nullptr,
-       "DLPack version (major, minor) of the producer's struct; None for a legacy struct.",
-       nullptr},
-      {"__cuda_array_interface__", &detail::get_cuda_array_interface, nullptr,
-       "Version 3 of the CUDA Array Interface; absent unless the memory is CUDA's.", nullptr},
-      {"__cuda_stream__", &detail::get_cuda_stream, nullptr,
-       "Function that returns (0, handle) of the stream on which the elements are ready, the\n"
-       "protocol of cuda.core; absent unless the memory is CUDA's.",
-       nullptr},
-      {nullptr, nullptr, nullptr, nullptr, nullptr}};
-  return table;
-}
 
 }  // namespace python
 }  // namespace DLBRIDGE_ABI

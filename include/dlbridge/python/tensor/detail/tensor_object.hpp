@@ -11,7 +11,6 @@
 #include <dlbridge/kept_stream.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
@@ -172,13 +171,13 @@ inline ref new_tensor(PyTypeObject* type, tensor_view const& view, shared_tensor
 }
 
 /// Sets the stream on which the elements are ready.
-/// @param stream the stream= argument of the caller: a stream object, to which the Tensor then
-///   holds a reference; or null, None or an int.
-inline void set_ready(tensor_object& self, stream_ref ready, PyObject* stream) noexcept {
+/// @param owner the object that owns the stream, to which the Tensor then holds a reference; or
+///   null.
+inline void set_ready(tensor_object& self, stream_ref ready, PyObject* owner) noexcept {
   self.stream = kept_stream(ready);
-  if (PyObject* const object = stream_object_in(stream)) {
-    Py_INCREF(object);
-    xdecref(std::exchange(self.stream_object, object));
+  if (owner != nullptr) {
+    Py_INCREF(owner);
+    xdecref(std::exchange(self.stream_object, owner));
   }
 }
 

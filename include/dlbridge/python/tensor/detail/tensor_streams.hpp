@@ -14,6 +14,7 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/tensor_type.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/view.hpp>
 
@@ -21,6 +22,13 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
+// The object that owns the stream which stream= names, or null. Of a Tensor, that is the owner of
+// its stream: memory that kept the Tensor itself could be the memory that the Tensor keeps.
+inline PyObject* stream_owner(PyObject* named) noexcept {
+  PyObject* const object = stream_object_in(named);
+  return object != nullptr && is_tensor(object) ? tensor_in(object).stream_object : object;
+}
+
 // synchronize()
 inline PyObject* synchronize_method(PyObject* object, PyObject*) noexcept {
   ref const kept = ref::borrow(object);  // another thread may drop the Tensor meanwhile
@@ -44,7 +52,7 @@ inline PyObject* record_stream_method(PyObject* object, PyObject* stream) noexce
   {
     critical_section const section(object);
     is_recorded = operation != nullptr && value != -1 &&
-                  operation(owning_tensor(self), used, stream_object_in(stream));
+                  operation(owning_tensor(self), used, stream_owner(stream));
   }
   if (!is_recorded) {
     set_error(refusal(errc::bad_argument, "memory that from_dlpack(x, device=...) allocated",

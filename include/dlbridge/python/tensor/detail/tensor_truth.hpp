@@ -18,11 +18,12 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// Whether a dtype is that of booleans, integers, or IEEE-like floats, whose zeros are +0 and -0.
+// Whether a dtype is that of booleans, integers, or IEEE-like floats, whose zeros are +0 and -0,
+// and its numbers, two of a complex one, have whole bytes.
 inline bool has_ordinary_zero(dtype type) noexcept {
   bool const is_listed = type.code == kDLBool || type.code == kDLInt || type.code == kDLUInt ||
                          type.code == kDLFloat || type.code == kDLBfloat || is_complex(type);
-  return is_listed && type.lanes == 1 && type.bits % 8 == 0;
+  return is_listed && type.lanes == 1 && type.bits % (is_complex(type) ? 16 : 8) == 0;
 }
 
 // Whether a scalar of such a dtype differs from zero. The numbers of a float have a sign bit, which

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
+from typing import Any
 
+import dlbridge
 from dlbridge.tools.conformance.rules import RULES, Rule
 
 
@@ -13,6 +16,16 @@ def table() -> str:
     for rule in RULES.values():
         lines.append(f"| {rule.id} | {rule.kind} | {_code(rule.text)} | {_source(rule)} |")
     return "\n".join(lines)
+
+
+def as_json() -> dict[str, Any]:
+    """Returns the table as plain values, which --rules --json prints."""
+    rows = [
+        {"id": rule.id, "kind": rule.kind, "expected": rule.text, "fix": rule.fix,
+         "sources": [asdict(text) for text in rule.texts], "remark": rule.remark}
+        for rule in RULES.values()
+    ]  # fmt: skip
+    return {"schema": 1, "dlbridge": dlbridge.__version__, "rules": rows}
 
 
 def _source(rule: Rule) -> str:

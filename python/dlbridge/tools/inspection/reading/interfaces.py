@@ -91,7 +91,26 @@ def _interface_dtype(text: str) -> tuple[tuple[int, int, int] | None, int]:
     return (code, 8 * size, 1), size
 
 
-def _interface(name: str, interface: Any) -> Response:
+def _address(data: Any, x: Any, offset: Any) -> tuple[int, bool] | None:
+    """The address that an array interface states, and whether it is read-only.
+
+    Version 3 also permits an object with the buffer protocol, or none, for the buffer of x.
+    """
+    if isinstance(data, (tuple, list)):
+        return (data[0], bool(data[1])) if len(data) == 2 and isinstance(data[0], int) else None
+    if not isinstance(offset, int):
+        return None
+    try:
+        view = buffers.get(x if data is None else data)
+    except Exception:  # any type of x
+        return None
+    try:
+        return (view.buf or 0) + offset, bool(view.readonly)
+    finally:
+        buffers.release(view)
+
+
+def _interface(name: str, x: Any, interface: Any) -> Response:
     def unreadable(what: str) -> Response:
         return Response(name, "unreadable", what)
 
@@ -103,18 +122,26 @@ def _interface(name: str, interface: Any) -> Response:
         interface.get("strides"),
     )
     data = interface.get("data")
+    given = (
+        None
+        if name != "array" and not isinstance(data, (tuple, list))
+        else _address(data, x, interface.get("offset") or 0)
+    )
     if not isinstance(shape, (tuple, list)) or not _is_integers(shape):
         return unreadable("expected 'shape' to be a tuple of integers")
     if not isinstance(text, str):
         return unreadable("expected 'typestr' to be a text")
-    if not (isinstance(data, (tuple, list)) and len(data) == 2 and isinstance(data[0], int)):
-        return unreadable("expected 'data' to be an address and a read-only mark")
+    if given is None:
+        return unreadable(
+            "expected 'data' to be an address and a read-only mark"
+            + (", or to have the buffer protocol" if name == "array" else "")
+        )
     if strides is not None and not (_is_integers(strides) and len(strides) == len(shape)):
         return unreadable("expected 'strides' to be as many integers as 'shape'")
     dtype, size = _interface_dtype(text)
     steps = None if strides is None else tuple(strides)
     description = Description(
-        data=data[0],
+        data=given[0],
         byte_offset=0,
         device=abi.CPU if name == "array" else None,
         dtype=dtype,
@@ -123,7 +150,7 @@ def _interface(name: str, interface: Any) -> Response:
         strides=_elements(steps, size) if shape else (),
         byte_strides=steps if shape else (),
         strides_is_null=strides is None,
-        read_only=bool(data[1]),
+        read_only=given[1],
         format=text,
     )
     return Response(name, "gave", description=with_memory(description))
@@ -139,7 +166,7 @@ def examine_interface(x: Any, name: str) -> Response:
         if error.type == "AttributeError":
             return Response(name, "absent")
         return Response(name, "raised", str(error), error.type)
-    description = _interface(name, interface)
+    description = _interface(name, x, interface)
     return Response(
         name,
         description.outcome,

@@ -87,10 +87,9 @@ def _memory(findings: Findings) -> str:
     drawing = picture.draw(findings.tensor, 8)
     if drawing is None:
         return ""
-    legend = "<br>".join(escape(_redrawn(text)) for text in drawing.legend)
     return (
         f'<h4>Memory</h4><div class="scroll">{svg.as_svg(findings.tensor)}</div>'
-        f'<div class="faint">{legend}</div>'
+        f'<div class="faint">{legend_lines(drawing.legend)}</div>'
     )
 
 
@@ -100,6 +99,11 @@ DRAWN = {
     "A dot is": "A dashed box is",
     "A plus:": "A double edge:",
 }
+
+
+def legend_lines(legend: tuple[str, ...]) -> str:
+    """Returns the legend of a picture, in the terms of its SVG drawing."""
+    return "<br>".join(escape(_redrawn(text)) for text in legend)
 
 
 def _redrawn(text: str) -> str:

@@ -1,0 +1,22 @@
+import os
+
+import dlbridge_headers
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+FLAGS = ["/std:c++17"] if os.name == "nt" else ["-std=c++17", "-fvisibility=hidden"]
+
+
+def extension(name, **options):
+    include = [dlbridge_headers.get_include()]
+    return Extension(f"cython_filter.{name}", [f"src/{name}.pyx"], include_dirs=include,
+                     extra_compile_args=FLAGS, **options)  # fmt: skip
+
+
+# [setup]
+modules = [
+    extension("filters"),
+    extension("limited", define_macros=[("Py_LIMITED_API", "0x030B0000")], py_limited_api=True),
+]
+setup(ext_modules=cythonize(modules, build_dir="build"))
+# [/setup]

@@ -1,0 +1,68 @@
+# cython: language_level=3, cpp_locals=True, cdivision=True
+# distutils: language = c++
+"""Filters of images, written in Cython."""
+
+# [luma]
+from libc.stdint cimport int64_t, uint8_t
+from libcpp.utility cimport move
+
+from dlbridge_headers.core cimport dims, dynamic_rank, rank2
+from dlbridge_headers.python cimport argument, cast, tensor
+
+cdef extern from *:
+    cdef cppclass rgb "dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent, 3>":
+        pass
+
+ctypedef argument[const uint8_t, rgb] image_argument
+ctypedef argument[float, rank2] gray_argument
+
+
+def luma(image):
+    """Brightness of an 8-bit image, 0 to 255, as an array of the image's library."""
+    cdef image_argument pixels = cast[image_argument](image, "image", "luma")
+    cdef int64_t rows = pixels.extent(0), columns = pixels.extent(1), i, j
+    cdef gray_argument out = pixels.empty_like[float, rank2](dims(rows, columns))
+    cdef float* row
+    with nogil:
+        for i in range(rows):
+            row = out.data() + i * columns
+            for j in range(columns):
+                row[j] = 0.299 * pixels(i, j, 0) + 0.587 * pixels(i, j, 1) + 0.114 * pixels(i, j, 2)
+    return move(out).give().release()
+# [/luma]
+
+
+# [scale]
+ctypedef tensor[float, rank2] writable
+
+
+def scale(pixels, float factor=2):
+    """Multiplies an image in place."""
+    cdef writable values = cast[writable](pixels, "pixels", "scale")
+    cdef int64_t i, j
+    with nogil:
+        for i in range(values.extent(0)):
+            for j in range(values.extent(1)):
+                (&values(i, j))[0] *= factor
+# [/scale]
+
+
+# [mean]
+cdef extern from *:
+    cdef cppclass dense "dlbridge::tensor<float const, dlbridge::dynamic_rank, dlbridge::row_major>"(
+        tensor[const float, dynamic_rank]
+    ):
+        pass
+
+
+def mean(values):
+    """The mean of a row-major array of any rank."""
+    cdef dense x = cast[dense](values, "values", "mean")
+    cdef const float* elements = x.data()
+    cdef double sum = 0
+    cdef int64_t i
+    with nogil:
+        for i in range(x.count()):
+            sum += elements[i]
+    return sum / x.count()
+# [/mean]

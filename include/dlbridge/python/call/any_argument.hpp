@@ -1,0 +1,128 @@
+// any_argument: a tensor of any dtype and rank together with the library that its Python object
+// belongs to, which allocates and receives results whose dtype is known at run time.
+// layer: call · from a Python argument to a C++ parameter and back
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/any_tensor.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/call/origin.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/stream.hpp>
+#include <dlbridge/tensor.hpp>
+#include <dlbridge/traits.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+template <class T, class Shape, class... Constraints>
+class argument;
+
+/// An owning tensor parameter of any dtype, rank and device, with its origin: the library of the
+/// Python object that the caller passed. Move-only. Also the type of a result whose dtype is known
+/// at run time only.
+///
+/// A result of this type returns to Python as an object of the origin's library.
+/// @par Lifetime, Thread and GIL
+/// As argument.
+class any_argument {
+ public:
+  /// @param tensor the tensor
+  /// @param from the library that the tensor came from
+  /// @param object the tensor's Python object, if one exists already
+  any_argument(managed_tensor tensor, python::origin from,
+               python::ref object = python::ref()) noexcept
+      : tensor_(std::move(tensor)), origin_(std::move(from)), object_(std::move(object)) {}
+
+  tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.view(); }
+  tensor_view view() const&& = delete;  // dangles: keep it in a variable
+  dlbridge::dtype dtype() const noexcept { return tensor_.view().dtype(); }
+  dlbridge::device device() const noexcept { return tensor_.view().device(); }
+
+  /// A typed view of the tensor, valid as long as this object owns the tensor.
+  /// @throws error as check_view, with every broken rule in one message.
+  template <class T, class Shape = dynamic_rank, class... Constraints>
+  tensor_span<T, Shape, Constraints...> as() const& DLBRIDGE_LIFETIMEBOUND {
+    return tensor_span<T, Shape, Constraints...>(tensor_.view());
+  }
+  template <class T, class Shape = dynamic_rank, class... Constraints>
+  tensor_span<T, Shape, Constraints...> as() const&& = delete;  // dangles: keep it in a variable
+
+  /// @return the stream that the origin's library currently uses on the tensor's device.
+  /// @par Thread and GIL
+  /// The caller holds the GIL.
+  /// @throws python_error after an exception such as KeyboardInterrupt
+  stream_ref stream() const { return origin_.stream(device()); }
+  python::origin const& origin() const noexcept { return origin_; }
+
+  /// Allocates a row-major tensor of the same library on the same device. Its elements are
+  /// uninitialized.
+  /// @param type the dtype of the elements
+  /// @param extents the extents, outermost first
+  /// @return the new tensor, with the same origin
+  /// @throws python_error with the Python exception pending, when the library's allocator fails
+  any_argument empty_like(dlbridge::dtype type, dims const& extents) const {
+    return allocate(origin_, type, extents, device());
+  }
+  /// The same, with the extents of this tensor.
+  any_argument empty_like(dlbridge::dtype type) const {
+    tensor_view const own = view();
+    return empty_like(type, dims::from(own.shape(), static_cast<std::size_t>(own.rank())));
+  }
+  /// The same, with the dtype and the extents of this tensor.
+  any_argument empty_like() const { return empty_like(dtype()); }
+
+  /// Allocates a row-major tensor of a library. Acquires the GIL.
+  /// @throws python_error as empty_like
+  static any_argument allocate(python::origin const& from, dlbridge::dtype type,
+                               dims const& extents, dlbridge::device where) {
+    python::gil_hold const gil;
+    python::ref object;
+    managed_tensor memory = from.allocate(type, extents, where, object);
+    if (!memory) {
+      throw python::python_error();
+    }
+    return any_argument(std::move(memory), from, std::move(object));
+  }
+
+  /// Releases the tensor to the caller without freeing it. The origin is dropped.
+  [[nodiscard]] managed_tensor release() && noexcept { return std::move(tensor_); }
+
+  /// Converts the tensor to a Python object of the origin's library, as argument::give.
+  /// @return the object, or an empty ref with a Python exception set
+  [[nodiscard]] python::ref give() && noexcept {
+    python::ref object = object_.release();
+    return object ? std::move(object) : origin_.give(std::move(tensor_));
+  }
+
+ private:
+  template <class T, class Shape, class... Constraints>
+  friend class argument;
+  any_argument(managed_tensor tensor, python::origin from, python::object_owner object) noexcept
+      : tensor_(std::move(tensor)), origin_(std::move(from)), object_(std::move(object)) {}
+
+  managed_tensor tensor_;
+  python::origin origin_;
+  python::object_owner object_;
+};
+
+/// Calls a function with a typed view for writing, as visit of an any_tensor.
+/// @throws error dtype_mismatch, device_mismatch, misaligned, read_only
+template <class List = arithmetic_types, class Visitor>
+decltype(auto) visit(any_argument& tensor, Visitor&& visitor) {
+  return detail::visit_types<void>(tensor.view(), visitor, List{});
+}
+/// The same for reading.
+template <class List = arithmetic_types, class Visitor>
+decltype(auto) visit(any_argument const& tensor, Visitor&& visitor) {
+  return detail::visit_types<void const>(tensor.view(), visitor, List{});
+}
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

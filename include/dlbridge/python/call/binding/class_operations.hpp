@@ -1,0 +1,160 @@
+// class_operations: the methods and the exchange table that make a class of a binding library a
+// DLPack producer, by means of its array_traits.
+// layer: call · from a C++ array to every consumer
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/builder.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/capsule.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/export/exchange_table.hpp>
+#include <dlbridge/python/export/produce.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/shared.hpp>
+#include <dlbridge/stream.hpp>
+#include <dlbridge/thread_exit.hpp>
+#include <dlbridge/traits.hpp>
+#include <dlbridge/validate.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// The Operations of type_exchange_table, and the methods, of a class.
+// Library: get<T>(object) returns the T of an object, make<T>(value) an object with a T, and
+// translate() sets the Python exception of the C++ exception of the current catch block
+template <class Library, class T>
+struct class_operations {
+  static description describe_object(PyObject* self) {
+    return dlbridge::describe(Library::template get<T>(self));
+  }
+  static stream_ref ready_on(PyObject* self, device where) {
+    if constexpr (dlbridge::detail::has_stream<T>) {
+      return dlbridge::ready_on(Library::template get<T>(self), where);
+    } else {
+      return stream_ref::default_of(where);
+    }
+  }
+  static managed_tensor own(PyObject* self, description const& d) {
+    return build_on(object_owner(ref::borrow(self)), d, struct_kind::versioned);
+  }
+  static managed_tensor export_tensor(PyObject* self) {
+    return own(self, describe_for_table(self));
+  }
+
+  static void lend(PyObject* self, DLTensor& out) {
+    description const d = describe_for_table(self);
+    if ((d.flags & flag_read_only) != 0) {
+      refuse_lending_read_only();
+    }
+    lent_dims& extents = lent_dims::next();
+    dlbridge::detail::write_tensor(d, extents.shape, extents.strides, out);
+    report const why = check_tensor(out);
+    if (!why.ok()) {
+      raise(why);
+    }
+    dlbridge::detail::canonicalize_data(out);
+  }
+
+  static PyObject* import_tensor(managed_tensor& m) {
+    if constexpr (dlbridge::detail::can_adopt<T>) {
+      // If this function throws, its caller still owns m; but adopt may have freed its tensor by
+      // then. adopt therefore receives a second tensor that shares the ownership of m.
+      auto const original = std::make_shared<managed_tensor>(std::move(m));
+      try {
+        return dlbridge::detail::call_guarded([&] {
+          auto owner = original;
+          return Library::template make<T>(
+              adopt_as<T>(build_on(std::move(owner), dlbridge::describe(*original))));
+        });
+      } catch (...) {
+        m = std::move(*original);
+        throw;
+      }
+    } else {
+      raise(refusal(errc::bad_argument, "a class that can adopt a tensor",
+                    "one without array_traits<T>::adopt"));
+    }
+  }
+
+  static PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count,
+                          PyObject* keywords) noexcept {
+    ref capsule;
+    translated([&] {
+      device const where = describe_object(self).device;
+      export_request request;
+      if (!read_export_request(args, count, keywords, where, request)) {
+        return;
+      }
+      stream_ref ready = ready_on(self, where);
+      bool const can_share = request.copy != copy_policy::always && request.target == where;
+      if (can_share) {
+        order_export(request, ready);
+        capsule = wrap_capsule(build_for_consumer([&] {
+          return build_on(object_owner(ref::borrow(self)), describe_again(self, where),
+                          request.kind, request.read_only);
+        }));
+      } else {
+        if (is_served_by_host(where, request)) {
+          python::host_wait(ready);
+          ready = stream_ref::default_of(cpu);  // so that produce does not wait again
+        }
+        shared_tensor const shared(own(self, describe_again(self, where)));
+        capsule = produce(shared, shared.get().view(), ready, request);
+      }
+    });
+    return capsule.release();
+  }
+
+  static PyObject* dlpack_device(PyObject* self, PyObject*) noexcept {
+    ref pair;
+    translated([&] { pair = device_pair(describe_object(self).device); });
+    return pair.release();
+  }
+
+ private:
+  // The table's caller orders its work after the stream that current_work_stream returns, the
+  // default stream here; that stream must therefore wait for the array's (spec 5.3).
+  static description describe_for_table(PyObject* self) {
+    if constexpr (dlbridge::detail::has_stream<T>) {
+      device const where = describe_object(self).device;
+      python::order_after(stream_ref::default_of(where), ready_on(self, where));
+      return describe_again(self, where);
+    } else {
+      return describe_object(self);
+    }
+  }
+
+  // Describes an array for its export, on the device for which the request was read and the streams
+  // were ordered. Python code may have run since the array was first described, in the arguments or
+  // in a thread that received the GIL, and may have moved the elements.
+  static description describe_again(PyObject* self, device where) {
+    description d = describe_object(self);
+    if (d.device != where) {
+      raise(refusal(errc::device_mismatch, name_of(where).c_str(), name_of(d.device).c_str(),
+                    "The array has moved; export it again"));
+    }
+    return d;
+  }
+
+  template <class F>
+  static void translated(F&& f) noexcept {
+    try {
+      dlbridge::detail::call_guarded(f);
+    } catch (...) {
+      Library::translate();
+    }
+  }
+};
+
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,67 @@
+// function_record: what is known of one C++ function that def bound.
+// layer: call · from a Python function to its C++ function
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/origin.hpp>
+#include <dlbridge/python/interpreter.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+
+class overload_call;
+class refusals;
+
+/// The properties of one C++ function that def bound. Its Python function refers to the record, and
+/// both exist until the process ends.
+/// @par Thread and GIL
+/// The caller of every member holds the GIL.
+struct function_record {
+  explicit function_record(char const* function_name) : name(function_name) {}
+  function_record(function_record const&) = delete;
+  function_record& operator=(function_record const&) = delete;
+
+  std::string name;
+  ref parameter_names = ref::steal(api<PyList_New>(0));  // bytes; without the self of a method
+  std::optional<library> result_library{};               // as `returns` names it
+  bool is_overloaded = false;
+  // Adds the reasons why the binding library refused a call before the C++ function could import
+  // its arguments; or null. `call` is that of an overload set, or null.
+  void (*add_reasons)(function_record const& self, overload_call* call, refusals& reasons,
+                      PyObject* const* args, std::size_t count, PyObject* keywords) = nullptr;
+  PyObject* function = nullptr;  // the Python function; set by insert_function
+  function_record* previous = nullptr;
+
+  /// @param next the name of the next parameter, or null
+  /// @return false, with MemoryError set, without memory.
+  bool add_parameter(char const* next) noexcept {
+    return parameter_names &&
+           insert_parameter(static_cast<std::size_t>(PyList_GET_SIZE(parameter_names.get())), next);
+  }
+  /// The same for parameter i among those that have names.
+  bool insert_parameter(std::size_t i, char const* text) noexcept {
+    ref const own = ref::steal(api<PyBytes_FromString>(text != nullptr ? text : ""));
+    return own &&
+           api<PyList_Insert>(parameter_names.get(), static_cast<Py_ssize_t>(i), own.get()) == 0;
+  }
+
+  /// @return the name of parameter i of count parameters, or null
+  char const* parameter_name(std::size_t i, std::size_t count) const noexcept {
+    auto const name_count = static_cast<std::size_t>(PyList_GET_SIZE(parameter_names.get()));
+    if (name_count > count || i < count - name_count) {
+      return nullptr;
+    }
+    auto const at = static_cast<Py_ssize_t>(i + name_count - count);
+    char const* const text = PyBytes_AS_STRING(PyList_GET_ITEM(parameter_names.get(), at));
+    return *text != '\0' ? text : nullptr;
+  }
+};
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

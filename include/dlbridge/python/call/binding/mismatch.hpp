@@ -1,0 +1,102 @@
+// set_mismatch: the TypeError of an argument that is no tensor and does not fit its parameter.
+// layer: call · from a refused argument to a Python exception
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <limits>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// "'abc' (str)" for objects of built-in types, otherwise the name of the type. Null with an
+// exception set on failure.
+DLBRIDGE_COLD inline ref describe_object(PyObject* object) noexcept {
+  if (object == Py_None) {
+    return ref::steal(api<PyUnicode_FromString>("None"));
+  }
+  bool const is_plain = PyUnicode_CheckExact(object) || PyLong_CheckExact(object) ||
+                        PyFloat_CheckExact(object) || PyBool_Check(object);
+  char const* const type = Py_TYPE(object)->tp_name;
+  ref const text = is_plain ? ref::steal(api<PyObject_Repr>(object)) : ref();
+  char const* const characters = text ? api<PyUnicode_AsUTF8>(text.get()) : nullptr;
+  bool const is_short = characters != nullptr && std::strlen(characters) <= 40;
+  if (!forgive_exception()) {
+    return ref();
+  }
+  return ref::steal(is_short ? api<PyUnicode_FromFormat>("%U (%s)", text.get(), type)
+                             : api<PyUnicode_FromString>(type));
+}
+
+// Sets the TypeError "expected ...; got ...", whose message needs no more than the argument's name.
+// expected: a str, or null with an exception set, which then stays pending
+DLBRIDGE_COLD inline void set_mismatch(PyObject* expected, PyObject* object) noexcept {
+  ref const got = expected != nullptr ? describe_object(object) : ref();
+  if (got) {
+    api<PyErr_Format>(PyExc_TypeError, "expected %U; got %U", expected, got.get());
+  }
+}
+
+// The same for a parameter that is an integer: annotations do not state its range.
+template <class Integer>
+DLBRIDGE_COLD void set_integer_mismatch(PyObject* object) noexcept {
+  using limits = std::numeric_limits<Integer>;
+  ref const expected = ref::steal(api<PyUnicode_FromFormat>(
+      "an integer from %lld to %llu", static_cast<long long>(limits::min()),
+      static_cast<unsigned long long>(limits::max())));
+  set_mismatch(expected.get(), object);
+}
+
+// The annotation of parameter `index` in a signature of pybind11, "(x: int, *, y: str = 'a') -> t",
+// as a str. Empty with an exception set on failure.
+DLBRIDGE_COLD inline ref annotation_in(char const* signature, std::size_t index) noexcept {
+  auto const text = [](char const* begin, std::size_t size) {
+    return ref::steal(api<PyUnicode_FromStringAndSize>(begin, static_cast<Py_ssize_t>(size)));
+  };
+  char const* begin = signature + 1;  // of the parameter
+  char const* annotation = nullptr;   // of it, if it has one
+  char const* end = nullptr;          // of the annotation, if a default follows
+  int depth = 0;
+  char quote = '\0';
+  for (char const* at = signature; *at != '\0'; ++at) {
+    char const c = *at;
+    if (quote != '\0') {
+      quote = c == quote && at[-1] != '\\' ? '\0' : quote;
+      continue;
+    }
+    bool const opens = std::strchr("([{", c) != nullptr;
+    bool const closes = std::strchr(")]}", c) != nullptr;
+    depth += opens ? 1 : closes ? -1 : 0;
+    quote = c == '"' || c == '\'' ? c : '\0';
+    if (depth == 1 && annotation == nullptr && c == ':') {
+      annotation = at + 2;
+    } else if (depth == 1 && end == nullptr && std::strncmp(at, " = ", 3) == 0) {
+      end = at;
+    }
+    if (!(c == ',' && depth == 1) && depth != 0) {
+      continue;
+    }
+    bool const is_mark = at - begin == 1 && (*begin == '*' || *begin == '/');
+    if (!is_mark && index-- == 0) {
+      char const* const first = annotation != nullptr ? annotation : begin;
+      return text(first, static_cast<std::size_t>((end != nullptr ? end : at) - first));
+    }
+    if (depth == 0) {
+      break;
+    }
+    begin = at + 2;
+    annotation = nullptr;
+    end = nullptr;
+  }
+  return text("another type", 12);
+}
+
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,168 @@
+// overload_set: the Python function that calls the first of several C++ functions of one name that
+// accepts the arguments.
+// layer: call · from one Python function to its C++ signatures
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/binding/function_record.hpp>
+#include <dlbridge/python/call/binding/overload_call.hpp>
+#include <dlbridge/python/interpreter.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+
+/// A Python function that calls the first of its candidates that accepts the arguments. The capsule
+/// that is the function's self owns the set.
+/// @par Thread and GIL
+/// The caller of every member holds the GIL.
+class overload_set {
+ public:
+  /// @return the set of a Python function that make() returned; null for every other function
+  DLBRIDGE_LOCAL static overload_set* of(PyObject* function) noexcept {
+    if (!PyCFunction_Check(function) || PyCFunction_GetFunction(function) != entry_point()) {
+      return nullptr;
+    }
+    return static_cast<overload_set*>(
+        api<PyCapsule_GetPointer>(PyCFunction_GetSelf(function), capsule_name()));
+  }
+
+  /// @param name the name of the Python function
+  /// @param display_name the name in messages: of a constructor that of its class
+  /// @param module_name the `__module__` of the function, a str
+  /// @return a Python function without candidates, or an empty ref with a Python exception set
+  DLBRIDGE_COLD static ref make(char const* name, char const* display_name, PyObject* module_name) {
+    auto* const set = new overload_set;
+    ref const self = ref::steal(api<PyCapsule_New>(set, capsule_name(), &destroy));
+    if (!self) {
+      delete set;
+      return ref();
+    }
+    set->name_ = name;
+    set->display_name_ = display_name;
+    set->definition_ = {set->name_.c_str(), entry_point(), METH_FASTCALL | METH_KEYWORDS, nullptr};
+    return ref::steal(api<PyCFunction_NewEx>(&set->definition_, self.get(), module_name));
+  }
+
+  /// Adds a candidate. A call tries the candidates in the order in which they were added.
+  /// @param function the candidate's Python function
+  /// @param record its record
+  /// @return false with a Python exception set on failure
+  DLBRIDGE_COLD bool add(ref function, function_record& record) {
+    auto last = std::make_unique<candidate>();
+    ref doc = ref::steal(api<PyObject_GetAttrString>(function.get(), "__doc__"));
+    if (doc && !PyUnicode_Check(doc.get())) {
+      doc = ref::steal(api<PyUnicode_FromFormat>("%s(...)", name_.c_str()));
+    }
+    char const* const text = doc ? api<PyUnicode_AsUTF8>(doc.get()) : nullptr;
+    if (text == nullptr) {
+      return false;
+    }
+    last->signature = ref::steal(
+        api<PyUnicode_FromStringAndSize>(text, static_cast<Py_ssize_t>(std::strcspn(text, "\n"))));
+    if (!last->signature) {
+      return false;
+    }
+    ref all = ref::steal(
+        doc_ ? api<PyUnicode_FromFormat>("%U\n\n%d. %s", doc_.get(), count_ + 1, text)
+             : api<PyUnicode_FromFormat>("%s(*args, **kwargs)\nOverloaded function.\n\n%d. %s",
+                                         name_.c_str(), count_ + 1, text));
+    char const* const all_text = all ? api<PyUnicode_AsUTF8>(all.get()) : nullptr;
+    if (all_text == nullptr) {
+      return false;
+    }
+    ++count_;
+    doc_ = std::move(all);
+    definition_.ml_doc = all_text;
+    record.is_overloaded = true;
+    last->function = std::move(function);
+    last->record = &record;
+    std::unique_ptr<candidate>* end = &first_;
+    while (*end) {
+      end = &(*end)->next;
+    }
+    *end = std::move(last);
+    return true;
+  }
+
+ private:
+  struct candidate {
+    candidate() noexcept = default;
+    candidate(candidate const&) = delete;
+    candidate& operator=(candidate const&) = delete;
+    DLBRIDGE_COLD ~candidate() {}  // out of line, as that of overload_call::entry
+
+    ref function{};
+    function_record const* record = nullptr;
+    ref signature{};  // the first line of the docstring
+    std::unique_ptr<candidate> next{};
+  };
+
+  static char const* capsule_name() noexcept { return "dlbridge.overloads"; }
+  static PyCFunction entry_point() noexcept {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&overload_set::call));
+  }
+  DLBRIDGE_COLD static void destroy(PyObject* capsule) noexcept {
+    delete static_cast<overload_set*>(api<PyCapsule_GetPointer>(capsule, capsule_name()));
+  }
+
+  static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t count,
+                        PyObject* keywords) noexcept {
+    auto const& set = *static_cast<overload_set*>(api<PyCapsule_GetPointer>(self, capsule_name()));
+    PyObject* result = nullptr;
+    overload_call state;
+    if (!state) {
+      return nullptr;
+    }
+    for (candidate const* each = set.first_.get(); each != nullptr; each = each->next.get()) {
+      bool done = false;
+      result = state.try_candidate(each->function.get(), *each->record, args,
+                                   static_cast<std::size_t>(count), keywords, done);
+      if (done) {
+        return result;
+      }
+    }
+    if (state.is_operator()) {
+      return ref::borrow(Py_NotImplemented).release();
+    }
+    set.set_error(state, args, static_cast<std::size_t>(count), keywords);
+    return nullptr;
+  }
+
+  DLBRIDGE_COLD void set_error(overload_call& state, PyObject* const* args, std::size_t count,
+                               PyObject* keywords) const noexcept {
+    ref const lines = ref::steal(api<PyList_New>(0));
+    if (!lines) {
+      return;
+    }
+    Py_ssize_t i = 0;
+    for (candidate const* each = first_.get(); each != nullptr; each = each->next.get()) {
+      ref const reason = state.explain(i, *each->record, args, count, keywords);
+      ref const line = reason ? ref::steal(api<PyUnicode_FromFormat>(
+                                    "\n%zd. %U\n  %U", i + 1, each->signature.get(), reason.get()))
+                              : ref();
+      if (!line || api<PyList_Append>(lines.get(), line.get()) != 0) {
+        return;
+      }
+      ++i;
+    }
+    state.set_error(display_name_.c_str(), lines.get());
+  }
+
+  std::string name_{};
+  std::string display_name_{};
+  ref doc_{};
+  int count_ = 0;
+  std::unique_ptr<candidate> first_{};
+  PyMethodDef definition_{};
+};
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,59 @@
+// cast<P>: imports the tensor of any Python object, for functions that no binding library binds.
+// layer: call · from a Python object to a C++ tensor
+#pragma once
+
+#include <dlbridge/python/call/detail/refusals.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// Loads an argument. False, with the TypeError of its refusal pending, if the object does not fit.
+template <class P>
+bool load_or_raise(tensor_argument<P>& argument, PyObject* object, char const* name,
+                   char const* function) noexcept {
+  static_assert(is_tensor_parameter<P> && !parameter<P>::borrows,
+                "dlbridge: cast imports owning tensors: tensor, argument, any_tensor, "
+                "managed_tensor. No call keeps a tensor_span valid");
+  if (!names::prepare()) {
+    return false;
+  }
+  if (argument.load(object) != load_result::refused) {
+    return true;
+  }
+  refusals reasons;
+  reasons.add_if_refused(argument, name, 0);
+  reasons.set_error(function);
+  return false;
+}
+}  // namespace detail
+
+/// Imports the tensor of a Python object in a function that is written in Cython or against the C
+/// API: cast<argument<float const>>(object, "x", "mean").
+/// @tparam P an owning parameter type: tensor, argument, any_tensor, managed_tensor, or an optional
+/// of these, which is empty for None
+/// @param object the object
+/// @param name what messages call the object, or null
+/// @param function the name of the function, with which messages begin, or null
+/// @return the tensor, which keeps its memory alive
+/// @throws python_error with a TypeError pending when the tensor does not fit, with the same text
+/// as the refusal of an argument; with the producer's exception when that is no refusal, such as
+/// KeyboardInterrupt
+/// @par Thread and GIL
+/// The caller holds the GIL.
+template <class P>
+P cast(PyObject* object, char const* name = nullptr, char const* function = nullptr) {
+  tensor_argument<P> argument;
+  if (!detail::load_or_raise(argument, object, name, function)) {
+    throw python_error();
+  }
+  return argument.extract();
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,103 @@
+// element_refusal: states where in an argument an element does not fit, and why.
+// layer: call · from a refused argument to a Python exception
+#pragma once
+
+#include <utility>
+
+#include <dlbridge/error.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+
+/// The reason why one element of an argument does not fit, and its position: "element 3", "key
+/// 'x'".
+/// @par Thread and GIL
+/// The caller holds the GIL as long as the object exists.
+class element_refusal {
+ public:
+  /// @return the position as text, ", element 3, key 'x'"; empty for the argument itself
+  ref const& where() const noexcept { return where_; }
+  /// @return the reason as text, if the element raised no exception
+  ref const& text() const noexcept { return text_; }
+  /// @return the exception that the conversion of the element raised, or none
+  ref& exception() noexcept { return exception_; }
+
+  /// Whether the exception means that the element does not fit. Others end the call.
+  bool is_fatal() const noexcept { return exception_ && !is_forgivable(exception_.get()); }
+
+  /// Takes the pending exception as the reason.
+  /// @return load_result::refused
+  load_result take() noexcept {
+    exception_ = take_exception();
+    return load_result::refused;
+  }
+  /// Takes the exception of a tensor as the reason, or else the requirements that it does not meet.
+  DLBRIDGE_COLD load_result take(untyped_argument& tensor, requirement const& need,
+                                 untyped_argument::explanation explain) noexcept {
+    if (tensor.exception()) {
+      exception_ = std::move(tensor.exception());
+    } else {
+      take(message(tensor.reason(need, explain)).c_str());
+    }
+    return load_result::refused;
+  }
+  DLBRIDGE_COLD load_result take(char const* text) noexcept {
+    text_ = ref::steal(api<PyUnicode_FromFormat>("%s", text));  // replaces what is no UTF-8
+    return text_ ? load_result::refused : take();
+  }
+
+  /// States that the element is within a sequence or a mapping.
+  DLBRIDGE_COLD load_result at_index(Py_ssize_t i) noexcept {
+    return place(ref::steal(api<PyUnicode_FromFormat>(", element %zd%V", i, where_.get(), "")));
+  }
+  DLBRIDGE_COLD load_result at_key(PyObject* key) noexcept {
+    return place(ref::steal(api<PyUnicode_FromFormat>(", key %R%V", key, where_.get(), "")));
+  }
+
+  /// Adds the reason of a further type that the element might have had.
+  DLBRIDGE_COLD void add_alternative(element_refusal&& next) noexcept {
+    if (next.is_fatal()) {
+      *this = std::move(next);
+      return;
+    }
+    ref const own = line();
+    ref const other = own ? next.line() : ref();
+    ref both =
+        other ? ref::steal(api<PyUnicode_FromFormat>("%U; or %U", own.get(), other.get())) : ref();
+    if (!both) {
+      take();
+      return;
+    }
+    where_ = ref();
+    exception_ = ref();
+    text_ = std::move(both);
+  }
+
+ private:
+  // The reason and its position in one text; empty with an exception set on failure.
+  ref line() const noexcept {
+    PyObject* const reason = text_ ? text_.get() : exception_.get();
+    return reason == nullptr ? ref::steal(api<PyUnicode_FromString>(""))
+           : where_          ? ref::steal(api<PyUnicode_FromFormat>("%S%U", reason, where_.get()))
+                             : ref::steal(api<PyObject_Str>(reason));
+  }
+  load_result place(ref where) noexcept {
+    if (!where) {
+      return take();
+    }
+    where_ = std::move(where);
+    return load_result::refused;
+  }
+
+  ref where_{};
+  ref exception_{};
+  ref text_{};
+};
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

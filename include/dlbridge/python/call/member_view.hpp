@@ -1,0 +1,92 @@
+// member_view: a result that refers to memory of an object and keeps the object alive.
+// layer: call · from memory of a C++ object to a Python object
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/builder.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/call/detail/export_path.hpp>
+#include <dlbridge/python/call/origin.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/tensor.hpp>
+#include <dlbridge/traits.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// A result that refers to memory of the object on which a method is called, or of the first
+/// argument of a function. The Python object that the caller receives keeps that object alive. It
+/// belongs to the first of these libraries that applies: the one that `returns` names, that of the
+/// first tensor argument, dlbridge (a Tensor).
+/// @par Lifetime
+/// The memory must not move or be freed while the Python object exists.
+class member_view {
+ public:
+  explicit member_view(tensor_view const& view) : memory_(describe_view(view)) {}
+  explicit member_view(description memory) : memory_(std::move(memory)) {}
+  /// A span of const elements makes a read-only tensor.
+  template <class T, class Shape, class... Constraints>
+  explicit member_view(tensor_span<T, Shape, Constraints...> const& span)
+      : member_view(view_of<T>(span.view())) {}
+  description const& memory() const noexcept { return memory_; }
+
+ private:
+  template <class T>
+  static tensor_view view_of(tensor_view const& view) noexcept {
+    return std::is_const_v<T> ? view.with_flags(view.flags() | flag_read_only) : view;
+  }
+  description memory_;
+};
+
+namespace python {
+namespace detail {
+// Converts a tensor to an object that Python code can index: a Tensor of the installed package, or
+// without the package an ndarray, as the Tensor of an extension has no indexing.
+inline ref give_indexable(managed_tensor m) noexcept {
+  exchange_table const installed = installed_table();
+  bool const is_known = PyErr_Occurred() == nullptr;
+  if (is_known && !installed && m.view().device() == cpu) {
+    ref const numpy = ref::steal(api<PyImport_ImportModule>("numpy"));
+    if (numpy) {
+      return give_as(library::numpy, std::move(m));
+    }
+    if (forgive_exception()) {
+      return wrap_tensor(std::move(m));
+    }
+  }
+  if (PyErr_Occurred() != nullptr) {
+    error_keeper const pending;
+    m = managed_tensor();
+    return ref();
+  }
+  return give_own(std::move(m));
+}
+}  // namespace detail
+
+/// Converts a view to a Python object that keeps the object of the memory alive.
+/// @param view the view
+/// @param object the Python object whose memory it is
+/// @param first_argument the object of the first tensor argument of the call, or null
+/// @param target the library that `returns` names, or null
+/// @return the object, or an empty ref with a Python exception set
+/// @throws error if the memory is described wrongly
+/// @par Thread and GIL
+/// The caller holds the GIL.
+inline ref give_view(member_view const& view, PyObject* object, PyObject* first_argument,
+                     library const* target) {
+  managed_tensor m = build_on(object_owner(ref::borrow(object)), view.memory());
+  if (target != nullptr) {
+    return give_as(*target, std::move(m));
+  }
+  return first_argument != nullptr ? origin(first_argument).give(std::move(m))
+                                   : detail::give_indexable(std::move(m));
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

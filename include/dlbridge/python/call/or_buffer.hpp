@@ -1,0 +1,64 @@
+// or_buffer<P>: a tensor parameter that also accepts Python buffers, such as bytes and array.array.
+// layer: call · from a Python argument to a C++ parameter
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/import/buffers.hpp>
+#include <dlbridge/python/import/detail/imported_tensor.hpp>
+#include <dlbridge/python/import/detail/type_cache.hpp>
+#include <dlbridge/python/interpreter.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// A parameter of type P that accepts a DLPack producer as P does, and any other object with the
+/// buffer protocol: bytes, bytearray, memoryview, array.array, mmap.mmap, an array of ctypes. The
+/// function uses it as a P. The memory is not copied; that of bytes is read-only.
+/// @tparam P a tensor parameter type: tensor_span, tensor, argument, convert, any_tensor,
+///   any_argument, managed_tensor
+/// @par Lifetime
+/// As P. The buffer stays exported meanwhile, so that a bytearray cannot be resized.
+template <class P>
+class or_buffer : public P {
+  static_assert(python::is_tensor_parameter<P> && !python::parameter<P>::optional,
+                "dlbridge: or_buffer<P> extends a tensor parameter. Write "
+                "std::optional<or_buffer<P>> to accept None");
+
+ public:
+  or_buffer(P parameter) noexcept(std::is_nothrow_move_constructible_v<P>)
+      : P(std::move(parameter)) {}
+};
+
+namespace python {
+
+template <class P>
+struct parameter<or_buffer<P>> : parameter<P> {
+  static constexpr bool takes_buffers = true;
+
+  static or_buffer<P> make(imported_tensor& from, PyObject* object) noexcept {
+    return or_buffer<P>(parameter<P>::make(from, object));
+  }
+
+  // Whether the object is a buffer whose type has no __dlpack__.
+  static bool is_buffer(PyObject* object) noexcept {
+    type_entry storage;
+    return PyObject_CheckBuffer(object) != 0 &&
+           type_cache::get(Py_TYPE(object), storage).dlpack == nullptr;
+  }
+  static managed_tensor import_buffer(PyObject* object) noexcept { return from_buffer(object); }
+};
+
+namespace detail {
+template <class P>
+struct result_kind<or_buffer<P>> : result_kind<P> {};
+template <>
+struct result_kind<or_buffer<managed_tensor>> : result_kind<void> {};  // has no release()
+}  // namespace detail
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

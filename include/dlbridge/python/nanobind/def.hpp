@@ -1,0 +1,121 @@
+// dlbridge::def: binds a C++ function of tensors to a nanobind module or class, with the extras of
+// nanobind's def; and def_static, def_property, def_property_readonly.
+// layer: bindings · from a C++ function to a Python function
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/binding/bound_call.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/nanobind/detail/bound_function.hpp>
+#include <dlbridge/python/nanobind/detail/insertion.hpp>
+#include <dlbridge/python/nanobind/errors.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// Binds a function whose parameters and result may be tensors to a nanobind module, as its def
+/// does.
+///
+/// A call imports each tensor argument once. It reports all arguments that do not fit in one
+/// TypeError. A second def of the same name adds an overload; calls try the overloads in the order
+/// of definition. A tensor returns to Python as an object of the first of these libraries that
+/// applies:
+/// - the library that the extra `returns` names
+/// - the origin of a result of type argument
+/// - the library of the first tensor argument
+/// - dlbridge, as a Tensor
+/// @param scope the module
+/// @param name the name in Python
+/// @param function a function or a function object
+/// @param extra nanobind's extras (nb::arg, defaults, a docstring, call_guard, ...), and returns
+/// @return scope
+/// @throws nanobind::python_error TypeError, when scope has an attribute of that name that is no
+/// function of nanobind
+/// @par Thread and GIL
+/// The caller holds the GIL. A call holds it while it converts arguments and results. A call_guard
+/// applies to the C++ function alone, and may release the GIL if no parameter is a tensor_span.
+template <class F, class... Extra>
+::nanobind::module_& def(::nanobind::module_& scope, char const* name, F&& function,
+                         Extra const&... extra) {
+  python::on_nanobind::bind<void>(scope, name, std::forward<F>(function), extra...);
+  return scope;
+}
+/// The same, for a method of a class. The function takes the object as its first parameter; a
+/// pointer to a member function does so by itself.
+template <class T, class... Options, class F, class... Extra>
+::nanobind::class_<T, Options...>& def(::nanobind::class_<T, Options...>& scope, char const* name,
+                                       F&& function, Extra const&... extra) {
+  python::on_nanobind::bind<T>(scope, name, std::forward<F>(function), extra...);
+  return scope;
+}
+/// The same, for a constructor: def(c, nb::init<tensor_span<float const>>(), nb::arg("x")).
+template <class T, class... Options, class... Parameters, class... Extra>
+::nanobind::class_<T, Options...>& def(::nanobind::class_<T, Options...>& scope,
+                                       ::nanobind::init<Parameters...>, Extra const&... extra) {
+  using alias = typename ::nanobind::class_<T, Options...>::Alias;
+  return def(
+      scope, "__init__",
+      [](::nanobind::pointer_and_handle<T> self, Parameters... values) {
+        if constexpr (std::is_constructible_v<alias, Parameters...>) {
+          ::new (static_cast<void*>(self.p)) alias(std::forward<Parameters>(values)...);
+        } else {
+          ::new (static_cast<void*>(self.p)) alias{std::forward<Parameters>(values)...};
+        }
+      },
+      extra...);
+}
+/// The same, for a static method of a class.
+template <class T, class... Options, class F, class... Extra>
+::nanobind::class_<T, Options...>& def_static(::nanobind::class_<T, Options...>& scope,
+                                              char const* name, F&& function,
+                                              Extra const&... extra) {
+  python::on_nanobind::bind<void>(scope, name, std::forward<F>(function), extra...);
+  return scope;
+}
+
+/// Binds a property, whose value may be a tensor. A getter that returns a member_view exposes
+/// memory of the object without a copy.
+/// @param scope the class_
+/// @param name the name in Python
+/// @param getter a function of the object, or a pointer to a member function
+/// @param setter a function of the object and the value, such as a tensor_span<float const>
+/// @param extra as of def; they apply to both functions. The docstring is that of the property
+/// @return scope
+/// @throws nanobind::python_error when the class refuses the attribute
+/// @par Thread and GIL
+/// As def.
+template <class T, class... Options, class Getter, class Setter, class... Extra>
+::nanobind::class_<T, Options...>& def_property(::nanobind::class_<T, Options...>& scope,
+                                                char const* name, Getter&& getter, Setter&& setter,
+                                                Extra const&... extra) {
+  namespace pn = python::on_nanobind;
+  pn::insert_property(scope, name,
+                      pn::make_accessor<T>(scope, name, "", std::forward<Getter>(getter),
+                                           ::nanobind::is_getter(), extra...),
+                      pn::make_accessor<T>(scope, name, ".setter", std::forward<Setter>(setter),
+                                           ::nanobind::arg("value"), extra...),
+                      pn::doc_of(extra...));
+  return scope;
+}
+/// The same, for a property without setter.
+template <class T, class... Options, class Getter, class... Extra>
+::nanobind::class_<T, Options...>& def_property_readonly(::nanobind::class_<T, Options...>& scope,
+                                                         char const* name, Getter&& getter,
+                                                         Extra const&... extra) {
+  namespace pn = python::on_nanobind;
+  pn::insert_property(scope, name,
+                      pn::make_accessor<T>(scope, name, "", std::forward<Getter>(getter),
+                                           ::nanobind::is_getter(), extra...),
+                      ::nanobind::none(), pn::doc_of(extra...));
+  return scope;
+}
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

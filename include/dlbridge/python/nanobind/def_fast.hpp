@@ -1,0 +1,53 @@
+// dlbridge::def_fast: binds a C++ function of tensors and numbers to a nanobind module without
+// nanobind's dispatcher.
+// layer: bindings · a whole call, from Python arguments to a Python result
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <initializer_list>
+#include <optional>
+#include <utility>
+
+#include <dlbridge/python/call/def_fast.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/nanobind/errors.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// Adds a function of tensors and numbers to a nanobind module, as python::def_fast does:
+/// def_fast<&f>(m, "f", {"x", "y"}, "The docstring.", returns{library::numpy}). The function may
+/// throw nanobind's exceptions.
+/// @tparam Function the function
+/// @param m the module
+/// @param name the name in Python
+/// @param parameters the names of the parameters; a missing one is arg0, arg1, ...
+/// @param doc the docstring, which follows the signature
+/// @param result_library the library that tensors are returned as
+/// @throws nanobind::python_error with the Python exception, when the module refuses the function
+/// @throws error as python::def_fast
+/// @par Thread and GIL
+/// The caller holds the GIL. The function runs with the GIL held.
+template <auto Function>
+void def_fast(::nanobind::module_& m, char const* name,
+              std::initializer_list<char const*> parameters = {}, char const* doc = "",
+              std::optional<returns> result_library = {}) {
+  python::on_nanobind::throwing_pending([&] {
+    python::def_fast<Function, python::on_nanobind::translator>(m.ptr(), name, parameters, doc,
+                                                                result_library);
+  });
+}
+/// The same, for a lambda that captures nothing.
+template <class Lambda>
+void def_fast(::nanobind::module_& m, char const* name, Lambda lambda,
+              std::initializer_list<char const*> parameters = {}, char const* doc = "",
+              std::optional<returns> result_library = {}) {
+  python::on_nanobind::throwing_pending([&] {
+    python::def_fast<Lambda, python::on_nanobind::translator>(m.ptr(), name, std::move(lambda),
+                                                              parameters, doc, result_library);
+  });
+}
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

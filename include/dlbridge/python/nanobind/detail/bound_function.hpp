@@ -1,0 +1,241 @@
+// bound_function: the function object that def passes to nanobind, and the casters of its arguments
+// and result.
+// layer: bindings · one call of one overload, from Python arguments to a Python result
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/python/call/binding/annotation.hpp>
+#include <dlbridge/python/call/binding/bound_call.hpp>
+#include <dlbridge/python/call/binding/overload_call.hpp>
+#include <dlbridge/python/call/detail/refusals.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/nanobind/casters.hpp>
+#include <dlbridge/python/nanobind/detail/bound_record.hpp>
+#include <dlbridge/python/nanobind/detail/containers.hpp>
+#include <dlbridge/python/nanobind/detail/explanation.hpp>
+#include <dlbridge/python/nanobind/errors.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace on_nanobind {
+
+// The state that the overloads of one call share. A capsule in nanobind's list of the objects that
+// the call owns holds it.
+struct shared_state {
+  std::unique_ptr<overload_call> imports = std::make_unique<overload_call>();
+
+  static char const* name() noexcept { return "dlbridge.nanobind_call"; }
+  static shared_state* of(PyObject* capsule) noexcept {
+    return static_cast<shared_state*>(api<PyCapsule_GetPointer>(capsule, name()));
+  }
+  // Keeps the imports of a call that every overload refused, for the explanation of it.
+  static void destroy(PyObject* capsule) noexcept {
+    std::unique_ptr<shared_state> const state(of(capsule));
+    if (!state->imports->is_accepted() && is_explained()) {
+      refused_imports() = std::move(state->imports);
+    }
+  }
+};
+
+// The call of several overloads that an argument belongs to, or null. nanobind tries several
+// overloads first without implicit conversions, so a call that has them begins thus.
+template <class Flags>
+overload_call* shared_call(nb::detail::cleanup_list* call, Flags flags,
+                           PyObject* argument) noexcept {
+  bool const is_first = (flags & static_cast<Flags>(nb::detail::cast_flags::convert)) == 0;
+  if (call == nullptr || (!is_first && !call->used())) {
+    return nullptr;
+  }
+  for (std::size_t i = 1; i < call->size(); ++i) {
+    if (PyCapsule_IsValid((*call)[i], shared_state::name()) != 0) {
+      return shared_state::of((*call)[i])->imports.get();
+    }
+  }
+  if (!is_first) {
+    return nullptr;
+  }
+  std::unique_ptr<shared_state> state(new (std::nothrow) shared_state);
+  ref capsule = state ? ref::steal(api<PyCapsule_New>(state.get(), shared_state::name(),
+                                                      &shared_state::destroy))
+                      : ref();
+  if (!capsule) {
+    forget(take_exception());
+    return nullptr;
+  }
+  call->append(capsule.release());
+  // nanobind takes the last object of the list for a conversion of the argument, to which
+  // nb::keep_alive and nb::call_policy then apply.
+  Py_INCREF(argument);
+  call->append(argument);
+  return state.release()->imports.get();
+}
+
+// Whether the Python function of a record has other overloads, which plain nanobind may have added.
+DLBRIDGE_COLD inline bool is_overloaded(bound_record const& record) noexcept {
+  if (record.attribute.empty()) {
+    return false;
+  }
+  error_keeper const pending;
+  ref const function =
+      ref::steal(api<PyObject_GetAttrString>(record.scope, record.attribute.c_str()));
+  ref const signatures =
+      function ? ref::steal(api<PyObject_GetAttrString>(function.get(), "__nb_signature__"))
+               : ref();
+  forget(take_exception());
+  return signatures && PyTuple_Check(signatures.get()) && PyTuple_GET_SIZE(signatures.get()) > 1;
+}
+
+// A tensor argument, with the call of several overloads that shares its imports, or null.
+template <class P>
+struct shared_tensor : binding::given_tensor<P> {
+  overload_call* call = nullptr;
+};
+
+// The Library of a bound_call.
+struct nanobind_calls {
+  using record = bound_record;
+  using elements = nanobind_elements;
+  template <class P>
+  using given = shared_tensor<P>;
+
+  [[noreturn]] static void throw_pending() { on_nanobind::throw_pending(); }
+  template <class... Values>
+  static overload_call* enter(bound_record const&, Values const&... values) noexcept {
+    overload_call* call = nullptr;
+    ((call = call != nullptr ? call : call_of(values)), ...);
+    return call;
+  }
+  [[noreturn]] DLBRIDGE_COLD static void refuse(bound_record const& record, overload_call* call,
+                                                refusals&& reasons) {
+    bool const is_last_word = call == nullptr && !record.is_operator && !is_overloaded(record);
+    if (!is_last_word && !reasons.fatal_exception()) {
+      if (call != nullptr) {
+        call->keep_reason(record, reasons.text());
+      }
+      throw nb::next_overload();
+    }
+    reasons.set_error(record.name.c_str());
+    throw_pending();
+  }
+
+ private:
+  template <class T>
+  static overload_call* call_of(T const&) noexcept {
+    return nullptr;
+  }
+  template <class P>
+  static overload_call* call_of(shared_tensor<P> const& value) noexcept {
+    return value.call;
+  }
+};
+
+// A function with its record.
+template <class F, class Guard, class Signature>
+class bound_function;
+template <class F, class Guard, class Result, class... Parameters>
+class bound_function<F, Guard, Result(Parameters...)> {
+ public:
+  bound_function(F function, std::unique_ptr<bound_record> record)
+      : call_(std::move(function), *record), record_(std::move(record)) {}
+  binding::library_result<nanobind_calls, Result> operator()(
+      binding::library_parameter<nanobind_calls, Parameters>... values) const {
+    return call_(std::forward<binding::library_parameter<nanobind_calls, Parameters>>(values)...);
+  }
+
+ private:
+  binding::bound_call<nanobind_calls, F, Guard, Result(Parameters...)> call_;
+  std::unique_ptr<bound_record> record_;
+};
+
+}  // namespace on_nanobind
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
+
+namespace nanobind {
+namespace detail {
+template <class P>
+struct type_caster<dlbridge::python::on_nanobind::shared_tensor<P>> {
+  using Value = dlbridge::python::on_nanobind::shared_tensor<P>;
+  static constexpr auto Name =
+      dlbridge::python::binding::annotation<dlbridge::python::on_nanobind::nanobind_text,
+                                            dlbridge::python::binding::place::parameter, P>();
+  template <class>
+  using Cast = Value;
+  template <class>
+  static constexpr bool can_cast() noexcept {
+    return true;
+  }
+  template <class Flags>
+  bool from_python(handle source, Flags flags, cleanup_list* call) noexcept {
+    value.object = source.ptr();
+    value.call = dlbridge::python::on_nanobind::shared_call(call, flags, source.ptr());
+    return true;
+  }
+  operator Value() const noexcept { return value; }
+  Value value{};
+};
+// nanobind passes None to such a parameter, and writes "| None" behind the name of its type.
+template <class P>
+struct has_arg_defaults<dlbridge::python::on_nanobind::shared_tensor<std::optional<P>>>
+    : std::true_type {};
+template <class P>
+struct remove_opt_mono<dlbridge::python::on_nanobind::shared_tensor<std::optional<P>>> {
+  using type = dlbridge::python::on_nanobind::shared_tensor<P>;
+};
+
+template <class R>
+struct type_caster<dlbridge::python::binding::made_object<R>> {
+  static constexpr auto Name =
+      dlbridge::python::binding::annotation<dlbridge::python::on_nanobind::nanobind_text,
+                                            dlbridge::python::binding::place::result, R>();
+  static handle from_cpp(dlbridge::python::binding::made_object<R>&& result, rv_policy,
+                         cleanup_list*) noexcept {
+    return result.object.release();
+  }
+};
+template <>
+struct type_caster<dlbridge::member_view> {
+  static constexpr auto Name = const_name("typing.Any");
+  static handle from_cpp(dlbridge::member_view const& view, rv_policy,
+                         cleanup_list* call) noexcept {
+    return give(view, call, nullptr, nullptr);
+  }
+  // As dlbridge::python::give_view, for the object of the call.
+  static handle give(dlbridge::member_view const& view, cleanup_list* call,
+                     PyObject* first_argument, dlbridge::library const* target) noexcept {
+    PyObject* const object = call != nullptr ? call->self() : nullptr;
+    if (object == nullptr) {
+      dlbridge::python::api<PyErr_SetString>(
+          PyExc_TypeError,
+          "a dlbridge::member_view has no object to keep alive; return it from a "
+          "method, or from a function of the object that it is part of");
+      return {};
+    }
+    dlbridge::python::ref result;
+    dlbridge::python::guarded(
+        [&] { result = dlbridge::python::give_view(view, object, first_argument, target); });
+    return result.release();
+  }
+};
+template <>
+struct type_caster<dlbridge::python::binding::made_view> {
+  static constexpr auto Name = const_name("typing.Any");
+  static handle from_cpp(dlbridge::python::binding::made_view&& result, rv_policy,
+                         cleanup_list* call) noexcept {
+    return type_caster<dlbridge::member_view>::give(result.view, call, result.first_argument.get(),
+                                                    result.target);
+  }
+};
+}  // namespace detail
+}  // namespace nanobind

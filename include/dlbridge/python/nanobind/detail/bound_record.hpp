@@ -1,0 +1,78 @@
+// bound_record: what is known of one function that def bound; the records of all functions, by
+// which a refused call finds the candidates of its name.
+// layer: bindings · from a C++ function to a Python function
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include <dlbridge/python/call/binding/function_record.hpp>
+#include <dlbridge/python/call/binding/overload_call.hpp>
+#include <dlbridge/python/call/detail/refusals.hpp>
+#include <dlbridge/python/interpreter.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace on_nanobind {
+
+// Adds the reason of an argument, if a parameter does not accept it.
+// expected: the annotation of the parameter
+using argument_check = void (*)(refusals&, overload_call& imports, PyObject*, char const* name,
+                                int position, PyObject* expected);
+
+struct parameter_facts {
+  bool has_default = false;
+  bool accepts_none = false;
+  bool is_tensor = false;
+  argument_check check = nullptr;  // null for self, nb::args and nb::kwargs
+};
+
+/// One function that def bound. The Python function owns it.
+/// @par Thread and GIL
+/// The caller of every member holds the GIL.
+struct bound_record : function_record {
+  bound_record(char const* function_name, PyObject* in, bool of_class)
+      : function_record(function_name), scope(in), is_method(of_class), older(newest()) {
+    newest() = this;
+  }
+  bound_record(bound_record const&) = delete;
+  bound_record& operator=(bound_record const&) = delete;
+  ~bound_record() {
+    bound_record** link = &newest();
+    while (*link != this) {
+      link = &(*link)->older;
+    }
+    *link = older;
+  }
+
+  /// The record that was made last, which links to older ones.
+  DLBRIDGE_LOCAL static bound_record*& newest() noexcept {
+    static bound_record* record = nullptr;
+    return record;
+  }
+  bool is_candidate_of(bound_record const& other) const noexcept {
+    return scope == other.scope && name == other.name;
+  }
+
+  PyObject* scope;          // the module or class, borrowed
+  std::string attribute{};  // the name of the Python function there; empty for an accessor
+  bool is_method;
+  bool is_operator = false;  // a refusal is NotImplemented
+  bound_record* older;
+  PyObject* function = nullptr;  // the Python function, borrowed
+  Py_ssize_t index = 0;          // among the overloads of the Python function
+  std::size_t count = 0;         // of the parameters
+  std::size_t positional = 0;    // the number of those that positional arguments fill
+  bool has_args = false;         // nb::args is the parameter after the positional ones
+  bool has_kwargs = false;       // nb::kwargs is the last parameter
+  std::unique_ptr<parameter_facts[]> parameters{};
+};
+
+}  // namespace on_nanobind
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

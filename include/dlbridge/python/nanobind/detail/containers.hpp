@@ -1,0 +1,109 @@
+// nanobind_elements, nanobind_text: let containers of tensors hold what nanobind converts, and
+// annotate them.
+// layer: bindings · from a Python argument to a C++ parameter and back
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/python/call/detail/element_argument.hpp>
+#include <dlbridge/python/call/detail/element_refusal.hpp>
+#include <dlbridge/python/call/detail/read_iterators.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/nanobind/casters.hpp>
+#include <dlbridge/python/nanobind/errors.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace on_nanobind {
+
+// The objects that a conversion made, which live as long as this list.
+struct DLBRIDGE_LOCAL owned_objects : nb::detail::cleanup_list {
+#if NB_VERSION_MAJOR >= 3
+  owned_objects() : cleanup_list(nullptr, NB_CTX) {}
+#else
+  owned_objects() : cleanup_list(nullptr) {}
+#endif
+  owned_objects(owned_objects const&) = delete;
+  owned_objects& operator=(owned_objects const&) = delete;
+  ~owned_objects() { release(); }
+};
+
+// The conversions of elements that are neither tensors, numbers nor text: those of nanobind.
+struct nanobind_elements {
+  template <class T>
+  static constexpr bool converts = true;
+
+  template <class T>
+  class argument : public element_without_tensor {
+   public:
+    load_result load(PyObject* object, element_mode const& how, element_refusal& why) noexcept {
+      auto const flags = static_cast<nb::detail::cast_flags>(
+          how.exact ? 0 : static_cast<int>(nb::detail::cast_flags::convert));
+      if (caster_.from_python(object, flags, &made_) && caster_.template can_cast<T>()) {
+        return load_result::after_python;
+      }
+      api<PyErr_Format>(PyExc_TypeError, "expected another type; got %s", Py_TYPE(object)->tp_name);
+      return why.take();
+    }
+    T extract() { return caster_.operator nb::detail::cast_t<T>(); }
+
+   private:
+    owned_objects made_;
+    nb::detail::make_caster<T> caster_;
+  };
+
+  // The author may have bound a sequence or mapping as a class, as by nb::bind_vector.
+  static constexpr bool has_classes = true;
+  template <class T>
+  static bool is_bound() noexcept {
+    return nb::type<T>().is_valid();
+  }
+  template <class T>
+  static T const* find_bound(PyObject* object) noexcept {
+    nb::handle const type = nb::type<T>();
+    bool const is_bound =
+        type.is_valid() &&
+        api<PyType_IsSubtype>(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(type.ptr())) != 0;
+    return is_bound && nb::inst_ready(object) ? nb::inst_ptr<T>(object) : nullptr;
+  }
+  template <class T>
+  static ref give_bound(T&& value) {
+    return ref::steal(
+        nb::detail::type_caster_base<T>::from_cpp(std::move(value), nb::rv_policy::move, nullptr)
+            .ptr());
+  }
+
+  template <class T>
+  static ref give(T&& value) {
+    return ref::steal(
+        nb::detail::make_caster<T>::from_cpp(std::forward<T>(value), nb::rv_policy::move, nullptr)
+            .ptr());
+  }
+};
+
+// The text of annotations, as descr, nanobind's compile-time string.
+struct nanobind_text {
+  template <std::size_t N>
+  static constexpr auto literal(char const (&text)[N]) {
+    return nb::detail::const_name(text);
+  }
+  template <class P>
+  static constexpr auto tensor() {
+    return descr_of<P>();
+  }
+  template <class T>
+  static constexpr auto converted() {
+    return nb::detail::make_caster<T>::Name;
+  }
+};
+
+}  // namespace on_nanobind
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,195 @@
+// explain_refusals: lets the calls of a function that def bound state why nanobind refused them.
+// layer: bindings · from a call that nanobind refused to a Python exception
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include <dlbridge/python/call/binding/overload_call.hpp>
+#include <dlbridge/python/call/binding/refused_call.hpp>
+#include <dlbridge/python/call/detail/refusals.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/nanobind/detail/bound_record.hpp>
+#include <dlbridge/python/nanobind/detail/refused_call.hpp>
+
+// nanobind refuses a call for a wrong number of arguments, an unknown keyword, None, or an argument
+// that its caster does not accept, and when all overloads refuse. It lists the signatures and the
+// types of the arguments, and does not say which of them it refused. The functions below load each
+// argument once more. They run after a refusal only.
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace on_nanobind {
+
+// The imports of a call whose overloads have all refused, until the call is explained.
+DLBRIDGE_LOCAL inline std::unique_ptr<overload_call>& refused_imports() noexcept {
+  thread_local std::unique_ptr<overload_call> imports;
+  return imports;
+}
+
+// Whether the innermost call of this thread ends in explain_refusal if it is refused. Functions to
+// which plain nanobind added an overload do not.
+DLBRIDGE_LOCAL inline bool& is_explained() noexcept {
+  thread_local bool explained = false;
+  return explained;
+}
+
+// Whether an exception is nanobind's refusal of a call of a function. An accessor of a property has
+// another name in nanobind's messages than in its record.
+DLBRIDGE_COLD inline bool is_refusal_of(PyObject* function, PyObject* exception) noexcept {
+  ref const name = ref::steal(api<PyObject_GetAttrString>(function, "__name__"));
+  char const* const called = name ? api<PyUnicode_AsUTF8>(name.get()) : nullptr;
+  return forgive_exception() && called != nullptr && binding::is_refusal_of(called, exception);
+}
+
+// The explanation of a refused call of a Python function with one or more candidates.
+class explanation {
+ public:
+  explanation(PyObject* function, PyObject* const* args, std::size_t count, PyObject* keywords)
+      : imports_(refused_imports() ? std::move(refused_imports())
+                                   : std::make_unique<overload_call>()),
+        call_(args, count, keywords, *imports_),
+        signatures_(ref::steal(api<PyObject_GetAttrString>(function, "__nb_signature__"))) {}
+
+  // Replaces nanobind's refusal by the reasons. An exception that writing them raised is pending
+  // instead. Leaves none pending if there is no reason.
+  DLBRIDGE_COLD void raise_reasons(bound_record const& newest) {
+    Py_ssize_t const size = signatures_ ? PyTuple_GET_SIZE(signatures_.get()) : 0;
+    if (size == 1) {
+      refusals reasons;
+      call_.add_reasons(newest, signature(0), reasons);
+      if (PyErr_Occurred() == nullptr && reasons) {
+        reasons.set_error(newest.name.c_str());
+      }
+      return;
+    }
+    ref const lines = ref::steal(api<PyList_New>(0));
+    for (Py_ssize_t i = 0; lines && i < size; ++i) {
+      ref const line = line_of(candidate(newest, i), i);
+      if (!line || api<PyList_Append>(lines.get(), line.get()) != 0) {
+        return;
+      }
+    }
+    if (lines && size > 0) {
+      imports_->set_error(newest.name.c_str(), lines.get());
+    }
+  }
+
+ private:
+  // The signature of a candidate, without "def "; borrowed.
+  char const* signature(Py_ssize_t i) const noexcept {
+    PyObject* const text = PyTuple_GET_ITEM(PyTuple_GET_ITEM(signatures_.get(), i), 0);
+    char const* const utf8 = api<PyUnicode_AsUTF8>(text);
+    return utf8 == nullptr                      ? (api<PyErr_Clear>(), "")
+           : std::strncmp(utf8, "def ", 4) == 0 ? utf8 + 4
+                                                : utf8;
+  }
+  static bound_record const* candidate(bound_record const& newest, Py_ssize_t i) noexcept {
+    bound_record const* each = &newest;
+    while (each != nullptr && !(each->is_candidate_of(newest) && each->index == i)) {
+      each = each->older;
+    }
+    return each;
+  }
+  // "\n1. f(x: ...) -> ...\n  the reason"; empty, with an exception set, on failure.
+  ref line_of(bound_record const* record, Py_ssize_t i) {
+    refusals reasons;
+    if (record != nullptr) {
+      call_.add_reasons(*record, signature(i), reasons);
+    }
+    if (PyErr_Occurred() != nullptr) {
+      return ref();
+    }
+    if (reasons.fatal_exception()) {
+      reasons.set_error("");
+      return ref();
+    }
+    // The disagreement of extents with one name is no reason of a single argument.
+    ref text = reasons ? reasons.text() : record != nullptr ? imports_->reason_of(*record) : ref();
+    if (!text && PyErr_Occurred() == nullptr) {
+      text = ref::steal(api<PyUnicode_FromString>("the arguments are not those of this signature"));
+    }
+    return text ? ref::steal(
+                      api<PyUnicode_FromFormat>("\n%zd. %s\n  %U", i + 1, signature(i), text.get()))
+                : ref();
+  }
+
+  std::unique_ptr<overload_call> imports_;
+  nanobind_refusal call_;
+  ref signatures_;
+};
+
+// Replaces the pending exception, if it is nanobind's refusal of a call, by the reasons.
+DLBRIDGE_COLD inline void explain_refusal(PyObject* function, PyObject* const* args,
+                                          std::size_t count, PyObject* keywords) noexcept {
+  bound_record const* record = bound_record::newest();
+  while (record != nullptr && record->function != function) {
+    record = record->older;
+  }
+  ref refusal = take_exception();
+  if (record != nullptr && is_refusal_of(function, refusal.get())) {
+    try {
+      explanation(function, args, count, keywords).raise_reasons(*record);
+    } catch (std::bad_alloc const&) {
+      api<PyErr_NoMemory>();
+    }
+  }
+  if (PyErr_Occurred() == nullptr) {
+    set_exception(std::move(refusal));
+  }
+}
+
+// nanobind has one function for each shape of a call, which its Python functions refer to. Calls of
+// the functions of def pass through one of these instead, which calls nanobind's.
+template <std::size_t I>
+DLBRIDGE_LOCAL vectorcallfunc& own_call() noexcept {
+  static vectorcallfunc function = nullptr;
+  return function;
+}
+template <std::size_t I>
+PyObject* call_and_explain(PyObject* self, PyObject* const* args, std::size_t flags,
+                           PyObject* keywords) noexcept {
+  bool const outer = std::exchange(is_explained(), true);
+  PyObject* const result = own_call<I>()(self, args, flags, keywords);
+  is_explained() = outer;
+  if (result == nullptr) {
+    // The two highest bits are flags: of Python, and of nanobind for the self of a constructor.
+    constexpr auto highest = static_cast<std::size_t>(PY_VECTORCALL_ARGUMENTS_OFFSET);
+    explain_refusal(self, args, flags & ~(highest | (highest >> 1)), keywords);
+  }
+  refused_imports().reset();  // of a call that an overload without tensors accepted
+  return result;
+}
+template <std::size_t I>
+bool intercept(vectorcallfunc& call) noexcept {
+  vectorcallfunc& own = own_call<I>();
+  if (own != nullptr && own != call) {
+    return false;
+  }
+  own = call;
+  call = &call_and_explain<I>;
+  return true;
+}
+
+// Lets the calls of a Python function of nanobind explain their refusals.
+DLBRIDGE_COLD inline void explain_refusals(PyObject* function) noexcept {
+  Py_ssize_t const offset = Py_TYPE(function)->tp_vectorcall_offset;
+  if (offset <= 0) {
+    return;
+  }
+  auto& call = *reinterpret_cast<vectorcallfunc*>(reinterpret_cast<char*>(function) + offset);
+  static_cast<void>(intercept<0>(call) || intercept<1>(call) || intercept<2>(call) ||
+                    intercept<3>(call) || intercept<4>(call) || intercept<5>(call));
+}
+
+}  // namespace on_nanobind
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,100 @@
+// cast, make_iterator: import tensors of any Python object, and iterate over tensors in Python.
+// layer: bindings · from Python objects to C++ tensors, and back
+#pragma once
+
+#include <nanobind/make_iterator.h>
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/python/call/cast.hpp>
+#include <dlbridge/python/call/member_view.hpp>
+#include <dlbridge/python/call/origin.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/nanobind/errors.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// Imports the tensor of any Python object: an element of nb::args, nb::kwargs, a list, an
+/// attribute: cast<tensor<float const>>(kwargs["x"], "x").
+/// @tparam P an owning parameter type: tensor, argument, any_tensor, managed_tensor, or an optional
+/// of these, which is empty for None
+/// @param object the object
+/// @param name what messages call the object, or null
+/// @return the tensor, which keeps its memory alive
+/// @throws nanobind::python_error TypeError when the tensor does not fit, with the same text as the
+/// refusal of an argument; the producer's exception when that is no refusal, such as
+/// KeyboardInterrupt
+/// @par Thread and GIL
+/// The caller holds the GIL.
+template <class P>
+P cast(::nanobind::handle object, char const* name = nullptr) {
+  python::tensor_argument<P> argument;
+  if (!python::detail::load_or_raise(argument, object.ptr(), name, nullptr)) {
+    python::on_nanobind::throw_pending();
+  }
+  return argument.extract();
+}
+
+namespace python {
+namespace on_nanobind {
+// A C++ iterator over at(0), at(1), ..., whose values are Python objects.
+template <class At>
+class indexed_iterator {
+ public:
+  indexed_iterator(nb::object owner, At at, std::optional<returns> as, std::size_t i)
+      : owner_(std::move(owner)), at_(std::move(at)), as_(as), i_(i) {}
+  nb::object operator*() const {
+    library const* const target = as_ ? &as_->which : nullptr;
+    auto value = at_(i_);
+    ref item;
+    if constexpr (std::is_same_v<decltype(value), member_view>) {
+      item = throwing_pending([&] { return give_view(value, owner_.ptr(), nullptr, target); });
+    } else {
+      item = give_result(std::move(value), nullptr, target);
+    }
+    if (!item) {
+      throw_pending();
+    }
+    return nb::steal(item.release());
+  }
+  indexed_iterator& operator++() {
+    ++i_;
+    return *this;
+  }
+  bool operator==(indexed_iterator const& other) const { return i_ == other.i_; }
+
+ private:
+  nb::object owner_;
+  At at_;
+  std::optional<returns> as_;
+  std::size_t i_;
+};
+}  // namespace on_nanobind
+}  // namespace python
+
+/// Makes a Python iterator over the tensors at(0), at(1), ..., at(count - 1), for __iter__.
+/// @param owner the Python object whose memory the tensors are. The iterator keeps it alive
+/// @param count the number of tensors
+/// @param at a copyable function of an index that returns a member_view of the owner's memory, or
+/// an owning tensor. The iterator calls it once for each item
+/// @param as the library of the items; without it they are Tensors
+/// @return the iterator, which signatures state as Iterator[Any]
+/// @par Thread and GIL
+/// The caller holds the GIL, and so does every call of at.
+template <class At>
+::nanobind::typed<::nanobind::iterator, ::nanobind::any> make_iterator(
+    ::nanobind::object owner, std::size_t count, At at, std::optional<returns> as = {}) {
+  using iterator = python::on_nanobind::indexed_iterator<At>;
+  return ::nanobind::borrow<::nanobind::iterator>(
+      ::nanobind::make_iterator(::nanobind::handle(), "tensor_iterator", iterator(owner, at, as, 0),
+                                iterator(owner, at, as, count)));
+}
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,48 @@
+// bound_record: what is known of one function that def bound, beside what pybind11 knows of it.
+// layer: bindings · from a Python function to its C++ function
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/binding/function_record.hpp>
+#include <dlbridge/python/call/binding/overload_call.hpp>
+#include <dlbridge/python/call/detail/refusals.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/pybind11/errors.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// One argument of a refused call.
+struct refused_argument {
+  PyObject* object;
+  char const* name;     // or null
+  int position;         // counted from 1
+  PyObject* expected;   // the annotation of the parameter
+  bool convert;         // whether implicit conversions are allowed
+  overload_call* call;  // which imports each tensor once, or null
+};
+// Adds the reason of an argument that does not fit a parameter.
+using argument_check = void (*)(refusals&, refused_argument const&);
+
+// A function_record with what explains the calls that pybind11 refuses.
+struct DLBRIDGE_LOCAL bound_record : function_record {
+  using function_record::function_record;
+  py::detail::function_record const* pybind11_record = nullptr;
+  argument_check const* checks = nullptr;  // one for each parameter
+  PyObject* self = nullptr;                // of the Python function
+  bound_record* previous_bound = nullptr;
+};
+
+// Whether the pending exception is a refusal of bound_function, which states the reasons already.
+DLBRIDGE_LOCAL inline bool& has_stated_reasons() noexcept {
+  thread_local bool has_stated = false;
+  return has_stated;
+}
+
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

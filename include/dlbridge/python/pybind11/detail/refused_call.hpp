@@ -1,0 +1,175 @@
+// add_call_reasons: finds the reasons why pybind11 refused a call of a function that def bound.
+// layer: bindings · from a call that pybind11 refused to the reasons
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+#include <new>
+#include <type_traits>
+
+#include <dlbridge/python/call/binding/bound_call.hpp>
+#include <dlbridge/python/call/binding/mismatch.hpp>
+#include <dlbridge/python/call/binding/overload_call.hpp>
+#include <dlbridge/python/call/binding/refused_call.hpp>
+#include <dlbridge/python/call/container_argument.hpp>
+#include <dlbridge/python/call/detail/refusals.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/pybind11/detail/bound_record.hpp>
+#include <dlbridge/python/pybind11/detail/containers.hpp>
+#include <dlbridge/python/pybind11/errors.hpp>
+
+// pybind11 refuses a call for a wrong number of arguments, an unknown keyword, or an argument that
+// is no tensor and that its caster does not accept. It lists the signature and the arguments, and
+// does not say which of them it refused. The functions below read pybind11's own record of the
+// function, and load each argument once more. They run after a refusal only.
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// Whether pybind11's caster of A accepts an object; an exception that it raises is the reason.
+template <class A>
+bool accepts(PyObject* object, bool convert) {
+  py::detail::loader_life_support const guard{};
+  py::detail::make_caster<A> caster;
+  return !is_null_object<A>(object) && caster.load(py::handle(object), convert);
+}
+
+// Checks an argument for a parameter of type P, which may be a container of tensors.
+template <class P, bool IsContainer>
+DLBRIDGE_COLD void check_argument(refusals& reasons, refused_argument const& argument) {
+  if constexpr (is_tensor_parameter<P>) {
+    tensor_argument<P> tensor;
+    bool const fits = argument.call != nullptr ? argument.call->load(tensor, argument.object)
+                                               : tensor.load_again(argument.object);
+    if (!fits) {
+      reasons.add_if_refused(tensor, argument.name, argument.position);
+    }
+  } else if constexpr (IsContainer) {
+    py::detail::loader_life_support const guard{};
+    container_argument<P, pybind11_elements> container;
+    load_result const result = argument.call != nullptr
+                                   ? container.load(argument.object, argument.call->iterators())
+                                   : container.load(argument.object);
+    if (result == load_result::refused) {
+      reasons.add_if_refused(container.refusal(), argument.name, argument.position);
+    }
+  } else if constexpr (!std::is_same_v<P, py::detail::value_and_holder>) {
+    try {
+      if (accepts<P>(argument.object, argument.convert)) {
+        return;
+      }
+      if constexpr (std::is_integral_v<P> && !std::is_same_v<P, bool> &&
+                    !py::detail::is_std_char_type<P>::value) {
+        set_integer_mismatch<P>(argument.object);
+      } else {
+        set_mismatch(argument.expected, argument.object);
+      }
+    } catch (...) {
+      pybind11_translator::translate();
+    }
+    reasons.add(argument.name, argument.position, take_exception());
+  }
+}
+
+// The Signature of a refused_call, by pybind11's record.
+class DLBRIDGE_LOCAL pybind11_signature {
+ public:
+  explicit pybind11_signature(py::detail::function_record const& own) noexcept : own_(&own) {}
+
+  std::size_t size() const noexcept {
+    return own_->nargs - (own_->has_args ? 1U : 0U) - (own_->has_kwargs ? 1U : 0U);
+  }
+  std::size_t positional() const noexcept { return own_->nargs_pos; }
+  static std::size_t first() noexcept { return 0; }
+  bool takes_args() const noexcept { return own_->has_args; }
+  bool takes_kwargs() const noexcept { return own_->has_kwargs; }
+  bool is_method() const noexcept { return own_->is_method; }
+  char const* name(std::size_t i) const noexcept {
+    char const* const text = is_declared(i) ? own_->args[i].name : nullptr;
+    return text != nullptr && *text != '\0' ? text : nullptr;
+  }
+  bool has_default(std::size_t i) const noexcept {
+    return is_declared(i) && static_cast<bool>(own_->args[i].value);
+  }
+
+  // The number of a parameter with py::args, which is between the positional and the keyword-only
+  // parameters.
+  std::size_t with_packs(std::size_t i) const noexcept {
+    return own_->has_args && i >= own_->nargs_pos ? i + 1 : i;
+  }
+  ref annotation(std::size_t i) const noexcept {
+    return annotation_in(own_->signature, with_packs(i));
+  }
+  bool refuses_none(std::size_t i) const noexcept { return is_declared(i) && !own_->args[i].none; }
+  bool converts(std::size_t i) const noexcept { return !is_declared(i) || own_->args[i].convert; }
+
+ private:
+  bool is_declared(std::size_t i) const noexcept { return i < own_->args.size(); }
+
+  py::detail::function_record const* own_;
+};
+
+// A call that pybind11 refused.
+class DLBRIDGE_LOCAL pybind11_refusal {
+ public:
+  // call: of an overload set, or null
+  // keywords: as of refused_call
+  pybind11_refusal(bound_record const& record, overload_call* call, PyObject* const* args,
+                   std::size_t count, PyObject* keywords) noexcept
+      : record_(record),
+        own_(*record.pybind11_record),
+        call_(call),
+        refused_(own_, args, count, keywords) {}
+
+  // Adds the reasons: that of the call as a whole, or one for each argument that does not fit.
+  DLBRIDGE_COLD void add_reasons(refusals& reasons) const {
+    ref const about_call = refused_.reason();
+    if (about_call) {
+      reasons.add_about_call(about_call.get());
+      return;
+    }
+    for (std::size_t i = 0; i < own_.size(); ++i) {
+      PyObject* const object = refused_.argument(i);
+      if (object == nullptr) {
+        continue;  // the default
+      }
+      ref const expected = own_.annotation(i);
+      if (object == Py_None && own_.refuses_none(i)) {
+        set_mismatch(expected.get(), object);
+        reasons.add(own_.name(i), refused_.position(i), take_exception());
+      } else {
+        record_.checks[own_.with_packs(i)](reasons, {object, own_.name(i), refused_.position(i),
+                                                     expected.get(), own_.converts(i), call_});
+      }
+    }
+  }
+
+ private:
+  bound_record const& record_;
+  pybind11_signature own_;
+  overload_call* call_;
+  binding::refused_call<pybind11_signature> refused_;
+};
+
+// The add_reasons of a bound_record.
+DLBRIDGE_COLD inline void add_call_reasons(function_record const& record, overload_call* call,
+                                           refusals& reasons, PyObject* const* args,
+                                           std::size_t count, PyObject* keywords) noexcept {
+  auto const& own = static_cast<bound_record const&>(record);
+  try {
+    pybind11_refusal(own, call, args, count, keywords).add_reasons(reasons);
+  } catch (std::bad_alloc const&) {
+    api<PyErr_NoMemory>();
+  }
+  if (PyErr_Occurred() != nullptr) {  // a message could not be written
+    reasons.add(nullptr, 0, take_exception());
+  }
+}
+
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

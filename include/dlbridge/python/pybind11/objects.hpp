@@ -1,0 +1,107 @@
+// cast, make_iterator: import tensors of any Python object, and iterate over tensors in Python.
+// layer: bindings · from Python objects to C++ tensors, and back
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/python/call/cast.hpp>
+#include <dlbridge/python/call/member_view.hpp>
+#include <dlbridge/python/call/origin.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/pybind11/errors.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// Imports the tensor of any Python object: an element of py::args, py::kwargs, a list, an
+/// attribute: cast<tensor<float const>>(kwargs["x"], "x").
+/// @tparam P an owning parameter type: tensor, argument, any_tensor, managed_tensor, or an optional
+/// of these, which is empty for None
+/// @param object the object
+/// @param name what messages call the object, or null
+/// @return the tensor, which keeps its memory alive
+/// @throws pybind11::error_already_set TypeError when the tensor does not fit, with the same text
+/// as the refusal of an argument; the producer's exception when that is no refusal, such as
+/// KeyboardInterrupt
+/// @par Thread and GIL
+/// The caller holds the GIL.
+template <class P>
+P cast(pybind11::handle object, char const* name = nullptr) {
+  python::tensor_argument<P> argument;
+  if (!python::detail::load_or_raise(argument, object.ptr(), name, nullptr)) {
+    python::detail::throw_pending();
+  }
+  return argument.extract();
+}
+
+namespace python {
+namespace detail {
+// A C++ iterator over at(0), at(1), ..., whose values are Python objects.
+template <class At>
+class indexed_iterator {
+ public:
+  indexed_iterator(py::object owner, At at, std::optional<returns> as, std::size_t i)
+      : owner_(std::move(owner)), at_(std::move(at)), as_(as), i_(i) {}
+  py::object operator*() const {
+    library const* const target = as_ ? &as_->which : nullptr;
+    auto value = at_(i_);
+    if constexpr (std::is_same_v<decltype(value), member_view>) {
+      return checked(give_view(value, owner_.ptr(), nullptr, target));
+    } else {
+      return checked(give_result(std::move(value), nullptr, target));
+    }
+  }
+  indexed_iterator& operator++() {
+    ++i_;
+    return *this;
+  }
+  bool operator==(indexed_iterator const& other) const { return i_ == other.i_; }
+
+ private:
+  py::object owner_;
+  At at_;
+  std::optional<returns> as_;
+  std::size_t i_;
+};
+}  // namespace detail
+}  // namespace python
+
+/// A Python iterator over tensors, which signatures state as Iterator[Any].
+class DLBRIDGE_LOCAL tensor_iterator : public pybind11::iterator {
+ public:
+  explicit tensor_iterator(pybind11::iterator other) : pybind11::iterator(std::move(other)) {}
+};
+
+/// Makes a Python iterator over the tensors at(0), at(1), ..., at(count - 1), for __iter__.
+/// @param owner the Python object whose memory the tensors are. The iterator keeps it alive
+/// @param count the number of tensors
+/// @param at a copyable function of an index that returns a member_view of the owner's memory, or
+/// an owning tensor. The iterator calls it once for each item
+/// @param as the library of the items; without it they are Tensors
+/// @return the iterator
+/// @par Thread and GIL
+/// The caller holds the GIL, and so does every call of at.
+template <class At>
+tensor_iterator make_iterator(pybind11::object owner, std::size_t count, At at,
+                              std::optional<returns> as = {}) {
+  using iterator = python::detail::indexed_iterator<At>;
+  return tensor_iterator(
+      pybind11::make_iterator(iterator(owner, at, as, 0), iterator(owner, at, as, count)));
+}
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
+
+namespace pybind11 {
+namespace detail {
+template <>
+struct handle_type_name<dlbridge::tensor_iterator> {
+  static constexpr auto name = const_name("collections.abc.Iterator[typing.Any]");
+};
+}  // namespace detail
+}  // namespace pybind11

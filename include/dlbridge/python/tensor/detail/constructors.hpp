@@ -1,0 +1,256 @@
+// from_pointer, empty: create a Tensor on memory whose address the caller has, and on new memory.
+// layer: tensor · constructors of the module
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/builder.hpp>
+#include <dlbridge/check.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/host_memory.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/buffers.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/import_functions.hpp>
+#include <dlbridge/python/tensor/detail/tensor_shapes.hpp>
+#include <dlbridge/python/tensor/text_types.hpp>
+#include <dlbridge/stream.hpp>
+#include <dlbridge/traits.hpp>
+#include <dlbridge/validate.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// Reads an address: an integer, a ctypes.c_void_p, or an object with __int__, such as an allocation
+// of PyCUDA. Returns false, with ValueError set, for any other value.
+inline bool read_pointer(PyObject* value, void*& out) noexcept {
+  std::int64_t address = 0;
+  bool const is_text = PyUnicode_Check(value) || PyBytes_Check(value);
+  bool const is_other = is_text || PyFloat_Check(value) || PyBool_Check(value);
+  if (is_other || !read_address(value, address) || address < 0 ||
+      static_cast<std::uint64_t>(address) > UINTPTR_MAX) {
+    return refuse_value(value, "ptr",
+                        "an address: an integer of 0 and above, or an object with "
+                        "__index__ or __int__");
+  }
+  out = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+  return true;
+}
+
+// Reads extents: an integer, or a sequence of them. Returns false, with ValueError set, for any
+// other value and for negative extents.
+inline bool read_shape(PyObject* value, dims& out) noexcept {
+  std::int64_t shape[max_rank];
+  int rank = 1;
+  bool is_sound =
+      PyIndex_Check(value) ? read_integer(value, shape[0]) : read_integers(value, shape, rank);
+  for (int i = 0; is_sound && i < rank; ++i) {
+    is_sound = shape[i] >= 0;
+  }
+  if (!is_sound) {
+    return refuse_value(value, "shape", "an integer, or a tuple of at most 64, of 0 and above");
+  }
+  out = dims::from(shape, static_cast<std::size_t>(rank));
+  return true;
+}
+
+// Reads strides, None for row-major. Returns false, with ValueError set, for any other value than
+// one integer for each dimension.
+inline bool read_strides(PyObject* value, int rank, dims& out) noexcept {
+  std::int64_t strides[max_rank];
+  int count = 0;
+  if (value == Py_None) {
+    return true;
+  }
+  if (!read_integers(value, strides, count) || count != rank) {
+    return refuse_value(value, "strides", "None, or one integer for each dimension, in elements");
+  }
+  out = dims::from(strides, static_cast<std::size_t>(count));
+  return true;
+}
+
+DLBRIDGE_COLD inline bool refuse_memory(report const& why, char const* advice) noexcept {
+  set_error(refusal(errc::bad_argument, why.expected.c_str(), why.got.c_str(), advice),
+            "from_pointer");
+  return false;
+}
+
+// Checks what a caller states of memory. Returns false, with ValueError set, if the memory cannot
+// be as stated: elements at null or beyond the address space, an address that is not aligned for
+// the dtype, or memory of another device, as its driver reports.
+inline bool check_memory(description const& d) noexcept {
+  std::int64_t shape[max_rank];
+  std::int64_t strides[max_rank];
+  DLTensor t{};
+  dlbridge::detail::write_tensor(d, shape, strides, t);
+  report why = check_tensor(t);
+  if (!why.ok()) {
+    return refuse_memory(why, "Correct the pointer, the shape or the strides");
+  }
+  tensor_view const view(t, d.flags);
+  requirement aligned;
+  aligned.where.type = device_filter::anywhere;
+  aligned.alignment = scalar_alignment(d.type);
+  if (!meets(view, aligned)) {
+    why = refusal(errc::misaligned, "a multiple of ", name_of(view).c_str());
+    why.expected.append_unsigned(aligned.alignment).append(" as the address");
+    dlbridge::detail::append_alignment(
+        why.got, dlbridge::detail::position_of(view) & (0 - dlbridge::detail::position_of(view)));
+    return refuse_memory(why, "Copy the elements to aligned memory");
+  }
+  auto* const locate = device_operations::get().located;
+  device const where = locate != nullptr ? locate(view) : d.device;
+  if (where.type != d.device.type || where.id != d.device.id) {
+    why = refusal(errc::device_mismatch, "", "");
+    append_name(why.expected.append("memory on "), d.device);
+    append_name(why.got.append("memory on "), where);
+    return refuse_memory(why, "Pass device= as the driver of the memory reports it");
+  }
+  return true;
+}
+
+// from_pointer(ptr, shape, dtype, *, strides, device, stream, owner, readonly)
+inline PyObject* from_pointer(PyObject*, PyObject* positional, PyObject* keywords) noexcept {
+  char const* accepted[] = {"ptr",    "shape", "dtype",    "strides", "device",
+                            "stream", "owner", "readonly", nullptr};
+  PyObject *ptr = nullptr, *shape = nullptr, *type = nullptr;
+  PyObject *strides = Py_None, *where = Py_None, *owner = Py_None;
+  import_arguments arguments;
+  arguments.request.stream = Py_None;
+  int readonly = 0;
+  description d;
+  if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "OOO|$OOOOp:from_pointer",
+                                        const_cast<char**>(accepted), &ptr, &shape, &type, &strides,
+                                        &where, &arguments.request.stream, &owner, &readonly) ||
+      (where != Py_None && !read_device(where, d.device)) || !read_pointer(ptr, d.data) ||
+      !read_shape(shape, d.shape) || !read_dtype(type, d.type) ||
+      !read_strides(strides, d.shape.size(), d.strides)) {
+    return nullptr;
+  }
+  d.flags = readonly != 0 ? flag_read_only : 0;
+  if (!check_memory(d) ||
+      (arguments.request.stream != Py_None && !has_queues(d.device) &&
+       !choose_stream(arguments.request.stream, stream_device(d.device), arguments.ready))) {
+    return nullptr;
+  }
+  arguments.producer = Py_None;
+  return wrap_imported(build_on_object(ref::borrow(owner), d), arguments);
+}
+
+// A tensor in new memory of a device. Throws.
+inline managed_tensor allocate_on(description const& d) {
+  auto* const allocate = device_operations::get().allocate;
+  if (allocate == nullptr) {
+    raise(no_device_operations(d.device));
+  }
+  return allocate(d);
+}
+
+// A tensor in pinned memory of the first runtime that has a driver. Throws.
+inline managed_tensor allocate_pinned(description d) {
+  d.device = device(kDLCUDAHost, 0);
+  if (check_move(d.device, d.device).broke(errc::runtime_missing)) {
+    device const of_rocm(kDLROCMHost, 0);
+    bool const has_rocm = !check_move(of_rocm, of_rocm).broke(errc::runtime_missing);
+    d.device = has_rocm ? of_rocm : d.device;
+  }
+  return allocate_on(d);
+}
+
+// empty(shape, dtype, *, device='cpu', pinned=False)
+inline PyObject* empty(PyObject*, PyObject* positional, PyObject* keywords) noexcept {
+  char const* accepted[] = {"shape", "dtype", "device", "pinned", nullptr};
+  PyObject *shape = nullptr, *type = nullptr, *where = Py_None;
+  int pinned = 0;
+  description d;
+  if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "OO|$Op:empty",
+                                        const_cast<char**>(accepted), &shape, &type, &where,
+                                        &pinned) ||
+      (where != Py_None && !read_device(where, d.device)) || !read_shape(shape, d.shape) ||
+      !read_dtype(type, d.type)) {
+    return nullptr;
+  }
+  std::int64_t count = 0;
+  std::int64_t bits = 0;
+  if (!try_count(d.shape.size(), d.shape.data(), count) ||
+      !try_multiply(count, element_bytes(d.type) * 8, bits)) {
+    refuse_value(shape, "shape", "one whose size fits 64 bits");
+    return nullptr;
+  }
+  if (pinned != 0 && d.device.type != kDLCPU) {
+    refuse_value(where, "device", "'cpu' with pinned=True: pinned memory is memory of the host");
+    return nullptr;
+  }
+  managed_tensor tensor;
+  bool const done = guarded(
+      [&] {
+        tensor = pinned != 0               ? allocate_pinned(d)
+                 : d.device.type == kDLCPU ? build_empty(d.type, d.shape)
+                                           : allocate_on(d);
+      },
+      "empty");
+  return done ? wrap_imported(std::move(tensor), import_arguments()) : nullptr;
+}
+
+inline PyMethodDef from_pointer_row() noexcept {
+  return {
+      "from_pointer", method(&from_pointer), METH_VARARGS | METH_KEYWORDS,
+      "from_pointer(ptr, shape, dtype, *, strides=None, device='cpu', stream=None, owner=None, "
+      "readonly=False)\n--\n\n"
+      "Return a Tensor on memory whose address the caller has.\n\n"
+      "The caller guarantees that the memory holds these elements, as long as the Tensor and\n"
+      "everything that shares it exist.\n\n"
+      "Parameters\n----------\n"
+      "ptr : int or object\n"
+      "    The address of the first element: an integer, a ctypes.c_void_p, or an object with\n"
+      "    __int__, such as an allocation of PyCUDA. On devices without addresses, the handle.\n"
+      "shape : int or tuple of int\n    The extents.\n"
+      "dtype : str, framework's dtype, or tuple of int\n    As for dlbridge.dtype.\n"
+      "strides : tuple of int, optional\n"
+      "    In elements, not in bytes. By default those of a row-major tensor.\n"
+      "device : str, tuple of int, or framework's device, optional\n"
+      "    The device of the memory, 'cpu' by default.\n"
+      "stream : int or object, optional\n"
+      "    The stream on which the elements are ready. By default the default stream of the\n"
+      "    device. Not used on the CPU.\n"
+      "owner : object, optional\n"
+      "    An object that keeps the memory alive. The Tensor and its consumers hold a reference.\n"
+      "    By default nothing does.\n"
+      "readonly : bool, optional\n    Whether the memory must not be written.\n\n"
+      "Returns\n-------\nTensor\n\n"
+      "Raises\n------\n"
+      "ValueError\n"
+      "    If an argument has an invalid value: a null or misaligned pointer, a negative extent,\n"
+      "    a size beyond the address space, or another device than the driver reports."};
+}
+inline PyMethodDef empty_row() noexcept {
+  return {"empty", method(&empty), METH_VARARGS | METH_KEYWORDS,
+          "empty(shape, dtype, *, device='cpu', pinned=False)\n--\n\n"
+          "Return a row-major Tensor in new memory, whose elements are not initialized.\n\n"
+          "Parameters\n----------\n"
+          "shape : int or tuple of int\n    The extents.\n"
+          "dtype : str, framework's dtype, or tuple of int\n    As for dlbridge.dtype.\n"
+          "device : str, tuple of int, or framework's device, optional\n"
+          "    A device of CUDA or ROCm, or 'cpu', where the memory is aligned to 64 bytes.\n"
+          "pinned : bool, optional\n"
+          "    Whether memory of the host is pinned, so that devices access it directly.\n\n"
+          "Returns\n-------\nTensor\n\n"
+          "Raises\n------\n"
+          "ValueError\n    If an argument has an invalid value.\n"
+          "MemoryError\n    If the memory cannot be allocated.\n"
+          "RuntimeError\n    If the driver of the device is missing or fails."};
+}
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

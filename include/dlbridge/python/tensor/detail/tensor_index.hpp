@@ -1,0 +1,209 @@
+// tensor_length, tensor_at, tensor_subscript: implement len, indexing and iteration of a Tensor.
+// layer: tensor · indexing in Python
+#pragma once
+
+#include <cstdint>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/detail/tensor_views.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// len(t): the extent of the first dimension.
+inline Py_ssize_t tensor_length(PyObject* object) noexcept {
+  tensor_view const& view = tensor_in(object).view;
+  if (view.rank() == 0) {
+    api<PyErr_Format>(PyExc_TypeError, "len() expects a tensor of at least one dimension, not %s",
+                      name_of(view).c_str());
+    return -1;
+  }
+  if (view.extent(0) > PY_SSIZE_T_MAX) {
+    api<PyErr_SetString>(PyExc_OverflowError, "the extent exceeds the largest length");
+    return -1;
+  }
+  return static_cast<Py_ssize_t>(view.extent(0));
+}
+
+// is_large: the index has more than 64 bits.
+DLBRIDGE_COLD inline bool refuse_index(std::int64_t index, bool is_large, int axis,
+                                       tensor_view const& view) noexcept {
+  bounded_text<32> text;
+  is_large ? text.append("beyond 64 bits") : text.append(index);
+  api<PyErr_Format>(PyExc_IndexError, "index %s is out of range for axis %d with extent %lld of %s",
+                    text.c_str(), axis, static_cast<long long>(view.extent(axis)),
+                    name_of(view).c_str());
+  return false;
+}
+
+DLBRIDGE_COLD inline bool refuse_index_type(PyObject* index) noexcept {
+  if (!forgive_exception()) {
+    return false;
+  }
+  api<PyErr_Format>(PyExc_TypeError,
+                    "the indices of a Tensor are integers, slices, Ellipsis and None, not %s: a "
+                    "view selects no elements by masks, lists or arrays. Use np.asarray(t)[index]",
+                    Py_TYPE(index)->tp_name);
+  return false;
+}
+
+// Builds the layout of t[key], one item of the key after the other.
+class index_reader {
+ public:
+  explicit index_reader(tensor_view const& view) noexcept : view_(view), source_(layout_of(view)) {}
+
+  view_layout const& layout() const noexcept { return result_; }
+
+  // Reads all items. Returns false, with IndexError or TypeError set, for a key that is not valid.
+  bool read(PyObject* const* items, Py_ssize_t count) noexcept {
+    Py_ssize_t named = 0;
+    Py_ssize_t added = 0;
+    Py_ssize_t gaps = 0;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      (items[i] == Py_None ? added : items[i] == Py_Ellipsis ? gaps : named) += 1;
+    }
+    if (gaps > 1) {
+      api<PyErr_SetString>(PyExc_IndexError, "an index has at most one Ellipsis");
+      return false;
+    }
+    if (named > view_.rank()) {
+      api<PyErr_Format>(PyExc_IndexError, "too many indices: %zd for %s, whose rank is %d", named,
+                        name_of(view_).c_str(), view_.rank());
+      return false;
+    }
+    if (added > max_rank - view_.rank()) {
+      api<PyErr_Format>(PyExc_IndexError, "too many dimensions: a tensor has at most %d",
+                        static_cast<int>(max_rank));
+      return false;
+    }
+    int const skipped = view_.rank() - static_cast<int>(named);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (items[i] == Py_None) {
+        result_.add(1, 0);
+      } else if (items[i] == Py_Ellipsis) {
+        skip(skipped);
+      } else if (!read_item(items[i])) {
+        return false;
+      }
+    }
+    skip(view_.rank() - axis_);
+    return true;
+  }
+
+ private:
+  void skip(int count) noexcept {
+    for (; count > 0; --count, ++axis_) {
+      result_.add(source_.shape[axis_], source_.strides[axis_]);
+    }
+  }
+  bool read_item(PyObject* item) noexcept {
+    if (PySlice_Check(item)) {
+      return read_slice(item);
+    }
+    if (!PyIndex_Check(item) || PyBool_Check(item)) {
+      return refuse_index_type(item);
+    }
+    ref const number = ref::steal(api<PyNumber_Index>(item));
+    if (!number) {  // an array of several elements has __index__ and raises TypeError
+      return PyErr_ExceptionMatches(PyExc_TypeError) != 0 && refuse_index_type(item);
+    }
+    int overflow = 0;
+    std::int64_t const index = api<PyLong_AsLongLongAndOverflow>(number.get(), &overflow);
+    if (index == -1 && PyErr_Occurred() != nullptr) {
+      return false;
+    }
+    std::int64_t const extent = source_.shape[axis_];
+    if (overflow != 0 || index < -extent || index >= extent) {
+      return refuse_index(index, overflow != 0, axis_, view_);
+    }
+    advance(index < 0 ? index + extent : index);
+    ++axis_;
+    return true;
+  }
+  bool read_slice(PyObject* item) noexcept {
+    Py_ssize_t start = 0;
+    Py_ssize_t stop = 0;
+    Py_ssize_t step = 0;
+    if (api<PySlice_Unpack>(item, &start, &stop, &step) != 0) {
+      return false;
+    }
+    auto const extent = static_cast<Py_ssize_t>(source_.shape[axis_]);
+    Py_ssize_t const count = api<PySlice_AdjustIndices>(extent, &start, &stop, step);
+    if (count > 0) {
+      advance(start);
+    }
+    result_.add(count, wrapping_product(source_.strides[axis_], step));
+    ++axis_;
+    return true;
+  }
+  void advance(std::int64_t index) noexcept {
+    // The product does not wrap: the element exists, unless the tensor is empty.
+    auto const step = static_cast<std::uint64_t>(wrapping_product(index, source_.strides[axis_]));
+    result_.offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(result_.offset) + step);
+  }
+
+  tensor_view const view_;
+  view_layout const source_;
+  view_layout result_{};
+  int axis_ = 0;
+};
+
+// t[key] for an integer, a slice, Ellipsis, None, or a tuple of them.
+inline PyObject* tensor_subscript(PyObject* object, PyObject* key) noexcept {
+  ref const kept = ref::borrow(object);  // an __index__ may drop the last other reference
+  bool const is_tuple = PyTuple_Check(key);
+  PyObject* const* const items = is_tuple ? &PyTuple_GET_ITEM(key, 0) : &key;
+  index_reader reader(tensor_in(object).view);
+  return reader.read(items, is_tuple ? PyTuple_GET_SIZE(key) : 1)
+             ? make_view(object, reader.layout()).release()
+             : nullptr;
+}
+
+// The item of a sequence, which iteration calls. Python has added the extent to a negative index.
+inline PyObject* tensor_at(PyObject* object, Py_ssize_t index) noexcept {
+  if (index < 0) {
+    api<PyErr_SetString>(PyExc_IndexError, "the index is out of range");
+    return nullptr;
+  }
+  ref const number = ref::steal(PyLong_FromSsize_t(index));
+  return number ? tensor_subscript(object, number.get()) : nullptr;
+}
+
+inline PyObject* tensor_iterator(PyObject* object) noexcept {
+  tensor_view const& view = tensor_in(object).view;
+  if (view.rank() == 0) {
+    api<PyErr_Format>(PyExc_TypeError,
+                      "iteration expects a tensor of at least one dimension, "
+                      "not %s",
+                      name_of(view).c_str());
+    return nullptr;
+  }
+  return api<PySeqIter_New>(object);
+}
+
+// x in t. Without this slot Python would iterate, and compare views by identity.
+inline int refuse_contains(PyObject*, PyObject*) noexcept {
+  api<PyErr_SetString>(PyExc_TypeError,
+                       "'in' does not compare the elements of a Tensor; use "
+                       "x in np.asarray(t), or x in t.tolist()");
+  return -1;
+}
+
+// t[key] = value, and del t[key].
+inline int refuse_assignment(PyObject*, PyObject*, PyObject* value) noexcept {
+  api<PyErr_SetString>(PyExc_TypeError, value == nullptr
+                                            ? "the elements of a Tensor cannot be deleted"
+                                            : "a Tensor does not write elements; use "
+                                              "np.asarray(t)[index] = value, or the library "
+                                              "that owns the memory");
+  return -1;
+}
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,78 @@
+// reduce_method: pickles a Tensor.
+// layer: tensor · pickling in Python
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <dlbridge/builder.hpp>
+#include <dlbridge/copy.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/detail/tensor_views.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// The bytes of a compact tensor as a Tensor of uint8.
+inline ref as_bytes(PyObject* object) noexcept {
+  tensor_view const& view = tensor_in(object).view;
+  description d;
+  d.data = const_cast<void*>(view.data());
+  d.type = dtype(kDLUInt, 8);
+  d.shape = dims(bytes_for(view.count(), view.dtype(), view.is_padded()));
+  d.flags = view.flags() & flag_read_only;
+  return retyped(object, d);
+}
+
+// __reduce_ex__(protocol). From protocol 5 on the bytes are an out-of-band buffer, which is not
+// copied; below, a bytes object. A tensor that is not compact is copied to a compact one first.
+inline PyObject* reduce_method(PyObject* object, PyObject* argument) noexcept {
+  long const protocol = api<PyLong_AsLong>(argument);
+  if (protocol == -1 && PyErr_Occurred() != nullptr) {
+    return nullptr;
+  }
+  tensor_view const& view = tensor_in(object).view;
+  if (!is_host_accessible(view.device())) {
+    api<PyErr_Format>(PyExc_TypeError,
+                      "cannot pickle a tensor %s: the CPU cannot read its memory. Copy it first, "
+                      "with from_dlpack(t, device='cpu')",
+                      name_of(view).c_str());
+    return nullptr;
+  }
+  if (!wait_until_ready(tensor_in(object))) {
+    return nullptr;
+  }
+  ref compact = ref::borrow(object);
+  bool const row_major = view.is_row_major();
+  if (!row_major && !view.is_column_major()) {
+    managed_tensor copy;
+    if (!guarded([&] { copy = copy_of(view); })) {
+      return nullptr;
+    }
+    compact = new_tensor(Py_TYPE(object), std::move(copy));
+  }
+  bool const column_major = !row_major && compact.get() == object;
+  ref const bytes = compact ? as_bytes(compact.get()) : ref();
+  ref const payload = !bytes          ? ref()
+                      : protocol >= 5 ? ref::steal(api<PyPickleBuffer_FromObject>(bytes.get()))
+                                      : ref::steal(api<PyBytes_FromObject>(bytes.get()));
+  ref const module = payload ? ref::steal(api<PyImport_ImportModule>("dlbridge")) : ref();
+  ref const rebuild =
+      module ? ref::steal(api<PyObject_GetAttrString>(module.get(), "_rebuild")) : ref();
+  ref const shape = rebuild ? ref::steal(api<PyObject_GetAttrString>(object, "shape")) : ref();
+  return shape ? api<Py_BuildValue>("O(OsOsOK)", rebuild.get(), payload.get(),
+                                    name_of(view.dtype()).c_str(), shape.get(),
+                                    column_major ? "F" : "C", view.read_only() ? Py_True : Py_False,
+                                    static_cast<unsigned long long>(view.flags() & flag_padded))
+               : nullptr;
+}
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

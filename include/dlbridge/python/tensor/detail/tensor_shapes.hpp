@@ -1,0 +1,296 @@
+// T, mT, permute, reshape and view: describe the elements of a Tensor by other dimensions or
+// another dtype, without a copy.
+// layer: tensor · other shapes in Python
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/check.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/layout.hpp>
+#include <dlbridge/python/detail/formats.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/buffers.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/detail/tensor_views.hpp>
+#include <dlbridge/python/tensor/text_types.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+inline void swap_dimensions(view_layout& layout, int i, int j) noexcept {
+  std::swap(layout.shape[i], layout.shape[j]);
+  std::swap(layout.strides[i], layout.strides[j]);
+}
+
+// T: the dimensions in reverse order, as NumPy, JAX and CuPy define it for any rank.
+inline PyObject* get_transposed(PyObject* object, void*) noexcept {
+  view_layout layout = layout_of(tensor_in(object).view);
+  for (int i = 0, j = layout.rank - 1; i < j; ++i, --j) {
+    swap_dimensions(layout, i, j);
+  }
+  return make_view(object, layout).release();
+}
+
+// mT: the last two dimensions exchanged. AttributeError, so that hasattr returns False, for a
+// tensor without two.
+inline PyObject* get_matrix_transposed(PyObject* object, void*) noexcept {
+  view_layout layout = layout_of(tensor_in(object).view);
+  if (layout.rank < 2) {
+    api<PyErr_Format>(PyExc_AttributeError,
+                      "mT expects a tensor of at least two dimensions, not %s",
+                      name_of(tensor_in(object).view).c_str());
+    return nullptr;
+  }
+  swap_dimensions(layout, layout.rank - 2, layout.rank - 1);
+  return make_view(object, layout).release();
+}
+
+// The integers that a caller passes one by one, or as one sequence. Returns false, with TypeError
+// or ValueError set, for other values.
+inline bool read_dims(char const* function, PyObject* arguments, std::int64_t* out,
+                      int& count) noexcept {
+  bool const is_one = PyTuple_GET_SIZE(arguments) == 1;
+  PyObject* const first = is_one ? PyTuple_GET_ITEM(arguments, 0) : nullptr;
+  bool const is_sequence = is_one && (PyTuple_Check(first) || PyList_Check(first));
+  ref const items = ref::steal(api<PySequence_Tuple>(is_sequence ? first : arguments));
+  if (!items) {
+    return false;
+  }
+  if (PyTuple_GET_SIZE(items.get()) > max_rank) {
+    api<PyErr_Format>(PyExc_ValueError, "%s() expects at most %d dimensions, not %zd", function,
+                      static_cast<int>(max_rank), PyTuple_GET_SIZE(items.get()));
+    return false;
+  }
+  bool const fits = read_integers(items.get(), out, count);
+  if (!fits && PyErr_ExceptionMatches(PyExc_OverflowError)) {
+    api<PyErr_Clear>();
+    api<PyErr_Format>(PyExc_ValueError, "%s() expects integers of 64 bits, not %.200R", function,
+                      items.get());
+  }
+  return fits;
+}
+
+// permute(*axes)
+inline PyObject* permute_method(PyObject* object, PyObject* arguments) noexcept {
+  std::int64_t axes[max_rank];
+  int count = 0;
+  if (!read_dims("permute", arguments, axes, count)) {
+    return nullptr;
+  }
+  tensor_view const& view = tensor_in(object).view;
+  view_layout const source = layout_of(view);
+  view_layout result;
+  bool is_used[max_rank] = {};
+  bool is_sound = count == source.rank;
+  for (int i = 0; is_sound && i < count; ++i) {
+    std::int64_t const axis = axes[i] < 0 ? axes[i] + source.rank : axes[i];
+    is_sound = axis >= 0 && axis < source.rank && !is_used[axis];
+    if (is_sound) {
+      is_used[axis] = true;
+      result.add(source.shape[axis], source.strides[axis]);
+    }
+  }
+  if (!is_sound) {
+    bounded_text<240> text;
+    append_extents(text, count, axes);
+    api<PyErr_Format>(PyExc_ValueError, "permute() expects each of the %d axes of %s once, not %s",
+                      source.rank, name_of(view).c_str(), text.c_str());
+    return nullptr;
+  }
+  return make_view(object, result).release();
+}
+
+// Computes the extent that -1 stands for. Returns false if the shape has another number of
+// elements.
+inline bool complete_shape(std::int64_t count, int rank, std::int64_t* shape) noexcept {
+  int open = -1;
+  std::int64_t product = 1;
+  for (int i = 0; i < rank; ++i) {
+    if (shape[i] == -1 && open < 0) {
+      open = i;
+    } else if (shape[i] < 0) {
+      return false;
+    }
+  }
+  std::int64_t others[max_rank];
+  for (int i = 0; i < rank; ++i) {
+    others[i] = i == open ? 1 : shape[i];
+  }
+  if (!try_count(rank, others, product)) {
+    return false;
+  }
+  if (open >= 0) {
+    if (product == 0 || count % product != 0) {
+      return false;
+    }
+    shape[open] = count / product;
+    return true;
+  }
+  return product == count;
+}
+
+// Computes the strides of the same elements, in row-major order, under another shape of as many
+// elements. Dimensions of the source that follow each other without gaps count as one. Returns
+// false if no strides describe them.
+inline bool try_restride(view_layout const& source, view_layout& result) noexcept {
+  view_layout joined;  // the source without dimensions of extent 1, joined where possible
+  for (int i = 0; i < source.rank; ++i) {
+    std::int64_t const extent = source.shape[i];
+    if (extent == 1) {
+      continue;
+    }
+    int const last = joined.rank - 1;
+    if (last >= 0 && joined.strides[last] == wrapping_product(extent, source.strides[i])) {
+      joined.shape[last] *= extent;
+      joined.strides[last] = source.strides[i];
+    } else {
+      joined.add(extent, source.strides[i]);
+    }
+  }
+  int from = joined.rank - 1;
+  std::int64_t left = from >= 0 ? joined.shape[from] : 1;  // elements of that dimension
+  std::int64_t step = from >= 0 ? joined.strides[from] : 1;
+  for (int i = result.rank - 1; i >= 0; --i) {
+    std::int64_t const extent = result.shape[i];
+    if (extent != 1 && left == 1 && from > 0) {
+      --from;
+      left = joined.shape[from];
+      step = joined.strides[from];
+    }
+    if (left % extent != 0) {
+      return false;
+    }
+    result.strides[i] = step;
+    left /= extent;
+    step = wrapping_product(step, extent);
+  }
+  return true;
+}
+
+DLBRIDGE_COLD inline void refuse_copy(char const* function, tensor_view const& view,
+                                      char const* advice) noexcept {
+  report r = refusal(errc::copy_forbidden, "a view without a copy", name_of(view).c_str(), advice);
+  std::int64_t strides[max_rank];
+  view.copy_strides(strides);
+  append_extents(r.got.append(" with strides "), view.rank(), strides);
+  set_error(r, function);
+}
+
+// reshape(*shape)
+inline PyObject* reshape_method(PyObject* object, PyObject* arguments) noexcept {
+  view_layout result;
+  if (!read_dims("reshape", arguments, result.shape, result.rank)) {
+    return nullptr;
+  }
+  tensor_view const& view = tensor_in(object).view;
+  std::int64_t const count = view.count();
+  bounded_text<240> requested;
+  append_extents(requested, result.rank, result.shape);
+  if (!complete_shape(count, result.rank, result.shape)) {
+    api<PyErr_Format>(PyExc_ValueError, "reshape() expects a shape of %lld elements for %s, not %s",
+                      static_cast<long long>(count), name_of(view).c_str(), requested.c_str());
+    return nullptr;
+  }
+  if (count == 0) {
+    fill_row_major(result.rank, result.shape, result.strides);
+  } else if (!try_restride(layout_of(view), result)) {
+    refuse_copy("reshape", view, "Copy it first, with t.copy().reshape(...)");
+    return nullptr;
+  }
+  return make_view(object, result).release();
+}
+
+// Computes the layout of the same bits as elements of another size. The last dimension shrinks or
+// grows; its elements must be adjacent. Returns false if that is not possible.
+inline bool try_resize(view_layout& layout, std::int64_t from_bits, std::int64_t to_bits) noexcept {
+  if (from_bits == to_bits) {
+    return true;
+  }
+  if (count_of(layout.rank, layout.shape) == 0) {  // strides without elements have no meaning
+    fill_row_major(layout.rank, layout.shape, layout.strides);
+  }
+  int const last = layout.rank - 1;
+  std::int64_t bits = 0;
+  if (last < 0 || (layout.strides[last] != 1 && layout.shape[last] != 1) ||
+      !try_multiply(layout.shape[last], from_bits, bits) || bits % to_bits != 0) {
+    return false;
+  }
+  layout.shape[last] = bits / to_bits;
+  layout.strides[last] = 1;
+  for (int i = 0; i < last; ++i) {
+    std::int64_t const step = wrapping_product(layout.strides[i], from_bits);
+    if (step % to_bits != 0 && layout.shape[i] != 1) {
+      return false;
+    }
+    layout.strides[i] = step / to_bits;
+  }
+  return true;
+}
+
+// Reads a dtype, also one of the letters of buffers, such as 'B', by which zarr views bytes.
+inline bool read_view_dtype(PyObject* value, dtype& out) noexcept {
+  char const* const text = PyUnicode_Check(value) ? text_in(value) : nullptr;
+  for (format_row const& each : format_rows) {
+    if (text != nullptr && std::strcmp(each.format, text) == 0) {
+      out = dtype(each.code, each.bits);
+      return true;
+    }
+  }
+  return read_dtype(value, out);
+}
+
+// view(dtype)
+inline PyObject* view_method(PyObject* object, PyObject* positional, PyObject* keywords) noexcept {
+  char const* accepted[] = {"dtype", nullptr};
+  PyObject* argument = nullptr;
+  dtype type;
+  if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "O:view",
+                                        const_cast<char**>(accepted), &argument) ||
+      !read_view_dtype(argument, type)) {
+    return nullptr;
+  }
+  tensor_view const view = tensor_in(object).view;
+  description d = describe_view(view);
+  d.flags &= ~flag_is_copied;
+  d.flags &= is_sub_byte(type) ? d.flags : ~flag_padded;
+  bool const is_packed = is_sub_byte(type) && (d.flags & flag_padded) == 0;
+  std::int64_t const bits = is_packed ? element_bits(type) : element_bytes(type) * 8;
+  view_layout layout = layout_of(view);
+  if (!try_resize(layout, bits_per_element(view), bits)) {
+    refuse_copy("view", view,
+                "The last dimension must be compact, and hold a whole number of "
+                "elements of the dtype; copy it first, with t.copy().view(...)");
+    return nullptr;
+  }
+  requirement aligned;
+  aligned.where.type = device_filter::anywhere;
+  aligned.alignment = scalar_alignment(type);
+  bool const is_aligned =
+      aligned.alignment <= scalar_alignment(view.dtype()) || meets(view, aligned);
+  if (!is_aligned) {
+    report r = refusal(errc::misaligned, "memory aligned for ", name_of(view).c_str(),
+                       "Copy it first, with t.copy().view(...)");
+    append_name(r.expected, type);
+    set_error(r, "view");
+    return nullptr;
+  }
+  auto const rank = static_cast<std::size_t>(layout.rank);
+  d.type = type;
+  d.shape = dims::from(layout.shape, rank);
+  d.strides = dims::from(layout.strides, rank);
+  return retyped(object, d).release();
+}
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

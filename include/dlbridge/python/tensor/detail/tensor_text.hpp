@@ -1,0 +1,155 @@
+// show_tensor: describes a Tensor in one line, with its elements if they are few; the picture of
+// its memory for notebooks.
+// layer: tensor · text in Python
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/element_values.hpp>
+#include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/detail/tensor_values.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// The bits of the fraction of a float dtype.
+inline int fraction_bits(dtype type) noexcept {
+  for (float_format const& each : float_formats) {
+    if (each.code == type.code && each.bits == type.bits) {
+      return each.fraction_bits;
+    }
+  }
+  return type.bits == 32 ? 23 : 52;
+}
+
+// The number with the fewest digits that a float dtype rounds to the given number: 0.1 for
+// 0.100000001490116, the float32. Python then shows it with these digits.
+inline double fewest_digits(double number, int fraction) noexcept {
+  if (!std::isfinite(number) || number == 0 || fraction >= 52) {
+    return number;
+  }
+  int exponent = 0;
+  bool const is_power = std::fabs(std::frexp(number, &exponent)) == 0.5;
+  // Half the distance to the next number, which is shorter below a power of two.
+  double const distance = std::ldexp(1.0, exponent - 2 - fraction - (is_power ? 1 : 0));
+  for (int digits = 1; digits < 17; ++digits) {
+    char text[40];
+    static_cast<void>(std::snprintf(text, sizeof text, "%.*g", digits, number));
+    double const candidate = std::strtod(text, nullptr);
+    if (std::fabs(candidate - number) < distance) {
+      return candidate;
+    }
+  }
+  return number;
+}
+
+// A number as repr shows it.
+inline ref shown_value(tensor_view const& view, std::int64_t offset) noexcept {
+  ref value = ref::steal(value_at(view, offset));
+  dtype const type = view.dtype();
+  if (!value) {
+    return value;
+  }
+  if (PyFloat_CheckExact(value.get())) {
+    double const number = api<PyFloat_AsDouble>(value.get());
+    if (number == -1.0 && PyErr_Occurred() != nullptr) {
+      return ref();
+    }
+    return ref::steal(PyFloat_FromDouble(fewest_digits(number, fraction_bits(type))));
+  }
+  if (PyComplex_CheckExact(value.get()) && type.bits == 64) {
+    Py_complex const number = reinterpret_cast<PyComplexObject*>(value.get())->cval;
+    return ref::steal(
+        api<PyComplex_FromDoubles>(fewest_digits(number.real, 23), fewest_digits(number.imag, 23)));
+  }
+  return value;
+}
+
+// The elements that repr shows: all of a small tensor, else the first and last ones of each
+// dimension, if these are few.
+constexpr std::int64_t most_shown = 40;
+constexpr std::int64_t edge = 3;
+
+inline bool is_shortened(tensor_view const& view, int dimension) noexcept {
+  return view.count() > most_shown && view.extent(dimension) > 2 * edge;
+}
+
+inline bool shows_values(tensor_view const& view) noexcept {
+  // The memory of other devices may not be ready, and repr waits for no stream.
+  if (view.device().type != kDLCPU || view.empty() || !has_value(view.dtype())) {
+    return false;
+  }
+  std::int64_t shown = 1;
+  for (int i = 0; i < view.rank() && shown <= most_shown; ++i) {
+    shown *= is_shortened(view, i) ? 2 * edge : view.extent(i);
+  }
+  return shown <= most_shown;
+}
+
+// Nested lists, with Ellipsis for the elements between the first and the last ones.
+inline ref shown_values(tensor_view const& view, int dimension, std::int64_t offset) noexcept {
+  if (dimension == view.rank()) {
+    return shown_value(view, offset);
+  }
+  ref list = ref::steal(api<PyList_New>(0));
+  bool const is_short = is_shortened(view, dimension);
+  std::int64_t const extent = view.extent(dimension);
+  for (std::int64_t i = 0; list && i < extent; ++i) {
+    bool const is_gap = is_short && i == edge;
+    std::int64_t const step = wrapping_product(i, view.stride(dimension));
+    ref const item =
+        is_gap ? ref::borrow(Py_Ellipsis) : shown_values(view, dimension + 1, offset + step);
+    if (!item || api<PyList_Append>(list.get(), item.get()) != 0) {
+      return ref();
+    }
+    i = is_gap ? extent - edge - 1 : i;
+  }
+  return list;
+}
+
+// <dlbridge.Tensor float32[2, 3] on cpu, row-major, read-only: [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]>
+inline PyObject* show_tensor(PyObject* self) noexcept {
+  tensor_view const view = tensor_in(self).view;
+  bounded_text<480> text("<dlbridge.Tensor ");
+  text.append(name_of(view).c_str());
+  if (view.is_row_major()) {
+    text.append(", row-major");
+  } else if (view.is_column_major()) {
+    text.append(", column-major");
+  } else {
+    std::int64_t strides[max_rank];
+    view.copy_strides(strides);
+    append_extents(text.append(", strides "), view.rank(), strides);
+  }
+  text.append(view.read_only() ? ", read-only" : "");
+  if (!shows_values(view)) {
+    return api<PyUnicode_FromString>(text.append(">").c_str());
+  }
+  ref const kept = ref::borrow(self);
+  ref const values = shown_values(view, 0, 0);
+  ref const all = values ? ref::steal(api<PyObject_Repr>(values.get())) : ref();
+  ref const shown =
+      all ? ref::steal(api<PyObject_CallMethod>(all.get(), "replace", "ss", "Ellipsis", "..."))
+          : ref();
+  return shown ? api<PyUnicode_FromFormat>("%s: %U>", text.c_str(), shown.get()) : nullptr;
+}
+
+// _repr_html_(), which notebooks call.
+inline PyObject* html_method(PyObject* object, PyObject*) noexcept {
+  ref const function =
+      import_function("dlbridge.tools.inspection.rendering.tensor_html", "tensor_html");
+  return function ? api<PyObject_CallOneArg>(function.get(), object) : nullptr;
+}
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

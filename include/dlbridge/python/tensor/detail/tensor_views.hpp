@@ -1,0 +1,127 @@
+// make_view: creates a Tensor on the memory of another one, under another description.
+// layer: tensor · views on the memory of a Tensor
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/builder.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/shared.hpp>
+#include <dlbridge/traits.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// The owner that a view holds: that of the Tensor or, if the Tensor is itself a view, that of the
+// first one. Views of views thereby form no chain. Throws.
+inline shared_tensor first_owner(tensor_object& self) {
+  shared_tensor const& own = share(self);
+  shared_tensor const* const first = dlbridge::detail::find_owner<shared_tensor>(own.get());
+  return first != nullptr ? *first : own;
+}
+
+// Another Tensor on the same memory under another description. The elements are ready on the same
+// stream if the device is the same. Empty, with an exception set, on failure.
+inline ref retyped(PyObject* object, description const& d) noexcept {
+  tensor_object& self = tensor_in(object);
+  managed_tensor tensor;
+  bool const done = guarded([&] { tensor = build_on(first_owner(self), d); });
+  ref result = done ? new_tensor(Py_TYPE(object), std::move(tensor)) : ref();
+  if (result && d.device == self.view.device()) {
+    tensor_object& view = tensor_in(result.get());
+    view.stream = self.stream;
+    Py_XINCREF(self.stream_object);
+    view.stream_object = self.stream_object;
+  }
+  return result;
+}
+
+// The layout of a view: extents, strides and the offset of its first element, in elements.
+struct view_layout {
+  int rank = 0;
+  std::int64_t shape[max_rank];
+  std::int64_t strides[max_rank];
+  std::int64_t offset = 0;
+
+  view_layout() noexcept {}  // user-provided: value-initialization does not zero the arrays
+  void add(std::int64_t extent, std::int64_t stride) noexcept {
+    shape[rank] = extent;
+    strides[rank++] = stride;
+  }
+};
+
+inline view_layout layout_of(tensor_view const& view) noexcept {
+  view_layout layout;
+  layout.rank = view.rank();
+  for (int i = 0; i < view.rank(); ++i) {
+    layout.shape[i] = view.extent(i);
+  }
+  view.copy_strides(layout.strides);
+  return layout;
+}
+
+// Multiplies strides, which may be any number where the extent is 1, so that the product may wrap.
+inline std::int64_t wrapping_product(std::int64_t a, std::int64_t b) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+// The bits from one element to the next.
+inline std::int64_t bits_per_element(tensor_view const& view) noexcept {
+  return view.is_padded()            ? element_bytes(view.dtype()) * 8
+         : is_sub_byte(view.dtype()) ? element_bits(view.dtype())
+                                     : element_bytes(view.dtype()) * 8;
+}
+
+// The size of one number, if an address can be a multiple of it; else 1.
+inline std::size_t scalar_alignment(dtype type) noexcept {
+  int const bytes = type.bits / (is_complex(type) ? 16 : 8);
+  return bytes > 0 && (bytes & (bytes - 1)) == 0 ? static_cast<std::size_t>(bytes) : 1;
+}
+
+// Moves the first element of a description by bytes.
+inline void move_first(description& d, std::int64_t bytes) noexcept {
+  if (has_address(d.device) && !keeps_data(d.device)) {
+    d.data = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(d.data) +
+                                     static_cast<std::uintptr_t>(bytes));
+  } else {
+    d.byte_offset += static_cast<std::uint64_t>(bytes);
+  }
+}
+
+// A view of a Tensor with another layout. It keeps the memory, the stream and the flags, except
+// that which marks a copy, as the view is not the only owner. Empty, with an exception set, on
+// failure: a packed element that begins inside a byte, or no memory.
+inline ref make_view(PyObject* object, view_layout const& layout) noexcept {
+  tensor_view const& view = tensor_in(object).view;
+  description d = describe_view(view);
+  auto const rank = static_cast<std::size_t>(layout.rank);
+  d.shape = dims::from(layout.shape, rank);
+  d.strides = dims::from(layout.strides, rank);
+  d.flags &= ~flag_is_copied;
+  bool const is_empty = count_of(layout.rank, layout.shape) == 0;
+  std::int64_t const bits = is_empty ? 0 : wrapping_product(layout.offset, bits_per_element(view));
+  if (bits % 8 != 0) {
+    report r = refusal(errc::layout_mismatch, "a view that begins at a byte", "element ",
+                       "Packed elements share bytes; unpack them with their library first");
+    r.got.append(layout.offset).append(" of ").append(name_of(view).c_str()).append(", packed");
+    set_error(r);
+    return ref();
+  }
+  move_first(d, bits / 8);
+  return retyped(object, d);
+}
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

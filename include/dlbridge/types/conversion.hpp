@@ -1,0 +1,48 @@
+// is_real and converts_to: the dtypes of real numbers, and the conversions between them that
+// parameters make.
+// layer: values · type of the elements
+#pragma once
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/dtype.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+namespace detail {
+constexpr bool is_boolean(dtype t) noexcept { return t == dtype(kDLBool, 8); }
+constexpr bool is_integer(dtype t) noexcept {
+  return (t.code == kDLInt || t.code == kDLUInt) && t.lanes == 1 &&
+         (t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == 64);
+}
+constexpr int first_float8 = 7;  // the codes of the floats of 8 bits
+constexpr int last_float8 = 14;
+constexpr bool is_floating(dtype t) noexcept {
+  return (t.code == kDLFloat && t.lanes == 1 && (t.bits == 16 || t.bits == 32 || t.bits == 64)) ||
+         t == dtype(kDLBfloat, 16) ||
+         (t.code >= first_float8 && t.code <= last_float8 && t.bits == 8 && t.lanes == 1);
+}
+}  // namespace detail
+
+/// Whether the elements are real numbers that converted_copy_of reads: bool, integers of 8 to 64
+/// bits, and floats of 8 to 64 bits, including bfloat16.
+constexpr bool is_real(dtype t) noexcept {
+  return detail::is_boolean(t) || detail::is_integer(t) || detail::is_floating(t);
+}
+
+/// Whether converted_copy_of and converted parameters convert a dtype to another one: a float
+/// receives every real dtype, rounded to the nearest number; an integer receives bool and the
+/// integers whose values it all has.
+constexpr bool converts_to(dtype from, dtype to) noexcept {
+  if (from == to || !is_real(from) || !is_real(to)) {
+    return from == to && is_real(from);
+  }
+  if (detail::is_integer(to)) {
+    return detail::is_boolean(from) || (detail::is_integer(from) && from.bits < to.bits &&
+                                        (from.code == to.code || from.code == kDLUInt));
+  }
+  return detail::is_floating(to);
+}
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,263 @@
+// float16, bfloat16 and the floats of 8 bits: store numbers of these dtypes, and convert them to
+// float and back.
+// layer: values · type of the elements
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/dtype.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+namespace detail {
+inline std::uint32_t bits_of(float value) noexcept {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+inline float float_of(std::uint32_t bits) noexcept {
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+constexpr std::uint32_t float_infinity = 0x7F800000;
+constexpr std::uint32_t float_sign = 0x80000000;
+
+// Removes the lowest `count` bits of a number below 2^31, rounded to the nearest even one.
+constexpr std::uint32_t round_off(std::uint32_t number, unsigned count) noexcept {
+  return (number + (std::uint32_t{1} << (count - 1)) - 1 + (number >> count & 1)) >> count;
+}
+
+// What a format has beside finite numbers.
+enum class special : std::uint8_t {
+  ieee,  // infinities and NaNs, as IEEE 754 defines them
+  fn,    // no infinity; all bits but the sign set is a NaN
+  fnuz   // no infinity and no -0, whose bits are the only NaN
+};
+
+// A format with a sign, exponents and mantissas. `decode` returns the number as a float, which has
+// every number of the format; `encode` rounds a float to the nearest even number of the format.
+template <int Code, unsigned ExponentBits, unsigned MantissaBits, unsigned Bias, special Special>
+struct signed_format {
+  static constexpr int code = Code;
+  static constexpr unsigned bits = 1 + ExponentBits + MantissaBits;
+  using storage = std::conditional_t<bits == 8, std::uint8_t, std::uint16_t>;
+
+  static float decode(std::uint32_t number) noexcept {
+    std::uint32_t const exponent = (number & magnitudes) >> MantissaBits;
+    std::uint32_t const mantissa = number & ((1U << MantissaBits) - 1);
+    std::uint32_t const sign = (number & sign_bit) != 0 ? float_sign : 0;
+    if (exponent == 0) {
+      bool const is_nan = Special == special::fnuz && number == sign_bit;
+      float const unit = float_of((128 - Bias - MantissaBits) << 23);  // of subnormal numbers
+      return is_nan ? float_of(quiet_nan)
+                    : float_of(bits_of(static_cast<float>(mantissa) * unit) | sign);
+    }
+    bool const is_special = Special == special::ieee ? (number & magnitudes) >= infinity
+                            : Special == special::fn ? (number & magnitudes) == magnitudes
+                                                     : false;
+    return float_of((is_special ? float_infinity : (exponent + 127 - Bias) << 23) |
+                    mantissa << dropped | sign);
+  }
+
+  static std::uint32_t encode(float value) noexcept {
+    std::uint32_t const all = bits_of(value);
+    std::uint32_t const magnitude = all & ~float_sign;
+    std::uint32_t const sign = (all & float_sign) != 0 ? sign_bit : 0;
+    if (magnitude > float_infinity) {
+      return Special == special::fnuz ? sign_bit
+             : Special == special::fn ? sign | magnitudes
+                                      : sign | infinity | 1U << (MantissaBits - 1);
+    }
+    std::uint32_t number = 0;
+    if (magnitude >= (128 - Bias) << 23) {
+      number = round_off(magnitude - ((127 - Bias) << 23), dropped);
+    } else {  // the number is subnormal; that of a subnormal float is 0
+      std::uint32_t const shift = dropped + (128 - Bias) - (magnitude >> 23);
+      number = shift > 24 ? 0 : round_off((magnitude & 0x7FFFFF) | 0x800000, shift);
+    }
+    if (Special == special::fnuz) {
+      return number > magnitudes ? sign_bit : number == 0 ? 0 : sign | number;
+    }
+    constexpr std::uint32_t overflow = Special == special::ieee ? infinity : magnitudes;
+    return sign | (number < overflow ? number : overflow);
+  }
+
+ private:
+  static constexpr std::uint32_t sign_bit = 1U << (bits - 1);
+  static constexpr std::uint32_t magnitudes = sign_bit - 1;
+  static constexpr std::uint32_t infinity = ((1U << ExponentBits) - 1) << MantissaBits;
+  static constexpr std::uint32_t quiet_nan = float_infinity | 0x400000;
+  static constexpr unsigned dropped = 23 - MantissaBits;
+};
+
+// The upper half of a float.
+struct bfloat16_format {
+  static constexpr int code = kDLBfloat;
+  static constexpr unsigned bits = 16;
+  using storage = std::uint16_t;
+  static float decode(std::uint32_t number) noexcept { return float_of(number << 16); }
+  static std::uint32_t encode(float value) noexcept {
+    std::uint32_t const all = bits_of(value);
+    std::uint32_t const sign = (all & float_sign) >> 16;
+    return (all & ~float_sign) > float_infinity ? all >> 16 | 0x40
+                                                : sign | round_off(all & ~float_sign, 16);
+  }
+};
+
+// A power of two from 2^-127 to 2^127, without sign and without 0.
+struct float8_e8m0fnu_format {
+  static constexpr int code = 14;
+  static constexpr unsigned bits = 8;
+  using storage = std::uint8_t;
+  static float decode(std::uint32_t number) noexcept {
+    return number == 0      ? float_of(0x00400000)
+           : number == 0xFF ? float_of(float_infinity | 0x400000)
+                            : float_of(number << 23);
+  }
+  // As ml_dtypes and PyTorch do, a number half way between two powers of two is rounded up, and one
+  // between 2^-127 and 2^-126 to 2^-126. A number of 0 and below becomes NaN.
+  static std::uint32_t encode(float value) noexcept {
+    std::uint32_t const all = bits_of(value);
+    return all == 0 || all >= float_infinity ? 0xFF
+           : all < 0x00800000                ? (all + 0x003FFFFF) >> 23
+                                             : (all + 0x00400000) >> 23;
+  }
+};
+
+// Converts a number to a float, rounded so that a second rounding, to fewer bits, has the result of
+// a single one: a float that is not exact has its lowest bit set.
+inline float to_odd_float(float value) noexcept { return value; }
+inline float to_odd_float(double value) noexcept {
+  std::uint64_t all = 0;
+  std::memcpy(&all, &value, sizeof all);
+  std::uint32_t const sign = static_cast<std::uint32_t>(all >> 32) & float_sign;
+  std::uint64_t const magnitude = all & ~(std::uint64_t{1} << 63);
+  if (magnitude > std::uint64_t{0x7FF} << 52) {
+    return float_of(sign | float_infinity | 0x400000);
+  }
+  std::uint64_t const exponent = magnitude >> 52;
+  if (exponent > 1023 + 127) {
+    bool const is_infinite = exponent == 0x7FF;
+    return float_of(sign | (is_infinite ? float_infinity : float_infinity - 1));
+  }
+  std::uint64_t number = 0;
+  unsigned dropped = 29;
+  if (exponent > 1023 - 127) {
+    number = magnitude - (std::uint64_t{1023 - 127} << 52);
+  } else {  // a subnormal float
+    std::uint64_t const shift = 1023 - 126 - exponent;
+    number = (magnitude & ((std::uint64_t{1} << 52) - 1)) | std::uint64_t{1} << 52;
+    dropped += static_cast<unsigned>(shift < 34 ? shift : 34);
+    if (magnitude == 0) {
+      number = 0;
+    }
+  }
+  bool const is_exact = (number & ((std::uint64_t{1} << dropped) - 1)) == 0;
+  return float_of(sign | static_cast<std::uint32_t>(number >> dropped) | (is_exact ? 0U : 1U));
+}
+template <class Integer, class = std::enable_if_t<std::is_integral_v<Integer>>>
+float to_odd_float(Integer value) noexcept {
+  bool is_negative = false;
+  if constexpr (std::is_signed_v<Integer>) {
+    is_negative = value < 0;
+  }
+  auto const same = static_cast<std::uint64_t>(value);
+  std::uint64_t number = is_negative ? 0 - same : same;
+  std::uint64_t lost = 0;
+  float unit = 1;
+  while (number >> 24 != 0) {
+    lost |= number & 1;
+    number >>= 1;
+    unit *= 2;
+  }
+  float const magnitude = static_cast<float>(number | lost) * unit;
+  return is_negative ? -magnitude : magnitude;
+}
+// Whether a type is an integer, or a floating type of at most 64 bits. _Float16 and __bf16 are no
+// arithmetic types before C++23.
+template <class Number>
+constexpr bool is_exact_source =
+    std::is_integral_v<Number> || (!std::is_class_v<Number> && !std::is_enum_v<Number> &&
+                                   std::is_convertible_v<Number, double> && sizeof(Number) <= 8);
+// The type of C++17 that holds its numbers.
+template <class Number>
+using widened =
+    std::conditional_t<std::is_integral_v<Number>, Number,
+                       std::conditional_t<(sizeof(Number) > sizeof(float)), double, float>>;
+}  // namespace detail
+
+/// A number of 16 or 8 bits, for storage: float16, bfloat16, float8_e4m3fn and others. It converts
+/// to float without a loss, so that arithmetic is that of float, and from other numbers by an
+/// explicit conversion, which rounds to the nearest number, to even. A number above the largest
+/// finite one becomes infinity, or NaN in a format without infinity.
+///
+/// @tparam Format The format of the bits.
+template <class Format>
+class small_float {
+ public:
+  using storage = typename Format::storage;
+
+  small_float() = default;  // not initialized, as a float
+  template <class Number, class = std::enable_if_t<detail::is_exact_source<Number>>>
+  explicit small_float(Number number) noexcept
+      : bits_(static_cast<storage>(
+            Format::encode(detail::to_odd_float(static_cast<detail::widened<Number>>(number))))) {}
+  template <class Other>
+  explicit small_float(small_float<Other> number) noexcept
+      : small_float(static_cast<float>(number)) {}
+  /// The number with these bits.
+  static constexpr small_float from_bits(storage bits) noexcept {
+    return small_float(bits, as_bits());
+  }
+
+  operator float() const noexcept { return Format::decode(bits_); }
+  constexpr storage bits() const noexcept { return bits_; }
+
+ private:
+  struct as_bits {};
+  constexpr small_float(storage bits, as_bits) noexcept : bits_(bits) {}
+
+  storage bits_;
+};
+
+// The names are those of dlpack.h, of NumPy and of ml_dtypes. The codes are integers, as an older
+// dlpack.h lacks the enumerators.
+using float16 = small_float<detail::signed_format<kDLFloat, 5, 10, 15, detail::special::ieee>>;
+using bfloat16 = small_float<detail::bfloat16_format>;
+using float8_e3m4 = small_float<detail::signed_format<7, 3, 4, 3, detail::special::ieee>>;
+using float8_e4m3 = small_float<detail::signed_format<8, 4, 3, 7, detail::special::ieee>>;
+using float8_e4m3b11fnuz = small_float<detail::signed_format<9, 4, 3, 11, detail::special::fnuz>>;
+using float8_e4m3fn = small_float<detail::signed_format<10, 4, 3, 7, detail::special::fn>>;
+using float8_e4m3fnuz = small_float<detail::signed_format<11, 4, 3, 8, detail::special::fnuz>>;
+using float8_e5m2 = small_float<detail::signed_format<12, 5, 2, 15, detail::special::ieee>>;
+using float8_e5m2fnuz = small_float<detail::signed_format<13, 5, 2, 16, detail::special::fnuz>>;
+using float8_e8m0fnu = small_float<detail::float8_e8m0fnu_format>;
+
+template <class Format>
+struct dtype_traits<small_float<Format>> {
+  static constexpr dtype value{Format::code, Format::bits};
+};
+
+// The types of the compiler, which are also std::float16_t and std::bfloat16_t.
+#if defined(__FLT16_MAX__) && !defined(__CUDACC__) && \
+    (!defined(__clang__) || __clang_major__ >= 15) && \
+    (defined(__SSE2__) || defined(__aarch64__) || !(defined(__clang__) || defined(__i386__)))
+template <>
+struct dtype_traits<_Float16> {
+  static constexpr dtype value{kDLFloat, 16};
+};
+#endif
+#if defined(__BFLT16_MAX__) && !defined(__CUDACC__)
+template <>
+struct dtype_traits<__bf16> {
+  static constexpr dtype value{kDLBfloat, 16};
+};
+#endif
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,97 @@
+"""Standard output, standard error and files: any text can be written, and a reader may leave."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+INTERRUPTED = 130  # the exit status after Ctrl-C, as shells report it
+
+
+class CannotSave(Exception):
+    """A file cannot be written; the text has its name and the reason."""
+
+
+def save(path: Path, text: str) -> None:
+    """Writes a file in UTF-8. Raises CannotSave.
+
+    The text may quote a library: what UTF-8 cannot express, a lone surrogate, is escaped.
+    """
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise CannotSave(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+class Descriptor(io.RawIOBase):
+    """Writes to a file descriptor until that fails, and discards everything after.
+
+    A reader that leaves, such as head, is no failure. The caller reads `error` at the end: an
+    exception during the output would lose the rest of a tool's work, and its exit status.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self.error: OSError | None = None
+        self._descriptor = descriptor
+        self._is_closed = False
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def isatty(self) -> bool:
+        return os.isatty(self._descriptor)
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        if not self._is_closed:
+            try:
+                return os.write(self._descriptor, data)
+            except BrokenPipeError:
+                self._is_closed = True
+            except OSError as error:
+                self._is_closed, self.error = True, error
+        return memoryview(data).nbytes
+
+
+@contextlib.contextmanager
+def robust() -> Iterator[list[Descriptor]]:
+    """Lets its block print any text, to any standard output and standard error.
+
+    Characters without a code in the encoding are escaped. A stream that the caller closed becomes
+    the null device. Yields the descriptors of the streams that could be replaced.
+    """
+    before = sys.stdout, sys.stderr
+    descriptors: list[Descriptor] = []
+    sys.stdout, sys.stderr = (_robust(stream, descriptors) for stream in before)
+    try:
+        yield descriptors
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        sys.stdout, sys.stderr = before
+
+
+def _robust(stream: TextIO | None, descriptors: list[Descriptor]) -> TextIO:
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")  # lives as long as the block
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    if not isinstance(getattr(stream.buffer, "raw", stream.buffer), io.FileIO):
+        stream.reconfigure(errors="backslashreplace")  # a console of Windows, or a test's stream
+        return stream
+    stream.flush()
+    descriptors.append(Descriptor(stream.fileno()))
+    return io.TextIOWrapper(
+        io.BufferedWriter(descriptors[-1]),
+        encoding=stream.encoding,
+        errors="backslashreplace",
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )

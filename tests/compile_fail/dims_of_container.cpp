@@ -1,0 +1,14 @@
+// Extents are no container: dims::from copies one.
+// says: a container is no dims. Write dims::from
+#include <dlbridge/traits.hpp>
+
+#include <cstdint>
+#include <vector>
+
+dlbridge::description use(float* data, std::vector<std::int64_t> const& shape) {
+#ifdef WRONG
+  return dlbridge::description::of(data, shape);
+#else
+  return dlbridge::description::of(data, dlbridge::dims::from(shape.data(), shape.size()));
+#endif
+}

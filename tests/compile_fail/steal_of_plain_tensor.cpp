@@ -1,0 +1,11 @@
+// A DLTensor has no deleter, so it cannot be owned.
+// says: a plain DLTensor has no deleter, so nothing can own it
+#include <dlbridge/managed.hpp>
+
+#ifdef WRONG
+using tensor = DLTensor;
+#else
+using tensor = DLManagedTensorVersioned;
+#endif
+
+dlbridge::managed_tensor use(tensor* raw) { return dlbridge::managed_tensor::steal(raw); }

@@ -1,0 +1,14 @@
+// def refuses to return a span, which does not own its memory.
+// lines: 80
+// says: a tensor_span that is returned would outlive its memory
+#include <dlbridge/nanobind.hpp>
+
+#include <utility>
+
+void bind(nanobind::module_& m) {
+#ifdef WRONG
+  dlbridge::def(m, "same", [](dlbridge::tensor_span<float> x) { return x; });
+#else
+  dlbridge::def(m, "same", [](dlbridge::tensor<float> x) { return x; });
+#endif
+}

@@ -1,0 +1,39 @@
+// Functions whose containers are read more than once: by several overloads or alternatives, or
+// after code of Python that changes an earlier tensor. Both bindings bind them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include <dlbridge/dlbridge.hpp>
+
+namespace containers_again {
+template <class T>
+using vector = dlbridge::tensor<T const, dlbridge::shape<dlbridge::dynamic_extent>>;
+using span = dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::dynamic_extent>>;
+
+/// @param bind bind(name, function, parameter names...)
+template <class Bind>
+void add(Bind bind) {
+  bind("floats_of", [](std::vector<vector<float>> const& x) { return x.size(); }, "x");
+  bind("floats_of", [](std::vector<vector<double>> const& x) { return 10 + x.size(); }, "x");
+  bind(
+      "alternative_of",
+      [](std::variant<std::vector<double>, std::vector<vector<float>>> const& x) {
+        return 10 * x.index() + (x.index() == 0 ? std::get<0>(x).size() : std::get<1>(x).size());
+      },
+      "x");
+  bind(
+      "extent_after",
+      [](std::vector<span> const& x, vector<float> const&) { return x.at(0).extent(0); }, "x", "y");
+  bind("extent_after", [](int, int, int) { return std::int64_t{0}; }, "x", "y", "z");
+  bind(
+      "extent_in_tuple",
+      [](std::tuple<span, std::vector<double>> const& x) { return std::get<0>(x).extent(0); }, "x");
+  bind("tensor_or_number", [](vector<float> const& x) { return x.count(); }, "x");
+  bind("tensor_or_number", [](double) { return std::int64_t{-1}; }, "x");
+}
+}  // namespace containers_again

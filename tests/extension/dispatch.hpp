@@ -1,0 +1,100 @@
+// Functions and operators of several overloads, and arguments that a call reads more than once.
+// Both bindings bind them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <dlbridge/dlbridge.hpp>
+#include <dlbridge/python/call/member_view.hpp>
+
+namespace dispatch {
+using shape = dlbridge::shape<dlbridge::dynamic_extent>;
+template <class T>
+using span = dlbridge::tensor_span<T const, shape>;
+template <class T>
+using owned = dlbridge::tensor<T const, shape>;
+using named = dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::named<'n'>>>;
+
+struct row {
+  float values[2] = {1, 2};
+};
+// A class that has the members of a sequence.
+struct samples {
+  using value_type = double;
+  std::vector<double> values{};
+  void push_back(double x) { values.push_back(x); }
+  std::size_t size() const noexcept { return values.size(); }
+  auto begin() noexcept { return values.begin(); }
+  auto end() noexcept { return values.end(); }
+};
+// A class that refers to the memory of an argument.
+struct window {
+  float const* data;
+};
+
+/// @param bind bind(name, function, parameter names...)
+template <class Bind>
+void add_functions(Bind bind) {
+  bind(
+      "nested", [](std::vector<std::vector<span<float>>> const& x) { return x.at(0).size(); }, "x");
+  bind(
+      "nested", [](std::vector<std::vector<span<double>>> const& x) { return 10 + x.at(0).size(); },
+      "x");
+  bind(
+      "rows_of",
+      [](std::variant<std::vector<std::vector<double>>, owned<double>> const& x) {
+        return x.index() == 0 ? std::get<0>(x).at(0).size() : std::size_t{99};
+      },
+      "x");
+  bind(
+      "extent_beside_variant",
+      [](std::vector<std::variant<span<float>, float>> const& x) {
+        return std::get<0>(x.at(0)).extent(0);
+      },
+      "x");
+  bind("stale", [](std::variant<span<float>, span<double>> const&, named, named) {}, "x", "y", "z");
+  bind(
+      "stale_in_tuple",
+      [](std::tuple<std::variant<span<float>, span<double>>, std::string> const&) {}, "x");
+  bind(
+      "count_samples", [](std::pair<span<float>, samples> const& x) { return x.second.size(); },
+      "x");
+  bind(
+      "with_samples",
+      [](owned<float> x) {
+        return std::pair<owned<float>, samples>(std::move(x), samples{{1, 2, 3}});
+      },
+      "x");
+  bind("of_one_length", [](named, named) { return "float32"; }, "x", "y");
+  bind("of_one_length", [](span<double>, span<double>) { return "float64"; }, "x", "y");
+  bind("scaled", [](double, span<float>) { return "float32"; }, "factor", "x");
+  bind("scaled", [](double, span<double>) { return "float64"; }, "factor", "x");
+}
+
+/// @param row_class the class of row
+/// @param is_operator the extra of the binding library for operators
+template <class Class, class IsOperator>
+void add_methods(Class& row_class, IsOperator is_operator) {
+  dlbridge::def(row_class, "__add__", [](row&, span<float>) { return "float32"; }, is_operator);
+  dlbridge::def(row_class, "__add__", [](row&, span<double>) { return "float64"; }, is_operator);
+  dlbridge::def(row_class, "__sub__", [](row&, span<float>) { return "float32"; }, is_operator);
+  dlbridge::def(
+      row_class, "view_or_none",
+      [](row& self, bool none) {
+        return none ? std::nullopt
+                    : std::optional<dlbridge::member_view>(
+                          dlbridge::description::of(self.values, {2}));
+      },
+      dlbridge::returns{dlbridge::library::numpy});
+  dlbridge::def(row_class, "view_like", [](row& self, std::vector<span<float>> const&) {
+    return dlbridge::member_view(dlbridge::description::of(self.values, {2}));
+  });
+}
+}  // namespace dispatch

@@ -1,0 +1,79 @@
+// The functions of dispatch.hpp, and those that use what nanobind alone has.
+#include <dlbridge/nanobind.hpp>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dispatch.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+void add_dispatch(nb::module_& m);
+
+namespace {
+struct unbound {};
+}  // namespace
+
+void add_dispatch(nb::module_& m) {
+  dispatch::add_functions([&](char const* name, auto function, auto... names) {
+    dlbridge::def(m, name, function, nb::arg(names)...);
+  });
+  nb::class_<dispatch::row> row(m, "Row");
+  row.def(nb::init<>());
+  dispatch::add_methods(row, nb::is_operator());
+  nb::class_<dispatch::samples>(m, "Samples")
+      .def("__init__", [](dispatch::samples* self, std::vector<double> values) {
+        new (self) dispatch::samples{std::move(values)};
+      });
+
+  dlbridge::def(m, "plain_after", [](dispatch::span<float>) { return "float32"; }, "x"_a);
+  m.def("plain_after", [](std::string const&) { return "text"; }, "x"_a);
+  dlbridge::def(
+      m, "plain_rows", [](std::vector<dispatch::span<float>> const& x) { return x.size(); }, "x"_a);
+  m.def("plain_rows", [](std::string const&) { return "text"; }, "x"_a);
+  dlbridge::def(
+      m, "scaled_or_text", [](double, dispatch::span<float>) { return "float32"; }, "factor"_a,
+      "x"_a);
+  m.def("scaled_or_text", [](double, std::string const&) { return "text"; }, "factor"_a, "x"_a);
+
+  // The first overload accepts the tensor, and passes the call on.
+  dlbridge::def(
+      m, "passed_on",
+      [](dispatch::owned<float> x) -> std::int64_t {
+        if (x.extent(0) != 2) {
+          throw nb::next_overload();
+        }
+        return 2;
+      },
+      "x"_a);
+  dlbridge::def(m, "passed_on", [](dispatch::owned<float> x) { return 100 + x.extent(0); }, "x"_a);
+
+  nb::class_<dispatch::window>(m, "Window").def("first", [](dispatch::window& self) {
+    return self.data[0];
+  });
+  auto const window_on = [](auto const& x) { return dispatch::window{x.data()}; };
+  dlbridge::def(
+      m, "window",
+      [=](dlbridge::argument<float const, dispatch::shape> const& x) { return window_on(x); },
+      "x"_a, nb::keep_alive<0, 1>());
+  dlbridge::def(
+      m, "window",
+      [](dlbridge::argument<double const, dispatch::shape> const&) {
+        return dispatch::window{nullptr};
+      },
+      "x"_a, nb::keep_alive<0, 1>());
+
+  dlbridge::def(
+      m, "with_unbound",
+      [](dispatch::owned<float> x) {
+        return std::pair<dispatch::owned<float>, unbound>(std::move(x), unbound{});
+      },
+      "x"_a);
+}

@@ -1,0 +1,51 @@
+// The functions of dispatch.hpp, and overloads that plain pybind11 adds.
+#include <dlbridge/pybind11.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pybind11/stl.h>
+
+#include "dispatch.hpp"
+#include "registration.hpp"
+
+namespace py = pybind11;
+
+void add_dispatch(py::module_& m) {
+  dispatch::add_functions([&](char const* name, auto function, auto... names) {
+    dlbridge::def(m, name, function, py::arg(names)...);
+  });
+  py::class_<dispatch::row> row(m, "Row");
+  row.def(py::init<>());
+  dispatch::add_methods(row, py::is_operator());
+  py::class_<dispatch::samples>(m, "Samples").def(py::init([](std::vector<double> values) {
+    return dispatch::samples{std::move(values)};
+  }));
+
+  dlbridge::def(m, "plain_after", [](dispatch::span<float>) { return "float32"; }, py::arg("x"));
+  m.def("plain_after", [](std::string const&) { return "text"; }, py::arg("x"));
+  dlbridge::def(
+      m, "plain_rows", [](std::vector<dispatch::span<float>> const& x) { return x.size(); },
+      py::arg("x"));
+  m.def("plain_rows", [](std::string const&) { return "text"; }, py::arg("x"));
+
+  py::module_ packs = m.def_submodule("packs");  // whose stubs lack types, as pybind11 writes them
+  dlbridge::def(
+      packs, "with_keywords",
+      [](dispatch::span<float>, dispatch::span<float>, py::kwargs const&) {}, py::arg("x"),
+      py::arg("y"));
+  dlbridge::def(
+      packs, "with_packs",
+      [](dispatch::span<float>, py::args const&, dispatch::span<float>, py::kwargs const&) {},
+      py::arg("x"), py::arg("y"));
+  dlbridge::def(
+      m, "none_or_class",
+      [](std::pair<dispatch::span<float>, dispatch::row> const&) { return "class"; }, py::arg("x"));
+  dlbridge::def(
+      m, "none_or_class",
+      [](std::pair<dispatch::span<float>, std::optional<int>> const&) { return "number"; },
+      py::arg("x"));
+}

@@ -1,0 +1,147 @@
+// The module `moved_pybind11`: the same functions with py::array_t and with dlbridge, as
+// docs/extensions.md shows them. tests/python/test_moved.py compares them.
+#include <dlbridge/pybind11.hpp>
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace py = pybind11;
+
+namespace {
+
+namespace before {
+// [array_t]
+using numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+numbers smoothed(numbers const& x) {
+  numbers out(x.size());
+  auto const from = x.unchecked<1>();
+  auto to = out.mutable_unchecked<1>();
+  for (py::ssize_t i = 0; i < from.shape(0); ++i) {
+    to(i) = (from(i > 0 ? i - 1 : 0) + from(i)) / 2;
+  }
+  return out;
+}
+// [/array_t]
+
+void add_to(py::array_t<double>& out, numbers const& x) {
+  auto to = out.mutable_unchecked<1>();
+  auto const from = x.unchecked<1>();
+  for (py::ssize_t i = 0; i < from.shape(0); ++i) {
+    to(i) += from(i);
+  }
+}
+
+double total(numbers const& x, std::optional<numbers> const& weights) {
+  double sum = 0;
+  for (py::ssize_t i = 0; i < x.shape(0); ++i) {
+    sum += x.at(i) * (weights ? weights->at(i) : 1);
+  }
+  return sum;
+}
+
+py::array_t<double> identity(py::ssize_t n) {
+  py::array_t<double> out({n, n});
+  auto to = out.mutable_unchecked<2>();
+  for (py::ssize_t i = 0; i < n; ++i) {
+    for (py::ssize_t j = 0; j < n; ++j) {
+      to(i, j) = i == j ? 1 : 0;
+    }
+  }
+  return out;
+}
+}  // namespace before
+
+namespace after {
+// [convert]
+using vector = dlbridge::shape<dlbridge::dynamic_extent>;
+using numbers = dlbridge::convert<double, vector, dlbridge::row_major>;
+
+auto smoothed(numbers x) {
+  auto out = x.empty_like();  // of the caller's library
+  for (std::int64_t i = 0; i < x.extent(0); ++i) {
+    out(i) = (x(i > 0 ? i - 1 : 0) + x(i)) / 2;
+  }
+  return out;
+}
+// [/convert]
+
+// [lists]
+double mean(double const* data, std::int64_t count) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    sum += data[i];
+  }
+  return sum / static_cast<double>(count);
+}
+double mean_of(numbers const& x) { return mean(x.data(), x.count()); }
+double mean_of(std::vector<double> const& x) {
+  return mean(x.data(), static_cast<std::int64_t>(x.size()));
+}
+
+using numbers_or_list =
+    std::variant<numbers, std::vector<double>>;  // the items of a list are copied
+double mean_of_either(numbers_or_list const& x) {
+  return std::visit([](auto const& each) { return mean_of(each); }, x);
+}
+// [/lists]
+
+// [written]
+void add_to(dlbridge::tensor_span<double, vector> out, numbers const& x) {
+  for (std::int64_t i = 0; i < x.extent(0); ++i) {
+    out(i) += x(i);
+  }
+}
+// [/written]
+
+double total(numbers const& x, std::optional<numbers> const& weights) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < x.extent(0); ++i) {
+    sum += x(i) * (weights ? (*weights)(i) : 1);
+  }
+  return sum;
+}
+
+// [created]
+using matrix = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>;
+auto identity(std::int64_t n) {
+  dlbridge::tensor<double, matrix> out(dlbridge::build_empty(dlbridge::dtype_of<double>(), {n, n}));
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      out(i, j) = i == j ? 1 : 0;
+    }
+  }
+  return out;
+}
+// [/created]
+}  // namespace after
+
+void add_after(py::module_& m) {
+  // [bound]
+  dlbridge::def(m, "smoothed", after::smoothed, py::arg("x"));
+  dlbridge::def(m, "mean", after::mean_of_either, py::arg("x"));
+  dlbridge::def(m, "add_to", after::add_to, py::arg("out"), py::arg("x"));
+  dlbridge::def(m, "total", after::total, py::arg("x"), py::arg("weights") = py::none());
+  dlbridge::def(m, "identity", after::identity, py::arg("n"),
+                dlbridge::returns{dlbridge::library::numpy});
+  // [/bound]
+}
+
+}  // namespace
+
+PYBIND11_MODULE(moved_pybind11, m, py::mod_gil_not_used()) {
+  dlbridge::init(m);
+  py::module_ old = m.def_submodule("before");
+  old.def("smoothed", &before::smoothed, py::arg("x"));
+  old.def("add_to", &before::add_to, py::arg("out"), py::arg("x"));
+  old.def("total", &before::total, py::arg("x"), py::arg("weights") = py::none());
+  old.def("identity", &before::identity, py::arg("n"));
+  py::module_ moved = m.def_submodule("after");
+  add_after(moved);
+}

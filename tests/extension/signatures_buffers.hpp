@@ -1,0 +1,85 @@
+// Functions of tests of or_buffer: parameters that also accept Python buffers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "signatures.hpp"
+
+namespace signatures {
+
+using dlbridge::or_buffer;
+using bytes = or_buffer<tensor_span<std::uint8_t const, vector>>;
+
+// [or_buffer]
+// The checksum of an array of bytes, or of bytes, a bytearray, a memoryview, an mmap.
+inline std::int64_t checksum(
+    dlbridge::or_buffer<dlbridge::tensor_span<std::uint8_t const, vector>> const& x) {
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < x.extent(0); ++i) {
+    sum = (31 * sum + x(i)) % 65521;
+  }
+  return sum;
+}
+// [/or_buffer]
+
+template <class Add>
+void add_buffers(Add&& add) {
+  add("checksum", [](bytes const& x) { return checksum(x); }, "x");
+  add("sum_bytes", [](bytes const& x) { return total(x); }, "x");
+  add(
+      "double_all",
+      [](or_buffer<tensor_span<double, vector>> const& x) {
+        for (std::int64_t i = 0; i < x.extent(0); ++i) {
+          x(i) *= 2;
+        }
+      },
+      "x");
+  add(
+      "count_bits",
+      [](or_buffer<dlbridge::any_tensor> const& x) { return x.view().count() * x.dtype().bits; },
+      "x");
+  add("same_buffer", [](or_buffer<dlbridge::any_tensor> x) { return x; }, "x");
+  add(
+      "double_buffer",
+      [](or_buffer<argument<double const, vector>> const& x) {
+        auto out = x.empty_like<double>();
+        for (std::int64_t i = 0; i < x.extent(0); ++i) {
+          out(i) = 2 * x(i);
+        }
+        return out;
+      },
+      "x");
+  add(
+      "sum_converted_buffer",
+      [](or_buffer<dlbridge::convert<float, vector>> const& x) { return total(x); }, "x");
+  add("sum_buffer_or_zero", [](std::optional<bytes> const& x) { return x ? total(*x) : 0; }, "x");
+  add(
+      "sum_buffers",
+      [](std::vector<bytes> const& xs) {
+        double sum = 0;
+        for (bytes const& each : xs) {
+          sum += total(each);
+        }
+        return sum;
+      },
+      "xs");
+  add(
+      "kind_of_buffer",
+      [](std::variant<bytes, std::string> const& x) {
+        return static_cast<std::int64_t>(x.index());
+      },
+      "x");
+  using named = shape<dlbridge::named<'n'>>;
+  add(
+      "count_both",
+      [](or_buffer<tensor_span<std::uint8_t const, named>> const& x,
+         tensor_span<float const, named> y) { return x.count() + y.count(); },
+      "x", "y");
+}
+
+}  // namespace signatures

@@ -1,0 +1,86 @@
+// The members of a class in the table of signatures: constructors, a static method, properties and
+// an iterator; and casts of objects that are no parameters.
+#pragma once
+
+#include <dlbridge/python.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "signatures.hpp"
+
+namespace signatures {
+
+// Numbers in rows.
+class series {
+ public:
+  using rows_to_read = tensor_span<float const, matrix>;
+
+  explicit series(rows_to_read const& from) { set_values(from); }
+  series(std::int64_t rows, tensor_span<float const, vector> row)
+      : rows_(rows), columns_(row.extent(0)) {
+    for (std::int64_t i = 0; i < rows * columns_; ++i) {
+      values_.push_back(row(i % columns_));
+    }
+  }
+
+  std::int64_t rows() const noexcept { return rows_; }
+  dlbridge::member_view values() {
+    return dlbridge::member_view(dlbridge::description::of(values_.data(), {rows_, columns_}));
+  }
+  dlbridge::member_view row(std::size_t i) noexcept {
+    return dlbridge::member_view(dlbridge::description::of(
+        values_.data() + static_cast<std::int64_t>(i) * columns_, {columns_}));
+  }
+  void set_values(rows_to_read const& from) {
+    rows_ = from.extent(0);
+    columns_ = from.extent(1);
+    values_.clear();
+    for (std::int64_t i = 0; i < from.count(); ++i) {
+      values_.push_back(from(i / columns_, i % columns_));
+    }
+  }
+
+ private:
+  std::int64_t rows_ = 0;
+  std::int64_t columns_ = 0;
+  std::vector<float> values_{};
+};
+
+/// @tparam Library the names of the binding library
+template <class Library, class Module>
+void add_members(Module& m) {
+  using numbers = dlbridge::tensor<float const, vector>;
+  typename Library::template class_of<series> bound(m, "Series");
+  dlbridge::def(bound, typename Library::template init<series::rows_to_read>(),
+                Library::arg("values"));
+  dlbridge::def(bound,
+                typename Library::template init<std::int64_t, tensor_span<float const, vector>>(),
+                Library::arg("rows"), Library::arg("row"));
+  dlbridge::def_static(
+      bound, "total_of", [](tensor_span<float const, vector> x) { return total(x); },
+      Library::arg("x"));
+  dlbridge::def_property(bound, "values", &series::values, &series::set_values);
+  dlbridge::def_property_readonly(bound, "rows", &series::rows);
+  dlbridge::def_property_readonly(bound, "array", &series::values,
+                                  dlbridge::returns{dlbridge::library::numpy});
+  dlbridge::def(bound, "__iter__", [](typename Library::object self) {
+    auto& it = Library::template object_of<series>(self);
+    return dlbridge::make_iterator(self, static_cast<std::size_t>(it.rows()),
+                                   [&it](std::size_t i) { return it.row(i); });
+  });
+  dlbridge::def(m, "total_of_all", [](typename Library::args all, typename Library::kwargs named) {
+    typename Library::list result;
+    for (auto const each : all) {
+      result.append(total(dlbridge::cast<numbers>(each)));
+    }
+    for (auto const each : named) {
+      result.append(total(dlbridge::cast<numbers>(each.second, Library::text(each.first).c_str())));
+    }
+    return result;
+  });
+}
+
+}  // namespace signatures

@@ -1,0 +1,5 @@
+# [config]
+include(CMakeFindDependencyMacro)
+find_dependency(dlbridge CONFIG)
+include("${CMAKE_CURRENT_LIST_DIR}/exportingTargets.cmake")
+# [/config]

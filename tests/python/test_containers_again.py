@@ -1,0 +1,111 @@
+"""Containers of tensors that a call reads more than once, with both bindings: the elements of an
+iterator are kept, and tensors that Python code changes meanwhile are borrowed again."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import os
+import subprocess
+import sys
+import textwrap
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from builds import FREE_THREADED
+
+# Elsewhere an ndarray is imported by __dlpack__, and its capsule states what the array was then.
+IS_BORROWED = not FREE_THREADED and np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+CONFIRMED = 4 if IS_BORROWED else 1_000_000
+MODULES = [name for name in ("extension", "nanobind_extension") if importlib.util.find_spec(name)]
+
+
+@pytest.fixture(params=MODULES)
+def extension(request: pytest.FixtureRequest) -> Any:
+    return importlib.import_module(request.param)
+
+
+def arrays(dtype: str) -> list[Any]:
+    return [np.zeros(2, dtype), np.zeros(3, dtype)]
+
+
+def test_an_iterator_is_read_once_for_all_overloads(extension: Any) -> None:
+    assert extension.floats_of(iter(arrays("float32"))) == 2
+    assert extension.floats_of(iter(arrays("float64"))) == 12
+    with pytest.raises(TypeError, match="element 0"):
+        extension.floats_of(iter(arrays("int8")))
+
+
+def test_an_iterator_is_read_once_for_all_alternatives(extension: Any) -> None:
+    assert extension.alternative_of(iter([1, 2, 3])) == 3
+    assert extension.alternative_of(iter(arrays("float32"))) == 12
+    assert extension.alternative_of(each for each in arrays("float32")) == 12
+
+
+class Resizing:
+    """A producer and an iterable, which changes another array when it is read."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.own = np.zeros(1, "float32")
+
+    def resize(self) -> None:
+        self.array.resize(4, refcheck=False)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        self.resize()
+        return self.own.__dlpack__(**keywords)
+
+    def __iter__(self) -> Iterator[float]:
+        self.resize()
+        return iter([1.0])
+
+
+def test_a_container_is_confirmed_after_later_arguments(extension: Any) -> None:
+    x = np.zeros(1_000_000, "float32")
+    assert extension.extent_after([x], Resizing(x)) == CONFIRMED
+
+
+def test_a_tuple_is_confirmed_after_its_elements_were_read(extension: Any) -> None:
+    x = np.zeros(1_000_000, "float32")
+    assert extension.extent_in_tuple((x, Resizing(x))) == CONFIRMED
+
+
+def test_an_overload_without_tensors_keeps_nothing(extension: Any) -> None:
+    assert extension.tensor_or_number(np.zeros(3, "float32")) == 3
+    x = np.array(1.5)
+    assert extension.tensor_or_number(x) == -1
+    alive = weakref.ref(x)
+    del x
+    gc.collect()
+    assert alive() is None
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_threads_and_the_process_end_after_such_a_call(name: str) -> None:
+    code = f"""
+        import sys, threading
+        sys.path[:] = {sys.path!r}
+        import numpy as np
+        import {name} as extension
+        call = lambda: print(extension.tensor_or_number(np.array(1.5)), flush=True)
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join()
+        call()
+    """
+    process = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (process.returncode, process.stdout) == (0, "-1\n-1\n"), process.stderr

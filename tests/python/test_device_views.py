@@ -1,0 +1,77 @@
+"""Views of tensors in device memory, and new device memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dlbridge
+import foreign
+from device_arrays import NAMES, DeviceArray
+from simulated import Driver
+
+
+@pytest.fixture(params=["cuda", "hip"])
+def driver(request: pytest.FixtureRequest) -> Driver:
+    driver = Driver(request.param)
+    driver.reset()
+    return driver
+
+
+def name(driver: Driver) -> str:
+    return NAMES[driver.kind] + ":0"
+
+
+def test_a_view_is_ready_on_the_stream_of_its_tensor(driver: Driver) -> None:
+    x = DeviceArray(driver.buffer(8), driver.stream())
+    ours = driver.stream()
+    t = dlbridge.from_dlpack(x, stream=ours.handle)
+    ours.write(x.buffer, 7)
+    for view in (t[2:], t.reshape(2, 4).T, t[::2].view("int8")):
+        assert bytes(memoryview(view.to("cpu"))) == b"\7" * view.size
+        copied = view.copy()
+        assert copied.device == t.device and copied.data_ptr != view.data_ptr
+        assert copied.to("cpu").tolist() == [7] * 6 or copied.size != 6
+    assert driver.races == []
+
+
+def test_record_stream_of_a_view(driver: Driver) -> None:
+    """The memory outlives the work of a stream that uses the view."""
+    t = dlbridge.from_dlpack(np.arange(64, dtype="u1"), device=name(driver))
+    t[8:].reshape(7, 8)[1:].record_stream(driver.stream())
+    foreign_memory = DeviceArray(driver.buffer(8), driver.stream())
+    view: Any = dlbridge.from_dlpack(foreign_memory)[1:]
+    with pytest.raises(ValueError, match="memory of another owner"):
+        view.record_stream(driver.stream())
+    assert driver.races == []
+
+
+@pytest.mark.parametrize("keywords", [{}, {"pinned": True}])
+def test_empty(driver: Driver, keywords: Any) -> None:
+    where = "cpu" if keywords else name(driver)
+    t = dlbridge.empty((3, 5), "int32", device=where, **keywords)
+    assert (t.shape, t.dtype, t.c_contiguous, t.readonly) == ((3, 5), "int32", True, False)
+    if keywords:
+        assert t.device in ("cuda_host:0", "rocm_host:0")
+        np.asarray(t)[...] = 3
+        assert t.tolist() == [[3] * 5] * 3
+    else:
+        assert t.device == where
+        t.record_stream(driver.stream())
+    assert foreign.consume(t.__dlpack__(max_version=(1, 0))).flags == 0
+    assert dlbridge.empty((0, 2), "int8", device=where, **keywords).size == 0
+
+
+def test_from_pointer_asks_the_driver(driver: Driver) -> None:
+    buffer = driver.buffer(64)
+    stream = driver.stream()
+    t = dlbridge.from_pointer(
+        buffer.address, 16, "int32", device=name(driver), stream=stream.handle, owner=buffer
+    )
+    stream.write(buffer, 1)
+    assert t[:2].to("cpu").tolist() == [0x01010101] * 2
+    assert driver.races == []
+    with pytest.raises(ValueError, match=r"expected memory on \w+:1; got memory on \w+:0"):
+        dlbridge.from_pointer(buffer.address, 16, "int32", device=NAMES[driver.kind] + ":1")

@@ -1,0 +1,210 @@
+"""Which of several overloads and alternatives a call reaches, and what refused calls state, with
+both bindings."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from builds import FREE_THREADED
+
+MODULES = [name for name in ("extension", "nanobind_extension") if importlib.util.find_spec(name)]
+BORROWS = not FREE_THREADED and np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+
+FLOATS = np.ones(3, "float32")
+DOUBLES = np.ones(3)
+
+
+@pytest.fixture(params=MODULES)
+def extension(request: pytest.FixtureRequest) -> Any:
+    return importlib.import_module(request.param)
+
+
+@pytest.mark.parametrize("made", [list, iter], ids=["list", "iterator"])
+def test_nested_iterables_are_read_once_for_all_overloads(
+    extension: Any, made: Callable[[Any], Any]
+) -> None:
+    assert extension.nested([made([FLOATS])]) == 1
+    assert extension.nested([made([DOUBLES, DOUBLES])]) == 12
+    assert extension.nested(made([made([DOUBLES])])) == 11
+    with pytest.raises(TypeError, match="element 0, element 0"):
+        extension.nested([made(["no tensor"])])
+
+
+@pytest.mark.parametrize("made", [list, iter], ids=["list", "iterator"])
+def test_nested_iterables_are_read_once_for_all_alternatives(
+    extension: Any, made: Callable[[Any], Any]
+) -> None:
+    assert extension.rows_of([made([1, 2])]) == 2
+    assert extension.rows_of(made([made([1.5, 2, 3])])) == 3
+
+
+def test_an_iterator_that_fails_fails_for_every_overload(extension: Any) -> None:
+    def elements() -> Any:
+        yield FLOATS
+        raise TypeError("the second row is missing")
+
+    with pytest.raises(TypeError, match="the second row is missing"):
+        extension.nested([elements()])
+
+
+class Resizing(float):
+    """A number whose look-up of `__dlpack__` changes an array."""
+
+    array: Any = None
+
+    @property
+    def __dlpack__(self) -> Any:
+        if self.array is not None:
+            self.array.resize(1_000_000, refcheck=False)
+        raise AttributeError
+
+
+def test_a_span_is_confirmed_after_an_alternative_refused(extension: Any) -> None:
+    number = Resizing(1)
+    for _ in range(3):  # to know the types
+        assert extension.extent_beside_variant([FLOATS, number]) == 3
+    array = np.ones(3, "float32")
+    number.array = array
+    expected = 1_000_000 if BORROWS else 3
+    assert extension.extent_beside_variant([array, number]) == expected
+
+
+def test_the_reasons_of_alternatives_are_forgotten_when_one_fits(extension: Any) -> None:
+    with pytest.raises(TypeError) as raised:
+        extension.stale(DOUBLES, np.ones(3, "float32"), np.ones(4, "float32"))
+    assert "'x'" not in str(raised.value) and "'z'" in str(raised.value)
+    with pytest.raises(TypeError) as raised:
+        extension.stale(DOUBLES, np.ones(3, "float32"), DOUBLES)
+    assert "'x'" not in str(raised.value) and "'z'" in str(raised.value)
+    with pytest.raises(TypeError, match="element 1") as raised:
+        extension.stale_in_tuple((DOUBLES, 3))
+    assert "float32" not in str(raised.value)
+
+
+def test_a_bound_class_with_the_members_of_a_sequence(extension: Any) -> None:
+    samples = extension.Samples([1.0, 2.0])
+    assert extension.count_samples((FLOATS, samples)) == 2
+    assert extension.count_samples((FLOATS, [1, 2, 3])) == 3
+    _, given = extension.with_samples(FLOATS)
+    assert isinstance(given, extension.Samples)
+    assert extension.count_samples((FLOATS, given)) == 3
+
+
+def test_a_number_that_is_converted_precedes_the_tensor(extension: Any) -> None:
+    for factor in (2, 2.0, np.float64(2)):
+        assert extension.scaled(factor, FLOATS) == "float32"
+        assert extension.scaled(factor, DOUBLES) == "float64"
+    with pytest.raises(TypeError, match="int8"):
+        extension.scaled(2, np.ones(3, "int8"))
+
+
+class Reflected:
+    def __radd__(self, other: Any) -> str:
+        return "reflected sum"
+
+    def __rsub__(self, other: Any) -> str:
+        return "reflected difference"
+
+
+def test_operators_try_all_overloads_and_then_the_other_operand(extension: Any) -> None:
+    row = extension.Row()
+    assert row.__add__(FLOATS) == "float32"
+    assert row.__add__(DOUBLES) == "float64"
+    assert row.__sub__(FLOATS) == "float32"
+    assert row.__add__("text") is NotImplemented
+    assert row.__sub__(DOUBLES) is NotImplemented
+    assert row + Reflected() == "reflected sum"
+    assert row - Reflected() == "reflected difference"
+    with pytest.raises(TypeError, match="unsupported operand"):
+        row + "text"
+
+
+def test_the_library_of_a_view_is_that_of_an_element(extension: Any) -> None:
+    for _ in range(200):
+        view = extension.Row().view_like(np.ones((2, 2), "float32"))
+        assert type(view) is np.ndarray and view.tolist() == [1, 2]
+        view = extension.Row().view_like(each for each in np.ones((2, 2), "float32"))
+        assert type(view) is np.ndarray and view.tolist() == [1, 2]
+    gc.collect()
+
+
+def test_a_view_that_is_optional_is_of_the_library_that_returns_names(extension: Any) -> None:
+    row = extension.Row()
+    assert row.view_or_none(True) is None
+    view = row.view_or_none(False)
+    assert type(view) is np.ndarray and view.tolist() == [1, 2]
+
+
+def test_each_overload_states_which_extents_disagree(extension: Any) -> None:
+    with pytest.raises(TypeError) as raised:
+        extension.of_one_length(np.ones(3, "float32"), np.ones(4, "float32"))
+    text = str(raised.value)
+    assert "argument 'y'" in text.split("\n2. ")[0] and "n = 3" in text, text
+    assert "float64" in text.split("\n2. ")[1]
+
+
+def test_an_overload_that_plain_bindings_added(extension: Any) -> None:
+    assert extension.plain_after("text") == "text"
+    assert extension.plain_after(FLOATS) == "float32"
+    with pytest.raises(TypeError):
+        extension.plain_after(DOUBLES)
+    with pytest.raises(TypeError):
+        extension.plain_after(each for each in [DOUBLES])
+    assert extension.plain_rows(each for each in [FLOATS, FLOATS]) == 2
+    with pytest.raises(TypeError):
+        extension.plain_rows(each for each in [DOUBLES])
+
+
+@pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
+class TestPybind11:
+    def test_parameters_are_named_beside_packs(self) -> None:
+        extension = importlib.import_module("extension")
+        with pytest.raises(TypeError, match="argument 'y'"):
+            extension.packs.with_keywords(FLOATS, DOUBLES)
+        with pytest.raises(TypeError, match="argument 'x'"):
+            extension.packs.with_packs(DOUBLES, 1, y=FLOATS)
+        with pytest.raises(TypeError, match="argument 'y'"):
+            extension.packs.with_packs(FLOATS, 1, 2, y=DOUBLES)
+
+    def test_none_is_no_object_of_a_class_in_a_container(self) -> None:
+        extension = importlib.import_module("extension")
+        assert extension.none_or_class((FLOATS, None)) == "number"
+        assert extension.none_or_class((FLOATS, extension.Row())) == "class"
+
+
+@pytest.mark.skipif("nanobind_extension" not in MODULES, reason="needs the module of nanobind")
+class TestNanobind:
+    def test_an_overload_may_pass_a_call_on(self) -> None:
+        extension = importlib.import_module("nanobind_extension")
+        for _ in range(100):
+            assert extension.passed_on(np.ones(2, "float32")) == 2
+            assert extension.passed_on(np.ones(5, "float32")) == 105
+
+    def test_a_number_precedes_the_tensor_of_a_plain_overload(self) -> None:
+        extension = importlib.import_module("nanobind_extension")
+        assert extension.scaled_or_text(2, FLOATS) == "float32"
+        assert extension.scaled_or_text(2, "text") == "text"
+
+    def test_keep_alive_keeps_the_argument_of_several_overloads(self) -> None:
+        extension = importlib.import_module("nanobind_extension")
+        array = np.full(1000, 7, "float32")
+        alive = weakref.ref(array)
+        window = extension.window(array)
+        del array
+        gc.collect()
+        assert alive() is not None and window.first() == 7
+        del window
+        gc.collect()
+        assert alive() is None
+
+    def test_a_result_of_an_unbound_class_is_refused(self) -> None:
+        extension = importlib.import_module("nanobind_extension")
+        with pytest.raises(TypeError, match="no Python type is bound"):
+            extension.with_unbound(FLOATS)

@@ -1,0 +1,274 @@
+"""Constructors, static methods, properties, iterators and reasons of refused calls of the functions
+that an extension binds, and tensors of objects that are no parameters."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+
+import dlbridge
+from extension import members
+
+Table = members.Table
+INTEGER = "typing.SupportsInt | typing.SupportsIndex"
+FLOAT32 = 'typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[*, *] on cpu"]'
+
+
+def numbers(rows: int = 2, columns: int = 3) -> Any:
+    return np.arange(rows * columns, dtype="float32").reshape(rows, columns)
+
+
+def refusal(call: Callable[[], object]) -> str:
+    with pytest.raises(TypeError) as raised:
+        call()
+    return str(raised.value)
+
+
+def test_constructors_take_tensors() -> None:
+    assert np.asarray(Table(numbers()).array).tolist() == numbers().tolist()
+    assert np.asarray(Table(factor=2, values=numbers()).array).tolist() == (2 * numbers()).tolist()
+    assert Table(3, 2).array.shape == (3, 2)
+    assert "Table.__init__" in repr(Table.__init__) or Table.__init__.__name__ == "__init__"
+
+
+def test_a_constructor_states_why_it_refuses() -> None:
+    first = f"1. __init__(self: {Table.__module__}.Table, values: {FLOAT32}"
+    for arguments, named, reasons in (
+        (
+            (numbers().astype("float64"),),
+            {},
+            (
+                "argument 'values': expected float32[*, *] on cpu; got float64[2, 3] on cpu: "
+                "dtype differs",
+                "is missing argument 'columns'",
+            ),
+        ),
+        ((), {"values": numbers(), "rows": 1}, ("got an unexpected keyword argument 'rows'",) * 1),
+        ((1, 2, 3), {}, ("takes 2 arguments, not 3",) * 2),
+    ):
+        text = refusal(lambda a=arguments, n=named: Table(*a, **n))  # type: ignore[misc]
+        assert text.startswith(f"Table(): no overload takes these arguments:\n{first}")
+        for reason in reasons:
+            assert f"\n  {reason}" in text
+
+
+def test_a_refused_constructor_leaves_no_object_behind() -> None:
+    values = numbers().astype("float64")
+    for _ in range(3):
+        refusal(lambda v=values: Table(v))  # type: ignore[misc]
+    gc.collect()
+    alive = weakref.ref(values)
+    del values
+    gc.collect()
+    assert alive() is None
+
+
+def test_a_subclass_calls_the_constructor() -> None:
+    class Named(Table):  # type: ignore[misc, valid-type]
+        def __init__(self, values: Any, name: str) -> None:
+            super().__init__(values)
+            self.name = name
+
+    named = Named(numbers(), "a")
+    assert (named.array.tolist(), named.name) == (numbers().tolist(), "a")
+
+
+def test_a_subclass_in_python_overrides_a_virtual_method() -> None:
+    class Square(members.Shape):  # type: ignore[misc]
+        def kind(self) -> str:
+            return "square"
+
+    corners = np.zeros(4, "float32")
+    assert members.kind_of(members.Shape(corners)) == "plain"
+    square = Square(corners)
+    assert (members.kind_of(square), square.count) == ("square", 4)
+    assert refusal(lambda: members.Shape("round")).startswith(
+        "Shape(): argument 'corners': not a DLPack producer"
+    )
+
+
+def test_static_methods_are_overloaded() -> None:
+    assert Table.column(np.ones(4, "float32")).rows == 4
+    assert Table(1, 1).column(np.ones(5, "float64")).rows == 5
+    assert Table.values_of(numbers()).tolist() == numbers().tolist()
+    text = refusal(lambda: Table.column(np.ones(2, "int8")))
+    assert text.count("got int8[2] on cpu: dtype differs") == 2
+    assert isinstance(vars(Table)["column"], staticmethod)
+
+
+def test_a_property_exposes_memory_and_takes_tensors() -> None:
+    table = Table(numbers())
+    values = table.values
+    assert isinstance(values, dlbridge.Tensor)
+    np.asarray(values)[1, 2] = 50
+    assert table.array[1, 2] == 50
+    table.values = numbers(3, 1)
+    assert table.array.tolist() == [[0], [1], [2]]
+    assert (Table.values.__doc__, table.rows) == ("All values.", 3)
+
+    def set_values(value: Any) -> None:
+        table.values = value
+
+    assert refusal(lambda: set_values(np.zeros(2, "float32"))) == (
+        "Table.values.setter(): argument 'value': expected float32[*, *] on cpu; got float32[2] on "
+        "cpu: rank differs"
+    )
+    with pytest.raises(AttributeError):
+        table.rows = 3
+
+
+def test_a_view_belongs_to_the_library_that_the_function_names() -> None:
+    table = Table(numbers())
+    array = table.array
+    assert type(array) is np.ndarray
+    assert array.ctypes.data == table.values.data_ptr
+    del table
+    gc.collect()
+    assert array.tolist() == numbers().tolist()
+
+
+def test_a_view_belongs_to_the_library_of_the_first_tensor_argument() -> None:
+    table = Table(numbers())
+    row = np.zeros(3, "float32")
+    assert type(table.values_like(row)) is np.ndarray
+    assert type(table.values_like(dlbridge.from_dlpack(row))) is dlbridge.Tensor
+    assert type(table.array_like(dlbridge.from_dlpack(row))) is np.ndarray
+    assert type(table.row(1)) is dlbridge.Tensor
+    assert np.asarray(table.row(1)).tolist() == [3, 4, 5]
+
+
+def test_an_iterator_keeps_its_object_alive() -> None:
+    def rows() -> Any:
+        return iter(Table(numbers(3, 2)))
+
+    iterator = rows()
+    gc.collect()
+    items = list(iterator)
+    del iterator
+    gc.collect()
+    assert [np.asarray(each).tolist() for each in items] == numbers(3, 2).tolist()
+    assert [type(each) for each in Table(numbers()).arrays()] == [np.ndarray] * 2
+    squares = [np.asarray(each).tolist() for each in Table(1, 1).squares()]
+    assert squares == [[0], [1], [4]]
+
+
+def test_a_class_with_eq_is_not_hashable() -> None:
+    assert Table(numbers()) == numbers()
+    assert (Table(numbers()) == "text") is False
+    with pytest.raises(TypeError):
+        hash(Table(1, 1))
+
+
+def test_objects_that_are_no_parameters_are_imported() -> None:
+    one, two = np.ones(1, "float32"), np.ones(2, "float32")
+    assert members.lengths(one, two, y=two) == [1, 2, 2]
+    assert members.pybind11_cast(x=two) == 2
+    assert (members.optional_length(None), members.optional_length(two)) == (-1, 2)
+    assert refusal(lambda: members.lengths(one, y=two.astype("int8"))) == (
+        "argument 'y': expected float32[*] on cpu; got int8[2] on cpu: dtype differs"
+    )
+    assert refusal(lambda: members.lengths(3)) == (
+        "not a DLPack producer: expected an object with __dlpack__ and __dlpack_device__; got one "
+        "of type int"
+    )
+
+
+VECTOR = np.ones(3, "float32")
+WRONG = np.ones(3, "int8")
+WRONG_TEXT = "expected float32[...] on cpu; got int8[3] on cpu: dtype differs"
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: members.numbered(VECTOR), "numbered() is missing argument 'n'"),
+        (lambda: members.numbered(n=1), "numbered() is missing argument 'x'"),
+        (lambda: members.numbered(VECTOR, 1, 2), "numbered() takes 2 arguments, not 3"),
+        (
+            lambda: members.numbered(VECTOR, 1, x=2),
+            "numbered() got several values for argument 'x'",
+        ),
+        (
+            lambda: members.numbered(VECTOR, 1, z=2),
+            "numbered() got an unexpected keyword argument 'z'",
+        ),
+        (
+            lambda: members.numbered(VECTOR, "a"),
+            "numbered(): argument 'n': expected an integer from -128 to 127; got 'a' (str)",
+        ),
+        (
+            lambda: members.numbered(VECTOR, 128),
+            "numbered(): argument 'n': expected an integer from -128 to 127; got 128 (int)",
+        ),
+        (
+            lambda: members.numbered(WRONG, None),
+            f"numbered():\n  argument 'x': {WRONG_TEXT}\n  argument 'n': expected an integer from "
+            "-128 to 127; got None",
+        ),
+        (
+            lambda: members.keyword_only(VECTOR, "text"),
+            "keyword_only() takes 1 argument, not 2",
+        ),
+        (lambda: members.keyword_only(VECTOR), "keyword_only() is missing argument 'scale'"),
+        (
+            lambda: members.keyword_only(VECTOR, text=b"", scale=[]),
+            "keyword_only(): argument 'scale': expected typing.SupportsFloat | "
+            "typing.SupportsIndex; got list",
+        ),
+        (
+            lambda: members.keyword_only(VECTOR, text=3, scale=1),
+            "keyword_only(): argument 'text': expected str; got 3 (int)",
+        ),
+        (
+            lambda: members.rest(VECTOR, 1, 2, 3, y="x"),
+            "rest(): argument 'y': expected typing.SupportsFloat | typing.SupportsIndex; got 'x' "
+            "(str)",
+        ),
+        (
+            lambda: members.unnamed(VECTOR, VECTOR),
+            f"unnamed(): argument 2: expected {Table.__module__}.Table; got numpy.ndarray",
+        ),
+        (lambda: members.unnamed(VECTOR), "unnamed() is missing argument 2"),
+        (
+            lambda: members.unnamed(VECTOR, None),
+            f"unnamed(): argument 2: expected {Table.__module__}.Table; got None",
+        ),
+        (lambda: members.raises(VECTOR, 0), "of the body"),
+        (lambda: members.raises(VECTOR, 1), "raises(): incompatible with the rest"),
+        (
+            lambda: members.no_conversion(VECTOR, 1),
+            "no_conversion(): argument 'y': expected bool; got 1 (int)",
+        ),
+        (
+            lambda: members.no_none(VECTOR, None),
+            f"no_none(): argument 't': expected {Table.__module__}.Table; got None",
+        ),
+        (
+            lambda: Table.row(3, 1),
+            f"row(): argument 'self': expected {Table.__module__}.Table; got 3 (int)",
+        ),
+    ],
+)
+def test_a_refused_call_names_each_argument_and_why(
+    call: Callable[[], object], expected: str
+) -> None:
+    assert refusal(call) == expected
+
+
+def test_accepted_calls_with_every_kind_of_argument() -> None:
+    assert members.keyword_only(VECTOR, scale=2, text="ab") == 10
+    assert members.rest(VECTOR, 1, 2, 3, y=1, z=2) == 8
+    assert members.no_conversion(VECTOR, True) is True
+
+
+def test_an_exception_of_a_conversion_ends_the_call() -> None:
+    class Interrupts:
+        def __index__(self) -> int:
+            raise KeyboardInterrupt
+
+    with pytest.raises((KeyboardInterrupt, TypeError)):
+        members.numbered(VECTOR, Interrupts())

@@ -1,0 +1,135 @@
+"""Extensions that moved from py::array_t and nb::ndarray: both forms of each function give the same
+results for the arrays that both accept, and the tables in the docs state the differences."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+from typing import Any
+
+import numpy as np
+import pytest
+
+
+def module(name: str) -> Any:
+    if importlib.util.find_spec(name) is None:
+        pytest.skip(f"{name} was not built")
+    return importlib.import_module(name)
+
+
+@pytest.fixture(params=["before", "after"])
+def array_t(request: pytest.FixtureRequest) -> Any:
+    return getattr(module("moved_pybind11"), request.param)
+
+
+@pytest.fixture(params=["before", "after"])
+def ndarray(request: pytest.FixtureRequest) -> Any:
+    return getattr(module("moved_nanobind"), request.param)
+
+
+NUMBERS = np.array([1.0, 2, 4, 8])
+CONVERTIBLE = [
+    NUMBERS,
+    NUMBERS.astype("float32"),
+    NUMBERS.astype("int64"),
+    NUMBERS.astype("uint8"),
+    NUMBERS.astype("float16"),
+    NUMBERS.repeat(2)[::2],
+    NUMBERS[::-1][::-1],
+    np.frombuffer(bytearray(b"x" + NUMBERS.tobytes()), "uint8")[1:].view("float64"),
+]
+
+
+@pytest.mark.parametrize("x", CONVERTIBLE, ids=lambda x: f"{x.dtype}-{x.strides[0]}")
+def test_array_t_converts_real_dtypes_and_layouts(array_t: Any, x: Any) -> None:
+    result = array_t.smoothed(x)
+    assert (result.tolist(), result.dtype) == ([1, 1.5, 3, 6], np.float64)
+    assert array_t.total(x) == 15
+    assert array_t.total(x, x) == 85
+    assert array_t.total(x=x, weights=None) == 15
+
+
+def test_array_t_that_is_written(array_t: Any) -> None:
+    out = np.ones(4)
+    array_t.add_to(out, [1, 2, 3, 4] if array_t.__name__.endswith("before") else np.arange(1, 5))
+    assert out.tolist() == [2, 3, 4, 5]
+    assert array_t.identity(2).tolist() == [[1, 0], [0, 1]]
+    assert type(array_t.identity(2)) is np.ndarray
+
+
+def test_array_t_loses_what_is_written_to_a_copy() -> None:
+    extension = module("moved_pybind11")
+    out = np.ones(4, "int64")
+    extension.before.add_to(out, NUMBERS)
+    assert out.tolist() == [1, 1, 1, 1]  # pybind11 converted it silently
+    with pytest.raises(TypeError, match=r"'out': expected float64\[\*\] on cpu, writable; got int"):
+        extension.after.add_to(out, NUMBERS)
+
+
+def test_lists() -> None:
+    extension = module("moved_pybind11")
+    assert extension.before.smoothed([1, 2]).tolist() == [1, 1.5]
+    with pytest.raises(TypeError, match=r"got one of type list\. Pass numpy\.asarray\(\) of it"):
+        extension.after.smoothed([1, 2])
+    with pytest.raises(TypeError, match=r"got one of type tuple\. Pass numpy\.asarray\(\) of it"):
+        extension.after.smoothed((1, 2))
+    for x in ([1, 2, 3], (1, 2.0, 3), np.arange(1, 4), np.arange(1, 4, dtype="float32")):
+        assert extension.after.mean(x) == 2
+
+
+def test_what_numpy_does_not_export() -> None:
+    extension = module("moved_pybind11")
+    for x in (NUMBERS.astype(">f8"), NUMBERS.astype(object)):
+        assert extension.before.total(x) == 15
+        with pytest.raises(TypeError, match="argument 'x': BufferError: DLPack only supports"):
+            extension.after.total(x)
+        assert extension.after.total(x.astype("float64")) == 15
+
+
+def points(n: int = 2) -> Any:
+    return np.arange(3 * n, dtype="float32").reshape(n, 3)
+
+
+def test_ndarray_functions(ndarray: Any) -> None:
+    x = points()
+    result = ndarray.doubled(x)
+    assert (type(result), result.tolist()) == (np.ndarray, (2 * x).tolist())
+    ndarray.shift(x, 1.0)
+    assert x.tolist() == (points() + 1).tolist()
+    assert (ndarray.weight(x), ndarray.weight(x, None)) == (2, 2)
+    assert ndarray.weight(x, w=np.array([1, 3], "float32")) == 4
+    frozen = points()
+    frozen.flags.writeable = False
+    if np.lib.NumpyVersion(np.__version__) < "2.1.0" and ndarray.__name__.endswith("after"):
+        with pytest.raises(TypeError, match="Cannot export readonly array"):  # NumPy says so
+            ndarray.doubled(frozen)
+    else:
+        assert ndarray.doubled(frozen).tolist() == (2 * points()).tolist()
+    with pytest.raises(TypeError):
+        ndarray.shift(frozen, 1.0)
+    with pytest.raises(TypeError):
+        ndarray.doubled(np.zeros((2, 4), "float32"))
+
+
+def test_ndarray_on_the_memory_of_an_object(ndarray: Any) -> None:
+    cloud = ndarray.Cloud(points())
+    view = cloud.points
+    view[1, 2] = 50
+    assert cloud.points[1, 2] == 50
+    del cloud
+    gc.collect()
+    assert view[1, 2] == 50
+    del view
+    gc.collect()
+
+
+def test_ndarray_converts_and_dlbridge_refuses() -> None:
+    extension = module("moved_nanobind")
+    for x, differs in (
+        (points().astype("float64"), "dtype"),
+        (np.asfortranarray(points()), "layout"),
+    ):
+        assert extension.before.doubled(x).tolist() == (2 * points()).tolist()
+        with pytest.raises(TypeError, match=f"{differs} differs"):
+            extension.after.doubled(x)

@@ -1,0 +1,321 @@
+"""What all tools share: their output, its readers, the numbers in their options, and Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_hostile_targets import COMMAND, wait_for
+
+from dlbridge.tools import known, output
+from dlbridge.tools.conformance.rules import RULES
+
+HERE = Path(__file__).parent
+IN_TIME = 120  # seconds, on a busy machine
+PATHS = os.pathsep.join([*(path or os.getcwd() for path in sys.path), str(HERE)])
+MATRIX = ("matrix", "--only", "array", "--case", "vector")
+INSPECT = ("inspect", "array:array('f', [1])")
+DEFECT = ("doctor", "--defect", "torch-freed-twice")
+FULL = Path("/dev/full")
+
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
+
+
+def start(*arguments: str, variables: dict[str, str] | None = None, **more: Any) -> Any:
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *arguments],
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **more},
+        env={**os.environ, "PYTHONPATH": PATHS, **(variables or {})},
+    )
+
+
+def run(*arguments: str, **more: Any) -> tuple[int, str, str]:
+    process = start(*arguments, **more)
+    out, err = process.communicate(timeout=IN_TIME)
+    return process.returncode, out, err
+
+
+# Standard output ---------------------------------------------------------------------------------
+
+# Commands and their statuses.
+COMMANDS: list[tuple[tuple[str, ...], int]] = [
+    (("--include-dir",), 0),
+    (("--help",), 0),
+    ((), 2),
+    (("doctor", "--fast"), 0),
+    (("doctor", "--fast", "--json"), 0),
+    (DEFECT, 0),
+    ((*DEFECT, "--report"), 0),
+    (("demo", "--only", "array"), 0),
+    (INSPECT, 0),
+    ((*INSPECT, "--json"), 0),
+    (("inspect", "builtins:object()"), 1),
+    (MATRIX, 0),
+    ((*MATRIX, "--verbose"), 0),
+    ((*MATRIX, "--json"), 0),
+    (("conformance", "--rules"), 0),
+    (("conformance", "conformance_targets:NoDevice", "--only=P-01", "--standard=2023.12"), 1),
+]
+each_command = pytest.mark.parametrize(("arguments", "status"), COMMANDS)
+
+
+@each_command
+@pytest.mark.parametrize("variables", [{"PYTHONUNBUFFERED": ""}, {"PYTHONUNBUFFERED": "1"}])
+def test_a_reader_that_leaves_changes_nothing(
+    arguments: tuple[str, ...], status: int, variables: dict[str, str]
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        result, _, err = run(*arguments, variables=variables, stdout=writing)
+    finally:
+        os.close(writing)
+    assert (result, err) == (status, "")
+
+
+@each_command
+def test_closed_streams_change_nothing(arguments: tuple[str, ...], status: int) -> None:
+    command = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", sys.executable, "-m", "dlbridge"]
+    environment = {**os.environ, "PYTHONPATH": PATHS}
+    assert subprocess.run([*command, *arguments], env=environment).returncode == status
+
+
+@each_command
+def test_an_encoding_without_the_characters(arguments: tuple[str, ...], status: int) -> None:
+    result, out, err = run(*arguments, variables={"PYTHONIOENCODING": "ascii"})
+    assert (result, err) == (status, "")
+    assert out.isascii() and "Traceback" not in out
+
+
+def test_a_character_without_a_code_is_escaped() -> None:
+    variables = {"PYTHONIOENCODING": "ascii"}
+    assert "\\u201c" in run("conformance", "--rules", variables=variables)[1]
+    assert "\\u201c" in run(*DEFECT, "--report", variables=variables)[1]
+
+
+@needs_full
+@pytest.mark.parametrize("arguments", [("doctor", "--fast"), INSPECT, MATRIX, (*DEFECT, "--json")])
+def test_a_full_disk_is_reported_in_one_line(arguments: tuple[str, ...]) -> None:
+    with FULL.open("w") as full:
+        status, _, err = run(*arguments, stdout=full)
+    assert status == 2
+    assert err == "dlbridge: the output cannot be written: No space left on device\n"
+
+
+# Files -------------------------------------------------------------------------------------------
+
+
+@needs_full
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ((*MATRIX, "--json"), "1 exchange in 1 pair"),
+        ((*MATRIX, "--html"), "1 exchange in 1 pair"),
+        ((*INSPECT, "--html"), "array.array"),
+        (("conformance", "numpy", "--only=P-01", "--junit"), "1 of 1 pass"),
+        (("conformance", "numpy", "--only=P-01", "--badge"), "1 of 1 pass"),
+    ],
+)
+def test_a_file_that_cannot_be_written_costs_no_report(
+    arguments: tuple[str, ...], shown: str
+) -> None:
+    status, out, err = run(*arguments, str(FULL))
+    assert status == 2
+    assert shown in out
+    assert err.endswith("/dev/full cannot be written: No space left on device\n")
+    assert len(err.splitlines()) == 1
+
+
+@needs_full
+def test_the_other_file_is_still_written(tmp_path: Path) -> None:
+    saved = tmp_path / "matrix.json"
+    status, _, err = run(*MATRIX, "--html", str(FULL), "--json", str(saved))
+    assert status == 2 and len(err.splitlines()) == 1
+    assert json.loads(saved.read_text())["complete"] is True
+
+
+def test_any_text_can_be_saved(tmp_path: Path) -> None:
+    output.save(tmp_path / "text", "“\udc80”")
+    assert (tmp_path / "text").read_text(encoding="utf-8") == "“\\udc80”"
+
+
+LONE = """
+import matrix_fakes
+
+def take(module, x):
+    raise ValueError("lone \\udc80")
+
+matrix_fakes.TAKE["lone"] = take
+ROW = matrix_fakes.row("lone")
+
+
+class Array:
+    def __dlpack__(self, **keywords):
+        raise ValueError("lone \\udc80")
+
+    def __dlpack_device__(self):
+        return (1, 0)
+"""
+
+
+def test_a_lone_surrogate_in_a_message_of_a_library(tmp_path: Path) -> None:
+    (tmp_path / "lone.py").write_text(LONE)
+    paths = {"PYTHONPATH": os.pathsep.join([str(tmp_path), PATHS])}
+    html, saved = tmp_path / "x.html", tmp_path / "x.json"
+    arguments = ("matrix", "--library=lone:ROW", "--only=lone", "--case=vector", "--verbose")
+    result = run(*arguments, f"--html={html}", f"--json={saved}", variables=paths)
+    assert (result[0], result[2]) == (0, "")
+    assert "lone \\udc80" in result[1]
+    assert "lone \\udc80" in html.read_text(encoding="utf-8")
+    (exchange,) = json.loads(saved.read_text(encoding="ascii"))["exchanges"]
+    assert exchange["said"].endswith("lone \udc80")
+
+    status, out, _ = run("inspect", "lone:Array()", f"--html={html}", variables=paths)
+    assert status == 1 and "lone \\udc80" in out
+    assert "lone \\udc80" in html.read_text(encoding="utf-8")
+
+    of_conformance = ("conformance", "lone:Array", "--only=P-03", f"--junit={html}")
+    status, out, err = run(*of_conformance, variables=paths)
+    assert "Traceback" not in err and "lone \\udc80" in html.read_text(encoding="utf-8")
+
+
+# Options -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-1", "0", "1e9", "soon"])
+@pytest.mark.parametrize(
+    "arguments",
+    [(*INSPECT, "--seconds"), (*MATRIX, "--seconds"), ("conformance", "numpy", "--timeout")],
+)
+def test_a_time_limit_is_a_positive_number(arguments: tuple[str, ...], number: str) -> None:
+    status, out, err = run(*arguments, number)
+    assert (status, out) == (2, "")
+    words = "expected a number of seconds above 0 and below 1000000"
+    assert err.endswith(f"argument {arguments[-1]}: {words}; got {number!r}\n")
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "1.5", "many"])
+def test_a_number_of_jobs_is_positive(number: str) -> None:
+    status, out, err = run(*MATRIX, "--jobs", number)
+    assert (status, out) == (2, "")
+    assert err.endswith(f"argument --jobs: expected a whole number above 0; got {number!r}\n")
+
+
+@pytest.mark.parametrize("text", ["numpy", "numpy:", ":ROW"])
+def test_a_library_has_a_module_and_a_row(text: str) -> None:
+    status, out, err = run("matrix", "--library", text)
+    assert (status, out) == (2, "")
+    assert err.endswith(f"argument --library: expected MODULE:ROW, as in mylib:ROW; got {text!r}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((*DEFECT, "--fast"), "--defect imports no library: it cannot be combined with --fast"),
+        (
+            (*DEFECT, "--report", "--json"),
+            "--report prints Markdown: it cannot be combined with --json",
+        ),
+        (("doctor", "--report"), "--report requires --defect ID"),
+        (
+            ("conformance", "--rules", "numpy"),
+            "--rules examines nothing: it cannot be combined with target",
+        ),
+        (
+            ("conformance", "--rules", "--only=P-01"),
+            "--rules examines nothing: it cannot be combined with only",
+        ),
+    ],
+)
+def test_options_without_an_effect_are_refused(arguments: tuple[str, ...], reason: str) -> None:
+    assert run(*arguments) == (2, "", f"dlbridge {arguments[0]}: {reason}\n")
+
+
+def test_a_defect_as_json() -> None:
+    status, out, err = run(*DEFECT, "--json")
+    values = json.loads(out)
+    row = known.DEFECTS[DEFECT[-1]]
+    assert (status, err, values["schema"], values["id"]) == (0, "", 1, row.id)
+    assert values["program"] == row.program
+    assert [each["sentence"] for each in values["texts"]] == [text.sentence for text in row.texts]
+
+
+def test_the_rules_as_json() -> None:
+    status, out, err = run("conformance", "--rules", "--json")
+    values = json.loads(out)
+    assert (status, err, values["schema"]) == (0, "", 1)
+    assert [each["id"] for each in values["rules"]] == list(RULES)
+    assert values["rules"][0]["sources"][0]["force"] in ("must", "should", "may", "states")
+
+
+# Ctrl-C ------------------------------------------------------------------------------------------
+
+HANGS = """
+import pathlib, time
+import matrix_fakes
+
+
+def hang(*ignored):
+    pathlib.Path("hangs").write_text("yes")
+    time.sleep(600)
+
+
+matrix_fakes.TAKE["hangs"] = hang
+ROW = matrix_fakes.row("hangs")
+"""
+
+
+def interrupt(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    """Sends SIGINT to the command once the library hangs."""
+    (folder / "hangs.py").write_text(HANGS)
+    process = start(
+        *arguments, cwd=folder, variables={"PYTHONPATH": os.pathsep.join([str(folder), PATHS])}
+    )
+    try:
+        wait_for(folder / "hangs")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)  # less than the time limits of the tools
+    finally:
+        process.kill()
+    return process.returncode, out, err
+
+
+def test_ctrl_c_in_inspect(tmp_path: Path) -> None:
+    assert interrupt(tmp_path, "inspect", "hangs:hang()") == (130, "", "dlbridge: interrupted\n")
+
+
+MATRIX_THAT_HANGS = (
+    *("matrix", "--library=hangs:ROW", "--only=array", "--only=hangs", "--case=vector"),
+    *("--jobs=1", "--seconds=300"),
+)
+
+
+def test_ctrl_c_in_matrix_shows_what_was_exchanged(tmp_path: Path) -> None:
+    status, out, err = interrupt(
+        tmp_path, *MATRIX_THAT_HANGS, "--json=matrix.json", "--html=matrix.html"
+    )
+    assert (status, err) == (130, "")
+    assert "1 exchange in 1 pair" in out
+    assert out.endswith("interrupted: the exchanges that did not run are left out\n")
+    assert "the exchanges that did not run are left out" in (tmp_path / "matrix.html").read_text()
+    report = json.loads((tmp_path / "matrix.json").read_text())
+    assert report["complete"] is False
+    assert [each["producer"] for each in report["exchanges"]] == ["array"]
+
+
+def test_ctrl_c_in_matrix_prints_one_object(tmp_path: Path) -> None:
+    status, out, err = interrupt(tmp_path, *MATRIX_THAT_HANGS, "--json")
+    assert (status, err, json.loads(out)["complete"]) == (130, "", False)
+
+
+@pytest.mark.parametrize("tool", ["doctor", "demo"])
+def test_ctrl_c_while_a_library_is_imported(tool: str, tmp_path: Path) -> None:
+    """numpy is replaced by a module that hangs."""
+    (tmp_path / "numpy.py").write_text("import hangs\nhangs.hang()\n")
+    assert interrupt(tmp_path, tool) == (130, "", "dlbridge: interrupted\n")

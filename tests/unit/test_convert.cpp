@@ -1,0 +1,188 @@
+// convert.hpp: converted copies. tests/python/test_converted.py compares every pair of dtypes and
+// every layout with NumPy and ml_dtypes.
+#include <dlbridge/convert.hpp>
+#include <dlbridge/tensor.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "refusal.hpp"
+
+namespace {
+
+using dlbridge::converted_copy_of;
+using dlbridge::dtype_of;
+using dlbridge::layout;
+using dlbridge::managed_tensor;
+using dlbridge::tensor_view;
+
+// A view of numbers with a shape and strides.
+template <class T>
+struct numbers {
+  std::vector<T> elements;
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;
+  std::int64_t first = 0;
+  DLDevice device{kDLCPU, 0};
+
+  DLTensor tensor() {
+    return {elements.data() + first,
+            device,
+            static_cast<std::int32_t>(shape.size()),
+            dtype_of<T>().abi(),
+            shape.data(),
+            strides.data(),
+            0};
+  }
+};
+
+template <class T>
+std::vector<T> elements_of(managed_tensor const& m) {
+  auto const* const first = static_cast<T const*>(m.view().data());
+  return {first, first + m.view().count()};
+}
+
+TEST(ConvertedCopyOf, IsRowMajorWritableAndMarkedAsACopy) {
+  numbers<std::int16_t> x{{1, -2, 3, 4, 5, 6}, {3, 2}, {1, 3}};  // column-major
+  DLTensor const t = x.tensor();
+  managed_tensor const copy = converted_copy_of<float>(tensor_view(t, dlbridge::flag_read_only));
+  EXPECT_EQ(elements_of<float>(copy), (std::vector<float>{1, 4, -2, 5, 3, 6}));
+  EXPECT_TRUE(copy.view().is_row_major());
+  EXPECT_EQ(copy.flags(), dlbridge::flag_is_copied);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(copy.view().data()) % 64, 0U);
+  managed_tensor const columns = converted_copy_of<double>(tensor_view(t), layout::column_major);
+  EXPECT_EQ(elements_of<double>(columns), (std::vector<double>{1, -2, 3, 4, 5, 6}));
+  EXPECT_TRUE(columns.view().is_column_major());
+}
+
+TEST(ConvertedCopyOf, CopiesTheSameDtypeAsWell) {
+  numbers<float> x{{1, 2, 3, 4}, {2}, {-2}, 3};
+  DLTensor const t = x.tensor();
+  managed_tensor const copy =
+      converted_copy_of<float>(tensor_view(t), layout::row_major, dlbridge::struct_kind::legacy);
+  EXPECT_EQ(elements_of<float>(copy), (std::vector<float>{4, 2}));
+  EXPECT_NE(copy.get_legacy(), nullptr);
+}
+
+TEST(ConvertedCopyOf, KeepsTheBitsOfTheSameDtype) {
+  using dlbridge::bfloat16;
+  numbers<bfloat16> x{{bfloat16::from_bits(0x7F81), bfloat16::from_bits(0xFFFF)}, {2}, {-1}, 1};
+  DLTensor const t = x.tensor();
+  auto const copy = elements_of<bfloat16>(converted_copy_of<bfloat16>(tensor_view(t)));
+  EXPECT_EQ(copy[0].bits(), 0xFFFF);
+  EXPECT_EQ(copy[1].bits(), 0x7F81);
+}
+
+TEST(ConvertedCopyOf, ToTypesOfTheUser) {
+  numbers<std::uint8_t> x{{0, 200}, {2}, {1}};
+  DLTensor const t = x.tensor();
+  EXPECT_EQ(elements_of<std::byte>(converted_copy_of<std::byte>(tensor_view(t)))[1],
+            std::byte{200});
+  DLTensor flags = t;
+  flags.dtype = {kDLBool, 8, 1};
+  EXPECT_EQ(elements_of<char>(converted_copy_of<char>(tensor_view(flags)))[1], 1);
+#if defined(__FLT16_MAX__) && !defined(__clang__)
+  auto const halves = elements_of<_Float16>(converted_copy_of<_Float16>(tensor_view(t)));
+  EXPECT_EQ(static_cast<float>(halves[1]), 200);
+#endif
+}
+
+TEST(ConvertedCopyOf, OfNoElementAndOfOne) {
+  numbers<std::uint8_t> x{{7}, {}, {}};
+  DLTensor const scalar = x.tensor();
+  EXPECT_EQ(elements_of<std::int64_t>(converted_copy_of<std::int64_t>(tensor_view(scalar))),
+            std::vector<std::int64_t>{7});
+  numbers<std::uint8_t> y{{7}, {3, 0, 2}, {5, -1, 0}};
+  DLTensor const empty = y.tensor();
+  managed_tensor const copy = converted_copy_of<float>(tensor_view(empty));
+  EXPECT_TRUE(copy.view().empty());
+  EXPECT_EQ(copy.view().extent(2), 2);
+}
+
+TEST(ConvertedCopyOf, RoundsToTheNearestNumber) {
+  numbers<std::int64_t> x{
+      {(std::int64_t{1} << 24) + 1, std::numeric_limits<std::int64_t>::max()}, {2}, {1}};
+  DLTensor const t = x.tensor();
+  EXPECT_EQ(elements_of<float>(converted_copy_of<float>(tensor_view(t))),
+            (std::vector<float>{0x1p24F, 0x1p63F}));
+}
+
+TEST(ConvertedCopyOf, RefusesWhatWouldLoseValues) {
+  numbers<float> x{{1, 2}, {2}, {1}};
+  DLTensor const t = x.tensor();
+  EXPECT_EQ(refusal_of([&] { return converted_copy_of<std::int32_t>(tensor_view(t)); }),
+            "dtype_mismatch: expected int32[...] on cpu, converted from narrower integers; got "
+            "float32[2] on cpu: dtype differs. Round it and convert its dtype first: a float may "
+            "have a fraction");
+  numbers<std::int64_t> y{{1, 2}, {2}, {1}};
+  DLTensor const u = y.tensor();
+  EXPECT_EQ(refusal_of([&] { return converted_copy_of<std::int32_t>(tensor_view(u)); }),
+            "dtype_mismatch: expected int32[...] on cpu, converted from narrower integers; got "
+            "int64[2] on cpu: dtype differs. Convert its dtype first if its values fit: not every "
+            "value of it does");
+  DLTensor packed = t;
+  packed.dtype = {kDLInt, 4, 1};
+  EXPECT_EQ(refusal_of([&] { return converted_copy_of<float>(tensor_view(packed)); }),
+            "dtype_mismatch: expected float32[...] on cpu, converted from real dtypes; got int4[2] "
+            "on cpu: dtype differs. Convert its dtype first");
+  DLTensor complex = t;
+  complex.dtype = {kDLComplex, 64, 1};
+  EXPECT_EQ(refusal_of([&] { return converted_copy_of<float>(tensor_view(complex)); }),
+            "dtype_mismatch: expected float32[...] on cpu, converted from real dtypes; got "
+            "complex64[2] on cpu: dtype differs. Pass its real part");
+  EXPECT_EQ(
+      refusal_of([&] { return converted_copy_of<double>(tensor_view(t), layout::compact); }),
+      "bad_argument: bad argument: expected row_major or column_major for a copy; got another "
+      "layout");
+}
+
+TEST(ConvertedCopyOf, RefusesMemoryThatTheCpuCannotRead) {
+  numbers<std::int32_t> x{{1, 2}, {2}, {1}, 0, {kDLCUDA, 0}};
+  DLTensor const t = x.tensor();
+  EXPECT_EQ(
+      refusal_of([&] { return converted_copy_of<float>(tensor_view(t)); }),
+      "device_mismatch: expected float32[...] on cpu, converted from real dtypes; got int32[2] "
+      "on cuda:0: device differs. Copy it to the CPU first");
+}
+
+// The explanation of a refused parameter.
+TEST(ExplainConversion, NamesWhatAConversionWouldNotChange) {
+  numbers<std::int8_t> x{{1, 2}, {2}, {1}};
+  DLTensor t = x.tensor();
+  std::int64_t const extents[] = {3};
+  dlbridge::requirement need;
+  need.type = dtype_of<float>();
+  need.rank = 1;
+  need.extents = extents;
+  need.order = layout::row_major;
+  need.alignment = 64;
+  need.converts = true;
+  EXPECT_FALSE(dlbridge::detail::is_convertible(tensor_view(t), need));
+  EXPECT_STREQ(message(dlbridge::detail::explain_conversion(tensor_view(t), need)).c_str(),
+               "expected float32[3] on cpu, row-major, converted from real dtypes; got int8[2] on "
+               "cpu: extents differ");
+  need.extents = nullptr;
+  EXPECT_TRUE(dlbridge::detail::is_convertible(tensor_view(t), need));
+  need.alignment = 1;
+  t.device = {kDLCUDA, 1};
+  need.where.type = dlbridge::device_filter::anywhere;
+  EXPECT_FALSE(dlbridge::detail::is_convertible(tensor_view(t), need));
+  EXPECT_STREQ(message(dlbridge::detail::explain_conversion(tensor_view(t), need)).c_str(),
+               "expected float32[*], row-major, converted from real dtypes; got int8[2] on cuda:1: "
+               "dtype differs. Convert it on its device first");
+}
+
+// A tensor and a span with the tag check as without it.
+TEST(Converted, TypesOfCppConvertNothing) {
+  using span = dlbridge::tensor_span<float const, dlbridge::dynamic_rank, dlbridge::converted>;
+  numbers<std::int8_t> x{{1, 2}, {2}, {1}};
+  DLTensor const t = x.tensor();
+  EXPECT_EQ(refusal_of([&] { return span(tensor_view(t)); }),
+            "dtype_mismatch: expected float32[...] on cpu; got int8[2] on cpu: dtype differs");
+}
+
+}  // namespace
