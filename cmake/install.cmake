@@ -43,10 +43,19 @@ install(FILES
   ${CMAKE_CURRENT_LIST_DIR}/dlbridgeFindDlpack.cmake
   DESTINATION ${package_directory} ${component})
 
-# Sets <out> to a folder as dlbridge.pc names it: relative to the file, unless the folder is absolute.
+if(NOT SKBUILD)  # a wheel has them in its .dist-info
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
+    DESTINATION ${data_directory}/licenses/dlbridge ${component})
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSES/Apache-2.0.txt
+    DESTINATION ${data_directory}/licenses/dlbridge/LICENSES ${component})
+endif()
+
+# Sets <out> to a folder as dlbridge.pc names it: relative to the file, unless one of them is absolute.
 function(dlbridge_pkgconfig_path folder out)
   set(path ${folder})
-  if(NOT IS_ABSOLUTE "${folder}")
+  if(IS_ABSOLUTE "${pkgconfig_directory}" AND NOT IS_ABSOLUTE "${folder}")
+    set(path "${CMAKE_INSTALL_PREFIX}/${folder}")
+  elseif(NOT IS_ABSOLUTE "${folder}")
     file(RELATIVE_PATH path "/${pkgconfig_directory}" "/${folder}")
     set(path "\${pcfiledir}/${path}")
   endif()
@@ -57,6 +66,10 @@ set(pkgconfig_flags -I\${includedir})
 if(DLBRIDGE_INSTALL_DLPACK AND NOT dlpack_destination STREQUAL include_directory)
   dlbridge_pkgconfig_path(${dlpack_destination} pkgconfig_dlpack)
   set(pkgconfig_flags "-I${pkgconfig_dlpack} ${pkgconfig_flags}")
+endif()
+set(pkgconfig_libs "")
+if(CMAKE_DL_LIBS AND NOT SKBUILD)  # a wheel is for every platform, and its extensions need no -ldl
+  set(pkgconfig_libs -l${CMAKE_DL_LIBS})
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/dlbridge.pc.in dlbridge.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/dlbridge.pc DESTINATION ${pkgconfig_directory} ${component})

@@ -113,6 +113,7 @@ def main() -> int:
     ours, theirs = context.Pipe()
     process = context.Process(target=read, args=(theirs,))
     process.start()
+    theirs.close()  # so that recv ends if the other process does
     ours.send((driver.handle_of(address), given.size))
     seen = ours.recv()  # raises EOFError if the other process failed
     process.join()

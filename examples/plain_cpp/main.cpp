@@ -1,6 +1,7 @@
 // Specializes array_traits for an array class, exports an object of it, and imports a tensor.
 #include <cassert>
 #include <cstdio>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,7 @@ float brightest(DLManagedTensorVersioned* raw) {
   auto owned = dlbridge::managed_tensor::steal(raw);
   dlbridge::tensor<float const, dlbridge::shape<dlbridge::dynamic_extent, 3>> const t{
       std::move(owned)};
-  float largest = t(0, 0);
+  float largest = -std::numeric_limits<float>::infinity();  // of an empty image
   for (int i = 0; i < t.extent(0); ++i) {
     for (int j = 0; j < 3; ++j) {
       largest = t(i, j) > largest ? t(i, j) : largest;  // applies strides and offset
@@ -55,6 +56,7 @@ int main() {
   float const most = brightest(export_image(std::move(i)));
   std::printf("brightest pixel: %g\n", static_cast<double>(most));
   assert(most == 7);
+  assert(brightest(export_image(image(0, 3))) < most);
 
   try {
     brightest(export_image(image(2, 4)));

@@ -1,6 +1,6 @@
 """Trains a linear model with a step in C++, and compares the cost of a call of each binding.
 
-python train.py [--json FILE]
+python train.py [--rounds N] [--json FILE]
 """
 
 from __future__ import annotations

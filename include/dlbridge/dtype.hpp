@@ -170,6 +170,8 @@ inline bool try_parse_dtype(char const* name, dtype& out) noexcept {
 /// };
 /// @endcode
 ///
+/// The elements of that dtype have the size of T: bits * lanes, rounded up to whole bytes.
+///
 /// @tparam T The element type, without const.
 template <class T, class = void>
 struct dtype_traits {
@@ -177,7 +179,7 @@ struct dtype_traits {
       sizeof(T) == 0,
       "dlbridge: this element type has no DLPack dtype. Specialise "
       "dlbridge::dtype_traits<T>, or include the header of <dlbridge/types/> that defines it");
-  static constexpr dtype value{};  // so that no further error follows
+  static constexpr dtype value{kDLUInt, 8, sizeof(T)};  // so that no further error follows
 };
 template <>
 struct dtype_traits<bool> {
@@ -205,7 +207,11 @@ struct dtype_traits<std::byte> {
 /// compare the dtype of a tensor with it.
 template <class T>
 constexpr dtype dtype_of() noexcept {
-  return dtype_traits<std::remove_cv_t<T>>::value;
+  constexpr dtype value = dtype_traits<std::remove_cv_t<T>>::value;
+  static_assert(element_bytes(value) == sizeof(T),
+                "dlbridge: an element of dtype_traits<T>::value has another size than T. Bits "
+                "times lanes, in whole bytes, must be sizeof(T)");
+  return value;
 }
 
 // The table uses integers, because an older dlpack.h lacks the enumerators of newer codes. Where

@@ -6,7 +6,7 @@ from pathlib import Path
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeToolchain
-from conan.tools.files import copy
+from conan.tools.files import copy, rmdir
 
 SOURCES = ("CMakeLists.txt", "LICENSE", "NOTICE", "LICENSES/*", "cmake/*", "include/*")
 
@@ -50,6 +50,7 @@ class DlbridgeRecipe(ConanFile):
 
     def package(self):
         CMake(self).install()
+        rmdir(self, Path(self.package_folder) / "share" / "licenses")  # Conan's folder is licenses
         for pattern in ("LICENSE", "NOTICE", "LICENSES/*"):
             copy(self, pattern, self.source_folder, Path(self.package_folder) / "licenses")
 

@@ -1,7 +1,7 @@
 """The compiled half of dlbridge."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Callable, SupportsIndex, final
+from typing import Any, Callable, ClassVar, SupportsIndex, final
 
 from dlbridge.typing import CapsuleType, DeviceLike, DTypeLike, StreamLike, SupportsDLPack
 
@@ -141,7 +141,8 @@ class Tensor:
     def mT(self) -> Tensor:
         """A view with the last two dimensions exchanged.
 
-        Raises ValueError for a tensor of less than two dimensions.
+        Raises AttributeError for a tensor of less than two dimensions, so that hasattr returns
+        False.
         """
     def permute(self, *axes: SupportsIndex | Sequence[SupportsIndex]) -> Tensor:
         """Returns a view whose dimension i is the dimension axes[i] of this tensor.
@@ -260,8 +261,12 @@ class Tensor:
         an invalid stream.
         """
     @property
-    def __cuda_stream__(self) -> Callable[[], tuple[int, int]]:
-        """Returns (0, handle) of the tensor's stream when called; absent unless on CUDA."""
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3 of the CUDA array interface; absent unless the memory is CUDA's."""
+    __dlpack_c_exchange_api__: ClassVar[Any]
+    """The exchange table of DLPack 1.3, in a capsule."""
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Returns (0, handle) of the tensor's stream; absent unless on CUDA."""
     def __buffer__(self, flags: int, /) -> memoryview:
         """Exports a buffer; raises BufferError for device memory and for other dtypes."""
     def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]:

@@ -15,7 +15,10 @@ if sys.version_info >= (3, 12):
 else:
     Buffer = Any
 
-__all__ = ["Buffer", "CapsuleType", "DTypeLike", "DeviceLike", "SupportsDLPack", "SupportsStream"]
+__all__ = [
+    *("Buffer", "CapsuleType", "DTypeLike", "DeviceLike", "StreamLike"),
+    *("SupportsDLPack", "SupportsStream"),
+]
 
 
 @runtime_checkable

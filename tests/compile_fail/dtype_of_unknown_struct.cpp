@@ -3,7 +3,9 @@
 #include <dlbridge/dtype.hpp>
 
 struct unknown {};
-struct half {};
+struct half {
+  unsigned short bits;
+};
 template <>
 struct dlbridge::dtype_traits<half> {
   static constexpr dtype value{kDLFloat, 16};

@@ -48,3 +48,8 @@ add_exporting_test(export_component -DOPTIONS=-DDLPACK_INCLUDE_DIR=${dlpack_dire
 add_exporting_test(export_with_install -DOPTIONS=-DDLPACK_INCLUDE_DIR=${dlpack_directory}
   -DDLBRIDGE_INSTALL=ON)
 add_exporting_test(export_own_dlpack -DOPTIONS=-DOWN_DLPACK=${dlpack_directory} -DCOMPONENT=dlbridge)
+
+add_test(NAME package.absolute_folders
+  COMMAND ${CMAKE_COMMAND} -DDLBRIDGE_SOURCE=${PROJECT_SOURCE_DIR} -DDLPACK_DIR=${dlpack_directory}
+    -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/absolute "-DCOMPILER=${compiler}" -DGENERATOR=${CMAKE_GENERATOR}
+    -P ${CMAKE_CURRENT_SOURCE_DIR}/absolute.cmake)

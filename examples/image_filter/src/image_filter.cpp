@@ -6,11 +6,10 @@
 #include <utility>
 #include <vector>
 
+// [shapes]
 #include <dlbridge/pybind11.hpp>
 
 namespace py = pybind11;
-
-// [shapes]
 using gray = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>;
 using rgb = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent, 3>;
 // [/shapes]
@@ -127,13 +126,8 @@ dlbridge::managed_tensor ramp(int rows, int columns) {
   return std::move(out).release();
 }
 
-}  // namespace
-
-// [module]
-PYBIND11_MODULE(image_filter, m) {
-  dlbridge::init(m);
-
-  dlbridge::def(m, "luma", luma, py::arg("image"), "Brightness of an 8-bit image, 0 to 255.");
+void define_filters(py::module_& m) {
+  // [filters]
   dlbridge::def(m, "gain", gain, py::arg("image"), py::arg("factor") = 2.0F, "In place.");
   dlbridge::def(m, "box_blur", box_blur, py::arg("image"), py::arg("radius") = 1,
                 py::call_guard<py::gil_scoped_release>());
@@ -144,7 +138,7 @@ PYBIND11_MODULE(image_filter, m) {
   dlbridge::def_fast<&mean>(m, "mean", {"image"}, "The mean of all pixels.");
   dlbridge::def(m, "ramp", ramp, py::arg("rows"), py::arg("columns"),
                 dlbridge::returns{dlbridge::library::numpy});
-  // [/module]
+  // [/filters]
 
   dlbridge::def(m, "brightest", brightest, py::arg("image"));
 
@@ -154,3 +148,13 @@ PYBIND11_MODULE(image_filter, m) {
       "pixels", [](dlbridge::any_tensor image) { return image.view().count(); }, py::arg("image"));
   // [/plain]
 }
+
+}  // namespace
+
+// [module]
+PYBIND11_MODULE(image_filter, m) {
+  dlbridge::init(m);
+  dlbridge::def(m, "luma", luma, py::arg("image"), "Brightness of an 8-bit image, 0 to 255.");
+  define_filters(m);  // gain, box_blur and others, in the same way
+}
+// [/module]

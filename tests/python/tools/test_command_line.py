@@ -231,6 +231,10 @@ def test_a_library_has_a_module_and_a_row(text: str) -> None:
             ("conformance", "--rules", "--only=P-01"),
             "--rules examines nothing: it cannot be combined with only",
         ),
+        (
+            ("conformance", "--rules", "--device=cpu"),
+            "--rules examines nothing: it cannot be combined with device",
+        ),
     ],
 )
 def test_options_without_an_effect_are_refused(arguments: tuple[str, ...], reason: str) -> None:

@@ -39,9 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device",
         choices=tuple(device_memory.NAMES),
-        default="cpu",
-        help="where the arrays and the tensors of the checks are (default: %(default)s); memory of "
-        "a GPU is read through its driver",
+        help="where the arrays and the tensors of the checks are (default: cpu); memory of a GPU "
+        "is read through its driver",
     )
     parser.add_argument(
         "--only",
@@ -127,7 +126,7 @@ def _print_rules(options: argparse.Namespace) -> int:
 
 # The options that have no effect on the table of rules.
 _OF_AN_EXAMINATION = (
-    *("target", "consumer", "only", "standard", "timeout", "verbose"),
+    *("target", "consumer", "device", "only", "standard", "timeout", "verbose"),
     *("waivers", "junit", "badge", "annotations"),
 )
 
@@ -146,7 +145,7 @@ def _examine(options: argparse.Namespace) -> Report:
         return examine(
             options.target,
             consumer=options.consumer,
-            device=options.device,
+            device=options.device or "cpu",
             standard=options.standard,
             only=options.only,
             seconds=options.timeout,

@@ -55,7 +55,7 @@ struct nanobind_elements {
 
    private:
     owned_objects made_;
-    nb::detail::make_caster<T> caster_;
+    nb::detail::make_caster<T> caster_{};
   };
 
   // The author may have bound a sequence or mapping as a class, as by nb::bind_vector.

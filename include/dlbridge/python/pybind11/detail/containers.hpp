@@ -56,7 +56,7 @@ struct pybind11_elements {
     T extract() { return py::detail::cast_op<T>(std::move(caster_)); }
 
    private:
-    py::detail::make_caster<T> caster_;
+    py::detail::make_caster<T> caster_{};
   };
 
   // The author may have bound a sequence or mapping as a class, as by py::bind_vector.
