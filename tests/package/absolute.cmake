@@ -8,7 +8,8 @@ execute_process(
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${FOLDER} COMMAND_ERROR_IS_FATAL ANY)
 
 file(READ ${FOLDER}/data/pkgconfig/dlbridge.pc pkgconfig)
-if(NOT pkgconfig MATCHES "includedir=${prefix}/include\n")
+string(FIND "${pkgconfig}" "includedir=${prefix}/include\n" found)  # a path is no regular expression
+if(found EQUAL -1)
   message(FATAL_ERROR "dlbridge.pc does not name ${prefix}/include:\n${pkgconfig}")
 endif()
 file(STRINGS ${FOLDER}/data/cmake/dlbridge/dlbridgeTargets.cmake libraries REGEX INTERFACE_LINK_LIBRARIES)
