@@ -56,6 +56,15 @@ inline description describe_copy(tensor_view const& source, device where) noexce
   return d;
 }
 
+// Copies a tensor of host memory into new memory of the CPU.
+inline managed_tensor copy_on_host(tensor_view const& source, device where, struct_kind kind) {
+  managed_tensor result = build_compact(describe_copy(source, where), kind, default_allocator());
+  if (!source.empty()) {
+    copy_disjoint(source, result.view(), copy_method::to_new_memory());
+  }
+  return result;
+}
+
 template <class Table>
 managed_tensor allocate_copy(copy_stream<Table>& stream, description& d,
                              transfer_options const& options) {
@@ -244,7 +253,7 @@ inline managed_tensor transfer(tensor_view const& source, device where, stream_r
   detail::require_success(detail::find_copy_path(source.device(), where, stream, runtime));
   if (where.type == kDLCPU && detail::side_of(source.device()) == memory_side::host) {
     detail::require_success(try_host_wait(stream));
-    return copy_of(source, layout::row_major, options.kind);
+    return detail::copy_on_host(source, where, options.kind);
   }
   managed_tensor result;
   detail::require_success(with_driver(runtime, [&](auto const& driver) {
