@@ -130,6 +130,32 @@ TEST_P(Transfer, TheOrderOfDimensionsDependsOnTheSourceAlone) {
   }
 }
 
+TEST_P(Transfer, BitsAfterTheLastElementAreNotThoseOfOtherElements) {
+  bytes data(64, 0xff);
+  stream_ref const stream = runtime.new_stream();
+  auto const last_byte = [&](managed_tensor const& tensor) {
+    host_wait(stream);
+    auto const* const first = static_cast<unsigned char const*>(tensor.view().data());
+    return int{tensor.view().device() == runtime.device() ? runtime.bytes_at(first + 1, 1)[0]
+                                                          : first[1]};
+  };
+  for (elements const& each : {row_major({3}, int4), elements{int4, {3}, {2}, false}}) {
+    DLTensor const t = each.at(data.data(), dlbridge::cpu);
+    tensor_view const host = each.view(t);
+    managed_tensor const there = transfer(host, runtime.device(), stream);
+    managed_tensor const staged = transfer_async({}, host, runtime.device(), stream);
+    EXPECT_EQ(last_byte(staged), 0x0f);
+    if (!host.is_compact()) {
+      EXPECT_EQ(last_byte(there), 0x0f) << "the CPU has packed the elements";
+    }
+    EXPECT_EQ(last_byte(transfer(host, runtime.pinned(), stream)), 0x0f);
+    for (device const where : {runtime.pinned(), dlbridge::cpu}) {
+      EXPECT_EQ(last_byte(transfer(there.view(), where, stream)), 0x0f);
+      EXPECT_EQ(last_byte(transfer_async({}, there.view(), where, stream)), 0x0f);
+    }
+  }
+}
+
 TEST_P(Transfer, RowsWithGapsAreOneBlockCopy) {
   elements const columns{float32, {4, 3}, {8, 1}, false};
   elements const column{float32, {7}, {3}, false};

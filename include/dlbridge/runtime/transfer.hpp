@@ -11,6 +11,7 @@
 #include <dlbridge/builder.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/copy.hpp>
+#include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
@@ -177,7 +178,8 @@ void require_copy_path(device from, device to, stream_ref stream,
 /// @param stream a stream of either device, on which the source is ready.
 /// @param options guarantees of the caller that avoid waiting, and the struct kind.
 /// @return a writable compact tensor that is marked as copied. It has the order of dimensions of a
-/// source without gaps, and is row-major otherwise.
+/// source without gaps, and is row-major otherwise. In host memory, the unused bits after the last
+/// packed element are 0.
 /// @throws error device_mismatch (the driver does not copy between the devices), bad_stream (a
 /// stream of another runtime), capturing (the stream is being captured; nothing is enqueued),
 /// out_of_memory, runtime_missing, runtime_failed, version_mismatch (a legacy struct cannot
@@ -209,6 +211,9 @@ managed_tensor transfer(Table const& driver, tensor_view const& source, device w
     detail::detach_copies(copies, result);
   } else {
     copies.wait();
+    if (detail::side_of(where) == memory_side::host) {
+      detail::clear_unused_bits(result.view());
+    }
   }
   return result;
 }
