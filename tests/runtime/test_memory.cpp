@@ -171,6 +171,29 @@ TEST_P(Free, WaitsForRecordedStreamsThatCannotBeOrdered) {
   EXPECT_EQ(ordered_free_calls(), 0);
 }
 
+TEST_P(Free, WaitsAlthoughACallFails) {
+  stream_ref const stream = runtime.new_stream();
+  for (stream_ref const reader : {runtime.new_stream(), stream_ref::default_of(runtime.device())}) {
+    for (long n = 1; n < 20; ++n) {
+      managed_tensor recorded = new_tensor(stream, false);
+      read_on(reader, recorded);
+      EXPECT_TRUE(try_record_stream(recorded, reader));
+      transfer_options options;
+      options.source_outlives_copy = true;
+      managed_tensor copied = transfer(recorded, runtime.device(), stream, options);
+      std::thread([&] {  // without a current context
+        runtime.fail_call(n, 1);
+        copied.reset();
+        recorded.reset();
+        runtime.clear_failures();
+      })
+          .join();
+      EXPECT_EQ(runtime.race_reports(), "") << "call " << n;
+      runtime.clear_races();
+    }
+  }
+}
+
 TEST_P(Free, IsDeferredWhileTheStreamIsCaptured) {
   for (int const mode : {0, 1, 2}) {
     stream_ref const stream = runtime.new_stream();

@@ -121,6 +121,27 @@ TEST_P(TransferAsync, SourceIsKeptUntilTheCopyHasCompleted) {
   }
 }
 
+TEST_P(TransferAsync, SourceIsKeptAfterAFailedCall) {
+  stream_ref const stream = runtime.new_stream();
+  for (int const code : {1, 201, 400, 719}) {
+    for (long n = 1; n < 5; ++n) {
+      int frees = 0;
+      DLTensor const t = sixteen.at(runtime.new_memory(64), runtime.device());
+      shared_tensor owner = owned(t, &frees);
+      managed_tensor const result =
+          transfer_async(owner, owner.get().view(), runtime.device(), stream);
+      owner = shared_tensor();
+      runtime.fail_call(n, code);
+      release_completed();
+      EXPECT_EQ(frees, 0) << "call " << n << " returned " << code;
+      runtime.clear_failures();
+      runtime.synchronize(stream);
+      release_completed();
+      EXPECT_EQ(frees, 1);
+    }
+  }
+}
+
 TEST_P(TransferAsync, PinnedSourceIsKeptAndPageableSourceIsNot) {
   stream_ref const stream = runtime.new_stream();
   bytes data(64, 7);

@@ -204,7 +204,7 @@ class driver_memory {
     }
     // The other call waits for nothing. It needs a context, and the memory outlives its own.
     detail::relaxed_capture_scope<Table> const relaxed(*driver_);
-    if (try_host_wait(*driver_, stream).broke(errc::capturing) || !try_wait_for_uses()) {
+    if (!try_wait_for(stream) || !try_wait_for_uses()) {
       return false;
     }
     if (guard.try_enter_context(context_).ok() || guard.try_enter_device(where_.id).ok()) {
@@ -217,10 +217,21 @@ class driver_memory {
   bool try_wait_for_uses() const noexcept {
     bool is_captured = false;
     static_cast<void>(uses_.visit([&](stream_ref user) noexcept {
-      is_captured = is_captured || try_host_wait(*driver_, user).broke(errc::capturing);
+      is_captured = is_captured || !try_wait_for(user);
       return report{};
     }));
     return !is_captured;
+  }
+  // Returns false if the stream is being captured. A call may report the error of an earlier
+  // operation, so the function tries twice. After another failure nothing can be awaited.
+  DLBRIDGE_COLD bool try_wait_for(stream_ref stream) const noexcept {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      report const status = try_host_wait(*driver_, stream);
+      if (status.ok() || status.broke(errc::capturing)) {
+        return status.ok();
+      }
+    }
+    return true;
   }
   // In a relaxed_capture_scope.
   void free_now(driver_function<void*> const& function) const noexcept {
