@@ -229,6 +229,54 @@ TEST_P(Free, IsDeferredWhileARecordedStreamIsCaptured) {
   }
 }
 
+TEST_P(Free, ADeferredFreeWaitsForNothing) {
+  managed_tensor const bystander = new_tensor(runtime.new_stream(), false);
+  for (bool const is_ordered : {false, true}) {
+    stream_ref const captured = runtime.new_stream();
+    managed_tensor tensor = new_tensor(runtime.new_stream(), is_ordered);
+    for (stream_ref const reader : {runtime.new_stream(), captured}) {
+      read_on(reader, tensor);
+      EXPECT_TRUE(try_record_stream(tensor, reader));
+    }
+    runtime.begin_capture(captured);
+    tensor.reset();
+    EXPECT_EQ(runtime.end_capture(captured), 0);
+    read_on(captured, bystander);
+    long long const waits = runtime.counter("host_synchronizations");
+    release_completed();
+    EXPECT_EQ(runtime.counter("host_synchronizations"), waits);
+    EXPECT_EQ(bytes_in_use(), 2 * size) << "the work on the streams has not completed";
+    runtime.begin_capture(captured);
+    release_completed();
+    EXPECT_EQ(runtime.end_capture(captured), 0) << "the stream may be captured again";
+    for (int turn = 0; turn < 4; ++turn) {
+      release_completed();  // queries the event of one stream, and then that of the other
+    }
+    runtime.run_pending();
+    EXPECT_EQ(bytes_in_use(), size);
+    runtime.synchronize(captured);
+  }
+}
+
+TEST_P(Free, ADeferredFreeKeepsTheEventOfACopy) {
+  stream_ref const captured = runtime.new_stream();
+  stream_ref const stream = runtime.new_stream();
+  managed_tensor const source = new_tensor(stream, false);
+  transfer_options options;
+  options.source_outlives_copy = true;
+  managed_tensor tensor = transfer(source, runtime.device(), stream, options);
+  EXPECT_TRUE(try_record_stream(tensor, captured));
+  runtime.begin_capture(captured);
+  tensor.reset();
+  EXPECT_EQ(runtime.end_capture(captured), 0);
+  release_completed();
+  EXPECT_EQ(bytes_in_use(), 2 * size) << "the copy has not completed";
+  release_completed();
+  release_completed();
+  EXPECT_EQ(bytes_in_use(), size);
+  runtime.synchronize(stream);
+}
+
 TEST_P(Free, IsDeferredWhileACaptureBlocksTheDefaultStream) {
   if (!runtime.is_cuda()) {
     GTEST_SKIP() << "HIP allows queries of its default stream";
