@@ -59,6 +59,7 @@ inline description describe_copy(tensor_view const& source, device where) noexce
 
 // Copies a tensor of host memory into new memory of the CPU.
 inline managed_tensor copy_on_host(tensor_view const& source, device where, struct_kind kind) {
+  retired_owners().collect();
   managed_tensor result = build_compact(describe_copy(source, where), kind, default_allocator());
   if (!source.empty()) {
     copy_disjoint(source, result.view(), copy_method::to_new_memory());
@@ -237,6 +238,7 @@ void transfer_into(Table const& driver, tensor_view const& source, tensor_view c
                    stream_ref stream, bool source_outlives_copy = false) {
   detail::require_copy_path<Table>(source.device(), destination.device(), stream,
                                    detail::copy_target::existing_memory);
+  detail::retired_owners().collect();
   detail::require_destination(source, destination, device_filter{device_filter::anywhere});
   if (source.empty()) {
     return;
@@ -274,6 +276,7 @@ inline void transfer_into(tensor_view const& source, tensor_view const& destinat
   detail::require_success(detail::find_copy_path(source.device(), destination.device(), stream,
                                                  runtime, detail::copy_target::existing_memory));
   if (runtime == runtime_kind::none) {
+    detail::retired_owners().collect();
     copy(source, destination);
     return;
   }

@@ -95,6 +95,7 @@ class driver_memory {
   /// @return a report: out_of_memory, runtime_failed, runtime_missing (an older driver).
   report try_allocate(Table const& driver, context_guard<Table> const& guard, device where,
                       std::size_t bytes) noexcept {
+    detail::retired_owners().collect();
     detail::relaxed_capture_scope<Table> const relaxed(driver);
     bool const managed = memory_of(where) == memory_kind::managed;
     bool const pinned = memory_of(where) == memory_kind::pinned;
@@ -113,6 +114,7 @@ class driver_memory {
     if (!driver.memory_allocate_async || !driver.memory_free_async) {
       return try_allocate(driver, guard, stream.device(), bytes);
     }
+    detail::retired_owners().collect();
     void* const handle = stream.native_handle();
     driver_result const result = driver.memory_allocate_async(&address_, bytes, handle);
     if (result == driver_not_supported) {
