@@ -226,14 +226,19 @@ inline void require_legacy(dtype type, std::uint64_t flags, read_only_policy pol
   }
 }
 
-template <class Owner, class Describe>
-managed_tensor build_as(Owner&& owner, description const& first, Describe describe,
-                        struct_kind kind, read_only_policy policy) {
-  int const rank = first.shape.size();
+// Throws if an array has more dimensions than a tensor can have.
+inline void require_rank(int rank) {
   if (rank > max_rank) {
     raise(refusal(errc::malformed, "ndim from 0 to 64", "more",
                   "Correct the description of the array"));
   }
+}
+
+template <class Owner, class Describe>
+managed_tensor build_as(Owner&& owner, description const& first, Describe describe,
+                        struct_kind kind, read_only_policy policy) {
+  int const rank = first.shape.size();
+  require_rank(rank);
   if (kind == struct_kind::versioned) {
     return build_block<DLManagedTensorVersioned>(std::forward<Owner>(owner), rank, describe);
   }

@@ -120,13 +120,14 @@ struct host_buffer {
   }
 };
 
-// The size in bytes of the memory of a compact tensor. It throws overflow. A valid tensor of few
-// bytes, whose strides are 0, can have a copy that exceeds the address space of a 32-bit machine.
+// The size in bytes of the memory of a compact tensor. It throws malformed and overflow. A valid
+// tensor of few bytes, whose strides are 0, can have a copy that exceeds the address space of a
+// 32-bit machine.
 inline std::size_t compact_bytes(description const& d) {
+  require_rank(d.shape.size());
   std::int64_t count = 0;
   std::int64_t bits = 0;
-  bool const fits_64_bits = d.shape.size() <= max_rank &&
-                            try_count(d.shape.size(), d.shape.data(), count) &&
+  bool const fits_64_bits = try_count(d.shape.size(), d.shape.data(), count) &&
                             try_multiply(count, element_bytes(d.type) * 8, bits);
   std::int64_t const bytes =
       fits_64_bits ? bytes_for(count, d.type, (d.flags & flag_padded) != 0) : 0;
@@ -134,7 +135,7 @@ inline std::size_t compact_bytes(description const& d) {
     report r = refusal(
         errc::overflow,
         fits_64_bits ? "a size that fits the address space" : "a size that fits 64 bits", "shape ");
-    append_extents(r.got, d.shape.size() > max_rank ? 0 : d.shape.size(), d.shape.data());
+    append_extents(r.got, d.shape.size(), d.shape.data());
     raise(r);
   }
   return static_cast<std::size_t>(bytes);
@@ -161,8 +162,8 @@ inline managed_tensor build_compact(description d, struct_kind kind, host_alloca
 /// @param kind The struct kind.
 /// @param memory The allocator, whose functions must outlive the tensor.
 /// @return The tensor, aligned to host_alignment.
-/// @throws error malformed (a negative extent), dtype_mismatch (not a dtype of DLPack), overflow
-///   (a size above 64 bits or the address space, or more than 64 dimensions), out_of_memory.
+/// @throws error malformed (a negative extent, or more than 64 dimensions), dtype_mismatch (not a
+///   dtype of DLPack), overflow (a size above 64 bits or the address space), out_of_memory.
 inline managed_tensor build_empty(dtype type, dims const& shape,
                                   struct_kind kind = struct_kind::versioned,
                                   host_allocator const& memory = default_allocator()) {

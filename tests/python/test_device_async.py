@@ -355,8 +355,11 @@ def test_foreign_memory_records_no_stream(driver: Driver) -> None:
     for t in (dlbridge.from_dlpack(x), dlbridge.from_dlpack(BASE)):
         with pytest.raises(ValueError, match=r"stream|memory of another owner"):
             t.record_stream(x.stream)
+    own = dlbridge.from_dlpack(BASE, device=name(driver))
     with pytest.raises(ValueError, match="stream"):
-        dlbridge.from_dlpack(BASE, device=name(driver)).record_stream(-2)
+        own.record_stream(-2)
+    with pytest.raises(ValueError, match="expected a stream; got -1, which names none"):
+        own.record_stream(-1)
 
 
 def test_a_failed_copy_releases_the_source(driver: Driver) -> None:

@@ -405,6 +405,20 @@ def test_an_array_interface_with_a_stream(is_explicit: bool) -> None:
     assert driver.races == []
 
 
+def test_an_array_interface_whose_streams_the_caller_orders() -> None:
+    driver = fresh("cuda")
+    work = driver.stream()
+    memory = driver.buffer(4)
+    dlbridge.as_tensor(memory)  # loads the driver
+    records, waits = driver.call_count("cuEventRecord"), driver.call_count("cuStreamWaitEvent")
+    driver.call("cuStreamBeginCapture_v2", work.handle, 1)
+    t = dlbridge.as_tensor(Described(memory, stream=work.handle), stream=-1)
+    assert t.data_ptr == memory.address
+    assert driver.call_count("cuEventRecord") == records
+    assert driver.call_count("cuStreamWaitEvent") == waits
+    driver.call("cuStreamEndCapture", work.handle, ctypes.byref(ctypes.c_void_p()))
+
+
 def test_an_array_interface_without_a_stream() -> None:
     driver = fresh("cuda")
     driver.select(1)

@@ -217,6 +217,8 @@ def block(t: dlbridge.Tensor) -> bytes:
     return ctypes.string_at(t.data_ptr, t.nbytes)
 
 
+ONES = (ctypes.c_uint8 * 8)(*[0xFF] * 8)
+
 SHAPES: list[tuple[str, dict[str, Any], tuple[int, ...] | None]] = [
     ("row-major", {}, (3, 1)),
     ("column-major", {"strides": (1, 2)}, (1, 2)),
@@ -250,8 +252,11 @@ def test_pickle(fields: dict[str, Any], strides: tuple[int, ...] | None, protoco
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("flags, nbytes", [(0, 8), (4, 15)], ids=["packed", "padded"])
-def test_pickle_elements_below_a_byte(flags: int, nbytes: int, protocol: int) -> None:
+@pytest.mark.parametrize(
+    "flags, nbytes, last", [(0, 8, 0x0F), (4, 15, 0xFF)], ids=["packed", "padded"]
+)
+def test_pickle_elements_below_a_byte(flags: int, nbytes: int, last: int, protocol: int) -> None:
+    """The bits after the last element, which do not belong to the tensor, become 0."""
     t = dlbridge.from_dlpack(producers.Producer(shape=(3, 5), dtype=(0, 4, 1), flags=flags))
     unpickled = pickle.loads(pickle.dumps(t, protocol=protocol))
     assert (unpickled.nbytes, unpickled.shape, unpickled.dtype, unpickled.flags) == (
@@ -260,7 +265,22 @@ def test_pickle_elements_below_a_byte(flags: int, nbytes: int, protocol: int) ->
         "int4",
         flags,
     )
-    assert block(unpickled) == block(t)
+    assert block(unpickled) == block(t)[:-1] + bytes([block(t)[-1] & last])
+
+
+@pytest.mark.parametrize("shape, strides", [((3,), None), ((3, 1), (1, 3)), ((3,), (2,))])
+def test_bytes_have_no_bits_of_other_elements(
+    shape: tuple[int, ...], strides: tuple[int, ...] | None
+) -> None:
+    t: Any = dlbridge.from_pointer(ctypes.addressof(ONES), shape, "int4", strides=strides)
+    assert t.tobytes() == b"\xff\x0f"
+    for protocol in PROTOCOLS:
+        assert block(pickle.loads(pickle.dumps(t, protocol=protocol))) == b"\xff\x0f"
+
+
+def test_pickle_keeps_the_order_of_elements_below_a_byte() -> None:
+    t: Any = dlbridge.from_pointer(ctypes.addressof(ONES), (3, 5), "int4", strides=(1, 3))
+    assert pickle.loads(pickle.dumps(t)).strides == (1, 3)
 
 
 def test_pickle_out_of_band_copies_nothing() -> None:

@@ -167,6 +167,10 @@ TEST_P(CudaContext, StreamOfAGreenContextIsEntered) {
   ASSERT_TRUE(guard.try_enter(stream).ok());
   EXPECT_EQ(guard.context(), runtime.context(0));
   EXPECT_NE(guard.events(), nullptr) << "its streams record events of the primary context";
+  for (int const ordinal : {-1, -100000, 7}) {
+    stream_ref const elsewhere(device(kDLCUDA, ordinal), handle);
+    EXPECT_TRUE(guard.try_enter(elsewhere).broke(dlbridge::errc::runtime_failed)) << ordinal;
+  }
 }
 
 TEST_P(CudaContext, LocateReturnsTheDeviceThatTheDriverReports) {

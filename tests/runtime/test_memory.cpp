@@ -171,6 +171,29 @@ TEST_P(Free, WaitsForRecordedStreamsThatCannotBeOrdered) {
   EXPECT_EQ(ordered_free_calls(), 0);
 }
 
+TEST_P(Free, WaitsAlthoughACallFails) {
+  stream_ref const stream = runtime.new_stream();
+  for (stream_ref const reader : {runtime.new_stream(), stream_ref::default_of(runtime.device())}) {
+    for (long n = 1; n < 20; ++n) {
+      managed_tensor recorded = new_tensor(stream, false);
+      read_on(reader, recorded);
+      EXPECT_TRUE(try_record_stream(recorded, reader));
+      transfer_options options;
+      options.source_outlives_copy = true;
+      managed_tensor copied = transfer(recorded, runtime.device(), stream, options);
+      std::thread([&] {  // without a current context
+        runtime.fail_call(n, 1);
+        copied.reset();
+        recorded.reset();
+        runtime.clear_failures();
+      })
+          .join();
+      EXPECT_EQ(runtime.race_reports(), "") << "call " << n;
+      runtime.clear_races();
+    }
+  }
+}
+
 TEST_P(Free, IsDeferredWhileTheStreamIsCaptured) {
   for (int const mode : {0, 1, 2}) {
     stream_ref const stream = runtime.new_stream();
@@ -204,6 +227,54 @@ TEST_P(Free, IsDeferredWhileARecordedStreamIsCaptured) {
     runtime.run_pending();
     EXPECT_EQ(bytes_in_use(), 0);
   }
+}
+
+TEST_P(Free, ADeferredFreeWaitsForNothing) {
+  managed_tensor const bystander = new_tensor(runtime.new_stream(), false);
+  for (bool const is_ordered : {false, true}) {
+    stream_ref const captured = runtime.new_stream();
+    managed_tensor tensor = new_tensor(runtime.new_stream(), is_ordered);
+    for (stream_ref const reader : {runtime.new_stream(), captured}) {
+      read_on(reader, tensor);
+      EXPECT_TRUE(try_record_stream(tensor, reader));
+    }
+    runtime.begin_capture(captured);
+    tensor.reset();
+    EXPECT_EQ(runtime.end_capture(captured), 0);
+    read_on(captured, bystander);
+    long long const waits = runtime.counter("host_synchronizations");
+    release_completed();
+    EXPECT_EQ(runtime.counter("host_synchronizations"), waits);
+    EXPECT_EQ(bytes_in_use(), 2 * size) << "the work on the streams has not completed";
+    runtime.begin_capture(captured);
+    release_completed();
+    EXPECT_EQ(runtime.end_capture(captured), 0) << "the stream may be captured again";
+    for (int turn = 0; turn < 4; ++turn) {
+      release_completed();  // queries the event of one stream, and then that of the other
+    }
+    runtime.run_pending();
+    EXPECT_EQ(bytes_in_use(), size);
+    runtime.synchronize(captured);
+  }
+}
+
+TEST_P(Free, ADeferredFreeKeepsTheEventOfACopy) {
+  stream_ref const captured = runtime.new_stream();
+  stream_ref const stream = runtime.new_stream();
+  managed_tensor const source = new_tensor(stream, false);
+  transfer_options options;
+  options.source_outlives_copy = true;
+  managed_tensor tensor = transfer(source, runtime.device(), stream, options);
+  EXPECT_TRUE(try_record_stream(tensor, captured));
+  runtime.begin_capture(captured);
+  tensor.reset();
+  EXPECT_EQ(runtime.end_capture(captured), 0);
+  release_completed();
+  EXPECT_EQ(bytes_in_use(), 2 * size) << "the copy has not completed";
+  release_completed();
+  release_completed();
+  EXPECT_EQ(bytes_in_use(), size);
+  runtime.synchronize(stream);
 }
 
 TEST_P(Free, IsDeferredWhileACaptureBlocksTheDefaultStream) {

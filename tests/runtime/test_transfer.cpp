@@ -30,6 +30,12 @@ using dlbridge::transfer_options;
 
 class Transfer : public TransferTest {};
 
+sizes strides_of(managed_tensor const& tensor) {
+  std::int64_t strides[dlbridge::max_rank];
+  tensor.view().copy_strides(strides);
+  return sizes(strides, strides + tensor.view().rank());
+}
+
 TEST_P(Transfer, CopiesEveryElementOfEveryLayout) {
   for (auto const& direction : directions()) {
     stream_ref const stream = stream_for(direction);
@@ -101,6 +107,51 @@ TEST_P(Transfer, TensorWithoutGapsIsOneCopy) {
       EXPECT_EQ(sizes(result.view().strides(), result.view().strides() + result.view().rank()),
                 each.strides)
           << "the order of dimensions is that of the source";
+    }
+  }
+}
+
+TEST_P(Transfer, TheOrderOfDimensionsDependsOnTheSourceAlone) {
+  elements const columns{float32, {2, 3}, {1, 2}, false};
+  bytes data = random_bytes(24);
+  DLTensor const t = columns.at(data.data(), dlbridge::cpu);
+  stream_ref const stream = runtime.new_stream();
+  stream_ref const no_stream(dlbridge::cpu, static_cast<void*>(nullptr));
+  managed_tensor const pinned = transfer(columns.view(t), runtime.pinned(), no_stream);
+  managed_tensor const there = transfer(columns.view(t), runtime.device(), stream);
+  managed_tensor const on_cpu = transfer(columns.view(t), dlbridge::cpu, no_stream);
+  managed_tensor const of_pinned = transfer(pinned.view(), dlbridge::cpu, stream);
+  managed_tensor const by_driver =
+      runtime.is_cuda() ? transfer(*dlbridge::cuda(), pinned.view(), dlbridge::cpu, stream)
+                        : transfer(*dlbridge::hip(), pinned.view(), dlbridge::cpu, stream);
+  for (managed_tensor const* each : {&pinned, &there, &on_cpu, &of_pinned, &by_driver}) {
+    EXPECT_EQ(strides_of(*each), columns.strides);
+    EXPECT_EQ(flat_of(each->view()), flat(columns.view(t)));
+  }
+}
+
+TEST_P(Transfer, BitsAfterTheLastElementAreNotThoseOfOtherElements) {
+  bytes data(64, 0xff);
+  stream_ref const stream = runtime.new_stream();
+  auto const last_byte = [&](managed_tensor const& tensor) {
+    host_wait(stream);
+    auto const* const first = static_cast<unsigned char const*>(tensor.view().data());
+    return int{tensor.view().device() == runtime.device() ? runtime.bytes_at(first + 1, 1)[0]
+                                                          : first[1]};
+  };
+  for (elements const& each : {row_major({3}, int4), elements{int4, {3}, {2}, false}}) {
+    DLTensor const t = each.at(data.data(), dlbridge::cpu);
+    tensor_view const host = each.view(t);
+    managed_tensor const there = transfer(host, runtime.device(), stream);
+    managed_tensor const staged = transfer_async({}, host, runtime.device(), stream);
+    EXPECT_EQ(last_byte(staged), 0x0f);
+    if (!host.is_compact()) {
+      EXPECT_EQ(last_byte(there), 0x0f) << "the CPU has packed the elements";
+    }
+    EXPECT_EQ(last_byte(transfer(host, runtime.pinned(), stream)), 0x0f);
+    for (device const where : {runtime.pinned(), dlbridge::cpu}) {
+      EXPECT_EQ(last_byte(transfer(there.view(), where, stream)), 0x0f);
+      EXPECT_EQ(last_byte(transfer_async({}, there.view(), where, stream)), 0x0f);
     }
   }
 }
@@ -593,6 +644,13 @@ TEST(TransferOnTheHost, NeedsNoDriver) {
   managed_tensor const result = transfer(sixteen.view(t), dlbridge::cpu, cpu_stream);
   EXPECT_EQ(flat(result.view()), data);
   EXPECT_TRUE(result.view().is_copied());
+  device const second(kDLCPU, 1);
+  managed_tensor const on_second = transfer(sixteen.view(t), second, cpu_stream);
+  EXPECT_EQ(on_second.view().device(), second);
+  elements const columns{float32, {2, 3}, {1, 2}, false};
+  managed_tensor const same_order =
+      transfer(columns.view(columns.at(data.data(), dlbridge::cpu)), dlbridge::cpu, cpu_stream);
+  EXPECT_EQ(strides_of(same_order), columns.strides);
   bytes target(64);
   DLTensor const u = sixteen.at(target.data(), dlbridge::cpu);
   transfer_into(sixteen.view(t), sixteen.view(u), cpu_stream);

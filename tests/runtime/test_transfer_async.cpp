@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -118,6 +119,81 @@ TEST_P(TransferAsync, SourceIsKeptUntilTheCopyHasCompleted) {
     runtime.synchronize(stream);
     release_completed();
     EXPECT_EQ(frees, 1);
+  }
+}
+
+// Allocates memory, and returns the number of frees before that of the memory.
+template <class Table>
+int frees_after_allocation(Table const& driver, stream_ref stream, bool is_ordered,
+                           int const& frees) {
+  dlbridge::context_guard<Table> guard(driver);
+  dlbridge::driver_memory<Table> memory;
+  EXPECT_TRUE(guard.try_enter(stream).ok());
+  EXPECT_TRUE((is_ordered ? memory.try_allocate_on(driver, guard, stream, 64)
+                          : memory.try_allocate(driver, guard, stream.device(), 64))
+                  .ok());
+  return frees;
+}
+
+TEST_P(TransferAsync, EveryAllocationAndTransferReleasesTheSource) {
+  stream_ref const stream = runtime.new_stream();
+  stream_ref const no_stream(dlbridge::cpu, static_cast<void*>(nullptr));
+  bytes data(64, 7);
+  bytes other(64);
+  DLTensor const t = sixteen.at(data.data(), dlbridge::cpu);
+  DLTensor const u = sixteen.at(other.data(), dlbridge::cpu);
+  DLTensor const v = sixteen.at(runtime.new_memory(64), runtime.device());
+  tensor_view const host = sixteen.view(t);
+  managed_tensor const pinned = transfer(host, runtime.pinned(), stream);
+  int frees = 0;
+  auto const allocate = [&](bool is_ordered) {
+    EXPECT_EQ(runtime.is_cuda()
+                  ? frees_after_allocation(*dlbridge::cuda(), stream, is_ordered, frees)
+                  : frees_after_allocation(*dlbridge::hip(), stream, is_ordered, frees),
+              1);
+  };
+  std::function<void()> const calls[] = {
+      [&] { allocate(false); },
+      [&] { allocate(true); },
+      [&] { transfer(host, runtime.device(), stream); },
+      [&] { transfer(host, dlbridge::cpu, no_stream); },
+      [&] { transfer(pinned.view(), dlbridge::cpu, stream); },
+      [&] { transfer_into(host, sixteen.view(v), stream); },
+      [&] { transfer_into(host, sixteen.view(u), no_stream); },
+      [&] { transfer_async(shared_tensor(), host, runtime.device(), stream); },
+  };
+  for (auto const& call : calls) {
+    frees = 0;
+    DLTensor const w = sixteen.at(runtime.new_memory(64), runtime.device());
+    shared_tensor owner = owned(w, &frees);
+    managed_tensor const result =
+        transfer_async(owner, owner.get().view(), runtime.device(), stream);
+    owner = shared_tensor();
+    runtime.synchronize(stream);
+    EXPECT_EQ(frees, 0);
+    call();
+    EXPECT_EQ(frees, 1) << "call " << (&call - calls);
+  }
+}
+
+TEST_P(TransferAsync, SourceIsKeptAfterAFailedCall) {
+  stream_ref const stream = runtime.new_stream();
+  for (int const code : {1, 201, 400, 719}) {
+    for (long n = 1; n < 5; ++n) {
+      int frees = 0;
+      DLTensor const t = sixteen.at(runtime.new_memory(64), runtime.device());
+      shared_tensor owner = owned(t, &frees);
+      managed_tensor const result =
+          transfer_async(owner, owner.get().view(), runtime.device(), stream);
+      owner = shared_tensor();
+      runtime.fail_call(n, code);
+      release_completed();
+      EXPECT_EQ(frees, 0) << "call " << n << " returned " << code;
+      runtime.clear_failures();
+      runtime.synchronize(stream);
+      release_completed();
+      EXPECT_EQ(frees, 1);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
-// copy_plainly, copy_packed and build_for_copy: copy without kernels, which not every module needs
-// to compile, and allocate the memory of a copy.
+// copy_plainly, copy_packed, build_for_copy and clear_unused_bits: copy without kernels, which not
+// every module needs to compile, and prepare the memory of a copy.
 // layer: arrays · copies on the host, one element after the other
 #pragma once
 
@@ -53,6 +53,16 @@ inline void copy_packed(tensor_view const& source, tensor_view const& destinatio
       }
     }
   });
+}
+
+// Clears the bits after the last packed element of a compact tensor in host memory: a copy of bytes
+// writes those of the source there, and new memory is not initialized.
+DLBRIDGE_COLD inline void clear_unused_bits(tensor_view const& view) noexcept {
+  std::int64_t const bits = view.count() * bit_pitch(view);
+  if (bits % 8 != 0) {
+    unsigned char& last = static_cast<unsigned char*>(const_cast<void*>(view.data()))[bits / 8];
+    last = static_cast<unsigned char>(last & ((1U << (bits % 8)) - 1U));
+  }
 }
 
 // Allocates a tensor of the shape of source, for elements of another dtype.

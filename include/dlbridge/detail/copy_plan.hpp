@@ -43,6 +43,11 @@ inline std::int64_t bit_pitch(tensor_view const& view) noexcept {
   return view.is_padded() ? element_bytes(view.dtype()) * 8 : element_bits(view.dtype());
 }
 
+// Whether the elements of a compact tensor end at the end of a byte.
+inline bool fills_bytes(tensor_view const& view) noexcept {
+  return view.count() * bit_pitch(view) % 8 == 0;
+}
+
 // Plans a copy of tensors that are not empty: drops dimensions of extent 1, follows the others in
 // the direction in which the destination ascends, sorts them by the step of the destination, and
 // merges neighbours that are contiguous in both tensors.

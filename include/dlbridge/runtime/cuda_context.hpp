@@ -53,11 +53,14 @@ class context_guard<cuda_table> {
     if (result == driver_success) {
       return try_enter_context(context);
     }
+    if (result != driver_not_supported) {
+      return detail::failed_call(driver_, driver_.stream_get_context.name(), result);
+    }
     // Drivers before CUDA 13 return this for the streams of green contexts. Such a context shares
     // the events and the memory of the primary one.
-    return result == driver_not_supported
-               ? try_enter_primary(stream.device().id)
-               : detail::failed_call(driver_, driver_.stream_get_context.name(), result);
+    int device = 0;
+    report const status = try_get_device(stream.device().id, device);
+    return status.ok() ? try_enter_primary(device) : status;
   }
   /// Keeps the current context if it belongs to the device. Otherwise enters the primary context of
   /// the device, also if another thread has destroyed the current one.

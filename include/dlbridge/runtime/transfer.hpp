@@ -11,6 +11,7 @@
 #include <dlbridge/builder.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/copy.hpp>
+#include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
@@ -54,6 +55,16 @@ inline description describe_copy(tensor_view const& source, device where) noexce
   d.device = where;
   d.flags = flag_is_copied | (source.flags() & flag_padded);
   return d;
+}
+
+// Copies a tensor of host memory into new memory of the CPU.
+inline managed_tensor copy_on_host(tensor_view const& source, device where, struct_kind kind) {
+  retired_owners().collect();
+  managed_tensor result = build_compact(describe_copy(source, where), kind, default_allocator());
+  if (!source.empty()) {
+    copy_disjoint(source, result.view(), copy_method::to_new_memory());
+  }
+  return result;
 }
 
 template <class Table>
@@ -168,7 +179,8 @@ void require_copy_path(device from, device to, stream_ref stream,
 /// @param stream a stream of either device, on which the source is ready.
 /// @param options guarantees of the caller that avoid waiting, and the struct kind.
 /// @return a writable compact tensor that is marked as copied. It has the order of dimensions of a
-/// source without gaps, and is row-major otherwise.
+/// source without gaps, and is row-major otherwise. In host memory, the unused bits after the last
+/// packed element are 0.
 /// @throws error device_mismatch (the driver does not copy between the devices), bad_stream (a
 /// stream of another runtime), capturing (the stream is being captured; nothing is enqueued),
 /// out_of_memory, runtime_missing, runtime_failed, version_mismatch (a legacy struct cannot
@@ -200,6 +212,9 @@ managed_tensor transfer(Table const& driver, tensor_view const& source, device w
     detail::detach_copies(copies, result);
   } else {
     copies.wait();
+    if (detail::side_of(where) == memory_side::host) {
+      detail::clear_unused_bits(result.view());
+    }
   }
   return result;
 }
@@ -223,6 +238,7 @@ void transfer_into(Table const& driver, tensor_view const& source, tensor_view c
                    stream_ref stream, bool source_outlives_copy = false) {
   detail::require_copy_path<Table>(source.device(), destination.device(), stream,
                                    detail::copy_target::existing_memory);
+  detail::retired_owners().collect();
   detail::require_destination(source, destination, device_filter{device_filter::anywhere});
   if (source.empty()) {
     return;
@@ -244,7 +260,7 @@ inline managed_tensor transfer(tensor_view const& source, device where, stream_r
   detail::require_success(detail::find_copy_path(source.device(), where, stream, runtime));
   if (where.type == kDLCPU && detail::side_of(source.device()) == memory_side::host) {
     detail::require_success(try_host_wait(stream));
-    return copy_of(source, layout::row_major, options.kind);
+    return detail::copy_on_host(source, where, options.kind);
   }
   managed_tensor result;
   detail::require_success(with_driver(runtime, [&](auto const& driver) {
@@ -260,6 +276,7 @@ inline void transfer_into(tensor_view const& source, tensor_view const& destinat
   detail::require_success(detail::find_copy_path(source.device(), destination.device(), stream,
                                                  runtime, detail::copy_target::existing_memory));
   if (runtime == runtime_kind::none) {
+    detail::retired_owners().collect();
     copy(source, destination);
     return;
   }

@@ -9,6 +9,8 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/copy.hpp>
+#include <dlbridge/detail/copy_plainly.hpp>
+#include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
@@ -63,6 +65,7 @@ tensor_view stage(copy_stream<Table>& copies, copy_in_flight<Table>& flight,
   staged.device = pinned_device(copies.driver()).abi();
   tensor_view const view(staged, destination.flags());
   copy_disjoint(source, view);
+  clear_unused_bits(view);
   return view;
 }
 
@@ -89,8 +92,9 @@ bool try_enqueue(copy_stream<Table>& copies, copy_in_flight<Table>& flight,
 ///
 /// The function waits like transfer where a copy cannot run without the host: if `where` is the
 /// CPU, whose memory is pageable (request pinned memory instead); if both tensors are in host
-/// memory; and for layouts of so many pieces that the CPU rearranges them. Of pageable memory above
-/// 16 MiB it enqueues a copy, for which CUDA itself may wait.
+/// memory; for packed elements that do not fill the last byte in host memory; and for layouts of so
+/// many pieces that the CPU rearranges them. Of pageable memory above 16 MiB it enqueues a copy,
+/// for which CUDA itself may wait.
 /// @param driver the driver of the devices.
 /// @param owner the owner of the source, which is kept until the copy has completed; empty if the
 /// source outlives the copy.
@@ -115,9 +119,10 @@ managed_tensor transfer_async(Table const& driver, shared_tensor const& owner,
   detail::require_copy_path<Table>(source.device(), where, stream);
   transfer_options waiting = options;
   waiting.source_outlives_copy = false;
-  bool const is_on_host = detail::side_of(where) == memory_side::host &&
-                          detail::side_of(source.device()) == memory_side::host;
-  if (where.type == kDLCPU || is_on_host || source.empty()) {
+  bool const needs_host =
+      detail::side_of(where) == memory_side::host &&
+      (detail::side_of(source.device()) == memory_side::host || !detail::fills_bytes(source));
+  if (where.type == kDLCPU || needs_host || source.empty()) {
     return transfer(driver, source, where, stream, waiting);
   }
   detail::retired_owners().collect();

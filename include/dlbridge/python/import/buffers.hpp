@@ -259,11 +259,12 @@ inline bool order_interface(PyObject* interface, device memory, PyObject* named,
   device const where = stream_device(memory);
   ref const stream = dict_item(interface, names::get().stream);
   stream_ref elements = stream_ref::default_of(where);
+  std::int64_t value = 0;
   return PyErr_Occurred() == nullptr && choose_stream(stream.get(), where, elements) &&
-         choose_stream(named, where, ready) && guarded([&] {
+         choose_stream(named, where, ready, &value) && guarded([&] {
            if (named == nullptr || named == Py_None) {
              ready = elements;
-           } else if (stream && stream.get() != Py_None) {
+           } else if (value != -1 && stream && stream.get() != Py_None) {
              python::order_after(ready, elements);
            }
          });

@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include <dlbridge/copy.hpp>
+#include <dlbridge/detail/copy_plainly.hpp>
+#include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
@@ -162,9 +164,6 @@ class host_mirror {
 inline bool is_packed(tensor_view const& source, tensor_view const& destination) noexcept {
   return is_sub_byte(source.dtype()) && !(source.is_padded() && destination.is_padded());
 }
-inline bool fills_bytes(tensor_view const& view) noexcept {
-  return view.count() * bit_pitch(view) % 8 == 0;
-}
 
 // Copies the elements on the CPU, in a host mirror of each device tensor. For layouts that block
 // copies cannot do, or not efficiently.
@@ -188,6 +187,9 @@ void copy_by_host(copy_stream<Table>& stream, tensor_view const& source, memory_
     mirror.fetch();  // store() writes the bytes between the elements back unchanged
   }
   copy_disjoint(source, mirror.view());
+  if (is_fresh) {
+    clear_unused_bits(mirror.view());
+  }
   mirror.store();
 }
 

@@ -112,49 +112,44 @@ class stream_event {
     report status = try_call(driver, driver.event_create, &event_, event_disable_timing);
     return status.ok() ? try_call(driver, driver.event_record, event_, stream) : status;
   }
-  // Whether the operations before the event have completed. True after a failure: nothing can be
-  // awaited then, because the device was reset, or this is a child process. The event is then
-  // invalid, and not returned to the pool.
+  // Whether the operations before the event have completed; also true as call() states.
   bool has_passed() noexcept {
     if (event_ == nullptr) {
       return true;
     }
     relaxed_capture_scope<Table> const relaxed(*driver_);
-    driver_result const result = driver_->event_query(event_);
-    if (result != driver_success) {
-      driver_->clear_error();
-    }
-    if (is_refused_in_capture(result)) {
-      return false;  // HIP refuses events of streams that are being captured
-    }
-    if (result != driver_success && result != driver_not_ready) {
-      event_ = nullptr;
-    }
-    return result != driver_not_ready;
+    driver_result const result = call(driver_->event_query);
+    // HIP refuses events of streams that are being captured.
+    return result != driver_not_ready && !is_refused_in_capture(result);
   }
-  // Blocks this thread until the operations before the event have completed. Returns false if a
-  // capture forbids to wait now. Other failures are those of has_passed().
+  // Blocks this thread until the operations before the event have completed, or as call() states.
+  // Returns false if a capture forbids to wait now.
   bool try_wait() noexcept {
-    if (event_ == nullptr) {
-      return true;
-    }
-    context_guard<Table> guard(*driver_);
-    driver_result const result = guard.try_enter_context(context_).ok()
-                                     ? driver_->event_synchronize(event_)
-                                     : driver_invalid_context;
-    if (result != driver_success) {
-      driver_->clear_error();
-    }
-    if (is_refused_in_capture(result)) {
-      return false;
-    }
-    if (result != driver_success) {
-      event_ = nullptr;
-    }
-    return true;
+    return event_ == nullptr || !is_refused_in_capture(call(driver_->event_synchronize));
   }
 
  private:
+  // Calls a function with the event. The thread may lack a current context, and a call may report
+  // the error of an earlier operation, so after a failure the function is called twice in the
+  // context of the event. If that fails too, nothing can be awaited, because the device was reset,
+  // or this is a child process. The event is then invalid, and not returned to the pool.
+  DLBRIDGE_COLD driver_result call(driver_function<void*> const& function) noexcept {
+    driver_result result = function(event_);
+    for (int again = 0; again < 2 && is_failure(result); ++again) {
+      driver_->clear_error();
+      context_guard<Table> guard(*driver_);
+      result = guard.try_enter_context(context_).ok() ? function(event_) : driver_invalid_context;
+    }
+    event_ = is_failure(result) ? nullptr : event_;
+    if (result != driver_success) {
+      driver_->clear_error();
+    }
+    return result;
+  }
+  static bool is_failure(driver_result result) noexcept {
+    return result != driver_success && result != driver_not_ready && !is_refused_in_capture(result);
+  }
+
   Table const* driver_ = nullptr;
   event_pool* pool_ = nullptr;
   typename Table::context_handle context_{};

@@ -45,7 +45,8 @@ inline memory_side side_of(device where) noexcept {
 /// promise no wait ("may perform implicit synchronization").
 ///
 /// While one of the streams is being captured, the free is deferred, because it must not become a
-/// part of the graph. A later allocation, transfer or free of this module then frees the memory.
+/// part of the graph. A later allocation, transfer or free of this module then frees the memory,
+/// without waiting: those that come before the end of the operations leave it to the next one.
 /// @par Lifetime
 /// The table exists as long as the memory. So do the streams of try_allocate_on and
 /// try_record_stream; if the free is deferred, until the memory has been freed.
@@ -79,7 +80,7 @@ class driver_memory {
   bool is_stream_ordered() const noexcept { return method_ == free_method::stream_ordered; }
 
   /// Adds a stream whose operations may use the memory until it is freed.
-  /// @param owner keeps the stream alive, or null. It is released after the memory.
+  /// @param owner keeps the stream alive, or null. It is released after the operations.
   /// @return false if the stream belongs to another runtime, or there is no memory for the entry.
   bool try_record_stream(stream_ref stream, std::shared_ptr<void const> owner) noexcept {
     return runtime_of(stream.device()) == detail::runtime_of_table<Table>() &&
@@ -94,6 +95,7 @@ class driver_memory {
   /// @return a report: out_of_memory, runtime_failed, runtime_missing (an older driver).
   report try_allocate(Table const& driver, context_guard<Table> const& guard, device where,
                       std::size_t bytes) noexcept {
+    detail::retired_owners().collect();
     detail::relaxed_capture_scope<Table> const relaxed(driver);
     bool const managed = memory_of(where) == memory_kind::managed;
     bool const pinned = memory_of(where) == memory_kind::pinned;
@@ -112,6 +114,7 @@ class driver_memory {
     if (!driver.memory_allocate_async || !driver.memory_free_async) {
       return try_allocate(driver, guard, stream.device(), bytes);
     }
+    detail::retired_owners().collect();
     void* const handle = stream.native_handle();
     driver_result const result = driver.memory_allocate_async(&address_, bytes, handle);
     if (result == driver_not_supported) {
@@ -144,11 +147,51 @@ class driver_memory {
     return r;
   }
 
-  // Memory whose free a capture forbids.
+  // Memory whose free a capture forbids. Stream-ordered memory is freed without a wait. Of other
+  // memory, the event of the last use replaces the recorded streams, one after the other.
   struct deferred : detail::retired {
     explicit deferred(driver_memory&& waiting) noexcept : memory(std::move(waiting)) {}
-    bool is_ready() noexcept override { return memory.try_free(); }
+    DLBRIDGE_COLD bool is_ready() noexcept override {
+      bool const is_ordered = memory.is_stream_ordered();
+      stream_ref user = stream_ref::default_of(memory.where_);
+      while (!is_ordered && memory.uses_.try_first(user)) {
+        if (!is_recorded && !memory.last_use_.has_passed()) {
+          return false;
+        }
+        if (!try_record(user) || !memory.last_use_.has_passed()) {
+          return false;
+        }
+        memory.uses_.pop();
+        is_recorded = false;
+      }
+      return (is_ordered || memory.last_use_.has_passed()) && memory.try_free();
+    }
+    // Records the event of the last use on the stream, once. Returns false if the stream is being
+    // captured, also later: HIP ends a capture when an event is queried that is on its stream. A
+    // call may report the error of an earlier operation, so the function tries twice. After another
+    // failure nothing can be awaited.
+    DLBRIDGE_COLD bool try_record(stream_ref user) noexcept {
+      Table const& driver = *memory.driver_;
+      for (int attempt = 0; attempt < 2; ++attempt) {
+        context_guard<Table> guard(driver);
+        bool const is_entered = guard.try_enter(user).ok();
+        if (is_entered && detail::ask_for_capture(driver, user) == detail::capture_answer::yes) {
+          return false;
+        }
+        if (is_recorded) {
+          return true;
+        }
+        detail::stream_event<Table> event;
+        if (is_entered && event.try_record(driver, guard, user.native_handle()).ok()) {
+          memory.last_use_ = std::move(event);
+          is_recorded = true;
+          return true;
+        }
+      }
+      return true;
+    }
     driver_memory memory;
+    bool is_recorded = false;  // on the first of the streams
   };
   void defer() noexcept {
     auto* const item = new (std::nothrow) deferred(std::move(*this));
@@ -204,7 +247,7 @@ class driver_memory {
     }
     // The other call waits for nothing. It needs a context, and the memory outlives its own.
     detail::relaxed_capture_scope<Table> const relaxed(*driver_);
-    if (try_host_wait(*driver_, stream).broke(errc::capturing) || !try_wait_for_uses()) {
+    if (!try_wait_for(stream) || !try_wait_for_uses()) {
       return false;
     }
     if (guard.try_enter_context(context_).ok() || guard.try_enter_device(where_.id).ok()) {
@@ -217,10 +260,21 @@ class driver_memory {
   bool try_wait_for_uses() const noexcept {
     bool is_captured = false;
     static_cast<void>(uses_.visit([&](stream_ref user) noexcept {
-      is_captured = is_captured || try_host_wait(*driver_, user).broke(errc::capturing);
+      is_captured = is_captured || !try_wait_for(user);
       return report{};
     }));
     return !is_captured;
+  }
+  // Returns false if the stream is being captured. A call may report the error of an earlier
+  // operation, so the function tries twice. After another failure nothing can be awaited.
+  DLBRIDGE_COLD bool try_wait_for(stream_ref stream) const noexcept {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      report const status = try_host_wait(*driver_, stream);
+      if (status.ok() || status.broke(errc::capturing)) {
+        return status.ok();
+      }
+    }
+    return true;
   }
   // In a relaxed_capture_scope.
   void free_now(driver_function<void*> const& function) const noexcept {
@@ -243,7 +297,8 @@ class driver_memory {
 /// releases the tensor.
 /// @param tensor a tensor that transfer or transfer_async of this module has returned.
 /// @param stream the stream, which exists as long as the memory of the tensor.
-/// @param owner keeps the stream alive, or null. It is released after the memory, on any thread.
+/// @param owner keeps the stream alive, or null. It is released after the operations, on any
+/// thread.
 /// @return false if another owner frees the memory, if the stream belongs to another runtime than
 /// the memory, or if there is no memory for the entry. The caller then orders its work before the
 /// release itself.

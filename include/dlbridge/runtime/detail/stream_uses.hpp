@@ -60,6 +60,22 @@ class stream_uses {
     return status;
   }
 
+  // The stream that was added last, of those that pop() has not removed. Returns false if there is
+  // none.
+  bool try_first(stream_ref& out) const noexcept {
+    use const* const first = first_.load(std::memory_order_acquire);
+    if (first != nullptr) {
+      out = first->stream.get(first->where);
+    }
+    return first != nullptr;
+  }
+  // Removes that stream, and releases its owner. No other thread uses the object meanwhile.
+  void pop() noexcept {
+    use* const first = first_.load(std::memory_order_relaxed);
+    first_.store(first->next, std::memory_order_relaxed);
+    delete first;
+  }
+
  private:
   struct use {
     device where;

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include <dlbridge/builder.hpp>
+#include <dlbridge/check.hpp>
 #include <dlbridge/copy.hpp>
+#include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/python/error.hpp>
@@ -31,7 +33,8 @@ inline ref as_bytes(PyObject* object) noexcept {
 }
 
 // __reduce_ex__(protocol). From protocol 5 on the bytes are an out-of-band buffer, which is not
-// copied; below, a bytes object. A tensor that is not compact is copied to a compact one first.
+// copied; below, a bytes object. A tensor that is not compact, or whose last byte has unused bits,
+// is copied to a compact one first.
 inline PyObject* reduce_method(PyObject* object, PyObject* argument) noexcept {
   long const protocol = api<PyLong_AsLong>(argument);
   if (protocol == -1 && PyErr_Occurred() != nullptr) {
@@ -50,14 +53,15 @@ inline PyObject* reduce_method(PyObject* object, PyObject* argument) noexcept {
   }
   ref compact = ref::borrow(object);
   bool const row_major = view.is_row_major();
-  if (!row_major && !view.is_column_major()) {
+  bool const column_major = !row_major && view.is_column_major();
+  if (!(row_major || column_major) || !dlbridge::detail::fills_bytes(view)) {
+    layout const order = column_major ? layout::column_major : layout::row_major;
     managed_tensor copy;
-    if (!guarded([&] { copy = copy_of(view); })) {
+    if (!guarded([&] { copy = copy_of(view, order); })) {
       return nullptr;
     }
     compact = new_tensor(Py_TYPE(object), std::move(copy));
   }
-  bool const column_major = !row_major && compact.get() == object;
   ref const bytes = compact ? as_bytes(compact.get()) : ref();
   ref const payload = !bytes          ? ref()
                       : protocol >= 5 ? ref::steal(api<PyPickleBuffer_FromObject>(bytes.get()))

@@ -48,17 +48,20 @@ inline PyObject* record_stream_method(PyObject* object, PyObject* stream) noexce
     return nullptr;
   }
   auto* const operation = device_operations::get().record_stream;
+  bool const names_none = value == -1;
   bool is_recorded = false;
   {
     critical_section const section(object);
-    is_recorded = operation != nullptr && value != -1 &&
+    is_recorded = operation != nullptr && !names_none &&
                   operation(owning_tensor(self), used, stream_owner(stream));
   }
   if (!is_recorded) {
-    set_error(refusal(errc::bad_argument, "memory that from_dlpack(x, device=...) allocated",
-                      "memory of another owner",
-                      "Order the owner's stream after yours before you drop the tensor, or use "
-                      "the record_stream of its library"),
+    set_error(names_none
+                  ? refusal(errc::bad_stream, "a stream", "-1, which names none")
+                  : refusal(errc::bad_argument, "memory that from_dlpack(x, device=...) allocated",
+                            "memory of another owner",
+                            "Order the owner's stream after yours before you drop the tensor, or "
+                            "use the record_stream of its library"),
               "record_stream");
     return nullptr;
   }

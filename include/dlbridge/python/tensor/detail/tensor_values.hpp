@@ -6,6 +6,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/copy.hpp>
+#include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
@@ -143,7 +144,7 @@ inline PyObject* tolist_method(PyObject* object, PyObject*) noexcept {
   return prepare_values("tolist", self) ? nested_list(view, 0, 0).release() : nullptr;
 }
 
-// tobytes(): the elements in row-major order.
+// tobytes(): the elements in row-major order. The unused bits after the last packed element are 0.
 inline PyObject* tobytes_method(PyObject* object, PyObject*) noexcept {
   ref const kept = ref::borrow(object);
   tensor_object const& self = tensor_in(object);
@@ -156,7 +157,8 @@ inline PyObject* tobytes_method(PyObject* object, PyObject*) noexcept {
   }
   tensor_view const view = self.view;
   managed_tensor copy;
-  if (!view.is_row_major() && !guarded([&] { copy = copy_of(view); })) {
+  bool const needs_copy = !view.is_row_major() || !dlbridge::detail::fills_bytes(view);
+  if (needs_copy && !guarded([&] { copy = copy_of(view); })) {
     return nullptr;
   }
   void const* const first = copy ? copy.view().data() : view.data();
