@@ -391,7 +391,7 @@ NOT_ALLOCATED: list[tuple[tuple[int, ...], tuple[int, int, int], tuple[int, int]
     ),
     ((-1,), FLOAT32, CPU, "BufferError: malformed tensor: expected extents of 0 and above"),
     ((2**40, 2**40), FLOAT32, CPU, "BufferError: size overflows"),
-    ((1,) * 65, FLOAT32, CPU, "BufferError: size overflows"),
+    ((1,) * 65, FLOAT32, CPU, "BufferError: malformed tensor: expected ndim from 0 to 64"),
     ((2**45,), FLOAT32, CPU, "MemoryError: out of memory"),
 ]
 
