@@ -842,9 +842,10 @@ def field(session: nox.Session) -> None:
         for arguments in (peers.packages, ("--force-reinstall", "--no-deps", *wheels)):
             session.run(python, "-m", "pip", "install", "-q", *arguments, external=True)
         named += ["--environment", f"{peers.name}={python}"]
-    session.run("python", "-m", "dlbridge.tools.field.collect", "docs/field", *named,
-                *session.posargs)  # fmt: skip
-    session.run("python", "-m", "dlbridge.tools.field.page", "docs/field", "docs/field.md")
+    programs = {"PYTHONPATH": str(CHECKOUT / ".ci")}
+    session.run("python", "-m", "field.collect", "docs/field", *named, *session.posargs,
+                env=programs)  # fmt: skip
+    session.run("python", "-m", "field.page", "docs/field", "docs/field.md", env=programs)
     session.run("python", "-m", "dlbridge.tools.known.page", "docs")
 
 

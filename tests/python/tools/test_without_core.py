@@ -18,8 +18,6 @@ MODULES = [
     "dlbridge.tools.conformance",
     "dlbridge.tools.demo",
     "dlbridge.tools.doctor",
-    "dlbridge.tools.field.collect",
-    "dlbridge.tools.field.page",
     "dlbridge.tools.inspection.inspection",
     "dlbridge.tools.known.page",
     "dlbridge.tools.libraries",

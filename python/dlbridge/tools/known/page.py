@@ -1,7 +1,7 @@
 """Writes the pages of known defects: `python -m dlbridge.tools.known.page docs`.
 
 docs/defects.md is a short index; docs/generated/defects/ has one page for each library. The last
-run of each program is in docs/field/defects.json, which dlbridge.tools.field.collect writes.
+run of each program is in docs/field/defects.json, which .ci/field/collect.py writes.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from dlbridge.tools import children, known, matrix
-from dlbridge.tools.field.data import VIOLATIONS, save
+from field.data import VIOLATIONS, save
 from dlbridge.tools.libraries import CASES, LIBRARIES
 from dlbridge.tools.matrix import survey
 from dlbridge.tools.matrix.steps import tidy

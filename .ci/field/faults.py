@@ -12,7 +12,7 @@ from typing import Any
 
 from dlbridge.tools import known
 from dlbridge.tools.conformance.rules import RULES, Text
-from dlbridge.tools.field.data import VIOLATIONS, Field
+from field.data import VIOLATIONS, Field
 from dlbridge.tools.known.defect import Defect, Kind
 from dlbridge.tools.matrix import causes, summary
 

@@ -1,4 +1,4 @@
-"""Writes the survey's pages: `python -m dlbridge.tools.field.page docs/field docs/field.md`.
+"""Writes the survey's pages: `PYTHONPATH=.ci python -m field.page docs/field docs/field.md`.
 
 docs/field.md is a short overview; the pages with the details are in docs/generated/field/.
 """
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dlbridge.tools.field import exchange_pages, rule_pages
-from dlbridge.tools.field.data import Field, load
-from dlbridge.tools.field.markdown import FOLDER, table, title
+from field import exchange_pages, rule_pages
+from field.data import Field, load
+from field.markdown import FOLDER, table, title
 from dlbridge.tools.matrix import summary
 
 HEAD = """\

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from dlbridge.tools import known
-from dlbridge.tools.field import faults
-from dlbridge.tools.field.data import Field
-from dlbridge.tools.field.markdown import BACK, FOLDER, folded, inline, shortened, table, title
+from field import faults
+from field.data import Field
+from field.markdown import BACK, FOLDER, folded, inline, shortened, table, title
 from dlbridge.tools.known.page import anchor
 from dlbridge.tools.matrix import causes, summary
 from dlbridge.tools.matrix.exchange import OUTCOMES
