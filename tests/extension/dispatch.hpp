@@ -34,6 +34,12 @@ struct samples {
   auto begin() noexcept { return values.begin(); }
   auto end() noexcept { return values.end(); }
 };
+// A class whose methods are called on lvalues, and that contains an object of another one.
+struct holder {
+  samples inner{{1, 2, 3}};
+  std::size_t count() & { return inner.values.size(); }
+  std::int64_t count_of(span<float> x) const& noexcept { return x.count(); }
+};
 // A class that refers to the memory of an argument.
 struct window {
   float const* data;
@@ -47,6 +53,12 @@ void add_functions(Bind bind) {
   bind(
       "nested", [](std::vector<std::vector<span<double>>> const& x) { return 10 + x.at(0).size(); },
       "x");
+  bind(
+      "with_inner",
+      [](owned<float> x, holder& object) {
+        return std::pair<owned<float>, samples*>(std::move(x), &object.inner);
+      },
+      "x", "object");
   bind(
       "rows_of",
       [](std::variant<std::vector<std::vector<double>>, owned<double>> const& x) {

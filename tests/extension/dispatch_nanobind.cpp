@@ -19,6 +19,18 @@ void add_dispatch(nb::module_& m);
 
 namespace {
 struct unbound {};
+// A class with virtual functions, and what nanobind creates for its subclasses in Python.
+struct virtual_class {
+  explicit virtual_class(dispatch::span<float>) {}
+  virtual_class(virtual_class const&) = default;
+  virtual_class& operator=(virtual_class const&) = default;
+  virtual ~virtual_class() = default;
+  virtual bool is_alias() const { return false; }
+};
+struct alias_of_python : virtual_class {
+  using virtual_class::virtual_class;
+  bool is_alias() const override { return true; }
+};
 }  // namespace
 
 void add_dispatch(nb::module_& m) {
@@ -32,6 +44,15 @@ void add_dispatch(nb::module_& m) {
       .def("__init__", [](dispatch::samples* self, std::vector<double> values) {
         new (self) dispatch::samples{std::move(values)};
       });
+  nb::class_<dispatch::holder> holder(m, "Holder");
+  holder.def(nb::init<>());
+  dlbridge::def(holder, "count", &dispatch::holder::count);
+  dlbridge::def(holder, "count_of", &dispatch::holder::count_of, "x"_a);
+  dlbridge::def_property_readonly(
+      holder, "inner", [](dispatch::holder& self) -> dispatch::samples& { return self.inner; });
+  nb::class_<virtual_class, alias_of_python> with_alias(m, "WithAlias");
+  dlbridge::def(with_alias, nb::init<dispatch::span<float>>(), "x"_a);
+  with_alias.def("is_alias", &virtual_class::is_alias);
 
   dlbridge::def(m, "plain_after", [](dispatch::span<float>) { return "float32"; }, "x"_a);
   m.def("plain_after", [](std::string const&) { return "text"; }, "x"_a);

@@ -2,17 +2,24 @@
 #include <dlbridge/pybind11.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <pybind11/eval.h>
 #include <pybind11/stl.h>
 
 #include "dispatch.hpp"
 #include "registration.hpp"
 
 namespace py = pybind11;
+
+// A default whose text has a comma outside of brackets and quotes.
+static py::object repr_with_comma() {
+  return py::eval("type('Point', (), {'__repr__': lambda self: '<Point 1, 2>'})()");
+}
 
 void add_dispatch(py::module_& m) {
   dispatch::add_functions([&](char const* name, auto function, auto... names) {
@@ -21,9 +28,28 @@ void add_dispatch(py::module_& m) {
   py::class_<dispatch::row> row(m, "Row");
   row.def(py::init<>());
   dispatch::add_methods(row, py::is_operator());
-  py::class_<dispatch::samples>(m, "Samples").def(py::init([](std::vector<double> values) {
-    return dispatch::samples{std::move(values)};
-  }));
+  py::class_<dispatch::samples, std::shared_ptr<dispatch::samples>>(m, "Samples")
+      .def(py::init([](std::vector<double> values) {
+        return dispatch::samples{std::move(values)};
+      }));
+  py::class_<dispatch::holder> holder(m, "Holder");
+  holder.def(py::init<>());
+  dlbridge::def(holder, "count", &dispatch::holder::count);
+  dlbridge::def(holder, "count_of", &dispatch::holder::count_of, py::arg("x"));
+  dlbridge::def_property_readonly(
+      holder, "inner",
+      [](dispatch::holder& self) -> dispatch::samples& { return self.inner; });
+  dlbridge::def(
+      m, "has_samples",
+      [](std::pair<dispatch::span<float>, std::shared_ptr<dispatch::samples>> const& x) {
+        return x.second != nullptr;
+      },
+      py::arg("x"));
+  dlbridge::def(
+      m, "after_defaults",
+      [](std::string const&, py::object const&, double, dispatch::span<float>) {},
+      py::arg("separator") = "\\", py::arg("point") = repr_with_comma(), py::arg("factor") = 1.0,
+      py::arg("x"));
 
   dlbridge::def(m, "plain_after", [](dispatch::span<float>) { return "float32"; }, py::arg("x"));
   m.def("plain_after", [](std::string const&) { return "text"; }, py::arg("x"));

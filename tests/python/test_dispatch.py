@@ -6,6 +6,9 @@ from __future__ import annotations
 import gc
 import importlib
 import importlib.util
+import os
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -208,3 +211,70 @@ class TestNanobind:
         extension = importlib.import_module("nanobind_extension")
         with pytest.raises(TypeError, match="no Python type is bound"):
             extension.with_unbound(FLOATS)
+
+
+def test_an_element_that_points_into_an_object_is_copied(extension: Any) -> None:
+    holder = extension.Holder()
+    tensor, inner = extension.with_inner(FLOATS, holder)
+    assert np.array_equal(np.from_dlpack(tensor), FLOATS)
+    assert isinstance(inner, extension.Samples)
+    assert holder.count() == 3
+
+
+def test_a_property_refers_to_the_object(extension: Any) -> None:
+    holder = extension.Holder()
+    assert holder.inner is holder.inner
+    assert holder.count_of(FLOATS) == 3
+
+
+@pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
+def test_none_is_a_smart_pointer() -> None:
+    extension = importlib.import_module("extension")
+    assert not extension.has_samples((FLOATS, None))
+    assert extension.has_samples((FLOATS, extension.Samples([1.0])))
+
+
+@pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
+def test_annotations_after_defaults() -> None:
+    extension = importlib.import_module("extension")
+    with pytest.raises(TypeError, match="'factor': expected [^<]*[Ff]loat[^<]*; got 'no number'"):
+        extension.after_defaults("a", None, "no number", FLOATS)
+
+
+@pytest.mark.skipif("nanobind_extension" not in MODULES, reason="needs the module of nanobind")
+def test_an_alias_is_constructed_for_subclasses_alone() -> None:
+    module = importlib.import_module("nanobind_extension")
+
+    class Derived(module.WithAlias):  # type: ignore[misc, name-defined]
+        pass
+
+    assert not module.WithAlias(FLOATS).is_alias()
+    assert Derived(FLOATS).is_alias()
+
+
+OUTLIVING = """
+import gc, sys
+import nanobind_extension
+function = nanobind_extension.plain_rows
+sys.modules.clear()
+del nanobind_extension
+gc.collect()
+others = [bytes(n) for n in range(20, 90) for _ in range(50)]
+for _ in range(3):
+    try:
+        function(3)
+    except TypeError:
+        continue
+    raise SystemExit("a number was accepted")
+"""
+
+
+@pytest.mark.skipif("nanobind_extension" not in MODULES, reason="needs the module of nanobind")
+def test_a_function_outlives_its_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", OUTLIVING],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

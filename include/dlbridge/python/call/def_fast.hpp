@@ -270,10 +270,13 @@ void add_fast(PyObject* module, char const* name, std::initializer_list<char con
               char const* doc, std::optional<returns> result_library) {
   auto created = std::make_unique<fast_record>();
   ref const self = ref::steal(api<PyCapsule_New>(created.get(), nullptr, &fast_record::destroy));
-  if (!self || !names::prepare()) {
+  if (!self) {
     throw python_error();
   }
-  fast_record* const record = created.release();
+  fast_record* const record = created.release();  // which the capsule owns
+  if (!names::prepare()) {
+    throw python_error();
+  }
   record->name = name;
   record->parameter_names.assign(parameters.begin(), parameters.end());
   for (std::size_t i = record->parameter_names.size(); i < sizeof...(Parameters); ++i) {

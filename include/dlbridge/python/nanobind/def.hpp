@@ -63,6 +63,13 @@ template <class T, class... Options, class... Parameters, class... Extra>
   return def(
       scope, "__init__",
       [](::nanobind::pointer_and_handle<T> self, Parameters... values) {
+        // As nanobind does, the alias for objects of Python's subclasses alone.
+        if constexpr (!std::is_same_v<T, alias> && std::is_constructible_v<T, Parameters...>) {
+          if (!::nanobind::detail::nb_inst_python_derived(self.h.ptr())) {
+            ::new (static_cast<void*>(self.p)) T(std::forward<Parameters>(values)...);
+            return;
+          }
+        }
         if constexpr (std::is_constructible_v<alias, Parameters...>) {
           ::new (static_cast<void*>(self.p)) alias(std::forward<Parameters>(values)...);
         } else {

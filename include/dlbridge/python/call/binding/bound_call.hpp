@@ -128,12 +128,32 @@ auto as_function(Result (Class::*member)(Parameters...) const) {
   };
 }
 template <class Bound, class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...) &) {
+  return [member](self_of<Bound, Class>& self, Parameters... arguments) -> Result {
+    return (self.*member)(std::forward<Parameters>(arguments)...);
+  };
+}
+template <class Bound, class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...) const&) {
+  return [member](self_of<Bound, Class> const& self, Parameters... arguments) -> Result {
+    return (self.*member)(std::forward<Parameters>(arguments)...);
+  };
+}
+template <class Bound, class Result, class Class, class... Parameters>
 auto as_function(Result (Class::*member)(Parameters...) noexcept) {
   return as_function<Bound>(static_cast<Result (Class::*)(Parameters...)>(member));
 }
 template <class Bound, class Result, class Class, class... Parameters>
 auto as_function(Result (Class::*member)(Parameters...) const noexcept) {
   return as_function<Bound>(static_cast<Result (Class::*)(Parameters...) const>(member));
+}
+template <class Bound, class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...) & noexcept) {
+  return as_function<Bound>(static_cast<Result (Class::*)(Parameters...)&>(member));
+}
+template <class Bound, class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...) const& noexcept) {
+  return as_function<Bound>(static_cast<Result (Class::*)(Parameters...) const&>(member));
 }
 
 template <class Signature>

@@ -63,14 +63,17 @@ DLBRIDGE_COLD inline ref annotation_in(char const* signature, std::size_t index)
   char const* end = nullptr;          // of the annotation, if a default follows
   int depth = 0;
   char quote = '\0';
+  bool is_escaped = false;  // the next character of a text
   for (char const* at = signature; *at != '\0'; ++at) {
     char const c = *at;
     if (quote != '\0') {
-      quote = c == quote && at[-1] != '\\' ? '\0' : quote;
+      quote = c == quote && !is_escaped ? '\0' : quote;
+      is_escaped = c == '\\' && !is_escaped;
       continue;
     }
-    bool const opens = std::strchr("([{", c) != nullptr;
-    bool const closes = std::strchr(")]}", c) != nullptr;
+    bool const is_default = end != nullptr;  // which may be "<point 1, 2>"
+    bool const opens = std::strchr("([{", c) != nullptr || (is_default && c == '<');
+    bool const closes = std::strchr(")]}", c) != nullptr || (is_default && c == '>');
     depth += opens ? 1 : closes ? -1 : 0;
     quote = c == '"' || c == '\'' ? c : '\0';
     if (depth == 1 && annotation == nullptr && c == ':') {

@@ -81,13 +81,19 @@ overload_call* shared_call(nb::detail::cleanup_list* call, Flags flags,
 }
 
 // Whether the Python function of a record has other overloads, which plain nanobind may have added.
+// True if its module or class is gone: nanobind then has the last word.
 DLBRIDGE_COLD inline bool is_overloaded(bound_record const& record) noexcept {
   if (record.attribute.empty()) {
     return false;
   }
   error_keeper const pending;
+  ref const scope = ref::steal(api<PyObject_CallNoArgs>(record.scope.get()));
+  if (!scope || scope.get() == Py_None) {
+    forget(take_exception());
+    return true;
+  }
   ref const function =
-      ref::steal(api<PyObject_GetAttrString>(record.scope, record.attribute.c_str()));
+      ref::steal(api<PyObject_GetAttrString>(scope.get(), record.attribute.c_str()));
   ref const signatures =
       function ? ref::steal(api<PyObject_GetAttrString>(function.get(), "__nb_signature__"))
                : ref();

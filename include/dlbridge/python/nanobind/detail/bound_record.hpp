@@ -36,7 +36,10 @@ struct parameter_facts {
 /// The caller of every member holds the GIL.
 struct bound_record : function_record {
   bound_record(char const* function_name, PyObject* in, bool of_class)
-      : function_record(function_name), scope(in), is_method(of_class), older(newest()) {
+      : function_record(function_name),
+        scope(ref::steal(api<PyWeakref_NewRef>(in, nullptr))),
+        is_method(of_class),
+        older(newest()) {
     newest() = this;
   }
   bound_record(bound_record const&) = delete;
@@ -55,10 +58,12 @@ struct bound_record : function_record {
     return record;
   }
   bool is_candidate_of(bound_record const& other) const noexcept {
-    return scope == other.scope && name == other.name;
+    return scope.get() == other.scope.get() && name == other.name;
   }
 
-  PyObject* scope;          // the module or class, borrowed
+  // A weak reference to the module or class, which a function may outlive; one object for each
+  // scope. Null, with an exception set, if it cannot be created.
+  ref scope;
   std::string attribute{};  // the name of the Python function there; empty for an accessor
   bool is_method;
   bool is_operator = false;  // a refusal is NotImplemented

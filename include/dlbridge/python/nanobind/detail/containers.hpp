@@ -81,9 +81,12 @@ struct nanobind_elements {
 
   template <class T>
   static ref give(T&& value) {
+    nb::rv_policy policy = nb::rv_policy::move;
+    if (std::is_pointer_v<std::decay_t<T>>) {
+      policy = nb::rv_policy::copy;  // other code owns the object, which keeps its value
+    }
     return ref::steal(
-        nb::detail::make_caster<T>::from_cpp(std::forward<T>(value), nb::rv_policy::move, nullptr)
-            .ptr());
+        nb::detail::make_caster<T>::from_cpp(std::forward<T>(value), policy, nullptr).ptr());
   }
 };
 

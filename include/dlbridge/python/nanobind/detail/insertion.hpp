@@ -254,7 +254,7 @@ auto make_body(Callee callee, char const* display_name, PyObject* scope, bool is
   binding::check_spans<(is_releasing<Extra> || ...), signature>();
   auto owner = std::make_unique<bound_record>(display_name, scope, is_method);
   bound_record& record = *owner;
-  if (!record.parameter_names || !python::names::prepare()) {
+  if (!record.parameter_names || !record.scope || !python::names::prepare()) {
     throw_pending();
   }
   write_record(static_cast<signature*>(nullptr), record, extra...);
@@ -288,7 +288,8 @@ void bind(Scope& scope, char const* name, F&& function, Extra const&... extra) {
   insert(scope.ptr(), name, made.record, !existing);
 }
 
-/// Makes an accessor of a property, whose messages name it "class.property.accessor".
+/// Makes an accessor of a property, whose messages name it "class.property.accessor". A reference
+/// that it returns refers to the object, as with nanobind's def_prop_rw.
 /// @tparam Self the class
 template <class Self, class F, class... Extra>
 nb::object make_accessor(nb::handle bound, char const* name, char const* accessor, F&& function,
@@ -297,7 +298,9 @@ nb::object make_accessor(nb::handle bound, char const* name, char const* accesso
   auto made = make_body(binding::as_function<Self>(std::forward<F>(function)), display_name.c_str(),
                         bound.ptr(), true, extra...);
   nb::object accessor_function = nb::cpp_function<Self>(std::move(made.body), nb::name(name),
-                                                        nb::is_method(), nanobind_extra(extra)...);
+                                                        nb::is_method(),
+                                                        nb::rv_policy::reference_internal,
+                                                        nanobind_extra(extra)...);
   made.record.function = accessor_function.ptr();  // which owns the record
   explain_refusals(accessor_function.ptr());
   return accessor_function;

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -27,9 +28,16 @@ namespace detail {
 // pointer.
 template <class T>
 bool is_null_object(PyObject* object) noexcept {
+  using base = py::detail::type_caster_base<py::detail::intrinsic_t<T>>;  // not of smart pointers
   return object == Py_None && !std::is_pointer_v<T> &&
-         std::is_base_of_v<py::detail::type_caster_generic, py::detail::make_caster<T>>;
+         std::is_base_of_v<base, py::detail::make_caster<T>>;
 }
+
+// Elements whose object other code owns. It must not be moved out of that object.
+template <class T>
+constexpr bool is_pointer_like = std::is_pointer_v<T>;
+template <class T>
+constexpr bool is_pointer_like<std::reference_wrapper<T>> = true;
 
 // The conversions of elements that are neither tensors, numbers nor text: those of pybind11.
 struct pybind11_elements {
@@ -83,9 +91,11 @@ struct pybind11_elements {
 
   template <class T>
   static ref give(T&& value) {
-    return ref::steal(py::detail::make_caster<T>::cast(std::forward<T>(value),
-                                                       py::return_value_policy::move, py::handle())
-                          .ptr());
+    py::return_value_policy const policy = is_pointer_like<std::decay_t<T>>
+                                               ? py::return_value_policy::copy
+                                               : py::return_value_policy::move;
+    return ref::steal(
+        py::detail::make_caster<T>::cast(std::forward<T>(value), policy, py::handle()).ptr());
   }
 };
 
