@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, Callable
 
 from dlbridge.tools import children, known, matrix
-from field.data import VIOLATIONS, save
 from dlbridge.tools.libraries import CASES, LIBRARIES
 from dlbridge.tools.matrix import survey
 from dlbridge.tools.matrix.steps import tidy
 from dlbridge.tools.options import jobs
+from field.data import VIOLATIONS, save
 
 OWN = "newest"  # the environment of this interpreter
 SECONDS = 1200.0  # for all the probes of a library

@@ -12,9 +12,9 @@ from typing import Any
 
 from dlbridge.tools import known
 from dlbridge.tools.conformance.rules import RULES, Text
-from field.data import VIOLATIONS, Field
 from dlbridge.tools.known.defect import Defect, Kind
 from dlbridge.tools.matrix import causes, summary
+from field.data import VIOLATIONS, Field
 
 GRAVE: tuple[Kind, ...] = ("unsound", "must")
 MILD: tuple[Kind, ...] = ("hardening", "outside", "permitted")

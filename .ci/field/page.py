@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from dlbridge.tools.matrix import summary
 from field import exchange_pages, rule_pages
 from field.data import Field, load
 from field.markdown import FOLDER, table, title
-from dlbridge.tools.matrix import summary
 
 HEAD = """\
 # Survey of DLPack support

@@ -7,12 +7,12 @@ from typing import Any
 
 from dlbridge.tools import known
 from dlbridge.tools.conformance.rules import RULES
+from dlbridge.tools.known.defect import Kind
+from dlbridge.tools.known.page import HEADINGS, anchor
 from field import faults
 from field.data import Field
 from field.faults import Fault
 from field.markdown import BACK, FOLDER, folded, inline, shortened, table, title
-from dlbridge.tools.known.defect import Kind
-from dlbridge.tools.known.page import HEADINGS, anchor
 
 RULE_TABLE = "conformance.md#the-rules"
 

@@ -40,6 +40,11 @@ struct holder {
   std::size_t count() & { return inner.values.size(); }
   std::int64_t count_of(span<float> x) const& noexcept { return x.count(); }
 };
+// A class to which numbers are converted.
+struct measured {
+  explicit measured(double x) : values{static_cast<float>(x), 0} {}
+  float values[2];
+};
 // A class that refers to the memory of an argument.
 struct window {
   float const* data;

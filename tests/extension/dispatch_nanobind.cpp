@@ -34,9 +34,6 @@ struct alias_of_python : virtual_class {
 }  // namespace
 
 void add_dispatch(nb::module_& m) {
-  dispatch::add_functions([&](char const* name, auto function, auto... names) {
-    dlbridge::def(m, name, function, nb::arg(names)...);
-  });
   nb::class_<dispatch::row> row(m, "Row");
   row.def(nb::init<>());
   dispatch::add_methods(row, nb::is_operator());
@@ -50,6 +47,9 @@ void add_dispatch(nb::module_& m) {
   dlbridge::def(holder, "count_of", &dispatch::holder::count_of, "x"_a);
   dlbridge::def_property_readonly(
       holder, "inner", [](dispatch::holder& self) -> dispatch::samples& { return self.inner; });
+  dispatch::add_functions([&](char const* name, auto function, auto... names) {
+    dlbridge::def(m, name, function, nb::arg(names)...);
+  });
   nb::class_<virtual_class, alias_of_python> with_alias(m, "WithAlias");
   dlbridge::def(with_alias, nb::init<dispatch::span<float>>(), "x"_a);
   with_alias.def("is_alias", &virtual_class::is_alias);

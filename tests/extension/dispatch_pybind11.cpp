@@ -22,33 +22,34 @@ static py::object repr_with_comma() {
 }
 
 void add_dispatch(py::module_& m) {
-  dispatch::add_functions([&](char const* name, auto function, auto... names) {
-    dlbridge::def(m, name, function, py::arg(names)...);
-  });
   py::class_<dispatch::row> row(m, "Row");
   row.def(py::init<>());
   dispatch::add_methods(row, py::is_operator());
   py::class_<dispatch::samples, std::shared_ptr<dispatch::samples>>(m, "Samples")
-      .def(py::init([](std::vector<double> values) {
-        return dispatch::samples{std::move(values)};
-      }));
+      .def(py::init(
+          [](std::vector<double> values) { return dispatch::samples{std::move(values)}; }));
   py::class_<dispatch::holder> holder(m, "Holder");
   holder.def(py::init<>());
   dlbridge::def(holder, "count", &dispatch::holder::count);
   dlbridge::def(holder, "count_of", &dispatch::holder::count_of, py::arg("x"));
   dlbridge::def_property_readonly(
-      holder, "inner",
-      [](dispatch::holder& self) -> dispatch::samples& { return self.inner; });
+      holder, "inner", [](dispatch::holder& self) -> dispatch::samples& { return self.inner; });
+  dispatch::add_functions([&](char const* name, auto function, auto... names) {
+    dlbridge::def(m, name, function, py::arg(names)...);
+  });
+  py::class_<dispatch::measured>(m, "Measured").def(py::init<double>(), py::arg("x"));
+  py::implicitly_convertible<double, dispatch::measured>();
+  dlbridge::def(
+      m, "values_of",
+      [](dispatch::measured& x) {
+        return dlbridge::member_view(dlbridge::description::of(x.values, {2}));
+      },
+      py::arg("x"));
   dlbridge::def(
       m, "has_samples",
       [](std::pair<dispatch::span<float>, std::shared_ptr<dispatch::samples>> const& x) {
         return x.second != nullptr;
       },
-      py::arg("x"));
-  dlbridge::def(
-      m, "after_defaults",
-      [](std::string const&, py::object const&, double, dispatch::span<float>) {},
-      py::arg("separator") = "\\", py::arg("point") = repr_with_comma(), py::arg("factor") = 1.0,
       py::arg("x"));
 
   dlbridge::def(m, "plain_after", [](dispatch::span<float>) { return "float32"; }, py::arg("x"));
@@ -67,6 +68,11 @@ void add_dispatch(py::module_& m) {
       packs, "with_packs",
       [](dispatch::span<float>, py::args const&, dispatch::span<float>, py::kwargs const&) {},
       py::arg("x"), py::arg("y"));
+  dlbridge::def(
+      packs, "after_defaults",
+      [](std::string const&, py::object const&, double, dispatch::span<float>) {},
+      py::arg("separator") = "\\", py::arg("point") = repr_with_comma(), py::arg("factor") = 1.0,
+      py::arg("x"));
   dlbridge::def(
       m, "none_or_class",
       [](std::pair<dispatch::span<float>, dispatch::row> const&) { return "class"; }, py::arg("x"));

@@ -235,10 +235,19 @@ def test_none_is_a_smart_pointer() -> None:
 
 
 @pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
+def test_a_view_does_not_outlive_a_converted_argument() -> None:
+    extension = importlib.import_module("extension")
+    view = np.from_dlpack(extension.values_of(extension.Measured(2.0)))
+    assert view.tolist() == [2, 0]
+    with pytest.raises(TypeError, match="converted for this call only"):
+        extension.values_of(2.0)
+
+
+@pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
 def test_annotations_after_defaults() -> None:
     extension = importlib.import_module("extension")
-    with pytest.raises(TypeError, match="'factor': expected [^<]*[Ff]loat[^<]*; got 'no number'"):
-        extension.after_defaults("a", None, "no number", FLOATS)
+    with pytest.raises(TypeError, match=r"'factor': expected [^<]*[Ff]loat[^<]*; got 'no number'"):
+        extension.packs.after_defaults("a", None, "no number", FLOATS)
 
 
 @pytest.mark.skipif("nanobind_extension" not in MODULES, reason="needs the module of nanobind")

@@ -19,10 +19,10 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// A result that refers to memory of the object on which a method is called, or of the first
-/// argument of a function. The Python object that the caller receives keeps that object alive. It
-/// belongs to the first of these libraries that applies: the one that `returns` names, that of the
-/// first tensor argument, dlbridge (a Tensor).
+/// A result that refers to memory of the object on which a method is called, or, with pybind11, of
+/// the first positional argument of a function. The Python object that the caller receives keeps
+/// that object alive. It belongs to the first of these libraries that applies: the one that
+/// `returns` names, that of the first tensor argument, dlbridge (a Tensor).
 /// @par Lifetime
 /// The memory must not move or be freed while the Python object exists.
 class member_view {

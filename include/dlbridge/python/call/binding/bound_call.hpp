@@ -42,6 +42,7 @@ struct made_view {
   member_view view;
   ref first_argument;  // as of give_view
   library const* target;
+  bool (*may_refer_to)(PyObject*);  // whether it may refer to memory of this object; null: to any
 };
 
 // Whether a parameter is a container of tensors that a bound_call converts. A reference to one that
@@ -268,10 +269,13 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
       library const* const target = record_->result_library ? &*record_->result_library : nullptr;
       PyObject* const first_argument = detail::first_tensor_in(arguments);
       if constexpr (std::is_same_v<Result, member_view>) {
-        return {std::move(result), ref::borrow(first_argument), target};
+        return {std::move(result), ref::borrow(first_argument), target,
+                Library::template object_test<Parameters...>()};
       } else if constexpr (std::is_same_v<Result, std::optional<member_view>>) {
         using view = std::optional<made_view>;
-        return result ? view({std::move(*result), ref::borrow(first_argument), target}) : view();
+        return result ? view({std::move(*result), ref::borrow(first_argument), target,
+                              Library::template object_test<Parameters...>()})
+                      : view();
       } else if constexpr (is_result<std::decay_t<Result>>) {
         return {given(give_result(std::move(result), first_argument, target))};
       } else {

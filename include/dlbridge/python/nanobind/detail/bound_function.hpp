@@ -115,6 +115,11 @@ struct nanobind_calls {
   using given = shared_tensor<P>;
 
   [[noreturn]] static void throw_pending() { on_nanobind::throw_pending(); }
+  // The object of a method is an instance of its class.
+  template <class...>
+  static constexpr auto object_test() -> bool (*)(PyObject*) {
+    return nullptr;
+  }
   template <class... Values>
   static overload_call* enter(bound_record const&, Values const&... values) noexcept {
     overload_call* call = nullptr;
@@ -224,8 +229,7 @@ struct type_caster<dlbridge::member_view> {
     if (object == nullptr) {
       dlbridge::python::api<PyErr_SetString>(
           PyExc_TypeError,
-          "a dlbridge::member_view has no object to keep alive; return it from a "
-          "method, or from a function of the object that it is part of");
+          "a dlbridge::member_view has no object to keep alive; return it from a method");
       return {};
     }
     dlbridge::python::ref result;

@@ -297,10 +297,9 @@ nb::object make_accessor(nb::handle bound, char const* name, char const* accesso
   std::string const display_name = name_of(bound) + "." + name + accessor;
   auto made = make_body(binding::as_function<Self>(std::forward<F>(function)), display_name.c_str(),
                         bound.ptr(), true, extra...);
-  nb::object accessor_function = nb::cpp_function<Self>(std::move(made.body), nb::name(name),
-                                                        nb::is_method(),
-                                                        nb::rv_policy::reference_internal,
-                                                        nanobind_extra(extra)...);
+  nb::object accessor_function =
+      nb::cpp_function<Self>(std::move(made.body), nb::name(name), nb::is_method(),
+                             nb::rv_policy::reference_internal, nanobind_extra(extra)...);
   made.record.function = accessor_function.ptr();  // which owns the record
   explain_refusals(accessor_function.ptr());
   return accessor_function;

@@ -37,6 +37,17 @@ struct pybind11_calls {
   static overload_call* enter(bound_record const& record, Values const&...) noexcept {
     return record.is_overloaded ? overload_call::enter(record) : nullptr;
   }
+  // pybind11 names the first argument as it was given, before an implicit conversion to First.
+  template <class First = void, class...>
+  static constexpr auto object_test() -> bool (*)(PyObject*) {
+    using type = py::detail::intrinsic_t<First>;
+    if constexpr (std::is_base_of_v<py::detail::type_caster_base<type>,
+                                    py::detail::make_caster<First>>) {
+      return [](PyObject* object) { return py::isinstance<type>(py::handle(object)); };
+    } else {
+      return nullptr;
+    }
+  }
   [[noreturn]] DLBRIDGE_COLD static void refuse(bound_record const& record, overload_call* call,
                                                 refusals&& reasons) {
     // pybind11 tries the overload that a plain m.def added, or returns NotImplemented.
@@ -113,6 +124,11 @@ class type_caster<dlbridge::python::binding::made_view> {
   static constexpr auto name = const_name("typing.Any");
   static handle cast(dlbridge::python::binding::made_view&& result, return_value_policy,
                      handle parent) {
+    if (parent && result.may_refer_to != nullptr && !result.may_refer_to(parent.ptr())) {
+      throw type_error(
+          "a dlbridge::member_view refers to an object that was converted for this call only; "
+          "pass an object of the class itself");
+    }
     return type_caster<dlbridge::member_view>::give(result.view, parent,
                                                     result.first_argument.get(), result.target);
   }
