@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <pybind11/eval.h>
 #include <pybind11/stl.h>
 
 #include "dispatch.hpp"
@@ -16,14 +15,10 @@
 
 namespace py = pybind11;
 
-// A default whose text has a comma outside of brackets and quotes.
-static py::object repr_with_comma() {
-  return py::eval("type('Point', (), {'__repr__': lambda self: '<Point 1, 2>'})()");
-}
-
 void add_dispatch(py::module_& m) {
   py::class_<dispatch::row> row(m, "Row");
   row.def(py::init<>());
+  row.def("__repr__", [](dispatch::row const&) { return "<Row 1, 2>"; });
   dispatch::add_methods(row, py::is_operator());
   py::class_<dispatch::samples, std::shared_ptr<dispatch::samples>>(m, "Samples")
       .def(py::init(
@@ -71,7 +66,7 @@ void add_dispatch(py::module_& m) {
   dlbridge::def(
       packs, "after_defaults",
       [](std::string const&, py::object const&, double, dispatch::span<float>) {},
-      py::arg("separator") = "\\", py::arg("point") = repr_with_comma(), py::arg("factor") = 1.0,
+      py::arg("separator") = "\\", py::arg("row") = dispatch::row(), py::arg("factor") = 1.0,
       py::arg("x"));
   dlbridge::def(
       m, "none_or_class",
