@@ -110,6 +110,13 @@ struct call_signature<Result (F::*)(Parameters...) const noexcept> {
 template <class Bound, class Class>
 using self_of = std::conditional_t<std::is_base_of_v<Class, Bound>, Bound, Class>;
 
+// A function object that calls a member function of Self.
+template <class Self, class Result, class... Parameters, class Member>
+auto method_call(Member member) {
+  return [member](Self& self, Parameters... arguments) -> Result {
+    return (self.*member)(std::forward<Parameters>(arguments)...);
+  };
+}
 // A function object; a pointer to a member function takes the object as its first parameter.
 // Bound: the class that is bound, or void
 template <class Bound, class F>
@@ -118,43 +125,35 @@ F as_function(F function) {
 }
 template <class Bound, class Result, class Class, class... Parameters>
 auto as_function(Result (Class::*member)(Parameters...)) {
-  return [member](self_of<Bound, Class>& self, Parameters... arguments) -> Result {
-    return (self.*member)(std::forward<Parameters>(arguments)...);
-  };
-}
-template <class Bound, class Result, class Class, class... Parameters>
-auto as_function(Result (Class::*member)(Parameters...) const) {
-  return [member](self_of<Bound, Class> const& self, Parameters... arguments) -> Result {
-    return (self.*member)(std::forward<Parameters>(arguments)...);
-  };
-}
-template <class Bound, class Result, class Class, class... Parameters>
-auto as_function(Result (Class::*member)(Parameters...) &) {
-  return [member](self_of<Bound, Class>& self, Parameters... arguments) -> Result {
-    return (self.*member)(std::forward<Parameters>(arguments)...);
-  };
-}
-template <class Bound, class Result, class Class, class... Parameters>
-auto as_function(Result (Class::*member)(Parameters...) const&) {
-  return [member](self_of<Bound, Class> const& self, Parameters... arguments) -> Result {
-    return (self.*member)(std::forward<Parameters>(arguments)...);
-  };
+  return method_call<self_of<Bound, Class>, Result, Parameters...>(member);
 }
 template <class Bound, class Result, class Class, class... Parameters>
 auto as_function(Result (Class::*member)(Parameters...) noexcept) {
-  return as_function<Bound>(static_cast<Result (Class::*)(Parameters...)>(member));
+  return method_call<self_of<Bound, Class>, Result, Parameters...>(member);
 }
 template <class Bound, class Result, class Class, class... Parameters>
-auto as_function(Result (Class::*member)(Parameters...) const noexcept) {
-  return as_function<Bound>(static_cast<Result (Class::*)(Parameters...) const>(member));
+auto as_function(Result (Class::*member)(Parameters...) &) {
+  return method_call<self_of<Bound, Class>, Result, Parameters...>(member);
 }
 template <class Bound, class Result, class Class, class... Parameters>
 auto as_function(Result (Class::*member)(Parameters...) & noexcept) {
-  return as_function<Bound>(static_cast<Result (Class::*)(Parameters...)&>(member));
+  return method_call<self_of<Bound, Class>, Result, Parameters...>(member);
+}
+template <class Bound, class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...) const) {
+  return method_call<self_of<Bound, Class> const, Result, Parameters...>(member);
+}
+template <class Bound, class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...) const noexcept) {
+  return method_call<self_of<Bound, Class> const, Result, Parameters...>(member);
+}
+template <class Bound, class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...) const&) {
+  return method_call<self_of<Bound, Class> const, Result, Parameters...>(member);
 }
 template <class Bound, class Result, class Class, class... Parameters>
 auto as_function(Result (Class::*member)(Parameters...) const& noexcept) {
-  return as_function<Bound>(static_cast<Result (Class::*)(Parameters...) const&>(member));
+  return method_call<self_of<Bound, Class> const, Result, Parameters...>(member);
 }
 
 template <class Signature>
