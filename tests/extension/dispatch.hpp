@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -40,6 +41,17 @@ struct holder {
   std::size_t count() & { return inner.values.size(); }
   std::int64_t count_of(span<float> x) const& noexcept { return x.count(); }
 };
+// A class that counts its objects.
+struct counted {
+  counted() { ++alive(); }
+  counted(counted const&) { ++alive(); }
+  counted& operator=(counted const&) = default;
+  ~counted() { --alive(); }
+  static int& alive() noexcept {
+    static int count = 0;
+    return count;
+  }
+};
 // A class to which numbers are converted.
 struct measured {
   explicit measured(double x) : values{static_cast<float>(x), 0} {}
@@ -59,11 +71,20 @@ void add_functions(Bind bind) {
       "nested", [](std::vector<std::vector<span<double>>> const& x) { return 10 + x.at(0).size(); },
       "x");
   bind(
-      "with_inner",
-      [](owned<float> x, holder& object) {
-        return std::pair<owned<float>, samples*>(std::move(x), &object.inner);
+      "with_counted",
+      [](owned<float> x) { return std::pair<owned<float>, counted*>(std::move(x), new counted); },
+      "x");
+  bind("count_counted", [] { return counted::alive(); });
+  bind(
+      "set_or_tensors",
+      [](std::variant<std::set<int>, std::vector<owned<float>>> const& x) { return x.index(); },
+      "x");
+  bind(
+      "kinds_of_elements",
+      [](std::tuple<owned<float>, bool, char> x) {
+        return std::pair<bool, char>(std::get<1>(x), std::get<2>(x));
       },
-      "x", "object");
+      "x");
   bind(
       "rows_of",
       [](std::variant<std::vector<std::vector<double>>, owned<double>> const& x) {
@@ -93,6 +114,41 @@ void add_functions(Bind bind) {
   bind("of_one_length", [](span<double>, span<double>) { return "float64"; }, "x", "y");
   bind("scaled", [](double, span<float>) { return "float32"; }, "factor", "x");
   bind("scaled", [](double, span<double>) { return "float64"; }, "factor", "x");
+}
+
+/// @param holder_class the class of holder
+/// @param internal the policy by which the binding library refers to a part of the object
+template <class Class, class Policy>
+void add_holder_methods(Class& holder_class, Policy internal) {
+  dlbridge::def(holder_class, "count", &holder::count);
+  dlbridge::def(holder_class, "count_of", &holder::count_of);
+  dlbridge::def_property_readonly(holder_class, "inner",
+                                  [](holder& self) -> samples& { return self.inner; });
+  dlbridge::def(
+      holder_class, "with_inner",
+      [](holder& self, owned<float> x) {
+        return std::pair<owned<float>, samples*>(std::move(x), &self.inner);
+      },
+      internal);
+  dlbridge::def(
+      holder_class, "views",
+      [](holder& self) {
+        std::vector<dlbridge::member_view> result;
+        result.emplace_back(dlbridge::description::of(self.inner.values.data(), {3}));
+        return result;
+      },
+      dlbridge::returns{dlbridge::library::numpy});
+  dlbridge::def(holder_class, "view_beside", [](holder& self, span<float> x) {
+    return std::pair<std::int64_t, dlbridge::member_view>(
+        x.count(), dlbridge::description::of(self.inner.values.data(), {3}));
+  });
+  dlbridge::def(holder_class, "lengths_agree", [](holder&, named, named) {});
+  dlbridge::def_property(
+      holder_class, "values",
+      [](holder& self) {
+        return dlbridge::member_view(dlbridge::description::of(self.inner.values.data(), {3}));
+      },
+      nullptr, dlbridge::returns{dlbridge::library::numpy});
 }
 
 /// @param row_class the class of row

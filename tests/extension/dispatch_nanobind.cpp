@@ -2,12 +2,15 @@
 #include <dlbridge/nanobind.hpp>
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/set.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "dispatch.hpp"
@@ -43,13 +46,32 @@ void add_dispatch(nb::module_& m) {
       });
   nb::class_<dispatch::holder> holder(m, "Holder");
   holder.def(nb::init<>());
-  dlbridge::def(holder, "count", &dispatch::holder::count);
-  dlbridge::def(holder, "count_of", &dispatch::holder::count_of, "x"_a);
-  dlbridge::def_property_readonly(
-      holder, "inner", [](dispatch::holder& self) -> dispatch::samples& { return self.inner; });
+  dispatch::add_holder_methods(holder, nb::rv_policy::reference_internal);
+  // nanobind passes nb::for_getter and nb::for_setter on to one of the two functions.
+  dlbridge::def_property(
+      holder, "length", [](dispatch::holder& self) { return self.inner.values.size(); },
+      [](dispatch::holder& self, dispatch::span<float> x) {
+        self.inner.values.resize(static_cast<std::size_t>(x.count()));
+      },
+      nb::for_getter("The number of values."), nb::for_setter("like"_a));
+  nb::class_<dispatch::counted> counted(m, "Counted");
+  dlbridge::def(counted, nb::new_([](dispatch::owned<float>) { return new dispatch::counted; }),
+                "x"_a);
   dispatch::add_functions([&](char const* name, auto function, auto... names) {
     dlbridge::def(m, name, function, nb::arg(names)...);
   });
+  dlbridge::def(
+      m, "none_or_tensor",
+      [](std::variant<std::monostate, dispatch::owned<float>, dispatch::owned<double>> const& x) {
+        return x.index();
+      },
+      "x"_a);
+  dlbridge::def(
+      m, "iterator_or_tensors",
+      [](std::variant<nb::iterator, std::vector<dispatch::owned<float>>> const& x) {
+        return x.index();
+      },
+      "x"_a);
   nb::class_<virtual_class, alias_of_python> with_alias(m, "WithAlias");
   dlbridge::def(with_alias, nb::init<dispatch::span<float>>(), "x"_a);
   with_alias.def("is_alias", &virtual_class::is_alias);

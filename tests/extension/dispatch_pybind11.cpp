@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <pybind11/stl.h>
@@ -25,10 +26,8 @@ void add_dispatch(py::module_& m) {
           [](std::vector<double> values) { return dispatch::samples{std::move(values)}; }));
   py::class_<dispatch::holder> holder(m, "Holder");
   holder.def(py::init<>());
-  dlbridge::def(holder, "count", &dispatch::holder::count);
-  dlbridge::def(holder, "count_of", &dispatch::holder::count_of, py::arg("x"));
-  dlbridge::def_property_readonly(
-      holder, "inner", [](dispatch::holder& self) -> dispatch::samples& { return self.inner; });
+  dispatch::add_holder_methods(holder, py::return_value_policy::reference_internal);
+  py::class_<dispatch::counted>(m, "Counted");
   dispatch::add_functions([&](char const* name, auto function, auto... names) {
     dlbridge::def(m, name, function, py::arg(names)...);
   });
@@ -63,6 +62,16 @@ void add_dispatch(py::module_& m) {
       packs, "with_packs",
       [](dispatch::span<float>, py::args const&, dispatch::span<float>, py::kwargs const&) {},
       py::arg("x"), py::arg("y"));
+  dlbridge::def(
+      packs, "iterator_or_tensors",
+      [](std::variant<py::iterator, std::vector<dispatch::owned<float>>> const& x) {
+        return x.index();
+      },
+      py::arg("x"));
+  dlbridge::def(
+      packs, "text_of_bytes",
+      [](std::pair<dispatch::owned<float>, std::string> const& x) { return x.second; },
+      py::arg("x"));
   dlbridge::def(
       packs, "after_defaults",
       [](std::string const&, py::object const&, double, dispatch::span<float>) {},

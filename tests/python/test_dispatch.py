@@ -182,8 +182,44 @@ class TestPybind11:
         assert extension.none_or_class((FLOATS, extension.Row())) == "class"
 
 
+@pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
+class TestPybind11:
+    def test_bytes_are_text_as_for_pybind11(self) -> None:
+        extension = importlib.import_module("extension")
+        assert extension.packs.text_of_bytes((FLOATS, b"text")) == "text"
+
+    def test_a_wrong_object_of_a_method_is_its_self(self) -> None:
+        extension = importlib.import_module("extension")
+        with pytest.raises(TypeError, match="argument 'self': expected .*Holder; got 3"):
+            extension.Holder.count_of(3, FLOATS)
+
+
 @pytest.mark.skipif("nanobind_extension" not in MODULES, reason="needs the module of nanobind")
 class TestNanobind:
+    def test_none_is_a_value_of_a_variant_with_monostate(self) -> None:
+        extension = importlib.import_module("nanobind_extension")
+        assert extension.none_or_tensor(None) == 0
+        assert extension.none_or_tensor(DOUBLES) == 2
+        assert extension.none_or_tensor.__doc__.count("None") == 1
+
+    def test_new_makes_the_object(self) -> None:
+        extension = importlib.import_module("nanobind_extension")
+        assert type(extension.Counted(FLOATS)) is extension.Counted
+        assert type(extension.Counted(x=FLOATS)) is extension.Counted
+        with pytest.raises(TypeError, match="'x': expected float32"):
+            extension.Counted(DOUBLES)
+        with pytest.raises(TypeError, match="takes 1 argument, not 2"):
+            extension.Counted(FLOATS, FLOATS)
+
+    def test_extras_of_one_accessor(self) -> None:
+        extension = importlib.import_module("nanobind_extension")
+        holder = extension.Holder()
+        holder.length = np.ones(5, "float32")
+        assert holder.length == 5
+        assert extension.Holder.length.__doc__ == "The number of values."
+        with pytest.raises(TypeError, match="'like': expected float32"):
+            holder.length = DOUBLES
+
     def test_an_overload_may_pass_a_call_on(self) -> None:
         extension = importlib.import_module("nanobind_extension")
         for _ in range(100):
@@ -213,12 +249,73 @@ class TestNanobind:
             extension.with_unbound(FLOATS)
 
 
-def test_an_element_that_points_into_an_object_is_copied(extension: Any) -> None:
+def test_the_policy_of_a_method_applies_to_the_elements_of_its_result(extension: Any) -> None:
     holder = extension.Holder()
-    tensor, inner = extension.with_inner(FLOATS, holder)
+    tensor, inner = holder.with_inner(FLOATS)
     assert np.array_equal(np.from_dlpack(tensor), FLOATS)
+    assert inner is holder.inner
+    alive = weakref.ref(holder) if hasattr(type(holder), "__weakref__") else None
+    del holder
+    gc.collect()
+    assert alive is None or alive() is not None
     assert isinstance(inner, extension.Samples)
-    assert holder.count() == 3
+
+
+def test_a_pointer_in_a_result_is_owned_unless_a_policy_states_otherwise(extension: Any) -> None:
+    before = extension.count_counted()
+    result = extension.with_counted(FLOATS)
+    assert extension.count_counted() == before + 1
+    del result
+    gc.collect()
+    assert extension.count_counted() == before
+
+
+def test_views_in_a_container_keep_the_object(extension: Any) -> None:
+    holder = extension.Holder()
+    (view,) = holder.views()
+    assert isinstance(view, np.ndarray)
+    count, beside = holder.view_beside(FLOATS)
+    assert count == 3 and isinstance(beside, np.ndarray)
+    view[0] = 7
+    del holder
+    gc.collect()
+    assert beside.tolist() == [7, 2, 3]
+
+
+def test_a_property_without_setter(extension: Any) -> None:
+    holder = extension.Holder()
+    assert holder.values.tolist() == [1, 2, 3]
+    with pytest.raises(AttributeError):
+        holder.values = FLOATS
+
+
+def test_an_iterator_reaches_each_alternative_as_it_came(extension: Any) -> None:
+    alternatives = getattr(extension, "packs", extension)
+    assert alternatives.iterator_or_tensors(iter([FLOATS])) == 0
+    assert alternatives.iterator_or_tensors([FLOATS]) == 1
+
+
+def test_an_iterator_is_read_once_for_a_set_and_for_tensors(extension: Any) -> None:
+    assert extension.set_or_tensors(iter([1, 2])) == 0
+    assert extension.set_or_tensors(iter([FLOATS])) == 1
+    assert extension.set_or_tensors({1, 2}) == 0
+
+
+def test_numpy_bools_and_characters_are_elements(extension: Any) -> None:
+    assert extension.kinds_of_elements((FLOATS, np.bool_(True), "a")) == (True, "a")
+    assert extension.kinds_of_elements((FLOATS, np.bool_(False), "b")) == (False, "b")
+    with pytest.raises(TypeError, match="element 1: expected a bool; got int"):
+        extension.kinds_of_elements((FLOATS, 1, "a"))
+    with pytest.raises(TypeError, match="element 2"):
+        extension.kinds_of_elements((FLOATS, True, 97))
+
+
+def test_methods_do_not_count_their_object(extension: Any) -> None:
+    holder = extension.Holder()
+    with pytest.raises(TypeError, match="argument 1: expected float32"):
+        holder.count_of(DOUBLES)
+    with pytest.raises(TypeError, match="argument 2: .*argument 1"):
+        holder.lengths_agree(FLOATS, FLOATS[:2])
 
 
 def test_a_property_refers_to_the_object(extension: Any) -> None:

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <dlbridge/python/call/container_argument.hpp>
+#include <dlbridge/python/call/container_result.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/call/detail/named_extents.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
@@ -222,17 +223,19 @@ struct fast_call {
   template <std::size_t... I>
   DLBRIDGE_COLD static void refuse(PyObject* self, argument_tuple& arguments,
                                    std::index_sequence<I...>) noexcept {
-    fast_record const& record = fast_record::of(self);
+    struct {
+      fast_record const& record;
+      char const* name(std::size_t i) const noexcept { return record.parameter_names[i].c_str(); }
+      static int position(std::size_t i) noexcept { return static_cast<int>(i) + 1; }
+    } const parameters{fast_record::of(self)};
     refusals reasons;
-    (detail::add_if_refused(reasons, std::get<I>(arguments), record.parameter_names[I].c_str(),
-                            static_cast<int>(I) + 1),
+    (detail::add_if_refused(reasons, std::get<I>(arguments), parameters.name(I),
+                            parameters.position(I)),
      ...);
     if (!reasons) {
-      add_disagreements(
-          reasons, arguments, [&](std::size_t i) { return record.parameter_names[i].c_str(); },
-          indices());
+      add_disagreements(reasons, arguments, parameters, indices());
     }
-    reasons.set_error(record.name.c_str());
+    reasons.set_error(parameters.record.name.c_str());
   }
 };
 

@@ -19,7 +19,9 @@
 #include <dlbridge/python/call/argument.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/detail/signature.hpp>
+#include <dlbridge/python/call/member_view.hpp>
 #include <dlbridge/python/call/or_buffer.hpp>
+#include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
@@ -204,5 +206,28 @@ struct type_caster<std::optional<dlbridge::any_tensor>>
 template <>
 struct type_caster<std::optional<dlbridge::managed_tensor>>
     : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::managed_tensor>> {};
+template <>
+struct type_caster<dlbridge::member_view> {
+  static constexpr auto Name = const_name("typing.Any");
+  static handle from_cpp(dlbridge::member_view const& view, rv_policy,
+                         cleanup_list* call) noexcept {
+    return give(view, call, nullptr, nullptr);
+  }
+  // As dlbridge::python::give_view, for the object of the call.
+  static handle give(dlbridge::member_view const& view, cleanup_list* call,
+                     PyObject* first_argument, dlbridge::library const* target) noexcept {
+    PyObject* const object = call != nullptr ? call->self() : nullptr;
+    if (object == nullptr) {
+      dlbridge::python::api<PyErr_SetString>(
+          PyExc_TypeError,
+          "a dlbridge::member_view has no object to keep alive; return it from a method");
+      return {};
+    }
+    dlbridge::python::ref result;
+    dlbridge::python::guarded(
+        [&] { result = dlbridge::python::give_view(view, object, first_argument, target); });
+    return result.release();
+  }
+};
 }  // namespace detail
 }  // namespace nanobind

@@ -78,6 +78,15 @@ template <class T, class... Options, class... Parameters, class... Extra>
       },
       extra...);
 }
+/// The same, for nb::new_(factory), whose factory returns the object.
+template <class T, class... Options, class F, class Signature, class... Extra>
+::nanobind::class_<T, Options...>& def(::nanobind::class_<T, Options...>& scope,
+                                       ::nanobind::new_<F, Signature> constructor,
+                                       Extra const&... extra) {
+  python::on_nanobind::constructed_class<::nanobind::class_<T, Options...>> target(scope);
+  constructor.execute(target, extra...);
+  return scope;
+}
 /// The same, for a static method of a class.
 template <class T, class... Options, class F, class... Extra>
 ::nanobind::class_<T, Options...>& def_static(::nanobind::class_<T, Options...>& scope,
@@ -92,8 +101,10 @@ template <class T, class... Options, class F, class... Extra>
 /// @param scope the class_
 /// @param name the name in Python
 /// @param getter a function of the object, or a pointer to a member function
-/// @param setter a function of the object and the value, such as a tensor_span<float const>
-/// @param extra as of def; they apply to both functions. The docstring is that of the property
+/// @param setter a function of the object and the value, such as a tensor_span<float const>; or
+/// nullptr, for a property without setter
+/// @param extra as of def; they apply to both functions, unless nb::for_getter or nb::for_setter
+/// encloses them. The docstring is that of the property
 /// @return scope
 /// @throws nanobind::python_error when the class refuses the attribute
 /// @par Thread and GIL
@@ -103,12 +114,13 @@ template <class T, class... Options, class Getter, class Setter, class... Extra>
                                                 char const* name, Getter&& getter, Setter&& setter,
                                                 Extra const&... extra) {
   namespace pn = python::on_nanobind;
-  pn::insert_property(scope, name,
-                      pn::make_accessor<T>(scope, name, "", std::forward<Getter>(getter),
-                                           ::nanobind::is_getter(), extra...),
-                      pn::make_accessor<T>(scope, name, ".setter", std::forward<Setter>(setter),
-                                           ::nanobind::arg("value"), extra...),
-                      pn::doc_of(extra...));
+  pn::insert_property(
+      scope, name,
+      pn::make_accessor<T>(scope, name, "", std::forward<Getter>(getter), ::nanobind::is_getter(),
+                           ::nanobind::detail::filter_getter(extra)...),
+      pn::make_setter<T>(scope, name, std::forward<Setter>(setter),
+                         ::nanobind::detail::filter_setter(extra)...),
+      pn::doc_of(::nanobind::detail::filter_getter(extra)...));
   return scope;
 }
 /// The same, for a property without setter.
@@ -116,12 +128,7 @@ template <class T, class... Options, class Getter, class... Extra>
 ::nanobind::class_<T, Options...>& def_property_readonly(::nanobind::class_<T, Options...>& scope,
                                                          char const* name, Getter&& getter,
                                                          Extra const&... extra) {
-  namespace pn = python::on_nanobind;
-  pn::insert_property(scope, name,
-                      pn::make_accessor<T>(scope, name, "", std::forward<Getter>(getter),
-                                           ::nanobind::is_getter(), extra...),
-                      ::nanobind::none(), pn::doc_of(extra...));
-  return scope;
+  return def_property(scope, name, std::forward<Getter>(getter), nullptr, extra...);
 }
 
 }  // namespace DLBRIDGE_ABI

@@ -5,6 +5,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstddef>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -52,7 +53,11 @@ struct constructed_class {
   Class& bound;
 };
 
-// An accessor of a property, whose messages name it "class.property.accessor".
+// An accessor of a property, whose messages name it "class.property.accessor"; or None.
+template <class Class, class... Extra>
+py::object make_accessor(Class&, char const*, char const*, std::nullptr_t, Extra const&...) {
+  return py::none();
+}
 template <class Class, class F, class... Extra>
 py::object make_accessor(Class& bound, char const* name, char const* accessor, F&& function,
                          Extra const&... extra) {
@@ -171,7 +176,8 @@ Class& def_static(Class& bound_class, char const* name, F&& function, Extra cons
 /// @param bound_class the class_
 /// @param name the name in Python
 /// @param getter a function of the object, or a pointer to a member function
-/// @param setter a function of the object and the value, such as a tensor_span<float const>
+/// @param setter a function of the object and the value, such as a tensor_span<float const>; or
+/// nullptr, for a property without setter
 /// @param extra as of def; they apply to both functions. The docstring is that of the property
 /// @return bound_class
 /// @throws pybind11::error_already_set when the class refuses the attribute
@@ -193,12 +199,7 @@ Class& def_property(Class& bound_class, char const* name, Getter&& getter, Sette
 template <class Class, class Getter, class... Extra>
 Class& def_property_readonly(Class& bound_class, char const* name, Getter&& getter,
                              Extra const&... extra) {
-  namespace pd = python::detail;
-  pd::insert_property(
-      bound_class, name,
-      pd::make_accessor(bound_class, name, "", std::forward<Getter>(getter), extra...),
-      pybind11::none(), pd::doc_of(extra...));
-  return bound_class;
+  return def_property(bound_class, name, std::forward<Getter>(getter), nullptr, extra...);
 }
 
 }  // namespace DLBRIDGE_ABI

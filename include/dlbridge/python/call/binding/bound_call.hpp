@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -37,12 +36,14 @@ struct made_object {
   ref object;
 };
 
-// A member_view, whose object the binding library passes to the caster.
-struct made_view {
-  member_view view;
-  ref first_argument;  // as of give_view
+// A member_view or a container, which the caster converts: the binding library passes it the object
+// of a method and the policy for objects that other code owns.
+template <class R>
+struct returned_value {
+  R value;
+  ref first_argument;  // as of give_container
   library const* target;
-  bool (*may_refer_to)(PyObject*);  // whether it may refer to memory of this object; null: to any
+  bool (*may_refer_to)(PyObject*);  // whether a view may refer to this object; null: to any
 };
 
 // Whether a parameter is a container of tensors that a bound_call converts. A reference to one that
@@ -55,27 +56,18 @@ template <class Library, class A>
 constexpr bool is_imported =
     is_tensor_parameter<std::decay_t<A>> || is_container_parameter<Library, A>;
 template <class Library, class R>
-constexpr bool is_given =
-    is_result<std::decay_t<R>> || is_container<std::decay_t<R>, typename Library::elements>;
+constexpr bool is_converted_by_caster =
+    std::is_same_v<R, member_view> || is_container_result<R, typename Library::elements>;
 
 // The types that the binding library converts in place of a parameter type A and a result type R.
 template <class Library, class A>
 using library_parameter = std::conditional_t<is_imported<Library, A>,
                                              typename Library::template given<std::decay_t<A>>, A>;
 template <class Library, class R>
-struct library_result_of {
-  using type = std::conditional_t<is_given<Library, R>, made_object<std::decay_t<R>>, R>;
-};
-template <class Library>
-struct library_result_of<Library, member_view> {
-  using type = made_view;
-};
-template <class Library>
-struct library_result_of<Library, std::optional<member_view>> {
-  using type = std::optional<made_view>;
-};
-template <class Library, class R>
-using library_result = typename library_result_of<Library, R>::type;
+using library_result =
+    std::conditional_t<is_result<std::decay_t<R>>, made_object<std::decay_t<R>>,
+                       std::conditional_t<is_converted_by_caster<Library, std::decay_t<R>>,
+                                          returned_value<std::decay_t<R>>, R>>;
 
 // The signature of a function object, Result(Parameters...).
 template <class F>
@@ -167,9 +159,22 @@ template <class Result, class... Parameters>
 constexpr bool returns_span<Result(Parameters...)> =
     detail::holds_span<std::decay_t<Result>>::value;
 
-// Refuses to compile a function whose spans would outlive their memory.
+template <class Signature>
+constexpr bool takes_lvalues = false;
+template <class Result, class... Parameters>
+constexpr bool takes_lvalues<Result(Parameters...)> =
+    ((std::is_lvalue_reference_v<Parameters> &&
+      !std::is_const_v<std::remove_reference_t<Parameters>> &&
+      is_tensor_parameter<std::decay_t<Parameters>>) ||
+     ...);
+
+// Refuses to compile a function whose tensors cannot be passed, or whose spans would outlive their
+// memory.
 template <bool ReleasesGil, class Signature>
-constexpr void check_spans() noexcept {
+constexpr void check_signature() noexcept {
+  static_assert(!takes_lvalues<Signature>,
+                "dlbridge: a tensor parameter is no reference to a non-const object. Take it by "
+                "value or by reference to const; elements of a non-const type are writable");
   static_assert(!(ReleasesGil && takes_spans<Signature>),
                 "dlbridge: a tensor_span is borrowed while the GIL is held, and this call releases "
                 "it. Take an owning tensor or argument instead");
@@ -267,18 +272,11 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
           guarded_call(forwarded_argument<Parameters>(std::get<I>(arguments), values)...);
       library const* const target = record_->result_library ? &*record_->result_library : nullptr;
       PyObject* const first_argument = detail::first_tensor_in(arguments);
-      if constexpr (std::is_same_v<Result, member_view>) {
-        return {std::move(result), ref::borrow(first_argument), target,
-                Library::template object_test<Parameters...>()};
-      } else if constexpr (std::is_same_v<Result, std::optional<member_view>>) {
-        using view = std::optional<made_view>;
-        return result ? view({std::move(*result), ref::borrow(first_argument), target,
-                              Library::template object_test<Parameters...>()})
-                      : view();
-      } else if constexpr (is_result<std::decay_t<Result>>) {
+      if constexpr (is_result<std::decay_t<Result>>) {
         return {given(give_result(std::move(result), first_argument, target))};
       } else {
-        return {given(give_container<elements>(std::move(result), first_argument, target))};
+        return {std::move(result), ref::borrow(first_argument), target,
+                Library::template object_test<Parameters...>()};
       }
     } else {
       return guarded_call(forwarded_argument<Parameters>(std::get<I>(arguments), values)...);
@@ -343,14 +341,16 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
   template <std::size_t... I>
   [[noreturn]] DLBRIDGE_COLD void refuse(overload_call* call, argument_tuple& arguments,
                                          std::index_sequence<I...>) const {
+    struct {
+      function_record const& record;
+      char const* name(std::size_t i) const noexcept { return record.parameter_name(i, count); }
+      int position(std::size_t i) const noexcept { return record.position(i); }
+    } const parameters{*record_};
     refusals reasons;
-    (add_if_refused(reasons, std::get<I>(arguments), record_->parameter_name(I, count),
-                    static_cast<int>(I) + 1),
+    (add_if_refused(reasons, std::get<I>(arguments), parameters.name(I), parameters.position(I)),
      ...);
     if (!reasons) {
-      detail::add_disagreements(
-          reasons, arguments, [&](std::size_t i) { return record_->parameter_name(i, count); },
-          std::index_sequence<I...>());
+      detail::add_disagreements(reasons, arguments, parameters, std::index_sequence<I...>());
     }
     Library::refuse(*record_, call, std::move(reasons));
   }

@@ -30,6 +30,7 @@ struct function_record {
   ref parameter_names = ref::steal(api<PyList_New>(0));  // bytes; without the self of a method
   std::optional<library> result_library{};               // as `returns` names it
   bool is_overloaded = false;
+  bool is_method = false;  // the first parameter is the object
   // Adds the reasons why the binding library refused a call before the C++ function could import
   // its arguments; or null. `call` is that of an overload set, or null.
   void (*add_reasons)(function_record const& self, overload_call* call, refusals& reasons,
@@ -50,6 +51,9 @@ struct function_record {
            api<PyList_Insert>(parameter_names.get(), static_cast<Py_ssize_t>(i), own.get()) == 0;
   }
 
+  /// @return the position of parameter i in messages, counted from 1. Methods do not count the
+  /// object.
+  int position(std::size_t i) const noexcept { return static_cast<int>(i) + (is_method ? 0 : 1); }
   /// @return the name of parameter i of count parameters, or null
   char const* parameter_name(std::size_t i, std::size_t count) const noexcept {
     auto const name_count = static_cast<std::size_t>(PyList_GET_SIZE(parameter_names.get()));

@@ -87,6 +87,11 @@ template <class T, class Others>
 class element_argument<T, Others, element_kind::text> : public element_without_tensor {
  public:
   load_result load(PyObject* object, element_mode const&, element_refusal& why) noexcept {
+    if (Others::accepts_bytes && PyBytes_Check(object)) {
+      text_ = PyBytes_AS_STRING(object);
+      size_ = PyBytes_GET_SIZE(object);
+      return load_result::fast;
+    }
     if (!PyUnicode_Check(object)) {
       api<PyErr_Format>(PyExc_TypeError, "expected a str; got %s", Py_TYPE(object)->tp_name);
       return why.take();

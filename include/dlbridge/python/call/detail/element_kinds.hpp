@@ -19,6 +19,8 @@
 // includes no header of a container, and so that containers of other libraries are recognized too.
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
+class member_view;
+
 namespace python {
 
 /// The Python types that correspond to a C++ type.
@@ -101,11 +103,20 @@ constexpr bool is_monostate<
                             std::is_trivially_default_constructible_v<T>,
                         std::void_t<decltype(std::declval<T>() <= std::declval<T>())>>> = true;
 
+// Whether binding libraries convert T as text of one character.
+template <class T>
+constexpr bool is_character = std::is_same_v<T, char> || std::is_same_v<T, wchar_t> ||
+                              std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
+#ifdef __cpp_char8_t
+template <>
+inline constexpr bool is_character<char8_t> = true;
+#endif
+
 template <class T>
 constexpr element_kind find_kind() noexcept {
   if constexpr (is_tensor_parameter<T>) {
     return element_kind::tensor;
-  } else if constexpr (is_scalar<T>) {
+  } else if constexpr (is_scalar<T> && !is_character<T>) {
     return element_kind::scalar;
   } else if constexpr (std::is_same_v<T, std::string>) {
     return element_kind::text;
@@ -135,6 +146,13 @@ constexpr bool is_tensor_or_holds_one<Container<Elements...>> =
     is_tensor_parameter<Container<Elements...>> || (is_tensor_or_holds_one<Elements> || ...);
 template <class Element, std::size_t Size>
 constexpr bool is_tensor_or_holds_one<std::array<Element, Size>> = is_tensor_or_holds_one<Element>;
+template <class T>
+constexpr bool is_view_or_holds_one = std::is_same_v<T, member_view>;
+template <template <class...> class Container, class... Elements>
+constexpr bool is_view_or_holds_one<Container<Elements...>> =
+    (is_view_or_holds_one<Elements> || ...);
+template <class Element, std::size_t Size>
+constexpr bool is_view_or_holds_one<std::array<Element, Size>> = is_view_or_holds_one<Element>;
 // Whether a type is a borrowed tensor or a container of such.
 template <class T>
 struct holds_span : std::bool_constant<parameter<T>::borrows> {};
@@ -152,6 +170,48 @@ constexpr element_kind kind_of = detail::find_kind<T>();
 /// The types of which an optional, an array, a tuple, a pair or a variant consists.
 template <class T>
 using elements_of = typename detail::parts_of<T>::type;
+
+namespace detail {
+template <class T>
+struct one_beside_none {
+  using type = T;
+  static constexpr bool accepts_none = kind_of<T> == element_kind::nothing;
+};
+template <class T>
+struct beside_none : one_beside_none<T> {};
+template <class T>
+struct beside_none<std::optional<T>> : beside_none<T> {
+  static constexpr bool accepts_none = true;
+};
+// The alternatives of a variant, without those that stand for None alone.
+template <class Variant, class... Alternatives>
+struct joined_alternatives {
+  using type = Variant;
+};
+template <template <class...> class Variant, class... Kept, class First, class... Rest>
+struct joined_alternatives<Variant<Kept...>, First, Rest...>
+    : joined_alternatives<
+          std::conditional_t<kind_of<First> == element_kind::nothing, Variant<Kept...>,
+                             Variant<Kept..., typename beside_none<First>::type>>,
+          Rest...> {};
+template <template <class...> class Container, class... Elements>
+struct alternatives_beside_none {
+  using type = typename joined_alternatives<Container<>, Elements...>::type;
+  static constexpr bool accepts_none = (beside_none<Elements>::accepts_none || ...);
+};
+template <template <class...> class Container, class... Elements>
+struct beside_none<Container<Elements...>>
+    : std::conditional_t<kind_of<Container<Elements...>> == element_kind::variant,
+                         alternatives_beside_none<Container, Elements...>,
+                         one_beside_none<Container<Elements...>>> {};
+}  // namespace detail
+
+/// Whether None is a value of T: of an optional, or of a variant with std::monostate.
+template <class T>
+constexpr bool accepts_none = detail::beside_none<T>::accepts_none;
+/// T without that value, for annotations that end in "| None".
+template <class T>
+using type_beside_none = typename detail::beside_none<T>::type;
 
 namespace detail {
 // Whether each element of T is of a kind that these headers convert, or that `Others` converts.
@@ -182,10 +242,9 @@ constexpr bool is_convertible_element() noexcept {
 }
 
 template <class T, class Others>
-constexpr bool is_container_of() noexcept {
-  if constexpr (!is_tensor_parameter<T> && is_tensor_or_holds_one<T> &&
-                kind_of<T> != element_kind::other) {
-    return is_convertible_element<T, Others>();
+constexpr bool is_container_with(bool has_tensors) noexcept {
+  if constexpr (kind_of<T> != element_kind::tensor && kind_of<T> != element_kind::other) {
+    return has_tensors && is_convertible_element<T, Others>();
   } else {
     return false;
   }
@@ -197,7 +256,17 @@ struct no_other_elements {
   template <class T>
   static constexpr bool converts = false;
   static constexpr bool has_classes = false;
+  static constexpr bool accepts_bytes = false;  // as text
 };
+
+/// Whether the caster of a binding library for T may read an iterator to its end: T is a container,
+/// such as a std::set, and no Python object.
+template <class T, class = void>
+constexpr bool reads_elements = false;
+template <class T>
+constexpr bool reads_elements<
+    T, std::void_t<typename T::value_type, decltype(std::declval<T&>().size()),
+                   decltype(std::declval<T&>().begin() == std::declval<T&>().end())>> = true;
 
 namespace detail {
 // std::is_copy_constructible, which is also true of a vector whose elements cannot be copied.
@@ -218,7 +287,12 @@ constexpr bool may_be_bound =
 /// map, a tuple, a pair, an optional, a variant, at any depth.
 /// @tparam Others the conversions of other elements, of the binding library
 template <class T, class Others = no_other_elements>
-constexpr bool is_container = detail::is_container_of<T, Others>();
+constexpr bool is_container =
+    detail::is_container_with<T, Others>(detail::is_tensor_or_holds_one<T>);
+/// The same for a result, whose elements may also be a member_view.
+template <class T, class Others = no_other_elements>
+constexpr bool is_container_result = detail::is_container_with<T, Others>(
+    detail::is_tensor_or_holds_one<T> || detail::is_view_or_holds_one<T>);
 
 }  // namespace python
 }  // namespace DLBRIDGE_ABI

@@ -102,13 +102,6 @@ class variant_argument<T, Others, element_list<Elements...>> {
 
   // As a first attempt accepts only what needs no conversion: 1 is an int before it is a float.
   load_result load(PyObject* object, element_mode const& how, element_refusal& why) noexcept {
-    if (PyIter_Check(object) != 0) {  // for alternatives that the binding library converts
-      tuple_ = how.iterators->elements_of(object);
-      if (!tuple_) {
-        return why.take();
-      }
-      object = tuple_.get();
-    }
     element_refusal reasons;
     load_result result = load_each(object, {how.exact || has_numbers, how.iterators}, reasons);
     if (has_numbers && !how.exact && result == load_result::refused && !reasons.is_fatal()) {
@@ -175,7 +168,6 @@ class variant_argument<T, Others, element_list<Elements...>> {
 
   std::tuple<element_argument<Elements, Others>...> elements_{};
   std::size_t selected_ = 0;
-  ref tuple_{};
 };
 }  // namespace detail
 

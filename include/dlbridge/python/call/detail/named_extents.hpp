@@ -80,33 +80,34 @@ DLBRIDGE_INLINE bool agree_on_extents(Arguments& arguments,
   }
 }
 
-template <class Argument>
-void add_disagreement(refusals& reasons, Argument& argument, int position,
-                      extent_disagreement const& found, char const* name,
-                      char const* other_name) noexcept {
+template <std::size_t I, class Argument, class Parameters>
+void add_disagreement(refusals& reasons, Argument& argument, extent_disagreement const& found,
+                      Parameters const& parameters) noexcept {
   if constexpr (names_extents<Argument>) {
-    if (position == found.position) {
+    if (static_cast<int>(I) + 1 == found.position) {
+      auto const other = static_cast<std::size_t>(found.with.source) - 1;
       bounded_text<64> where;
-      other_name != nullptr ? where.append("'").append(other_name).append("'")
-                            : where.append("argument ").append(std::int64_t{found.with.source});
+      parameters.name(other) != nullptr
+          ? where.append("'").append(parameters.name(other)).append("'")
+          : where.append("argument ").append(std::int64_t{parameters.position(other)});
       reasons.add(dlbridge::detail::disagreement(argument.view(), Argument::need, found.with,
                                                  where.c_str()),
-                  name, position);
+                  parameters.name(I), parameters.position(I));
     }
   }
 }
 
 /// Adds the first disagreement to the reasons of a call.
-/// @param name_of returns the name of the parameter at an index, or null
-template <class Arguments, class NameOf, std::size_t... I>
-DLBRIDGE_COLD void add_disagreements(refusals& reasons, Arguments& arguments, NameOf name_of,
+/// @param parameters name(i) is the name of a parameter, or null; position(i) its number in
+/// messages
+template <class Arguments, class Parameters, std::size_t... I>
+DLBRIDGE_COLD void add_disagreements(refusals& reasons, Arguments& arguments,
+                                     Parameters const& parameters,
                                      std::index_sequence<I...> indices) noexcept {
   if constexpr (any_names_extents<Arguments>) {
     extent_disagreement const found = find_disagreement(arguments, indices);
     if (found.position != 0) {
-      (add_disagreement(reasons, std::get<I>(arguments), static_cast<int>(I) + 1, found, name_of(I),
-                        name_of(static_cast<std::size_t>(found.with.source) - 1)),
-       ...);
+      (add_disagreement<I>(reasons, std::get<I>(arguments), found, parameters), ...);
     }
   }
 }

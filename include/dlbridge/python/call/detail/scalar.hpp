@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -28,15 +29,24 @@ template <>
 struct scalar<bool> {
   static constexpr bool is_scalar = true;
   static constexpr char const* name = "bool";
+  /// Accepts bool and NumPy's bool. Any other object would be true or false as well.
   static bool load(PyObject* object, bool& out) noexcept {
-    if (object != Py_True && object != Py_False) {
+    bool const is_bool = object == Py_True || object == Py_False;
+    if (!is_bool && !is_numpy_bool(object)) {
       api<PyErr_Format>(PyExc_TypeError, "expected a bool; got %s", Py_TYPE(object)->tp_name);
       return false;
     }
-    out = object == Py_True;
-    return true;
+    int const value = is_bool ? static_cast<int>(object == Py_True) : api<PyObject_IsTrue>(object);
+    out = value > 0;
+    return value >= 0;
   }
   static PyObject* make(bool value) noexcept { return PyBool_FromLong(value ? 1 : 0); }
+
+ private:
+  static bool is_numpy_bool(PyObject* object) noexcept {
+    char const* const type = Py_TYPE(object)->tp_name;
+    return std::strcmp(type, "numpy.bool") == 0 || std::strcmp(type, "numpy.bool_") == 0;
+  }
 };
 
 template <class T>

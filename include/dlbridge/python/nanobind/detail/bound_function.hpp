@@ -15,6 +15,7 @@
 #include <dlbridge/python/call/binding/annotation.hpp>
 #include <dlbridge/python/call/binding/bound_call.hpp>
 #include <dlbridge/python/call/binding/overload_call.hpp>
+#include <dlbridge/python/call/container_result.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -198,11 +199,11 @@ struct type_caster<dlbridge::python::on_nanobind::shared_tensor<P>> {
 };
 // nanobind passes None to such a parameter, and writes "| None" behind the name of its type.
 template <class P>
-struct has_arg_defaults<dlbridge::python::on_nanobind::shared_tensor<std::optional<P>>>
-    : std::true_type {};
+struct has_arg_defaults<dlbridge::python::on_nanobind::shared_tensor<P>>
+    : std::bool_constant<dlbridge::python::accepts_none<P>> {};
 template <class P>
-struct remove_opt_mono<dlbridge::python::on_nanobind::shared_tensor<std::optional<P>>> {
-  using type = dlbridge::python::on_nanobind::shared_tensor<P>;
+struct remove_opt_mono<dlbridge::python::on_nanobind::shared_tensor<P>> {
+  using type = dlbridge::python::on_nanobind::shared_tensor<dlbridge::python::type_beside_none<P>>;
 };
 
 template <class R>
@@ -215,36 +216,20 @@ struct type_caster<dlbridge::python::binding::made_object<R>> {
     return result.object.release();
   }
 };
-template <>
-struct type_caster<dlbridge::member_view> {
-  static constexpr auto Name = const_name("typing.Any");
-  static handle from_cpp(dlbridge::member_view const& view, rv_policy,
+template <class R>
+struct type_caster<dlbridge::python::binding::returned_value<R>> {
+  static constexpr auto Name =
+      dlbridge::python::binding::annotation<dlbridge::python::on_nanobind::nanobind_text,
+                                            dlbridge::python::binding::place::result, R>();
+  static handle from_cpp(dlbridge::python::binding::returned_value<R>&& result, rv_policy policy,
                          cleanup_list* call) noexcept {
-    return give(view, call, nullptr, nullptr);
-  }
-  // As dlbridge::python::give_view, for the object of the call.
-  static handle give(dlbridge::member_view const& view, cleanup_list* call,
-                     PyObject* first_argument, dlbridge::library const* target) noexcept {
-    PyObject* const object = call != nullptr ? call->self() : nullptr;
-    if (object == nullptr) {
-      dlbridge::python::api<PyErr_SetString>(
-          PyExc_TypeError,
-          "a dlbridge::member_view has no object to keep alive; return it from a method");
-      return {};
-    }
-    dlbridge::python::ref result;
-    dlbridge::python::guarded(
-        [&] { result = dlbridge::python::give_view(view, object, first_argument, target); });
-    return result.release();
-  }
-};
-template <>
-struct type_caster<dlbridge::python::binding::made_view> {
-  static constexpr auto Name = const_name("typing.Any");
-  static handle from_cpp(dlbridge::python::binding::made_view&& result, rv_policy,
-                         cleanup_list* call) noexcept {
-    return type_caster<dlbridge::member_view>::give(result.view, call, result.first_argument.get(),
-                                                    result.target);
+    namespace dp = dlbridge::python;
+    dp::ref object;
+    dp::guarded([&] {
+      object = dp::give_container(std::move(result.value), result.first_argument.get(),
+                                  result.target, dp::on_nanobind::nanobind_results(policy, call));
+    });
+    return object.release();
   }
 };
 }  // namespace detail

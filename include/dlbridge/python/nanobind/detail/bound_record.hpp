@@ -38,8 +38,8 @@ struct bound_record : function_record {
   bound_record(char const* function_name, PyObject* in, bool of_class)
       : function_record(function_name),
         scope(ref::steal(api<PyWeakref_NewRef>(in, nullptr))),
-        is_method(of_class),
         older(newest()) {
+    is_method = of_class;
     newest() = this;
   }
   bound_record(bound_record const&) = delete;
@@ -64,8 +64,7 @@ struct bound_record : function_record {
   // A weak reference to the module or class, which a function may outlive; one object for each
   // scope. Null, with an exception set, if it cannot be created.
   ref scope;
-  std::string attribute{};  // the name of the Python function there; empty for an accessor
-  bool is_method;
+  std::string attribute{};   // the name of the Python function there; empty for an accessor
   bool is_operator = false;  // a refusal is NotImplemented
   bound_record* older;
   PyObject* function = nullptr;  // the Python function, borrowed

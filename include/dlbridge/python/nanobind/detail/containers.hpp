@@ -12,6 +12,8 @@
 #include <dlbridge/python/call/detail/element_argument.hpp>
 #include <dlbridge/python/call/detail/element_refusal.hpp>
 #include <dlbridge/python/call/detail/read_iterators.hpp>
+#include <dlbridge/python/call/member_view.hpp>
+#include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/casters.hpp>
@@ -38,6 +40,7 @@ struct DLBRIDGE_LOCAL owned_objects : nb::detail::cleanup_list {
 struct nanobind_elements {
   template <class T>
   static constexpr bool converts = true;
+  static constexpr bool accepts_bytes = false;
 
   template <class T>
   class argument : public element_without_tensor {
@@ -45,6 +48,13 @@ struct nanobind_elements {
     load_result load(PyObject* object, element_mode const& how, element_refusal& why) noexcept {
       auto const flags = static_cast<nb::detail::cast_flags>(
           how.exact ? 0 : static_cast<int>(nb::detail::cast_flags::convert));
+      if (reads_elements<T> && PyIter_Check(object) != 0 && !is_bound<T>()) {
+        elements_ = how.iterators->elements_of(object);
+        if (!elements_) {
+          return why.take();
+        }
+        object = elements_.get();
+      }
       if (caster_.from_python(object, flags, &made_) && caster_.template can_cast<T>()) {
         return load_result::after_python;
       }
@@ -54,7 +64,8 @@ struct nanobind_elements {
     T extract() { return caster_.operator nb::detail::cast_t<T>(); }
 
    private:
-    owned_objects made_;
+    ref elements_{};  // of an iterator, as a tuple
+    owned_objects made_{};
     nb::detail::make_caster<T> caster_{};
   };
 
@@ -72,21 +83,30 @@ struct nanobind_elements {
         api<PyType_IsSubtype>(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(type.ptr())) != 0;
     return is_bound && nb::inst_ready(object) ? nb::inst_ptr<T>(object) : nullptr;
   }
+};
+
+// The conversions of the same elements of one result.
+struct DLBRIDGE_LOCAL nanobind_results : nanobind_elements {
+  nb::rv_policy policy;
+  nb::detail::cleanup_list* call;  // or null
+
+  nanobind_results(nb::rv_policy own_policy, nb::detail::cleanup_list* own_call) noexcept
+      : policy(own_policy), call(own_call) {}
+
+  template <class T>
+  ref give(T&& value) const {
+    return ref::steal(
+        nb::detail::make_caster<T>::from_cpp(std::forward<T>(value), policy, call).ptr());
+  }
   template <class T>
   static ref give_bound(T&& value) {
     return ref::steal(
         nb::detail::type_caster_base<T>::from_cpp(std::move(value), nb::rv_policy::move, nullptr)
             .ptr());
   }
-
-  template <class T>
-  static ref give(T&& value) {
-    nb::rv_policy policy = nb::rv_policy::move;
-    if (std::is_pointer_v<std::decay_t<T>>) {
-      policy = nb::rv_policy::copy;  // other code owns the object, which keeps its value
-    }
+  ref give_view(member_view const& view, PyObject* first_argument, library const* target) const {
     return ref::steal(
-        nb::detail::make_caster<T>::from_cpp(std::forward<T>(value), policy, nullptr).ptr());
+        nb::detail::make_caster<member_view>::give(view, call, first_argument, target).ptr());
   }
 };
 

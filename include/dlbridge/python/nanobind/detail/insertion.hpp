@@ -129,7 +129,8 @@ class record_writer {
   static void write(bound_record& record, Extra const&... extra) {
     static constexpr argument_check checks[] = {check_of<Parameters>()..., nullptr};
     static constexpr bool accepts_none[] = {
-        nb::detail::has_arg_defaults_v<std::decay_t<Parameters>>..., false};
+        nb::detail::has_arg_defaults_v<binding::library_parameter<nanobind_calls, Parameters>>...,
+        false};
     static constexpr bool is_tensor[] = {binding::is_imported<nanobind_calls, Parameters>...,
                                          false};
     static constexpr bool is_args[] = {
@@ -146,7 +147,8 @@ class record_writer {
     for (std::size_t i = record.is_method ? 1 : 0; i < count; ++i) {
       record.parameters[i] = {false, accepts_none[i], is_tensor[i], checks[i]};
     }
-    [[maybe_unused]] std::size_t next = record.is_method ? 1 : 0;
+    constexpr std::size_t named = (std::size_t{is_argument<Extra>} + ... + 0);
+    [[maybe_unused]] std::size_t next = record.is_method && named < count ? 1 : 0;
     (add(record, next, extra), ...);
   }
 
@@ -251,7 +253,7 @@ template <class Callee, class... Extra>
 auto make_body(Callee callee, char const* display_name, PyObject* scope, bool is_method,
                Extra const&... extra) {
   using signature = typename binding::call_signature<Callee>::type;
-  binding::check_spans<(is_releasing<Extra> || ...), signature>();
+  binding::check_signature<(is_releasing<Extra> || ...), signature>();
   auto owner = std::make_unique<bound_record>(display_name, scope, is_method);
   bound_record& record = *owner;
   if (!record.parameter_names || !record.scope || !python::names::prepare()) {
@@ -275,9 +277,11 @@ void bind(Scope& scope, char const* name, F&& function, Extra const&... extra) {
   if (existing) {
     static_cast<void>(overload_count(existing.get(), name));
   }
-  std::string const display_name = std::strcmp(name, "__init__") == 0 ? name_of(scope) : name;
+  bool const is_new = std::strcmp(name, "__new__") == 0;  // messages do not count the class
+  bool const is_constructor = is_new || std::strcmp(name, "__init__") == 0;
+  std::string const display_name = is_constructor ? name_of(scope) : name;
   auto made = make_body(binding::as_function<Self>(std::forward<F>(function)), display_name.c_str(),
-                        scope.ptr(), !std::is_void_v<Self>, extra...);
+                        scope.ptr(), is_new || !std::is_void_v<Self>, extra...);
   if constexpr (std::is_void_v<Self>) {
     nb::cpp_function_def(std::move(made.body), nb::scope(scope), nb::name(name),
                          nanobind_extra(extra)...);
@@ -289,7 +293,7 @@ void bind(Scope& scope, char const* name, F&& function, Extra const&... extra) {
 }
 
 /// Makes an accessor of a property, whose messages name it "class.property.accessor". A reference
-/// that it returns refers to the object, as with nanobind's def_prop_rw.
+/// that it returns refers to the object, as with nanobind's def_prop_rw. For nullptr, None.
 /// @tparam Self the class
 template <class Self, class F, class... Extra>
 nb::object make_accessor(nb::handle bound, char const* name, char const* accessor, F&& function,
@@ -305,12 +309,45 @@ nb::object make_accessor(nb::handle bound, char const* name, char const* accesso
   return accessor_function;
 }
 
+template <class Self, class... Extra>
+nb::object make_accessor(nb::handle, char const*, char const*, std::nullptr_t, Extra const&...) {
+  return nb::none();
+}
+
+template <class Self, class F, class... Extra>
+nb::object make_setter(nb::handle bound, char const* name, F&& function, Extra const&... extra) {
+  if constexpr ((is_argument<Extra> || ...)) {
+    return make_accessor<Self>(bound, name, ".setter", std::forward<F>(function), extra...);
+  } else {
+    return make_accessor<Self>(bound, name, ".setter", std::forward<F>(function), nb::arg("value"),
+                               extra...);
+  }
+}
+
+/// The class to which nb::new_ adds its functions.
+template <class Class>
+class constructed_class : public Class {
+ public:
+  explicit constructed_class(Class const& bound) : Class(bound) {}
+
+  template <class F, class... Extra>
+  void def_static(char const* name, F&& function, Extra const&... extra) {
+    bind<void>(*this, name, std::forward<F>(function), extra...);
+  }
+  // Python calls __init__ with the arguments of __new__, which has read them.
+  template <class F, class... Extra>
+  void def(char const* name, F&&, Extra const&...) {
+    Class::def(name, [](nb::handle, nb::args const&, nb::kwargs const&) {});
+  }
+};
+
 // The docstring among the extras, or "".
 template <class... Extra>
 char const* doc_of(Extra const&... extra) noexcept {
   char const* doc = "";
   [[maybe_unused]] auto const look = [&](auto const& each) {
-    if constexpr (std::is_convertible_v<decltype(each), char const*>) {
+    if constexpr (std::is_convertible_v<decltype(each), char const*> &&
+                  !std::is_null_pointer_v<std::decay_t<decltype(each)>>) {
       doc = each;
     }
   };

@@ -12,6 +12,7 @@
 #include <dlbridge/python/call/binding/annotation.hpp>
 #include <dlbridge/python/call/binding/bound_call.hpp>
 #include <dlbridge/python/call/binding/overload_call.hpp>
+#include <dlbridge/python/call/container_result.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -118,19 +119,20 @@ class type_caster<dlbridge::python::binding::made_object<R>> {
     return result.object.release();
   }
 };
-template <>
-class type_caster<dlbridge::python::binding::made_view> {
+template <class R>
+class type_caster<dlbridge::python::binding::returned_value<R>> {
  public:
-  static constexpr auto name = const_name("typing.Any");
-  static handle cast(dlbridge::python::binding::made_view&& result, return_value_policy,
-                     handle parent) {
-    if (parent && result.may_refer_to != nullptr && !result.may_refer_to(parent.ptr())) {
-      throw type_error(
-          "a dlbridge::member_view refers to an object that was converted for this call only; "
-          "pass an object of the class itself");
-    }
-    return type_caster<dlbridge::member_view>::give(result.view, parent,
-                                                    result.first_argument.get(), result.target);
+  static constexpr auto name =
+      dlbridge::python::binding::annotation<dlbridge::python::detail::pybind11_text,
+                                            dlbridge::python::binding::place::result, R>();
+  static handle cast(dlbridge::python::binding::returned_value<R>&& result,
+                     return_value_policy policy, handle parent) {
+    namespace dp = dlbridge::python;
+    dp::detail::pybind11_results const others{policy, parent, result.may_refer_to};
+    return dp::detail::checked(dp::give_container(std::move(result.value),
+                                                  result.first_argument.get(), result.target,
+                                                  others))
+        .release();
   }
 };
 }  // namespace detail

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <exception>
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -15,6 +14,8 @@
 #include <dlbridge/python/call/detail/element_argument.hpp>
 #include <dlbridge/python/call/detail/element_refusal.hpp>
 #include <dlbridge/python/call/detail/read_iterators.hpp>
+#include <dlbridge/python/call/member_view.hpp>
+#include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/casters.hpp>
@@ -33,22 +34,32 @@ bool is_null_object(PyObject* object) noexcept {
          std::is_base_of_v<base, py::detail::make_caster<T>>;
 }
 
-// Elements whose object other code owns. It must not be moved out of that object.
+template <class T, class = void>
+constexpr bool is_set = false;
 template <class T>
-constexpr bool is_pointer_like = std::is_pointer_v<T>;
-template <class T>
-constexpr bool is_pointer_like<std::reference_wrapper<T>> = true;
+constexpr bool is_set<T, std::void_t<typename T::key_type>> = true;
 
 // The conversions of elements that are neither tensors, numbers nor text: those of pybind11.
 struct pybind11_elements {
   template <class T>
   static constexpr bool converts = true;
+  static constexpr bool accepts_bytes = true;
 
   template <class T>
   class argument : public element_without_tensor {
    public:
     load_result load(PyObject* object, element_mode const& how, element_refusal& why) noexcept {
       try {
+        if (reads_elements<T> && PyIter_Check(object) != 0 && !is_bound<T>()) {
+          elements_ = how.iterators->elements_of(object);
+          if (elements_ && is_set<T>) {  // pybind11 makes no set of a tuple
+            elements_ = ref::steal(api<PyFrozenSet_New>(elements_.get()));
+          }
+          if (!elements_) {
+            return why.take();
+          }
+          object = elements_.get();
+        }
         if (!is_null_object<T>(object) && caster_.load(py::handle(object), !how.exact)) {
           return load_result::after_python;
         }
@@ -64,6 +75,7 @@ struct pybind11_elements {
     T extract() { return py::detail::cast_op<T>(std::move(caster_)); }
 
    private:
+    ref elements_{};  // of an iterator, as a tuple or a set
     py::detail::make_caster<T> caster_{};
   };
 
@@ -82,20 +94,39 @@ struct pybind11_elements {
     py::detail::type_caster_base<T> caster;
     return caster.load(object, false) ? static_cast<T*>(caster) : nullptr;
   }
+};
+
+// The conversions of the same elements of one result.
+struct DLBRIDGE_LOCAL pybind11_results : pybind11_elements {
+  py::return_value_policy policy;
+  py::handle parent;                // the object of a method, or null
+  bool (*may_refer_to)(PyObject*);  // as of returned_value
+
+  pybind11_results(py::return_value_policy own_policy, py::handle own_parent,
+                   bool (*own_test)(PyObject*)) noexcept
+      : policy(own_policy), parent(own_parent), may_refer_to(own_test) {}
+
+  template <class T>
+  ref give(T&& value) const {
+    using own_policy = py::detail::return_value_policy_override<T>;
+    return ref::steal(
+        py::detail::make_caster<T>::cast(std::forward<T>(value), own_policy::policy(policy), parent)
+            .ptr());
+  }
   template <class T>
   static ref give_bound(T&& value) {
     return ref::steal(py::detail::type_caster_base<T>::cast(
                           std::move(value), py::return_value_policy::move, py::handle())
                           .ptr());
   }
-
-  template <class T>
-  static ref give(T&& value) {
-    py::return_value_policy const policy = is_pointer_like<std::decay_t<T>>
-                                               ? py::return_value_policy::copy
-                                               : py::return_value_policy::move;
+  ref give_view(member_view const& view, PyObject* first_argument, library const* target) const {
+    if (parent && may_refer_to != nullptr && !may_refer_to(parent.ptr())) {
+      throw py::type_error(
+          "a dlbridge::member_view refers to an object that was converted for this call only; "
+          "pass an object of the class itself");
+    }
     return ref::steal(
-        py::detail::make_caster<T>::cast(std::forward<T>(value), policy, py::handle()).ptr());
+        py::detail::type_caster<member_view>::give(view, parent, first_argument, target).ptr());
   }
 };
 

@@ -48,6 +48,8 @@ void record_extra(function_record& record, Extra const& extra) {
     if (!record.add_parameter(extra.name)) {
       throw_pending();
     }
+  } else if constexpr (std::is_same_v<Extra, py::is_method>) {
+    record.is_method = true;
   } else if constexpr (std::is_same_v<Extra, returns>) {
     record.result_library = extra.which;
   }
@@ -100,7 +102,7 @@ made_function make_function(Callee callee, char const* name, char const* display
   using signature = typename binding::call_signature<Callee>::type;
   using guard = py::detail::extract_guard_t<Extra...>;
   using body_type = bound_function<Callee, guard, signature>;
-  binding::check_spans<(is_releasing<Extra> || ...), signature>();
+  binding::check_signature<(is_releasing<Extra> || ...), signature>();
   auto record = std::make_unique<bound_record>(display_name);
   if (!record->parameter_names || !names::prepare()) {
     throw_pending();

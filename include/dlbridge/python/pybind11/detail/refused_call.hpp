@@ -88,6 +88,9 @@ class DLBRIDGE_LOCAL pybind11_signature {
   bool takes_kwargs() const noexcept { return own_->has_kwargs; }
   bool is_method() const noexcept { return own_->is_method; }
   char const* name(std::size_t i) const noexcept {
+    if (i == 0 && own_->is_method) {
+      return "self";
+    }
     char const* const text = is_declared(i) ? own_->args[i].name : nullptr;
     return text != nullptr && *text != '\0' ? text : nullptr;
   }
