@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <pybind11/stl.h>
+#include <pybind11/typing.h>
 
 #include "dispatch.hpp"
 #include "registration.hpp"
@@ -64,9 +65,8 @@ void add_dispatch(py::module_& m) {
       py::arg("x"), py::arg("y"));
   dlbridge::def(
       packs, "iterator_or_tensors",
-      [](std::variant<py::iterator, std::vector<dispatch::owned<float>>> const& x) {
-        return x.index();
-      },
+      [](std::variant<py::typing::Iterator<py::object>, std::vector<dispatch::owned<float>>> const&
+             x) { return x.index(); },
       py::arg("x"));
   dlbridge::def(
       packs, "text_of_bytes",

@@ -53,6 +53,13 @@ DTYPES = [
 ]
 
 
+PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
+
+
+def pickled(value: str) -> list[str]:
+    return [pickle.loads(pickle.dumps(value, protocol)) for protocol in PROTOCOLS]
+
+
 @pytest.mark.parametrize("name, code, bits, lanes, itemsize", DTYPES)
 def test_dtype(name: str, code: int, bits: int, lanes: int, itemsize: int) -> None:
     by_numbers = dlbridge.dtype((code, bits, lanes))
@@ -62,7 +69,7 @@ def test_dtype(name: str, code: int, bits: int, lanes: int, itemsize: int) -> No
         assert (dtype, hash(dtype), repr(dtype)) == (name, hash(name), f"dlbridge.dtype('{name}')")
         assert (dtype.code, dtype.bits, dtype.lanes) == (code, bits, lanes)
         assert dtype.itemsize == itemsize
-        for same in (copy.copy(dtype), copy.deepcopy(dtype), pickle.loads(pickle.dumps(dtype))):
+        for same in (copy.copy(dtype), copy.deepcopy(dtype), *pickled(dtype)):
             assert (same, type(same)) == (name, dlbridge.dtype)
 
 
@@ -123,7 +130,7 @@ def test_device(name: str, code: int, id_: int) -> None:
         shown = f"dlbridge.device('{name}')"
         assert (device, hash(device), repr(device)) == (name, hash(name), shown)
         assert (device.type, device.id, device.code) == (name.split(":")[0], id_, code)
-        for same in (copy.copy(device), copy.deepcopy(device), pickle.loads(pickle.dumps(device))):
+        for same in (copy.copy(device), copy.deepcopy(device), *pickled(device)):
             assert (same, type(same)) == (name, dlbridge.device)
 
 
@@ -203,8 +210,6 @@ def test_a_long_text_is_truncated(make: Any, length: int) -> None:
 
 
 # Pickling: keeps the elements, their order and the read-only flag.
-
-PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
 
 
 def elements(t: dlbridge.Tensor) -> bytes:

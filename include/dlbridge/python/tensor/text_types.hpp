@@ -159,6 +159,19 @@ inline PyObject* show_text(PyObject* self) noexcept {
   return api<PyUnicode_FromFormat>("%s('%U')", Py_TYPE(self)->tp_name, self);
 }
 
+// The methods of both types. Pickling by protocols 0 and 1 knows no base that is a str.
+DLBRIDGE_LOCAL inline PyMethodDef* text_methods() noexcept {
+  static PyMethodDef methods[] = {
+      {"__reduce__",
+       [](PyObject* self, PyObject*) -> PyObject* {
+         ref const text = ref::steal(api<PyObject_Str>(self));
+         return text ? api<Py_BuildValue>("O(O)", Py_TYPE(self), text.get()) : nullptr;
+       },
+       METH_NOARGS, "The type and the text, for pickle."},
+      {nullptr, nullptr, 0, nullptr}};
+  return methods;
+}
+
 inline PyObject* make_text_type(PyType_Spec& spec) noexcept {
   ref const bases = ref::steal(api<PyTuple_Pack>(1, &PyUnicode_Type));
   return bases ? api<PyType_FromSpecWithBases>(&spec, bases.get()) : nullptr;
@@ -236,6 +249,7 @@ DLBRIDGE_LOCAL inline PyObject* make_dtype_type() noexcept {
       {Py_tp_richcompare, slot(&compare_dtype)},
       {Py_tp_hash, slot(PyUnicode_Type.tp_hash)},
       {Py_tp_getset, members},
+      {Py_tp_methods, text_methods()},
       {0, nullptr}};
   static PyType_Spec spec{"dlbridge.dtype", 0, 0, Py_TPFLAGS_DEFAULT, slots};
   return make_text_type(spec);
@@ -275,6 +289,7 @@ DLBRIDGE_LOCAL inline PyObject* make_device_type() noexcept {
       {Py_tp_new, slot(&new_device)},
       {Py_tp_repr, slot(&show_text)},
       {Py_tp_getset, members},
+      {Py_tp_methods, text_methods()},
       {0, nullptr}};
   static PyType_Spec spec{"dlbridge.device", 0, 0, Py_TPFLAGS_DEFAULT, slots};
   return make_text_type(spec);

@@ -35,7 +35,7 @@ struct function_record {
   // its arguments; or null. `call` is that of an overload set, or null.
   void (*add_reasons)(function_record const& self, overload_call* call, refusals& reasons,
                       PyObject* const* args, std::size_t count, PyObject* keywords) = nullptr;
-  PyObject* function = nullptr;  // the Python function; set by insert_function
+  PyObject* function = nullptr;  // the Python function; borrowed
   function_record* previous = nullptr;
 
   /// @param next the name of the next parameter, or null

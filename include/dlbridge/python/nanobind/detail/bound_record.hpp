@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include <dlbridge/python/call/binding/function_record.hpp>
 #include <dlbridge/python/call/binding/overload_call.hpp>
@@ -36,15 +38,15 @@ struct parameter_facts {
 /// The caller of every member holds the GIL.
 struct bound_record : function_record {
   bound_record(char const* function_name, PyObject* in, bool of_class)
-      : function_record(function_name),
-        scope(ref::steal(api<PyWeakref_NewRef>(in, nullptr))),
-        older(newest()) {
+      : function_record(function_name), scope(ref::steal(api<PyWeakref_NewRef>(in, nullptr))) {
     is_method = of_class;
-    newest() = this;
+    std::lock_guard<std::mutex> const guard(access());
+    older = std::exchange(newest(), this);
   }
   bound_record(bound_record const&) = delete;
   bound_record& operator=(bound_record const&) = delete;
   ~bound_record() {
+    std::lock_guard<std::mutex> const guard(access());
     bound_record** link = &newest();
     while (*link != this) {
       link = &(*link)->older;
@@ -52,28 +54,62 @@ struct bound_record : function_record {
     *link = older;
   }
 
-  /// The record that was made last, which links to older ones.
-  DLBRIDGE_LOCAL static bound_record*& newest() noexcept {
-    static bound_record* record = nullptr;
-    return record;
+  /// @return the record of the last overload that def added to a Python function, or null
+  static bound_record const* find(PyObject* python_function) noexcept {
+    return first([&](bound_record const& each) { return each.function == python_function; });
   }
-  bool is_candidate_of(bound_record const& other) const noexcept {
-    return scope.get() == other.scope.get() && name == other.name;
+  /// @return the record of overload i of the Python function, or null
+  bound_record const* candidate(Py_ssize_t i) const noexcept {
+    return first([&](bound_record const& each) { return is_candidate(each) && each.index == i; });
+  }
+  /// Sets the Python function, of this record and of the overloads that were added before.
+  void set_function(PyObject* python_function) noexcept {
+    std::lock_guard<std::mutex> const guard(access());
+    for (bound_record* each = newest(); each != nullptr; each = each->older) {
+      if (is_candidate(*each)) {
+        each->function = python_function;
+      }
+    }
+    function = python_function;
   }
 
   // A weak reference to the module or class, which a function may outlive; one object for each
   // scope. Null, with an exception set, if it cannot be created.
   ref scope;
-  std::string attribute{};   // the name of the Python function there; empty for an accessor
-  bool is_operator = false;  // a refusal is NotImplemented
-  bound_record* older;
-  PyObject* function = nullptr;  // the Python function, borrowed
-  Py_ssize_t index = 0;          // among the overloads of the Python function
-  std::size_t count = 0;         // of the parameters
-  std::size_t positional = 0;    // the number of those that positional arguments fill
-  bool has_args = false;         // nb::args is the parameter after the positional ones
-  bool has_kwargs = false;       // nb::kwargs is the last parameter
+  std::string attribute{};     // the name of the Python function there; empty for an accessor
+  bool is_operator = false;    // a refusal is NotImplemented
+  Py_ssize_t index = 0;        // among the overloads of the Python function
+  std::size_t count = 0;       // of the parameters
+  std::size_t positional = 0;  // the number of those that positional arguments fill
+  bool has_args = false;       // nb::args is the parameter after the positional ones
+  bool has_kwargs = false;     // nb::kwargs is the last parameter
   std::unique_ptr<parameter_facts[]> parameters{};
+
+ private:
+  // The lock of the list of all records. A module may be imported, and a function deleted, while
+  // another thread looks for a record, which without the GIL happens at the same time.
+  DLBRIDGE_LOCAL static std::mutex& access() noexcept {
+    static std::mutex mutex;
+    return mutex;
+  }
+  DLBRIDGE_LOCAL static bound_record*& newest() noexcept {
+    static bound_record* record = nullptr;
+    return record;
+  }
+  template <class Test>
+  static bound_record const* first(Test test) noexcept {
+    std::lock_guard<std::mutex> const guard(access());
+    bound_record const* each = newest();
+    while (each != nullptr && !test(*each)) {
+      each = each->older;
+    }
+    return each;
+  }
+  bool is_candidate(bound_record const& other) const noexcept {
+    return scope.get() == other.scope.get() && !attribute.empty() && attribute == other.attribute;
+  }
+
+  bound_record* older = nullptr;
 };
 
 }  // namespace on_nanobind

@@ -72,7 +72,7 @@ class explanation {
     }
     ref const lines = ref::steal(api<PyList_New>(0));
     for (Py_ssize_t i = 0; lines && i < size; ++i) {
-      ref const line = line_of(candidate(newest, i), i);
+      ref const line = line_of(newest.candidate(i), i);
       if (!line || api<PyList_Append>(lines.get(), line.get()) != 0) {
         return;
       }
@@ -90,13 +90,6 @@ class explanation {
     return utf8 == nullptr                      ? (api<PyErr_Clear>(), "")
            : std::strncmp(utf8, "def ", 4) == 0 ? utf8 + 4
                                                 : utf8;
-  }
-  static bound_record const* candidate(bound_record const& newest, Py_ssize_t i) noexcept {
-    bound_record const* each = &newest;
-    while (each != nullptr && !(each->is_candidate_of(newest) && each->index == i)) {
-      each = each->older;
-    }
-    return each;
   }
   // "\n1. f(x: ...) -> ...\n  the reason"; empty, with an exception set, on failure.
   ref line_of(bound_record const* record, Py_ssize_t i) {
@@ -129,10 +122,7 @@ class explanation {
 // Replaces the pending exception, if it is nanobind's refusal of a call, by the reasons.
 DLBRIDGE_COLD inline void explain_refusal(PyObject* function, PyObject* const* args,
                                           std::size_t count, PyObject* keywords) noexcept {
-  bound_record const* record = bound_record::newest();
-  while (record != nullptr && record->function != function) {
-    record = record->older;
-  }
+  bound_record const* const record = bound_record::find(function);
   ref refusal = take_exception();
   if (record != nullptr && is_refusal_of(function, refusal.get())) {
     try {

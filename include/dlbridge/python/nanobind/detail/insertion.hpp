@@ -224,15 +224,10 @@ DLBRIDGE_COLD inline void insert(PyObject* scope, char const* name, bound_record
     return;
   }
   record.attribute = name;
-  record.function = function.get();  // the scope, which owns the function, owns the record
   if (!is_first) {
     record.index = overload_count(function.get(), name) - 1;
-    for (bound_record* each = record.older; each != nullptr; each = each->older) {
-      if (each->is_candidate_of(record)) {
-        each->function = function.get();
-      }
-    }
   }
+  record.set_function(function.get());  // which owns the record
   explain_refusals(function.get());
 }
 

@@ -4,6 +4,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -28,8 +29,8 @@ struct DLBRIDGE_LOCAL record_link {
 };
 
 // The record of the function that was bound last, which links to those of earlier ones.
-DLBRIDGE_LOCAL inline bound_record*& last_bound() noexcept {
-  static bound_record* last = nullptr;
+DLBRIDGE_LOCAL inline std::atomic<bound_record*>& last_bound() noexcept {
+  static std::atomic<bound_record*> last = nullptr;
   return last;
 }
 
@@ -40,7 +41,7 @@ DLBRIDGE_COLD inline void explain_refusal(PyObject* self, PyObject* const* args,
   if (std::exchange(has_stated_reasons(), false)) {
     return;
   }
-  bound_record const* record = last_bound();
+  bound_record const* record = last_bound().load(std::memory_order_acquire);
   while (record != nullptr && record->self != self) {
     record = record->previous_bound;
   }
@@ -138,7 +139,10 @@ DLBRIDGE_COLD inline void explain_refusals(bound_record& record, PyObject* funct
 #endif
   record.add_reasons = &add_call_reasons;
   record.self = PyCFunction_GetSelf(plain);
-  record.previous_bound = std::exchange(last_bound(), &record);
+  record.previous_bound = last_bound().load(std::memory_order_relaxed);
+  while (!last_bound().compare_exchange_weak(record.previous_bound, &record,
+                                             std::memory_order_release)) {
+  }
 }
 
 }  // namespace detail
