@@ -65,7 +65,9 @@ float8_reader reader_of_float8(int code) noexcept {
 
 template <class To, class From>
 To converted_number(From number) noexcept {
-  if constexpr (std::is_arithmetic_v<From>) {
+  if constexpr (std::is_arithmetic_v<From> && std::is_class_v<To>) {
+    return static_cast<To>(to_odd_float(number));  // as Eigen's half rounds to float first
+  } else if constexpr (std::is_arithmetic_v<From>) {
     return static_cast<To>(number);
   } else {
     return static_cast<To>(static_cast<float>(number));

@@ -2,14 +2,17 @@
 // layer: arrays · export: several exports of one tensor
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -28,10 +31,23 @@ class shared_tensor {
   shared_tensor() noexcept = default;
   /// @param m The tensor, which this object owns from now on.
   /// @throws error out_of_memory; the caller then still owns m.
-  explicit shared_tensor(managed_tensor&& m) : block_(new(std::nothrow) block(std::move(m))) {
-    if (block_ == nullptr) {
-      raise(refusal(errc::out_of_memory, "memory to share a tensor", "none"));
-    }
+  explicit shared_tensor(managed_tensor&& m) : block_(block::make(std::move(m), 0)) {}
+  /// The same with copies of the shape and the strides, for a producer that changes those in its
+  /// struct, as PyTorch does in Tensor.squeeze_().
+  /// @param view A view of the tensor. Its shape and strides become the copies, which are valid as
+  ///   long as any owner; without strides, they become those of row-major order.
+  shared_tensor(managed_tensor&& m, tensor_view& view)
+      : block_(block::make(std::move(m), static_cast<std::size_t>(view.rank()))) {
+    DLTensor description = view.to_dltensor();
+    std::int64_t* const shape = block_->dims();
+    std::copy_n(description.shape, view.rank(), shape);
+    description.shape = shape;
+    std::int64_t* const strides = shape + view.rank();
+    description.strides != nullptr
+        ? static_cast<void>(std::copy_n(description.strides, view.rank(), strides))
+        : fill_row_major(view.rank(), shape, strides);
+    description.strides = strides;
+    view = tensor_view(description, view.flags());
   }
   shared_tensor(shared_tensor const& other) noexcept : block_(other.block_) {
     if (block_ != nullptr) {
@@ -84,12 +100,24 @@ class shared_tensor {
     static constexpr std::size_t lent = 1;   // whether `exported` is reserved
     static constexpr std::size_t owner = 2;  // for each owner
 
-    explicit block(managed_tensor&& m) noexcept : uses(owner), tensor(std::move(m)) {}
+    // With room for a shape and strides behind it.
+    static block* make(managed_tensor&& m, std::size_t rank) {
+      void* const memory =
+          ::operator new(sizeof(block) + 2 * rank * sizeof(std::int64_t), std::nothrow);
+      if (memory == nullptr) {
+        raise(refusal(errc::out_of_memory, "memory to share a tensor", "none"));
+      }
+      return ::new (memory) block(std::move(m));
+    }
+    std::int64_t* dims() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
     void drop(std::size_t use) noexcept {
       if (uses.fetch_sub(use, std::memory_order_acq_rel) == use) {
-        delete this;
+        this->~block();
+        ::operator delete(this);
       }
     }
+
+    explicit block(managed_tensor&& m) noexcept : uses(owner), tensor(std::move(m)) {}
 
     std::atomic<std::size_t> uses;
     managed_tensor tensor;

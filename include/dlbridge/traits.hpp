@@ -149,8 +149,8 @@ namespace detail {
 template <class T, class = void>
 constexpr bool has_stream = false;
 template <class T>
-constexpr bool has_stream<T, std::void_t<decltype(array_traits<T>::stream(std::declval<T&>()))>> =
-    true;
+constexpr bool has_stream<
+    T, std::void_t<decltype(array_traits<std::remove_cv_t<T>>::stream(std::declval<T&>()))>> = true;
 }  // namespace detail
 
 /// The stream that orders work on the elements of an array.
@@ -161,7 +161,7 @@ constexpr bool has_stream<T, std::void_t<decltype(array_traits<T>::stream(std::d
 template <class T>
 stream_ref ready_on(T& array, device where) noexcept {
   if constexpr (detail::has_stream<T>) {
-    return array_traits<T>::stream(array);
+    return array_traits<std::remove_cv_t<T>>::stream(array);
   } else {
     return stream_ref::default_of(where);
   }

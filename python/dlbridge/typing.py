@@ -16,8 +16,13 @@ else:
     Buffer = Any
 
 __all__ = [
-    *("Buffer", "CapsuleType", "DTypeLike", "DeviceLike", "StreamLike"),
-    *("SupportsDLPack", "SupportsStream"),
+    "Buffer",
+    "CapsuleType",
+    "DTypeLike",
+    "DeviceLike",
+    "StreamLike",
+    "SupportsDLPack",
+    "SupportsStream",
 ]
 
 

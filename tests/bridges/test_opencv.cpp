@@ -161,6 +161,11 @@ TEST_F(OpencvImport, RanksAndExtentsBeyondTheLimitsOfOpencvAreRefused) {
   EXPECT_EQ((refusal<cv::Mat_<cv::Vec3f>>().substr(0, 13)), "rank_mismatch");
 }
 
+TEST_F(OpencvImport, AMatOwnsNoEmptyOwner) {
+  EXPECT_EQ(refusal_of([] { return adopt_as<cv::Mat>(managed_tensor()); }).substr(0, 9),
+            "null_data");
+}
+
 TEST_F(OpencvImport, AMatCanOwnTheTensor) {
   // [own]
   cv::Mat m = adopt_as<cv::Mat>(managed_tensor::steal(raw));

@@ -89,8 +89,24 @@ TEST_F(XtensorImport, StridesAreKept) {
   xt::xtensor<float, 2> const doubled = a * 2;
   EXPECT_EQ(doubled(2, 1), 34);
   set_layout({2, 3}, {1, 2});
-  EXPECT_EQ((as<xarray_view<float>>(view())(1, 2)), 5);
+  EXPECT_EQ((as<xarray_view<float const>>(view())(1, 2)), 5);
   EXPECT_EQ((as<xtensor_view<float, 2, xt::layout_type::column_major>>(view())(1, 2)), 5);
+}
+
+TEST_F(XtensorImport, AssignmentsWriteTheElementsOfTheTensor) {
+  set_layout({2, 3}, {1, 2});
+  auto a = as<xarray_view<float, xt::layout_type::column_major>>(view());
+  a = xt::xtensor<float, 2>{{100, 101, 102}, {103, 104, 105}};
+  EXPECT_EQ((as<xarray_view<float const>>(view())),
+            (xt::xtensor<float, 2>{{100, 101, 102}, {103, 104, 105}}));
+}
+
+TEST_F(XtensorImport, MemoryThatAnAssignmentWouldMissIsRefused) {
+  for (sizes const& strides : {sizes{1, 2}, sizes{8, 2}, sizes{8, 1}, sizes{0, 1}}) {
+    set_layout({2, 3}, strides);
+    EXPECT_EQ((refusal<xarray_view<float>>().substr(0, 15)), "layout_mismatch");
+    EXPECT_EQ((refusal<xtensor_view<float, 2>>().substr(0, 15)), "layout_mismatch");
+  }
 }
 
 TEST_F(XtensorImport, DimensionsOfExtentOneBroadcastForAnyStride) {

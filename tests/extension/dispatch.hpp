@@ -52,6 +52,18 @@ struct counted {
     return count;
   }
 };
+// A class that keeps its arguments.
+struct keeper {
+  dlbridge::tensor<float const, dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>>
+      typed;
+  dlbridge::any_tensor any;
+
+  std::vector<std::int64_t> typed_extents() const { return {typed.extent(0), typed.extent(1)}; }
+  std::vector<std::int64_t> any_extents() const {
+    dlbridge::tensor_view const view = any.view();
+    return std::vector<std::int64_t>(view.shape(), view.shape() + view.rank());
+  }
+};
 // A class to which numbers are converted.
 struct measured {
   explicit measured(double x) : values{static_cast<float>(x), 0} {}
@@ -74,6 +86,12 @@ void add_functions(Bind bind) {
       "with_counted",
       [](owned<float> x) { return std::pair<owned<float>, counted*>(std::move(x), new counted); },
       "x");
+  bind(
+      "keep",
+      [](decltype(keeper::typed) typed, dlbridge::any_tensor any) {
+        return keeper{std::move(typed), std::move(any)};
+      },
+      "typed", "any");
   bind("count_counted", [] { return counted::alive(); });
   bind(
       "set_or_tensors",

@@ -54,6 +54,9 @@ void add_dispatch(nb::module_& m) {
         self.inner.values.resize(static_cast<std::size_t>(x.count()));
       },
       nb::for_getter("The number of values."), nb::for_setter("like"_a));
+  nb::class_<dispatch::keeper>(m, "Keeper")
+      .def("typed_extents", &dispatch::keeper::typed_extents)
+      .def("any_extents", &dispatch::keeper::any_extents);
   nb::class_<dispatch::counted> counted(m, "Counted");
   dlbridge::def(counted, nb::new_([](dispatch::owned<float>) { return new dispatch::counted; }),
                 "x"_a);

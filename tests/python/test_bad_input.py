@@ -439,7 +439,7 @@ COPIES: list[Row] = [
         take_with(copy=False),
         dlbridge.CopyForbiddenError,
         "a copy is needed but forbidden: expected a producer that understands copy=False; got "
-        f"OldStyle, which does not take the keyword{LEAVE_OUT}",
+        f"OldStyle, whose __dlpack__ raised TypeError for it{LEAVE_OUT}",
         [],
     ),
     (

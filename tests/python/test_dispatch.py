@@ -167,6 +167,15 @@ def test_an_overload_that_plain_bindings_added(extension: Any) -> None:
 
 @pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
 class TestPybind11:
+    def test_bytes_are_text_as_for_pybind11(self) -> None:
+        extension = importlib.import_module("extension")
+        assert extension.packs.text_of_bytes((FLOATS, b"text")) == "text"
+
+    def test_a_wrong_object_of_a_method_is_its_self(self) -> None:
+        extension = importlib.import_module("extension")
+        with pytest.raises(TypeError, match=r"argument 'self': expected .*Holder; got 3"):
+            extension.Holder.count_of(3, FLOATS)
+
     def test_parameters_are_named_beside_packs(self) -> None:
         extension = importlib.import_module("extension")
         with pytest.raises(TypeError, match="argument 'y'"):
@@ -180,18 +189,6 @@ class TestPybind11:
         extension = importlib.import_module("extension")
         assert extension.none_or_class((FLOATS, None)) == "number"
         assert extension.none_or_class((FLOATS, extension.Row())) == "class"
-
-
-@pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
-class TestPybind11:
-    def test_bytes_are_text_as_for_pybind11(self) -> None:
-        extension = importlib.import_module("extension")
-        assert extension.packs.text_of_bytes((FLOATS, b"text")) == "text"
-
-    def test_a_wrong_object_of_a_method_is_its_self(self) -> None:
-        extension = importlib.import_module("extension")
-        with pytest.raises(TypeError, match="argument 'self': expected .*Holder; got 3"):
-            extension.Holder.count_of(3, FLOATS)
 
 
 @pytest.mark.skipif("nanobind_extension" not in MODULES, reason="needs the module of nanobind")
@@ -314,7 +311,7 @@ def test_methods_do_not_count_their_object(extension: Any) -> None:
     holder = extension.Holder()
     with pytest.raises(TypeError, match="argument 1: expected float32"):
         holder.count_of(DOUBLES)
-    with pytest.raises(TypeError, match="argument 2: .*argument 1"):
+    with pytest.raises(TypeError, match=r"argument 2: .*argument 1"):
         holder.lengths_agree(FLOATS, FLOATS[:2])
 
 

@@ -46,6 +46,25 @@ def test_an_interrupt_is_not_replaced_by_a_refusal(exception: type[BaseException
         dlbridge.as_tensor(SimpleNamespace(__array_interface__=interface))
 
 
+@pytest.mark.parametrize("exception", [KeyboardInterrupt, MemoryError])
+def test_an_interrupt_of_the_first_call_is_not_followed_by_a_second(
+    exception: type[BaseException],
+) -> None:
+    class Array(producers.Producer):
+        def __dlpack__(self, *, copy: bool | None = None, **keywords: Any) -> Any:
+            if copy:
+                raise exception
+            return super().__dlpack__(**keywords)
+
+    with pytest.raises(exception):
+        dlbridge.from_dlpack(Array(), copy=True)
+
+
+def test_a_class_is_no_array() -> None:
+    with pytest.raises(TypeError, match=r"got the class .*Producer\. Pass an object of it"):
+        dlbridge.from_dlpack(producers.Producer)
+
+
 def test_the_exception_of_an_array_interface_is_the_cause() -> None:
     interface = {"shape": (Raising(ZeroDivisionError),), "typestr": "<f4", "data": (64, False)}
     with pytest.raises(BufferError, match="integers in shape") as raised:

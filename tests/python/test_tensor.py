@@ -60,6 +60,22 @@ def pickled(value: str) -> list[str]:
     return [pickle.loads(pickle.dumps(value, protocol)) for protocol in PROTOCOLS]
 
 
+def test_names_that_end_in_that_of_a_dtype_are_no_dtypes() -> None:
+    class Named:
+        name = "app.float32"
+
+    class Text:
+        def __str__(self) -> str:
+            return "weights.float32"
+
+    for value in (Named(), Text()):
+        with pytest.raises(ValueError, match="expected dtype to be a name"):
+            dlbridge.dtype(value)
+        assert dlbridge.dtype("float32") != value
+    Text.__module__ = "weights.of.a.framework"
+    assert dlbridge.dtype(Text()) == "float32"
+
+
 @pytest.mark.parametrize("name, code, bits, lanes, itemsize", DTYPES)
 def test_dtype(name: str, code: int, bits: int, lanes: int, itemsize: int) -> None:
     by_numbers = dlbridge.dtype((code, bits, lanes))
@@ -157,8 +173,11 @@ class Jax:
 
 
 class Torch:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
     def __str__(self) -> str:
-        return "cuda:3"
+        return self.text
 
 
 @pytest.mark.parametrize(
@@ -168,7 +187,10 @@ class Torch:
         (Jax("cpu", 0), "cpu"),
         (Jax("rocm", 1), "rocm:1"),
         (Jax("tpu", 4), "tpu:4"),
-        (Torch(), "cuda:3"),
+        (Torch("cuda:3"), "cuda:3"),
+        (Torch("xpu"), "oneapi:0"),
+        (Torch("xpu:1"), "oneapi:1"),
+        (Torch("mps:0"), "metal:0"),
         ((1, None), "cpu"),  # as Paddle returns it
     ],
 )

@@ -362,6 +362,30 @@ def test_an_empty_view_of_any_strides_has_another_dtype() -> None:
     x = np.empty((0, 4), np.int16)[:, ::2]
     assert dlbridge.from_dlpack(x).view("int8").shape == (0, 4)
     assert np.ascontiguousarray(x).view("int8").shape == (0, 4)
+    for shape in ((8, 0), (0, 0), (0, 8), (3, 0, 4)):
+        y = np.empty(shape, np.uint16)
+        assert dlbridge.from_dlpack(y).view("complex64").shape == y.view(np.complex64).shape
+    with pytest.raises(dlbridge.CopyForbiddenError):
+        dlbridge.from_dlpack(np.empty((0, 3), np.uint8)).view("uint16")
+
+
+def test_as_many_indices_as_a_tensor_has_dimensions() -> None:
+    t = dlbridge.from_dlpack(producers.Producer(shape=(1,) * 64, fill=struct.pack("=f", 5)))
+    for key in ((0, None), (None, 0), (..., None, 0), (0, 0, None, None)):
+        assert t[key].shape == (1,) * 64
+    for key in ((None,), (0, None, None), (slice(None), None)):
+        with pytest.raises(IndexError, match="at most 64"):
+            t[key]
+
+
+def test_arrays_and_ranges_are_shapes() -> None:
+    np = pytest.importorskip("numpy")
+    t = dlbridge.empty(np.array([2, 3]), "int8")
+    assert t.shape == (2, 3)
+    assert t.reshape(np.array([3, 2])).shape == (3, 2)
+    assert t.reshape(np.array(6)).shape == t.reshape(np.int64(6)).shape == (6,)
+    assert t.permute(range(2)).shape == (2, 3)
+    assert dlbridge.empty(range(1, 3), "int8").shape == (1, 2)
 
 
 def test_an_item_before_the_first_does_not_exist() -> None:

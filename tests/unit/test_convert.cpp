@@ -149,6 +149,20 @@ TEST(ConvertedCopyOf, RefusesMemoryThatTheCpuCannotRead) {
       "on cuda:0: device differs. Copy it to the CPU first");
 }
 
+// A class of another library with the dtype of a small float, whose constructor rounds to float.
+struct half_by_float {
+  explicit half_by_float(float number) noexcept : value(number) {}
+  dlbridge::float16 value;
+};
+
+TEST(ConvertedNumber, IsRoundedOnceForClassesThatRoundToFloatFirst) {
+  double const number = 1 + 1.0 / 2048 + 1.0 / (1LL << 40);  // above the middle of two halves
+  float const expected = dlbridge::float16(number);
+  EXPECT_EQ(static_cast<float>(dlbridge::detail::converted_number<half_by_float>(number).value),
+            expected);
+  EXPECT_GT(expected, 1);
+}
+
 // The explanation of a refused parameter.
 TEST(ExplainConversion, NamesWhatAConversionWouldNotChange) {
   numbers<std::int8_t> x{{1, 2}, {2}, {1}};

@@ -30,6 +30,27 @@ TEST_F(Shared, TheLastOwnerFreesTheTensor) {
   EXPECT_EQ(deleted(), 1);
 }
 
+TEST_F(Shared, AViewWithDimsOfItsOwnDoesNotChange) {
+  dlbridge::tensor_view of_owner = view();
+  shared_tensor owner(managed_tensor::steal(raw), of_owner);
+  t.shape[0] = 7;
+  t.strides[1] = 9;
+  EXPECT_EQ(of_owner.extent(0), 2);
+  EXPECT_EQ(of_owner.stride(1), 1);
+  EXPECT_EQ(of_owner.data(), t.data);
+  owner = shared_tensor();
+  EXPECT_EQ(deleted(), 1);
+}
+
+TEST_F(Shared, AViewWithoutStridesGetsThoseOfItsOrder) {
+  t.strides = nullptr;
+  dlbridge::tensor_view of_owner = view();
+  shared_tensor const owner(managed_tensor::steal(raw), of_owner);
+  ASSERT_NE(of_owner.strides(), nullptr);
+  EXPECT_EQ(of_owner.strides()[0], 3);
+  EXPECT_EQ(of_owner.strides()[1], 1);
+}
+
 TEST_F(Shared, AMovedFromOwnerIsEmpty) {
   shared_tensor first(managed_tensor::steal(raw));
   shared_tensor const second(std::move(first));

@@ -33,6 +33,23 @@ using dlbridge::with_shape;
 
 using sizes = std::vector<std::int64_t>;
 
+// An array of a device, whose elements are ready on a stream.
+struct on_stream {
+  int stream = 0;
+  float* elements = nullptr;
+};
+}  // namespace
+template <>
+struct dlbridge::array_traits<on_stream> {
+  static dlbridge::description describe(on_stream& a) noexcept {
+    return dlbridge::description::of(a.elements, {0});
+  }
+  static dlbridge::stream_ref stream(on_stream const& a) noexcept {
+    return dlbridge::stream_ref(dlbridge::device(kDLCUDA, 0), const_cast<int*>(&a.stream));
+  }
+};
+namespace {
+
 sizes shape_of(managed_tensor const& m) {
   DLTensor const& t = m.tensor();
   return {t.shape, t.shape + t.ndim};
@@ -135,6 +152,13 @@ TEST(StdSharedPtr, ToAManagedTensorDropsTheFlagIsCopied) {
   // With this flag each consumer would assume that it is the only owner, and write.
   EXPECT_EQ(build(std::shared_ptr<managed_tensor>(shared)).flags(), flags);
   EXPECT_EQ(build(std::move(*shared)).flags(), flags | dlbridge::flag_is_copied);
+}
+
+TEST(StdSharedPtr, HasTheStreamOfTheArray) {
+  auto const array = std::make_shared<on_stream>();
+  dlbridge::device const where(kDLCUDA, 0);
+  EXPECT_EQ(dlbridge::ready_on(array, where), dlbridge::ready_on(*array, where));
+  EXPECT_EQ(dlbridge::ready_on(std::as_const(*array), where).native_handle(), &array->stream);
 }
 
 TEST(WithShape, GivesDimensionsToAUniquePtr) {

@@ -94,7 +94,7 @@ struct array_traits<Eigen::Map<Plain, Options, Strides>> {
   }
 };
 /// Exports the memory behind a Ref, in the same way as that behind a Map. build refuses, with
-/// null_data, a Ref that refers to a copy of its own.
+/// bad_argument, a Ref that refers to a copy of its own, which does not move with the Ref.
 template <class Plain, int Options, class Strides>
 struct array_traits<Eigen::Ref<Plain, Options, Strides>> {
   using ref = Eigen::Ref<Plain, Options, Strides>;

@@ -69,9 +69,8 @@ struct view_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
   using extents = typename map::Dimensions;
 
   static map view(tensor_view const& of) {
-    static_assert(
-        std::is_constructible_v<extents, Eigen::array<typename map::Index, map::NumIndices>>,
-        "dlbridge: as<T> creates a TensorMap of Tensor, not of TensorFixedSize");
+    static_assert(std::is_same_v<extents, Eigen::DSizes<typename map::Index, map::NumIndices>>,
+                  "dlbridge: as<T> creates a TensorMap of Tensor, not of TensorFixedSize");
     requirement need = detail::requirement_of<element>(map::NumIndices, nullptr);
     need.order =
         int{map::Layout} == int{Eigen::RowMajor} ? layout::row_major : layout::column_major;

@@ -137,7 +137,7 @@ struct view_traits<Kokkos::View<Data, Properties...>> {
                 "dlbridge: this Kokkos layout has no strides, so DLPack cannot describe it");
 
   static array view(tensor_view const& of) {
-    std::int64_t extents[facts::rank + 1];
+    std::int64_t extents[facts::rank + 1] = {};
     for (int i = 0; i < facts::rank; ++i) {
       extents[i] = i < facts::dynamic
                        ? dynamic_extent

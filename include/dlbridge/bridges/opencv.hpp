@@ -163,12 +163,12 @@ struct array_traits<cv::Mat> {
   /// Creates a Mat that owns a tensor.
   ///
   /// @param tensor The tensor.
-  /// @throws error as as<cv::Mat>.
+  /// @throws error as as<cv::Mat>, or null_data (the owner is empty).
   ///
   /// @par Ownership
   /// The last Mat on the memory frees the tensor. After an error the caller still owns it.
   static cv::Mat adopt(managed_tensor&& tensor) {
-    cv::Mat m = detail::mat_view(tensor, -1, 1);
+    cv::Mat m = detail::mat_view(detail::require_owner(tensor), -1, 1);
     auto owner = std::make_unique<managed_tensor>();
     auto* const record = new cv::UMatData(detail::tensor_allocator::get());
     *owner = std::move(tensor);

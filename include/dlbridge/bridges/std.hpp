@@ -85,6 +85,30 @@ struct array_traits<std::shared_ptr<T>> {
     d.flags |= std::is_const_v<T> ? flag_read_only : 0;
     return d;
   }
+  /// The stream of the array.
+  /// @pre The pointer is not null.
+  template <class U = T, class = std::enable_if_t<detail::has_stream<U>>>
+  static stream_ref stream(std::shared_ptr<U> const& p) noexcept {
+    return array_traits<std::remove_cv_t<U>>::stream(*p);
+  }
+};
+template <class T>
+struct array_traits<std::shared_ptr<T[]>> {
+  static description describe(std::shared_ptr<T[]>&) noexcept {
+    static_assert(sizeof(T) == 0,
+                  "dlbridge: a pointer to elements has no shape; with_shape(std::move(p), {2, 3}) "
+                  "adds it");
+    return description::of_nothing();
+  }
+};
+template <class T, class Deleter>
+struct array_traits<std::unique_ptr<T[], Deleter>> {
+  static description describe(std::unique_ptr<T[], Deleter>&) noexcept {
+    static_assert(sizeof(T) == 0,
+                  "dlbridge: a pointer to elements has no shape; with_shape(std::move(p), {2, 3}) "
+                  "adds it");
+    return description::of_nothing();
+  }
 };
 
 /// A smart pointer to elements, with their shape and strides. with_shape creates it.
@@ -148,16 +172,22 @@ borrowed<scalar_of<T>> borrow_elements(T* first, std::size_t count) noexcept {
   return {reinterpret_cast<scalar_of<T>*>(first), nested<std::remove_const_t<T>>::shape(count), {}};
 }
 
-// Whether a range is a view that does not own its elements. A view is trivially copyable, has the
-// same type of elements when it is const, and is not a std::array, which contains its elements.
+// Whether a range is a view that does not own its elements: it is trivially copyable, has the same
+// type of elements when it is const, and is not a std::array, which contains its elements. A view
+// of elements that are const can be made of a pointer and a count, unlike a class that contains
+// them.
 template <class Range, class = void>
 struct is_view : std::false_type {};
 template <class Range>
 struct is_view<Range,
                std::enable_if_t<std::is_same_v<decltype(std::declval<Range&>().data()),
-                                               decltype(std::declval<Range const&>().data())>>>
-    : std::bool_constant<std::is_trivially_copyable_v<Range> &&
-                         std::is_same_v<typename nested<Range>::scalar, Range>> {};
+                                               decltype(std::declval<Range const&>().data())>>> {
+  using pointer = decltype(std::declval<Range const&>().data());
+  static constexpr bool value = std::is_trivially_copyable_v<Range> &&
+                                (!std::is_const_v<std::remove_pointer_t<pointer>> ||
+                                 std::is_constructible_v<Range, pointer, std::size_t>) &&
+                                std::is_same_v<typename nested<Range>::scalar, Range>;
+};
 
 // Whether a range has a shape: the arrays of Eigen, xtensor, Kokkos and Armadillo also have data()
 // and size(), and borrow must not export them as rank 1.
@@ -175,12 +205,23 @@ template <class Range>
 struct has_extent<Range, std::void_t<decltype(std::declval<Range&>().extent(0))>> : std::true_type {
 };
 template <class Range, class = void>
+struct has_dimensions : std::false_type {};
+template <class Range>
+struct has_dimensions<Range, std::void_t<decltype(std::declval<Range&>().dimensions())>>
+    : std::true_type {};
+template <class Range, class = void>
+struct has_shape_of : std::false_type {};
+template <class Range>
+struct has_shape_of<Range, std::void_t<decltype(std::declval<Range&>().shape(0))>>
+    : std::true_type {};
+template <class Range, class = void>
 struct has_n_rows : std::false_type {};
 template <class Range>
 struct has_n_rows<Range, std::void_t<decltype(std::declval<Range&>().n_rows)>> : std::true_type {};
 template <class Range>
-constexpr bool is_ordinary_range = !has_rows<Range>::value && !has_shape<Range>::value &&
-                                   !has_extent<Range>::value && !has_n_rows<Range>::value;
+constexpr bool is_ordinary_range =
+    !has_rows<Range>::value && !has_shape<Range>::value && !has_extent<Range>::value &&
+    !has_n_rows<Range>::value && !has_dimensions<Range>::value && !has_shape_of<Range>::value;
 }  // namespace detail
 
 /// Describes a C array of any rank that the caller keeps valid, for build.

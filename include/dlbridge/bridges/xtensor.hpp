@@ -40,7 +40,8 @@ using borrowed_buffer =
     xt::xbuffer_adaptor<T*, xt::no_ownership, std::allocator<std::remove_const_t<T>>>;
 
 // Creates an adaptor. With a dynamic layout it accepts all strides that are not negative, otherwise
-// compact memory in the layout of the type.
+// compact memory in the layout of the type. An adaptor that is written to needs compact memory: an
+// assignment writes the elements one behind the other, whatever the strides.
 template <class Adaptor, class Buffer, xt::layout_type Layout>
 Adaptor adapt_view(tensor_view const& of, std::int32_t rank) {
   static_assert(
@@ -48,9 +49,10 @@ Adaptor adapt_view(tensor_view const& of, std::int32_t rank) {
       "dlbridge: as<T> creates adaptors that own nothing, such as dlbridge::xarray_view<T>");
   using element = std::remove_pointer_t<std::remove_reference_t<typename Buffer::pointer>>;
   requirement need = requirement_of<element>(rank, nullptr);
-  need.order = Layout == xt::layout_type::row_major      ? layout::row_major
-               : Layout == xt::layout_type::column_major ? layout::column_major
-                                                         : layout::strided;
+  constexpr bool is_written = !std::is_const_v<element>;
+  need.order = Layout == xt::layout_type::column_major              ? layout::column_major
+               : Layout == xt::layout_type::row_major || is_written ? layout::row_major
+                                                                    : layout::strided;
   require_view(of, need);
   auto const size = static_cast<std::size_t>(of.rank());
   auto shape = xtl::make_sequence<typename Adaptor::shape_type>(size, 0);
@@ -79,8 +81,8 @@ Adaptor adapt_view(tensor_view const& of, std::int32_t rank) {
 /// The xtensor arrays of any rank and of rank N on memory that they do not own, for as<T>.
 ///
 /// @tparam T The element type. T const accepts read-only memory.
-/// @tparam Layout With row_major and column_major the memory must be compact; with dynamic no
-///   stride may be negative.
+/// @tparam Layout With row_major and column_major the memory must be compact. With dynamic, no
+///   stride of a T const may be negative, and memory that is written to must be row-major.
 template <class T, xt::layout_type Layout = xt::layout_type::dynamic>
 using xarray_view = xt::xarray_adaptor<detail::borrowed_buffer<T>, Layout>;
 template <class T, std::size_t N, xt::layout_type Layout = xt::layout_type::dynamic>

@@ -100,8 +100,8 @@ template <class T, class Shape, class... Constraints>
 struct parameter<tensor<T, Shape, Constraints...>>
     : detail::typed_parameter<tensor<T, Shape, Constraints...>, T, Shape, Constraints...> {
   using type = tensor<T, Shape, Constraints...>;
-  static type make(imported_tensor& from, PyObject*) noexcept {
-    return type::trust(std::move(from.owned()));
+  static type make(imported_tensor& from, PyObject* object) noexcept {
+    return type::trust(from.take_to_keep(object));
   }
 };
 template <class T, class Shape, class... Constraints>
@@ -109,13 +109,13 @@ struct parameter<argument<T, Shape, Constraints...>>
     : detail::typed_parameter<argument<T, Shape, Constraints...>, T, Shape, Constraints...> {
   using type = argument<T, Shape, Constraints...>;
   static type make(imported_tensor& from, PyObject* object) noexcept {
-    return type(type::owner_type::trust(std::move(from.owned())), origin(object));
+    return type(type::owner_type::trust(from.take_to_keep(object)), origin(object));
   }
 };
 template <>
 struct parameter<any_tensor> : detail::untyped_parameter {
-  static any_tensor make(imported_tensor& from, PyObject*) noexcept {
-    return any_tensor(std::move(from.owned()));
+  static any_tensor make(imported_tensor& from, PyObject* object) noexcept {
+    return any_tensor(from.take_to_keep(object));
   }
 };
 template <>
@@ -127,7 +127,7 @@ struct parameter<managed_tensor> : detail::untyped_parameter {
 template <>
 struct parameter<any_argument> : detail::untyped_parameter {
   static any_argument make(imported_tensor& from, PyObject* object) noexcept {
-    return any_argument(std::move(from.owned()), origin(object));
+    return any_argument(from.take_to_keep(object), origin(object));
   }
 };
 template <class P>

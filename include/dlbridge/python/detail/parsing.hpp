@@ -121,6 +121,21 @@ inline bool read_handle(PyObject* stream, std::int64_t& out) noexcept {
   }
   return false;
 }
+
+// Reads the name of a device that PyTorch names otherwise than DLPack.
+inline bool read_torch_name(char const* text, device& out) noexcept {
+  struct {
+    char const* theirs;
+    char const* ours;
+  } const rows[] = {{"xpu", "oneapi"}, {"mps", "metal"}};
+  for (auto const& row : rows) {
+    std::size_t const length = std::strlen(row.theirs);
+    if (std::strncmp(text, row.theirs, length) == 0) {
+      return try_parse_device(bounded_text<48>(row.ours).append(text + length).c_str(), out);
+    }
+  }
+  return false;
+}
 }  // namespace detail
 
 /// Reads a pair (device type, device id) as `__dlpack_device__` returns it. An id of None is read
@@ -140,6 +155,21 @@ inline bool read_device_pair(PyObject* value, char const* name, device& out,
   }
   out = device(static_cast<int>(type), static_cast<int>(id));
   return true;
+}
+
+/// Whether an object is a sequence with a length, in contrast to a number. An array of NumPy is
+/// both by its type.
+/// @return false, with an exception set, if its length raises one that is not forgivable.
+inline bool is_sized_sequence(PyObject* value) noexcept {
+  if (PyTuple_Check(value) || PyList_Check(value)) {
+    return true;
+  }
+  bool const is_sized =
+      !PyLong_Check(value) && PySequence_Check(value) != 0 && api<PySequence_Size>(value) >= 0;
+  if (!is_sized) {
+    forgive_exception();
+  }
+  return is_sized;
 }
 
 /// Reads a device: a name such as "cuda:0", a pair such as (2, 0), a torch.device, a jax.Device, or
@@ -164,7 +194,7 @@ inline bool read_device(PyObject* value, device& out) noexcept {
   }
   ref const text = PyErr_Occurred() == nullptr ? ref::steal(api<PyObject_Str>(value)) : ref();
   char const* const name = text ? detail::text_in(text.get()) : nullptr;
-  return (name != nullptr && try_parse_device(name, out)) ||
+  return (name != nullptr && (try_parse_device(name, out) || detail::read_torch_name(name, out))) ||
          detail::refuse_value(value, "device", expected);
 }
 

@@ -107,12 +107,7 @@ struct tensor_operations {
 
   static PyObject* import_tensor(managed_tensor& m) noexcept {
     PyTypeObject* const type = TensorType();
-    ref tensor =
-        type != nullptr ? new_tensor(type, m.view(), managed_tensor(), shared_tensor()) : ref();
-    if (tensor) {
-      tensor_in(tensor.get()).owned = std::move(m);
-    }
-    return tensor.release();
+    return type != nullptr ? try_new_tensor(type, m).release() : nullptr;
   }
 
  private:

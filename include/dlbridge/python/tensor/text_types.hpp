@@ -44,8 +44,29 @@ inline bool is_foreign_numpy_dtype(PyObject* value) noexcept {
   ref const letter = is_native ? optional_attribute(value, "char") : ref();
   char const* const text =
       letter && PyUnicode_Check(letter.get()) ? text_in(letter.get()) : nullptr;
+  // NumPy's classes before 1.25 state the bytes as well.
+  char const* const type =
+      PyType_Check(value) ? reinterpret_cast<PyTypeObject*>(value)->tp_name : "";
   return is_native.get() == Py_False ||
-         (text != nullptr && (std::strcmp(text, "g") == 0 || std::strcmp(text, "G") == 0));
+         (text != nullptr && (std::strcmp(text, "g") == 0 || std::strcmp(text, "G") == 0)) ||
+         std::strcmp(type, "numpy.float128") == 0 || std::strcmp(type, "numpy.complex256") == 0;
+}
+
+// The name of a dtype in the text of an object: behind the name of a module, which that of a string
+// may be, and of another object is the one of its type. "torch.float32" is the text of
+// torch.float32; a path of this text is no dtype.
+inline char const* dtype_in(char const* text, PyObject* value) noexcept {
+  char const* const dot = std::strrchr(text, '.');
+  if (dot == nullptr || PyUnicode_Check(value)) {
+    return dot != nullptr ? dot + 1 : text;
+  }
+  ref const module = optional_attribute(reinterpret_cast<PyObject*>(Py_TYPE(value)), "__module__");
+  char const* const of_type =
+      module && PyUnicode_Check(module.get()) ? text_in(module.get()) : nullptr;
+  std::size_t const package = std::strcspn(text, ".");
+  bool const is_of_package = of_type != nullptr && std::strcspn(of_type, ".") == package &&
+                             std::strncmp(text, of_type, package) == 0;
+  return is_of_package ? dot + 1 : text;
 }
 
 // Reads a framework's dtype by the last component of its name: str(torch.float32) is
@@ -59,15 +80,12 @@ inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
       PyErr_Occurred() != nullptr) {
     return false;
   }
-  if (!name || !PyUnicode_Check(name.get())) {
+  bool const has_name = name && !PyUnicode_Check(value) && PyUnicode_Check(name.get());
+  if (!has_name) {
     name = ref::steal(api<PyObject_Str>(value));
   }
   char const* const text = name ? text_in(name.get()) : nullptr;
-  if (text == nullptr) {
-    return false;
-  }
-  char const* const dot = std::strrchr(text, '.');
-  return try_parse_dtype(dot != nullptr ? dot + 1 : text, out);
+  return text != nullptr && try_parse_dtype(has_name ? text : dtype_in(text, value), out);
 }
 
 // Reads a dtype: a name, a framework's dtype, or a pair or triple (code, bits, lanes). Returns

@@ -114,14 +114,22 @@ class import_call {
     if (!method_.takes_self) {
       method = optional_attribute(producer_, names::get().dlpack);
     }
-    if ((method && method.get() != Py_None) || PyErr_Occurred() != nullptr) {
+    bool const is_class =
+        PyType_Check(producer_) && method &&
+        (PyFunction_Check(method.get()) || PyObject_TypeCheck(method.get(), &PyMethodDescr_Type));
+    if ((method && method.get() != Py_None && !is_class) || PyErr_Occurred() != nullptr) {
       return static_cast<bool>(method);
     }
     bool const is_list = PyList_Check(producer_) || PyTuple_Check(producer_);
-    report r = refusal(
-        errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__", "one of type ",
-        request_.advice == nullptr && is_list ? "Pass numpy.asarray() of it" : request_.advice);
-    r.got.append(Py_TYPE(producer_)->tp_name);
+    char const* const remedy = is_class ? "Pass an object of it"
+                               : request_.advice == nullptr && is_list
+                                   ? "Pass numpy.asarray() of it"
+                                   : request_.advice;
+    PyTypeObject* const named =
+        is_class ? reinterpret_cast<PyTypeObject*>(producer_) : Py_TYPE(producer_);
+    report r = refusal(errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__",
+                       is_class ? "the class " : "one of type ", remedy);
+    r.got.append(named->tp_name);
     set_error(r);
     return false;
   }
@@ -256,7 +264,7 @@ class import_call {
     set_exception(std::move(first));
     report r = refusal(errc::copy_forbidden, "a producer that understands copy=False", "",
                        "Leave copy= out if a copy is acceptable");
-    r.got.append(Py_TYPE(producer_)->tp_name).append(", which does not take the keyword");
+    r.got.append(Py_TYPE(producer_)->tp_name).append(", whose __dlpack__ raised TypeError for it");
     set_error(r);
     return ref();
   }

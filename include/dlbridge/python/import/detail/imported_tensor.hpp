@@ -10,6 +10,7 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/exchange.hpp>
+#include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/error.hpp>
@@ -18,6 +19,7 @@
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/detail/work_stream.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
@@ -153,12 +155,39 @@ class imported_tensor {
   }
   /// The owned tensor, which the caller may move out; empty when the tensor is lent.
   managed_tensor& owned() noexcept { return owned_; }
+  /// Moves out the owned tensor, for code that may keep it. Its shape and strides do not change,
+  /// whatever the library of the object does to the struct that it exported: PyTorch's squeeze_()
+  /// and t_() write to the extents of every struct of the tensor.
+  /// @param object the object that was imported.
+  managed_tensor take_to_keep(PyObject* object) noexcept {
+    type_entry const* const type = type_cache::peek(Py_TYPE(object));
+    bool const is_fixed =
+        type != nullptr && (type->reads_fields || (type->imports_by_table && !type->gaps));
+    return is_fixed || !owned_ ? std::move(owned_) : with_own_dims(std::move(owned_));
+  }
 
  private:
   DLBRIDGE_COLD void release() noexcept {
     require_thread_state();
     error_keeper const pending;  // an exception may be pending while a foreign deleter runs
     owned_ = managed_tensor();
+  }
+
+  // A tensor on the memory of another one, with a shape and strides of its own. Without memory for
+  // these, the same tensor.
+  DLBRIDGE_NOINLINE static managed_tensor with_own_dims(managed_tensor m) noexcept {
+    tensor_view view = m.view();
+    std::uint64_t const flags = view.flags();
+    bool const done = guarded([&] {
+      shared_tensor const owner(std::move(m), view);
+      m = lend(owner, view, struct_kind::versioned);  // in the struct of the new owner
+    });
+    if (done) {
+      m.get_versioned()->flags = flags;  // the result is the only owner: a copy stays one
+    } else {
+      forgive_exception();
+    }
+    return m;
   }
 
   void view_owned() noexcept {
@@ -290,15 +319,7 @@ class imported_tensor {
         (tensor_.ndim > 0 && tensor_.shape == nullptr)) {
       return false;
     }
-    for (int i = 0; i < tensor_.ndim; ++i) {
-      dims_.shape[i] = tensor_.shape[i];
-    }
-    if (tensor_.strides != nullptr) {
-      for (int i = 0; i < tensor_.ndim; ++i) {
-        dims_.strides[i] = tensor_.strides[i];
-      }
-    }
-    use_copied_dims();
+    detail::copy_dims(tensor_, dims_);
     return true;
   }
   DLBRIDGE_INLINE void use_copied_dims() noexcept {

@@ -51,6 +51,22 @@ struct copied_dims {
   std::int64_t strides[direct_rank];
 };
 
+// Copies the shape and the strides of a description into that room, as the library of the tensor
+// may change its own.
+// @pre the rank is from 0 to direct_rank, and a rank above 0 has a shape.
+DLBRIDGE_INLINE void copy_dims(DLTensor& description, copied_dims& room) noexcept {
+  for (int i = 0; i < description.ndim; ++i) {
+    room.shape[i] = description.shape[i];
+  }
+  description.shape = room.shape;
+  if (description.strides != nullptr) {
+    for (int i = 0; i < description.ndim; ++i) {
+      room.strides[i] = description.strides[i];
+    }
+    description.strides = room.strides;
+  }
+}
+
 // The dtype for one type number of NumPy; lanes is 0 where DLPack has none. shift is the log2 of
 // the element size, by which byte strides are shifted to strides in elements.
 struct ndarray_type {

@@ -45,9 +45,11 @@ class negotiation {
 
   /// What the pending exception means.
   static refusal_meaning meaning() noexcept {
-    return PyErr_ExceptionMatches(PyExc_TypeError)   ? refusal_meaning::old_producer
-           : PyErr_ExceptionMatches(PyExc_Exception) ? refusal_meaning::unavailable
-                                                     : refusal_meaning::final;
+    bool const is_refusal =
+        PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError);
+    return PyErr_ExceptionMatches(PyExc_TypeError) ? refusal_meaning::old_producer
+           : is_refusal                            ? refusal_meaning::unavailable
+                                                   : refusal_meaning::final;
   }
 
   /// Calls again after an exception. An old producer is called without any keyword that DLPack 1.0

@@ -40,7 +40,7 @@ inline bool read_pointer(PyObject* value, void*& out) noexcept {
   if (is_other || !read_address(value, address) || address < 0 ||
       static_cast<std::uint64_t>(address) > UINTPTR_MAX) {
     return refuse_value(value, "ptr",
-                        "an address: an integer of 0 and above, or an object with "
+                        "an address: an integer from 0 to 2**63 - 1, or an object with "
                         "__index__ or __int__");
   }
   out = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
@@ -52,8 +52,9 @@ inline bool read_pointer(PyObject* value, void*& out) noexcept {
 inline bool read_shape(PyObject* value, dims& out) noexcept {
   std::int64_t shape[max_rank];
   int rank = 1;
-  bool is_sound =
-      PyIndex_Check(value) ? read_integer(value, shape[0]) : read_integers(value, shape, rank);
+  bool const is_number = PyIndex_Check(value) != 0 && !is_sized_sequence(value);
+  bool is_sound = PyErr_Occurred() == nullptr &&
+                  (is_number ? read_integer(value, shape[0]) : read_integers(value, shape, rank));
   for (int i = 0; is_sound && i < rank; ++i) {
     is_sound = shape[i] >= 0;
   }
@@ -119,6 +120,17 @@ inline bool check_memory(description const& d) noexcept {
   return true;
 }
 
+// Whether a dtype object stores each element below 8 bits in a byte of its own, as the dtypes of
+// ml_dtypes do. Names mean packed elements.
+inline bool has_padded_elements(PyObject* object, dtype type) noexcept {
+  if (type.bits >= 8 || type.lanes != 1 || PyUnicode_Check(object) || PyTuple_Check(object)) {
+    return false;
+  }
+  ref const size = optional_attribute(object, "itemsize");
+  std::int64_t bytes = 0;
+  return size && PyLong_Check(size.get()) && read_integer(size.get(), bytes) && bytes == 1;
+}
+
 // from_pointer(ptr, shape, dtype, *, strides, device, stream, owner, readonly)
 inline PyObject* from_pointer(PyObject*, PyObject* positional, PyObject* keywords) noexcept {
   char const* accepted[] = {"ptr",    "shape", "dtype",    "strides", "device",
@@ -137,7 +149,16 @@ inline PyObject* from_pointer(PyObject*, PyObject* positional, PyObject* keyword
       !read_strides(strides, d.shape.size(), d.strides)) {
     return nullptr;
   }
+  if (d.device.type == kDLCPU) {
+    d.device.id = 0;  // as dlpack.h states of DLDevice.device_id
+  }
   d.flags = readonly != 0 ? flag_read_only : 0;
+  if (has_padded_elements(type, d.type)) {
+    d.flags |= flag_padded;
+  }
+  if (PyErr_Occurred() != nullptr) {
+    return nullptr;
+  }
   if (!check_memory(d) ||
       (arguments.request.stream != Py_None && !has_queues(d.device) &&
        !choose_stream(arguments.request.stream, stream_device(d.device), arguments.ready))) {

@@ -67,7 +67,7 @@ inline PyObject* wrap_imported(managed_tensor m, import_arguments const& argumen
     tensor_object& self = tensor_in(tensor.get());
     PyObject* const owner = stream_owner(arguments.request.stream);
     set_ready(self, arguments.ready, owner);
-    record_lasting_stream(self.owned, arguments.ready, owner);
+    record_lasting_stream(owning_tensor(self), arguments.ready, owner);
   }
   if (tensor && has_queues(tensor_in(tensor.get()).view.device())) {
     set_queue(tensor_in(tensor.get()), queue_of(arguments.producer, arguments.request.stream));

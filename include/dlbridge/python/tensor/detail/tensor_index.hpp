@@ -64,8 +64,11 @@ class index_reader {
     Py_ssize_t named = 0;
     Py_ssize_t added = 0;
     Py_ssize_t gaps = 0;
+    Py_ssize_t removed = 0;
     for (Py_ssize_t i = 0; i < count; ++i) {
-      (items[i] == Py_None ? added : items[i] == Py_Ellipsis ? gaps : named) += 1;
+      bool const is_dimension = items[i] != Py_None && items[i] != Py_Ellipsis;
+      (items[i] == Py_None ? added : is_dimension ? named : gaps) += 1;
+      removed += is_dimension && !PySlice_Check(items[i]) ? 1 : 0;
     }
     if (gaps > 1) {
       api<PyErr_SetString>(PyExc_IndexError, "an index has at most one Ellipsis");
@@ -76,7 +79,7 @@ class index_reader {
                         name_of(view_).c_str(), view_.rank());
       return false;
     }
-    if (added > max_rank - view_.rank()) {
+    if (added > max_rank - view_.rank() + removed) {
       api<PyErr_Format>(PyExc_IndexError, "too many dimensions: a tensor has at most %d",
                         static_cast<int>(max_rank));
       return false;

@@ -23,7 +23,8 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// A Tensor. Its description does not change; its elements may.
+/// A Tensor. Its description does not change, whatever the producer does to its own; its elements
+/// may.
 /// @par Thread and GIL
 /// Every function on a Tensor requires the GIL.
 struct tensor_object {
@@ -34,7 +35,7 @@ struct tensor_object {
   kept_stream stream;         // on which the elements are ready
   PyObject* stream_object;    // the owner of that handle or, on oneAPI, the queue; a held reference
   PyObject* array;            // the ndarray whose fields view describes, a held reference; or null
-  detail::copied_dims dims;   // the shape and the strides of view while array is not null
+  detail::copied_dims dims;   // the shape and the strides of view until the first export
   buffer_dims exported_dims;  // of the buffers
 
   stream_ref ready_on() const noexcept {
@@ -99,6 +100,16 @@ inline void deallocate_tensor(PyObject* object) noexcept {
 }  // namespace detail
 
 namespace detail {
+// Whether a new object copies the shape and the strides of its tensor. Otherwise the owner does, as
+// it does at the first export: without the GIL, other threads may then read the view.
+inline bool can_copy_dims([[maybe_unused]] tensor_view const& view) noexcept {
+#if defined(Py_GIL_DISABLED)
+  return false;
+#else
+  return view.rank() <= direct_rank;
+#endif
+}
+
 // Constructs the members of a new object.
 DLBRIDGE_INLINE void construct(tensor_object& self, tensor_view const& view, managed_tensor&& owned,
                                shared_tensor&& shared) noexcept {
@@ -115,20 +126,18 @@ DLBRIDGE_INLINE void construct(tensor_object& self, tensor_view const& view, man
 }
 }  // namespace detail
 
-/// A new object of a Tensor type on the memory of view.
-/// @param owned the owner of that memory, unless shared is.
-/// @return the object; empty, with MemoryError set, when there is no memory for it; the owner is
+/// A new object on the memory of another object, whose owner it shares.
+/// @param view its shape and strides are valid as long as the owner.
+/// @return the object; empty, with MemoryError set, when there is no memory for it; the share is
 ///   then freed.
-inline ref new_tensor(PyTypeObject* type, tensor_view const& view, managed_tensor owned,
-                      shared_tensor shared) noexcept {
+inline ref new_tensor(PyTypeObject* type, tensor_view const& view, shared_tensor shared) noexcept {
   PyObject* const object = detail::allocate_tensor(type);
   if (object == nullptr) {
     error_keeper const pending;
-    owned = managed_tensor();
     shared = shared_tensor();
     return ref();
   }
-  detail::construct(tensor_in(object), view, std::move(owned), std::move(shared));
+  detail::construct(tensor_in(object), view, managed_tensor(), std::move(shared));
   return ref::steal(object);
 }
 /// A new object on the memory of an ndarray, to which it holds a reference. It copies the fields of
@@ -152,22 +161,38 @@ inline ref new_tensor_on_array(PyTypeObject* type, PyObject* array) noexcept {
   self.array = array;
   return ref::steal(object);
 }
-/// A new object on the memory of m, which the object owns.
+/// A new object on the memory of m, which the object then owns, with copies of its shape and
+/// strides.
 /// @pre m is not empty.
-inline ref new_tensor(PyTypeObject* type, managed_tensor&& m) noexcept {
+/// @return the object; empty, with MemoryError set, when there is no memory; the caller then still
+///   owns m.
+inline ref try_new_tensor(PyTypeObject* type, managed_tensor& m) noexcept {
   PyObject* const object = detail::allocate_tensor(type);
   if (object == nullptr) {
-    error_keeper const pending;
-    m = managed_tensor();
     return ref();
   }
-  tensor_view const view = m.view();
-  detail::construct(tensor_in(object), view, std::move(m), shared_tensor());
+  tensor_object& self = tensor_in(object);
+  tensor_view view = m.view();
+  shared_tensor shared;
+  if (detail::can_copy_dims(view)) {
+    DLTensor description = view.to_dltensor();
+    detail::copy_dims(description, self.dims);
+    view = tensor_view(description, view.flags());
+  } else if (!guarded([&] { shared = shared_tensor(std::move(m), view); })) {
+    detail::deallocate_tensor(object);
+    return ref();
+  }
+  detail::construct(self, view, std::move(m), std::move(shared));
   return ref::steal(object);
 }
-/// The same on the memory of another object, whose owner it shares.
-inline ref new_tensor(PyTypeObject* type, tensor_view const& view, shared_tensor shared) noexcept {
-  return new_tensor(type, view, managed_tensor(), std::move(shared));
+/// The same, which frees m when there is no memory.
+inline ref new_tensor(PyTypeObject* type, managed_tensor m) noexcept {
+  ref object = try_new_tensor(type, m);
+  if (!object) {
+    error_keeper const pending;
+    m = managed_tensor();
+  }
+  return object;
 }
 
 /// Sets the stream on which the elements are ready.
@@ -197,25 +222,20 @@ inline bool wait_until_ready(tensor_object const& self) noexcept {
 }
 
 namespace detail {
-// Makes a managed tensor the owner of the memory, in place of the ndarray, which it then holds. The
-// view describes the same elements, by shape and strides that outlive the object.
+// Makes a managed tensor the owner of the memory, in place of the ndarray, which it then holds.
 DLBRIDGE_COLD inline void own_array(tensor_object& self) {
-  DLTensor description = self.view.to_dltensor();
   managed_tensor owned =
-      own_ndarray(self.array, description, self.view.flags(), version_of_ndarrays());
+      own_ndarray(self.array, self.view.to_dltensor(), self.view.flags(), version_of_ndarrays());
   if (!owned) {
     dlbridge::detail::raise_no_memory();
   }
-  description.shape = owned.tensor().shape;
-  description.strides = owned.tensor().strides;
-  self.view = tensor_view(description, self.view.flags());
   self.owned = std::move(owned);
   decref(std::exchange(self.array, nullptr));
 }
 }  // namespace detail
 
 /// Makes the owner of the memory a shared one, and returns it. An export holds a share, which is
-/// freed without Python.
+/// freed without Python. The shape and the strides of the view are then valid as long as the owner.
 /// @throws error out_of_memory; the Tensor is then unchanged.
 inline shared_tensor const& share(tensor_object& self) {
   critical_section const section(reinterpret_cast<PyObject*>(&self));
@@ -223,7 +243,7 @@ inline shared_tensor const& share(tensor_object& self) {
     if (self.array != nullptr) {
       detail::own_array(self);
     }
-    self.shared = shared_tensor(std::move(self.owned));
+    self.shared = shared_tensor(std::move(self.owned), self.view);
   }
   return self.shared;
 }

@@ -61,8 +61,10 @@ inline bool read_dims(char const* function, PyObject* arguments, std::int64_t* o
                       int& count) noexcept {
   bool const is_one = PyTuple_GET_SIZE(arguments) == 1;
   PyObject* const first = is_one ? PyTuple_GET_ITEM(arguments, 0) : nullptr;
-  bool const is_sequence = is_one && (PyTuple_Check(first) || PyList_Check(first));
-  ref const items = ref::steal(api<PySequence_Tuple>(is_sequence ? first : arguments));
+  bool const is_listed = is_one && is_sized_sequence(first);
+  ref const items = PyErr_Occurred() == nullptr
+                        ? ref::steal(api<PySequence_Tuple>(is_listed ? first : arguments))
+                        : ref();
   if (!items) {
     return false;
   }
@@ -216,16 +218,18 @@ inline bool try_resize(view_layout& layout, std::int64_t from_bits, std::int64_t
   if (from_bits == to_bits) {
     return true;
   }
-  if (count_of(layout.rank, layout.shape) == 0) {  // strides without elements have no meaning
-    fill_row_major(layout.rank, layout.shape, layout.strides);
-  }
   int const last = layout.rank - 1;
+  bool const is_empty = count_of(layout.rank, layout.shape) == 0;
   std::int64_t bits = 0;
-  if (last < 0 || (layout.strides[last] != 1 && layout.shape[last] != 1) ||
+  if (last < 0 || (layout.strides[last] != 1 && layout.shape[last] != 1 && !is_empty) ||
       !try_multiply(layout.shape[last], from_bits, bits) || bits % to_bits != 0) {
     return false;
   }
   layout.shape[last] = bits / to_bits;
+  if (is_empty) {  // strides without elements have no meaning
+    fill_row_major(layout.rank, layout.shape, layout.strides);
+    return true;
+  }
   layout.strides[last] = 1;
   for (int i = 0; i < last; ++i) {
     std::int64_t const step = wrapping_product(layout.strides[i], from_bits);

@@ -1,0 +1,15 @@
+// A smart pointer to elements does not know how many there are.
+// says: a pointer to elements has no shape; with_shape
+#include <dlbridge/bridges/std.hpp>
+#include <dlbridge/builder.hpp>
+
+#include <memory>
+#include <utility>
+
+void use(std::shared_ptr<float[]> elements) {
+#ifdef WRONG
+  dlbridge::build(std::move(elements));
+#else
+  dlbridge::build(dlbridge::with_shape(std::move(elements), {2, 3}));
+#endif
+}

@@ -1,0 +1,95 @@
+"""Methods of PyTorch that change the extents of a tensor in place, also in the structs that it
+exported: what was imported before keeps its own extents."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import dlbridge
+
+MODULES = [name for name in ("extension", "nanobind_extension") if importlib.util.find_spec(name)]
+
+
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x.unsqueeze_(0).unsqueeze_(0)
+
+
+CHANGES: list[Callable[[torch.Tensor], Any]] = [torch.Tensor.t_, twice, torch.Tensor.squeeze_]
+
+
+class ByProtocol:
+    """A producer without an exchange table."""
+
+    def __init__(self, x: torch.Tensor) -> None:
+        self.x = x
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.x.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> Any:
+        return self.x.__dlpack_device__()
+
+
+class Legacy(ByProtocol):
+    def __dlpack__(self) -> Any:
+        return self.x.__dlpack__()
+
+
+ROADS: list[Callable[[torch.Tensor], Any]] = [lambda x: x, ByProtocol, Legacy]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=["t_", "unsqueeze_", "squeeze_"])
+@pytest.mark.parametrize("road", ROADS, ids=["table", "protocol", "legacy"])
+def test_a_tensor_keeps_its_extents(
+    road: Callable[[torch.Tensor], Any], change: Callable[[torch.Tensor], Any]
+) -> None:
+    x = torch.arange(6.0).reshape(1, 6) if change is torch.Tensor.squeeze_ else torch.ones(2, 3)
+    shape, values = tuple(x.shape), x.tolist()
+    t = dlbridge.from_dlpack(road(x))
+    capsule = t.__dlpack__(max_version=(1, 3))
+    shared = dlbridge.from_dlpack(t)
+    change(x)
+    assert tuple(x.shape) != shape or change is torch.Tensor.t_
+    exported = [t.__dlpack__(max_version=(1, 3)), t.__dlpack__(), capsule]
+    for each in (t, shared, t[...], *map(dlbridge.from_dlpack, exported)):
+        assert each.shape == shape
+        assert np.asarray(each).tolist() == np.from_dlpack(each).tolist() == values
+        assert torch.from_dlpack(each).tolist() == values
+        assert memoryview(each).shape == shape
+        assert len(each) == shape[0]
+
+
+@pytest.mark.parametrize("rank", [8, 9, 40])
+def test_memory_of_other_extents_is_not_read(rank: int) -> None:
+    x = torch.zeros((1,) * (rank - 1) + (4,))
+    t = dlbridge.from_dlpack(x)
+    shared = dlbridge.from_dlpack(t)
+    x.squeeze_()
+    del x
+    gc.collect()
+    others = [torch.zeros((3,) * 3 + (1,) * (rank - 3)) for _ in range(50)]
+    for each in (t, shared, t[...]):
+        assert each.shape == (1,) * (rank - 1) + (4,)
+    assert len(others) == 50
+
+
+@pytest.mark.parametrize("road", ROADS, ids=["table", "protocol", "legacy"])
+@pytest.mark.parametrize("name", MODULES)
+def test_an_extension_keeps_the_extents(name: str, road: Callable[[torch.Tensor], Any]) -> None:
+    extension = importlib.import_module(name)
+    x, y = torch.zeros(2, 3), torch.zeros(2, 3)
+    keeper = extension.keep(road(x), road(y))
+    x.t_()
+    y.unsqueeze_(0)
+    del x, y
+    gc.collect()
+    assert keeper.typed_extents() == [2, 3]
+    assert keeper.any_extents() == [2, 3]
