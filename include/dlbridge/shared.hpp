@@ -2,7 +2,6 @@
 // layer: arrays · export: several exports of one tensor
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -34,19 +33,18 @@ class shared_tensor {
   explicit shared_tensor(managed_tensor&& m) : block_(block::make(std::move(m), 0)) {}
   /// The same with copies of the shape and the strides, for a producer that changes those in its
   /// struct, as PyTorch does in Tensor.squeeze_().
+  /// @param m As above.
   /// @param view A view of the tensor. Its shape and strides become the copies, which are valid as
   ///   long as any owner; without strides, they become those of row-major order.
   shared_tensor(managed_tensor&& m, tensor_view& view)
       : block_(block::make(std::move(m), static_cast<std::size_t>(view.rank()))) {
     DLTensor description = view.to_dltensor();
-    std::int64_t* const shape = block_->dims();
-    std::copy_n(description.shape, view.rank(), shape);
-    description.shape = shape;
-    std::int64_t* const strides = shape + view.rank();
-    description.strides != nullptr
-        ? static_cast<void>(std::copy_n(description.strides, view.rank(), strides))
-        : fill_row_major(view.rank(), shape, strides);
-    description.strides = strides;
+    description.shape = block_->dims();
+    description.strides = description.shape + view.rank();
+    for (int i = 0; i < view.rank(); ++i) {
+      description.shape[i] = view.extent(i);
+    }
+    view.copy_strides(description.strides);
     view = tensor_view(description, view.flags());
   }
   shared_tensor(shared_tensor const& other) noexcept : block_(other.block_) {
