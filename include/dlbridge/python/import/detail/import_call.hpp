@@ -116,15 +116,16 @@ class import_call {
     }
     bool const is_class =
         PyType_Check(producer_) && method &&
-        (PyFunction_Check(method.get()) || PyObject_TypeCheck(method.get(), &PyMethodDescr_Type));
+        (PyFunction_Check(method.get()) || Py_TYPE(method.get()) == &PyMethodDescr_Type);
     if ((method && method.get() != Py_None && !is_class) || PyErr_Occurred() != nullptr) {
       return static_cast<bool>(method);
     }
-    bool const is_list = PyList_Check(producer_) || PyTuple_Check(producer_);
-    char const* const remedy = is_class ? "Pass an object of it"
-                               : request_.advice == nullptr && is_list
-                                   ? "Pass numpy.asarray() of it"
-                                   : request_.advice;
+    char const* remedy = request_.advice;
+    if (is_class) {
+      remedy = "Pass an object of it";
+    } else if (remedy == nullptr && (PyList_Check(producer_) || PyTuple_Check(producer_))) {
+      remedy = "Pass numpy.asarray() of it";
+    }
     PyTypeObject* const named =
         is_class ? reinterpret_cast<PyTypeObject*>(producer_) : Py_TYPE(producer_);
     report r = refusal(errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__",
