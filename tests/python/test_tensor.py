@@ -68,7 +68,8 @@ def test_names_that_end_in_that_of_a_dtype_are_no_dtypes() -> None:
         def __str__(self) -> str:
             return "weights.float32"
 
-    for value in (Named(), Text()):
+    others: list[Any] = [Named(), Text()]
+    for value in others:
         with pytest.raises(ValueError, match="expected dtype to be a name"):
             dlbridge.dtype(value)
         assert dlbridge.dtype("float32") != value

@@ -371,9 +371,11 @@ def test_an_empty_view_of_any_strides_has_another_dtype() -> None:
 
 def test_as_many_indices_as_a_tensor_has_dimensions() -> None:
     t = dlbridge.from_dlpack(producers.Producer(shape=(1,) * 64, fill=struct.pack("=f", 5)))
-    for key in ((0, None), (None, 0), (..., None, 0), (0, 0, None, None)):
+    fitting: list[Any] = [(0, None), (None, 0), (..., None, 0), (0, 0, None, None)]
+    for key in fitting:
         assert t[key].shape == (1,) * 64
-    for key in ((None,), (0, None, None), (slice(None), None)):
+    too_many: list[Any] = [(None,), (0, None, None), (slice(None), None)]
+    for key in too_many:
         with pytest.raises(IndexError, match="at most 64"):
             t[key]
 
