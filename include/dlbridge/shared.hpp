@@ -38,14 +38,13 @@ class shared_tensor {
   ///   long as any owner; without strides, they become those of row-major order.
   shared_tensor(managed_tensor&& m, tensor_view& view)
       : block_(block::make(std::move(m), static_cast<std::size_t>(view.rank()))) {
-    DLTensor description = view.to_dltensor();
-    description.shape = block_->dims();
-    description.strides = description.shape + view.rank();
+    std::int64_t* const shape = block_->dims();
+    std::int64_t* const strides = shape + view.rank();
     for (int i = 0; i < view.rank(); ++i) {
-      description.shape[i] = view.extent(i);
+      shape[i] = view.extent(i);
     }
-    view.copy_strides(description.strides);
-    view = tensor_view(description, view.flags());
+    view.copy_strides(strides);
+    view = view.with_dims(shape, strides);
   }
   shared_tensor(shared_tensor const& other) noexcept : block_(other.block_) {
     if (block_ != nullptr) {

@@ -128,6 +128,14 @@ class tensor_view {
     return copy;
   }
 
+  /// The same view with copies of the shape and the strides, which must outlive it.
+  tensor_view with_dims(std::int64_t const* shape, std::int64_t const* strides) const noexcept {
+    tensor_view copy = *this;
+    copy.shape_ = shape;
+    copy.strides_ = strides;
+    return copy;
+  }
+
   bool is_row_major() const noexcept { return dlbridge::is_row_major(rank_, shape_, strides_); }
   bool is_column_major() const noexcept {
     return dlbridge::is_column_major(rank_, shape_, strides_);

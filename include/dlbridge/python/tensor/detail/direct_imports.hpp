@@ -196,9 +196,12 @@ DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& tried_table) noexcept
     return share_plainly(object);
   }
   stream_ref ready = stream_ref::default_of(cpu);
+  bool const is_fixed = !type->gaps;  // PyTorch, whose table has gaps, changes what it exported
   managed_tensor m = import_by_table(*type, object, nullptr, ready);
   PyTypeObject* const result = m ? tensor_type() : nullptr;
-  ref tensor = result != nullptr ? new_tensor(result, std::move(m)) : ref();
+  ref tensor = result == nullptr ? ref()
+               : is_fixed        ? new_tensor_of_fixed(result, std::move(m))
+                                 : new_tensor(result, std::move(m));
   if (tensor && runtime_of(ready.device()) != runtime_kind::none) {
     set_ready(tensor_in(tensor.get()), ready, nullptr);
   }

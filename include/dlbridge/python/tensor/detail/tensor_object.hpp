@@ -161,6 +161,32 @@ inline ref new_tensor_on_array(PyTypeObject* type, PyObject* array) noexcept {
   self.array = array;
   return ref::steal(object);
 }
+namespace detail {
+// The shape and the strides of a view, copied into the object, and the view of these copies.
+// @pre can_copy_dims returned true.
+DLBRIDGE_INLINE tensor_view copy_dims(tensor_view const& view, copied_dims& room) noexcept {
+  bool const has_strides = view.strides() != nullptr;
+  for (int i = 0; i < view.rank(); ++i) {
+    room.shape[i] = view.shape()[i];
+    if (has_strides) {
+      room.strides[i] = view.strides()[i];
+    }
+  }
+  return view.with_dims(room.shape, has_strides ? room.strides : nullptr);
+}
+// Completes a new object whose owner has the copies.
+DLBRIDGE_NOINLINE inline ref new_sharing_tensor(PyObject* object, managed_tensor& m) noexcept {
+  tensor_view view = m.view();
+  shared_tensor shared;
+  if (!guarded([&] { shared = shared_tensor(std::move(m), view); })) {
+    deallocate_tensor(object);
+    return ref();
+  }
+  construct(tensor_in(object), view, managed_tensor(), std::move(shared));
+  return ref::steal(object);
+}
+}  // namespace detail
+
 /// A new object on the memory of m, which the object then owns, with copies of its shape and
 /// strides.
 /// @pre m is not empty.
@@ -171,18 +197,12 @@ inline ref try_new_tensor(PyTypeObject* type, managed_tensor& m) noexcept {
   if (object == nullptr) {
     return ref();
   }
-  tensor_object& self = tensor_in(object);
-  tensor_view view = m.view();
-  shared_tensor shared;
-  if (detail::can_copy_dims(view)) {
-    DLTensor description = view.to_dltensor();
-    detail::copy_dims(description, self.dims);
-    view = tensor_view(description, view.flags());
-  } else if (!guarded([&] { shared = shared_tensor(std::move(m), view); })) {
-    detail::deallocate_tensor(object);
-    return ref();
+  tensor_view const view = m.view();
+  if (!detail::can_copy_dims(view)) {
+    return detail::new_sharing_tensor(object, m);
   }
-  detail::construct(self, view, std::move(m), std::move(shared));
+  tensor_object& self = tensor_in(object);
+  detail::construct(self, detail::copy_dims(view, self.dims), std::move(m), shared_tensor());
   return ref::steal(object);
 }
 /// The same, which frees m when there is no memory.
@@ -193,6 +213,23 @@ inline ref new_tensor(PyTypeObject* type, managed_tensor m) noexcept {
     m = managed_tensor();
   }
   return object;
+}
+
+/// The same for a producer that does not change its struct: without copies until the first export.
+inline ref new_tensor_of_fixed(PyTypeObject* type, managed_tensor m) noexcept {
+#if defined(Py_GIL_DISABLED)
+  return new_tensor(type, std::move(m));
+#else
+  PyObject* const object = detail::allocate_tensor(type);
+  if (object == nullptr) {
+    error_keeper const pending;
+    m = managed_tensor();
+    return ref();
+  }
+  tensor_view const view = m.view();
+  detail::construct(tensor_in(object), view, std::move(m), shared_tensor());
+  return ref::steal(object);
+#endif
 }
 
 /// Sets the stream on which the elements are ready.
