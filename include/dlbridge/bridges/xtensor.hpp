@@ -41,7 +41,7 @@ using borrowed_buffer =
 
 // Creates an adaptor. With a dynamic layout it accepts all strides that are not negative, otherwise
 // compact memory in the layout of the type. An adaptor that is written to needs compact memory: an
-// assignment writes the elements one behind the other, whatever the strides.
+// assignment writes consecutive elements, whatever the strides.
 template <class Adaptor, class Buffer, xt::layout_type Layout>
 Adaptor adapt_view(tensor_view const& of, std::int32_t rank) {
   static_assert(

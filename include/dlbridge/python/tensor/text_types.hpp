@@ -52,9 +52,9 @@ inline bool is_foreign_numpy_dtype(PyObject* value) noexcept {
          std::strcmp(type, "numpy.float128") == 0 || std::strcmp(type, "numpy.complex256") == 0;
 }
 
-// The name of a dtype in the text of an object: behind the name of a module, which that of a string
-// may be, and of another object is the one of its type. "torch.float32" is the text of
-// torch.float32; a path of this text is no dtype.
+// The name of a dtype in the text of an object, without the module that precedes it, as in
+// "torch.float32". Unless the object is a str, the module must belong to the package of its type: a
+// path with this text is no dtype.
 inline char const* dtype_in(char const* text, PyObject* value) noexcept {
   char const* const dot = std::strrchr(text, '.');
   if (dot == nullptr || PyUnicode_Check(value)) {
