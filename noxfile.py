@@ -798,7 +798,8 @@ def dask(session: nox.Session) -> None:
 @nox.session(tags=["tests", "slow"])
 def nanobind_suite(session: nox.Session) -> None:
     """nanobind's own tests of ndarray, with dlbridge's types in place of nb::ndarray."""
-    install_wheel(session, "pytest", "numpy", "torch==2.13.0", "mlx==0.32.4", "mlx-cpu==0.32.4")
+    install_wheel(session, "pytest", "numpy", "torch==2.13.0", "mlx==0.32.4", "mlx-cpu==0.32.4",
+                  "pip")  # downloads the tests; uv's environments lack it  # fmt: skip
     folder = cmake(session, MAIN, "nanobind_suite", DLBRIDGE_PYTHON="ON") / "nanobind-suite"
     session.run("python", "tests/python/peers/foreign_suites/nanobind_suite.py", str(folder),
                 str(machine.STATE / "foreign_suites" / "nanobind"), *session.posargs)  # fmt: skip

@@ -226,6 +226,7 @@ OF_UV = {
     "extra-index-url": "UV_INDEX",
     "find-links": "UV_FIND_LINKS",
     "cert": "SSL_CERT_FILE",
+    "constraint": "UV_CONSTRAINT",
 }
 WITHOUT_EFFECT = {  # settings that do not change what pip installs
     "cache-dir", "compile", "default-timeout", "disable-pip-version-check", "no-cache-dir",
