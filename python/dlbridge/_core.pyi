@@ -20,6 +20,8 @@ class dtype(str):
     def __new__(cls, dtype: DTypeLike) -> dtype:
         """Converts a name, a framework's dtype, or a pair or triple (code, bits, lanes).
 
+        Python's int, float and complex are int64, float64 and complex128, and bool is bool.
+
         Raises ValueError for any other object, and for a dtype that DLPack does not define.
         """
     @property
@@ -191,6 +193,11 @@ class Tensor:
         """The only element as a float. Errors as item."""
     def __complex__(self) -> complex:
         """The only element as a complex. Errors as item."""
+    def __format__(self, format: str, /) -> str:
+        """Formats the element of a 0-d tensor; str(t) without a format.
+
+        Raises TypeError for a format and a tensor that is not 0-d.
+        """
     def __index__(self) -> int:
         """The element of a 0-d tensor of integers; raises TypeError for any other tensor."""
     def to(

@@ -173,6 +173,7 @@ replacement const replacements[] = {
     RAISES(PyObject_CallNoArgs),
     RAISES(PyObject_CallObject),
     RAISES(PyObject_CallOneArg),
+    RAISES(PyObject_Format),
     RAISES(PyObject_GetAttr),
     RAISES(PyObject_GetAttrString),
     RAISES(PyObject_GetItem),

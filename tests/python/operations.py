@@ -146,6 +146,7 @@ OPERATIONS: dict[str, Operation] = {
     "refuse a shape": Operation(tensor, lambda t: t[::2].view("int8"), refused=True),
     "elements": Operation(tensor, lambda t: (t.tolist(), t[0].item(), int(t[1]), float(t[1]),
                                              complex(t[1]), t.tobytes(), t[::-1].tobytes())),
+    "format": Operation(tensor, lambda t: (f"{t[0]:.2f}", f"{t}")),
     "element of an index": Operation(lambda: tensor().view("int32")[0].reshape(()), operator.index),
     "move": Operation(tensor, lambda t: (t.to("cpu"), t.copy())),
     "array interface of a tensor": Operation(tensor, lambda t: (t.__array_interface__, t.flags)),

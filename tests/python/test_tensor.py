@@ -94,6 +94,12 @@ def test_dtype_of_two_numbers_has_one_lane() -> None:
     assert dlbridge.dtype((2, 32)).lanes == 1
 
 
+@pytest.mark.parametrize("other", [str, object, list, type, 1.0, 3])
+def test_other_types_and_numbers_are_no_dtypes(other: Any) -> None:
+    with pytest.raises(ValueError, match="expected dtype to be a name"):
+        dlbridge.dtype(other)
+
+
 class Named:
     """A dtype of another library."""
 

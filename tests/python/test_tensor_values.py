@@ -437,3 +437,28 @@ def test_empty_beyond_the_memory() -> None:
 def test_empty_on_a_device_without_a_runtime() -> None:
     with pytest.raises(RuntimeError, match="expected a device of CUDA or ROCm"):
         dlbridge.empty(3, "int8", device="opencl")
+
+
+@pytest.mark.parametrize("value, format", [(1.5, ".2f"), (-7, "05d"), (True, "d"), (2 - 1j, ".1f")])
+def test_a_0d_tensor_is_formatted_as_by_numpy(value: Any, format: str) -> None:
+    a = np.array(value)
+    assert f"{dlbridge.from_dlpack(a):{format}}" == f"{a[()]:{format}}"
+
+
+def test_a_format_of_several_elements_is_refused_and_none_gives_str() -> None:
+    t = dlbridge.from_dlpack(np.array([1.5]))
+    assert f"{t}" == format(t, "") == str(t) and f"{t[0]}" == str(t[0])
+    with pytest.raises(TypeError, match=r"format such as '\.2f' applies to a 0-d tensor"):
+        format(t, ".2f")
+    with pytest.raises(ValueError, match="Unknown format code 'q'"):
+        format(t[0], "q")
+    with pytest.raises(TypeError):
+        t.__format__(1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("number", [bool, int, float, complex])
+def test_dtype_of_a_type_of_python_is_that_of_numpy(number: type) -> None:
+    # NumPy's int has 32 bits on Windows before NumPy 2
+    expected = np.dtype("int64" if number is int else number)
+    assert dlbridge.dtype(number) == expected.name
+    assert np.asarray(dlbridge.empty(3, number)).dtype == expected

@@ -69,6 +69,25 @@ inline char const* dtype_in(char const* text, PyObject* value) noexcept {
   return is_of_package ? dot + 1 : text;
 }
 
+// Reads Python's int, float or complex, with the dtypes that they have in NumPy. bool is read by its
+// name, which is that of its dtype.
+inline bool read_python_type(PyObject* value, dtype& out) noexcept {
+  struct row {
+    PyTypeObject* type;
+    dtype element;
+  };
+  row const rows[] = {{&PyLong_Type, dtype_of<std::int64_t>()},
+                      {&PyFloat_Type, dtype_of<double>()},
+                      {&PyComplex_Type, dtype(kDLComplex, 128)}};
+  for (row const& each : rows) {
+    if (value == reinterpret_cast<PyObject*>(each.type)) {
+      out = each.element;
+      return true;
+    }
+  }
+  return false;
+}
+
 // Reads a framework's dtype by the last component of its name: str(torch.float32) is
 // "torch.float32". Returns false, with or without an exception set, for other values.
 inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
@@ -88,11 +107,11 @@ inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
   return text != nullptr && try_parse_dtype(has_name ? text : dtype_in(text, value), out);
 }
 
-// Reads a dtype: a name, a framework's dtype, or a pair or triple (code, bits, lanes). Returns
-// false, with ValueError set, for any other value.
+// Reads a dtype: a name, a framework's dtype, a type of Python's numbers, or a pair or triple
+// (code, bits, lanes). Returns false, with ValueError set, for any other value.
 inline bool read_dtype(PyObject* value, dtype& out) noexcept {
   if (!PyTuple_Check(value)) {
-    return read_dtype_name(value, out) ||
+    return read_python_type(value, out) || read_dtype_name(value, out) ||
            refuse_value(value, "dtype",
                         "a name such as 'float32', a framework's dtype, or a triple "
                         "(code, bits, lanes)");
@@ -259,8 +278,9 @@ DLBRIDGE_LOCAL inline PyObject* make_dtype_type() noexcept {
            "dtype(dtype)\n--\n\n"
            "The type of an element: a str such as 'float32', with its code, bits and lanes.\n\n"
            "Parameters\n----------\n"
-           "dtype : str, framework's dtype, or tuple of int\n"
-           "    A name, a dtype of NumPy or another framework, or (code, bits, lanes).\n\n"
+           "dtype : str, framework's dtype, type, or tuple of int\n"
+           "    A name, a dtype of NumPy or another framework, (code, bits, lanes), or Python's\n"
+           "    bool, int, float or complex: bool, int64, float64 or complex128.\n\n"
            "Raises\n------\nValueError\n    If `dtype` is anything else.")},
       {Py_tp_new, slot(&new_dtype)},
       {Py_tp_repr, slot(&show_text)},

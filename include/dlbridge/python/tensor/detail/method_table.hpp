@@ -40,6 +40,10 @@ DLBRIDGE_LOCAL inline PyMethodDef* tensor_methods() noexcept {
        "Raises\n------\nTypeError\n    If the CPU cannot read the memory."},
       {"__complex__", &detail::complex_method, METH_NOARGS,
        "__complex__($self, /)\n--\n\nReturn the only element as a complex."},
+      {"__format__", &detail::format_method, METH_O,
+       "__format__($self, format, /)\n--\n\n"
+       "Format the element of a 0-d tensor; str(t) without a format.\n\n"
+       "Raises\n------\nTypeError\n    If the tensor is not 0-d, and format is not empty."},
       {"_repr_html_", &detail::html_method, METH_NOARGS,
        "_repr_html_($self, /)\n--\n\nReturn a picture of the memory, for notebooks."},
       {"item", &detail::item_method, METH_NOARGS,

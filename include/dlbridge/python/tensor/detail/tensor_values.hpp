@@ -93,6 +93,29 @@ inline PyObject* complex_method(PyObject* object, PyObject*) noexcept {
                                                      : api<PyComplex_FromDoubles>(real, 0.0);
 }
 
+// __format__: formats the element of a 0-d tensor, as NumPy and PyTorch do. Without a format every
+// tensor has the text of str.
+inline PyObject* format_method(PyObject* object, PyObject* format) noexcept {
+  if (!PyUnicode_Check(format)) {
+    api<PyErr_Format>(PyExc_TypeError, "__format__() takes a str, not %.200s",
+                      Py_TYPE(format)->tp_name);
+    return nullptr;
+  }
+  if (PyUnicode_GET_LENGTH(format) == 0) {
+    return api<PyObject_Str>(object);
+  }
+  tensor_view const& view = tensor_in(object).view;
+  if (view.rank() != 0) {
+    api<PyErr_Format>(PyExc_TypeError,
+                      "a format such as %R applies to a 0-d tensor, not to %s; format the values "
+                      "of t.tolist()",
+                      format, name_of(view).c_str());
+    return nullptr;
+  }
+  ref const value = ref::steal(only_value("format", object));
+  return value ? api<PyObject_Format>(value.get(), format) : nullptr;
+}
+
 // nb_index: only a 0-d tensor of integers is an index, as in NumPy.
 inline PyObject* tensor_to_index(PyObject* object) noexcept {
   tensor_view const& view = tensor_in(object).view;
