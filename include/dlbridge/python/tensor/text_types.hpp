@@ -69,8 +69,8 @@ inline char const* dtype_in(char const* text, PyObject* value) noexcept {
   return is_of_package ? dot + 1 : text;
 }
 
-// Reads Python's int, float or complex, with the dtypes that they have in NumPy. bool is read by its
-// name, which is that of its dtype.
+// Reads Python's int, float or complex, with the dtypes that they have in NumPy. bool is read by
+// its name, which is that of its dtype.
 inline bool read_python_type(PyObject* value, dtype& out) noexcept {
   struct row {
     PyTypeObject* type;
