@@ -88,24 +88,33 @@ decltype(auto) call_visitor(tensor_view const& view, Visitor& visitor, types<Fir
 
 template <class Access, class Visitor, class First, class... Rest>
 decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<First, Rest...> list) {
-  using result = std::invoke_result_t<Visitor&, visited_span<Access, First>>;
-  constexpr bool is_same =
-      (std::is_same_v<result, std::invoke_result_t<Visitor&, visited_span<Access, Rest>>> && ...);
-  static_assert(is_same,
-                "dlbridge: a visitor returns the same type for every element type. Convert the "
-                "result in the visitor, static_cast<double>(...), or return nothing and store it");
-  constexpr dtype listed[] = {dtype_of<First>(), dtype_of<Rest>()...};
-  bool is_listed = false;
-  for (dtype const each : listed) {
-    is_listed = is_listed || each == view.dtype();
-  }
-  if (!is_listed) {
-    raise_unlisted(view, listed, sizeof...(Rest) + 1);
-  }
-  if constexpr (is_same) {
-    return call_visitor<Access>(view, visitor, list);
-  } else {
-    return call_visitor<Access>(view, visitor, types<First>{});  // only the assertion is printed
+  constexpr bool takes_each = std::is_invocable_v<Visitor&, visited_span<Access, First>> &&
+                              (std::is_invocable_v<Visitor&, visited_span<Access, Rest>> && ...);
+  static_assert(takes_each,
+                "dlbridge: visit calls the visitor with a tensor_span of each element type. Take "
+                "it as auto, [](auto span) { ... }, or list the types, visit<types<float, "
+                "double>>(...)");
+  if constexpr (takes_each) {
+    using result = std::invoke_result_t<Visitor&, visited_span<Access, First>>;
+    constexpr bool is_same =
+        (std::is_same_v<result, std::invoke_result_t<Visitor&, visited_span<Access, Rest>>> && ...);
+    static_assert(
+        is_same,
+        "dlbridge: a visitor returns the same type for every element type. Convert the "
+        "result in the visitor, static_cast<double>(...), or return nothing and store it");
+    constexpr dtype listed[] = {dtype_of<First>(), dtype_of<Rest>()...};
+    bool is_listed = false;
+    for (dtype const each : listed) {
+      is_listed = is_listed || each == view.dtype();
+    }
+    if (!is_listed) {
+      raise_unlisted(view, listed, sizeof...(Rest) + 1);
+    }
+    if constexpr (is_same) {
+      return call_visitor<Access>(view, visitor, list);
+    } else {
+      return call_visitor<Access>(view, visitor, types<First>{});  // only the assertion is printed
+    }
   }
 }
 }  // namespace detail

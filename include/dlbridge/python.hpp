@@ -6,6 +6,7 @@
 #include <dlbridge/python/call/cast.hpp>
 #include <dlbridge/python/call/def_fast.hpp>
 #include <dlbridge/python/call/or_buffer.hpp>
+#include <dlbridge/python/call/or_numbers.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/capsule.hpp>

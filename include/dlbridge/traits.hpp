@@ -134,15 +134,33 @@ struct array_traits {
   static description describe(T&) noexcept;  // so that no further error follows
 };
 
+namespace detail {
+// Whether array_traits of the type has a describe that accepts a T.
+template <class T, class = void>
+constexpr bool can_describe = false;
+template <class T>
+constexpr bool can_describe<
+    T, std::void_t<decltype(array_traits<std::remove_cv_t<T>>::describe(std::declval<T&>()))>> =
+    true;
+}  // namespace detail
+
 /// The description of an array, by array_traits<T>::describe.
 /// @par Lifetime
 /// Valid until the array moves its elements or frees them.
 template <class T>
 description describe(T& array) noexcept {
-  static_assert(noexcept(array_traits<std::remove_cv_t<T>>::describe(array)),
-                "dlbridge: array_traits<T>::describe must be noexcept; it runs while ownership of "
-                "the array is transferred");
-  return array_traits<std::remove_cv_t<T>>::describe(array);
+  using traits = array_traits<std::remove_cv_t<T>>;
+  static_assert(detail::can_describe<T>,
+                "dlbridge: array_traits of this type has no describe for it, which exports an "
+                "array. Add static description describe(T&) noexcept");
+  if constexpr (detail::can_describe<T>) {
+    static_assert(noexcept(traits::describe(array)),
+                  "dlbridge: array_traits<T>::describe must be noexcept; it runs while ownership "
+                  "of the array is transferred");
+    return traits::describe(array);
+  } else {
+    return description::of_nothing();  // only the assertion is printed
+  }
 }
 
 namespace detail {

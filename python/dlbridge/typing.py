@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Optional, Protocol, SupportsIndex, Union, runtime_checkable
+from typing import (
+    Any,
+    Optional,
+    Protocol,
+    SupportsFloat,
+    SupportsIndex,
+    Union,
+    runtime_checkable,
+)
 
 if sys.version_info >= (3, 13):
     from types import CapsuleType
@@ -20,6 +28,7 @@ __all__ = [
     "CapsuleType",
     "DTypeLike",
     "DeviceLike",
+    "Numbers",
     "StreamLike",
     "SupportsDLPack",
     "SupportsStream",
@@ -50,6 +59,9 @@ DeviceLike = Union[str, tuple[SupportsIndex, SupportsIndex], Any]
 
 #: A name ("float32"), a triple (code, bits, lanes), or a framework's dtype object.
 DTypeLike = Union[str, tuple[int, int], tuple[int, int, int], Any]
+
+#: A number, and lists, tuples and ranges of numbers at any depth.
+Numbers = Union[SupportsFloat, SupportsIndex, list[Any], tuple[Any, ...], range]
 
 #: A stream as an integer of the protocol, or a library's stream object.
 StreamLike = Optional[Union[int, SupportsStream, Any]]

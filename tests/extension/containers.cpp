@@ -82,6 +82,7 @@ void add_containers(py::module_& m) {
       py::arg("x"));
   binder functions(m);
   add(functions, "totals", [](std::vector<span> const& x) { return totals(x); });
+  add(functions, "total_of_numbers", [](dlbridge::or_numbers<span> const& x) { return total(x); });
   add(functions, "totals_of_nested", [](std::vector<std::vector<span>> const& x) {
     std::vector<double> result;
     for (std::vector<span> const& each : x) {

@@ -8,8 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <variant>
-#include <vector>
 
 namespace py = pybind11;
 
@@ -73,22 +71,12 @@ auto smoothed(numbers x) {
 // [/convert]
 
 // [lists]
-double mean(double const* data, std::int64_t count) {
+double mean(dlbridge::or_numbers<numbers> const& x) {  // the items of a list are copied
   double sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    sum += data[i];
+  for (std::int64_t i = 0; i < x.extent(0); ++i) {
+    sum += x(i);
   }
-  return sum / static_cast<double>(count);
-}
-double mean_of(numbers const& x) { return mean(x.data(), x.count()); }
-double mean_of(std::vector<double> const& x) {
-  return mean(x.data(), static_cast<std::int64_t>(x.size()));
-}
-
-using numbers_or_list =
-    std::variant<numbers, std::vector<double>>;  // the items of a list are copied
-double mean_of_either(numbers_or_list const& x) {
-  return std::visit([](auto const& each) { return mean_of(each); }, x);
+  return sum / static_cast<double>(x.extent(0));
 }
 // [/lists]
 
@@ -125,7 +113,7 @@ auto identity(std::int64_t n) {
 void add_after(py::module_& m) {
   // [bound]
   dlbridge::def(m, "smoothed", after::smoothed, py::arg("x"));
-  dlbridge::def(m, "mean", after::mean_of_either, py::arg("x"));
+  dlbridge::def(m, "mean", after::mean, py::arg("x"));
   dlbridge::def(m, "add_to", after::add_to, py::arg("out"), py::arg("x"));
   dlbridge::def(m, "total", after::total, py::arg("x"), py::arg("weights") = py::none());
   dlbridge::def(m, "identity", after::identity, py::arg("n"),

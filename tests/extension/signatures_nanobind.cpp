@@ -9,6 +9,7 @@
 #include "signatures_buffers.hpp"
 #include "signatures_containers.hpp"
 #include "signatures_members.hpp"
+#include "signatures_numbers.hpp"
 #include "signatures_results.hpp"
 #include "signatures_types.hpp"
 
@@ -74,6 +75,28 @@ void add_more_buffers(nb::module_& m) {
   dlbridge::def(m, "kind_of", [](bytes const&) { return "bytes"; }, nb::arg("x"));
   dlbridge::def(m, "kind_of", [](doubles const&) { return "doubles"; }, nb::arg("x"));
 }
+
+// Parameters that accept numbers, by plain nanobind and in overloads.
+void add_more_numbers(nb::module_& m) {
+  using namespace signatures;
+  using integers = or_numbers<tensor_span<std::int64_t const, vector>>;
+  m.def("plain_sum_numbers", [](numbers const& x) { return total(x); }, nb::arg("x"));
+  dlbridge::def(m, "kind_of_list", [](integers const&) { return "integers"; }, nb::arg("x"));
+  dlbridge::def(m, "kind_of_list", [](numbers const&) { return "numbers"; }, nb::arg("x"));
+  dlbridge::def(
+      m, "add_to_rows",
+      [](argument<float const, matrix> x, or_numbers<dlbridge::convert<float>> const& y) {
+        auto out = x.empty_like();
+        auto const other = dlbridge::broadcast_to<float, matrix>(y, x);
+        for (std::int64_t i = 0; i < x.extent(0); ++i) {
+          for (std::int64_t j = 0; j < x.extent(1); ++j) {
+            out(i, j) = x(i, j) + other(i, j);
+          }
+        }
+        return out;
+      },
+      nb::arg("x"), nb::arg("y"));
+}
 }  // namespace
 
 NB_MODULE(signatures_nanobind, m) {
@@ -90,4 +113,6 @@ NB_MODULE(signatures_nanobind, m) {
   signatures::add_broadcasts(binder{m});
   signatures::add_buffers(binder{m});
   add_more_buffers(m);
+  signatures::add_numbers(binder{m});
+  add_more_numbers(m);
 }

@@ -9,6 +9,7 @@
 #include "signatures_buffers.hpp"
 #include "signatures_containers.hpp"
 #include "signatures_members.hpp"
+#include "signatures_numbers.hpp"
 #include "signatures_results.hpp"
 #include "signatures_types.hpp"
 
@@ -78,9 +79,32 @@ void add_more_buffers(py::module_& m) {
   dlbridge::def(m, "kind_of", [](bytes const&) { return "bytes"; }, py::arg("x"));
   dlbridge::def(m, "kind_of", [](doubles const&) { return "doubles"; }, py::arg("x"));
 }
+// Parameters that accept numbers, by plain pybind11 and in overloads.
+void add_more_numbers(py::module_& m) {
+  using namespace signatures;
+  using integers = or_numbers<tensor_span<std::int64_t const, vector> >;
+  m.def("plain_sum_numbers", [](numbers const& x) { return total(x); }, py::arg("x"));
+  dlbridge::def(m, "kind_of_list", [](integers const&) { return "integers"; }, py::arg("x"));
+  dlbridge::def(m, "kind_of_list", [](numbers const&) { return "numbers"; }, py::arg("x"));
+  dlbridge::def(
+      m, "add_to_rows",
+      [](argument<float const, matrix> x, or_numbers<dlbridge::convert<float> > const& y) {
+        auto out = x.empty_like();
+        auto const other = dlbridge::broadcast_to<float, matrix>(y, x);
+        for (std::int64_t i = 0; i < x.extent(0); ++i) {
+          for (std::int64_t j = 0; j < x.extent(1); ++j) {
+            out(i, j) = x(i, j) + other(i, j);
+          }
+        }
+        return out;
+      },
+      py::arg("x"), py::arg("y"));
+}
 void add_buffers(py::module_& m) {
   signatures::add_buffers(binder{m});
   add_more_buffers(m);
+  signatures::add_numbers(binder{m});
+  add_more_numbers(m);
 }
 #elif PART == 6
 namespace {
@@ -102,6 +126,7 @@ void add_fast(py::module_& m) {
   signatures::add_containers(fast_binder{fast});
   signatures::add_container_results(fast_binder{fast});
   signatures::add_buffers(fast_binder{fast});
+  signatures::add_numbers(fast_binder{fast});
 }
 #else
 namespace {

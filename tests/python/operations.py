@@ -189,6 +189,13 @@ OPERATIONS: dict[str, Operation] = {
     **{f"{name}, {binding}": Operation(Python, bound(binding, name))
        for binding in BINDINGS for name in ("sum", "owned", "doubled", "same", "totals")
        if (binding, name) != ("by_fast", "totals")},
+    **{f"numbers in lists, {binding}": Operation(lambda: [1, 2.5],
+                                                 bound(binding, "total_of_numbers"))
+       for binding in BINDINGS if binding != "by_fast"},
+    "refuse a text in a list": Operation(lambda: [1, "2"], bound("by_def", "total_of_numbers"),
+                                         refused=True),
+    **{f"refuse a list, {binding}": Operation(lambda: [1, 2], bound(binding, "sum"), refused=True)
+       for binding in ("by_def", "by_fast")},
     **{f"a lent argument, {binding}": Operation(lambda: Lender(foreign.tensor(shape=(3,))),
                                             bound(binding, "sum"))
        for binding in BINDINGS},

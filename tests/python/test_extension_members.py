@@ -173,7 +173,7 @@ def test_objects_that_are_no_parameters_are_imported() -> None:
     )
     assert refusal(lambda: members.lengths(3)) == (
         "not a DLPack producer: expected an object with __dlpack__ and __dlpack_device__; got one "
-        "of type int"
+        "of type int. Pass numpy.asarray() of it"
     )
 
 

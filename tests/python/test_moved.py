@@ -3,6 +3,7 @@ results for the arrays that both accept, and the tables in the docs state the di
 
 from __future__ import annotations
 
+import array
 import gc
 import importlib
 import importlib.util
@@ -76,6 +77,52 @@ def test_lists() -> None:
         extension.after.smoothed((1, 2))
     for x in ([1, 2, 3], (1, 2.0, 3), np.arange(1, 4), np.arange(1, 4, dtype="float32")):
         assert extension.after.mean(x) == 2
+
+
+class Column:  # as a column of a table library
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return NUMBERS
+
+
+class Interrupted:
+    def __getattr__(self, name: str) -> Any:
+        raise {"__array__": KeyboardInterrupt}.get(name, AttributeError)(name)
+
+
+ASARRAY = ". Pass numpy.asarray() of it"
+REMEDIES = [
+    (2.5, ASARRAY),
+    (1, ASARRAY),
+    (np.float64(2.5), ASARRAY),
+    (np.float32(2.5), ASARRAY),
+    (range(3), ASARRAY),
+    (array.array("d", [1, 2]), ASARRAY),
+    (Column(), ASARRAY),
+    (b"12345678", ". Pass numpy.frombuffer() of it, with its dtype"),
+    (Column, ""),
+    ("text", ""),
+    (None, ""),
+    (object(), ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("x", "remedy"), REMEDIES, ids=[type(each).__name__ for each, _ in REMEDIES]
+)
+def test_a_refusal_of_what_numpy_converts_states_the_remedy(x: object, remedy: str) -> None:
+    with pytest.raises(TypeError) as refusal:
+        module("moved_pybind11").after.smoothed(x)
+    name = type(x).__qualname__ if type(x).__module__ != "numpy" else f"numpy.{type(x).__name__}"
+    name = "array.array" if isinstance(x, array.array) else name
+    assert str(refusal.value) == (
+        "smoothed(): argument 'x': not a DLPack producer: expected an object with __dlpack__ and "
+        f"__dlpack_device__; got one of type {name}{remedy}"
+    )
+
+
+def test_an_exception_of_the_search_for_the_remedy_is_raised() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        module("moved_pybind11").after.smoothed(Interrupted())
 
 
 def test_what_numpy_does_not_export() -> None:

@@ -37,6 +37,7 @@ namespace python {
 
 template <class P>
 struct parameter<or_buffer<P>> : parameter<P> {
+  static constexpr bool takes_others = true;
   static constexpr bool takes_buffers = true;
 
   static or_buffer<P> make(imported_tensor& from, PyObject* object) noexcept {
@@ -44,12 +45,12 @@ struct parameter<or_buffer<P>> : parameter<P> {
   }
 
   // Whether the object is a buffer whose type has no __dlpack__.
-  static bool is_buffer(PyObject* object) noexcept {
+  static bool is_other(PyObject* object) noexcept {
     type_entry storage;
     return PyObject_CheckBuffer(object) != 0 &&
            type_cache::get(Py_TYPE(object), storage).dlpack == nullptr;
   }
-  static managed_tensor import_buffer(PyObject* object) noexcept { return from_buffer(object); }
+  static managed_tensor import_other(PyObject* object) noexcept { return from_buffer(object); }
 };
 
 namespace detail {

@@ -44,8 +44,9 @@ namespace python {
 /// - required(): the requirement that the tensor must meet
 /// - make(from, object): returns the parameter for an object, from its checked imported_tensor
 /// - convert(view): returns a converted copy, if required().converts
-/// - takes_buffers: whether it accepts Python buffers as well; then also is_buffer(object), and
-///   import_buffer(object), which returns the tensor, or an empty one with an exception set
+/// - takes_others: whether it accepts objects other than producers; then also is_other(object), and
+///   import_other(object), which returns the tensor, or an empty one with an exception set
+/// - takes_buffers, takes_numbers: which other objects, for the annotation
 template <class P>
 struct parameter {
   static constexpr bool is_tensor = false;
@@ -56,7 +57,9 @@ struct parameter {
 namespace detail {
 struct owning_parameter {
   static constexpr bool is_tensor = true;
+  static constexpr bool takes_others = false;
   static constexpr bool takes_buffers = false;
+  static constexpr bool takes_numbers = false;
   static constexpr bool optional = false;
   static constexpr bool borrows = false;
   static constexpr import_mode mode = import_mode::own;
@@ -204,8 +207,8 @@ class tensor_argument : public untyped_argument {
   /// @return whether the tensor fits
   bool load_shared(PyObject* object, imported_tensor& tensor, ref const& exception) noexcept {
     object_ = object;
-    if constexpr (traits::takes_buffers) {
-      if (traits::is_buffer(object)) {
+    if constexpr (traits::takes_others) {
+      if (traits::is_other(object)) {
         return import_and_check();
       }
     }
@@ -268,9 +271,9 @@ class tensor_argument : public untyped_argument {
   }
 
   bool import_argument() noexcept {
-    if constexpr (traits::takes_buffers) {
-      if (traits::is_buffer(object_)) {
-        return take(traits::import_buffer(object_));
+    if constexpr (traits::takes_others) {
+      if (traits::is_other(object_)) {
+        return take(traits::import_other(object_));
       }
     }
     return import_in(traits::mode, need.where);

@@ -21,6 +21,7 @@
 #include <dlbridge/python/call/detail/signature.hpp>
 #include <dlbridge/python/call/member_view.hpp>
 #include <dlbridge/python/call/or_buffer.hpp>
+#include <dlbridge/python/call/or_numbers.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -74,6 +75,14 @@ struct owner_of<or_buffer<P>> {
   template <class Owner>
   static or_buffer<P> from(Owner&& owner) noexcept {
     return or_buffer<P>(owner_of<P>::from(std::forward<Owner>(owner)));
+  }
+};
+template <class P>
+struct owner_of<or_numbers<P>> {
+  using type = or_numbers<typename owner_of<P>::type>;
+  template <class Owner>
+  static or_numbers<P> from(Owner&& owner) noexcept {
+    return or_numbers<P>(owner_of<P>::from(std::forward<Owner>(owner)));
   }
 };
 template <class P>
@@ -197,6 +206,9 @@ struct type_caster<std::optional<dlbridge::argument<T, Shape, Constraints...>>>
 template <class P>
 struct type_caster<std::optional<dlbridge::or_buffer<P>>>
     : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::or_buffer<P>>> {};
+template <class P>
+struct type_caster<std::optional<dlbridge::or_numbers<P>>>
+    : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::or_numbers<P>>> {};
 template <>
 struct type_caster<std::optional<dlbridge::any_argument>>
     : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::any_argument>> {};

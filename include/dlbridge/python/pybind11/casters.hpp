@@ -20,6 +20,7 @@
 #include <dlbridge/python/call/detail/signature.hpp>
 #include <dlbridge/python/call/member_view.hpp>
 #include <dlbridge/python/call/or_buffer.hpp>
+#include <dlbridge/python/call/or_numbers.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -197,6 +198,12 @@ class type_caster<std::optional<dlbridge::argument<T, Shape, Constraints...>>>
 template <class P>
 class type_caster<std::optional<dlbridge::or_buffer<P>>>
     : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::or_buffer<P>>> {
+ public:
+  type_caster() noexcept {}
+};
+template <class P>
+class type_caster<std::optional<dlbridge::or_numbers<P>>>
+    : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::or_numbers<P>>> {
  public:
   type_caster() noexcept {}
 };

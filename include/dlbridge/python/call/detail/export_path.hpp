@@ -108,6 +108,13 @@ inline numpy_arrays const* find_arrays(library_row const& row) noexcept {
   return row.which == library::numpy ? find_numpy_arrays() : nullptr;
 }
 
+// Whether an object is a number of Python's own, or a list of some, which or_numbers accepts. NumPy
+// makes the arrays for their callers, where it is installed.
+inline bool is_plain(PyObject* object) noexcept {
+  return PyList_Check(object) || PyTuple_Check(object) || PyRange_Check(object) ||
+         PyFloat_Check(object) || PyLong_Check(object);
+}
+
 // The path for objects of a type. An exception that is not forgivable stays pending; the path is
 // then unknown.
 DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
@@ -124,6 +131,9 @@ DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
   for (Py_ssize_t i = 0; is_known && i < count && path.row == nullptr; ++i) {
     path.row = find_library(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes.get(), i)));
     is_known = path.row != nullptr || PyErr_Occurred() == nullptr;
+  }
+  if (path.row == nullptr && is_known && is_plain(object)) {
+    path.row = find_library(library::numpy);
   }
   if (path.row != nullptr) {
     path.function = import_function(path.row->module, path.row->function).release();

@@ -48,7 +48,8 @@ template <class P>
 constexpr literal_text annotation_of() noexcept {
   literal_text text;
   text.append("typing.Annotated[dlbridge.typing.SupportsDLPack");
-  text.append(parameter<P>::takes_buffers ? " | dlbridge.typing.Buffer, \"" : ", \"");
+  text.append(parameter<P>::takes_buffers ? " | dlbridge.typing.Buffer" : "");
+  text.append(parameter<P>::takes_numbers ? " | dlbridge.typing.Numbers, \"" : ", \"");
   append_requirement(text, parameter<P>::required(), true).append("\"]");
   return parameter<P>::optional ? text.append(" | None") : text;
 }

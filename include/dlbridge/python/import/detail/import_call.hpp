@@ -14,6 +14,7 @@
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/negotiation.hpp>
+#include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/import/detail/table_gaps.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/detail/work_stream.hpp>
@@ -120,18 +121,7 @@ class import_call {
     if ((method && method.get() != Py_None && !is_class) || PyErr_Occurred() != nullptr) {
       return static_cast<bool>(method);
     }
-    char const* remedy = request_.advice;
-    if (is_class) {
-      remedy = "Pass an object of it";
-    } else if (remedy == nullptr && (PyList_Check(producer_) || PyTuple_Check(producer_))) {
-      remedy = "Pass numpy.asarray() of it";
-    }
-    PyTypeObject* const named =
-        is_class ? reinterpret_cast<PyTypeObject*>(producer_) : Py_TYPE(producer_);
-    report r = refusal(errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__",
-                       is_class ? "the class " : "one of type ", remedy);
-    r.got.append(named->tp_name);
-    set_error(r);
+    set_no_producer(producer_, is_class, request_.advice);
     return false;
   }
 

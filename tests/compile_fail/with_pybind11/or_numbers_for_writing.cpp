@@ -1,0 +1,13 @@
+// What a function wrote to the copy of a list would be lost.
+// says: or_numbers<P> reads its elements, as what a function wrote .* would be lost. Write T const
+#include <dlbridge/python.hpp>
+
+#ifdef WRONG
+using element = float;
+#else
+using element = float const;
+#endif
+
+double use(dlbridge::or_numbers<dlbridge::tensor_span<element>> const& x) {
+  return static_cast<double>(x.data()[0]);
+}

@@ -1,0 +1,11 @@
+// Numbers have no dtype of their own, so that a parameter of any dtype cannot choose one.
+// says: or_numbers<P> copies numbers to elements of P. Write a P with an element type
+#include <dlbridge/python.hpp>
+
+#ifdef WRONG
+using parameter = dlbridge::any_tensor;
+#else
+using parameter = dlbridge::tensor<double const>;
+#endif
+
+bool use(dlbridge::or_numbers<parameter> const& x) { return x.view().read_only(); }
