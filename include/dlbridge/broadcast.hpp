@@ -40,7 +40,7 @@ inline void require_extents(dims const& extents) {
     report r = refusal(is_valid ? errc::overflow : errc::malformed,
                        is_valid ? "a size that fits 64 bits" : "at most 64 extents of 0 and above",
                        "shape ");
-    append_extents(r.got, extents.size() <= max_rank ? extents.size() : 0, extents.data());
+    append_extents(r.got, extents.size(), extents.data());
     raise(r);
   }
 }

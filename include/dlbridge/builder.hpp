@@ -10,10 +10,10 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/detail/describe_block.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/traits.hpp>
-#include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
@@ -55,67 +55,6 @@ struct array_traits<managed_tensor> {
 };
 
 namespace detail {
-// Writes a description to a struct, and its shape and strides to two arrays that the struct then
-// points to. Strides are always written (spec 1.7).
-inline void write_tensor(description const& d, std::int64_t* dims, std::int64_t* strides,
-                         DLTensor& t) noexcept {
-  int const rank = d.shape.size();
-  for (int i = 0; i < rank; ++i) {
-    dims[i] = d.shape[i];
-  }
-  if (d.strides.size() == 0) {
-    fill_row_major(rank, dims, strides);
-  }
-  for (int i = 0; i < d.strides.size(); ++i) {
-    strides[i] = d.strides[i];
-  }
-  t.data = d.data;
-  t.byte_offset = d.byte_offset;
-  t.device = d.device.abi();
-  t.ndim = rank;
-  t.dtype = d.type.abi();
-  t.shape = rank == 0 ? nullptr : dims;
-  t.strides = rank == 0 ? nullptr : strides;
-}
-
-// Brings data and byte_offset of a valid struct into the form of exported tensors: data is null for
-// an empty tensor (spec 1.7), and an address includes the byte offset (spec 1.6). On oneAPI both
-// stay as they are (spec 4.8).
-inline void canonicalize_data(DLTensor& t) noexcept {
-  if (keeps_data(device(t.device))) {
-    return;
-  }
-  if (count_of(t.ndim, t.shape) == 0) {
-    t.data = nullptr;
-    t.byte_offset = 0;
-  } else if (has_address(device(t.device))) {
-    t.data = static_cast<char*>(t.data) + t.byte_offset;
-    t.byte_offset = 0;
-  }
-}
-
-// Writes a description to the struct t of a new tensor, with shape and strides at numbers, and
-// returns the tensor. It frees the tensor if the description is refused. It is not a template, so
-// all owner types share its code.
-DLBRIDGE_NOINLINE inline managed_tensor describe_block(managed_tensor tensor, DLTensor& t,
-                                                       std::int64_t* numbers, description const& d,
-                                                       int rank) {
-  if (d.shape.size() != rank || (d.strides.size() != 0 && d.strides.size() != rank)) {
-    tensor = managed_tensor();
-    raise(refusal(errc::bad_argument, "one rank for shape and strides, the same each time",
-                  "several", "Correct array_traits<T>::describe"));
-  }
-  write_tensor(d, numbers, numbers + rank, t);
-  flaw const what = find_flaw(t);
-  if (what != flaw::none) {
-    report why = explain(what, t);
-    why.advice = "Correct the description of the array";
-    tensor = managed_tensor();
-    raise(why);
-  }
-  canonicalize_data(t);
-  return tensor;
-}
 [[noreturn]] DLBRIDGE_COLD inline void raise_no_memory() {
   raise(refusal(errc::out_of_memory, "memory for a managed tensor", "none"));
 }
@@ -229,7 +168,7 @@ inline void require_legacy(dtype type, std::uint64_t flags, read_only_policy pol
 // Throws if an array has more dimensions than a tensor can have.
 inline void require_rank(int rank) {
   if (rank > max_rank) {
-    raise(refusal(errc::malformed, "ndim from 0 to 64", "more",
+    raise(refusal(errc::malformed, "ndim from 0 to 64", "ndim above 64",
                   "Correct the description of the array"));
   }
 }
@@ -312,7 +251,11 @@ managed_tensor build_on(Owner&& owner, description const& memory,
 /// @par Ownership
 /// The result owns the memory. After an error the caller still owns m.
 inline managed_tensor to_versioned(managed_tensor&& m) {
-  return m.get_versioned() != nullptr ? std::move(m) : build(std::move(m), struct_kind::versioned);
+  if (m.get_versioned() != nullptr) {
+    return std::move(m);
+  }
+  detail::require_owner(m);
+  return build(std::move(m), struct_kind::versioned);
 }
 
 /// Converts a tensor to a legacy one on the same memory.
@@ -327,8 +270,11 @@ inline managed_tensor to_versioned(managed_tensor&& m) {
 /// The result owns the memory. After an error the caller still owns m.
 inline managed_tensor to_legacy(managed_tensor&& m,
                                 read_only_policy policy = read_only_policy::refuse) {
-  return m.get_legacy() != nullptr ? std::move(m)
-                                   : build(std::move(m), struct_kind::legacy, policy);
+  if (m.get_legacy() != nullptr) {
+    return std::move(m);
+  }
+  detail::require_owner(m);
+  return build(std::move(m), struct_kind::legacy, policy);
 }
 
 }  // namespace DLBRIDGE_ABI

@@ -47,7 +47,13 @@ inline void require_destination(tensor_view const& source, tensor_view const& de
   need.extents = source.shape();
   need.where = where;
   need.writable = true;
-  require_view(destination, need);
+  if (!meets(destination, need)) {
+    report r = explain_mismatch(destination, need);
+    if (r.broke(errc::read_only)) {
+      r.advice = "Pass a writable destination";
+    }
+    raise(r);
+  }
   if (has_alias(destination.rank(), destination.shape(), destination.strides())) {
     std::int64_t strides[max_rank];
     destination.copy_strides(strides);

@@ -165,9 +165,14 @@ inline std::int64_t bytes_for(std::int64_t count, dtype type, bool padded) noexc
 
 using view_text = bounded_text<240>;
 
-/// Appends extents or strides, such as "[4, 2]".
+/// Appends extents or strides, such as "[4, 2]". Of a rank above 64, which no tensor has, it states
+/// only that, and reads no extents.
 template <std::size_t N>
 void append_extents(bounded_text<N>& text, int rank, std::int64_t const* extents) noexcept {
+  if (rank > max_rank) {
+    text.append("of more than 64 dimensions");
+    return;
+  }
   text.append("[");
   for (int i = 0; i < rank; ++i) {
     text.append(i == 0 ? "" : ", ").append(extents[i]);

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import dlbridge  # annotations name by it what __getattr__ imports
 from dlbridge import _interpreters as _interpreters  # first: it refuses other interpreters
 from dlbridge._paths import get_cmake_dir, get_include
 
@@ -34,7 +35,7 @@ except ModuleNotFoundError as error:  # dlbridge.tools work without the compiled
 
 if TYPE_CHECKING:
     from dlbridge import typing as typing
-    from dlbridge.tools.inspection.inspection import Inspection
+    from dlbridge.tools.inspection.inspection import Inspection as Inspection
 
 __all__ = [
     "DLPACK_VERSION",
@@ -56,17 +57,21 @@ __all__ = [
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Imports dlbridge.typing on first use; refuses the attributes of a missing `_core`."""
+        """Imports typing and Inspection on first use; refuses what a missing `_core` lacks."""
         if name == "typing":
             import importlib
 
             return importlib.import_module("dlbridge.typing")
+        if name == "Inspection":
+            from dlbridge.tools.inspection.inspection import Inspection
+
+            return Inspection
         if "Tensor" not in globals():
             return _missing.__getattr__(name)
         raise AttributeError(f"module 'dlbridge' has no attribute {name!r}")
 
 
-def inspect(x: Any, *, copy: bool | None = None) -> Inspection:
+def inspect(x: Any, *, copy: bool | None = None) -> dlbridge.Inspection:
     """Describes a producer, a buffer or a raw capsule, by every protocol that it implements.
 
     Nothing is consumed, and the result keeps no reference to x. Print the result, or display it in

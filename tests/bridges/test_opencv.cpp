@@ -105,8 +105,8 @@ TEST_F(OpencvImport, ATypedMatTakesItsChannelsFromTheLastDimension) {
   EXPECT_EQ(cv::sum(m)[0], 0 + 3 + 6 + 9 + 16 + 19 + 22 + 25);
   EXPECT_EQ((as<cv::Mat_<float>>(view()).dims), 3);
   EXPECT_EQ((refusal<cv::Mat_<cv::Vec4f>>()),
-            "extent_mismatch: expected float32[...] on cpu, writable, the channels last; got "
-            "float32[2, 4, 3] on cpu: extents differ");
+            "extent_mismatch: expected float32[...] on cpu, writable, with 4 channels as "
+            "the last dimension; got float32[2, 4, 3] on cpu: extents differ");
 }
 
 TEST_F(OpencvImport, LowRanksBecomeColumns) {
@@ -148,17 +148,23 @@ TEST_F(OpencvImport, OneMessageListsEveryMismatch) {
   EXPECT_EQ(refusal<cv::Mat>(),
             "dtype_mismatch: expected any dtype[...] on cpu, writable, of a dtype that OpenCV "
             "supports; got "
-            "int64[2, 3] on cuda:0, read-only: dtype, device, writability differ. Take it as "
-            "const, or pass a writable copy");
+            "int64[2, 3] on cuda:0, read-only: dtype, device, writability differ. Pass a "
+            "writable copy: also a const Mat gives writable memory to its copies");
 }
 
 TEST_F(OpencvImport, RanksAndExtentsBeyondTheLimitsOfOpencvAreRefused) {
   set_layout(std::vector<std::int64_t>(33, 1));
-  EXPECT_EQ(refusal<cv::Mat>().substr(0, 13), "rank_mismatch");
+  EXPECT_EQ(
+      refusal<cv::Mat>().substr(0, 87),
+      "rank_mismatch: expected any dtype[...] on cpu, writable, of at most 32 dimensions; got ");
   set_layout({0, std::int64_t{1} << 40});
-  EXPECT_EQ(refusal<cv::Mat>().substr(0, 15), "extent_mismatch");
+  EXPECT_EQ(refusal<cv::Mat>(),
+            "extent_mismatch: expected any dtype[...] on cpu, writable, of int extents; got "
+            "float32[0, 1099511627776] on cpu: extents differ");
   set_layout({}, {});
-  EXPECT_EQ((refusal<cv::Mat_<cv::Vec3f>>().substr(0, 13)), "rank_mismatch");
+  EXPECT_EQ((refusal<cv::Mat_<cv::Vec3f>>()),
+            "rank_mismatch: expected float32[...] on cpu, writable, of 1 to 33 dimensions, the "
+            "channels last; got float32[] on cpu: rank differs");
 }
 
 TEST_F(OpencvImport, AMatOwnsNoEmptyOwner) {

@@ -1,6 +1,9 @@
 // bridges/xtensor.hpp: export and import of arrays and adaptors.
+#include <dlbridge/bridges/std.hpp>
 #include <dlbridge/bridges/xtensor.hpp>
 
+#include <array>
+#include <memory>
 #include <vector>
 
 #include <xtensor/xadapt.hpp>
@@ -65,6 +68,25 @@ TEST(XtensorExport, AnAdaptorLendsOrMovesItsBuffer) {
   managed_tensor owned = build(xt::adapt(std::move(v), std::vector<std::size_t>{2, 3}));
   EXPECT_EQ(owned.tensor().data, memory);
   EXPECT_EQ(consume_in_c(std::move(owned)), 15);
+}
+
+TEST(XtensorExport, AnAdaptorOnAConstContainerIsReadOnly) {
+  std::vector<float> const v{0, 1, 2, 3, 4, 5};
+  std::array<std::size_t, 2> const fixed_rank{2, 3};
+  std::vector<std::size_t> const any_rank{3, 2};
+  managed_tensor a = build(xt::adapt(v, fixed_rank));
+  EXPECT_EQ(a.tensor().data, v.data());
+  EXPECT_EQ(a.flags(), dlbridge::flag_read_only);
+  EXPECT_EQ(shape_of(a), (sizes{2, 3}));
+  EXPECT_EQ(consume_in_c(std::move(a)), 15);
+  managed_tensor b = build(xt::adapt(v, any_rank));
+  EXPECT_EQ(b.tensor().data, v.data());
+  EXPECT_EQ(b.flags(), dlbridge::flag_read_only);
+  EXPECT_EQ(strides_of(b), (sizes{2, 1}));
+  auto const x = std::make_shared<xt::xarray<float> const>(xt::ones<float>({2, 2}));
+  managed_tensor c = build(std::shared_ptr(x));
+  EXPECT_EQ(c.tensor().data, x->data());
+  EXPECT_EQ(c.flags(), dlbridge::flag_read_only);
 }
 
 struct XtensorImport : BridgeFixture {};

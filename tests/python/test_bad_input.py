@@ -621,7 +621,6 @@ EXPORTS: list[Row] = [
         )
         for own, make, expected, target, name in [
             ("cpu", Exporting, "cpu", (2, 0), "cuda:0"),
-            ("cpu", Exporting, "cpu", (1, 1), "cpu:1"),
             ("cpu", Exporting, "cpu", (99, -7), "(device type 99, id -7)"),
             ("cuda:0", CUDA, "cuda:0 or cpu", (2, 1), "cuda:1"),
         ]

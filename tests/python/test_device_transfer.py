@@ -96,6 +96,26 @@ def test_a_strided_tensor_of_a_device(driver: Driver, which: str) -> None:
     assert driver.races == []
 
 
+def test_every_ordinal_of_the_cpu_names_the_cpu(driver: Driver) -> None:
+    t = dlbridge.from_dlpack(BASE, device=name(driver))
+    moves = [t.to("cpu:1"), dlbridge.from_dlpack(t, device=(1, 7))]
+    exported = foreign.consume(t.__dlpack__(dl_device=(1, 1)))
+    assert [str(moved.device) for moved in moves] == ["cpu", "cpu"]
+    assert [bits(moved) for moved in moves] == [bits(BASE)] * 2
+    assert (exported.device, exported.tobytes()) == ((1, 0), bits(BASE))
+
+    pinned = dlbridge.empty((2, 3), "float32", device="cpu:1", pinned=True)
+    with_dlpack = foreign.consume(pinned.__dlpack__(dl_device=(1, 1), copy=False))
+    assert (with_dlpack.device, with_dlpack.data) == ((1, 0), pinned.data_ptr)
+    assert pinned.to("cpu:1", copy=False).data_ptr == pinned.data_ptr
+
+
+def test_a_producer_is_asked_for_the_cpu_without_an_ordinal(driver: Driver) -> None:
+    x = DeviceArray(driver.buffer(4), driver.stream())
+    t = dlbridge.from_dlpack(x, device="cpu:1")
+    assert (x.requests[0]["dl_device"], t.__dlpack_device__()) == ((1, 0), (1, 0))
+
+
 @pytest.mark.parametrize("dtype, count", [((0, 4, 1), 7), ((17, 4, 2), 5), ((1, 2, 1), 9)])
 def test_packed_elements(driver: Driver, dtype: tuple[int, int, int], count: int) -> None:
     size = (count * dtype[1] * dtype[2] + 7) // 8

@@ -64,6 +64,33 @@ def test_the_whole_matrix(max_version: Any, versioned: bool, copy: Any, memory: 
     assert p.handle.calls == 2 == p.handle.handed_out
 
 
+# The device of the tensor, the requested device, the device of the result. The CPU has every
+# ordinal, and so has other memory that the CPU can access.
+ORDINALS = [
+    ((1, 0), (1, 1), (1, 0)),
+    ((1, 0), (1, -1), (1, 0)),
+    ((1, 3), (1, 3), (1, 3)),
+    ((1, 3), (1, 4), (1, 3)),
+    ((1, 3), (1, 0), (1, 0)),
+    ((3, 0), (1, 1), (1, 0)),
+    ((13, 0), (13, 1), (13, 0)),
+    ((20, 0), (20, 1), (20, 0)),
+]
+
+
+@pytest.mark.parametrize("own, requested, expected", ORDINALS)
+def test_ordinals_of_host_memory_do_not_matter(
+    own: tuple[int, int], requested: tuple[int, int], expected: tuple[int, int]
+) -> None:
+    p = producers.Producer(device=own)
+    t = dlbridge.from_dlpack(p)
+    result = foreign.consume(t.__dlpack__(dl_device=requested, copy=False))
+    assert (result.device, result.data) == (expected, p.handle.address)
+    moved = dlbridge.from_dlpack(t, device=requested, copy=False)
+    assert moved.data_ptr == t.to(requested).data_ptr == p.handle.address
+    assert moved.__dlpack_device__()[0] == requested[0]
+
+
 @pytest.mark.parametrize(
     "names", list(itertools.permutations(["stream", "max_version", "dl_device", "copy"]))
 )

@@ -119,7 +119,8 @@ TEST(BroadcastTo, RefusesExtentsThatNoTensorHas) {
   std::vector<int> const many(65, 1);
   EXPECT_EQ(
       refusal_of([&] { return broadcast_to<float>(1, dims::from(many.data(), 65)); }),
-      "malformed: malformed tensor: expected at most 64 extents of 0 and above; got shape []");
+      "malformed: malformed tensor: expected at most 64 extents of 0 and above; got shape of more "
+      "than 64 dimensions");
 }
 
 // The number is stored in the object, and copies with it.

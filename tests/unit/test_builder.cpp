@@ -235,27 +235,35 @@ struct wrong_description {
 void PrintTo(wrong_description const& w, std::ostream* out) { *out << w.name; }
 
 std::string const correct = ". Correct the description of the array";
-std::string const several_ranks =
-    "bad_argument: bad argument: expected one rank for shape and strides, the same each time; got "
-    "several. Correct array_traits<T>::describe";
+// The refusals of strides of another rank than the shape, and of a rank that changes.
+std::string wrong_strides(std::string const& shape, std::string const& strides) {
+  return "bad_argument: bad argument: expected one stride for each dimension of " + shape +
+         "; got strides " + strides + correct;
+}
+std::string changed_rank(std::string const& before, std::string const& after) {
+  return "bad_argument: bad argument: expected rank " + before +
+         ", as before the array moved into the tensor; got shape " + after +
+         ". Correct array_traits<T>::describe. An array that points into itself, such as an "
+         "Eigen::Ref to a copy of its own, cannot be exported";
+}
 
 wrong_description const wrong_descriptions[] = {
     {"RankGrowsWhenMoved",
      [](float* p, bool moved) noexcept {
        return description::of(p, moved ? dims{1, 2, 3} : dims{6});
      },
-     several_ranks},
+     changed_rank("1", "[1, 2, 3]")},
     {"RankShrinksWhenMoved",
      [](float* p, bool moved) noexcept {
        return description::of(p, moved ? dims{6} : dims{1, 2, 3});
      },
-     several_ranks},
+     changed_rank("3", "[6]")},
     {"TooFewStrides", [](float* p, bool) noexcept { return description::of(p, {2, 3}, {1}); },
-     several_ranks},
+     wrong_strides("[2, 3]", "[1]")},
     {"TooManyStrides", [](float* p, bool) noexcept { return description::of(p, {6}, {1, 1}); },
-     several_ranks},
+     wrong_strides("[6]", "[1, 1]")},
     {"StridesAtRankZero", [](float* p, bool) noexcept { return description::of(p, {}, {1}); },
-     several_ranks},
+     wrong_strides("[]", "[1]")},
     {"NegativeExtent", [](float* p, bool) noexcept { return description::of(p, {2, -3}); },
      "malformed: malformed tensor: expected extents of 0 and above; got shape [2, -3]" + correct},
     {"ExtentBeyondInt64", [](float* p, bool) noexcept { return description::of(p, {UINT64_MAX}); },
@@ -428,17 +436,16 @@ TEST_P(Describe, MoreThan64DimensionsAreRefused) {
   EXPECT_EQ(tensor_of(build_on_memory(d, kind)).ndim, 64);
   d.shape = dims::from(shape.data(), 65);
   EXPECT_EQ(refusal_of([&] { return build_on_memory(d, kind); }),
-            "malformed: malformed tensor: expected ndim from 0 to 64; got more" + correct);
-  d.shape = dims::from(shape.data(), 64);
+            "malformed: malformed tensor: expected ndim from 0 to 64; got ndim above 64" + correct);
+  d.shape = dims{1};
   d.strides = dims::from(shape.data(), 65);
-  EXPECT_EQ(refusal_of([&] { return build_on_memory(d, kind); }), several_ranks);
+  EXPECT_EQ(refusal_of([&] { return build_on_memory(d, kind); }),
+            wrong_strides("[1]", "of more than 64 dimensions"));
 }
 
 TEST_P(Describe, AnEmptyManagedTensorIsRefused) {
   EXPECT_EQ(refusal_of([&] { return build(managed_tensor(), kind); }),
-            "null_data: tensor without data: expected memory; got null data for uint8[] on "
-            "cpu" +
-                correct);
+            "null_data: tensor without data: expected an owner of an array; got an empty one");
 }
 
 TEST(BuildOn, KeepsTheOwnerUntilTheTensorIsFreed) {
@@ -511,6 +518,11 @@ INSTANTIATE_TEST_SUITE_P(StructKind, Reexport,
                            return name_of(std::get<0>(test.param)) + "As" +
                                   name_of(std::get<1>(test.param));
                          });
+
+TEST_P(Reexport, AnEmptyOwnerIsRefused) {
+  EXPECT_EQ(refusal_of([this] { return convert(out, managed_tensor()); }),
+            "null_data: tensor without data: expected an owner of a tensor; got an empty one");
+}
 
 TEST_P(Reexport, ABuiltTensorOwnsTheForeignOne) {
   foreign_tensor().strides = nullptr;

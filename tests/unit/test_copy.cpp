@@ -240,8 +240,8 @@ TEST_F(Copy, RefusesADifferentDestinationAndNamesEveryRule) {
   to.device = {kDLCUDA, 0};
   EXPECT_EQ(refusal(dlbridge::flag_read_only),
             "dtype_mismatch: expected float32[2, 3] on cpu, writable; got int64[3, 2] on cuda:0, "
-            "read-only: dtype, extents, device, writability differ. Take it as const, or pass a "
-            "writable copy");
+            "read-only: dtype, extents, device, writability differ. Pass a writable "
+            "destination");
   foreign_set_shape(destination.get(), 1, shape);
   EXPECT_EQ(refusal(),
             "dtype_mismatch: expected float32[2, 3] on cpu, writable; got int64[3] on cuda:0: "

@@ -80,8 +80,8 @@ TEST(BuildEmpty, RefusesInvalidAndOverflowingShapes) {
 TEST(BuildEmpty, RefusesTooManyDimensions) {
   std::int64_t const ones[65] = {};
   EXPECT_EQ(refusal_of([&] { return build_empty(dtype_of<float>(), dims::from(ones, 65)); }),
-            "malformed: malformed tensor: expected ndim from 0 to 64; got more. Correct the "
-            "description of the array");
+            "malformed: malformed tensor: expected ndim from 0 to 64; got ndim above 64. Correct "
+            "the description of the array");
 }
 
 // An allocator that counts bytes, returns memory with all bits set, and fails on demand.

@@ -139,8 +139,7 @@ TEST(StdSharedPtr, ToConstIsReadOnly) {
 
 TEST(StdSharedPtr, NullIsRefused) {
   EXPECT_EQ(refusal_of([] { return build(std::shared_ptr<std::vector<float>>()); }),
-            "null_data: tensor without data: expected memory; got null data for uint8[] on cpu. "
-            "Correct the description of the array");
+            "null_data: tensor without data: expected an owner of an array; got an empty one");
 }
 
 TEST(StdSharedPtr, ToAManagedTensorDropsTheFlagIsCopied) {

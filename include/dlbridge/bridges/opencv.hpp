@@ -94,11 +94,19 @@ inline cv::Mat mat_view(tensor_view const& of, int required_depth, int channels)
     };
     rule(depth >= 0 || required_depth >= 0, errc::dtype_mismatch,
          ", of a dtype that OpenCV supports");
-    rule(has_rank, errc::rank_mismatch, ", of at most 32 dimensions and the channels");
-    rule(has_channels && fits_int, errc::extent_mismatch,
-         has_channels ? ", of int extents" : ", the channels last");
+    rule(
+        has_rank, errc::rank_mismatch,
+        channels > 1 ? ", of 1 to 33 dimensions, the channels last" : ", of at most 32 dimensions");
+    rule(fits_int, errc::extent_mismatch, ", of int extents");
+    if (!has_channels) {
+      rule(false, errc::extent_mismatch, ", with ");
+      r.expected.append(channels).append(" channels as the last dimension");
+    }
     if (!has_steps) {
       break_layout(r, of, ", row-major but for gaps between rows");
+    }
+    if (r.broke(errc::read_only)) {
+      r.advice = "Pass a writable copy: also a const Mat gives writable memory to its copies";
     }
     raise(r);
   }

@@ -23,9 +23,18 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace detail {
+// data() of an adaptor on a const container compiles only where the adaptor is const as well.
+template <class Array>
+auto* first_of(Array& a) noexcept {
+  if constexpr (std::is_const_v<std::remove_reference_t<decltype(a.storage())>>) {
+    return std::as_const(a).data();
+  } else {
+    return a.data();
+  }
+}
 template <class Array>
 description describe_xtensor(Array& a) noexcept {
-  return description::of(a.data() + a.data_offset(), dims::from(a.shape().data(), a.dimension()),
+  return description::of(first_of(a) + a.data_offset(), dims::from(a.shape().data(), a.dimension()),
                          dims::from(a.strides().data(), a.dimension()));
 }
 
@@ -108,7 +117,7 @@ struct array_traits<xt::xfixed_container<T, Shape, Layout, Sharable, Tag>> {
     return detail::describe_xtensor(a);
   }
 };
-/// Exports an adaptor.
+/// Exports an adaptor. One on a const container or on a pointer to const is read-only.
 ///
 /// @par Ownership
 /// The tensor owns the buffer if the adaptor does.

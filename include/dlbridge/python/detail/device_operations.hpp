@@ -62,6 +62,22 @@ struct device_operations {
 };
 
 namespace detail {
+// Whether a tensor on device `actual` satisfies a request for device `requested`. The ordinal of
+// memory that the CPU can access does not matter, because libraries number such memory differently:
+// managed memory has ordinal 0 or the ordinal of a GPU (spec 1.3).
+inline bool is_on_device(device actual, device requested) noexcept {
+  return actual.type == requested.type && (actual.id == requested.id || is_host_accessible(actual));
+}
+
+// The device that a caller requests: the CPU under every ordinal, since it is one memory space.
+inline device destination(device requested) noexcept {
+  return requested.type == kDLCPU ? cpu : requested;
+}
+// The same for a tensor, which keeps its device where that satisfies the request.
+inline device destination(device requested, device own) noexcept {
+  return requested != cpu && is_on_device(own, requested) ? own : destination(requested);
+}
+
 DLBRIDGE_COLD inline report no_device_operations(device where) noexcept {
   report r = refusal(errc::runtime_missing, "a module that works with the streams of ", "",
                      "Its author calls dlbridge::use_devices() where the module is made; until "

@@ -154,8 +154,11 @@ inline bool read_export_request(PyObject* const* args, Py_ssize_t count, PyObjec
   if (values[1] != Py_None && !detail::read_struct_kind(values[1], out.kind)) {
     return false;
   }
-  if (values[2] != Py_None && !read_device_pair(values[2], "dl_device", out.target)) {
-    return false;
+  if (values[2] != Py_None) {
+    if (!read_device_pair(values[2], "dl_device", out.target)) {
+      return false;
+    }
+    out.target = detail::destination(out.target, own);
   }
   if (!read_copy(values[3], out.copy)) {
     return false;

@@ -32,15 +32,6 @@ struct consume_request {
   bool takes_as_it_is() const noexcept { return !has_target && copy == copy_policy::if_needed; }
 };
 
-namespace detail {
-// Whether a tensor on device `actual` satisfies a request for device `requested`. The ordinal of
-// memory that the CPU can access does not matter, because libraries number such memory differently:
-// managed memory has ordinal 0 or the ordinal of a GPU (spec 1.3).
-inline bool is_on_device(device actual, device requested) noexcept {
-  return actual.type == requested.type && (actual.id == requested.id || is_host_accessible(actual));
-}
-}  // namespace detail
-
 }  // namespace python
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

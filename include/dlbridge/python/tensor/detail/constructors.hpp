@@ -144,13 +144,10 @@ inline PyObject* from_pointer(PyObject*, PyObject* positional, PyObject* keyword
   if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "OOO|$OOOOp:from_pointer",
                                         const_cast<char**>(accepted), &ptr, &shape, &type, &strides,
                                         &where, &arguments.request.stream, &owner, &readonly) ||
-      (where != Py_None && !read_device(where, d.device)) || !read_pointer(ptr, d.data) ||
+      (where != Py_None && !read_target(where, d.device)) || !read_pointer(ptr, d.data) ||
       !read_shape(shape, d.shape) || !read_dtype(type, d.type) ||
       !read_strides(strides, d.shape.size(), d.strides)) {
     return nullptr;
-  }
-  if (d.device.type == kDLCPU) {
-    d.device.id = 0;  // as dlpack.h states of DLDevice.device_id
   }
   d.flags = readonly != 0 ? flag_read_only : 0;
   if (has_padded_elements(type, d.type)) {
@@ -197,7 +194,7 @@ inline PyObject* empty(PyObject*, PyObject* positional, PyObject* keywords) noex
   if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "OO|$Op:empty",
                                         const_cast<char**>(accepted), &shape, &type, &where,
                                         &pinned) ||
-      (where != Py_None && !read_device(where, d.device)) || !read_shape(shape, d.shape) ||
+      (where != Py_None && !read_target(where, d.device)) || !read_shape(shape, d.shape) ||
       !read_dtype(type, d.type)) {
     return nullptr;
   }

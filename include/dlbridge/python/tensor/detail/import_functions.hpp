@@ -39,6 +39,13 @@ struct import_arguments {
   stream_ref ready = stream_ref::default_of(cpu);  // set by the import: where elements are ready
 };
 
+// Reads device=, where every ordinal of the CPU names the CPU.
+inline bool read_target(PyObject* value, device& out) noexcept {
+  bool const is_read = read_device(value, out);
+  out = destination(out);
+  return is_read;
+}
+
 inline bool read_import_arguments(char const* function, PyObject* const* args, Py_ssize_t count,
                                   PyObject* keywords, import_arguments& out) noexcept {
   out.request.fulfil = &fulfil_request;
@@ -57,7 +64,7 @@ inline bool read_import_arguments(char const* function, PyObject* const* args, P
   if (out.readonly != Py_None && !PyBool_Check(out.readonly)) {
     return refuse_value(out.readonly, "readonly", "True, False or None");
   }
-  return (values[0] == Py_None || read_device(values[0], out.request.target)) &&
+  return (values[0] == Py_None || read_target(values[0], out.request.target)) &&
          read_copy(values[1], out.request.copy);
 }
 

@@ -26,7 +26,7 @@ inline PyObject* to_method(PyObject* object, PyObject* positional, PyObject* key
   if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "O|$OO:to",
                                         const_cast<char**>(accepted), &where,
                                         &arguments.request.stream, &copy) ||
-      !read_device(where, arguments.request.target) || !read_copy(copy, arguments.request.copy)) {
+      !read_target(where, arguments.request.target) || !read_copy(copy, arguments.request.copy)) {
     return nullptr;
   }
   arguments.request.has_target = true;

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
+import dlbridge
 from dlbridge.tools.inspection.reading.description import Description
 from dlbridge.tools.inspection.rendering import picture, svg
 from dlbridge.tools.inspection.rendering.html import legend_lines
 
-if TYPE_CHECKING:
-    from dlbridge import Tensor
 
-
-def tensor_html(t: Tensor) -> str:
+def tensor_html(t: dlbridge.Tensor) -> str:
     """Returns an HTML block. The picture shows the layout, for which no memory is read."""
     x = Description(
         data=t.data_ptr,
