@@ -9,6 +9,7 @@
 
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
+#include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -35,95 +36,6 @@ inline ref new_text(PyObject* type, char const* text) noexcept {
              ? ref::steal(call_slot(PyUnicode_Type.tp_new, reinterpret_cast<PyTypeObject*>(type),
                                     arguments.get(), static_cast<PyObject*>(nullptr)))
              : ref();
-}
-
-// Whether a dtype of NumPy has another byte order than this machine, or is a longdouble, whose name
-// states the bytes in memory and not the format. False also where an exception is set.
-inline bool is_foreign_numpy_dtype(PyObject* value) noexcept {
-  ref const is_native = optional_attribute(value, "isnative");
-  ref const letter = is_native ? optional_attribute(value, "char") : ref();
-  char const* const text =
-      letter && PyUnicode_Check(letter.get()) ? text_in(letter.get()) : nullptr;
-  // NumPy's classes before 1.25 state the bytes as well.
-  char const* const type =
-      PyType_Check(value) ? reinterpret_cast<PyTypeObject*>(value)->tp_name : "";
-  return is_native.get() == Py_False ||
-         (text != nullptr && (std::strcmp(text, "g") == 0 || std::strcmp(text, "G") == 0)) ||
-         std::strcmp(type, "numpy.float128") == 0 || std::strcmp(type, "numpy.complex256") == 0;
-}
-
-// The name of a dtype in the text of an object, without the module that precedes it, as in
-// "torch.float32". Unless the object is a str, the module must belong to the package of its type: a
-// path with this text is no dtype.
-inline char const* dtype_in(char const* text, PyObject* value) noexcept {
-  char const* const dot = std::strrchr(text, '.');
-  if (dot == nullptr || PyUnicode_Check(value)) {
-    return dot != nullptr ? dot + 1 : text;
-  }
-  ref const module = optional_attribute(reinterpret_cast<PyObject*>(Py_TYPE(value)), "__module__");
-  char const* const of_type =
-      module && PyUnicode_Check(module.get()) ? text_in(module.get()) : nullptr;
-  std::size_t const package = std::strcspn(text, ".");
-  bool const is_of_package = of_type != nullptr && std::strcspn(of_type, ".") == package &&
-                             std::strncmp(text, of_type, package) == 0;
-  return is_of_package ? dot + 1 : text;
-}
-
-// Reads Python's int, float or complex, with the dtypes that they have in NumPy. bool is read by
-// its name, which is that of its dtype.
-inline bool read_python_type(PyObject* value, dtype& out) noexcept {
-  struct row {
-    PyTypeObject* type;
-    dtype element;
-  };
-  row const rows[] = {{&PyLong_Type, dtype_of<std::int64_t>()},
-                      {&PyFloat_Type, dtype_of<double>()},
-                      {&PyComplex_Type, dtype(kDLComplex, 128)}};
-  for (row const& each : rows) {
-    if (value == reinterpret_cast<PyObject*>(each.type)) {
-      out = each.element;
-      return true;
-    }
-  }
-  return false;
-}
-
-// Reads a framework's dtype by the last component of its name: str(torch.float32) is
-// "torch.float32". Returns false, with or without an exception set, for other values.
-inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
-  ref name = PyUnicode_Check(value) ? ref::borrow(value) : optional_attribute(value, "name");
-  if (!name && PyErr_Occurred() == nullptr && PyType_Check(value)) {
-    name = optional_attribute(value, "__name__");
-  }
-  if (PyErr_Occurred() != nullptr || (!PyUnicode_Check(value) && is_foreign_numpy_dtype(value)) ||
-      PyErr_Occurred() != nullptr) {
-    return false;
-  }
-  bool const has_name = name && !PyUnicode_Check(value) && PyUnicode_Check(name.get());
-  if (!has_name) {
-    name = ref::steal(api<PyObject_Str>(value));
-  }
-  char const* const text = name ? text_in(name.get()) : nullptr;
-  return text != nullptr && try_parse_dtype(has_name ? text : dtype_in(text, value), out);
-}
-
-// Reads a dtype: a name, a framework's dtype, a type of Python's numbers, or a pair or triple
-// (code, bits, lanes). Returns false, with ValueError set, for any other value.
-inline bool read_dtype(PyObject* value, dtype& out) noexcept {
-  if (!PyTuple_Check(value)) {
-    return read_python_type(value, out) || read_dtype_name(value, out) ||
-           refuse_value(value, "dtype",
-                        "a name such as 'float32', a framework's dtype, or a triple "
-                        "(code, bits, lanes)");
-  }
-  int code = 0;
-  int bits = 0;
-  int lanes = 1;
-  bool const read = api<PyArg_ParseTuple>(value, "ii|i", &code, &bits, &lanes) != 0 && code >= 0 &&
-                    code < 256 && bits > 0 && bits < 256 && lanes > 0 && lanes < 65536;
-  out = dtype(code, bits, lanes);
-  return (read && is_sound(out)) ||
-         refuse_value(value, "dtype", "(code, bits) or (code, bits, lanes) of a DLPack dtype");
 }
 
 // dlbridge.dtype(x)

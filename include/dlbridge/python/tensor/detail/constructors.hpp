@@ -15,13 +15,13 @@
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/import_functions.hpp>
 #include <dlbridge/python/tensor/detail/tensor_shapes.hpp>
-#include <dlbridge/python/tensor/text_types.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/traits.hpp>
 #include <dlbridge/validate.hpp>

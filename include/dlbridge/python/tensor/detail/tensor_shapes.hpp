@@ -13,6 +13,7 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/layout.hpp>
+#include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
@@ -20,7 +21,6 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
-#include <dlbridge/python/tensor/text_types.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
