@@ -150,6 +150,9 @@ constexpr bool can_describe<
 template <class T>
 description describe(T& array) noexcept {
   using traits = array_traits<std::remove_cv_t<T>>;
+  // Instantiates it here: clang++ takes an assertion that fails in can_describe for a missing
+  // describe.
+  static_assert(sizeof(traits) != 0);
   static_assert(detail::can_describe<T>,
                 "dlbridge: array_traits of this type has no describe for it, which exports an "
                 "array. Add static description describe(T&) noexcept");
