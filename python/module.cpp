@@ -80,7 +80,7 @@ bool add(PyObject* module, char const* name, dp::ref object) {
   return true;
 }
 
-int fill(PyObject* module) {
+DLBRIDGE_COLD int fill(PyObject* module) {
   dlbridge::use_devices();
   dp::ref version = dp::ref::steal(PyUnicode_FromFormat(
       "%d.%d.%d", DLBRIDGE_VERSION_MAJOR, DLBRIDGE_VERSION_MINOR, DLBRIDGE_VERSION_PATCH));

@@ -33,7 +33,7 @@ struct cuda_table : driver_source {
   /// The type CUcontext.
   using context_handle = void*;
 
-  explicit cuda_table(driver_source const& source) noexcept : driver_source(source) {}
+  DLBRIDGE_COLD explicit cuda_table(driver_source const& source) noexcept : driver_source(source) {}
 
   template <class... Parameters>
   using f = driver_function<Parameters...>;

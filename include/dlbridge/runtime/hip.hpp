@@ -23,7 +23,7 @@ struct hip_table : driver_source {
   /// The ordinal of a device: HIP has no contexts.
   using context_handle = int;
 
-  explicit hip_table(driver_source const& source) noexcept
+  DLBRIDGE_COLD explicit hip_table(driver_source const& source) noexcept
       : driver_source(source),
         error_name_(as_text(find("hipGetErrorName", false))),
         error_text_(as_text(find("hipGetErrorString", false))) {}

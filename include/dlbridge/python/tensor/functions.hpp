@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
@@ -74,7 +75,7 @@ inline bool fills(int rank, std::int64_t const* shape, dtype type, bool padded,
 }
 
 // _rebuild(bytes, dtype, shape, order, readonly, flags): the inverse of Tensor.__reduce_ex__.
-inline PyObject* rebuild(PyObject*, PyObject* arguments) noexcept {
+DLBRIDGE_COLD inline PyObject* rebuild(PyObject*, PyObject* arguments) noexcept {
   PyObject* bytes = nullptr;
   PyObject* shape = nullptr;
   char const* type = nullptr;

@@ -225,7 +225,7 @@ struct loaded_driver {
   report status{};
   Table table;
 
-  explicit loaded_driver(library_names const& names) noexcept
+  DLBRIDGE_COLD explicit loaded_driver(library_names const& names) noexcept
       : table(driver_source(open(names, status))) {
     if (status.ok() && table.missing() != nullptr) {
       status = missing_function(table.library().name(), table.missing());

@@ -89,7 +89,7 @@ DLBRIDGE_COLD inline bool refuse_memory(report const& why, char const* advice) n
 // Checks what a caller states of memory. Returns false, with ValueError set, if the memory cannot
 // be as stated: elements at null or beyond the address space, an address that is not aligned for
 // the dtype, or memory of another device, as its driver reports.
-inline bool check_memory(description const& d) noexcept {
+DLBRIDGE_COLD inline bool check_memory(description const& d) noexcept {
   std::int64_t shape[max_rank];
   std::int64_t strides[max_rank];
   DLTensor t{};
@@ -132,7 +132,8 @@ inline bool has_padded_elements(PyObject* object, dtype type) noexcept {
 }
 
 // from_pointer(ptr, shape, dtype, *, strides, device, stream, owner, readonly)
-inline PyObject* from_pointer(PyObject*, PyObject* positional, PyObject* keywords) noexcept {
+DLBRIDGE_COLD inline PyObject* from_pointer(PyObject*, PyObject* positional,
+                                            PyObject* keywords) noexcept {
   char const* accepted[] = {"ptr",    "shape", "dtype",    "strides", "device",
                             "stream", "owner", "readonly", nullptr};
   PyObject *ptr = nullptr, *shape = nullptr, *type = nullptr;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/copy.hpp>
@@ -35,7 +36,7 @@ inline ref as_bytes(PyObject* object) noexcept {
 // __reduce_ex__(protocol). From protocol 5 on the bytes are an out-of-band buffer, which is not
 // copied; below, a bytes object. A tensor that is not compact, or whose last byte has unused bits,
 // is copied to a compact one first.
-inline PyObject* reduce_method(PyObject* object, PyObject* argument) noexcept {
+DLBRIDGE_COLD inline PyObject* reduce_method(PyObject* object, PyObject* argument) noexcept {
   long const protocol = api<PyLong_AsLong>(argument);
   if (protocol == -1 && PyErr_Occurred() != nullptr) {
     return nullptr;

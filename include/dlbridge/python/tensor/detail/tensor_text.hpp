@@ -96,7 +96,8 @@ inline bool shows_values(tensor_view const& view) noexcept {
 }
 
 // Nested lists, with Ellipsis for the elements between the first and the last ones.
-inline ref shown_values(tensor_view const& view, int dimension, std::int64_t offset) noexcept {
+DLBRIDGE_COLD inline ref shown_values(tensor_view const& view, int dimension,
+                                      std::int64_t offset) noexcept {
   if (dimension == view.rank()) {
     return shown_value(view, offset);
   }
@@ -144,7 +145,7 @@ inline PyObject* show_tensor(PyObject* self) noexcept {
 }
 
 // _repr_html_(), which notebooks call.
-inline PyObject* html_method(PyObject* object, PyObject*) noexcept {
+DLBRIDGE_COLD inline PyObject* html_method(PyObject* object, PyObject*) noexcept {
   ref const function =
       import_function("dlbridge.tools.inspection.rendering.tensor_html", "tensor_html");
   return function ? api<PyObject_CallOneArg>(function.get(), object) : nullptr;
