@@ -110,8 +110,7 @@ TEST(EigenExport, ARefThatHoldsACopyIsRefused) {
       refusal_of([&a] { return build(Eigen::Ref<Eigen::MatrixXf const>(a + a)); }),
       "bad_argument: bad argument: expected rank 0, as before the array moved into the tensor; "
       "got shape [4, 4]. Correct array_traits<T>::describe. An array that points into itself, such "
-      "as "
-      "an Eigen::Ref to a copy of its own, cannot be exported");
+      "as an Eigen::Ref to a copy of its own, cannot be exported");
   EXPECT_EQ(
       refusal_of([&a] { return build(Eigen::Ref<Eigen::VectorXf const>(a.row(1))); }).substr(0, 12),
       "bad_argument");

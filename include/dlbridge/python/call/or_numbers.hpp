@@ -13,6 +13,7 @@
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
+#include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
@@ -73,7 +74,7 @@ struct parameter<or_numbers<P>> : parameter<P> {
   }
 
   static bool is_other(PyObject* object) noexcept {
-    if (detail::is_list_of_numbers(object) || detail::is_number(object)) {
+    if (detail::is_list(object) || detail::is_number(object)) {
       type_entry storage;
       return type_cache::get(Py_TYPE(object), storage).dlpack == nullptr;
     }

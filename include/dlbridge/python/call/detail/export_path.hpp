@@ -16,6 +16,7 @@
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
@@ -111,8 +112,7 @@ inline numpy_arrays const* find_arrays(library_row const& row) noexcept {
 // Whether an object is a number of Python's own, or a list of some, which or_numbers accepts. NumPy
 // makes the arrays for their callers, where it is installed.
 inline bool is_plain(PyObject* object) noexcept {
-  return PyList_Check(object) || PyTuple_Check(object) || PyRange_Check(object) ||
-         PyFloat_Check(object) || PyLong_Check(object);
+  return is_list(object) || PyFloat_Check(object) || PyLong_Check(object);
 }
 
 // The path for objects of a type. An exception that is not forgivable stays pending; the path is

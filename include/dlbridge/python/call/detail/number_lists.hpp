@@ -12,6 +12,7 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/traits.hpp>
 
@@ -31,10 +32,6 @@ constexpr number_type number_type_of() noexcept {
   return {dtype_of<T>(), sizeof(T), [](PyObject* object, void* out) noexcept {
             return scalar<T>::load(object, *static_cast<T*>(out));
           }};
-}
-
-inline bool is_list_of_numbers(PyObject* object) noexcept {
-  return PyList_Check(object) || PyTuple_Check(object) || PyRange_Check(object);
 }
 
 // Whether the type has __float__ or __index__, and no __len__, as that of a column of a table has.
@@ -71,7 +68,7 @@ class number_reader {
   // The extents are the lengths of the first lists of each level.
   bool find_extents(PyObject* object) noexcept {
     ref level = ref::borrow(object);
-    while (is_list_of_numbers(level.get())) {
+    while (is_list(level.get())) {
       if (rank_ == max_rank) {
         api<PyErr_SetString>(PyExc_TypeError, "expected lists of at most 64 levels");
         return false;
@@ -98,7 +95,7 @@ class number_reader {
       return true;
     }
     long long const extent = extents_[depth];
-    if (!is_list_of_numbers(object)) {
+    if (!is_list(object)) {
       api<PyErr_Format>(PyExc_TypeError, "expected a list of %lld elements; got %s", extent,
                         Py_TYPE(object)->tp_name);
       return false;

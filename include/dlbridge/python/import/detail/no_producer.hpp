@@ -11,12 +11,16 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
 
+// Whether an object is a list, a tuple or a range, which may hold numbers.
+inline bool is_list(PyObject* object) noexcept {
+  return PyList_Check(object) || PyTuple_Check(object) || PyRange_Check(object);
+}
+
 // Whether numpy.asarray() makes an array of numbers of an object, as far as its type states it: a
 // list, a tuple, a range, a number, a buffer, an object with __array__. Returns -1 with an
 // exception set.
 inline int is_array_like(PyObject* object) noexcept {
-  if (PyList_Check(object) || PyTuple_Check(object) || PyRange_Check(object) ||
-      PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) ||
+  if (is_list(object) || PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) ||
       PyObject_CheckBuffer(object) != 0) {
     return 1;
   }
