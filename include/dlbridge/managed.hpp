@@ -35,6 +35,8 @@ class managed_tensor {
     swap(old);
     return *this;
   }
+  template <class Managed, class = decltype(Managed::deleter)>
+  managed_tensor(Managed*) = delete;  // managed_tensor::steal(raw) takes ownership, and validates
   managed_tensor(managed_tensor const&) = delete;
   managed_tensor& operator=(managed_tensor const&) = delete;
   ~managed_tensor() {

@@ -1,5 +1,5 @@
 // Taking ownership of a raw pointer must be explicit in the code.
-// says: conversion from .*DLManagedTensorVersioned
+// says: managed_tensor::steal.raw. takes ownership
 #include <dlbridge/managed.hpp>
 
 void use(DLManagedTensorVersioned* raw) {
