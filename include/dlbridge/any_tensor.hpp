@@ -28,17 +28,20 @@ class any_tensor {
   explicit any_tensor(managed_tensor owned) noexcept : owned_(std::move(owned)) {}
 
   /// Whether this object owns a tensor.
-  /// The members view, dtype and as require one.
+  /// The members view and dtype require one.
   explicit operator bool() const noexcept { return static_cast<bool>(owned_); }
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return owned_.view(); }
   tensor_view view() const&& = delete;  // dangles: keep it in a variable
+  /// @throws error null_data (this object is empty), as the functions below.
+  operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND { return owned_; }
+  operator tensor_view() const&& = delete;  // dangles: keep it in a variable
   dlbridge::dtype dtype() const noexcept { return owned_.view().dtype(); }
 
   /// A typed view of the tensor, valid as long as this object owns the tensor.
   /// @throws error as check_view, with every broken rule in one message.
   template <class T, class Shape = dynamic_rank, class... Constraints>
   tensor_span<T, Shape, Constraints...> as() const& DLBRIDGE_LIFETIMEBOUND {
-    return tensor_span<T, Shape, Constraints...>(owned_.view());
+    return tensor_span<T, Shape, Constraints...>(tensor_view(owned_));
   }
   template <class T, class Shape = dynamic_rank, class... Constraints>
   tensor_span<T, Shape, Constraints...> as() const&& = delete;  // dangles: keep it in a variable
@@ -133,17 +136,16 @@ decltype(auto) visit(tensor_view const& view, Visitor&& visitor) {
   return detail::visit_types<void const>(view, visitor, List{});
 }
 /// The same for an any_tensor.
-/// @pre The any_tensor is not empty.
+/// @throws error null_data (the any_tensor is empty), or as the overload above.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_tensor const& tensor, Visitor&& visitor) {
-  return detail::visit_types<void const>(tensor.view(), visitor, List{});
+  return detail::visit_types<void const>(tensor_view(tensor), visitor, List{});
 }
 /// The same for writing: the function calls visitor(tensor_span<T>).
-/// @pre The any_tensor is not empty.
 /// @throws error read_only, or as the overloads above.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_tensor& tensor, Visitor&& visitor) {
-  return detail::visit_types<void>(tensor.view(), visitor, List{});
+  return detail::visit_types<void>(tensor_view(tensor), visitor, List{});
 }
 
 }  // namespace DLBRIDGE_ABI

@@ -167,7 +167,8 @@ Mdspan as_mdspan(tensor_view const& view, std::index_sequence<I...>) {
   if constexpr (takes_strides<mapping>::value) {
     std::int64_t strides[max_rank];
     if (!nesting_strides(view, strides)) {
-      raise_layout(view, need, ", strides above 0 that nest");
+      raise_layout(view, need,
+                   ", strides above 0, each at least the span of the dimensions that vary faster");
     }
     decltype(std::declval<mapping const&>().strides())
         const steps{static_cast<index>(strides[I])...};
@@ -247,13 +248,18 @@ std::span<T> as_span(tensor_view const& view) {
   require_view(view, need);
   return {detail::elements_of<T>(view), static_cast<std::size_t>(view.count())};
 }
+template <class T>
+void as_span(managed_tensor const&&) = delete;  // dangles: keep it in a variable
+#else
+template <class T>
+void as_span(tensor_view const&) {
+  static_assert(sizeof(T) == 0, "dlbridge: as_span requires std::span, which C++20 has");
+}
 #endif
 
 // A view of a temporary owner would dangle.
 template <class T>
 T as(managed_tensor const&&) = delete;  // dangles: keep it in a variable
-template <class T>
-void as_span(managed_tensor const&&) = delete;  // dangles: keep it in a variable
 
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

@@ -3,8 +3,11 @@
 // layer: arrays · views of tensors
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -88,12 +91,35 @@ constexpr bool has_view = std::is_convertible_v<T, tensor_view>;
 template <class T>
 constexpr bool has_view<T, std::void_t<decltype(tensor_view(std::declval<T>().view()))>> = true;
 template <class Tensor>
-tensor_view view_in(Tensor const& tensor) noexcept {
+tensor_view view_in(Tensor const& tensor) {
   if constexpr (std::is_convertible_v<Tensor const&, tensor_view>) {
     return tensor;
   } else {
     return tensor.view();
   }
+}
+
+// Whether T represents the number; a float rounds it.
+template <class T, class Number>
+bool has_number(Number number) noexcept {
+  if constexpr (!std::is_integral_v<T>) {
+    return true;
+  } else if constexpr (std::is_integral_v<Number>) {
+    return static_cast<Number>(static_cast<T>(number)) == number &&
+           (static_cast<T>(number) < T{}) == (number < Number{});
+  } else {
+    Number const end = std::ldexp(Number{1}, std::numeric_limits<T>::digits);  // not a number of T
+    return number < end && number >= (std::is_signed_v<T> ? -end : Number{}) &&
+           std::trunc(number) == number;
+  }
+}
+[[noreturn]] DLBRIDGE_COLD inline void raise_no_number(dtype type, double number) {
+  report r = refusal(errc::bad_argument, "a number that the dtype has: ", "");
+  append_name(r.expected, type);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", number);
+  r.got.append(text);
+  raise(r);
 }
 
 // The extents of a tensor; none of a number.
@@ -228,14 +254,16 @@ class broadcast_span {
 ///
 /// @tparam T The element type.
 /// @tparam Shape The shape of the view, which the extents must meet: shape<...> or dynamic_rank.
-/// @param source A number, which is converted to T, such as a float16; a tensor of dtype T in host
-/// memory: a view, a
-///   span, a tensor, an argument; or a std::variant of such. The memory is borrowed.
+/// @param source A number that T represents, or that a floating T rounds; a tensor of dtype T in
+/// host
+///   memory: a view, a span, a tensor, an argument; or a std::variant of such. The memory is
+///   borrowed.
 /// @param extents The extents, as {rows, columns}.
 /// @return The view, which is read-only.
 /// @throws error rank_mismatch or extent_mismatch (the source does not broadcast to the extents, or
 ///   these do not meet Shape), dtype_mismatch, device_mismatch or misaligned (the source),
-///   malformed (a negative extent), overflow (more elements than 64 bits count).
+///   malformed (a negative extent), overflow (more elements than 64 bits count), bad_argument (an
+///   integer T does not represent the number).
 template <class T, class Shape = dynamic_rank, class Source>
 broadcast_span<T, Shape> broadcast_to(Source&& source, dims const& extents) {
   using type = std::remove_cv_t<std::remove_reference_t<Source>>;
@@ -256,8 +284,13 @@ broadcast_span<T, Shape> broadcast_to(Source&& source, dims const& extents) {
     static_assert(is_own || is_small_float,
                   "dlbridge: broadcast_to takes numbers, tensors and variants of them");
     if constexpr (is_small_float) {
-      return broadcast_span<T, Shape>(static_cast<T>(static_cast<float>(source)), extents);
+      return broadcast_to<T, Shape>(static_cast<float>(source), extents);
     } else {
+      if constexpr (std::is_arithmetic_v<type>) {
+        if (!detail::has_number<T>(source)) {
+          detail::raise_no_number(dtype_of<T>(), static_cast<double>(source));
+        }
+      }
       return broadcast_span<T, Shape>(static_cast<T>(source), extents);
     }
   }

@@ -216,6 +216,14 @@ managed_tensor build(Owner&& owner, struct_kind kind = struct_kind::versioned,
   }
 }
 
+namespace detail {
+// Whether the destructor of T frees nothing: T is a pointer, or a function that would free.
+template <class T, bool = std::is_invocable_v<T&>>
+constexpr bool is_pointer_or_deleter = std::is_pointer_v<T>;
+template <class T>
+constexpr bool is_pointer_or_deleter<T, true> = std::is_void_v<std::invoke_result_t<T&>>;
+}  // namespace detail
+
 /// Creates a managed tensor on memory that an owner of any type keeps alive.
 ///
 /// @param owner An object whose destructor frees the memory; pass it with std::move.
@@ -233,7 +241,13 @@ managed_tensor build_on(Owner&& owner, description const& memory,
                         read_only_policy policy = read_only_policy::refuse) {
   constexpr bool is_taken = !std::is_lvalue_reference_v<Owner> && !std::is_const_v<Owner>;
   static_assert(is_taken, "dlbridge: build_on takes the owner over. Move it, or pass no_owner{}");
-  if constexpr (is_taken) {
+  constexpr bool frees = !detail::is_pointer_or_deleter<std::remove_reference_t<Owner>>;
+  static_assert(
+      !is_taken || frees,
+      "dlbridge: the destructor of the owner frees the memory, which that of a pointer or "
+      "of a deleter does not. Pass std::unique_ptr<T, Deleter>(pointer, deleter), a "
+      "std::shared_ptr, or no_owner{}");
+  if constexpr (is_taken && frees) {
     return detail::build_as(
         std::forward<Owner>(owner), memory, [&memory](Owner&) noexcept { return memory; }, kind,
         policy);

@@ -21,10 +21,17 @@ struct dtype {
   std::uint16_t lanes = 0;  ///< Scalars per element; 0 only in a requirement for any dtype.
 
   constexpr dtype() noexcept = default;
+  /// A number that its field cannot hold does not compile in a constant expression. At run time the
+  /// result has 0 bits, which no tensor and no requirement may have: is_sound is false.
   constexpr dtype(int code_, int bits_, int lanes_ = 1) noexcept
       : code(static_cast<std::uint8_t>(code_)),
         bits(static_cast<std::uint8_t>(bits_)),
-        lanes(static_cast<std::uint16_t>(lanes_)) {}
+        lanes(static_cast<std::uint16_t>(lanes_)) {
+    if (code != code_ || bits != bits_ || lanes != lanes_) {
+      lanes = lanes_of_unsound_dtype();
+      bits = 0;
+    }
+  }
   explicit constexpr dtype(DLDataType abi) noexcept
       : code(abi.code), bits(abi.bits), lanes(abi.lanes) {}
   constexpr DLDataType abi() const noexcept { return {code, bits, lanes}; }
@@ -33,6 +40,10 @@ struct dtype {
     return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
   }
   friend constexpr bool operator!=(dtype a, dtype b) noexcept { return !(a == b); }
+
+ private:
+  // No constant expression: compilers print the name where a dtype is a constant.
+  static std::uint16_t lanes_of_unsound_dtype() noexcept { return 1; }
 };
 
 /// Bits of one packed element.
@@ -170,7 +181,9 @@ inline bool try_parse_dtype(char const* name, dtype& out) noexcept {
 /// };
 /// @endcode
 ///
-/// The elements of that dtype have the size of T: bits * lanes, rounded up to whole bytes.
+/// The elements of that dtype have the size of T: bits * lanes is 8 * sizeof(T). Elements that
+/// share bytes, such as those of int4, have no C++ type; two of them may be one element with two
+/// lanes.
 ///
 /// @tparam T The element type, without const.
 template <class T, class = void>
@@ -208,9 +221,10 @@ struct dtype_traits<std::byte> {
 template <class T>
 constexpr dtype dtype_of() noexcept {
   constexpr dtype value = dtype_traits<std::remove_cv_t<T>>::value;
-  static_assert(element_bytes(value) == sizeof(T),
+  static_assert(element_bits(value) == std::int64_t{8} * sizeof(T),
                 "dlbridge: an element of dtype_traits<T>::value has another size than T. Bits "
-                "times lanes, in whole bytes, must be sizeof(T)");
+                "times lanes must be 8 * sizeof(T); elements below a byte share bytes, so that "
+                "they have no C++ type");
   return value;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 
@@ -173,7 +174,7 @@ class bounded_text {
 
 /// The result of a check: the reasons of a refusal, what was expected and what was received. A
 /// report without reasons means success. Trivially copyable.
-struct report {
+struct [[nodiscard]] report {
   std::uint32_t broken = 0;      ///< The reasons: bit i stands for errc(i).
   char const* advice = nullptr;  ///< The remedy as a static text, or null.
   bounded_text<240> expected{};  ///< What the check required.
@@ -260,7 +261,8 @@ class DLBRIDGE_PUBLIC error : public std::exception {
 };
 
 /// Throws error(why). In a build without exceptions, it calls DLBRIDGE_ON_ERROR(why), which must
-/// not return, if the program defines that macro. Otherwise it calls std::terminate. All
+/// not return, if the program defines that macro. Otherwise it prints the message to stderr and
+/// calls std::terminate. All
 /// translation units of a program define the macro alike, because the linker keeps one raise of
 /// them all.
 ///
@@ -274,7 +276,7 @@ class DLBRIDGE_PUBLIC error : public std::exception {
 #if defined(DLBRIDGE_ON_ERROR)
   DLBRIDGE_ON_ERROR(why);
 #endif
-  static_cast<void>(why);
+  std::fprintf(stderr, "dlbridge: %s\n", message(why).c_str());
   std::terminate();
 #endif
 }

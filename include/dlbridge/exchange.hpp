@@ -94,7 +94,9 @@ class exchange_table {
   /// Creates an object of the table's library from a tensor.
   ///
   /// @param m The tensor.
-  /// @return A new reference to the object; null, with a Python exception set, after a failure.
+  /// @return A new reference to the object; null after a failure, with a Python exception set
+  /// unless
+  ///   the table returned success without an object.
   /// @pre can_import(), and m is versioned.
   /// @par Ownership
   /// The object owns the tensor. After a failure m still owns it, as in PyTorch and tvm-ffi; DLPack
@@ -104,7 +106,8 @@ class exchange_table {
     if (call(api_->managed_tensor_to_py_object_no_sync, m.get_versioned(), &object) != 0) {
       return nullptr;
     }
-    static_cast<void>(m.release_versioned());
+    static_cast<void>(
+        m.release_versioned());  // after success the library has it, whatever it gives
     return object;
   }
 

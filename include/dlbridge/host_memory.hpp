@@ -25,8 +25,8 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// Two functions that allocate and free host memory. allocate returns null on failure. Alignments
-/// are in bytes.
+/// Two functions that allocate and free host memory. allocate returns null on failure, otherwise
+/// memory with the alignment, in bytes.
 struct host_allocator {
   void* (*allocate)(std::size_t bytes, std::size_t alignment) noexcept;
   void (*deallocate)(void* memory, std::size_t bytes, std::size_t alignment) noexcept;
@@ -93,7 +93,7 @@ inline host_allocator default_allocator() noexcept {
 constexpr std::size_t host_alignment = 64;
 
 namespace detail {
-// An owner of host memory. It throws out_of_memory.
+// An owner of host memory. It throws out_of_memory and bad_argument.
 struct host_buffer {
   void* memory = nullptr;
   std::size_t bytes = 0;
@@ -105,6 +105,11 @@ struct host_buffer {
       report r = refusal(errc::out_of_memory, "host memory of ", "none");
       r.expected.append_unsigned(bytes).append(" bytes");
       raise(r);
+    }
+    if (reinterpret_cast<std::uintptr_t>(memory) % host_alignment != 0) {
+      allocator.deallocate(memory, bytes, host_alignment);
+      raise(refusal(errc::bad_argument, "memory of the allocator, aligned to 64 bytes",
+                    "memory with another alignment"));
     }
   }
   host_buffer(host_buffer const&) = delete;

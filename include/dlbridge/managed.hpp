@@ -26,7 +26,7 @@ inline namespace DLBRIDGE_ABI {
 /// @par Thread and GIL
 /// Objects are not synchronized. The deleter may run in any thread, with or without the GIL
 /// (spec 3.3).
-class managed_tensor {
+class [[nodiscard]] managed_tensor {
  public:
   managed_tensor() noexcept = default;
   managed_tensor(managed_tensor&& other) noexcept : bits_(std::exchange(other.bits_, 0)) {}
@@ -70,10 +70,14 @@ class managed_tensor {
   /// @return The owner; empty after a refusal.
   template <class Managed>
   static managed_tensor try_steal(Managed* raw, report& why) noexcept {
-    constexpr bool has_deleter = !std::is_same_v<std::remove_cv_t<Managed>, DLTensor>;
+    static_assert(!std::is_void_v<Managed>,
+                  "dlbridge: steal takes a DLManagedTensorVersioned* or a DLManagedTensor*. Cast "
+                  "the pointer to the type of the struct");
+    constexpr bool has_deleter =
+        !std::is_void_v<Managed> && !std::is_same_v<std::remove_cv_t<Managed>, DLTensor>;
     static_assert(has_deleter,
                   "dlbridge: a plain DLTensor has no deleter, so nothing can own it. View it by "
-                  "checked_view, or copy that view by copy_of");
+                  "view_of, or copy that view by copy_of");
     managed_tensor owned;
     if constexpr (has_deleter) {
       owned = adopt(raw);
@@ -160,7 +164,8 @@ class managed_tensor {
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND {
     return tensor_view(tensor(), flags());
   }
-  operator tensor_view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return view(); }
+  /// @throws error null_data (the owner is empty).
+  operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND;
   // The view of a temporary owner would dangle.
   DLTensor const& tensor() const&& = delete;  // dangles: keep it in a variable
   tensor_view view() const&& = delete;        // dangles: keep it in a variable
@@ -231,6 +236,8 @@ inline managed_tensor const& require_owner(managed_tensor const& owner) {
   return owner;
 }
 }  // namespace detail
+
+inline managed_tensor::operator tensor_view() const& { return detail::require_owner(*this).view(); }
 
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

@@ -28,7 +28,7 @@ class stream_ref {
       : where_(where), native_handle_(native_handle) {}
   // The literals 0 and nullptr do not compile: DLPack forbids 0 on CUDA (spec 4.4).
   stream_ref(dlbridge::device, std::nullptr_t) = delete;  // write default_of(device)
-  stream_ref(dlbridge::device, int) = delete;             // write default_of(device)
+  stream_ref(dlbridge::device, int) = delete;  // write default_of(device); cast handles to void*
 
   /// The default stream of a device (spec 4.4): the handle 1 (legacy) or 2 (per-thread) on CUDA,
   /// the null handle on other devices.

@@ -189,6 +189,10 @@ class tensor_span {
   DLBRIDGE_INLINE explicit tensor_span(tensor_view const& view)
       : tensor_span((require_view(view, detail::required_by<tensor_span>), view), trusted()) {}
   tensor_span(managed_tensor const&&) = delete;  // dangles: keep it in a variable
+  /// A span for reading of one for writing.
+  template <class U, class = std::enable_if_t<!std::is_same_v<U, T> && std::is_same_v<U const, T>>>
+  tensor_span(tensor_span<U, Shape, Constraints...> const& other) noexcept
+      : tensor_span(other.view(), trusted()) {}
   /// Creates a span without checks.
   /// @pre The view meets required().
   static tensor_span trust(tensor_view const& view) noexcept {
@@ -212,6 +216,7 @@ class tensor_span {
   dlbridge::device device() const noexcept { return view_.device(); }
   tensor_view const& view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return view_; }
   tensor_view view() const&& noexcept { return view_; }
+  operator tensor_view() const noexcept { return view_; }
 
   /// The element at the indices, one for each dimension. Requires a static rank, and constraints
   /// under which the CPU can access the memory.
@@ -301,8 +306,10 @@ class tensor {
 
   span_type const& span() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_; }
   tensor_view const& view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_.view(); }
+  operator tensor_view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_.view(); }
   span_type const& span() const&& = delete;    // dangles: keep it in a variable
   tensor_view const& view() const&& = delete;  // dangles: keep it in a variable
+  operator tensor_view() const&& = delete;     // dangles: keep it in a variable
 
   template <class... Index>
   T& operator()(Index... index) const noexcept {

@@ -8,8 +8,8 @@
 
 void use(std::shared_ptr<float[]> elements) {
 #ifdef WRONG
-  dlbridge::build(std::move(elements));
+  static_cast<void>(dlbridge::build(std::move(elements)));
 #else
-  dlbridge::build(dlbridge::with_shape(std::move(elements), {2, 3}));
+  static_cast<void>(dlbridge::build(dlbridge::with_shape(std::move(elements), {2, 3}));
 #endif
 }

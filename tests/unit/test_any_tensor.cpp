@@ -1,5 +1,7 @@
 // any_tensor.hpp: any_tensor and visit on tensors of a foreign producer.
 #include <dlbridge/any_tensor.hpp>
+#include <dlbridge/broadcast.hpp>
+#include <dlbridge/copy.hpp>
 #include <dlbridge/types/complex.hpp>
 
 #include <gtest/gtest.h>
@@ -36,6 +38,20 @@ struct AnyTensor : ForeignTensor {
 };
 
 TEST_F(AnyTensor, IsEmptyByDefault) { EXPECT_FALSE(any_tensor()); }
+
+TEST_F(AnyTensor, AnEmptyOneIsRefusedByFunctionsThatTakeAView) {
+  any_tensor none;
+  dlbridge::managed_tensor const empty;
+  char const* const text =
+      "null_data: tensor without data: expected an owner of a tensor; got an "
+      "empty one";
+  EXPECT_EQ(refusal_of([&] { return copy_of(none); }), text);
+  EXPECT_EQ(refusal_of([&] { return copy_of(empty); }), text);
+  EXPECT_EQ(refusal_of([&] { return none.as<float>(); }), text);
+  EXPECT_EQ(refusal_of([&] { visit(none, [](auto) {}); }), text);
+  EXPECT_EQ(refusal_of([&] { visit(std::as_const(none), [](auto) {}); }), text);
+  EXPECT_EQ(refusal_of([&] { dlbridge::broadcast_to<float>(empty, {1}); }), text);
+}
 
 TEST_F(AnyTensor, AcceptsEveryDtypeOnEveryDevice) {
   t.dtype = {kDLOpaqueHandle, 64, 1};

@@ -185,7 +185,8 @@ TYPED_TEST(As, LayoutStrideRefusesStridesThatBreakItsPreconditions) {
     this->t.byte_offset = 16;
     EXPECT_EQ(this->template refusal<strided2<TypeParam>>(),
               std::string("layout_mismatch: expected float32[*, *] on cpu, writable, strides above "
-                          "0 that nest; got float32[2, 3] on cpu with strides ") +
+                          "0, each at least the span of the dimensions that vary faster; got "
+                          "float32[2, 3] on cpu with strides ") +
                   each.text + ": layout differs");
   }
 }

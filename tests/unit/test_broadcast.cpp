@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -48,6 +49,25 @@ TEST(BroadcastTo, RepeatsANumber) {
   auto const halves = broadcast_to<dlbridge::float16>(1.5F, {2});
   EXPECT_EQ(halves.data()[0], 1.5F);
   EXPECT_EQ(broadcast_to<std::int64_t>(true, dims()).rank(), 0);
+  EXPECT_EQ((broadcast_to<std::uint8_t, shape<1>>(255.0, {1})(0)), 255);
+  EXPECT_EQ((broadcast_to<float, shape<1>>(1e300, {1})(0)), HUGE_VALF);
+}
+
+TEST(BroadcastTo, RefusesANumberThatAnIntegerDoesNotRepresent) {
+  auto const refused = [](auto number, auto like) {
+    return refusal_of([&] { return broadcast_to<decltype(like)>(number, {1}); });
+  };
+  EXPECT_EQ(refused(300, std::uint8_t{}),
+            "bad_argument: bad argument: expected a number that the dtype has: uint8; got 300");
+  EXPECT_EQ(refused(-1, std::uint64_t{}),
+            "bad_argument: bad argument: expected a number that the dtype has: uint64; got -1");
+  EXPECT_EQ(refused(3.75, std::int32_t{}),
+            "bad_argument: bad argument: expected a number that the dtype has: int32; got 3.75");
+  for (double const number : {1e20, 0x1p63, -0x1.0p64, std::nan(""), HUGE_VAL}) {
+    EXPECT_NE(refused(number, std::int64_t{}), "") << number;
+  }
+  EXPECT_EQ((broadcast_to<std::int64_t, shape<1>>(-0x1p63, {1})(0)),
+            std::numeric_limits<std::int64_t>::min());
 }
 
 TEST(BroadcastTo, RepeatsExtentsOf1AndMissingOnes) {

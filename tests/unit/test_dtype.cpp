@@ -243,6 +243,15 @@ TEST(Dtype, AnElementHasBitsTimesLanesRoundedUpToBytes) {  // spec 1.5
   }
 }
 
+TEST(Dtype, ANumberThatAFieldCannotHoldGivesAnUnsoundType) {
+  int wide = 320;  // no constant, for which the call does not compile
+  for (dtype const each :
+       {dtype(kDLFloat, wide), dtype(kDLFloat, 32, wide * 1024), dtype(-1, wide)}) {
+    EXPECT_FALSE(is_sound(each));
+    EXPECT_NE(each.lanes, 0) << "no requirement for any dtype";
+  }
+}
+
 TEST(Dtype, RoundTripsThroughTheStruct) {
   foreign_ptr const foreign = make_foreign();
   DLDataType const foreign_type = foreign_legacy(foreign.get())->dl_tensor.dtype;

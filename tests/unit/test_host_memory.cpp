@@ -13,6 +13,7 @@
 namespace {
 
 using dlbridge::build_empty;
+using dlbridge::default_allocator;
 using dlbridge::dims;
 using dlbridge::dtype;
 using dlbridge::dtype_of;
@@ -137,6 +138,24 @@ TEST_F(HostAllocator, ASizeAboveTheAddressSpaceIsRefused) {
           ? "out_of_memory: out of memory: expected host memory of 8589934592 bytes; got none"
           : "overflow: size overflows: expected a size that fits the address space; got shape "
             "[8589934592]");
+}
+
+TEST_F(HostAllocator, MemoryWithAnotherAlignmentIsFreedAndReported) {
+  static int freed = 0;
+  dlbridge::host_allocator const odd = {
+      [](std::size_t bytes, std::size_t alignment) noexcept -> void* {
+        return static_cast<char*>(default_allocator().allocate(bytes + 1, alignment)) + 1;
+      },
+      [](void* memory, std::size_t bytes, std::size_t alignment) noexcept {
+        ++freed;
+        default_allocator().deallocate(static_cast<char*>(memory) - 1, bytes + 1, alignment);
+      }};
+  EXPECT_EQ(
+      refusal_of(
+          [&] { return build_empty(dtype(kDLFloat, 32), {2}, struct_kind::versioned, odd); }),
+      "bad_argument: bad argument: expected memory of the allocator, aligned to 64 bytes; got "
+      "memory with another alignment");
+  EXPECT_EQ(freed, 1);
 }
 
 TEST_F(HostAllocator, AFailedAllocationIsReported) {

@@ -19,9 +19,13 @@ namespace {
 using dlbridge::bfloat16;
 using dlbridge::dtype_of;
 using dlbridge::float16;
+using dlbridge::float8_e3m4;
+using dlbridge::float8_e4m3;
+using dlbridge::float8_e4m3b11fnuz;
 using dlbridge::float8_e4m3fn;
 using dlbridge::float8_e4m3fnuz;
 using dlbridge::float8_e5m2;
+using dlbridge::float8_e5m2fnuz;
 using dlbridge::float8_e8m0fnu;
 
 template <class T>
@@ -104,6 +108,48 @@ TEST(SmallFloats, ElementsOfTensors) {
     }
   });
   EXPECT_EQ(sum, 3.5F);
+}
+
+// What ml_dtypes.finfo states: the bits of max, min, smallest_normal, smallest_subnormal and eps,
+// and the exponents of which C++ adds 1 to the smaller one.
+template <class T>
+void expect_limits(unsigned max, unsigned lowest, unsigned min, unsigned denorm_min, unsigned eps,
+                   int min_exponent, int max_exponent, int mantissa_bits) {
+  using limits = std::numeric_limits<T>;
+  static_assert(limits::is_specialized && !limits::is_integer && limits::has_quiet_NaN);
+  EXPECT_EQ(limits::max().bits(), max);
+  EXPECT_EQ(limits::lowest().bits(), lowest);
+  EXPECT_EQ(limits::min().bits(), min);
+  EXPECT_EQ(limits::denorm_min().bits(), denorm_min);
+  EXPECT_EQ(limits::epsilon().bits(), eps);
+  EXPECT_EQ(limits::min_exponent - 1, min_exponent);
+  EXPECT_EQ(limits::max_exponent, max_exponent);
+  EXPECT_EQ(limits::digits - 1, mantissa_bits);
+  EXPECT_EQ(limits::is_signed, limits::lowest() < 0);
+  EXPECT_EQ(limits::round_error(), 0.5F);
+  EXPECT_TRUE(std::isnan(limits::quiet_NaN()));
+  EXPECT_EQ(std::isinf(limits::infinity()), limits::has_infinity);
+  EXPECT_EQ(T(HUGE_VALF).bits(), limits::infinity().bits());
+  EXPECT_EQ(limits::max_exponent10, static_cast<int>(std::log10(limits::max())));
+  EXPECT_EQ(limits::min_exponent10, static_cast<int>(std::log10(limits::min())));
+}
+
+TEST(SmallFloats, NumericLimitsAreThoseOfMlDtypes) {
+  expect_limits<float16>(0x7bff, 0xfbff, 0x400, 1, 0x1400, -14, 16, 10);
+  expect_limits<bfloat16>(0x7f7f, 0xff7f, 0x80, 1, 0x3c00, -126, 128, 7);
+  expect_limits<float8_e3m4>(0x6f, 0xef, 0x10, 1, 0x04, -2, 4, 4);
+  expect_limits<float8_e4m3>(0x77, 0xf7, 0x08, 1, 0x20, -6, 8, 3);
+  expect_limits<float8_e4m3b11fnuz>(0x7f, 0xff, 0x08, 1, 0x40, -10, 5, 3);
+  expect_limits<float8_e4m3fn>(0x7e, 0xfe, 0x08, 1, 0x20, -6, 9, 3);
+  expect_limits<float8_e4m3fnuz>(0x7f, 0xff, 0x08, 1, 0x28, -7, 8, 3);
+  expect_limits<float8_e5m2>(0x7b, 0xfb, 0x04, 1, 0x34, -14, 16, 2);
+  expect_limits<float8_e5m2fnuz>(0x7f, 0xff, 0x04, 1, 0x38, -15, 16, 2);
+  expect_limits<float8_e8m0fnu>(0xfe, 0, 0, 0, 0x7f, -127, 128, 0);
+  static_assert(std::numeric_limits<float16>::is_iec559);
+  static_assert(!std::numeric_limits<float8_e5m2>::is_iec559);
+  static_assert(std::numeric_limits<bfloat16>::max_digits10 == 4);  // as std::bfloat16_t
+  static_assert(std::numeric_limits<float16>::max_digits10 == 5);   // as std::float16_t
+  static_assert(std::numeric_limits<float16>::digits10 == 3);
 }
 
 // As in the header.

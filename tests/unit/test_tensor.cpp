@@ -1,4 +1,7 @@
 // tensor.hpp: tensor and tensor_span on tensors of a foreign producer.
+#include <dlbridge/any_tensor.hpp>
+#include <dlbridge/bridges/std.hpp>
+#include <dlbridge/copy.hpp>
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/types/complex.hpp>
 
@@ -328,6 +331,23 @@ TEST_F(Tensor, ReleaseDoesNotFree) {
   }
   EXPECT_EQ(m.get_versioned(), raw);
   EXPECT_EQ(deleted(), 0);
+}
+
+TEST_F(Tensor, ConvertsToViewsOfItsElements) {
+  using row = dlbridge::shape<dlbridge::dynamic_extent>;
+  dlbridge::tensor<double, row> numbers(dlbridge::build(std::vector<double>{1, 2}));
+  auto const sum = [](dlbridge::tensor_span<double const, row> x) { return x(0) + x(1); };
+  EXPECT_EQ(sum(numbers.span()), 3);
+  dlbridge::managed_tensor const copied = copy_of(numbers);
+  copy(numbers, numbers.span());
+  EXPECT_EQ(copied.view().extent(0), 2);
+  EXPECT_EQ(visit(numbers, [](auto x) { return x.count(); }), 2);
+  EXPECT_EQ((dlbridge::tensor_span<double const>(numbers).rank()), 1);
+  using reader = dlbridge::tensor_span<double const, row>;
+  static_assert(std::is_nothrow_constructible_v<reader, dlbridge::tensor_span<double, row>>);
+  static_assert(!std::is_convertible_v<reader, dlbridge::tensor_span<double, row>>);
+  static_assert(!std::is_convertible_v<dlbridge::tensor<double, row>, dlbridge::tensor_view>,
+                "the view of a temporary would dangle");
 }
 
 TEST_F(Tensor, ReturnsASpanAndAView) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include <dlbridge/abi.hpp>
@@ -39,10 +40,37 @@ enum class special : std::uint8_t {
   fnuz   // no infinity and no -0, whose bits are the only NaN
 };
 
+// The bits of the numbers that std::numeric_limits states, of a format with a sign.
+template <unsigned ExponentBits, unsigned MantissaBits, unsigned Bias, special Special>
+struct format_limits {
+  static constexpr int digits = MantissaBits + 1;
+  static constexpr bool has_infinity = Special == special::ieee;
+  static constexpr bool is_ieee = has_infinity && ExponentBits == 5 && MantissaBits == 10;
+  static constexpr int min_exponent = 2 - static_cast<int>(Bias);
+  static constexpr int max_exponent =
+      (1 << ExponentBits) - static_cast<int>(Bias) - (has_infinity ? 1 : 0);
+  static constexpr unsigned sign = 1U << (ExponentBits + MantissaBits);
+  static constexpr unsigned top = ((1U << ExponentBits) - 1) << MantissaBits;
+  static constexpr unsigned max = has_infinity             ? top - 1
+                                  : Special == special::fn ? sign - 2
+                                                           : sign - 1;
+  static constexpr unsigned lowest = sign | max;
+  static constexpr unsigned min = 1U << MantissaBits;
+  static constexpr unsigned denorm_min = 1;
+  static constexpr unsigned epsilon = Bias > MantissaBits ? (Bias - MantissaBits) << MantissaBits
+                                                          : 1U << (Bias - 1);
+  static constexpr unsigned half = (Bias - 1) << MantissaBits;
+  static constexpr unsigned nan = has_infinity             ? top | 1U << (MantissaBits - 1)
+                                  : Special == special::fn ? sign - 1
+                                                           : sign;
+  static constexpr unsigned infinity = has_infinity ? top : nan;
+};
+
 // A format with a sign, exponents and mantissas. `decode` returns the number as a float, which has
 // every number of the format; `encode` rounds a float to the nearest even number of the format.
 template <int Code, unsigned ExponentBits, unsigned MantissaBits, unsigned Bias, special Special>
 struct signed_format {
+  using limits = format_limits<ExponentBits, MantissaBits, Bias, Special>;
   static constexpr int code = Code;
   static constexpr unsigned bits = 1 + ExponentBits + MantissaBits;
   using storage = std::conditional_t<bits == 8, std::uint8_t, std::uint16_t>;
@@ -69,9 +97,7 @@ struct signed_format {
     std::uint32_t const magnitude = all & ~float_sign;
     std::uint32_t const sign = (all & float_sign) != 0 ? sign_bit : 0;
     if (magnitude > float_infinity) {
-      return Special == special::fnuz ? sign_bit
-             : Special == special::fn ? sign | magnitudes
-                                      : sign | infinity | 1U << (MantissaBits - 1);
+      return sign | limits::nan;
     }
     std::uint32_t number = 0;
     if (magnitude >= (128 - Bias) << 23) {
@@ -88,15 +114,16 @@ struct signed_format {
   }
 
  private:
-  static constexpr std::uint32_t sign_bit = 1U << (bits - 1);
+  static constexpr std::uint32_t sign_bit = limits::sign;
   static constexpr std::uint32_t magnitudes = sign_bit - 1;
-  static constexpr std::uint32_t infinity = ((1U << ExponentBits) - 1) << MantissaBits;
+  static constexpr std::uint32_t infinity = limits::top;
   static constexpr std::uint32_t quiet_nan = float_infinity | 0x400000;
   static constexpr unsigned dropped = 23 - MantissaBits;
 };
 
 // The upper half of a float.
 struct bfloat16_format {
+  using limits = format_limits<8, 7, 127, special::ieee>;
   static constexpr int code = kDLBfloat;
   static constexpr unsigned bits = 16;
   using storage = std::uint16_t;
@@ -113,6 +140,12 @@ struct bfloat16_format {
 struct float8_e8m0fnu_format {
   static constexpr int code = 14;
   static constexpr unsigned bits = 8;
+  struct limits {
+    static constexpr int digits = 1, min_exponent = -126, max_exponent = 128;
+    static constexpr bool has_infinity = false, is_ieee = false;
+    static constexpr unsigned min = 0, lowest = 0, denorm_min = 0, max = 0xFE;
+    static constexpr unsigned half = 126, epsilon = 127, nan = 0xFF, infinity = nan;
+  };
   using storage = std::uint8_t;
   static float decode(std::uint32_t number) noexcept {
     return number == 0      ? float_of(0x00400000)
@@ -261,3 +294,36 @@ struct dtype_traits<__bf16> {
 
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge
+
+/// The limits of a small_float. In a format without infinity, infinity() is NaN.
+template <class Format>
+class std::numeric_limits<dlbridge::small_float<Format>> : public std::numeric_limits<float> {
+  using number = dlbridge::small_float<Format>;
+  using limits = typename Format::limits;
+  static constexpr number of(unsigned bits) noexcept {
+    return number::from_bits(static_cast<typename Format::storage>(bits));
+  }
+
+ public:
+  static constexpr bool is_signed = limits::lowest != 0;
+  static constexpr bool is_iec559 = limits::is_ieee;
+  static constexpr bool has_infinity = limits::has_infinity;
+  static constexpr bool has_signaling_NaN = false;
+  static constexpr int digits = limits::digits;
+  static constexpr int digits10 = (digits - 1) * 30103 / 100000;
+  static constexpr int max_digits10 = 2 + digits * 30103 / 100000;
+  static constexpr int min_exponent = limits::min_exponent;
+  static constexpr int max_exponent = limits::max_exponent;
+  static constexpr int min_exponent10 = (min_exponent - 1) * 30103 / 100000;
+  static constexpr int max_exponent10 = max_exponent * 30103 / 100000;
+
+  static constexpr number min() noexcept { return of(limits::min); }
+  static constexpr number max() noexcept { return of(limits::max); }
+  static constexpr number lowest() noexcept { return of(limits::lowest); }
+  static constexpr number denorm_min() noexcept { return of(limits::denorm_min); }
+  static constexpr number epsilon() noexcept { return of(limits::epsilon); }
+  static constexpr number round_error() noexcept { return of(limits::half); }
+  static constexpr number infinity() noexcept { return of(limits::infinity); }
+  static constexpr number quiet_NaN() noexcept { return of(limits::nan); }
+  static constexpr number signaling_NaN() noexcept { return quiet_NaN(); }
+};
