@@ -1,5 +1,5 @@
 // nd::array: an array with a dtype and a rank that are known at run time, strides in bytes, a
-// device and shared memory. It knows nothing of DLPack.
+// device and shared memory. It does not use DLPack.
 #pragma once
 
 #include <cstddef>
