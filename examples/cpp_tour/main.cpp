@@ -4,8 +4,10 @@
 #include <cassert>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <future>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -88,6 +90,40 @@ void refusing() {
   // [/try_steal]
 }
 
+#if DLBRIDGE_DLPACK_AT_LEAST(2)
+// A library whose Python type has an exchange table with one function.
+DLPackExchangeAPI make_table() {
+  DLPackExchangeAPI table{};
+  table.header.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+  table.managed_tensor_from_py_object_no_sync = [](void*, DLManagedTensorVersioned** out) {
+    *out = export_matrix();
+    return 0;
+  };
+  return table;
+}
+
+// [exchange]
+// `first` is the pointer in the capsule `__dlpack_c_exchange_api__` of the object's type.
+dlbridge::managed_tensor export_by_table(void const* first, void* object, dlbridge::report& why) {
+  auto const table = dlbridge::exchange_table::find(first);
+  if (!table || !table.can_export()) {
+    return dlbridge::managed_tensor();  // call __dlpack__ instead
+  }
+  return table.try_export(object, why);
+}
+// [/exchange]
+
+void exchanging() {
+  DLPackExchangeAPI const table = make_table();
+  dlbridge::report why;
+  auto const owned = export_by_table(&table, nullptr, why);
+  assert(owned && owned.view().rank() == 2);
+  assert(!export_by_table(nullptr, nullptr, why) && why.ok());
+}
+#else
+void exchanging() {}
+#endif
+
 void building() {
   // [build]
   matrix m(2, 3);
@@ -121,6 +157,35 @@ void building_on() {
   auto forever = dlbridge::build(dlbridge::borrow(table));  // no owner: static memory
   assert(forever.view().read_only());                       // as its elements are const
   // [/build_on]
+}
+
+void building_with_a_deleter() {
+  // [deleter]
+  struct with_free {
+    void operator()(float* memory) const noexcept { std::free(memory); }
+  };
+  auto* const memory = static_cast<float*>(std::calloc(6, sizeof(float)));
+  std::unique_ptr<float[], with_free> owner(memory);
+  auto const out = dlbridge::build(dlbridge::with_shape(std::move(owner), {2, 3}));
+  assert(out.view().data() == memory);
+  // [/deleter]
+}
+
+void allocating() {
+  // [allocator]
+  dlbridge::host_allocator const allocator{
+      [](std::size_t bytes, std::size_t alignment) noexcept -> void* {
+        return ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
+      },
+      [](void* memory, std::size_t, std::size_t alignment) noexcept {
+        ::operator delete(memory, std::align_val_t(alignment));
+      }};
+  auto const versioned = dlbridge::struct_kind::versioned;
+  auto const empty = dlbridge::build_empty({kDLFloat, 32}, {2, 3}, versioned, allocator);
+  auto const copied =
+      dlbridge::copy_of(empty, dlbridge::layout::column_major, versioned, allocator);
+  // [/allocator]
+  assert(copied.view().stride(1) == 2);
 }
 
 void lending() {
@@ -213,6 +278,19 @@ void visiting() {
   auto const numbers = t.as<std::int16_t const, dlbridge::shape<dlbridge::dynamic_extent>>();
   assert(numbers(2) == 3);
   // [/visit]
+
+  // [visit_rank]
+  using element_types = dlbridge::types<dlbridge::float16, float, double>;
+  dlbridge::any_tensor const m{dlbridge::build(matrix(2, 3))};
+  dlbridge::visit<element_types>(m, [](auto span) {
+    using T = typename decltype(span)::element_type;
+    using dlbridge::dynamic_extent;
+    if (span.rank() == 2) {
+      dlbridge::tensor_span<T, dlbridge::shape<dynamic_extent, dynamic_extent>> s(span.view());
+      assert(s(1, 2) == 0);
+    }
+  });
+  // [/visit_rank]
 }
 
 void storing_small_floats() {
@@ -338,8 +416,11 @@ void catching() {
 int main() {
   owning();
   refusing();
+  exchanging();
   building();
   building_on();
+  building_with_a_deleter();
+  allocating();
   lending();
   changing_struct_kind();
   viewing();

@@ -14,10 +14,12 @@
 using vector3 = dlbridge::tensor_span<float const, dlbridge::shape<3>>;
 
 bool try_sum(DLManagedTensorVersioned* raw, float& out) {
-  dlbridge::report why;
+  dlbridge::report why;  // a new one, because success leaves it unchanged
   auto const owned = dlbridge::managed_tensor::try_steal(raw, why);
   if (owned) {
     why = dlbridge::check_view(owned, vector3::required());
+  } else if (why.ok()) {  // raw is null
+    why = dlbridge::refusal(dlbridge::errc::null_data, "a tensor", "null");
   }
   if (!why.ok()) {
     std::puts(dlbridge::message(why).c_str());
@@ -34,6 +36,6 @@ int main() {
   auto good = dlbridge::build(std::vector<float>{1, 2, 3});
   auto bad = dlbridge::build(std::vector<float>{1, 2});
   bool const right = try_sum(good.release_versioned(), total) && total == 6 &&
-                     !try_sum(bad.release_versioned(), total);
+                     !try_sum(bad.release_versioned(), total) && !try_sum(nullptr, total);
   return right ? 0 : 1;
 }

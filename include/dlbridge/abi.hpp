@@ -62,8 +62,8 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 // DLBRIDGE_LOCAL: gives every shared library its own copy of the object. Without it the loader
 // merges inline variables and function-local statics of all libraries (STB_GNU_UNIQUE), even if
 // the libraries use different versions of dlbridge.
-// DLBRIDGE_PUBLIC: makes the type the same in every shared library, so that handlers in one library
-// catch exceptions that another one throws.
+// DLBRIDGE_PUBLIC: makes the type the same in every shared library with the same DLBRIDGE_ABI, so
+// that handlers in one library catch exceptions that another one throws.
 #if defined(_WIN32)
 #define DLBRIDGE_LOCAL
 #define DLBRIDGE_PUBLIC

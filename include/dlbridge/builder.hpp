@@ -194,7 +194,8 @@ managed_tensor build_as(Owner&& owner, description const& first, Describe descri
 /// @return The tensor, on the elements of the array.
 /// @throws error read_only or version_mismatch (the legacy struct has no flag for read-only memory
 ///   or padded elements), out_of_memory, bad_argument (describe returned shape and strides of
-///   different ranks), or as check_tensor (describe returned an invalid description).
+///   different ranks, or another rank in its second call), null_data (an empty std::shared_ptr), or
+///   as check_tensor (describe returned an invalid description).
 ///
 /// @par Ownership
 /// The array moves into the one allocation of the tensor. After read_only, version_mismatch,

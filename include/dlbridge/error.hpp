@@ -244,8 +244,9 @@ DLBRIDGE_COLD inline message_text message(report const& r) noexcept {
   return text;
 }
 
-/// The exception of the C++ interface. It is the same type in every shared library, so one library
-/// can catch what another one throws.
+/// The exception of the C++ interface. It is the same type in all shared libraries that are built
+/// with the same version of dlbridge and with the same DLBRIDGE_ABI, so one library can catch what
+/// another one throws. A dlpack.h before 1.2 gives another DLBRIDGE_ABI than a newer one.
 class DLBRIDGE_PUBLIC error : public std::exception {
  public:
   explicit error(report const& why) noexcept : why_(why), text_(message(why)) {}

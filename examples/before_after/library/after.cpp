@@ -31,7 +31,7 @@ dlbridge::dtype exchanged(nd::dtype type) {
       return each.exchanged;
     }
   }
-  return dlbridge::dtype();  // of no element: build refuses it
+  return dlbridge::dtype();  // no dtype: build refuses it
 }
 
 nd::dtype own(dlbridge::dtype type) {
@@ -73,14 +73,17 @@ template <>
 struct dlbridge::view_traits<nd::array> {
   static nd::array view(tensor_view const& of) {
     nd::dtype const type = own(of.dtype());
-    if (of.device() != cpu && of.device().type != kDLCUDA) {
+    bool const on_cuda = of.device().type == kDLCUDA;
+    if (!on_cuda && of.device().type != kDLCPU) {
       raise(refusal(errc::device_mismatch, "cpu or cuda", name_of(of.device()).c_str()));
     }
     nd::sizes shape(of.shape(), of.shape() + of.rank()), steps;
     for (int i = 0; i < of.rank(); ++i) {
       steps.push_back(of.stride(i) * nd::bytes_of(type));
     }
-    nd::device const where{of.device() == cpu ? nd::device::cpu : nd::device::cuda, of.device().id};
+    // The CPU is one device: every ordinal names it.
+    nd::device const where{on_cuda ? nd::device::cuda : nd::device::cpu,
+                           on_cuda ? of.device().id : 0};
     return nd::array(nullptr, const_cast<void*>(of.data()), type, std::move(shape),
                      std::move(steps), where, !of.read_only());
   }

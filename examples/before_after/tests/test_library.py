@@ -140,6 +140,10 @@ def imports_null_strides_and_offset(m):
     ]
 
 
+def imports_second_cpu(m):
+    return not refuses(m, lambda s: setattr(s.tensor, "device_id", 1), 2, 3)
+
+
 def refuses_to_export(m, array):
     try:
         m.exported(array).__dlpack__()
@@ -228,6 +232,7 @@ CHECKS = {
     "frees imported memory with its last array": frees_imported_memory,
     "imports legacy tensors": imports_legacy,
     "imports without strides and with `byte_offset`": imports_null_strides_and_offset,
+    "imports from a second CPU device": imports_second_cpu,
     "refuses to export a dtype that DLPack lacks": refuses_text,
     "refuses a device that the library lacks": refuses_other_devices,
     "refuses to export steps that are no whole elements": refuses_fields_of_records,
