@@ -10,6 +10,6 @@ void use(std::shared_ptr<float[]> elements) {
 #ifdef WRONG
   static_cast<void>(dlbridge::build(std::move(elements)));
 #else
-  static_cast<void>(dlbridge::build(dlbridge::with_shape(std::move(elements), {2, 3}));
+  static_cast<void>(dlbridge::build(dlbridge::with_shape(std::move(elements), {2, 3})));
 #endif
 }

@@ -142,7 +142,8 @@ DLBRIDGE_COLD inline managed_tensor from_interface_buffer(PyObject* exporter, Py
   if (!memory) {
     if (PyErr_ExceptionMatches(PyExc_TypeError)) {
       api<PyErr_Clear>();
-      refuse_interface("data as (address, read-only), or as an object with the buffer protocol");
+      return refuse_interface(
+          "data as (address, read-only), or as an object with the buffer protocol");
     }
     return managed_tensor();
   }
