@@ -130,6 +130,9 @@ void add_functions(Bind bind) {
       "x");
   bind("of_one_length", [](named, named) { return "float32"; }, "x", "y");
   bind("of_one_length", [](span<double>, span<double>) { return "float64"; }, "x", "y");
+  bind("exact_first", [](bool) { return "bool"; }, "x");
+  bind("exact_first", [](double) { return "number"; }, "x");
+  bind("exact_first", [](span<float>) { return "float32"; }, "x");
   bind("scaled", [](double, span<float>) { return "float32"; }, "factor", "x");
   bind("scaled", [](double, span<double>) { return "float64"; }, "factor", "x");
 }

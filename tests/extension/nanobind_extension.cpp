@@ -196,8 +196,14 @@ void fail(int how) {
       throw dlbridge::python::python_error();
     case 5:
       throw std::bad_alloc();
-    default:
+    case 6:
       throw nb::type_error("of the function itself");
+    case 7:
+      throw std::out_of_range("an index");
+    case 8:
+      throw std::overflow_error("a number");
+    default:
+      throw std::length_error("a length");
   }
 }
 

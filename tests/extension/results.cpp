@@ -65,6 +65,10 @@ constexpr named_library libraries[] = {
     {"tvm_ffi", library::tvm_ffi},
 };
 
+struct registered : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // Throws one of the exceptions that a function may throw, by number.
 void fail(int how) {
   switch (how) {
@@ -84,6 +88,10 @@ void fail(int how) {
       throw std::bad_alloc();
     case 6:
       throw py::type_error("of the function itself");
+    case 8:
+      throw std::out_of_range("a standard exception");
+    case 9:
+      throw registered("a registered exception");
     default: {
       dlbridge::any_tensor const counted(count_to(3));
       counted.as<double, dlbridge::shape<2, 2>>();
@@ -97,6 +105,7 @@ void add_results(py::module_& m) {
   binder functions(m);
   add_owning_results(functions);
   add_argument_results(functions);
+  py::register_exception<registered>(m, "Registered", PyExc_ArithmeticError);
   functions.add("fail", [](int x) { fail(x); });
   dlbridge::def(
       m, "fail_with", [](span_to_read, int how) { fail(how); }, py::arg("x"), py::arg("how"));

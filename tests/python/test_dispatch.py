@@ -307,6 +307,19 @@ def test_numpy_bools_and_characters_are_elements(extension: Any) -> None:
         extension.kinds_of_elements((FLOATS, True, 97))
 
 
+@pytest.mark.parametrize("length", [1, 2])
+def test_an_overload_that_converts_comes_last(extension: Any, length: int) -> None:
+    assert extension.exact_first(np.ones(length, "float32")) == "float32"
+    assert extension.exact_first(True) == "bool"
+    assert extension.exact_first(2.0) == "number"
+    assert extension.exact_first(np.float32(2)) in {"bool", "number"}  # both convert it
+    with pytest.raises(TypeError) as refused:
+        extension.exact_first("text")
+    lines = str(refused.value).splitlines()
+    assert [line[:2] for line in lines[1::2]] == ["1.", "2.", "3."]
+    assert "float32" in lines[5] and "not a DLPack producer" in lines[6]
+
+
 def test_methods_do_not_count_their_object(extension: Any) -> None:
     holder = extension.Holder()
     with pytest.raises(TypeError, match="argument 1: expected float32"):

@@ -200,6 +200,8 @@ FAILURES: list[tuple[int, type[BaseException], str]] = [
     (6, TypeError, "of the function itself"),
     (7, BufferError, "expected float64[2, 2] on cpu, writable; got float32[3] on cpu: dtype, rank "
      "differ"),
+    (8, IndexError, "a standard exception"),
+    (9, extension.Registered, "a registered exception"),
 ]  # fmt: skip
 
 

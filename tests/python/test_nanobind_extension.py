@@ -214,6 +214,9 @@ def test_exceptions(binding: str) -> None:
         (LookupError, "a Python exception"),
         (MemoryError, "^(std::bad_alloc)?$"),
         (TypeError, "of the function itself"),
+        (IndexError, "an index"),
+        (OverflowError, "a number"),
+        (ValueError, "a length"),
     )
     for how, (kind, text) in enumerate(expected):
         with pytest.raises(kind, match=text):

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <new>
+#include <stdexcept>
 
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -118,6 +119,31 @@ DLBRIDGE_COLD inline void set_error_thrown(char const* where = nullptr) noexcept
     api<PyErr_SetString>(PyExc_RuntimeError, e.what());
   } catch (...) {
     api<PyErr_SetString>(PyExc_RuntimeError, "a C++ exception of an unknown type");
+  }
+}
+
+/// As set_error_thrown, with the Python exceptions that pybind11 and nanobind raise for those of
+/// the standard library, which the body of a function may throw.
+DLBRIDGE_COLD inline void set_standard_error_thrown() noexcept {
+  auto const set = [](PyObject* type, std::exception const& e) noexcept {
+    api<PyErr_SetString>(type, e.what());
+  };
+  try {
+    throw;
+  } catch (std::out_of_range const& e) {
+    set(PyExc_IndexError, e);
+  } catch (std::invalid_argument const& e) {
+    set(PyExc_ValueError, e);
+  } catch (std::domain_error const& e) {
+    set(PyExc_ValueError, e);
+  } catch (std::length_error const& e) {
+    set(PyExc_ValueError, e);
+  } catch (std::range_error const& e) {
+    set(PyExc_ValueError, e);
+  } catch (std::overflow_error const& e) {
+    set(PyExc_OverflowError, e);
+  } catch (...) {
+    set_error_thrown();
   }
 }
 

@@ -262,7 +262,7 @@ struct stored_callable {
 // Translates a C++ exception that the function threw to a Python exception. pybind11_translator of
 // pybind11/errors.hpp also translates pybind11's exceptions.
 struct plain_translator {
-  static void translate() noexcept { set_error_thrown(); }
+  static void translate() noexcept { set_standard_error_thrown(); }
 };
 
 template <class Translator, class Target>

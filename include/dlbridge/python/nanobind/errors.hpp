@@ -36,7 +36,7 @@ struct translator {
     } catch (nb::builtin_exception const& e) {
       api<PyErr_SetString>(type_of(e.type()), e.what());
     } catch (...) {
-      set_error_thrown();
+      set_standard_error_thrown();
     }
   }
 

@@ -44,17 +44,19 @@ inline py::object checked(ref object) {
   return py::reinterpret_steal<py::object>(object.release());
 }
 
-// Translates exceptions of pybind11 and of dlbridge, for def_fast and def_dlpack.
+// Translates exceptions of dlbridge, and others as pybind11 does, also by registered translators.
+// For def_fast and def_dlpack.
 struct pybind11_translator {
   static void translate() noexcept {
     try {
       throw;
     } catch (py::error_already_set& e) {
       e.restore();
-    } catch (py::builtin_exception const& e) {
-      e.set_error();
-    } catch (...) {
+    } catch (error const&) {
       set_error_thrown();
+    } catch (python_error const&) {
+    } catch (...) {
+      py::detail::try_translate_exceptions();
     }
   }
 };

@@ -36,6 +36,11 @@ struct function_record {
   void (*add_reasons)(function_record const& self, overload_call* call, refusals& reasons,
                       PyObject* const* args, std::size_t count, PyObject* keywords) = nullptr;
   PyObject* function = nullptr;  // the Python function; borrowed
+  // Whether the binding library takes an object for a positional parameter without a conversion,
+  // or null where each object that it takes is such; null if no parameter has a test.
+  using exact_test = bool (*)(PyObject*);
+  exact_test const* exact_tests = nullptr;
+  std::size_t exact_count = 0;
   function_record* previous = nullptr;
 
   /// @param next the name of the next parameter, or null
@@ -49,6 +54,16 @@ struct function_record {
     ref const own = ref::steal(api<PyBytes_FromString>(text != nullptr ? text : ""));
     return own &&
            api<PyList_Insert>(parameter_names.get(), static_cast<Py_ssize_t>(i), own.get()) == 0;
+  }
+
+  /// @return whether the binding library would convert one of the positional arguments
+  bool converts(PyObject* const* args, std::size_t count) const noexcept {
+    for (std::size_t i = 0; i < exact_count && i < count; ++i) {
+      if (exact_tests[i] != nullptr && !exact_tests[i](args[i])) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /// @return the position of parameter i in messages, counted from 1. Methods do not count the

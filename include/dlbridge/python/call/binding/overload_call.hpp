@@ -104,13 +104,21 @@ class overload_call {
     api<PyErr_SetNone>(PyExc_TypeError);
   }
 
-  /// Calls one candidate.
+  /// Leaves out candidate i, counted from 0, until the others have been tried.
+  /// @return false, with MemoryError set, without memory
+  bool leave_out(Py_ssize_t i) noexcept {
+    position_ = i;
+    return add_reason(ref::borrow(Py_None));
+  }
+
+  /// Calls candidate i.
   /// @param done receives whether the call has ended, by a result or by an exception that is set;
   /// otherwise the caller tries the next candidate
   /// @return the result, or null
-  PyObject* try_candidate(PyObject* function, function_record const& candidate,
+  PyObject* try_candidate(Py_ssize_t i, PyObject* function, function_record const& candidate,
                           PyObject* const* args, std::size_t count, PyObject* keywords,
                           bool& done) noexcept {
+    position_ = i;
     candidate_ = &candidate;
     refused_ = false;
     accepted_ = false;
@@ -258,10 +266,14 @@ class overload_call {
 
   // Returns false, with an exception set, when the reason cannot be kept.
   bool add_reason(ref reason) noexcept {
+    if (reason && position_ < PyList_GET_SIZE(reasons_.get())) {
+      return api<PyList_SetItem>(reasons_.get(), position_, reason.release()) == 0;
+    }
     return reason && api<PyList_Append>(reasons_.get(), reason.get()) == 0;
   }
 
   function_record const* candidate_ = nullptr;
+  Py_ssize_t position_ = 0;  // of the candidate
   bool is_operator_ = false;
   bool refused_ = false;
   bool accepted_ = false;

@@ -120,12 +120,27 @@ class overload_set {
     if (!state) {
       return nullptr;
     }
-    for (candidate const* each = set.first_.get(); each != nullptr; each = each->next.get()) {
-      bool done = false;
-      result = state.try_candidate(each->function.get(), *each->record, args,
-                                   static_cast<std::size_t>(count), keywords, done);
-      if (done) {
-        return result;
+    auto const size = static_cast<std::size_t>(count);
+    // As in pybind11, candidates for which an argument is converted are tried last.
+    bool left_out = false;
+    for (bool const converts : {false, true}) {
+      Py_ssize_t i = 0;
+      for (candidate const* each = set.first_.get(); each != nullptr; each = each->next.get()) {
+        bool done = false;
+        if (each->record->converts(args, size) == converts) {
+          result = state.try_candidate(i, each->function.get(), *each->record, args, size, keywords,
+                                       done);
+        } else if (!converts) {
+          left_out = true;
+          done = !state.leave_out(i);
+        }
+        if (done) {
+          return result;
+        }
+        ++i;
+      }
+      if (!left_out) {
+        break;
       }
     }
     if (state.is_operator()) {

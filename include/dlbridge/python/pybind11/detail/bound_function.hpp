@@ -80,6 +80,38 @@ struct checks_of<Result(Parameters...)> {
       nullptr};
 };
 
+// The exact tests of a function_record: of numbers and classes, which are the parameters that
+// pybind11 converts. Those after py::args have no position.
+template <class Signature>
+struct exact_tests_of;
+template <class Result, class... Parameters>
+struct exact_tests_of<Result(Parameters...)> {
+  template <class P>
+  static constexpr auto test() -> function_record::exact_test {
+    using type = py::detail::intrinsic_t<P>;
+    if constexpr (std::is_arithmetic_v<type> ||
+                  std::is_base_of_v<py::detail::type_caster_base<type>,
+                                    py::detail::make_caster<P>>) {
+      return [](PyObject* object) {
+        return py::detail::make_caster<P>().load(py::handle(object), false);
+      };
+    } else {
+      return nullptr;
+    }
+  }
+  DLBRIDGE_LOCAL static constexpr function_record::exact_test all[] = {test<Parameters>()...,
+                                                                       nullptr};
+  static void record(function_record& record) {
+    constexpr bool is_pack[] = {std::is_base_of_v<py::args, std::decay_t<Parameters>>..., true};
+    std::size_t count = 0;
+    for (std::size_t i = 0; !is_pack[i]; ++i) {
+      count = all[i] != nullptr ? i + 1 : count;
+    }
+    record.exact_tests = all;
+    record.exact_count = count;
+  }
+};
+
 }  // namespace detail
 }  // namespace python
 }  // namespace DLBRIDGE_ABI

@@ -110,6 +110,7 @@ made_function make_function(Callee callee, char const* name, char const* display
   record->checks = checks_of<signature>::all;
   (record_extra(*record, extra), ...);
   packs_of<signature>::record(*record);
+  exact_tests_of<signature>::record(*record);
   body_type body(std::move(callee), *record);
   auto extras = std::tuple_cat(pybind11_extra(extra)...);
   py::object function = std::apply(
