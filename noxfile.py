@@ -153,10 +153,16 @@ MAIN = Build("g++", 17, headers=BOTH, optimized=True)
 BUILDS = [
     MAIN,
     # With libc++, which has mdspan. Of the packages' tests it installs, and runs the examples.
-    Build("clang++", 23, headers=CORE,
-          left_out="^(package[.]([^ei]|export)|simulated|layering|docs)"),
-    Build("g++", 17, dlpack="1.0", headers=CORE,
-          left_out="^(compile_fail|package[.](dlpack|export|fetch|own)|layering|docs)"),
+    Build(
+        "clang++", 23, headers=CORE, left_out="^(package[.]([^ei]|export)|simulated|layering|docs)"
+    ),
+    Build(
+        "g++",
+        17,
+        dlpack="1.0",
+        headers=CORE,
+        left_out="^(compile_fail|package[.](dlpack|export|fetch|own)|layering|docs)",
+    ),
     Build("g++", 17, sanitize=SANITIZERS, left_out="^(compile_fail|package|layering|docs)"),
     Build("g++", 20, headers=CORE, tests=False),
     Build("clang++", 17, headers=CORE, tests=False),
@@ -859,7 +865,7 @@ def field(session: nox.Session) -> None:
     session.run("python", "-m", "field.collect", "docs/field", *named, *session.posargs,
                 env=programs)  # fmt: skip
     session.run("python", "-m", "field.page", "docs/field", "docs/field.md", env=programs)
-    session.run("python", "-m", "dlbridge.tools.known.page", "docs")
+    session.run("python", "-m", "field.defect_pages", "docs", env=programs)
 
 
 # Pages, programs, style -----------------------------------------------------------------------

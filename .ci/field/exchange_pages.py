@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from dlbridge.tools import known
-from dlbridge.tools.known.page import anchor
 from dlbridge.tools.matrix import causes, summary
 from dlbridge.tools.matrix.exchange import OUTCOMES
 from dlbridge.tools.matrix.summary import COUNTED, MARKS
 from field import faults
 from field.data import Field
+from field.defect_pages import anchor
 from field.markdown import BACK, FOLDER, folded, inline, shortened, table, title
 
 EXCHANGES = "exchanges-between-libraries"  # the heading of the matrix

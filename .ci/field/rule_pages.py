@@ -7,10 +7,10 @@ from typing import Any
 
 from dlbridge.tools import known
 from dlbridge.tools.conformance.rules import RULES
-from dlbridge.tools.known.defect import Kind
-from dlbridge.tools.known.page import HEADINGS, anchor
+from dlbridge.tools.known.defect import HEADINGS, Kind
 from field import faults
 from field.data import Field
+from field.defect_pages import anchor
 from field.faults import Fault
 from field.markdown import BACK, FOLDER, folded, inline, shortened, table, title
 

@@ -12,14 +12,20 @@ import pytest
 
 from dlbridge.tools import known
 from dlbridge.tools.conformance.rules import RULES
-from dlbridge.tools.known import page as known_page
 from dlbridge.tools.libraries import LIBRARIES
 from dlbridge.tools.matrix import summary, survey
 
 CHECKOUT = Path(__file__).parents[3]
 sys.path.insert(0, str(CHECKOUT / ".ci"))
 
-from field import collect, data, faults, page, rule_pages  # noqa: E402 - from the folder .ci
+from field import (  # noqa: E402 - from the folder .ci
+    collect,
+    data,
+    defect_pages,
+    faults,
+    page,
+    rule_pages,
+)
 
 FOLDER = "generated/field"
 DOCS = CHECKOUT / "docs"
@@ -268,4 +274,4 @@ def test_the_programs_of_the_defects_are_collected() -> None:
 
 def test_the_runs_are_those_of_known_defects(field: data.Field) -> None:
     assert set(field.defects["runs"]) <= set(known.DEFECTS)
-    assert known_page.load(DOCS) == field.defects
+    assert defect_pages.load(DOCS) == field.defects

@@ -16,8 +16,12 @@ import dlbridge
 from dlbridge.tools import abi, known, versions
 from dlbridge.tools.conformance.rules import RULES, severity_of_crash
 from dlbridge.tools.conformance.rules.model import ARRAY_API
-from dlbridge.tools.known import helper, page
+from dlbridge.tools.known import helper
 from dlbridge.tools.known.report import NothingToReport, report
+
+sys.path.insert(0, str(Path(__file__).parents[3] / ".ci"))
+
+from field import defect_pages as page
 
 HERE = [each for each in known.DEFECTS.values() if known.installed(each.library)]
 FINE = 'print("fine")'
@@ -224,7 +228,9 @@ def test_the_pages_are_the_table() -> None:
         *(each for each in (docs / page.FOLDER).iterdir() if each.is_file()),
     ]
     text = {each.relative_to(docs).as_posix(): each.read_text(encoding="utf-8") for each in files}
-    assert text == page.pages(page.load(docs)), "run python -m dlbridge.tools.known.page docs"
+    assert text == page.pages(page.load(docs)), (
+        "run PYTHONPATH=.ci python -m field.defect_pages docs"
+    )
 
 
 def test_the_index_links_to_every_library() -> None:

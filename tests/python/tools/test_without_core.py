@@ -19,7 +19,7 @@ MODULES = [
     "dlbridge.tools.demo",
     "dlbridge.tools.doctor",
     "dlbridge.tools.inspection.inspection",
-    "dlbridge.tools.known.page",
+    "dlbridge.tools.known",
     "dlbridge.tools.libraries",
     "dlbridge.tools.matrix",
 ]

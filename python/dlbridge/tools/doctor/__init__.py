@@ -26,7 +26,7 @@ import dlbridge
 from dlbridge.tools import children, known, versions
 from dlbridge.tools.doctor import advice, environment, sections
 from dlbridge.tools.known import helper
-from dlbridge.tools.known.page import HEADINGS
+from dlbridge.tools.known.defect import HEADINGS
 from dlbridge.tools.known.report import NothingToReport, quote
 from dlbridge.tools.known.report import report as report_of
 from dlbridge.tools.libraries import LIBRARIES, RETIRED_PACKAGES, Library

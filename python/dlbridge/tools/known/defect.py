@@ -44,6 +44,14 @@ Kind = Literal[
     "outside",  # no standard is concerned
     "permitted",  # no breach: behaviour worth knowing
 ]
+HEADINGS: dict[Kind, str] = {
+    "unsound": "Unsound",
+    "must": "Breaks a must",
+    "should": "Differs from a should",
+    "hardening": "Hardening",
+    "outside": "Outside the protocol",
+    "permitted": "Worth knowing",
+}
 FAULTS: tuple[Kind, ...] = ("unsound", "must", "should", "hardening", "outside")
 
 

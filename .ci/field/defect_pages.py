@@ -1,4 +1,4 @@
-"""Writes the pages of known defects: `python -m dlbridge.tools.known.page docs`.
+"""Writes the pages of known defects: `python -m field.defect_pages docs`, in the folder .ci.
 
 docs/defects.md is a short index; docs/generated/defects/ has one page for each library. The last
 run of each program is in docs/field/defects.json, which .ci/field/collect.py writes.
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dlbridge.tools.known import DEFECTS, Defect, helper
-from dlbridge.tools.known.defect import Kind
+from dlbridge.tools.known.defect import HEADINGS, Kind
 from dlbridge.tools.known.report import UNCLAIMED, happens, quote
 from dlbridge.tools.libraries import LIBRARIES
 
@@ -54,8 +54,8 @@ does not claim |
 behaviour is permitted. The entry is changed or removed, and the pages are generated again.
 
 Many programs build capsules with [`{HELPER}`]({FOLDER}/{HELPER}),
-which needs only the standard library. `python -m dlbridge.tools.known.page docs` generates this
-page and the pages that it links to.
+which needs only the standard library. `PYTHONPATH=.ci python -m field.defect_pages docs` generates
+this page and the pages that it links to.
 """
 
 INTRODUCTION = """\
@@ -74,14 +74,6 @@ EFFECTS = {
     "accepted": "an invalid tensor is accepted",
     "refused": "a valid tensor is refused",
     "lost": "an exception is lost",
-}
-HEADINGS: dict[Kind, str] = {
-    "unsound": "Unsound",
-    "must": "Breaks a must",
-    "should": "Differs from a should",
-    "hardening": "Hardening",
-    "outside": "Outside the protocol",
-    "permitted": "Worth knowing",
 }
 FOLDED = ("hardening",)
 
