@@ -70,7 +70,7 @@ def coverage(state: Any) -> Rows:
     lines: dict[tuple[str, int], bool] = {}  # gcov counts each instance of a template apart
     branches: dict[tuple[str, int, int], bool] = {}
     for file in state["files"]:
-        header = file["file"].removeprefix("include/dlbridge/")
+        header = file["file"].removeprefix("python/").removeprefix("include/dlbridge/")
         for line in file["lines"]:
             at = (header, line["line_number"])
             lines[at] = lines.get(at, False) or line["count"] > 0

@@ -1,8 +1,8 @@
-# Every header alone. The two sets have different include paths (see the top CMakeLists.txt).
+# Every header alone. The sets have different include paths (see the top CMakeLists.txt).
 set_target_properties(dlbridge PROPERTIES
   VERIFY_INTERFACE_HEADER_SETS ON INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
 if(DLBRIDGE_PYTHON)
-  set_target_properties(dlbridge_python PROPERTIES
+  set_target_properties(dlbridge_python dlbridge_module PROPERTIES
     VERIFY_INTERFACE_HEADER_SETS ON INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
   if(nanobind_FOUND)
     set_target_properties(dlbridge_python PROPERTIES INTERFACE_HEADER_SETS_TO_VERIFY "HEADERS;nanobind")

@@ -1,6 +1,9 @@
 // dlbridge._core, the module behind the package. Its types and functions are those of the headers,
 // which use Python's C API directly.
 #include <dlbridge/python.hpp>
+#include <dlbridge/python/tensor/full_tensor_type.hpp>
+#include <dlbridge/python/tensor/functions.hpp>
+#include <dlbridge/python/tensor/text_types.hpp>
 #include <dlbridge/runtime.hpp>
 
 #include <cstring>

@@ -18,7 +18,4 @@
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/consume.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/tensor/full_tensor_type.hpp>
-#include <dlbridge/python/tensor/functions.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
-#include <dlbridge/python/tensor/text_types.hpp>

@@ -1,10 +1,11 @@
 """Checks the include graph of include/, and writes the map of layers in CONTRIBUTING.md.
 
-    check.py INCLUDE_DIR                                   checks the graph
-    check.py INCLUDE_DIR --map CONTRIBUTING.md             also checks that the map is up to date
-    check.py INCLUDE_DIR --map CONTRIBUTING.md --write     writes the map
-    check.py INCLUDE_DIR --figures                         files, lines and arrows of each folder
+    check.py INCLUDE_DIR [MORE]                            checks the graph
+    check.py INCLUDE_DIR [MORE] --map CONTRIBUTING.md      also checks that the map is up to date
+    check.py INCLUDE_DIR [MORE] --map CONTRIBUTING.md --write     writes the map
+    check.py INCLUDE_DIR [MORE] --figures                  files, lines and arrows of each folder
 
+MORE is a folder of headers that are not installed. Those of INCLUDE_DIR include none of them.
 Each header begins with one sentence, followed by a line `// layer: NAME · station`. A header
 includes headers of its own layer, without a circle, and of the layers below. An umbrella header,
 which holds nothing but includes, has no layer and may include any header; no other header includes
@@ -95,6 +96,7 @@ class Header:
     name: str
     text: str
     layer: str | None = None
+    is_installed: bool = True
     ours: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
 
@@ -112,10 +114,12 @@ class Header:
         return all(line.startswith(("#include", "#pragma once", "#if", "#endif")) for line in code)
 
 
-def read(root: Path) -> dict[str, Header]:
+def read(*roots: Path) -> dict[str, Header]:
+    """The headers of some folders, of which those of the first one are installed."""
     headers = {}
-    for path in sorted(root.glob("dlbridge/**/*.hpp")):
+    for root, path in sorted((root, path) for root in roots for path in root.rglob("*.hpp")):
         header = Header(path.relative_to(root / "dlbridge").as_posix(), path.read_text())
+        header.is_installed = root == roots[0]
         if line := re.search(r"^// layer: (\w+) · \S", header.text, re.MULTILINE):
             header.layer = line.group(1)
         for name in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', header.text, re.MULTILINE):
@@ -183,6 +187,8 @@ def faults(headers: dict[str, Header]) -> list[str]:
             target = headers.get(name)
             if target is None:
                 result.append(f"{header.name}: includes {name}, which does not exist")
+            elif header.is_installed and not target.is_installed:
+                result.append(f"{header.name}: includes {name}, which is not installed")
             elif header.layer is None or target.layer not in (*LAYERS, None):
                 continue
             elif target.layer is None:
@@ -214,13 +220,15 @@ def layer_map(headers: dict[str, Header]) -> str:
     """The table of layers, the top one first."""
     rows = ["| Layer | What it does | Headers |", "|---|---|---|"]
     for layer, purpose in reversed(LAYERS.items()):
-        folders: dict[str, list[str]] = {}
+        folders: dict[tuple[str, bool], list[str]] = {}
         for header in headers.values():
             if header.layer == layer:
-                folders.setdefault(header.folder, []).append(Path(header.name).stem)
+                of_module = not header.is_installed
+                folders.setdefault((header.folder, of_module), []).append(Path(header.name).stem)
         cells = [
-            f"`{folder}/`: {', '.join(names)}" if folder else ", ".join(names)
-            for folder, names in sorted(folders.items())
+            (f"`{folder}/`{' of the module' if of_module else ''}: " if folder else "")
+            + ", ".join(names)
+            for (folder, of_module), names in sorted(folders.items())
         ]
         rows.append(f"| {layer} | {purpose} | {'<br>'.join(cells)} |")
     return "\n".join(rows)
@@ -247,11 +255,12 @@ def figures(headers: dict[str, Header]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("include_dir", type=Path)
+    parser.add_argument("more", type=Path, nargs="*")
     parser.add_argument("--map", type=Path, metavar="PAGE")
     parser.add_argument("--write", action="store_true", help="write the map into PAGE")
     parser.add_argument("--figures", action="store_true")
     arguments = parser.parse_args()
-    headers = read(arguments.include_dir)
+    headers = read(arguments.include_dir, *arguments.more)
     found = faults(headers)
     if arguments.map is not None:
         page = arguments.map.read_text()

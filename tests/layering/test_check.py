@@ -50,6 +50,12 @@ class Planted(unittest.TestCase):
         )
         self.assert_one(headers, "error.hpp", "layout.hpp", "above")
 
+    def test_an_include_of_a_header_that_is_not_installed(self) -> None:
+        headers = self.read(device=header("values", "dlbridge/dtype.hpp"))
+        headers["dtype.hpp"].is_installed = False
+        headers["umbrella.hpp"].is_installed = False
+        self.assert_one(headers, "device.hpp", "dtype.hpp", "not installed")
+
     def test_an_unguarded_call_of_the_c_api(self) -> None:
         headers = self.read(
             python__error=header("interpreter")

@@ -27,9 +27,10 @@ CHANGES = {
 
 
 def main() -> None:
-    source, target = map(Path, sys.argv[1:])
+    *sources, target = map(Path, sys.argv[1:])
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(source, target)
+    for source in sources:
+        shutil.copytree(source, target, dirs_exist_ok=True)
     for name, (pattern, replacement) in CHANGES.items():
         path = target / "dlbridge" / name
         text, count = re.subn(pattern, replacement, path.read_text())
