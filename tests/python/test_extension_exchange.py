@@ -334,6 +334,17 @@ def test_a_table_gives_read_only_memory_and_does_not_lend_it(cls: type, make: An
     assert foreign.slot(cls, "give", x).flags == 1
 
 
+def test_a_table_gives_padded_elements_and_does_not_lend_them() -> None:
+    x = tensor(dtype=(0, 4, 1), flags=4)
+    with pytest.raises(BufferError) as raised:
+        foreign.slot(dlbridge.Tensor, "lend", x)
+    assert str(raised.value) == (
+        "unreadable DLPack version: expected packed elements for a tensor that is lent; got padded "
+        "sub-byte elements. Ask for an owning one"
+    )
+    assert foreign.slot(dlbridge.Tensor, "give", x).flags == 4
+
+
 @pytest.mark.parametrize("cls, _", CLASSES)
 def test_a_table_takes(cls: type, _: Any) -> None:
     handle = foreign.tensor(strides=(1, 8))

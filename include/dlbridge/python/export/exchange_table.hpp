@@ -38,11 +38,18 @@ struct lent_dims {
 };
 
 namespace detail {
-// Lending slots refuse read-only memory: a bare DLTensor has no flag for it. The consumer then
-// calls __dlpack__ or the exporting slot.
-[[noreturn]] DLBRIDGE_COLD inline void refuse_lending_read_only() {
-  raise(refusal(errc::read_only, "writable memory for a tensor that is lent", "read-only memory",
-                "Ask for an owning one"));
+// Lending slots refuse what a bare DLTensor has no flag for. The consumer then calls __dlpack__ or
+// the exporting slot.
+constexpr std::uint64_t not_lent = flag_read_only | flag_padded;
+
+[[noreturn]] DLBRIDGE_COLD inline void refuse_lending(std::uint64_t flags) {
+  constexpr char const* advice = "Ask for an owning one";
+  if ((flags & flag_read_only) != 0) {
+    raise(refusal(errc::read_only, "writable memory for a tensor that is lent", "read-only memory",
+                  advice));
+  }
+  raise(refusal(errc::version_mismatch, "packed elements for a tensor that is lent",
+                "padded sub-byte elements", advice));
 }
 }  // namespace detail
 

@@ -95,8 +95,8 @@ struct tensor_operations {
   static void lend(PyObject* object, DLTensor& out) {
     tensor_view const& view = tensor_in(object).view;
     order_default_stream(object);
-    if (view.read_only()) {
-      refuse_lending_read_only();
+    if ((view.flags() & not_lent) != 0) {
+      refuse_lending(view.flags());
     }
     out = view.to_dltensor();
     if (out.strides == nullptr && out.ndim != 0) {  // DLPack 1.2 requires explicit strides

@@ -51,8 +51,8 @@ struct class_operations {
 
   static void lend(PyObject* self, DLTensor& out) {
     description const d = describe_for_table(self);
-    if ((d.flags & flag_read_only) != 0) {
-      refuse_lending_read_only();
+    if ((d.flags & not_lent) != 0) {
+      refuse_lending(d.flags);
     }
     lent_dims& extents = lent_dims::next();
     dlbridge::detail::write_tensor(d, extents.shape, extents.strides, out);
