@@ -442,6 +442,10 @@ NOTHING: dict[str, Any] = {"data": 0, "byte_offset": 0, "shape": (0, 3)}
 
 FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
     # Values
+    "mask": (
+        saying(mask=[[False, True, False]] * 2),
+        "It has masked elements, and DLPack has no mask. By __array_interface__",
+    ),
     "view as compact": (
         lambda: Array(strides=(8, 2), all={"strides": (3, 1)}),
         "Element [0, 1] is exported as 4; expected 5, which tolist() gives (5 of 6",
@@ -634,7 +638,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
     "misaligned": (Misaligned, "Elements of 4 bytes are aligned to 2"),
     "empty with a pointer": (
         lambda: Array(shape=(0, 3), strides=(3, 1)),
-        "There are no elements, but a data pointer; dlpack.h requires NULL",
+        "There are no elements, but a data pointer; dlpack.h recommends NULL",
     ),
     "NULL with elements": (
         lambda: Array(all={"data": 0, "byte_offset": 0}),

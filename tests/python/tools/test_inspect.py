@@ -521,6 +521,8 @@ def test_device_memory_is_never_read(type_: int) -> None:
         (Producer(device=(1, 3)), "risk", "cpu:3; dlpack.h sets the index", "jax", "refuses"),
         (Producer(flags=1), "note", "read-only", "torch", "shares"),
         (Producer(dtype=(2, 32, 2)), "risk", "2 lanes", "tensorflow", "wrong"),
+        (Producer(dtype=(0, 4, 1)), "risk", "elements share bytes", "numpy", "refuses"),
+        (Producer(dtype=(0, 4, 1), flags=4), "risk", "a byte of its own", "numpy", "refuses"),
         (Producer(shape=(), strides=()), "note", "no dimensions", "warp", "refuses"),
         (Producer(shape=(0, 3)), "note", "no elements", "mlx", "copies"),
         (Producer(shape=(1, 3), strides=(-9, 1)), "risk", "extent 1", "mlx", "refuses"),

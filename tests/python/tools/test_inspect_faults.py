@@ -22,7 +22,7 @@ from dlbridge.tools.inspection.reading.signs import Sign
 REMARKS = {"writable marked read-only", "empty with a pointer"}
 RISKS = {
     "same managed tensor", "copy is read-only", "reserved flags", "index of the CPU",
-    "index of pinned memory", "absurd minor", "echoed minor", "misaligned",
+    "index of pinned memory", "absurd minor", "echoed minor", "misaligned", "mask",
 }  # fmt: skip
 
 
@@ -140,7 +140,9 @@ def test_methods_that_raise_or_give_no_numbers() -> None:
         inspect(Raising()).comparison.reason
         == "the object's own methods raise RuntimeError: no list"
     )
-    assert inspect(Masked()).comparison.reason == "its elements are no plain numbers"
+    inspection = inspect(Masked())
+    assert inspection.comparison.reason == "it has masked elements"
+    assert "every consumer of DLPack reads them as numbers" in inspection.text(200)
     assert inspect(Raising()).sound and inspect(Masked()).sound
 
 

@@ -164,6 +164,15 @@ def _is_sub_byte(x: Description) -> bool:
     return x.dtype is not None and x.dtype[2] == 1 and 0 < x.dtype[1] < 8 and _known_dtype(x)
 
 
+def _sub_byte_elements(x: Description) -> str:
+    where = (
+        "elements share bytes, and strides are not whole bytes"
+        if x.is_packed
+        else "each element has a byte of its own"
+    )
+    return f"{x.dtype_text}: {where}."
+
+
 ODD = [
     Case(
         "bits 0",
@@ -299,7 +308,7 @@ ODD = [
             onnxruntime="RuntimeError",
             warp="RuntimeError",
         ),
-        lambda x: f"{x.dtype_text}: elements share bytes, and strides are not whole bytes.",
+        _sub_byte_elements,
     ),
     Case(
         "sub-byte integers",
@@ -319,7 +328,7 @@ ODD = [
             onnxruntime="RuntimeError",
             warp="RuntimeError",
         ),
-        lambda x: f"{x.dtype_text}: elements share bytes, and strides are not whole bytes.",
+        _sub_byte_elements,
     ),
     Case(
         "float128",

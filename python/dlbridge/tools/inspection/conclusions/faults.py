@@ -34,6 +34,12 @@ FAULTS: dict[str, Fault] = {
         "users of that protocol read other values",
         "let the address, the strides and the type describe the memory of the object",
     ),
+    "masked": Fault(
+        "risk",
+        "It has masked elements, and DLPack has no mask.",
+        "every consumer of DLPack reads them as numbers",
+        "raise BufferError in __dlpack__ while elements are masked",
+    ),
     "shape of the object": Fault(
         "defect",
         "{method} has the shape {own}, the export {export}.",

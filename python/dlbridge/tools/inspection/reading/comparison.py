@@ -19,7 +19,7 @@ from dlbridge.tools.inspection.reading.elements import (
 )
 from dlbridge.tools.inspection.reading.layout import row_major
 from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, TITLES, Response
-from dlbridge.tools.inspection.reading.signs import Comparison, Sign
+from dlbridge.tools.inspection.reading.signs import MASKED, Comparison, Sign
 from dlbridge.tools.inspection.reading.subject import Subject
 
 FARTHEST = 64  # elements by which a data pointer is tried elsewhere
@@ -42,10 +42,11 @@ def compare(
     shape = exports[0].shape
     assert shape is not None
     truth, reason = own.read(x, shape)
+    signs = [Sign("masked")] if reason == MASKED else []
     if truth is None:
         truth = _of_memory(described, shape)
     if truth is None:
-        return Comparison(reason=reason), []
+        return Comparison(reason=reason), signs
     if truth.shape is not None and truth.shape != shape and 0 not in truth.shape:
         return Comparison(reason=f"{truth.method} has another shape"), _other_shape(
             truth, shape, subject
@@ -55,7 +56,7 @@ def compare(
         for name, description in described.items()
         if description.elements and description.shape == shape and TITLES[name] != truth.method
     }
-    signs = list(_differences(truth, compared, described))
+    signs += _differences(truth, compared, described)
     return Comparison(truth.method, len(truth.elements), tuple(compared)), signs
 
 

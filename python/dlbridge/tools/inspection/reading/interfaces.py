@@ -9,6 +9,7 @@ from dlbridge.tools import abi, buffers, dtypes
 from dlbridge.tools.inspection.reading.description import Description
 from dlbridge.tools.inspection.reading.memory import with_memory
 from dlbridge.tools.inspection.reading.protocols import Raised, Response, guarded, timed
+from dlbridge.tools.inspection.reading.signs import MASKED
 
 # Type codes by the letters of struct and of NumPy; other letters have no dtype here.
 _CODES = {
@@ -153,7 +154,8 @@ def _interface(name: str, x: Any, interface: Any) -> Response:
         read_only=given[1],
         format=text,
     )
-    return Response(name, "gave", description=with_memory(description))
+    said = MASKED if interface.get("mask") is not None else ""
+    return Response(name, "gave", said, description=with_memory(description))
 
 
 def examine_interface(x: Any, name: str) -> Response:

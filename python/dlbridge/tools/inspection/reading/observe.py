@@ -15,7 +15,7 @@ from dlbridge.tools.inspection.reading import (
 )
 from dlbridge.tools.inspection.reading.observation import Observation
 from dlbridge.tools.inspection.reading.protocols import COPIES, Raised, Response, guarded
-from dlbridge.tools.inspection.reading.signs import Sign
+from dlbridge.tools.inspection.reading.signs import MASKED, Sign
 from dlbridge.tools.inspection.reading.subject import Subject
 from dlbridge.tools.inspection.reading.together import MOST_COPIED, size_of
 from dlbridge.tools.libraries import LIBRARIES
@@ -77,6 +77,9 @@ def observe(x: Any, *, copy: bool | None) -> Observation:
         _safely(name, interfaces.examine_interface, x, name) for name in interfaces.INTERFACES
     ]
     compared, differences = comparison.compare(x, about, responses)
+    masks = tuple(each.name for each in responses if each.said == MASKED)
+    if masks and Sign("masked") not in differences:
+        signs.append(Sign("masked", masks))
     return Observation(
         about, tuple(responses), keywords, comparison=compared, signs=(*signs, *differences)
     )

@@ -11,6 +11,7 @@ from typing import Any, Callable
 
 from dlbridge.tools.inspection.reading.elements import Elements, Number, chosen
 from dlbridge.tools.inspection.reading.protocols import Raised, guarded
+from dlbridge.tools.inspection.reading.signs import MASKED
 
 MOST_LISTED = 4096  # elements for which tolist() is called
 MOST_CONVERTED = 1 << 22  # elements for which a conversion to NumPy is called
@@ -18,7 +19,11 @@ MOST_INDEXED = 32  # elements that are read one by one
 
 
 class NoNumbers(Exception):
-    """The object has elements that are no numbers, as the masked ones of NumPy."""
+    """The object has elements that are no numbers."""
+
+
+class Masked(Exception):
+    """The object has masked elements: NumPy lists None for them."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,9 @@ def _number(x: Any) -> Number:
         x = x.item()
     if isinstance(x, (bool, int, float, complex)):
         return x
-    if x is None or isinstance(x, (str, bytes)):
+    if x is None:
+        raise Masked
+    if isinstance(x, (str, bytes)):
         raise NoNumbers(f"an element is {x!r:.20}")
     return float(x)
 
@@ -101,6 +108,8 @@ def read(x: Any, shape: tuple[int, ...]) -> tuple[Own | None, str]:
         except Raised as error:
             if error.type == "NoNumbers":
                 return None, "its elements are no plain numbers"
+            if error.type == "Masked":
+                return None, MASKED
             reason = f"the object's own methods raise {error}"
             continue
         if own is not None:

@@ -9,6 +9,8 @@ from typing import Any
 
 from dlbridge.tools.inspection.reading.description import tuples_of
 
+MASKED = "it has masked elements"
+
 
 @dataclass(frozen=True)
 class Sign:
