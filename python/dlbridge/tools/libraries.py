@@ -7,6 +7,7 @@ libraries is a column of this table.
 from __future__ import annotations
 
 import array as arrays
+import ctypes
 import importlib
 import importlib.metadata
 import importlib.util
@@ -268,6 +269,13 @@ def _dpctl_tensor() -> Any:
         return importlib.import_module("dpctl.tensor")
 
 
+def _dlbridge_array(dlbridge: Any, values: Nested, dtype: str) -> Any:
+    content = elements.encode(values, dtype)
+    x = dlbridge.empty(elements.shape_of(values), dtype)
+    ctypes.memmove(x.data_ptr, content, len(content))
+    return x
+
+
 def _dpnp_address(dpnp: Any, x: Any) -> int:
     """Returns the address of dpnp's array, or of NumPy's, which dpnp returns for CPU memory."""
     own = x.get_array() if isinstance(x, dpnp.ndarray) else x
@@ -301,7 +309,7 @@ ROWS = [
         "dlbridge",
         "dlbridge",
         ("dlbridge",),
-        array=lambda m, values, dtype: m.from_dlpack(ctypes_arrays.array(values, dtype), copy=True),
+        array=_dlbridge_array,
         take=lambda m, x, **how: m.from_dlpack(x, **how),
         address=lambda m, x: x.data_ptr,
         values=lambda m, x: values_in(m.to_dlpack(x, max_version=(1, 0))),

@@ -135,6 +135,16 @@ class NoDevice:
         return tensor().__dlpack__(max_version=max_version)
 
 
+class ReturnsAnInt:
+    """Returns no capsules."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return abi.CPU
+
+    def __dlpack__(self, **_: Any) -> int:
+        return 5
+
+
 class OnNewDevice:
     """On a device whose type DLPack does not define yet."""
 

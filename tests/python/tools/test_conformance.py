@@ -147,12 +147,12 @@ def test_without_a_consumer_its_rules_are_skipped() -> None:
 
 
 def test_garbage() -> None:
-    """A library may export nothing by DLPack: then there is nothing to judge."""
+    """A library may export nothing by DLPack: then there is nothing to examine."""
     report = conformance.examine("conformance_targets:garbage")
     by_rule = {it.id: it for it in report.results}
     assert by_rule["P-01"].got == "int has neither method: it exports nothing by DLPack"
-    assert {it.outcome for it in report.results if it.id[0] in "PX"} == {"skip"}
-    assert report.status == 0
+    assert {it.outcome for it in report.results} == {"skip"}
+    assert report.status == 2
 
 
 def test_a_device_type_that_is_newer_than_the_table() -> None:
@@ -360,6 +360,25 @@ def test_status_2_and_why() -> None:
         "the factory raised ValueError: no array today\n"
     )
     assert command().returncode == 2
+
+
+def test_status_2_where_every_rule_is_skipped() -> None:
+    process = command("os:getcwd", "--only=P-01", "--only=P-03")
+    assert process.returncode == 2
+    assert process.stdout.splitlines()[-1] == "0 of 2 pass, 2 skip"
+    assert process.stderr == (
+        "dlbridge conformance: every rule was skipped: "
+        "str has neither method: it exports nothing by DLPack\n"
+    )
+
+
+def test_a_producer_without_capsules_fails_without_a_claim() -> None:
+    rules = {"P-03", "P-04", "P-06"}
+    report = conformance.examine("conformance_targets:ReturnsAnInt", only=rules)
+    outcomes = {result.id: (result.outcome, result.got) for result in report.results}
+    assert (report.standard, report.status) == (None, 1)
+    assert outcomes["P-03"][0] == "fail"
+    assert outcomes["P-04"] == outcomes["P-06"] == ("skip", "no request returns a capsule")
 
 
 def test_a_rule_may_be_given_as_it_is() -> None:

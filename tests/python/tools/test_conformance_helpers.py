@@ -140,6 +140,18 @@ def test_a_leak_and_what_only_looks_like_one() -> None:
     assert memory.growth(lambda: cache.setdefault(len(cache) % 300, bytes(100)), 100) is None
 
 
+def test_slow_calls_are_measured_for_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "LONGEST", 0.01)
+    kept: list[object] = []
+
+    def leak() -> None:
+        time.sleep(0.001)
+        kept.append(bytes(100))
+
+    assert memory.growth(leak, 10) is not None
+    assert len(kept) < 100
+
+
 @pytest.mark.parametrize("is_frozen", [False, True])
 def test_measuring_leaves_what_was_frozen(is_frozen: bool) -> None:
     gc.unfreeze()

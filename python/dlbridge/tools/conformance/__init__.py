@@ -96,7 +96,7 @@ class _WrongUsage(Exception):
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the report. 0: no rule fails; 1: a rule fails; 2: wrong usage, or no report or file.
+    """Prints the report. 0: no rule fails; 1: a rule fails; 2: wrong usage, no report, no file.
 
     130: Ctrl-C; the report is of the rules that ran until then.
     """
@@ -106,6 +106,8 @@ def run(options: argparse.Namespace) -> int:
         report = _examine(options)
         _print(report, options)
         _save(report, options)
+        if report.status == 2:
+            raise CannotExamine(f"every rule was skipped: {report.results[0].got}")
     except (CannotExamine, waivers.BadWaivers, output.CannotSave, _WrongUsage) as error:
         print(f"dlbridge conformance: {error}", file=sys.stderr)
         return 2

@@ -77,9 +77,14 @@ class Report:
 
     @property
     def status(self) -> int:
-        """The exit status: 1 where a result fails, 0 where none does, 130 after Ctrl-C."""
+        """The exit status: 1 where a result fails, 0 where none does, 2 where all are skipped.
+
+        130 after Ctrl-C.
+        """
         if not self.complete:
             return INTERRUPTED
+        if self.counts["skip"] == len(self.results):
+            return 2
         return int(any(result.fails for result in self.results))
 
     def ordered(self) -> list[Result]:

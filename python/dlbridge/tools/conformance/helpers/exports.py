@@ -13,6 +13,8 @@ from dlbridge.tools.conformance.outcomes import Skip, name_error
 from dlbridge.tools.conformance.target import Target
 
 NEWEST = (1, 3)  # sent as max_version
+NO_CAPSULE = "no request returns a capsule"
+ONLY_LEGACY = "the producer returns legacy capsules only"
 MOST_ELEMENTS = 1 << 20  # arrays with more elements are not compared
 MOST_BYTES = 1 << 28  # that a tensor may span; wrong strides span more
 Keywords = dict[str, Any]  # of one call of __dlpack__
@@ -105,7 +107,7 @@ def versioned(x: Any, **keywords: Any) -> Export:
     needs_keyword(x, "max_version")
     result = export(x, max_version=NEWEST, **keywords)
     if result.contents.version is None:
-        raise Skip("the producer returns legacy capsules only")
+        raise Skip(ONLY_LEGACY)
     return result
 
 

@@ -14,6 +14,7 @@ from typing import Callable
 TIMES, FEWEST = 500, 50
 SECONDS = 0.15  # for one repeated call; slow libraries get fewer repetitions
 SURELY = 1000  # calls, before what they leave counts
+LONGEST = 3.0  # seconds for so many calls
 
 
 class _MallInfo(C.Structure):
@@ -67,11 +68,14 @@ def growth(function: Callable[[], object], times: int) -> str | None:
     A first round fills caches. A leak shows in every round, and does not become smaller for each
     call in the longest one, as what a cache takes does.
     """
-    for _ in range(10 + times // 5):
+    first = 10 + times // 5
+    begin = time.perf_counter()
+    for _ in range(first):
         function()
+    fitting = int(LONGEST / max((time.perf_counter() - begin) / first, 1e-7))
     rounds: list[Usage] = []
     with _frozen():
-        for repetitions in (times, times, max(3 * times, SURELY)):
+        for repetitions in (times, times, max(3 * times, min(SURELY, fitting))):
             before = measure()
             for _ in range(repetitions):
                 function()

@@ -9,6 +9,7 @@ from dlbridge.tools import abi, devices
 from dlbridge.tools.conformance.helpers.arrays import arrays
 from dlbridge.tools.conformance.helpers.exports import (
     NEWEST,
+    NO_CAPSULE,
     Keywords,
     accepts_keyword,
     call_text,
@@ -143,7 +144,7 @@ def names_of_capsules(target: Target) -> None:
             abi.rename(result, abi.USED[name])  # its destructor would read the wrong struct
             raise Broken(f"{call_text(keywords)} returned a capsule named {name!r}, {reason}")
     if not examined:
-        raise Skip("no request returns a capsule")
+        raise Skip(NO_CAPSULE)
 
 
 def _other_struct(address: int, name: str) -> str | None:

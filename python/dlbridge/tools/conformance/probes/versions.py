@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dlbridge.tools import abi
 from dlbridge.tools.conformance.helpers.exports import (
+    NO_CAPSULE,
+    ONLY_LEGACY,
     Keywords,
     accepts_keyword,
     call_text,
@@ -51,13 +53,15 @@ def _version(capsule: object) -> tuple[int, int] | None:
 def versions_that_exist(target: Target) -> str:
     x = make(target)
     needs_keyword(x, "max_version")
-    seen = []
+    seen, legacy = [], False
     for asked in ((1, 0), KNOWN, *NEWER):
         try:
-            version = _version(x.__dlpack__(max_version=asked))
+            capsule = x.__dlpack__(max_version=asked)
+            version = _version(capsule)
         except Exception:  # P-36 judges refusals
             continue
         if version is None:
+            legacy |= abi.is_capsule(capsule)
             continue
         call = call_text({"max_version": asked})
         if version == asked and asked in NEWER:
@@ -67,7 +71,7 @@ def versions_that_exist(target: Target) -> str:
             raise Broken(f"{call} returned version {_dotted(version)}, which DLPack does not have")
         seen.append(version)
     if not seen:
-        raise Skip("the producer returns legacy capsules only")
+        raise Skip(ONLY_LEGACY if legacy else NO_CAPSULE)
     newest = max(seen)
     newer = "" if newest <= KNOWN else f", which is newer than {_dotted(KNOWN)}"
     return f"version {_dotted(newest)}{newer}"

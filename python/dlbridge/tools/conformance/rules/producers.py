@@ -28,7 +28,7 @@ ROWS = [
         "P-03",
         "must",
         "__dlpack__() without arguments returns a capsule or raises BufferError.",
-        (t.RETURNS_CAPSULE, t.SIGNATURE, t.PRODUCER_LOGIC),
+        (t.PRODUCES_CAPSULE, t.RETURNS_CAPSULE, t.SIGNATURE, t.PRODUCER_LOGIC),
         "Give every parameter of __dlpack__ a default, and return a PyCapsule.",
         "The standard permits BufferError from March 2025 on; tvm-ffi, MLX and ONNX "
         "Runtime make no other call.",

@@ -280,6 +280,13 @@ BOTH_STRUCTS = Text(
     "during the transition period if possible.",
     "should",
 )
+PRODUCES_CAPSULE = Text(
+    PYTHON,
+    "0.7",
+    "Implementation",
+    "The __dlpack__ method will produce a PyCapsule containing a DLManagedTensor",
+    "must",
+)
 CONSUMED_ONCE = Text(
     PYTHON,
     "0.7",
