@@ -139,7 +139,8 @@ inline std::size_t compact_bytes(description const& d) {
   if (!fits_64_bits || bytes > (std::numeric_limits<std::ptrdiff_t>::max)()) {
     report r = refusal(
         errc::overflow,
-        fits_64_bits ? "a size that fits the address space" : "a size that fits 64 bits", "shape ");
+        fits_64_bits ? "a size that fits the address space" : "a size in bits that fits 64 bits",
+        "shape ");
     append_extents(r.got, d.shape.size(), d.shape.data());
     raise(r);
   }

@@ -156,7 +156,7 @@ DLBRIDGE_COLD inline report explain(flaw what, DLTensor const& t) noexcept {
       r.got.append(name_of(device(t.device)).c_str());
       break;
     case flaw::count:
-      r = refusal(errc::overflow, "a size that fits 64 bits", "shape ", broken);
+      r = refusal(errc::overflow, "a size in bits that fits 64 bits", "shape ", broken);
       append_extents(r.got, t.ndim, t.shape);
       break;
     case flaw::reach:

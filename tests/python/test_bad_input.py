@@ -29,7 +29,7 @@ def name_of(capsule: object) -> str:
 
 # Broken tensors, by every protocol: a BufferError, and one deleter call.
 
-SIZE = "size overflows: expected a size that fits 64 bits; got shape "
+SIZE = "size overflows: expected a size in bits that fits 64 bits; got shape "
 BYTES = "size overflows: expected bytes that can be addressed; got shape "
 DTYPE = (
     "expected a dtype of DLPack 1.x; got (code {}, bits {}, lanes {}): dtype differs" + OTHER_DTYPE
@@ -279,6 +279,8 @@ USED = f"capsule already used: {CAPSULE}one named "
 ONCE = ". A capsule is consumed once; ask the producer for a new one"
 BROKEN_METHOD = ". Its __dlpack__ is broken"
 
+NO_PROTOCOL_OF_A_NUMBER = NO_PROTOCOL + ". Pass numpy.asarray() of it"
+
 TYPES: list[Row] = [
     *rows(
         "from_dlpack",
@@ -291,7 +293,7 @@ TYPES: list[Row] = [
     ),
     *rows(
         "as_tensor",
-        [5, "x"],
+        ["x"],
         lambda x: lambda: x,
         lambda _: dlbridge.as_tensor,
         TypeError,
@@ -299,12 +301,30 @@ TYPES: list[Row] = [
         [],
     ),
     *rows(
+        "as_tensor",
+        [5, [1, 2]],
+        lambda x: lambda: x,
+        lambda _: dlbridge.as_tensor,
+        TypeError,
+        NO_PROTOCOL_OF_A_NUMBER,
+        [],
+    ),
+    *rows(
         "to_dlpack",
-        [5, "x"],
+        ["x"],
         lambda x: lambda: x,
         lambda _: dlbridge.to_dlpack,
         TypeError,
         NO_PROTOCOL,
+        [],
+    ),
+    *rows(
+        "to_dlpack",
+        [5, [1, 2]],
+        lambda x: lambda: x,
+        lambda _: dlbridge.to_dlpack,
+        TypeError,
+        NO_PROTOCOL_OF_A_NUMBER,
         [],
     ),
     *(

@@ -272,7 +272,7 @@ wrong_description const wrong_descriptions[] = {
      [](float* p, bool) noexcept {
        return description::of(p, {std::int64_t{1} << 32, std::int64_t{1} << 32});
      },
-     "overflow: size overflows: expected a size that fits 64 bits; got shape [4294967296, "
+     "overflow: size overflows: expected a size in bits that fits 64 bits; got shape [4294967296, "
      "4294967296]" +
          correct},
     {"ReachOverflows", [](float* p, bool) noexcept { return description::of(p, {6}, {INT64_MAX}); },

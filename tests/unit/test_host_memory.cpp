@@ -62,13 +62,13 @@ TEST(BuildEmpty, RefusesInvalidAndOverflowingShapes) {
        "malformed: malformed tensor: expected extents of 0 and above; got shape "
        "[2, -1]"},
       {dims(std::int64_t{1} << 62, 4),
-       "overflow: size overflows: expected a size that fits 64 "
+       "overflow: size overflows: expected a size in bits that fits 64 "
        "bits; got shape [4611686018427387904, 4]"},
       {dims(std::int64_t{1} << 61),
-       "overflow: size overflows: expected a size that fits 64 bits; "
+       "overflow: size overflows: expected a size in bits that fits 64 bits; "
        "got shape [2305843009213693952]"},
       {dims(std::int64_t{1} << 57),  // 64 bits hold the number of bytes, but not that of bits
-       "overflow: size overflows: expected a size that fits 64 bits; "
+       "overflow: size overflows: expected a size in bits that fits 64 bits; "
        "got shape [144115188075855872]"},
       {dims::from(static_cast<std::int64_t const*>(nullptr), 0), "accepted"},
   };

@@ -173,12 +173,12 @@ bad_tensor const bad_tensors[] = {
 
     {{"CountOverflow", [](DLTensor& t) { set_shape(t, huge, 2); }},
      errc::overflow,
-     "size overflows: expected a size that fits 64 bits; got shape [4611686018427387904, 2]",
+     "size overflows: expected a size in bits that fits 64 bits; got shape [4611686018427387904, 2]",
      broken},
     {{"CountThatWrapsToZero",
       [](DLTensor& t) { set_shape(t, std::int64_t{1} << 32, std::int64_t{1} << 32); }},
      errc::overflow,
-     "size overflows: expected a size that fits 64 bits; got shape [4294967296, 4294967296]",
+     "size overflows: expected a size in bits that fits 64 bits; got shape [4294967296, 4294967296]",
      broken},
     {{"CountOverflowOfModerateExtents",
       [](DLTensor& t) {
@@ -190,7 +190,7 @@ bad_tensor const bad_tensors[] = {
         t.strides[2] = 0;
       }},
      errc::overflow,
-     "size overflows: expected a size that fits 64 bits; got shape [134217728, 134217728, "
+     "size overflows: expected a size in bits that fits 64 bits; got shape [134217728, 134217728, "
      "134217728]",
      broken},
     {{"BitsOverflow",
@@ -199,7 +199,7 @@ bad_tensor const bad_tensors[] = {
         set_strides(t, 0, 0);
       }},
      errc::overflow,
-     "size overflows: expected a size that fits 64 bits; got shape [288230376151711744, 1]",
+     "size overflows: expected a size in bits that fits 64 bits; got shape [288230376151711744, 1]",
      broken},
     {{"BitsOverflowByLanes",
       [](DLTensor& t) {
@@ -208,7 +208,7 @@ bad_tensor const bad_tensors[] = {
         set_dtype(t, {kDLFloat, 128, 65535});
       }},
      errc::overflow,
-     "size overflows: expected a size that fits 64 bits; got shape [2199023255552, 1]",
+     "size overflows: expected a size in bits that fits 64 bits; got shape [2199023255552, 1]",
      broken},
 
     {{"StrideOverflow", [](DLTensor& t) { set_strides(t, most, 1); }},

@@ -17,6 +17,7 @@
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/fulfil.hpp>
+#include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/traits.hpp>
@@ -62,8 +63,12 @@ inline managed_tensor build_on_object(ref owner, description const& d) noexcept 
 }
 
 // Reads at most 64 integers of a sequence; returns false, with or without an exception set, for
-// other values. It reads a copy, as the __index__ of an item may modify a list.
+// other values, such as sets, which have no order. It reads a copy, as the __index__ of an item may
+// modify a list.
 inline bool read_integers(PyObject* sequence, std::int64_t* out, int& count) noexcept {
+  if (!is_sized_sequence(sequence)) {
+    return false;
+  }
   ref const items = ref::steal(api<PySequence_Tuple>(sequence));
   if (!items || PyTuple_GET_SIZE(items.get()) > max_rank) {
     return false;
@@ -79,9 +84,10 @@ inline bool read_integers(PyObject* sequence, std::int64_t* out, int& count) noe
   return true;
 }
 
-DLBRIDGE_COLD inline managed_tensor refuse_interface(char const* expected) noexcept {
-  set_error(refusal(errc::malformed, expected, "another array interface",
-                    "The producer is broken; it should follow version 3 of the interface"));
+DLBRIDGE_COLD inline managed_tensor refuse_interface(PyObject* value, char const* name,
+                                                     char const* expected) noexcept {
+  refuse_value(value, name, expected, errc::malformed,
+               "The producer is broken; it should follow version 3 of the array interface");
   return managed_tensor();
 }
 }  // namespace detail
@@ -142,8 +148,8 @@ DLBRIDGE_COLD inline managed_tensor from_interface_buffer(PyObject* exporter, Py
   if (!memory) {
     if (PyErr_ExceptionMatches(PyExc_TypeError)) {
       api<PyErr_Clear>();
-      return refuse_interface(
-          "data as (address, read-only), or as an object with the buffer protocol");
+      return refuse_interface(exporter, "data",
+                              "(address, read-only), or an object with the buffer protocol");
     }
     return managed_tensor();
   }
@@ -164,7 +170,7 @@ DLBRIDGE_COLD inline managed_tensor from_interface_buffer(PyObject* exporter, Py
         try_add(high, 1, high) && try_multiply(low, bytes, low) &&
         try_multiply(high, bytes, high) && low >= -start && high <= buffer.len - start));
   if (!fits) {
-    return refuse_interface("a contiguous buffer as data, in which all elements lie");
+    return refuse_interface(exporter, "data", "a contiguous buffer in which all elements lie");
   }
   d.data = static_cast<char*>(buffer.buf) + start;
   d.flags = buffer.readonly != 0 ? flag_read_only : 0;
@@ -204,10 +210,13 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
   bool const has_address = data_item && PyTuple_Check(data_item.get());
   if (!shape_item || typestr == nullptr ||
       (has_address ? PyTuple_GET_SIZE(data_item.get()) != 2 : where != cpu)) {
-    return detail::refuse_interface("a dict with shape, typestr, and data as (address, read-only)");
+    return detail::refuse_interface(interface, "the array interface",
+                                    "a dict with shape, typestr, and data as (address, read-only)");
   }
   if (mask_item) {
-    return detail::refuse_interface("an array without a mask, which DLPack cannot carry");
+    detail::refuse_value(mask_item.get(), "mask", "None, as DLPack carries no mask",
+                         errc::layout_mismatch, "Fill the masked elements, and pass the result");
+    return managed_tensor();
   }
   description d;
   d.device = where;
@@ -221,15 +230,16 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
   std::int64_t shape[max_rank];
   std::int64_t byte_strides[max_rank];
   std::int64_t strides[max_rank];
-  if (!detail::read_integers(shape_item.get(), shape, rank) ||
-      (strides_item && !detail::read_integers(strides_item.get(), byte_strides, stride_count)) ||
-      (strides_item && stride_count != rank)) {
-    return detail::refuse_interface("up to 64 integers in shape, and as many in strides");
+  bool is_shape = detail::read_integers(shape_item.get(), shape, rank);
+  for (int i = 0; is_shape && i < rank; ++i) {
+    is_shape = shape[i] >= 0;
   }
-  for (int i = 0; i < rank; ++i) {
-    if (shape[i] < 0) {
-      return detail::refuse_interface("extents of 0 and above");
-    }
+  if (!is_shape) {
+    return detail::refuse_interface(shape_item.get(), "shape", "up to 64 integers of 0 and above");
+  }
+  if (strides_item && (!detail::read_integers(strides_item.get(), byte_strides, stride_count) ||
+                       stride_count != rank)) {
+    return detail::refuse_interface(strides_item.get(), "strides", "as many integers as shape");
   }
   if (strides_item && !detail::to_element_strides(rank, shape, byte_strides, item_bytes, strides)) {
     detail::refuse_strides(item_bytes);
@@ -246,7 +256,7 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
   int const read_only =
       PyErr_Occurred() == nullptr ? api<PyObject_IsTrue>(PyTuple_GET_ITEM(data_item.get(), 1)) : -1;
   if (read_only < 0) {
-    return detail::refuse_interface("data as (address, read-only)");
+    return detail::refuse_interface(data_item.get(), "data", "(address, read-only)");
   }
   d.flags = read_only != 0 ? flag_read_only : 0;
   return detail::build_on_object(ref::borrow(object), d);
@@ -323,10 +333,14 @@ inline managed_tensor consume_described(PyObject* object, PyObject* named,
   if (PyErr_Occurred() != nullptr) {
     return managed_tensor();
   }
+  int const is_like_one = detail::is_array_like(object);
+  if (is_like_one < 0) {
+    return managed_tensor();
+  }
   report r = refusal(errc::not_a_producer,
                      "an object with __dlpack__, the buffer protocol, __array_interface__ or "
                      "__cuda_array_interface__",
-                     "one of type ");
+                     "one of type ", is_like_one != 0 ? detail::remedy_of_array_like : nullptr);
   r.got.append(Py_TYPE(object)->tp_name);
   set_error(r);
   return managed_tensor();

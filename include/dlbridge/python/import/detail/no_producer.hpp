@@ -31,6 +31,8 @@ inline int is_array_like(PyObject* object) noexcept {
   return method ? 1 : PyErr_Occurred() != nullptr ? -1 : 0;
 }
 
+constexpr char const* remedy_of_array_like = "Pass numpy.asarray() of it";
+
 // Raises not_a_producer, or what a lookup of an attribute raised.
 // @param is_class whether the object is a class whose objects are producers
 // @param remedy the advice of the caller, or null
@@ -44,7 +46,7 @@ inline void set_no_producer(PyObject* object, bool is_class, char const* remedy)
     if (is_like_one < 0) {
       return;
     }
-    remedy = is_like_one != 0 ? "Pass numpy.asarray() of it" : nullptr;
+    remedy = is_like_one != 0 ? remedy_of_array_like : nullptr;
   }
   PyTypeObject* const named = is_class ? reinterpret_cast<PyTypeObject*>(object) : Py_TYPE(object);
   report r = refusal(errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__",
