@@ -158,6 +158,7 @@ def test_truth_of_other_floats() -> None:
         (np.array([[0.1, 2], [-3, np.nan]], "f4"), "[[0.1, 2.0], [-3.0, nan]]"),
         (np.array([0.1, 1 / 3]), "[0.1, 0.3333333333333333]"),
         (np.array([0.1, 65504], "f2"), "[0.1, 65500.0]"),
+        (np.array([1e-45, 1e20], "f4"), "[1e-45, 1e+20]"),
         (np.array(7), "7"),
         (np.array([True, False]), "[True, False]"),
         (np.array([0.1 + 0.3j], "c8"), "[(0.1+0.3j)]"),
@@ -168,6 +169,11 @@ def test_truth_of_other_floats() -> None:
 )  # fmt: skip
 def test_repr_shows_few_elements(array: Any, text: str) -> None:
     assert repr(dlbridge.from_dlpack(array)).endswith(f", row-major: {text}>")
+
+
+def test_repr_shows_whole_numbers_of_small_floats() -> None:
+    t = dlbridge.from_dlpack(np.array([0x43E0, 0x4701], "u2")).view("bfloat16")
+    assert repr(t).endswith("[448.0, 33024.0]>")
 
 
 @pytest.mark.parametrize("array", [np.zeros((9, 9, 9)), np.zeros((0, 3)), np.zeros((41, 6, 2))])

@@ -3,6 +3,7 @@
 // layer: tensor · text in Python
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -21,26 +22,36 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// The bits of the fraction of a float dtype.
-inline int fraction_bits(dtype type) noexcept {
+// The bits of the fraction of a float dtype, and its smallest distance of numbers, as the exponent
+// of 2.
+struct float_grid {
+  int fraction;
+  int least;
+};
+constexpr float_grid grid_of_float{23, -149};
+inline float_grid grid_of(dtype type) noexcept {
   for (float_format const& each : float_formats) {
     if (each.code == type.code && each.bits == type.bits) {
-      return each.fraction_bits;
+      return {each.fraction_bits, 1 - each.bias - each.fraction_bits};
     }
   }
-  return type.bits == 32 ? 23 : 52;
+  return type.bits == 32 ? grid_of_float : float_grid{52, -1074};
 }
 
 // The number with the fewest digits that a float dtype rounds to the given number: 0.1 for
-// 0.100000001490116, the float32. Python then shows it with these digits.
-inline double fewest_digits(double number, int fraction) noexcept {
-  if (!std::isfinite(number) || number == 0 || fraction >= 52) {
+// 0.100000001490116, the float32. Python then shows it with these digits. Whole numbers of the
+// formats of ml_dtypes that have at most 24 bits stay as they are, as ml_dtypes shows them.
+inline double fewest_digits(double number, float_grid grid) noexcept {
+  bool const is_short =
+      grid.fraction < 10 && std::trunc(number) == number && std::fabs(number) <= 1 << 24;
+  if (!std::isfinite(number) || number == 0 || is_short || grid.fraction >= 52) {
     return number;
   }
   int exponent = 0;
   bool const is_power = std::fabs(std::frexp(number, &exponent)) == 0.5;
   // Half the distance to the next number, which is shorter below a power of two.
-  double const distance = std::ldexp(1.0, exponent - 2 - fraction - (is_power ? 1 : 0));
+  double const distance = std::ldexp(
+      1.0, (std::max)(exponent - 1 - grid.fraction - (is_power ? 1 : 0), grid.least) - 1);
   for (int digits = 1; digits < 17; ++digits) {
     char text[40];
     static_cast<void>(std::snprintf(text, sizeof text, "%.*g", digits, number));
@@ -64,12 +75,12 @@ inline ref shown_value(tensor_view const& view, std::int64_t offset) noexcept {
     if (number == -1.0 && PyErr_Occurred() != nullptr) {
       return ref();
     }
-    return ref::steal(PyFloat_FromDouble(fewest_digits(number, fraction_bits(type))));
+    return ref::steal(PyFloat_FromDouble(fewest_digits(number, grid_of(type))));
   }
   if (PyComplex_CheckExact(value.get()) && type.bits == 64) {
     Py_complex const number = reinterpret_cast<PyComplexObject*>(value.get())->cval;
-    return ref::steal(
-        api<PyComplex_FromDoubles>(fewest_digits(number.real, 23), fewest_digits(number.imag, 23)));
+    return ref::steal(api<PyComplex_FromDoubles>(fewest_digits(number.real, grid_of_float),
+                                                 fewest_digits(number.imag, grid_of_float)));
   }
   return value;
 }
