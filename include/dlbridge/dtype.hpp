@@ -130,7 +130,8 @@ DLBRIDGE_COLD inline dtype_text name_of(dtype t) noexcept {
 
 /// Parses the name of a dtype; the inverse of name_of.
 ///
-/// @param name A null-terminated name such as "float32".
+/// @param name A null-terminated name such as "float32"; lanes also as in PyTorch's
+///   "float4_e2m1fn_x2".
 /// @param[out] out The dtype; unchanged if the name is not valid.
 /// @return Whether the name is valid.
 inline bool try_parse_dtype(char const* name, dtype& out) noexcept {
@@ -160,6 +161,7 @@ inline bool try_parse_dtype(char const* name, dtype& out) noexcept {
   if (bits == 0 && !number(255, bits)) {
     return false;
   }
+  rest += rest[0] == '_' && rest[1] == 'x' ? 1 : 0;
   if (*rest == 'x') {
     ++rest;
     if (!number(65535, lanes)) {

@@ -9,6 +9,7 @@ import gc
 import inspect
 import mmap
 import pickle
+import re
 import struct
 import sys
 import weakref
@@ -94,6 +95,10 @@ def test_dtype_of_two_numbers_has_one_lane() -> None:
     assert dlbridge.dtype((2, 32)).lanes == 1
 
 
+def test_the_lanes_of_pytorch() -> None:
+    assert dlbridge.dtype("torch.float4_e2m1fn_x2") == "float4_e2m1fnx2"
+
+
 @pytest.mark.parametrize("other", [str, object, list, type, 1.0, 3])
 def test_other_types_and_numbers_are_no_dtypes(other: Any) -> None:
     with pytest.raises(ValueError, match="expected dtype to be a name"):
@@ -155,6 +160,32 @@ def test_device(name: str, code: int, id_: int) -> None:
         assert (device.type, device.id, device.code) == (name.split(":")[0], id_, code)
         for same in (copy.copy(device), copy.deepcopy(device), *pickled(device)):
             assert (same, type(same)) == (name, dlbridge.device)
+
+
+def test_a_device_with_a_negative_id_survives() -> None:
+    device = dlbridge.from_dlpack(producers.Producer(device=(2, -1))).device
+    copies = [dlbridge.device(device), copy.copy(device), copy.deepcopy(device), *pickled(device)]
+    for same in copies:
+        assert (same, same.code, same.id, type(same)) == ("cuda:-1", 2, -1, dlbridge.device)
+    with pytest.raises(ValueError):
+        dlbridge.device("cuda:-1")
+
+
+@pytest.mark.parametrize("cls", [dlbridge.Tensor, dlbridge.dtype, dlbridge.device])
+def test_the_types_cannot_be_modified(cls: Any) -> None:
+    if sys.version_info >= (3, 10):
+        with pytest.raises(TypeError, match="immutable type"):
+            cls.name = "mine"
+
+
+@pytest.mark.parametrize("function", [dlbridge.from_dlpack, dlbridge.as_tensor])
+def test_device_names_the_cpu_by_its_first_ordinal(function: Any) -> None:
+    p = producers.Producer(device=(1, 1))
+    t = dlbridge.from_dlpack(p)
+    for moved in (function(p, device="cpu"), function(t, device="cpu:1"), t.to("cpu")):
+        assert (moved.device, moved.readonly) == ("cpu", False)
+        assert foreign.consume(moved.__dlpack__(max_version=(1, 0))).device == (1, 0)
+    assert (t.device, function(t).device, t.to("cpu").data_ptr) == ("cpu:1", "cpu:1", t.data_ptr)
 
 
 def test_device_without_an_id_is_the_first() -> None:
@@ -235,7 +266,7 @@ def test_a_long_text_is_truncated(make: Any, length: int) -> None:
     with pytest.raises(ValueError) as raised:
         make("x" * length + "\N{SNOWMAN}" * 100)
     assert type(raised.value) is ValueError
-    assert str(raised.value).endswith("...")
+    assert re.search(r"\.\.\.(\. Pass numpy\.dtype\(\) of a name of NumPy)?$", str(raised.value))
 
 
 # Pickling: keeps the elements, their order and the read-only flag.
@@ -388,13 +419,17 @@ def test_unpickling_refuses_other_buffers(buffer: Any) -> None:
         ("int4", (2**63 - 1,), 0),
         ("uint8", (2**32, 2**32), 0),
         ("uint8", (1,) * 65, 1),
-        ("float", (1,), 4),
-        ("float7x0", (1,), 4),
     ],
 )
 def test_invalid_pickles_are_refused(dtype: str, shape: tuple[int, ...], size: int) -> None:
     with pytest.raises(ValueError, match="whose bytes do not fit its shape"):
         rebuild(bytearray(size), dtype, shape, "C", False, 0)
+
+
+@pytest.mark.parametrize("dtype", ["float", "float7x0"])
+def test_a_pickle_of_an_unknown_dtype_is_refused(dtype: str) -> None:
+    with pytest.raises(ValueError, match=f"of an unknown dtype, '{dtype}'$"):
+        rebuild(bytearray(4), dtype, (1,), "C", False, 0)
 
 
 @pytest.mark.parametrize("shape", [("2",), (2.0,), (2**64,), (None,)])

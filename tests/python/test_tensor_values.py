@@ -144,6 +144,12 @@ def test_dtypes_without_a_number() -> None:
         assert ": " not in repr(t)
 
 
+@pytest.mark.parametrize("count, words", [(0, "of no elements"), (2, "of several elements")])
+def test_truth_of_other_counts_is_refused(count: int, words: str) -> None:
+    with pytest.raises(ValueError, match=f"a tensor {words} has no truth value"):
+        bool(dlbridge.empty(count, "int8"))
+
+
 def test_truth_of_other_floats() -> None:
     assert bool(one(b"\0", (14, 8, 1))) and not one(b"\0", (12, 8, 1))
     assert not one(b"\x80", (8, 8, 1)) and bool(one(b"\3", (0, 4, 1)))
@@ -413,6 +419,12 @@ def test_from_pointer_refuses(arguments: Any, keywords: Any, message: str) -> No
     assert message in str(raised.value)
 
 
+@pytest.mark.parametrize("digits", [b"1234", bytearray(b"1234"), memoryview(b"1234")])
+def test_digits_are_no_address(digits: Any) -> None:
+    with pytest.raises(ValueError, match=r"expected ptr to be an address.*as_tensor\(\) takes a"):
+        dlbridge.from_pointer(digits, (1,), "int8")
+
+
 def test_empty() -> None:
     for shape, dtype in (((3, 4), "float32"), (5, "int8"), ((), "complex128"), ((0, 2), "bool"),
                          ((2**20, 8), "float64")):  # fmt: skip
@@ -435,13 +447,44 @@ def test_empty_refuses(arguments: Any, keywords: Any) -> None:
         dlbridge.empty(*arguments, **keywords)
 
 
+@pytest.mark.parametrize("shape", [{2}, {2: 3}, b"ab", bytearray(b"ab"), iter((2,))])
+def test_a_shape_is_a_sequence(shape: Any) -> None:
+    with pytest.raises(ValueError, match="expected shape to be an integer, or a sequence"):
+        dlbridge.empty(shape, "int8")
+    with pytest.raises(TypeError):
+        dlbridge.empty(6, "int8").reshape(shape)
+
+
+@pytest.mark.parametrize("name", ["readonly", "pinned"])
+def test_booleans_are_no_other_values(name: str) -> None:
+    call = dlbridge.empty if name == "pinned" else dlbridge.from_pointer
+    arguments = (3, "int8") if name == "pinned" else (64, 3, "int8")
+    with pytest.raises(ValueError, match=f"expected {name} to be True or False; got 'no'"):
+        call(*arguments, **{name: "no"})
+
+
 def test_empty_beyond_the_memory() -> None:
     with pytest.raises(MemoryError):
         dlbridge.empty(2**58, "int8")
 
 
+@pytest.mark.parametrize("name", ["intc", "uintc", "longlong", "ulonglong"])
+def test_dtypes_of_the_classes_of_numpy_for_c(name: str) -> None:
+    cls = getattr(np, name)
+    assert dlbridge.dtype(cls) == np.dtype(cls).name
+
+
+def test_a_letter_of_numpy_with_another_kind() -> None:
+    class Float8:  # as ml_dtypes
+        name, char, kind, isnative = "float8_e4m3fnuz", "G", "V", True
+
+    assert dlbridge.dtype(Float8()) == "float8_e4m3fnuz"
+    with pytest.raises(ValueError):
+        dlbridge.dtype(np.dtype("G"))
+
+
 def test_empty_on_a_device_without_a_runtime() -> None:
-    with pytest.raises(RuntimeError, match="expected a device of CUDA or ROCm"):
+    with pytest.raises(RuntimeError, match=r"CUDA or ROCm; got opencl:0\. Allocate with"):
         dlbridge.empty(3, "int8", device="opencl")
 
 

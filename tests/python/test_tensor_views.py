@@ -98,6 +98,10 @@ class Index:
 def test_indices_of_other_types() -> None:
     _, t = iota((4,))
     assert t[Index(2)].item() == 2 and t[Index(-1)].item() == 3
+    boolean = Index(1)
+    boolean.dtype = "torch.bool"  # type: ignore[attr-defined]
+    with pytest.raises(TypeError, match="by masks, lists or arrays"):
+        t[boolean]
     _, number = iota((3,))
     two = dlbridge.from_dlpack(producers.Producer(shape=(), dtype=(0, 32, 1), fill=b"\2\0\0\0"))
     assert number[two].item() == 2
@@ -347,6 +351,7 @@ def test_view_as_another_dtype() -> None:
     assert bytes(t.view(dtype="uint8").tolist()) == data == t.view("B").tobytes()
     assert t.view("int8").view("int64").tolist() == [1, 2**40 + 3]
     assert t.view("float32x2").dtype.lanes == 2
+    assert t.view("q").dtype == "int64" and t.view("i").dtype == "int32"
     assert t[::-1].view("float64").data_ptr == t[1].data_ptr
     for view, dtype in ((t[::-1], "int8"), (t[:1].view("int8")[:3], "int16"), (t[0], "int32")):
         with pytest.raises(dlbridge.CopyForbiddenError, match="must be compact"):

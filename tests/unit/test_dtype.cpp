@@ -185,6 +185,12 @@ TEST(Dtype, AnInvalidNameIsRefusedAndLeavesTheOutputUnchanged) {
   }
 }
 
+TEST(Dtype, LanesAsInPyTorch) {
+  dtype out;
+  ASSERT_TRUE(try_parse_dtype("float4_e2m1fn_x2", out));
+  EXPECT_EQ(out, dtype(17, 4, 2));
+}
+
 TEST(Dtype, TheWidthOfBoolIsOptionalButChecked) {
   dtype out;
   ASSERT_TRUE(try_parse_dtype("bool8", out));

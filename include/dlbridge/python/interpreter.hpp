@@ -302,6 +302,13 @@ inline void release_object(PyObject* object) noexcept {
   decref(object);
 }
 
+/// The flags of types whose attributes Python code cannot replace.
+#if defined(Py_TPFLAGS_IMMUTABLETYPE)
+constexpr unsigned immutable_type = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE;
+#else  // before Python 3.10
+constexpr unsigned immutable_type = Py_TPFLAGS_DEFAULT;
+#endif
+
 /// An object that is created on first use and lives as long as the process. A static variable with
 /// an initializer would hold a lock while Python code runs, and a thread that waited for the lock
 /// would keep the GIL.

@@ -41,8 +41,12 @@ DLBRIDGE_COLD inline bool refuse_value(PyObject* value, char const* name, char c
   return false;
 }
 
-// An object with __index__, or with __int__, such as a handle of cuda-python.
+// An object with __index__, or with __int__, such as a handle of cuda-python. Returns false, with
+// or without an exception set, for others, such as bytes, whose digits PyNumber_Long would read.
 inline bool read_integer(PyObject* value, std::int64_t& out) noexcept {
+  if (PyNumber_Check(value) == 0) {
+    return false;
+  }
   ref const number =
       ref::steal(PyIndex_Check(value) ? api<PyNumber_Index>(value) : api<PyNumber_Long>(value));
   if (!number) {
@@ -136,6 +140,21 @@ inline bool read_torch_name(char const* text, device& out) noexcept {
   }
   return false;
 }
+
+// Reads a dlbridge.device of any module by its numbers: the id may be negative, which no name has.
+// Returns false, with or without an exception set, for other values.
+inline bool read_own_device(PyObject* value, device& out) noexcept {
+  if (!PyUnicode_Check(value) || PyUnicode_CheckExact(value)) {
+    return false;
+  }
+  std::int64_t type = 0;
+  std::int64_t id = 0;
+  ref const code = optional_attribute(value, "code");
+  ref const ordinal = code ? optional_attribute(value, "id") : ref();
+  bool const is_read = ordinal && read_integer(code.get(), type) && read_integer(ordinal.get(), id);
+  out = is_read ? device(static_cast<int>(type), static_cast<int>(id)) : out;
+  return is_read;
+}
 }  // namespace detail
 
 /// Reads a pair (device type, device id) as `__dlpack_device__` returns it. An id of None is read
@@ -157,15 +176,16 @@ inline bool read_device_pair(PyObject* value, char const* name, device& out,
   return true;
 }
 
-/// Whether an object is a sequence with a length, in contrast to a number. An array of NumPy is
-/// both by its type.
+/// Whether an object is a sequence with a length, in contrast to a number and to bytes. An array of
+/// NumPy is sequence and number by its type.
 /// @return false, with an exception set, if its length raises one that is not forgivable.
 inline bool is_sized_sequence(PyObject* value) noexcept {
   if (PyTuple_Check(value) || PyList_Check(value)) {
     return true;
   }
-  bool const is_sized =
-      !PyLong_Check(value) && PySequence_Check(value) != 0 && api<PySequence_Size>(value) >= 0;
+  bool const is_sized = !PyLong_Check(value) && !PyBytes_Check(value) &&
+                        !PyByteArray_Check(value) && PySequence_Check(value) != 0 &&
+                        api<PySequence_Size>(value) >= 0;
   if (!is_sized) {
     forgive_exception();
   }
@@ -180,6 +200,9 @@ inline bool read_device(PyObject* value, device& out) noexcept {
       "a name such as 'cpu' or 'cuda:0', a pair (device type, device id), or a framework's device";
   if (PyTuple_Check(value)) {
     return read_device_pair(value, "device", out);
+  }
+  if (detail::read_own_device(value, out)) {
+    return true;
   }
   ref platform = PyUnicode_Check(value) ? ref() : optional_attribute(value, "platform");
   if (platform && PyUnicode_Check(platform.get())) {  // jax: platform "gpu", id 0

@@ -53,10 +53,9 @@ inline int truth_of_tensor(PyObject* object) noexcept {
   if (view.count() != 1) {
     api<PyErr_Format>(
         PyExc_ValueError,
-        "bool() expects a tensor of one element, not %s: a tensor of several elements "
-        "has no truth value; test it with its library, such as "
-        "np.from_dlpack(t).any()",
-        name_of(view).c_str());
+        "bool() expects a tensor of one element, not %s: a tensor of %s elements has no truth "
+        "value; test it with its library, such as np.from_dlpack(t).any()",
+        name_of(view).c_str(), view.empty() ? "no" : "several");
     return -1;
   }
   if (!is_host_accessible(view.device())) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <dlbridge/dtype.hpp>
+#include <dlbridge/error.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
@@ -19,13 +20,16 @@ namespace detail {
 inline bool is_foreign_numpy_dtype(PyObject* value) noexcept {
   ref const is_native = optional_attribute(value, "isnative");
   ref const letter = is_native ? optional_attribute(value, "char") : ref();
-  char const* const text =
-      letter && PyUnicode_Check(letter.get()) ? text_in(letter.get()) : nullptr;
+  ref const kind = letter ? optional_attribute(value, "kind") : ref();
+  char const* const text = kind ? text_in(letter.get()) : nullptr;
+  // Other packages have the letter for dtypes of another kind.
+  char const* const kind_text = text != nullptr ? text_in(kind.get()) : nullptr;
   // NumPy's classes before 1.25 state the bytes as well.
   char const* const type =
       PyType_Check(value) ? reinterpret_cast<PyTypeObject*>(value)->tp_name : "";
   return is_native.get() == Py_False ||
-         (text != nullptr && (std::strcmp(text, "g") == 0 || std::strcmp(text, "G") == 0)) ||
+         (kind_text != nullptr && ((std::strcmp(text, "g") == 0 && *kind_text == 'f') ||
+                                   (std::strcmp(text, "G") == 0 && *kind_text == 'c'))) ||
          std::strcmp(type, "numpy.float128") == 0 || std::strcmp(type, "numpy.complex256") == 0;
 }
 
@@ -65,6 +69,25 @@ inline bool read_python_type(PyObject* value, dtype& out) noexcept {
   return false;
 }
 
+// Reads the name of a class of NumPy that names the type of C, as far as NumPy has another class
+// for the same dtype.
+inline bool read_class_of_c(char const* name, dtype& out) noexcept {
+  struct {
+    char const* name;
+    dtype element;
+  } const rows[] = {{"intc", dtype_of<int>()},
+                    {"uintc", dtype_of<unsigned>()},
+                    {"longlong", dtype_of<long long>()},
+                    {"ulonglong", dtype_of<unsigned long long>()}};
+  for (auto const& each : rows) {
+    if (std::strcmp(each.name, name) == 0) {
+      out = each.element;
+      return true;
+    }
+  }
+  return false;
+}
+
 // Reads a framework's dtype by the last component of its name: str(torch.float32) is
 // "torch.float32". Returns false, with or without an exception set, for other values.
 inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
@@ -81,7 +104,8 @@ inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
     name = ref::steal(api<PyObject_Str>(value));
   }
   char const* const text = name ? text_in(name.get()) : nullptr;
-  return text != nullptr && try_parse_dtype(has_name ? text : dtype_in(text, value), out);
+  return text != nullptr && (try_parse_dtype(has_name ? text : dtype_in(text, value), out) ||
+                             (PyType_Check(value) && read_class_of_c(text, out)));
 }
 
 // Reads a dtype: a name, a framework's dtype, a type of Python's numbers, or a pair or triple
@@ -91,7 +115,9 @@ inline bool read_dtype(PyObject* value, dtype& out) noexcept {
     return read_python_type(value, out) || read_dtype_name(value, out) ||
            refuse_value(value, "dtype",
                         "a name such as 'float32', a framework's dtype, or a triple "
-                        "(code, bits, lanes)");
+                        "(code, bits, lanes)",
+                        errc::bad_argument,
+                        PyUnicode_Check(value) ? "Pass numpy.dtype() of a name of NumPy" : nullptr);
   }
   int code = 0;
   int bits = 0;

@@ -99,7 +99,11 @@ DLBRIDGE_COLD inline PyObject* rebuild(PyObject*, PyObject* arguments) noexcept 
     return nullptr;
   }
   Py_buffer const& buffer = *PyMemoryView_GET_BUFFER(memory.get());
-  bool const sound = PyTuple_GET_SIZE(shape) == rank && try_parse_dtype(type, d.type) &&
+  if (!try_parse_dtype(type, d.type)) {
+    return api<PyErr_Format>(PyExc_ValueError, "a pickled Tensor of an unknown dtype, '%.80s'",
+                             type);
+  }
+  bool const sound = PyTuple_GET_SIZE(shape) == rank &&
                      fills(rank, extents, d.type, (flags & flag_padded) != 0, buffer);
   if (!sound) {
     api<PyErr_SetString>(PyExc_ValueError, "a pickled Tensor whose bytes do not fit its shape");

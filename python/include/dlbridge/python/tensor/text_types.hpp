@@ -108,17 +108,17 @@ inline PyObject* show_text(PyObject* self) noexcept {
   return api<PyUnicode_FromFormat>("%s('%U')", Py_TYPE(self)->tp_name, self);
 }
 
-// The methods of both types. Pickling by protocols 0 and 1 knows no base that is a str.
-DLBRIDGE_LOCAL inline PyMethodDef* text_methods() noexcept {
-  static PyMethodDef methods[] = {
-      {"__reduce__",
-       [](PyObject* self, PyObject*) -> PyObject* {
-         ref const text = ref::steal(api<PyObject_Str>(self));
-         return text ? api<Py_BuildValue>("O(O)", Py_TYPE(self), text.get()) : nullptr;
-       },
-       METH_NOARGS, "The type and the text, for pickle."},
-      {nullptr, nullptr, 0, nullptr}};
-  return methods;
+// Pickling by protocols 0 and 1 knows no base that is a str.
+inline PyObject* reduce_dtype(PyObject* self, PyObject*) noexcept {
+  ref const text = ref::steal(api<PyObject_Str>(self));
+  return text ? api<Py_BuildValue>("O(O)", Py_TYPE(self), text.get()) : nullptr;
+}
+// By its numbers, as for read_own_device.
+inline PyObject* reduce_device(PyObject* self, PyObject*) noexcept {
+  device where;
+  return device_of_text(self, where)
+             ? api<Py_BuildValue>("O((ii))", Py_TYPE(self), int{where.type}, int{where.id})
+             : nullptr;
 }
 
 inline PyObject* make_text_type(PyType_Spec& spec) noexcept {
@@ -143,6 +143,9 @@ inline PyObject* numpy_character(dtype type, char (*character)(dtype) noexcept) 
 }
 
 DLBRIDGE_LOCAL inline PyObject* make_dtype_type() noexcept {
+  static PyMethodDef methods[] = {
+      {"__reduce__", &reduce_dtype, METH_NOARGS, "The type and its argument, for pickle."},
+      {nullptr, nullptr, 0, nullptr}};
   static PyGetSetDef members[] = {
       {"code",
        [](PyObject* s, void*) {
@@ -199,13 +202,16 @@ DLBRIDGE_LOCAL inline PyObject* make_dtype_type() noexcept {
       {Py_tp_richcompare, slot(&compare_dtype)},
       {Py_tp_hash, slot(PyUnicode_Type.tp_hash)},
       {Py_tp_getset, members},
-      {Py_tp_methods, text_methods()},
+      {Py_tp_methods, methods},
       {0, nullptr}};
-  static PyType_Spec spec{"dlbridge.dtype", 0, 0, Py_TPFLAGS_DEFAULT, slots};
+  static PyType_Spec spec{"dlbridge.dtype", 0, 0, immutable_type, slots};
   return make_text_type(spec);
 }
 
 DLBRIDGE_LOCAL inline PyObject* make_device_type() noexcept {
+  static PyMethodDef methods[] = {
+      {"__reduce__", &reduce_device, METH_NOARGS, "The type and its argument, for pickle."},
+      {nullptr, nullptr, 0, nullptr}};
   static PyGetSetDef members[] = {
       {"type",
        [](PyObject* s, void*) {
@@ -239,9 +245,9 @@ DLBRIDGE_LOCAL inline PyObject* make_device_type() noexcept {
       {Py_tp_new, slot(&new_device)},
       {Py_tp_repr, slot(&show_text)},
       {Py_tp_getset, members},
-      {Py_tp_methods, text_methods()},
+      {Py_tp_methods, methods},
       {0, nullptr}};
-  static PyType_Spec spec{"dlbridge.device", 0, 0, Py_TPFLAGS_DEFAULT, slots};
+  static PyType_Spec spec{"dlbridge.device", 0, 0, immutable_type, slots};
   return make_text_type(spec);
 }
 }  // namespace detail

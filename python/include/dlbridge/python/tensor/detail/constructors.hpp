@@ -35,13 +35,14 @@ namespace detail {
 // of PyCUDA. Returns false, with ValueError set, for any other value.
 inline bool read_pointer(PyObject* value, void*& out) noexcept {
   std::int64_t address = 0;
-  bool const is_text = PyUnicode_Check(value) || PyBytes_Check(value);
-  bool const is_other = is_text || PyFloat_Check(value) || PyBool_Check(value);
+  bool const is_other = PyFloat_Check(value) || PyBool_Check(value);
   if (is_other || !read_address(value, address) || address < 0 ||
       static_cast<std::uint64_t>(address) > UINTPTR_MAX) {
     return refuse_value(value, "ptr",
                         "an address: an integer from 0 to 2**63 - 1, or an object with "
-                        "__index__ or __int__");
+                        "__index__ or __int__",
+                        errc::bad_argument,
+                        PyObject_CheckBuffer(value) ? "as_tensor() takes a buffer" : nullptr);
   }
   out = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
   return true;
@@ -59,7 +60,7 @@ inline bool read_shape(PyObject* value, dims& out) noexcept {
     is_sound = shape[i] >= 0;
   }
   if (!is_sound) {
-    return refuse_value(value, "shape", "an integer, or a tuple of at most 64, of 0 and above");
+    return refuse_value(value, "shape", "an integer, or a sequence of at most 64, of 0 and above");
   }
   out = dims::from(shape, static_cast<std::size_t>(rank));
   return true;
@@ -131,26 +132,30 @@ inline bool has_padded_elements(PyObject* object, dtype type) noexcept {
   return size && PyLong_Check(size.get()) && read_integer(size.get(), bytes) && bytes == 1;
 }
 
+// Reads True or False. Returns false, with ValueError set, for other values.
+inline bool read_bool(PyObject* value, char const* name) noexcept {
+  return PyBool_Check(value) || refuse_value(value, name, "True or False");
+}
+
 // from_pointer(ptr, shape, dtype, *, strides, device, stream, owner, readonly)
 DLBRIDGE_COLD inline PyObject* from_pointer(PyObject*, PyObject* positional,
                                             PyObject* keywords) noexcept {
   char const* accepted[] = {"ptr",    "shape", "dtype",    "strides", "device",
                             "stream", "owner", "readonly", nullptr};
   PyObject *ptr = nullptr, *shape = nullptr, *type = nullptr;
-  PyObject *strides = Py_None, *where = Py_None, *owner = Py_None;
+  PyObject *strides = Py_None, *where = Py_None, *owner = Py_None, *readonly = Py_False;
   import_arguments arguments;
   arguments.request.stream = Py_None;
-  int readonly = 0;
   description d;
-  if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "OOO|$OOOOp:from_pointer",
+  if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "OOO|$OOOOO:from_pointer",
                                         const_cast<char**>(accepted), &ptr, &shape, &type, &strides,
                                         &where, &arguments.request.stream, &owner, &readonly) ||
       (where != Py_None && !read_target(where, d.device)) || !read_pointer(ptr, d.data) ||
       !read_shape(shape, d.shape) || !read_dtype(type, d.type) ||
-      !read_strides(strides, d.shape.size(), d.strides)) {
+      !read_strides(strides, d.shape.size(), d.strides) || !read_bool(readonly, "readonly")) {
     return nullptr;
   }
-  d.flags = readonly != 0 ? flag_read_only : 0;
+  d.flags = readonly == Py_True ? flag_read_only : 0;
   if (has_padded_elements(type, d.type)) {
     d.flags |= flag_padded;
   }
@@ -172,6 +177,10 @@ inline managed_tensor allocate_on(description const& d) {
   if (allocate == nullptr) {
     raise(no_device_operations(d.device));
   }
+  if (runtime_of_memory(d.device) == runtime_kind::none) {
+    raise(refusal(errc::runtime_missing, "a device of CUDA or ROCm", name_of(d.device).c_str(),
+                  "Allocate with a library of the device, and pass the array to from_dlpack()"));
+  }
   return allocate(d);
 }
 
@@ -189,31 +198,30 @@ inline managed_tensor allocate_pinned(description d) {
 // empty(shape, dtype, *, device='cpu', pinned=False)
 inline PyObject* empty(PyObject*, PyObject* positional, PyObject* keywords) noexcept {
   char const* accepted[] = {"shape", "dtype", "device", "pinned", nullptr};
-  PyObject *shape = nullptr, *type = nullptr, *where = Py_None;
-  int pinned = 0;
+  PyObject *shape = nullptr, *type = nullptr, *where = Py_None, *pinned = Py_False;
   description d;
-  if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "OO|$Op:empty",
+  if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "OO|$OO:empty",
                                         const_cast<char**>(accepted), &shape, &type, &where,
                                         &pinned) ||
       (where != Py_None && !read_target(where, d.device)) || !read_shape(shape, d.shape) ||
-      !read_dtype(type, d.type)) {
+      !read_dtype(type, d.type) || !read_bool(pinned, "pinned")) {
     return nullptr;
   }
   std::int64_t count = 0;
   std::int64_t bits = 0;
   if (!try_count(d.shape.size(), d.shape.data(), count) ||
       !try_multiply(count, element_bytes(d.type) * 8, bits)) {
-    refuse_value(shape, "shape", "one whose size fits 64 bits");
+    refuse_value(shape, "shape", "one whose size in bits fits 64 bits");
     return nullptr;
   }
-  if (pinned != 0 && d.device.type != kDLCPU) {
+  if (pinned == Py_True && d.device.type != kDLCPU) {
     refuse_value(where, "device", "'cpu' with pinned=True: pinned memory is memory of the host");
     return nullptr;
   }
   managed_tensor tensor;
   bool const done = guarded(
       [&] {
-        tensor = pinned != 0               ? allocate_pinned(d)
+        tensor = pinned == Py_True         ? allocate_pinned(d)
                  : d.device.type == kDLCPU ? build_empty(d.type, d.shape)
                                            : allocate_on(d);
       },

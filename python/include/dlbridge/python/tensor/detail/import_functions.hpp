@@ -69,6 +69,15 @@ inline bool read_import_arguments(char const* function, PyObject* const* args, P
          read_copy(values[1], out.request.copy);
 }
 
+// Names the CPU by ordinal 0 where device= names the CPU, whatever the ordinal of the producer.
+inline ref at_target(ref tensor, consume_request const& request) noexcept {
+  if (tensor && request.has_target && request.target == cpu) {
+    tensor_view& view = tensor_in(tensor.get()).view;
+    view = view.device().type == kDLCPU ? view.on_device(cpu) : view;
+  }
+  return tensor;
+}
+
 inline PyObject* wrap_imported(managed_tensor m, import_arguments const& arguments) noexcept {
   ref tensor = m ? wrap_tensor(std::move(m)) : ref();
   if (tensor && runtime_of(arguments.ready.device()) != runtime_kind::none) {
@@ -81,7 +90,7 @@ inline PyObject* wrap_imported(managed_tensor m, import_arguments const& argumen
     set_queue(tensor_in(tensor.get()), queue_of(arguments.producer, arguments.request.stream));
     tensor = PyErr_Occurred() == nullptr ? std::move(tensor) : ref();
   }
-  return apply_readonly(std::move(tensor), arguments.readonly);
+  return apply_readonly(at_target(std::move(tensor), arguments.request), arguments.readonly);
 }
 
 // Imports without a call of the producer: reads the fields of an ndarray, or shares the owner of a
@@ -89,7 +98,8 @@ inline PyObject* wrap_imported(managed_tensor m, import_arguments const& argumen
 inline PyObject* import_without_call(PyObject* object, import_arguments const& arguments) noexcept {
   consume_request const& request = arguments.request;
   if (can_share(object, request)) {
-    return share_imported(object, arguments.readonly, request.stream);
+    ref tensor = ref::steal(share_imported(object, arguments.readonly, request.stream));
+    return at_target(std::move(tensor), request).release();
   }
   if (request.has_target || request.copy == copy_policy::never) {
     return nullptr;

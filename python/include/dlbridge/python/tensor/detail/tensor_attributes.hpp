@@ -121,7 +121,7 @@ DLBRIDGE_LOCAL PyObject* make_flags_type() noexcept {
                                 {Py_tp_getset, members},
                                 {Py_tp_methods, methods},
                                 {0, nullptr}};
-  static PyType_Spec spec{"dlbridge.flags", 0, 0, Py_TPFLAGS_DEFAULT, slots};
+  static PyType_Spec spec{"dlbridge.flags", 0, 0, immutable_type, slots};
   ref const bases = ref::steal(api<PyTuple_Pack>(1, &PyLong_Type));
   return bases ? api<PyType_FromSpecWithBases>(&spec, bases.get()) : nullptr;
 }

@@ -5,7 +5,9 @@
 #include <cstdint>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
@@ -50,6 +52,13 @@ DLBRIDGE_COLD inline bool refuse_index_type(PyObject* index) noexcept {
                     "view selects no elements by masks, lists or arrays. Use np.asarray(t)[index]",
                     Py_TYPE(index)->tp_name);
   return false;
+}
+
+// Whether an object that counts as the integer 0 or 1 is a boolean: a scalar of an array library.
+inline bool is_boolean(PyObject* index) noexcept {
+  ref const type = optional_attribute(index, "dtype");
+  dtype element;
+  return type && read_dtype_name(type.get(), element) && element.code == kDLBool;
 }
 
 // Builds the layout of t[key], one item of the key after the other.
@@ -118,6 +127,12 @@ class index_reader {
     int overflow = 0;
     std::int64_t const index = api<PyLong_AsLongLongAndOverflow>(number.get(), &overflow);
     if (index == -1 && PyErr_Occurred() != nullptr) {
+      return false;
+    }
+    if (!PyLong_Check(item) && (index == 0 || index == 1) && is_boolean(item)) {
+      return refuse_index_type(item);
+    }
+    if (PyErr_Occurred() != nullptr && !forgive_exception()) {  // of its dtype
       return false;
     }
     std::int64_t const extent = source_.shape[axis_];

@@ -18,6 +18,7 @@
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/buffers.hpp>
+#include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
@@ -244,6 +245,13 @@ inline bool try_resize(view_layout& layout, std::int64_t from_bits, std::int64_t
 // Reads a dtype, also one of the letters of buffers, such as 'B', by which zarr views bytes.
 inline bool read_view_dtype(PyObject* value, dtype& out) noexcept {
   char const* const text = PyUnicode_Check(value) ? text_in(value) : nullptr;
+  char const* const letter = text != nullptr && *text != '\0' && text[1] == '\0'
+                                 ? std::strchr(ndarray_letters, *text)
+                                 : nullptr;
+  if (letter != nullptr && ndarray_types.rows[letter - ndarray_letters].type.lanes != 0) {
+    out = dtype(ndarray_types.rows[letter - ndarray_letters].type);
+    return true;
+  }
   for (format_row const& each : format_rows) {
     if (text != nullptr && std::strcmp(each.format, text) == 0) {
       out = dtype(each.code, each.bits);
