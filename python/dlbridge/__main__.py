@@ -54,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with output.robust() as descriptors:
         try:
             status = _run(main_parser, arguments)
+        except SystemExit as ended:  # of argparse
+            status = int(ended.code or 0)
         except KeyboardInterrupt:
             print("dlbridge: interrupted", file=sys.stderr)
             status = output.INTERRUPTED

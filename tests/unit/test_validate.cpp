@@ -173,12 +173,14 @@ bad_tensor const bad_tensors[] = {
 
     {{"CountOverflow", [](DLTensor& t) { set_shape(t, huge, 2); }},
      errc::overflow,
-     "size overflows: expected a size in bits that fits 64 bits; got shape [4611686018427387904, 2]",
+     "size overflows: expected a size in bits that fits 64 bits; got shape [4611686018427387904, "
+     "2]",
      broken},
     {{"CountThatWrapsToZero",
       [](DLTensor& t) { set_shape(t, std::int64_t{1} << 32, std::int64_t{1} << 32); }},
      errc::overflow,
-     "size overflows: expected a size in bits that fits 64 bits; got shape [4294967296, 4294967296]",
+     "size overflows: expected a size in bits that fits 64 bits; got shape [4294967296, "
+     "4294967296]",
      broken},
     {{"CountOverflowOfModerateExtents",
       [](DLTensor& t) {

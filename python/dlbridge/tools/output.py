@@ -17,6 +17,15 @@ class CannotSave(Exception):
     """A file cannot be written; the text has its name and the reason."""
 
 
+def printable(text: str) -> str:
+    r"""Escapes what a terminal would obey or cannot show.
+
+    >>> printable("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
 def save(path: Path, text: str) -> None:
     """Writes a file in UTF-8. Raises CannotSave.
 

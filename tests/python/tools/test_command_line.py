@@ -100,7 +100,10 @@ def test_a_character_without_a_code_is_escaped() -> None:
 
 
 @needs_full
-@pytest.mark.parametrize("arguments", [("doctor", "--fast"), INSPECT, MATRIX, (*DEFECT, "--json")])
+@pytest.mark.parametrize(
+    "arguments",
+    [("doctor", "--fast"), INSPECT, MATRIX, (*DEFECT, "--json"), ("--version",), ("--help",)],
+)
 def test_a_full_disk_is_reported_in_one_line(arguments: tuple[str, ...]) -> None:
     with FULL.open("w") as full:
         status, _, err = run(*arguments, stdout=full)

@@ -381,6 +381,11 @@ def test_a_producer_without_capsules_fails_without_a_claim() -> None:
     assert outcomes["P-04"] == outcomes["P-06"] == ("skip", "no request returns a capsule")
 
 
+def test_a_consumer_that_is_missing_is_named() -> None:
+    with pytest.raises(CannotExamine, match="the consumer nope:x: ModuleNotFoundError"):
+        conformance.examine("numpy", consumer="nope:x")
+
+
 def test_a_rule_may_be_given_as_it_is() -> None:
     (result,) = conformance.examine("numpy", only="P-01").results
     assert result.id == "P-01"

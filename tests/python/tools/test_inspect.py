@@ -751,6 +751,11 @@ def test_command_of_expressions_that_fail(what: str, status: int, message: str) 
         assert message in failure["failed"] and failure["sound"] is False
 
 
+def test_names_do_not_control_the_terminal() -> None:
+    x = type("Red\x1b[31m\a", (), {})()
+    assert "Red\\x1b[31m\\x07" in dlbridge.inspect(x).text()
+
+
 def test_command_of_a_type_without_attributes() -> None:
     process = run("metaclass_producers:Array()", where=Path(__file__).parent)
     assert "float32[2] on cpu" in process.stdout, process.stderr

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import dlbridge
 from dlbridge.tools.conformance.rules import Kind, Severity, Text
-from dlbridge.tools.output import INTERRUPTED
+from dlbridge.tools.output import INTERRUPTED, printable
 
 Outcome = Literal["crash", "fail", "warn", "note", "skip", "pass"]
 WORST_FIRST: tuple[Outcome, ...] = ("crash", "fail", "warn", "note", "skip", "pass")
@@ -115,12 +115,6 @@ def cite(source: Text) -> str:
 
 
 def presentable(text: str) -> str:
-    r"""Prepares a text that quotes the library: cuts it, and escapes what cannot be printed.
-
-    >>> presentable("a\x1b[2Jb")
-    'a\\x1b[2Jb'
-    """
-    kept = "".join(
-        each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in text[:LONGEST]
-    )
+    """Prepares a text that quotes the library: cuts it, and escapes what cannot be printed."""
+    kept = printable(text[:LONGEST])
     return kept if len(text) <= LONGEST else f"{kept} ... ({len(text)} characters)"

@@ -231,13 +231,16 @@ def _resolve(name: str, consumer: str | None) -> Target:
             target = _of_library(LIBRARIES[name])
         else:
             target = _of_namespace(name)
-        if consumer is None:
-            return target
-        function = children.find(consumer)
     except CannotExamine:
         raise
     except (ImportError, AttributeError, ValueError) as missing:
         raise CannotExamine(name_error(missing)) from missing
+    if consumer is None:
+        return target
+    try:
+        function = children.find(consumer)
+    except (ImportError, AttributeError, ValueError) as missing:
+        raise CannotExamine(f"the consumer {consumer}: {name_error(missing)}") from missing
     if not callable(function):
         raise CannotExamine(f"{consumer} is no function but {type(function).__name__}")
     other = {"consumer": consumer, "consumer_name": consumer, "function": function}

@@ -167,6 +167,6 @@ def _show_failure(options: argparse.Namespace, answer: children.Answer) -> None:
         }
         print(json.dumps(failed, indent=2))
     else:
-        print(f"{options.what}: {_failed(answer)}", file=sys.stderr)
+        print(output.printable(f"{options.what}: {_failed(answer)}"), file=sys.stderr)
         if answer.noise:
-            print(answer.noise, file=sys.stderr)
+            print(output.printable(answer.noise), file=sys.stderr)

@@ -10,6 +10,7 @@ from dlbridge.tools.inspection.conclusions.findings import Findings
 from dlbridge.tools.inspection.rendering import facts
 from dlbridge.tools.inspection.rendering.facts import LEVEL_STYLES, OUTCOME_TEXTS, outcome_style
 from dlbridge.tools.inspection.rendering.picture import Cell, draw, label_width, row_label
+from dlbridge.tools.output import printable
 
 NARROWEST, WIDEST = 60, 120
 LABELS = 16  # columns of the names of properties
@@ -32,7 +33,7 @@ def terminal_width() -> int:
 
 
 def as_plain(findings: Findings, width: int) -> str:
-    lines = ("".join(text for text, _ in line).rstrip() for line in _lines(findings, width))
+    lines = ("".join(text for text, _ in line).rstrip() for line in _escaped(findings, width))
     return "\n".join(lines)
 
 
@@ -46,7 +47,7 @@ def show(findings: Findings) -> None:
         return
     console = Console(highlight=False)
     width = max(NARROWEST, min(WIDEST, console.width))
-    for line in _lines(findings, width):
+    for line in _escaped(findings, width):
         parts = [(text, STYLES.get(style, "")) for text, style in line]
         console.print(Text.assemble(*parts), soft_wrap=True)
 
@@ -57,6 +58,11 @@ def _wrapped(head: Line, indent: int, text: str, width: int, style: str = "") ->
     yield [*head, (parts[0], style)]
     for part in parts[1:]:
         yield [(" " * indent, ""), (part, style)]
+
+
+def _escaped(findings: Findings, width: int) -> Iterator[Line]:
+    for line in _lines(findings, width):
+        yield [(printable(text), style) for text, style in line]
 
 
 def _lines(findings: Findings, width: int) -> Iterator[Line]:
