@@ -603,7 +603,7 @@ COVERED = 95  # percent of the lines of the headers that the tests must execute
 
 @nox.session(tags=["long"])
 def coverage(session: nox.Session) -> None:
-    """Line and branch coverage of the headers by the C++ tests, and by the Python tests with NumPy."""
+    """Line and branch coverage of the headers by the C++ tests and the Python tests with NumPy."""
     session.install("gcovr==8.6", *PYTEST, "numpy", "ml_dtypes")
     flags = "--coverage -fprofile-update=atomic -fprofile-abs-path"
     build = Build("g++", 17, flags=flags, purpose="coverage")
@@ -631,8 +631,9 @@ def coverage(session: nox.Session) -> None:
                              str(CHECKOUT / "tests" / "fakes" / "simulated_driver")]),
                          **extra})  # fmt: skip
     session.run("gcovr", "--root", str(CHECKOUT), "--filter", "(python/)?include/",
-                "--object-directory", str(folder), "--txt", "-", "--merge-lines", "--exclude-throw-branches",
-                "--txt-summary", "--json", str(machine.STATE / "coverage.json"),
+                "--object-directory", str(folder), "--txt", "-", "--merge-lines",
+                "--exclude-throw-branches", "--txt-summary",
+                "--json", str(machine.STATE / "coverage.json"),
                 f"--fail-under-line={COVERED}", str(folder))  # fmt: skip
 
 

@@ -117,9 +117,10 @@ class Header:
 def read(*roots: Path) -> dict[str, Header]:
     """The headers of some folders, of which those of the first one are installed."""
     headers = {}
-    for root, path in sorted((root, path) for root in roots for path in root.rglob("*.hpp")):
-        header = Header(path.relative_to(root / "dlbridge").as_posix(), path.read_text())
-        header.is_installed = root == roots[0]
+    found = sorted((path, folder) for folder in roots for path in folder.rglob("*.hpp"))
+    for path, folder in found:
+        header = Header(path.relative_to(folder / "dlbridge").as_posix(), path.read_text())
+        header.is_installed = folder == roots[0]
         if line := re.search(r"^// layer: (\w+) · \S", header.text, re.MULTILINE):
             header.layer = line.group(1)
         for name in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', header.text, re.MULTILINE):
