@@ -157,9 +157,13 @@ class exchange_table {
   // The table's library calls it when an allocation fails.
   static void record_failure(void* context, char const* kind, char const* message) {
     bool const no_memory = kind != nullptr && std::strcmp(kind, "MemoryError") == 0;
-    *static_cast<report*>(context) = refusal(
-        no_memory ? errc::out_of_memory : errc::producer_failed,
-        "a tensor from the library's allocator", message != nullptr ? message : "no reason");
+    char const* const text = message != nullptr ? message : "no reason";
+    char const* const frames = std::strstr(text, "\nException raised from");  // of torch's C++
+    report& why = *static_cast<report*>(context);
+    why = refusal(no_memory ? errc::out_of_memory : errc::producer_failed,
+                  "a tensor from the library's allocator", "");
+    why.got.append(text,
+                   frames != nullptr ? static_cast<std::size_t>(frames - text) : std::strlen(text));
   }
 
   explicit exchange_table(DLPackExchangeAPI const* api) noexcept : api_(api) {}

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <dlbridge/dlbridge.hpp>
+#include <dlbridge/python/call/argument.hpp>
 #include <dlbridge/python/call/member_view.hpp>
 
 namespace dispatch {
@@ -128,6 +129,12 @@ void add_functions(Bind bind) {
         return std::pair<owned<float>, samples>(std::move(x), samples{{1, 2, 3}});
       },
       "x");
+  bind(
+      "floats_like",
+      [](dlbridge::argument<float const> x, std::vector<std::int64_t> const& extents) {
+        return x.empty_like<float>(extents);
+      },
+      "x", "extents");
   bind("of_one_length", [](named, named) { return "float32"; }, "x", "y");
   bind("of_one_length", [](span<double>, span<double>) { return "float64"; }, "x", "y");
   bind("exact_first", [](bool) { return "bool"; }, "x");

@@ -29,6 +29,10 @@ def extension(request: pytest.FixtureRequest) -> Any:
     return importlib.import_module(request.param)
 
 
+def importer(peer: str) -> Callable[[Any], Any]:
+    return pytest.importorskip(peer).from_dlpack
+
+
 @pytest.mark.parametrize("made", [list, iter], ids=["list", "iterator"])
 def test_nested_iterables_are_read_once_for_all_overloads(
     extension: Any, made: Callable[[Any], Any]
@@ -318,6 +322,21 @@ def test_an_overload_that_converts_comes_last(extension: Any, length: int) -> No
     lines = str(refused.value).splitlines()
     assert [line[:2] for line in lines[1::2]] == ["1.", "2.", "3."]
     assert "float32" in lines[5] and "not a DLPack producer" in lines[6]
+
+
+@pytest.mark.parametrize("extents", [[1] * 65, [1] * 5000, [2, -1], [-(2**63)]], ids=len)
+@pytest.mark.parametrize("peer", ["numpy", "torch", "dlbridge"])
+def test_extents_that_no_library_receives(extension: Any, peer: str, extents: Any) -> None:
+    x = importer(peer)(FLOATS)
+    assert extension.floats_like(x, [2, 0]).shape == (2, 0)
+    with pytest.raises(ValueError, match="expected at most 64 extents of 0 and above; got shape"):
+        extension.floats_like(x, extents)
+
+
+def test_the_message_of_an_allocator_lacks_its_frames(extension: Any) -> None:
+    with pytest.raises((BufferError, MemoryError), match="allocator; got") as raised:
+        extension.floats_like(importer("torch")(FLOATS), [2**61, 2**61])
+    assert "\n" not in str(raised.value) and "frame" not in str(raised.value)
 
 
 def test_methods_do_not_count_their_object(extension: Any) -> None:

@@ -272,6 +272,8 @@ TEST_F(Exchange, TheReportContainsTheAllocatorsError) {
        "out of memory: expected a tensor from the library's allocator; got full"},
       {{nullptr, "ValueError", "not that", -1},
        "producer failed: expected a tensor from the library's allocator; got not that"},
+      {{nullptr, nullptr, "too large\nException raised from f at f.cpp:3", -1},
+       "producer failed: expected a tensor from the library's allocator; got too large"},
       {{nullptr, nullptr, "words", -1},
        "producer failed: expected a tensor from the library's allocator; got words"},
       {{nullptr, "Error", nullptr, -1},

@@ -66,7 +66,8 @@ class any_argument {
   /// @param type the dtype of the elements
   /// @param extents the extents, outermost first
   /// @return the new tensor, with the same origin
-  /// @throws python_error with the Python exception pending, when the library's allocator fails
+  /// @throws python_error with the Python exception pending, when the library's allocator fails,
+  /// and ValueError when no tensor has the extents
   any_argument empty_like(dlbridge::dtype type, dims const& extents) const {
     return allocate(origin_, type, extents, device());
   }

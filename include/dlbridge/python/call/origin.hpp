@@ -20,6 +20,7 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/traits.hpp>
+#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -66,14 +67,14 @@ class origin {
   /// Allocates a row-major tensor by the library's allocator, or host memory of this library where
   /// the library has none.
   /// @param type the dtype of the elements
-  /// @param shape the extents
+  /// @param shape the extents; ValueError if they are more than 64 or negative
   /// @param where the device
   /// @param object receives the library's array that owns the memory, if the allocator returned one
   /// @return the tensor, or an empty one with a Python exception set
   managed_tensor allocate(dtype type, dims const& shape, device where, ref& object) const noexcept {
     detail::export_path const path = detail::export_path_cache::find(object_);
     managed_tensor result;
-    if (PyErr_Occurred() != nullptr) {
+    if (PyErr_Occurred() != nullptr || !check_extents(shape)) {
       return result;
     }
     if (path.table && path.table.can_allocate()) {
@@ -121,6 +122,20 @@ class origin {
   }
 
  private:
+  // Sets a ValueError if no tensor has the extents, which allocators read unchecked.
+  static bool check_extents(dims const& shape) noexcept {
+    bool is_valid = shape.size() <= max_rank;
+    for (int i = 0; is_valid && i < shape.size(); ++i) {
+      is_valid = shape[i] >= 0;
+    }
+    if (!is_valid) {
+      report r = refusal(errc::bad_argument, "at most 64 extents of 0 and above", "shape ");
+      append_extents(r.got, shape.size(), shape.data());
+      set_error(r);
+    }
+    return is_valid;
+  }
+
   managed_tensor make_empty(library_row const& row, dtype type, dims const& shape,
                             ref& object) const noexcept {
     ref const function = detail::import_function(row.module, row.empty);
