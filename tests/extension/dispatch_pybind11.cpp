@@ -35,12 +35,19 @@ void add_dispatch(py::module_& m) {
   dispatch::add_functions([&](char const* name, auto function, auto... names) {
     dlbridge::def(m, name, function, py::arg(names)...);
   });
-  py::class_<dispatch::measured>(m, "Measured").def(py::init<double>(), py::arg("x"));
+  py::class_<dispatch::measured, std::shared_ptr<dispatch::measured>>(m, "Measured")
+      .def(py::init<double>(), py::arg("x"));
   py::implicitly_convertible<double, dispatch::measured>();
   dlbridge::def(
       m, "values_of",
       [](dispatch::measured& x) {
         return dlbridge::member_view(dlbridge::description::of(x.values, {2}));
+      },
+      py::arg("x"));
+  dlbridge::def(
+      m, "values_of_shared",
+      [](std::shared_ptr<dispatch::measured> const& x) {
+        return dlbridge::member_view(dlbridge::description::of(x->values, {2}));
       },
       py::arg("x"));
   dlbridge::def(

@@ -363,10 +363,11 @@ def test_none_is_a_smart_pointer() -> None:
 @pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
 def test_a_view_does_not_outlive_a_converted_argument() -> None:
     extension = importlib.import_module("extension")
-    view = np.from_dlpack(extension.values_of(extension.Measured(2.0)))
-    assert view.tolist() == [2, 0]
-    with pytest.raises(TypeError, match="converted for this call only"):
-        extension.values_of(2.0)
+    for values_of in (extension.values_of, extension.values_of_shared):
+        view = np.from_dlpack(values_of(extension.Measured(2.0)))
+        assert view.tolist() == [2, 0]
+        with pytest.raises(TypeError, match="converted for this call only"):
+            values_of(2.0)
 
 
 @pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")

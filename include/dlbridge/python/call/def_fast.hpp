@@ -155,6 +155,10 @@ struct fast_call {
       !holds_span<std::decay_t<Result>>::value,
       "dlbridge: a tensor_span that is returned would outlive its memory. Return an owning "
       "tensor: managed_tensor, tensor, argument");
+  static_assert(!is_character<std::decay_t<Result>> &&
+                    !(is_character<std::decay_t<Parameters>> || ...),
+                "dlbridge: def_fast converts no text of one character. Use dlbridge::def; or take "
+                "an integer, such as std::int8_t");
   static constexpr std::size_t count = sizeof...(Parameters);
   using indices = std::index_sequence_for<Parameters...>;
 

@@ -345,7 +345,9 @@ constexpr bool is_result = detail::result_kind<T>::is_tensor;
 template <class Result>
 ref give_result(Result&& result, PyObject* first_argument, library const* target) noexcept {
   using type = std::decay_t<Result>;
-  static_assert(!std::is_lvalue_reference_v<Result>, "dlbridge: pass the result as an rvalue");
+  static_assert(
+      !std::is_lvalue_reference_v<Result>,
+      "dlbridge: a tensor is returned by value. Take it by value, and return std::move of it");
   if (target != nullptr) {
     return give_as(*target, detail::release(std::forward<Result>(result)));
   }

@@ -168,10 +168,30 @@ constexpr bool takes_lvalues<Result(Parameters...)> =
       is_tensor_parameter<std::decay_t<Parameters>>) ||
      ...);
 
+template <class Library, class Signature>
+constexpr bool returns_lvalue = false;
+template <class Library, class Result, class... Parameters>
+constexpr bool returns_lvalue<Library, Result(Parameters...)> =
+    std::is_lvalue_reference_v<Result> && !detail::is_copyable<std::decay_t<Result>> &&
+    !std::is_same_v<library_result<Library, Result>, Result>;
+template <class Library, class Signature>
+constexpr bool views_unowned = false;
+template <class Library, class Result, class... Parameters>
+constexpr bool views_unowned<Library, Result(Parameters...)> =
+    detail::is_view_or_holds_one<std::decay_t<Result>> &&
+    !Library::template first_owns<Parameters...>;
+
 // Refuses to compile a function whose tensors cannot be passed, or whose spans would outlive their
 // memory.
-template <bool ReleasesGil, class Signature>
+template <class Library, bool ReleasesGil, class Signature>
 constexpr void check_signature() noexcept {
+  static_assert(!returns_lvalue<Library, Signature>,
+                "dlbridge: a tensor is returned by value. Return one that a function takes by "
+                "value with std::move; or a dlbridge::member_view, of memory of an object");
+  static_assert(!views_unowned<Library, Signature>,
+                "dlbridge: a member_view keeps the Python object of the first parameter alive, "
+                "which must own the memory. Take a bound class there, by reference, pointer or "
+                "smart pointer, or a Python object; or return an owning tensor");
   static_assert(!takes_lvalues<Signature>,
                 "dlbridge: a tensor parameter is no reference to a non-const object. Take it by "
                 "value or by reference to const; elements of a non-const type are writable");
@@ -188,8 +208,9 @@ constexpr void check_signature() noexcept {
 /// The part of a call that is the same for all binding libraries.
 /// @tparam Library the binding library: record is its function_record; elements are the conversions
 /// of what containers of tensors hold besides; given<P> is its given_tensor; throw_pending() throws
-/// the pending exception; enter(record, values...) returns the overload_call of a call, or null;
-/// refuse(record, call, reasons) throws
+/// the pending exception; first_owns<Parameters...> is whether the first parameter may refer to
+/// memory of its Python object; enter(record, values...) returns the overload_call of a call, or
+/// null; refuse(record, call, reasons) throws
 /// @tparam Guard an object that lives as long as the C++ function runs
 template <class Library, class F, class Guard, class Signature>
 class bound_call;

@@ -108,6 +108,16 @@ struct shared_tensor : binding::given_tensor<P> {
   overload_call* call = nullptr;
 };
 
+// Whether a parameter refers to the object of a bound class, or is a Python object.
+template <class P, class = void>
+constexpr bool refers_to_object = std::is_base_of_v<nb::handle, std::decay_t<P>> ||
+                                  (nb::detail::is_base_caster_v<nb::detail::make_caster<P>> &&
+                                   (std::is_reference_v<P> || std::is_pointer_v<P>));
+template <class P>  // a smart pointer
+constexpr bool refers_to_object<
+    P, std::enable_if_t<nb::detail::is_base_caster_v<
+           nb::detail::make_caster<typename nb::detail::intrinsic_t<P>::element_type>>>> = true;
+
 // The Library of a bound_call.
 struct nanobind_calls {
   using record = bound_record;
@@ -121,6 +131,8 @@ struct nanobind_calls {
   static constexpr auto object_test() -> bool (*)(PyObject*) {
     return nullptr;
   }
+  template <class First = nb::handle, class...>
+  static constexpr bool first_owns = refers_to_object<First>;
   template <class... Values>
   static overload_call* enter(bound_record const&, Values const&... values) noexcept {
     overload_call* call = nullptr;

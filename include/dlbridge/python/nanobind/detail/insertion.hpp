@@ -248,7 +248,7 @@ template <class Callee, class... Extra>
 auto make_body(Callee callee, char const* display_name, PyObject* scope, bool is_method,
                Extra const&... extra) {
   using signature = typename binding::call_signature<Callee>::type;
-  binding::check_signature<(is_releasing<Extra> || ...), signature>();
+  binding::check_signature<nanobind_calls, (is_releasing<Extra> || ...), signature>();
   auto owner = std::make_unique<bound_record>(display_name, scope, is_method);
   bound_record& record = *owner;
   if (!record.parameter_names || !record.scope || !python::names::prepare()) {

@@ -26,6 +26,23 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
+// The bound class to whose object a parameter refers; void for other parameters.
+template <class P, class = void>
+struct class_of {
+  using plain = py::detail::intrinsic_t<P>;
+  static constexpr bool is_class =
+      std::is_base_of_v<py::detail::type_caster_base<plain>, py::detail::make_caster<P>> &&
+      (std::is_reference_v<P> || std::is_pointer_v<P>);
+  using type = std::conditional_t<is_class, plain, void>;
+};
+template <class P>  // a smart pointer
+struct class_of<P,
+                std::enable_if_t<std::is_base_of_v<
+                    py::detail::type_caster_base<typename py::detail::intrinsic_t<P>::element_type>,
+                    py::detail::make_caster<P>>>> {
+  using type = typename py::detail::intrinsic_t<P>::element_type;
+};
+
 // The Library of a bound_call.
 struct pybind11_calls {
   using record = bound_record;
@@ -34,16 +51,18 @@ struct pybind11_calls {
   using given = binding::given_tensor<P>;
 
   [[noreturn]] static void throw_pending() { detail::throw_pending(); }
+  template <class First = py::object, class...>
+  static constexpr bool first_owns = !std::is_void_v<typename class_of<First>::type> ||
+                                     std::is_base_of_v<py::handle, std::decay_t<First>>;
   template <class... Values>
   static overload_call* enter(bound_record const& record, Values const&...) noexcept {
     return record.is_overloaded ? overload_call::enter(record) : nullptr;
   }
   // pybind11 names the first argument as it was given, before an implicit conversion to First.
-  template <class First = void, class...>
+  template <class First = py::object, class...>
   static constexpr auto object_test() -> bool (*)(PyObject*) {
-    using type = py::detail::intrinsic_t<First>;
-    if constexpr (std::is_base_of_v<py::detail::type_caster_base<type>,
-                                    py::detail::make_caster<First>>) {
+    using type = typename class_of<First>::type;
+    if constexpr (!std::is_void_v<type>) {
       return [](PyObject* object) { return py::isinstance<type>(py::handle(object)); };
     } else {
       return nullptr;

@@ -102,7 +102,7 @@ made_function make_function(Callee callee, char const* name, char const* display
   using signature = typename binding::call_signature<Callee>::type;
   using guard = py::detail::extract_guard_t<Extra...>;
   using body_type = bound_function<Callee, guard, signature>;
-  binding::check_signature<(is_releasing<Extra> || ...), signature>();
+  binding::check_signature<pybind11_calls, (is_releasing<Extra> || ...), signature>();
   auto record = std::make_unique<bound_record>(display_name);
   if (!record->parameter_names || !names::prepare()) {
     throw_pending();
