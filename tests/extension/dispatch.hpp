@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <set>
 #include <string>
@@ -144,11 +145,30 @@ void add_functions(Bind bind) {
   bind("scaled", [](double, span<double>) { return "float64"; }, "factor", "x");
 }
 
+/// Adds a static method and one of objects under one name.
+/// @return the message of the exception
+template <class Class>
+std::string add_both_kinds(Class& holder_class, char const* name, bool is_static_first) {
+  auto const add_static = [&] { dlbridge::def_static(holder_class, name, [] {}); };
+  try {
+    if (is_static_first) {
+      add_static();
+    }
+    dlbridge::def(holder_class, name, [](holder&) { return "method"; });
+    add_static();
+  } catch (std::exception const& e) {
+    return e.what();
+  }
+  return "no exception";
+}
+
 /// @param holder_class the class of holder
 /// @param internal the policy by which the binding library refers to a part of the object
 template <class Class, class Policy>
 void add_holder_methods(Class& holder_class, Policy internal) {
   dlbridge::def(holder_class, "count", &holder::count);
+  holder_class.attr("after_static") = add_both_kinds(holder_class, "of_none", true).c_str();
+  holder_class.attr("after_method") = add_both_kinds(holder_class, "of_object", false).c_str();
   dlbridge::def(holder_class, "count_of", &holder::count_of);
   dlbridge::def_property_readonly(holder_class, "inner",
                                   [](holder& self) -> samples& { return self.inner; });

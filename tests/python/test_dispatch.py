@@ -324,6 +324,15 @@ def test_an_overload_that_converts_comes_last(extension: Any, length: int) -> No
     assert "float32" in lines[5] and "not a DLPack producer" in lines[6]
 
 
+def test_a_method_is_static_or_not(extension: Any) -> None:
+    holder = extension.Holder
+    assert "a static method of_none already" in holder.after_static
+    assert "of_none cannot be an instance method too" in holder.after_static
+    assert "an instance method of_object already" in holder.after_method
+    assert "Holder'>" in holder.after_method
+    assert holder.of_none() is None and holder().of_object() == "method"
+
+
 @pytest.mark.parametrize("extents", [[1] * 65, [1] * 5000, [2, -1], [-(2**63)]], ids=len)
 @pytest.mark.parametrize("peer", ["numpy", "torch", "dlbridge"])
 def test_extents_that_no_library_receives(extension: Any, peer: str, extents: Any) -> None:

@@ -81,6 +81,19 @@ struct function_record {
   }
 };
 
+namespace binding {
+/// Sets the TypeError of a class whose method of this name is of the other kind: the binding
+/// libraries call one of the two wrongly.
+/// @param is_static whether the new method is static
+DLBRIDGE_COLD inline void set_kind_mismatch(PyObject* bound, char const* name,
+                                            bool is_static) noexcept {
+  constexpr char const* kinds[] = {"a static", "an instance"};
+  api<PyErr_Format>(PyExc_TypeError,
+                    "%R has %s method %s already, so that %s cannot be %s method too", bound,
+                    kinds[is_static ? 1 : 0], name, name, kinds[is_static ? 0 : 1]);
+}
+}  // namespace binding
+
 }  // namespace python
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

@@ -198,8 +198,7 @@ inline ref attribute(PyObject* scope, char const* name) {
   }
   return value;
 }
-// The number of overloads of a function of nanobind. Throws TypeError if it is none, for which
-// nanobind would end the process.
+// The number of overloads of a function of nanobind. Throws TypeError if it is none.
 DLBRIDGE_COLD inline Py_ssize_t overload_count(PyObject* function, char const* name) {
   ref const signatures = ref::steal(api<PyObject_GetAttrString>(function, "__nb_signature__"));
   if (signatures && PyTuple_Check(signatures.get())) {
@@ -214,6 +213,17 @@ DLBRIDGE_COLD inline Py_ssize_t overload_count(PyObject* function, char const* n
     throw_pending();
   }
   return 0;
+}
+
+// Throws TypeError if an attribute is no function of nanobind, or a method of the other kind, for
+// which nanobind would end the process. Methods are descriptors.
+DLBRIDGE_COLD inline void check_existing(PyObject* scope, PyObject* existing, char const* name,
+                                         bool is_method) {
+  if (overload_count(existing, name) != 0 &&
+      (Py_TYPE(existing)->tp_descr_get != nullptr) != is_method) {
+    binding::set_kind_mismatch(scope, name, !is_method);
+    throw_pending();
+  }
 }
 
 // Records the Python function that nanobind made.
@@ -270,7 +280,7 @@ template <class Self, class Scope, class F, class... Extra>
 void bind(Scope& scope, char const* name, F&& function, Extra const&... extra) {
   ref const existing = attribute(scope.ptr(), name);
   if (existing) {
-    static_cast<void>(overload_count(existing.get(), name));
+    check_existing(scope.ptr(), existing.get(), name, !std::is_void_v<Self>);
   }
   bool const is_new = std::strcmp(name, "__new__") == 0;  // messages do not count the class
   bool const is_constructor = is_new || std::strcmp(name, "__init__") == 0;

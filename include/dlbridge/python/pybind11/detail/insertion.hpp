@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include <dlbridge/python/call/binding/function_record.hpp>
 #include <dlbridge/python/call/binding/overload_set.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
@@ -111,6 +112,13 @@ inline bool drop_hash(PyObject* scope, char const* name, binding_kind kind) noex
   return PyErr_Occurred() == nullptr && set_own_attribute(scope, "__hash__", Py_None) == 0;
 }
 
+// Whether an attribute is a method of the other kind.
+inline bool is_other_kind(PyObject* attribute, binding_kind kind) noexcept {
+  return kind == binding_kind::method          ? Py_TYPE(attribute) == &PyStaticMethod_Type
+         : kind == binding_kind::static_method ? PyInstanceMethod_Check(attribute) != 0
+                                               : false;
+}
+
 // Whether def replaces an attribute: the slots of a class that pybind11 makes, such as __init__,
 // are not those of its author.
 inline bool is_slot(PyObject* attribute) noexcept {
@@ -126,7 +134,7 @@ inline bool is_slot(PyObject* attribute) noexcept {
 /// @param record its record; function and record exist until the process ends
 /// @param kind whether scope is a module, and whether the function is a method of a class
 /// @return false with a Python exception set on failure: TypeError, when scope has an attribute of
-/// that name that def did not bind
+/// that name that def did not bind, or a method that is static where this one is not, or vice versa
 DLBRIDGE_COLD inline bool insert_function(PyObject* scope, char const* name, ref function,
                                           function_record& record, detail::binding_kind kind) {
   ref const attribute = detail::own_attribute(scope, name);
@@ -142,6 +150,10 @@ DLBRIDGE_COLD inline bool insert_function(PyObject* scope, char const* name, ref
     static_cast<void>(function.release());  // never freed
     record.previous = std::exchange(detail::last_record(), &record);
     return true;
+  }
+  if (detail::is_other_kind(attribute.get(), kind)) {
+    binding::set_kind_mismatch(scope, name, kind == detail::binding_kind::static_method);
+    return false;
   }
   ref const existing = detail::function_of(attribute.get());
   overload_set* set = existing ? overload_set::of(existing.get()) : nullptr;
