@@ -16,6 +16,8 @@
 #include <dlbridge/dlbridge.hpp>
 #include <dlbridge/python/call/argument.hpp>
 #include <dlbridge/python/call/member_view.hpp>
+#include <dlbridge/python/call/or_buffer.hpp>
+#include <dlbridge/python/call/or_numbers.hpp>
 
 namespace dispatch {
 using shape = dlbridge::shape<dlbridge::dynamic_extent>;
@@ -130,6 +132,13 @@ void add_functions(Bind bind) {
         return std::pair<owned<float>, samples>(std::move(x), samples{{1, 2, 3}});
       },
       "x");
+  bind(
+      "numbers_or_buffer",
+      [](dlbridge::or_buffer<dlbridge::or_numbers<span<std::uint8_t>>> const& x) {
+        return x.extent(0);
+      },
+      "x");
+  bind("float_or_span", [](std::variant<float, span<float>> const& x) { return x.index(); }, "x");
   bind(
       "floats_like",
       [](dlbridge::argument<float const> x, std::vector<std::int64_t> const& extents) {

@@ -73,7 +73,7 @@ STANDARD = re.compile(r"[a-z_]+$")  # <vector>, <type_traits>; C headers are spe
 # api<...>, which guards the thread (thread_exit.hpp).
 PLAIN_CALLS = re.compile(
     r"""_?Py( \w+_(Check|CheckExact|GET_ITEM|GET_LENGTH|GET_SIZE|GET_BUFFER|SET_ITEM|AS_STRING)
-    | Long_From\w+ | Bool_FromLong | Float_FromDouble | _(SET_)?TYPE | _X?INCREF
+    | Long_From\w+ | Bool_FromLong | Float_(FromDouble | AS_DOUBLE) | _(SET_)?TYPE | _X?INCREF
     | _IsInitialized | _?_IsFinalizing
     | Err_(Occurred | ExceptionMatches | GivenExceptionMatches | GetRaisedException | Fetch)
     | Type_HasFeature | ThreadState_(GetUnchecked | UncheckedGet) | Capsule_IsValid

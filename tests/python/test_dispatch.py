@@ -348,6 +348,25 @@ def test_the_message_of_an_allocator_lacks_its_frames(extension: Any) -> None:
     assert "\n" not in str(raised.value) and "frame" not in str(raised.value)
 
 
+def test_buffers_and_numbers(extension: Any) -> None:
+    for accepted in (b"abc", [1, 2, 3], np.ones(3, "uint8"), range(3)):
+        assert extension.numbers_or_buffer(accepted) == 3
+    with pytest.raises(TypeError, match="expected an integer of 8 bits"):
+        extension.numbers_or_buffer([256])
+
+
+@pytest.mark.parametrize("peer", ["numpy", "torch"])
+def test_an_array_with_dimensions_is_no_number(extension: Any, peer: str) -> None:
+    x = importer(peer)
+    assert extension.float_or_span(x(np.ones((), "float64"))) == 0
+    assert extension.float_or_span(x(FLOATS[:1])) == 1
+    for number in (1, 1.5, True, np.float32(1), np.float64(1), np.int8(1)):
+        assert extension.float_or_span(number) == 0
+    for count in (1, 2):
+        with pytest.raises(TypeError, match="expected a float; got "):
+            extension.float_or_span(x(np.ones(count)))
+
+
 def test_methods_do_not_count_their_object(extension: Any) -> None:
     holder = extension.Holder()
     with pytest.raises(TypeError, match="argument 1: expected float32"):

@@ -19,7 +19,7 @@ inline namespace DLBRIDGE_ABI {
 /// buffer protocol: bytes, bytearray, memoryview, array.array, mmap.mmap, an array of ctypes. The
 /// function uses it as a P. The memory is not copied; that of bytes is read-only.
 /// @tparam P a tensor parameter type: tensor_span, tensor, argument, convert, any_tensor,
-///   any_argument, managed_tensor
+///   any_argument, managed_tensor, or an or_numbers of one
 /// @par Lifetime
 /// As P. The buffer stays exported meanwhile, so that a bytearray cannot be resized.
 template <class P>
@@ -44,13 +44,29 @@ struct parameter<or_buffer<P>> : parameter<P> {
     return or_buffer<P>(parameter<P>::make(from, object));
   }
 
-  // Whether the object is a buffer whose type has no __dlpack__.
   static bool is_other(PyObject* object) noexcept {
+    if constexpr (parameter<P>::takes_others) {
+      return is_buffer(object) || parameter<P>::is_other(object);
+    } else {
+      return is_buffer(object);
+    }
+  }
+  static managed_tensor import_other(PyObject* object) noexcept {
+    if constexpr (parameter<P>::takes_others) {
+      if (!is_buffer(object)) {
+        return parameter<P>::import_other(object);
+      }
+    }
+    return from_buffer(object);
+  }
+
+ private:
+  // Whether the object is a buffer whose type has no __dlpack__.
+  static bool is_buffer(PyObject* object) noexcept {
     type_entry storage;
     return PyObject_CheckBuffer(object) != 0 &&
            type_cache::get(Py_TYPE(object), storage).dlpack == nullptr;
   }
-  static managed_tensor import_other(PyObject* object) noexcept { return from_buffer(object); }
 };
 
 namespace detail {

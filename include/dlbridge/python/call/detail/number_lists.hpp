@@ -39,8 +39,7 @@ inline bool is_number(PyObject* object) noexcept {
   PyTypeObject const* const type = Py_TYPE(object);
   PyNumberMethods const* const number = type->tp_as_number;
   return number != nullptr && (number->nb_float != nullptr || number->nb_index != nullptr) &&
-         (type->tp_as_sequence == nullptr || type->tp_as_sequence->sq_length == nullptr) &&
-         (type->tp_as_mapping == nullptr || type->tp_as_mapping->mp_length == nullptr);
+         !has_length(type);
 }
 
 // Reads one argument. Each list is copied to a tuple before its elements are read, as their

@@ -25,6 +25,38 @@ struct scalar {
   static constexpr bool is_scalar = false;
 };
 
+namespace detail {
+// Whether a type has __len__.
+inline bool has_length(PyTypeObject const* type) noexcept {
+  return (type->tp_as_sequence != nullptr && type->tp_as_sequence->sq_length != nullptr) ||
+         (type->tp_as_mapping != nullptr && type->tp_as_mapping->mp_length != nullptr);
+}
+// Whether an object is an array with dimensions, which is no number though it has __float__. Also
+// true with an exception set that is not forgivable.
+DLBRIDGE_COLD inline bool has_dimensions(PyObject* object) noexcept {
+  if (!has_length(Py_TYPE(object))) {
+    return false;
+  }
+  ref const ndim = ref::steal(api<PyObject_GetAttrString>(object, "ndim"));
+  bool const is_array = ndim && PyLong_Check(ndim.get()) && api<PyLong_AsLong>(ndim.get()) != 0;
+  return !forgive_exception() || is_array;
+}
+
+// Writes the value of an object that is no float itself. False with an exception set on failure.
+DLBRIDGE_NOINLINE inline bool load_double(PyObject* object, double& out) noexcept {
+  bool const is_number = PyLong_CheckExact(object) || !has_dimensions(object);
+  out = is_number ? api<PyFloat_AsDouble>(object) : -1.0;
+  if (is_number && (out != -1.0 || PyErr_Occurred() == nullptr)) {
+    return true;
+  }
+  if (PyErr_Occurred() == nullptr || PyErr_ExceptionMatches(PyExc_TypeError)) {
+    api<PyErr_Clear>();
+    api<PyErr_Format>(PyExc_TypeError, "expected a float; got %s", Py_TYPE(object)->tp_name);
+  }
+  return false;
+}
+}  // namespace detail
+
 template <>
 struct scalar<bool> {
   static constexpr bool is_scalar = true;
@@ -56,8 +88,9 @@ struct scalar<T, std::enable_if_t<std::is_integral_v<T>>> {
   /// Accepts int and every object with __index__. A float has none.
   static bool load(PyObject* object, T& out) noexcept {
     ref const number = PyLong_CheckExact(object) ? ref::borrow(object)
-                       : PyIndex_Check(object)   ? ref::steal(api<PyNumber_Index>(object))
-                                                 : ref();
+                       : PyIndex_Check(object) && !detail::has_dimensions(object)
+                           ? ref::steal(api<PyNumber_Index>(object))
+                           : ref();
     if (!number) {
       if (PyErr_Occurred() == nullptr) {
         api<PyErr_Format>(PyExc_TypeError, "expected an int; got %s", Py_TYPE(object)->tp_name);
@@ -106,16 +139,14 @@ struct scalar<T, std::enable_if_t<std::is_floating_point_v<T>>> {
   static constexpr char const* name = "float";
   /// Accepts float, int and every object with __float__ or __index__. For float, rounds the value.
   static bool load(PyObject* object, T& out) noexcept {
-    double const value = api<PyFloat_AsDouble>(object);
-    out = static_cast<T>(value);
-    if (value == -1.0 && PyErr_Occurred() != nullptr) {
-      if (PyErr_ExceptionMatches(PyExc_TypeError)) {
-        api<PyErr_Clear>();
-        api<PyErr_Format>(PyExc_TypeError, "expected a float; got %s", Py_TYPE(object)->tp_name);
-      }
-      return false;
+    if (PyFloat_CheckExact(object)) {
+      out = static_cast<T>(PyFloat_AS_DOUBLE(object));
+      return true;
     }
-    return true;
+    double value = -1.0;
+    bool const done = detail::load_double(object, value);
+    out = static_cast<T>(value);
+    return done;
   }
   static PyObject* make(T value) noexcept { return PyFloat_FromDouble(static_cast<double>(value)); }
 };
