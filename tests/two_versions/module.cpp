@@ -5,6 +5,7 @@
 #include <dlbridge/python/tensor/functions.hpp>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace py = pybind11;
@@ -39,6 +40,7 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   dlbridge::def(m, "total", &total, py::arg("x"));
   dlbridge::def_fast<&total>(m, "total_fast", {"x"});
   m.def("total_plain", &total);
+  dlbridge::def(m, "total_beside", [](std::pair<to_read, ramp*> x) { return total(x.first); });
   m.def("counted", [] { return dlbridge::build(std::vector<float>{0, 1, 2}); });
   if (PyModule_AddFunctions(m.ptr(), dp::module_functions()) != 0) {
     throw py::error_already_set();

@@ -37,7 +37,7 @@ struct DLBRIDGE_LOCAL owned_objects : nb::detail::cleanup_list {
 };
 
 // The conversions of elements that are neither tensors, numbers nor text: those of nanobind.
-struct nanobind_elements {
+struct DLBRIDGE_LOCAL nanobind_elements {
   template <class T>
   static constexpr bool converts = true;
   static constexpr bool accepts_bytes = false;

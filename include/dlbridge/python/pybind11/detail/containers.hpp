@@ -40,7 +40,7 @@ template <class T>
 constexpr bool is_set<T, std::void_t<typename T::key_type>> = true;
 
 // The conversions of elements that are neither tensors, numbers nor text: those of pybind11.
-struct pybind11_elements {
+struct DLBRIDGE_LOCAL pybind11_elements {
   template <class T>
   static constexpr bool converts = true;
   static constexpr bool accepts_bytes = true;
