@@ -60,6 +60,11 @@ void add_dispatch(py::module_& m) {
   dlbridge::def(m, "plain_after", [](dispatch::span<float>) { return "float32"; }, py::arg("x"));
   m.def("plain_after", [](std::string const&) { return "text"; }, py::arg("x"));
   dlbridge::def(
+      m, "plain_between", [](dispatch::span<float>) { return "float32"; }, py::arg("x"),
+      "Takes float32.");
+  m.def("plain_between", [](std::string const&) { return "text"; }, py::arg("x"));
+  dlbridge::def(m, "plain_between", [](dispatch::span<double>) { return "float64"; }, py::arg("x"));
+  dlbridge::def(
       m, "plain_rows", [](std::vector<dispatch::span<float>> const& x) { return x.size(); },
       py::arg("x"));
   m.def("plain_rows", [](std::string const&) { return "text"; }, py::arg("x"));

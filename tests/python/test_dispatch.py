@@ -175,10 +175,20 @@ class TestPybind11:
         extension = importlib.import_module("extension")
         assert extension.packs.text_of_bytes((FLOATS, b"text")) == "text"
 
-    def test_a_wrong_object_of_a_method_is_its_self(self) -> None:
-        extension = importlib.import_module("extension")
-        with pytest.raises(TypeError, match=r"argument 'self': expected .*Holder; got 3"):
-            extension.Holder.count_of(3, FLOATS)
+    def test_an_overload_that_plain_bindings_added_between(self) -> None:
+        function = importlib.import_module("extension").plain_between
+        assert function("text") == "text" and function(DOUBLES) == "float64"
+        with pytest.raises(TypeError) as raised:
+            function(np.ones(3, "int8"))
+        lines = str(raised.value).splitlines()
+        assert [line[:20] for line in lines[1::2]] == [
+            "1. plain_between(x: ", "2. plain_between(x: ", "3. plain_between(x: "
+        ]  # fmt: skip
+        assert "str" in lines[3] and "float64" in lines[5]
+        assert "expected float32" in lines[2] and "expected float64" in lines[6]
+        assert lines[4] == "  the arguments are not those of this signature"
+        assert function.__doc__.count("Overloaded function.") == 1
+        assert function.__doc__.count("Takes float32.") == 1
 
     def test_parameters_are_named_beside_packs(self) -> None:
         extension = importlib.import_module("extension")

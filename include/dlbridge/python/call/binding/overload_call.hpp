@@ -191,9 +191,11 @@ class overload_call {
     if (!cause_) {
       cause_ = ref::borrow(why.cause());
     }
-    return why ? why.text()
-               : ref::steal(
-                     api<PyUnicode_FromString>("the arguments are not those of this signature"));
+    return why ? why.text() : ref::steal(api<PyUnicode_FromString>(no_reason()));
+  }
+  /// What is said of a signature without a reason.
+  static char const* no_reason() noexcept {
+    return "the arguments are not those of this signature";
   }
 
   /// Sets the TypeError of a call that every candidate refused.

@@ -53,36 +53,18 @@ class overload_set {
   /// Adds a candidate. A call tries the candidates in the order in which they were added.
   /// @param function the candidate's Python function
   /// @param record its record
+  /// @param texts a list of its signature and of those that the binding library itself added, each
+  /// a str in which the docstring follows the first line; or none with a Python exception set
   /// @return false with a Python exception set on failure
-  DLBRIDGE_COLD bool add(ref function, function_record& record) {
+  DLBRIDGE_COLD bool add(ref function, function_record& record, ref texts) {
+    if (!texts || !add_to_doc(texts.get())) {
+      return false;
+    }
     auto last = std::make_unique<candidate>();
-    ref doc = ref::steal(api<PyObject_GetAttrString>(function.get(), "__doc__"));
-    if (doc && !PyUnicode_Check(doc.get())) {
-      doc = ref::steal(api<PyUnicode_FromFormat>("%s(...)", name_.c_str()));
-    }
-    char const* const text = doc ? api<PyUnicode_AsUTF8>(doc.get()) : nullptr;
-    if (text == nullptr) {
-      return false;
-    }
-    last->signature = ref::steal(
-        api<PyUnicode_FromStringAndSize>(text, static_cast<Py_ssize_t>(std::strcspn(text, "\n"))));
-    if (!last->signature) {
-      return false;
-    }
-    ref all = ref::steal(
-        doc_ ? api<PyUnicode_FromFormat>("%U\n\n%d. %s", doc_.get(), count_ + 1, text)
-             : api<PyUnicode_FromFormat>("%s(*args, **kwargs)\nOverloaded function.\n\n%d. %s",
-                                         name_.c_str(), count_ + 1, text));
-    char const* const all_text = all ? api<PyUnicode_AsUTF8>(all.get()) : nullptr;
-    if (all_text == nullptr) {
-      return false;
-    }
-    ++count_;
-    doc_ = std::move(all);
-    definition_.ml_doc = all_text;
     record.is_overloaded = true;
     last->function = std::move(function);
     last->record = &record;
+    last->texts = std::move(texts);
     std::unique_ptr<candidate>* end = &first_;
     while (*end) {
       end = &(*end)->next;
@@ -100,7 +82,7 @@ class overload_set {
 
     ref function{};
     function_record const* record = nullptr;
-    ref signature{};  // the first line of the docstring
+    ref texts{};  // as of add
     std::unique_ptr<candidate> next{};
   };
 
@@ -150,6 +132,40 @@ class overload_set {
     return nullptr;
   }
 
+  // False with a Python exception set on failure.
+  DLBRIDGE_COLD bool add_to_doc(PyObject* texts) noexcept {
+    ref all = doc_ ? ref::borrow(doc_.get())
+                   : ref::steal(api<PyUnicode_FromFormat>(
+                         "%s(*args, **kwargs)\nOverloaded function.", name_.c_str()));
+    int number = count_;
+    for (Py_ssize_t i = 0; all && i < PyList_GET_SIZE(texts); ++i) {
+      all = ref::steal(api<PyUnicode_FromFormat>("%U\n\n%d. %U", all.get(), ++number,
+                                                 PyList_GET_ITEM(texts, i)));
+    }
+    char const* const text = all ? api<PyUnicode_AsUTF8>(all.get()) : nullptr;
+    if (text == nullptr) {
+      return false;
+    }
+    count_ = number;
+    doc_ = std::move(all);
+    definition_.ml_doc = text;
+    return true;
+  }
+
+  // "\n1. f(x: ...) -> ...\n  the reason"; empty with an exception set on failure.
+  DLBRIDGE_COLD static ref line_of(Py_ssize_t number, PyObject* text, PyObject* reason) noexcept {
+    char const* const characters = api<PyUnicode_AsUTF8>(text);
+    ref const signature =
+        characters != nullptr
+            ? ref::steal(api<PyUnicode_FromStringAndSize>(
+                  characters, static_cast<Py_ssize_t>(std::strcspn(characters, "\n"))))
+            : ref();
+    return signature
+               ? ref::steal(api<PyUnicode_FromFormat>("\n%zd. %U\n  %V", number, signature.get(),
+                                                      reason, overload_call::no_reason()))
+               : ref();
+  }
+
   DLBRIDGE_COLD void set_error(overload_call& state, PyObject* const* args, std::size_t count,
                                PyObject* keywords) const noexcept {
     ref const lines = ref::steal(api<PyList_New>(0));
@@ -158,14 +174,18 @@ class overload_set {
     }
     Py_ssize_t i = 0;
     for (candidate const* each = first_.get(); each != nullptr; each = each->next.get()) {
-      ref const reason = state.explain(i, *each->record, args, count, keywords);
-      ref const line = reason ? ref::steal(api<PyUnicode_FromFormat>(
-                                    "\n%zd. %U\n  %U", i + 1, each->signature.get(), reason.get()))
-                              : ref();
-      if (!line || api<PyList_Append>(lines.get(), line.get()) != 0) {
+      ref reason = state.explain(i++, *each->record, args, count, keywords);
+      if (!reason) {
         return;
       }
-      ++i;
+      for (Py_ssize_t k = 0; k < PyList_GET_SIZE(each->texts.get()); ++k) {
+        ref const line = line_of(PyList_GET_SIZE(lines.get()) + 1,
+                                 PyList_GET_ITEM(each->texts.get(), k), reason.get());
+        if (!line || api<PyList_Append>(lines.get(), line.get()) != 0) {
+          return;
+        }
+        reason = ref();  // the binding library states none for the signatures that it added
+      }
     }
     state.set_error(display_name_.c_str(), lines.get());
   }

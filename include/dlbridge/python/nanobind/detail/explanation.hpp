@@ -107,7 +107,7 @@ class explanation {
     // The disagreement of extents with one name is no reason of a single argument.
     ref text = reasons ? reasons.text() : record != nullptr ? imports_->reason_of(*record) : ref();
     if (!text && PyErr_Occurred() == nullptr) {
-      text = ref::steal(api<PyUnicode_FromString>("the arguments are not those of this signature"));
+      text = ref::steal(api<PyUnicode_FromString>(overload_call::no_reason()));
     }
     return text ? ref::steal(
                       api<PyUnicode_FromFormat>("\n%zd. %s\n  %U", i + 1, signature(i), text.get()))

@@ -9,6 +9,7 @@
 #include <dlbridge/python/call/binding/function_record.hpp>
 #include <dlbridge/python/call/binding/overload_set.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/pybind11/detail/bound_record.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -78,11 +79,26 @@ inline int set_own_attribute(PyObject* scope, char const* name, PyObject* value)
   return key ? PyType_Type.tp_setattro(scope, key.get(), value) : -1;
 }
 
+// The texts of overload_set::add.
+DLBRIDGE_COLD inline ref texts_of(bound_record const& record) noexcept {
+  ref texts = ref::steal(api<PyList_New>(0));
+  for (auto const* each = record.pybind11_record; texts && each != nullptr; each = each->next) {
+    bool const has_doc = each->doc != nullptr && *each->doc != '\0';
+    ref const text = ref::steal(
+        api<PyUnicode_FromFormat>("%s%s\n%s%s%s", each->name, each->signature, has_doc ? "\n" : "",
+                                  has_doc ? each->doc : "", has_doc ? "\n" : ""));
+    if (!text || api<PyList_Append>(texts.get(), text.get()) != 0) {
+      return ref();
+    }
+  }
+  return texts;
+}
+
 // Replaces a function of def by an overload set with that function as its first candidate. Null
 // with an exception set on failure.
 DLBRIDGE_COLD inline overload_set* replace_by_set(PyObject* scope, char const* name,
                                                   PyObject* existing, binding_kind kind) {
-  function_record* const first = find_record(existing);
+  auto* const first = static_cast<bound_record*>(find_record(existing));
   if (first == nullptr) {
     api<PyErr_Format>(
         PyExc_TypeError,
@@ -97,7 +113,8 @@ DLBRIDGE_COLD inline overload_set* replace_by_set(PyObject* scope, char const* n
       module_name ? overload_set::make(name, first->name.c_str(), module_name.get()) : ref();
   ref const attribute = function ? as_attribute(function.get(), kind) : ref();
   overload_set* const set = attribute ? overload_set::of(function.get()) : nullptr;
-  bool const done = set != nullptr && set->add(ref::borrow(first->function), *first) &&
+  bool const done = set != nullptr &&
+                    set->add(ref::borrow(first->function), *first, texts_of(*first)) &&
                     set_own_attribute(scope, name, attribute.get()) == 0;
   return done ? set : nullptr;
 }
@@ -136,7 +153,7 @@ inline bool is_slot(PyObject* attribute) noexcept {
 /// @return false with a Python exception set on failure: TypeError, when scope has an attribute of
 /// that name that def did not bind, or a method that is static where this one is not, or vice versa
 DLBRIDGE_COLD inline bool insert_function(PyObject* scope, char const* name, ref function,
-                                          function_record& record, detail::binding_kind kind) {
+                                          detail::bound_record& record, detail::binding_kind kind) {
   ref const attribute = detail::own_attribute(scope, name);
   if (!attribute || detail::is_slot(attribute.get())) {
     ref const fresh =
@@ -159,7 +176,7 @@ DLBRIDGE_COLD inline bool insert_function(PyObject* scope, char const* name, ref
   overload_set* set = existing ? overload_set::of(existing.get()) : nullptr;
   set =
       set != nullptr || !existing ? set : detail::replace_by_set(scope, name, existing.get(), kind);
-  return set != nullptr && set->add(std::move(function), record);
+  return set != nullptr && set->add(std::move(function), record, detail::texts_of(record));
 }
 
 }  // namespace python
