@@ -140,6 +140,11 @@ void add_functions(Bind bind) {
       "x");
   bind("float_or_span", [](std::variant<float, span<float>> const& x) { return x.index(); }, "x");
   bind(
+      "lists_or_none",
+      [](std::variant<std::monostate, std::vector<span<float>>, std::vector<span<double>>> const&
+             x) { return x.index(); },
+      "x");
+  bind(
       "floats_like",
       [](dlbridge::argument<float const> x, std::vector<std::int64_t> const& extents) {
         return x.empty_like<float>(extents);

@@ -377,6 +377,11 @@ def test_an_array_with_dimensions_is_no_number(extension: Any, peer: str) -> Non
             extension.float_or_span(x(np.ones(count)))
 
 
+def test_the_positions_of_alternatives_precede_the_reasons(extension: Any) -> None:
+    with pytest.raises(TypeError, match=r"'x': expected None; .*; or element 0: not a DLPack"):
+        extension.lists_or_none([3])
+
+
 def test_methods_do_not_count_their_object(extension: Any) -> None:
     holder = extension.Holder()
     with pytest.raises(TypeError, match="argument 1: expected float32"):

@@ -78,12 +78,17 @@ class element_refusal {
   }
 
  private:
-  // The reason and its position in one text; empty with an exception set on failure.
-  ref line() const noexcept {
+  // The position, without its first comma, and the reason in one text; empty with an exception set
+  // on failure.
+  DLBRIDGE_COLD ref line() const noexcept {
     PyObject* const reason = text_ ? text_.get() : exception_.get();
-    return reason == nullptr ? ref::steal(api<PyUnicode_FromString>(""))
-           : where_          ? ref::steal(api<PyUnicode_FromFormat>("%S%U", reason, where_.get()))
-                             : ref::steal(api<PyObject_Str>(reason));
+    if (reason == nullptr) {
+      return ref::steal(api<PyUnicode_FromString>(""));
+    }
+    char const* const where = where_ ? api<PyUnicode_AsUTF8>(where_.get()) : nullptr;
+    return where != nullptr ? ref::steal(api<PyUnicode_FromFormat>("%s: %S", where + 2, reason))
+           : where_         ? ref()
+                            : ref::steal(api<PyObject_Str>(reason));
   }
   load_result place(ref where) noexcept {
     if (!where) {
