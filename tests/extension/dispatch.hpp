@@ -139,6 +139,7 @@ void add_functions(Bind bind) {
       },
       "x");
   bind("float_or_span", [](std::variant<float, span<float>> const& x) { return x.index(); }, "x");
+  bind("has_row", [](std::pair<span<float>, row> const&) { return true; }, "x");
   bind(
       "lists_or_none",
       [](std::variant<std::monostate, std::vector<span<float>>, std::vector<span<double>>> const&

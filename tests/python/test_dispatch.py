@@ -358,6 +358,22 @@ def test_the_message_of_an_allocator_lacks_its_frames(extension: Any) -> None:
     assert "\n" not in str(raised.value) and "frame" not in str(raised.value)
 
 
+def test_a_wrong_object_of_a_method_is_its_self(extension: Any) -> None:
+    with pytest.raises(TypeError, match=r"argument 'self': expected .*Holder; got 3"):
+        extension.Holder.count_of(3, FLOATS)
+    with pytest.raises(TypeError, match=r"argument 'self': expected .*Holder; got None") as raised:
+        extension.Holder.count_of(None, DOUBLES)
+    assert "argument 1: expected float32" in str(raised.value)
+    with pytest.raises(TypeError, match="missing argument 'self'"):
+        extension.Holder.count_of()
+
+
+def test_an_element_of_a_bound_class(extension: Any) -> None:
+    assert extension.has_row((FLOATS, extension.Row()))
+    with pytest.raises(TypeError, match=r"element 1: expected .*[rR]ow; got .*Holder"):
+        extension.has_row((FLOATS, extension.Holder()))
+
+
 def test_buffers_and_numbers(extension: Any) -> None:
     for accepted in (b"abc", [1, 2, 3], np.ones(3, "uint8"), range(3)):
         assert extension.numbers_or_buffer(accepted) == 3

@@ -34,8 +34,7 @@ DLBRIDGE_COLD inline bool is_refusal_of(char const* function, PyObject* exceptio
 /// The arguments of a refused call beside the parameters of a function. The parameters are counted
 /// from 0, without those that take all further arguments.
 /// @tparam Signature size() is the number of parameters, and positional() of those that positional
-/// arguments fill; first() is the first one that the caller passes, as opposed to a self;
-/// takes_args() and takes_kwargs(); name(i) or null; has_default(i); is_method()
+/// arguments fill; takes_args() and takes_kwargs(); name(i) or null; has_default(i); is_method()
 /// @par Thread and GIL
 /// The caller of every member holds the GIL.
 template <class Signature>
@@ -70,7 +69,7 @@ class refused_call {
             api<PyUnicode_FromFormat>("got an unexpected keyword argument %R", key(k)));
       }
     }
-    for (std::size_t i = own_.first(); i < own_.size(); ++i) {
+    for (std::size_t i = 0; i < own_.size(); ++i) {
       char const* const name = own_.name(i);
       bool const is_keyword = keyword(i) != nullptr;
       if (is_positional(i) && is_keyword) {

@@ -30,7 +30,7 @@ struct parameter_facts {
   bool has_default = false;
   bool accepts_none = false;
   bool is_tensor = false;
-  argument_check check = nullptr;  // null for self, nb::args and nb::kwargs
+  argument_check check = nullptr;  // null for nb::args, nb::kwargs and the self of a constructor
 };
 
 /// One function that def bound. The Python function owns it.

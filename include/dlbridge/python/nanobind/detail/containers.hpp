@@ -6,6 +6,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -36,6 +37,17 @@ struct DLBRIDGE_LOCAL owned_objects : nb::detail::cleanup_list {
   ~owned_objects() { release(); }
 };
 
+// The name of the class as which T is bound; of another type the annotation, if that is one text.
+template <class T>
+DLBRIDGE_COLD ref name_of_class() noexcept {
+  nb::handle const type = nb::type<nb::detail::intrinsic_t<T>>();
+  char const* const text = nb::detail::make_caster<T>::Name.text;
+  return ref::steal(api<PyUnicode_FromString>(
+      type.is_valid()                       ? reinterpret_cast<PyTypeObject*>(type.ptr())->tp_name
+      : std::strpbrk(text, "@%") == nullptr ? text
+                                            : "another type"));
+}
+
 // The conversions of elements that are neither tensors, numbers nor text: those of nanobind.
 struct DLBRIDGE_LOCAL nanobind_elements {
   template <class T>
@@ -58,7 +70,11 @@ struct DLBRIDGE_LOCAL nanobind_elements {
       if (caster_.from_python(object, flags, &made_) && caster_.template can_cast<T>()) {
         return load_result::after_python;
       }
-      api<PyErr_Format>(PyExc_TypeError, "expected another type; got %s", Py_TYPE(object)->tp_name);
+      ref const expected = name_of_class<T>();
+      if (expected) {
+        api<PyErr_Format>(PyExc_TypeError, "expected %U; got %s", expected.get(),
+                          Py_TYPE(object)->tp_name);
+      }
       return why.take();
     }
     T extract() { return caster_.operator nb::detail::cast_t<T>(); }

@@ -87,6 +87,12 @@ DLBRIDGE_COLD void check_converted(refusals& reasons, overload_call&, PyObject* 
     reasons.add(name, position, take_exception());
   }
 }
+// The same for the object of a method, whose annotation is "self".
+template <class A>
+DLBRIDGE_COLD void check_self(refusals& reasons, overload_call& imports, PyObject* object,
+                              char const* name, int position, PyObject*) {
+  check_converted<A>(reasons, imports, object, name, position, name_of_class<A>().get());
+}
 template <class P>
 DLBRIDGE_COLD void check_tensor(refusals& reasons, overload_call& imports, PyObject* object,
                                 char const* name, int position, PyObject*) {
@@ -119,6 +125,15 @@ constexpr argument_check check_of() noexcept {
   }
 }
 
+template <class First = nb::handle, class...>
+constexpr argument_check self_check() noexcept {
+  if constexpr (refers_to_object<First>) {
+    return &check_self<First>;
+  } else {
+    return nullptr;
+  }
+}
+
 // Writes what the extras and the parameter types state into the record.
 template <class Result, class... Parameters>
 class record_writer {
@@ -144,8 +159,11 @@ class record_writer {
     }
     record.has_args = position < count;
     record.positional = position - (record.has_kwargs && !record.has_args ? 1 : 0);
-    for (std::size_t i = record.is_method ? 1 : 0; i < count; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       record.parameters[i] = {false, accepts_none[i], is_tensor[i], checks[i]};
+    }
+    if (record.is_method) {
+      record.parameters[0] = {false, true, false, self_check<Parameters...>()};
     }
     constexpr std::size_t named = (std::size_t{is_argument<Extra>} + ... + 0);
     [[maybe_unused]] std::size_t next = record.is_method && named < count ? 1 : 0;
@@ -287,6 +305,9 @@ void bind(Scope& scope, char const* name, F&& function, Extra const&... extra) {
   std::string const display_name = is_constructor ? name_of(scope) : name;
   auto made = make_body(binding::as_function<Self>(std::forward<F>(function)), display_name.c_str(),
                         scope.ptr(), is_new || !std::is_void_v<Self>, extra...);
+  if (is_constructor) {
+    made.record.parameters[0].check = nullptr;  // nanobind accepts no object that is not ready
+  }
   if constexpr (std::is_void_v<Self>) {
     nb::cpp_function_def(std::move(made.body), nb::scope(scope), nb::name(name),
                          nanobind_extra(extra)...);

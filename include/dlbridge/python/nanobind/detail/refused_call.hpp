@@ -29,12 +29,11 @@ class nanobind_signature {
     return record_->count - (record_->has_args ? 1U : 0U) - (record_->has_kwargs ? 1U : 0U);
   }
   std::size_t positional() const noexcept { return record_->positional; }
-  std::size_t first() const noexcept { return record_->is_method ? 1 : 0; }
   bool takes_args() const noexcept { return record_->has_args; }
   bool takes_kwargs() const noexcept { return record_->has_kwargs; }
   bool is_method() const noexcept { return record_->is_method; }
   char const* name(std::size_t i) const noexcept {
-    return record_->parameter_name(with_packs(i), record_->count);
+    return i == 0 && is_method() ? "self" : record_->parameter_name(with_packs(i), record_->count);
   }
   bool has_default(std::size_t i) const noexcept { return facts(i).has_default; }
 
@@ -71,7 +70,7 @@ class nanobind_refusal {
     }
     imports_.begin();
     char const* const parameters = std::strchr(signature, '(');  // null in a text by nb::sig
-    for (std::size_t i = own.first(); PyErr_Occurred() == nullptr && i < own.size(); ++i) {
+    for (std::size_t i = 0; PyErr_Occurred() == nullptr && i < own.size(); ++i) {
       parameter_facts const& facts = own.facts(i);
       PyObject* const object = refused.argument(i);
       if (object == nullptr || facts.check == nullptr) {

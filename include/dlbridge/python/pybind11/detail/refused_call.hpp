@@ -83,7 +83,6 @@ class DLBRIDGE_LOCAL pybind11_signature {
     return own_->nargs - (own_->has_args ? 1U : 0U) - (own_->has_kwargs ? 1U : 0U);
   }
   std::size_t positional() const noexcept { return own_->nargs_pos; }
-  static std::size_t first() noexcept { return 0; }
   bool takes_args() const noexcept { return own_->has_args; }
   bool takes_kwargs() const noexcept { return own_->has_kwargs; }
   bool is_method() const noexcept { return own_->is_method; }
