@@ -132,6 +132,7 @@ void add_functions(Bind bind) {
         return std::pair<owned<float>, samples>(std::move(x), samples{{1, 2, 3}});
       },
       "x");
+  bind("small", [](std::uint8_t n, span<float>) { return n; }, "n", "x");
   bind(
       "numbers_or_buffer",
       [](dlbridge::or_buffer<dlbridge::or_numbers<span<std::uint8_t>>> const& x) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <variant>
@@ -75,6 +76,9 @@ void add_dispatch(nb::module_& m) {
         return x.index();
       },
       "x"_a);
+  dlbridge::def(
+      m, "unconverted", [](std::multimap<int, float> const&, dispatch::span<float>) {}, "x"_a,
+      "y"_a);
   nb::class_<virtual_class, alias_of_python> with_alias(m, "WithAlias");
   dlbridge::def(with_alias, nb::init<dispatch::span<float>>(), "x"_a);
   with_alias.def("is_alias", &virtual_class::is_alias);

@@ -2,6 +2,7 @@
 #include <dlbridge/pybind11.hpp>
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -87,6 +88,9 @@ void add_dispatch(py::module_& m) {
       packs, "text_of_bytes",
       [](std::pair<dispatch::owned<float>, std::string> const& x) { return x.second; },
       py::arg("x"));
+  dlbridge::def(
+      packs, "unconverted", [](std::multimap<int, float> const&, dispatch::span<float>) {},
+      py::arg("x"), py::arg("y"));
   dlbridge::def(
       packs, "after_defaults",
       [](std::string const&, py::object const&, double, dispatch::span<float>) {},

@@ -368,6 +368,18 @@ def test_a_wrong_object_of_a_method_is_its_self(extension: Any) -> None:
         extension.Holder.count_of()
 
 
+def test_a_type_that_the_bindings_do_not_convert(extension: Any) -> None:
+    expected = r"'x': expected .?std::multimap<int, .*; got dict\. Did you forget to .*/stl"
+    with pytest.raises(TypeError, match=expected):
+        getattr(extension, "packs", extension).unconverted({1: 2.0}, FLOATS)
+
+
+def test_the_range_of_an_integer(extension: Any) -> None:
+    assert extension.small(255, FLOATS) == 255
+    with pytest.raises(TypeError, match=r"'n': expected an integer from 0 to 255; got 256 \(int\)"):
+        extension.small(256, FLOATS)
+
+
 def test_an_element_of_a_bound_class(extension: Any) -> None:
     assert extension.has_row((FLOATS, extension.Row()))
     with pytest.raises(TypeError, match=r"element 1: expected .*[rR]ow; got .*Holder"):

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
@@ -35,10 +37,15 @@ DLBRIDGE_COLD inline ref describe_object(PyObject* object) noexcept {
 
 // Sets the TypeError "expected ...; got ...", whose message needs no more than the argument's name.
 // expected: a str, or null with an exception set, which then stays pending
-DLBRIDGE_COLD inline void set_mismatch(PyObject* expected, PyObject* object) noexcept {
+// headers: those of the binding library that convert what has the name of a C++ type
+DLBRIDGE_COLD inline void set_mismatch(PyObject* expected, PyObject* object,
+                                       char const* headers) noexcept {
   ref const got = expected != nullptr ? describe_object(object) : ref();
-  if (got) {
-    api<PyErr_Format>(PyExc_TypeError, "expected %U; got %U", expected, got.get());
+  char const* const type = got ? api<PyUnicode_AsUTF8>(expected) : nullptr;
+  if (type != nullptr) {
+    bool const is_cpp = std::strstr(type, "std::") != nullptr;
+    api<PyErr_Format>(PyExc_TypeError, "expected %U; got %U%s%s", expected, got.get(),
+                      is_cpp ? ". Did you forget to #include " : "", is_cpp ? headers : "");
   }
 }
 
@@ -49,7 +56,18 @@ DLBRIDGE_COLD void set_integer_mismatch(PyObject* object) noexcept {
   ref const expected = ref::steal(api<PyUnicode_FromFormat>(
       "an integer from %lld to %llu", static_cast<long long>(limits::min()),
       static_cast<unsigned long long>(limits::max())));
-  set_mismatch(expected.get(), object);
+  set_mismatch(expected.get(), object, "");
+}
+
+// The one of the two for a parameter of type T.
+template <class T>
+DLBRIDGE_COLD void set_mismatch_of(PyObject* expected, PyObject* object,
+                                   char const* headers) noexcept {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> && !is_character<T>) {
+    set_integer_mismatch<T>(object);
+  } else {
+    set_mismatch(expected, object, headers);
+  }
 }
 
 // The annotation of parameter `index` in a signature of pybind11, "(x: int, *, y: str = 'a') -> t",
@@ -71,9 +89,8 @@ DLBRIDGE_COLD inline ref annotation_in(char const* signature, std::size_t index)
       is_escaped = c == '\\' && !is_escaped;
       continue;
     }
-    bool const is_default = end != nullptr;  // which may be "<point 1, 2>"
-    bool const opens = std::strchr("([{", c) != nullptr || (is_default && c == '<');
-    bool const closes = std::strchr(")]}", c) != nullptr || (is_default && c == '>');
+    bool const opens = std::strchr("([{<", c) != nullptr;  // a default may be "<point 1, 2>"
+    bool const closes = std::strchr(")]}", c) != nullptr || (c == '>' && at[-1] != '-');
     depth += opens ? 1 : closes ? -1 : 0;
     quote = c == '"' || c == '\'' ? c : '\0';
     if (depth == 1 && annotation == nullptr && c == ':') {

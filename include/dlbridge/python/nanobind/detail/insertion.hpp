@@ -83,7 +83,7 @@ DLBRIDGE_COLD void check_converted(refusals& reasons, overload_call&, PyObject* 
   bool const fits = caster.from_python(object, nb::detail::cast_flags::convert, &made) &&
                     caster.template can_cast<A>();
   if (!fits) {
-    detail::set_mismatch(expected, object);
+    detail::set_mismatch_of<std::decay_t<A>>(expected, object, nanobind_headers);
     reasons.add(name, position, take_exception());
   }
 }

@@ -49,6 +49,8 @@ class nanobind_signature {
   bound_record const* record_;
 };
 
+constexpr char const* nanobind_headers = "a header of <nanobind/stl/>?";
+
 // A call that nanobind refused, of one or more candidates.
 class nanobind_refusal {
  public:
@@ -79,7 +81,7 @@ class nanobind_refusal {
       ref const expected =
           detail::annotation_in(parameters != nullptr ? parameters : "()", own.with_packs(i));
       if (object == Py_None && !facts.accepts_none && !facts.is_tensor) {
-        detail::set_mismatch(expected.get(), object);
+        detail::set_mismatch(expected.get(), object, nanobind_headers);
         reasons.add(own.name(i), refused.position(i), take_exception());
       } else {
         facts.check(reasons, imports_, object, own.name(i), refused.position(i), expected.get());

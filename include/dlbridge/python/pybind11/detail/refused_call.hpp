@@ -37,6 +37,8 @@ bool accepts(PyObject* object, bool convert) {
   return !is_null_object<A>(object) && caster.load(py::handle(object), convert);
 }
 
+constexpr char const* pybind11_headers = "<pybind11/stl.h>?";
+
 // Checks an argument for a parameter of type P, which may be a container of tensors.
 template <class P, bool IsContainer>
 DLBRIDGE_COLD void check_argument(refusals& reasons, refused_argument const& argument) {
@@ -61,12 +63,7 @@ DLBRIDGE_COLD void check_argument(refusals& reasons, refused_argument const& arg
       if (accepts<P>(argument.object, argument.convert)) {
         return;
       }
-      if constexpr (std::is_integral_v<P> && !std::is_same_v<P, bool> &&
-                    !py::detail::is_std_char_type<P>::value) {
-        set_integer_mismatch<P>(argument.object);
-      } else {
-        set_mismatch(argument.expected, argument.object);
-      }
+      set_mismatch_of<P>(argument.expected, argument.object, pybind11_headers);
     } catch (...) {
       pybind11_translator::translate();
     }
@@ -140,7 +137,7 @@ class DLBRIDGE_LOCAL pybind11_refusal {
       }
       ref const expected = own_.annotation(i);
       if (object == Py_None && own_.refuses_none(i)) {
-        set_mismatch(expected.get(), object);
+        set_mismatch(expected.get(), object, pybind11_headers);
         reasons.add(own_.name(i), refused_.position(i), take_exception());
       } else {
         record_.checks[own_.with_packs(i)](reasons, {object, own_.name(i), refused_.position(i),
