@@ -32,14 +32,14 @@ inline bool has_length(PyTypeObject const* type) noexcept {
          (type->tp_as_mapping != nullptr && type->tp_as_mapping->mp_length != nullptr);
 }
 // Whether an object is an array with dimensions, which is no number though it has __float__. Also
-// true with an exception set that is not forgivable.
+// true with an exception set, which ends the reading.
 DLBRIDGE_COLD inline bool has_dimensions(PyObject* object) noexcept {
   if (!has_length(Py_TYPE(object))) {
     return false;
   }
-  ref const ndim = ref::steal(api<PyObject_GetAttrString>(object, "ndim"));
+  ref const ndim = optional_attribute(object, "ndim");
   bool const is_array = ndim && PyLong_Check(ndim.get()) && api<PyLong_AsLong>(ndim.get()) != 0;
-  return !forgive_exception() || is_array;
+  return is_array || PyErr_Occurred() != nullptr;
 }
 
 // Writes the value of an object that is no float itself. False with an exception set on failure.
