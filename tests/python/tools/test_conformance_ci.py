@@ -183,7 +183,9 @@ def test_a_waiver_of_one_outcome() -> None:
 
 
 def test_a_waiver_of_a_skipped_rule_is_unused() -> None:
-    report = waived(a_report(result("P-01", "skip")), Waiver("P-01", "known"))
+    report = waived(
+        a_report(result("P-01", "skip"), result("P-02", "pass")), Waiver("P-01", "known")
+    )
     assert report.results[0].waiver is not None
     assert (report.results[0].waiver.state, report.status) == ("unused", 0)
 
