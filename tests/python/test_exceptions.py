@@ -67,7 +67,7 @@ def test_a_class_is_no_array() -> None:
 
 def test_the_exception_of_an_array_interface_is_the_cause() -> None:
     interface = {"shape": (Raising(ZeroDivisionError),), "typestr": "<f4", "data": (64, False)}
-    with pytest.raises(BufferError, match="integers in shape") as raised:
+    with pytest.raises(BufferError, match="64 integers of 0 and above") as raised:
         dlbridge.as_tensor(SimpleNamespace(__array_interface__=interface))
     assert isinstance(raised.value.__cause__, ZeroDivisionError)
 

@@ -198,9 +198,6 @@ DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept {
       created = ref();
     }
 #endif
-    if (created) {
-      reinterpret_cast<PyTypeObject*>(created.get())->tp_flags |= immutable_type;
-    }
     return created;
   });
   return reinterpret_cast<PyTypeObject*>(object);
