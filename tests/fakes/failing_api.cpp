@@ -235,8 +235,8 @@ char const* const kept[] = {
     // checked.
     "PyByteArray_AsString", "PyByteArray_Size", "PyBytes_AsString*", "PyBytes_Size",
     "PyCFunction_Get*", "PyCapsule_Get*", "PyCapsule_Set*", "PyFunction_Get*",
-    "PyDict_Size", "PyInstanceMethod_Function", "PyList_GetItem*", "PyList_Size", "PyModule_GetName",
-    "PyTuple_GetItem", "PyTuple_SetItem", "PyTuple_Size",
+    "PyDict_Size", "PyInstanceMethod_Function", "PyList_GetItem*", "PyList_SetItem", "PyList_Size",
+    "PyModule_GetName", "PyTuple_GetItem", "PyTuple_SetItem", "PyTuple_Size",
     // dlbridge does not call it; pybind11 takes its failure for true, and crashes.
     "PyObject_IsInstance",
     // Slots of types and of attributes, which are compared, or called by the interpreter.
