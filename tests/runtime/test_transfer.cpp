@@ -536,13 +536,13 @@ TEST_P(Transfer, ADriverOfTheCallerCopiesOnlyItsOwnDevicesOnItsOwnStreams) {
   device const other(runtime.is_cuda() ? kDLROCM : kDLCUDA, 0);
   long const copies_before = copy_calls();
   auto const reason_of = [](auto call) {
-    std::string const text = refusal_of([&] { return call(), 0; });
+    std::string const text = refusal_of(call);
     return text.substr(0, text.find(':'));
   };
   auto const check = [&](auto const& driver) {
     stream_ref const stream = runtime.new_stream();
     auto const reason = [&](tensor_view const& source, device where, stream_ref on) {
-      return reason_of([&] { transfer(driver, source, where, on); });
+      return reason_of([&] { return transfer(driver, source, where, on); });
     };
     EXPECT_EQ(reason(host, runtime.device(), no_stream), "bad_stream");
     EXPECT_EQ(reason(host, runtime.device(), stream_ref::default_of(other)), "bad_stream");
@@ -550,10 +550,12 @@ TEST_P(Transfer, ADriverOfTheCallerCopiesOnlyItsOwnDevicesOnItsOwnStreams) {
     EXPECT_EQ(reason(host, dlbridge::cpu, no_stream), "device_mismatch");
     EXPECT_EQ(reason(host, device(kDLOneAPI, 0), stream), "device_mismatch");
     EXPECT_EQ(reason_of([&] {
-                transfer_async(driver, {}, host, runtime.device(), stream_ref::default_of(other));
+                return transfer_async(driver, {}, host, runtime.device(),
+                                      stream_ref::default_of(other));
               }),
               "bad_stream");
-    EXPECT_EQ(reason_of([&] { transfer_async(driver, {}, host, other, stream); }), "bad_stream");
+    EXPECT_EQ(reason_of([&] { return transfer_async(driver, {}, host, other, stream); }),
+              "bad_stream");
     DLTensor const u = sixteen.at(runtime.new_memory(64), runtime.device());
     EXPECT_EQ(reason_of([&] { transfer_into(driver, host, sixteen.view(u), no_stream); }),
               "bad_stream");

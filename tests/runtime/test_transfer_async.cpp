@@ -155,12 +155,12 @@ TEST_P(TransferAsync, EveryAllocationAndTransferReleasesTheSource) {
   std::function<void()> const calls[] = {
       [&] { allocate(false); },
       [&] { allocate(true); },
-      [&] { transfer(host, runtime.device(), stream); },
-      [&] { transfer(host, dlbridge::cpu, no_stream); },
-      [&] { transfer(pinned.view(), dlbridge::cpu, stream); },
+      [&] { return transfer(host, runtime.device(), stream); },
+      [&] { return transfer(host, dlbridge::cpu, no_stream); },
+      [&] { return transfer(pinned.view(), dlbridge::cpu, stream); },
       [&] { transfer_into(host, sixteen.view(v), stream); },
       [&] { transfer_into(host, sixteen.view(u), no_stream); },
-      [&] { transfer_async(shared_tensor(), host, runtime.device(), stream); },
+      [&] { return transfer_async(shared_tensor(), host, runtime.device(), stream); },
   };
   for (auto const& call : calls) {
     frees = 0;
