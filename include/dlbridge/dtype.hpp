@@ -161,7 +161,8 @@ inline bool try_parse_dtype(char const* name, dtype& out) noexcept {
   if (bits == 0 && !number(255, bits)) {
     return false;
   }
-  rest += rest[0] == '_' && rest[1] == 'x' ? 1 : 0;
+  bool const is_of_torch = dtype_rows[code].fixed_bits != 0 && rest[0] == '_' && rest[1] == 'x';
+  rest += is_of_torch ? 1 : 0;
   if (*rest == 'x') {
     ++rest;
     if (!number(65535, lanes)) {

@@ -88,6 +88,9 @@ bool parses_as(int code, std::string const& text, dlbridge::dtype& out) {
   }
   std::string rest = text.substr(name.size());
   long lanes = 1;
+  if (codes[code].bits != 0 && rest.compare(0, 2, "_x") == 0) {
+    rest.erase(0, 1);  // as in PyTorch's float4_e2m1fn_x2
+  }
   if (std::size_t const x = rest.find('x'); x != rest.npos) {
     if (!read_number(rest.substr(x + 1), 65535, lanes)) {
       return false;
