@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from builds import FREE_THREADED
 
+PEERS = [name for name in ("numpy", "torch") if importlib.util.find_spec(name)]
 MODULES = [name for name in ("extension", "nanobind_extension") if importlib.util.find_spec(name)]
 BORROWS = not FREE_THREADED and np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
@@ -30,8 +31,11 @@ def extension(request: pytest.FixtureRequest) -> Any:
 
 
 def importer(peer: str) -> Callable[[Any], Any]:
+    """How a library makes its array of one of NumPy."""
     # from_dlpack of NumPy 1 returns a read-only array, which has no __dlpack__
-    return np.asarray if peer == "numpy" else pytest.importorskip(peer).from_dlpack
+    name = "asarray" if peer == "numpy" else "from_dlpack"
+    function: Callable[[Any], Any] = getattr(importlib.import_module(peer), name)
+    return function
 
 
 @pytest.mark.parametrize("made", [list, iter], ids=["list", "iterator"])
@@ -345,7 +349,7 @@ def test_a_method_is_static_or_not(extension: Any) -> None:
 
 
 @pytest.mark.parametrize("extents", [[1] * 65, [1] * 5000, [2, -1], [-(2**63)]], ids=len)
-@pytest.mark.parametrize("peer", ["numpy", "torch", "dlbridge"])
+@pytest.mark.parametrize("peer", [*PEERS, "dlbridge"])
 def test_extents_that_no_library_receives(extension: Any, peer: str, extents: Any) -> None:
     x = importer(peer)(FLOATS)
     assert extension.floats_like(x, [2, 0]).shape == (2, 0)
@@ -353,9 +357,10 @@ def test_extents_that_no_library_receives(extension: Any, peer: str, extents: An
         extension.floats_like(x, extents)
 
 
-def test_the_message_of_an_allocator_lacks_its_frames(extension: Any) -> None:
-    with pytest.raises((BufferError, MemoryError), match="allocator; got") as raised:
-        extension.floats_like(importer("torch")(FLOATS), [2**61, 2**61])
+@pytest.mark.parametrize("peer", PEERS)
+def test_the_message_of_an_allocator_lacks_its_frames(extension: Any, peer: str) -> None:
+    with pytest.raises((BufferError, MemoryError, ValueError)) as raised:
+        extension.floats_like(importer(peer)(FLOATS), [2**61, 2**61])
     assert "\n" not in str(raised.value) and "frame" not in str(raised.value)
 
 
@@ -394,7 +399,7 @@ def test_buffers_and_numbers(extension: Any) -> None:
         extension.numbers_or_buffer([256])
 
 
-@pytest.mark.parametrize("peer", ["numpy", "torch"])
+@pytest.mark.parametrize("peer", PEERS)
 def test_an_array_with_dimensions_is_no_number(extension: Any, peer: str) -> None:
     x = importer(peer)
     assert extension.float_or_span(x(np.ones((), "float64"))) == 0

@@ -164,7 +164,12 @@ def test_device(name: str, code: int, id_: int) -> None:
 
 def test_a_device_with_a_negative_id_survives() -> None:
     device = dlbridge.from_dlpack(producers.Producer(device=(2, -1))).device
-    copies = [dlbridge.device(device), copy.copy(device), copy.deepcopy(device), *pickled(device)]
+    copies: list[Any] = [
+        dlbridge.device(device),
+        copy.copy(device),
+        copy.deepcopy(device),
+        *pickled(device),
+    ]
     for same in copies:
         assert (same, same.code, same.id, type(same)) == ("cuda:-1", 2, -1, dlbridge.device)
     with pytest.raises(ValueError):

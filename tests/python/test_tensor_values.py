@@ -457,7 +457,7 @@ def test_a_shape_is_a_sequence(shape: Any) -> None:
 
 @pytest.mark.parametrize("name", ["readonly", "pinned"])
 def test_booleans_are_no_other_values(name: str) -> None:
-    call = dlbridge.empty if name == "pinned" else dlbridge.from_pointer
+    call: Any = dlbridge.empty if name == "pinned" else dlbridge.from_pointer
     arguments = (3, "int8") if name == "pinned" else (64, 3, "int8")
     with pytest.raises(ValueError, match=f"expected {name} to be True or False; got 'no'"):
         call(*arguments, **{name: "no"})

@@ -295,9 +295,10 @@ struct dtype_traits<__bf16> {
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge
 
+namespace std {
 /// The limits of a small_float. In a format without infinity, infinity() is NaN.
 template <class Format>
-class std::numeric_limits<dlbridge::small_float<Format>> : public std::numeric_limits<float> {
+class numeric_limits<dlbridge::small_float<Format>> : public numeric_limits<float> {
   using number = dlbridge::small_float<Format>;
   using limits = typename Format::limits;
   static constexpr number of(unsigned bits) noexcept {
@@ -327,3 +328,4 @@ class std::numeric_limits<dlbridge::small_float<Format>> : public std::numeric_l
   static constexpr number quiet_NaN() noexcept { return of(limits::nan); }
   static constexpr number signaling_NaN() noexcept { return quiet_NaN(); }
 };
+}  // namespace std
