@@ -51,7 +51,8 @@ extension.fast.axpy("1", 2, 3)
 def stubs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stubs")
     generator = [sys.executable, "-m", "pybind11_stubgen", "extension", "-o", str(folder)]
-    generator += ["--ignore-invalid-expressions", "<Row.*|std::.*|:less<int>"]  # no expressions of Python
+    no_expressions = "<Row.*|std::.*|:less<int>"  # of Python
+    generator += ["--ignore-invalid-expressions", no_expressions]
     path = os.pathsep.join([MODULES, os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [*generator, "--exit-code"],
