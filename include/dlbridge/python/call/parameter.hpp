@@ -348,10 +348,11 @@ ref give_result(Result&& result, PyObject* first_argument, library const* target
   static_assert(
       !std::is_lvalue_reference_v<Result>,
       "dlbridge: a tensor is returned by value. Take it by value, and return std::move of it");
-  if (target != nullptr) {
+  if constexpr (std::is_lvalue_reference_v<Result>) {
+    return ref();  // only the assertion is printed
+  } else if (target != nullptr) {
     return give_as(*target, detail::release(std::forward<Result>(result)));
-  }
-  if constexpr (detail::result_kind<type>::has_origin) {
+  } else if constexpr (detail::result_kind<type>::has_origin) {
     return std::forward<Result>(result).give();
   } else {
     managed_tensor m = detail::release(std::forward<Result>(result));
