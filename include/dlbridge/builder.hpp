@@ -202,8 +202,8 @@ managed_tensor build_as(Owner&& owner, description const& first, Describe descri
 /// out_of_memory, and malformed for a rank above 64, the caller still owns it. After any other
 /// error it has been destroyed.
 template <class Owner>
-managed_tensor build(Owner&& owner, struct_kind kind = struct_kind::versioned,
-                     read_only_policy policy = read_only_policy::refuse) {
+[[nodiscard]] managed_tensor build(Owner&& owner, struct_kind kind = struct_kind::versioned,
+                                   read_only_policy policy = read_only_policy::refuse) {
   constexpr bool is_taken = !std::is_lvalue_reference_v<Owner> && !std::is_const_v<Owner>;
   static_assert(is_taken,
                 "dlbridge: build takes the array over. Move it, build(std::move(a)), or share it, "
@@ -237,9 +237,9 @@ constexpr bool is_pointer_or_deleter<T, true> = std::is_void_v<std::invoke_resul
 /// @par Ownership
 /// As build.
 template <class Owner>
-managed_tensor build_on(Owner&& owner, description const& memory,
-                        struct_kind kind = struct_kind::versioned,
-                        read_only_policy policy = read_only_policy::refuse) {
+[[nodiscard]] managed_tensor build_on(Owner&& owner, description const& memory,
+                                      struct_kind kind = struct_kind::versioned,
+                                      read_only_policy policy = read_only_policy::refuse) {
   constexpr bool is_taken = !std::is_lvalue_reference_v<Owner> && !std::is_const_v<Owner>;
   static_assert(is_taken, "dlbridge: build_on takes the owner over. Move it, or pass no_owner{}");
   constexpr bool frees = !detail::is_pointer_or_deleter<std::remove_reference_t<Owner>>;

@@ -88,9 +88,9 @@ inline void copy_disjoint(tensor_view const& source, tensor_view const& destinat
 ///
 /// @par Stream order
 /// The function waits for no stream: the elements must be ready when the caller calls it.
-managed_tensor copy_of(tensor_view const& source, layout order = layout::row_major,
-                       struct_kind kind = struct_kind::versioned,
-                       host_allocator const& memory = default_allocator());
+[[nodiscard]] managed_tensor copy_of(tensor_view const& source, layout order = layout::row_major,
+                                     struct_kind kind = struct_kind::versioned,
+                                     host_allocator const& memory = default_allocator());
 
 /// Copies all elements to an existing tensor. The bits of every element are unchanged. The padding
 /// bits of elements that are packed in source and padded in destination become 0.

@@ -26,7 +26,7 @@ inline namespace DLBRIDGE_ABI {
 /// @par Thread and GIL
 /// Objects are not synchronized. The deleter may run in any thread, with or without the GIL
 /// (spec 3.3).
-class [[nodiscard]] managed_tensor {
+class managed_tensor {
  public:
   managed_tensor() noexcept = default;
   managed_tensor(managed_tensor&& other) noexcept : bits_(std::exchange(other.bits_, 0)) {}
@@ -55,7 +55,7 @@ class [[nodiscard]] managed_tensor {
   /// The function takes ownership before the checks, and calls the deleter after a refusal. Of a
   /// struct with an unknown major version it reads only the version and the deleter (spec 2.1).
   template <class Managed>
-  static managed_tensor steal(Managed* raw) {
+  [[nodiscard]] static managed_tensor steal(Managed* raw) {
     report why;
     managed_tensor owned = try_steal(raw, why);
     if (!why.ok()) {
@@ -69,7 +69,7 @@ class [[nodiscard]] managed_tensor {
   /// @param[out] why The refusal; unchanged on success.
   /// @return The owner; empty after a refusal.
   template <class Managed>
-  static managed_tensor try_steal(Managed* raw, report& why) noexcept {
+  [[nodiscard]] static managed_tensor try_steal(Managed* raw, report& why) noexcept {
     static_assert(!std::is_void_v<Managed>,
                   "dlbridge: steal takes a DLManagedTensorVersioned* or a DLManagedTensor*. Cast "
                   "the pointer to the type of the struct");
@@ -89,11 +89,11 @@ class [[nodiscard]] managed_tensor {
   }
   /// Takes ownership of a tensor without checks. Null yields an empty owner.
   /// @pre The tensor is valid: dlbridge built it, or the caller has checked it.
-  static managed_tensor adopt(DLManagedTensorVersioned* raw) noexcept {
+  [[nodiscard]] static managed_tensor adopt(DLManagedTensorVersioned* raw) noexcept {
     DLBRIDGE_ASSUME((reinterpret_cast<std::uintptr_t>(raw) & legacy_bit) == 0);
     return managed_tensor(reinterpret_cast<std::uintptr_t>(raw));
   }
-  static managed_tensor adopt(DLManagedTensor* raw) noexcept {
+  [[nodiscard]] static managed_tensor adopt(DLManagedTensor* raw) noexcept {
     DLBRIDGE_ASSUME((reinterpret_cast<std::uintptr_t>(raw) & legacy_bit) == 0);
     return managed_tensor(raw == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(raw) | legacy_bit);
   }
