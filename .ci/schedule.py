@@ -29,6 +29,8 @@ PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+, )*\d+ [a-z]+) in [\d.]+s\b.*$", r
 CTEST = re.compile(
     r"^\d+% tests passed(?:, (?P<failed>\d+) tests? failed)? out of (?P<all>\d+)", re.MULTILINE
 )
+# Of a program whose tests are one test of CTest.
+GTEST = re.compile(r"^\d+: \[  PASSED  \] (\d+) tests?", re.MULTILINE)
 OF_PYTEST = {"passed", "failed", "skipped", "xfailed", "xpassed", "error", "errors"}
 
 
@@ -64,7 +66,7 @@ def listed(nox: list[str]) -> list[Session]:
 
 
 def count_tests(log: str) -> dict[str, int]:
-    """Adds up the counts in the last lines of pytest and ctest in a log."""
+    """Adds up the counts in the last lines of pytest, ctest and GoogleTest in a log."""
     counts: dict[str, int] = {}
     log = ANSI.sub("", log)
     for line in PYTEST.findall(log):
@@ -77,6 +79,8 @@ def count_tests(log: str) -> dict[str, int]:
         counts["passed"] = counts.get("passed", 0) + int(match["all"]) - failed
         if failed:
             counts["failed"] = counts.get("failed", 0) + failed
+    for number in GTEST.findall(log):
+        counts["passed"] = counts.get("passed", 0) + int(number) - 1
     return counts
 
 
