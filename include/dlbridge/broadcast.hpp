@@ -255,8 +255,7 @@ class broadcast_span {
 /// @tparam T The element type.
 /// @tparam Shape The shape of the view, which the extents must meet: shape<...> or dynamic_rank.
 /// @param source A number that T represents, or that a floating T rounds; a tensor of dtype T in
-/// host
-///   memory: a view, a span, a tensor, an argument; or a std::variant of such. The memory is
+///   host memory: a view, a span, a tensor, an argument; or a std::variant of such. The memory is
 ///   borrowed.
 /// @param extents The extents, as {rows, columns}.
 /// @return The view, which is read-only.

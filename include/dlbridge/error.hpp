@@ -263,9 +263,8 @@ class DLBRIDGE_PUBLIC error : public std::exception {
 
 /// Throws error(why). In a build without exceptions, it calls DLBRIDGE_ON_ERROR(why), which must
 /// not return, if the program defines that macro. Otherwise it prints the message to stderr and
-/// calls std::terminate. All
-/// translation units of a program define the macro alike, because the linker keeps one raise of
-/// them all.
+/// calls std::terminate. All translation units of a program define the macro alike, because the
+/// linker keeps one raise of them all.
 ///
 /// @param why The refusal.
 /// @throws error with the report why, in builds with exceptions.

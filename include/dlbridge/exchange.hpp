@@ -94,20 +94,19 @@ class exchange_table {
   /// Creates an object of the table's library from a tensor.
   ///
   /// @param m The tensor.
-  /// @return A new reference to the object; null after a failure, with a Python exception set
-  /// unless
-  ///   the table returned success without an object.
+  /// @return A new reference to the object. Null after a failure, with a Python exception set; null
+  ///   without one if the table returned success and no object.
   /// @pre can_import(), and m is versioned.
   /// @par Ownership
   /// The object owns the tensor. After a failure m still owns it, as in PyTorch and tvm-ffi; DLPack
-  /// does not specify it (spec 5.3).
+  /// does not specify it (spec 5.3). After success the table's library owns it, also without an
+  /// object.
   void* try_import(managed_tensor& m) const noexcept {
     void* object = nullptr;
     if (call(api_->managed_tensor_to_py_object_no_sync, m.get_versioned(), &object) != 0) {
       return nullptr;
     }
-    static_cast<void>(
-        m.release_versioned());  // after success the library has it, whatever it gives
+    static_cast<void>(m.release_versioned());
     return object;
   }
 

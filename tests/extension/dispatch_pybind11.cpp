@@ -18,6 +18,19 @@
 
 namespace py = pybind11;
 
+struct strict {};
+
+// A caster that throws, in place of a refusal.
+template <>
+struct pybind11::detail::type_caster<strict> : type_caster_base<strict> {
+  bool load(handle source, bool convert) {
+    if (PyUnicode_Check(source.ptr()) != 0) {
+      throw value_error("no strict one");
+    }
+    return type_caster_base<strict>::load(source, convert);
+  }
+};
+
 void add_dispatch(py::module_& m) {
   py::class_<dispatch::row> row(m, "Row");
   row.def(py::init<>());
@@ -96,6 +109,9 @@ void add_dispatch(py::module_& m) {
       [](std::string const&, py::object const&, double, dispatch::span<float>) {},
       py::arg("separator") = "\\", py::arg("row") = dispatch::row(), py::arg("factor") = 1.0,
       py::arg("x"));
+  py::class_<strict>(m, "Strict").def(py::init<>());
+  dlbridge::def(m, "strict_first", [](strict const&) { return "strict"; }, py::arg("x"));
+  dlbridge::def(m, "strict_first", [](dispatch::span<float>) { return "float32"; }, py::arg("x"));
   dlbridge::def(
       m, "none_or_class",
       [](std::pair<dispatch::span<float>, dispatch::row> const&) { return "class"; }, py::arg("x"));

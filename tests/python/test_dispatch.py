@@ -416,6 +416,15 @@ def test_the_positions_of_alternatives_precede_the_reasons(extension: Any) -> No
         extension.lists_or_none([3])
 
 
+@pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
+def test_a_caster_that_throws_ends_the_call() -> None:
+    extension = importlib.import_module("extension")
+    assert extension.strict_first(extension.Strict()) == "strict"
+    assert extension.strict_first(FLOATS) == "float32"
+    with pytest.raises(ValueError, match="no strict one"):
+        extension.strict_first("text")
+
+
 def test_methods_do_not_count_their_object(extension: Any) -> None:
     holder = extension.Holder()
     with pytest.raises(TypeError, match="argument 1: expected float32"):

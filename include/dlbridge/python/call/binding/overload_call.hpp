@@ -193,7 +193,7 @@ class overload_call {
     }
     return why ? why.text() : ref::steal(api<PyUnicode_FromString>(no_reason()));
   }
-  /// What is said of a signature without a reason.
+  /// The text for a signature whose reason is not known.
   static char const* no_reason() noexcept {
     return "the arguments are not those of this signature";
   }

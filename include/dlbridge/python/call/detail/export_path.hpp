@@ -219,6 +219,10 @@ inline ref give_by_table(exchange_table table, managed_tensor m) noexcept {
   }
   ref object = ref::steal(static_cast<PyObject*>(table.try_import(m)));
   if (!object) {
+    if (PyErr_Occurred() == nullptr) {
+      set_error(refusal(errc::producer_failed, "an object from the exchange table",
+                        "success and no object"));
+    }
     error_keeper const pending;
     m = managed_tensor();
   }

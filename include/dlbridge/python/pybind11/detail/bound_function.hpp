@@ -111,8 +111,13 @@ struct exact_tests_of<Result(Parameters...)> {
     if constexpr (std::is_arithmetic_v<type> ||
                   std::is_base_of_v<py::detail::type_caster_base<type>,
                                     py::detail::make_caster<P>>) {
-      return [](PyObject* object) {
-        return py::detail::make_caster<P>().load(py::handle(object), false);
+      return [](PyObject* object) noexcept {
+        bool is_exact = true;  // where the caster throws, the call of the function does so too
+        if (!guarded(
+                [&] { is_exact = py::detail::make_caster<P>().load(py::handle(object), false); })) {
+          api<PyErr_Clear>();
+        }
+        return is_exact;
       };
     } else {
       return nullptr;

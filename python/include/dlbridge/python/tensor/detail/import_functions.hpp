@@ -36,8 +36,7 @@ struct import_arguments {
   consume_request request{};
   PyObject* readonly = Py_None;
   PyObject* producer = nullptr;  // borrowed: the object to import, for the queue that it has
-  stream_ref ready{cpu,
-                   static_cast<void*>(nullptr)};  // set by the import: where elements are ready
+  stream_ref ready = stream_ref::default_of(cpu);  // set by the import: where elements are ready
 };
 
 // Reads device=, where every ordinal of the CPU names the CPU.
