@@ -86,12 +86,20 @@ def load(calls: Calls) -> Libraries:
     return Libraries(*found)
 
 
+def by_protocol(array: Any) -> Any:
+    """An array that every consumer imports by its `__dlpack__`, which is that of an ndarray."""
+    with_method = array.view(type("WithMethod", (np.ndarray,), {}))
+    with_method.__dlpack__ = array.__dlpack__
+    return with_method
+
+
 def producers(libraries: Libraries) -> dict[str, Any]:
     """An array of each library, float32 of shape (2, 3), and what has no library of its own."""
     array = np.arange(6, dtype="float32").reshape(2, 3)
     found: dict[str, Any] = {
         "ndarray": array,
         "ndarray subclass": array.view(type("Subclass", (np.ndarray,), {})),
+        "ndarray by protocol": by_protocol(array),
         "bare C": Bare((2, 3)),
         "Tensor": dlbridge.from_dlpack(array),
     }

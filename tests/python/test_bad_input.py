@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+import sys
 from typing import Any, Callable
 
 import pytest
@@ -212,6 +213,13 @@ class Exporting(producers.Producer):
         self.tensor = dlbridge.from_dlpack(self)
 
 
+class Described:
+    __array_interface__: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return "Described()"
+
+
 class NoText:
     def __repr__(self) -> str:
         raise ValueError("no text either")
@@ -268,8 +276,9 @@ def rows(
 
 NOT_A_PRODUCER = (
     "not a DLPack producer: expected an object with __dlpack__ and __dlpack_device__; got one of "
-    "type {type}. as_tensor() also takes buffers and array interfaces"
+    "type {type}"
 )
+BUFFER = ". Call as_tensor(), which also takes buffers and array interfaces"
 NO_PROTOCOL = (
     "not a DLPack producer: expected an object with __dlpack__, the buffer protocol, "
     "__array_interface__ or __cuda_array_interface__; got one of type {type}"
@@ -284,11 +293,29 @@ NO_PROTOCOL_OF_A_NUMBER = NO_PROTOCOL + ". Pass numpy.asarray() of it"
 TYPES: list[Row] = [
     *rows(
         "from_dlpack",
-        [5, None, b"x", "x", dlbridge.dtype],
+        [None, "x", dlbridge.dtype, sys],
         lambda value: lambda: value,
         lambda value: take,
         TypeError,
         NOT_A_PRODUCER,
+        [],
+    ),
+    *rows(
+        "from_dlpack",
+        [b"x", Described()],
+        lambda value: lambda: value,
+        lambda value: take,
+        TypeError,
+        NOT_A_PRODUCER + BUFFER,
+        [],
+    ),
+    *rows(
+        "from_dlpack",
+        [5, [1, 2]],
+        lambda value: lambda: value,
+        lambda value: take,
+        TypeError,
+        NOT_A_PRODUCER + ". Pass numpy.asarray() of it",
         [],
     ),
     *rows(

@@ -28,6 +28,11 @@ class Sub(np.ndarray[Any, Any]):
     pass
 
 
+class WithMethod(np.ndarray[Any, Any]):
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return super().__dlpack__(**keywords)
+
+
 def vector(*values: float) -> Any:
     return np.array(values, dtype=np.float32)
 
@@ -96,11 +101,11 @@ def random_array(pick: random.Random, dtype: str) -> Any:
 
 @pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "complex128"])
 def test_the_layout_of_random_arrays(dtype: str) -> None:
-    """By the fields of an ndarray, and by __dlpack__, which a subclass of ndarray uses."""
+    """By the fields of an ndarray and of a derived class, and by a method __dlpack__."""
     pick = random.Random(dtype)
     for _ in range(1000):
         x = random_array(pick, dtype)
-        for array in (x, x.view(Sub)):
+        for array in (x, x.view(Sub), x.view(WithMethod)):
             address, extents, strides, readonly = extension.describe(array)
             assert (tuple(extents), readonly) == (x.shape, not x.flags.writeable)
             if x.size:

@@ -229,6 +229,89 @@ def test_the_environment_variable(value: str, uses_table: bool) -> None:
     assert (result.stdout, result.stderr) == ("0\n" if uses_table else "1\n", "")
 
 
+def counting(method: Any, calls: list[Any]) -> Any:
+    """A function that counts its calls and then calls a method of an array."""
+
+    def counted(*arguments: Any, **keywords: Any) -> Any:
+        calls.append(keywords)
+        return method(*arguments, **keywords)
+
+    return counted
+
+
+class Derived(np.ndarray):
+    """Overrides nothing: its objects are read as those of ndarray are."""
+
+
+@pytest.mark.parametrize("copy", [None, True])
+def test_an_object_of_a_derived_class_has_a_method_of_its_own(copy: Any) -> None:
+    calls: list[Any] = []
+    x = np.arange(3.0).view(Derived)
+    assert dlbridge.from_dlpack(x, copy=copy).tolist() == [0, 1, 2]
+    x.__dlpack__ = counting(np.arange(4.0).__dlpack__, calls)  # type: ignore[method-assign]
+    assert dlbridge.from_dlpack(x, copy=copy).tolist() == [0, 1, 2, 3]
+    assert calls
+    del x.__dlpack__
+    assert dlbridge.from_dlpack(x, copy=copy).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("copy", [None, True])
+def test_a_derived_class_gets_a_method(copy: Any) -> None:
+    calls: list[Any] = []
+    class_: Any = type("Derived", (np.ndarray,), {})
+    x = np.arange(3.0).view(class_)
+    assert dlbridge.from_dlpack(x, copy=copy).tolist() == [0, 1, 2]
+    class_.__dlpack__ = counting(np.ndarray.__dlpack__, calls)
+    assert dlbridge.from_dlpack(x, copy=copy).tolist() == [0, 1, 2]
+    assert calls
+    del class_.__dlpack__
+    calls.clear()
+    assert dlbridge.from_dlpack(x, copy=copy).tolist() == [0, 1, 2]
+    assert not calls
+
+
+def test_a_derived_class_looks_up_its_attributes_itself() -> None:
+    class Forwarding(np.ndarray):
+        def __getattribute__(self, name: str) -> Any:
+            other = np.arange(4.0)
+            return other.__dlpack__ if name == "__dlpack__" else super().__getattribute__(name)
+
+    assert dlbridge.from_dlpack(np.arange(3.0).view(Forwarding)).tolist() == [0, 1, 2, 3]
+
+
+def test_a_derived_class_without_attributes() -> None:
+    class Slots(np.ndarray):
+        __slots__ = ()
+
+    x = np.arange(6.0).reshape(2, 3).T.view(Slots)
+    t = dlbridge.from_dlpack(x)
+    assert (t.data_ptr, t.shape, t.strides) == (x.ctypes.data, (3, 2), (1, 3))
+
+
+def test_an_attribute_whose_comparison_raises() -> None:
+    class Name(str):
+        def __hash__(self) -> int:
+            return hash("__dlpack__")
+
+        def __eq__(self, other: object) -> bool:
+            raise KeyboardInterrupt
+
+    x = np.arange(3.0).view(Derived)
+    x.__dict__[Name()] = 1
+    with pytest.raises(KeyboardInterrupt):
+        dlbridge.from_dlpack(x)
+
+
+def test_a_mapped_file_stays_open(tmp_path: Any) -> None:
+    path = tmp_path / "numbers"
+    x: Any = np.memmap(path, dtype="float64", mode="w+", shape=(3,))
+    x[:] = 1, 2, 3
+    t = dlbridge.from_dlpack(x)
+    del x
+    gc.collect()
+    assert (t.tolist(), t.readonly) == ([1, 2, 3], False)
+
+
 def test_a_derived_class_that_refuses_is_called_once() -> None:
     calls: list[dict[str, Any]] = []
 

@@ -14,7 +14,7 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/call/detail/export_path.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/consume.hpp>
+#include <dlbridge/python/import/detail/consume_argument.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/detail/work_stream.hpp>
 #include <dlbridge/python/interpreter.hpp>

@@ -3,15 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/by_table.hpp>
+#include <dlbridge/python/import/detail/consume_argument.hpp>
+#include <dlbridge/python/import/detail/fulfil.hpp>
 #include <dlbridge/python/import/detail/import_call.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/request.hpp>
@@ -23,17 +25,6 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 
 namespace detail {
-// Imports the tensor of a raw capsule, as its producer exported it. Returns an empty tensor, with
-// an exception set, on failure.
-inline managed_tensor consume_capsule(PyObject* capsule) noexcept {
-  report why;
-  managed_tensor tensor = steal_capsule(capsule, why);
-  if (!why.ok()) {
-    set_error(why);
-  }
-  return tensor;
-}
-
 // Chooses the stream on which the elements of a capsule are ready. A capsule states none, so they
 // are ready on the default stream, after which the stream that the caller named is ordered. A named
 // stream of another device, to which the tensor then moves, is ordered by that move.
@@ -55,16 +46,6 @@ inline bool order_capsule(device where, consume_request const& request,
            }
            ready = named;
          });
-}
-
-// As consume() by __dlpack__, for the argument of a function, which requests neither a device nor a
-// copy nor a stream.
-inline managed_tensor consume_argument(PyObject* producer) noexcept {
-  if (PyCapsule_CheckExact(producer)) {
-    return consume_capsule(producer);
-  }
-  consume_request const request;
-  return import_call<true>(producer, request).run();
 }
 }  // namespace detail
 
@@ -108,10 +89,9 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
     error_keeper const pending;
     tensor = managed_tensor();
   }
-  if (!tensor || request.fulfil == nullptr) {
-    return tensor;
-  }
-  return request.fulfil(std::move(tensor), request, request.copy == copy_policy::always, ready);
+  return tensor ? detail::fulfil_request(std::move(tensor), request,
+                                         request.copy == copy_policy::always, ready)
+                : std::move(tensor);
 }
 /// The same for callers that do not need the stream.
 inline managed_tensor consume(PyObject* producer, consume_request const& request) noexcept {

@@ -27,6 +27,10 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
+// Moves or copies a tensor that is not yet as requested (fulfil.hpp). It is only declared here:
+// extensions, whose functions request neither for their arguments, need not compile it.
+managed_tensor fulfil_request(managed_tensor m, consume_request const& request, bool wants_copy,
+                              stream_ref& ready) noexcept;
 
 // One import: chooses the device, the stream and the keywords, calls the producer, and moves or
 // copies the result if necessary. A step that fails returns false or an empty object, with a Python
@@ -68,7 +72,11 @@ class import_call {
       return managed_tensor();
     }
     ref capsule = call_producer();
-    return fulfil(receive(capsule ? std::move(capsule) : request_again()));
+    managed_tensor tensor = receive(capsule ? std::move(capsule) : request_again());
+    if constexpr (!AsItIs) {
+      return tensor ? fulfil(std::move(tensor)) : managed_tensor();
+    }
+    return tensor;
   }
 
  private:
@@ -121,7 +129,7 @@ class import_call {
     if ((method && method.get() != Py_None && !is_class) || PyErr_Occurred() != nullptr) {
       return static_cast<bool>(method);
     }
-    set_no_producer(producer_, is_class, request_.advice);
+    set_no_producer(producer_, is_class, request_.has_as_tensor);
     return false;
   }
 
@@ -281,9 +289,6 @@ class import_call {
   // Moves or copies the tensor as requested, if the producer did not. Refuses a copy by the
   // producer that copy=False forbids.
   managed_tensor fulfil(managed_tensor m) noexcept {
-    if (AsItIs || !m || request_.fulfil == nullptr) {
-      return m;
-    }
     if (request_.copy == copy_policy::never && m.view().is_copied()) {
       m = managed_tensor();
       report r =
@@ -303,7 +308,7 @@ class import_call {
             stream_device(m.view().device())) {  // the producer moved it, or misstated the device
       ready_ = stream_ref::default_of(m.view().device());
     }
-    return request_.fulfil(std::move(m), request_, wants_copy, ready_);
+    return fulfil_request(std::move(m), request_, wants_copy, ready_);
   }
 
   // Whether the memory that the producer exports holds the values of the tensor. The producer's own

@@ -14,7 +14,7 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/consume.hpp>
+#include <dlbridge/python/import/detail/consume_argument.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/detail/work_stream.hpp>
@@ -236,8 +236,7 @@ class imported_tensor {
   // called.
   DLBRIDGE_NOINLINE bool describe_ndarray(PyObject* object) noexcept {
     type_entry storage;
-    return type_cache::get(Py_TYPE(object), storage).reads_fields &&
-           detail::can_read_ndarrays(Py_TYPE(object)) &&
+    return detail::can_read_fields(type_cache::get(Py_TYPE(object), storage), object) &&
            detail::read_ndarray(object, tensor_, dims_, flags_) &&
            detail::is_sound_ndarray(tensor_);
   }

@@ -299,8 +299,8 @@ DLBRIDGE_COLD inline bool test_ndarrays(PyTypeObject* type) noexcept {
   return all;
 }
 
-/// Whether read_ndarray may read objects of a type, which is numpy.ndarray and no class derived
-/// from it. The self-test runs once; again after an exception that is not forgivable, which stays
+/// Whether read_ndarray may read objects of numpy.ndarray, and of the classes derived from it. The
+/// self-test runs once; again after an exception that is not forgivable, which stays
 /// pending.
 /// @pre no exception is pending.
 /// @par Thread and GIL
@@ -317,6 +317,33 @@ DLBRIDGE_LOCAL inline bool can_read_ndarrays(PyTypeObject* type) noexcept {
     tested.store(type, std::memory_order_release);
   }
   return passed.load(std::memory_order_acquire) == type;
+}
+
+// Whether an object whose type lets it have attributes has, or may have, a __dlpack__ among them.
+// An exception of a key of its dict stays pending.
+DLBRIDGE_NOINLINE inline bool may_have_own_dlpack(PyObject* object) noexcept {
+  PyObject* const* const dict = api<_PyObject_GetDictPtr>(object);
+  if (dict == nullptr) {  // there is no memory for it
+    return true;
+  }
+  ref const own = *dict != nullptr ? dict_item(*dict, names::get().dlpack) : ref();
+  return own || PyErr_Occurred() != nullptr;
+}
+
+/// Whether read_ndarray describes an object as its `__dlpack__` does: an ndarray, or an object of a
+/// derived class without a `__dlpack__` of its own, such as a numpy.memmap.
+/// @param type the entry of its type; not valid afterwards.
+/// @return false with an exception pending after one that is not forgivable, or of a key.
+/// @pre no exception is pending.
+/// @par Thread and GIL
+/// The caller holds the GIL. Python code may run.
+DLBRIDGE_INLINE bool can_read_fields(type_entry const& type, PyObject* object) noexcept {
+  if (type.reads_fields) {
+    return can_read_ndarrays(Py_TYPE(object));
+  }
+  PyTypeObject* const base = type.array_base;
+  return base != nullptr && (type.takes_self || !may_have_own_dlpack(object)) &&
+         can_read_ndarrays(base);
 }
 }  // namespace detail
 }  // namespace python

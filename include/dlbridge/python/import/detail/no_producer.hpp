@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
@@ -33,21 +34,38 @@ inline int is_array_like(PyObject* object) noexcept {
 
 constexpr char const* remedy_of_array_like = "Pass numpy.asarray() of it";
 
+// Whether as_tensor() reads an object that is no producer. Returns -1 with an exception set.
+inline int has_described_memory(PyObject* object) noexcept {
+  if (PyObject_CheckBuffer(object) != 0) {
+    return 1;
+  }
+  names const& n = names::get();
+  for (PyObject* const name : {n.array_interface, n.cuda_array_interface}) {
+    if (optional_attribute(object, name)) {
+      return 1;
+    }
+    if (PyErr_Occurred() != nullptr) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
 // Raises not_a_producer, or what a lookup of an attribute raised.
 // @param is_class whether the object is a class whose objects are producers
-// @param remedy the advice of the caller, or null
-inline void set_no_producer(PyObject* object, bool is_class, char const* remedy) noexcept {
-  if (is_class) {
-    remedy = "Pass an object of it";
-  } else if (remedy == nullptr && PyBytes_Check(object)) {
-    remedy = "Pass numpy.frombuffer() of it, with its dtype";
-  } else if (remedy == nullptr) {
-    int const is_like_one = is_array_like(object);
-    if (is_like_one < 0) {
-      return;
-    }
-    remedy = is_like_one != 0 ? remedy_of_array_like : nullptr;
+// @param has_as_tensor whether the caller can call as_tensor() instead
+inline void set_no_producer(PyObject* object, bool is_class, bool has_as_tensor) noexcept {
+  int const is_described = has_as_tensor && !is_class ? has_described_memory(object) : 0;
+  int const is_like_one = is_class || is_described != 0 ? 0 : is_array_like(object);
+  if (is_described < 0 || is_like_one < 0) {
+    return;
   }
+  char const* const remedy =
+      is_class                ? "Pass an object of it"
+      : is_described != 0     ? "Call as_tensor(), which also takes buffers and array interfaces"
+      : PyBytes_Check(object) ? "Pass numpy.frombuffer() of it, with its dtype"
+      : is_like_one != 0      ? remedy_of_array_like
+                              : nullptr;
   PyTypeObject* const named = is_class ? reinterpret_cast<PyTypeObject*>(object) : Py_TYPE(object);
   report r = refusal(errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__",
                      is_class ? "the class " : "one of type ", remedy);

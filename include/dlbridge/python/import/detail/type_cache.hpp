@@ -57,8 +57,11 @@ struct type_entry {
   bool imports_by_table = false;  // the functions of extensions import arguments by that table
   bool owns_table = false;        // so does from_dlpack: the type defines the table itself
   bool reads_fields = false;      // host_only, and its fields may be read without a call
-  bool is_mostly_host = false;    // __dlpack__ is called before __dlpack_device__
-  detail::gap_check gaps{};       // what the table exports although __dlpack__ refuses it
+  // numpy.ndarray, if the type is derived from it and inherits its __dlpack__, which reads only the
+  // fields: so may dlbridge, unless the object has a __dlpack__ of its own.
+  PyTypeObject* array_base = nullptr;
+  bool is_mostly_host = false;  // __dlpack__ is called before __dlpack_device__
+  detail::gap_check gaps{};     // what the table exports although __dlpack__ refuses it
 #if defined(Py_GIL_DISABLED)
   ref kept;  // the reference to dlpack: another thread may modify the type at any time
 #endif
@@ -73,8 +76,8 @@ class type_cache {
  public:
   /// @return the valid entry of a type, or null. The pointer is valid until Python code runs.
   static type_entry const* peek(PyTypeObject* type) noexcept {
-    type_entry const& entry = slot(type);
-    return is_valid(entry, type) ? &entry : nullptr;
+    type_entry const& first = *slots_of(type);
+    return is_valid(first, type) ? &first : peek_further(type);
   }
 
   /// @return the entry of a type: the cached one, valid until Python code runs, or storage.
@@ -136,10 +139,27 @@ class type_cache {
 
  private:
   static constexpr std::size_t size = 512;  // zero pages, of which the used ones take memory
+  static constexpr std::size_t window = 4;  // the slots in which a type may be
 
-  DLBRIDGE_LOCAL static type_entry& slot(PyTypeObject* type) noexcept {
-    static type_entry entries[size];
-    return entries[(reinterpret_cast<std::uintptr_t>(type) >> 5) % size];
+  DLBRIDGE_LOCAL static type_entry* slots_of(PyTypeObject* type) noexcept {
+    static type_entry entries[size + window - 1];
+    return &entries[(reinterpret_cast<std::uintptr_t>(type) >> 5) % size];
+  }
+
+  // The slot with the entry of a type, or else the one for it.
+  static type_entry& slot(PyTypeObject* type) noexcept {
+    type_entry* const slots = slots_of(type);
+    for (std::size_t i = 0; i < window; ++i) {
+      if (slots[i].type == type || slots[i].type == nullptr) {
+        return slots[i];
+      }
+    }
+    return *slots;
+  }
+
+  DLBRIDGE_NOINLINE static type_entry const* peek_further(PyTypeObject* type) noexcept {
+    type_entry const& entry = slot(type);
+    return is_valid(entry, type) ? &entry : nullptr;
   }
 
   DLBRIDGE_COLD static type_entry const* fetch_new(PyTypeObject* type) noexcept {
@@ -217,6 +237,27 @@ class type_cache {
            std::strcmp(type->tp_name, "numpy.ndarray") == 0;
   }
 
+  // numpy.ndarray, if it is a base of the type, whose attribute __dlpack__ is that of the ndarray.
+  // Null for numpy.ndarray itself, and without the GIL, where another thread may give the object a
+  // __dlpack__ meanwhile.
+  static PyTypeObject* find_array_base([[maybe_unused]] PyTypeObject* type,
+                                       [[maybe_unused]] PyObject* dlpack) noexcept {
+#if defined(Py_GIL_DISABLED)
+    return nullptr;
+#else
+    if (type->tp_getattro != &PyObject_GenericGetAttr) {
+      return nullptr;
+    }
+    PyTypeObject* base = type->tp_base;
+    while (base != nullptr && !is_ndarray(base)) {
+      base = base->tp_base;
+    }
+    bool const inherits = base != nullptr && dlpack != nullptr &&
+                          type_attribute(base, names::get().dlpack).get() == dlpack;
+    return inherits ? base : nullptr;
+#endif
+  }
+
   DLBRIDGE_COLD static type_entry look_up(PyTypeObject* type) noexcept {
     type_entry fresh;
     fresh.type = type;
@@ -238,6 +279,7 @@ class type_cache {
       fresh.owns_table =
           fresh.imports_by_table && fresh.dlpack != Py_None && !inherits_table(type, header);
       fresh.reads_fields = fresh.host_only;
+      fresh.array_base = find_array_base(type, fresh.dlpack);
     }
 #if defined(Py_GIL_DISABLED)
     fresh.kept = std::move(dlpack);

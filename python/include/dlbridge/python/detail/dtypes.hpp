@@ -88,6 +88,18 @@ inline bool read_class_of_c(char const* name, dtype& out) noexcept {
   return false;
 }
 
+// Whether a library has elements of the width in a name: "float9" is rather a typing error. A triple
+// gives any dtype of DLPack.
+inline bool has_usual_width(dtype type) noexcept {
+  DLDataType const t = type.abi();
+  bool const is_float = t.code == kDLFloat || t.code == kDLBfloat;
+  int const least = is_complex(type) ? 32 : is_float ? 16 : 1;
+  int const most = t.code == kDLBool ? 8 : 128;
+  bool const is_power_of_two = (t.bits & (t.bits - 1)) == 0;
+  return dtype_rows[t.code].fixed_bits != 0 ||
+         (is_power_of_two && t.bits >= least && t.bits <= most);
+}
+
 // Reads a framework's dtype by the last component of its name: str(torch.float32) is
 // "torch.float32". Returns false, with or without an exception set, for other values.
 inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
@@ -104,8 +116,13 @@ inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
     name = ref::steal(api<PyObject_Str>(value));
   }
   char const* const text = name ? text_in(name.get()) : nullptr;
-  return text != nullptr && (try_parse_dtype(has_name ? text : dtype_in(text, value), out) ||
-                             (PyType_Check(value) && read_class_of_c(text, out)));
+  dtype named;
+  if (text != nullptr && try_parse_dtype(has_name ? text : dtype_in(text, value), named) &&
+      has_usual_width(named)) {
+    out = named;
+    return true;
+  }
+  return text != nullptr && PyType_Check(value) && read_class_of_c(text, out);
 }
 
 // Reads a dtype: a name, a framework's dtype, a type of Python's numbers, or a pair or triple
@@ -117,7 +134,8 @@ inline bool read_dtype(PyObject* value, dtype& out) noexcept {
                         "a name such as 'float32', a framework's dtype, or a triple "
                         "(code, bits, lanes)",
                         errc::bad_argument,
-                        PyUnicode_Check(value) ? "Pass numpy.dtype() of a name of NumPy" : nullptr);
+                        PyUnicode_Check(value) ? "numpy.dtype() reads NumPy's other names, such as 'f4'"
+                                               : nullptr);
   }
   int code = 0;
   int bits = 0;

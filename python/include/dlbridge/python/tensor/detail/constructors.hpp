@@ -60,7 +60,7 @@ inline bool read_shape(PyObject* value, dims& out) noexcept {
     is_sound = shape[i] >= 0;
   }
   if (!is_sound) {
-    return refuse_value(value, "shape", "an integer, or a sequence of at most 64, of 0 and above");
+    return refuse_value(value, "shape", "an integer of 0 and above, or a sequence of at most 64 of them");
   }
   out = dims::from(shape, static_cast<std::size_t>(rank));
   return true;

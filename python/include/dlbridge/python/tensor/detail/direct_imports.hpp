@@ -46,8 +46,7 @@ inline ref import_array(type_entry const& entry, PyObject* array) noexcept {
   static_cast<void>(array);
   return ref();
 #else
-  PyTypeObject* const type =
-      entry.reads_fields && can_read_ndarrays(Py_TYPE(array)) ? tensor_type() : nullptr;
+  PyTypeObject* const type = can_read_fields(entry, array) ? tensor_type() : nullptr;
   return type != nullptr ? new_tensor_on_array(type, array) : ref();
 #endif
 }
@@ -134,8 +133,8 @@ inline ref copy_of_array(type_entry const& entry, PyObject* array) noexcept {
   DLTensor fields;
   copied_dims dims;
   std::uint64_t flags = 0;
-  if (!entry.reads_fields || !can_read_ndarrays(Py_TYPE(array)) ||
-      !read_ndarray(array, fields, dims, flags) || !is_sound_ndarray(fields)) {
+  if (!can_read_fields(entry, array) || !read_ndarray(array, fields, dims, flags) ||
+      !is_sound_ndarray(fields)) {
     return ref();
   }
   tensor_view const view(fields, flags);
@@ -187,14 +186,14 @@ DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& tried_table) noexcept
     return ref();
   }
   tried_table = true;
-  if (type->reads_fields) {
+  if (type->reads_fields || type->array_base != nullptr) {
     return import_array(*type, object);
-  }
-  if (!type->owns_table) {
-    return ref();
   }
   if (is_tensor(object)) {
     return share_plainly(object);
+  }
+  if (!type->owns_table) {
+    return ref();
   }
   stream_ref ready = stream_ref::default_of(cpu);
   bool const is_fixed = !type->gaps;  // PyTorch, whose table has gaps, changes what it exported

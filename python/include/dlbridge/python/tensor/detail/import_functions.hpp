@@ -48,7 +48,6 @@ inline bool read_target(PyObject* value, device& out) noexcept {
 
 inline bool read_import_arguments(char const* function, PyObject* const* args, Py_ssize_t count,
                                   PyObject* keywords, import_arguments& out) noexcept {
-  out.request.fulfil = &fulfil_request;
   if (count == 1 && keywords == nullptr) {
     return true;
   }
@@ -146,9 +145,11 @@ inline managed_tensor import_managed(PyObject* object, consume_request const& re
 
 // Imports a producer, or a capsule.
 inline PyObject* import_producer(PyObject* object, import_arguments& arguments) noexcept {
-  PyObject* const tensor = import_without_call(object, arguments);
-  if (tensor != nullptr || PyErr_Occurred() != nullptr) {
-    return tensor;
+  if (!arguments.request.by_protocol) {
+    PyObject* const tensor = import_without_call(object, arguments);
+    if (tensor != nullptr || PyErr_Occurred() != nullptr) {
+      return tensor;
+    }
   }
   arguments.producer = object;
   return wrap_imported(import_managed(object, arguments.request, arguments.ready), arguments);
@@ -162,7 +163,7 @@ DLBRIDGE_NOINLINE inline PyObject* from_dlpack_with(PyObject* const* args, Py_ss
   if (!read_import_arguments("from_dlpack", args, count, keywords, arguments)) {
     return nullptr;
   }
-  arguments.request.advice = "as_tensor() also takes buffers and array interfaces";
+  arguments.request.has_as_tensor = true;
   return import_producer(args[0], arguments);
 }
 

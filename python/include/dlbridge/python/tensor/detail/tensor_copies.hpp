@@ -21,7 +21,6 @@ inline PyObject* to_method(PyObject* object, PyObject* positional, PyObject* key
   PyObject* where = nullptr;
   PyObject* copy = Py_None;
   import_arguments arguments;
-  arguments.request.fulfil = &fulfil_request;
   arguments.request.stream = Py_None;
   if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "O|$OO:to",
                                         const_cast<char**>(accepted), &where,
@@ -36,7 +35,6 @@ inline PyObject* to_method(PyObject* object, PyObject* positional, PyObject* key
 // copy(): from_dlpack(t, copy=True)
 inline PyObject* copy_method(PyObject* object, PyObject*) noexcept {
   import_arguments arguments;
-  arguments.request.fulfil = &fulfil_request;
   arguments.request.copy = copy_policy::always;
   return import_producer(object, arguments);
 }

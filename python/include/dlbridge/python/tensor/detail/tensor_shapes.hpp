@@ -113,11 +113,9 @@ inline PyObject* permute_method(PyObject* object, PyObject* arguments) noexcept 
   return make_view(object, result).release();
 }
 
-// Computes the extent that -1 stands for. Returns false if the shape has another number of
-// elements.
-inline bool complete_shape(std::int64_t count, int rank, std::int64_t* shape) noexcept {
-  int open = -1;
-  std::int64_t product = 1;
+// Finds the extent of -1, if there is one. Returns false if an extent is negative otherwise.
+inline bool find_open_extent(int rank, std::int64_t const* shape, int& open) noexcept {
+  open = -1;
   for (int i = 0; i < rank; ++i) {
     if (shape[i] == -1 && open < 0) {
       open = i;
@@ -125,6 +123,13 @@ inline bool complete_shape(std::int64_t count, int rank, std::int64_t* shape) no
       return false;
     }
   }
+  return true;
+}
+
+// Computes the extent at the place `open`, if that is not -1. Returns false if the shape has
+// another number of elements.
+inline bool complete_shape(std::int64_t count, int rank, std::int64_t* shape, int open) noexcept {
+  std::int64_t product = 1;
   std::int64_t others[max_rank];
   for (int i = 0; i < rank; ++i) {
     others[i] = i == open ? 1 : shape[i];
@@ -180,9 +185,9 @@ inline bool try_restride(view_layout const& source, view_layout& result) noexcep
   return true;
 }
 
-DLBRIDGE_COLD inline void refuse_copy(char const* function, tensor_view const& view,
-                                      char const* advice) noexcept {
-  report r = refusal(errc::copy_forbidden, "a view without a copy", name_of(view).c_str(), advice);
+DLBRIDGE_COLD inline void refuse_copy(char const* function, char const* expected,
+                                      tensor_view const& view, char const* advice) noexcept {
+  report r = refusal(errc::copy_forbidden, expected, name_of(view).c_str(), advice);
   std::int64_t strides[max_rank];
   view.copy_strides(strides);
   append_extents(r.got.append(" with strides "), view.rank(), strides);
@@ -199,7 +204,14 @@ inline PyObject* reshape_method(PyObject* object, PyObject* arguments) noexcept 
   std::int64_t const count = view.count();
   bounded_text<240> requested;
   append_extents(requested, result.rank, result.shape);
-  if (!complete_shape(count, result.rank, result.shape)) {
+  int open = -1;
+  if (!find_open_extent(result.rank, result.shape, open)) {
+    api<PyErr_Format>(PyExc_ValueError,
+                      "reshape() expects extents of 0 and above, and at most one of -1, not %s",
+                      requested.c_str());
+    return nullptr;
+  }
+  if (!complete_shape(count, result.rank, result.shape, open)) {
     api<PyErr_Format>(PyExc_ValueError, "reshape() expects a shape of %lld elements for %s, not %s",
                       static_cast<long long>(count), name_of(view).c_str(), requested.c_str());
     return nullptr;
@@ -207,7 +219,8 @@ inline PyObject* reshape_method(PyObject* object, PyObject* arguments) noexcept 
   if (count == 0) {
     fill_row_major(result.rank, result.shape, result.strides);
   } else if (!try_restride(layout_of(view), result)) {
-    refuse_copy("reshape", view, "Copy it first, with t.copy().reshape(...)");
+    refuse_copy("reshape", "strides that describe the elements in the new shape", view,
+                "Copy it first, with t.copy().reshape(...)");
     return nullptr;
   }
   return make_view(object, result).release();
@@ -240,6 +253,29 @@ inline bool try_resize(view_layout& layout, std::int64_t from_bits, std::int64_t
     layout.strides[i] = step / to_bits;
   }
   return true;
+}
+
+// Raises the reason why try_resize returned false: an exception that names the copy where a copy
+// has the layout, and else ValueError.
+DLBRIDGE_COLD inline void refuse_resize(tensor_view const& view, dtype type,
+                                        std::int64_t to_bits) noexcept {
+  int const last = view.rank() - 1;
+  std::int64_t const from_bits = bits_per_element(view);
+  std::int64_t bits = 0;
+  if (last >= 0 && try_multiply(view.extent(last), from_bits, bits) && bits % to_bits == 0) {
+    refuse_copy("view", "elements that are adjacent in the last dimension", view,
+                "Copy it first, with t.copy().view(...)");
+    return;
+  }
+  report r = refusal(errc::bad_argument,
+                     last < 0 ? "a dtype of the same size, as there is no dimension to change"
+                              : "a last dimension that holds a whole number of ",
+                     "");
+  if (last >= 0) {
+    append_name(r.expected, type).append(" elements");
+  }
+  r.got.append(name_of(view).c_str());
+  set_error(r, "view");
 }
 
 // Reads a dtype, also one of the letters of buffers, such as 'B', by which zarr views bytes.
@@ -279,9 +315,7 @@ inline PyObject* view_method(PyObject* object, PyObject* positional, PyObject* k
   std::int64_t const bits = is_packed ? element_bits(type) : element_bytes(type) * 8;
   view_layout layout = layout_of(view);
   if (!try_resize(layout, bits_per_element(view), bits)) {
-    refuse_copy("view", view,
-                "The last dimension must be compact, and hold a whole number of "
-                "elements of the dtype; copy it first, with t.copy().view(...)");
+    refuse_resize(view, type, bits);
     return nullptr;
   }
   requirement aligned;
