@@ -86,7 +86,7 @@ void refusing() {
 
   dlbridge::report why;
   auto const owned = dlbridge::managed_tensor::try_steal(raw, why);  // its deleter has run
-  assert(!owned && why.broke(dlbridge::errc::malformed));
+  assert(!owned && why.has(dlbridge::errc::malformed));
   // [/try_steal]
 }
 
@@ -229,7 +229,7 @@ void viewing() {
   need.order = dlbridge::layout::row_major;
 
   dlbridge::report const why = dlbridge::check_view(v, need);  // require_view(v, need) throws it
-  assert(why.broke(dlbridge::errc::dtype_mismatch) && why.broke(dlbridge::errc::layout_mismatch));
+  assert(why.has(dlbridge::errc::dtype_mismatch) && why.has(dlbridge::errc::layout_mismatch));
   assert(std::string_view(dlbridge::message(why).c_str()) ==
          "expected float32[*, 4] on cpu, row-major; got float64[2, 3] on cpu with strides [4, 1]: "
          "dtype, extents, layout differ");
@@ -403,9 +403,9 @@ void catching() {
   // [error]
   try {
     dlbridge::tensor<float const, columns> const t{dlbridge::build(std::vector<double>(4))};
-  } catch (dlbridge::error const& e) {                     // the vector has been freed by now
-    assert(e.code() == dlbridge::errc::dtype_mismatch);    // the first reason, in the table's order
-    assert(e.why().broke(dlbridge::errc::rank_mismatch));  // there may be several
+  } catch (dlbridge::error const& e) {                   // the vector has been freed by now
+    assert(e.code() == dlbridge::errc::dtype_mismatch);  // the first reason, in the table's order
+    assert(e.why().has(dlbridge::errc::rank_mismatch));  // there may be several
     std::puts(e.what());
   }
   // [/error]

@@ -67,7 +67,7 @@ DLBRIDGE_COLD inline report disagreement(tensor_view const& view, requirement co
                                          extent_names::entry const& with,
                                          char const* where) noexcept {
   report r;
-  r.breaks(errc::extent_mismatch);
+  r.add(errc::extent_mismatch);
   char const name[] = {with.name, '\0'};
   append_requirement(r.expected, need, true)
       .append(" with ")

@@ -242,7 +242,7 @@ DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
   report r;
   auto rule = [&r](bool passes, errc code) {
     if (!passes) {
-      r.breaks(code);
+      r.add(code);
     }
     return !passes;
   };

@@ -177,10 +177,10 @@ DLBRIDGE_COLD inline report explain_conversion(tensor_view const& view,
   report r = explain_mismatch(view, rest);
   r.expected = bounded_text<240>();
   append_requirement(r.expected, need, need.extents != nullptr);
-  if (r.broke(errc::dtype_mismatch)) {
+  if (r.has(errc::dtype_mismatch)) {
     r.advice = converts_to(view.dtype(), need.type) ? "Convert it on its device first"
                                                     : conversion_advice(view.dtype(), need.type);
-  } else if (r.broke(errc::device_mismatch) && !is_same) {
+  } else if (r.has(errc::device_mismatch) && !is_same) {
     r.advice = "Copy it to the CPU first";
   }
   return r;

@@ -49,7 +49,7 @@ inline void require_destination(tensor_view const& source, tensor_view const& de
   need.writable = true;
   if (!meets(destination, need)) {
     report r = explain_mismatch(destination, need);
-    if (r.broke(errc::read_only)) {
+    if (r.has(errc::read_only)) {
       r.advice = "Pass a writable destination";
     }
     raise(r);

@@ -175,22 +175,22 @@ class bounded_text {
 /// The result of a check: the reasons of a refusal, what was expected and what was received. A
 /// report without reasons means success. Trivially copyable.
 struct [[nodiscard]] report {
-  std::uint32_t broken = 0;      ///< The reasons: bit i stands for errc(i).
+  std::uint32_t reasons = 0;     ///< The reasons: bit i stands for errc(i).
   char const* advice = nullptr;  ///< The remedy as a static text, or null.
   bounded_text<240> expected{};  ///< What the check required.
   bounded_text<240> got{};       ///< What the check received.
 
   /// Whether the report has no reason, which means success.
-  bool ok() const noexcept { return broken == 0; }
+  bool ok() const noexcept { return reasons == 0; }
   /// Whether the report has the reason.
-  bool broke(errc code) const noexcept { return (broken >> static_cast<unsigned>(code) & 1) != 0; }
+  bool has(errc code) const noexcept { return (reasons >> static_cast<unsigned>(code) & 1) != 0; }
   /// Adds a reason.
-  void breaks(errc code) noexcept { broken |= std::uint32_t{1} << static_cast<unsigned>(code); }
+  void add(errc code) noexcept { reasons |= std::uint32_t{1} << static_cast<unsigned>(code); }
   /// The first reason in the order of errc.
   /// @pre ok() is false.
   errc code() const noexcept {
     unsigned i = 0;
-    while ((broken >> i & 1) == 0 && i + 1 < errc_count) {
+    while ((reasons >> i & 1) == 0 && i + 1 < errc_count) {
       ++i;
     }
     return static_cast<errc>(i);
@@ -206,7 +206,7 @@ struct [[nodiscard]] report {
 DLBRIDGE_COLD inline report refusal(errc code, char const* expected, char const* got,
                                     char const* advice = nullptr) noexcept {
   report r;
-  r.breaks(code);
+  r.add(code);
   r.expected.append(expected);
   r.got.append(got);
   r.advice = advice;
@@ -231,11 +231,11 @@ DLBRIDGE_COLD inline message_text message(report const& r) noexcept {
   if (mismatch) {
     int nouns = 0;
     for (errc_row const& each : errc_rows) {
-      if (r.broke(each.code) && detail::is_mismatch(each.code)) {
+      if (r.has(each.code) && detail::is_mismatch(each.code)) {
         text.append(nouns++ == 0 ? ": " : ", ").append(each.noun);
       }
     }
-    bool const plural = nouns > 1 || r.broke(errc::extent_mismatch);
+    bool const plural = nouns > 1 || r.has(errc::extent_mismatch);
     text.append(plural ? " differ" : " differs");
   }
   if (r.advice != nullptr) {

@@ -23,9 +23,6 @@ struct version {
   friend constexpr bool operator!=(version a, version b) noexcept { return !(a == b); }
 };
 
-/// The version that dlbridge writes into the structs it produces.
-constexpr version stated_version() noexcept { return {stated_major, stated_minor}; }
-
 /// The values of `copy=` in Python.
 enum class copy_policy : std::uint8_t {
   always,     ///< True: the consumer requires a copy.

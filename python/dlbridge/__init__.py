@@ -70,6 +70,9 @@ if not TYPE_CHECKING:
             return _missing.__getattr__(name)
         raise AttributeError(f"module 'dlbridge' has no attribute {name!r}")
 
+    def __dir__() -> list[str]:
+        return sorted([*__all__, "Inspection", "typing"])
+
 
 def inspect(x: Any, *, copy: bool | None = None) -> dlbridge.Inspection:
     """Describes a producer, a buffer or a raw capsule, by every protocol that it implements.

@@ -263,9 +263,9 @@ class Tensor:
     def record_stream(self, stream: StreamLike, /) -> None:
         """Keeps the memory until the work that is on the stream when it is dropped has completed.
 
-        For a Tensor that from_dlpack(x, device=...) returned. A stream that is given as an integer
-        must exist as long as the memory. Raises ValueError for memory of another library, and for
-        an invalid stream.
+        For memory of a device that dlbridge allocated: by from_dlpack(device=), to() or empty().
+        A stream that is given as an integer must exist as long as the memory. Raises ValueError for
+        memory of another library, and for an invalid stream.
         """
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:

@@ -178,7 +178,7 @@ void check_requirement(input& in, facts const& f, tensor_view const& view) {
 
   report const why = dlbridge::check_view(view, need);
   auto const agrees = [&](errc code, bool is_broken, char const* what) {
-    expect(why.broke(code) == is_broken, what);
+    expect(why.has(code) == is_broken, what);
   };
   dlbridge::dtype const own(f.t.dtype);
   agrees(errc::dtype_mismatch, need.type.lanes != 0 && need.type != own, "dtype rule");

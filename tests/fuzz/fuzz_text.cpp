@@ -286,17 +286,17 @@ void check_version(input& in) {
 
 void check_report(input& in) {
   dlbridge::report r;
-  r.broken = in.bits<std::uint32_t>() & ((1U << dlbridge::errc_count) - 1);
+  r.reasons = in.bits<std::uint32_t>() & ((1U << dlbridge::errc_count) - 1);
   r.expected.append(any_text(in, 255).c_str());
   r.got.append(std::string(static_cast<std::size_t>(in.between(0, 255)) * 2, 'z').c_str());
   r.advice = in.one_in(2) ? "Do this" : nullptr;
   auto const text = dlbridge::message(r);
   expect(std::strlen(text.c_str()) == text.size(), "the end of a message");
   for (std::size_t i = 0; i < dlbridge::errc_count; ++i) {
-    expect(r.broke(static_cast<dlbridge::errc>(i)) == ((r.broken >> i & 1) != 0), "broke");
+    expect(r.has(static_cast<dlbridge::errc>(i)) == ((r.reasons >> i & 1) != 0), "broke");
   }
   if (!r.ok()) {
-    expect(static_cast<unsigned>(r.code()) == static_cast<unsigned>(__builtin_ctz(r.broken)),
+    expect(static_cast<unsigned>(r.code()) == static_cast<unsigned>(__builtin_ctz(r.reasons)),
            "the first reason");
   }
 }

@@ -87,6 +87,8 @@ C_API_CALL = re.compile(r"(?<![\w<&:.>\"])(_?Py[A-Za-z]*_\w+)\(")
 STATIC_BY_PYTHON = re.compile(r"\bstatic [^;(){}]*?(\w+) = (?:ref::\w+\()?api<")
 GUARD = "python/api.hpp"  # defines api and decref
 
+MAX_LINES = 400  # of a header
+
 MAP_BEGIN = "<!-- layers: written by tests/layering/check.py -->"
 MAP_END = "<!-- end of layers -->"
 
@@ -176,6 +178,8 @@ def faults(headers: dict[str, Header]) -> list[str]:
         lines = header.text.splitlines()
         if not lines[0].startswith("// "):
             result.append(f"{header.name}: does not begin with its one sentence")
+        if len(lines) > MAX_LINES:
+            result.append(f"{header.name}: has {len(lines)} lines, more than {MAX_LINES}")
         if header.layer is None:
             if not header.is_umbrella:
                 result.append(f"{header.name}: states no layer, and is no umbrella header")

@@ -56,6 +56,10 @@ class Planted(unittest.TestCase):
         headers["umbrella.hpp"].is_installed = False
         self.assert_one(headers, "device.hpp", "dtype.hpp", "not installed")
 
+    def test_a_header_that_is_too_long(self) -> None:
+        headers = self.read(device=header("values") + "int y;\n" * check.MAX_LINES)
+        self.assert_one(headers, "device.hpp", "404 lines")
+
     def test_an_unguarded_call_of_the_c_api(self) -> None:
         headers = self.read(
             python__error=header("interpreter")

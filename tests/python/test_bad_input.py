@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import sys
-from typing import Any, Callable
+from typing import Any, Callable, ClassVar
 
 import pytest
 
@@ -214,7 +214,7 @@ class Exporting(producers.Producer):
 
 
 class Described:
-    __array_interface__: dict[str, Any] = {}
+    __array_interface__: ClassVar[dict[str, Any]] = {}
 
     def __repr__(self) -> str:
         return "Described()"

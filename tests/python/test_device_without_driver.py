@@ -1,4 +1,4 @@
-"""Without a usable driver, the reason reaches the user of every road."""
+"""Without a usable driver, the reason reaches the caller of every function."""
 
 from __future__ import annotations
 

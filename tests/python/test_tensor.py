@@ -131,7 +131,8 @@ def test_dtype_differs_from_other_objects(other: Any) -> None:
 BAD_DTYPES = [
     "", "float", "float0", "float032", "float256", "int8x", "int8x0", "int8x65536", "Float32",
     "float32 ", "float32\0", "float32\0x", "\udc80", None, 5, (2,), (2, 0), (2, 32, 0), (19, 8),
-    "float9", "float8", "int24", "complex7", "complex16", "bool3", "bfloat8", (2, 256), (-1, 8), (17, 8), (2, 32, 1, 1), ("2", 32), (2**70, 8), [2, 32],
+    "float9", "float8", "int24", "complex7", "complex16", "bool3", "bfloat8",
+    (2, 256), (-1, 8), (17, 8), (2, 32, 1, 1), ("2", 32), (2**70, 8), [2, 32],
 ]  # fmt: skip
 
 

@@ -341,7 +341,8 @@ def test_reshape_never_copies() -> None:
         t.T.reshape(6)
     assert str(raised.value) == (
         "reshape(): a copy is needed but forbidden: expected strides that describe the elements in "
-        "the new shape; got float32[3, 2] on cpu with strides [1, 3]. Copy it first, with t.copy().reshape(...)"
+        "the new shape; got float32[3, 2] on cpu with strides [1, 3]. Copy it first, with "
+        "t.copy().reshape(...)"
     )
     assert read(t.T.copy().reshape(6)) == [0, 3, 1, 4, 2, 5] == read(t.T.ravel())
     assert t.ravel().data_ptr == t.data_ptr

@@ -44,18 +44,18 @@ class Legacy(ByProtocol):
         return self.x.__dlpack__()
 
 
-ROADS: list[Callable[[torch.Tensor], Any]] = [lambda x: x, ByProtocol, Legacy]
+WAYS: list[Callable[[torch.Tensor], Any]] = [lambda x: x, ByProtocol, Legacy]
 
 
 @pytest.mark.parametrize("is_shared", [False, True], ids=["alone", "shared"])
 @pytest.mark.parametrize("change", CHANGES, ids=["t_", "unsqueeze_", "squeeze_"])
-@pytest.mark.parametrize("road", ROADS, ids=["table", "protocol", "legacy"])
+@pytest.mark.parametrize("way", WAYS, ids=["table", "protocol", "legacy"])
 def test_a_tensor_keeps_its_extents(
-    road: Callable[[torch.Tensor], Any], change: Callable[[torch.Tensor], Any], is_shared: bool
+    way: Callable[[torch.Tensor], Any], change: Callable[[torch.Tensor], Any], is_shared: bool
 ) -> None:
     x = torch.arange(6.0).reshape(1, 6) if change is torch.Tensor.squeeze_ else torch.ones(2, 3)
     shape, values = tuple(x.shape), x.tolist()
-    t = dlbridge.from_dlpack(road(x))
+    t = dlbridge.from_dlpack(way(x))
     earlier: list[Any] = []
     if is_shared:
         earlier = [dlbridge.from_dlpack(t), dlbridge.from_dlpack(t.__dlpack__(max_version=(1, 3)))]
@@ -86,12 +86,12 @@ def test_memory_of_other_extents_is_not_read(rank: int, is_shared: bool) -> None
     assert len(others) == 50
 
 
-@pytest.mark.parametrize("road", ROADS, ids=["table", "protocol", "legacy"])
+@pytest.mark.parametrize("way", WAYS, ids=["table", "protocol", "legacy"])
 @pytest.mark.parametrize("name", MODULES)
-def test_an_extension_keeps_the_extents(name: str, road: Callable[[torch.Tensor], Any]) -> None:
+def test_an_extension_keeps_the_extents(name: str, way: Callable[[torch.Tensor], Any]) -> None:
     extension = importlib.import_module(name)
     x, y = torch.zeros(2, 3), torch.zeros(2, 3)
-    keeper = extension.keep(road(x), road(y))
+    keeper = extension.keep(way(x), way(y))
     x.t_()
     y.unsqueeze_(0)
     del x, y

@@ -169,7 +169,7 @@ TEST_P(CudaContext, StreamOfAGreenContextIsEntered) {
   EXPECT_NE(guard.events(), nullptr) << "its streams record events of the primary context";
   for (int const ordinal : {-1, -100000, 7}) {
     stream_ref const elsewhere(device(kDLCUDA, ordinal), handle);
-    EXPECT_TRUE(guard.try_enter(elsewhere).broke(dlbridge::errc::runtime_failed)) << ordinal;
+    EXPECT_TRUE(guard.try_enter(elsewhere).has(dlbridge::errc::runtime_failed)) << ordinal;
   }
 }
 

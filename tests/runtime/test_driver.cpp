@@ -117,7 +117,7 @@ TEST(Driver, LibraryWithoutInitIsReportedAsMissing) {
 
 TEST(Driver, MissingDriverHasNoFunctions) {
   auto const missing = load<cuda_table>("libdlbridge_nowhere.so.1");
-  EXPECT_TRUE(missing.status.broke(errc::runtime_missing));
+  EXPECT_TRUE(missing.status.has(errc::runtime_missing));
   EXPECT_FALSE(missing.table.init);
   EXPECT_EQ(missing.table.error_name(1), nullptr);
 }
@@ -127,7 +127,7 @@ TEST(Late, DriverIsFoundAfterOtherCodeHasLoadedIt) {
   if (std::getenv("DLBRIDGE_LATE") == nullptr || dlbridge::cuda() != nullptr) {
     GTEST_SKIP() << "the driver is already loaded";
   }
-  EXPECT_TRUE(dlbridge::cuda_status().broke(errc::runtime_missing));
+  EXPECT_TRUE(dlbridge::cuda_status().has(errc::runtime_missing));
   ASSERT_NE(dlopen(CUDA, RTLD_NOW | RTLD_LOCAL), nullptr);
   ASSERT_NE(dlbridge::cuda(), nullptr) << text_of(dlbridge::cuda_status());
   EXPECT_TRUE(dlbridge::cuda_status().ok());
@@ -150,7 +150,7 @@ TEST(Driver, DriverWithoutADeviceIsReported) {
     EXPECT_NE(text.find(advice), std::string::npos) << text;
   }
   EXPECT_TRUE(dlbridge::try_host_wait(dlbridge::stream_ref::default_of({kDLCUDA, 0}))
-                  .broke(errc::runtime_failed));
+                  .has(errc::runtime_failed));
 }
 
 TEST(Driver, ErrorCodesMapToReasonsAndAdvice) {
@@ -208,7 +208,7 @@ TEST(Driver, FailureOfInitializationIsNotBlamedOnEarlierWork) {
     runtime.fail_function("cuInit", code);
     auto const driver = load<cuda_table>(CUDA);
     runtime.clear_failures();
-    EXPECT_TRUE(driver.status.broke(errc::runtime_failed));
+    EXPECT_TRUE(driver.status.has(errc::runtime_failed));
     std::string const text = text_of(driver.status);
     EXPECT_EQ(text.find("An earlier operation"), std::string::npos) << text;
     EXPECT_NE(text.find("(" + std::to_string(code) + ")"), std::string::npos) << text;

@@ -66,7 +66,7 @@ TEST(Library, ErrorNamesEveryMissingFile) {
             "device runtime not found: expected one of the files libdlbridge_no.so.7, "
             "libdlbridge_no.so; got " +
                 std::string(reason) + ": No such file or directory. Install it");
-  EXPECT_TRUE(status.broke(errc::runtime_missing));
+  EXPECT_TRUE(status.has(errc::runtime_missing));
   EXPECT_FALSE(library);
 }
 

@@ -241,7 +241,7 @@ std::uint32_t broken_rules(DLTensor const& t, std::uint64_t flags, requirement c
   report r;
   auto const rule = [&r](errc code, bool holds) {
     if (!holds) {
-      r.breaks(code);
+      r.add(code);
     }
   };
   rule(errc::dtype_mismatch,
@@ -264,7 +264,7 @@ std::uint32_t broken_rules(DLTensor const& t, std::uint64_t flags, requirement c
   rule(errc::misaligned,
        dlbridge::count_of(t.ndim, t.shape) == 0 ||
            (reinterpret_cast<std::uintptr_t>(t.data) + t.byte_offset) % need.alignment == 0);
-  return r.broken;
+  return r.reasons;
 }
 
 TEST(Check, ReportsExactlyTheBrokenRulesOfRandomTensors) {
@@ -309,7 +309,7 @@ TEST(Check, ReportsExactlyTheBrokenRulesOfRandomTensors) {
     tensor_view const view = dlbridge::view_of(t, flags);
     report const why = check_view(view, need);
     std::uint32_t const broken = broken_rules(t, flags, need);
-    ASSERT_EQ(why.broken, broken) << dlbridge::message(why).c_str();
+    ASSERT_EQ(why.reasons, broken) << dlbridge::message(why).c_str();
     ASSERT_EQ(meets(view, need), broken == 0);
     accepted += broken == 0 ? 1 : 0;
     // The fast path may refuse, and its caller checks whether the memory is writable.

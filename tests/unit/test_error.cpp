@@ -76,7 +76,7 @@ TEST(Error, ARefusalBreaksOneRuleAndCopiesItsTexts) {
     EXPECT_FALSE(r.ok());
     EXPECT_EQ(r.code(), each.code);
     for (errc_case const& other : cases) {
-      EXPECT_EQ(r.broke(other.code), other.code == each.code) << each.name << " " << other.name;
+      EXPECT_EQ(r.has(other.code), other.code == each.code) << each.name << " " << other.name;
     }
     EXPECT_STREQ(r.expected.c_str(), "X");
     EXPECT_STREQ(r.got.c_str(), "Y");
@@ -88,7 +88,7 @@ TEST(Error, AReportIsOkUntilARuleBreaks) {
   report r;
   EXPECT_TRUE(r.ok());
   for (errc_case const& each : cases) {
-    EXPECT_FALSE(r.broke(each.code)) << each.name;
+    EXPECT_FALSE(r.has(each.code)) << each.name;
   }
   EXPECT_EQ(r.advice, nullptr);
   EXPECT_TRUE(r.expected.empty());
@@ -99,18 +99,18 @@ TEST(Error, AReportIsOkUntilARuleBreaks) {
 TEST(Error, CodeIsTheFirstBrokenRuleInTheOrderOfErrc) {
   report r;
   for (std::size_t i = dlbridge::errc_count; i-- > 0;) {
-    r.breaks(cases[i].code);
+    r.add(cases[i].code);
     EXPECT_EQ(r.code(), cases[i].code);
   }
 }
 
 TEST(Error, AMessageListsAllMismatchesInTheOrderOfErrc) {
   report r = refusal(errc::misaligned, "X", "Y");
-  r.breaks(errc::dtype_mismatch);
+  r.add(errc::dtype_mismatch);
   EXPECT_STREQ(message(r).c_str(), "expected X; got Y: dtype, alignment differ");
   for (errc_case const& each : cases) {
     if (each.code >= errc::dtype_mismatch && each.code <= errc::misaligned) {
-      r.breaks(each.code);
+      r.add(each.code);
     }
   }
   EXPECT_STREQ(message(r).c_str(),
@@ -120,7 +120,7 @@ TEST(Error, AMessageListsAllMismatchesInTheOrderOfErrc) {
 
 TEST(Error, OtherErrorsTakePrecedenceOverMismatches) {
   report r = refusal(errc::dtype_mismatch, "X", "Y");
-  r.breaks(errc::malformed);
+  r.add(errc::malformed);
   EXPECT_STREQ(message(r).c_str(), "malformed tensor: expected X; got Y");
 }
 

@@ -212,14 +212,14 @@ TEST_F(Exchange, AnExportWithoutATensorIsReported) {
 TEST_F(Exchange, AMalformedExportedTensorIsFreedOnce) {
   raw()->dl_tensor.ndim = -1;
   EXPECT_FALSE(table.try_export(&a, why));
-  EXPECT_TRUE(why.broke(errc::malformed));
+  EXPECT_TRUE(why.has(errc::malformed));
   EXPECT_EQ(deleted(), 1);
 }
 
 TEST_F(Exchange, AnExportedTensorOfAnotherMajorIsFreedOnce) {
   raw()->version.major = 2;
   EXPECT_FALSE(table.try_export(&a, why));
-  EXPECT_TRUE(why.broke(errc::version_mismatch));
+  EXPECT_TRUE(why.has(errc::version_mismatch));
   EXPECT_EQ(deleted(), 1);
 }
 
@@ -259,7 +259,7 @@ TEST_F(Exchange, AMalformedAllocatedTensorIsFreedOnce) {
   raw()->dl_tensor.ndim = -1;
   DLTensor prototype{};
   EXPECT_FALSE(table.try_allocate(prototype, why));
-  EXPECT_TRUE(why.broke(errc::malformed));
+  EXPECT_TRUE(why.has(errc::malformed));
   EXPECT_EQ(deleted(), 1);
 }
 

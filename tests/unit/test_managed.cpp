@@ -150,7 +150,7 @@ TYPED_TEST(ManagedTensor, TryStealFreesARefusedTensorOnceAndReports) {
   report why;
   managed_tensor const result = managed_tensor::try_steal(this->raw, why);
   EXPECT_FALSE(result);
-  EXPECT_TRUE(why.broke(errc::malformed));
+  EXPECT_TRUE(why.has(errc::malformed));
   EXPECT_EQ(this->deleted(), 1);
 }
 

@@ -81,7 +81,7 @@ TEST(Stream, DevicesWithoutStreamsAcceptOnlyMinusOne) {
     EXPECT_FALSE(out.ordered) << type;
     for (std::int64_t const value :
          {std::int64_t{-2}, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, handle}) {
-      EXPECT_TRUE(try_read_stream({type, 0}, value, out).broke(dlbridge::errc::bad_stream)) << type;
+      EXPECT_TRUE(try_read_stream({type, 0}, value, out).has(dlbridge::errc::bad_stream)) << type;
     }
   }
 }
@@ -109,7 +109,7 @@ TEST(Stream, ARefusalListsTheValidValuesAndLeavesTheOutputUnchanged) {
   for (refusal const& each : refusals) {
     stream_request out{true, stream_ref(rocm, as_handle(77))};
     report const why = try_read_stream(each.where, each.value, out);
-    ASSERT_TRUE(why.broke(dlbridge::errc::bad_stream));
+    ASSERT_TRUE(why.has(dlbridge::errc::bad_stream));
     EXPECT_STREQ(dlbridge::message(why).c_str(), each.message);
     EXPECT_TRUE(out.ordered && out.stream.native_handle() == as_handle(77));
   }

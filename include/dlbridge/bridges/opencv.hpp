@@ -88,7 +88,7 @@ inline cv::Mat mat_view(tensor_view const& of, int required_depth, int channels)
     report r = explain_mismatch(of, need);
     auto const rule = [&r](bool passes, errc code, char const* expected) {
       if (!passes) {
-        r.breaks(code);
+        r.add(code);
         r.expected.append(expected);
       }
     };
@@ -105,7 +105,7 @@ inline cv::Mat mat_view(tensor_view const& of, int required_depth, int channels)
     if (!has_steps) {
       break_layout(r, of, ", row-major but for gaps between rows");
     }
-    if (r.broke(errc::read_only)) {
+    if (r.has(errc::read_only)) {
       r.advice = "Pass a writable copy: also a const Mat gives writable memory to its copies";
     }
     raise(r);

@@ -140,7 +140,7 @@ inline void use_devices() noexcept {
     python::gil_release const released;
     report const why = try_host_wait(stream);
     release_completed();
-    return why.broke(errc::runtime_missing) ? report{} : why;  // no driver, so no pending work
+    return why.has(errc::runtime_missing) ? report{} : why;  // no driver, so no pending work
   };
   operations.check_move = [](device from, device to) {
     return python::detail::check_copy_path(from, to);

@@ -92,7 +92,7 @@ def figures(results: Stored) -> str:
 
 
 INTRODUCTION = """\
-# The proof on a GPU
+# Checks on a GPU
 
 `python3 noxfile.py gpu` runs these checks on a machine with a GPU of CUDA; with `-- --simulated` on
 a [simulated driver](../simulated_drivers.md), which cannot run all of them. `-- --write` writes

@@ -1,4 +1,4 @@
-"""The helpers of the conformance probes: processes that end, references for views, roads, leaks."""
+"""The helpers of the conformance probes: processes that end, references, readings, leaks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 from dlbridge.tools import dtypes
 from dlbridge.tools.conformance import target
-from dlbridge.tools.conformance.helpers import deleters, memory, references, roads
+from dlbridge.tools.conformance.helpers import deleters, memory, readings, references
 from dlbridge.tools.conformance.helpers.grids import Grid
 from dlbridge.tools.conformance.outcomes import Skip
 
@@ -92,7 +92,7 @@ class Numbers:
         self.tolist = method
 
 
-def test_a_road_through_dlpack_does_not_count() -> None:
+def test_a_reading_through_dlpack_does_not_count() -> None:
     class Exporter:
         def __dlpack__(self) -> None:
             pass
@@ -101,23 +101,23 @@ def test_a_road_through_dlpack_does_not_count() -> None:
             self.__dlpack__()
             return [1, 2]
 
-    assert roads.reading_of(Exporter(), (2,), dtypes.INT) is None
-    assert roads.reading_of(Numbers(lambda: [1, 2]), (2,), dtypes.INT) == roads.Reading(
+    assert readings.reading_of(Exporter(), (2,), dtypes.INT) is None
+    assert readings.reading_of(Numbers(lambda: [1, 2]), (2,), dtypes.INT) == readings.Reading(
         "tolist()", (1, 2)
     )
 
 
-def test_roads() -> None:
+def test_readings() -> None:
     items = array("d", [1.5, 2.5])
-    assert roads.reading_of(memoryview(items), (2,), dtypes.FLOAT) == roads.Reading(
+    assert readings.reading_of(memoryview(items), (2,), dtypes.FLOAT) == readings.Reading(
         "tolist()", (1.5, 2.5)
     )
-    assert roads.bounds_of(items) == (items.buffer_info()[0], items.buffer_info()[0] + 16)
-    assert [roads.is_readonly(x) for x in (items, b"12", 7)] == [False, True, None]
+    assert readings.bounds_of(items) == (items.buffer_info()[0], items.buffer_info()[0] + 16)
+    assert [readings.is_readonly(x) for x in (items, b"12", 7)] == [False, True, None]
     flags = SimpleNamespace(writable=False)
-    assert roads.is_readonly(SimpleNamespace(flags=flags)) is True
-    assert roads.same([1.0, float("nan")], [1, float("nan")])
-    assert not roads.same([1, 2], [1])
+    assert readings.is_readonly(SimpleNamespace(flags=flags)) is True
+    assert readings.same([1.0, float("nan")], [1, float("nan")])
+    assert not readings.same([1, 2], [1])
 
 
 def test_numbers_tell_dtypes_apart() -> None:

@@ -13,6 +13,7 @@
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/call/detail/export_path.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/consume_argument.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>

@@ -155,7 +155,7 @@ inline bool can_copy_in_kind(device where) noexcept {
 
 /// Whether a copy between two devices fails because of a driver that is missing or not usable.
 inline bool lacks_driver(report const& why) noexcept {
-  return why.broke(errc::runtime_missing) || why.broke(errc::runtime_failed);
+  return why.has(errc::runtime_missing) || why.has(errc::runtime_failed);
 }
 
 }  // namespace python

@@ -76,7 +76,7 @@ inline int allocate_on_host(DLTensor* prototype, DLManagedTensorVersioned** out,
       why = e.why();
     }
   }
-  bool const no_memory = why.broke(errc::out_of_memory);
+  bool const no_memory = why.has(errc::out_of_memory);
   set_failure(context, no_memory ? "MemoryError" : "BufferError", message(why).c_str());
   return -1;
 }

@@ -267,9 +267,9 @@ inline managed_tensor export_tensor(shared_tensor const& owner, tensor_view cons
 namespace detail {
 // Throws a refusal of build once more, with the remedy of those who call `__dlpack__`.
 [[noreturn]] DLBRIDGE_COLD inline void raise_to_consumer(report why) {
-  if (why.broke(errc::read_only)) {
+  if (why.has(errc::read_only)) {
     why.advice = "Ask with max_version=(1, 0), or copy it";
-  } else if (why.broke(errc::version_mismatch)) {
+  } else if (why.has(errc::version_mismatch)) {
     why.advice = "Ask with max_version=(1, 1)";
   }
   raise(why);

@@ -15,6 +15,7 @@
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/fulfil.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>

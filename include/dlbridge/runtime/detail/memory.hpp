@@ -238,7 +238,7 @@ class driver_memory {
     }
     report const order = uses_.visit(
         [&](stream_ref user) noexcept { return try_order_after(*driver_, stream, user); });
-    if (order.broke(errc::capturing)) {
+    if (order.has(errc::capturing)) {
       return false;
     }
     if (captured == detail::capture_answer::no && order.ok() &&
@@ -270,7 +270,7 @@ class driver_memory {
   DLBRIDGE_COLD bool try_wait_for(stream_ref stream) const noexcept {
     for (int attempt = 0; attempt < 2; ++attempt) {
       report const status = try_host_wait(*driver_, stream);
-      if (status.ok() || status.broke(errc::capturing)) {
+      if (status.ok() || status.has(errc::capturing)) {
         return status.ok();
       }
     }

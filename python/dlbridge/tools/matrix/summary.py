@@ -82,12 +82,6 @@ def versions(report: dict[str, Any]) -> dict[str, str]:
     return {name: ", ".join(versions) for name, versions in result.items()}
 
 
-def at_best(exchange: Exchange) -> Exchange:
-    """Returns the better result of the exchange with and without dlbridge in between."""
-    via = exchange.get("via")
-    return exchange if via is None or via["outcome"] not in ARRIVED else {**exchange, **via}
-
-
 def count(exchanges: Iterable[Exchange]) -> dict[str, int]:
     """Counts the exchanges of each outcome that occurs, best first."""
     result = Counter(each["outcome"] for each in exchanges)

@@ -15,6 +15,7 @@
 #include <dlbridge/python/call/detail/numpy_arrays.hpp>
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>

@@ -11,6 +11,7 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/formats.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>

@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {

@@ -72,7 +72,7 @@ DLBRIDGE_COLD inline managed_tensor refuse_export(report const& why) noexcept {
 /// The caller holds the GIL. Python code may run.
 DLBRIDGE_INLINE managed_tensor import_by_table(type_entry const& type, PyObject* object,
                                                PyObject* stream, stream_ref& ready) noexcept {
-  if (!type.owns_table || !type.exchange.can_export()) {
+  if (!type.defines_table || !type.exchange.can_export()) {
     return managed_tensor();
   }
   exchange_table const table = type.exchange;  // the entry is not valid once Python code has run

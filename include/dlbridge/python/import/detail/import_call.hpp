@@ -11,8 +11,10 @@
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/detail/dlpack_call.hpp>
 #include <dlbridge/python/import/detail/negotiation.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/import/detail/table_gaps.hpp>
@@ -275,9 +277,9 @@ class import_call {
     report why;
     managed_tensor tensor = steal_capsule(capsule.get(), why);
     if (!why.ok()) {
-      if (why.broke(errc::not_a_capsule) || why.broke(errc::capsule_used)) {
-        why.broken = 0;
-        why.breaks(errc::producer_failed);
+      if (why.has(errc::not_a_capsule) || why.has(errc::capsule_used)) {
+        why.reasons = 0;
+        why.add(errc::producer_failed);
         why.advice = "Its __dlpack__ is broken";
       }
       capsule = ref();  // its destructor runs before the exception is set (spec 3.4)

@@ -13,8 +13,10 @@
 #include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/consume_argument.hpp>
+#include <dlbridge/python/import/detail/dlpack_call.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/detail/work_stream.hpp>
@@ -51,7 +53,7 @@ class imported_tensor {
   }
   ~imported_tensor() {
     if (owned_) {
-      release();
+      free_owned();
     }
   }
 
@@ -94,7 +96,7 @@ class imported_tensor {
   ///   forgivable may be pending, with which import_object returns.
   DLBRIDGE_INLINE bool try_borrow_fast(PyObject* object, requirement const& need) noexcept {
     type_entry const* const type = type_cache::peek(Py_TYPE(object));
-    if (type == nullptr || (!type->imports_by_table && !type->reads_fields)) {
+    if (type == nullptr || (!type->has_table && !type->reads_fields)) {
       return false;
     }
     if (type->reads_fields) {
@@ -149,7 +151,7 @@ class imported_tensor {
   tensor_view view() const noexcept { return tensor_view(tensor_, flags_); }
   /// Replaces the tensor by another one, which this object then owns.
   void replace(managed_tensor other) noexcept {
-    release();
+    free_owned();
     owned_ = std::move(other);
     view_owned();
   }
@@ -162,12 +164,12 @@ class imported_tensor {
   managed_tensor take_to_keep(PyObject* object) noexcept {
     type_entry const* const type = type_cache::peek(Py_TYPE(object));
     bool const is_fixed =
-        type != nullptr && (type->reads_fields || (type->imports_by_table && !type->gaps));
+        type != nullptr && (type->reads_fields || (type->has_table && !type->gaps));
     return is_fixed || !owned_ ? std::move(owned_) : with_own_dims(std::move(owned_));
   }
 
  private:
-  DLBRIDGE_COLD void release() noexcept {
+  DLBRIDGE_COLD void free_owned() noexcept {
     require_thread_state();
     error_keeper const pending;  // an exception may be pending while a foreign deleter runs
     owned_ = managed_tensor();
@@ -199,7 +201,7 @@ class imported_tensor {
   bool import_by_table(PyObject* object, import_mode mode) noexcept {
     type_entry storage;
     type_entry const& type = type_cache::get(Py_TYPE(object), storage);
-    if (!type.imports_by_table) {
+    if (!type.has_table) {
       return false;
     }
     exchange_table const table = type.exchange;  // the entry is not valid once Python code has run

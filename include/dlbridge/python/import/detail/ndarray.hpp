@@ -14,6 +14,8 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/detail/formats.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/import/detail/dlpack_call.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/validate.hpp>

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include <dlbridge/python/import/detail/dlpack_call.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
 

@@ -4,6 +4,7 @@
 
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 

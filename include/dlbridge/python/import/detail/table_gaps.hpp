@@ -8,6 +8,7 @@
 
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/thread_exit.hpp>
@@ -162,10 +163,10 @@ inline ref ask(PyObject* object, gap_question const& question, answer_function c
 ///   not forgivable; protocol for another exception, as __dlpack__ states the reason.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
-inline gap_answer ask_gaps(gap_check const gaps, PyObject* object, asked_for road) noexcept {
+inline gap_answer ask_gaps(gap_check const gaps, PyObject* object, asked_for purpose) noexcept {
   for (int i = 0; i < 2; ++i) {
     gap_question const& each = gaps.row->questions[i];
-    if (road == asked_for::protocol && each.expected == nullptr) {
+    if (purpose == asked_for::protocol && each.expected == nullptr) {
       continue;
     }
     ref const answer = ask(object, each, gaps.functions[i]);
@@ -180,7 +181,7 @@ inline gap_answer ask_gaps(gap_check const gaps, PyObject* object, asked_for roa
       return gap_answer::failed;
     }
   }
-  return road == asked_for::table ? gap_answer::table : gap_answer::protocol;
+  return purpose == asked_for::table ? gap_answer::table : gap_answer::protocol;
 }
 }  // namespace detail
 }  // namespace python

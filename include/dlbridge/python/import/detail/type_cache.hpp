@@ -1,5 +1,5 @@
-// type_cache, call_dlpack: cache what a Python type offers to a consumer, and call its __dlpack__.
-// layer: import · the producer's type, and one call of its method
+// type_cache: caches what a Python type offers to a consumer.
+// layer: import · the producer's type
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/exchange.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/import/detail/table_gaps.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
@@ -47,16 +48,16 @@ DLBRIDGE_LOCAL inline bool uses_protocol_only() noexcept {
 /// modified or destroyed: a caller that lets Python code run meanwhile holds a reference to dlpack.
 struct type_entry {
   PyTypeObject* type = nullptr;
-  unsigned version_tag = 0;       // 0: the entry is not valid
-  PyObject* dlpack = nullptr;     // the type's attribute __dlpack__, or null
-  bool takes_self = false;        // dlpack is called with the object as first argument; false also
-                                  // where an object may have a __dlpack__ of its own
-  bool legacy_only = false;       // the signature of dlpack has no max_version
-  bool host_only = false;         // the memory is always host-accessible: numpy.ndarray
-  exchange_table exchange{};      // the type's exchange table, if its major version is supported
-  bool imports_by_table = false;  // the functions of extensions import arguments by that table
-  bool owns_table = false;        // so does from_dlpack: the type defines the table itself
-  bool reads_fields = false;      // host_only, and its fields may be read without a call
+  unsigned version_tag = 0;    // 0: the entry is not valid
+  PyObject* dlpack = nullptr;  // the type's attribute __dlpack__, or null
+  bool takes_self = false;     // dlpack is called with the object as first argument; false also
+                               // where an object may have a __dlpack__ of its own
+  bool legacy_only = false;    // the signature of dlpack has no max_version
+  bool host_only = false;      // the memory is always host-accessible: numpy.ndarray
+  exchange_table exchange{};   // the type's exchange table, if its major version is supported
+  bool has_table = false;      // that table is used, for the arguments of extensions
+  bool defines_table = false;  // the type does not inherit it: from_dlpack uses it as well
+  bool reads_fields = false;   // host_only, and its fields may be read without a call
   // numpy.ndarray, if the type is derived from it and inherits its __dlpack__, which reads only the
   // fields: so may dlbridge, unless the object has a __dlpack__ of its own.
   PyTypeObject* array_base = nullptr;
@@ -275,9 +276,9 @@ class type_cache {
     void const* const header = exchange_header_of(type);
     fresh.exchange = exchange_table::find(header);
     if (!detail::uses_protocol_only()) {
-      fresh.imports_by_table = static_cast<bool>(fresh.exchange);
-      fresh.owns_table =
-          fresh.imports_by_table && fresh.dlpack != Py_None && !inherits_table(type, header);
+      fresh.has_table = static_cast<bool>(fresh.exchange);
+      fresh.defines_table =
+          fresh.has_table && fresh.dlpack != Py_None && !inherits_table(type, header);
       fresh.reads_fields = fresh.host_only;
       fresh.array_base = find_array_base(type, fresh.dlpack);
     }
@@ -289,105 +290,12 @@ class type_cache {
 };
 
 namespace detail {
-// The keyword arguments of one call of __dlpack__; null ones are not passed.
-struct call_keywords {
-  PyObject* max_version = nullptr;
-  PyObject* stream = nullptr;
-  PyObject* dl_device = nullptr;
-  PyObject* copy = nullptr;
-};
-
-// The value of max_version= in every call.
-DLBRIDGE_LOCAL inline PyObject* stated_version_object() noexcept {
-  static lazy_object version;
-  return version.get([]() noexcept {
-    return ref::steal(api<Py_BuildValue>("(II)", unsigned{stated_major}, unsigned{stated_minor}));
-  });
-}
-
-// The keyword names of a call that passes max_version alone.
-DLBRIDGE_LOCAL inline PyObject* only_max_version() noexcept {
-  static lazy_object tuple;
-  return tuple.get(
-      []() noexcept { return ref::steal(api<PyTuple_Pack>(1, names::get().max_version)); });
-}
-
-// Calls __dlpack__(max_version=...) by its name, without a bound method. Returns an empty
-// reference, with an exception set, when the call failed.
-inline ref call_dlpack_by_name(PyObject* producer) noexcept {
-  PyObject* const version = stated_version_object();
-  PyObject* const keyword = version != nullptr ? only_max_version() : nullptr;
-  if (keyword == nullptr) {
-    return ref();
-  }
-  PyObject* arguments[] = {nullptr, producer, version};
-  return ref::steal(api<PyObject_VectorcallMethod>(names::get().dlpack, arguments + 1,
-                                                   1 | PY_VECTORCALL_ARGUMENTS_OFFSET, keyword));
-}
-
-// The method __dlpack__ of a producer: a function of the type, which takes the producer as its
-// first argument, or an attribute of the producer, which does not.
-struct producer_method {
-  ref function;  // held, as Python code that runs may delete it
-  bool takes_self = false;
-};
-
-// Calls the method with the keywords that are not null. Returns an empty reference, with an
-// exception set, when it raised.
-inline ref call_dlpack(PyObject* producer, producer_method const& method,
-                       call_keywords const& keywords) noexcept {
-  PyObject* const function = method.function.get();
-  if (method.takes_self && keywords.stream == nullptr && keywords.dl_device == nullptr &&
-      keywords.copy == nullptr && keywords.max_version != nullptr) {  // the common case
-    PyObject* arguments[] = {nullptr, producer, keywords.max_version};
-    PyObject* const name = only_max_version();
-    return name != nullptr ? ref::steal(api<PyObject_Vectorcall>(
-                                 function, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, name))
-                           : ref();
-  }
-  names const& n = names::get();
-  PyObject* const values[] = {keywords.max_version, keywords.stream, keywords.dl_device,
-                              keywords.copy};
-  PyObject* const keys[] = {n.max_version, n.stream, n.dl_device, n.copy};
-  PyObject* arguments[6] = {nullptr, producer};
-  PyObject* used[4];
-  Py_ssize_t count = 0;
-  for (int i = 0; i < 4; ++i) {
-    if (values[i] != nullptr) {
-      arguments[2 + count] = values[i];
-      used[count++] = keys[i];
-    }
-  }
-  ref tuple;
-  PyObject* used_names = nullptr;
-  if (count == 1 && keywords.max_version != nullptr) {
-    used_names = only_max_version();
-    if (used_names == nullptr) {
-      return ref();
-    }
-  } else if (count > 0) {
-    tuple = ref::steal(api<PyTuple_New>(count));
-    if (!tuple) {
-      return ref();
-    }
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      Py_INCREF(used[i]);
-      PyTuple_SET_ITEM(tuple.get(), i, used[i]);
-    }
-    used_names = tuple.get();
-  }
-  int const self = method.takes_self ? 1 : 0;
-  auto const positional = static_cast<std::size_t>(self) | PY_VECTORCALL_ARGUMENTS_OFFSET;
-  return ref::steal(
-      api<PyObject_Vectorcall>(function, arguments + 2 - self, positional, used_names));
-}
-
 // Asks an object the questions of its type, if there are any. The type is looked up now, as Python
 // code that has run may have changed it.
-DLBRIDGE_NOINLINE inline gap_answer ask_gaps(PyObject* object, asked_for road) noexcept {
+DLBRIDGE_NOINLINE inline gap_answer ask_gaps(PyObject* object, asked_for purpose) noexcept {
   type_entry storage;
   gap_check const gaps = type_cache::get(Py_TYPE(object), storage).gaps;
-  return gaps ? ask_gaps(gaps, object, road) : gap_answer::table;
+  return gaps ? ask_gaps(gaps, object, purpose) : gap_answer::table;
 }
 }  // namespace detail
 

@@ -7,6 +7,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/exchange.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/import/detail/table_gaps.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>

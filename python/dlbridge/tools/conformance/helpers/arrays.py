@@ -18,7 +18,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     obtain,
 )
 from dlbridge.tools.conformance.helpers.grids import Grid
-from dlbridge.tools.conformance.helpers.roads import reading_of, shape_of
+from dlbridge.tools.conformance.helpers.readings import reading_of, shape_of
 from dlbridge.tools.conformance.outcomes import Skip
 from dlbridge.tools.conformance.target import USUAL, Target
 

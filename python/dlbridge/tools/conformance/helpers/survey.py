@@ -29,7 +29,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     reach,
     requests_of_kinds,
 )
-from dlbridge.tools.conformance.helpers.roads import (
+from dlbridge.tools.conformance.helpers.readings import (
     Reading,
     bounds_of,
     dtype_of,
@@ -143,7 +143,7 @@ def _export(
         item = _attempt(array, kind, refusals)
         if item is None:
             continue
-        if facts is None:  # not before the first export: a road may change the array's state
+        if facts is None:  # not before the first export: a reading may change the array's state
             facts = _facts(target, array, item.contents)
         samples.append(_sample(array, kind, item, facts, is_again))
         request = {**kind, "copy": True}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dlbridge.tools import devices
 from dlbridge.tools.conformance.helpers.exports import element_bytes, reach, read, size, steps
-from dlbridge.tools.conformance.helpers.roads import decode, same
+from dlbridge.tools.conformance.helpers.readings import decode, same
 from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.registry import probe
@@ -55,7 +55,7 @@ def within_its_memory(target: Target) -> str:
 
 @probe("P-38")
 def elements_of_the_array(target: Target) -> str:
-    roads: dict[str, None] = {}
+    ways: dict[str, None] = {}
 
     def check(sample: Sample) -> bool:
         tensor = sample.contents
@@ -63,8 +63,8 @@ def elements_of_the_array(target: Target) -> str:
             raise Broken(f"{sample}: data is NULL, and shape {tensor.shape} has {size(tensor)} "
                          "elements")  # fmt: skip
         for reading in _differing(sample):
-            raise Broken(_difference(sample, reading.numbers, reading.road))
-        roads.update(dict.fromkeys(reading.road for reading in _comparable(sample)))
+            raise Broken(_difference(sample, reading.numbers, reading.way))
+        ways.update(dict.fromkeys(reading.way for reading in _comparable(sample)))
         return bool(_comparable(sample))
 
     exports = survey(target).exports()
@@ -74,7 +74,7 @@ def elements_of_the_array(target: Target) -> str:
         "the elements are not readable, or there is nothing to compare them with: the array has "
         "neither tolist(), nor a buffer, nor __array_interface__, nor items",
     )
-    return f"{judged} of {len(exports)} exports compared with {', '.join(roads)}"
+    return f"{judged} of {len(exports)} exports compared with {', '.join(ways)}"
 
 
 @probe("P-38", extra=True)
@@ -118,10 +118,10 @@ def _differing(sample: Sample) -> list:  # type: ignore[type-arg]
     return [each for each in _comparable(sample) if not same(each.numbers, numbers)]
 
 
-def _difference(sample: Sample, expected: tuple[object, ...], road: str) -> str:
+def _difference(sample: Sample, expected: tuple[object, ...], way: str) -> str:
     numbers = numbers_in(sample) or ()
     at = next(i for i, pair in enumerate(zip(expected, numbers)) if not same(pair[:1], pair[1:]))
     return (
         f"{sample}: element {at} in row-major order is {numbers[at]!r}; it is {expected[at]!r} "
-        f"by {road}"
+        f"by {way}"
     )

@@ -25,7 +25,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     size,
     versioned,
 )
-from dlbridge.tools.conformance.helpers.roads import bounds_of, same
+from dlbridge.tools.conformance.helpers.readings import bounds_of, same
 from dlbridge.tools.conformance.helpers.survey import Refusal, Sample, judge, survey
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.probes.contents import numbers_in
@@ -187,7 +187,7 @@ def a_copy_is_one(target: Target) -> None:
         for reading in sample.readings if numbers is not None else ():
             if not same(numbers or (), reading.numbers):
                 raise Broken(f"{sample}: the copy holds {_some(numbers)}, and the array "
-                             f"{_some(reading.numbers)} by {reading.road}")  # fmt: skip
+                             f"{_some(reading.numbers)} by {reading.way}")  # fmt: skip
         own = of_arrays.get((sample.what, sample.is_again, sample.contents.name))
         if own is not None and own.raw is not None and own.raw != sample.raw:
             raise Broken(f"{sample} returned a copy with other bytes than the array")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dlbridge.tools import abi
 from dlbridge.tools.conformance.helpers.exports import make, obtain, requests_of_kinds, size
-from dlbridge.tools.conformance.helpers.roads import is_readonly
+from dlbridge.tools.conformance.helpers.readings import is_readonly
 from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.registry import probe

@@ -22,8 +22,8 @@ from dlbridge.tools.conformance.helpers.exports import (
     requests_of_kinds,
 )
 from dlbridge.tools.conformance.helpers.memory import growth, how_often
+from dlbridge.tools.conformance.helpers.readings import shape_of
 from dlbridge.tools.conformance.helpers.references import left
-from dlbridge.tools.conformance.helpers.roads import shape_of
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.probes.lifetime import REFERENCES, fulfilled
 from dlbridge.tools.conformance.registry import probe

@@ -20,7 +20,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     requests_of_kinds,
     size,
 )
-from dlbridge.tools.conformance.helpers.roads import decode, reading_of, same
+from dlbridge.tools.conformance.helpers.readings import decode, reading_of, same
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target

@@ -8,7 +8,7 @@ from typing import Callable
 from dlbridge.tools import abi, devices, dtypes
 from dlbridge.tools.inspection.cases import OTHER_MAJOR
 from dlbridge.tools.inspection.cases.case import Level
-from dlbridge.tools.inspection.conclusions.roads import own_is_bool
+from dlbridge.tools.inspection.conclusions.comparisons import own_is_bool
 from dlbridge.tools.inspection.conclusions.verdicts import OTHER_MAJOR_CASE, Verdict, affected
 from dlbridge.tools.inspection.consumers import CONSUMERS, LEGACY, titles
 from dlbridge.tools.inspection.reading.exports import PROBES

@@ -13,13 +13,6 @@ from dlbridge.tools.inspection.reading.subject import Subject
 
 SCHEMA = 1  # raised when a key changes its meaning or disappears
 
-# The keys of JSON that differ from the names of the fields.
-_KEYS = {"protocol": "road", "protocols": "roads"}
-
-
-def _as_dict(x: Any) -> dict[str, Any]:
-    return {_KEYS.get(name, name): value for name, value in dataclasses.asdict(x).items()}
-
 
 def as_dict(findings: Findings) -> dict[str, Any]:
     """Returns the observation and its conclusions."""
@@ -29,13 +22,13 @@ def as_dict(findings: Findings) -> dict[str, Any]:
         "title": findings.title,
         "sound": findings.sound,
         "subject": findings.subject.to_dict(),
-        "roads": [response.to_dict() for response in findings.responses],
+        "responses": [response.to_dict() for response in findings.responses],
         "keywords": dict(findings.keywords),
         "comparison": findings.comparison.to_dict(),
         "signs": [dataclasses.asdict(each) for each in findings.signs],
-        "differences": [_as_dict(each) for each in findings.differences],
-        "oddities": [_as_dict(each) for each in findings.oddities],
-        "verdicts": [_as_dict(each) for each in findings.verdicts],
+        "differences": [dataclasses.asdict(each) for each in findings.differences],
+        "oddities": [dataclasses.asdict(each) for each in findings.oddities],
+        "verdicts": [dataclasses.asdict(each) for each in findings.verdicts],
     }
 
 
@@ -43,7 +36,7 @@ def arguments(values: dict[str, Any]) -> dict[str, Any]:
     """Returns the constructor's arguments for the observation in the result of as_dict()."""
     return {
         "subject": Subject.from_dict(values["subject"]),
-        "responses": tuple(Response.from_dict(each) for each in values["roads"]),
+        "responses": tuple(Response.from_dict(each) for each in values["responses"]),
         "keywords": values["keywords"],
         "title": values["title"],
         "comparison": Comparison.from_dict(values["comparison"]),

@@ -8,6 +8,7 @@
 
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
@@ -88,8 +89,8 @@ inline bool read_class_of_c(char const* name, dtype& out) noexcept {
   return false;
 }
 
-// Whether a library has elements of the width in a name: "float9" is rather a typing error. A triple
-// gives any dtype of DLPack.
+// Whether a library has elements of the width in a name: "float9" is rather a typing error. A
+// triple gives any dtype of DLPack.
 inline bool has_usual_width(dtype type) noexcept {
   DLDataType const t = type.abi();
   bool const is_float = t.code == kDLFloat || t.code == kDLBfloat;
@@ -134,8 +135,9 @@ inline bool read_dtype(PyObject* value, dtype& out) noexcept {
                         "a name such as 'float32', a framework's dtype, or a triple "
                         "(code, bits, lanes)",
                         errc::bad_argument,
-                        PyUnicode_Check(value) ? "numpy.dtype() reads NumPy's other names, such as 'f4'"
-                                               : nullptr);
+                        PyUnicode_Check(value)
+                            ? "numpy.dtype() reads NumPy's other names, such as 'f4'"
+                            : nullptr);
   }
   int code = 0;
   int bits = 0;

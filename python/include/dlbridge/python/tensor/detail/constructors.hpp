@@ -16,6 +16,7 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/dtypes.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/buffers.hpp>
@@ -60,7 +61,8 @@ inline bool read_shape(PyObject* value, dims& out) noexcept {
     is_sound = shape[i] >= 0;
   }
   if (!is_sound) {
-    return refuse_value(value, "shape", "an integer of 0 and above, or a sequence of at most 64 of them");
+    return refuse_value(value, "shape",
+                        "an integer of 0 and above, or a sequence of at most 64 of them");
   }
   out = dims::from(shape, static_cast<std::size_t>(rank));
   return true;
@@ -187,9 +189,9 @@ inline managed_tensor allocate_on(description const& d) {
 // A tensor in pinned memory of the first runtime that has a driver. Throws.
 inline managed_tensor allocate_pinned(description d) {
   d.device = device(kDLCUDAHost, 0);
-  if (check_move(d.device, d.device).broke(errc::runtime_missing)) {
+  if (check_move(d.device, d.device).has(errc::runtime_missing)) {
     device const of_rocm(kDLROCMHost, 0);
-    bool const has_rocm = !check_move(of_rocm, of_rocm).broke(errc::runtime_missing);
+    bool const has_rocm = !check_move(of_rocm, of_rocm).has(errc::runtime_missing);
     d.device = has_rocm ? of_rocm : d.device;
   }
   return allocate_on(d);

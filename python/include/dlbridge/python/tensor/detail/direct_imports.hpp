@@ -192,7 +192,7 @@ DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& tried_table) noexcept
   if (is_tensor(object)) {
     return share_plainly(object);
   }
-  if (!type->owns_table) {
+  if (!type->defines_table) {
     return ref();
   }
   stream_ref ready = stream_ref::default_of(cpu);

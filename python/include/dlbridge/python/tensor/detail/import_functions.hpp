@@ -11,6 +11,7 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
@@ -110,8 +111,8 @@ inline PyObject* import_without_call(PyObject* object, import_arguments const& a
   return apply_readonly(std::move(tensor), arguments.readonly);
 }
 
-// Whether a Tensor moves to a device on a stream that the caller named. Its __dlpack__ would wait
-// for the copy; and refuses what this does not serve.
+// Whether a Tensor moves to a device on a stream that the caller named, without its __dlpack__,
+// which would wait for the copy. Requests for which this is false go to __dlpack__.
 inline bool moves_on_stream(PyObject* object, consume_request const& request) noexcept {
   bool const is_named = request.stream != nullptr && request.stream != Py_None;
   if (!is_tensor(object) || !is_named || !request.has_target ||
@@ -186,7 +187,7 @@ inline int has_dlpack(PyObject* object) noexcept {
     return 1;
   }
   type_entry const type = type_cache::find(Py_TYPE(object));
-  if (type.takes_self || type.owns_table) {
+  if (type.takes_self || type.defines_table) {
     return 1;
   }
   ref const method = optional_attribute(object, names::get().dlpack);
@@ -194,6 +195,28 @@ inline int has_dlpack(PyObject* object) noexcept {
     return -1;
   }
   return method && method.get() != Py_None ? 1 : 0;
+}
+
+// Whether the pending exception of a producer may be due to a legacy struct, which has no flag for
+// read-only memory, and the object has a buffer, which has one. NumPy before 2.1 refuses read-only
+// arrays by BufferError, and up to 1.23 by TypeError.
+inline bool prefers_buffer(PyObject* object) noexcept {
+  return (PyErr_ExceptionMatches(PyExc_BufferError) || PyErr_ExceptionMatches(PyExc_TypeError)) &&
+         PyObject_CheckBuffer(object) && !PyCapsule_CheckExact(object);
+}
+
+// Imports what a buffer or an array interface describes. If it describes nothing, an exception that
+// is pending before stays the one to report.
+inline managed_tensor import_described(PyObject* object, import_arguments& arguments) noexcept {
+  consume_request const& request = arguments.request;
+  ref first = take_exception();
+  managed_tensor tensor = consume_described(object, request.stream, arguments.ready);
+  if (!tensor && first && forgive_exception()) {
+    set_exception(std::move(first));
+  }
+  return tensor ? fulfil_request(std::move(tensor), request, request.copy == copy_policy::always,
+                                 arguments.ready)
+                : std::move(tensor);
 }
 
 inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
@@ -204,7 +227,6 @@ inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
   }
   PyObject* const object = args[0];
   arguments.producer = object;
-  consume_request const& request = arguments.request;
   PyObject* const direct = import_without_call(object, arguments);
   if (direct != nullptr || PyErr_Occurred() != nullptr) {
     return direct;
@@ -214,28 +236,12 @@ inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
     return nullptr;
   }
   if (is_producer > 0) {
-    managed_tensor tensor = import_managed(object, request, arguments.ready);
-    // NumPy before 2.1 refuses read-only arrays, as its legacy struct has no flag; a buffer has
-    // one. The refusal is a BufferError, and up to NumPy 1.23 a TypeError.
-    bool const use_buffer =
-        !tensor &&
-        (PyErr_ExceptionMatches(PyExc_BufferError) || PyErr_ExceptionMatches(PyExc_TypeError)) &&
-        PyObject_CheckBuffer(object) && !PyCapsule_CheckExact(object);
-    if (!use_buffer) {
+    managed_tensor tensor = import_managed(object, arguments.request, arguments.ready);
+    if (tensor || !prefers_buffer(object)) {
       return wrap_imported(std::move(tensor), arguments);
     }
   }
-  ref first = take_exception();
-  managed_tensor tensor = consume_described(object, request.stream, arguments.ready);
-  if (!tensor) {
-    if (first && forgive_exception()) {  // the exception of DLPack is the one to report
-      set_exception(std::move(first));
-    }
-    return nullptr;
-  }
-  tensor = fulfil_request(std::move(tensor), request, request.copy == copy_policy::always,
-                          arguments.ready);
-  return wrap_imported(std::move(tensor), arguments);
+  return wrap_imported(import_described(object, arguments), arguments);
 }
 }  // namespace detail
 }  // namespace python

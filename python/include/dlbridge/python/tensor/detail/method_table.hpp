@@ -114,7 +114,7 @@ DLBRIDGE_LOCAL inline PyMethodDef* tensor_methods() noexcept {
       {"record_stream", &detail::record_stream_method, METH_O,
        "record_stream($self, stream, /)\n--\n\n"
        "Keep the memory until the work that is on a stream when it is dropped has completed.\n\n"
-       "For a Tensor that from_dlpack(x, device=...) returned, and a stream on which the caller\n"
+       "For memory of a device that dlbridge allocated, and a stream on which the caller\n"
        "uses its elements.\n\n"
        "Parameters\n----------\n"
        "stream : int or object\n"

@@ -8,6 +8,7 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/detail/dtypes.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>

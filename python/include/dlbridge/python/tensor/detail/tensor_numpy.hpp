@@ -10,6 +10,7 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/detail/formats.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_attributes.hpp>

@@ -58,7 +58,7 @@ inline PyObject* record_stream_method(PyObject* object, PyObject* stream) noexce
   if (!is_recorded) {
     set_error(names_none
                   ? refusal(errc::bad_stream, "a stream", "-1, which names none")
-                  : refusal(errc::bad_argument, "memory that from_dlpack(x, device=...) allocated",
+                  : refusal(errc::bad_argument, "memory of a device that dlbridge allocated",
                             "memory of another owner",
                             "Order the owner's stream after yours before you drop the tensor, or "
                             "use the record_stream of its library"),

@@ -12,6 +12,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/element_values.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>

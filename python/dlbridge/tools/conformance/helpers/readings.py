@@ -22,34 +22,34 @@ Result = TypeVar("Result")
 
 
 class UsesDlpack(Exception):
-    """A road that leads through DLPack, and tells nothing of its own."""
+    """A way that leads through DLPack, and tells nothing of its own."""
 
 
 @dataclass(frozen=True)
 class Reading:
     """Numbers in row-major order, and how they were read."""
 
-    road: str  # "tolist()"
+    way: str  # "tolist()"
     numbers: tuple[Any, ...]
 
 
 def reading_of(x: Any, shape: tuple[int, ...], code: int) -> Reading | None:
-    """Reads an array by the first road that it has and that does not use DLPack itself.
+    """Reads an array by the first way that it has and that does not use DLPack itself.
 
     `code` is that of the dtype, for the conversion of single elements.
     """
-    for name, road in ROADS.items():
+    for name, way in WAYS.items():
         try:
-            numbers = without_dlpack(lambda road=road: road(x, shape, code))  # type: ignore[misc]
+            numbers = without_dlpack(lambda way=way: way(x, shape, code))  # type: ignore[misc]
             if len(numbers) == math.prod(shape) and not _are_bits(x, numbers):
                 return Reading(name, numbers)
-        except Exception:  # the array has no such road, or it fails for this dtype
+        except Exception:  # the array has no such way, or it fails for this dtype
             continue
     return None
 
 
 def _are_bits(x: Any, numbers: tuple[Any, ...]) -> bool:
-    """Whether a road shows bfloat16 as integers, as NumPy and Python have no such dtype."""
+    """Whether a way shows bfloat16 as integers, as NumPy and Python have no such dtype."""
     return "bfloat" in (dtype_of(x) or "") and any(type(each) is int for each in numbers)
 
 
@@ -106,7 +106,7 @@ def _by_items(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
     return _numbers((x[index] for index in itertools.product(*map(range, shape))), code)
 
 
-ROADS: dict[str, Callable[[Any, tuple[int, ...], int], tuple[Any, ...]]] = {
+WAYS: dict[str, Callable[[Any, tuple[int, ...], int], tuple[Any, ...]]] = {
     "tolist()": _by_tolist,
     "the buffer protocol": _by_buffer,
     "__array_interface__": _by_interface,
@@ -181,9 +181,9 @@ def dtype_of(x: Any) -> str | None:
 
 def bounds_of(x: Any) -> tuple[int, int] | None:
     """Returns the addresses of an array's elements, the end excluded; None where it tells none."""
-    for road in (_bounds_by_buffer, _bounds_by_interface):
+    for way in (_bounds_by_buffer, _bounds_by_interface):
         try:
-            bounds = road(x)
+            bounds = way(x)
         except Exception:
             continue
         if bounds is not None and bounds[0] < bounds[1]:
@@ -216,7 +216,7 @@ def _bounds_by_interface(x: Any) -> tuple[int, int] | None:
 
 
 # What arrays tell of themselves; each raises where an array has nothing of the kind.
-READ_ONLY_ROADS: tuple[Callable[[Any], bool], ...] = (
+READ_ONLY_WAYS: tuple[Callable[[Any], bool], ...] = (
     lambda x: not x.flags.writeable,
     lambda x: not x.flags.writable,
     lambda x: bool(x.readonly),
@@ -229,9 +229,9 @@ def is_readonly(x: Any) -> bool | None:
     buffer = buffers.buffer_of(x)
     if buffer is not None:
         return buffer.readonly
-    for road in READ_ONLY_ROADS:
+    for way in READ_ONLY_WAYS:
         try:
-            return road(x)
+            return way(x)
         except Exception:
             continue
     return None
