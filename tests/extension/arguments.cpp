@@ -1,5 +1,6 @@
 // Every kind of tensor parameter, each also as an optional; and functions of several parameters.
 #include <dlbridge/pybind11.hpp>
+#include <dlbridge/python/import/consume.hpp>
 
 #include <pybind11/typing.h>
 
@@ -65,9 +66,21 @@ py::typing::Tuple<bool, double> without_gil(argument_to_read x, owned const& y) 
   return py::make_tuple(has_gil, total);
 }
 
+// A copy of any object, by the function for code that makes its own requests.
+dlbridge::managed_tensor consumed_copy(py::object const& x) {
+  dlbridge::python::consume_request request;
+  request.copy = dlbridge::copy_policy::always;
+  dlbridge::managed_tensor copy = dlbridge::python::consume(x.ptr(), request);
+  if (!copy) {
+    throw py::error_already_set();
+  }
+  return copy;
+}
+
 }  // namespace
 
 void add_arguments(py::module_& m) {
+  m.def("consumed_copy", &consumed_copy);
   binder functions(m);
   add_kind<span_to_read>(functions, "span_to_read");
   add_kind<span_to_write>(functions, "span_to_write");

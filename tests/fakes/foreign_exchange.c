@@ -6,6 +6,8 @@
 
 #include "foreign_module.h"
 
+#define FOREIGN_MOST_LENT 256
+
 #if DLPACK_MAJOR_VERSION > 1 || DLPACK_MINOR_VERSION >= 2
 
 static const char* const capsule_name = "dlpack_exchange_api";
@@ -300,19 +302,44 @@ static PyObject* dims_of(int32_t count, const int64_t* values) {
   return tuple;
 }
 
-static PyObject* call_lend(const DLPackExchangeAPI* api, PyObject* object) {
-  DLTensor t;
+static int lend_one(const DLPackExchangeAPI* api, PyObject* object, DLTensor* out) {
   int code;
-  memset(&t, 0, sizeof t);
-  code = api->dltensor_from_py_object_no_sync(object, &t);
-  if (!succeeded(code, code == 0 ? &t : NULL)) {
+  memset(out, 0, sizeof *out);
+  code = api->dltensor_from_py_object_no_sync(object, out);
+  return succeeded(code, code == 0 ? out : NULL);
+}
+
+static PyObject* described(const DLTensor* t) {
+  return Py_BuildValue("{s:N,s:N,s:N,s:(iii),s:(ii),s:K}", "data", PyLong_FromVoidPtr(t->data),
+                       "shape", dims_of(t->ndim, t->shape), "strides", dims_of(t->ndim, t->strides),
+                       "dtype", t->dtype.code, t->dtype.bits, t->dtype.lanes, "device",
+                       (int)t->device.device_type, t->device.device_id, "byte_offset",
+                       (unsigned long long)t->byte_offset);
+}
+
+/* object: one, or a list of at most FOREIGN_MOST_LENT, all of which are lent before the first one
+   is described: a call with as many arguments borrows them so. */
+static PyObject* call_lend(const DLPackExchangeAPI* api, PyObject* object) {
+  static DLTensor lent[FOREIGN_MOST_LENT];
+  PyObject* result = NULL;
+  Py_ssize_t i, count = PyList_Check(object) ? PyList_GET_SIZE(object) : 1;
+  if (api->dltensor_from_py_object_no_sync == NULL || count > FOREIGN_MOST_LENT) {
+    PyErr_SetString(PyExc_LookupError, "the table does not lend that many");
     return NULL;
   }
-  return Py_BuildValue("{s:N,s:N,s:N,s:(iii),s:(ii),s:K}", "data", PyLong_FromVoidPtr(t.data),
-                       "shape", dims_of(t.ndim, t.shape), "strides", dims_of(t.ndim, t.strides),
-                       "dtype", t.dtype.code, t.dtype.bits, t.dtype.lanes, "device",
-                       (int)t.device.device_type, t.device.device_id, "byte_offset",
-                       (unsigned long long)t.byte_offset);
+  for (i = 0; i < count; ++i) {
+    if (!lend_one(api, PyList_Check(object) ? PyList_GET_ITEM(object, i) : object, &lent[i])) {
+      return NULL;
+    }
+  }
+  if (!PyList_Check(object)) {
+    return described(&lent[0]);
+  }
+  result = PyList_New(count);
+  for (i = 0; result != NULL && i < count; ++i) {
+    PyList_SET_ITEM(result, i, described(&lent[i]));
+  }
+  return result;
 }
 
 static PyObject* call_stream(const DLPackExchangeAPI* api, PyObject* args) {

@@ -526,3 +526,20 @@ def test_a_tensor(keywords: dict[str, Any]) -> None:
     assert (t.data_ptr, t.readonly) == (p.handle.address, True)
     assert not dlbridge.as_tensor(t, readonly=False).readonly
     assert t.readonly
+
+
+class Either(ctypes.Union):
+    _fields_ = (("number", ctypes.c_float), ("bits", ctypes.c_int32))
+
+
+class Packed(ctypes.Structure):
+    _pack_ = 1
+    _layout_ = "ms"
+    _fields_ = (("number", ctypes.c_float), ("bits", ctypes.c_int32))
+
+
+@pytest.mark.parametrize("class_", [Either, Packed])
+def test_items_of_several_fields_are_no_numbers(class_: Any) -> None:
+    """ctypes states the format of a byte for a union, and a packed structure up to Python 3.11."""
+    with pytest.raises(BufferError, match="one native number per item"):
+        dlbridge.as_tensor((class_ * 2)())

@@ -825,3 +825,39 @@ def test_a_mock_of_the_method_is_called() -> None:
         t = dlbridge.from_dlpack(p)
     assert method.call_count == 1
     assert t.data_ptr == p.handle.address
+
+
+class OnUnknownDevice:
+    """As an array of JAX whose memory was given away."""
+
+    def __dlpack__(self, **keywords: Any) -> object:
+        raise RuntimeError("the array was deleted")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        raise TypeError("no device")
+
+
+def test_the_exception_of_the_first_call_is_raised() -> None:
+    of_jax = type("ArrayImpl", (OnUnknownDevice,), {"__module__": "jaxlib._jax"})
+    with pytest.raises(RuntimeError, match="the array was deleted"):
+        dlbridge.from_dlpack(of_jax())
+
+
+@pytest.mark.parametrize("copy", [None, True, False])
+def test_a_class_derived_from_type_error_is_the_producers_own(copy: Any) -> None:
+    class TracedError(TypeError):
+        pass
+
+    calls: list[Any] = []
+
+    class Traced:
+        def __dlpack__(self, **keywords: Any) -> object:
+            calls.append(keywords)
+            raise TracedError("no values yet")
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+    with pytest.raises(TracedError, match="no values yet"):
+        dlbridge.from_dlpack(Traced(), copy=copy)
+    assert all("max_version" in each for each in calls)

@@ -258,3 +258,32 @@ def test_a_lent_tensor_is_borrowed_again(binding: str) -> None:
     before = foreign.slot_calls()["lend"]
     assert function(binding, "first_of_two")(x, Meanwhile(int, shape=(3,))) == 301
     assert foreign.slot_calls()["lend"] == before + 2
+
+
+class Sharing:
+    """Shares its memory although a copy was requested."""
+
+    def __init__(self, handle: foreign.Handle) -> None:
+        self.handle = handle
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **keywords: Any) -> object:
+        return self.handle.capsule(True)
+
+
+class SharingOldStyle(Sharing):
+    """Does not accept the keyword either."""
+
+    def __dlpack__(self, stream: Any = None) -> object:
+        return self.handle.capsule(False)
+
+
+@pytest.mark.parametrize("make", [Sharing, SharingOldStyle, lambda handle: handle.capsule(True)])
+def test_consume_copies_what_the_producer_does_not(make: Any) -> None:
+    handle = foreign.tensor(shape=(3,))
+    copy = extension.consumed_copy(make(handle))
+    assert (copy.shape, copy.flags & 2) == ((3,), 2)  # IS_COPIED
+    assert copy.data_ptr != handle.address
+    assert handle.calls == handle.handed_out

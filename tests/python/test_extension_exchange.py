@@ -302,11 +302,10 @@ def test_a_table_gives(cls: type, make: Any) -> None:
     assert tensor.release("thread")
 
 
-@pytest.mark.parametrize("cls, make", CLASSES)
-def test_a_table_lends(cls: type, make: Any) -> None:
-    x = make()
-    assert foreign.slot(cls, "lend", x) == {
-        "data": dlbridge.from_dlpack(x).data_ptr,
+def test_a_table_lends() -> None:
+    x = tensor()
+    assert foreign.slot(dlbridge.Tensor, "lend", x) == {
+        "data": x.data_ptr,
         "shape": (2, 3),
         "strides": (3, 1),
         "dtype": FLOAT32,
@@ -316,22 +315,39 @@ def test_a_table_lends(cls: type, make: Any) -> None:
 
 
 def test_a_lent_tensor_has_explicit_strides() -> None:
-    assert foreign.slot(dlbridge.Tensor, "lend", tensor(strides=None))["strides"] == (3, 1)
+    x = tensor(strides=None)
+    assert foreign.slot(dlbridge.Tensor, "lend", x)["strides"] == (3, 1)
+    assert (x.strides, x.T.strides) == ((3, 1), (1, 3))
 
 
-@pytest.mark.parametrize(
-    "cls, make",
-    [(dlbridge.Tensor, lambda: tensor(flags=1)), (extension.Constant, extension.Constant)],
-)
-def test_a_table_gives_read_only_memory_and_does_not_lend_it(cls: type, make: Any) -> None:
-    x = make()
+def test_a_table_lends_any_number_of_tensors() -> None:
+    tensors = [tensor(shape=(n, 2), strides=None) for n in range(1, 201)]
+    lent = foreign.slot(dlbridge.Tensor, "lend", tensors)
+    assert [each["shape"] for each in lent] == [(n, 2) for n in range(1, 201)]
+    assert {each["strides"] for each in lent} == {(2, 1)}
+
+
+def test_a_table_lends_a_tensor_of_high_rank() -> None:
+    x = tensor(shape=(2,) + (1,) * 11, strides=None)
+    assert foreign.slot(dlbridge.Tensor, "lend", x)["strides"] == (1,) * 12
+
+
+@pytest.mark.parametrize("cls, make", ALL_CLASSES[1:])
+def test_a_class_without_memory_for_extents_does_not_lend(cls: type, make: Any) -> None:
+    with pytest.raises(LookupError, match="does not lend"):
+        foreign.slot(cls, "lend", make())
+
+
+def test_a_table_gives_read_only_memory_and_does_not_lend_it() -> None:
+    x = tensor(flags=1)
     with pytest.raises(BufferError) as raised:
-        foreign.slot(cls, "lend", x)
+        foreign.slot(dlbridge.Tensor, "lend", x)
     assert str(raised.value) == (
         "expected writable memory for a tensor that is lent; got read-only memory: writability "
         "differs. Ask for an owning one"
     )
-    assert foreign.slot(cls, "give", x).flags == 1
+    assert foreign.slot(dlbridge.Tensor, "give", x).flags == 1
+    assert foreign.slot(extension.Constant, "give", extension.Constant()).flags == 1
 
 
 def test_a_table_gives_padded_elements_and_does_not_lend_them() -> None:
@@ -391,6 +407,11 @@ def test_a_table_allocates(shape: tuple[int, ...], cls: type, _: Any) -> None:
     assert tensor.data % 64 == 0
     tensor.write(b"\1" * 2 * len(tensor.tobytes() and b"1"))
     assert tensor.release("nogil")
+
+
+def test_a_table_allocates_on_the_cpu_of_any_ordinal() -> None:
+    tensor = foreign.slot(dlbridge.Tensor, "allocate", (2,), FLOAT32, (1, 3))
+    assert tensor.device == CPU
 
 
 NOT_ALLOCATED: list[tuple[tuple[int, ...], tuple[int, int, int], tuple[int, int], str]] = [

@@ -8,6 +8,8 @@ import operator
 import pickle
 import struct
 import sys
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -394,6 +396,8 @@ BAD_POINTERS: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     (("8", 3, "int8"), {}, "expected ptr to be an address"),
     ((None, 3, "int8"), {}, "expected ptr to be an address"),
     ((2**64, 3, "int8"), {}, "expected ptr to be an address"),
+    ((Decimal(64), 3, "int8"), {}, "expected ptr to be an address"),
+    ((Fraction(64), 3, "int8"), {}, "expected ptr to be an address"),
     ((6, 3, "int32"), {}, "expected a multiple of 4 as the address; got int32[3] on cpu, aligned "
                           "to 2 bytes"),
     ((4, 3, "complex64"), {"strides": (2**62,)}, "bad argument"),
@@ -511,3 +515,15 @@ def test_dtype_of_a_type_of_python_is_that_of_numpy(number: type) -> None:
     expected = np.dtype("int64" if number is int else number)
     assert dlbridge.dtype(number) == expected.name
     assert np.asarray(dlbridge.empty(3, number)).dtype == expected
+
+
+def test_the_array_interface_of_an_empty_tensor_has_an_address() -> None:
+    np = pytest.importorskip("numpy")
+    for t in (
+        dlbridge.from_dlpack(producers.Producer(shape=(0, 3))),
+        dlbridge.empty((0, 3), "float32"),
+    ):
+        interface = t.__array_interface__
+        assert interface["data"][0] != 0 == t.data_ptr
+        holder = type("Holder", (), {"__array_interface__": interface})()
+        assert np.asarray(holder).shape == (0, 3)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dlbridge
+import foreign
 import producers
 
 # Name, dtype of DLPack, flags, the bytes of two numbers, and the numbers.
@@ -65,3 +66,19 @@ def test_packed_elements_are_refused() -> None:
         t = dlbridge.from_dlpack(producers.Producer(dtype=dtype))
         with pytest.raises(BufferError, match=r"^expected elements of whole bytes"):
             np.asarray(t)
+
+
+@pytest.mark.parametrize(
+    "name", ["int2", "uint2", "int4", "uint4", "float6_e2m3fn", "float4_e2m1fn"]
+)
+def test_view_and_empty_have_elements_of_a_byte(name: str) -> None:
+    array = np.array([1, 0, 1, 1, 0], dtype=getattr(ml_dtypes, name))
+    for t in (
+        dlbridge.from_dlpack(array.view("u1")).view(array.dtype),
+        dlbridge.from_dlpack(array.view("u1")).view(getattr(ml_dtypes, name)),
+    ):
+        assert (t.shape, t.tolist()) == ((5,), [1, 0, 1, 1, 0])
+        assert np.asarray(t).dtype == array.dtype
+    new = dlbridge.empty((3, 5), array.dtype)
+    assert (new.shape, new.nbytes, new.numpy().dtype) == ((3, 5), 15, array.dtype)
+    assert new.flags == foreign.consume(new.__dlpack__(max_version=(1, 1))).flags == 4

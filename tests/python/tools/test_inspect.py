@@ -782,6 +782,33 @@ def test_command_finds_modules_where_it_is_run(tmp_path: Path) -> None:
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
 
 
+def test_memory_that_is_not_readable_is_not_copied() -> None:
+    process = run("dlbridge:from_pointer(4096, (3,), 'float32')")
+    assert process.returncode == 1, process.stderr
+    assert process.stdout.count("not called: the memory is not") == 2
+    assert "NOT READABLE" in process.stdout
+
+
+def test_the_folder_of_the_page() -> None:
+    for path in ("no/such/folder/page.html", "/"):
+        process = run("--html", path, "array:array('b')")
+        assert (process.returncode, "--html: expected" in process.stderr) == (2, True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the folder is in use")
+def test_a_folder_that_was_deleted(tmp_path: Path) -> None:
+    folder = tmp_path / "deleted"
+    folder.mkdir()
+    program = (
+        "import os, sys; os.rmdir(os.getcwd()); sys.argv[1:] = ['inspect', 'array:array(\"b\")'];"
+        "from dlbridge.__main__ import main; sys.exit(main())"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True
+    )
+    assert (process.returncode, process.stderr) == (0, "")
+
+
 def test_import_of_dlbridge_is_light() -> None:
     program = (
         "import sys, dlbridge; print([m for m in sys.modules if m.startswith('dlbridge.tools')])"

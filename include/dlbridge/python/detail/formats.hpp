@@ -102,11 +102,12 @@ inline bool find_kind(char kind, std::int64_t item_bytes, dtype& out) noexcept {
 }
 }  // namespace detail
 
-/// Reads the dtype of a PEP 3118 format. The letter decides the kind of number, item_bytes its
-/// size.
+/// Reads the dtype of a PEP 3118 format.
 /// @param format the format of one item; null means unsigned bytes.
-/// @return false for structures, several items, foreign byte order, and formats without a DLPack
-///   dtype.
+/// @param item_bytes the size of an item: that of the letter on this machine, or its standard size.
+///   ctypes states the letter of a byte for a union, which has another size.
+/// @return false for structures, several items, foreign byte order, an item of another size, and
+///   formats without a DLPack dtype.
 inline bool try_read_format(char const* format, std::int64_t item_bytes, dtype& out) noexcept {
   format = format == nullptr ? "B" : format;
   if (!detail::read_byte_order(format, item_bytes)) {
@@ -120,12 +121,34 @@ inline bool try_read_format(char const* format, std::int64_t item_bytes, dtype& 
   struct group {
     char kind;
     char const* letters;
+    std::int64_t standard_bytes;
+    std::int64_t native_bytes;
   };
-  constexpr group groups[] = {{'b', "?"}, {'i', "bhilqn"}, {'u', "BHILQNP"}, {'f', "efd"}};
+  constexpr group groups[] = {
+      {'b', "?", 1, 1},
+      {'i', "b", 1, 1},
+      {'u', "B", 1, 1},
+      {'i', "h", 2, sizeof(short)},
+      {'u', "H", 2, sizeof(short)},
+      {'i', "i", 4, sizeof(int)},
+      {'u', "I", 4, sizeof(int)},
+      {'i', "l", 4, sizeof(long)},
+      {'u', "L", 4, sizeof(long)},
+      {'i', "q", 8, sizeof(long long)},
+      {'u', "Q", 8, sizeof(long long)},
+      {'i', "n", sizeof(void*), sizeof(void*)},
+      {'u', "NP", sizeof(void*), sizeof(void*)},
+      {'f', "e", 2, 2},
+      {'f', "f", 4, 4},
+      {'f', "d", 8, 8},
+  };
+  std::int64_t const number_bytes = complex ? item_bytes / 2 : item_bytes;
   for (group const& each : groups) {
     if (std::strchr(each.letters, *format) != nullptr) {
-      bool const sound = !complex || each.kind == 'f';
-      return sound && detail::find_kind(complex ? 'c' : each.kind, item_bytes, out);
+      bool const has_size =
+          number_bytes == each.standard_bytes || number_bytes == each.native_bytes;
+      bool const is_sound = has_size && (!complex || each.kind == 'f');
+      return is_sound && detail::find_kind(complex ? 'c' : each.kind, item_bytes, out);
     }
   }
   return false;

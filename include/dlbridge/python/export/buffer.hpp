@@ -2,6 +2,7 @@
 // layer: export · memoryview(tensor), np.asarray(tensor)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <new>
 
@@ -25,6 +26,13 @@ struct buffer_dims {
 };
 
 namespace detail {
+// The address of the first element. An empty tensor may have none, where buffers, array interfaces
+// and NumPy's functions need one.
+DLBRIDGE_LOCAL inline void* nonnull_address(tensor_view const& view) noexcept {
+  alignas(std::max_align_t) static char placeholder[sizeof(std::max_align_t)];
+  return view.data() != nullptr ? const_cast<void*>(view.data()) : placeholder;
+}
+
 // Whether a tensor, whose dtype has the row or null, can be exported as a buffer with these flags.
 inline report check_buffer(tensor_view const& view, format_row const* format, int flags) noexcept {
   auto const requests = [flags](int bits) { return (flags & bits) == bits; };
@@ -91,8 +99,7 @@ DLBRIDGE_LOCAL inline int fill_buffer(PyObject* object, tensor_view const& view,
     strides[i] = static_cast<Py_ssize_t>(stride * static_cast<std::uint64_t>(bytes));
     compact *= static_cast<std::uint64_t>(view.extent(i));
   }
-  static char placeholder = 0;  // a buffer needs an address, an empty tensor may have none
-  out->buf = view.data() != nullptr ? const_cast<void*>(view.data()) : &placeholder;
+  out->buf = detail::nonnull_address(view);
   out->len = static_cast<Py_ssize_t>(compact) * bytes;
   out->itemsize = bytes;
   out->readonly = view.read_only() ? 1 : 0;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
@@ -16,26 +17,11 @@
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/traits.hpp>
 #include <dlbridge/validate.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
-
-/// Shape and strides of a lent tensor, for arrays that store none as int64.
-/// @par Lifetime
-/// Valid until this thread has called next() another 64 times.
-struct lent_dims {
-  std::int64_t shape[max_rank];
-  std::int64_t strides[max_rank];
-
-  DLBRIDGE_LOCAL static lent_dims& next() noexcept {
-    thread_local lent_dims ring[64];
-    thread_local unsigned position = 0;
-    return ring[position++ % 64];
-  }
-};
 
 namespace detail {
 // Lending slots refuse what a bare DLTensor has no flag for. The consumer then calls __dlpack__ or
@@ -61,7 +47,7 @@ inline int allocate_on_host(DLTensor* prototype, DLManagedTensorVersioned** out,
   *out = nullptr;
   report why;
   device const where(prototype->device);
-  if (where != cpu) {
+  if (where.type != kDLCPU) {
     why =
         refusal(errc::device_mismatch, "cpu, where this library allocates", name_of(where).c_str());
   } else if (prototype->ndim < 0 || (prototype->ndim > 0 && prototype->shape == nullptr)) {
@@ -114,15 +100,23 @@ DLBRIDGE_COLD inline bool add_exchange_table(PyTypeObject* type, void const* tab
 }
 }  // namespace detail
 
+namespace detail {
+template <class Operations, class = void>
+inline constexpr bool can_lend = false;
+template <class Operations>
+inline constexpr bool can_lend<Operations, std::void_t<decltype(&Operations::lend)>> = true;
+}  // namespace detail
+
 /// The exchange table of a Python type (spec 5.3). Its allocator allocates in host memory, and its
 /// work stream is the default one. Operations defines what depends on the type:
 ///
 ///   static managed_tensor export_tensor(PyObject* self);  // an owning tensor, versioned
-///   static void lend(PyObject* self, DLTensor& out);      // until control returns to Python
 ///   static PyObject* import_tensor(managed_tensor& m);    // a new object; moves m on success
+///   static void lend(PyObject* self, DLTensor& out);      // until control returns to Python
 ///
-/// All three may throw. export_tensor and import_tensor may also set a Python exception and return
-/// an empty tensor or null. The slots themselves do not throw.
+/// A type whose objects have no memory for shape and strides as int64 has no lend: that slot of its
+/// table is null. All three may throw. export_tensor and import_tensor may also set a Python
+/// exception and return an empty tensor or null. The slots themselves do not throw.
 /// @par Thread and GIL
 /// The consumer holds the GIL in the slots that take or make an object. The allocator does not
 /// require it.
@@ -141,7 +135,9 @@ class type_exchange_table {
     table.managed_tensor_allocator = &detail::allocate_on_host;
     table.managed_tensor_from_py_object_no_sync = &export_slot;
     table.managed_tensor_to_py_object_no_sync = &import_slot;
-    table.dltensor_from_py_object_no_sync = &lend_slot;
+    if constexpr (detail::can_lend<Operations>) {
+      table.dltensor_from_py_object_no_sync = &lend_slot;
+    }
     table.current_work_stream = &detail::no_work_stream;
     return table;
   }

@@ -93,16 +93,15 @@ struct tensor_operations {
   }
 
   static void lend(PyObject* object, DLTensor& out) {
-    tensor_view const& view = tensor_in(object).view;
+    tensor_object& self = tensor_in(object);
     order_default_stream(object);
-    if ((view.flags() & not_lent) != 0) {
-      refuse_lending(view.flags());
+    if ((self.view.flags() & not_lent) != 0) {
+      refuse_lending(self.view.flags());
     }
-    out = view.to_dltensor();
-    if (out.strides == nullptr && out.ndim != 0) {  // DLPack 1.2 requires explicit strides
-      out.strides = lent_dims::next().strides;
-      view.copy_strides(out.strides);
+    if (self.view.strides() == nullptr && self.view.rank() != 0) {
+      share(self);  // the owner then has the explicit strides that DLPack 1.2 requires
     }
+    out = self.view.to_dltensor();
   }
 
   static PyObject* import_tensor(managed_tensor& m) noexcept {

@@ -139,10 +139,12 @@ def _wrong_usage(options: argparse.Namespace) -> str:
     module, colon, expression = options.what.partition(":")
     if not (module and colon and expression):
         return f"expected MODULE:EXPR, as in numpy:ones(3); got {options.what!r}"
-    folder = os.path.dirname(os.path.abspath(options.html or "."))
-    if options.html and not os.path.isdir(folder):
+    if options.html is None:
+        return ""
+    folder = os.path.dirname(options.html) or "."
+    if not os.path.isdir(folder):
         return f"--html: expected a file in an existing folder; create {folder} first"
-    return ""
+    return "" if os.path.basename(options.html) else "--html: expected the name of a file"
 
 
 def _write_page(path: str, inspection: Inspection) -> bool:

@@ -49,20 +49,6 @@ struct class_operations {
     return own(self, describe_for_table(self));
   }
 
-  static void lend(PyObject* self, DLTensor& out) {
-    description const d = describe_for_table(self);
-    if ((d.flags & not_lent) != 0) {
-      refuse_lending(d.flags);
-    }
-    lent_dims& extents = lent_dims::next();
-    dlbridge::detail::write_tensor(d, extents.shape, extents.strides, out);
-    report const why = check_tensor(out);
-    if (!why.ok()) {
-      raise(why);
-    }
-    dlbridge::detail::canonicalize_data(out);
-  }
-
   static PyObject* import_tensor(managed_tensor& m) {
     if constexpr (dlbridge::detail::can_adopt<T>) {
       // If this function throws, its caller still owns m; but adopt may have freed its tensor by

@@ -70,7 +70,11 @@ class import_call {
         return tensor;
       }
     }
-    if (!find_method() || !find_device() || !choose_keywords()) {
+    if (!find_method() || !find_device()) {
+      raise_refusal();
+      return managed_tensor();
+    }
+    if (!choose_keywords()) {
       return managed_tensor();
     }
     ref capsule = call_producer();
@@ -116,6 +120,14 @@ class import_call {
       tensor = managed_tensor();
     }
     return tensor;
+  }
+
+  // Raises the refusal that take_from_host met in place of a later exception, which follows from
+  // it: JAX knows no device of an array whose memory was given away.
+  void raise_refusal() noexcept {
+    if (refusal_ && is_forgivable(PyErr_Occurred())) {
+      set_exception(std::move(refusal_));
+    }
   }
 
   // __dlpack__ is an attribute of the type, or of the object, which comes first. A value of None

@@ -17,8 +17,10 @@ from dlbridge.tools.inspection.reading.observation import Observation
 from dlbridge.tools.inspection.reading.protocols import COPIES, Raised, Response, guarded
 from dlbridge.tools.inspection.reading.signs import MASKED, Sign
 from dlbridge.tools.inspection.reading.subject import Subject
-from dlbridge.tools.inspection.reading.together import MOST_COPIED, size_of
+from dlbridge.tools.inspection.reading.together import MOST_COPIED, has_unreadable, size_of
 from dlbridge.tools.libraries import LIBRARIES
+
+UNREADABLE = "the memory is not readable"
 
 
 def _bytes_of(responses: list[Response]) -> int:
@@ -31,6 +33,12 @@ def _exports(x: Any, copy: bool | None, keep: bool) -> list[Response]:
         size = _bytes_of(responses)
         if name in COPIES and copy is False:
             responses.append(Response(name, "skipped", "copy=False"))
+        elif (
+            name in COPIES
+            and copy is None
+            and has_unreadable(each.description for each in responses)
+        ):
+            responses.append(Response(name, "skipped", UNREADABLE))
         elif name in COPIES and copy is None and size > MOST_COPIED:
             reason = f"a copy takes {size >> 20} MiB; request it with copy=True"
             responses.append(Response(name, "skipped", reason))

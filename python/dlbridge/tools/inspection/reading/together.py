@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,11 +79,20 @@ class Held:
     def bytes(self) -> int:
         return max((size_of(each.tensor) for each in self.exports), default=0)
 
+    @property
+    def is_unreadable(self) -> bool:
+        return has_unreadable(each.tensor for each in self.exports)
+
     def try_request(self, **keywords: Any) -> Export | None:
         try:
             return self.request(**keywords)
         except Raised:
             return None
+
+
+def has_unreadable(descriptions: Iterable[Description | None]) -> bool:
+    """Whether one states memory that is not readable, so that a copy would end the process."""
+    return any(each is not None and each.readable is False for each in descriptions)
 
 
 def size_of(x: Description | None) -> int:
@@ -119,7 +128,8 @@ def examine(x: Any, device: tuple[int, int] | None, copy: bool | None) -> tuple[
         signs += _none(held)
         signs += _enum_device(held, device)
         signs += _never_copied(held)
-        if copy or (copy is None and held.bytes <= MOST_COPIED):
+        may_copy = held.bytes <= MOST_COPIED and not held.is_unreadable
+        if copy or (copy is None and may_copy):
             signs += _copies(held, device)
         shared = held.shared
     if not shared:

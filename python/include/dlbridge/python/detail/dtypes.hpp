@@ -148,6 +148,20 @@ inline bool read_dtype(PyObject* value, dtype& out) noexcept {
   return (read && is_sound(out)) ||
          refuse_value(value, "dtype", "(code, bits) or (code, bits, lanes) of a DLPack dtype");
 }
+
+// Whether a dtype object stores each element below 8 bits in a byte of its own, as the dtypes and
+// the classes of ml_dtypes do. Names mean packed elements.
+inline bool has_padded_elements(PyObject* object, dtype type) noexcept {
+  if (type.bits >= 8 || type.lanes != 1 || PyUnicode_Check(object) || PyTuple_Check(object)) {
+    return false;
+  }
+  if (PyType_Check(object)) {  // of numbers, each of which is an element of an array of NumPy
+    return true;
+  }
+  ref const size = optional_attribute(object, "itemsize");
+  std::int64_t bytes = 0;
+  return size && PyLong_Check(size.get()) && read_integer(size.get(), bytes) && bytes == 1;
+}
 }  // namespace detail
 }  // namespace python
 }  // namespace DLBRIDGE_ABI

@@ -36,7 +36,10 @@ namespace detail {
 // of PyCUDA. Returns false, with ValueError set, for any other value.
 inline bool read_pointer(PyObject* value, void*& out) noexcept {
   std::int64_t address = 0;
-  bool const is_other = PyFloat_Check(value) || PyBool_Check(value);
+  PyNumberMethods const* const numbers = Py_TYPE(value)->tp_as_number;
+  bool const is_number = numbers != nullptr && numbers->nb_float != nullptr &&
+                         numbers->nb_index == nullptr;  // such as a numpy.float32 or a Decimal
+  bool const is_other = is_number || PyBool_Check(value);
   if (is_other || !read_address(value, address) || address < 0 ||
       static_cast<std::uint64_t>(address) > UINTPTR_MAX) {
     return refuse_value(value, "ptr",
@@ -121,17 +124,6 @@ DLBRIDGE_COLD inline bool check_memory(description const& d) noexcept {
     return refuse_memory(why, "Pass device= as the driver of the memory reports it");
   }
   return true;
-}
-
-// Whether a dtype object stores each element below 8 bits in a byte of its own, as the dtypes of
-// ml_dtypes do. Names mean packed elements.
-inline bool has_padded_elements(PyObject* object, dtype type) noexcept {
-  if (type.bits >= 8 || type.lanes != 1 || PyUnicode_Check(object) || PyTuple_Check(object)) {
-    return false;
-  }
-  ref const size = optional_attribute(object, "itemsize");
-  std::int64_t bytes = 0;
-  return size && PyLong_Check(size.get()) && read_integer(size.get(), bytes) && bytes == 1;
 }
 
 // Reads True or False. Returns false, with ValueError set, for other values.
@@ -220,6 +212,11 @@ inline PyObject* empty(PyObject*, PyObject* positional, PyObject* keywords) noex
     refuse_value(where, "device", "'cpu' with pinned=True: pinned memory is memory of the host");
     return nullptr;
   }
+  bool const is_padded = has_padded_elements(type, d.type);
+  if (PyErr_Occurred() != nullptr) {
+    return nullptr;
+  }
+  dtype const element = std::exchange(d.type, is_padded ? dtype_of<std::uint8_t>() : d.type);
   managed_tensor tensor;
   bool const done = guarded(
       [&] {
@@ -228,6 +225,10 @@ inline PyObject* empty(PyObject*, PyObject* positional, PyObject* keywords) noex
                                            : allocate_on(d);
       },
       "empty");
+  if (done && is_padded) {  // the struct is dlbridge's own
+    tensor.get_versioned()->dl_tensor.dtype = element.abi();
+    tensor.get_versioned()->flags |= flag_padded;
+  }
   return done ? wrap_imported(std::move(tensor), import_arguments()) : nullptr;
 }
 

@@ -12,6 +12,7 @@
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/export/buffer.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_attributes.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
@@ -147,7 +148,7 @@ inline PyObject* get_array_interface(PyObject* object, void*) noexcept {
   // NumPy states none for a row-major array, and Pillow copies where there are any.
   ref const strides =
       view.is_row_major() ? ref::borrow(Py_None) : strides_tuple(view, element_bytes(view.dtype()));
-  ref const address = ref::steal(PyLong_FromVoidPtr(const_cast<void*>(view.data())));
+  ref const address = ref::steal(PyLong_FromVoidPtr(nonnull_address(view)));
   return shape && strides && address
              ? api<Py_BuildValue>("{s:O,s:s,s:(OO),s:O,s:i}", "shape", shape.get(), "typestr",
                                   typestr_of(*format).c_str(), "data", address.get(),

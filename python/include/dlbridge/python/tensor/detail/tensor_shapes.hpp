@@ -307,10 +307,15 @@ inline PyObject* view_method(PyObject* object, PyObject* positional, PyObject* k
       !read_view_dtype(argument, type)) {
     return nullptr;
   }
+  bool const is_padded = has_padded_elements(argument, type);
+  if (PyErr_Occurred() != nullptr) {
+    return nullptr;
+  }
   tensor_view const view = tensor_in(object).view;
   description d = describe_view(view);
   d.flags &= ~flag_is_copied;
   d.flags &= is_sub_byte(type) ? d.flags : ~flag_padded;
+  d.flags |= is_padded ? flag_padded : 0;
   bool const is_packed = is_sub_byte(type) && (d.flags & flag_padded) == 0;
   std::int64_t const bits = is_packed ? element_bits(type) : element_bytes(type) * 8;
   view_layout layout = layout_of(view);
