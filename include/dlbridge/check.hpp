@@ -292,10 +292,13 @@ DLBRIDGE_INLINE bool fits_fast_path(DLTensor const& t, requirement const& need) 
                      t.dtype.lanes == need.type.lanes && t.device.device_type == kDLCPU &&
                      need.where.accepts(device(t.device)) &&
                      (need.rank == requirement::any_rank || t.ndim == need.rank) &&
-                     is_ordinary_memory(t) && t.byte_offset == 0 &&
+                     (need.order == layout::row_major
+                          ? is_ordinary_memory<true>(t)
+                          : is_ordinary_memory(t) &&
+                                has_layout(t.ndim, t.shape, t.strides, need.order)) &&
+                     t.byte_offset == 0 &&
                      (reinterpret_cast<std::uintptr_t>(t.data) & (need.alignment - 1)) == 0;
-  return plain && has_extents(t.ndim, t.shape, need) &&
-         has_layout(t.ndim, t.shape, t.strides, need.order);
+  return plain && has_extents(t.ndim, t.shape, need);
 }
 }  // namespace detail
 

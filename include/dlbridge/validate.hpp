@@ -54,6 +54,8 @@ DLBRIDGE_LOCAL inline constexpr std::int64_t no_steps[8] = {};
 // this test, so it has few instructions: the bitwise or of all these numbers is compared once. No
 // product of such numbers wraps, and their sum is below 2^31 * (2^31 + 7), so numbers that wrap
 // follow one that is too large.
+// RowMajor: whether the elements must be compact in row-major order as well.
+template <bool RowMajor = false>
 DLBRIDGE_INLINE bool is_ordinary_memory(DLTensor const& t) noexcept {
   auto const base = reinterpret_cast<std::uintptr_t>(t.data);
   if (sizeof(base) != 8 || base == 0 || base > UINTPTR_MAX / 2) {
@@ -62,6 +64,7 @@ DLBRIDGE_INLINE bool is_ordinary_memory(DLTensor const& t) noexcept {
   std::uint64_t sizes = t.byte_offset;
   std::uint64_t count = 1;
   std::uint64_t reach = 0;
+  std::uint64_t gaps = 0;
   if (t.ndim != 0) {
     if (static_cast<std::uint32_t>(t.ndim) > 8 || t.shape == nullptr) {
       return false;
@@ -71,12 +74,13 @@ DLBRIDGE_INLINE bool is_ordinary_memory(DLTensor const& t) noexcept {
     do {
       auto const extent = static_cast<std::uint64_t>(t.shape[i - 1]);
       auto const step = static_cast<std::uint64_t>(strides[i - 1]);
+      gaps |= RowMajor && extent != 1 ? step ^ count : 0;
       count *= extent;
       sizes |= extent | step | count;
       reach += extent * step;
     } while (--i != 0);
   }
-  return (sizes | reach | (count - 1)) >> 31 == 0;
+  return (sizes | reach | (count - 1)) >> 31 == 0 && (gaps == 0 || t.strides == nullptr);
 }
 
 // Whether the dtype is sound and has one lane. Up to kDLBool, every width is sound.
