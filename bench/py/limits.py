@@ -117,18 +117,18 @@ EMPTY_INSTRUCTIONS = 70
 OTHER_BUILD_SLACK = 0.50
 INSTRUCTIONS = (
     Limit("instructions-device", "Tensor.__dlpack_device__()", "empty call", 27, gate=True, kind="instructions"),
-    Limit("instructions-export", "Tensor.__dlpack__(max_version)", "empty call", 491, gate=True, kind="instructions"),
-    Limit("instructions-import-own", "dlbridge.from_dlpack(Tensor)", "empty call", 228, gate=True, kind="instructions"),
-    Limit("instructions-import-bare", "dlbridge.from_dlpack(bare C)", "empty call", 618, gate=True, kind="instructions"),
-    Limit("instructions-memoryview", "memoryview(Tensor)", "empty call", 962, gate=True, kind="instructions"),
-    Limit("instructions-def_fast", "def_fast(Tensor)", "empty call", 200, gate=True, kind="instructions"),
-    Limit("instructions-checks", "def_fast row-major matrix(Tensor)", "def_fast(Tensor)", 25, kind="instructions"),
-    Limit("instructions-def_fast3", "def_fast(Tensor x3)", "empty call", 588, gate=True, kind="instructions"),
-    Limit("instructions-def_fast-ndarray", "def_fast(ndarray)", "empty call", 177, gate=True, kind="instructions"),
-    Limit("instructions-def_fast-bare", "def_fast(bare C)", "empty call", 174, gate=True, kind="instructions"),
-    Limit("instructions-def_fast-matrix", "def_fast row-major matrix(Tensor)", "empty call", 242, gate=True, kind="instructions"),
-    Limit("instructions-caster", "caster(Tensor)", "empty call", 862, gate=True, kind="instructions"),
-    Limit("instructions-def", "def(Tensor)", "empty call", 532, gate=True, kind="instructions"),
+    Limit("instructions-export", "Tensor.__dlpack__(max_version)", "empty call", 472, gate=True, kind="instructions"),
+    Limit("instructions-import-own", "dlbridge.from_dlpack(Tensor)", "empty call", 218, gate=True, kind="instructions"),
+    Limit("instructions-import-bare", "dlbridge.from_dlpack(bare C)", "empty call", 613, gate=True, kind="instructions"),
+    Limit("instructions-memoryview", "memoryview(Tensor)", "empty call", 957, gate=True, kind="instructions"),
+    Limit("instructions-def_fast", "def_fast(Tensor)", "empty call", 196, gate=True, kind="instructions"),
+    Limit("instructions-checks", "def_fast row-major matrix(Tensor)", "def_fast(Tensor)", 25, gate=True, kind="instructions"),
+    Limit("instructions-def_fast3", "def_fast(Tensor x3)", "empty call", 556, gate=True, kind="instructions"),
+    Limit("instructions-def_fast-ndarray", "def_fast(ndarray)", "empty call", 176, gate=True, kind="instructions"),
+    Limit("instructions-def_fast-bare", "def_fast(bare C)", "empty call", 165, gate=True, kind="instructions"),
+    Limit("instructions-def_fast-matrix", "def_fast row-major matrix(Tensor)", "empty call", 197, gate=True, kind="instructions"),
+    Limit("instructions-caster", "caster(Tensor)", "empty call", 840, gate=True, kind="instructions"),
+    Limit("instructions-def", "def(Tensor)", "empty call", 543, gate=True, kind="instructions"),
 )
 # fmt: on
 
