@@ -288,16 +288,15 @@ namespace detail {
 // not, the caller takes the slow path, check_tensor and check_view, which may still accept the
 // tensor.
 DLBRIDGE_INLINE bool fits_fast_path(DLTensor const& t, requirement const& need) noexcept {
-  bool const plain = t.dtype.code == need.type.code && t.dtype.bits == need.type.bits &&
-                     t.dtype.lanes == need.type.lanes && t.device.device_type == kDLCPU &&
-                     need.where.accepts(device(t.device)) &&
-                     (need.rank == requirement::any_rank || t.ndim == need.rank) &&
-                     (need.order == layout::row_major
-                          ? is_ordinary_memory<true>(t)
-                          : is_ordinary_memory(t) &&
-                                has_layout(t.ndim, t.shape, t.strides, need.order)) &&
-                     t.byte_offset == 0 &&
-                     (reinterpret_cast<std::uintptr_t>(t.data) & (need.alignment - 1)) == 0;
+  bool const plain =
+      t.dtype.code == need.type.code && t.dtype.bits == need.type.bits &&
+      t.dtype.lanes == need.type.lanes && t.device.device_type == kDLCPU &&
+      need.where.accepts(device(t.device)) &&
+      (need.rank == requirement::any_rank || t.ndim == need.rank) &&
+      (need.order == layout::row_major
+           ? is_ordinary_memory<true>(t)
+           : is_ordinary_memory(t) && has_layout(t.ndim, t.shape, t.strides, need.order)) &&
+      t.byte_offset == 0 && (reinterpret_cast<std::uintptr_t>(t.data) & (need.alignment - 1)) == 0;
   return plain && has_extents(t.ndim, t.shape, need);
 }
 }  // namespace detail

@@ -194,18 +194,56 @@ inline void state_ndarray_version(managed_tensor const& m) noexcept {
 // A managed tensor on the memory of an ndarray, in one allocation: what build_on does, without a
 // second check of the description.
 struct array_block {
-  union {  // own_ndarray sets them; initialization would slow every import
-    DLManagedTensorVersioned managed;
-  };
-  object_owner array;
-  union {
-    copied_dims dims;
-  };
+  // own_ndarray sets the members; initialization would slow every import.
+  DLManagedTensorVersioned managed;
+  PyObject* array;  // an owned reference
+  copied_dims dims;
 
-  explicit array_block(PyObject* object) noexcept : array(ref::borrow(object)) {}
+  // Uninitialized memory; null when there is none. The caller holds the GIL.
+  static void* allocate() noexcept {
+#if !defined(Py_GIL_DISABLED)
+    if (free_blocks& list = free_blocks::get(); list.count > 0) {
+      return list.blocks[--list.count];
+    }
+#endif
+    return ::operator new(sizeof(array_block), std::nothrow);
+  }
 
+  // The deleter: any thread, with or without the GIL. As release_object, it leaks the array on
+  // purpose once finalization has begun.
   static void destroy(DLManagedTensorVersioned* managed) noexcept {
-    delete static_cast<array_block*>(managed->manager_ctx);
+    auto* const block = static_cast<array_block*>(managed->manager_ctx);
+    if (!interpreter_alive()) {
+      ::operator delete(block);
+      return;
+    }
+    gil_hold const gil;
+    error_keeper const pending;
+    decref(block->array);
+    recycle(block);
+  }
+
+ private:
+  // The memory of destroyed blocks, for reuse: a call with arrays creates and destroys some.
+  struct free_blocks {
+    static constexpr int capacity = 16;
+    void* blocks[capacity];
+    int count = 0;
+
+    DLBRIDGE_LOCAL static free_blocks& get() noexcept {
+      static free_blocks list;
+      return list;
+    }
+  };
+
+  static void recycle(array_block* block) noexcept {
+#if !defined(Py_GIL_DISABLED)
+    if (free_blocks& list = free_blocks::get(); list.count < free_blocks::capacity) {
+      list.blocks[list.count++] = block;
+      return;
+    }
+#endif
+    ::operator delete(block);
   }
 };
 
@@ -215,10 +253,13 @@ struct array_block {
 // @return the tensor; empty, without an exception, when there is no memory for it.
 DLBRIDGE_NOINLINE inline managed_tensor own_ndarray(PyObject* array, DLTensor const& fields,
                                                     std::uint64_t flags, version stated) noexcept {
-  auto* const block = new (std::nothrow) array_block(array);
-  if (block == nullptr) {
+  void* const memory = array_block::allocate();
+  if (memory == nullptr) {
     return managed_tensor();
   }
+  auto* const block = ::new (memory) array_block;
+  Py_INCREF(array);
+  block->array = array;
   block->managed.version = {stated.major_number, stated.minor_number};
   block->managed.manager_ctx = block;
   block->managed.deleter = &array_block::destroy;
