@@ -519,7 +519,7 @@ def devices(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def gpu(session: nox.Session) -> None:
-    """The proof on a GPU, with the libraries of the `python3` that runs it; not through nox."""
+    """The checks on a GPU, with the libraries of the `python3` that runs it; not through nox."""
     session.run("python3", __file__, "gpu", "--", *session.posargs, external=True)
 
 

@@ -861,3 +861,21 @@ def test_a_class_derived_from_type_error_is_the_producers_own(copy: Any) -> None
     with pytest.raises(TracedError, match="no values yet"):
         dlbridge.from_dlpack(Traced(), copy=copy)
     assert all("max_version" in each for each in calls)
+
+
+def test_a_derived_array_without_the_method() -> None:
+    np = pytest.importorskip("numpy")
+    without = type("Without", (np.ndarray,), {"__dlpack__": None})
+    for copy in (None, True):
+        with pytest.raises(TypeError, match=r"^not a DLPack producer"):
+            dlbridge.from_dlpack(np.zeros(3).view(without), copy=copy)
+
+
+def test_a_property_that_raises_does_not_hide_the_refusal() -> None:
+    class Raising:
+        @property
+        def __array_interface__(self) -> object:
+            raise RuntimeError("not now")
+
+    with pytest.raises(TypeError, match=r"^not a DLPack producer"):
+        dlbridge.from_dlpack(Raising())

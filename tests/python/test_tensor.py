@@ -131,7 +131,7 @@ def test_dtype_differs_from_other_objects(other: Any) -> None:
 BAD_DTYPES = [
     "", "float", "float0", "float032", "float256", "int8x", "int8x0", "int8x65536", "Float32",
     "float32 ", "float32\0", "float32\0x", "\udc80", None, 5, (2,), (2, 0), (2, 32, 0), (19, 8),
-    "float9", "float8", "int24", "complex7", "complex16", "bool3", "bfloat8",
+    "float9", "float8", "int9", "complex7", "complex16", "bool3", "bfloat8",
     (2, 256), (-1, 8), (17, 8), (2, 32, 1, 1), ("2", 32), (2**70, 8), [2, 32],
 ]  # fmt: skip
 
@@ -838,3 +838,16 @@ def test_the_address_of_an_empty_tensor(device: tuple[int, int]) -> None:
     assert (t.data_ptr != 0) == (device == (14, 0)) and t.byte_offset == 0
     if device == (2, 0):
         assert t.__cuda_array_interface__["data"] == (0, False)
+
+
+@pytest.mark.parametrize("numbers", [(0, 24, 1), (1, 3, 1), (2, 80, 1), (2, 9, 1), (6, 16, 4)])
+def test_a_dtype_of_any_width(numbers: tuple[int, int, int]) -> None:
+    dtype = dlbridge.dtype(numbers)
+    for other in (dlbridge.dtype(dtype), copy.deepcopy(dtype), pickle.loads(pickle.dumps(dtype))):
+        assert (other, other.code, other.bits, other.lanes) == (dtype, *numbers)
+    assert dlbridge.empty(4, dtype).dtype == dtype
+
+
+@pytest.mark.parametrize("name", ["int1", "int3", "uint7", "int24", "float80", "complex160"])
+def test_names_of_numbers_that_a_library_has(name: str) -> None:
+    assert dlbridge.dtype(name) == name

@@ -1,4 +1,4 @@
-"""The proof on a GPU: checks of dlbridge on CUDA, each in a process of its own.
+"""The checks on a GPU: checks of dlbridge on CUDA, each in a process of its own.
 
 `python3 noxfile.py gpu` runs it. CONTRIBUTING.md describes the session.
 """

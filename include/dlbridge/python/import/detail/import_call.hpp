@@ -31,8 +31,8 @@ namespace python {
 namespace detail {
 // Moves or copies a tensor that is not yet as requested (fulfil.hpp). It is only declared here:
 // extensions, whose functions request neither for their arguments, need not compile it.
-managed_tensor fulfil_request(managed_tensor m, consume_request const& request, bool wants_copy,
-                              stream_ref& ready) noexcept;
+inline managed_tensor fulfil_request(managed_tensor m, consume_request const& request,
+                                     bool wants_copy, stream_ref& ready) noexcept;
 
 // One import: chooses the device, the stream and the keywords, calls the producer, and moves or
 // copies the result if necessary. A step that fails returns false or an empty object, with a Python
@@ -70,7 +70,10 @@ class import_call {
         return tensor;
       }
     }
-    if (!find_method() || !find_device()) {
+    if (!find_method()) {
+      return managed_tensor();
+    }
+    if (!find_device()) {
       raise_refusal();
       return managed_tensor();
     }

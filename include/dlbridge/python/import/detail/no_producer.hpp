@@ -35,7 +35,8 @@ inline int is_array_like(PyObject* object) noexcept {
 
 constexpr char const* remedy_of_array_like = "Pass numpy.asarray() of it";
 
-// Whether as_tensor() reads an object that is no producer. Returns -1 with an exception set.
+// Whether as_tensor() reads an object that is no producer. A lookup that raises counts as none.
+// Returns -1 with an exception set that is not forgivable.
 inline int has_described_memory(PyObject* object) noexcept {
   if (PyObject_CheckBuffer(object) != 0) {
     return 1;
@@ -45,7 +46,7 @@ inline int has_described_memory(PyObject* object) noexcept {
     if (optional_attribute(object, name)) {
       return 1;
     }
-    if (PyErr_Occurred() != nullptr) {
+    if (!forgive_exception()) {
       return -1;
     }
   }

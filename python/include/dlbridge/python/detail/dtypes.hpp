@@ -89,16 +89,16 @@ inline bool read_class_of_c(char const* name, dtype& out) noexcept {
   return false;
 }
 
-// Whether a library has elements of the width in a name: "float9" is rather a typing error. A
-// triple gives any dtype of DLPack.
+// Whether numbers of some library have the width in a name that the caller wrote: "float9" is
+// rather a typing error. A triple, and a dtype of a library, may have any width.
 inline bool has_usual_width(dtype type) noexcept {
   DLDataType const t = type.abi();
-  bool const is_float = t.code == kDLFloat || t.code == kDLBfloat;
-  int const least = is_complex(type) ? 32 : is_float ? 16 : 1;
-  int const most = t.code == kDLBool ? 8 : 128;
-  bool const is_power_of_two = (t.bits & (t.bits - 1)) == 0;
-  return dtype_rows[t.code].fixed_bits != 0 ||
-         (is_power_of_two && t.bits >= least && t.bits <= most);
+  bool const is_float = t.code == kDLFloat || t.code == kDLBfloat || is_complex(type);
+  int const unit = is_float ? 16 : 8;
+  bool const is_integer_below_a_byte = t.code == kDLInt || t.code == kDLUInt ? t.bits < 8 : false;
+  return dtype_rows[t.code].fixed_bits != 0 || is_integer_below_a_byte ||
+         (t.code == kDLBool && t.bits == 1) ||
+         (t.bits % unit == 0 && t.bits >= (is_complex(type) ? 32 : unit));
 }
 
 // Reads a framework's dtype by the last component of its name: str(torch.float32) is
@@ -119,7 +119,7 @@ inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
   char const* const text = name ? text_in(name.get()) : nullptr;
   dtype named;
   if (text != nullptr && try_parse_dtype(has_name ? text : dtype_in(text, value), named) &&
-      has_usual_width(named)) {
+      (!PyUnicode_CheckExact(value) || has_usual_width(named))) {
     out = named;
     return true;
   }

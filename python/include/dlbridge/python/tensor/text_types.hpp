@@ -110,8 +110,10 @@ inline PyObject* show_text(PyObject* self) noexcept {
 
 // Pickling by protocols 0 and 1 knows no base that is a str.
 inline PyObject* reduce_dtype(PyObject* self, PyObject*) noexcept {
-  ref const text = ref::steal(api<PyObject_Str>(self));
-  return text ? api<Py_BuildValue>("O(O)", Py_TYPE(self), text.get()) : nullptr;
+  dtype d;
+  return dtype_of_text(self, d)
+             ? api<Py_BuildValue>("O((iii))", Py_TYPE(self), int{d.code}, int{d.bits}, int{d.lanes})
+             : nullptr;
 }
 // By its numbers, as for read_own_device.
 inline PyObject* reduce_device(PyObject* self, PyObject*) noexcept {
