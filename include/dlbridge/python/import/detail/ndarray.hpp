@@ -1,15 +1,13 @@
-// read_ndarray, own_ndarray: read the fields of a numpy.ndarray without a call, after a self-test
-// of their layout, and make a managed tensor on its memory.
+// read_ndarray: reads the fields of a numpy.ndarray without a call, after a self-test of their
+// layout.
 // layer: import · the fast path for ndarrays
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <new>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/builder.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/capsule.hpp>
@@ -189,91 +187,6 @@ inline void state_ndarray_version(managed_tensor const& m) noexcept {
     version const stated = version_of_ndarrays();
     raw->version = {stated.major_number, stated.minor_number};
   }
-}
-
-// A managed tensor on the memory of an ndarray, in one allocation: what build_on does, without a
-// second check of the description.
-struct array_block {
-  // own_ndarray sets the members; initialization would slow every import.
-  DLManagedTensorVersioned managed;
-  PyObject* array;  // an owned reference
-  copied_dims dims;
-
-  // Uninitialized memory; null when there is none. The caller holds the GIL.
-  static void* allocate() noexcept {
-#if !defined(Py_GIL_DISABLED)
-    if (free_blocks& list = free_blocks::get(); list.count > 0) {
-      return list.blocks[--list.count];
-    }
-#endif
-    return ::operator new(sizeof(array_block), std::nothrow);
-  }
-
-  // The deleter: any thread, with or without the GIL. As release_object, it leaks the array on
-  // purpose once finalization has begun.
-  static void destroy(DLManagedTensorVersioned* managed) noexcept {
-    auto* const block = static_cast<array_block*>(managed->manager_ctx);
-    if (!interpreter_alive()) {
-      ::operator delete(block);
-      return;
-    }
-    gil_hold const gil;
-    error_keeper const pending;
-    decref(block->array);
-    recycle(block);
-  }
-
- private:
-  // The memory of destroyed blocks, for reuse: a call with arrays creates and destroys some.
-  struct free_blocks {
-    static constexpr int capacity = 16;
-    void* blocks[capacity];
-    int count = 0;
-
-    DLBRIDGE_LOCAL static free_blocks& get() noexcept {
-      static free_blocks list;
-      return list;
-    }
-  };
-
-  static void recycle(array_block* block) noexcept {
-#if !defined(Py_GIL_DISABLED)
-    if (free_blocks& list = free_blocks::get(); list.count < free_blocks::capacity) {
-      list.blocks[list.count++] = block;
-      return;
-    }
-#endif
-    ::operator delete(block);
-  }
-};
-
-// Creates a managed tensor that holds an ndarray.
-// @param fields what read_ndarray wrote, and is_sound_ndarray accepts.
-// @param stated the version in the struct.
-// @return the tensor; empty, without an exception, when there is no memory for it.
-DLBRIDGE_NOINLINE inline managed_tensor own_ndarray(PyObject* array, DLTensor const& fields,
-                                                    std::uint64_t flags, version stated) noexcept {
-  void* const memory = array_block::allocate();
-  if (memory == nullptr) {
-    return managed_tensor();
-  }
-  auto* const block = ::new (memory) array_block;
-  Py_INCREF(array);
-  block->array = array;
-  block->managed.version = {stated.major_number, stated.minor_number};
-  block->managed.manager_ctx = block;
-  block->managed.deleter = &array_block::destroy;
-  block->managed.flags = flags;
-  DLTensor& tensor = block->managed.dl_tensor;
-  tensor = fields;
-  for (int i = 0; i < fields.ndim; ++i) {
-    block->dims.shape[i] = fields.shape[i];
-    block->dims.strides[i] = fields.strides[i];
-  }
-  tensor.shape = fields.ndim != 0 ? block->dims.shape : nullptr;
-  tensor.strides = fields.ndim != 0 ? block->dims.strides : nullptr;
-  dlbridge::detail::canonicalize_data(tensor);
-  return managed_tensor::adopt(&block->managed);
 }
 
 // Whether read_ndarray describes this array as its __dlpack__ does.
