@@ -276,7 +276,7 @@ class Sharing:
 class SharingOldStyle(Sharing):
     """Does not accept the keyword either."""
 
-    def __dlpack__(self, stream: Any = None) -> object:
+    def __dlpack__(self, stream: Any = None) -> object:  # type: ignore[override]
         return self.handle.capsule(False)
 
 
