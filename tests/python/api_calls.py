@@ -55,6 +55,7 @@ FORGIVEN = {
         Rule("refuse *", "PyObject_Repr", "the message then says 'a value'"),
         Rule("refuse *", "PyUnicode_AsUTF8", "the message then says 'a value'"),
         Rule("refuse *", "PyObject_Str", "the message then has the type of the exception only"),
+        Rule("refuse a type", "PyObject_GetAttr", "the message then names no remedy"),
         *(
             Rule(operation, function, "a result returns as a Tensor if its library is not found")
             for operation in ("*, by_*", "a result*", "a member", "like an argument")
