@@ -8,6 +8,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/detail/describe_block.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/free_list.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/version.hpp>
@@ -27,8 +28,8 @@ struct array_block {
   // Uninitialized memory; null when there is none. The caller holds the GIL.
   static void* allocate() noexcept {
 #if !defined(Py_GIL_DISABLED)
-    if (free_blocks& list = free_blocks::get(); list.count > 0) {
-      return list.blocks[--list.count];
+    if (void* const memory = free_blocks::get().take()) {
+      return memory;
     }
 #endif
     return ::operator new(sizeof(array_block), std::nothrow);
@@ -49,22 +50,11 @@ struct array_block {
   }
 
  private:
-  // The memory of destroyed blocks, for reuse: a call with arrays creates and destroys some.
-  struct free_blocks {
-    static constexpr int capacity = 16;
-    void* blocks[capacity];
-    int count = 0;
-
-    DLBRIDGE_LOCAL static free_blocks& get() noexcept {
-      static free_blocks list;
-      return list;
-    }
-  };
+  using free_blocks = free_list<array_block, 16>;
 
   static void recycle(array_block* block) noexcept {
 #if !defined(Py_GIL_DISABLED)
-    if (free_blocks& list = free_blocks::get(); list.count < free_blocks::capacity) {
-      list.blocks[list.count++] = block;
+    if (free_blocks::get().put(block)) {
       return;
     }
 #endif

@@ -11,6 +11,7 @@
 #include <dlbridge/kept_stream.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/free_list.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
@@ -50,17 +51,7 @@ inline tensor_object& tensor_in(PyObject* object) noexcept {
 }
 
 namespace detail {
-// The memory of destroyed objects, for reuse: calls create and destroy many.
-struct free_tensors {
-  static constexpr int capacity = 32;
-  PyObject* objects[capacity];
-  int count = 0;
-
-  DLBRIDGE_LOCAL static free_tensors& get() noexcept {
-    static free_tensors list;
-    return list;
-  }
-};
+using free_tensors = free_list<tensor_object, 32>;
 
 // Without the GIL, an object holds no reference to its type, which lives as long as the process:
 // all threads would count these references at one address, and wait for each other there. The
@@ -76,11 +67,9 @@ inline PyObject* allocate_tensor(PyTypeObject* type) noexcept {
   Py_SET_TYPE(object, type);
   return object;
 #else
-  free_tensors& list = free_tensors::get();
-  if (list.count > 0) {
-    return PyObject_Init(list.objects[--list.count], type);
-  }
-  return PyObject_New(PyObject, type);
+  void* const memory = free_tensors::get().take();
+  return memory != nullptr ? PyObject_Init(static_cast<PyObject*>(memory), type)
+                           : PyObject_New(PyObject, type);
 #endif
 }
 
@@ -89,10 +78,7 @@ inline void deallocate_tensor(PyObject* object) noexcept {
   PyObject_Free(object);
 #else
   PyTypeObject* const type = Py_TYPE(object);
-  free_tensors& list = free_tensors::get();
-  if (list.count < free_tensors::capacity) {
-    list.objects[list.count++] = object;
-  } else {
+  if (!free_tensors::get().put(object)) {
     PyObject_Free(object);
   }
   decref(reinterpret_cast<PyObject*>(type));

@@ -1,0 +1,41 @@
+// free_list: keeps the memory of destroyed objects of one kind, for reuse.
+// layer: interpreter · memory of objects that calls create and destroy often
+#pragma once
+
+#include <dlbridge/abi.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+/// The memory of destroyed objects. Builds without the GIL do not use it, as threads would wait for
+/// each other at it.
+/// @tparam Kind the type that distinguishes the list from others; all memory has the same size.
+/// @par Thread and GIL
+/// The caller holds the GIL in every member.
+template <class Kind, int Capacity>
+class free_list {
+ public:
+  DLBRIDGE_LOCAL static free_list& get() noexcept {
+    static free_list list;
+    return list;
+  }
+  /// @return memory of a destroyed object, or null.
+  void* take() noexcept { return count_ > 0 ? memory_[--count_] : nullptr; }
+  /// @return false if the list is full; the caller then frees the memory.
+  bool put(void* memory) noexcept {
+    if (count_ == Capacity) {
+      return false;
+    }
+    memory_[count_++] = memory;
+    return true;
+  }
+
+ private:
+  void* memory_[Capacity];
+  int count_ = 0;
+};
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
