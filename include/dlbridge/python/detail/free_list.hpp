@@ -2,6 +2,8 @@
 // layer: interpreter · memory of objects that calls create and destroy often
 #pragma once
 
+#include <cstddef>
+
 #include <dlbridge/abi.hpp>
 
 namespace dlbridge {
@@ -13,7 +15,7 @@ namespace detail {
 /// @tparam Kind the type that distinguishes the list from others; all memory has the same size.
 /// @par Thread and GIL
 /// The caller holds the GIL in every member.
-template <class Kind, int Capacity>
+template <class Kind, std::size_t Capacity>
 class free_list {
  public:
   DLBRIDGE_LOCAL static free_list& get() noexcept {
@@ -33,7 +35,7 @@ class free_list {
 
  private:
   void* memory_[Capacity];
-  int count_ = 0;
+  std::size_t count_ = 0;
 };
 }  // namespace detail
 }  // namespace python
