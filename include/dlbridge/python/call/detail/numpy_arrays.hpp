@@ -13,6 +13,7 @@
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/export/buffer.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/owned_ndarray.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
@@ -84,9 +85,7 @@ class numpy_arrays {
     for (int i = 0; i < view.rank(); ++i) {
       byte_strides[i] = static_cast<Py_ssize_t>(static_cast<std::uint64_t>(strides[i]) * bytes);
     }
-    // NumPy would allocate memory for an address of null, which an empty tensor has.
-    alignas(std::max_align_t) static char placeholder[sizeof(std::max_align_t)];
-    void* const data = view.data() != nullptr ? const_cast<void*>(view.data()) : placeholder;
+    void* const data = nonnull_address(view);  // NumPy would allocate memory for null
     ref owner = wrap_tensor(std::move(m));
     ref array = owner ? make(descr, view.rank(), view.shape(), byte_strides, data,
                              view.read_only() ? 0 : ndarray_writable)

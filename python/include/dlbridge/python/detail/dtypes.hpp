@@ -95,8 +95,8 @@ inline bool has_usual_width(dtype type) noexcept {
   DLDataType const t = type.abi();
   bool const is_float = t.code == kDLFloat || t.code == kDLBfloat || is_complex(type);
   int const unit = is_float ? 16 : 8;
-  bool const is_integer_below_a_byte = t.code == kDLInt || t.code == kDLUInt ? t.bits < 8 : false;
-  return dtype_rows[t.code].fixed_bits != 0 || is_integer_below_a_byte ||
+  bool const is_below_a_byte = (t.code == kDLInt || t.code == kDLUInt) && t.bits < 8;
+  return dtype_rows[t.code].fixed_bits != 0 || is_below_a_byte ||
          (t.code == kDLBool && t.bits == 1) ||
          (t.bits % unit == 0 && t.bits >= (is_complex(type) ? 32 : unit));
 }
