@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 import dlbridge
 from dlbridge.tools import abi, children
@@ -133,6 +133,20 @@ class NoDevice:
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None) -> Any:
         return tensor().__dlpack__(max_version=max_version)
+
+
+class Panic(BaseException):
+    """As PyO3's PanicException: no Exception."""
+
+
+class Panics:
+    """Panics instead of returning capsules."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return abi.CPU
+
+    def __dlpack__(self, **_: Any) -> NoReturn:
+        raise Panic("called unwrap on None")
 
 
 class ReturnsAnInt:

@@ -381,6 +381,13 @@ def test_a_producer_without_capsules_fails_without_a_claim() -> None:
     assert outcomes["P-04"] == outcomes["P-06"] == ("skip", "no request returns a capsule")
 
 
+def test_a_producer_that_panics_fails() -> None:
+    report = conformance.examine("conformance_targets:Panics", only={"P-03", "P-06"})
+    outcomes = {result.id: (result.outcome, result.got) for result in report.results}
+    assert outcomes["P-03"] == ("fail", "__dlpack__() raised Panic: called unwrap on None")
+    assert (outcomes["P-06"][0], report.status) == ("skip", 1)
+
+
 def test_a_consumer_that_is_missing_is_named() -> None:
     with pytest.raises(CannotExamine, match="the consumer nope:x: ModuleNotFoundError"):
         conformance.examine("numpy", consumer="nope:x")

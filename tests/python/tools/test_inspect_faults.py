@@ -127,6 +127,17 @@ def test_the_reason_why_nothing_is_compared(make: Any, reason: str) -> None:
     assert f"not compared, because {inspection.comparison.reason}" in inspection.text(200)
 
 
+def test_a_message_without_a_period_ends_its_sentence() -> None:
+    class Refuses:
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 1, 0
+
+        def __dlpack__(self, **_: Any) -> Any:
+            raise RuntimeError("called unwrap on None")
+
+    assert "called unwrap on None. By __dlpack__()" in text_of(inspect(Refuses()))
+
+
 def test_methods_that_raise_or_give_no_numbers() -> None:
     class Raising(Array):
         def tolist(self) -> Any:

@@ -90,7 +90,7 @@ def bare_call(target: Target) -> str | None:
             kept.append(x.__dlpack__())
         except BufferError as error:
             return f"refused: {name_error(error)}"
-        except Exception as error:
+        except BaseException as error:  # also the panics of other languages
             raise Broken(f"{which} raised {name_error(error)}") from None
         _is_a_capsule(which, kept[-1])
     return None

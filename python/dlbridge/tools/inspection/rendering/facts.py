@@ -210,17 +210,18 @@ def response_rows(findings: Findings) -> list[tuple[Response, str, str]]:
     return rows
 
 
-def protocols_text(odd: Oddity, findings: Findings) -> str:
-    """Returns the protocols by which an oddity shows, as a second sentence."""
+def oddity_text(odd: Oddity, findings: Findings) -> str:
+    """Returns an oddity, and the protocols by which it shows as a second sentence."""
+    if not odd.protocols:
+        return odd.what
+    first = odd.what if odd.what.endswith((".", "!", "?")) else f"{odd.what}."
     descriptions = [
         response.name for response in findings.responses if response.description is not None
     ]
     of_dlpack = {name for name in descriptions if name in DLPACK and name not in COPIES}
-    if not odd.protocols:
-        return ""
     if len(odd.protocols) > 1 and set(odd.protocols) == of_dlpack:
-        return " By every protocol of DLPack."
-    return f" By {', '.join(TITLES[name] for name in odd.protocols)}."
+        return f"{first} By every protocol of DLPack."
+    return f"{first} By {', '.join(TITLES[name] for name in odd.protocols)}."
 
 
 def summary(findings: Findings) -> str:

@@ -119,7 +119,7 @@ def _oddities(findings: Findings) -> str:
         repair = f"<br>Repair: {escape(odd.repair)}" if odd.repair else ""
         rows.append(
             f"<tr><td>{_tag(odd.level, LEVEL_STYLES[odd.level])}</td>"
-            f"<td>{escape(odd.what + facts.protocols_text(odd, findings))}{who}{repair}</td></tr>"
+            f"<td>{escape(facts.oddity_text(odd, findings))}{who}{repair}</td></tr>"
         )
     body = f"<table>{''.join(rows)}</table>" if rows else "<div>None.</div>"
     return f"<h4>Oddities</h4>{body}"

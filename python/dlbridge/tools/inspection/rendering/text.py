@@ -174,7 +174,7 @@ def _oddities(findings: Findings, width: int) -> Iterator[Line]:
         yield [("  none", "good")]
     for odd in oddities:
         head: Line = [(f"  {odd.level.ljust(8)}", LEVEL_STYLES[odd.level])]
-        text = odd.what + facts.protocols_text(odd, findings)
+        text = facts.oddity_text(odd, findings)
         yield from _wrapped(head, 10, text, width)
         if odd.who:
             yield from _wrapped([(" " * 10, "")], 10, f"-> {odd.who}", width, "faint")
