@@ -149,6 +149,11 @@ class Panics:
         raise Panic("called unwrap on None")
 
 
+def take_and_panic(x: Any) -> NoReturn:
+    """A consumer that panics, whatever the tensor."""
+    raise Panic(f"called unwrap on {type(x).__name__}")
+
+
 class ReturnsAnInt:
     """Returns no capsules."""
 

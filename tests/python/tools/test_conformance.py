@@ -290,7 +290,7 @@ def test_a_hostile_probe_has_time_to_open_the_target_again(monkeypatch: pytest.M
 NOTHING = {
     "conformance_targets:raises": "the factory raised ValueError: no array today",
     "conformance_targets:crashes": "crashed: SIGABRT",
-    "conformance_targets:exits": "raised: SystemExit: 3",
+    "conformance_targets:exits": "the factory raised SystemExit: 3",
     "conformance_targets:nothing": "has no attribute 'nothing'",
     "conformance_targets:not_a_function": "is no function but int",
     "no_such_module:f": "ModuleNotFoundError: No module named 'no_such_module'",
@@ -386,6 +386,16 @@ def test_a_producer_that_panics_fails() -> None:
     outcomes = {result.id: (result.outcome, result.got) for result in report.results}
     assert outcomes["P-03"] == ("fail", "__dlpack__() raised Panic: called unwrap on None")
     assert (outcomes["P-06"][0], report.status) == ("skip", 1)
+
+
+def test_a_panic_of_a_consumer_is_its_refusal() -> None:
+    consumer = "conformance_targets:take_and_panic"
+    report = conformance.examine("numpy", consumer=consumer, only={"C-01", "S-12"})
+    outcomes = {result.id: (result.outcome, result.got) for result in report.results}
+    assert outcomes["C-01"][0] == "warn"
+    assert outcomes["C-01"][1].endswith("is refused: Panic: called unwrap on OldProducer")
+    text = "an object without __dlpack__ raises Panic: called unwrap on object"
+    assert outcomes["S-12"] == ("warn", text)
 
 
 def test_a_consumer_that_is_missing_is_named() -> None:

@@ -47,6 +47,18 @@ def test_the_program_reproduces_it_in_the_listed_versions(defect: known.Defect) 
     )
 
 
+def test_an_invalid_access_may_end_in_several_signals() -> None:
+    """A call of freed code has ended Warp by SIGSEGV, SIGILL and SIGTRAP, and has looped."""
+    wild, aborts = known.DEFECTS["warp-after-exit"], known.DEFECTS["torch-negative-strides"]
+    ends = {
+        name: known.run(f"import os, signal; os.kill(os.getpid(), signal.{name})")
+        for name in ("SIGSEGV", "SIGTRAP", "SIGILL", "SIGFPE", "SIGABRT", "SIGALRM", "SIGTERM")
+    }
+    assert [name for name, end in ends.items() if not wild.is_reproduced_by(end)] == ["SIGTERM"]
+    assert [name for name, end in ends.items() if aborts.is_reproduced_by(end)] == ["SIGABRT"]
+    assert not wild.is_reproduced_by(known.run(FINE))
+
+
 @pytest.mark.parametrize("defect", HERE, ids=lambda defect: defect.id)
 def test_the_remedy_helps(defect: known.Defect) -> None:
     version = known.installed(defect.library)

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, Callable
 
 from dlbridge.tools import children
-from dlbridge.tools.conformance.outcomes import Skip, name_error
+from dlbridge.tools.conformance.outcomes import Skip, library_code, name_error
 from dlbridge.tools.conformance.rules import STANDARDS
 from dlbridge.tools.libraries import LIBRARIES, Library
 
@@ -70,7 +70,8 @@ class Target:
             name: value for name, value in {**USUAL, **wanted}.items() if name in self.accepts
         }
         try:
-            return self.factory(**arguments)
+            with library_code():
+                return self.factory(**arguments)
         except Exception as error:
             text = ", ".join(f"{name}={value!r}" for name, value in overrides.items())
             text = f", called with {text}," if text else ""
@@ -80,7 +81,8 @@ class Target:
         """Calls the consumer with a producer. Raises Skip where there is no consumer."""
         if self.function is None:
             raise Skip(NO_CONSUMER)
-        return self.function(producer)
+        with library_code():
+            return self.function(producer)
 
 
 # Resolving names --------------------------------------------------------------------------------

@@ -20,7 +20,9 @@ from dlbridge.tools.versions import contains
 
 SECONDS = 120.0
 
-WILD = ("SIGBUS", "SIGILL", "SIGABRT")  # an invalid pointer may end in these signals as well
+# What an access to, or a call of, freed memory may end in: it depends on what lies there by then.
+# An endless loop ends in the alarm of the program.
+WILD = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGTRAP", "SIGFPE", "SIGABRT", "SIGALRM")
 
 Outcome = Literal[
     "crash",  # the process ends
@@ -108,7 +110,7 @@ class Defect:
 
     def is_reproduced_by(self, result: RunResult) -> bool:
         """Whether a run of the program has reproduced it."""
-        expected = (self.shows, *WILD) if self.shows == "SIGSEGV" else (self.shows,)
+        expected = WILD if self.shows == "SIGSEGV" else (self.shows,)
         return (result.ended or result.line) in expected
 
 

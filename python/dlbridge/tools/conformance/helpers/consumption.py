@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from dlbridge.tools.conformance.helpers.producers import LegacyProducer, OldProducer, Producer
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
+from dlbridge.tools.conformance.outcomes import Broken, Skip, library_code, name_error
 from dlbridge.tools.conformance.target import NO_CONSUMER, Target
 
 # Seconds for a library that calls deleters on another thread: until it has failed once, and after.
@@ -41,7 +41,8 @@ class ConsumerCall:
         argument = producer.__dlpack__() if raw or takes_capsules(target) else producer
         consume = function_with_keywords(target) if keywords else target.consume
         try:
-            self.result = consume(argument, **keywords)
+            with library_code():
+                self.result = consume(argument, **keywords)
         except Exception as error:
             # Also SystemError: a deleter that is called while an exception is pending is Python
             # code here, and clears it.

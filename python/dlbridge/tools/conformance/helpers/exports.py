@@ -9,7 +9,7 @@ from typing import Any
 
 from dlbridge.tools import abi, devices
 from dlbridge.tools.conformance.helpers import device_memory
-from dlbridge.tools.conformance.outcomes import Skip, name_error
+from dlbridge.tools.conformance.outcomes import Skip, library_code, name_error
 from dlbridge.tools.conformance.target import Target
 
 NEWEST = (1, 3)  # sent as max_version
@@ -59,7 +59,8 @@ def export(x: Any, **keywords: Any) -> Export:
 
     Raises Skip where the result is no readable tensor: P-03 and P-04 report that.
     """
-    capsule = x.__dlpack__(**keywords)
+    with library_code():
+        capsule = x.__dlpack__(**keywords)
     try:
         return Export(capsule, abi.read(capsule))
     except (TypeError, abi.Unreadable) as unreadable:
@@ -137,7 +138,8 @@ def integer(value: Any) -> int:
 def device_of(x: Any) -> tuple[int, int]:
     """Calls __dlpack_device__. Raises Skip where the result is no pair of integers."""
     try:
-        type_, index = x.__dlpack_device__()
+        with library_code():
+            type_, index = x.__dlpack_device__()
         return integer(type_), integer(index)
     except Exception as error:
         raise Skip(f"__dlpack_device__ fails: {name_error(error)}") from None

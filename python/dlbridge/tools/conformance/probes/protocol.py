@@ -21,7 +21,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     obtain,
     requests_of_kinds,
 )
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
+from dlbridge.tools.conformance.outcomes import Broken, Skip, library_code, name_error
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
 
@@ -87,10 +87,11 @@ def bare_call(target: Target) -> str | None:
     kept = []
     for which in ("__dlpack__()", "the second __dlpack__() of an array"):
         try:
-            kept.append(x.__dlpack__())
+            with library_code():
+                kept.append(x.__dlpack__())
         except BufferError as error:
             return f"refused: {name_error(error)}"
-        except BaseException as error:  # also the panics of other languages
+        except Exception as error:
             raise Broken(f"{which} raised {name_error(error)}") from None
         _is_a_capsule(which, kept[-1])
     return None

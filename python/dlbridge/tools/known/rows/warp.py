@@ -166,7 +166,8 @@ ROWS = [
         "C++ code with a global variable that owns a tensor.",
         "Free tensors before the interpreter's end: dlbridge forwards the call.",
         """
-        import ctypes as C, warp, ctypes_tensors
+        import ctypes as C, signal, warp, ctypes_tensors
+        signal.alarm(20)  # the deleter is freed code: what is called instead may loop
         capsule = warp.zeros(4, device="cpu").__dlpack__()
         C.PYFUNCTYPE(None, C.py_object)(("Py_IncRef", C.pythonapi))(capsule)  # never freed
         tensor = ctypes_tensors.contents(capsule)
