@@ -3,6 +3,11 @@ once, and reports the reason of every refusal."""
 
 from __future__ import annotations
 
+import operator
+import os
+import pickle
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -228,3 +233,21 @@ def test_many_threads() -> None:
     for each in threads:
         each.join()
     assert failures == []
+
+
+@pytest.mark.parametrize("name", ["kind", "fast.dot"])
+def test_functions_are_pickled_by_name(name: str) -> None:
+    """Another process imports the module, and finds the function."""
+    function = operator.attrgetter(name)(extension)
+    pickled = pickle.dumps(function)
+    assert pickle.loads(pickled) is function
+    program = "import pickle, sys; print(pickle.loads(bytes.fromhex(sys.argv[1])).__name__)"
+    command = [sys.executable, "-c", program, pickled.hex()]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    found = subprocess.check_output(command, env=environment, text=True)
+    assert found.strip() == function.__name__
+
+
+def test_overloads_of_a_class_are_not_pickled() -> None:
+    with pytest.raises(TypeError, match="an overloaded function of a class cannot be pickled"):
+        pickle.dumps(extension.members.Table.column)

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <dlbridge/python/call/binding/function_state.hpp>
 #include <dlbridge/python/call/container_argument.hpp>
 #include <dlbridge/python/call/container_result.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
@@ -31,18 +32,17 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// The properties of a fast function. The capsule that is the function's self owns the record.
-struct fast_record {
+// The properties of a fast function.
+struct fast_record : function_state {
   std::string name{};
   std::vector<std::string> parameter_names{};
   std::string doc{};
   std::optional<returns> result_library{};
   PyMethodDef definition{};
 
-  static fast_record& of(PyObject* capsule) noexcept {
-    return *static_cast<fast_record*>(api<PyCapsule_GetPointer>(capsule, nullptr));
+  static fast_record& of(PyObject* self) noexcept {
+    return *static_cast<fast_record*>(function_state::of(self));
   }
-  static void destroy(PyObject* capsule) noexcept { delete &of(capsule); }
 };
 
 // One number argument of one call: converts the object, and keeps the exception if that fails.
@@ -275,15 +275,12 @@ struct callable : Translator, Target {};
 template <class Call, class Result, class... Parameters>
 void add_fast(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
               char const* doc, std::optional<returns> result_library) {
-  auto created = std::make_unique<fast_record>();
-  ref const self = ref::steal(api<PyCapsule_New>(created.get(), nullptr, &fast_record::destroy));
-  if (!self) {
+  ref const module_name = ref::steal(api<PyModule_GetNameObject>(module));
+  if (!module_name || !names::prepare()) {
     throw python_error();
   }
-  fast_record* const record = created.release();  // which the capsule owns
-  if (!names::prepare()) {
-    throw python_error();
-  }
+  auto owner = std::make_unique<fast_record>();
+  fast_record* const record = owner.get();
   record->name = name;
   record->parameter_names.assign(parameters.begin(), parameters.end());
   for (std::size_t i = record->parameter_names.size(); i < sizeof...(Parameters); ++i) {
@@ -295,11 +292,10 @@ void add_fast(PyObject* module, char const* name, std::initializer_list<char con
   record->definition = {record->name.c_str(),
                         reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Call::call)),
                         METH_FASTCALL | METH_KEYWORDS, record->doc.c_str()};
-  ref const module_name = ref::steal(api<PyModule_GetNameObject>(module));
+  ref const self = function_state::make(std::move(owner), module_name.get());
   ref const function =
-      module_name
-          ? ref::steal(api<PyCFunction_NewEx>(&record->definition, self.get(), module_name.get()))
-          : ref();
+      self ? ref::steal(api<PyCFunction_NewEx>(&record->definition, self.get(), module_name.get()))
+           : ref();
   if (!function || api<PyObject_SetAttrString>(module, name, function.get()) != 0) {
     throw python_error();
   }

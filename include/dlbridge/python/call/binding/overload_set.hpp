@@ -11,6 +11,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/call/binding/function_record.hpp>
+#include <dlbridge/python/call/binding/function_state.hpp>
 #include <dlbridge/python/call/binding/overload_call.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
@@ -18,36 +19,33 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
-/// A Python function that calls the first of its candidates that accepts the arguments. The capsule
-/// that is the function's self owns the set.
+/// A Python function that calls the first of its candidates that accepts the arguments.
 /// @par Thread and GIL
 /// The caller of every member holds the GIL.
-class overload_set {
+class overload_set : public function_state {
  public:
   /// @return the set of a Python function that make() returned; null for every other function
   DLBRIDGE_LOCAL static overload_set* of(PyObject* function) noexcept {
-    if (!PyCFunction_Check(function) || PyCFunction_GetFunction(function) != entry_point()) {
-      return nullptr;
-    }
-    return static_cast<overload_set*>(
-        api<PyCapsule_GetPointer>(PyCFunction_GetSelf(function), capsule_name()));
+    return PyCFunction_Check(function) && PyCFunction_GetFunction(function) == entry_point()
+               ? &in(PyCFunction_GetSelf(function))
+               : nullptr;
   }
 
   /// @param name the name of the Python function
   /// @param display_name the name in messages: of a constructor that of its class
   /// @param module_name the `__module__` of the function, a str
+  /// @param is_in_class whether the function is an attribute of a class, which no pickle can name
   /// @return a Python function without candidates, or an empty ref with a Python exception set
-  DLBRIDGE_COLD static ref make(char const* name, char const* display_name, PyObject* module_name) {
-    auto* const set = new overload_set;
-    ref const self = ref::steal(api<PyCapsule_New>(set, capsule_name(), &destroy));
-    if (!self) {
-      delete set;
-      return ref();
-    }
-    set->name_ = name;
-    set->display_name_ = display_name;
-    set->definition_ = {set->name_.c_str(), entry_point(), METH_FASTCALL | METH_KEYWORDS, nullptr};
-    return ref::steal(api<PyCFunction_NewEx>(&set->definition_, self.get(), module_name));
+  DLBRIDGE_COLD static ref make(char const* name, char const* display_name, PyObject* module_name,
+                                bool is_in_class) {
+    auto owner = std::make_unique<overload_set>();
+    overload_set& set = *owner;
+    set.name_ = name;
+    set.display_name_ = display_name;
+    set.definition_ = {set.name_.c_str(), entry_point(), METH_FASTCALL | METH_KEYWORDS, nullptr};
+    ref const self = function_state::make(std::move(owner), is_in_class ? nullptr : module_name);
+    return self ? ref::steal(api<PyCFunction_NewEx>(&set.definition_, self.get(), module_name))
+                : ref();
   }
 
   /// Adds a candidate. A call tries the candidates in the order in which they were added.
@@ -86,17 +84,16 @@ class overload_set {
     std::unique_ptr<candidate> next{};
   };
 
-  static char const* capsule_name() noexcept { return "dlbridge.overloads"; }
+  static overload_set& in(PyObject* self) noexcept {
+    return *static_cast<overload_set*>(function_state::of(self));
+  }
   static PyCFunction entry_point() noexcept {
     return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&overload_set::call));
-  }
-  DLBRIDGE_COLD static void destroy(PyObject* capsule) noexcept {
-    delete static_cast<overload_set*>(api<PyCapsule_GetPointer>(capsule, capsule_name()));
   }
 
   static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t count,
                         PyObject* keywords) noexcept {
-    auto const& set = *static_cast<overload_set*>(api<PyCapsule_GetPointer>(self, capsule_name()));
+    auto const& set = in(self);
     PyObject* result = nullptr;
     overload_call state;
     if (!state) {

@@ -107,10 +107,12 @@ DLBRIDGE_COLD inline overload_set* replace_by_set(PyObject* scope, char const* n
         name);
     return nullptr;
   }
-  ref const module_name = ref::steal(api<PyObject_GetAttrString>(
-      scope, kind == binding_kind::function ? "__name__" : "__module__"));
+  bool const is_in_class = kind != binding_kind::function;
+  ref const module_name =
+      ref::steal(api<PyObject_GetAttrString>(scope, is_in_class ? "__module__" : "__name__"));
   ref const function =
-      module_name ? overload_set::make(name, first->name.c_str(), module_name.get()) : ref();
+      module_name ? overload_set::make(name, first->name.c_str(), module_name.get(), is_in_class)
+                  : ref();
   ref const attribute = function ? as_attribute(function.get(), kind) : ref();
   overload_set* const set = attribute ? overload_set::of(function.get()) : nullptr;
   bool const done = set != nullptr &&
