@@ -74,7 +74,7 @@ struct lent_tensor {
 inline managed_tensor lend(shared_tensor const& owner, tensor_view const& view, struct_kind kind,
                            read_only_policy policy = read_only_policy::refuse) {
   if (!owner) {
-    detail::raise_empty_owner();
+    raise(detail::empty_owner());
   }
   if (view.rank() != 0 && view.strides() == nullptr) {  // build_on writes them (spec 1.7)
     description d = describe_view(view);

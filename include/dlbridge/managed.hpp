@@ -225,13 +225,13 @@ class managed_tensor {
 inline void swap(managed_tensor& a, managed_tensor& b) noexcept { a.swap(b); }
 
 namespace detail {
-[[noreturn]] DLBRIDGE_COLD inline void raise_empty_owner() {
-  raise(refusal(errc::null_data, "an owner of a tensor", "an empty one"));
+DLBRIDGE_COLD inline report empty_owner() noexcept {
+  return refusal(errc::null_data, "an owner of a tensor", "an empty one");
 }
 // The owner, which is not empty.
 inline managed_tensor const& require_owner(managed_tensor const& owner) {
   if (!owner) {
-    raise_empty_owner();
+    raise(empty_owner());
   }
   return owner;
 }

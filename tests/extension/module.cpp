@@ -11,6 +11,7 @@ PYBIND11_MODULE(extension, m, pybind11::mod_gil_not_used()) {
   add_results(m);
   add_overloads(m);
   add_dispatch(m);
+  add_python_errors(m);
   add_fast(m);
   add_classes(m);
   add_members(m);

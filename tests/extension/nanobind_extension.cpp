@@ -21,6 +21,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 void add_dispatch(nb::module_& m);
+void add_python_errors(nb::module_& m);
 
 namespace {
 
@@ -385,6 +386,7 @@ NB_MODULE(nanobind_extension, m) {
   add_results(m, functions);
   add_overloads(m);
   add_dispatch(m);
+  add_python_errors(m);
   add_classes(m);
   add_members(m);
   functions.add("fail", [](int x) { fail(x); });

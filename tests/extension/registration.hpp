@@ -12,3 +12,4 @@ void add_dispatch(pybind11::module_& m);
 void add_fast(pybind11::module_& m);
 void add_classes(pybind11::module_& m);
 void add_members(pybind11::module_& m);
+void add_python_errors(pybind11::module_& m);

@@ -147,6 +147,7 @@ def test_several_exports_of_an_ndarray() -> None:
     assert sys.getrefcount(x) == references - 1
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # NumPy 2.5
 def test_the_shape_of_the_array_may_change() -> None:
     x = np.arange(6.0)
     t = dlbridge.from_dlpack(x)

@@ -2,8 +2,10 @@
 // layer: interpreter · refusals as Python exceptions
 #pragma once
 
+#include <memory>
 #include <new>
 #include <stdexcept>
+#include <string>
 
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -93,12 +95,50 @@ DLBRIDGE_COLD inline void set_error(report const& why, char const* where = nullp
   }
 }
 
-/// The C++ exception that stands for a pending Python exception. Code throws it after a call of
-/// Python raised. set_error_thrown leaves the pending exception unchanged, so the Python caller
-/// receives that exception.
+/// A Python exception as a C++ exception. Code throws it after a call of Python raised. It owns the
+/// Python exception, so that C++ code may catch it and go on, or throw it again in another thread.
+/// @par Thread and GIL
+/// The caller of the constructor and of restore() holds the GIL. Any thread may copy and destroy
+/// the exception and read its text.
 class DLBRIDGE_PUBLIC python_error : public std::exception {
  public:
-  char const* what() const noexcept override { return "a Python exception is pending"; }
+  /// Takes the pending Python exception: none is pending afterwards.
+  DLBRIDGE_COLD python_error() : exception_(take_exception().release(), &release_object) {
+    if (exception_) {
+      text_ = std::make_shared<std::string const>(text_of(exception_.get()));
+    }
+  }
+
+  /// Raises the Python exception again. Raises SystemError where none was pending when the object
+  /// was constructed.
+  DLBRIDGE_COLD void restore() const noexcept {
+    if (exception_) {
+      set_exception(ref::borrow(exception_.get()));
+    } else {
+      api<PyErr_SetString>(PyExc_SystemError, what());
+    }
+  }
+
+  /// @return the class of the Python exception and its text: "MemoryError: ..."
+  char const* what() const noexcept override {
+    return text_ ? text_->c_str() : "python_error was thrown while no Python exception was pending";
+  }
+
+ private:
+  static std::string text_of(PyObject* exception) {
+    std::string result = Py_TYPE(exception)->tp_name;
+    ref const text = ref::steal(api<PyObject_Str>(exception));
+    char const* const words = text ? api<PyUnicode_AsUTF8>(text.get()) : nullptr;
+    if (words == nullptr) {
+      api<PyErr_Clear>();
+    } else if (*words != '\0') {
+      result.append(": ").append(words);
+    }
+    return result;
+  }
+
+  std::shared_ptr<PyObject> exception_;
+  std::shared_ptr<std::string const> text_{};
 };
 
 /// Raises the C++ exception of the current catch block as a Python exception.
@@ -112,7 +152,8 @@ DLBRIDGE_COLD inline void set_error_thrown(char const* where = nullptr) noexcept
     throw;
   } catch (dlbridge::error const& e) {
     set_error(e.why(), where);
-  } catch (python_error const&) {
+  } catch (python_error const& e) {
+    e.restore();
   } catch (std::bad_alloc const&) {
     api<PyErr_NoMemory>();
   } catch (std::exception const& e) {

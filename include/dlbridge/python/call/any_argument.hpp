@@ -66,18 +66,21 @@ class any_argument {
   /// @param type the dtype of the elements
   /// @param extents the extents, outermost first
   /// @return the new tensor, with the same origin
-  /// @throws python_error with the Python exception pending, when the library's allocator fails,
-  /// and ValueError when no tensor has the extents
+  /// @throws python_error with the exception of the library, when its allocator fails, and with
+  /// ValueError, when no tensor has the extents
+  /// @throws error null_data, when this object was moved from
   any_argument empty_like(dlbridge::dtype type, dims const& extents) const {
-    return allocate(origin_, type, extents, device());
+    return allocate(origin_, type, extents, detail::require_owner(tensor_).view().device());
   }
   /// The same, with the extents of this tensor.
   any_argument empty_like(dlbridge::dtype type) const {
-    tensor_view const own = view();
+    tensor_view const own = detail::require_owner(tensor_).view();
     return empty_like(type, dims::from(own.shape(), static_cast<std::size_t>(own.rank())));
   }
   /// The same, with the dtype and the extents of this tensor.
-  any_argument empty_like() const { return empty_like(dtype()); }
+  any_argument empty_like() const {
+    return empty_like(detail::require_owner(tensor_).view().dtype());
+  }
 
   /// Allocates a row-major tensor of a library. Acquires the GIL.
   /// @throws python_error as empty_like

@@ -132,8 +132,8 @@ class argument {
   /// @param extents the extents, outermost first
   /// @return the new tensor, with the same origin: an argument<U, shape<...>>, or on a device an
   /// argument<U, shape<...>, on<...>>
-  /// @throws python_error with the Python exception pending, when the library's allocator fails,
-  /// and ValueError when no tensor has the extents
+  /// @throws python_error with the exception of the library, when its allocator fails; with
+  /// ValueError, when no tensor has the extents; with BufferError, when this object was moved from
   /// @throws error as the constructor of tensor, when the new tensor does not meet the constraints
   template <class U = std::remove_const_t<T>, std::size_t Rank>
   like<U, detail::dynamic_shape_of<Rank>> empty_like(std::int64_t const (&extents)[Rank]) const {

@@ -40,13 +40,14 @@ bool load_or_raise(tensor_argument<P>& argument, PyObject* object, char const* n
 /// @param name what messages call the object, or null
 /// @param function the name of the function, with which messages begin, or null
 /// @return the tensor, which keeps its memory alive
-/// @throws python_error with a TypeError pending when the tensor does not fit, with the same text
-/// as the refusal of an argument; with the producer's exception when that is no refusal, such as
+/// @throws python_error that owns a TypeError when the tensor does not fit, with the same text as
+/// the refusal of an argument; or the producer's exception when that is no refusal, such as
 /// KeyboardInterrupt
 /// @par Thread and GIL
 /// The caller holds the GIL.
 template <class P>
 P cast(PyObject* object, char const* name = nullptr, char const* function = nullptr) {
+  ref const kept = ref::borrow(object);  // the producer may remove it from where it is stored
   tensor_argument<P> argument;
   if (!detail::load_or_raise(argument, object, name, function)) {
     throw python_error();

@@ -334,7 +334,7 @@ struct fast_signature<Result (*)(Parameters...) noexcept>
 /// @param parameters the names of the parameters; a missing one is arg0, arg1, ...
 /// @param doc the docstring, which follows the signature
 /// @param result_library the library that tensors are returned as
-/// @throws python_error with the Python exception pending, when the module refuses the function
+/// @throws python_error with the exception of the module, when the module refuses the function
 /// @throws error bad_argument, when there are more names than parameters
 /// @par Thread and GIL
 /// The caller holds the GIL. The function runs with the GIL held.

@@ -44,7 +44,8 @@ class origin {
 
   PyObject* object() const noexcept { return object_; }
 
-  /// Converts a tensor to an object of the same library. Uses, in this order, the exchange table of
+  /// Converts a tensor to an object of the same library, or to a Tensor where this origin was moved
+  /// from. Uses, in this order, the exchange table of
   /// the object's type, NumPy's C API, the library's from_dlpack, and the from_dlpack of the
   /// object's __array_namespace__; without any of them the result is a Tensor.
   /// @param m the tensor
@@ -52,7 +53,8 @@ class origin {
   /// @par Ownership
   /// Takes m; on failure m is freed.
   ref give(managed_tensor m) const noexcept {
-    detail::export_path const path = detail::export_path_cache::find(object_);
+    detail::export_path const path =
+        object_ != nullptr ? detail::export_path_cache::find(object_) : detail::export_path();
     if (PyErr_Occurred() != nullptr) {
       error_keeper const pending;
       m = managed_tensor();
@@ -73,8 +75,12 @@ class origin {
   /// @param object receives the library's array that owns the memory, if the allocator returned one
   /// @return the tensor, or an empty one with a Python exception set
   managed_tensor allocate(dtype type, dims const& shape, device where, ref& object) const noexcept {
-    detail::export_path const path = detail::export_path_cache::find(object_);
     managed_tensor result;
+    if (object_ == nullptr) {
+      set_error(dlbridge::detail::empty_owner());
+      return result;
+    }
+    detail::export_path const path = detail::export_path_cache::find(object_);
     if (PyErr_Occurred() != nullptr || !check_extents(shape)) {
       return result;
     }

@@ -136,11 +136,12 @@ class tensor_caster {
         return false;
       }
     }
+    ref const object = ref::borrow(source.ptr());  // the producer may empty its container
     tensor_argument<owner> argument;
     bool const is_exact = tensor_argument<owner>::need.converts &&
                           (flags & static_cast<Flags>(nb::detail::cast_flags::convert)) == 0;
     load_result const result =
-        is_exact ? argument.load_exactly(source.ptr()) : argument.load(source.ptr());
+        is_exact ? argument.load_exactly(object.get()) : argument.load(object.get());
     if (result == load_result::refused) {
       forget(std::move(argument.exception()));
       return false;

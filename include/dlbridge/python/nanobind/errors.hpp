@@ -65,12 +65,13 @@ struct translator {
   }
 };
 
-// Calls f, and throws the pending exception where f throws python_error.
+// Calls f, and throws nanobind's exception where f throws python_error.
 template <class F>
 decltype(auto) throwing_pending(F&& f) {
   try {
     return f();
-  } catch (python_error const&) {
+  } catch (python_error const& e) {
+    e.restore();
     throw_pending();
   }
 }
@@ -89,7 +90,8 @@ inline void init(::nanobind::module_&) {
       std::rethrow_exception(exception);
     } catch (error const& e) {
       python::set_error(e.why());
-    } catch (python::python_error const&) {
+    } catch (python::python_error const& e) {
+      e.restore();
     }
   });
 }

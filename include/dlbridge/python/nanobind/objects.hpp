@@ -34,6 +34,7 @@ inline namespace DLBRIDGE_ABI {
 /// The caller holds the GIL.
 template <class P>
 P cast(::nanobind::handle object, char const* name = nullptr) {
+  auto const kept = python::ref::borrow(object.ptr());  // the producer may remove it elsewhere
   python::tensor_argument<P> argument;
   if (!python::detail::load_or_raise(argument, object.ptr(), name, nullptr)) {
     python::on_nanobind::throw_pending();

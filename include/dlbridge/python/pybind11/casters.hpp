@@ -84,6 +84,9 @@ class tensor_caster {
   bool load(Source&& source, [[maybe_unused]] Convert&& convert) {
     is_parameter_ = std::is_same_v<std::decay_t<Convert>, std::vector<bool>::reference> ||
                     (std::is_same_v<Source, py::handle&> && !std::is_lvalue_reference_v<Convert>);
+    if (!is_parameter_) {
+      kept_ = ref::borrow(py::handle(source).ptr());  // the producer may empty its container
+    }
     if constexpr (tensor_argument<P>::need.converts) {
       if (!convert) {
         return is_loaded(argument_.emplace().load_exactly(py::handle(source).ptr()));
@@ -153,6 +156,7 @@ class tensor_caster {
     }
   }
 
+  ref kept_{};  // the object, if it is no parameter, which the call keeps
   std::optional<tensor_argument<P>> argument_{};
   std::optional<P> extracted_{};
   bool is_parameter_ = false;  // of a bound function, whose caster outlives the call
@@ -238,7 +242,7 @@ class type_caster<dlbridge::member_view> {
     if (!parent) {
       throw type_error(
           "a dlbridge::member_view has no object to keep alive; return it from a method, or "
-          "from a function of the object that it is part of");
+          "from a function of the object that it is part of, and pass that object by position");
     }
     namespace dp = dlbridge::python;
     return dp::detail::checked(dp::give_view(view, parent.ptr(), first_argument, target)).release();

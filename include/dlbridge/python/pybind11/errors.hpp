@@ -25,13 +25,14 @@ namespace py = pybind11;
 
 [[noreturn]] inline void throw_pending() { throw py::error_already_set(); }
 
-// Calls f, and throws the pending exception where f throws python_error. While pybind11 initializes
+// Calls f, and throws pybind11's exception where f throws python_error. While pybind11 initializes
 // a module, it would replace the exception by an ImportError with the text of python_error.
 template <class F>
 decltype(auto) throwing_pending(F&& f) {
   try {
     return f();
-  } catch (python_error const&) {
+  } catch (python_error const& e) {
+    e.restore();
     throw_pending();
   }
 }
@@ -54,7 +55,8 @@ struct pybind11_translator {
       e.restore();
     } catch (error const&) {
       set_error_thrown();
-    } catch (python_error const&) {
+    } catch (python_error const& e) {
+      e.restore();
     } catch (...) {
       py::detail::try_translate_exceptions();
     }
@@ -75,7 +77,8 @@ inline void init(pybind11::module_&) {
       std::rethrow_exception(std::move(exception));
     } catch (error const& e) {
       python::set_error(e.why());
-    } catch (python::python_error const&) {
+    } catch (python::python_error const& e) {
+      e.restore();
     }
   });
 }

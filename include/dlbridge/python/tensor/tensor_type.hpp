@@ -205,13 +205,26 @@ DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept {
 /// Whether an object is a Tensor of this module.
 inline bool is_tensor(PyObject* object) noexcept { return Py_TYPE(object) == tensor_type(); }
 
+namespace detail {
+// Sets the exception of an empty owner, unless one is pending.
+DLBRIDGE_COLD inline ref refuse_empty_owner() noexcept {
+  if (PyErr_Occurred() == nullptr) {
+    set_error(dlbridge::detail::empty_owner());
+  }
+  return ref();
+}
+}  // namespace detail
+
 /// A new Tensor that owns m.
-/// @return the Tensor; empty, with an exception set, when m is empty, whose exception stays
+/// @return the Tensor; empty, with an exception set, when m is empty, for which an exception may be
 ///   pending, or when memory runs out, which frees m.
 /// @par Thread and GIL
 /// The caller holds the GIL.
 inline ref wrap_tensor(managed_tensor m) noexcept {
-  PyTypeObject* const type = m ? tensor_type() : nullptr;
+  if (!m) {
+    return detail::refuse_empty_owner();
+  }
+  PyTypeObject* const type = tensor_type();
   return type != nullptr ? new_tensor(type, std::move(m)) : ref();
 }
 

@@ -310,7 +310,8 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
       [[maybe_unused]] Guard const guard{};
       return dlbridge::detail::call_guarded(
           [&]() -> Result { return function_(std::forward<Forwarded>(arguments)...); });
-    } catch (python_error const&) {
+    } catch (python_error const& e) {
+      e.restore();
       Library::throw_pending();
     }
   }
