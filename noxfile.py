@@ -658,7 +658,7 @@ def figures(session: nox.Session) -> None:
 @nox.session(tags=["tests", "compiles"])
 def wheel(session: nox.Session) -> None:
     """CMake projects that use headers, dlpack.h and CMake files of an installed package only: that
-    of dlbridge or of dlbridge-headers, which are installed together."""
+    of dlbridge or of dlbridge-headers, which are installed together; an editable installation."""
     install_wheel(session)
     session.install("--force-reinstall", "--no-deps", *map(str, package.headers().glob("*.whl")))
     session.run("python", "tests/package/check_wheels.py", *map(str, (
@@ -671,6 +671,9 @@ def wheel(session: nox.Session) -> None:
     }
     folder = cmake(session, MAIN, "all", **directories)
     ctest(session, folder, "-R", "package.(wheel|headers)")
+    session.env.update(machine.build_environment(machine.find_gcc()))
+    session.install("--editable", "packaging/headers")
+    session.run("python", "tests/package/check_editable.py", ".")
 
 
 @nox.session(tags=["tests"])

@@ -1,13 +1,24 @@
 """The paths of the installed headers and CMake files."""
 
 import os
+import sys
+
+
+def _folder(*names: str) -> str:
+    """Returns a folder of the package.
+
+    In an editable installation it is not beside the Python files, but in another folder of the
+    package's `__path__`.
+    """
+    folders = [os.path.join(each, *names) for each in sys.modules[__package__].__path__]
+    return next(filter(os.path.isdir, folders), folders[0])
 
 
 def get_include() -> str:
     """Returns the include directory, which contains dlbridge/ and dlpack/."""
-    return os.path.join(os.path.dirname(__file__), "include")
+    return _folder("include")
 
 
 def get_cmake_dir() -> str:
     """Returns the directory of dlbridgeConfig.cmake, for dlbridge_DIR or CMAKE_PREFIX_PATH."""
-    return os.path.join(os.path.dirname(__file__), "share", "cmake", "dlbridge")
+    return _folder("share", "cmake", "dlbridge")

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 __all__ = ["get_cmake_dir", "get_include"]
 
-_HERE = Path(__file__).resolve().parent
+
+def _folder(*names: str) -> str:
+    """Returns a folder of the package.
+
+    In an editable installation it is not beside the Python files, but in another folder of the
+    package's `__path__`.
+    """
+    folders = [os.path.join(each, *names) for each in __path__]
+    return next(filter(os.path.isdir, folders), folders[0])
 
 
 def get_include() -> str:
     """Returns the directory with the headers of dlbridge and dlpack.h."""
-    return str(_HERE / "include")
+    return _folder("include")
 
 
 def get_cmake_dir() -> str:
     """Returns the directory with dlbridgeConfig.cmake, for -Ddlbridge_DIR."""
-    return str(_HERE / "share" / "cmake" / "dlbridge")
+    return _folder("share", "cmake", "dlbridge")
