@@ -5,7 +5,6 @@
 #include <memory>
 #include <new>
 #include <stdexcept>
-#include <string>
 
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -103,42 +102,46 @@ DLBRIDGE_COLD inline void set_error(report const& why, char const* where = nullp
 class DLBRIDGE_PUBLIC python_error : public std::exception {
  public:
   /// Takes the pending Python exception: none is pending afterwards.
-  DLBRIDGE_COLD python_error() : exception_(take_exception().release(), &release_object) {
-    if (exception_) {
-      text_ = std::make_shared<std::string const>(text_of(exception_.get()));
-    }
-  }
+  DLBRIDGE_COLD python_error() : taken_(std::make_shared<taken>()) {}
 
   /// Raises the Python exception again. Raises SystemError where none was pending when the object
   /// was constructed.
   DLBRIDGE_COLD void restore() const noexcept {
-    if (exception_) {
-      set_exception(ref::borrow(exception_.get()));
+    if (taken_->exception != nullptr) {
+      set_exception(ref::borrow(taken_->exception));
     } else {
       api<PyErr_SetString>(PyExc_SystemError, what());
     }
   }
 
   /// @return the class of the Python exception and its text: "MemoryError: ..."
-  char const* what() const noexcept override {
-    return text_ ? text_->c_str() : "python_error was thrown while no Python exception was pending";
-  }
+  char const* what() const noexcept override { return taken_->text.c_str(); }
 
  private:
-  static std::string text_of(PyObject* exception) {
-    std::string result = Py_TYPE(exception)->tp_name;
-    ref const text = ref::steal(api<PyObject_Str>(exception));
-    char const* const words = text ? api<PyUnicode_AsUTF8>(text.get()) : nullptr;
-    if (words == nullptr) {
-      api<PyErr_Clear>();
-    } else if (*words != '\0') {
-      result.append(": ").append(words);
+  struct taken {
+    DLBRIDGE_COLD taken() : exception(take_exception().release()) {
+      if (exception == nullptr) {
+        text.append("python_error was thrown while no Python exception was pending");
+        return;
+      }
+      text.append(Py_TYPE(exception)->tp_name);
+      ref const words = ref::steal(api<PyObject_Str>(exception));
+      char const* const utf8 = words ? api<PyUnicode_AsUTF8>(words.get()) : nullptr;
+      if (utf8 != nullptr) {
+        text.append(": ").append(utf8);
+      } else {
+        api<PyErr_Clear>();
+      }
     }
-    return result;
-  }
+    DLBRIDGE_COLD ~taken() { release_object(exception); }
+    taken(taken const&) = delete;
+    taken& operator=(taken const&) = delete;
 
-  std::shared_ptr<PyObject> exception_;
-  std::shared_ptr<std::string const> text_{};
+    PyObject* exception;
+    message_text text{};
+  };
+
+  std::shared_ptr<taken const> taken_;
 };
 
 /// Raises the C++ exception of the current catch block as a Python exception.

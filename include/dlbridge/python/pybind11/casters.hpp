@@ -81,22 +81,16 @@ class tensor_caster {
   // The casters of containers pass their own parameter `convert`, an lvalue, and py::cast a const
   // handle&. A caster of another author must pass its `convert` as well.
   template <class Source, class Convert>
-  bool load(Source&& source, [[maybe_unused]] Convert&& convert) {
-    is_parameter_ = std::is_same_v<std::decay_t<Convert>, std::vector<bool>::reference> ||
-                    (std::is_same_v<Source, py::handle&> && !std::is_lvalue_reference_v<Convert>);
-    if (!is_parameter_) {
-      kept_ = ref::borrow(py::handle(source).ptr());  // the producer may empty its container
+  bool load(Source&& source, Convert&& convert) {
+    constexpr bool is_parameter =
+        std::is_same_v<std::decay_t<Convert>, std::vector<bool>::reference> ||
+        (std::is_same_v<Source, py::handle&> && !std::is_lvalue_reference_v<Convert>);
+    is_parameter_ = is_parameter;
+    if constexpr (is_parameter) {
+      return load_object(py::handle(source), convert);
+    } else {
+      return load_element(py::handle(source), convert);
     }
-    if constexpr (tensor_argument<P>::need.converts) {
-      if (!convert) {
-        return is_loaded(argument_.emplace().load_exactly(py::handle(source).ptr()));
-      }
-    }
-    return load_object(py::handle(source));
-  }
-
-  bool load_object(py::handle source) {
-    return is_loaded(argument_.emplace().load(source.ptr()));  // pybind11 may call load twice
   }
 
   // Only parameters of type P const& use the reference; their casters outlive the call.
@@ -109,7 +103,7 @@ class tensor_caster {
       confirm();
       return is_parameter_ ? argument_->extract() : extract_for_call(std::move(*argument_));
     } else {
-      return argument_->extract();
+      return is_parameter_ ? argument_->extract() : std::move(*extracted_);
     }
   }
   operator P const&() {
@@ -139,6 +133,29 @@ class tensor_caster {
   }
 
  private:
+  bool load_object(py::handle source, [[maybe_unused]] bool convert) {
+    if constexpr (tensor_argument<P>::need.converts) {
+      if (!convert) {
+        return is_loaded(argument_.emplace().load_exactly(source.ptr()));
+      }
+    }
+    return is_loaded(argument_.emplace().load(source.ptr()));  // pybind11 may call load twice
+  }
+
+  // Nothing but the container keeps an element, and its producer may empty that.
+  bool load_element(py::handle source, bool convert) {
+    ref const kept = ref::borrow(source.ptr());
+    bool const fits = load_object(source, convert);
+    if (fits) {
+      if constexpr (parameter<P>::borrows) {
+        py::detail::loader_life_support::add_patient(source);
+      } else {
+        extracted_.emplace(argument_->extract());
+      }
+    }
+    return fits;
+  }
+
   DLBRIDGE_INLINE bool is_loaded(load_result result) {
     ref& exception = argument_->exception();
     if (exception && !refusals::is_refusal(exception)) {
@@ -156,7 +173,6 @@ class tensor_caster {
     }
   }
 
-  ref kept_{};  // the object, if it is no parameter, which the call keeps
   std::optional<tensor_argument<P>> argument_{};
   std::optional<P> extracted_{};
   bool is_parameter_ = false;  // of a bound function, whose caster outlives the call
