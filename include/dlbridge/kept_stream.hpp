@@ -29,6 +29,10 @@ DLBRIDGE_LOCAL inline std::uint64_t thread_number() noexcept {
 /// legacy one): work on that stream runs after the work that is on all per-thread default streams,
 /// because these are blocking streams.
 ///
+/// A default stream of CUDA is that of the context of the reference. Store the result of
+/// `in_current_context` (runtime/order.hpp): a reference without a context means another stream
+/// where another context is current.
+///
 /// @par Ownership
 /// As stream_ref.
 class kept_stream {
@@ -36,6 +40,7 @@ class kept_stream {
   kept_stream() noexcept = default;
   explicit kept_stream(stream_ref stream) noexcept
       : native_handle_(stream.native_handle()),
+        context_(stream.context()),
         is_none_(runtime_of(stream.device()) == runtime_kind::none),
         thread_(is_per_thread(stream.device()) ? detail::thread_number() : 0) {}
 
@@ -43,14 +48,16 @@ class kept_stream {
   /// @param where The device with which the object was constructed.
   stream_ref get(device where) const noexcept {
     bool const is_of_other_thread = thread_ != 0 && thread_ != detail::thread_number();
-    return is_of_other_thread ? stream_ref::default_of(where) : stream_ref(where, native_handle_);
+    stream_ref const stream =
+        is_of_other_thread ? stream_ref::default_of(where) : stream_ref(where, native_handle_);
+    return stream.in_context(context_);
   }
   /// Whether there is no stream: the object is empty, or its device has no streams.
   bool is_none() const noexcept { return is_none_; }
 
   friend bool operator==(kept_stream a, kept_stream b) noexcept {
-    return a.native_handle_ == b.native_handle_ && a.is_none_ == b.is_none_ &&
-           a.thread_ == b.thread_;
+    return a.native_handle_ == b.native_handle_ && a.context_ == b.context_ &&
+           a.is_none_ == b.is_none_ && a.thread_ == b.thread_;
   }
   friend bool operator!=(kept_stream a, kept_stream b) noexcept { return !(a == b); }
 
@@ -61,6 +68,7 @@ class kept_stream {
   }
 
   void* native_handle_ = nullptr;
+  void* context_ = nullptr;
   bool is_none_ = true;
   std::uint64_t thread_ = 0;  // that of a per-thread default stream, else 0
 };

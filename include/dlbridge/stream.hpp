@@ -18,8 +18,12 @@ enum class default_stream : std::uint8_t { legacy, per_thread };
 
 /// A reference to a stream, which is an ordered queue of work on one device.
 ///
+/// The handles of CUDA's default streams mean another stream in each context of CUDA. A reference
+/// to a default stream therefore means the one of a context, or, without a context, the one of the
+/// context that is current where the reference is used.
+///
 /// @par Ownership
-/// The reference does not own the stream. The caller keeps the stream valid.
+/// The reference does not own the stream. The caller keeps the stream and its context valid.
 class stream_ref {
  public:
   /// @param where The device of the stream.
@@ -46,6 +50,17 @@ class stream_ref {
 
   dlbridge::device device() const noexcept { return where_; }
   void* native_handle() const noexcept { return native_handle_; }
+  /// The CUcontext of a default stream of CUDA; null for the one that is current where the
+  /// reference is used. Other streams have none, because their handles are unique.
+  void* context() const noexcept { return context_; }
+  /// The same stream of another context. `in_current_context` of runtime/order.hpp selects the
+  /// current one.
+  /// @param context A CUcontext, or null.
+  stream_ref in_context(void* context) const noexcept {
+    stream_ref result = *this;
+    result.context_ = context;
+    return result;
+  }
   /// The handle as an integer. The null handle of CUDA becomes 1, since both are the legacy default
   /// stream (spec 4.4).
   std::uintptr_t canonical_handle() const noexcept {
@@ -54,13 +69,14 @@ class stream_ref {
   }
 
   friend bool operator==(stream_ref a, stream_ref b) noexcept {
-    return a.where_ == b.where_ && a.native_handle_ == b.native_handle_;
+    return a.where_ == b.where_ && a.native_handle_ == b.native_handle_ && a.context_ == b.context_;
   }
   friend bool operator!=(stream_ref a, stream_ref b) noexcept { return !(a == b); }
 
  private:
   dlbridge::device where_;
   void* native_handle_;
+  void* context_ = nullptr;
 };
 
 /// The order of streams that the value of `stream=` in `__dlpack__` requests.

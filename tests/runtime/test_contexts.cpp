@@ -3,6 +3,7 @@
 #include <dlbridge/runtime/cuda.hpp>
 #include <dlbridge/runtime/cuda_context.hpp>
 #include <dlbridge/runtime/hip.hpp>
+#include <dlbridge/runtime/order.hpp>
 
 #include <gtest/gtest.h>
 
@@ -18,6 +19,7 @@ using dlbridge::context_guard;
 using dlbridge::cuda_table;
 using dlbridge::device;
 using dlbridge::hip_table;
+using dlbridge::in_current_context;
 using dlbridge::report;
 using dlbridge::runtime_kind;
 using dlbridge::stream_ref;
@@ -74,6 +76,83 @@ TEST_P(CudaContext, GuardKeepsTheCurrentContextForADefaultStreamOfItsDevice) {
   }
   EXPECT_EQ(current(), other);
   pop();
+}
+
+TEST_P(CudaContext, GuardEntersTheContextOfAStoredDefaultStream) {
+  stream_ref const standard = stream_ref::default_of(device(kDLCUDA, 0));
+  void* const other = new_context(0);
+  stream_ref const stored = in_current_context(standard);
+  EXPECT_EQ(stored.context(), other);
+  pop();
+  EXPECT_EQ(in_current_context(stored), stored) << "the context is known";
+  auto const expect_entry = [&] {
+    context_guard<cuda_table> guard(driver);
+    ASSERT_TRUE(guard.try_enter(stored).ok());
+    EXPECT_EQ(current(), other);
+    EXPECT_EQ(guard.context(), other);
+    EXPECT_EQ(guard.in_context(standard), stored);
+  };
+  expect_entry();
+  std::thread(expect_entry).join();
+  EXPECT_EQ(current(), runtime.context(0));
+}
+
+TEST_P(CudaContext, StreamIsStoredWithTheContextThatTheGuardEnters) {
+  auto const expect_the_same = [&](void* current_context, int ordinal) {
+    stream_ref const standard = stream_ref::default_of(device(kDLCUDA, ordinal));
+    set(current_context);
+    context_guard<cuda_table> guard(driver);
+    ASSERT_TRUE(guard.try_enter(standard).ok());
+    void* const entered = guard.context();
+    guard.leave();
+    EXPECT_EQ(in_current_context(standard).context(), entered);
+    EXPECT_EQ(in_current_context(driver, standard).context(), entered);
+  };
+  void* const other = new_context(1);
+  for (void* const current_context : {runtime.context(0), other, static_cast<void*>(nullptr)}) {
+    for (int const ordinal : {0, 1}) {
+      expect_the_same(current_context, ordinal);
+    }
+  }
+  set(runtime.context(0));
+  stream_ref const stream = runtime.new_stream();
+  EXPECT_EQ(in_current_context(stream), stream) << "other handles are unique";
+  runtime.fail("cuCtxGetCurrent", "", 999);
+  EXPECT_EQ(in_current_context(stream_ref::default_of(device(kDLCUDA, 0))).context(), nullptr);
+  runtime.clear_failures();
+}
+
+TEST_P(CudaContext, StoringAStreamCreatesNoContext) {
+  long long const retains = runtime.counter("retains");
+  long long const contexts = runtime.counter("contexts");
+  static_cast<void>(in_current_context(stream_ref::default_of(device(kDLCUDA, 1))));
+  EXPECT_EQ(runtime.counter("retains"), retains);
+  EXPECT_EQ(runtime.counter("contexts"), contexts);
+}
+
+TEST_P(CudaContext, StoredStreamOfADestroyedContextIsThatOfTheDevice) {
+  void* const destroyed = new_context(0);
+  stream_ref const stored = in_current_context(stream_ref::default_of(device(kDLCUDA, 0)));
+  EXPECT_EQ(runtime.call<int(void*)>("cuCtxDestroy_v2", "")(destroyed), 0);
+  context_guard<cuda_table> guard(driver);
+  ASSERT_TRUE(guard.try_enter(stored).ok());
+  EXPECT_EQ(guard.context(), runtime.context(0));
+  runtime.clear_misuses();  // the handle of the context was looked up
+}
+
+TEST_P(CudaContext, FailureToEnterAStoredContextEntersNoOther) {
+  void* const other = new_context(0);
+  stream_ref const stored = in_current_context(stream_ref::default_of(device(kDLCUDA, 0)));
+  pop();
+  context_guard<cuda_table> guard(driver);
+  for (int const code : {1, 700, 999}) {
+    runtime.fail("cuCtxPushCurrent_v2", "", code);
+    EXPECT_TRUE(guard.try_enter(stored).has(dlbridge::errc::runtime_failed));
+    EXPECT_EQ(guard.context(), nullptr);
+    runtime.clear_failures();
+  }
+  EXPECT_TRUE(guard.try_enter(stored).ok());
+  EXPECT_EQ(guard.context(), other);
 }
 
 TEST_P(CudaContext, PrimaryContextOfAnUnusedDeviceIsRetainedOnce) {

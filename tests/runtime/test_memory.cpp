@@ -342,6 +342,28 @@ TEST_P(Free, MemoryOfADestroyedContextIsLeftToTheDriver) {
   runtime.clear_misuses();  // the handles of the context and the stream were looked up
 }
 
+TEST_P(Free, WaitsForDefaultStreamsOfTheContextInWhichTheyWereRecorded) {
+  if (!runtime.is_cuda()) {
+    GTEST_SKIP() << "HIP has no contexts";
+  }
+  stream_ref const standard = stream_ref::default_of(runtime.device());
+  for (bool const is_ordered : {false, true}) {
+    for (stream_ref const stream : {standard, runtime.new_stream()}) {
+      void* context = nullptr;
+      ASSERT_EQ((runtime.call<int(void**, unsigned, int)>("cuCtxCreate_v2", "")(&context, 0, 0)),
+                0);
+      managed_tensor tensor = new_tensor(stream, is_ordered);
+      read_on(standard, tensor);
+      EXPECT_TRUE(try_record_stream(tensor, standard));
+      std::thread([&] { tensor.reset(); }).join();
+      void* popped = nullptr;
+      ASSERT_EQ(runtime.call<int(void**)>("cuCtxPopCurrent_v2", "")(&popped), 0);
+      runtime.run_pending();
+      EXPECT_EQ(bytes_in_use(), 0);
+    }
+  }
+}
+
 TEST_P(Free, FreesNeedFewDriverCalls) {
   auto const calls_of_free = [&](bool is_ordered, device where) {
     managed_tensor tensor = new_tensor(runtime.new_stream(), is_ordered, where);

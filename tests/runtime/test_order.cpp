@@ -1,5 +1,6 @@
 // order.hpp: a consumer's stream waits for a producer's for every pair of streams, and no other
 // stream waits.
+#include <dlbridge/kept_stream.hpp>
 #include <dlbridge/runtime/order.hpp>
 
 #include <gtest/gtest.h>
@@ -21,6 +22,7 @@ using dlbridge::default_stream;
 using dlbridge::device;
 using dlbridge::errc;
 using dlbridge::host_wait;
+using dlbridge::in_current_context;
 using dlbridge::message;
 using dlbridge::order_after;
 using dlbridge::report;
@@ -414,6 +416,53 @@ TEST_P(Order, StreamsOfOtherContextsAreOrdered) {
   order_after(stream_ref::default_of(runtime.device()), another);
   EXPECT_EQ(runtime.read(nullptr, memory, size), 0);
   EXPECT_EQ(runtime.counter("events"), events) << "an event of this context is not kept";
+}
+
+// The default streams of contexts that are not primary ones, which other threads use.
+TEST_P(Order, StoredDefaultStreamsKeepTheirContext) {
+  if (!runtime.is_cuda()) {
+    GTEST_SKIP() << "HIP has no contexts";
+  }
+  for (auto const which : {default_stream::legacy, default_stream::per_thread}) {
+    void* context = nullptr;
+    ASSERT_EQ((runtime.call<int(void**, unsigned, int)>("cuCtxCreate_v2", "")(&context, 0, 0)), 0);
+    stream_ref const producer = stream_ref::default_of(runtime.device(), which);
+    dlbridge::kept_stream const kept(in_current_context(producer));
+    auto* const memory = runtime.new_memory(2 * size);
+    EXPECT_EQ(runtime.write(producer.native_handle(), memory, 7, size), 0);
+    for (bool const has_context : {false, true}) {
+      SCOPED_TRACE(has_context);
+      std::thread([&] {
+        if (has_context) {
+          runtime.use(0);
+        }
+        host_wait(kept.get(runtime.device()));
+        EXPECT_EQ(runtime.bytes_at(memory, size), sevens);
+      }).join();
+    }
+    EXPECT_EQ(runtime.write(producer.native_handle(), memory, 8, size), 0);
+    std::thread([&] {
+      runtime.use(0);
+      stream_ref const consumer = stream_ref::default_of(runtime.device());
+      order_after(consumer, kept.get(runtime.device()));
+      EXPECT_EQ(runtime.copy(consumer.native_handle(), memory + size, memory, size), 0);
+      order_after(kept.get(runtime.device()), consumer);
+    }).join();
+    EXPECT_EQ(
+        runtime.write(stream_ref::default_of(runtime.device()).native_handle(), memory, 9, size),
+        0);
+    void* popped = nullptr;
+    ASSERT_EQ(runtime.call<int(void**)>("cuCtxPopCurrent_v2", "")(&popped), 0);
+  }
+}
+
+TEST_P(Order, StoredDefaultStreamIsTheSameStream) {
+  stream_ref const standard = stream_ref::default_of(runtime.device());
+  stream_ref const stored = in_current_context(standard);
+  order_after(standard, stored);
+  order_after(stored, standard);
+  order_after(stored, stored);
+  EXPECT_EQ(wait_calls(), 0);
 }
 
 TEST_P(Order, StreamsOfGreenContextsAreOrdered) {

@@ -54,6 +54,18 @@ TEST(KeptStream, ANewThreadIsAnotherThreadThanOneThatEnded) {
   }
 }
 
+TEST(KeptStream, KeepsTheContextOfADefaultStream) {
+  device const where(kDLCUDA, 0);
+  int context = 0;
+  for (auto const which : {default_stream::legacy, default_stream::per_thread}) {
+    stream_ref const stream = stream_ref::default_of(where, which).in_context(&context);
+    kept_stream const kept(stream);
+    EXPECT_EQ(kept.get(where), stream);
+    EXPECT_EQ(on_other_thread(kept, where), stream_ref::default_of(where).in_context(&context));
+    EXPECT_TRUE(kept != kept_stream(stream_ref::default_of(where, which)));
+  }
+}
+
 TEST(KeptStream, IsNoneWithoutStreams) {
   EXPECT_TRUE(kept_stream().is_none());
   EXPECT_TRUE(kept_stream(stream_ref::default_of(dlbridge::cpu)).is_none());

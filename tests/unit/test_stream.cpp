@@ -148,16 +148,28 @@ TEST(Stream, ANullCudaHandleIsEncodedAsOne) {
   EXPECT_EQ(protocol_stream(stream_ref(rocm, null)), 0);
 }
 
-TEST(Stream, StreamsAreEqualIfDeviceAndHandleAre) {
+TEST(Stream, StreamsAreEqualIfDeviceHandleAndContextAre) {
   stream_ref const stream(cuda, as_handle(77));
+  int context = 0;
   stream_ref const same(cuda, as_handle(77));
   EXPECT_TRUE(stream == same);
   EXPECT_FALSE(stream != same);
   for (stream_ref const other : {stream_ref(cuda, as_handle(78)), stream_ref(rocm, as_handle(77)),
-                                 stream_ref::default_of(rocm)}) {
+                                 stream_ref::default_of(rocm), stream.in_context(&context)}) {
     EXPECT_FALSE(stream == other);
     EXPECT_TRUE(stream != other);
   }
+}
+
+TEST(Stream, AStreamInAContextHasTheSameDeviceAndHandle) {
+  int context = 0;
+  stream_ref const stream = stream_ref::default_of(cuda);
+  EXPECT_EQ(stream.context(), nullptr);
+  stream_ref const in_context = stream.in_context(&context);
+  EXPECT_EQ(in_context.context(), &context);
+  EXPECT_EQ(in_context.device(), cuda);
+  EXPECT_EQ(in_context.canonical_handle(), 1U);
+  EXPECT_EQ(in_context.in_context(nullptr), stream);
 }
 
 TEST(Stream, ADefaultRequestIsUnordered) {

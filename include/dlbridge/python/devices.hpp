@@ -136,6 +136,7 @@ inline void use_devices() noexcept {
     python::gil_release const released;
     return try_order_after(consumer, producer);
   };
+  operations.in_current_context = [](stream_ref stream) { return in_current_context(stream); };
   operations.host_wait = [](stream_ref stream) {
     python::gil_release const released;
     report const why = try_host_wait(stream);

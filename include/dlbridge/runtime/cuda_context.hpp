@@ -39,14 +39,17 @@ class context_guard<cuda_table> {
   context_guard& operator=(context_guard const&) = delete;
   ~context_guard() { leave(); }
 
-  /// Enters the context of a stream. A default stream belongs to no context: for it, the guard
-  /// enters the context that try_enter_device selects. For a stream of a green context it is the
-  /// primary context, where the driver does not report another one.
+  /// Enters the context of a stream. For a default stream, that is the context of the reference; if
+  /// the reference has none, or if that context was destroyed, it is the context that
+  /// try_enter_device selects. For a stream of a green context it is the primary context, where the
+  /// driver does not report another one.
   /// @return a report: runtime_failed (for example because the stream was destroyed).
   report try_enter(stream_ref stream) noexcept {
     leave();
     if (detail::is_default_stream(stream)) {
-      return try_enter_device(stream.device().id);
+      bool is_gone = stream.context() == nullptr;
+      report const status = is_gone ? report{} : try_enter_context(stream.context(), is_gone);
+      return is_gone ? try_enter_device(stream.device().id) : status;
     }
     void* context = nullptr;
     driver_result const result = driver_.stream_get_context(stream.native_handle(), &context);
@@ -93,16 +96,8 @@ class context_guard<cuda_table> {
   /// Enters a context.
   /// @return a report: runtime_failed.
   report try_enter_context(void* context) noexcept {
-    leave();
-    void* previous = nullptr;
-    report status = try_get_current(previous);
-    if (status.ok() && previous != context) {
-      previous_ = previous;
-      status = try_call(driver_, driver_.context_push, context);
-      is_pushed_ = status.ok();
-    }
-    context_ = status.ok() ? context : nullptr;
-    return status;
+    bool is_gone = false;
+    return try_enter_context(context, is_gone);
   }
   /// Makes the previous context current again.
   void leave() noexcept {
@@ -121,6 +116,29 @@ class context_guard<cuda_table> {
 
   /// The context that the guard has entered, or null.
   void* context() const noexcept { return context_; }
+  /// A stream whose context the guard has entered, for use by any thread.
+  stream_ref in_context(stream_ref stream) const noexcept {
+    return detail::is_default_stream(stream) ? stream.in_context(context_) : stream;
+  }
+  /// The context that try_enter_device enters, without entering it. Null if the driver fails, or if
+  /// that context is a primary one that try_enter_device has not retained yet.
+  void* find_context(int ordinal) const noexcept {
+    void* current = nullptr;
+    if (!try_get_current(current).ok() || ordinal < 0) {
+      return nullptr;
+    }
+    void* const primary =
+        ordinal < max_devices
+            ? detail::cuda_devices()[ordinal].primary.load(std::memory_order_acquire)
+            : nullptr;
+    int device = -1;
+    int device_of_current = -1;
+    bool const is_kept = current != nullptr && current != primary &&
+                         try_get_device(ordinal, device).ok() &&
+                         succeeds(driver_, driver_.context_get_device, &device_of_current) &&
+                         device_of_current == device;
+    return is_kept ? current : primary;
+  }
   /// The pool of events of the context. Null if the context is not the primary one of its device:
   /// the process may destroy such a context, and its events with it, at any time.
   event_pool* events() const noexcept {
@@ -145,7 +163,23 @@ class context_guard<cuda_table> {
   }
 
  private:
-  // Whether a result states that the current context of the thread was destroyed.
+  // is_gone: set to whether the context was destroyed, which is the reason of the report.
+  report try_enter_context(void* context, bool& is_gone) noexcept {
+    leave();
+    void* previous = nullptr;
+    report status = try_get_current(previous);
+    if (status.ok() && previous != context) {
+      previous_ = previous;
+      driver_result const result = driver_.context_push(context);
+      is_pushed_ = result == driver_success;
+      is_gone = is_context_gone(result);
+      status =
+          is_pushed_ ? status : detail::failed_call(driver_, driver_.context_push.name(), result);
+    }
+    context_ = status.ok() ? context : nullptr;
+    return status;
+  }
+  // Whether a result states that a context was destroyed.
   static bool is_context_gone(driver_result result) noexcept {
     return result == driver_context_destroyed || result == driver_invalid_context;
   }
@@ -209,6 +243,16 @@ class context_guard<cuda_table> {
   void* previous_ = nullptr;  // the context that was current before context_
 };
 
+/// A stream of CUDA for use by any thread: a default stream without a context becomes that of the
+/// context in which this thread would use it now. The function creates no context. It returns the
+/// stream unchanged if there is no such context yet, or if the driver fails.
+inline stream_ref in_current_context(cuda_table const& driver, stream_ref stream) noexcept {
+  bool const is_known = !detail::is_default_stream(stream) || stream.context() != nullptr;
+  return is_known ? stream
+                  : stream.in_context(
+                        context_guard<cuda_table>(driver).find_context(stream.device().id));
+}
+
 namespace detail {
 // The pool whose events can be recorded on producer, if consumer can wait for them without a change
 // of the current context; otherwise null. cuEventRecord takes an event of the stream's context, and
@@ -232,7 +276,8 @@ inline event_pool* events_at_hand(cuda_table const& driver, stream_ref consumer,
     void* current = nullptr;
     cuda_device_state* const its = state_of(stream);
     if (its == nullptr || !succeeds(driver, driver.context_get_current, &current) ||
-        current == nullptr || current != its->primary.load(std::memory_order_acquire)) {
+        current == nullptr || current != its->primary.load(std::memory_order_acquire) ||
+        (stream.context() != nullptr && stream.context() != current)) {
       return nullptr;
     }
   }

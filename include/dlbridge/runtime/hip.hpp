@@ -179,6 +179,8 @@ class context_guard<hip_table> {
 
   /// The ordinal of the device that the guard has entered, or -1.
   int context() const noexcept { return context_; }
+  /// The stream, whose device is all that a thread must know of it.
+  stream_ref in_context(stream_ref stream) const noexcept { return stream; }
   /// The pool of events of the device, or null.
   event_pool* events() const noexcept {
     return context_ >= 0 && context_ < max_devices ? &detail::hip_events()[context_] : nullptr;
@@ -190,6 +192,11 @@ class context_guard<hip_table> {
   int context_ = -1;
   bool is_changed_ = false;
 };
+
+/// The stream: HIP has no contexts, and the device of a default stream is that of the reference.
+inline stream_ref in_current_context(hip_table const&, stream_ref stream) noexcept {
+  return stream;
+}
 
 namespace detail {
 // As for CUDA: only the null stream refers to the current device.

@@ -1,4 +1,5 @@
-// order_after, host_wait: make a consumer's stream, or the host, wait for a producer's stream.
+// order_after, host_wait: make a consumer's stream, or the host, wait for a producer's stream;
+// in_current_context prepares a stream for other threads.
 // layer: runtime · stream order
 #pragma once
 
@@ -45,9 +46,14 @@ report with_driver(runtime_kind kind, Visit visit) {
 
 namespace detail {
 
-inline bool is_same_stream(stream_ref a, stream_ref b) noexcept {
-  return a.canonical_handle() == b.canonical_handle() &&
-         (!is_default_stream(a) || a.device().id == b.device().id);
+template <class Table>
+bool is_same_stream(Table const& driver, stream_ref a, stream_ref b) noexcept {
+  if (a.canonical_handle() != b.canonical_handle() || !is_default_stream(a)) {
+    return a.canonical_handle() == b.canonical_handle();
+  }
+  return a.device().id == b.device().id &&
+         (a.context() == b.context() ||
+          in_current_context(driver, a).context() == in_current_context(driver, b).context());
 }
 
 struct capture_state {
@@ -180,7 +186,7 @@ report try_order_carefully(Table const& driver, stream_ref consumer, stream_ref 
 /// Any thread.
 template <class Table>
 report try_order_after(Table const& driver, stream_ref consumer, stream_ref producer) noexcept {
-  if (detail::is_same_stream(consumer, producer)) {
+  if (detail::is_same_stream(driver, consumer, producer)) {
     return report{};
   }
   return detail::order_quickly(driver, consumer, producer)
@@ -249,6 +255,22 @@ inline report try_order_after(stream_ref consumer, stream_ref producer) noexcept
   }
   return with_driver(
       kind, [&](auto const& driver) { return try_order_after(driver, consumer, producer); });
+}
+
+/// The stream for use by any thread later, for example in a kept_stream. A default stream of CUDA
+/// without a context becomes that of the context in which this thread would use it now. The
+/// function creates no context; if there is none yet, or no usable driver, it returns the stream
+/// unchanged.
+/// @par Lifetime
+/// The context exists as long as the stream is used.
+/// @par Thread and GIL
+/// The thread that has enqueued work on the stream, or will do so.
+inline stream_ref in_current_context(stream_ref stream) noexcept {
+  if (runtime_of(stream.device()) == runtime_kind::cuda && detail::is_default_stream(stream) &&
+      detail::cuda_driver().status.ok()) {
+    return in_current_context(detail::cuda_driver().table, stream);
+  }
+  return stream;
 }
 
 /// Like try_order_after, but throws.

@@ -35,6 +35,8 @@ struct move_request {
 struct device_operations {
   /// As dlbridge::try_order_after.
   report (*order_after)(stream_ref consumer, stream_ref producer) = nullptr;
+  /// As dlbridge::in_current_context.
+  stream_ref (*in_current_context)(stream_ref stream) = nullptr;
   /// As dlbridge::try_host_wait.
   report (*host_wait)(stream_ref stream) = nullptr;
   /// Checks whether move can copy from one device to the other. Returns a report: device_mismatch
@@ -122,6 +124,13 @@ inline void host_wait(stream_ref stream) {
   if (!why.ok()) {
     raise(why);
   }
+}
+
+/// The stream for use by any thread later, as dlbridge::in_current_context. Without use_devices()
+/// the stream itself, since the module then orders no streams.
+inline stream_ref in_current_context(stream_ref stream) noexcept {
+  auto* const operation = device_operations::get().in_current_context;
+  return operation != nullptr ? operation(stream) : stream;
 }
 
 /// Records a stream whose work may use the memory of a tensor until it is freed, if a move of this

@@ -79,12 +79,14 @@ class driver_memory {
   void* address() const noexcept { return address_; }
   bool is_stream_ordered() const noexcept { return method_ == free_method::stream_ordered; }
 
-  /// Adds a stream whose operations may use the memory until it is freed.
+  /// Adds a stream whose operations may use the memory until it is freed. A default stream is that
+  /// of the context that is current on this thread.
   /// @param owner keeps the stream alive, or null. It is released after the operations.
   /// @return false if the stream belongs to another runtime, or there is no memory for the entry.
+  /// @pre the object owns memory.
   bool try_record_stream(stream_ref stream, std::shared_ptr<void const> owner) noexcept {
     return runtime_of(stream.device()) == detail::runtime_of_table<Table>() &&
-           uses_.try_add(stream, std::move(owner));
+           uses_.try_add(in_current_context(*driver_, stream), std::move(owner));
   }
   /// Adds an event: the operations before it use the memory.
   void keep_event(detail::stream_event<Table>&& event) noexcept { last_use_ = std::move(event); }
@@ -137,7 +139,7 @@ class driver_memory {
       driver_ = &driver;
       context_ = guard.context();
       where_ = stream.device();
-      stream_ = kept_stream(stream);
+      stream_ = kept_stream(guard.in_context(stream));
       method_ = method;
       return status;
     }
@@ -296,7 +298,8 @@ class driver_memory {
 /// A consumer calls it for a stream on which it enqueues work, instead of waiting before it
 /// releases the tensor.
 /// @param tensor a tensor that transfer or transfer_async of this module has returned.
-/// @param stream the stream, which exists as long as the memory of the tensor.
+/// @param stream the stream, which exists as long as the memory of the tensor. A default stream of
+/// CUDA without a context is that of the current context.
 /// @param owner keeps the stream alive, or null. It is released after the operations, on any
 /// thread.
 /// @return false if another owner frees the memory, if the stream belongs to another runtime than

@@ -97,6 +97,11 @@ inline bool can_copy_dims([[maybe_unused]] tensor_view const& view) noexcept {
 #endif
 }
 
+// Stores the stream on which the elements are ready, for use by any thread.
+DLBRIDGE_NOINLINE inline void keep_stream(tensor_object& self, stream_ref ready) noexcept {
+  self.stream = kept_stream(python::in_current_context(ready));
+}
+
 // Constructs the members of a new object.
 DLBRIDGE_INLINE void construct(tensor_object& self, tensor_view const& view, managed_tensor&& owned,
                                shared_tensor&& shared) noexcept {
@@ -106,7 +111,7 @@ DLBRIDGE_INLINE void construct(tensor_object& self, tensor_view const& view, man
   ::new (&self.shared) shared_tensor(std::move(shared));
   ::new (&self.stream) kept_stream();
   if (view.device().type != kDLCPU) {
-    self.stream = kept_stream(stream_ref::default_of(view.device()));
+    keep_stream(self, stream_ref::default_of(view.device()));
   }
   self.stream_object = nullptr;
   self.array = nullptr;
@@ -223,7 +228,7 @@ inline ref new_tensor_of_fixed(PyTypeObject* type, managed_tensor m) noexcept {
 /// @param owner the object that owns the stream, to which the Tensor then holds a reference; or
 ///   null.
 inline void set_ready(tensor_object& self, stream_ref ready, PyObject* owner) noexcept {
-  self.stream = kept_stream(ready);
+  detail::keep_stream(self, ready);
   if (owner != nullptr) {
     Py_INCREF(owner);
     xdecref(std::exchange(self.stream_object, owner));
