@@ -17,7 +17,7 @@ from simulated import Driver
 
 @pytest.fixture
 def driver() -> Driver:
-    driver = Driver("cuda")  # that of HIP launches no host functions
+    driver = Driver("cuda")
     driver.reset()
     return driver
 
@@ -78,3 +78,26 @@ def test_other_threads_run_during_a_free(driver: Driver) -> None:
     longest = max(b - a for a, b in zip(gaps, gaps[1:]))
     assert took > 0.4, "the driver waited for the host function"
     assert longest < took / 2
+
+
+@pytest.mark.parametrize("kind", ["cuda", "hip"])
+@pytest.mark.parametrize("memory", ["device", "pinned"])
+def test_a_tensor_that_a_host_function_drops(kind: str, memory: str) -> None:
+    """The function must not call the driver. A later call of dlbridge frees the memory."""
+    driver = Driver(kind)
+    driver.reset()
+    runtime = {"cuda": "cuda", "hip": "rocm"}[kind]
+    name = f"{runtime}:0" if memory == "device" else f"{runtime}_host"
+    ours = driver.stream()
+    box = [dlbridge.empty(64, "uint8", device=name)]
+    driver.call("simulated_read", ours.handle, box[0].data_ptr, 64)
+    function = HOST_FUNCTION(lambda _: box.clear())
+    driver.call({"cuda": "cuLaunchHostFunc", "hip": "hipLaunchHostFunc"}[kind], ours.handle,
+                function, None)  # fmt: skip
+    ours.synchronize()
+    assert box == []
+    counter = "device_bytes" if memory == "device" else "pinned_bytes"
+    assert driver.counter(counter) == 64
+    dlbridge.empty(0, "uint8", device=f"{runtime}:0").synchronize()
+    assert driver.counter(counter) == 0
+    assert (driver.races, driver.misuses) == ([], [])

@@ -120,6 +120,7 @@ static_assert(CUDA_SUCCESS == dlbridge::driver_success);
 static_assert(CUDA_ERROR_OUT_OF_MEMORY == dlbridge::driver_out_of_memory);
 static_assert(CUDA_ERROR_NO_DEVICE == dlbridge::driver_no_device);
 static_assert(CUDA_ERROR_INVALID_DEVICE == dlbridge::driver_invalid_device);
+static_assert(CUDA_ERROR_NOT_PERMITTED == dlbridge::driver_not_permitted);
 static_assert(CUDA_ERROR_NOT_SUPPORTED == dlbridge::driver_not_supported);
 static_assert(CUDA_ERROR_INVALID_VALUE == dlbridge::driver_invalid_value);
 static_assert(CUDA_ERROR_NOT_INITIALIZED == dlbridge::driver_not_initialized);

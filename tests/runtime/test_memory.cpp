@@ -306,6 +306,54 @@ TEST_P(Free, KeepsTheCapturesOfOtherStreamsValid) {
   }
 }
 
+TEST_P(Free, IsDeferredInAHostFunction) {
+  auto* const launch =
+      runtime.call<int(void*, void (*)(void*), void*)>("cuLaunchHostFunc", "hipLaunchHostFunc");
+  auto const drop = [](void* tensor) { static_cast<managed_tensor*>(tensor)->reset(); };
+  for (bool const is_ordered : {false, true}) {
+    for (device const where : {runtime.device(), runtime.pinned()}) {
+      for (bool const is_recorded : {false, true}) {
+        stream_ref const stream = runtime.new_stream();
+        stream_ref const reader = runtime.new_stream();
+        managed_tensor tensor = new_tensor(stream, is_ordered, where);
+        if (is_recorded) {
+          read_on(reader, tensor);
+          EXPECT_TRUE(try_record_stream(tensor, reader));
+        }
+        ASSERT_EQ(launch(stream.native_handle(), drop, &tensor), 0);
+        runtime.synchronize(stream);
+        EXPECT_FALSE(tensor);
+        EXPECT_EQ(bytes_in_use() + runtime.counter("pinned_bytes"), size)
+            << "the function may not call the driver";
+        for (int turn = 0; turn < 3; ++turn) {
+          release_completed();
+        }
+        runtime.run_pending();
+        EXPECT_EQ(bytes_in_use() + runtime.counter("pinned_bytes"), 0);
+        EXPECT_EQ(runtime.race_reports(), "");
+      }
+    }
+  }
+}
+
+TEST_P(Free, KeepsTheEventOfACopyInAHostFunction) {
+  auto* const launch =
+      runtime.call<int(void*, void (*)(void*), void*)>("cuLaunchHostFunc", "hipLaunchHostFunc");
+  stream_ref const stream = runtime.new_stream();
+  stream_ref const other = runtime.new_stream();
+  managed_tensor const source = new_tensor(stream, false);
+  transfer_options options;
+  options.source_outlives_copy = true;
+  managed_tensor tensor = transfer(source, runtime.device(), stream, options);
+  auto const drop = [](void* pending) { static_cast<managed_tensor*>(pending)->reset(); };
+  ASSERT_EQ(launch(other.native_handle(), drop, &tensor), 0);
+  runtime.synchronize(other);
+  release_completed();
+  EXPECT_EQ(bytes_in_use(), 2 * size) << "the copy has not completed";
+  release_completed();
+  EXPECT_EQ(bytes_in_use(), size);
+}
+
 TEST_P(Free, HappensOnAThreadWithoutAContext) {
   for (bool const is_ordered : {false, true}) {
     managed_tensor tensor = new_tensor(runtime.new_stream(1), is_ordered, runtime.device(1));

@@ -55,6 +55,7 @@ constexpr errc_case cases[] = {
     {errc::bad_argument, "bad_argument", "bad argument: expected X; got Y"},
     {errc::bad_stream, "bad_stream", "bad stream: expected X; got Y"},
     {errc::capturing, "capturing", "stream is capturing: expected X; got Y"},
+    {errc::not_permitted, "not_permitted", "driver call not permitted here: expected X; got Y"},
     {errc::runtime_missing, "runtime_missing", "device runtime not found: expected X; got Y"},
     {errc::runtime_failed, "runtime_failed", "device runtime failed: expected X; got Y"},
     {errc::producer_failed, "producer_failed", "producer failed: expected X; got Y"},

@@ -164,7 +164,8 @@ inline bool can_copy_in_kind(device where) noexcept {
 
 /// Whether a copy between two devices fails because of a driver that is missing or not usable.
 inline bool lacks_driver(report const& why) noexcept {
-  return why.has(errc::runtime_missing) || why.has(errc::runtime_failed);
+  return why.has(errc::runtime_missing) || why.has(errc::runtime_failed) ||
+         why.has(errc::not_permitted);
 }
 
 }  // namespace python

@@ -187,7 +187,7 @@ DLBRIDGE_COLD inline report missing_function(char const* library, char const* na
 
 /// Calls a function of a table.
 /// @return a report: runtime_missing (the driver lacks the function), runtime_failed,
-/// out_of_memory, capturing.
+/// out_of_memory, capturing, not_permitted.
 template <class Table, class... Parameters, class... Arguments>
 report try_call(Table const& driver, driver_function<Parameters...> const& function,
                 Arguments... arguments) noexcept {

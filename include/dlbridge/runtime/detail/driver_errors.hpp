@@ -32,6 +32,7 @@ constexpr driver_result driver_operating_system = 304;
 constexpr driver_result driver_invalid_handle = 400;
 constexpr driver_result driver_not_ready = 600;
 constexpr driver_result driver_context_destroyed = 709;
+constexpr driver_result driver_not_permitted = 800;  // CUDA only
 constexpr driver_result driver_not_supported = 801;
 constexpr driver_result driver_system_not_ready = 802;  // these are CUDA's only
 constexpr driver_result driver_system_mismatch = 803;
@@ -86,6 +87,8 @@ DLBRIDGE_LOCAL inline constexpr driver_failure_row driver_failure_rows[] = {
     {driver_context_destroyed, driver_context_destroyed, errc::runtime_failed,
      "A stream and its context must exist until the call returns"},
     {driver_capture_unsupported, driver_capture_wrong_thread, errc::capturing, capture_advice},
+    {driver_not_permitted, driver_not_permitted, errc::not_permitted,
+     "A host function that runs on a stream cannot use the driver: use another thread"},
     {driver_invalid_value, driver_unknown_error, errc::runtime_failed,
      "An earlier operation on the device may have failed: drivers report such errors late"},
 };

@@ -39,11 +39,18 @@ class relaxed_capture_scope {
   int mode_ = capture_mode_relaxed;  // in the scope: the previous mode
 };
 
-constexpr bool is_refused_in_capture(driver_result result) noexcept {
-  return result >= driver_capture_unsupported && result <= driver_capture_wrong_thread;
+// Whether the driver refuses a call now and may accept it later: because of a capture, or because
+// the thread runs a host function of a stream.
+constexpr bool is_refused_now(driver_result result) noexcept {
+  return result == driver_not_permitted ||
+         (result >= driver_capture_unsupported && result <= driver_capture_wrong_thread);
+}
+inline bool is_refused_now(report const& status) noexcept {
+  return status.has(errc::capturing) || status.has(errc::not_permitted);
 }
 
-// Whether a stream is being captured. A driver without capture functions has no captures.
+// Whether a stream is being captured, or the driver refuses to answer now. A driver without capture
+// functions has no captures.
 enum class capture_answer : std::uint8_t { no, yes, unknown };
 
 template <class Table>
@@ -58,7 +65,7 @@ capture_answer ask_for_capture(Table const& driver, stream_ref stream) noexcept 
   }
   driver.clear_error();
   // The legacy default stream is unusable while a blocking stream of its context is captured.
-  return is_refused_in_capture(result) ? capture_answer::yes : capture_answer::unknown;
+  return is_refused_now(result) ? capture_answer::yes : capture_answer::unknown;
 }
 
 // An event without timing. It comes from the pool of its context, or try_record creates it. The
@@ -120,12 +127,12 @@ class stream_event {
     relaxed_capture_scope<Table> const relaxed(*driver_);
     driver_result const result = call(driver_->event_query);
     // HIP refuses events of streams that are being captured.
-    return result != driver_not_ready && !is_refused_in_capture(result);
+    return result != driver_not_ready && !is_refused_now(result);
   }
   // Blocks this thread until the operations before the event have completed, or as call() states.
-  // Returns false if a capture forbids to wait now.
+  // Returns false if the driver refuses to wait now.
   bool try_wait() noexcept {
-    return event_ == nullptr || !is_refused_in_capture(call(driver_->event_synchronize));
+    return event_ == nullptr || !is_refused_now(call(driver_->event_synchronize));
   }
 
  private:
@@ -147,7 +154,7 @@ class stream_event {
     return result;
   }
   static bool is_failure(driver_result result) noexcept {
-    return result != driver_success && result != driver_not_ready && !is_refused_in_capture(result);
+    return result != driver_success && result != driver_not_ready && !is_refused_now(result);
   }
 
   Table const* driver_ = nullptr;

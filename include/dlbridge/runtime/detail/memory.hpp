@@ -45,8 +45,9 @@ inline memory_side side_of(device where) noexcept {
 /// promise no wait ("may perform implicit synchronization").
 ///
 /// While one of the streams is being captured, the free is deferred, because it must not become a
-/// part of the graph. A later allocation, transfer or free of this module then frees the memory,
-/// without waiting: those that come before the end of the operations leave it to the next one.
+/// part of the graph. So is a free in a host function of a stream, which may not call the driver. A
+/// later allocation, transfer or free of this module then frees the memory, without waiting: those
+/// that come before the end of the operations leave it to the next one.
 /// @par Lifetime
 /// The table exists as long as the memory. So do the streams of try_allocate_on and
 /// try_record_stream; if the free is deferred, until the memory has been freed.
@@ -149,8 +150,8 @@ class driver_memory {
     return r;
   }
 
-  // Memory whose free a capture forbids. Stream-ordered memory is freed without a wait. Of other
-  // memory, the event of the last use replaces the recorded streams, one after the other.
+  // Memory whose free the driver refuses now. Stream-ordered memory is freed without a wait. Of
+  // other memory, the event of the last use replaces the recorded streams, one after the other.
   struct deferred : detail::retired {
     explicit deferred(driver_memory&& waiting) noexcept : memory(std::move(waiting)) {}
     DLBRIDGE_COLD bool is_ready() noexcept override {
@@ -168,23 +169,26 @@ class driver_memory {
       }
       return (is_ordered || memory.last_use_.has_passed()) && memory.try_free();
     }
-    // Records the event of the last use on the stream, once. Returns false if the stream is being
-    // captured, also later: HIP ends a capture when an event is queried that is on its stream. A
-    // call may report the error of an earlier operation, so the function tries twice. After another
-    // failure nothing can be awaited.
+    // Records the event of the last use on the stream, once. Returns false if the driver refuses
+    // calls now, or if the stream is being captured, also later: HIP ends a capture when an event
+    // is queried that is on its stream. A call may report the error of an earlier operation, so the
+    // function tries twice. After another failure nothing can be awaited.
     DLBRIDGE_COLD bool try_record(stream_ref user) noexcept {
       Table const& driver = *memory.driver_;
       for (int attempt = 0; attempt < 2; ++attempt) {
         context_guard<Table> guard(driver);
-        bool const is_entered = guard.try_enter(user).ok();
-        if (is_entered && detail::ask_for_capture(driver, user) == detail::capture_answer::yes) {
+        report status = guard.try_enter(user);
+        bool const is_captured =
+            status.ok() && detail::ask_for_capture(driver, user) == detail::capture_answer::yes;
+        if (is_captured || detail::is_refused_now(status)) {
           return false;
         }
         if (is_recorded) {
           return true;
         }
         detail::stream_event<Table> event;
-        if (is_entered && event.try_record(driver, guard, user.native_handle()).ok()) {
+        status = status.ok() ? event.try_record(driver, guard, user.native_handle()) : status;
+        if (status.ok()) {
           memory.last_use_ = std::move(event);
           is_recorded = true;
           return true;
@@ -202,7 +206,7 @@ class driver_memory {
     }
   }
 
-  // Returns false if a capture forbids to free the memory now. Ignores failures: at process exit
+  // Returns false if the driver refuses to free the memory now. Ignores failures: at process exit
   // the driver may have ended, and freed its memory.
   bool try_free() noexcept {
     if (address_ == nullptr) {
@@ -222,10 +226,11 @@ class driver_memory {
       return false;
     }
     context_guard<Table> guard(*driver_);
-    if (guard.try_enter_context(context_).ok()) {  // otherwise the driver freed it with the context
-      free_now(method_ == free_method::host ? driver_->host_free : driver_->memory_free);
+    report const entered = guard.try_enter_context(context_);
+    if (!entered.ok()) {  // the driver freed the memory with the context
+      return !detail::is_refused_now(entered);
     }
-    return true;
+    return free_now(method_ == free_method::host ? driver_->host_free : driver_->memory_free);
   }
 
   bool try_free_in_order() noexcept {
@@ -240,7 +245,7 @@ class driver_memory {
     }
     report const order = uses_.visit(
         [&](stream_ref user) noexcept { return try_order_after(*driver_, stream, user); });
-    if (order.has(errc::capturing)) {
+    if (detail::is_refused_now(order)) {
       return false;
     }
     if (captured == detail::capture_answer::no && order.ok() &&
@@ -252,13 +257,12 @@ class driver_memory {
     if (!try_wait_for(stream) || !try_wait_for_uses()) {
       return false;
     }
-    if (guard.try_enter_context(context_).ok() || guard.try_enter_device(where_.id).ok()) {
-      free_now(driver_->memory_free);
-    }
-    return true;
+    report entered = guard.try_enter_context(context_);
+    entered = entered.ok() ? entered : guard.try_enter_device(where_.id);
+    return entered.ok() ? free_now(driver_->memory_free) : !detail::is_refused_now(entered);
   }
 
-  // Returns false if one of the streams is being captured.
+  // Returns false if the driver refuses to wait for one of the streams now.
   bool try_wait_for_uses() const noexcept {
     bool is_captured = false;
     static_cast<void>(uses_.visit([&](stream_ref user) noexcept {
@@ -267,20 +271,25 @@ class driver_memory {
     }));
     return !is_captured;
   }
-  // Returns false if the stream is being captured. A call may report the error of an earlier
-  // operation, so the function tries twice. After another failure nothing can be awaited.
+  // Returns false if the driver refuses to wait now, for example because the stream is being
+  // captured. A call may report the error of an earlier operation, so the function tries twice.
+  // After another failure nothing can be awaited.
   DLBRIDGE_COLD bool try_wait_for(stream_ref stream) const noexcept {
     for (int attempt = 0; attempt < 2; ++attempt) {
       report const status = try_host_wait(*driver_, stream);
-      if (status.ok() || status.has(errc::capturing)) {
+      if (status.ok() || detail::is_refused_now(status)) {
         return status.ok();
       }
     }
     return true;
   }
-  // In a relaxed_capture_scope.
-  void free_now(driver_function<void*> const& function) const noexcept {
-    static_cast<void>(succeeds(*driver_, function, address_));
+  // Frees the memory, in a relaxed_capture_scope. Returns false if the driver refuses the call now.
+  bool free_now(driver_function<void*> const& function) const noexcept {
+    driver_result const result = function(address_);
+    if (result != driver_success) {
+      driver_->clear_error();
+    }
+    return !detail::is_refused_now(result);
   }
 
   Table const* driver_ = nullptr;
