@@ -194,6 +194,32 @@ TEST_P(Free, WaitsAlthoughACallFails) {
   }
 }
 
+TEST_P(Free, HappensAlthoughACallFails) {
+  for (device const where : {runtime.device(), runtime.pinned(), runtime.device(1)}) {
+    for (int const code : {1, 600, 700, 999}) {
+      for (long n = 1; n < 8; ++n) {
+        managed_tensor tensor =
+            new_tensor(runtime.new_stream(where == runtime.device(1) ? 1 : 0), false, where);
+        runtime.fail_call(n, code);
+        tensor.reset();
+        runtime.clear_failures();
+        EXPECT_EQ(bytes_in_use() + runtime.counter("pinned_bytes"), 0) << "call " << n;
+      }
+    }
+  }
+}
+
+// A failed call may report the error of an earlier operation although it has freed the memory. Its
+// address may then belong to another allocation.
+TEST_P(Free, IsNotRepeatedForMemoryThatTheDriverDoesNotKnow) {
+  managed_tensor tensor = new_tensor(runtime.new_stream(), false);
+  void* const address = const_cast<void*>(tensor.view().data());
+  ASSERT_EQ(runtime.call<int(void*)>("cuMemFree_v2", "hipFree")(address), 0);
+  runtime.reset_call_counts();
+  tensor.reset();
+  EXPECT_EQ(free_calls(), 1);
+}
+
 TEST_P(Free, IsDeferredWhileTheStreamIsCaptured) {
   for (int const mode : {0, 1, 2}) {
     stream_ref const stream = runtime.new_stream();

@@ -226,7 +226,7 @@ class driver_memory {
       return false;
     }
     context_guard<Table> guard(*driver_);
-    report const entered = guard.try_enter_context(context_);
+    report const entered = try_enter(guard);
     if (!entered.ok()) {  // the driver freed the memory with the context
       return !detail::is_refused_now(entered);
     }
@@ -257,7 +257,7 @@ class driver_memory {
     if (!try_wait_for(stream) || !try_wait_for_uses()) {
       return false;
     }
-    report entered = guard.try_enter_context(context_);
+    report entered = try_enter(guard);
     entered = entered.ok() ? entered : guard.try_enter_device(where_.id);
     return entered.ok() ? free_now(driver_->memory_free) : !detail::is_refused_now(entered);
   }
@@ -283,13 +283,27 @@ class driver_memory {
     }
     return true;
   }
+  // Enters the context of the memory. A call may report the error of an earlier operation, so the
+  // function tries twice.
+  report try_enter(context_guard<Table>& guard) const noexcept {
+    report const status = guard.try_enter_context(context_);
+    return status.ok() ? status : guard.try_enter_context(context_);
+  }
   // Frees the memory, in a relaxed_capture_scope. Returns false if the driver refuses the call now.
+  // A failed call may report the error of an earlier operation, also one that has freed the memory.
+  // So the function tries again only if the driver still knows the address.
   bool free_now(driver_function<void*> const& function) const noexcept {
     driver_result const result = function(address_);
-    if (result != driver_success) {
-      driver_->clear_error();
+    if (result == driver_success) {
+      return true;
     }
-    return !detail::is_refused_now(result);
+    driver_->clear_error();
+    device where;
+    bool const is_refused = detail::is_refused_now(result);
+    if (!is_refused && try_locate(*driver_, address_, where)) {
+      static_cast<void>(succeeds(*driver_, function, address_));
+    }
+    return !is_refused;
   }
 
   Table const* driver_ = nullptr;
