@@ -134,6 +134,35 @@ TEST(Late, DriverIsFoundAfterOtherCodeHasLoadedIt) {
   EXPECT_EQ(dlbridge::cuda(), dlbridge::cuda());
 }
 
+// Runs in a separate process, as the test above.
+TEST(StartedLater, DriverIsStartedAgainAfterAFailure) {
+  if (std::getenv("DLBRIDGE_LATE") == nullptr) {
+    GTEST_SKIP() << "the driver is already started";
+  }
+  for (runtime_kind const kind : {runtime_kind::cuda, runtime_kind::hip}) {
+    auto& runtime = simulated_runtime::of(kind);
+    ASSERT_TRUE(runtime.is_loaded());
+    auto const is_found = [&] {
+      return runtime.is_cuda() ? dlbridge::cuda() != nullptr : dlbridge::hip() != nullptr;
+    };
+    auto const status = [&] {
+      return runtime.is_cuda() ? dlbridge::cuda_status() : dlbridge::hip_status();
+    };
+    auto const starts = [&] { return runtime.calls_of("cuInit", "hipInit"); };
+    runtime.fail("cuInit", "hipInit", 802);  // its services are starting
+    EXPECT_FALSE(is_found());
+    EXPECT_FALSE(is_found());
+    EXPECT_NE(text_of(status()).find("(802)"), std::string::npos) << text_of(status());
+    runtime.clear_failures();
+    EXPECT_TRUE(is_found());
+    EXPECT_TRUE(status().ok());
+    long const calls = starts();
+    EXPECT_TRUE(is_found());
+    EXPECT_TRUE(dlbridge::try_host_wait(dlbridge::stream_ref::default_of(runtime.device())).ok());
+    EXPECT_EQ(starts(), calls) << "the driver has started";
+  }
+}
+
 TEST(Driver, DriverWithoutADeviceIsReported) {
   char const* const devices = std::getenv("SIMULATED_DEVICES");
   if (devices == nullptr || std::string(devices) != "0") {

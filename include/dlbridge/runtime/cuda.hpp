@@ -120,8 +120,8 @@ constexpr runtime_kind runtime_of_table<cuda_table>() noexcept {
 }
 }  // namespace detail
 
-/// Loads the CUDA driver on the first call. If that fails, a later call finds the driver only if
-/// other code of the process has loaded it.
+/// Loads the CUDA driver on the first call. If that fails, a later call starts the driver again,
+/// and finds a driver that other code of the process has loaded.
 /// @return the functions of the driver, or null if there is no driver or no device.
 /// @par Thread and GIL
 /// Any thread.

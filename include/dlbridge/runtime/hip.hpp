@@ -125,8 +125,8 @@ inline int hip_copy_kind(memory_side from, memory_side to) noexcept {
 }
 }  // namespace detail
 
-/// Loads the HIP runtime on the first call. If that fails, a later call finds the runtime only if
-/// other code of the process has loaded it.
+/// Loads the HIP runtime on the first call. If that fails, a later call starts the runtime again,
+/// and finds a runtime that other code of the process has loaded.
 /// @return the functions of the runtime, or null if there is no runtime or no device.
 /// @par Thread and GIL
 /// Any thread.

@@ -224,6 +224,7 @@ template <class Table>
 struct loaded_driver {
   report status{};
   Table table;
+  bool can_start_later = false;  // whether the library has all functions, but did not start
 
   DLBRIDGE_COLD explicit loaded_driver(library_names const& names) noexcept
       : table(driver_source(open(names, status))) {
@@ -231,12 +232,15 @@ struct loaded_driver {
       status = missing_function(table.library().name(), table.missing());
     }
     driver_result const result = status.ok() ? table.init(0U) : driver_success;
-    if (result != driver_success) {
+    can_start_later = result != driver_success;
+    if (can_start_later) {
       status = failed_call(table, table.init.name(), result);
       char const* const advice = advice_at_start(result);
       status.advice = advice != nullptr ? advice : status.advice;
     }
   }
+  // A driver that has started.
+  explicit loaded_driver(Table const& started) noexcept : table(started) {}
   bool is_loaded() const noexcept { return static_cast<bool>(table.library()); }
 
  private:
@@ -247,25 +251,34 @@ struct loaded_driver {
   }
 };
 
-// Loads the driver of a table on the first call. If that fails, a later call loads it once other
-// code of the process has done so, for example from a wheel that contains a copy of it.
+// The driver of a table after a first attempt that failed: one that other code of the process has
+// loaded since then, for example from a wheel that contains a copy of it. A driver that did not
+// start is started again, because the reason may be temporary, such as a service that is starting.
+template <class Table>
+DLBRIDGE_LOCAL DLBRIDGE_COLD loaded_driver<Table> const& find_driver_again(
+    loaded_driver<Table> const& first, library_names const& names) noexcept {
+  static std::atomic<loaded_driver<Table> const*> found{nullptr};
+  loaded_driver<Table> const* known = found.load(std::memory_order_acquire);
+  if (known == nullptr && !first.is_loaded() && shared_library::is_loaded(names)) {
+    static loaded_driver<Table> const loaded_later(names);
+    known = &loaded_later;
+    found.store(known, std::memory_order_release);
+  }
+  loaded_driver<Table> const& driver = known != nullptr ? *known : first;
+  if (!driver.can_start_later || !succeeds(driver.table, driver.table.init, 0U)) {
+    return driver;
+  }
+  static loaded_driver<Table> const started_later(driver.table);
+  found.store(&started_later, std::memory_order_release);
+  return started_later;
+}
+
+// Loads the driver of a table on the first call. If that fails, a later call tries it again as
+// find_driver_again states.
 template <class Table>
 DLBRIDGE_LOCAL loaded_driver<Table> const& find_driver(library_names const& names) noexcept {
   static loaded_driver<Table> const driver(names);
-  if (driver.is_loaded()) {
-    return driver;
-  }
-  static std::atomic<loaded_driver<Table> const*> found{nullptr};
-  loaded_driver<Table> const* const known = found.load(std::memory_order_acquire);
-  if (known != nullptr) {
-    return *known;
-  }
-  if (!shared_library::is_loaded(names)) {
-    return driver;
-  }
-  static loaded_driver<Table> const loaded_later(names);
-  found.store(&loaded_later, std::memory_order_release);
-  return loaded_later;
+  return driver.status.ok() ? driver : find_driver_again(driver, names);
 }
 
 // The runtime of a table. Each table has a specialisation.
