@@ -75,3 +75,16 @@ def test_from_pointer_asks_the_driver(driver: Driver) -> None:
     assert driver.races == []
     with pytest.raises(ValueError, match=r"expected memory on \w+:1; got memory on \w+:0"):
         dlbridge.from_pointer(buffer.address, 16, "int32", device=NAMES[driver.kind] + ":1")
+
+
+def test_from_pointer_accepts_every_ordinal_of_managed_memory(driver: Driver) -> None:
+    """CUDA's managed memory has ordinal 0 or that of a GPU, ROCm's is pinned memory in DLPack."""
+    buffer = driver.buffer(16, "managed")
+    kind = {"cuda": 13, "hip": 11}[driver.kind]
+    for ordinal in (0, 1):
+        t = dlbridge.from_pointer(buffer.address, 16, "uint8", device=(kind, ordinal))
+        assert t.device.id == ordinal
+        memoryview(t)[:] = bytes([ordinal]) * 16
+        assert t.to("cpu").tolist() == [ordinal] * 16
+    with pytest.raises(ValueError, match=r"expected memory on \w+:0; got memory on \w+"):
+        dlbridge.from_pointer(buffer.address, 16, "uint8", device=name(driver))

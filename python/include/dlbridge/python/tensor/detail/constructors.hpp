@@ -117,7 +117,7 @@ DLBRIDGE_COLD inline bool check_memory(description const& d) noexcept {
   }
   auto* const locate = device_operations::get().located;
   device const where = locate != nullptr ? locate(view) : d.device;
-  if (where.type != d.device.type || where.id != d.device.id) {
+  if (!is_on_device(where, d.device)) {
     why = refusal(errc::device_mismatch, "", "");
     append_name(why.expected.append("memory on "), d.device);
     append_name(why.got.append("memory on "), where);
