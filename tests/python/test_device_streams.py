@@ -336,6 +336,25 @@ def test_stream_objects(driver: Driver, attribute: str) -> None:
     assert driver.races == []
 
 
+@pytest.mark.parametrize("attribute", ["cuda_stream", "ptr", "handle", "__cuda_stream__"])
+def test_a_handle_of_minus_one(driver: Driver, attribute: str) -> None:
+    """The integer -1 means no order. As the handle of a stream it is an error of its library."""
+    x = DeviceArray(driver.buffer(4), driver.stream())
+    value = (0, -1) if attribute == "__cuda_stream__" else -1
+    stream = StreamObject(**{attribute: value})
+    t = dlbridge.from_dlpack(x)
+    for call in (
+        lambda: dlbridge.from_dlpack(x, stream=stream),
+        lambda: t.__dlpack__(stream=stream),
+        lambda: t.record_stream(stream),
+    ):
+        with pytest.raises(
+            ValueError, match=r"handle of a stream, not -1; got .*integer -1 itself"
+        ):
+            call()
+    assert len(x.requests) == 1, "the producer was not called with -1"
+
+
 def test_the_tensor_keeps_the_stream_object_alive(driver: Driver) -> None:
     destroyed: list[int] = []
 
@@ -412,8 +431,9 @@ def test_an_array_interface_whose_streams_the_caller_orders() -> None:
     dlbridge.as_tensor(memory)  # loads the driver
     records, waits = driver.call_count("cuEventRecord"), driver.call_count("cuStreamWaitEvent")
     driver.call("cuStreamBeginCapture_v2", work.handle, 1)
-    t = dlbridge.as_tensor(Described(memory, stream=work.handle), stream=-1)
+    t: Any = dlbridge.as_tensor(Described(memory, stream=work.handle), stream=-1)
     assert t.data_ptr == memory.address
+    assert t.__cuda_stream__() == (0, 1), "the default stream"
     assert driver.call_count("cuEventRecord") == records
     assert driver.call_count("cuStreamWaitEvent") == waits
     driver.call("cuStreamEndCapture", work.handle, ctypes.byref(ctypes.c_void_p()))

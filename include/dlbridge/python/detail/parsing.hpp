@@ -252,7 +252,7 @@ inline bool read_copy(PyObject* value, copy_policy& out) noexcept {
 
 /// Reads a stream: an int, which is taken as the protocol's integer; an object with
 /// `__cuda_stream__`, which returns (0, handle); or an object with a handle named cuda_stream, ptr
-/// or handle.
+/// or handle. The handle of an object is not -1, which is an integer of the protocol.
 /// @param out set to the protocol's integer of the stream on device where.
 /// @return false, with ValueError set, for any other value.
 inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexcept {
@@ -285,6 +285,10 @@ inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexce
                                 "None, an integer, or an object with "
                                 "__cuda_stream__, cuda_stream, ptr or handle",
                                 errc::bad_stream);
+  }
+  if (handle == -1) {
+    return detail::refuse_value(value, "stream", "an object with the handle of a stream, not -1",
+                                errc::bad_stream, "For no order pass the integer -1 itself");
   }
   out = protocol_stream(
       stream_ref(where, reinterpret_cast<void*>(static_cast<std::uintptr_t>(handle))));
