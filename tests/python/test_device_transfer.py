@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -219,6 +220,77 @@ def test_a_copy_of_a_producer_that_makes_none_has_its_kind_of_memory(
     t.synchronize()
     assert ctypes.string_at(t.data_ptr, 4) == b"\7\7\7\7"
     assert driver.races == []
+
+
+class OldArray(DeviceArray):
+    """A producer of before 2023.12, which knows no keyword but stream."""
+
+    def __dlpack__(self, **keywords: Any) -> object:
+        if keywords.keys() - {"stream"}:
+            raise TypeError("unexpected keyword")
+        return super().__dlpack__(**keywords)
+
+
+class RefusingArray(DeviceArray):
+    """A producer that refuses to copy."""
+
+    def __dlpack__(self, **keywords: Any) -> object:
+        if keywords.get("copy"):
+            raise BufferError("this library makes no copies")
+        return super().__dlpack__(**keywords)
+
+
+REQUESTS: list[dict[str, Any]] = [
+    {"copy": True},
+    {"device": "cpu"},
+    {"device": "cpu", "copy": True},
+    {"device": "other"},
+    {"device": "pinned", "copy": True},
+]
+
+
+@pytest.mark.parametrize("request_of", REQUESTS, ids=str)
+@pytest.mark.parametrize("array", [DeviceArray, OldArray, RefusingArray])
+@pytest.mark.parametrize("kind", ["device", "managed"])
+def test_copies_by_dlbridge_are_ordered(
+    driver: Driver, kind: str, array: Any, request_of: dict[str, Any]
+) -> None:
+    """stream=-1 leaves the order to the caller, except where dlbridge reads the elements."""
+    if driver.kind == "hip" and kind == "managed":
+        return  # DLPack has no device type for it
+    buffer = driver.buffer(16, kind)
+    buffer.poke(bytes(16))
+    x = array(buffer, driver.stream())
+    x.stream.write(buffer, 7)
+    runtime = NAMES[driver.kind]
+    names = {"other": f"{runtime}:1", "pinned": f"{runtime}_host"}
+    device = names.get(request_of.get("device", ""), request_of.get("device"))
+    t = dlbridge.from_dlpack(x, **{**request_of, "device": device}, stream=-1)
+    assert (t.to("cpu").tobytes(), driver.races) == (b"\7" * 16, [])
+    if request_of == {"copy": True} and driver.kind == "cuda" and kind == "device":
+        stream: Any = t
+        assert stream.__cuda_stream__() == (0, 1), "the caller named none"
+    del t
+    assert x.is_released
+
+
+@pytest.mark.parametrize("request_of", REQUESTS, ids=str)
+def test_copies_of_an_array_interface_are_ordered(request_of: dict[str, Any]) -> None:
+    driver = Driver("cuda")
+    driver.reset()
+    buffer = driver.buffer(16)
+    buffer.poke(bytes(16))
+    work = driver.stream()
+    work.write(buffer, 7)
+    interface = {**buffer.__cuda_array_interface__, "stream": work.handle}
+    x = SimpleNamespace(__cuda_array_interface__=interface)
+    names = {"other": "cuda:1", "pinned": "cuda_host"}
+    device = names.get(request_of.get("device", ""), request_of.get("device"))
+    t = dlbridge.as_tensor(x, **{**request_of, "device": device}, stream=-1)
+    assert (t.to("cpu").tobytes(), driver.races) == (b"\7" * 16, [])
+    if t.device.startswith("cuda:"):
+        stream: Any = t
+        assert stream.__cuda_stream__() == (0, 1), "the caller named none"
 
 
 def test_dl_device_there_and_back(driver: Driver) -> None:

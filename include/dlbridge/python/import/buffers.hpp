@@ -265,7 +265,8 @@ inline managed_tensor from_array_interface(PyObject* object, PyObject* interface
 
 namespace detail {
 // Reads the stream of a __cuda_array_interface__, and orders the stream that the caller named, if
-// any, after it. An interface without a stream requires no order: its elements are ready.
+// any, after it; -1 names none. An interface without a stream requires no order: its elements are
+// ready.
 inline bool order_interface(PyObject* interface, device memory, PyObject* named,
                             stream_ref& ready) noexcept {
   device const where = stream_device(memory);
@@ -274,9 +275,9 @@ inline bool order_interface(PyObject* interface, device memory, PyObject* named,
   std::int64_t value = 0;
   return PyErr_Occurred() == nullptr && choose_stream(stream.get(), where, elements) &&
          choose_stream(named, where, ready, &value) && guarded([&] {
-           if (named == nullptr || named == Py_None) {
+           if (named == nullptr || named == Py_None || value == -1) {
              ready = elements;
-           } else if (value != -1 && stream && stream.get() != Py_None) {
+           } else if (stream && stream.get() != Py_None) {
              python::order_after(ready, elements);
            }
          });
@@ -307,7 +308,8 @@ inline managed_tensor from_cuda_interface(PyObject* object, PyObject* interface,
 /// Imports the memory of an object without DLPack by the buffer protocol, `__array_interface__` or
 /// `__cuda_array_interface__`: the first of these that the object has.
 /// @param named the stream= argument of the caller, or None.
-/// @param ready set to the stream on which the elements are ready.
+/// @param ready set to the stream on which the elements are ready. For stream=-1 that is the stream
+///   of the interface, which code that reads the elements requires.
 /// @return the tensor; empty on failure, with an exception set as by from_buffer,
 ///   from_array_interface and order_after, or that of bad_stream; not_a_producer when the object
 ///   has none of the three.

@@ -221,9 +221,16 @@ class import_call {
     if (PyErr_Occurred() != nullptr) {
       return false;
     }
+    is_unordered_ = value == -1;
     stream_ = ref::steal(PyLong_FromLongLong(value));
     keywords_.stream = stream_.get();
     return static_cast<bool>(stream_);
+  }
+
+  // Requests the elements on the default stream in place of -1 (no order), because dlbridge itself
+  // reads them. The caller orders later work.
+  bool order_elements() noexcept {
+    return !is_unordered_ || choose_stream_keyword(nullptr, ready_.device());
   }
 
   // Changes the keywords to request the tensor on its present device, so that dlbridge moves it
@@ -232,10 +239,12 @@ class import_call {
     moves_ = false;
     keywords_.dl_device = nullptr;
     keywords_.stream = nullptr;
+    is_unordered_ = false;
     ready_ = stream_ref::default_of(where_);
     bool const named_here = runtime_of(request_.target) == runtime_kind::none;
     return runtime_of(where_) == runtime_kind::none ||
-           choose_stream_keyword(named_here ? named_stream() : nullptr, where_);
+           (choose_stream_keyword(named_here ? named_stream() : nullptr, where_) &&
+            order_elements());
   }
 
   bool can_move_here() const noexcept {
@@ -258,7 +267,8 @@ class import_call {
       return refuse_dropped_copy(std::move(first));
     }
     copies_here_ = copy() == copy_policy::always;
-    if (moves() && (is_old || can_move_here()) && !leave_in_place()) {
+    if ((moves() && (is_old || can_move_here()) && !leave_in_place()) ||
+        (copies_here_ && !order_elements())) {
       return ref();
     }
     return negotiation_.call_again(keywords_, is_old, std::move(first));
@@ -336,15 +346,17 @@ class import_call {
 
   // Whether the tensor is a copy: it has flag_is_copied, or another address than an export without
   // copy. torch and JAX do not set the flag; tvm-ffi and dpnp may ignore the request; and CuPy
-  // exports host-accessible memory to the CPU without a copy.
+  // exports host-accessible memory to the CPU without a copy. The export without a copy is ordered,
+  // because dlbridge copies its elements.
   bool is_copy(managed_tensor const& m) noexcept {
     tensor_view const view = m.view();
     if (view.is_copied() || view.empty() ||
         (keywords_.dl_device != nullptr && !is_host_accessible(where_))) {
       return true;
     }
-    ref const capsule =
-        call_dlpack(producer_, method_, negotiation::without(keywords_, false, true));
+    ref const capsule = order_elements() ? call_dlpack(producer_, method_,
+                                                       negotiation::without(keywords_, false, true))
+                                         : ref();
     report why;
     managed_tensor const original = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
     return forgive_exception() && original && original.view().data() != view.data();
@@ -358,6 +370,7 @@ class import_call {
   device where_ = cpu;
   call_keywords keywords_{};
   ref stream_{};
+  bool is_unordered_ = false;                       // whether that is -1
   stream_ref ready_ = stream_ref::default_of(cpu);  // on which the elements will be ready
   ref dl_device_{};
   ref refusal_{};             // the exception of take_from_host

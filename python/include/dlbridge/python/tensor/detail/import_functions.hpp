@@ -2,6 +2,7 @@
 // layer: tensor · from a Python object to a Tensor
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
@@ -205,6 +206,18 @@ inline bool prefers_buffer(PyObject* object) noexcept {
          PyObject_CheckBuffer(object) && !PyCapsule_CheckExact(object);
 }
 
+// After stream=-1, where the caller orders the streams, a tensor is ready on the default stream.
+// Returns false with an exception set if stream= cannot be read.
+inline bool forget_unordered(PyObject* named, stream_ref& ready) noexcept {
+  stream_ref chosen = ready;
+  std::int64_t value = 0;
+  if (stream_object_in(named) == nullptr && !choose_stream(named, ready.device(), chosen, &value)) {
+    return false;
+  }
+  ready = value == -1 ? chosen : ready;
+  return true;
+}
+
 // Imports what a buffer or an array interface describes. If it describes nothing, an exception that
 // is pending before stays the one to report.
 inline managed_tensor import_described(PyObject* object, import_arguments& arguments) noexcept {
@@ -214,9 +227,16 @@ inline managed_tensor import_described(PyObject* object, import_arguments& argum
   if (!tensor && first && forgive_exception()) {
     set_exception(std::move(first));
   }
-  return tensor ? fulfil_request(std::move(tensor), request, request.copy == copy_policy::always,
-                                 arguments.ready)
-                : std::move(tensor);
+  if (!tensor) {
+    return tensor;
+  }
+  tensor = fulfil_request(std::move(tensor), request, request.copy == copy_policy::always,
+                          arguments.ready);
+  if (tensor && !forget_unordered(request.stream, arguments.ready)) {
+    error_keeper const pending;
+    tensor = managed_tensor();
+  }
+  return tensor;
 }
 
 inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
