@@ -91,6 +91,64 @@ TEST_P(Transfer, IntoExistingMemoryChangesOnlyTheElements) {
   }
 }
 
+// Another stream writes bytes between the elements at the same time. The driver reports a copy that
+// writes them too as a race.
+TEST_P(Transfer, IntoExistingMemoryLeavesTheBytesBetweenTheElementsToOthers) {
+  elements const layouts_with_gaps[] = {
+      {float32, {64}, {-3}, false},
+      {float32, {5, 4}, {-20, 3}, false},
+      {float32, {5, 4}, {3, -20}, false},
+      {float32, {3, 4, 2}, {-40, -8, -2}, false},
+      {three_bytes, {6, 3}, {-2, 20}, false},
+      {int4, {5, 3}, {-7, 2}, true},
+      {float32, {8, 8, 8}, {3, 30, 250}, false},  // many pieces
+  };
+  for (auto const& direction : directions()) {
+    if (direction.second.type == kDLCPU) {
+      continue;
+    }
+    stream_ref const stream = stream_for(direction);
+    stream_ref const other = runtime.new_stream(direction.second.id);
+    for (elements const& target : layouts_with_gaps) {
+      SCOPED_TRACE(std::string(name_of(direction.first).c_str()) + " " +
+                   name_of(target.type).c_str());
+      elements each = row_major(target.shape, target.type);
+      each.padded = target.padded;
+      block const from = new_block(direction.first);
+      block const to = new_block(direction.second, 2);
+      DLTensor const t = each.at(from.middle(), direction.first);
+      DLTensor const u = target.at(to.middle(), direction.second);
+      bytes is_element(block::size);  // the copy of elements whose bits are all set
+      bytes ones(block::size, 0xff);
+      DLTensor const ones_tensor = each.at(ones.data(), dlbridge::cpu);
+      DLTensor const model = target.at(is_element.data() + block::size / 2, dlbridge::cpu);
+      copy(each.view(ones_tensor), target.view(model));
+      auto const range = dlbridge::detail::range_of(target.view(u));
+      std::vector<std::size_t> gaps;
+      for (std::int64_t i = range.first; i < range.first + range.size && gaps.size() < 8; ++i) {
+        auto const position = block::size / 2 + static_cast<std::size_t>(i);
+        if (is_element[position] == 0) {
+          gaps.push_back(position);
+        }
+      }
+      ASSERT_EQ(gaps.size(), 8U);
+      runtime.use(direction.second.id);
+      for (std::size_t const position : gaps) {
+        EXPECT_EQ(runtime.write(other.native_handle(), to.first + position, 9, 1), 0);
+      }
+      runtime.use(0);
+      transfer_into(each.view(t), target.view(u), stream);
+      runtime.run_pending();
+      EXPECT_EQ(runtime.race_reports(), "");
+      runtime.clear_races();
+      for (std::size_t const position : gaps) {
+        EXPECT_EQ(runtime.bytes_at(to.first + position, 1)[0], 9);
+      }
+      EXPECT_EQ(flat_of(target.view(u)), flat_of(each.view(t)));
+    }
+  }
+}
+
 TEST_P(Transfer, TensorWithoutGapsIsOneCopy) {
   for (auto const& direction : directions()) {
     for (elements const& each :

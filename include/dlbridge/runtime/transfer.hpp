@@ -221,6 +221,12 @@ managed_tensor transfer(Table const& driver, tensor_view const& source, device w
 
 /// Copies the elements of a tensor into existing memory. During a capture, a copy of one block
 /// within CUDA or ROCm becomes a node of the graph if source_outlives_copy is set.
+///
+/// The function writes only the bytes of the elements, so other operations may write those between
+/// them at the same time. A copy through the host then takes one call for each block of rows of the
+/// destination. Packed elements of fewer than 8 bits are the exception: unless the destination has
+/// no gaps and fills its last byte, the function reads all bytes from its first to its last
+/// element, and writes them back.
 /// @param driver the driver of the devices.
 /// @param source a tensor with any strides, which does not overlap the destination.
 /// @param destination a tensor with any strides.

@@ -13,6 +13,7 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
+#include <dlbridge/layout.hpp>
 #include <dlbridge/runtime/cuda.hpp>
 #include <dlbridge/runtime/cuda_context.hpp>
 #include <dlbridge/runtime/detail/block_plan.hpp>
@@ -165,34 +166,6 @@ inline bool is_packed(tensor_view const& source, tensor_view const& destination)
   return is_sub_byte(source.dtype()) && !(source.is_padded() && destination.is_padded());
 }
 
-// Copies the elements on the CPU, in a host mirror of each device tensor. For layouts that block
-// copies cannot do, or not efficiently.
-template <class Table>
-void copy_by_host(copy_stream<Table>& stream, tensor_view const& source, memory_side from,
-                  tensor_view const& destination, memory_side to, bool is_fresh) {
-  stream.require_no_capture();
-  if (from != memory_side::host) {
-    host_mirror<Table> mirror(stream, source, from);
-    mirror.fetch();
-    copy_by_host(stream, mirror.view(), memory_side::host, destination, to, is_fresh);
-    return;
-  }
-  stream.wait();  // the CPU reads host memory that earlier operations may write
-  if (to == memory_side::host) {
-    copy_disjoint(source, destination);
-    return;
-  }
-  host_mirror<Table> mirror(stream, destination, to);
-  if (!is_fresh && !(destination.is_compact() && fills_bytes(destination))) {
-    mirror.fetch();  // store() writes the bytes between the elements back unchanged
-  }
-  copy_disjoint(source, mirror.view());
-  if (is_fresh) {
-    clear_unused_bits(mirror.view());
-  }
-  mirror.store();
-}
-
 // Where the elements of a copy lie, as the driver reports it.
 struct copy_route {
   device from_device;
@@ -241,6 +214,94 @@ void copy_blocks(copy_stream<Table>& stream, block_plan const& plan, tensor_view
       stream.copy(block);
     }
   });
+}
+
+// A host tensor without gaps that has the shape of another one, and its elements in the same order
+// in memory. They are uninitialised.
+template <class Table>
+class host_packing {
+ public:
+  host_packing(copy_stream<Table>& stream, tensor_view const& original)
+      : stream_(stream),
+        buffer_(static_cast<std::size_t>(original.count() * element_bytes(original.dtype())),
+                default_allocator()),
+        tensor_(original.to_dltensor()),
+        flags_(original.flags()) {
+    original.copy_strides(strides_);
+    int order[max_rank];
+    int const dimensions = sort_by_step(original.rank(), original.shape(), strides_, order);
+    std::int64_t step = 1;
+    std::int64_t first = 0;  // in negative dimensions, the first element is the last in memory
+    for (int i = 0; i < dimensions; ++i) {
+      std::int64_t& stride = strides_[order[i]];
+      std::int64_t const extent = original.extent(order[i]);
+      first += stride < 0 ? step * (extent - 1) : 0;
+      stride = stride < 0 ? -step : step;
+      step *= extent;
+    }
+    tensor_.data = static_cast<char*>(buffer_.memory) + first * element_bytes(original.dtype());
+    tensor_.strides = strides_;
+    tensor_.device = cpu.abi();
+  }
+  host_packing(host_packing const&) = delete;
+  host_packing& operator=(host_packing const&) = delete;
+  ~host_packing() { stream_.wait_for_pending(); }
+
+  tensor_view view() const noexcept { return tensor_view(tensor_, flags_); }
+
+ private:
+  copy_stream<Table>& stream_;
+  host_buffer buffer_;
+  DLTensor tensor_;
+  std::uint64_t flags_;
+  std::int64_t strides_[max_rank];
+};
+
+// Copies host memory into a tensor on a device, and writes no byte between its elements: other
+// operations may write there at the same time. The elements of the destination are not packed.
+template <class Table>
+void copy_to_elements(copy_stream<Table>& stream, tensor_view const& source,
+                      tensor_view const& destination) {
+  host_packing<Table> packing(stream, destination);
+  tensor_view const packed = packing.view();
+  copy_disjoint(source, packed);
+  copy_blocks(stream, plan_blocks(packed, destination), packed, destination,
+              copy_route(stream, packed, destination));
+  stream.wait();
+}
+
+// Copies the elements on the CPU, in a host mirror of each device tensor. For layouts that block
+// copies cannot do, or not efficiently.
+template <class Table>
+void copy_by_host(copy_stream<Table>& stream, tensor_view const& source, memory_side from,
+                  tensor_view const& destination, memory_side to, bool is_fresh) {
+  stream.require_no_capture();
+  if (from != memory_side::host) {
+    host_mirror<Table> mirror(stream, source, from);
+    mirror.fetch();
+    copy_by_host(stream, mirror.view(), memory_side::host, destination, to, is_fresh);
+    return;
+  }
+  stream.wait();  // the CPU reads host memory that earlier operations may write
+  if (to == memory_side::host) {
+    copy_disjoint(source, destination);
+    return;
+  }
+  bool const keeps_bytes = !is_fresh && !(destination.is_compact() && fills_bytes(destination));
+  bool const is_by_bytes = !is_sub_byte(destination.dtype()) || destination.is_padded();
+  if (keeps_bytes && is_by_bytes) {
+    copy_to_elements(stream, source, destination);
+    return;
+  }
+  host_mirror<Table> mirror(stream, destination, to);
+  if (keeps_bytes) {
+    mirror.fetch();  // packed elements share bytes: store() writes the other bits back unchanged
+  }
+  copy_disjoint(source, mirror.view());
+  if (is_fresh) {
+    clear_unused_bits(mirror.view());
+  }
+  mirror.store();
 }
 
 // Copies all elements by block copies on the stream. Returns false if the layout needs the host, or
