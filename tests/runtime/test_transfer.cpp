@@ -240,6 +240,31 @@ TEST_P(Transfer, RowsWithGapsAreOneBlockCopy) {
   }
 }
 
+// CUDA: "cuMemcpy2D() may fail for pitches not computed by cuMemAllocPitch()" within a device.
+TEST_P(Transfer, RowsAreCopiedOneByOneIfTheDriverRefusesTheirPitch) {
+  if (!runtime.is_cuda()) {
+    GTEST_SKIP() << "HIP states no such rule";
+  }
+  elements const rows{float32, {6, 5}, {9, 1}, false};
+  block const from = new_block(runtime.device());
+  DLTensor const t = rows.at(from.middle(), runtime.device());
+  stream_ref const stream = runtime.new_stream();
+  runtime.fail("cuMemcpy2DAsync_v2", "", dlbridge::driver_invalid_value);
+  runtime.reset_call_counts();
+  managed_tensor const result = transfer(rows.view(t), runtime.device(), stream);
+  EXPECT_EQ(flat_of(result.view()), flat_of(rows.view(t)));
+  EXPECT_EQ(runtime.call_count("cuMemcpyAsync"), 6);
+  auto const is_refused = [&](device where) {
+    return refusal_of([&] {
+             return transfer(rows.view(t), where, stream);
+           }).rfind("runtime_failed", 0) == 0;
+  };
+  EXPECT_TRUE(is_refused(dlbridge::cpu)) << "the rule is about copies within a device";
+  runtime.fail("cuMemcpy2DAsync_v2", "", 700);
+  EXPECT_TRUE(is_refused(runtime.device())) << "the work on the device has failed";
+  runtime.clear_failures();
+}
+
 TEST_P(Transfer, ManySmallPiecesAreCopiedThroughTheHost) {
   elements const pieces{float32, {8, 8, 8}, {1, 16, 150}, false};
   elements const target{float32, {8, 8, 8}, {64, 8, 1}, false};

@@ -48,7 +48,23 @@ struct cuda_peer_block_copy {
   std::size_t width, height, depth;
 };
 
-/// Enqueues a copy on a stream of the current context.
+namespace detail {
+// Enqueues one copy for each row.
+DLBRIDGE_COLD inline report try_copy_rows(cuda_table const& driver, block_copy const& copy,
+                                          void* stream) noexcept {
+  report status;
+  for (std::size_t i = 0; i < copy.height && status.ok(); ++i) {
+    status =
+        try_call(driver, driver.copy_async, static_cast<char*>(copy.to) + i * copy.to_pitch,
+                 static_cast<char const*>(copy.from) + i * copy.from_pitch, copy.width, stream);
+  }
+  return status;
+}
+}  // namespace detail
+
+/// Enqueues a copy on a stream of the current context. CUDA states that a copy of rows within a
+/// device may fail for pitches that cuMemAllocPitch has not computed. The function then enqueues
+/// one copy for each row.
 /// @return a report: as try_call.
 /// @par Lifetime
 /// Both memories exist until the copy has completed.
@@ -70,7 +86,15 @@ inline report try_copy(cuda_table const& driver, block_copy const& copy, void* s
   block.to_pitch = copy.to_pitch;
   block.width = copy.width;
   block.height = copy.height;
-  return try_call(driver, driver.copy_block_async, &block, stream);
+  driver_result const result = driver.copy_block_async(&block, stream);
+  if (result == driver_success) {
+    return report{};
+  }
+  bool const is_on_device =
+      copy.from_side != memory_side::host && copy.to_side != memory_side::host;
+  return result == driver_invalid_value && is_on_device
+             ? detail::try_copy_rows(driver, copy, stream)
+             : detail::failed_call(driver, driver.copy_block_async.name(), result);
 }
 
 /// Enqueues a copy between the memories of two devices, whose contexts are to_context and
