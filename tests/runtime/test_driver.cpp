@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <type_traits>
 
@@ -266,6 +267,26 @@ TEST(Driver, EventsAreCreatedWithoutTiming) {
   EXPECT_EQ(flags, 2U);
   EXPECT_EQ(runtime.counter("events"), 0) << "without a pool the event is destroyed";
   runtime.begin();
+}
+
+// Runs in a separate process, because the copy stays loaded.
+TEST(SecondCopy, OfTheRuntimeIsNamedInTheAdvice) {
+  if (std::getenv("DLBRIDGE_LATE") == nullptr) {
+    GTEST_SKIP() << "it would change the messages of other tests";
+  }
+  simulated_runtime& runtime = simulated_runtime::of(runtime_kind::hip);
+  runtime.begin();
+  ASSERT_NE(dlbridge::hip(), nullptr);
+  dlbridge::stream_ref const foreign(runtime.device(), &runtime);  // no stream of the first copy
+  auto const advice = [&] { return std::string(dlbridge::try_host_wait(foreign).advice); };
+  EXPECT_EQ(advice().find("two copies"), std::string::npos) << advice();
+  std::string const copy = ::testing::TempDir() + "libamdhip64-of-a-package.so";
+  std::filesystem::copy_file(HIP, copy, std::filesystem::copy_options::overwrite_existing);
+  ASSERT_NE(dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
+  std::filesystem::remove(copy);
+  EXPECT_NE(advice().find("two copies of ROCm's runtime"), std::string::npos) << advice();
+  runtime.fail("", "hipStreamIsCapturing", 719);
+  EXPECT_EQ(advice().find("two copies"), std::string::npos) << "another reason";
 }
 
 // For a machine with the real ROCm runtime and without a device. The other tests do not run there.

@@ -32,6 +32,8 @@ struct cuda_location {
 struct cuda_table : driver_source {
   /// The type CUcontext.
   using context_handle = void*;
+  /// Advice if the process has loaded the driver twice. No package contains a copy of it.
+  static constexpr char const* advice_for_copies = nullptr;
 
   DLBRIDGE_COLD explicit cuda_table(driver_source const& source) noexcept : driver_source(source) {}
 

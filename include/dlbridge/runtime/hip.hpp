@@ -22,6 +22,10 @@ inline namespace DLBRIDGE_ABI {
 struct hip_table : driver_source {
   /// The ordinal of a device: HIP has no contexts.
   using context_handle = int;
+  /// Advice if the process has loaded the runtime twice. Some packages contain a copy of it.
+  static constexpr char const* advice_for_copies =
+      "The process has loaded two copies of ROCm's runtime, and neither knows the streams and the "
+      "memory of the other: import the library that contains a copy before dlbridge uses a device";
 
   DLBRIDGE_COLD explicit hip_table(driver_source const& source) noexcept
       : driver_source(source),

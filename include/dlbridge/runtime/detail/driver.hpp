@@ -166,6 +166,12 @@ DLBRIDGE_COLD report failed_call(Table const& driver, char const* call,
       break;
     }
   }
+  bool const may_be_foreign = result == driver_invalid_value || result == driver_invalid_handle ||
+                              result == driver_context_destroyed;
+  if (may_be_foreign && Table::advice_for_copies != nullptr &&
+      driver.library().has_several_copies()) {
+    r.advice = Table::advice_for_copies;
+  }
   char const* const name = driver.error_name(result);
   char const* const text = driver.error_text(result);
   r.got.append(name != nullptr ? name : "error").append(" (").append(std::int64_t{result});

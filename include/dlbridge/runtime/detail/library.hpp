@@ -58,10 +58,14 @@ class shared_library {
   static inline report try_open(library_names const& names, shared_library& out) noexcept;
   /// Whether any code of this process has loaded the library.
   static inline bool is_loaded(library_names const& names) noexcept;
+  /// Whether this process has loaded several copies of the library, which do not share their
+  /// objects. Known on Linux only.
+  inline bool has_several_copies() const noexcept;
 
  private:
   void* handle_ = nullptr;
   char const* name_ = "";
+  char const* prefix_ = nullptr;
 };
 
 namespace detail {
@@ -73,6 +77,7 @@ using loader_text = bounded_text<200>;
 // Unverified: follows Microsoft's documentation, and has not yet run on Windows. Its loader has no
 // search by prefix, so load_library looks up loaded modules by file name.
 inline void* find_loaded_library(char const*) noexcept { return nullptr; }
+inline int count_loaded_libraries(char const*) noexcept { return 0; }
 inline void* load_library(char const* name, loader_text& reason) noexcept {
   // Drivers are installed in System32. The search excludes the current directory.
   void* handle = ::GetModuleHandleA(name);
@@ -93,33 +98,42 @@ inline any_function find_symbol(void* handle, char const* symbol) noexcept {
 #if defined(__linux__)
 struct library_search {
   char const* prefix;
-  char path[4096];
+  int count;        // of the libraries whose file names begin with prefix
+  char path[4096];  // of the first of them
 };
 
-// Another package may have loaded a copy with a different file name and folder, as torch does with
-// libamdhip64. A second copy of the library would not recognise the streams of the first.
-inline void* find_loaded_library(char const* prefix) noexcept {
-  library_search search{prefix, {}};
-  int const is_found = ::dl_iterate_phdr(
+inline library_search find_loaded_libraries(char const* prefix) noexcept {
+  library_search search{prefix, 0, {}};
+  ::dl_iterate_phdr(
       [](dl_phdr_info* each, std::size_t, void* data) noexcept {
         auto* const search_data = static_cast<library_search*>(data);
         char const* const path = each->dlpi_name != nullptr ? each->dlpi_name : "";
         char const* const slash = std::strrchr(path, '/');
         char const* const file = slash != nullptr ? slash + 1 : path;
         std::size_t const length = std::strlen(path);
-        if (std::strncmp(file, search_data->prefix, std::strlen(search_data->prefix)) != 0 ||
-            length >= sizeof search_data->path) {
-          return 0;
+        if (std::strncmp(file, search_data->prefix, std::strlen(search_data->prefix)) == 0 &&
+            length < sizeof search_data->path && ++search_data->count == 1) {
+          std::memcpy(search_data->path, path, length + 1);
         }
-        std::memcpy(search_data->path, path, length + 1);
-        return 1;
+        return 0;
       },
       &search);
+  return search;
+}
+
+// Another package may have loaded a copy with a different file name and folder, as torch does with
+// libamdhip64. A second copy of the library would not recognise the streams of the first.
+inline void* find_loaded_library(char const* prefix) noexcept {
+  library_search const search = find_loaded_libraries(prefix);
   // The loader's list is locked during the iteration, so dlopen must follow it.
-  return is_found != 0 ? ::dlopen(search.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) : nullptr;
+  return search.count != 0 ? ::dlopen(search.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) : nullptr;
+}
+inline int count_loaded_libraries(char const* prefix) noexcept {
+  return find_loaded_libraries(prefix).count;
 }
 #else
 inline void* find_loaded_library(char const*) noexcept { return nullptr; }
+inline int count_loaded_libraries(char const*) noexcept { return 0; }
 #endif
 
 inline void* load_library(char const* name, loader_text& reason) noexcept {
@@ -157,7 +171,12 @@ inline bool shared_library::is_loaded(library_names const& names) noexcept {
   return detail::find_loaded_library(names.prefix) != nullptr;
 }
 
+inline bool shared_library::has_several_copies() const noexcept {
+  return prefix_ != nullptr && detail::count_loaded_libraries(prefix_) > 1;
+}
+
 inline report shared_library::try_open(library_names const& names, shared_library& out) noexcept {
+  out.prefix_ = names.prefix;
   if (void* const handle = detail::find_loaded_library(names.prefix)) {
     out.handle_ = handle;
     out.name_ = names.prefix;
