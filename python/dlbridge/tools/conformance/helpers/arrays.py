@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,10 +18,11 @@ from dlbridge.tools.conformance.helpers.exports import (
     has_dlpack,
     make,
     obtain,
+    overlap,
 )
 from dlbridge.tools.conformance.helpers.grids import Grid
 from dlbridge.tools.conformance.helpers.readings import reading_of, shape_of
-from dlbridge.tools.conformance.outcomes import Skip
+from dlbridge.tools.conformance.outcomes import Skip, name_error
 from dlbridge.tools.conformance.target import USUAL, Target
 
 SHAPES: tuple[tuple[int, ...], ...] = (
@@ -319,17 +322,50 @@ def _with_a_past(target: Target) -> Iterator[Array]:
 
 
 def _written(target: Target) -> Array | None:
-    """Returns an array that was exported and then changed; None where it cannot be changed."""
+    """Returns an array that was exported and then changed.
+
+    None where it cannot be changed, and where its memory belongs to other arrays too, which would
+    change with it. The write may change several elements, as in a broadcast array.
+    """
     array = _new(target)
     if array is None or array.grid is None or not array.grid.shape:
         return None
     index = (0,) * len(array.grid.shape)
     try:
-        obtain(array.x)
-        array.x[index] = 7
-        assert array.x[index] == 7
+        contents = best(array.x).contents
+        if overlap(contents, best(make(target)).contents):
+            return None
+        value = _other_value(array.x[index])
+        array.x[index] = value
+        assert array.x[index] == value
     except (Skip, Exception):
         return None
-    numbers = array.grid.numbers
-    changed = Grid.of(None if numbers is None else (7, *numbers[1:]), array.grid.shape)
-    return Array(f"{array.what} after x[{index}] = 7", array.x, changed, dtype=array.dtype)
+    reading = reading_of(array.x, array.grid.shape, contents.dtype[0])
+    changed = Grid.of(reading.numbers if reading else None, array.grid.shape)
+    return Array(f"{array.what} after x[{index}] = {value}", array.x, changed, dtype=array.dtype)
+
+
+def _other_value(element: Any) -> int:
+    return 8 if element == 7 else 7
+
+
+@contextlib.contextmanager
+def another_element(x: Any, index: tuple[int, ...]) -> Iterator[None]:
+    """Changes one element of an array, and changes it back at the end.
+
+    Raises Skip where the array does not let it be changed.
+    """
+    try:
+        before = copy.deepcopy(x[index])  # some libraries return a view
+        value = _other_value(before)
+        x[index] = value
+        was_written = bool(x[index] == value)
+    except Exception as error:
+        raise Skip(f"an element cannot be written: {name_error(error)}") from None
+    try:
+        if not was_written:
+            raise Skip("an element that was written is not the one that is read")
+        yield
+    finally:
+        with contextlib.suppress(Exception):
+            x[index] = before

@@ -27,6 +27,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     export,
     overlap,
     reach,
+    read,
     requests_of_kinds,
 )
 from dlbridge.tools.conformance.helpers.readings import (
@@ -48,10 +49,13 @@ AGAIN = ", exported again"
 class Sample:
     """One export, and what is known of its array from elsewhere."""
 
-    what: str  # the array
+    array: int  # its number in the survey; several arrays may have the same text
+    what: str  # the text of the array
     keywords: Keywords
     contents: abi.Contents
-    raw: bytes | None  # the elements in row-major order; None for memory that cannot be read
+    # Of the memory during the export: it may be unmapped when a rule judges the sample.
+    raw: bytes | None  # the elements in row-major order; None: unreadable, or too many
+    is_readable: bool  # whether the host can read all elements
     device: tuple[int, int] | None  # of __dlpack_device__()
     dtype: str | None  # that the factory was asked for
     own_dtype: str | None  # the text of the array's attribute `dtype`
@@ -75,6 +79,7 @@ class Sample:
 class Refusal:
     """A request that raised."""
 
+    array: int  # its number in the survey
     what: str
     keywords: Keywords
     error: Exception
@@ -122,16 +127,17 @@ def survey(target: Target) -> Survey:
     samples: list[Sample] = []
     refusals: list[Refusal] = []
     kept = []
-    for array in arrays(target):
+    for number, array in enumerate(arrays(target)):
         kept.append(array)
-        _export(target, array, False, samples, refusals)
-    for array in kept:
-        _export(target, array, True, samples, refusals)
+        _export(target, number, array, False, samples, refusals)
+    for number, array in enumerate(kept):
+        _export(target, number, array, True, samples, refusals)
     return Survey(tuple(samples), tuple(refusals))
 
 
 def _export(
     target: Target,
+    number: int,
     array: Array,
     is_again: bool,
     samples: list[Sample],
@@ -140,36 +146,39 @@ def _export(
     facts: dict[str, Any] | None = None
     copies = accepts_keyword(array.x, "copy")
     for kind in requests_of_kinds(array.x):
-        item = _attempt(array, kind, refusals)
+        item = _attempt(number, array, kind, refusals)
         if item is None:
             continue
         if facts is None:  # not before the first export: a reading may change the array's state
             facts = _facts(target, array, item.contents)
-        samples.append(_sample(array, kind, item, facts, is_again))
+        samples.append(_sample(number, array, kind, item, facts, is_again))
         request = {**kind, "copy": True}
-        copied = _attempt(array, request, refusals) if copies else None
+        copied = _attempt(number, array, request, refusals) if copies else None
         if copied is not None:
             shares = overlap(item.contents, copied.contents)
-            samples.append(_sample(array, request, copied, facts, is_again, shares=shares))
+            samples.append(_sample(number, array, request, copied, facts, is_again, shares=shares))
         if not copies or not array.readonly or is_again:
             continue
         request = {**kind, "copy": False}
-        uncopied = _attempt(array, request, [])  # P-23 judges refusals
+        uncopied = _attempt(number, array, request, [])  # P-23 judges refusals
         if uncopied is not None:
-            samples.append(_sample(array, request, uncopied, facts, is_again))
+            samples.append(_sample(number, array, request, uncopied, facts, is_again))
 
 
-def _attempt(array: Array, keywords: Keywords, refusals: list[Refusal]) -> Export | None:
+def _attempt(
+    number: int, array: Array, keywords: Keywords, refusals: list[Refusal]
+) -> Export | None:
     try:
         return export(array.x, **keywords)
     except Skip:  # no capsule, or an unreadable one
         return None
     except Exception as error:
-        refusals.append(Refusal(array.what, keywords, error.with_traceback(None)))
+        refusals.append(Refusal(number, array.what, keywords, error.with_traceback(None)))
         return None
 
 
 def _sample(
+    number: int,
     array: Array,
     keywords: Keywords,
     item: Export,
@@ -179,16 +188,26 @@ def _sample(
     shares: bool = False,
 ) -> Sample:
     contents = item.contents
+    raw = content(contents)
     return Sample(
+        array=number,
         what=array.what,
         keywords=keywords,
         contents=contents,
-        raw=content(contents),
+        raw=raw,
+        is_readable=raw is not None or _is_readable(contents),
         dtype=array.dtype,
         is_again=is_again,
         shares=shares,
         **facts,
     )
+
+
+def _is_readable(contents: abi.Contents) -> bool:
+    """Whether the host can read the memory that the elements span."""
+    if contents.shape is None or (contents.strides is None and not contents.strides_is_null):
+        return False
+    return read(*reach(contents), contents.device) is not None
 
 
 def _facts(target: Target, array: Array, contents: abi.Contents) -> dict[str, Any]:

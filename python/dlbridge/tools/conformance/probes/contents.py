@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlbridge.tools import devices
-from dlbridge.tools.conformance.helpers.exports import element_bytes, reach, read, size, steps
+from dlbridge.tools.conformance.helpers.exports import element_bytes, reach, size, steps
 from dlbridge.tools.conformance.helpers.readings import decode, same
 from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
 from dlbridge.tools.conformance.outcomes import Broken, Skip
@@ -20,7 +20,7 @@ def _is_in_memory(sample: Sample) -> bool:
 
 @probe("P-13")
 def within_its_memory(target: Target) -> str:
-    unbounded: dict[str, None] = {}
+    unbounded: set[int] = set()
 
     def check(sample: Sample) -> bool:
         tensor = sample.contents
@@ -30,11 +30,11 @@ def within_its_memory(target: Target) -> str:
             raise Broken(f"{sample}: strides is a pointer that is not readable")
         low, high = reach(tensor)
         layout = f"shape {tensor.shape} and strides {steps(tensor)}"
-        if read(low, high, tensor.device) is None:
+        if not sample.is_readable:
             raise Broken(f"{sample}: {layout} span {high - low} bytes from {low:#x}, which are not "
                          "readable")  # fmt: skip
         if sample.bounds is None:
-            unbounded[sample.what] = None
+            unbounded.add(sample.array)
             return False
         begin, end = sample.bounds
         is_elsewhere = high <= begin or end <= low  # a copy: P-38 compares its elements
@@ -80,12 +80,12 @@ def elements_of_the_array(target: Target) -> str:
 @probe("P-38", extra=True)
 def equal_elements_of_exports(target: Target) -> str:
     """Where nothing else tells the elements, at least all exports of an array must agree."""
-    first: dict[str, Sample] = {}
+    first: dict[int, Sample] = {}
     pairs = 0
     for sample in survey(target).exports():
         if sample.raw is None:
             continue
-        other = first.setdefault(sample.what, sample)
+        other = first.setdefault(sample.array, sample)
         if other is sample or other.contents.dtype != sample.contents.dtype:
             continue
         pairs += 1

@@ -66,14 +66,14 @@ def writable_is_not_marked(target: Target) -> None:
 @probe("P-49")
 def no_legacy_of_read_only(target: Target) -> None:
     every = survey(target)
-    must_not = {sample.what for sample in every.exports() if sample.readonly}
+    must_not = {sample.array for sample in every.exports() if sample.readonly}
     must_not |= {
-        sample.what
+        sample.array
         for sample in every.exports()
         if sample.readonly is None and sample.contents.flags & abi.READ_ONLY and _is_shared(sample)
     }
     for sample in every.exports():
-        if sample.what in must_not and sample.contents.version is None and _is_shared(sample):
+        if sample.array in must_not and sample.contents.version is None and _is_shared(sample):
             raise Broken(f"{sample}: read-only memory in a legacy capsule, which cannot mark it")
     if not must_not:
         raise Skip("no array is known to be read-only")
