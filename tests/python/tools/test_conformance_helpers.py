@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
+import queue
 import sys
+import threading
 import time
 from array import array
+from collections import deque
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Callable
@@ -15,7 +19,7 @@ import pytest
 
 from dlbridge.tools import dtypes
 from dlbridge.tools.conformance import target
-from dlbridge.tools.conformance.helpers import deleters, memory, readings, references
+from dlbridge.tools.conformance.helpers import arrays, deleters, memory, readings, references
 from dlbridge.tools.conformance.helpers.grids import Grid
 from dlbridge.tools.conformance.outcomes import Skip
 
@@ -136,6 +140,8 @@ def test_a_leak_and_what_only_looks_like_one() -> None:
     kept: list[object] = []
     assert memory.growth(lambda: kept.append(bytes(100)), 100) is not None
     assert memory.growth(lambda: bytes(100), 100) is None
+    waiting: deque[bytes] = deque(maxlen=64)
+    assert memory.growth(lambda: waiting.append(bytes(100)), 50) is None
     cache: dict[int, bytes] = {}
     assert memory.growth(lambda: cache.setdefault(len(cache) % 300, bytes(100)), 100) is None
 
@@ -170,6 +176,53 @@ def test_references() -> None:
             self.part = bytearray(1)
 
     x, kept = Owner(), []  # type: tuple[Owner, list[object]]
-    assert references.left(x, lambda: x.part, 20) is None
-    assert references.left(x, lambda: kept.append(x), 20) == "1 reference to the array for each"
-    assert "its attribute 'part'" in (references.left(x, lambda: kept.append(x.part), 20) or "")
+    assert references.left(x, lambda: x.part) is None
+    assert references.left(x, lambda: kept.append(x)) == "1 reference to the array for each"
+    assert "its attribute 'part'" in (references.left(x, lambda: kept.append(x.part)) or "")
+
+
+def test_references_that_are_dropped_later() -> None:
+    class Owner:
+        pass
+
+    x, waiting = Owner(), deque(maxlen=64)  # type: tuple[Owner, deque[object]]
+    assert references.left(x, lambda: waiting.append(x)) is None
+    given: queue.SimpleQueue[object] = queue.SimpleQueue()
+
+    def drop() -> None:
+        while True:
+            given.get()
+
+    threading.Thread(target=drop, daemon=True).start()
+    assert references.left(x, lambda: given.put(x)) is None
+
+
+def test_an_object_with_too_few_references_stays_alive() -> None:
+    class Owner:
+        pass
+
+    x = Owner()
+    kept = [x] * 100
+    drop = ctypes.pythonapi.Py_DecRef
+    found = references.left(x, lambda: drop(ctypes.py_object(x)))
+    assert found == "1 too few references to the array for each"
+    for _ in range(1000):  # more than are missing
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(x))
+    assert kept[99] is x
+
+
+def test_slow_calls_are_not_measured() -> None:
+    def act() -> None:
+        time.sleep(0.25)
+
+    with pytest.raises(Skip, match=r"too slow to measure .* one takes 0.25 s"):
+        references.left(object(), act)
+    with pytest.raises(Skip, match=r"too slow to measure .* one takes 0.25 s"):
+        memory.how_often(act)
+
+
+def test_a_slow_library_has_fewer_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    dlbridge = target.find("dlbridge", None)
+    assert len(list(arrays.arrays(dlbridge))) > 10
+    monkeypatch.setattr(arrays, "LONGEST", 0.0)
+    assert len(list(arrays.arrays(dlbridge))) == 1

@@ -8,10 +8,11 @@ import subprocess
 import sys
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import odd_producers
 import pytest
+import sound_targets
 from odd_producers import MORTAL, SOUND, Array
 
 from dlbridge.tools.inspection.conclusions.faults import FAULTS, judged
@@ -219,3 +220,9 @@ def test_kinds_have_sentences_without_gaps() -> None:
         assert fault.who and fault.repair and fault.what.endswith("."), kind
     with pytest.raises(KeyError):
         judged(Sign("values"))
+
+
+@pytest.mark.parametrize("make", [sound_targets.freed_later, sound_targets.freed_on_a_thread])
+def test_tensors_that_are_freed_later_leave_no_references(make: Callable[[], object]) -> None:
+    signs = {sign.kind for sign in inspect(make()).signs}
+    assert not signs & {"leaks a reference", "drops a reference"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import itertools
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Callable
@@ -40,6 +41,7 @@ DTYPES: dict[str, dtypes.Triple] = {
         if row.widths and not row.has_bits and min(row.widths) == 8
     },
 }
+LONGEST = 20.0  # seconds for all arrays, and for what is done with them
 Change = Callable[[Any], Any]  # of an array or a Grid to a view of it
 
 # By rank. Each means the same for an array and for a Grid.
@@ -214,8 +216,17 @@ def _new(target: Target, **arguments: Any) -> Array | None:
 def arrays(target: Target) -> Iterator[Array]:
     """Yields arrays of every shape and dtype that the factory creates, and views of them.
 
-    Raises Skip where nothing that it creates has __dlpack__.
+    Leaves out what comes after LONGEST, of a library whose every export is slow. Raises Skip where
+    nothing that it creates has __dlpack__.
     """
+    begin = time.monotonic()
+    for array in _every_array(target):
+        yield array
+        if time.monotonic() - begin > LONGEST:
+            return
+
+
+def _every_array(target: Target) -> Iterator[Array]:
     make(target)
     yield from _plain(target)
     for arguments in _viewed(target):

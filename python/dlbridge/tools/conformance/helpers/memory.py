@@ -7,14 +7,21 @@ import ctypes as C
 import gc
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Callable
+
+from dlbridge.tools.conformance.outcomes import Skip
 
 TIMES, FEWEST = 500, 50
 SECONDS = 0.15  # for one repeated call; slow libraries get fewer repetitions
 SURELY = 1000  # calls, before what they leave counts
 LONGEST = 3.0  # seconds for so many calls
+SLOWEST = 0.02  # seconds of a call
+# Seconds without a change, after which none is expected: until that has been in vain, and then.
+PATIENCE, LEAST_PATIENCE = 1.0, 0.2
+LONGEST_CHANGE = 5.0  # seconds
+NOISE, MUCH = 20.0, 400.0  # blocks of Python's memory: that of one measurement, and of many
 
 
 class _MallInfo(C.Structure):
@@ -54,11 +61,19 @@ def measure() -> Usage:
 
 
 def how_often(act: Callable[[], object]) -> int:
-    """Returns how many calls fit into SECONDS, at most TIMES."""
+    """Returns how many calls fit into SECONDS, at most TIMES.
+
+    Raises Skip where so few fit that nothing can be said of them.
+    """
+    act()
     begin = time.perf_counter()
-    for _ in range(10):
+    count = 0
+    while count == 0 or (count < 10 and time.perf_counter() - begin < SECONDS):
         act()
-    each = (time.perf_counter() - begin) / 10
+        count += 1
+    each = (time.perf_counter() - begin) / count
+    if each > SLOWEST:
+        raise too_slow(each)
     return max(FEWEST, min(TIMES, int(SECONDS / 2.2 / max(each, 1e-7))))
 
 
@@ -66,7 +81,7 @@ def growth(function: Callable[[], object], times: int) -> str | None:
     """Describes the memory that repeated calls leave behind; None where they leave nothing.
 
     A first round fills caches. A leak shows in every round, and does not become smaller for each
-    call in the longest one, as what a cache takes does.
+    call in the longest one, as what a cache takes does. What the library frees later is no leak.
     """
     first = 10 + times // 5
     begin = time.perf_counter()
@@ -75,15 +90,35 @@ def growth(function: Callable[[], object], times: int) -> str | None:
     fitting = int(LONGEST / max((time.perf_counter() - begin) / first, 1e-7))
     rounds: list[Usage] = []
     with _frozen():
-        for repetitions in (times, times, max(3 * times, min(SURELY, fitting))):
-            before = measure()
-            for _ in range(repetitions):
-                function()
-            rounds.append(_for_each(before, measure(), repetitions))
-            metrics = [name for name, limit in LIMITS.items() if _grows(rounds, name, limit)]
-            if not metrics:
+        for _ in range(2):
+            rounds.append(_round(function, times))
+            if not _growing(rounds):
                 return None
+        settle()  # what these rounds have left for later
+        rounds.append(_round(function, max(3 * times, min(SURELY, fitting)), rounds))
+        metrics = _growing(rounds)
+    if not metrics:
+        return None
     return f"{getattr(rounds[-1], metrics[0]):.1f} {UNITS[metrics[0]]} for each"
+
+
+def _round(
+    function: Callable[[], object], times: int, earlier: Sequence[Usage] | None = None
+) -> Usage:
+    """Returns what each of some calls leaves.
+
+    With earlier rounds it waits for what the library frees later.
+    """
+    before = measure()
+    for _ in range(times):
+        function()
+    if earlier is not None:
+        settle(lambda: not _growing([*earlier, _for_each(before, measure(), times)]))
+    return _for_each(before, measure(), times)
+
+
+def _growing(rounds: Sequence[Usage]) -> list[str]:
+    return [name for name, limit in LIMITS.items() if _grows(rounds, name, limit)]
 
 
 @contextlib.contextmanager
@@ -117,6 +152,49 @@ def _for_each(before: Usage, after: Usage, times: int) -> Usage:
     )
 
 
-def _grows(rounds: list[Usage], name: str, limit: float) -> bool:
+def _grows(rounds: Sequence[Usage], name: str, limit: float) -> bool:
     rates = [getattr(each, name) for each in rounds]
     return bool(min(rates) > limit and rates[-1] >= rates[0] / 2)
+
+
+# What libraries free later ----------------------------------------------------------------------
+
+_waited_in_vain: list[bool] = []
+
+
+def settle(is_settled: Callable[[], bool] = lambda: False) -> None:
+    """Waits while memory is freed on other threads, until `is_settled`.
+
+    A deleter notifies the producer that a tensor is no longer needed. No sentence of the standards
+    demands that the memory is free when the deleter returns. Raises Skip where much memory has been
+    freed after LONGEST_CHANGE, and not all, so that nothing can be said of what remains.
+    """
+    patience = LEAST_PATIENCE if _waited_in_vain else PATIENCE
+    begin = since = time.monotonic()
+    first = least = _in_use()
+    while not is_settled():
+        now = time.monotonic()
+        if now - since > patience:
+            if least == first:
+                _waited_in_vain.append(True)
+            return
+        if now - begin > LONGEST_CHANGE:
+            if first - least < MUCH:
+                return
+            raise Skip(f"tensors are freed later than their deleters are called: after "
+                       f"{LONGEST_CHANGE:g} s not all are")  # fmt: skip
+        time.sleep(0.005)
+        current = _in_use()
+        if current <= least - NOISE:
+            least, since = current, time.monotonic()
+
+
+def _in_use() -> float:
+    """Returns one number of the memory that is in use."""
+    usage = measure()
+    return usage.python + usage.malloc / LIMITS["malloc"]
+
+
+def too_slow(seconds: float) -> Skip:
+    """Returns why nothing is measured of a call that takes so long."""
+    return Skip(f"too slow to measure what calls leave behind: one takes {seconds:.2g} s")

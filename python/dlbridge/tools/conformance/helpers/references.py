@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes as C
 import gc
 import sys
+import time
 import types
+from collections.abc import Iterator
 from typing import Any, Callable
+
+from dlbridge.tools.conformance.helpers.memory import settle, too_slow
 
 # They are referred to from everywhere, so that their counts tell nothing.
 SHARED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 SHARED_VALUES = (int, float, complex, str, bytes, type(None), type(Ellipsis))
+
+FEWEST, MOST, QUICKLY = 5, 20, 0.5  # calls, and seconds for them
+# Calls when these have left something, and seconds for them: more than tensors wait to be freed.
+FEWEST_CERTAINLY, CERTAINLY, LONG = 200, 500, 4.0
+SLOWEST = 0.2  # seconds of a call
 
 
 def watched(x: Any) -> dict[str, Any]:
@@ -26,25 +37,74 @@ def watched(x: Any) -> dict[str, Any]:
     }
 
 
-def left(x: Any, act: Callable[[], object], times: int) -> str | None:
+def left(x: Any, act: Callable[[], object]) -> str | None:
     """Describes how calls change reference counts; None where they leave them as they were.
 
-    A change counts that is as large as the number of calls, and comes again.
+    A change counts that is as large as the number of calls, and comes again. Raises Skip for calls
+    that are too slow to be counted.
     """
     objects = watched(x)
+    act()  # fills caches
+    begin = time.perf_counter()
     act()
-    description = None
+    each = time.perf_counter() - begin
+    if each > SLOWEST:
+        raise too_slow(each)
+    times = _fitting(each, QUICKLY, FEWEST, MOST)
     for _ in range(2):
-        before = {name: sys.getrefcount(value) for name, value in objects.items()}
+        before = _counts(objects)
         for _ in range(times):
             act()
-        description = _change(objects, before, times)
-        if description is not None:
-            gc.collect()
-            description = _change(objects, before, times)
-        if description is None:
+        if _change(objects, before, times) is None:
             return None
-    return description
+        settle(lambda: _change(objects, before, times) is None)  # noqa: B023 - called at once
+        if _change(objects, before, times) is None:
+            return None
+    return _left_for_certain(objects, act, each)
+
+
+def _fitting(each: float, seconds: float, fewest: int, most: int) -> int:
+    """Returns how many calls fit into some seconds, within bounds."""
+    return max(fewest, min(most, int(seconds / max(each, 1e-7))))
+
+
+def _left_for_certain(
+    objects: dict[str, Any], act: Callable[[], object], each: float
+) -> str | None:
+    """Repeats the calls so often that a number of tensors which wait to be freed does not count."""
+    times = _fitting(each, LONG, 0, CERTAINLY)
+    if times < FEWEST_CERTAINLY:
+        raise too_slow(each)
+    with _lent(objects, 2 * times):
+        settle()
+        before = _counts(objects)
+        for _ in range(times):
+            act()
+        settle(lambda: _change(objects, before, times) is None)
+        return _change(objects, before, times)
+
+
+@contextlib.contextmanager
+def _lent(objects: dict[str, Any], count: int) -> Iterator[None]:
+    """Adds references, so that calls which drop one too many do not free an object.
+
+    At the end it takes back those that are not missing.
+    """
+    before = _counts(objects)
+    for value in objects.values():
+        for _ in range(count):
+            C.pythonapi.Py_IncRef(C.py_object(value))
+    try:
+        yield
+    finally:
+        for name, value in objects.items():
+            there = sys.getrefcount(value) - before[name]
+            for _ in range(max(0, min(count, there))):
+                C.pythonapi.Py_DecRef(C.py_object(value))
+
+
+def _counts(objects: dict[str, Any]) -> dict[str, int]:
+    return {name: sys.getrefcount(value) for name, value in objects.items()}
 
 
 def _change(objects: dict[str, Any], before: dict[str, int], times: int) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,14 +22,16 @@ from dlbridge.tools.conformance.helpers.exports import (
     overlap,
     requests_of_kinds,
 )
-from dlbridge.tools.conformance.helpers.memory import growth, how_often
+from dlbridge.tools.conformance.helpers.memory import growth, how_often, settle, too_slow
 from dlbridge.tools.conformance.helpers.readings import shape_of
-from dlbridge.tools.conformance.helpers.references import left
+from dlbridge.tools.conformance.helpers.references import CERTAINLY, FEWEST_CERTAINLY, LONG, left
 from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.probes.lifetime import REFERENCES, fulfilled
+from dlbridge.tools.conformance.probes.lifetime import fulfilled
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
 
+Reference = weakref.ref[Any]  # to an array
+SOME = 10  # arrays
 BLOCKS = 40  # of each size, which are allocated over what may have been freed
 SMALL = range(16, 528, 16)  # bytes, as of structs and extents
 LARGE = {"shape": (128, 512)}  # memory that no library keeps in a cache for small arrays
@@ -178,7 +181,7 @@ def fulfilled_or_none(x: Any) -> list[Keywords]:
 
 
 def _leaves_no_reference(what: str, x: Any, keywords: Keywords) -> None:
-    remains = left(x, lambda: _export_and_free(x, keywords), REFERENCES)
+    remains = left(x, lambda: _export_and_free(x, keywords))
     if remains is not None:
         raise Broken(f"{what}, {call_text(keywords)}: exports, each freed, leave {remains}")
 
@@ -256,19 +259,42 @@ def _creates(create: Callable[[], Any]) -> bool:
 def _arrays_die(target: Target, keywords: Keywords) -> None:
     """Checks that arrays are freed with their exports, if they are freed without exports."""
     try:
-        alone = [weakref.ref(make(target)) for _ in range(10)]
+        alone = [weakref.ref(make(target)) for _ in range(SOME)]
     except TypeError:  # the reference counts show it
         return
+    begin = time.perf_counter()
+    exported = _exported_and_dropped(target, keywords, SOME)
+    seconds = (time.perf_counter() - begin) / SOME
+    gc.collect()
+    if any(each() is not None for each in alone) or not _are_alive(exported):
+        return
+    # So many that a number of arrays which wait to be freed does not count.
+    more = int(min(CERTAINLY, LONG / max(seconds, 1e-7)))
+    if more < FEWEST_CERTAINLY:
+        raise too_slow(seconds)
+    exported += _exported_and_dropped(target, keywords, more)
+    gc.collect()
+    if _are_alive(exported):
+        raise Broken(f"of {len(exported)} arrays, exported by {call_text(keywords)} and freed, "
+                     f"{_count_alive(exported)} are still alive")  # fmt: skip
+
+
+def _exported_and_dropped(target: Target, keywords: Keywords, count: int) -> list[Reference]:
+    """Returns references to new arrays, each of which was exported, freed and dropped."""
     exported = []
-    for _ in range(10):
+    for _ in range(count):
         x = make(target)
         exported.append(weakref.ref(x))
         _export_and_free(x, keywords)
         del x
-    gc.collect()
-    if any(each() is not None for each in alone):
-        return
-    alive = sum(each() is not None for each in exported)
-    if alive > 5:
-        raise Broken(f"of {len(exported)} arrays, exported by {call_text(keywords)} and freed, "
-                     f"{alive} are still alive")  # fmt: skip
+    return exported
+
+
+def _count_alive(arrays: list[Reference]) -> int:
+    return sum(each() is not None for each in arrays)
+
+
+def _are_alive(arrays: list[Reference]) -> bool:
+    """Whether most arrays stay alive, also after a while."""
+    settle(lambda: _count_alive(arrays) <= len(arrays) / 2)
+    return _count_alive(arrays) > len(arrays) / 2

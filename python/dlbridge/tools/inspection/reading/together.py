@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import gc
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,9 @@ MODERN = {"max_version": (1, 0)}
 PLAIN: dict[str, dict[str, Any]] = {"bare": {}, "1.0": MODERN}
 ABSURD = 4242  # a minor version that no header has
 TIMES = 8  # exports between two counts of references
+CERTAINLY = 400  # exports when these leave references: more than tensors wait to be freed
+# Seconds without a dropped reference, after which none is expected; for dropped ones, and exports.
+PATIENCE, LONGEST = 0.1, 2.0
 MOST_COPIED = 16 << 20  # bytes that are copied by default
 
 
@@ -298,15 +302,42 @@ def _references(x: Any, name: str, keywords: dict[str, Any]) -> Iterator[Sign]:
         return
     # Garbage may refer to the object. Collecting it is slow in a large process.
     gc.collect()
+    _wait_while_dropped(x)
     before = sys.getrefcount(x)
     _steps(x, keywords)
     gc.collect()
+    _wait_while_dropped(x)
     grown = sys.getrefcount(x) - before
     words = {"times": str(TIMES), "grown": str(abs(grown))}
-    if grown >= TIMES:
+    if grown >= TIMES and _stay(x, keywords):
         yield Sign("leaks a reference", (name,), words)
     elif grown <= -TIMES:
         yield Sign("drops a reference", (name,), words)
+
+
+def _wait_while_dropped(x: Any) -> None:
+    """Waits while the number of references falls: a library may free tensors on its own thread."""
+    until = time.monotonic() + LONGEST
+    count, since = sys.getrefcount(x), time.monotonic()
+    while time.monotonic() < min(until, since + PATIENCE):
+        time.sleep(0.005)
+        if sys.getrefcount(x) < count:
+            count, since = sys.getrefcount(x), time.monotonic()
+
+
+def _stay(x: Any, keywords: dict[str, Any]) -> bool:
+    """Whether references stay after so many exports that those do not count which wait to be freed.
+
+    False for exports that are too slow for it.
+    """
+    before, begin, count = sys.getrefcount(x), time.monotonic(), 0
+    while count < CERTAINLY and _export_and_drop(x, keywords):
+        count += 1
+        if time.monotonic() - begin > LONGEST:
+            break
+    gc.collect()
+    _wait_while_dropped(x)
+    return count >= CERTAINLY // 2 and sys.getrefcount(x) - before >= count * 3 / 4
 
 
 def _steps(x: Any, keywords: dict[str, Any]) -> list[int]:
