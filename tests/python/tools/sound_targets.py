@@ -7,15 +7,17 @@ import ctypes as C
 import functools
 import itertools
 import mmap
+import os
 import queue
 import threading
 import time
-from typing import Any
+from typing import Any, ClassVar
 
+from planted import library, producer
 from planted.array import Array, of_elements, row_major
 from planted.elements import TYPES, number
 from planted.library import make as plain
-from planted.native import Deleter, Memory, address_of
+from planted.native import LEGACY, VERSIONED, Deleter, Memory, address_of, new_capsule
 
 from dlbridge.tools import abi
 
@@ -156,6 +158,91 @@ def _as(type_: type[Array], shape: Shape, dtype: str) -> Array:
     return type_(array.memory, array.data, array.shape, array.strides, array.kind)
 
 
+# Requests ----------------------------------------------------------------------------------------
+
+
+class Permanent(Array):
+    """In static memory: its two structs have no deleter, and are in every capsule."""
+
+    _addresses: ClassVar[dict[bytes, int]] = {}
+
+    def __dlpack__(
+        self,
+        *,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+        stream: Any = None,
+    ) -> Any:
+        if copy:
+            raise BufferError("the array is never copied")
+        producer.check_device(dl_device)
+        producer.check_stream(stream)
+        name = VERSIONED if producer.wants_versioned(max_version) else LEGACY
+        if name not in self._addresses:
+            export = producer.build(self, name == VERSIONED, False)
+            export.managed.deleter = None
+            self._addresses[name] = export.address
+        return new_capsule(self._addresses[name], name, None)
+
+
+_permanent = Permanent(*vars(_fixed).values())
+
+
+def permanent() -> Array:
+    return _permanent
+
+
+class NeverExported(Array):
+    """Every request is refused, as of a tensor that requires a gradient."""
+
+    def __dlpack__(self, *, max_version: Any = None, **_: Any) -> Any:
+        raise BufferError("the array requires a gradient")
+
+
+def never_exported(shape: Shape = (2, 3), dtype: str = "float32") -> Array:
+    return _as(NeverExported, shape, dtype)
+
+
+class Compressed(Array):
+    """Has no memory to share: every export is a copy, which may be written."""
+
+    __array_interface__ = __setitem__ = None  # type: ignore[assignment]
+
+    def __dlpack__(self, *, copy: Any = None, **keywords: Any) -> Any:
+        if copy is False:
+            raise BufferError("the array has no memory to share")
+        return super().__dlpack__(copy=True, **keywords)
+
+
+def compressed(shape: Shape = (2, 3), dtype: str = "float32", readonly: bool = False) -> Array:
+    array = _as(Compressed, shape, dtype)
+    array.readonly = readonly
+    return array
+
+
+class Aborting(Array):
+    """Ends the process when it is exported."""
+
+    def __dlpack__(self, **_: Any) -> Any:
+        os.abort()
+
+
+def aborting() -> Array:
+    return _as(Aborting, (2, 3), "float32")
+
+
+class DeviceInAList(Array):
+    """Breaks P-02, and no other rule."""
+
+    def __dlpack_device__(self) -> Any:
+        return [1, 0]
+
+
+def device_in_a_list(shape: Shape = (2, 3), dtype: str = "float32") -> Array:
+    return _as(DeviceInAList, shape, dtype)
+
+
 class Slow(Array):
     """Every export takes a while, as of an array in another process."""
 
@@ -168,3 +255,22 @@ class Slow(Array):
 
 def slow() -> Array:
     return _as(Slow, (2, 3), "float32")
+
+
+# Consumers ---------------------------------------------------------------------------------------
+
+
+def take_matrices(x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
+    """Refuses tensors of rank 3 and above."""
+    array = library.from_dlpack(x, device=device, copy=copy)
+    if array.ndim > 2:
+        raise BufferError("the library has matrices only")
+    return array
+
+
+def take_some(x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
+    """Refuses tensors without elements."""
+    array = library.from_dlpack(x, device=device, copy=copy)
+    if not array.size:
+        raise BufferError("the library has no empty arrays")
+    return array

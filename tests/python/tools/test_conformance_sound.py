@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dlbridge.tools import conformance
+from dlbridge.tools.conformance import target
 
 FOUND = {"crash", "fail", "warn", "note"}
 
@@ -23,6 +24,10 @@ def examined(name: str, *rules: str, consumer: str | None = None) -> dict[str, t
         ("changing", ("P-24", "P-38", "P-43")),
         ("fixed", ("P-23", "P-38", "P-39", "X-07")),
         ("repeated", ("P-24", "P-38")),
+        ("permanent", ("P-32", "X-01", "X-03")),
+        ("never_exported", ("P-05",)),
+        ("compressed", ("P-22", "P-39", "P-49", "S-08")),
+        ("device_in_a_list", ("P-45",)),
         pytest.param("freed_on_a_thread", ("X-01", "X-04", "X-08"), marks=pytest.mark.slow),
         pytest.param("freed_later", ("X-01", "X-04", "X-08"), marks=pytest.mark.slow),
     ],
@@ -30,6 +35,20 @@ def examined(name: str, *rules: str, consumer: str | None = None) -> dict[str, t
 def test_an_unusual_array_breaks_no_rule(name: str, rules: tuple[str, ...]) -> None:
     outcomes = examined(name, *rules)
     assert not {rule for rule, (outcome, _) in outcomes.items() if outcome in FOUND}, outcomes
+
+
+def test_the_shapes_that_a_consumer_has_at_an_address_are_judged_at_null() -> None:
+    outcomes = [
+        examined("fixed", "C-16", consumer=f"sound_targets:{name}")["C-16"]
+        for name in ("take_matrices", "take_some")
+    ]
+    assert [outcome for outcome, _ in outcomes] == ["pass", "skip"]
+    assert outcomes[1][1].startswith("refused, and so are other tensors: ")
+
+
+def test_a_rule_of_consumers_needs_one() -> None:
+    """Also where an export would end the process."""
+    assert examined("aborting", "C-08") == {"C-08": ("skip", target.NO_CONSUMER)}
 
 
 @pytest.mark.slow

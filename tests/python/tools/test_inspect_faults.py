@@ -226,3 +226,9 @@ def test_kinds_have_sentences_without_gaps() -> None:
 def test_tensors_that_are_freed_later_leave_no_references(make: Callable[[], object]) -> None:
     signs = {sign.kind for sign in inspect(make()).signs}
     assert not signs & {"leaks a reference", "drops a reference"}
+
+
+def test_tensors_without_a_deleter_may_be_in_several_capsules() -> None:
+    assert "same managed tensor" not in {
+        sign.kind for sign in inspect(sound_targets.permanent()).signs
+    }

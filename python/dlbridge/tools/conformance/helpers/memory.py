@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes as C
 import gc
+import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -94,7 +95,7 @@ def growth(function: Callable[[], object], times: int) -> str | None:
             rounds.append(_round(function, times))
             if not _growing(rounds):
                 return None
-        settle()  # what these rounds have left for later
+        settle(much=math.inf)  # what these rounds have left for later
         rounds.append(_round(function, max(3 * times, min(SURELY, fitting)), rounds))
         metrics = _growing(rounds)
     if not metrics:
@@ -113,7 +114,8 @@ def _round(
     for _ in range(times):
         function()
     if earlier is not None:
-        settle(lambda: not _growing([*earlier, _for_each(before, measure(), times)]))
+        much = max(MUCH, (_in_use() - _blocks(before)) / 20)
+        settle(lambda: not _growing([*earlier, _for_each(before, measure(), times)]), much)
     return _for_each(before, measure(), times)
 
 
@@ -162,12 +164,12 @@ def _grows(rounds: Sequence[Usage], name: str, limit: float) -> bool:
 _waited_in_vain: list[bool] = []
 
 
-def settle(is_settled: Callable[[], bool] = lambda: False) -> None:
+def settle(is_settled: Callable[[], bool] = lambda: False, much: float = MUCH) -> None:
     """Waits while memory is freed on other threads, until `is_settled`.
 
     A deleter notifies the producer that a tensor is no longer needed. No sentence of the standards
-    demands that the memory is free when the deleter returns. Raises Skip where much memory has been
-    freed after LONGEST_CHANGE, and not all, so that nothing can be said of what remains.
+    demands that the memory is free when the deleter returns. Raises Skip where so `much` has been
+    freed after LONGEST_CHANGE, and not all, that nothing can be said of what remains.
     """
     patience = LEAST_PATIENCE if _waited_in_vain else PATIENCE
     begin = since = time.monotonic()
@@ -179,7 +181,7 @@ def settle(is_settled: Callable[[], bool] = lambda: False) -> None:
                 _waited_in_vain.append(True)
             return
         if now - begin > LONGEST_CHANGE:
-            if first - least < MUCH:
+            if first - least < much:
                 return
             raise Skip(f"tensors are freed later than their deleters are called: after "
                        f"{LONGEST_CHANGE:g} s not all are")  # fmt: skip
@@ -190,8 +192,11 @@ def settle(is_settled: Callable[[], bool] = lambda: False) -> None:
 
 
 def _in_use() -> float:
-    """Returns one number of the memory that is in use."""
-    usage = measure()
+    """Returns the memory that is in use, as a number of blocks of Python's memory."""
+    return _blocks(measure())
+
+
+def _blocks(usage: Usage) -> float:
     return usage.python + usage.malloc / LIMITS["malloc"]
 
 

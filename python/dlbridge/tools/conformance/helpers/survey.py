@@ -66,6 +66,9 @@ class Sample:
     is_again: bool  # the second export of this array
     # For an export with copy=True: whether it shares memory with one without, alive meanwhile.
     shares: bool = False
+    # For a legacy export, which has no flag for it: whether another one, alive meanwhile, is
+    # elsewhere. False for arrays that may be written.
+    is_silent_copy: bool = False
 
     @property
     def is_copy(self) -> bool:
@@ -151,7 +154,8 @@ def _export(
             continue
         if facts is None:  # not before the first export: a reading may change the array's state
             facts = _facts(target, array, item.contents)
-        samples.append(_sample(number, array, kind, item, facts, is_again))
+        silent = facts["readonly"] is not False and _is_silent_copy(array, kind, item)
+        samples.append(_sample(number, array, kind, item, facts, is_again, is_silent_copy=silent))
         request = {**kind, "copy": True}
         copied = _attempt(number, array, request, refusals) if copies else None
         if copied is not None:
@@ -163,6 +167,14 @@ def _export(
         uncopied = _attempt(number, array, request, [])  # P-23 judges refusals
         if uncopied is not None:
             samples.append(_sample(number, array, request, uncopied, facts, is_again))
+
+
+def _is_silent_copy(array: Array, kind: Keywords, item: Export) -> bool:
+    """Whether a legacy export is a copy: another one is at another address."""
+    if item.contents.version is not None:
+        return False
+    other = _attempt(-1, array, kind, [])
+    return other is not None and other.contents.first != item.contents.first
 
 
 def _attempt(
@@ -186,6 +198,7 @@ def _sample(
     is_again: bool,
     *,
     shares: bool = False,
+    is_silent_copy: bool = False,
 ) -> Sample:
     contents = item.contents
     raw = content(contents)
@@ -199,6 +212,7 @@ def _sample(
         dtype=array.dtype,
         is_again=is_again,
         shares=shares,
+        is_silent_copy=is_silent_copy,
         **facts,
     )
 

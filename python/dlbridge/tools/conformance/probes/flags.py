@@ -15,7 +15,8 @@ NOT_TOLD = "no array tells whether it must not be written, and the factory has n
 
 
 def _is_shared(sample: Sample) -> bool:
-    return bool(size(sample.contents)) and not sample.contents.flags & abi.IS_COPIED
+    is_copied = sample.contents.flags & abi.IS_COPIED or sample.is_silent_copy
+    return bool(size(sample.contents)) and not is_copied
 
 
 @probe("P-22")

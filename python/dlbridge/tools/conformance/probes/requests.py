@@ -104,7 +104,8 @@ def device_types_of_an_enum(target: Target) -> None:
     x = make(target)
     needs_keyword(x, "dl_device")
     own = device_of(x)
-    pairs: list[Any] = [x.__dlpack_device__()]
+    type_, index = x.__dlpack_device__()  # P-02 judges a pair that is no tuple
+    pairs: list[Any] = [(type_, index)]
     if own[0] in list(DeviceType):
         pairs.append((DeviceType(own[0]), own[1]))
     requests = [

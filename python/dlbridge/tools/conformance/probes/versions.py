@@ -9,6 +9,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     Keywords,
     accepts_keyword,
     call_text,
+    every_kind,
     make,
     needs_keyword,
     obtain,
@@ -31,6 +32,7 @@ def versioned_at_all(target: Target) -> None:
     try:
         result = x.__dlpack__(max_version=(1, 0))
     except Exception as error:
+        every_kind(x)  # raises Skip where the array is never exported
         raise Broken(f"__dlpack__(max_version=(1, 0)) raised {name_error(error)}") from None
     if not abi.is_capsule(result):
         raise Skip(f"__dlpack__(max_version=(1, 0)) returned {type(result).__name__}")

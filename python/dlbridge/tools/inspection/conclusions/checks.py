@@ -74,6 +74,13 @@ def no_device(x: Observation, verdicts: Verdicts) -> Findings:
     if device.outcome == "absent" and _described(x, "bare", "1.0", "1.3"):
         who = f"refused by {titles(*NEED_DEVICE)}"
         yield "defect", "It has __dlpack__, but no __dlpack_device__.", who, ()
+    if device.outcome == "gave" and device.said:
+        yield (
+            "defect",
+            f"__dlpack_device__ returns {device.said}; the standard requires a tuple.",
+            "consumers that require a tuple refuse it, or pass it back as dl_device",
+            ("device",),
+        )
     if device.device is not None and device.device[1] is None:
         yield (
             "defect",

@@ -109,7 +109,8 @@ def device_of(x: Any) -> Response:
     if pair is None:
         text = "expected a pair of integers; got " + _short(result)
         return Response("device", "unreadable", text, seconds=seconds)
-    return Response("device", "gave", device=pair, seconds=seconds)
+    said = "" if isinstance(result, tuple) else _short(result)
+    return Response("device", "gave", said, device=pair, seconds=seconds)
 
 
 def _short(x: Any) -> str:

@@ -155,6 +155,8 @@ def _twice(held: Held, name: str, keywords: dict[str, Any]) -> Iterator[Sign]:
         yield Sign("same capsule", (name,))
         return
     if first.address == second.address:
+        if first.tensor is not None and first.tensor.deleter_is_null:
+            return  # no consumer frees it
         yield Sign("same managed tensor", (name,), {"address": f"{first.address:#x}"})
         return
     if not abi.destructor_of(first.capsule) and first.tensor and not first.tensor.deleter_is_null:

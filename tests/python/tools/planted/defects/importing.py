@@ -495,11 +495,11 @@ def empty_tensors_crash() -> None:
 
 @defect("C-16")
 def empty_matrices_refused() -> None:
-    """An empty tensor above rank 1 raises ZeroDivisionError."""
+    """An empty tensor above rank 1 whose data is NULL raises ZeroDivisionError."""
 
     def check_size(original: Any, tensor: Any, shape: tuple[int, ...], kind: Any) -> None:
         original(tensor, shape, kind)
-        if len(shape) > 1:
+        if len(shape) > 1 and not tensor.data:
             _ = shape[0] // min(shape)
 
     change(consumer, "check_size", check_size)

@@ -336,7 +336,7 @@ def pinned_memory_is_read() -> None:
     change(consumer, "check_device", check_device)
 
 
-@variant("array API 2025.12, from_dlpack, returns: an array containing the data in x.", "C-16")
+@variant("array API 2025.12, from_dlpack, returns: an array containing the data in x.")
 def result_is_a_memoryview() -> None:
     """from_dlpack returns a memoryview, and refuses what memoryview cannot describe."""
     whole = library.from_dlpack
