@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,14 @@ def printable(text: str) -> str:
     'a\\x1b[2Jb'
     """
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
+def columns(narrowest: int, widest: int) -> int:
+    """Returns the columns of the terminal within bounds; `widest` where there is no terminal.
+
+    A terminal, and the variable COLUMNS, may state 0.
+    """
+    return max(narrowest, min(widest, shutil.get_terminal_size((widest, 24)).columns))
 
 
 def save(path: Path, text: str) -> None:

@@ -59,7 +59,7 @@ class Bar:
                 self._write(f"{self.done} of {self.total}  {now}")
 
     def _write(self, line: str) -> None:
-        width = shutil.get_terminal_size().columns - 1
+        width = max(20, shutil.get_terminal_size().columns - 1)
         print(
             f"\r{line[:width].ljust(width)}", end="" if line else "\r", file=sys.stderr, flush=True
         )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Sequence
-from typing import Callable
+from typing import Any, Callable
+
+from dlbridge.tools import output
 
 try:
     from rich import box
@@ -14,6 +16,8 @@ try:
     from rich.text import Text
 except ImportError:
     Console = None  # type: ignore[assignment,misc]
+
+NARROWEST = 40  # columns, of a terminal that states fewer, or 0
 
 
 def show(
@@ -27,32 +31,32 @@ def show(
     style returns rich's style of a cell by its text; plain text ignores it.
     """
     if Console is None:
-        print(plain(title, header, rows, shutil.get_terminal_size((100, 24)).columns))
+        print(plain(title, header, rows, width()))
         return
     table = Table(box=box.SIMPLE_HEAD)
     for name in header:
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell, style=style(cell)) for cell in row))
-    console = Console()
+    console = _console()
     console.print(title, style="bold", highlight=False)
     console.print(table)
 
 
 def show_items(title: str, items: Sequence[tuple[str, str]]) -> None:
     """Prints a title, and each item: its heading on a line, its text wrapped below."""
-    width = min(shutil.get_terminal_size((100, 24)).columns, 100)
+    columns = output.columns(NARROWEST, 100)
     lines = []
     for head, text in items:
         indented = "    "
         lines += [
             f"  {head}",
-            textwrap.fill(text, width, initial_indent=indented, subsequent_indent=indented),
+            textwrap.fill(text, columns, initial_indent=indented, subsequent_indent=indented),
         ]
     if Console is None:
         print(title, *lines, "", sep="\n")
         return
-    console = Console()
+    console = _console()
     console.print(title, style="bold", highlight=False)
     console.print(*lines, "", sep="\n", highlight=False, markup=False, soft_wrap=True)
 
@@ -68,7 +72,12 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 def width() -> int:
     """Returns the width of a table in columns of text."""
-    return shutil.get_terminal_size((100, 24)).columns if Console is None else Console().width
+    own = shutil.get_terminal_size((100, 24)).columns if Console is None else Console().width
+    return max(NARROWEST, own)
+
+
+def _console() -> Any:
+    return Console(width=width())
 
 
 def plain(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:

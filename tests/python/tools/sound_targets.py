@@ -11,7 +11,7 @@ import os
 import queue
 import threading
 import time
-from typing import Any, ClassVar
+from typing import Any
 
 from planted import library, producer
 from planted.array import Array, of_elements, row_major
@@ -164,7 +164,8 @@ def _as(type_: type[Array], shape: Shape, dtype: str) -> Array:
 class Permanent(Array):
     """In static memory: its two structs have no deleter, and are in every capsule."""
 
-    _addresses: ClassVar[dict[bytes, int]] = {}
+    def __copy__(self) -> Array:
+        return self
 
     def __dlpack__(
         self,
@@ -179,11 +180,12 @@ class Permanent(Array):
         producer.check_device(dl_device)
         producer.check_stream(stream)
         name = VERSIONED if producer.wants_versioned(max_version) else LEGACY
-        if name not in self._addresses:
+        addresses = vars(self).setdefault("addresses", {})
+        if name not in addresses:
             export = producer.build(self, name == VERSIONED, False)
             export.managed.deleter = None
-            self._addresses[name] = export.address
-        return new_capsule(self._addresses[name], name, None)
+            addresses[name] = export.address
+        return new_capsule(addresses[name], name, None)
 
 
 _permanent = Permanent(*vars(_fixed).values())
@@ -274,3 +276,17 @@ def take_some(x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
     if not array.size:
         raise BufferError("the library has no empty arrays")
     return array
+
+
+class Lazy:
+    """Imports at its first use."""
+
+    def __init__(self, x: Any, **keywords: Any) -> None:
+        self._load = functools.cache(lambda: library.from_dlpack(x, **keywords))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._load(), name)
+
+
+def take_lazily(x: Any, /, *, device: Any = None, copy: Any = None) -> Lazy:
+    return Lazy(x, device=device, copy=copy)

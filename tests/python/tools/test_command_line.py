@@ -41,6 +41,16 @@ def run(*arguments: str, **more: Any) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
+@pytest.mark.parametrize("columns", ["0", "5"])
+@pytest.mark.parametrize(
+    "arguments", [("doctor", "--fast"), DEFECT, INSPECT, MATRIX, ("demo", "--only", "array")]
+)
+def test_a_terminal_without_columns(arguments: tuple[str, ...], columns: str) -> None:
+    status, out, err = run(*arguments, variables={"COLUMNS": columns})
+    assert status == 0 and "Traceback" not in err, err
+    assert len(out.split()) > 10, out
+
+
 # Standard output ---------------------------------------------------------------------------------
 
 # Commands and their statuses.

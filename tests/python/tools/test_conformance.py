@@ -300,6 +300,17 @@ NOTHING = {
 }
 
 
+def test_a_module_that_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "module_that_raises.py"
+    path.write_text("def g():\n    return undefined\n\n\nx = g()\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    words = f"NameError: name 'undefined' is not defined ({path}, line 2)"
+    with pytest.raises(CannotExamine, match=re.escape(f"module_that_raises:make: {words}")):
+        conformance.examine("module_that_raises:make")
+    with pytest.raises(CannotExamine, match=re.escape(f"module_that_raises:take: {words}")):
+        conformance.examine(OURS, consumer="module_that_raises:take")
+
+
 @pytest.mark.parametrize(("name", "words"), NOTHING.items(), ids=NOTHING)
 def test_nothing_to_examine(name: str, words: str) -> None:
     with pytest.raises(CannotExamine, match=re.escape(words)):

@@ -6,6 +6,7 @@ import pytest
 
 from dlbridge.tools import conformance
 from dlbridge.tools.conformance import target
+from dlbridge.tools.conformance.helpers import consumption
 
 FOUND = {"crash", "fail", "warn", "note"}
 
@@ -24,7 +25,7 @@ def examined(name: str, *rules: str, consumer: str | None = None) -> dict[str, t
         ("changing", ("P-24", "P-38", "P-43")),
         ("fixed", ("P-23", "P-38", "P-39", "X-07")),
         ("repeated", ("P-24", "P-38")),
-        ("permanent", ("P-32", "X-01", "X-03")),
+        ("permanent", ("P-32", "X-01", "X-03", "X-11")),
         ("never_exported", ("P-05",)),
         ("compressed", ("P-22", "P-39", "P-49", "S-08")),
         ("device_in_a_list", ("P-45",)),
@@ -44,6 +45,13 @@ def test_the_shapes_that_a_consumer_has_at_an_address_are_judged_at_null() -> No
     ]
     assert [outcome for outcome, _ in outcomes] == ["pass", "skip"]
     assert outcomes[1][1].startswith("refused, and so are other tensors: ")
+
+
+def test_a_lazy_consumer_is_not_said_to_free_too_rarely() -> None:
+    outcomes = examined("fixed", "C-07", "C-27", consumer="sound_targets:take_lazily")
+    assert outcomes["C-07"] == ("skip", consumption.LAZY)
+    assert outcomes["C-27"][0] == "pass"
+    assert consumption.LAZY in outcomes["C-27"][1]
 
 
 def test_a_rule_of_consumers_needs_one() -> None:

@@ -232,3 +232,11 @@ def test_tensors_without_a_deleter_may_be_in_several_capsules() -> None:
     assert "same managed tensor" not in {
         sign.kind for sign in inspect(sound_targets.permanent()).signs
     }
+
+
+def test_a_class_in_place_of_an_array() -> None:
+    process = run("odd_producers:Array")
+    assert process.returncode == 1
+    assert "It is the class odd_producers.Array, and no array." in process.stdout
+    assert "pass an array that it creates, as in odd_producers:Array(...)" in process.stdout
+    assert process.stdout.count("defect") == 1

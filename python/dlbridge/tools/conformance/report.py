@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterable
 from typing import Callable
 
+from dlbridge.tools import output
 from dlbridge.tools.conformance.results import WORST_FIRST, Report, Result, cite
 
 STYLES = {
@@ -27,8 +27,8 @@ Line = tuple[str, str, str]  # a prefix, its style, and the text
 
 def show(report: Report, *, verbose: bool = False) -> None:
     """Prints a report: in colour where rich is installed and the output is a terminal."""
-    width = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
-    emit = _printer()
+    width = output.columns(NARROWEST, WIDEST)
+    emit = _printer(width)
     for word, style, text in lines(report, width, verbose=verbose):
         emit(word, style, text)
 
@@ -152,13 +152,13 @@ def _counted(results: list[Result]) -> str:
     return ", ".join([f"{passed} of {len(results)} pass", *others])
 
 
-def _printer() -> Callable[[str, str, str], None]:
+def _printer(width: int) -> Callable[[str, str, str], None]:
     if sys.stdout.isatty():
         with contextlib.suppress(ImportError):
             from rich.console import Console
             from rich.text import Text
 
-            console = Console(highlight=False)
+            console = Console(highlight=False, width=width)
             return lambda word, style, text: console.print(
                 Text.assemble((word, style), text), soft_wrap=True
             )

@@ -7,9 +7,11 @@ import importlib.metadata
 import importlib.util
 import inspect
 import math
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable
 
@@ -235,18 +237,33 @@ def _resolve(name: str, consumer: str | None) -> Target:
             target = _of_namespace(name)
     except CannotExamine:
         raise
-    except (ImportError, AttributeError, ValueError) as missing:
-        raise CannotExamine(name_error(missing)) from missing
+    except Exception as missing:
+        raise CannotExamine(name_error(missing) + _place(missing)) from missing
     if consumer is None:
         return target
     try:
         function = children.find(consumer)
-    except (ImportError, AttributeError, ValueError) as missing:
-        raise CannotExamine(f"the consumer {consumer}: {name_error(missing)}") from missing
+    except Exception as missing:
+        text = f"{name_error(missing)}{_place(missing)}"
+        raise CannotExamine(f"the consumer {consumer}: {text}") from missing
     if not callable(function):
         raise CannotExamine(f"{consumer} is no function but {type(function).__name__}")
     other = {"consumer": consumer, "consumer_name": consumer, "function": function}
     return replace(target, **other, library=None, module=None)
+
+
+def _place(error: BaseException) -> str:
+    """Returns where a module raised during its import; "" where the module was not found.
+
+    The frames of Python's import, and those of this package, say nothing.
+    """
+    others = (str(Path(children.__file__).parent), str(Path(importlib.__file__).parent), "<frozen")
+    places = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(others)
+    ]
+    return f" ({places[-1].filename}, line {places[-1].lineno})" if places else ""
 
 
 def claimed_standard(target: Target) -> str | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from collections.abc import Sequence
 from typing import Any
+
+from dlbridge.tools import output
 
 try:
     from rich.console import Console
@@ -14,7 +15,7 @@ except ImportError:
     Console = None  # type: ignore[assignment,misc]
 
 Section = tuple[str, Sequence[tuple[str, ...]]]  # a heading, and rows; the last cell wraps
-WIDEST = 100  # columns: longer lines are hard to read
+NARROWEST, WIDEST = 40, 100  # columns: longer lines are hard to read
 NARROW = 30  # columns: if the last cell would get fewer, it is printed on lines of its own, and
 # also if one of its words, such as a path, is longer than the columns that it would get
 
@@ -44,8 +45,8 @@ def lines(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
 
 def show(parts: Sequence[Section]) -> None:
     """Prints sections; one without rows is a heading. Rows that begin with ! are highlighted."""
-    console: Any = None if Console is None else Console()
-    width = min(shutil.get_terminal_size((100, 24)).columns, WIDEST)
+    width = output.columns(NARROWEST, WIDEST)
+    console: Any = None if Console is None else Console(width=width)
     for heading, rows in parts:
         style = "bold"
         for line in [heading, *lines(rows, width), ""]:

@@ -19,6 +19,10 @@ from dlbridge.tools.conformance.target import NO_CONSUMER, Target
 
 # Seconds for a library that calls deleters on another thread: until it has failed once, and after.
 PATIENCE, LEAST_PATIENCE = 1.0, 0.05
+LAZY = (
+    "it returned before it requested a capsule; the specification requires that the capsule is "
+    "consumed within from_dlpack"
+)
 KINDS = VERSIONED, LEGACY = "versioned", "legacy"
 
 
@@ -38,7 +42,8 @@ class ConsumerCall:
         self.target, self.producer = target, producer
         self.result: Any = None
         self.refusal: Exception | None = None
-        argument = producer.__dlpack__() if raw or takes_capsules(target) else producer
+        self._gets_capsule = raw or takes_capsules(target)
+        argument = producer.__dlpack__() if self._gets_capsule else producer
         consume = function_with_keywords(target) if keywords else target.consume
         try:
             with library_code():
@@ -50,6 +55,11 @@ class ConsumerCall:
         else:
             if self.result is None:
                 raise _nothing(target)
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the consumer has accepted a producer and requested no capsule of it."""
+        return self.refusal is None and not self.producer.requests and not self._gets_capsule
 
     @property
     def error_text(self) -> str:

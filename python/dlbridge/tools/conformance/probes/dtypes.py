@@ -8,6 +8,7 @@ from dlbridge.tools import dtypes, elements
 from dlbridge.tools.conformance.helpers import device_memory, samples
 from dlbridge.tools.conformance.helpers.consumption import (
     AGAIN,
+    LAZY,
     Cases,
     ConsumerCall,
     each_import,
@@ -304,10 +305,15 @@ def small_floats_of_other_sizes_are_refused(target: Target) -> str:
         for bits in (8, 16)
     }
     for title, call in each_import(target, cases):
-        if call.refusal is None:
-            taken.append(f"{title} was accepted, as {reported_dtype(call.result)}")
-        else:
+        if call.refusal is not None:
             refused.append(f"{title}: {call.error_text}")
+            continue
+        was_lazy = call.is_lazy
+        name = reported_dtype(call.result)  # at which a lazy consumer may refuse
+        if was_lazy and name is None:
+            refused.append(f"{title}: {LAZY}")
+        else:
+            taken.append(f"{title} was accepted, as {name}")
     if taken:
         raise Broken(summed_up(taken))
     return note(target, "", refused).removeprefix(", ")

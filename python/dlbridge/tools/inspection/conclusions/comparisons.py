@@ -61,6 +61,14 @@ def no_tensor(x: Observation) -> Findings:
             tuple(each.name for each in refusals),
             "",
         )
+    elif x.subject.is_class:
+        yield (
+            "defect",
+            f"It is the class {x.subject.type}, and no array.",
+            "refused by all",
+            (),
+            f"pass an array that it creates, as in {x.title or x.subject.type}(...)",
+        )
     elif not any(each.outcome == "skipped" for each in x.responses):
         names = "__dlpack__, exchange table, buffer protocol and array interface"
         yield (

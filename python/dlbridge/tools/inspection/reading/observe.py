@@ -60,6 +60,8 @@ def observe(x: Any, *, copy: bool | None) -> Observation:
     about = subject.describe(x)
     if about.is_capsule:
         return Observation(about, (exports.read_capsule("capsule", x),))
+    if about.is_class:
+        return Observation(about, (Response("device", "absent"), Response("bare", "absent")))
     methods = {*about.on_type, *about.on_instance}
     device = (
         _safely("device", exports.device_of, x)

@@ -25,6 +25,7 @@ class Subject:
 
     type: str
     is_capsule: bool = False
+    is_class: bool = False  # as where the parentheses of a call were forgotten
     on_type: tuple[str, ...] = ()  # those of DUNDERS that its type defines
     on_instance: tuple[str, ...] = ()  # those that only the instance has
     marks: tuple[str, ...] = ()  # those of TORCH_MARKS that are set
@@ -91,8 +92,15 @@ def _quietly(read: Any, x: Any, otherwise: Any) -> Any:
         return otherwise
 
 
+def is_class(x: Any) -> bool:
+    """Whether an object is a class, and no producer itself by its metaclass."""
+    return isinstance(x, type) and not any(_has(type(x), name) for name in DUNDERS)
+
+
 def describe(x: Any) -> Subject:
     """Describes an object; properties that raise are left out."""
+    if is_class(x):
+        return Subject(type=type_name(x), is_class=True)
     capsule = abi.is_capsule(x)
     on_type = tuple(name for name in DUNDERS if _has(type(x), name))
     return Subject(

@@ -45,8 +45,8 @@ def show(findings: Findings) -> None:
     except ImportError:
         print(as_plain(findings, terminal_width()))
         return
-    console = Console(highlight=False)
-    width = max(NARROWEST, min(WIDEST, console.width))
+    width = terminal_width()
+    console = Console(highlight=False, width=width)
     for line in _escaped(findings, width):
         parts = [(text, STYLES.get(style, "")) for text, style in line]
         console.print(Text.assemble(*parts), soft_wrap=True)
