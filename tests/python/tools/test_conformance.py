@@ -248,6 +248,21 @@ def test_the_worst_outcome_of_a_rule_counts() -> None:
     assert (report.expected, report.fix) == (rules.RULES["P-04"].text, rules.RULES["P-04"].fix)
 
 
+def test_a_crash_names_the_rule_that_is_probably_the_cause() -> None:
+    examination = object.__new__(engine.Examination)
+    examination.standard, examination._times = None, {}
+    names = {rule: [it.name for it in probes.in_order() if it.rule == rule] for rule in rules.RULES}
+    crash = {name: {"outcome": "crash", "got": "SIGSEGV"} for name in names["P-13"]}
+
+    def got(of_structs: str) -> str:
+        structs = {name: {"outcome": of_structs, "got": ""} for name in names["P-04"]}
+        examination._outcomes = {**crash, **structs}
+        return examination.result("P-13").got
+
+    assert got("pass") == "SIGSEGV"
+    assert got("fail") == f"SIGSEGV; P-04 is broken: {engine.PROBABLE_CAUSE}"
+
+
 @pytest.mark.parametrize(
     ("raw", "rule", "standard", "rated"),
     [

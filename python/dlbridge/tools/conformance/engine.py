@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, Callable
 
 from dlbridge.tools.conformance.lane import Lane
@@ -30,6 +31,9 @@ from dlbridge.tools.conformance.target import CannotExamine
 from dlbridge.tools.conformance.waivers import Waiver, apply_waivers
 
 WORTHWHILE = 10  # probes: fewer in a lane take less time than opening the target for them
+# One violation may crash every probe: a capsule with the name of the other struct.
+OF_STRUCTS = "P-04"
+PROBABLE_CAUSE = "a struct that is not that of the capsule's name is probably the cause"
 NOT_RUN = {"outcome": "skip", "got": "interrupted"}
 
 # Gets the number of probes that have begun before, that of all, and the current rule.
@@ -195,7 +199,14 @@ class Examination:
         names = [each.name for each in in_order() if each.rule == rule]
         outcomes = [self._outcomes[name] for name in names if name in self._outcomes]
         seconds = sum(self._times.get(name, 0.0) for name in names)
-        return _result(RULES[rule], outcomes, self.standard, seconds)
+        result = _result(RULES[rule], outcomes, self.standard, seconds)
+        if result.outcome == "crash" and rule != OF_STRUCTS and self._is_broken(OF_STRUCTS):
+            return replace(result, got=f"{result.got}; {OF_STRUCTS} is broken: {PROBABLE_CAUSE}")
+        return result
+
+    def _is_broken(self, rule: str) -> bool:
+        names = [each.name for each in in_order() if each.rule == rule]
+        return any(self._outcomes.get(name, NOT_RUN)["outcome"] == "fail" for name in names)
 
     def examine(self, rule: str) -> Result:
         """Runs the probes of one rule."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from typing import Any
 
 from dlbridge.tools import abi
@@ -24,6 +25,7 @@ from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
 
 THREADS, EXPORTS = 4, 25  # so many exports on each thread
+LONGEST = 1.0  # seconds for them; slow libraries get fewer
 
 
 def _requests(x: Any) -> list[Keywords]:
@@ -109,8 +111,11 @@ def capsules_of_several_threads(target: Target) -> None:
         ) -> None:
             begin.wait()
             try:
+                until = time.monotonic() + LONGEST
                 for _ in range(EXPORTS):
                     items.append(export(x, **keywords))
+                    if time.monotonic() > until:
+                        break
             except BaseException as error:
                 errors.append(error)
 

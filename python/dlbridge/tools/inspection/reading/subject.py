@@ -100,7 +100,7 @@ def is_class(x: Any) -> bool:
 def describe(x: Any) -> Subject:
     """Describes an object; properties that raise are left out."""
     if is_class(x):
-        return Subject(type=type_name(x), is_class=True)
+        return Subject(type=_quietly(type_name, x, "object"), is_class=True)
     capsule = abi.is_capsule(x)
     on_type = tuple(name for name in DUNDERS if _has(type(x), name))
     return Subject(
