@@ -306,7 +306,11 @@ class tensor {
 
   span_type const& span() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_; }
   tensor_view const& view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_.view(); }
-  operator tensor_view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_.view(); }
+  /// @throws error null_data, when the tensor was released or moved from.
+  operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND {
+    static_cast<void>(detail::require_owner(owned_));
+    return span_.view();
+  }
   span_type const& span() const&& = delete;    // dangles: keep it in a variable
   tensor_view const& view() const&& = delete;  // dangles: keep it in a variable
   operator tensor_view() const&& = delete;     // dangles: keep it in a variable

@@ -114,7 +114,7 @@ class Tensor:
         """The device whose memory holds the tensor."""
     @property
     def readonly(self) -> bool:
-        """Whether the memory must not be written; always False for a legacy capsule."""
+        """Whether the memory must not be written. A legacy capsule cannot state it."""
     @property
     def data_ptr(self) -> int:
         """The address of the first element; on devices without addresses the memory's handle.
@@ -161,8 +161,8 @@ class Tensor:
         """Returns a view of the same bytes as elements of another dtype.
 
         The last dimension changes by the ratio of the sizes. Never copies: raises
-        CopyForbiddenError if its elements are not adjacent or not a whole number, and BufferError
-        if the memory is not aligned for the dtype.
+        CopyForbiddenError if its elements are not adjacent, ValueError if they are not a whole
+        number of elements of the dtype, and BufferError if the memory is not aligned for it.
         """
     def __len__(self) -> int:
         """The extent of the first dimension; raises TypeError for a 0-d tensor."""

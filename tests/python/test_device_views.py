@@ -37,6 +37,30 @@ def test_a_view_is_ready_on_the_stream_of_its_tensor(driver: Driver) -> None:
     assert driver.races == []
 
 
+@pytest.mark.parametrize("memory", ["", "_host"])
+def test_copies_in_the_same_memory_are_row_major(driver: Driver, memory: str) -> None:
+    """As those on the host, whereas a move keeps the order of a tensor without gaps."""
+    values = np.arange(24, dtype="float32").reshape(2, 3, 4)
+    t = dlbridge.from_dlpack(values, device=f"{NAMES[driver.kind]}{memory}:0")
+    cases = (
+        (t.T, values.T),
+        (t.permute(1, 0, 2), values.transpose(1, 0, 2)),
+        (t[:, ::-1], values[:, ::-1]),
+        (t[..., :3].T, values[..., :3].T),
+    )
+    for view, expected in cases:
+        copied = view.copy()
+        assert (copied.device, copied.c_contiguous) == (t.device, True)
+        assert np.array_equal(np.from_dlpack(copied.to("cpu")), expected)
+        for flat in (copied.reshape(expected.size), view.ravel()):
+            assert flat.device == t.device
+            assert flat.to("cpu").tolist() == expected.ravel().tolist()
+    assert t.ravel().data_ptr == t.data_ptr
+    if not memory:
+        assert t.T.to("cpu").f_contiguous
+    assert driver.races == []
+
+
 def test_record_stream_of_a_view(driver: Driver) -> None:
     """The memory outlives the work of a stream that uses the view."""
     t = dlbridge.from_dlpack(np.arange(64, dtype="u1"), device=name(driver))

@@ -382,8 +382,16 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
     *[(cls, {"data": None}, "tensor without data") for cls, _ in ALL_CLASSES],
     (extension.Image, {"dtype": (0, 32, 1)}, "expected float32.*: dtype differs"),
     (extension.Image, {"shape": (3,)}, "rank differs"),
-    (extension.Constant, {}, "expected a class that can adopt a tensor; got one without"),
 ]  # fmt: skip
+
+
+def test_a_table_of_a_class_without_adopt_gives_a_tensor() -> None:
+    handle = foreign.tensor(strides=(1, 8))
+    tensor = foreign.slot(extension.Constant, "take", foreign.consume(handle.capsule(True)))
+    assert isinstance(tensor, dlbridge.Tensor)
+    assert tensor.tolist() == [[0, 8, 16], [1, 9, 17]]
+    del tensor
+    assert handle.calls == 1
 
 
 @pytest.mark.parametrize("cls, fields, words", REFUSED, ids=lambda each: str(each)[:30])

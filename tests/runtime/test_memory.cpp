@@ -204,6 +204,11 @@ TEST_P(Free, HappensAlthoughACallFails) {
         tensor.reset();
         runtime.clear_failures();
         EXPECT_EQ(bytes_in_use() + runtime.counter("pinned_bytes"), 0) << "call " << n;
+        int mode = 0;  // that of a thread at its start, global
+        ASSERT_EQ(runtime.call<int(int*)>("cuThreadExchangeStreamCaptureMode",
+                                          "hipThreadExchangeStreamCaptureMode")(&mode),
+                  0);
+        EXPECT_EQ(mode, 0) << "call " << n;
       }
     }
   }

@@ -402,6 +402,18 @@ TEST_F(Tensor, AnEmptyOwnerIsRefused) {
             "null_data: tensor without data: expected an owner of a tensor; got an empty one");
 }
 
+// Its span still has the address of memory that another owner may have freed.
+TEST_F(Tensor, OneThatWasMovedFromIsNoView) {
+  tensor<float> first{dlbridge::build(std::vector<float>{1, 2, 3})};
+  tensor<float> second = std::move(first);
+  EXPECT_EQ(
+      refusal_of([&] { return dlbridge::copy_of(first); }),  // NOLINT(bugprone-use-after-move)
+      "null_data: tensor without data: expected an owner of a tensor; got an empty one");
+  managed_tensor const released = std::move(second).release();
+  EXPECT_EQ(refusal_of([&] { return dlbridge::copy_of(second); }),  // NOLINT
+            "null_data: tensor without data: expected an owner of a tensor; got an empty one");
+}
+
 // A reference to the view of a temporary span stays valid.
 static_assert(std::is_same_v<decltype(std::declval<tensor_span<float>>().view()), tensor_view>);
 static_assert(

@@ -87,6 +87,7 @@ inline bool record_stream(managed_tensor const& tensor, stream_ref stream,
 inline managed_tensor move_without_gil(move_request const& request) {
   transfer_options options;
   options.kind = request.kind;
+  options.row_major = is_on_device(request.source.device(), request.to);  // as copies on the host
   managed_tensor copy;
   {
     gil_release const released;

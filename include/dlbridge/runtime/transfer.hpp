@@ -38,18 +38,22 @@ struct transfer_options {
   /// The stream exists as long as the new tensor. The tensor's memory is then allocated and freed
   /// in the order of the stream.
   bool stream_outlives_tensor = false;
+  /// The new tensor is row-major. Otherwise it has the order of dimensions of a source without
+  /// gaps, which one call of the driver copies.
+  bool row_major = false;
 };
 
 namespace detail {
 
-// Describes the new tensor, without its memory. It has the order of dimensions of a source without
-// gaps.
-inline description describe_copy(tensor_view const& source, device where) noexcept {
+// Describes the new tensor, without its memory.
+inline description describe_copy(tensor_view const& source, device where,
+                                 transfer_options const& options) noexcept {
   auto const rank = static_cast<std::size_t>(source.rank());
   description d;
   d.type = source.dtype();
   d.shape = dims::from(source.shape(), rank);
-  if (source.strides() != nullptr && source.is_compact() && !source.is_row_major()) {
+  if (!options.row_major && source.strides() != nullptr && source.is_compact() &&
+      !source.is_row_major()) {
     d.strides = dims::from(source.strides(), rank);
   }
   d.device = where;
@@ -58,9 +62,11 @@ inline description describe_copy(tensor_view const& source, device where) noexce
 }
 
 // Copies a tensor of host memory into new memory of the CPU.
-inline managed_tensor copy_on_host(tensor_view const& source, device where, struct_kind kind) {
+inline managed_tensor copy_on_host(tensor_view const& source, device where,
+                                   transfer_options const& options) {
   retired_owners().collect();
-  managed_tensor result = build_compact(describe_copy(source, where), kind, default_allocator());
+  managed_tensor result =
+      build_compact(describe_copy(source, where, options), options.kind, default_allocator());
   if (!source.empty()) {
     copy_disjoint(source, result.view(), copy_method::to_new_memory());
   }
@@ -179,7 +185,8 @@ void require_copy_path(device from, device to, stream_ref stream,
 /// @param stream a stream of either device, on which the source is ready.
 /// @param options guarantees of the caller that avoid waiting, and the struct kind.
 /// @return a writable compact tensor that is marked as copied. It has the order of dimensions of a
-/// source without gaps, and is row-major otherwise. In host memory, the unused bits after the last
+/// source without gaps, unless the options request a row-major one, and is row-major otherwise. In
+/// host memory, the unused bits after the last
 /// packed element are 0.
 /// @throws error device_mismatch (the driver does not copy between the devices), bad_stream (a
 /// stream of another runtime), capturing (the stream is being captured; nothing is enqueued),
@@ -198,7 +205,7 @@ managed_tensor transfer(Table const& driver, tensor_view const& source, device w
                         stream_ref stream, transfer_options const& options = {}) {
   detail::require_copy_path<Table>(source.device(), where, stream);
   detail::retired_owners().collect();
-  description d = detail::describe_copy(source, where);
+  description d = detail::describe_copy(source, where, options);
   // Order of destruction: if a copy fails, copies waits for the pending copies before result frees
   // the memory that they write.
   managed_tensor result;
@@ -266,7 +273,7 @@ inline managed_tensor transfer(tensor_view const& source, device where, stream_r
   detail::require_success(detail::find_copy_path(source.device(), where, stream, runtime));
   if (where.type == kDLCPU && detail::side_of(source.device()) == memory_side::host) {
     detail::require_success(try_host_wait(stream));
-    return detail::copy_on_host(source, where, options.kind);
+    return detail::copy_on_host(source, where, options);
   }
   managed_tensor result;
   detail::require_success(with_driver(runtime, [&](auto const& driver) {

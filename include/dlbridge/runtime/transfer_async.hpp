@@ -132,7 +132,7 @@ managed_tensor transfer_async(Table const& driver, shared_tensor const& owner,
     raise(refusal(errc::out_of_memory, "memory to keep the source of a copy", "none"));
   }
   flight->source = owner;
-  description d = detail::describe_copy(source, where);
+  description d = detail::describe_copy(source, where, options);
   managed_tensor result;  // as in transfer, copies is destroyed first
   detail::copy_stream<Table> copies(driver, stream);
   copies.require_no_capture();

@@ -26,7 +26,13 @@ class relaxed_capture_scope {
   explicit relaxed_capture_scope(Table const& driver) noexcept : driver_(driver) { exchange(); }
   relaxed_capture_scope(relaxed_capture_scope const&) = delete;
   relaxed_capture_scope& operator=(relaxed_capture_scope const&) = delete;
-  ~relaxed_capture_scope() { exchange(); }
+  // Restores the mode, unless it was relaxed before, or the first call failed. A call may report
+  // the error of an earlier operation, so the function tries twice.
+  ~relaxed_capture_scope() {
+    for (int attempt = 0; attempt < 2 && mode_ != capture_mode_relaxed; ++attempt) {
+      exchange();
+    }
+  }
 
  private:
   void exchange() noexcept {

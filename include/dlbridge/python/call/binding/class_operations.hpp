@@ -11,8 +11,10 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/call/detail/export_path.hpp>
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/exchange_table.hpp>
 #include <dlbridge/python/export/produce.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -50,23 +52,29 @@ struct class_operations {
   }
 
   static PyObject* import_tensor(managed_tensor& m) {
+    // If this function throws, its caller still owns m; but adopt may have freed its tensor by
+    // then. adopt therefore receives a second tensor that shares the ownership of m.
+    auto const original = std::make_shared<managed_tensor>(std::move(m));
+    try {
+      return dlbridge::detail::call_guarded([&] {
+        auto owner = original;
+        return make_object(build_on(std::move(owner), dlbridge::describe(*original)));
+      });
+    } catch (...) {
+      m = std::move(*original);
+      throw;
+    }
+  }
+  // An object of the class; a Tensor, where array_traits<T> has no adopt.
+  static PyObject* make_object(managed_tensor m) {
     if constexpr (dlbridge::detail::can_adopt<T>) {
-      // If this function throws, its caller still owns m; but adopt may have freed its tensor by
-      // then. adopt therefore receives a second tensor that shares the ownership of m.
-      auto const original = std::make_shared<managed_tensor>(std::move(m));
-      try {
-        return dlbridge::detail::call_guarded([&] {
-          auto owner = original;
-          return Library::template make<T>(
-              adopt_as<T>(build_on(std::move(owner), dlbridge::describe(*original))));
-        });
-      } catch (...) {
-        m = std::move(*original);
-        throw;
-      }
+      return Library::template make<T>(adopt_as<T>(std::move(m)));
     } else {
-      raise(refusal(errc::bad_argument, "a class that can adopt a tensor",
-                    "one without array_traits<T>::adopt"));
+      ref object = give_own(std::move(m));
+      if (!object) {
+        throw python_error();
+      }
+      return object.release();
     }
   }
 

@@ -60,6 +60,24 @@ inline bool stays_on_host(device where, device target) noexcept {
          (target == cpu || (is_on_device(where, target) && !can_copy_in_kind(where)));
 }
 
+// What copy=False refuses.
+DLBRIDGE_COLD inline report forbidden_move(device where, device target) noexcept {
+  report why =
+      refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
+  append_name(append_name(why.got.append("one from "), where).append(" to "), target);
+  return why;
+}
+
+// Why a move that the producer refuses is not made: copy=False forbids it, or the driver is missing.
+// No reason is known for other moves.
+inline report refused_move(device where, consume_request const& request) noexcept {
+  if (request.copy == copy_policy::never) {
+    return stays_on_host(where, request.target) ? report{} : forbidden_move(where, request.target);
+  }
+  report const why = check_move(where, request.target);
+  return lacks_driver(why) ? why : report{};
+}
+
 // Moves or copies a tensor that is not yet as requested. ready is the stream on which the elements
 // are ready, before and after. On failure the deleter of m runs before the exception is set, or
 // while the exception is put aside.
@@ -78,8 +96,7 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
     why = refusal(errc::device_mismatch, "memory that the CPU can read, to copy it",
                   name_of(where).c_str(), "Copy the tensor with its own library first");
   } else if (is_forbidden) {
-    why = refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
-    append_name(append_name(why.got.append("one from "), where).append(" to "), target);
+    why = forbidden_move(where, target);
   }
   if (!why.ok()) {
     m = managed_tensor();

@@ -29,10 +29,12 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// Moves or copies a tensor that is not yet as requested (fulfil.hpp). It is only declared here:
-// extensions, whose functions request neither for their arguments, need not compile it.
+// Moves or copies a tensor that is not yet as requested; and why a move that the producer refuses is
+// not made (fulfil.hpp). Both are only declared here: extensions, whose functions request neither
+// for their arguments, need not compile them.
 inline managed_tensor fulfil_request(managed_tensor m, consume_request const& request,
                                      bool wants_copy, stream_ref& ready) noexcept;
+inline report refused_move(device where, consume_request const& request) noexcept;
 
 // One import: chooses the device, the stream and the keywords, calls the producer, and moves or
 // copies the result if necessary. A step that fails returns false or an empty object, with a Python
@@ -271,17 +273,20 @@ class import_call {
         (copies_here_ && !order_elements())) {
       return ref();
     }
-    return negotiation_.call_again(keywords_, is_old, std::move(first));
+    ref capsule = negotiation_.call_again(keywords_, is_old, std::move(first));
+    return capsule ? std::move(capsule) : explain_refused_move(negotiation::meaning());
   }
 
-  // A move that the producer refuses, and dlbridge cannot make without the driver. The exception
-  // states why the driver is not usable; that of the producer becomes its cause.
+  // The exception states why dlbridge does not make a move that the producer refuses, whose
+  // exception becomes the cause.
   ref explain_refused_move(refusal_meaning meaning) noexcept {
-    bool const may_move =
-        moves_ && request_.copy != copy_policy::never && meaning == refusal_meaning::unavailable;
-    report const why = may_move ? check_move(where_, request_.target) : report{};
-    if (lacks_driver(why)) {
-      set_error(why);
+    if constexpr (!AsItIs) {
+      report const why = moves_ && meaning == refusal_meaning::unavailable
+                             ? refused_move(where_, request_)
+                             : report{};
+      if (!why.ok()) {
+        set_error(why);
+      }
     }
     return ref();
   }

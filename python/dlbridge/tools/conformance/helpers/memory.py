@@ -22,7 +22,7 @@ SLOWEST = 0.02  # seconds of a call
 # Seconds without a change, after which none is expected: until that has been in vain, and then.
 PATIENCE, LEAST_PATIENCE = 1.0, 0.2
 LONGEST_CHANGE = 5.0  # seconds
-NOISE, MUCH = 20.0, 400.0  # blocks of Python's memory: that of one measurement, and of many
+NOISE, MUCH = 20.0, 1000.0  # blocks of Python's memory: that of one measurement, and of many
 
 
 class _MallInfo(C.Structure):
@@ -114,7 +114,7 @@ def _round(
     for _ in range(times):
         function()
     if earlier is not None:
-        much = max(MUCH, (_in_use() - _blocks(before)) / 20)
+        much = max(MUCH, (_in_use() - _blocks(before)) / 4)
         settle(lambda: not _growing([*earlier, _for_each(before, measure(), times)]), much)
     return _for_each(before, measure(), times)
 

@@ -47,8 +47,9 @@ inline PyObject* ravel_method(PyObject* object, PyObject*) noexcept {
   if (flat.shape[0] == 0 || try_restride(source, flat)) {
     return make_view(object, flat).release();
   }
-  ref const compact = ref::steal(copy_method(object, nullptr));
-  return compact ? ravel_method(compact.get(), nullptr) : nullptr;
+  flat.strides[0] = 1;
+  ref const copied = ref::steal(copy_method(object, nullptr));  // row-major
+  return copied ? make_view(copied.get(), flat).release() : nullptr;
 }
 }  // namespace detail
 }  // namespace python
