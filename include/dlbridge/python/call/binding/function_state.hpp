@@ -17,7 +17,7 @@ namespace python {
 /// is pickled as their module, so that another process imports the module and finds the function.
 /// @par Thread and GIL
 /// The caller of every member holds the GIL.
-class function_state {
+class DLBRIDGE_LOCAL function_state {
  public:
   function_state() noexcept = default;
   function_state(function_state const&) = delete;
@@ -37,13 +37,14 @@ class function_state {
     if (known == nullptr) {
       return ref();
     }
-    ref self = ref::steal(api<PyType_GenericAlloc>(reinterpret_cast<PyTypeObject*>(known), 0));
-    if (self) {
-      Py_XINCREF(module_name);
-      in(self.get()).state = state.release();
-      in(self.get()).module_name = module_name;
+    object* const self = PyObject_New(object, reinterpret_cast<PyTypeObject*>(known));
+    if (self == nullptr) {
+      return ref();
     }
-    return self;
+    Py_XINCREF(module_name);
+    self->state = state.release();
+    self->module_name = module_name;
+    return ref::steal(&self->head);
   }
 
  private:
