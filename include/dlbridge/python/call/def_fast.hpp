@@ -33,7 +33,7 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
 // The properties of a fast function.
-struct DLBRIDGE_LOCAL fast_record : function_state {
+struct fast_record : function_state {
   std::string name{};
   std::vector<std::string> parameter_names{};
   std::string doc{};

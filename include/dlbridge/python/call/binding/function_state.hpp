@@ -17,45 +17,64 @@ namespace python {
 /// is pickled as their module, so that another process imports the module and finds the function.
 /// @par Thread and GIL
 /// The caller of every member holds the GIL.
-class DLBRIDGE_LOCAL function_state {
+class function_state {
  public:
   function_state() noexcept = default;
   function_state(function_state const&) = delete;
   function_state& operator=(function_state const&) = delete;
-  virtual ~function_state() = default;
 
   /// @return the state that an object of make() owns
   static function_state* of(PyObject* self) noexcept { return in(self).state; }
 
+  /// @param state the state, of a class derived from this one
   /// @param module_name the name of the module that has the function as an attribute, a str; null
   /// for a function of a class, which is not pickled
   /// @return the self of a function, which owns the state; or an empty ref with a Python exception
   /// set, which destroys the state
-  DLBRIDGE_COLD static ref make(std::unique_ptr<function_state> state, PyObject* module_name) {
-    static lazy_object type;
-    PyObject* const known = type.get([]() noexcept { return make_type(); });
-    if (known == nullptr) {
-      return ref();
+  template <class State>
+  static ref make(std::unique_ptr<State> state, PyObject* module_name) {
+    ref self = make_self(state.get(), &delete_state<State>, module_name);
+    if (self) {
+      static_cast<void>(state.release());
     }
-    object* const self = PyObject_New(object, reinterpret_cast<PyTypeObject*>(known));
-    if (self == nullptr) {
-      return ref();
-    }
-    Py_XINCREF(module_name);
-    self->state = state.release();
-    self->module_name = module_name;
-    return ref::steal(&self->head);
+    return self;
   }
+
+ protected:
+  ~function_state() = default;
 
  private:
   struct object {
     PyObject head;
     function_state* state;
+    void (*delete_state)(function_state*) noexcept;
     PyObject* module_name;
   };
   static object& in(PyObject* self) noexcept { return *reinterpret_cast<object*>(self); }
 
-  static ref make_type() noexcept {
+  template <class State>
+  static void delete_state(function_state* state) noexcept {
+    delete static_cast<State*>(state);
+  }
+
+  DLBRIDGE_LOCAL DLBRIDGE_COLD static ref make_self(function_state* state,
+                                                    void (*delete_state)(function_state*) noexcept,
+                                                    PyObject* module_name) noexcept {
+    static lazy_object type;
+    PyObject* const known = type.get([]() noexcept { return make_type(); });
+    object* const self =
+        known != nullptr ? PyObject_New(object, reinterpret_cast<PyTypeObject*>(known)) : nullptr;
+    if (self == nullptr) {
+      return ref();
+    }
+    Py_XINCREF(module_name);
+    self->state = state;
+    self->delete_state = delete_state;
+    self->module_name = module_name;
+    return ref::steal(&self->head);
+  }
+
+  DLBRIDGE_LOCAL static ref make_type() noexcept {
     static PyMethodDef methods[] = {{"__reduce__", &reduce, METH_NOARGS, nullptr},
                                     {nullptr, nullptr, 0, nullptr}};
     static PyType_Slot slots[] = {
@@ -71,7 +90,7 @@ class DLBRIDGE_LOCAL function_state {
 
   static void destroy(PyObject* self) noexcept {
     PyTypeObject* const type = Py_TYPE(self);
-    delete of(self);
+    in(self).delete_state(in(self).state);
     xdecref(in(self).module_name);
     PyObject_Free(self);
     decref(reinterpret_cast<PyObject*>(type));

@@ -22,7 +22,7 @@ namespace python {
 /// A Python function that calls the first of its candidates that accepts the arguments.
 /// @par Thread and GIL
 /// The caller of every member holds the GIL.
-class DLBRIDGE_LOCAL overload_set : public function_state {
+class overload_set : public function_state {
  public:
   /// @return the set of a Python function that make() returned; null for every other function
   DLBRIDGE_LOCAL static overload_set* of(PyObject* function) noexcept {
