@@ -305,7 +305,8 @@ def from_dlpack(
 
     Raises TypeError for an object that is no producer, BufferError for a tensor that cannot be
     imported, CopyForbiddenError where copy=False is impossible, and ValueError for an invalid
-    value. Exceptions of the producer are passed on unchanged.
+    value. Exceptions of the producer are passed on unchanged; that of a refused move or copy is
+    the cause of the exception that states why dlbridge does not make it.
     """
 
 def as_tensor(
