@@ -64,12 +64,14 @@ DLBRIDGE_LOCAL inline bool read_struct_kind(PyObject* value, struct_kind& out) n
   return true;
 }
 
-// The order without stream=. For managed and pinned memory, the consumer may be a library of the
-// CPU: NumPy imports such memory, and works with no stream. The elements are then safe on return
-// (spec 4.3).
+// The order without stream=; on the CPU there is none. For managed and pinned memory, the consumer
+// may be a library of the CPU: NumPy imports such memory, and works with no stream. The elements
+// are then safe on return (spec 4.3).
 inline void order_unnamed(device where, export_request& out) noexcept {
-  out.order = unnamed_stream(where);
-  out.host_reads = where != cpu && is_host_accessible(where);
+  if (where.type != kDLCPU) {
+    out.order = unnamed_stream(where);
+    out.host_reads = is_host_accessible(where);
+  }
 }
 
 // Reads stream=, whose value names a stream of device where; None means its default stream. With
@@ -173,7 +175,7 @@ inline bool read_export_request(PyObject* const* args, Py_ssize_t count, PyObjec
 /// Orders the consumer of memory that is exported as it is after the work that is on ready: the
 /// stream of the request, or the host.
 /// @throws error as order_after and host_wait.
-inline void order_export(export_request const& request, stream_ref ready) {
+inline void order_export(export_request const& request, stream_ref const& ready) {
   if (request.host_reads) {
     python::host_wait(ready);
   } else if (request.order.ordered) {
@@ -195,7 +197,7 @@ inline bool is_served_by_host(device own, export_request const& request) noexcep
 
 // Exports host-accessible memory to the CPU or to its own device: a copy, or the same memory.
 inline managed_tensor export_from_host(shared_tensor const& owner, tensor_view const& view,
-                                       stream_ref ready, export_request const& request) {
+                                       stream_ref const& ready, export_request const& request) {
   python::host_wait(ready);
   return request.copy == copy_policy::always
              ? copy_on_host(view, request.kind)
@@ -205,7 +207,7 @@ inline managed_tensor export_from_host(shared_tensor const& owner, tensor_view c
 // Copies to the requested device: on the consumer's stream when that is another device with
 // streams, else on the tensor's own stream.
 inline managed_tensor export_moved(shared_tensor const& owner, tensor_view const& view,
-                                   stream_ref ready, export_request const& request) {
+                                   stream_ref const& ready, export_request const& request) {
   device const own = view.device();
   if (request.copy == copy_policy::never || !can_move(own, request.target)) {
     raise(refusal(request.copy == copy_policy::never ? errc::copy_forbidden : errc::device_mismatch,
@@ -231,7 +233,8 @@ inline managed_tensor export_moved(shared_tensor const& owner, tensor_view const
 
 // Exports what is not the memory as it is on its device. Not inline, as exports of that are common.
 DLBRIDGE_NOINLINE inline managed_tensor export_changed(shared_tensor const& owner,
-                                                       tensor_view const& view, stream_ref ready,
+                                                       tensor_view const& view,
+                                                       stream_ref const& ready,
                                                        export_request const& request) {
   return is_served_by_host(view.device(), request) ? export_from_host(owner, view, ready, request)
                                                    : export_moved(owner, view, ready, request);
@@ -251,7 +254,7 @@ DLBRIDGE_NOINLINE inline managed_tensor export_changed(shared_tensor const& owne
 /// @par Thread and GIL
 /// The caller holds the GIL. Any thread may free the result, with or without it.
 inline managed_tensor export_tensor(shared_tensor const& owner, tensor_view const& view,
-                                    stream_ref ready, export_request const& request) {
+                                    stream_ref const& ready, export_request const& request) {
   device const own = view.device();
   bool const stays = request.target == own;
   if (stays && request.copy != copy_policy::always) {
@@ -292,7 +295,7 @@ managed_tensor build_for_consumer(Build&& function) {
 /// @return the capsule; empty, with a Python exception set, on failure.
 /// @par Thread and GIL
 /// The caller holds the GIL.
-inline ref produce(shared_tensor const& owner, tensor_view const& view, stream_ref ready,
+inline ref produce(shared_tensor const& owner, tensor_view const& view, stream_ref const& ready,
                    export_request const& request) noexcept {
   managed_tensor tensor;
   auto const build = [&] { return export_tensor(owner, view, ready, request); };

@@ -98,8 +98,11 @@ inline bool can_copy_dims([[maybe_unused]] tensor_view const& view) noexcept {
 }
 
 // Stores the stream on which the elements are ready, for use by any thread.
-DLBRIDGE_NOINLINE inline void keep_stream(tensor_object& self, stream_ref ready) noexcept {
+DLBRIDGE_COLD inline void keep_stream(tensor_object& self, stream_ref const& ready) noexcept {
   self.stream = kept_stream(python::in_current_context(ready));
+}
+DLBRIDGE_COLD inline void keep_default_stream(tensor_object& self) noexcept {
+  keep_stream(self, stream_ref::default_of(self.view.device()));
 }
 
 // Constructs the members of a new object.
@@ -111,7 +114,7 @@ DLBRIDGE_INLINE void construct(tensor_object& self, tensor_view const& view, man
   ::new (&self.shared) shared_tensor(std::move(shared));
   ::new (&self.stream) kept_stream();
   if (view.device().type != kDLCPU) {
-    keep_stream(self, stream_ref::default_of(view.device()));
+    keep_default_stream(self);
   }
   self.stream_object = nullptr;
   self.array = nullptr;
@@ -227,7 +230,7 @@ inline ref new_tensor_of_fixed(PyTypeObject* type, managed_tensor m) noexcept {
 /// Sets the stream on which the elements are ready.
 /// @param owner the object that owns the stream, to which the Tensor then holds a reference; or
 ///   null.
-inline void set_ready(tensor_object& self, stream_ref ready, PyObject* owner) noexcept {
+inline void set_ready(tensor_object& self, stream_ref const& ready, PyObject* owner) noexcept {
   detail::keep_stream(self, ready);
   if (owner != nullptr) {
     Py_INCREF(owner);

@@ -152,7 +152,8 @@ DLBRIDGE_LOCAL inline PyMethodDef* module_functions() noexcept {
        "    If `copy` is False and that cannot be promised. It is a BufferError and a ValueError.\n"
        "ValueError\n    If an argument has an invalid value, or the capsule has been consumed.\n"
        "RuntimeError\n    If the driver of a device is missing or fails.\n\n"
-       "An exception that the producer raises is passed on unchanged."},
+       "An exception that the producer raises is passed on unchanged, or is the cause of one that "
+       "states why a\nmove or a copy which it refused is not made."},
       {"as_tensor", detail::method(&detail::as_tensor), METH_FASTCALL | METH_KEYWORDS,
        "as_tensor(x, /, *, device=None, copy=None, stream=None, readonly=None)\n--\n\n"
        "Return a Tensor on the memory of an array.\n\n"
