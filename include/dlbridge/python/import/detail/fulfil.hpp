@@ -68,8 +68,8 @@ DLBRIDGE_COLD inline report forbidden_move(device where, device target) noexcept
   return why;
 }
 
-// Why a move that the producer refuses is not made: copy=False forbids it, or the driver is missing.
-// No reason is known for other moves.
+// Why a move that the producer refuses is not made: copy=False forbids it, or the driver is
+// missing. No reason is known for other moves.
 inline report refused_move(device where, consume_request const& request) noexcept {
   if (request.copy == copy_policy::never) {
     return stays_on_host(where, request.target) ? report{} : forbidden_move(where, request.target);

@@ -29,9 +29,9 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// Moves or copies a tensor that is not yet as requested; and why a move that the producer refuses is
-// not made (fulfil.hpp). Both are only declared here: extensions, whose functions request neither
-// for their arguments, need not compile them.
+// Moves or copies a tensor that is not yet as requested; and why a move that the producer refuses
+// is not made (fulfil.hpp). Both are only declared here: extensions, whose functions request
+// neither for their arguments, need not compile them.
 inline managed_tensor fulfil_request(managed_tensor m, consume_request const& request,
                                      bool wants_copy, stream_ref& ready) noexcept;
 inline report refused_move(device where, consume_request const& request) noexcept;
