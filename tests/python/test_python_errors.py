@@ -95,9 +95,8 @@ def test_a_producer_that_empties_its_container(functions: Any, name: str) -> Non
 
 @pytest.mark.skipif("nanobind_extension" not in MODULES, reason="needs the module of nanobind")
 def test_an_object_without_init_is_no_producer() -> None:
-    import nanobind_extension
-
-    buffer = nanobind_extension.Buffer.__new__(nanobind_extension.Buffer)
+    cls = importlib.import_module("nanobind_extension").Buffer
+    buffer = cls.__new__(cls)
     for function in (np.from_dlpack, dlbridge.from_dlpack, type(buffer).__dlpack__):
         with pytest.raises(TypeError, match="expected an initialized object"):
             function(buffer)
