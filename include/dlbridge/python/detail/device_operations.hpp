@@ -94,6 +94,13 @@ DLBRIDGE_COLD inline report cannot_reach(device from, device to) noexcept {
   r.expected.append(name_of(to).c_str());
   return r;
 }
+// What copy=False refuses.
+DLBRIDGE_COLD inline report forbidden_move(device where, device target) noexcept {
+  report why =
+      refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
+  append_name(append_name(why.got.append("one from "), where).append(" to "), target);
+  return why;
+}
 }  // namespace detail
 
 /// Makes the consumer's stream wait for the producer's, unless they are one stream or the

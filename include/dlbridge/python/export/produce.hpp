@@ -110,10 +110,7 @@ namespace detail {
 // (spec 4.3). Its cause states why the driver of the device is not usable, if that is the reason.
 inline bool can_reach(device own, device target, copy_policy copy) noexcept {
   if (copy == copy_policy::never) {
-    report r =
-        refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
-    append_name(append_name(r.got.append("one from "), own).append(" to "), target);
-    set_error(r, "__dlpack__");
+    set_error(forbidden_move(own, target), "__dlpack__");
     return false;
   }
   report const why = check_move(own, target);

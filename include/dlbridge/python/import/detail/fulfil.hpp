@@ -60,14 +60,6 @@ inline bool stays_on_host(device where, device target) noexcept {
          (target == cpu || (is_on_device(where, target) && !can_copy_in_kind(where)));
 }
 
-// What copy=False refuses.
-DLBRIDGE_COLD inline report forbidden_move(device where, device target) noexcept {
-  report why =
-      refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
-  append_name(append_name(why.got.append("one from "), where).append(" to "), target);
-  return why;
-}
-
 // Why a move that the producer refuses is not made: copy=False forbids it, or the driver is
 // missing. No reason is known for other moves.
 inline report refused_move(device where, consume_request const& request) noexcept {
