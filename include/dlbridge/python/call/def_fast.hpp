@@ -18,6 +18,7 @@
 #include <dlbridge/python/call/container_argument.hpp>
 #include <dlbridge/python/call/container_result.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
+#include <dlbridge/python/call/detail/load_all.hpp>
 #include <dlbridge/python/call/detail/named_extents.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>

@@ -281,29 +281,6 @@ class tensor_argument : public untyped_argument {
 };
 
 namespace detail {
-// Loads all arguments of a call, from the first to the last, and confirms each argument after which
-// Python code may have run.
-template <class Tuple, std::size_t... I>
-DLBRIDGE_INLINE bool load_all(Tuple& arguments, PyObject* const* objects,
-                              std::index_sequence<I...>) noexcept {
-  constexpr auto fast = static_cast<unsigned>(load_result::fast);
-  unsigned const results[] = {static_cast<unsigned>(std::get<I>(arguments).load(objects[I]))...,
-                              fast};
-  unsigned const all = (results[I] & ... & fast);
-  if (all != static_cast<unsigned>(load_result::after_python)) {
-    return all == fast;
-  }
-  if constexpr (sizeof...(I) < 2) {
-    return true;
-  } else {
-    std::size_t last = sizeof...(I) - 1;
-    while (results[last] == fast) {
-      --last;
-    }
-    return ((I >= last || std::get<I>(arguments).confirm()) && ...);
-  }
-}
-
 template <class T>
 struct result_kind {
   static constexpr bool is_tensor = is_tensor_parameter<T> && !parameter<T>::borrows;

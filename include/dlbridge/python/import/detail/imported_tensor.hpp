@@ -10,7 +10,6 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/exchange.hpp>
-#include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
@@ -18,11 +17,11 @@
 #include <dlbridge/python/import/detail/consume_argument.hpp>
 #include <dlbridge/python/import/detail/dlpack_call.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
+#include <dlbridge/python/import/detail/own_dims.hpp>
 #include <dlbridge/python/import/detail/owned_ndarray.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/detail/work_stream.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
@@ -166,7 +165,7 @@ class imported_tensor {
     type_entry const* const type = type_cache::peek(Py_TYPE(object));
     bool const is_fixed =
         type != nullptr && (type->reads_fields || (type->has_table && !type->gaps));
-    return is_fixed || !owned_ ? std::move(owned_) : with_own_dims(std::move(owned_));
+    return is_fixed || !owned_ ? std::move(owned_) : detail::with_own_dims(std::move(owned_));
   }
 
  private:
@@ -174,23 +173,6 @@ class imported_tensor {
     require_thread_state();
     error_keeper const pending;  // an exception may be pending while a foreign deleter runs
     owned_ = managed_tensor();
-  }
-
-  // A tensor on the memory of another one, with a shape and strides of its own. Without memory for
-  // these, the same tensor.
-  DLBRIDGE_NOINLINE static managed_tensor with_own_dims(managed_tensor m) noexcept {
-    tensor_view view = m.view();
-    std::uint64_t const flags = view.flags();
-    bool const done = guarded([&] {
-      shared_tensor const owner(std::move(m), view);
-      m = lend(owner, view, struct_kind::versioned);  // in the struct of the new owner
-    });
-    if (done) {
-      m.get_versioned()->flags = flags;  // the result is the only owner: a copy stays one
-    } else {
-      forgive_exception();
-    }
-    return m;
   }
 
   void view_owned() noexcept {

@@ -1,0 +1,60 @@
+// load_all: loads the arguments of a call.
+// layer: call · from a Python argument to a C++ parameter
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/interpreter.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// Of calls with more arguments than this, the code that loads an argument exists once for each
+// type of parameter: several kilobytes for each argument would not stay in the processor's cache.
+constexpr std::size_t most_loaded_in_line = 3;
+
+template <class Argument>
+DLBRIDGE_NOINLINE load_result load_out_of_line(Argument& argument, PyObject* object) noexcept {
+  return argument.load(object);
+}
+template <bool InLine, class Argument>
+DLBRIDGE_INLINE load_result load_one(Argument& argument, PyObject* object) noexcept {
+  if constexpr (InLine) {
+    return argument.load(object);
+  } else {
+    return load_out_of_line(argument, object);
+  }
+}
+
+// Loads all arguments of a call, from the first to the last, and confirms each argument after which
+// Python code may have run.
+template <class Tuple, std::size_t... I>
+DLBRIDGE_INLINE bool load_all(Tuple& arguments, PyObject* const* objects,
+                              std::index_sequence<I...>) noexcept {
+  constexpr auto fast = static_cast<unsigned>(load_result::fast);
+  [[maybe_unused]] constexpr bool in_line = sizeof...(I) <= most_loaded_in_line;
+  unsigned const results[] = {
+      static_cast<unsigned>(load_one<in_line>(std::get<I>(arguments), objects[I]))..., fast};
+  unsigned const all = (results[I] & ... & fast);
+  if (all != static_cast<unsigned>(load_result::after_python)) {
+    return all == fast;
+  }
+  if constexpr (sizeof...(I) < 2) {
+    return true;
+  } else {
+    std::size_t last = sizeof...(I) - 1;
+    while (results[last] == fast) {
+      --last;
+    }
+    return ((I >= last || std::get<I>(arguments).confirm()) && ...);
+  }
+}
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
