@@ -178,7 +178,7 @@ def _retry_on(*errors: type[Exception]) -> None:
     change(consumer, "request", request)
 
 
-@defect("C-18", "S-15", known=True)
+@defect("C-18", "S-15", "C-19", known=True)
 def retries_after_buffer_error() -> None:
     """A BufferError leads to a call without keywords."""
     _retry_on(BufferError)
@@ -190,7 +190,7 @@ def retries_after_value_error() -> None:
     _retry_on(ValueError)
 
 
-@defect("C-18")
+@defect("C-18", "C-19")
 def retries_after_any_error() -> None:
     """Every exception leads to a call without keywords."""
     _retry_on(Exception)
@@ -215,7 +215,7 @@ def own_text_for_errors() -> None:
     change(consumer, "call", call)
 
 
-@defect("S-13")
+@defect("S-13", "C-18", "C-19")
 def value_errors_replaced() -> None:
     """Any exception of the producer that is no TypeError becomes a TypeError."""
     _raise_instead((ValueError, RuntimeError, BufferError), TypeError)
@@ -269,7 +269,7 @@ def missing_method_is_an_assertion() -> None:
     change(consumer, "call", call)
 
 
-@defect("S-09", "C-18", "S-13")
+@defect("S-09", "C-18", "S-13", "C-19")
 def methods_of_the_base_class() -> None:
     """__dlpack__ is looked up in the last class before object, and not in the object's own."""
 

@@ -42,13 +42,13 @@ def _source(wrong: Any) -> None:
     change(producer, "build", build)
 
 
-@defect("P-23", "P-40", known=True)
+@defect("P-23", "P-40", "P-54", known=True)
 def copy_false_copies() -> None:
     """copy=False copies."""
     _request(lambda array, words: {**words, "copy": True} if words["copy"] is False else words)
 
 
-@defect("P-23")
+@defect("P-23", "P-54")
 def copy_false_copies_views() -> None:
     """copy=False copies a view that is not compact."""
 
@@ -59,7 +59,7 @@ def copy_false_copies_views() -> None:
     _request(words_of)
 
 
-@defect("P-23")
+@defect("P-23", "P-54")
 def copy_false_copies_in_legacy() -> None:
     """copy=False copies where a legacy capsule was requested."""
     _request(
@@ -71,7 +71,7 @@ def copy_false_copies_in_legacy() -> None:
     )
 
 
-@defect("P-23", "X-08", "X-07")
+@defect("P-23", "X-08", "X-07", "P-24", "P-38", "P-39")
 def snapshot_of_the_first_export() -> None:
     """Every export shares a snapshot, taken at the first one, that later writes do not reach."""
     snapshots: dict[int, tuple[Array, Array]] = {}
@@ -90,7 +90,7 @@ def copy_true_shares() -> None:
     _source(lambda array: array)
 
 
-@defect("P-24", "P-44")
+@defect("P-24", "P-44", "P-39")
 def copy_true_ignored() -> None:
     """copy is ignored: copy=True exports the same memory, unmarked."""
     _request(lambda array, words: {**words, "copy": None})
@@ -110,13 +110,13 @@ def copy_ignored_in_legacy() -> None:
     )
 
 
-@defect("P-24", "P-39")
+@defect("P-24", "P-39", "P-40")
 def copies_only_what_is_not_compact() -> None:
     """copy=True shares the memory of arrays that are compact already, marked as a copy."""
     _source(lambda array: array if array.strides == row_major(array.shape) else array.copy())
 
 
-@defect("P-24", "P-44")
+@defect("P-24", "P-44", "P-40")
 def read_only_memory_is_never_copied() -> None:
     """copy=True shares read-only memory, as nobody can change it."""
     _source(lambda array: array if array.readonly else array.copy())
@@ -210,7 +210,7 @@ def copies_are_freed_at_once() -> None:
     _source(wrong)
 
 
-@defect("P-39", "P-23", "P-40")
+@defect("P-39", "P-23", "P-40", "P-54")
 def copies_by_default_unmarked() -> None:
     """Every export is a copy, unless copy=False; the copies are not marked IS_COPIED."""
     _request(lambda array, words: {**words, "copy": words["copy"] is not False})

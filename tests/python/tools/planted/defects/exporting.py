@@ -54,13 +54,13 @@ def other_device_of_views() -> None:
 # Shape -------------------------------------------------------------------------------------------
 
 
-@defect("P-11", "P-13", "P-38", "S-04", "P-24", "X-07", known=True)
+@defect("P-11", "P-13", "P-38", "S-04", "P-24", "X-07", "P-44", known=True)
 def shape_freed_early() -> None:
     """The shape points to memory that was freed, and overwritten, when the export returned."""
     spoil(lambda export, tensor: producer.write(tensor.shape, (-0x2222222222222223,) * tensor.ndim))
 
 
-@defect("P-11", "P-13", "P-38")
+@defect("P-11", "P-13", "P-38", "P-24")
 def shape_of_the_base() -> None:
     """A view of the same rank is exported with the shape of its base."""
 
@@ -128,7 +128,7 @@ def _widen_scalars(where: Any) -> None:
     change(producer, "allocate", allocate)
 
 
-@defect("P-38", "P-13", "P-20", "P-24", "S-04")
+@defect("P-38", "P-13", "P-20", "P-24", "S-04", "P-40")
 def rank_0_without_data() -> None:
     """The data of an array without dimensions is NULL."""
 
@@ -171,7 +171,7 @@ def null_strides() -> None:
     spoil(_no_strides, lambda export: export.versioned and not is_view(export))
 
 
-@defect("P-12")
+@defect("P-12", "P-13", "P-24", "P-38")
 def null_strides_of_vectors() -> None:
     """The strides of versioned vectors are NULL."""
     spoil(_no_strides, lambda export: export.versioned and export.array.ndim == 1)
@@ -189,7 +189,7 @@ def null_strides_of_copies() -> None:
     spoil(_no_strides, lambda export: export.versioned and export.copied)
 
 
-@defect("P-38", "P-13")
+@defect("P-38", "P-13", "P-24")
 def null_strides_of_legacy_views() -> None:
     """The strides of legacy capsules are NULL, also where a view is not compact."""
     spoil(_no_strides, is_legacy)
@@ -199,25 +199,25 @@ def _in_bytes(export: Export) -> tuple[int, ...]:
     return tuple(stride * export.array.itemsize for stride in export.array.strides)
 
 
-@defect("P-13", "P-24", "P-38", "X-03", "X-07", "X-11", "S-04", known=True)
+@defect("P-13", "P-24", "P-38", "X-03", "X-07", "X-11", "S-04", "P-32", known=True)
 def strides_in_bytes() -> None:
     """The strides count bytes."""
     spoil(restride(_in_bytes))
 
 
-@defect("P-38", "P-13")
+@defect("P-38", "P-13", "P-24")
 def strides_of_views_in_bytes() -> None:
     """The strides of versioned views count bytes."""
     spoil(restride(_in_bytes), lambda export: is_view(export) and export.versioned)
 
 
-@defect("P-38", "P-13", "S-17")
+@defect("P-38", "P-13", "S-17", "P-24")
 def views_as_compact() -> None:
     """A view is exported with the strides of a compact array."""
     spoil(restride(lambda export: row_major(export.array.shape)), is_view)
 
 
-@defect("P-38", "P-13")
+@defect("P-38", "P-13", "P-24")
 def legacy_views_as_compact() -> None:
     """A view is exported with the strides of a compact array in legacy capsules."""
     spoil(
@@ -237,13 +237,13 @@ def transposed_by_shape_only() -> None:
     )
 
 
-@defect("P-38", "P-13")
+@defect("P-38", "P-13", "P-24")
 def steps_ignored() -> None:
     """The last stride is always 1: x[:, ::2] is exported as its first columns."""
     spoil(restride(lambda export: (*export.array.strides[:-1], 1)), is_view)
 
 
-@defect("P-38")
+@defect("P-38", "P-13", "P-24")
 def negative_strides_made_positive() -> None:
     """A negative stride is exported as a positive one, from the same first element."""
     spoil(restride(lambda export: tuple(map(abs, export.array.strides))))
@@ -258,7 +258,7 @@ def column_major_above_rank_2() -> None:
     )
 
 
-@defect("P-38", "P-13")
+@defect("P-38", "P-13", "P-24")
 def strides_of_rank_4_by_the_wrong_extent() -> None:
     """The strides of arrays of rank 4 are multiplied up from the first extent."""
 
@@ -290,13 +290,13 @@ def huge_strides_of_empty_arrays() -> None:
 # Element type ------------------------------------------------------------------------------------
 
 
-@defect("P-16", "P-13", "P-24", "P-38", "S-04", known=True)
+@defect("P-16", "P-13", "P-24", "P-38", "S-04", "P-23", "P-39", known=True)
 def no_bits() -> None:
     """bits is 0."""
     spoil(lambda export, tensor: retype(tensor.dtype.code, 0)(export, tensor))
 
 
-@defect("P-16", "P-38", "S-04", known=True)
+@defect("P-16", "P-38", "S-04", "P-24", known=True)
 def half_complex() -> None:
     """bits of a complex number are those of one part."""
     spoil(
@@ -311,25 +311,25 @@ def complex_as_two_lanes() -> None:
     spoil(retype(2, 32, 2), is_of("complex64"))
 
 
-@defect("P-16", "P-38")
+@defect("P-16", "P-38", "P-24")
 def complex64_as_float64() -> None:
     """complex64 is exported as float64."""
     spoil(retype(2, 64), is_of("complex64"))
 
 
-@defect("P-16", "P-38")
+@defect("P-16", "P-38", "P-24")
 def bfloat16_as_float16() -> None:
     """bfloat16 is exported as float16."""
     spoil(retype(2, 16), is_of("bfloat16"))
 
 
-@defect("P-16", "P-38")
+@defect("P-16", "P-38", "P-24")
 def bfloat16_as_uint16() -> None:
     """bfloat16 is exported as its storage, uint16."""
     spoil(retype(1, 16), is_of("bfloat16"))
 
 
-@defect("P-16", "P-38")
+@defect("P-16", "P-38", "P-24")
 def float64_as_float32() -> None:
     """float64 is exported with 32 bits."""
     spoil(retype(2, 32), is_of("float64"))
@@ -347,13 +347,13 @@ def uint64_as_int64_in_legacy() -> None:
     spoil(retype(0, 64), lambda export: is_legacy(export) and export.array.dtype == "uint64")
 
 
-@defect("P-16", "P-38")
+@defect("P-16", "P-38", "P-24")
 def float16_as_int16_in_versioned() -> None:
     """float16 is exported as int16 in versioned capsules."""
     spoil(retype(0, 16), lambda export: is_versioned(export) and export.array.dtype == "float16")
 
 
-@defect("P-16")
+@defect("P-16", "P-23")
 def no_lanes_in_legacy() -> None:
     """lanes is 0 in legacy capsules."""
     spoil(
@@ -428,31 +428,31 @@ def odd_addresses() -> None:
     change(Memory, "of", of)
 
 
-@defect("P-38", "P-24", "P-13", "S-04", "X-07", "X-11")
+@defect("P-38", "P-24", "P-13", "S-04", "X-07", "X-11", "P-39")
 def one_element_off() -> None:
     """data points to the second element."""
     spoil(_at(lambda export: export.array.data + export.array.itemsize))
 
 
-@defect("P-38", "P-24", "P-13", "X-07")
+@defect("P-38", "P-24", "P-13", "X-07", "P-32")
 def one_element_off_in_legacy() -> None:
     """data points to the second element in legacy capsules."""
     spoil(_at(lambda export: export.array.data + export.array.itemsize), is_legacy)
 
 
-@defect("P-38", "S-17", "P-24")
+@defect("P-38", "S-17", "P-24", "P-13", "P-39")
 def views_start_at_the_base() -> None:
     """A view is exported with the address of its base."""
     spoil(_at(_base_address))
 
 
-@defect("P-38")
+@defect("P-38", "P-13", "P-23", "P-24")
 def legacy_views_start_at_the_base() -> None:
     """A view is exported with the address of its base in legacy capsules."""
     spoil(_at(_base_address), is_legacy)
 
 
-@defect("P-38")
+@defect("P-38", "P-13", "P-24")
 def read_only_views_start_at_the_base() -> None:
     """A view of read-only memory is exported with the address of its base."""
     spoil(_at(_base_address), lambda export: export.array.readonly)
@@ -475,7 +475,7 @@ def _offset(export: Export) -> int:
     return export.array.data - _base_address(export)
 
 
-@defect("P-38", "P-13")
+@defect("P-38", "P-13", "P-39")
 def offset_twice() -> None:
     """The offset of a view is in its address and in byte_offset."""
 
@@ -485,7 +485,7 @@ def offset_twice() -> None:
     spoil(write)
 
 
-@defect("P-38")
+@defect("P-38", "P-13", "P-39")
 def offset_in_elements() -> None:
     """byte_offset of a view counts elements."""
 
@@ -497,7 +497,7 @@ def offset_in_elements() -> None:
     spoil(write)
 
 
-@defect("P-38")
+@defect("P-38", "P-13", "P-23", "P-24")
 def offset_forgotten_in_legacy() -> None:
     """A view has its base's address and a byte_offset, which legacy capsules lack."""
 
@@ -520,7 +520,7 @@ def legacy_of_the_first_export() -> None:
     )
 
 
-@defect("S-04")
+@defect("S-04", "P-13")
 def interface_without_strides() -> None:
     """__array_interface__ describes views as compact."""
     _interface(lambda array, interface: {**interface, "strides": None})
@@ -532,7 +532,7 @@ def interface_always_writable() -> None:
     _interface(lambda array, interface: {**interface, "data": (interface["data"][0], False)})
 
 
-@defect("S-04")
+@defect("S-04", "P-13", "P-23", "P-39")
 def interface_of_the_base() -> None:
     """__array_interface__ of a view has the address of its base."""
 

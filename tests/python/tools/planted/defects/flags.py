@@ -122,19 +122,19 @@ def read_only_copies_are_not_marked() -> None:
     _flags(lambda flags, export: flags & ~IS_COPIED if sources[-1].readonly else flags)
 
 
-@defect("P-40")
+@defect("P-40", "P-23")
 def always_marked_as_copies() -> None:
     """Every export is marked IS_COPIED."""
     _flags(lambda flags, export: flags | IS_COPIED)
 
 
-@defect("P-40")
+@defect("P-40", "P-23")
 def views_marked_as_copies() -> None:
     """Exports of views are marked IS_COPIED."""
     _flags(lambda flags, export: flags | IS_COPIED if export.array.base is not None else flags)
 
 
-@defect("P-40")
+@defect("P-40", "P-23")
 def copy_false_marked_as_copy() -> None:
     """Exports with copy=False are marked IS_COPIED, as copy was passed."""
     copies: list[Any] = [None]

@@ -217,7 +217,7 @@ def read_only_tensors_never_freed() -> None:
     )
 
 
-@defect("C-07", known=True)
+@defect("C-07", "S-14", known=True)
 def freed_early() -> None:
     """The deleter is called while the memory is in use."""
 

@@ -525,7 +525,7 @@ def one_capsule_for_other_threads() -> None:
     change(producer, "dlpack", dlpack)
 
 
-@defect("P-03", "P-32")
+@defect("P-03", "P-32", "P-26")
 def exported_once() -> None:
     """The second export of an array raises RuntimeError."""
 
