@@ -54,7 +54,7 @@ def other_device_of_views() -> None:
 # Shape -------------------------------------------------------------------------------------------
 
 
-@defect("P-11", "P-13", "P-38", "S-04", "P-24", "X-07", "P-44", known=True)
+@defect("P-11", "P-13", "P-38", "S-04", "P-24", "X-07", "P-44", "P-40", known=True)
 def shape_freed_early() -> None:
     """The shape points to memory that was freed, and overwritten, when the export returned."""
     spoil(lambda export, tensor: producer.write(tensor.shape, (-0x2222222222222223,) * tensor.ndim))
@@ -128,7 +128,7 @@ def _widen_scalars(where: Any) -> None:
     change(producer, "allocate", allocate)
 
 
-@defect("P-38", "P-13", "P-20", "P-24", "S-04", "P-40")
+@defect("P-38", "P-13", "P-20", "P-24", "S-04", "P-40", "P-23", "P-39")
 def rank_0_without_data() -> None:
     """The data of an array without dimensions is NULL."""
 
@@ -205,7 +205,7 @@ def strides_in_bytes() -> None:
     spoil(restride(_in_bytes))
 
 
-@defect("P-38", "P-13", "P-24")
+@defect("P-38", "P-13", "P-24", "P-40")
 def strides_of_views_in_bytes() -> None:
     """The strides of versioned views count bytes."""
     spoil(restride(_in_bytes), lambda export: is_view(export) and export.versioned)
@@ -428,19 +428,19 @@ def odd_addresses() -> None:
     change(Memory, "of", of)
 
 
-@defect("P-38", "P-24", "P-13", "S-04", "X-07", "X-11", "P-39")
+@defect("P-38", "P-24", "P-13", "S-04", "X-07", "X-11", "P-39", "P-23", "P-32")
 def one_element_off() -> None:
     """data points to the second element."""
     spoil(_at(lambda export: export.array.data + export.array.itemsize))
 
 
-@defect("P-38", "P-24", "P-13", "X-07", "P-32")
+@defect("P-38", "P-24", "P-13", "X-07", "P-32", "P-23")
 def one_element_off_in_legacy() -> None:
     """data points to the second element in legacy capsules."""
     spoil(_at(lambda export: export.array.data + export.array.itemsize), is_legacy)
 
 
-@defect("P-38", "S-17", "P-24", "P-13", "P-39")
+@defect("P-38", "S-17", "P-24", "P-13", "P-39", "P-23")
 def views_start_at_the_base() -> None:
     """A view is exported with the address of its base."""
     spoil(_at(_base_address))
@@ -475,7 +475,7 @@ def _offset(export: Export) -> int:
     return export.array.data - _base_address(export)
 
 
-@defect("P-38", "P-13", "P-39")
+@defect("P-38", "P-13", "P-39", "P-23", "P-24")
 def offset_twice() -> None:
     """The offset of a view is in its address and in byte_offset."""
 
@@ -485,7 +485,7 @@ def offset_twice() -> None:
     spoil(write)
 
 
-@defect("P-38", "P-13", "P-39")
+@defect("P-38", "P-13", "P-39", "P-23", "P-24")
 def offset_in_elements() -> None:
     """byte_offset of a view counts elements."""
 

@@ -126,26 +126,13 @@ def legacy_destructor_does_not_see_the_name() -> None:
 # Deleters ----------------------------------------------------------------------------------------
 
 
-@defect(
-    "X-04",
-    "P-32",
-    "X-01",
-    "X-03",
-    "X-05",
-    "X-07",
-    "X-08",
-    "X-10",
-    "X-12",
-    "P-03",
-    "P-16",
-    known=True,
-)
+@defect("X-04", "*", known=True)
 def deleter_needs_the_gil() -> None:
     """The deleter ends the process where the thread does not hold the GIL."""
     _deleter(library.delete_legacy_with_gil, library.delete_versioned_with_gil)
 
 
-@defect("X-04", "P-32", "X-01", "X-03", "X-05", "X-07", "X-08", "X-10", "X-12", "P-03", "P-16")
+@defect("X-04", "*")
 def legacy_deleter_needs_the_gil() -> None:
     """The deleter of the legacy struct ends the process without the GIL."""
     _deleter(library.delete_legacy_with_gil, None, _is_legacy)
@@ -298,7 +285,7 @@ def _reuse_memory(where: Callable[[Array], bool]) -> None:
     Array.__del__ = forget  # type: ignore[attr-defined]
 
 
-@defect("X-07", "P-24", "P-38", "P-03", known=True)
+@defect("X-07", "P-24", "P-38", "P-03", "P-44", known=True)
 def memory_dies_with_the_source() -> None:
     """The memory is freed, and reused, with the array object, although exports live."""
     _reuse_memory(lambda array: True)
