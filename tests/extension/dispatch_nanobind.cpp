@@ -61,6 +61,20 @@ void add_dispatch(nb::module_& m) {
   nb::class_<dispatch::counted> counted(m, "Counted");
   dlbridge::def(counted, nb::new_([](dispatch::owned<float>) { return new dispatch::counted; }),
                 "x"_a);
+  dlbridge::def(
+      m, "with_defaults",
+      [](dispatch::span<float>, int, double, dispatch::counted const*) { return 1; }, "x"_a,
+      "y"_a = 5, "z"_a = 2.5, "c"_a = nb::none());
+  dlbridge::def(
+      m, "with_defaults", [](dispatch::span<float>, std::string const&) { return 2; }, "x"_a,
+      "y"_a = "a");
+  dlbridge::def(
+      m, "counted_pairs",
+      [](std::vector<std::pair<dispatch::counted*, dispatch::span<float>>> const& x) {
+        return x.size();
+      },
+      "x"_a);
+  dlbridge::def(m, "counted", [](dispatch::counted const&, dispatch::span<float>) {}, "c"_a, "x"_a);
   dispatch::add_functions([&](char const* name, auto function, auto... names) {
     dlbridge::def(m, name, function, nb::arg(names)...);
   });

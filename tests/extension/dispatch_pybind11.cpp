@@ -113,6 +113,9 @@ void add_dispatch(py::module_& m) {
   dlbridge::def(m, "strict_first", [](strict const&) { return "strict"; }, py::arg("x"));
   dlbridge::def(m, "strict_first", [](dispatch::span<float>) { return "float32"; }, py::arg("x"));
   dlbridge::def(
+      m, "row_and_tensor", [](std::pair<dispatch::row const*, dispatch::span<float>> const&) {},
+      py::arg("x"));
+  dlbridge::def(
       m, "none_or_class",
       [](std::pair<dispatch::span<float>, dispatch::row> const&) { return "class"; }, py::arg("x"));
   dlbridge::def(

@@ -211,6 +211,7 @@ replacement const replacements[] = {
     RAISES(PyUnicode_FromStringAndSize),
     RAISES(PyUnicode_InternFromString),
     RAISES(PyUnicode_Join),
+    RAISES(PyUnicode_Replace),
     RAISES(PyWeakref_NewRef),
     RAISES(Py_BuildValue),
     RAISES(_PyObject_New),

@@ -209,6 +209,11 @@ class TestPybind11:
         assert extension.none_or_class((FLOATS, None)) == "number"
         assert extension.none_or_class((FLOATS, extension.Row())) == "class"
 
+    def test_a_refused_element_names_the_class_without_its_pointer(self) -> None:
+        extension = importlib.import_module("extension")
+        with pytest.raises(TypeError, match="element 0: expected dispatch::row; got int"):
+            extension.row_and_tensor((3, FLOATS))
+
 
 @pytest.mark.skipif("nanobind_extension" not in MODULES, reason="needs the module of nanobind")
 class TestNanobind:
@@ -226,6 +231,43 @@ class TestNanobind:
             extension.Counted(DOUBLES)
         with pytest.raises(TypeError, match="takes 1 argument, not 2"):
             extension.Counted(FLOATS, FLOATS)
+        with pytest.raises(TypeError, match=r"^Counted\(\) is missing argument 'x'$"):
+            extension.Counted()  # nanobind's own overload without arguments is for pickle
+        with pytest.raises(
+            TypeError, match=r"^Counted\(\) got an unexpected keyword argument 'y'$"
+        ):
+            extension.Counted(y=FLOATS)
+
+    def test_an_object_without_init_is_named(self) -> None:
+        extension = importlib.import_module("nanobind_extension")
+        empty = extension.Counted.__new__(extension.Counted)
+        with pytest.raises(TypeError, match="'c': expected an initialized object; __init__ of"):
+            extension.counted(empty, FLOATS)
+        with pytest.raises(TypeError, match="element 1, element 0: expected an initialized object"):
+            extension.counted_pairs([(extension.Counted(FLOATS), FLOATS), (empty, FLOATS)])
+
+    def test_refused_overloads_show_their_defaults(self) -> None:
+        extension = importlib.import_module("nanobind_extension")
+        with pytest.raises(TypeError) as raised:
+            extension.with_defaults(3)
+        lines = str(raised.value).splitlines()
+        assert "y: int = 5, z: float = 2.5, c: " in lines[1] and "= None)" in lines[1]
+        assert "y: str = 'a')" in lines[3]
+
+    def test_the_first_exception_of_a_producer_is_the_cause(self) -> None:
+        extension = importlib.import_module("nanobind_extension")
+        failure = ValueError("no device")
+
+        class Failing:
+            def __dlpack__(self, **_: Any) -> Any:
+                raise failure
+
+            def __dlpack_device__(self) -> Any:
+                raise failure
+
+        with pytest.raises(TypeError, match="no device") as raised:
+            extension.with_defaults(Failing())
+        assert raised.value.__cause__ is failure
 
     def test_extras_of_one_accessor(self) -> None:
         extension = importlib.import_module("nanobind_extension")

@@ -120,7 +120,7 @@ def test_defaults_and_keywords() -> None:
     assert memoryview(t).tolist() == [0, 20, 40]
     assert extension.join(t, y=Producer(shape=(3,))) == 3
     assert extension.join(x=t, y=t, how="there") == 60
-    with pytest.raises(TypeError, match=r"^join\(\) takes 2 arguments, not 3$"):
+    with pytest.raises(TypeError, match=r"^join\(\) takes 2 positional arguments, not 3$"):
         extension.join(t, t, "there")
     assert extension.scale.__doc__ == (
         'scale(x: typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[*] on cpu, writable"], '

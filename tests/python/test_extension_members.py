@@ -211,7 +211,7 @@ WRONG_TEXT = "expected float32[...] on cpu; got int8[3] on cpu: dtype differs"
         ),
         (
             lambda: members.keyword_only(VECTOR, "text"),
-            "keyword_only() takes 1 argument, not 2",
+            "keyword_only() takes 1 positional argument, not 2",
         ),
         (lambda: members.keyword_only(VECTOR), "keyword_only() is missing argument 'scale'"),
         (

@@ -139,7 +139,10 @@ def test_a_refusal_of_what_is_no_tensor() -> None:
     assert refusal(plain, None, "b") == "plain(): argument 'x': expected int; got None"
     assert refusal(plain, 1, z=3) == "plain() got an unexpected keyword argument 'z'"
     assert refusal(plain, 1, x=3) == "plain() got several values for argument 'x'"
-    assert refusal(extension.join, floats(), floats(), "there") == "join() takes 2 arguments, not 3"
+    assert (
+        refusal(extension.join, floats(), floats(), "there")
+        == "join() takes 2 positional arguments, not 3"
+    )
 
 
 def test_defaults_keyword_only_and_variadic_arguments() -> None:

@@ -15,6 +15,7 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/detail/bound_function.hpp>
 #include <dlbridge/python/nanobind/detail/insertion.hpp>
+#include <dlbridge/python/nanobind/detail/new_function.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 
 namespace dlbridge {

@@ -20,8 +20,8 @@ namespace on_nanobind {
 struct object_access : translator {
   template <class T>
   static T& get(PyObject* self) {
-    if (!nb::inst_ready(nb::handle(self))) {
-      throw nb::type_error("expected an initialized object; __init__ of its class was not called");
+    if (set_not_initialized(self)) {
+      throw_pending();
     }
     return nb::cast<T&>(nb::handle(self));
   }

@@ -26,6 +26,17 @@ namespace nb = ::nanobind;
 
 [[noreturn]] inline void throw_pending() { throw nb::python_error(); }
 
+// Sets TypeError for an object of a bound class whose __init__ was not called, which no caster
+// accepts. Returns false for other objects.
+DLBRIDGE_COLD inline bool set_not_initialized(PyObject* object) noexcept {
+  if (!nb::inst_check(object) || nb::inst_ready(object)) {
+    return false;
+  }
+  api<PyErr_SetString>(PyExc_TypeError,
+                       "expected an initialized object; __init__ of its class was not called");
+  return true;
+}
+
 // Translates exceptions of nanobind and of dlbridge, for def_fast and def_dlpack.
 struct translator {
   static void translate() noexcept {

@@ -188,10 +188,14 @@ class overload_call {
       why.set_error(nullptr);
       return ref();
     }
+    keep_cause(why);
+    return why ? why.text() : ref::steal(api<PyUnicode_FromString>(no_reason()));
+  }
+  /// Keeps the first exception among the reasons, which becomes the cause of set_error's.
+  void keep_cause(refusals const& why) noexcept {
     if (!cause_) {
       cause_ = ref::borrow(why.cause());
     }
-    return why ? why.text() : ref::steal(api<PyUnicode_FromString>(no_reason()));
   }
   /// The text for a signature whose reason is not known.
   static char const* no_reason() noexcept {

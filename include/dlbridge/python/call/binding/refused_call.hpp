@@ -56,7 +56,9 @@ class refused_call {
     std::size_t const self = own_.is_method() ? 1 : 0;
     if (count_ > own_.positional() && !own_.takes_args()) {
       std::size_t const limit = own_.positional() - self;
-      return ref::steal(api<PyUnicode_FromFormat>("takes %zu argument%s, not %zu", limit,
+      bool const has_keyword_only = own_.size() > own_.positional();
+      return ref::steal(api<PyUnicode_FromFormat>("takes %zu %sargument%s, not %zu", limit,
+                                                  has_keyword_only ? "positional " : "",
                                                   limit == 1 ? "" : "s", count_ - self));
     }
     for (std::size_t k = 0; !own_.takes_kwargs() && k < keyword_count(); ++k) {

@@ -70,6 +70,9 @@ struct DLBRIDGE_LOCAL nanobind_elements {
       if (caster_.from_python(object, flags, &made_) && caster_.template can_cast<T>()) {
         return load_result::after_python;
       }
+      if (set_not_initialized(object)) {
+        return why.take();
+      }
       ref const expected = name_of_class<T>();
       if (expected) {
         api<PyErr_Format>(PyExc_TypeError, "expected %U; got %s", expected.get(),

@@ -62,17 +62,14 @@ class explanation {
   // instead. Leaves none pending if there is no reason.
   DLBRIDGE_COLD void raise_reasons(bound_record const& newest) {
     Py_ssize_t const size = signatures_ ? PyTuple_GET_SIZE(signatures_.get()) : 0;
-    if (size == 1) {
-      refusals reasons;
-      call_.add_reasons(newest, signature(0), reasons);
-      if (PyErr_Occurred() == nullptr && reasons) {
-        reasons.set_error(newest.name.c_str());
-      }
+    Py_ssize_t const first = size > 1 && begins_with_own_new(newest) ? 1 : 0;
+    if (size - first == 1) {
+      raise_reasons_of(newest, signature(first));
       return;
     }
     ref const lines = ref::steal(api<PyList_New>(0));
-    for (Py_ssize_t i = 0; lines && i < size; ++i) {
-      ref const line = line_of(newest.candidate(i), i);
+    for (Py_ssize_t i = first; lines && i < size; ++i) {
+      ref const line = line_of(newest.candidate(i), i, i + 1 - first);
       if (!line || api<PyList_Append>(lines.get(), line.get()) != 0) {
         return;
       }
@@ -83,6 +80,25 @@ class explanation {
   }
 
  private:
+  // The same for a function without other overloads.
+  DLBRIDGE_COLD void raise_reasons_of(bound_record const& record, char const* signature) {
+    refusals reasons;
+    call_.add_reasons(record, signature, reasons);
+    if (PyErr_Occurred() != nullptr) {
+      return;
+    }
+    ref const kept = imports_->reason_of(record);  // such as extents of one name that differ
+    if (reasons) {
+      reasons.set_error(record.name.c_str());
+    } else if (kept) {
+      api<PyErr_Format>(PyExc_TypeError, "%s(): %U", record.name.c_str(), kept.get());
+    }
+  }
+  // Whether the first overload is the __new__ without arguments that nb::new_ adds for unpickling,
+  // which nanobind's messages omit as well.
+  static bool begins_with_own_new(bound_record const& newest) noexcept {
+    return newest.attribute == "__new__" && newest.candidate(0) == nullptr;
+  }
   // The signature of a candidate, without "def "; borrowed.
   char const* signature(Py_ssize_t i) const noexcept {
     PyObject* const text = PyTuple_GET_ITEM(PyTuple_GET_ITEM(signatures_.get(), i), 0);
@@ -92,7 +108,7 @@ class explanation {
                                                 : utf8;
   }
   // "\n1. f(x: ...) -> ...\n  the reason"; empty, with an exception set, on failure.
-  ref line_of(bound_record const* record, Py_ssize_t i) {
+  ref line_of(bound_record const* record, Py_ssize_t i, Py_ssize_t number) {
     refusals reasons;
     if (record != nullptr) {
       call_.add_reasons(*record, signature(i), reasons);
@@ -104,14 +120,32 @@ class explanation {
       reasons.set_error("");
       return ref();
     }
+    imports_->keep_cause(reasons);
     // The disagreement of extents with one name is no reason of a single argument.
     ref text = reasons ? reasons.text() : record != nullptr ? imports_->reason_of(*record) : ref();
     if (!text && PyErr_Occurred() == nullptr) {
       text = ref::steal(api<PyUnicode_FromString>(overload_call::no_reason()));
     }
-    return text ? ref::steal(
-                      api<PyUnicode_FromFormat>("\n%zd. %s\n  %U", i + 1, signature(i), text.get()))
-                : ref();
+    ref const shown = text ? with_defaults(i) : ref();
+    return shown ? ref::steal(api<PyUnicode_FromFormat>("\n%zd. %U\n  %U", number, shown.get(),
+                                                        text.get()))
+                 : ref();
+  }
+  // The signature of a candidate with its default values, for which nanobind writes \0, \1 and so
+  // on. They follow the signature and the docstring in its tuple.
+  ref with_defaults(Py_ssize_t i) const noexcept {
+    PyObject* const parts = PyTuple_GET_ITEM(signatures_.get(), i);
+    PyObject* const values = PyTuple_GET_SIZE(parts) > 2 ? PyTuple_GET_ITEM(parts, 2) : nullptr;
+    Py_ssize_t k = values != nullptr && PyTuple_Check(values) ? PyTuple_GET_SIZE(values) : 0;
+    ref text = ref::steal(api<PyUnicode_FromString>(signature(i)));
+    while (text && k-- > 0) {  // \10 before \1
+      ref const mark = ref::steal(api<PyUnicode_FromFormat>(" = \\%zd", k));
+      ref const value = ref::steal(api<PyUnicode_FromFormat>(" = %R", PyTuple_GET_ITEM(values, k)));
+      text = mark && value
+                 ? ref::steal(api<PyUnicode_Replace>(text.get(), mark.get(), value.get(), 1))
+                 : ref();
+    }
+    return text;
   }
 
   std::unique_ptr<overload_call> imports_;
@@ -125,6 +159,11 @@ DLBRIDGE_COLD inline void explain_refusal(PyObject* function, PyObject* const* a
   bound_record const* const record = bound_record::find(function);
   ref refusal = take_exception();
   if (record != nullptr && is_refusal_of(function, refusal.get())) {
+    PyObject* const no_class[] = {Py_None};
+    if (count == 0 && record->attribute == "__new__") {  // nanobind passes no class then
+      args = no_class;
+      count = 1;
+    }
     try {
       explanation(function, args, count, keywords).raise_reasons(*record);
     } catch (std::bad_alloc const&) {

@@ -83,7 +83,9 @@ DLBRIDGE_COLD void check_converted(refusals& reasons, overload_call&, PyObject* 
   bool const fits = caster.from_python(object, nb::detail::cast_flags::convert, &made) &&
                     caster.template can_cast<A>();
   if (!fits) {
-    detail::set_mismatch_of<std::decay_t<A>>(expected, object, nanobind_headers);
+    if (!set_not_initialized(object)) {
+      detail::set_mismatch_of<std::decay_t<A>>(expected, object, nanobind_headers);
+    }
     reasons.add(name, position, take_exception());
   }
 }
@@ -349,23 +351,6 @@ nb::object make_setter(nb::handle bound, char const* name, F&& function, Extra c
                                extra...);
   }
 }
-
-/// The class to which nb::new_ adds its functions.
-template <class Class>
-class constructed_class : public Class {
- public:
-  explicit constructed_class(Class const& bound) : Class(bound) {}
-
-  template <class F, class... Extra>
-  void def_static(char const* name, F&& function, Extra const&... extra) {
-    bind<void>(*this, name, std::forward<F>(function), extra...);
-  }
-  // Python calls __init__ with the arguments of __new__, which has read them.
-  template <class F, class... Extra>
-  void def(char const* name, F&&, Extra const&...) {
-    Class::def(name, [](nb::handle, nb::args const&, nb::kwargs const&) {});
-  }
-};
 
 // The docstring among the extras, or "".
 template <class... Extra>

@@ -63,7 +63,8 @@ struct DLBRIDGE_LOCAL pybind11_elements {
         if (!is_null_object<T>(object) && caster_.load(py::handle(object), !how.exact)) {
           return load_result::after_python;
         }
-        api<PyErr_Format>(PyExc_TypeError, "expected %s; got %s", py::type_id<T>().c_str(),
+        api<PyErr_Format>(PyExc_TypeError, "expected %s; got %s",
+                          py::type_id<std::remove_cv_t<std::remove_pointer_t<T>>>().c_str(),
                           Py_TYPE(object)->tp_name);
       } catch (py::error_already_set& e) {
         e.restore();

@@ -1,0 +1,77 @@
+// constructed_class: binds the functions that nb::new_ adds to a class.
+// layer: bindings · from a C++ function to the constructor of a class
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/binding/bound_call.hpp>
+#include <dlbridge/python/nanobind/detail/bound_function.hpp>
+#include <dlbridge/python/nanobind/detail/insertion.hpp>
+#include <dlbridge/python/nanobind/errors.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace on_nanobind {
+
+// A parameter whose argument is not read, in place of one of type P; nb::args and nb::kwargs
+// remain.
+template <class P>
+struct ignored {};
+template <class P>
+using ignored_as =
+    std::conditional_t<std::is_same_v<std::decay_t<P>, nb::args> ||
+                           std::is_same_v<std::decay_t<P>, nb::kwargs>,
+                       std::decay_t<P>, ignored<binding::library_parameter<nanobind_calls, P>>>;
+
+/// The class to which nb::new_ adds its functions.
+template <class Class>
+class constructed_class : public Class {
+ public:
+  explicit constructed_class(Class const& bound) : Class(bound) {}
+
+  template <class F, class... Extra>
+  void def_static(char const* name, F&& function, Extra const&... extra) {
+    bind<void>(*this, name, std::forward<F>(function), extra...);
+  }
+  // Python calls __init__ with the arguments of __new__, which has read them. From the parameters
+  // of this __init__ nanobind learns whether the class can be called without an argument.
+  template <class F, class... Extra>
+  void def(char const* name, F&&, Extra const&... extra) {
+    Class::def(name, ignoring(static_cast<nb::detail::function_signature_t<F>*>(nullptr)),
+               nanobind_extra(extra)...);
+  }
+
+ private:
+  template <class Self, class... Parameters>
+  static auto ignoring(void (*)(Self, Parameters...)) {
+    return [](nb::handle, ignored_as<Parameters>...) {};
+  }
+};
+
+}  // namespace on_nanobind
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
+
+namespace nanobind {
+namespace detail {
+template <class P>
+struct type_caster<dlbridge::python::on_nanobind::ignored<P>> {
+  using ignored = dlbridge::python::on_nanobind::ignored<P>;
+  NB_TYPE_CASTER(ignored, make_caster<P>::Name)
+  static constexpr bool has_arg_defaults() { return true; }  // accepts None
+  bool from_python(handle, std::uint32_t, cleanup_list*) noexcept { return true; }
+};
+template <class P>
+struct remove_opt_mono<dlbridge::python::on_nanobind::ignored<P>> {
+  using type =
+      dlbridge::python::on_nanobind::ignored<typename remove_opt_mono<intrinsic_t<P>>::type>;
+};
+}  // namespace detail
+}  // namespace nanobind
