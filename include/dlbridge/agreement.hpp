@@ -37,7 +37,7 @@ class extent_names {
   /// @param source a number for the tensor
   /// @return the entry with which an extent does not agree, or null
   entry const* add(tensor_view const& view, requirement const& need, int source) noexcept {
-    for (int i = 0; i < need.rank; ++i) {
+    for (int i = 0; need.extents != nullptr && i < need.rank; ++i) {
       char const name = detail::name_of_extent(need.extents[i]);
       if (name == '\0') {
         continue;

@@ -148,6 +148,40 @@ bool fits_index(tensor_view const& view) noexcept {
          static_cast<std::uint64_t>(highest) < most;
 }
 
+// Whether the padding of a mapping is known at run time only, as that of layout_right_padded<> and
+// layout_left_padded<> of C++26.
+template <class Mapping, class = void>
+constexpr bool has_free_padding = false;
+template <class Mapping>
+constexpr bool has_free_padding<Mapping, std::void_t<decltype(Mapping::padding_value)>> =
+    Mapping::padding_value == static_cast<std::size_t>(-1);
+
+// Whether the index type can represent the strides of a mapping that pads rows, or columns, to a
+// stride.
+template <class Index>
+bool fits_padding(tensor_view const& view, std::int64_t stride) noexcept {
+  constexpr auto most = static_cast<std::uint64_t>((std::numeric_limits<Index>::max)());
+  std::int64_t without_first = stride;
+  std::int64_t without_last = stride;
+  bool fits = stride > 0;
+  for (int i = 0; i < view.rank(); ++i) {
+    std::int64_t const extent = view.extent(i) > 0 ? view.extent(i) : 1;
+    fits = fits && (i == 0 || try_multiply(without_first, extent, without_first)) &&
+           (i == view.rank() - 1 || try_multiply(without_last, extent, without_last));
+  }
+  return fits && static_cast<std::uint64_t>(without_first) <= most &&
+         static_cast<std::uint64_t>(without_last) <= most;
+}
+
+// Whether a mapping has the strides of a view, where these have a meaning.
+template <class Mapping, std::size_t... I>
+bool has_strides_of(Mapping const& mapping, tensor_view const& view, std::index_sequence<I...>) {
+  bool const empty = view.empty();
+  return ((empty || view.extent(static_cast<int>(I)) == 1 ||
+           static_cast<std::int64_t>(mapping.stride(I)) == view.stride(static_cast<int>(I))) &&
+          ...);
+}
+
 template <class Mdspan, std::size_t... I>
 Mdspan as_mdspan(tensor_view const& view, std::index_sequence<I...>) {
   using extents_type = typename Mdspan::extents_type;
@@ -175,15 +209,21 @@ Mdspan as_mdspan(tensor_view const& view, std::index_sequence<I...>) {
     return Mdspan(data, mapping(sizes, steps));
   } else {
     mapping const implied(sizes);
-    bool const empty = view.empty();
-    bool const same =
-        ((empty || view.extent(static_cast<int>(I)) == 1 ||
-          static_cast<std::int64_t>(implied.stride(I)) == view.stride(static_cast<int>(I))) &&
-         ...);
-    if (!same) {
-      raise_layout(view, need, ", in the layout of the mdspan");
+    if (has_strides_of(implied, view, std::index_sequence<I...>{})) {
+      return Mdspan(data, implied);
     }
-    return Mdspan(data, implied);
+    if constexpr (has_free_padding<mapping> && sizeof...(I) > 1) {
+      // The padded stride is that of the second dimension, or of the last but one.
+      for (int const i : {1, static_cast<int>(sizeof...(I)) - 2}) {
+        if (fits_padding<index>(view, view.stride(i))) {
+          mapping const padded(sizes, static_cast<index>(view.stride(i)));
+          if (has_strides_of(padded, view, std::index_sequence<I...>{})) {
+            return Mdspan(data, padded);
+          }
+        }
+      }
+    }
+    raise_layout(view, need, ", in the layout of the mdspan");
   }
 }
 }  // namespace detail

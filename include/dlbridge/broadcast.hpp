@@ -113,12 +113,19 @@ bool has_number(Number number) noexcept {
            std::trunc(number) == number;
   }
 }
-[[noreturn]] DLBRIDGE_COLD inline void raise_no_number(dtype type, double number) {
+template <class Number>
+[[noreturn]] DLBRIDGE_COLD void raise_no_number(dtype type, Number number) {
   report r = refusal(errc::bad_argument, "a number that the dtype has: ", "");
   append_name(r.expected, type);
-  char text[32];
-  std::snprintf(text, sizeof text, "%.17g", number);
-  r.got.append(text);
+  if constexpr (std::is_integral_v<Number> && std::is_signed_v<Number>) {
+    r.got.append(std::int64_t{number});
+  } else if constexpr (std::is_integral_v<Number>) {
+    r.got.append_unsigned(std::uint64_t{number});
+  } else {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", static_cast<double>(number));
+    r.got.append(text);
+  }
   raise(r);
 }
 
@@ -199,7 +206,9 @@ class broadcast_span {
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND {
     return tensor_view(tensor_, flag_read_only);
   }
-  tensor_view view() const&& = delete;  // dangles: keep it in a variable
+  operator tensor_view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return view(); }
+  tensor_view view() const&& = delete;      // dangles: keep it in a variable
+  operator tensor_view() const&& = delete;  // dangles: keep it in a variable
 
   /// The element at the indices, one for each dimension. Requires a static rank.
   /// @pre Each index is at least 0 and below the extent; this is not checked.
@@ -262,7 +271,7 @@ class broadcast_span {
 /// @throws error rank_mismatch or extent_mismatch (the source does not broadcast to the extents, or
 ///   these do not meet Shape), dtype_mismatch, device_mismatch or misaligned (the source),
 ///   malformed (a negative extent), overflow (more elements than 64 bits count), bad_argument (an
-///   integer T does not represent the number).
+///   integer T does not represent the number), null_data (an empty owner).
 template <class T, class Shape = dynamic_rank, class Source>
 broadcast_span<T, Shape> broadcast_to(Source&& source, dims const& extents) {
   using type = std::remove_cv_t<std::remove_reference_t<Source>>;
@@ -287,7 +296,7 @@ broadcast_span<T, Shape> broadcast_to(Source&& source, dims const& extents) {
     } else {
       if constexpr (std::is_arithmetic_v<type>) {
         if (!detail::has_number<T>(source)) {
-          detail::raise_no_number(dtype_of<T>(), static_cast<double>(source));
+          detail::raise_no_number(dtype_of<T>(), source);
         }
       }
       return broadcast_span<T, Shape>(static_cast<T>(source), extents);
@@ -304,7 +313,7 @@ broadcast_span<T, Shape> broadcast_to(Source&& source, Like const& like) {
 
 /// The extents to which several operands broadcast, such as those of a result.
 /// @param operands Numbers, tensors, and variants of them, as broadcast_to takes.
-/// @throws error extent_mismatch
+/// @throws error extent_mismatch, null_data (an empty owner).
 template <class First, class... Others>
 dims broadcast_extents(First const& first, Others const&... others) {
   dims extents = detail::extents_in(first);

@@ -210,8 +210,8 @@ template <class Owner>
                 "build(std::make_shared<T>(...))");
   if constexpr (is_taken) {  // otherwise Clang reports further errors
     return detail::build_as(
-        std::forward<Owner>(owner), describe(owner),
-        [](Owner& array) noexcept { return describe(array); }, kind, policy);
+        std::forward<Owner>(owner), dlbridge::describe(owner),
+        [](Owner& array) noexcept { return dlbridge::describe(array); }, kind, policy);
   } else {
     return managed_tensor();
   }

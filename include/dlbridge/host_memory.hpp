@@ -169,7 +169,8 @@ inline managed_tensor build_compact(description d, struct_kind kind, host_alloca
 /// @param memory The allocator, whose functions must outlive the tensor.
 /// @return The tensor, aligned to host_alignment.
 /// @throws error malformed (a negative extent, or more than 64 dimensions), dtype_mismatch (not a
-///   dtype of DLPack), overflow (a size above 64 bits or the address space), out_of_memory.
+///   dtype of DLPack), overflow (a size above 64 bits or the address space), out_of_memory,
+///   bad_argument (the memory of the allocator is not aligned).
 inline managed_tensor build_empty(dtype type, dims const& shape,
                                   struct_kind kind = struct_kind::versioned,
                                   host_allocator const& memory = default_allocator()) {

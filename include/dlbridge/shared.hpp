@@ -29,7 +29,7 @@ class shared_tensor {
  public:
   shared_tensor() noexcept = default;
   /// @param m The tensor, which this object owns from now on.
-  /// @throws error out_of_memory; the caller then still owns m.
+  /// @throws error null_data (m is empty), out_of_memory; the caller then still owns m.
   explicit shared_tensor(managed_tensor&& m) : block_(block::make(std::move(m), 0)) {}
   /// The same with copies of the shape and the strides, for a producer that changes those in its
   /// struct, as PyTorch does in Tensor.squeeze_().
@@ -99,6 +99,7 @@ class shared_tensor {
 
     // With room for a shape and strides behind it.
     static block* make(managed_tensor&& m, std::size_t rank) {
+      static_cast<void>(detail::require_owner(m));
       void* const memory =
           ::operator new(sizeof(block) + 2 * rank * sizeof(std::int64_t), std::nothrow);
       if (memory == nullptr) {

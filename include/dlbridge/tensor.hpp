@@ -316,7 +316,7 @@ class tensor {
   operator tensor_view() const&& = delete;     // dangles: keep it in a variable
 
   template <class... Index>
-  T& operator()(Index... index) const noexcept {
+  T& operator()(Index... index) const noexcept DLBRIDGE_LIFETIMEBOUND {
     return span_(index...);
   }
 

@@ -181,8 +181,9 @@ constexpr bool has_stream<
 /// @return array_traits<T>::stream(array) if it exists, otherwise the default stream of the device.
 template <class T>
 stream_ref ready_on(T& array, device where) noexcept {
-  if constexpr (detail::has_stream<T>) {
-    return array_traits<std::remove_cv_t<T>>::stream(array);
+  using array_type = std::remove_const_t<T>;
+  if constexpr (detail::has_stream<array_type>) {  // it may take a T& only, as describe
+    return array_traits<array_type>::stream(const_cast<array_type&>(array));
   } else {
     return stream_ref::default_of(where);
   }

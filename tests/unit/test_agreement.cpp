@@ -1,12 +1,15 @@
 // require_agreement: extents of the same name agree within one tensor and among several.
 #include <gtest/gtest.h>
 #include <dlbridge/agreement.hpp>
+#include <dlbridge/bridges/std.hpp>
+#include <dlbridge/builder.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/view.hpp>
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -52,6 +55,14 @@ TEST(Agreement, AmongSeveralTensors) {
       message_of([&] { dlbridge::require_agreement(points(three.view()), pairs(other.view())); }),
       "expected float32[n, m] on cpu, writable with n = 4 as in tensor 1; got float32[5, 4] "
       "on cpu: extents differ");
+}
+
+TEST(Agreement, WithoutExtentsThereAreNoNames) {
+  dlbridge::managed_tensor const m = dlbridge::build(std::vector<float>(3));
+  dlbridge::requirement need;
+  need.rank = 1;
+  dlbridge::extent_names names;
+  EXPECT_EQ(names.add(m.view(), need, 0), nullptr);
 }
 
 TEST(Agreement, ADifferentNameAcceptsAnyValue) {

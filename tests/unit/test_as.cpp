@@ -1,5 +1,7 @@
 // as.hpp: a tensor becomes the caller's mdspan or span, or is refused with every mismatch.
 #include <dlbridge/as.hpp>
+#include <dlbridge/bridges/std.hpp>
+#include <dlbridge/builder.hpp>
 
 #include <gtest/gtest.h>
 
@@ -388,6 +390,36 @@ TEST(AsMdspan, TheAlignmentOfAnAccessorIsRequired) {
   t.data = elements + 16;
   EXPECT_EQ(refusal_of([&] { return dlbridge::as<aligned_mdspan<64>>(dlbridge::tensor_view(t)); }),
             "accepted");
+}
+
+// A mapping whose padding is known at run time takes the padding of the tensor.
+TEST(AsMdspan, PaddedRowsAndColumnsAreAccepted) {
+  using cube = tiny::extents<std::int8_t, dyn, dyn, dyn>;
+  using rows = tiny::mdspan<float, cube, tiny::layout_padded<true>>;
+  using columns = tiny::mdspan<float, cube, tiny::layout_padded<false>>;
+  float elements[128];
+  struct {
+    dlbridge::dims shape, strides;
+    bool pads_rows, pads_columns;
+  } const cases[] = {
+      {{2, 3, 4}, {12, 4, 1}, true, false},   {{2, 3, 4}, {15, 5, 1}, true, false},
+      {{4, 3, 2}, {1, 5, 15}, false, true},   {{2, 3, 4}, {16, 5, 1}, false, false},
+      {{2, 3, 4}, {9, 3, 1}, false, false},   {{2, 3, 4}, {-15, 5, 1}, false, false},
+      {{2, 3, 1}, {15, 5, 1}, true, false},   {{1, 1, 1}, {99, 98, 97}, true, true},
+      {{2, 0, 4}, {9, 9, 9}, true, true},     {{2, 2, 2}, {1, 2, 40}, false, false},
+      {{2, 2, 2}, {80, 40, 1}, false, false},
+  };
+  for (auto const& each : cases) {
+    managed_tensor const m = dlbridge::build(dlbridge::borrow(elements, each.shape, each.strides));
+    dlbridge::view_text const name = name_of(m.view());
+    EXPECT_EQ(refusal_of([&] { return as<rows>(m); }) == "accepted", each.pads_rows)
+        << name.c_str();
+    EXPECT_EQ(refusal_of([&] { return as<columns>(m); }) == "accepted", each.pads_columns)
+        << name.c_str();
+  }
+  managed_tensor const m = dlbridge::build(dlbridge::borrow(elements, {2, 3, 4}, {15, 5, 1}));
+  EXPECT_EQ(as<rows>(m).stride(0), 15);
+  EXPECT_EQ(as<rows>(m).stride(1), 5);
 }
 
 }  // namespace

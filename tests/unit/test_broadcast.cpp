@@ -61,6 +61,12 @@ TEST(BroadcastTo, RefusesANumberThatAnIntegerDoesNotRepresent) {
             "bad_argument: bad argument: expected a number that the dtype has: uint8; got 300");
   EXPECT_EQ(refused(-1, std::uint64_t{}),
             "bad_argument: bad argument: expected a number that the dtype has: uint64; got -1");
+  EXPECT_EQ(refused(INT64_MAX - 1, std::int32_t{}),
+            "bad_argument: bad argument: expected a number that the dtype has: int32; got "
+            "9223372036854775806");
+  EXPECT_EQ(refused(UINT64_MAX, std::int64_t{}),
+            "bad_argument: bad argument: expected a number that the dtype has: int64; got "
+            "18446744073709551615");
   EXPECT_EQ(refused(3.75, std::int32_t{}),
             "bad_argument: bad argument: expected a number that the dtype has: int32; got 3.75");
   for (double const number : {1e20, 0x1p63, -0x1.0p64, std::nan(""), HUGE_VAL}) {
@@ -166,6 +172,8 @@ TEST(BroadcastSpan, IsAViewForOtherFunctions) {
   EXPECT_EQ(std::vector<float>(elements, elements + 4), (std::vector<float>{1, 2, 1, 2}));
   tensor_span<float const, matrix> const span(x.view());
   EXPECT_EQ(span(1, 1), 2);
+  EXPECT_EQ((tensor_span<float const, matrix>(x)(1, 1)), 2);
+  EXPECT_EQ(dlbridge::tensor_view(x).count(), 4);
   EXPECT_EQ(refusal_of([&] { return tensor_span<float, matrix>(x.view()); }).substr(0, 9),
             "read_only");
 }

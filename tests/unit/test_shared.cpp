@@ -10,6 +10,7 @@
 
 #include "counted_heap.hpp"
 #include "foreign_fixture.hpp"
+#include "refusal.hpp"
 
 namespace {
 
@@ -28,6 +29,12 @@ TEST_F(Shared, TheLastOwnerFreesTheTensor) {
     EXPECT_EQ(second.get().tensor().data, t.data);
   }
   EXPECT_EQ(deleted(), 1);
+}
+
+TEST_F(Shared, AnEmptyOwnerIsRefused) {
+  managed_tensor moved = managed_tensor::steal(raw);
+  managed_tensor const kept = std::move(moved);
+  EXPECT_EQ(refusal_of([&] { return shared_tensor(std::move(moved)); }).substr(0, 9), "null_data");
 }
 
 TEST_F(Shared, AViewWithDimsOfItsOwnDoesNotChange) {

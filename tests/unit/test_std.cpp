@@ -48,6 +48,18 @@ struct dlbridge::array_traits<on_stream> {
     return dlbridge::stream_ref(dlbridge::device(kDLCUDA, 0), const_cast<int*>(&a.stream));
   }
 };
+
+// The same with a hook that takes the array as describe does.
+struct on_own_stream : on_stream {};
+template <>
+struct dlbridge::array_traits<on_own_stream> {
+  static dlbridge::description describe(on_own_stream& a) noexcept {
+    return dlbridge::description::of(a.elements, {0});
+  }
+  static dlbridge::stream_ref stream(on_own_stream& a) noexcept {
+    return dlbridge::stream_ref(dlbridge::device(kDLCUDA, 0), &a.stream);
+  }
+};
 namespace {
 
 sizes shape_of(managed_tensor const& m) {
@@ -158,6 +170,16 @@ TEST(StdSharedPtr, HasTheStreamOfTheArray) {
   dlbridge::device const where(kDLCUDA, 0);
   EXPECT_EQ(dlbridge::ready_on(array, where), dlbridge::ready_on(*array, where));
   EXPECT_EQ(dlbridge::ready_on(std::as_const(*array), where).native_handle(), &array->stream);
+}
+
+TEST(StdSharedPtr, HasTheStreamOfAnArrayWhoseHookTakesNoConst) {
+  dlbridge::device const where(kDLCUDA, 0);
+  auto const array = std::make_shared<on_own_stream>();
+  auto const to_const = std::shared_ptr<on_own_stream const>(array);
+  EXPECT_EQ(dlbridge::ready_on(*array, where).native_handle(), &array->stream);
+  EXPECT_EQ(dlbridge::ready_on(std::as_const(*array), where).native_handle(), &array->stream);
+  EXPECT_EQ(dlbridge::ready_on(array, where).native_handle(), &array->stream);
+  EXPECT_EQ(dlbridge::ready_on(to_const, where).native_handle(), &array->stream);
 }
 
 TEST(WithShape, GivesDimensionsToAUniquePtr) {

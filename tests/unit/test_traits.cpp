@@ -1,4 +1,5 @@
 // traits.hpp: dims, description, and the hooks of array_traits.
+#include <dlbridge/builder.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/traits.hpp>
 
@@ -122,7 +123,31 @@ struct dlbridge::array_traits<matrix> {
   }
 };
 
+namespace own {
+// An array of a library that has a function describe itself.
+struct array {
+  std::vector<float> elements;
+  std::int64_t rows;
+};
+dlbridge::description describe(array& a) noexcept {
+  return dlbridge::description::of(a.elements.data(), {a.elements.size()});
+}
+}  // namespace own
+template <>
+struct dlbridge::array_traits<own::array> {
+  static description describe(own::array& a) noexcept {
+    description d = own::describe(a);
+    d.shape = {a.rows, d.shape[0] / a.rows};
+    return d;
+  }
+};
+
 namespace {
+
+TEST(Traits, AFunctionDescribeOfTheArraysNamespaceIsNotTheHook) {
+  dlbridge::managed_tensor const m = dlbridge::build(own::array{std::vector<float>(6), 2});
+  EXPECT_STREQ(name_of(m.view()).c_str(), "float32[2, 3] on cpu");
+}
 
 TEST(Traits, DescribeCallsTheHook) {
   matrix m{{1, 2, 3, 4, 5, 6}, 3};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -131,6 +132,38 @@ struct layout_stride {
       precondition(empty || fits<index>(span), "a span that the index type cannot hold");
     }
     std::array<index, Extents::rank()> strides() const noexcept { return this->steps_; }
+  };
+};
+
+// layout_right_padded<> or layout_left_padded<> of C++26: the fastest dimension is padded to a
+// multiple of a number that is known at run time.
+template <bool LastIsFastest>
+struct layout_padded {
+  template <class Extents>
+  class mapping : public strided_mapping<Extents> {
+   public:
+    using index = typename Extents::index_type;
+    static constexpr std::size_t padding_value = dynamic_extent;
+
+    explicit mapping(Extents const& sizes) : mapping(sizes, 1) {}
+    mapping(Extents const& sizes, index padding)
+        : strided_mapping<Extents>(sizes, padded(sizes, padding)) {}
+
+   private:
+    static std::array<index, Extents::rank()> padded(Extents const& sizes, index padding) {
+      precondition(padding > 0, "a padding that is not above 0");
+      std::array<index, Extents::rank()> steps{};
+      double product = 1;
+      for (std::size_t n = 0; n < Extents::rank(); ++n) {
+        std::size_t const i = LastIsFastest ? Extents::rank() - 1 - n : n;
+        steps[i] = static_cast<index>(product);
+        double const extent = static_cast<double>(sizes.extent(i));
+        double const step = static_cast<double>(padding);
+        product *= n == 0 ? std::ceil(extent / step) * step : extent;
+      }
+      precondition(fits<index>(product), "a size that the index type cannot hold");
+      return steps;
+    }
   };
 };
 

@@ -87,9 +87,9 @@ struct array_traits<std::shared_ptr<T>> {
   }
   /// The stream of the array.
   /// @pre The pointer is not null.
-  template <class U = T, class = std::enable_if_t<detail::has_stream<U>>>
-  static stream_ref stream(std::shared_ptr<U> const& p) noexcept {
-    return array_traits<std::remove_cv_t<U>>::stream(*p);
+  template <class U = std::remove_const_t<T>, class = std::enable_if_t<detail::has_stream<U>>>
+  static stream_ref stream(std::shared_ptr<T> const& p) noexcept {
+    return array_traits<U>::stream(const_cast<U&>(*p));  // as describe does
   }
 };
 template <class T>
