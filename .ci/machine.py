@@ -444,7 +444,7 @@ def python_headers() -> dict[str, str]:
     own = headers / include.name
     return {
         "CPATH": f"{own}{os.pathsep}{headers}",
-        "CMAKE_ARGS": f"-DPython_INCLUDE_DIR={own}",
+        "CMAKE_ARGS": shlex.quote(f"-DPython_INCLUDE_DIR={own}"),  # it is split as by a shell
     }
 
 

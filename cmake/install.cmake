@@ -26,6 +26,11 @@ install(TARGETS dlbridge dlbridge_python
   FILE_SET bridges DESTINATION ${include_directory} ${component}
   FILE_SET nanobind DESTINATION ${include_directory} ${component})
 install(EXPORT dlbridgeTargets NAMESPACE dlbridge:: DESTINATION ${package_directory} ${component})
+# For a parent that exports its build folder. A target dlpack::dlpack of the project itself is in no export.
+get_target_property(dlpack_is_imported dlpack::dlpack IMPORTED)
+if(dlpack_is_imported)
+  export(EXPORT dlbridgeTargets NAMESPACE dlbridge:: FILE ${CMAKE_CURRENT_BINARY_DIR}/dlbridgeTargets.cmake)
+endif()
 
 set(BUNDLED_INCLUDE_DIR ${dlpack_destination})
 get_property(dlpack_directory GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR)  # empty if nobody knows it

@@ -28,8 +28,8 @@ try:
         to_dlpack,
     )
     from dlbridge._core import _rebuild as _rebuild  # pickles refer to it by this name
-except ModuleNotFoundError as error:  # dlbridge.tools work without the compiled module
-    if error.name != "dlbridge._core":
+except ModuleNotFoundError as _error:  # dlbridge.tools work without the compiled module
+    if _error.name != "dlbridge._core":
         raise
     from dlbridge import _missing  # type checkers see the attributes above
 

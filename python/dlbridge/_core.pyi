@@ -1,6 +1,7 @@
 """The compiled half of dlbridge."""
 
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from typing import Any, Callable, ClassVar, SupportsIndex, final
 
 from dlbridge.typing import CapsuleType, DeviceLike, DTypeLike, StreamLike, SupportsDLPack
@@ -45,6 +46,10 @@ class dtype(str):
     @property
     def byteorder(self) -> str:
         """As numpy.dtype.byteorder: '=' for this machine's, '|' for elements of a byte."""
+    def __eq__(self, other: object, /) -> bool:
+        """Compares with a name, or with the dtype of a library."""
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
 @final
 class _Flags(int):
@@ -237,7 +242,7 @@ class Tensor:
         *,
         stream: StreamLike = None,
         max_version: tuple[int, int] | None = None,
-        dl_device: tuple[SupportsIndex, SupportsIndex] | None = None,
+        dl_device: tuple[SupportsIndex | Enum, SupportsIndex] | None = None,
         copy: bool | None = None,
     ) -> CapsuleType:
         """Exports a capsule, as array API 2023.12 specifies; it keeps the memory alive.

@@ -5,13 +5,14 @@ An interpreter that shares the GIL would load `_core`, whose objects belong to t
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 try:
-    if sys.version_info >= (3, 13):
-        import _interpreters as interpreters  # type: ignore[import-not-found]
-    else:
-        import _xxsubinterpreters as interpreters  # type: ignore[import-not-found]
+    # Whether type checkers know the module depends on the version of Python.
+    interpreters = importlib.import_module(
+        "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+    )
 except ImportError:  # an implementation without them
     pass
 else:

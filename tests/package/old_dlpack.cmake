@@ -40,6 +40,8 @@ endfunction()
 set(ways "1\\. install.*2\\. point.*3\\. pip install.*4\\. let CMake")
 add_refusal_test(dlpack_missing "found none in DLPACK_INCLUDE_DIR.*${ways}"
   -DDLPACK_INCLUDE_DIR=${CMAKE_CURRENT_BINARY_DIR}/missing)
+add_refusal_test(dlpack_relative "DLPACK_INCLUDE_DIR is a relative path, include\\. Use an absolute one"
+  -DDLPACK_INCLUDE_DIR:PATH=include)
 add_refusal_test(dlpack_old "1.0 or newer, below 2.0, and found none.*0\\.6 in [^\n]*/old/include.*${ways}"
   -DDLPACK_INCLUDE_DIR=${old}/include)
 add_refusal_test(dlpack_old_target "target dlpack::dlpack.*has 0\\.6 in [^\n]*/old/include.*add dlbridge first"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import gc
 import struct
 import threading
@@ -544,6 +545,26 @@ def test_empty_tensors_need_no_memory(data: int | None, byte_offset: int) -> Non
     p = producers.Producer(shape=(2, 0), data=data, byte_offset=byte_offset, strides=(2**62, 5))
     result = consume(p)
     assert (result.data, result.byte_offset, result.shape) == (0, 0, (2, 0))
+
+
+@pytest.mark.parametrize("kind", [enum.IntEnum, enum.Enum])
+def test_the_type_of_a_device_may_be_a_member_of_an_enum(kind: Any) -> None:
+    """The array API declares it as an Enum."""
+    devices = kind("devices", {"CPU": 1, "CUDA": 2})
+
+    class Producer(producers.Producer):
+        def __dlpack_device__(self) -> Any:
+            return (devices.CPU, 0)
+
+    t = dlbridge.from_dlpack(Producer())
+    assert t.__dlpack_device__() == (1, 0)
+    exported = foreign.consume(t.__dlpack__(dl_device=(devices.CPU, 0)))
+    assert (exported.ndim, exported.shape) == (t.ndim, t.shape)
+    with pytest.raises(BufferError, match="cuda"):
+        t.__dlpack__(dl_device=(devices.CUDA, 0), copy=False)
+    texts: Any = enum.Enum("texts", {"CPU": "cpu"})
+    with pytest.raises(ValueError, match="expected dl_device to be a pair"):
+        t.__dlpack__(dl_device=(texts.CPU, 0))
 
 
 def test_the_device_is_that_of_the_struct() -> None:

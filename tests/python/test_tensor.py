@@ -475,6 +475,13 @@ def test_copies_are_independent(fields: dict[str, Any], function: Any) -> None:
 
 # The buffer protocol, as memoryview and the consumer in C use it.
 
+
+def test_an_empty_buffer_is_contiguous_whatever_its_stride() -> None:
+    t = dlbridge.from_dlpack(producers.Producer(shape=(6,)))[0:0:2]
+    m = memoryview(t)
+    assert m.c_contiguous and m.f_contiguous and m.tobytes() == b""
+
+
 SIMPLE, WRITABLE, FORMAT, ND = 0, 0x1, 0x4, 0x8
 STRIDES = 0x10 | ND
 C, F, ANY = 0x20 | STRIDES, 0x40 | STRIDES, 0x80 | STRIDES

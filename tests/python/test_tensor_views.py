@@ -362,6 +362,9 @@ def test_view_as_another_dtype() -> None:
     with pytest.raises(dlbridge.CopyForbiddenError, match="adjacent in the last dimension"):
         t[::-1].view("int8")
     assert t[::-1].copy().view("int8").shape == (16,)
+    odd = t.view("int8")[:12].reshape(4, 3)[:, :2]
+    with pytest.raises(dlbridge.CopyForbiddenError, match="whole numbers of elements of the new"):
+        odd.view("int16")
     for view, dtype, expected in (
         (t[:1].view("int8")[:3], "int16", "a last dimension that holds a whole number of int16"),
         (t[0], "int32", "a dtype of the same size, as there is no dimension to change"),

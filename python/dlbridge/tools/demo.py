@@ -77,13 +77,18 @@ def _used_capsule() -> None:
     dlbridge.from_dlpack(capsule)
 
 
+def _no_tensor() -> None:
+    anything: Any = object()
+    dlbridge.from_dlpack(anything)
+
+
 def _misspelt() -> None:
     export: Any = dlbridge.as_tensor(b"x").__dlpack__
     export(max_versoin=(1, 0))
 
 
 REFUSALS: dict[str, Callable[[], Any]] = {
-    "an object that is no tensor": lambda: dlbridge.from_dlpack(object()),
+    "an object that is no tensor": _no_tensor,
     "a capsule used twice": _used_capsule,
     "read-only bytes, as a legacy capsule": lambda: dlbridge.to_dlpack(b"read-only"),
     "a stream on the CPU": lambda: dlbridge.as_tensor(b"x").__dlpack__(stream=1),

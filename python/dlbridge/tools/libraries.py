@@ -322,7 +322,9 @@ ROWS = [
         to_device=lambda m, x, device: m.from_dlpack(x, device=device),
         compiled="dlbridge._core",
         is_foreign=False,
-        conflicts=(Conflict("0 to 9", "numpy", "1.0 to 1.21.99", "NumPy has DLPack since 1.22"),),
+        conflicts=(
+            Conflict("0 to 9", "numpy", "1.0 to 1.22.99", "NumPy has from_dlpack since 1.23"),
+        ),
     ),
     Library(
         "numpy",
@@ -330,7 +332,7 @@ ROWS = [
         ("numpy",),
         array=_numpy_array,
         in_demo=True,
-        outdated={"1.22 to 2.0.99": "NumPy exports versioned capsules since 2.1"},
+        outdated={"1.23 to 2.0.99": "NumPy exports versioned capsules since 2.1"},
         take=lambda m, x, **how: m.from_dlpack(x, **how),
         address=lambda m, x: x.__array_interface__["data"][0],
         broadcast=lambda m, x, shape: m.broadcast_to(x, shape),

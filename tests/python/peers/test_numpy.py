@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pickle
 import sys
 from typing import Any, Callable
@@ -313,7 +314,11 @@ OTHER_TENSORS: list[tuple[dict[str, Any], str]] = [
     (
         {"dtype": (2, 32, 2)},
         "expected a dtype that NumPy or ml_dtypes has; got float32x2[2, 3] on cpu: dtype differs. "
-        "Install ml_dtypes, or convert it first",
+        + (
+            "View it as another dtype, with t.view(...), or convert it first"
+            if importlib.util.find_spec("ml_dtypes")
+            else "Install ml_dtypes, or convert it first"
+        ),
     ),
 ]
 

@@ -269,7 +269,7 @@ ADVICE: dict[str, tuple[Report, str]] = {
         machine(mxnet={"version": "1.9.1"}, numpy={"version": "2.4.6"}),
         "install 'numpy<1.24'",
     ),
-    "numpy without dlpack": (machine(numpy={"version": "1.21.6"}), "since 1.22"),
+    "numpy without dlpack": (machine(numpy={"version": "1.21.6"}), "since 1.23"),
     "numpy of old": (machine(numpy={"version": "1.26.4"}), "since 2.1; 1.26.4 is installed"),
     "too new a numpy": (
         machine(numpy={"version": "2.4.6"}, tensorflow={"needs_numpy": "<2.2.0,>=1.26"}),

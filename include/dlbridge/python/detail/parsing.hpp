@@ -57,8 +57,19 @@ inline bool read_integer(PyObject* value, std::int64_t& out) noexcept {
   return PyErr_Occurred() == nullptr;
 }
 
-// A pair of integers; members of an IntEnum are integers. With may_lack_second, None as the second
-// is read as 0.
+// Reads an object with __index__, or the value of a member of an Enum, as which the array API
+// declares the type of a device (spec 4.2). Returns false, with or without an exception set, for
+// others.
+inline bool read_member(PyObject* value, std::int64_t& out) noexcept {
+  if (PyIndex_Check(value)) {
+    return read_integer(value, out);
+  }
+  ref const inner = optional_attribute(value, "value");
+  return inner && PyIndex_Check(inner.get()) && read_integer(inner.get(), out);
+}
+
+// A pair of integers, the first of which may be a member of an Enum. With may_lack_second, None as
+// the second is read as 0.
 inline bool read_pair(PyObject* value, std::int64_t& first, std::int64_t& second,
                       bool may_lack_second = false) noexcept {
   if (PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) == 2 &&
@@ -78,7 +89,7 @@ inline bool read_pair(PyObject* value, std::int64_t& first, std::int64_t& second
   PyObject* const a = PyTuple_GET_ITEM(pair.get(), 0);
   PyObject* const b = PyTuple_GET_ITEM(pair.get(), 1);
   second = 0;
-  return PyIndex_Check(a) && read_integer(a, first) &&
+  return read_member(a, first) &&
          ((may_lack_second && b == Py_None) || (PyIndex_Check(b) && read_integer(b, second)));
 }
 

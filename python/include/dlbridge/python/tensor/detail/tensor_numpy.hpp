@@ -40,7 +40,9 @@ inline ref dtype_of_ml_dtypes(tensor_view const& view) noexcept {
   if (!type &&
       (PyErr_ExceptionMatches(PyExc_ImportError) || PyErr_ExceptionMatches(PyExc_AttributeError))) {
     set_error(refusal(errc::dtype_mismatch, "a dtype that NumPy or ml_dtypes has",
-                      name_of(view).c_str(), "Install ml_dtypes, or convert it first"));
+                      name_of(view).c_str(),
+                      types ? "View it as another dtype, with t.view(...), or convert it first"
+                            : "Install ml_dtypes, or convert it first"));
   }
   return type;
 }

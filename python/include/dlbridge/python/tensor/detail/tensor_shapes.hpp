@@ -263,8 +263,11 @@ DLBRIDGE_COLD inline void refuse_resize(tensor_view const& view, dtype type,
   std::int64_t const from_bits = bits_per_element(view);
   std::int64_t bits = 0;
   if (last >= 0 && try_multiply(view.extent(last), from_bits, bits) && bits % to_bits == 0) {
-    refuse_copy("view", "elements that are adjacent in the last dimension", view,
-                "Copy it first, with t.copy().view(...)");
+    bool const is_adjacent = view.extent(last) == 1 || view.stride(last) == 1;
+    refuse_copy("view",
+                is_adjacent ? "strides that are whole numbers of elements of the new dtype"
+                            : "elements that are adjacent in the last dimension",
+                view, "Copy it first, with t.copy().view(...)");
     return;
   }
   report r = refusal(errc::bad_argument,
