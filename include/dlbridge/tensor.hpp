@@ -67,7 +67,9 @@ struct shape_facts {
   static_assert(sizeof(Shape) == 0,
                 "dlbridge: the second template argument is shape<...> or dynamic_rank. Write "
                 "tensor_span<T, dynamic_rank, Constraints...> for any shape");
-  static constexpr int rank = requirement::any_rank;  // so that no further error follows
+  // So that no further error follows.
+  static constexpr int rank = requirement::any_rank;
+  static constexpr std::int64_t const* extents() noexcept { return nullptr; }
 };
 template <std::int64_t... Extents>
 struct shape_facts<shape<Extents...>> {

@@ -238,6 +238,7 @@ class TestNanobind:
         ):
             extension.Counted(y=FLOATS)
 
+    @pytest.mark.filterwarnings("ignore:nanobind:RuntimeWarning")
     def test_an_object_without_init_is_named(self) -> None:
         extension = importlib.import_module("nanobind_extension")
         empty = extension.Counted.__new__(extension.Counted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import pytest
@@ -155,6 +156,15 @@ def test_too_many_names() -> None:
     words = "^bad argument: expected at most one name for each parameter; got dot3$"
     with pytest.raises(ValueError, match=words):
         extension.too_many_names(fast)
+
+
+def test_a_name_that_is_taken() -> None:
+    module = types.ModuleType("functions")
+    extension.define_fast(module)
+    first = module.extent
+    with pytest.raises(ValueError, match="expected the name of no other function; got extent"):
+        extension.define_fast(module)
+    assert module.extent is first
 
 
 def test_docstrings_and_attributes() -> None:

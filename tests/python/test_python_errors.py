@@ -93,9 +93,11 @@ def test_a_producer_that_empties_its_container(functions: Any, name: str) -> Non
         del others
 
 
-@pytest.mark.skipif("nanobind_extension" not in MODULES, reason="needs the module of nanobind")
-def test_an_object_without_init_is_no_producer() -> None:
-    cls = importlib.import_module("nanobind_extension").Buffer
+@pytest.mark.parametrize("module, name", [("extension", "Image"), ("nanobind_extension", "Buffer")])
+def test_an_object_without_init_is_no_producer(module: str, name: str) -> None:
+    if module not in MODULES:
+        pytest.skip(f"needs {module}")
+    cls = getattr(importlib.import_module(module), name)
     buffer = cls.__new__(cls)
     for function in (np.from_dlpack, dlbridge.from_dlpack, type(buffer).__dlpack__):
         with pytest.raises(TypeError, match="expected an initialized object"):

@@ -25,6 +25,7 @@
 #include <dlbridge/python/call/detail/signature.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/thread_exit.hpp>
@@ -273,6 +274,18 @@ struct plain_translator {
 template <class Translator, class Target>
 struct callable : Translator, Target {};
 
+// Refuses the name of a function that the module already has, which def_fast would replace.
+DLBRIDGE_COLD inline void require_free_name(PyObject* module, char const* name) {
+  ref const existing = optional_attribute(module, name);
+  if (PyErr_Occurred() != nullptr) {
+    throw python_error();
+  }
+  if (existing && PyCallable_Check(existing.get()) != 0) {
+    raise(refusal(errc::bad_argument, "the name of no other function", name,
+                  "def_fast adds no overload. Use def for all overloads"));
+  }
+}
+
 template <class Call, class Result, class... Parameters>
 void add_fast(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
               char const* doc, std::optional<returns> result_library) {
@@ -280,6 +293,7 @@ void add_fast(PyObject* module, char const* name, std::initializer_list<char con
   if (!module_name || !names::prepare()) {
     throw python_error();
   }
+  require_free_name(module, name);
   auto owner = std::make_unique<fast_record>();
   fast_record* const record = owner.get();
   record->name = name;
@@ -336,7 +350,8 @@ struct fast_signature<Result (*)(Parameters...) noexcept>
 /// @param doc the docstring, which follows the signature
 /// @param result_library the library that tensors are returned as
 /// @throws python_error with the exception of the module, when the module refuses the function
-/// @throws error bad_argument, when there are more names than parameters
+/// @throws error bad_argument, when there are more names than parameters, or when the module has a
+///   function of this name
 /// @par Thread and GIL
 /// The caller holds the GIL. The function runs with the GIL held.
 template <auto Function, class Translator = detail::plain_translator>

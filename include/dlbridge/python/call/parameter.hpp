@@ -320,7 +320,8 @@ constexpr bool is_result = detail::result_kind<T>::is_tensor;
 /// @par Thread and GIL
 /// The caller holds the GIL.
 template <class Result>
-ref give_result(Result&& result, PyObject* first_argument, library const* target) noexcept {
+ref give_result(Result&& result, PyObject* first_argument = nullptr,
+                library const* target = nullptr) noexcept {
   using type = std::decay_t<Result>;
   static_assert(
       !std::is_lvalue_reference_v<Result>,
@@ -338,8 +339,8 @@ ref give_result(Result&& result, PyObject* first_argument, library const* target
   }
 }
 template <class Result>
-ref give_result(std::optional<Result>&& result, PyObject* first_argument,
-                library const* target) noexcept {
+ref give_result(std::optional<Result>&& result, PyObject* first_argument = nullptr,
+                library const* target = nullptr) noexcept {
   return result ? give_result(std::move(*result), first_argument, target) : ref::borrow(Py_None);
 }
 

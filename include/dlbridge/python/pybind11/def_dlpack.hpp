@@ -20,11 +20,27 @@ namespace detail {
 struct pybind11_objects : pybind11_translator {
   template <class T>
   static T& get(PyObject* self) {
+    if (!is_initialized(self)) {
+      throw py::type_error("expected an initialized object; __init__ of its class was not called");
+    }
     return py::cast<T&>(py::handle(self));
   }
   template <class T>
   static PyObject* make(T value) {
     return py::cast(std::move(value)).release().ptr();
+  }
+
+ private:
+  // Whether the C++ object exists: pybind11's cast would allocate memory for it, which no
+  // constructor has initialized.
+  static bool is_initialized(PyObject* self) {
+    auto* const object = reinterpret_cast<py::detail::instance*>(self);
+    for (py::detail::value_and_holder const& each : py::detail::values_and_holders(object)) {
+      if (each.value_ptr() == nullptr || (object->owned && !each.holder_constructed())) {
+        return false;
+      }
+    }
+    return true;
   }
 };
 }  // namespace detail
