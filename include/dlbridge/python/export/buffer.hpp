@@ -95,8 +95,7 @@ DLBRIDGE_LOCAL inline int fill_buffer(PyObject* object, tensor_view const& view,
   std::uint64_t compact = 1;  // the stride of a row-major tensor; wraps only if it is empty
   for (int i = rank - 1; i >= 0; --i) {
     // A product may wrap where the stride leads to no element: an extent of 1, an empty tensor.
-    std::uint64_t const stride =
-        has_own ? static_cast<std::uint64_t>(view.strides()[i]) : compact;
+    std::uint64_t const stride = has_own ? static_cast<std::uint64_t>(view.strides()[i]) : compact;
     shape[i] = static_cast<Py_ssize_t>(view.extent(i));
     strides[i] = static_cast<Py_ssize_t>(stride * static_cast<std::uint64_t>(bytes));
     compact *= static_cast<std::uint64_t>(view.extent(i));
