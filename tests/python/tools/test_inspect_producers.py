@@ -106,6 +106,19 @@ def test_numpy_is_sound() -> None:
         assert bool(inspection.comparison.truth) >= is_compared, inspection
 
 
+def test_a_device_of_numpy_integers_is_sound() -> None:
+    class Producer:
+        array = np.arange(3.0)
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            return self.array.__dlpack__(**keywords)
+
+        def __dlpack_device__(self) -> Any:
+            return (np.int32(1), np.int64(0))
+
+    assert dlbridge.inspect(Producer()).sound
+
+
 def test_numpy_dtypes_that_dlpack_has_not() -> None:
     swapped = dlbridge.inspect(np.arange(3).astype(">i4"))
     assert swapped.tensor is not None and swapped.tensor.dtype is None

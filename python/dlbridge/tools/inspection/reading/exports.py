@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes as C
 import enum
+import operator
 from dataclasses import replace
 from typing import Any, Callable
 
@@ -125,10 +126,16 @@ def _as_pair(result: Any) -> tuple[int, int | None] | None:
     """Accepts members of an Enum, as the array API standard declares the type of the device."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         return None
-    type_ = result[0].value if isinstance(result[0], enum.Enum) else result[0]
-    if not isinstance(type_, int) or not isinstance(result[1], (int, type(None))):
+    try:
+        return _as_integer(result[0]), None if result[1] is None else _as_integer(result[1])
+    except Raised:
         return None
-    return (int(type_), None if result[1] is None else int(result[1]))
+
+
+def _as_integer(value: Any) -> int:
+    """Also reads integers of NumPy, as consumers do. Raises Raised for other objects."""
+    value = value.value if isinstance(value, enum.Enum) else value
+    return int(guarded(lambda: operator.index(value)))
 
 
 def probe(x: Any, *, keep: bool = False) -> dict[str, str]:
