@@ -184,7 +184,9 @@ class broadcast_span {
   }
   broadcast_span(broadcast_span const& other) noexcept : number_(other.number_) { copy(other); }
   broadcast_span& operator=(broadcast_span const& other) noexcept {
-    number_ = other.number_;
+    if (other.tensor_.data != &number_) {  // otherwise other repeats the number of this object
+      number_ = other.number_;
+    }
     copy(other);
     return *this;
   }

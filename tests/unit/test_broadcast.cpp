@@ -178,6 +178,13 @@ TEST(BroadcastSpan, IsAViewForOtherFunctions) {
             "read_only");
 }
 
+TEST(BroadcastSpan, MayBecomeABroadcastOfItself) {
+  auto x = broadcast_to<float, matrix>(2.0F, {1, 3});
+  x = broadcast_to<float, matrix>(x, {4, 3});
+  EXPECT_EQ(x(3, 2), 2);
+  EXPECT_EQ(x.extent(0), 4);
+}
+
 TEST(BroadcastExtents, OfNumbersAndTensors) {
   managed_tensor const column = dlbridge::build(std::vector<std::array<float, 1>>(2));
   managed_tensor const row = dlbridge::build(std::vector<float>(3));
