@@ -174,28 +174,29 @@ bool fits_padding(tensor_view const& view, std::int64_t stride) noexcept {
 }
 
 // Whether a mapping has the strides of a view, where these have a meaning.
-template <class Mapping, std::size_t... I>
-bool has_strides_of(Mapping const& mapping, tensor_view const& view, std::index_sequence<I...>) {
+template <class Mapping, std::size_t... Is>
+bool has_strides_of(Mapping const& mapping, tensor_view const& view, std::index_sequence<Is...>) {
   bool const empty = view.empty();
-  return ((empty || view.extent(static_cast<int>(I)) == 1 ||
-           static_cast<std::int64_t>(mapping.stride(I)) == view.stride(static_cast<int>(I))) &&
+  return ((empty || view.extent(static_cast<int>(Is)) == 1 ||
+           static_cast<std::int64_t>(mapping.stride(Is)) == view.stride(static_cast<int>(Is))) &&
           ...);
 }
 
-template <class Mdspan, std::size_t... I>
-Mdspan as_mdspan(tensor_view const& view, std::index_sequence<I...>) {
+template <class Mdspan, std::size_t... Is>
+Mdspan as_mdspan(tensor_view const& view, std::index_sequence<Is...>) {
   using extents_type = typename Mdspan::extents_type;
   using index = typename Mdspan::index_type;
   using mapping = typename Mdspan::mapping_type;
-  std::int64_t const extents[sizeof...(I) + 1] = {fixed_extent<extents_type>(I)..., dynamic_extent};
-  auto need = requirement_of<typename Mdspan::element_type>(sizeof...(I), extents);
+  std::int64_t const extents[sizeof...(Is) + 1] = {fixed_extent<extents_type>(Is)...,
+                                                   dynamic_extent};
+  auto need = requirement_of<typename Mdspan::element_type>(sizeof...(Is), extents);
   constexpr std::size_t of_accessor = accessor_alignment<Mdspan>;
   need.alignment = of_accessor > need.alignment ? of_accessor : need.alignment;
   require_view(view, need);
   if (!fits_index<index>(view)) {
     raise_index_overflow(view, sizeof(index));
   }
-  extents_type const sizes(static_cast<index>(view.extent(static_cast<int>(I)))...);
+  extents_type const sizes(static_cast<index>(view.extent(static_cast<int>(Is)))...);
   auto const data = static_cast<typename Mdspan::data_handle_type>(
       elements_of<typename Mdspan::element_type>(view));
   if constexpr (takes_strides<mapping>::value) {
@@ -205,19 +206,19 @@ Mdspan as_mdspan(tensor_view const& view, std::index_sequence<I...>) {
                    ", strides above 0, each at least the span of the dimensions that vary faster");
     }
     decltype(std::declval<mapping const&>().strides())
-        const steps{static_cast<index>(strides[I])...};
+        const steps{static_cast<index>(strides[Is])...};
     return Mdspan(data, mapping(sizes, steps));
   } else {
     mapping const implied(sizes);
-    if (has_strides_of(implied, view, std::index_sequence<I...>{})) {
+    if (has_strides_of(implied, view, std::index_sequence<Is...>{})) {
       return Mdspan(data, implied);
     }
-    if constexpr (has_free_padding<mapping> && sizeof...(I) > 1) {
+    if constexpr (has_free_padding<mapping> && sizeof...(Is) > 1) {
       // The padded stride is that of the second dimension, or of the last but one.
-      for (int const i : {1, static_cast<int>(sizeof...(I)) - 2}) {
+      for (int const i : {1, static_cast<int>(sizeof...(Is)) - 2}) {
         if (fits_padding<index>(view, view.stride(i))) {
           mapping const padded(sizes, static_cast<index>(view.stride(i)));
-          if (has_strides_of(padded, view, std::index_sequence<I...>{})) {
+          if (has_strides_of(padded, view, std::index_sequence<Is...>{})) {
             return Mdspan(data, padded);
           }
         }

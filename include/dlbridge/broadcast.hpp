@@ -32,14 +32,15 @@ DLBRIDGE_COLD inline report broadcast_refusal(errc code, tensor_view const& view
   return r;
 }
 
-// Throws if no tensor can have the extents.
-inline void require_extents(dims const& extents) {
+// Throws if no tensor with elements of this size can have the extents.
+inline void require_extents(dims const& extents, std::int64_t bits = 1) {
   bool is_valid = extents.size() <= max_rank;
   for (int i = 0; is_valid && i < extents.size(); ++i) {
     is_valid = extents[i] >= 0;
   }
   std::int64_t count = 0;
-  if (!is_valid || !try_count(extents.size(), extents.data(), count)) {
+  if (!is_valid || !try_count(extents.size(), extents.data(), count) ||
+      !try_multiply(count, bits, count)) {
     report r = refusal(is_valid ? errc::overflow : errc::malformed,
                        is_valid ? "a size that fits 64 bits" : "at most 64 extents of 0 and above",
                        "shape ");
@@ -99,10 +100,19 @@ tensor_view view_in(Tensor const& tensor) {
   }
 }
 
+// Whether static_cast converts a number to T: no small_float has that of a long double.
+template <class Number, class T, class = void>
+constexpr bool is_castable = false;
+template <class Number, class T>
+constexpr bool
+    is_castable<Number, T, std::void_t<decltype(static_cast<T>(std::declval<Number>()))>> = true;
+
 // Whether T represents the number; a float rounds it.
 template <class T, class Number>
 bool has_number(Number number) noexcept {
-  if constexpr (!std::is_integral_v<T>) {
+  if constexpr (std::is_same_v<T, std::byte>) {
+    return has_number<unsigned char>(number);
+  } else if constexpr (!std::is_integral_v<T>) {
     return true;
   } else if constexpr (std::is_integral_v<Number>) {
     return static_cast<Number>(static_cast<T>(number)) == number &&
@@ -129,15 +139,26 @@ template <class Number>
   raise(r);
 }
 
-// The extents of a tensor; none of a number.
+// Whether T is a list, such as a vector or a text, and no number.
+template <class T, class = void>
+constexpr bool is_list = std::is_array_v<T> || std::is_pointer_v<T>;
+template <class T>
+constexpr bool is_list<T, std::void_t<decltype(std::declval<T const&>().size())>> = true;
+
+// The extents of a tensor, or those that the caller has already; none of a number.
 template <class Operand>
 dims extents_in(Operand const& operand) {
-  if constexpr (is_variant<Operand>) {
+  if constexpr (std::is_same_v<Operand, dims>) {
+    require_extents(operand);
+    return operand;
+  } else if constexpr (is_variant<Operand>) {
     return visit([](auto const& each) { return extents_in(each); }, operand);
   } else if constexpr (has_view<Operand const&>) {
     tensor_view const view = view_in(operand);
     return dims::from(view.shape(), static_cast<std::size_t>(view.rank()));
   } else {
+    static_assert(!is_list<Operand>,
+                  "dlbridge: broadcast_extents takes dims, numbers, tensors and variants of them");
     return dims();
   }
 }
@@ -171,13 +192,13 @@ class broadcast_span {
 
   /// @throws error as broadcast_to
   broadcast_span(T number, dims const& extents) : number_(number) {
-    detail::require_extents(extents);
+    detail::require_extents(extents, element_bits(dtype_of<T>()));
     std::int64_t const strides[max_rank] = {};
     assign(&number_, extents, strides);
   }
   broadcast_span(tensor_view const& source, dims const& extents) : number_() {
     require_view(source, detail::required_by<tensor_span<T const>>);
-    detail::require_extents(extents);
+    detail::require_extents(extents, element_bits(dtype_of<T>()));
     std::int64_t strides[max_rank];
     detail::write_broadcast_strides(source, extents, strides);
     assign(static_cast<T const*>(source.data()), extents, strides);
@@ -272,7 +293,7 @@ class broadcast_span {
 /// @return The view, which is read-only.
 /// @throws error rank_mismatch or extent_mismatch (the source does not broadcast to the extents, or
 ///   these do not meet Shape), dtype_mismatch, device_mismatch or misaligned (the source),
-///   malformed (a negative extent), overflow (more elements than 64 bits count), bad_argument (an
+///   malformed (a negative extent), overflow (a size in bits above 64 bits), bad_argument (an
 ///   integer T does not represent the number), null_data (an empty owner).
 template <class T, class Shape = dynamic_rank, class Source>
 broadcast_span<T, Shape> broadcast_to(Source&& source, dims const& extents) {
@@ -289,13 +310,16 @@ broadcast_span<T, Shape> broadcast_to(Source&& source, dims const& extents) {
                   "variable");
     return broadcast_span<T, Shape>(detail::view_in(source), extents);
   } else {
-    constexpr bool is_own = std::is_arithmetic_v<type> || std::is_same_v<type, T>;
-    constexpr bool is_small_float = !is_own && std::is_convertible_v<type, float>;
+    constexpr bool is_own =
+        (std::is_arithmetic_v<type> && detail::is_castable<type, T>) || std::is_same_v<type, T>;
+    // Of at most 16 bits: a float would round the number of a larger type.
+    constexpr bool is_small_float = !is_own && std::is_convertible_v<type, float> &&
+                                    sizeof(type) <= 2 && !std::is_empty_v<type>;
     static_assert(is_own || is_small_float,
                   "dlbridge: broadcast_to takes numbers, tensors and variants of them");
     if constexpr (is_small_float) {
       return broadcast_to<T, Shape>(static_cast<float>(source), extents);
-    } else {
+    } else if constexpr (is_own) {
       if constexpr (std::is_arithmetic_v<type>) {
         if (!detail::has_number<T>(source)) {
           detail::raise_no_number(dtype_of<T>(), source);
@@ -314,8 +338,11 @@ broadcast_span<T, Shape> broadcast_to(Source&& source, Like const& like) {
 }
 
 /// The extents to which several operands broadcast, such as those of a result.
-/// @param operands Numbers, tensors, and variants of them, as broadcast_to takes.
-/// @throws error extent_mismatch, null_data (an empty owner).
+/// @param first A number, a tensor, or a variant of them, as broadcast_to takes, or the extents of
+///   other operands.
+/// @param others More of them.
+/// @throws error extent_mismatch, malformed or overflow (extents that no tensor has), null_data (an
+///   empty owner).
 template <class First, class... Others>
 dims broadcast_extents(First const& first, Others const&... others) {
   dims extents = detail::extents_in(first);

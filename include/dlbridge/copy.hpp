@@ -82,11 +82,9 @@ inline void copy_disjoint(tensor_view const& source, tensor_view const& destinat
 /// @param memory The allocator, whose functions must outlive the tensor.
 /// @return A compact, writable tensor, aligned to 64 bytes, with flag_is_copied. Sub-byte elements
 ///   are packed or padded as in source.
-/// @throws error device_mismatch (the CPU cannot access the memory), bad_argument (another order,
-/// or
-///   memory of the allocator that is not aligned),
-///   version_mismatch (kind is legacy, and the elements are padded sub-byte elements), overflow
-///   (the size of the copy exceeds 64 bits), out_of_memory.
+/// @throws error device_mismatch (the CPU cannot access the memory), bad_argument (another order;
+///   memory of the allocator is not aligned), version_mismatch (kind is legacy, and the elements
+///   are padded sub-byte elements), overflow (the size of the copy exceeds 64 bits), out_of_memory.
 ///
 /// @par Stream order
 /// The function waits for no stream: the elements must be ready when the caller calls it.

@@ -218,7 +218,10 @@ class tensor_span {
   dlbridge::device device() const noexcept { return view_.device(); }
   tensor_view const& view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return view_; }
   tensor_view view() const&& noexcept { return view_; }
-  operator tensor_view() const noexcept { return view_; }
+  /// The view for other functions. Of a span of const elements it is read-only.
+  operator tensor_view() const noexcept {
+    return std::is_const_v<T> ? view_.with_flags(view_.flags() | flag_read_only) : view_;
+  }
 
   /// The element at the indices, one for each dimension. Requires a static rank, and constraints
   /// under which the CPU can access the memory.
@@ -311,7 +314,7 @@ class tensor {
   /// @throws error null_data, when the tensor was released or moved from.
   operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND {
     static_cast<void>(detail::require_owner(owned_));
-    return span_.view();
+    return span_;
   }
   span_type const& span() const&& = delete;    // dangles: keep it in a variable
   tensor_view const& view() const&& = delete;  // dangles: keep it in a variable

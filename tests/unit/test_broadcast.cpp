@@ -69,6 +69,8 @@ TEST(BroadcastTo, RefusesANumberThatAnIntegerDoesNotRepresent) {
             "18446744073709551615");
   EXPECT_EQ(refused(3.75, std::int32_t{}),
             "bad_argument: bad argument: expected a number that the dtype has: int32; got 3.75");
+  EXPECT_EQ(refused(300, std::byte{}),
+            "bad_argument: bad argument: expected a number that the dtype has: uint8; got 300");
   for (double const number : {1e20, 0x1p63, -0x1.0p64, std::nan(""), HUGE_VAL}) {
     EXPECT_NE(refused(number, std::int64_t{}), "") << number;
   }
@@ -142,6 +144,9 @@ TEST(BroadcastTo, RefusesExtentsThatNoTensorHas) {
   EXPECT_EQ(refusal_of([&] { return broadcast_to<float>(1, {large, large}); }),
             "overflow: size overflows: expected a size that fits 64 bits; got shape [4294967296, "
             "4294967296]");
+  EXPECT_EQ(refusal_of([&] { return broadcast_to<double>(1, {INT64_MAX}); }).substr(0, 8),
+            "overflow")
+      << "of its bits";
   std::vector<int> const many(65, 1);
   EXPECT_EQ(
       refusal_of([&] { return broadcast_to<float>(1, dims::from(many.data(), 65)); }),
@@ -194,6 +199,14 @@ TEST(BroadcastExtents, OfNumbersAndTensors) {
   managed_tensor const two = dlbridge::build(std::vector<float>(2));
   EXPECT_EQ(refusal_of([&] { return broadcast_extents(row, two); }),
             "extent_mismatch: expected extents that broadcast with [3]; got [2]: extents differ");
+}
+
+TEST(BroadcastExtents, OfOtherExtents) {
+  managed_tensor const row = dlbridge::build(std::vector<float>(3));
+  managed_tensor const column = dlbridge::build(std::vector<std::array<float, 1>>(2));
+  dims const first = broadcast_extents(row, 1);
+  EXPECT_EQ(list(broadcast_extents(first, column)), (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(refusal_of([] { return broadcast_extents(dims{-2}, 1); }).substr(0, 9), "malformed");
 }
 
 TEST(Broadcast, ANumberOfASmallFloatIsConverted) {

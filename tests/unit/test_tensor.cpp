@@ -184,6 +184,16 @@ TYPED_TEST(TypedTensor, AcceptsReadOnlyMemoryForConstElementsOnly) {
             "read-only: writability differs. Take it as const, or pass a writable copy");
 }
 
+TYPED_TEST(TypedTensor, ConstElementsBecomeAReadOnlyView) {
+  auto const constant = this->template typed<float const, matrix>();
+  dlbridge::tensor_view const view = constant;
+  EXPECT_TRUE(view.read_only());
+  EXPECT_EQ(view.data(), constant.data());
+  EXPECT_FALSE(constant.view().read_only()) << "the flags of the memory";
+  EXPECT_EQ(refusal_of([&] { return dlbridge::tensor_span<float, matrix>(constant); }).substr(0, 9),
+            "read_only");
+}
+
 TYPED_TEST(TypedTensor, RefusesMisalignedElements) {
   this->t.byte_offset = 6;
   EXPECT_EQ(this->template refusal<float const>(),

@@ -1,4 +1,5 @@
 // The second of two translation units that include every header without Python.
+#define I 1  // as <complex.h> of C does
 #include <dlbridge/dlbridge.hpp>
 #include <dlbridge/runtime.hpp>
 

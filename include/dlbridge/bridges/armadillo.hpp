@@ -73,16 +73,16 @@ class read_only {
 
 namespace detail {
 // The array is strict: Armadillo reports an error where an operation would change its size.
-template <class Result, class Element, std::size_t... I, class... How>
-Result arma_view(tensor_view const& of, std::index_sequence<I...>, How... how) {
-  requirement need = requirement_of<Element>(sizeof...(I), nullptr);
+template <class Result, class Element, std::size_t... Is, class... How>
+Result arma_view(tensor_view const& of, std::index_sequence<Is...>, How... how) {
+  requirement need = requirement_of<Element>(sizeof...(Is), nullptr);
   need.order = layout::column_major;
   require_view(of, need);
   if (!fits_index<arma::uword>(of)) {
     raise_index_overflow(of, sizeof(arma::uword));
   }
   auto* const elements = const_cast<std::remove_const_t<Element>*>(elements_of<Element>(of));
-  return Result(how..., elements, static_cast<arma::uword>(of.extent(static_cast<int>(I)))...,
+  return Result(how..., elements, static_cast<arma::uword>(of.extent(static_cast<int>(Is)))...,
                 false, true);
 }
 

@@ -108,54 +108,54 @@ constexpr int interleaved(int i, bool high) {
   return lane + (high ? in_lane / 2 : 0) + i % in_lane / 2 + i % 2 * in_lane * Lanes;
 }
 
-template <int Bytes, int Lanes, bool High, class Register, int... I>
+template <int Bytes, int Lanes, bool High, class Register, int... Is>
 DLBRIDGE_INLINE void interleave(Register& to, Register const& a, Register const& b,
-                                std::integer_sequence<int, I...>) noexcept {
+                                std::integer_sequence<int, Is...>) noexcept {
 #if defined(__clang__) || __GNUC__ >= 12
-  to = __builtin_shufflevector(a, b, interleaved<Bytes, Lanes>(I, High)...);
+  to = __builtin_shufflevector(a, b, interleaved<Bytes, Lanes>(Is, High)...);
 #else
-  to = __builtin_shuffle(a, b, Register{interleaved<Bytes, Lanes>(I, High)...});
+  to = __builtin_shuffle(a, b, Register{interleaved<Bytes, Lanes>(Is, High)...});
 #endif
 }
 
 // Loads the lanes of a register, one or two, from two addresses.
-template <int Bytes, class Register, int... I>
+template <int Bytes, class Register, int... Is>
 DLBRIDGE_INLINE void load_lanes(Register& to, char const* first, char const* last,
-                                std::integer_sequence<int, I...>) noexcept {
+                                std::integer_sequence<int, Is...>) noexcept {
   if constexpr (sizeof(Register) == 16) {
     std::memcpy(&to, first, 16);
   } else {
     typename copy_register<Bytes, 1>::type low, high;
     std::memcpy(&low, first, 16);
     std::memcpy(&high, last, 16);
-    to = __builtin_shufflevector(low, high, I...);
+    to = __builtin_shufflevector(low, high, Is...);
   }
 }
 
 // Transposes by log2(N) rounds, each of which interleaves the first half of the registers with the
-// second half. Lane l begins with the rows l * N to l * N + N - 1, where N = sizeof...(I).
-template <int Bytes, int Lanes, int... I>
+// second half. Lane l begins with the rows l * N to l * N + N - 1, where N = sizeof...(Is).
+template <int Bytes, int Lanes, int... Is>
 DLBRIDGE_INLINE void transpose_registers(char const* source, std::ptrdiff_t pitch, char* to,
                                          std::ptrdiff_t to_pitch,
-                                         std::integer_sequence<int, I...>) noexcept {
+                                         std::integer_sequence<int, Is...>) noexcept {
   using reg = typename copy_register<Bytes, Lanes>::type;
   using elements = std::make_integer_sequence<int, 16 * Lanes / (Bytes == 16 ? 8 : Bytes)>;
-  constexpr int n = sizeof...(I);
+  constexpr int n = sizeof...(Is);
   reg rows[std::size_t{n}];
-  (load_lanes<Bytes>(rows[I], source + I * pitch, source + (n * (Lanes - 1) + I) * pitch,
+  (load_lanes<Bytes>(rows[Is], source + Is * pitch, source + (n * (Lanes - 1) + Is) * pitch,
                      elements{}),
    ...);
   for (int round = 1; round < n; round *= 2) {
-    reg const former[std::size_t{n}] = {rows[I]...};
+    reg const former[std::size_t{n}] = {rows[Is]...};
     (interleave < Bytes, Lanes,
-     I % 2 != 0 > (rows[I], former[I / 2], former[(I + n) / 2], elements{}), ...);
+     Is % 2 != 0 > (rows[Is], former[Is / 2], former[(Is + n) / 2], elements{}), ...);
   }
-  (std::memcpy(to + I * to_pitch, &rows[I], 16 * Lanes), ...);
+  (std::memcpy(to + Is * to_pitch, &rows[Is], 16 * Lanes), ...);
 }
 #else
-template <int Bytes, int Lanes, int... I>
+template <int Bytes, int Lanes, int... Is>
 void transpose_registers(char const*, std::ptrdiff_t, char*, std::ptrdiff_t,
-                         std::integer_sequence<int, I...>) noexcept;
+                         std::integer_sequence<int, Is...>) noexcept;
 #endif
 
 // Copies the columns of a block to rows, one element after the other.

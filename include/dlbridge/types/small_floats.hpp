@@ -211,12 +211,13 @@ float to_odd_float(Integer value) noexcept {
   float const magnitude = static_cast<float>(number | lost) * unit;
   return is_negative ? -magnitude : magnitude;
 }
-// Whether a type is an integer, or a floating type of at most 64 bits. _Float16 and __bf16 are no
+// Whether a type is an integer or a floating type of at most 64 bits. _Float16 and __bf16 are no
 // arithmetic types before C++23.
 template <class Number>
 constexpr bool is_exact_source =
-    std::is_integral_v<Number> || (!std::is_class_v<Number> && !std::is_enum_v<Number> &&
-                                   std::is_convertible_v<Number, double> && sizeof(Number) <= 8);
+    sizeof(Number) <= 8 &&
+    (std::is_integral_v<Number> || (!std::is_class_v<Number> && !std::is_enum_v<Number> &&
+                                    std::is_convertible_v<Number, double>));
 // The type of C++17 that holds its numbers.
 template <class Number>
 using widened =
@@ -318,8 +319,8 @@ class numeric_limits<dlbridge::small_float<Format>> : public numeric_limits<floa
   static constexpr int min_exponent10 = (min_exponent - 1) * 30103 / 100000;
   static constexpr int max_exponent10 = max_exponent * 30103 / 100000;
 
-  static constexpr number min() noexcept { return of(limits::min); }
-  static constexpr number max() noexcept { return of(limits::max); }
+  static constexpr number(min)() noexcept { return of(limits::min); }
+  static constexpr number(max)() noexcept { return of(limits::max); }
   static constexpr number lowest() noexcept { return of(limits::lowest); }
   static constexpr number denorm_min() noexcept { return of(limits::denorm_min); }
   static constexpr number epsilon() noexcept { return of(limits::epsilon); }

@@ -28,9 +28,9 @@ constexpr std::int64_t dynamic_extent_at = dynamic_extent;
 
 template <class Indices>
 struct dynamic_shape;
-template <std::size_t... I>
-struct dynamic_shape<std::index_sequence<I...>> {
-  using type = shape<dynamic_extent_at<I>...>;
+template <std::size_t... Is>
+struct dynamic_shape<std::index_sequence<Is...>> {
+  using type = shape<dynamic_extent_at<Is>...>;
 };
 template <std::size_t Rank>
 using dynamic_shape_of = typename dynamic_shape<std::make_index_sequence<Rank>>::type;

@@ -73,26 +73,26 @@ class element_giver {
   }
 
  private:
-  template <class T, std::size_t... I>
-  ref give_tuple(T&& value, std::index_sequence<I...>) const {
-    ref result = ref::steal(api<PyTuple_New>(Py_ssize_t{sizeof...(I)}));
+  template <class T, std::size_t... Is>
+  ref give_tuple(T&& value, std::index_sequence<Is...>) const {
+    ref result = ref::steal(api<PyTuple_New>(Py_ssize_t{sizeof...(Is)}));
     bool const is_done =
         result &&
-        (set_item(result.get(), Py_ssize_t{I}, give(std::get<I>(std::move(value)))) && ...);
+        (set_item(result.get(), Py_ssize_t{Is}, give(std::get<Is>(std::move(value)))) && ...);
     return is_done ? std::move(result) : ref();
   }
 
-  template <std::size_t I, class T>
+  template <std::size_t Is, class T>
   ref give_alternative(T&& value) const {
-    if (value.index() == I) {
+    if (value.index() == Is) {
       using std::get;  // that of variants is found by the type of the argument
-      return give(get<I>(std::move(value)));
+      return give(get<Is>(std::move(value)));
     }
-    if constexpr (I == 0) {
+    if constexpr (Is == 0) {
       api<PyErr_Format>(PyExc_ValueError, "a variant without a value");
       return ref();
     } else {
-      return give_alternative<I - 1>(std::move(value));
+      return give_alternative<Is - 1>(std::move(value));
     }
   }
 

@@ -178,8 +178,8 @@ struct fast_call {
  private:
   using argument_tuple = std::tuple<fast_argument<std::decay_t<Parameters>>...>;
 
-  template <std::size_t... I>
-  static PyObject* run(PyObject* self, PyObject* const* args, std::index_sequence<I...>) noexcept {
+  template <std::size_t... Is>
+  static PyObject* run(PyObject* self, PyObject* const* args, std::index_sequence<Is...>) noexcept {
     argument_tuple arguments;
     if (!load_all(arguments, args, indices()) || !agree_on_extents(arguments, indices())) {
       refuse(self, arguments, indices());
@@ -189,12 +189,12 @@ struct fast_call {
     try {
       if constexpr (std::is_void_v<Result>) {
         dlbridge::detail::call_guarded(
-            [&] { Callable::get()(std::get<I>(arguments).extract()...); });
+            [&] { Callable::get()(std::get<Is>(arguments).extract()...); });
         Py_INCREF(Py_None);
         result = Py_None;
       } else {
         result = to_python(self, dlbridge::detail::call_guarded([&]() -> decltype(auto) {
-                             return Callable::get()(std::get<I>(arguments).extract()...);
+                             return Callable::get()(std::get<Is>(arguments).extract()...);
                            }),
                            arguments);
       }
@@ -226,17 +226,17 @@ struct fast_call {
     }
   }
 
-  template <std::size_t... I>
+  template <std::size_t... Is>
   DLBRIDGE_COLD static void refuse(PyObject* self, argument_tuple& arguments,
-                                   std::index_sequence<I...>) noexcept {
+                                   std::index_sequence<Is...>) noexcept {
     struct {
       fast_record const& record;
       char const* name(std::size_t i) const noexcept { return record.parameter_names[i].c_str(); }
       static int position(std::size_t i) noexcept { return static_cast<int>(i) + 1; }
     } const parameters{fast_record::of(self)};
     refusals reasons;
-    (detail::add_if_refused(reasons, std::get<I>(arguments), parameters.name(I),
-                            parameters.position(I)),
+    (detail::add_if_refused(reasons, std::get<Is>(arguments), parameters.name(Is),
+                            parameters.position(Is)),
      ...);
     if (!reasons) {
       add_disagreements(reasons, arguments, parameters, indices());

@@ -34,10 +34,10 @@ namespace python {
 namespace on_nanobind {
 
 // The annotation of a parameter type as a descr, nanobind's compile-time string.
-template <class P, std::size_t... I>
-constexpr auto make_descr(std::index_sequence<I...>) {
+template <class P, std::size_t... Is>
+constexpr auto make_descr(std::index_sequence<Is...>) {
   constexpr literal_text text = annotation_of<P>();
-  return nb::detail::descr<sizeof...(I)>(text.data[I]...);
+  return nb::detail::descr<sizeof...(Is)>(text.data[Is]...);
 }
 // As nb::detail::io_name writes it: one annotation for parameters, another for results.
 template <class P>

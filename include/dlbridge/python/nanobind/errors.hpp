@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/call/binding/mismatch.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -32,8 +33,7 @@ DLBRIDGE_COLD inline bool set_not_initialized(PyObject* object) noexcept {
   if (!nb::inst_check(object) || nb::inst_ready(object)) {
     return false;
   }
-  api<PyErr_SetString>(PyExc_TypeError,
-                       "expected an initialized object; __init__ of its class was not called");
+  api<PyErr_SetString>(PyExc_TypeError, python::detail::not_initialized);
   return true;
 }
 

@@ -33,10 +33,10 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
 // The annotation of a parameter type as a descr, pybind11's compile-time string.
-template <class P, std::size_t... I>
-constexpr auto make_descr(std::index_sequence<I...>) {
+template <class P, std::size_t... Is>
+constexpr auto make_descr(std::index_sequence<Is...>) {
   constexpr literal_text text = annotation_of<P>();
-  return py::detail::descr<sizeof...(I)>(text.data[I]...);
+  return py::detail::descr<sizeof...(Is)>(text.data[Is]...);
 }
 template <class P>
 constexpr auto descr_of() {

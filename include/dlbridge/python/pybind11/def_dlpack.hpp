@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <dlbridge/python/call/binding/class_operations.hpp>
+#include <dlbridge/python/call/binding/mismatch.hpp>
 #include <dlbridge/python/export/exchange_table.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
@@ -21,7 +22,7 @@ struct pybind11_objects : pybind11_translator {
   template <class T>
   static T& get(PyObject* self) {
     if (!is_initialized(self)) {
-      throw py::type_error("expected an initialized object; __init__ of its class was not called");
+      throw py::type_error(not_initialized);
     }
     return py::cast<T&>(py::handle(self));
   }

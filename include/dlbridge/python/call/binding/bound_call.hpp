@@ -269,29 +269,29 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
     }
   }
 
-  template <std::size_t... I, class... Values>
-  library_result<Library, Result> run(std::index_sequence<I...>, Values&... values) const {
+  template <std::size_t... Is, class... Values>
+  library_result<Library, Result> run(std::index_sequence<Is...>, Values&... values) const {
     overload_call* const call = Library::enter(*record_, values...);
     PyObject* const objects[count + 1] = {object_of<Parameters>(values)...};
     argument_tuple arguments;
     bool fits = true;
     if (call == nullptr) {
-      fits = detail::load_all(arguments, objects, std::index_sequence<I...>());
+      fits = detail::load_all(arguments, objects, std::index_sequence<Is...>());
     } else {
       call->begin();
-      fits = (static_cast<unsigned>(load_shared(*call, std::get<I>(arguments), objects[I])) & ... &
-              1U) != 0;
-      fits = fits && (confirm_shared(std::get<I>(arguments)) && ...);
+      fits = (static_cast<unsigned>(load_shared(*call, std::get<Is>(arguments), objects[Is])) &
+              ... & 1U) != 0;
+      fits = fits && (confirm_shared(std::get<Is>(arguments)) && ...);
     }
-    if (!fits || !detail::agree_on_extents(arguments, std::index_sequence<I...>())) {
-      refuse(call, arguments, std::index_sequence<I...>());
+    if (!fits || !detail::agree_on_extents(arguments, std::index_sequence<Is...>())) {
+      refuse(call, arguments, std::index_sequence<Is...>());
     }
     if (call != nullptr) {
       call->accept();
     }
     if constexpr (!std::is_same_v<library_result<Library, Result>, Result>) {
       std::decay_t<Result> result =
-          guarded_call(forwarded_argument<Parameters>(std::get<I>(arguments), values)...);
+          guarded_call(forwarded_argument<Parameters>(std::get<Is>(arguments), values)...);
       library const* const target = record_->result_library ? &*record_->result_library : nullptr;
       PyObject* const first_argument = detail::first_tensor_in(arguments);
       if constexpr (is_result<std::decay_t<Result>>) {
@@ -301,7 +301,7 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
                 Library::template object_test<Parameters...>()};
       }
     } else {
-      return guarded_call(forwarded_argument<Parameters>(std::get<I>(arguments), values)...);
+      return guarded_call(forwarded_argument<Parameters>(std::get<Is>(arguments), values)...);
     }
   }
 
@@ -361,19 +361,19 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
     reasons.add_if_refused(argument.refusal(), name, position);
   }
 
-  template <std::size_t... I>
+  template <std::size_t... Is>
   [[noreturn]] DLBRIDGE_COLD void refuse(overload_call* call, argument_tuple& arguments,
-                                         std::index_sequence<I...>) const {
+                                         std::index_sequence<Is...>) const {
     struct {
       function_record const& record;
       char const* name(std::size_t i) const noexcept { return record.parameter_name(i, count); }
       int position(std::size_t i) const noexcept { return record.position(i); }
     } const parameters{*record_};
     refusals reasons;
-    (add_if_refused(reasons, std::get<I>(arguments), parameters.name(I), parameters.position(I)),
+    (add_if_refused(reasons, std::get<Is>(arguments), parameters.name(Is), parameters.position(Is)),
      ...);
     if (!reasons) {
-      detail::add_disagreements(reasons, arguments, parameters, std::index_sequence<I...>());
+      detail::add_disagreements(reasons, arguments, parameters, std::index_sequence<Is...>());
     }
     Library::refuse(*record_, call, std::move(reasons));
   }

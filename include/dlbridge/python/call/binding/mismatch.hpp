@@ -35,6 +35,10 @@ DLBRIDGE_COLD inline ref describe_object(PyObject* object) noexcept {
                              : api<PyUnicode_FromString>(type));
 }
 
+// The TypeError of an object of a bound class whose __init__ was not called.
+constexpr char const* not_initialized =
+    "expected an initialized object; __init__ of its class was not called";
+
 // Sets the TypeError "expected ...; got ...", whose message needs no more than the argument's name.
 // expected: a str, or null with an exception set, which then stays pending
 // headers: those of the binding library that convert what has the name of a C++ type

@@ -45,29 +45,30 @@ class tuple_argument<T, Others, element_list<Elements...>> {
   PyObject* first_tensor() const noexcept { return first_of_each(indices()); }
 
  private:
-  template <std::size_t... I>
+  template <std::size_t... Is>
   load_result load_each(element_mode const& how, element_refusal& why,
-                        std::index_sequence<I...>) noexcept {
+                        std::index_sequence<Is...>) noexcept {
     load_result result = load_result::fast;
-    static_cast<void>(((result = both(result, std::get<I>(elements_).load(object_at(I), how, why)),
-                        result != load_result::refused || (why.at_index(Py_ssize_t{I}), false)) &&
-                       ...));
+    static_cast<void>(
+        ((result = both(result, std::get<Is>(elements_).load(object_at(Is), how, why)),
+          result != load_result::refused || (why.at_index(Py_ssize_t{Is}), false)) &&
+         ...));
     return result;
   }
-  template <std::size_t... I>
-  bool confirm_each(element_refusal& why, std::index_sequence<I...>) noexcept {
-    return ((std::get<I>(elements_).confirm(why) ||
-             why.at_index(Py_ssize_t{I}) != load_result::refused) &&
+  template <std::size_t... Is>
+  bool confirm_each(element_refusal& why, std::index_sequence<Is...>) noexcept {
+    return ((std::get<Is>(elements_).confirm(why) ||
+             why.at_index(Py_ssize_t{Is}) != load_result::refused) &&
             ...);
   }
-  template <std::size_t... I>
-  T extract_each(std::index_sequence<I...>) {
-    return T{std::get<I>(elements_).extract()...};
+  template <std::size_t... Is>
+  T extract_each(std::index_sequence<Is...>) {
+    return T{std::get<Is>(elements_).extract()...};
   }
-  template <std::size_t... I>
-  PyObject* first_of_each(std::index_sequence<I...>) const noexcept {
+  template <std::size_t... Is>
+  PyObject* first_of_each(std::index_sequence<Is...>) const noexcept {
     PyObject* first = nullptr;
-    static_cast<void>(((first = std::get<I>(elements_).first_tensor(), first == nullptr) && ...));
+    static_cast<void>(((first = std::get<Is>(elements_).first_tensor(), first == nullptr) && ...));
     return first;
   }
   PyObject* object_at(std::size_t i) const noexcept {
@@ -82,9 +83,9 @@ template <std::size_t, class Element>
 using repeated = Element;
 template <class Element, class Indices>
 struct repeated_elements;
-template <class Element, std::size_t... I>
-struct repeated_elements<Element, std::index_sequence<I...>> {
-  using type = element_list<repeated<I, Element>...>;
+template <class Element, std::size_t... Is>
+struct repeated_elements<Element, std::index_sequence<Is...>> {
+  using type = element_list<repeated<Is, Element>...>;
 };
 
 template <class T, class Others, class Elements>
@@ -124,45 +125,45 @@ class variant_argument<T, Others, element_list<Elements...>> {
     // An alternative that refused may have run Python code.
     return selected_ == 0 ? result : both(result, load_result::after_python);
   }
-  template <std::size_t... I>
+  template <std::size_t... Is>
   load_result load_first_of(PyObject* object, element_mode const& how, element_refusal& reasons,
-                            std::index_sequence<I...>) noexcept {
+                            std::index_sequence<Is...>) noexcept {
     load_result result = load_result::refused;
-    static_cast<void>(((result = load_one<I>(object, how, reasons),
+    static_cast<void>(((result = load_one<Is>(object, how, reasons),
                         result == load_result::refused && !reasons.is_fatal()) &&
                        ...));
     return result;
   }
-  template <std::size_t I>
+  template <std::size_t Is>
   load_result load_one(PyObject* object, element_mode const& how,
                        element_refusal& reasons) noexcept {
     element_refusal reason;
-    load_result const result = std::get<I>(elements_).load(object, how, reason);
+    load_result const result = std::get<Is>(elements_).load(object, how, reason);
     if (result == load_result::refused) {
-      I == 0 ? static_cast<void>(reasons = std::move(reason))
-             : reasons.add_alternative(std::move(reason));
+      Is == 0 ? static_cast<void>(reasons = std::move(reason))
+              : reasons.add_alternative(std::move(reason));
     }
-    selected_ = I;
+    selected_ = Is;
     return result;
   }
-  template <std::size_t... I>
-  bool confirm_each(element_refusal& why, std::index_sequence<I...>) noexcept {
-    return ((I != selected_ || std::get<I>(elements_).confirm(why)) && ...);
+  template <std::size_t... Is>
+  bool confirm_each(element_refusal& why, std::index_sequence<Is...>) noexcept {
+    return ((Is != selected_ || std::get<Is>(elements_).confirm(why)) && ...);
   }
-  template <std::size_t I>
+  template <std::size_t Is>
   T extract_from() {
-    if constexpr (I + 1 < sizeof...(Elements)) {
-      if (I != selected_) {
-        return extract_from<I + 1>();
+    if constexpr (Is + 1 < sizeof...(Elements)) {
+      if (Is != selected_) {
+        return extract_from<Is + 1>();
       }
     }
-    return T(std::in_place_index<I>, std::get<I>(elements_).extract());
+    return T(std::in_place_index<Is>, std::get<Is>(elements_).extract());
   }
-  template <std::size_t... I>
-  PyObject* first_of_each(std::index_sequence<I...>) const noexcept {
+  template <std::size_t... Is>
+  PyObject* first_of_each(std::index_sequence<Is...>) const noexcept {
     PyObject* first = nullptr;
     static_cast<void>(
-        ((first = I == selected_ ? std::get<I>(elements_).first_tensor() : first), ...));
+        ((first = Is == selected_ ? std::get<Is>(elements_).first_tensor() : first), ...));
     return first;
   }
 

@@ -33,25 +33,25 @@ DLBRIDGE_INLINE load_result load_one(Argument& argument, PyObject* object) noexc
 
 // Loads all arguments of a call, from the first to the last, and confirms each argument after which
 // Python code may have run.
-template <class Tuple, std::size_t... I>
+template <class Tuple, std::size_t... Is>
 DLBRIDGE_INLINE bool load_all(Tuple& arguments, PyObject* const* objects,
-                              std::index_sequence<I...>) noexcept {
+                              std::index_sequence<Is...>) noexcept {
   constexpr auto fast = static_cast<unsigned>(load_result::fast);
-  [[maybe_unused]] constexpr bool in_line = sizeof...(I) <= most_loaded_in_line;
+  [[maybe_unused]] constexpr bool in_line = sizeof...(Is) <= most_loaded_in_line;
   unsigned const results[] = {
-      static_cast<unsigned>(load_one<in_line>(std::get<I>(arguments), objects[I]))..., fast};
-  unsigned const all = (results[I] & ... & fast);
+      static_cast<unsigned>(load_one<in_line>(std::get<Is>(arguments), objects[Is]))..., fast};
+  unsigned const all = (results[Is] & ... & fast);
   if (all != static_cast<unsigned>(load_result::after_python)) {
     return all == fast;
   }
-  if constexpr (sizeof...(I) < 2) {
+  if constexpr (sizeof...(Is) < 2) {
     return true;
   } else {
-    std::size_t last = sizeof...(I) - 1;
+    std::size_t last = sizeof...(Is) - 1;
     while (results[last] == fast) {
       --last;
     }
-    return ((I >= last || std::get<I>(arguments).confirm()) && ...);
+    return ((Is >= last || std::get<Is>(arguments).confirm()) && ...);
   }
 }
 }  // namespace detail

@@ -60,19 +60,20 @@ bool agrees(Argument& argument, extent_names& names, int position,
 
 /// @pre every argument was loaded
 /// @return the first disagreement; with position 0 if there is none
-template <class... Arguments, std::size_t... I>
+template <class... Arguments, std::size_t... Is>
 extent_disagreement find_disagreement(std::tuple<Arguments...>& arguments,
-                                      std::index_sequence<I...>) noexcept {
+                                      std::index_sequence<Is...>) noexcept {
   extent_names names;
   extent_disagreement found;
-  static_cast<void>((agrees(std::get<I>(arguments), names, static_cast<int>(I) + 1, found) && ...));
+  static_cast<void>(
+      (agrees(std::get<Is>(arguments), names, static_cast<int>(Is) + 1, found) && ...));
   return found;
 }
 
 /// Whether the extents of the same name agree. Compiles to nothing where no parameter names one.
-template <class Arguments, std::size_t... I>
+template <class Arguments, std::size_t... Is>
 DLBRIDGE_INLINE bool agree_on_extents(Arguments& arguments,
-                                      std::index_sequence<I...> indices) noexcept {
+                                      std::index_sequence<Is...> indices) noexcept {
   if constexpr (any_names_extents<Arguments>) {
     return find_disagreement(arguments, indices).position == 0;
   } else {
@@ -80,11 +81,11 @@ DLBRIDGE_INLINE bool agree_on_extents(Arguments& arguments,
   }
 }
 
-template <std::size_t I, class Argument, class Parameters>
+template <std::size_t Is, class Argument, class Parameters>
 void add_disagreement(refusals& reasons, Argument& argument, extent_disagreement const& found,
                       Parameters const& parameters) noexcept {
   if constexpr (names_extents<Argument>) {
-    if (static_cast<int>(I) + 1 == found.position) {
+    if (static_cast<int>(Is) + 1 == found.position) {
       auto const other = static_cast<std::size_t>(found.with.source) - 1;
       bounded_text<64> where;
       parameters.name(other) != nullptr
@@ -92,7 +93,7 @@ void add_disagreement(refusals& reasons, Argument& argument, extent_disagreement
           : where.append("argument ").append(std::int64_t{parameters.position(other)});
       reasons.add(dlbridge::detail::disagreement(argument.view(), Argument::need, found.with,
                                                  where.c_str()),
-                  parameters.name(I), parameters.position(I));
+                  parameters.name(Is), parameters.position(Is));
     }
   }
 }
@@ -100,14 +101,14 @@ void add_disagreement(refusals& reasons, Argument& argument, extent_disagreement
 /// Adds the first disagreement to the reasons of a call.
 /// @param parameters name(i) is the name of a parameter, or null; position(i) its number in
 /// messages
-template <class Arguments, class Parameters, std::size_t... I>
+template <class Arguments, class Parameters, std::size_t... Is>
 DLBRIDGE_COLD void add_disagreements(refusals& reasons, Arguments& arguments,
                                      Parameters const& parameters,
-                                     std::index_sequence<I...> indices) noexcept {
+                                     std::index_sequence<Is...> indices) noexcept {
   if constexpr (any_names_extents<Arguments>) {
     extent_disagreement const found = find_disagreement(arguments, indices);
     if (found.position != 0) {
-      (add_disagreement<I>(reasons, std::get<I>(arguments), found, parameters), ...);
+      (add_disagreement<Is>(reasons, std::get<Is>(arguments), found, parameters), ...);
     }
   }
 }

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/detail/describe_block.hpp>
-#include <dlbridge/layout.hpp>
+#include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -50,32 +50,20 @@ struct own_dims_block {
 /// @par Thread and GIL
 /// The deleter needs what that of the given tensor needs.
 DLBRIDGE_NOINLINE inline managed_tensor with_own_dims(managed_tensor m) noexcept {
-  DLTensor const given = m.view().to_dltensor();
-  std::uint64_t const flags = m.flags();
-  auto* const block = own_dims_block::make(m, given.ndim);
+  tensor_view const view = m.view();
+  auto* const block = own_dims_block::make(m, view.rank());
   if (block == nullptr) {
     return m;
   }
   std::int64_t* const shape = block->dims();
-  std::int64_t* const strides = shape + given.ndim;
-  for (int i = 0; i < given.ndim; ++i) {
-    shape[i] = given.shape[i];
+  std::int64_t* const strides = shape + view.rank();
+  for (int i = 0; i < view.rank(); ++i) {
+    shape[i] = view.extent(i);
   }
-  if (given.strides == nullptr) {
-    fill_row_major(given.ndim, shape, strides);
-  } else {
-    for (int i = 0; i < given.ndim; ++i) {
-      strides[i] = given.strides[i];
-    }
-  }
-  DLTensor& tensor = block->managed.dl_tensor;
-  tensor = given;
-  tensor.shape = given.ndim != 0 ? shape : nullptr;
-  tensor.strides = given.ndim != 0 ? strides : nullptr;
-  dlbridge::detail::canonicalize_data(tensor);
-  block->managed.version = {stated_major, stated_minor};
-  block->managed.flags = flags;  // the result is the only owner: a copy stays one
-  return managed_tensor::adopt(&block->managed);
+  view.copy_strides(strides);
+  managed_tensor result = dlbridge::detail::lend_in(block->managed, view.with_dims(shape, strides));
+  block->managed.flags = view.flags();  // the result is the only owner: a copy stays one
+  return result;
 }
 }  // namespace detail
 }  // namespace python

@@ -177,16 +177,16 @@ DLBRIDGE_COLD inline void explain_refusal(PyObject* function, PyObject* const* a
 
 // nanobind has one function for each shape of a call, which its Python functions refer to. Calls of
 // the functions of def pass through one of these instead, which calls nanobind's.
-template <std::size_t I>
+template <std::size_t Index>
 DLBRIDGE_LOCAL vectorcallfunc& own_call() noexcept {
   static vectorcallfunc function = nullptr;
   return function;
 }
-template <std::size_t I>
+template <std::size_t Index>
 PyObject* call_and_explain(PyObject* self, PyObject* const* args, std::size_t flags,
                            PyObject* keywords) noexcept {
   bool const outer = std::exchange(is_explained(), true);
-  PyObject* const result = own_call<I>()(self, args, flags, keywords);
+  PyObject* const result = own_call<Index>()(self, args, flags, keywords);
   is_explained() = outer;
   if (result == nullptr) {
     // The two highest bits are flags: of Python, and of nanobind for the self of a constructor.
@@ -196,14 +196,14 @@ PyObject* call_and_explain(PyObject* self, PyObject* const* args, std::size_t fl
   refused_imports().reset();  // of a call that an overload without tensors accepted
   return result;
 }
-template <std::size_t I>
+template <std::size_t Index>
 bool intercept(vectorcallfunc& call) noexcept {
-  vectorcallfunc& own = own_call<I>();
+  vectorcallfunc& own = own_call<Index>();
   if (own != nullptr && own != call) {
     return false;
   }
   own = call;
-  call = &call_and_explain<I>;
+  call = &call_and_explain<Index>;
   return true;
 }
 

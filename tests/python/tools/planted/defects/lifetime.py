@@ -125,14 +125,23 @@ def legacy_destructor_does_not_see_the_name() -> None:
 
 # Deleters ----------------------------------------------------------------------------------------
 
+# The rules whose probes free exports without the GIL, which ends the process at the two defects
+# below.
+FREEING = (
+    *("P-03", "P-10", "P-11", "P-12", "P-13", "P-16", "P-23", "P-24"),
+    *("P-38", "P-39", "P-40", "P-44", "P-53", "P-54"),
+)
 
-@defect("X-04", "*", known=True)
+
+@defect(
+    "X-04", "P-32", "X-01", "X-03", "X-05", "X-07", "X-08", "X-10", "X-12", *FREEING, known=True
+)
 def deleter_needs_the_gil() -> None:
     """The deleter ends the process where the thread does not hold the GIL."""
     _deleter(library.delete_legacy_with_gil, library.delete_versioned_with_gil)
 
 
-@defect("X-04", "*")
+@defect("X-04", "P-32", "X-01", "X-03", "X-05", "X-07", "X-08", "X-10", "X-12", *FREEING)
 def legacy_deleter_needs_the_gil() -> None:
     """The deleter of the legacy struct ends the process without the GIL."""
     _deleter(library.delete_legacy_with_gil, None, _is_legacy)
