@@ -122,6 +122,9 @@ void add_arguments(nb::module_& m, binder& functions) {
       m, "plain", [](int x, std::string const& y) { return x + static_cast<int>(y.size()); }, "x"_a,
       "y"_a);
   dlbridge::def(
+      m, "no_conversion", [](span_to_read x, double factor) { return sum(x) * factor; }, "x"_a,
+      nb::arg("factor").noconvert());
+  dlbridge::def(
       m, "rest",
       [](span_to_read x, nb::args const& more, nb::kwargs const& named) {
         return nb::make_tuple(sum(x), more, named);

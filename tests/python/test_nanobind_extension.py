@@ -143,6 +143,10 @@ def test_a_refusal_of_what_is_no_tensor() -> None:
         refusal(extension.join, floats(), floats(), "there")
         == "join() takes 2 positional arguments, not 3"
     )
+    assert extension.no_conversion(floats(), 2.0) == 12
+    assert refusal(extension.no_conversion, floats(), 2) == (
+        "no_conversion(): argument 'factor': expected float; got 2 (int)"
+    )
 
 
 def test_defaults_keyword_only_and_variadic_arguments() -> None:

@@ -21,15 +21,22 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace on_nanobind {
 
-// Adds the reason of an argument, if a parameter does not accept it.
-// expected: the annotation of the parameter
-using argument_check = void (*)(refusals&, overload_call& imports, PyObject*, char const* name,
-                                int position, PyObject* expected);
+// An argument of a refused call, and what its parameter states.
+struct refused_argument {
+  PyObject* object;
+  char const* name;
+  int position;
+  PyObject* expected;  // the annotation of the parameter
+  bool converts;       // false with nb::arg("name").noconvert()
+};
+// Adds the reason of an argument, if its parameter does not accept it.
+using argument_check = void (*)(refusals&, overload_call& imports, refused_argument const&);
 
 struct parameter_facts {
   bool has_default = false;
   bool accepts_none = false;
   bool is_tensor = false;
+  bool converts = true;
   argument_check check = nullptr;  // null for nb::args, nb::kwargs and the self of a constructor
 };
 

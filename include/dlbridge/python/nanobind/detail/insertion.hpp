@@ -76,40 +76,45 @@ decltype(auto) nanobind_extra(Extra const& extra) {
 
 // Whether nanobind's caster of A accepts an object.
 template <class A>
-DLBRIDGE_COLD void check_converted(refusals& reasons, overload_call&, PyObject* object,
-                                   char const* name, int position, PyObject* expected) {
+DLBRIDGE_COLD void check_converted(refusals& reasons, overload_call&,
+                                   refused_argument const& argument) {
   nb::detail::make_caster<A> caster;
   owned_objects made;
-  bool const fits = caster.from_python(object, nb::detail::cast_flags::convert, &made) &&
-                    caster.template can_cast<A>();
+  auto const flags = argument.converts ? nb::detail::cast_flags::convert : nb::detail::cast_flags{};
+  bool const fits =
+      caster.from_python(argument.object, flags, &made) && caster.template can_cast<A>();
   if (!fits) {
-    if (!set_not_initialized(object)) {
-      detail::set_mismatch_of<std::decay_t<A>>(expected, object, nanobind_headers);
+    if (!set_not_initialized(argument.object)) {
+      detail::set_mismatch_of<std::decay_t<A>>(argument.expected, argument.object,
+                                               nanobind_headers);
     }
-    reasons.add(name, position, take_exception());
+    reasons.add(argument.name, argument.position, take_exception());
   }
 }
 // The same for the object of a method, whose annotation is "self".
 template <class A>
-DLBRIDGE_COLD void check_self(refusals& reasons, overload_call& imports, PyObject* object,
-                              char const* name, int position, PyObject*) {
-  check_converted<A>(reasons, imports, object, name, position, name_of_class<A>().get());
+DLBRIDGE_COLD void check_self(refusals& reasons, overload_call& imports,
+                              refused_argument const& argument) {
+  ref const expected = name_of_class<A>();
+  refused_argument self = argument;
+  self.expected = expected.get();
+  check_converted<A>(reasons, imports, self);
 }
 template <class P>
-DLBRIDGE_COLD void check_tensor(refusals& reasons, overload_call& imports, PyObject* object,
-                                char const* name, int position, PyObject*) {
+DLBRIDGE_COLD void check_tensor(refusals& reasons, overload_call& imports,
+                                refused_argument const& argument) {
   tensor_argument<P> tensor;
-  if (!imports.load(tensor, object)) {
-    reasons.add_if_refused(tensor, name, position);
+  if (!imports.load(tensor, argument.object)) {
+    reasons.add_if_refused(tensor, argument.name, argument.position);
   }
 }
 
 template <class P>
-DLBRIDGE_COLD void check_container(refusals& reasons, overload_call& imports, PyObject* object,
-                                   char const* name, int position, PyObject*) {
+DLBRIDGE_COLD void check_container(refusals& reasons, overload_call& imports,
+                                   refused_argument const& argument) {
   container_argument<P, nanobind_elements> container;
-  if (container.load(object, imports.iterators()) == load_result::refused) {
-    reasons.add_if_refused(container.refusal(), name, position);
+  if (container.load(argument.object, imports.iterators()) == load_result::refused) {
+    reasons.add_if_refused(container.refusal(), argument.name, argument.position);
   }
 }
 
@@ -162,10 +167,10 @@ class record_writer {
     record.has_args = position < count;
     record.positional = position - (record.has_kwargs && !record.has_args ? 1 : 0);
     for (std::size_t i = 0; i < count; ++i) {
-      record.parameters[i] = {false, accepts_none[i], is_tensor[i], checks[i]};
+      record.parameters[i] = {false, accepts_none[i], is_tensor[i], true, checks[i]};
     }
     if (record.is_method) {
-      record.parameters[0] = {false, true, false, self_check<Parameters...>()};
+      record.parameters[0] = {false, true, false, true, self_check<Parameters...>()};
     }
     constexpr std::size_t named = (std::size_t{is_argument<Extra>} + ... + 0);
     [[maybe_unused]] std::size_t next = record.is_method && named < count ? 1 : 0;
@@ -186,6 +191,7 @@ class record_writer {
           facts.accepts_none |= extra.value.is_none();
         }
         facts.accepts_none |= allows_none(extra);
+        facts.converts = converts(extra);
       }
     } else if constexpr (std::is_same_v<Extra, nb::kw_only>) {
       record.positional = record.has_args ? record.positional : next;
@@ -202,6 +208,15 @@ class record_writer {
     return (nb::detail::arg_traits<Extra>::flags & nb::detail::cast_flags::accepts_none) != 0;
 #else
     return extra.none_;
+#endif
+  }
+  template <class Extra>
+  static bool converts(Extra const& extra) noexcept {
+#if NB_VERSION_MAJOR >= 3
+    static_cast<void>(extra);
+    return (nb::detail::arg_traits<Extra>::flags & nb::detail::cast_flags::convert) != 0;
+#else
+    return extra.convert_;
 #endif
   }
 };

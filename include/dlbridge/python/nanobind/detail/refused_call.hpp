@@ -80,11 +80,13 @@ class nanobind_refusal {
       }
       ref const expected =
           detail::annotation_in(parameters != nullptr ? parameters : "()", own.with_packs(i));
+      refused_argument const argument{object, own.name(i), refused.position(i), expected.get(),
+                                      facts.converts};
       if (object == Py_None && !facts.accepts_none && !facts.is_tensor) {
-        detail::set_mismatch(expected.get(), object, nanobind_headers);
-        reasons.add(own.name(i), refused.position(i), take_exception());
+        detail::set_mismatch(argument.expected, object, nanobind_headers);
+        reasons.add(argument.name, argument.position, take_exception());
       } else {
-        facts.check(reasons, imports_, object, own.name(i), refused.position(i), expected.get());
+        facts.check(reasons, imports_, argument);
       }
     }
   }
