@@ -33,6 +33,7 @@ from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
 
 OPAQUE = "the data is a handle and no address"
+LARGE = (128, 512)  # more elements than the blocks and buffers in which libraries copy
 
 
 def _attempt(x: Any, **keywords: Any) -> Export | None:
@@ -220,6 +221,29 @@ def a_copy_to_a_device(target: Target) -> None:
             raise Broken(f"{call_text(keywords)} returned a copy with other bytes than the array")
     if not examined:
         raise Skip("a copy to the array's own device is refused")
+
+
+@probe("P-24", extra=True)
+def a_large_copy_is_one(target: Target) -> None:
+    x = make(target, shape=LARGE)
+    needs_keyword(x, "copy")
+    examined = 0
+    for name, view in {"an array": lambda x: x, "x.T": lambda x: x.T}.items():
+        try:
+            array = view(x)
+        except Exception:
+            continue  # the library has no such view
+        for kind in requests_of_kinds(array):
+            own, copied = _attempt(array, **kind), _attempt(array, **kind, copy=True)
+            elements = None if own is None else content(own.contents)
+            if copied is None or elements is None:
+                continue
+            examined += 1
+            if elements != content(copied.contents):
+                raise Broken(f"{name} of shape {LARGE}, {call_text({**kind, 'copy': True})} "
+                             "returned a copy with other bytes than the array")  # fmt: skip
+    if not examined:
+        raise Skip("no large copy is in memory that the host can read")
 
 
 @probe("P-43")

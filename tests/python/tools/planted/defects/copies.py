@@ -136,6 +136,19 @@ def copy_of_a_view_copies_the_base() -> None:
 
 
 @defect("P-24")
+def copies_end_after_64_kib() -> None:
+    """A copy of a large array holds its first 64 KiB; zeros follow."""
+
+    def wrong(array: Array) -> Array:
+        result = array.copy()
+        if result.nbytes > 1 << 16:
+            C.memset(result.data + (1 << 16), 0, result.nbytes - (1 << 16))
+        return result
+
+    _source(wrong)
+
+
+@defect("P-24")
 def copies_of_views_have_its_strides() -> None:
     """A copy of a view is compact, and described by the strides of the view."""
 
