@@ -538,6 +538,7 @@ def test_buffer(layout: str, flags: int, accepted: set[str], expectation: str) -
         with pytest.raises(BufferError) as raised:
             foreign.buffer(t, flags)
         assert str(raised.value).startswith(f"expected {expectation}")
+        assert ". Request a " in str(raised.value)
         return
     b = foreign.buffer(t, flags)
     assert b["data"] == t.data_ptr or t.size == 0
@@ -574,7 +575,8 @@ def test_buffer_of_every_dtype(name: str, code: int, bits: int, lanes: int, item
     with pytest.raises(BufferError) as raised:
         memoryview(t)
     assert str(raised.value) == (
-        f"expected a dtype that buffers can name; got {name}[2, 3] on cpu: dtype differs"
+        f"expected a dtype that buffers can name; got {name}[2, 3] on cpu: dtype differs. "
+        "View it as another dtype, such as uint8"
     )
 
 
@@ -590,7 +592,8 @@ def test_buffer_of_every_kind_of_device(device: tuple[int, int], is_readable: in
     with pytest.raises(BufferError) as raised:
         memoryview(t)
     assert str(raised.value) == (
-        f"expected memory that the CPU can read; got float32[2, 3] on {t.device}: device differs"
+        f"expected memory that the CPU can read; got float32[2, 3] on {t.device}: device differs. "
+        "Copy it to the host first"
     )
 
 

@@ -186,12 +186,12 @@ void require_copy_path(device from, device to, stream_ref stream,
 /// @param options guarantees of the caller that avoid waiting, and the struct kind.
 /// @return a writable compact tensor that is marked as copied. It has the order of dimensions of a
 /// source without gaps, unless the options request a row-major one, and is row-major otherwise. In
-/// host memory, the unused bits after the last
-/// packed element are 0.
+/// host memory, the unused bits after the last packed element are 0.
 /// @throws error device_mismatch (the driver does not copy between the devices), bad_stream (a
 /// stream of another runtime), capturing (the stream is being captured; nothing is enqueued),
-/// out_of_memory, runtime_missing, runtime_failed, version_mismatch (a legacy struct cannot
-/// describe padded elements).
+/// not_permitted (called by a host function that runs on a stream), overflow (the size of the copy
+/// exceeds 64 bits), out_of_memory, runtime_missing, runtime_failed, version_mismatch (a legacy
+/// struct cannot describe padded elements).
 /// @par Ownership
 /// The caller owns the new tensor, which owns its memory.
 /// @par Lifetime

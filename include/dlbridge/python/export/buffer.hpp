@@ -36,26 +36,30 @@ DLBRIDGE_LOCAL inline void* nonnull_address(tensor_view const& view) noexcept {
 // Whether a tensor, whose dtype has the row or null, can be exported as a buffer with these flags.
 inline report check_buffer(tensor_view const& view, format_row const* format, int flags) noexcept {
   auto const requests = [flags](int bits) { return (flags & bits) == bits; };
-  auto const refuse = [&view](errc code, char const* expected) {
-    return refusal(code, expected, name_of(view).c_str());
+  auto const refuse = [&view](errc code, char const* expected, char const* advice) {
+    return refusal(code, expected, name_of(view).c_str(), advice);
   };
+  constexpr char const* other_layout = "Request a buffer with strides, or pass a compact copy";
   if (!is_host_accessible(view.device())) {
-    return refuse(errc::device_mismatch, "memory that the CPU can read");
+    return refuse(errc::device_mismatch, "memory that the CPU can read",
+                  "Copy it to the host first");
   }
   if (format == nullptr) {
-    return refuse(errc::dtype_mismatch, "a dtype that buffers can name");
+    return refuse(errc::dtype_mismatch, "a dtype that buffers can name",
+                  "View it as another dtype, such as uint8");
   }
   if (requests(PyBUF_WRITABLE) && view.read_only()) {
-    return refuse(errc::read_only, "writable memory");
+    return refuse(errc::read_only, "writable memory",
+                  "Request a read-only buffer, or pass a writable copy");
   }
   if ((requests(PyBUF_C_CONTIGUOUS) || !requests(PyBUF_STRIDES)) && !view.is_row_major()) {
-    return refuse(errc::layout_mismatch, "a row-major tensor");
+    return refuse(errc::layout_mismatch, "a row-major tensor", other_layout);
   }
   if (requests(PyBUF_F_CONTIGUOUS) && !view.is_column_major()) {
-    return refuse(errc::layout_mismatch, "a column-major tensor");
+    return refuse(errc::layout_mismatch, "a column-major tensor", other_layout);
   }
   if (requests(PyBUF_ANY_CONTIGUOUS) && !view.is_row_major() && !view.is_column_major()) {
-    return refuse(errc::layout_mismatch, "a row-major or column-major tensor");
+    return refuse(errc::layout_mismatch, "a row-major or column-major tensor", other_layout);
   }
   return report{};
 }
