@@ -88,6 +88,12 @@ def test_a_limit_is_judged_without_slack(kind: str, value: float, expected: str)
     assert measure.verdict(row, {"reason": "no peer"}) == "not measured"
 
 
+def test_instructions_of_another_build_are_judged_with_its_slack() -> None:
+    row = limits.Limit("row", "ours", "theirs", 100, kind="instructions")
+    assert measure.verdict(row, {"median": 140.0, "slack": 0.5}) == "met"
+    assert measure.verdict(row, {"median": 160.0, "slack": 0.5}) == "missed"
+
+
 def test_ids_are_unique_and_have_a_section() -> None:
     names = [each.id for each in limits.LIMITS]
     assert len(names) == len(set(names))
