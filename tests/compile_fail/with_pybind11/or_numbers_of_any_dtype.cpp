@@ -1,6 +1,6 @@
 // Numbers have no dtype of their own, so that a parameter of any dtype cannot choose one.
 // says: or_numbers<P> copies numbers to elements of P. Write a P with an element type
-#include <dlbridge/python.hpp>
+#include <dlbridge/pybind11.hpp>
 
 #ifdef WRONG
 using parameter = dlbridge::any_tensor;
@@ -8,4 +8,7 @@ using parameter = dlbridge::any_tensor;
 using parameter = dlbridge::tensor<double const>;
 #endif
 
-bool use(dlbridge::or_numbers<parameter> const& x) { return x.view().read_only(); }
+PYBIND11_MODULE(numbers, m) {
+  dlbridge::def(m, "is_read_only",
+                [](dlbridge::or_numbers<parameter> const& x) { return x.view().read_only(); });
+}

@@ -33,6 +33,9 @@ struct element_of<P, std::void_t<typename P::element_type>> {
 };
 template <class P>
 using number_of = std::remove_const_t<typename element_of<P>::type>;
+// The same; another type after a failed assertion of or_numbers, so that no further error follows.
+template <class P>
+using readable_number = std::conditional_t<is_scalar<number_of<P>>, number_of<P>, float>;
 }  // namespace detail
 }  // namespace python
 
@@ -90,7 +93,7 @@ struct parameter<or_numbers<P>> : parameter<P> {
         return parameter<P>::import_other(object);
       }
     }
-    constexpr detail::number_type type = detail::number_type_of<detail::number_of<P>>();
+    constexpr detail::number_type type = detail::number_type_of<detail::readable_number<P>>();
     managed_tensor numbers = detail::number_reader(type).read(object);
     if constexpr (parameter<P>::required().order == layout::column_major) {
       managed_tensor const rows = std::move(numbers);
