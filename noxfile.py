@@ -74,7 +74,11 @@ def main() -> int:
     of_uv = machine.uv_environment()
     os.environ[INSTALLER] = "virtualenv" if of_uv is None else "uv"
     os.environ.update(of_uv or {})
+    # The sessions start thousands of interpreters. Installing compiles no bytecode, as most modules
+    # are never imported; the first import keeps it, also where an image of a container forbids that.
     os.environ.setdefault("PIP_NO_COMPILE", "1")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(machine.STATE / "bytecode"))
     nox = [str(python), "-m", "nox", "--noxfile", __file__]
     chosen = given or ["--list"]
     if chosen[0] == "tests":
