@@ -47,7 +47,7 @@ class dtype(str):
     def byteorder(self) -> str:
         """As numpy.dtype.byteorder: '=' for this machine's, '|' for elements of a byte."""
     def __eq__(self, other: object, /) -> bool:
-        """Compares with a name, or with the dtype of a library."""
+        """Compares with a name, the dtype of a library, or int, float, complex or bool."""
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -210,7 +210,10 @@ class Tensor:
     ) -> Tensor:
         """Returns the tensor on a device, as from_dlpack(t, device=device)."""
     def copy(self) -> Tensor:
-        """Returns a writable copy on the same device, as from_dlpack(t, copy=True)."""
+        """Returns a writable copy on the same device, as from_dlpack(t, copy=True).
+
+        Of host memory that a driver allocated, the copy is on the CPU where the driver is missing.
+        """
     def numpy(self) -> Any:
         """Returns a NumPy array on the same memory.
 

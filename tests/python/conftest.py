@@ -100,5 +100,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def frozen() -> None:
+    """Freezes what the former modules left, such as the reports and what jax has compiled."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     return f"peers: {', '.join(sorted(requested(config))) or 'none'}"

@@ -255,6 +255,24 @@ def test_bad_device(value: Any) -> None:
         dlbridge.device(value)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda device: dlbridge.empty(2, "int8", device=device),
+        lambda device: dlbridge.from_dlpack(producers.Producer(), device=device),
+        lambda device: dlbridge.from_dlpack(producers.Producer()).to(device),
+    ],
+)
+def test_an_unknown_device_type_is_a_bad_value(call: Any) -> None:
+    with pytest.raises(ValueError, match=r"expected device to be of a DLPack device type"):
+        call((99, 0))
+
+
+@pytest.mark.parametrize("kind", [int, float, complex, bool])
+def test_a_dtype_equals_the_type_of_its_numbers(kind: type) -> None:
+    assert dlbridge.dtype(kind) == kind and dlbridge.dtype("int8") != kind
+
+
 @pytest.mark.parametrize("cls", [dlbridge.dtype, dlbridge.device])
 def test_text_types_are_final_and_safe(cls: type) -> None:
     with pytest.raises(TypeError, match="not an acceptable base type"):

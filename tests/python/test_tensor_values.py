@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import json
 import operator
 import pickle
 import struct
@@ -182,6 +183,13 @@ def test_repr_shows_few_elements(array: Any, text: str) -> None:
 def test_repr_shows_whole_numbers_of_small_floats() -> None:
     t = dlbridge.from_dlpack(np.array([0x43E0, 0x4701], "u2")).view("bfloat16")
     assert repr(t).endswith("[448.0, 33024.0]>")
+
+
+@pytest.mark.parametrize("name", ["float8_e5m2", "float8_e4m3fn", "float8_e8m0fnu"])
+def test_repr_shows_the_digits_of_ml_dtypes(name: str) -> None:
+    bits = np.arange(20, 120, 3).astype("u1")
+    text = repr(dlbridge.from_dlpack(bits).view(name)).partition("row-major: ")[2][:-1]
+    assert json.loads(text) == [float(str(each)) for each in bits.view(numpy_dtype(name))]
 
 
 @pytest.mark.parametrize("array", [np.zeros((9, 9, 9)), np.zeros((0, 3)), np.zeros((41, 6, 2))])

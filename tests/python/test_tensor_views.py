@@ -108,6 +108,17 @@ def test_indices_of_other_types() -> None:
     assert t[:two].tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("method", ["__getitem__", "reshape", "permute"])
+def test_an_exception_of_index_reaches_the_caller(method: str) -> None:
+    class Raises:
+        def __index__(self) -> int:
+            raise OverflowError("of the index")
+
+    _, t = iota((4,))
+    with pytest.raises(OverflowError, match="of the index"):
+        getattr(t, method)(Raises())
+
+
 @pytest.mark.parametrize(
     "key, message",
     [
@@ -115,7 +126,7 @@ def test_indices_of_other_types() -> None:
         (-3, "index -3 is out of range for axis 0 with extent 2 of float32[2, 3] on cpu"),
         ((0, 3), "index 3 is out of range for axis 1 with extent 3 of float32[2, 3] on cpu"),
         ((None, 0, ..., 5), "index 5 is out of range for axis 1"),
-        (2**70, "index beyond 64 bits is out of range for axis 0"),
+        (2**70, "index of more than 64 bits is out of range for axis 0"),
         ((0, 0, 0), "too many indices: 3 for float32[2, 3] on cpu, whose rank is 2"),
         ((..., ...), "an index has at most one Ellipsis"),
         ((None,) * 63, "too many dimensions: a tensor has at most 64"),

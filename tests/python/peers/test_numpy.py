@@ -304,7 +304,8 @@ def test_conversions() -> None:
 OTHER_TENSORS: list[tuple[dict[str, Any], str]] = [
     (
         {"device": (2, 0)},
-        "expected memory that the CPU can read; got float32[2, 3] on cuda:0: device differs",
+        "expected memory that the CPU can read; got float32[2, 3] on cuda:0: device differs. Copy "
+        "it to the host first",
     ),
     (
         {"dtype": (0, 4, 1)},

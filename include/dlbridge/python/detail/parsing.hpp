@@ -163,7 +163,9 @@ inline bool read_own_device(PyObject* value, device& out) noexcept {
   std::int64_t id = 0;
   ref const code = optional_attribute(value, "code");
   ref const ordinal = code ? optional_attribute(value, "id") : ref();
-  bool const is_read = ordinal && read_integer(code.get(), type) && read_integer(ordinal.get(), id);
+  bool const is_read = ordinal && read_integer(code.get(), type) &&
+                       read_integer(ordinal.get(), id) && type == static_cast<std::int32_t>(type) &&
+                       id == static_cast<std::int32_t>(id);
   out = is_read ? device(static_cast<int>(type), static_cast<int>(id)) : out;
   return is_read;
 }
@@ -288,8 +290,12 @@ inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexce
   has_handle = has_handle || (PyErr_Occurred() == nullptr && detail::read_handle(value, handle));
   bool const is_number = PyIndex_Check(value) && !PyBool_Check(value);  // such as a NumPy integer
   if (!has_handle && is_number && PyErr_Occurred() == nullptr) {
-    return detail::read_integer(value, out) ||
-           detail::refuse_value(value, "stream", "a handle of 63 bits", errc::bad_stream);
+    if (detail::read_integer(value, out)) {
+      return true;
+    }
+    bool const is_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
+    return detail::refuse_value(value, "stream", is_large ? "a handle of 63 bits" : "an integer",
+                                errc::bad_stream);
   }
   if (!has_handle) {
     return detail::refuse_value(value, "stream",

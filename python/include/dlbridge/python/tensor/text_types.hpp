@@ -92,11 +92,12 @@ inline bool device_of_text(PyObject* self, device& parsed) noexcept {
   return true;
 }
 
-// Compares with the dtypes of frameworks too: np.float32 and torch.float32 are no str.
+// Compares with the dtypes of frameworks and with types of Python too: np.float32, torch.float32
+// and float are no str.
 inline PyObject* compare_dtype(PyObject* self, PyObject* other, int operation) noexcept {
   dtype named;
   if (PyUnicode_Check(other) || (operation != Py_EQ && operation != Py_NE) ||
-      !read_dtype_name(other, named)) {
+      !(read_python_type(other, named) || read_dtype_name(other, named))) {
     return forgive_exception() ? call_slot(PyUnicode_Type.tp_richcompare, self, other, operation)
                                : nullptr;
   }

@@ -43,7 +43,8 @@ struct import_arguments {
 
 // Reads device=, where every ordinal of the CPU names the CPU.
 inline bool read_target(PyObject* value, device& out) noexcept {
-  bool const is_read = read_device(value, out);
+  bool const is_read = read_device(value, out) &&
+                       (is_known(out) || refuse_value(value, "device", "of a DLPack device type"));
   out = destination(out);
   return is_read;
 }

@@ -37,7 +37,7 @@ inline Py_ssize_t tensor_length(PyObject* object) noexcept {
 DLBRIDGE_COLD inline bool refuse_index(std::int64_t index, bool is_large, int axis,
                                        tensor_view const& view) noexcept {
   bounded_text<32> text;
-  is_large ? text.append("beyond 64 bits") : text.append(index);
+  is_large ? text.append("of more than 64 bits") : text.append(index);
   api<PyErr_Format>(PyExc_IndexError, "index %s is out of range for axis %d with extent %lld of %s",
                     text.c_str(), axis, static_cast<long long>(view.extent(axis)),
                     name_of(view).c_str());

@@ -56,6 +56,19 @@ inline PyObject* get_matrix_transposed(PyObject* object, void*) noexcept {
   return make_view(object, layout).release();
 }
 
+// The integers of a tuple of objects, whose __index__ may raise any exception.
+inline ref integers_in(PyObject* items) noexcept {
+  ref numbers = ref::steal(api<PyTuple_New>(PyTuple_GET_SIZE(items)));
+  for (Py_ssize_t i = 0; numbers && i < PyTuple_GET_SIZE(items); ++i) {
+    PyObject* const number = api<PyNumber_Index>(PyTuple_GET_ITEM(items, i));
+    if (number == nullptr) {
+      return ref();
+    }
+    PyTuple_SET_ITEM(numbers.get(), i, number);
+  }
+  return numbers;
+}
+
 // The integers that a caller passes one by one, or as one sequence. Returns false, with TypeError
 // or ValueError set, for other values.
 inline bool read_dims(char const* function, PyObject* arguments, std::int64_t* out,
@@ -74,8 +87,9 @@ inline bool read_dims(char const* function, PyObject* arguments, std::int64_t* o
                       static_cast<int>(max_rank), PyTuple_GET_SIZE(items.get()));
     return false;
   }
-  bool const fits = read_integers(items.get(), out, count);
-  if (!fits && PyErr_ExceptionMatches(PyExc_OverflowError)) {
+  ref const numbers = integers_in(items.get());
+  bool const fits = numbers && read_integers(numbers.get(), out, count);
+  if (numbers && !fits && PyErr_ExceptionMatches(PyExc_OverflowError)) {
     api<PyErr_Clear>();
     api<PyErr_Format>(PyExc_ValueError, "%s() expects integers of 64 bits, not %.200R", function,
                       items.get());

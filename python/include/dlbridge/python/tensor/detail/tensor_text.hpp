@@ -31,6 +31,9 @@ struct float_grid {
 };
 constexpr float_grid grid_of_float{23, -149};
 inline float_grid grid_of(dtype type) noexcept {
+  if (type.code == 14) {  // float8_e8m0fnu: powers of two only
+    return {0, -127};
+  }
   for (float_format const& each : float_formats) {
     if (each.code == type.code && each.bits == type.bits) {
       return {each.fraction_bits, 1 - each.bias - each.fraction_bits};
@@ -40,11 +43,13 @@ inline float_grid grid_of(dtype type) noexcept {
 }
 
 // The number with the fewest digits that a float dtype rounds to the given number: 0.1 for
-// 0.100000001490116, the float32. Python then shows it with these digits. Whole numbers of the
-// formats of ml_dtypes that have at most 24 bits stay as they are, as ml_dtypes shows them.
+// 0.100000001490116, the float32. Python then shows it with these digits. The formats of ml_dtypes
+// have six digits, as ml_dtypes shows them: in float8_e5m2, 0.8 would be rounded to 0.75. Their
+// whole numbers of at most 24 bits stay as they are.
 inline double fewest_digits(double number, float_grid grid) noexcept {
+  bool const is_small_format = grid.fraction < 10;
   bool const is_short =
-      grid.fraction < 10 && std::trunc(number) == number && std::fabs(number) <= 1 << 24;
+      is_small_format && std::trunc(number) == number && std::fabs(number) <= 1 << 24;
   if (!std::isfinite(number) || number == 0 || is_short || grid.fraction >= 52) {
     return number;
   }
@@ -53,7 +58,7 @@ inline double fewest_digits(double number, float_grid grid) noexcept {
   // Half the distance to the next number, which is shorter below a power of two.
   double const distance = std::ldexp(
       1.0, (std::max)(exponent - 1 - grid.fraction - (is_power ? 1 : 0), grid.least) - 1);
-  for (int digits = 1; digits < 17; ++digits) {
+  for (int digits = is_small_format ? 6 : 1; digits < 17; ++digits) {
     char text[40];
     static_cast<void>(std::snprintf(text, sizeof text, "%.*g", digits, number));
     double const candidate = std::strtod(text, nullptr);
