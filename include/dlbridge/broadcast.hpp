@@ -310,12 +310,17 @@ broadcast_span<T, Shape> broadcast_to(Source&& source, dims const& extents) {
                   "variable");
     return broadcast_span<T, Shape>(detail::view_in(source), extents);
   } else {
+    constexpr bool is_number = std::is_arithmetic_v<type> && !std::is_same_v<type, T>;
+    static_assert(!is_number || detail::takes_numbers<T>,
+                  "dlbridge: a number becomes an element of this type by a constructor from float. "
+                  "Add it");
     constexpr bool is_own =
-        (std::is_arithmetic_v<type> && detail::is_castable<type, T>) || std::is_same_v<type, T>;
+        (is_number && detail::takes_numbers<T> && detail::is_castable<type, T>) ||
+        std::is_same_v<type, T>;
     // Of at most 16 bits: a float would round the number of a larger type.
     constexpr bool is_small_float = !is_own && std::is_convertible_v<type, float> &&
                                     sizeof(type) <= 2 && !std::is_empty_v<type>;
-    static_assert(is_own || is_small_float,
+    static_assert(is_own || is_small_float || (is_number && !detail::takes_numbers<T>),
                   "dlbridge: broadcast_to takes numbers, tensors and variants of them");
     if constexpr (is_small_float) {
       return broadcast_to<T, Shape>(static_cast<float>(source), extents);

@@ -112,13 +112,10 @@ void convert_from_width(int bits, copy_plan const& plan, char const* from, char*
                : convert_from<To, Of64>(plan, from, to);
 }
 
-// Converts between tensors of the same shape that are not empty and do not overlap. The dtype of
-// the source converts to that of To; the bits of an equal dtype are unchanged.
+// Converts between tensors of the same shape and of different dtypes, which are not empty and do
+// not overlap. The dtype of the source converts to that of To.
 template <class To>
-void convert_elements(tensor_view const& source, tensor_view const& destination) noexcept {
-  if (source.dtype() == dtype_of<To>()) {
-    return copy_whole(source, destination);
-  }
+void convert_other_elements(tensor_view const& source, tensor_view const& destination) noexcept {
   copy_plan plan = plan_copy(source, destination, element_bytes(source.dtype()), sizeof(To));
   if (plan.rank == 0) {
     plan.dimensions[plan.rank++] = {1, 0, 0};
@@ -144,6 +141,20 @@ void convert_elements(tensor_view const& source, tensor_view const& destination)
         convert_rows<To>(plan, from, to, reader_of_float8<>(type.code));
       }
   }
+}
+
+// The same for any dtypes; the bits of an equal dtype are unchanged.
+template <class To>
+void convert_elements(tensor_view const& source, tensor_view const& destination) noexcept {
+  static_assert(takes_numbers<To>,
+                "dlbridge: a conversion to this element type needs a constructor from float. Add "
+                "it, or convert to dlbridge::float16 or bfloat16, which have the same bits");
+  if constexpr (takes_numbers<To>) {
+    if (source.dtype() != dtype_of<To>()) {
+      return convert_other_elements<To>(source, destination);
+    }
+  }
+  copy_whole(source, destination);
 }
 
 // The remedy for a dtype that is not converted.

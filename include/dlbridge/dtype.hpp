@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/error.hpp>
@@ -241,6 +242,15 @@ static_assert(kDLFloat8_e3m4 == 7 && kDLFloat8_e4m3 == 8 && kDLFloat8_e4m3b11fnu
               kDLFloat8_e5m2fnuz == 13 && kDLFloat8_e8m0fnu == 14 && kDLFloat6_e2m3fn == 15 &&
               kDLFloat6_e3m2fn == 16 && kDLFloat4_e2m1fn == 17);
 #endif
+
+namespace detail {
+// Whether a number becomes an element of type T by a constructor from float. Braces refuse one from
+// an integer, which would take the number for the bits.
+template <class T, class = void>
+constexpr bool takes_numbers = !std::is_class_v<T>;
+template <class T>
+constexpr bool takes_numbers<T, std::void_t<decltype(T{std::declval<float>()})>> = true;
+}  // namespace detail
 
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

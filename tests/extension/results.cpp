@@ -119,6 +119,15 @@ void add_results(py::module_& m) {
       m, "as_ndarray", [](dlbridge::managed_tensor x) { return x; }, py::arg("x"),
       dlbridge::returns{library::numpy});
   dlbridge::def(
+      m, "backwards",
+      [](span_to_read x) {
+        std::vector<float> values(x.data(), x.data() + x.extent(0));
+        float* const last = values.data() + x.extent(0) - 1;
+        return dlbridge::build_on(std::move(values),
+                                  dlbridge::description::of(last, {x.extent(0)}, {-1}));
+      },
+      py::arg("x"));
+  dlbridge::def(
       m, "bytes_like",
       [](argument_to_read x, std::int64_t rows, std::int64_t columns) {
         return x.empty_like<std::uint8_t>({rows, columns});

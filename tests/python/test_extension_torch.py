@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -122,6 +123,14 @@ def test_torch_imports_a_class_of_an_extension() -> None:
 def test_a_method_allocates_a_torch_tensor() -> None:
     like = extension.Image(2, 3).like(torch.ones(1))
     assert (type(like), like.shape) == (torch.Tensor, (2, 3))
+
+
+def test_a_result_with_negative_strides_is_refused() -> None:
+    """PyTorch would end the process."""
+    assert extension.backwards(np.arange(3, dtype="f4")).tolist() == [2, 1, 0]
+    for x in (torch.ones(3), Counting(torch.ones(3))):
+        with pytest.raises(BufferError, match="strides of 0 and above, as PyTorch requires"):
+            extension.backwards(x)
 
 
 def imaginary(count: int) -> torch.Tensor:

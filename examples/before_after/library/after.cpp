@@ -91,7 +91,7 @@ struct dlbridge::view_traits<nd::array> {
 
 // An array that owns the tensor.
 inline nd::array dlbridge::array_traits<nd::array>::adopt(managed_tensor&& m) {
-  auto const v = as<nd::array>(m.view());
+  auto const v = as<nd::array>(m);
   auto owner = std::make_shared<managed_tensor>(std::move(m));
   return nd::array(std::move(owner), v.data(), v.type(), v.shape(), v.steps(), v.where(),
                    v.writable());

@@ -17,7 +17,7 @@ struct dlbridge::array_traits<grid::array<T>> {
 
   // No copy: the arrays on this memory keep the tensor alive.
   static grid::array<T> adopt(managed_tensor&& m) {
-    tensor_span<T> const source(m.view());  // throws unless it is writable T in host memory
+    tensor_span<T> const source(m);  // throws unless it is writable T in host memory
     grid::sizes shape, strides;
     for (int i = 0; i < source.rank(); ++i) {
       shape.push_back(source.extent(i));

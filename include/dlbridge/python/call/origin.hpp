@@ -60,6 +60,9 @@ class origin {
       m = managed_tensor();
       return ref();
     }
+    if (!detail::takes_strides(path.is_torch, m)) {
+      return ref();
+    }
     if (path.table) {
       return detail::give_by_table(path.table, std::move(m));
     }

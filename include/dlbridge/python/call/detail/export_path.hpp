@@ -101,6 +101,7 @@ struct export_path {
   library_row const* row = nullptr;
   PyObject* function = nullptr;          // from_dlpack; an owned reference that is never released
   numpy_arrays const* arrays = nullptr;  // NumPy's C API, if the library is NumPy and has it
+  bool is_torch = false;                 // which ends the process for negative strides
 
   bool takes_capsule() const noexcept { return row != nullptr && row->takes_capsule; }
 };
@@ -116,6 +117,37 @@ inline bool is_plain(PyObject* object) noexcept {
   return is_list(object) || PyFloat_Check(object) || PyLong_Check(object);
 }
 
+// Whether a type or one of its bases is defined by PyTorch.
+inline bool is_of_torch(PyTypeObject* type) noexcept {
+  ref const classes = classes_of(type);
+  Py_ssize_t const count = classes ? PyTuple_GET_SIZE(classes.get()) : 0;
+  for (Py_ssize_t i = 0; i < count && PyErr_Occurred() == nullptr; ++i) {
+    auto* const each = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes.get(), i));
+    library_row const* const row = find_library(each);
+    if (row != nullptr) {
+      return row->which == library::torch;
+    }
+  }
+  return false;
+}
+
+// Whether a library takes the strides of a tensor. PyTorch throws a C++ exception for negative ones
+// through a function that is noexcept, which ends the process. Frees the tensor on failure, and
+// sets an exception.
+inline bool takes_strides(bool is_torch, managed_tensor& m) noexcept {
+  bool is_negative = false;
+  for (int i = 0; is_torch && m && i < m.view().rank(); ++i) {
+    is_negative = is_negative || m.view().stride(i) < 0;
+  }
+  if (is_negative) {
+    set_error(refusal(errc::layout_mismatch, "strides of 0 and above, as PyTorch requires",
+                      name_of(m.view()).c_str(), "Return a copy, such as copy_of(view)"));
+    error_keeper const pending;
+    m = managed_tensor();
+  }
+  return !is_negative;
+}
+
 // The path for objects of a type. An exception that is not forgivable stays pending; the path is
 // then unknown.
 DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
@@ -124,6 +156,7 @@ DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
   exchange_table const table = type_cache::find(type).exchange;
   if (table && table.can_import()) {
     path.table = table;
+    path.is_torch = is_of_torch(type);
     return path;
   }
   ref const classes = classes_of(type);  // the module of a subclass is not the library's
@@ -316,6 +349,9 @@ inline ref give_as(library which, managed_tensor m) noexcept {
   if (path.row == nullptr) {
     error_keeper const pending;
     m = managed_tensor();
+    return ref();
+  }
+  if (!detail::takes_strides(which == library::torch, m)) {
     return ref();
   }
   // A table orders no streams, which from_dlpack of the library does.

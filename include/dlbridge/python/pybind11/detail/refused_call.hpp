@@ -37,7 +37,8 @@ bool accepts(PyObject* object, bool convert) {
   return !is_null_object<A>(object) && caster.load(py::handle(object), convert);
 }
 
-constexpr char const* pybind11_headers = "<pybind11/stl.h>?";
+constexpr char const* pybind11_headers =
+    "<pybind11/stl.h>, <pybind11/complex.h>, <pybind11/functional.h> or <pybind11/chrono.h>?";
 
 // Checks an argument for a parameter of type P, which may be a container of tensors.
 template <class P, bool IsContainer>
