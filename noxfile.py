@@ -75,7 +75,7 @@ def main() -> int:
     os.environ[INSTALLER] = "virtualenv" if of_uv is None else "uv"
     os.environ.update(of_uv or {})
     # The sessions start thousands of interpreters. Installing compiles no bytecode, as most modules
-    # are never imported; the first import keeps it, also where an image of a container forbids that.
+    # are never imported; the first import keeps it, also where an image of a container forbids it.
     os.environ.setdefault("PIP_NO_COMPILE", "1")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.setdefault("PYTHONPYCACHEPREFIX", str(machine.STATE / "bytecode"))
