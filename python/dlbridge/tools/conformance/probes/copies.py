@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dlbridge.tools import abi, devices
-from dlbridge.tools.conformance.helpers.arrays import Array, another_element, arrays
+from dlbridge.tools.conformance.helpers.arrays import Array, Change, another_element, arrays
 from dlbridge.tools.conformance.helpers.exports import (
     NEWEST,
     Export,
@@ -228,7 +228,8 @@ def a_large_copy_is_one(target: Target) -> None:
     x = make(target, shape=LARGE)
     needs_keyword(x, "copy")
     examined = 0
-    for name, view in {"an array": lambda x: x, "x.T": lambda x: x.T}.items():
+    views: dict[str, Change] = {"an array": lambda x: x, "x.T": lambda x: x.T}
+    for name, view in views.items():
         try:
             array = view(x)
         except Exception:
