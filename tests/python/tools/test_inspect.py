@@ -9,6 +9,7 @@ import json
 import struct
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -819,3 +820,11 @@ def test_import_of_dlbridge_is_light() -> None:
 
 def test_inspect_accepts_a_title() -> None:
     assert inspect(b"x", title="mine").text().startswith("bytes\nmine\n")
+
+
+def test_a_proxy_of_a_dead_object() -> None:
+    class Array:
+        pass
+
+    proxy = weakref.proxy(Array())
+    assert "no tensor" in str(dlbridge.inspect(proxy)).lower()

@@ -32,3 +32,10 @@ def test_its_table_exports_what_dlpack_refuses() -> None:
         assert inspection.response("give").outcome == "gave"  # type: ignore[union-attr]
         assert any("exchange table exports it" in odd.what for odd in inspection.oddities)
         assert verdict(tensor, "numpy") == "refuses"
+
+
+def test_a_tensor_whose_memory_was_released() -> None:
+    """PyTorch would copy from NULL."""
+    x = torch.zeros(3)
+    x.untyped_storage().resize_(0)
+    assert "NULL" in str(dlbridge.inspect(x))

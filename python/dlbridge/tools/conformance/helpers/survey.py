@@ -252,9 +252,12 @@ def _bounds(target: Target, array: Array, contents: abi.Contents) -> tuple[int, 
         return own
     if array.base is not None:
         try:  # while the view is exported as well, so that equal addresses are the same memory
-            return reach(best(array.base).contents)
+            one, other = best(array.base), best(array.base)
         except (Skip, Exception):
             return None
+        # The memory of a copy belongs to another export as soon as the copy is freed.
+        is_copy = one.contents.flags & abi.IS_COPIED or one.contents.first != other.contents.first
+        return None if is_copy else reach(one.contents)
     if target.library is None or target.library.address is None or array.grid is None:
         return None
     address = target.library.address

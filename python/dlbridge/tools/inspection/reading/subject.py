@@ -94,7 +94,8 @@ def _quietly(read: Any, x: Any, otherwise: Any) -> Any:
 
 def is_class(x: Any) -> bool:
     """Whether an object is a class, and no producer itself by its metaclass."""
-    return isinstance(x, type) and not any(_has(type(x), name) for name in DUNDERS)
+    # isinstance would read __class__, which a proxy may raise from.
+    return issubclass(type(x), type) and not any(_has(type(x), name) for name in DUNDERS)
 
 
 def describe(x: Any) -> Subject:

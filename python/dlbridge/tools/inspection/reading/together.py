@@ -96,7 +96,11 @@ class Held:
 
 def has_unreadable(descriptions: Iterable[Description | None]) -> bool:
     """Whether one states memory that is not readable, so that a copy would end the process."""
-    return any(each is not None and each.readable is False for each in descriptions)
+    return any(
+        each is not None
+        and (each.readable is False or (each.is_host and not each.first and size_of(each) > 0))
+        for each in descriptions
+    )
 
 
 def size_of(x: Description | None) -> int:
