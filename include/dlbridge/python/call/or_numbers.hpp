@@ -49,10 +49,6 @@ class or_numbers : public P {
   static_assert(python::is_tensor_parameter<P> && !python::parameter<P>::optional,
                 "dlbridge: or_numbers<P> extends a tensor parameter. Write "
                 "std::optional<or_numbers<P>> to accept None");
-  static_assert(
-      !std::is_void_v<python::detail::number_of<P>>,
-      "dlbridge: or_numbers<P> copies numbers to elements of P. Write a P with an element "
-      "type");
   static_assert(std::is_const_v<typename python::detail::element_of<P>::type>,
                 "dlbridge: or_numbers<P> reads its elements, as what a function wrote to the copy "
                 "of a list would be lost. Write T const");
@@ -93,6 +89,10 @@ struct parameter<or_numbers<P>> : parameter<P> {
         return parameter<P>::import_other(object);
       }
     }
+    // Not in or_numbers: Clang prints further errors for a function with an invalid parameter type.
+    static_assert(!std::is_void_v<detail::number_of<P>>,
+                  "dlbridge: or_numbers<P> copies numbers to elements of P. Write a P with an "
+                  "element type");
     constexpr detail::number_type type = detail::number_type_of<detail::readable_number<P>>();
     managed_tensor numbers = detail::number_reader(type).read(object);
     if constexpr (parameter<P>::required().order == layout::column_major) {
