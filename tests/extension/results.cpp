@@ -1,10 +1,13 @@
 // Every kind of tensor result, the type of its Python object, and exceptions of C++ functions.
 #include <dlbridge/pybind11.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,6 +21,20 @@ using vector_shape = dlbridge::shape<dlbridge::dynamic_extent>;
 using span_to_read = dlbridge::tensor_span<float const, vector_shape>;
 using argument_to_read = dlbridge::argument<float const, vector_shape>;
 using owned = dlbridge::tensor<float, vector_shape>;
+
+// A list of extents has a rank; its integers may be of several types.
+template <class... Integer>
+using like_extents =
+    decltype(std::declval<argument_to_read const&>().empty_like({std::declval<Integer>()...}));
+using matrix_shape = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>;
+static_assert(std::is_same_v<like_extents<int>, dlbridge::argument<float, vector_shape>>);
+static_assert(std::is_same_v<like_extents<std::size_t, std::int64_t>,
+                             dlbridge::argument<float, matrix_shape>>);
+static_assert(std::is_same_v<like_extents<std::uint8_t, std::uint8_t>,
+                             dlbridge::argument<float, matrix_shape>>);
+static_assert(std::is_same_v<decltype(std::declval<argument_to_read const&>().empty_like(
+                                 std::declval<dlbridge::dtype>())),
+                             dlbridge::any_argument>);
 
 dlbridge::managed_tensor count_to(int n) {
   std::vector<float> values;
@@ -43,7 +60,8 @@ void add_argument_results(binder& functions) {
   functions.add("same", [](argument_to_read x) { return x; });
   functions.add("optional_same", [](std::optional<argument_to_read> x) { return x; });
   functions.add("doubled", [](argument_to_read x) {
-    auto out = x.empty_like<float>({x.extent(0)});
+    std::vector<float> const values(static_cast<std::size_t>(x.extent(0)));
+    auto out = x.empty_like<float>({values.size()});
     for (std::int64_t i = 0; i < x.extent(0); ++i) {
       out(i) = 2 * x(i);
     }

@@ -45,6 +45,16 @@ struct like<T, Shape, device_filter::host> {
   using type = argument<T, Shape>;
 };
 
+// An extent in a list whose numbers have different integer types, as {v.size(), 3}.
+struct any_integer {
+  template <class Integer, class = std::enable_if_t<std::is_convertible_v<Integer, std::int64_t> &&
+                                                    !std::is_floating_point_v<Integer>>>
+  constexpr any_integer(Integer number) noexcept : value(static_cast<std::int64_t>(number)) {}
+  explicit constexpr operator std::int64_t() const noexcept { return value; }
+
+  std::int64_t value;
+};
+
 // dims of a list of extents: dims, or a container of integers such as a vector or a span.
 inline dims const& dims_of(dims const& extents) noexcept { return extents; }
 template <class Container>
@@ -129,14 +139,15 @@ class argument {
   /// Allocates a row-major tensor of the same library on the same device, such as
   /// in.empty_like<float>({rows, columns}). Its elements are uninitialized.
   /// @tparam U the element type
-  /// @param extents the extents, outermost first
+  /// @param extents the extents, outermost first: integers of any types
   /// @return the new tensor, with the same origin: an argument<U, shape<...>>, or on a device an
   /// argument<U, shape<...>, on<...>>
   /// @throws python_error with the exception of the library, when its allocator fails; with
   /// ValueError, when no tensor has the extents; with BufferError, when this object was moved from
   /// @throws error as the constructor of tensor, when the new tensor does not meet the constraints
   template <class U = std::remove_const_t<T>, std::size_t Rank>
-  like<U, detail::dynamic_shape_of<Rank>> empty_like(std::int64_t const (&extents)[Rank]) const {
+  like<U, detail::dynamic_shape_of<Rank>> empty_like(
+      detail::any_integer const (&extents)[Rank]) const {
     return allocate<U, detail::dynamic_shape_of<Rank>>(dims::from(extents, Rank));
   }
   /// The same, with the extents of this tensor.
@@ -160,7 +171,9 @@ class argument {
   any_argument empty_like(dtype type, dims const& extents) const {
     return any_argument::allocate(origin_, type, extents, device());
   }
-  any_argument empty_like(dtype type) const {
+  template <class Dtype,  // a list in braces is a list of extents
+            class = std::enable_if_t<std::is_convertible_v<Dtype const&, dtype>>>
+  any_argument empty_like(Dtype const& type) const {
     return empty_like(type, dims::from(view().shape(), static_cast<std::size_t>(rank())));
   }
 
