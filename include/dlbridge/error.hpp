@@ -120,7 +120,11 @@ DLBRIDGE_COLD inline void append_text(char* data, std::uint16_t& size, std::size
   size = static_cast<std::uint16_t>(size + count);
   data[size] = '\0';
   if (count < length) {
-    std::memcpy(data + capacity - 4, "...", 4);
+    std::size_t end = capacity - 4;
+    while (end > 0 && (static_cast<unsigned char>(data[end]) & 0xC0U) == 0x80) {
+      --end;  // the first byte of a character of UTF-8 that the end would split
+    }
+    std::memset(data + end, '.', capacity - 1 - end);
   }
 }
 DLBRIDGE_COLD inline void append_number(char* data, std::uint16_t& size, std::size_t capacity,
@@ -139,7 +143,7 @@ DLBRIDGE_COLD inline void append_number(char* data, std::uint16_t& size, std::si
 }  // namespace detail
 
 /// A text of bounded length that needs no heap. A text that does not fit is truncated and ends in
-/// "...".
+/// "...", or in a few more dots in place of the bytes of a character of UTF-8 that would be split.
 ///
 /// @tparam Capacity Bytes, including the terminating null.
 template <std::size_t Capacity>

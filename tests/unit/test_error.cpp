@@ -163,6 +163,23 @@ TYPED_TEST(BoundedText, TruncatesWithAnEllipsis) {
   }
 }
 
+TYPED_TEST(BoundedText, TruncatesBeforeACharacterOfSeveralBytes) {
+  constexpr std::size_t capacity = TypeParam::value;
+  for (std::string const character : {"\u00e9", "\u20ac", "\U0001f600"}) {
+    for (std::size_t before = 0; before < 4; ++before) {
+      std::string all(before, 'x');
+      while (all.size() < capacity) {
+        all += character;
+      }
+      std::string const text = bounded_text<capacity>(all.c_str()).c_str();
+      std::size_t const kept = text.find('.');
+      EXPECT_EQ(text.substr(0, kept), all.substr(0, kept));
+      EXPECT_EQ((kept - before) % character.size(), 0U) << text;
+      EXPECT_EQ(text.substr(kept), std::string(capacity - 1 - kept, '.'));
+    }
+  }
+}
+
 TYPED_TEST(BoundedText, AppendingInPiecesEqualsAppendingAtOnce) {
   constexpr std::size_t capacity = TypeParam::value;
   std::mt19937 random(1);
