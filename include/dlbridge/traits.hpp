@@ -3,8 +3,10 @@
 // layer: tensors · export: from an array to its description
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <type_traits>
 #include <utility>
 
@@ -65,9 +67,7 @@ class dims {
  private:
   int count() const noexcept { return size_ < max_rank ? size_ : max_rank; }
   void copy_from(dims const& other) noexcept {  // copies only the values in use
-    for (int i = 0; i < count(); ++i) {
-      value_[i] = other.value_[i];
-    }
+    std::copy_n(other.value_, count(), value_);
   }
 
   int size_;
@@ -95,9 +95,13 @@ struct description {
   /// @param strides The strides in elements; empty for row-major.
   template <class T>
   static description of(T* data, dims const& shape, dims const& strides = dims()) noexcept {
+    static_assert(!std::is_void_v<T>,
+                  "dlbridge: a pointer to void states no element type. Cast it to a pointer to the "
+                  "elements; or, where their dtype is known at run time, assign data and type of a "
+                  "description");
     description d;
     d.data = const_cast<std::remove_cv_t<T>*>(data);
-    d.type = dtype_of<T>();
+    d.type = dtype_of<std::conditional_t<std::is_void_v<T>, std::byte, T>>();
     d.shape = shape;
     d.strides = strides;
     d.flags = std::is_const_v<T> ? flag_read_only : 0;
@@ -204,12 +208,14 @@ template <class T>
 constexpr bool
     can_adopt<T, std::void_t<decltype(array_traits<T>::adopt(std::declval<managed_tensor>()))>> =
         true;
+
+inline managed_tensor const& require_owner(managed_tensor const& owner);
 }  // namespace detail
 
 /// Constructs a T from a tensor, by array_traits<T>::adopt.
 ///
-/// @param tensor The tensor.
-/// @throws error as array_traits<T>::adopt.
+/// @param tensor The managed_tensor, by move.
+/// @throws error null_data, when the managed_tensor is empty; and as array_traits<T>::adopt.
 ///
 /// @par Ownership
 /// The T owns the tensor. If adopt throws before it moves from the tensor, the caller still owns
@@ -219,7 +225,18 @@ T adopt_as(managed_tensor&& tensor) {
   static_assert(detail::can_adopt<T>,
                 "dlbridge: array_traits of this type has no adopt, which imports a tensor. Add "
                 "static T adopt(managed_tensor&&)");
+  detail::require_owner(tensor);
   return array_traits<T>::adopt(std::move(tensor));
+}
+/// Does not compile: adopt_as takes a managed_tensor.
+template <class T, class Owner,
+          class = std::enable_if_t<!std::is_same_v<std::remove_const_t<Owner>, managed_tensor>>>
+T adopt_as(Owner&&) {
+  static_assert(sizeof(Owner) == 0,
+                "dlbridge: adopt_as takes a managed_tensor, by move. Write std::move(m); of a "
+                "tensor, an argument or an any_tensor x, std::move(x).release(); of a raw pointer, "
+                "managed_tensor::steal(p)");
+  std::abort();
 }
 
 }  // namespace DLBRIDGE_ABI

@@ -164,6 +164,11 @@ TEST(Traits, AdoptAsPassesTheTensorToTheHook) {
   EXPECT_EQ(foreign->deleter_calls, 1) << "this hook copies the elements and frees the tensor";
 }
 
+TEST(Traits, AdoptAsRefusesAnEmptyOwner) {
+  EXPECT_EQ(refusal_of([] { return dlbridge::adopt_as<matrix>(managed_tensor()); }),
+            "null_data: tensor without data: expected an owner of a tensor; got an empty one");
+}
+
 TEST(Traits, ATensorThatTheHookRefusesIsFreedOnce) {
   foreign_ptr const foreign = make_foreign();
   DLManagedTensorVersioned* const raw = foreign_versioned(foreign.get());
