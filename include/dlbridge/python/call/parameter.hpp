@@ -35,6 +35,17 @@ struct returns {
 
 namespace python {
 
+namespace detail {
+// Whether an extra argument of def is dlbridge's, so that the binding library does not receive it.
+template <class Extra>
+constexpr bool is_own_extra() noexcept {
+  static_assert(!std::is_same_v<Extra, library>,
+                "dlbridge: a library is no extra argument of def. Write dlbridge::returns{...} "
+                "with it, such as dlbridge::returns{dlbridge::library::numpy}");
+  return std::is_same_v<Extra, returns> || std::is_same_v<Extra, library>;
+}
+}  // namespace detail
+
 /// The properties of a parameter type. The primary template describes the types that are not
 /// tensors. Each tensor type has a specialization with these members:
 /// - is_tensor: true

@@ -82,7 +82,7 @@ struct packs_of<Result(Parameters...)> {
 // A tuple of the extra if pybind11 applies it, otherwise an empty one.
 template <class Extra>
 auto pybind11_extra(Extra const& extra) {
-  if constexpr (is_guard<Extra> || std::is_same_v<Extra, returns>) {
+  if constexpr (is_guard<Extra> || is_own_extra<Extra>()) {
     return std::tuple<>();
   } else {
     return std::tuple<Extra const&>(extra);
