@@ -115,8 +115,8 @@ def test_a_call_releases_the_buffer(extension: Any) -> None:
         ("sum_bytes", array.array("d", [1]), "got float64[1] on cpu: dtype differs"),
         ("sum_bytes", memoryview(b"\1\2").cast("B", (1, 2)), "got uint8[1, 2] on cpu: rank"),
         ("sum_bytes", memoryview(b"abc").cast("c"), "expected a buffer of one native number"),
-        ("sum_bytes", "abc", "not a DLPack producer"),
-        ("sum_bytes", [1, 2], "not a DLPack producer"),
+        ("sum_bytes", "abc", "__dlpack_device__, or a buffer; got one of type str"),
+        ("sum_bytes", [1, 2], "__dlpack_device__, or a buffer; got one of type list. Pass numpy"),
         ("sum_buffers", [b"\1", array.array("i", [1])], "argument 'xs', element 1: expected uint8"),
     ],
 )
@@ -124,6 +124,12 @@ def test_refusals(extension: Any, function: str, argument: Any, text: str) -> No
     with pytest.raises(TypeError) as raised:
         getattr(extension, function)(argument)
     assert text in str(raised.value)
+
+
+def test_a_refusal_of_every_overload_names_buffers(by_def: Any) -> None:
+    with pytest.raises(TypeError) as raised:
+        by_def.kind_of("abc")
+    assert str(raised.value).count("__dlpack_device__, or a buffer; got one of type str") == 2
 
 
 def test_a_released_memoryview_is_refused_with_its_reason(extension: Any) -> None:

@@ -129,8 +129,23 @@ def test_an_integer_out_of_range_is_refused(extension: Any) -> None:
 
 def test_other_objects_are_refused(extension: Any) -> None:
     for x in ("12", {1: 2}, {1, 2}, None, object(), b"12", iter([1, 2])):
-        with pytest.raises(TypeError, match="not a DLPack producer"):
+        with pytest.raises(TypeError) as refusal:
             extension.running_mean(x)
+        assert str(refusal.value).startswith(
+            "running_mean(): argument 'x': not a DLPack producer: expected an object with "
+            "__dlpack__ and __dlpack_device__, a number, or a list of numbers; got one of type "
+            f"{type(x).__name__}"
+        )
+
+
+def test_an_object_that_raises_for_dlpack_is_refused_with_its_exception(extension: Any) -> None:
+    class Failing:
+        @property
+        def __dlpack__(self) -> Any:
+            raise OSError("no memory is mapped")
+
+    with pytest.raises(TypeError, match="argument 'x': OSError: no memory is mapped"):
+        extension.running_mean(Failing())
 
 
 def test_lists_without_end_are_refused(extension: Any) -> None:

@@ -152,6 +152,15 @@ struct parameter<std::optional<P>> : parameter<P> {
 template <class P>
 constexpr bool is_tensor_parameter = parameter<P>::is_tensor;
 
+namespace detail {
+// What a parameter type accepts beside producers, as refusals name it.
+template <class P>
+constexpr char const* others_of =
+    !parameter<P>::takes_numbers   ? ", or a buffer"
+    : !parameter<P>::takes_buffers ? ", a number, or a list of numbers"
+                                   : ", a buffer, a number, or a list of numbers";
+}  // namespace detail
+
 /// Whether an argument was loaded, and whether Python code may have run meanwhile. The bitwise and
 /// of the results of all arguments is the result of the call.
 enum class load_result : unsigned {
@@ -230,8 +239,13 @@ class tensor_argument : public untyped_argument {
         return convert_from(tensor, need, &traits::convert);
       }
     }
-    return is_none() ||
-           (!exception_ && meets(tensor.view(), checked()) && is_ready_in(tensor, need.where));
+    if (is_none()) {
+      return true;
+    }
+    if constexpr (traits::takes_others) {
+      this->name_others(detail::others_of<P>);
+    }
+    return !exception_ && meets(tensor.view(), checked()) && is_ready_in(tensor, need.where);
   }
 
   /// Returns the C++ parameter, and moves the tensor into it if P owns its tensor.
@@ -287,7 +301,13 @@ class tensor_argument : public untyped_argument {
         return take(traits::import_other(object_));
       }
     }
-    return import_in(traits::mode, need.where);
+    bool const is_imported = import_in(traits::mode, need.where);
+    if constexpr (traits::takes_others) {
+      if (!is_imported) {
+        this->name_others(detail::others_of<P>);
+      }
+    }
+    return is_imported;
   }
 };
 

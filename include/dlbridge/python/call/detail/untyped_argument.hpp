@@ -10,6 +10,7 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
+#include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/view.hpp>
 
@@ -94,6 +95,20 @@ class untyped_argument {
     own_.replace(std::move(result));
     shared_ = nullptr;
     return true;
+  }
+
+  // Adds to the refusal of an object that is no producer what the parameter accepts besides.
+  DLBRIDGE_COLD void name_others(char const* others) noexcept {
+    if (!exception_ || !is_forgivable(exception_.get()) || PyType_Check(object_)) {
+      return;
+    }
+    if (!detail::lacks_dlpack(object_)) {
+      return;
+    }
+    if (PyErr_Occurred() == nullptr) {
+      detail::set_no_producer(object_, false, false, others);
+    }
+    exception_ = take_exception();
   }
 
   // Returns false, with exception_ set, when a lent tensor changed.

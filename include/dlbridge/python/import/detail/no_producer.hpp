@@ -53,10 +53,19 @@ inline int has_described_memory(PyObject* object) noexcept {
   return 0;
 }
 
+// Whether an object has no __dlpack__. A value of None states that it does not support DLPack. May
+// return true with an exception of the lookup set.
+inline bool lacks_dlpack(PyObject* object) noexcept {
+  ref const method = optional_attribute(object, names::get().dlpack);
+  return !method || method.get() == Py_None;
+}
+
 // Raises not_a_producer, or what a lookup of an attribute raised.
 // @param is_class whether the object is a class whose objects are producers
 // @param has_as_tensor whether the caller can call as_tensor() instead
-inline void set_no_producer(PyObject* object, bool is_class, bool has_as_tensor) noexcept {
+// @param others what the caller accepts beside producers, such as ", or a buffer"
+inline void set_no_producer(PyObject* object, bool is_class, bool has_as_tensor,
+                            char const* others = "") noexcept {
   int const is_described = has_as_tensor && !is_class ? has_described_memory(object) : 0;
   int const is_like_one = is_class || is_described != 0 ? 0 : is_array_like(object);
   if (is_described < 0 || is_like_one < 0) {
@@ -71,6 +80,7 @@ inline void set_no_producer(PyObject* object, bool is_class, bool has_as_tensor)
   PyTypeObject* const named = is_class ? reinterpret_cast<PyTypeObject*>(object) : Py_TYPE(object);
   report r = refusal(errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__",
                      is_class ? "the class " : "one of type ", remedy);
+  r.expected.append(others);
   r.got.append(named->tp_name);
   set_error(r);
 }
