@@ -180,4 +180,15 @@ void add_members(py::module_& m) {
   dlbridge::def(
       members, "no_none", [](numbers const&, table* t) { return t == nullptr; }, py::arg("x"),
       py::arg("t").none(false));
+  dlbridge::def(
+      members, "no_none_for_optional",
+      [](std::optional<numbers> const& x) { return x.has_value(); }, py::arg("x").none(false));
+  dlbridge::def(
+      members, "positional_only", [](numbers const& x, int n) { return x.count() + n; },
+      py::arg("x"), py::pos_only(), py::arg("n") = 0);
+  members.def("bind_a_default_of_none", [](py::module_ scope) {
+    dlbridge::def(
+        scope, "needs_x", [](int, py::args const&, numbers const& x) { return x.count(); },
+        py::arg("n"), py::arg("x") = py::none());
+  });
 }

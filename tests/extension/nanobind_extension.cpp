@@ -378,6 +378,14 @@ void add_members(nb::module_& m) {
         return found ? found->extent(0) : -1;
       },
       "x"_a.none());
+  m.def("bind_none", [](nb::module_ scope) {
+    dlbridge::def(scope, "needs_x", [](owned const& x) { return x.extent(0); }, "x"_a.none());
+  });
+  m.def("bind_a_default_of_none", [](nb::module_ scope) {
+    dlbridge::def(
+        scope, "needs_x", [](int, owned const& x) { return x.extent(0); }, "n"_a,
+        "x"_a = nb::none());
+  });
 }
 
 }  // namespace

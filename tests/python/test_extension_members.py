@@ -248,6 +248,21 @@ WRONG_TEXT = "expected float32[...] on cpu; got int8[3] on cpu: dtype differs"
             f"no_none(): argument 't': expected {Table.__module__}.Table; got None",
         ),
         (
+            lambda: members.no_none_for_optional(None),
+            "no_none_for_optional(): argument 'x': expected "
+            'typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[...] on cpu"]; got None',
+        ),
+        (
+            lambda: members.positional_only(x=VECTOR, n=1),
+            "positional_only() takes argument 'x' by position only",
+        ),
+        (lambda: members.positional_only(n=1), "positional_only() is missing argument 'x'"),
+        (
+            lambda: members.bind_a_default_of_none(members),
+            "dlbridge: the binding of needs_x() states that argument 'x' may be None, which its "
+            "type refuses. Write std::optional of the type",
+        ),
+        (
             lambda: Table.row(3, 1),
             f"row(): argument 'self': expected {Table.__module__}.Table; got 3 (int)",
         ),

@@ -341,6 +341,14 @@ def test_objects_that_are_no_parameters_are_imported() -> None:
         extension.lengths(Interrupting())
 
 
+@pytest.mark.parametrize("name", ["bind_none", "bind_a_default_of_none"])
+def test_none_is_stated_for_optional_parameters_only(name: str) -> None:
+    words = r"^dlbridge: the binding of needs_x\(\) states that argument 'x' may be None, which its"
+    with pytest.raises(TypeError, match=words):
+        getattr(extension, name)(extension)
+    assert not hasattr(extension, "needs_x")
+
+
 def test_a_class_with_traits_is_a_producer() -> None:
     buffer = extension.Buffer(3)
     x = np.from_dlpack(buffer)

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
+#include <string_view>
 #include <type_traits>
 
 #include <dlbridge/abi.hpp>
@@ -39,16 +40,32 @@ DLBRIDGE_COLD inline ref describe_object(PyObject* object) noexcept {
 constexpr char const* not_initialized =
     "expected an initialized object; __init__ of its class was not called";
 
+// An annotation without "| None" at its end: pybind11's none(false) refuses None all the same.
+DLBRIDGE_COLD inline ref without_none(PyObject* annotation) noexcept {
+  Py_ssize_t length = 0;
+  char const* const text = api<PyUnicode_AsUTF8AndSize>(annotation, &length);
+  std::string_view const all(text != nullptr ? text : "", static_cast<std::size_t>(length));
+  std::string_view const end = " | None";
+  if (all.size() < end.size() || all.substr(all.size() - end.size()) != end) {
+    return text != nullptr ? ref::borrow(annotation) : ref();
+  }
+  return ref::steal(
+      api<PyUnicode_FromStringAndSize>(text, length - static_cast<Py_ssize_t>(end.size())));
+}
+
 // Sets the TypeError "expected ...; got ...", whose message needs no more than the argument's name.
 // expected: a str, or null with an exception set, which then stays pending
 // headers: those of the binding library that convert what has the name of a C++ type
 DLBRIDGE_COLD inline void set_mismatch(PyObject* expected, PyObject* object,
                                        char const* headers) noexcept {
-  ref const got = expected != nullptr ? describe_object(object) : ref();
-  char const* const type = got ? api<PyUnicode_AsUTF8>(expected) : nullptr;
+  ref const named = expected == nullptr ? ref()
+                    : object == Py_None ? without_none(expected)
+                                        : ref::borrow(expected);
+  ref const got = named ? describe_object(object) : ref();
+  char const* const type = got ? api<PyUnicode_AsUTF8>(named.get()) : nullptr;
   if (type != nullptr) {
     bool const is_cpp = std::strstr(type, "std::") != nullptr;
-    api<PyErr_Format>(PyExc_TypeError, "expected %U; got %U%s%s", expected, got.get(),
+    api<PyErr_Format>(PyExc_TypeError, "expected %U; got %U%s%s", named.get(), got.get(),
                       is_cpp ? ". Did you forget to #include " : "", is_cpp ? headers : "");
   }
 }
@@ -72,6 +89,14 @@ DLBRIDGE_COLD void set_mismatch_of(PyObject* expected, PyObject* object,
   } else {
     set_mismatch(expected, object, headers);
   }
+}
+
+// Sets the TypeError of a binding that states None for a parameter of tensors that refuses it.
+DLBRIDGE_COLD inline void set_none_refused(char const* function, char const* name) noexcept {
+  api<PyErr_Format>(PyExc_TypeError,
+                    "dlbridge: the binding of %s() states that argument '%s' may be None, which "
+                    "its type refuses. Write std::optional of the type",
+                    function, name != nullptr ? name : "");
 }
 
 // The annotation of parameter `index` in a signature of pybind11, "(x: int, *, y: str = 'a') -> t",

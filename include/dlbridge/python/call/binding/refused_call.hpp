@@ -33,8 +33,9 @@ DLBRIDGE_COLD inline bool is_refusal_of(char const* function, PyObject* exceptio
 
 /// The arguments of a refused call beside the parameters of a function. The parameters are counted
 /// from 0, without those that take all further arguments.
-/// @tparam Signature size() is the number of parameters, and positional() of those that positional
-/// arguments fill; takes_args() and takes_kwargs(); name(i) or null; has_default(i); is_method()
+/// @tparam Signature size() is the number of parameters, positional() of those that positional
+/// arguments fill, and positional_only() of those that keywords do not; takes_args() and
+/// takes_kwargs(); name(i) or null; has_default(i); is_method()
 /// @par Thread and GIL
 /// The caller of every member holds the GIL.
 template <class Signature>
@@ -66,9 +67,11 @@ class refused_call {
       while (i < own_.size() && !is_named(i, key(k))) {
         ++i;
       }
-      if (i == own_.size()) {
-        return ref::steal(
-            api<PyUnicode_FromFormat>("got an unexpected keyword argument %R", key(k)));
+      if (i == own_.size() || i < own_.positional_only()) {
+        return ref::steal(api<PyUnicode_FromFormat>(i == own_.size()
+                                                        ? "got an unexpected keyword argument %R"
+                                                        : "takes argument %R by position only",
+                                                    key(k)));
       }
     }
     for (std::size_t i = 0; i < own_.size(); ++i) {
@@ -103,7 +106,7 @@ class refused_call {
     return name != nullptr && PyUnicode_CompareWithASCIIString(key, name) == 0;
   }
   PyObject* keyword(std::size_t i) const noexcept {
-    std::size_t k = 0;
+    std::size_t k = i < own_.positional_only() ? keyword_count() : 0;
     while (k < keyword_count() && !is_named(i, key(k))) {
       ++k;
     }

@@ -186,11 +186,16 @@ class record_writer {
       }
       if (next < count) {
         parameter_facts& facts = record.parameters[next++];
+        bool states_none = allows_none(extra);
         if constexpr (has_default<Extra>) {
           facts.has_default = true;
-          facts.accepts_none |= extra.value.is_none();
+          states_none |= extra.value.is_none();
         }
-        facts.accepts_none |= allows_none(extra);
+        if (states_none && facts.is_tensor && !facts.accepts_none) {
+          detail::set_none_refused(record.name.c_str(), extra.name_);
+          throw_pending();
+        }
+        facts.accepts_none |= states_none;
         facts.converts = converts(extra);
       }
     } else if constexpr (std::is_same_v<Extra, nb::kw_only>) {

@@ -29,6 +29,7 @@ class nanobind_signature {
     return record_->count - (record_->has_args ? 1U : 0U) - (record_->has_kwargs ? 1U : 0U);
   }
   std::size_t positional() const noexcept { return record_->positional; }
+  static std::size_t positional_only() noexcept { return 0; }  // nanobind has none
   bool takes_args() const noexcept { return record_->has_args; }
   bool takes_kwargs() const noexcept { return record_->has_kwargs; }
   bool is_method() const noexcept { return record_->is_method; }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <tuple>
 #include <type_traits>
@@ -79,6 +80,21 @@ struct packs_of<Result(Parameters...)> {
   }
 };
 
+// A bit for each of the first 64 parameters that imports tensors, and refuses None.
+template <class Signature>
+constexpr std::uint64_t required_tensors = 0;
+template <class Result, class... Parameters>
+constexpr std::uint64_t required_tensors<Result(Parameters...)> = [] {
+  constexpr bool is_required[] = {(binding::is_imported<pybind11_calls, Parameters> &&
+                                   !accepts_none<std::decay_t<Parameters>>)...,
+                                  false};
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < sizeof...(Parameters) && i < 64; ++i) {
+    bits |= std::uint64_t{is_required[i]} << i;
+  }
+  return bits;
+}();
+
 // A tuple of the extra if pybind11 applies it, otherwise an empty one.
 template <class Extra>
 auto pybind11_extra(Extra const& extra) {
@@ -118,6 +134,7 @@ made_function make_function(Callee callee, char const* name, char const* display
         return py::cpp_function(std::move(body), py::name(name), record_link{record.get()}, own...);
       },
       extras);
+  check_defaults(*record, required_tensors<signature>);
   explain_refusals(*record, function.ptr());
   return {std::move(function), std::move(record)};
 }

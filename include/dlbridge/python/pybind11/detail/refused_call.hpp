@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <type_traits>
 
@@ -81,6 +82,7 @@ class DLBRIDGE_LOCAL pybind11_signature {
     return own_->nargs - (own_->has_args ? 1U : 0U) - (own_->has_kwargs ? 1U : 0U);
   }
   std::size_t positional() const noexcept { return own_->nargs_pos; }
+  std::size_t positional_only() const noexcept { return own_->nargs_pos_only; }
   bool takes_args() const noexcept { return own_->has_args; }
   bool takes_kwargs() const noexcept { return own_->has_kwargs; }
   bool is_method() const noexcept { return own_->is_method; }
@@ -111,6 +113,20 @@ class DLBRIDGE_LOCAL pybind11_signature {
 
   py::detail::function_record const* own_;
 };
+
+// Throws TypeError for a default of None of a parameter of tensors that refuses it.
+// tensors: bit i is set for each such parameter
+DLBRIDGE_COLD inline void check_defaults(bound_record const& record, std::uint64_t tensors) {
+  pybind11_signature const own(*record.pybind11_record);
+  auto const& declared = record.pybind11_record->args;
+  for (std::size_t i = 0; i < own.size() && i < declared.size(); ++i) {
+    std::size_t const bit = own.with_packs(i);
+    if (declared[i].value.is_none() && bit < 64 && (tensors >> bit & 1) != 0) {
+      set_none_refused(record.name.c_str(), own.name(i));
+      throw_pending();
+    }
+  }
+}
 
 // A call that pybind11 refused.
 class DLBRIDGE_LOCAL pybind11_refusal {
