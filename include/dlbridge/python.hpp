@@ -4,6 +4,7 @@
 #include <dlbridge/dlbridge.hpp>
 #include <dlbridge/python/call/argument.hpp>
 #include <dlbridge/python/call/cast.hpp>
+#include <dlbridge/python/call/def_dlpack.hpp>
 #include <dlbridge/python/call/def_fast.hpp>
 #include <dlbridge/python/call/or_buffer.hpp>
 #include <dlbridge/python/call/or_numbers.hpp>

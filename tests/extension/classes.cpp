@@ -2,9 +2,11 @@
 // their members.
 #include <dlbridge/pybind11.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -76,6 +78,62 @@ struct dlbridge::array_traits<constant> {
   }
 };
 
+namespace {
+
+// A class of Python's C API.
+struct plain_image {
+  PyObject_HEAD image value;
+};
+
+PyTypeObject* plain_type = nullptr;
+
+image& image_of(PyObject* self) { return reinterpret_cast<plain_image*>(self)->value; }
+
+PyObject* make_plain(image value) {
+  PyObject* const self = plain_type->tp_alloc(plain_type, 0);
+  if (self != nullptr) {
+    new (&image_of(self)) image(std::move(value));
+  }
+  return self;
+}
+
+PyObject* new_plain(PyTypeObject*, PyObject* args, PyObject*) {
+  int rows = 0;
+  int columns = 0;
+  return PyArg_ParseTuple(args, "ii", &rows, &columns) != 0 ? make_plain(image(rows, columns))
+                                                            : nullptr;
+}
+
+void free_plain(PyObject* self) {
+  image_of(self).~image();
+  Py_TYPE(self)->tp_free(self);
+  Py_DECREF(plain_type);
+}
+
+PyObject* fill_plain(PyObject* self, PyObject* value) {
+  image& i = image_of(self);
+  std::fill_n(i.pixel(0), i.rows() * i.columns(), static_cast<float>(PyFloat_AsDouble(value)));
+  return PyErr_Occurred() != nullptr ? nullptr : py::none().release().ptr();
+}
+
+void add_plain_class(py::module_& m) {
+  static PyMethodDef methods[] = {{"fill", &fill_plain, METH_O, nullptr}, {}};
+  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(&new_plain)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(&free_plain)},
+                                {Py_tp_methods, methods},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"extension.PlainImage", sizeof(plain_image), 0, Py_TPFLAGS_DEFAULT,
+                             slots};
+  auto const type = py::reinterpret_steal<py::object>(PyType_FromSpec(&spec));
+  plain_type = reinterpret_cast<PyTypeObject*>(type.ptr());
+  dlbridge::python::def_dlpack<&image_of, &make_plain>(plain_type);
+  m.attr("PlainImage") = type;
+  m.def("make_a_static_type_a_producer",
+        [] { dlbridge::python::def_dlpack<&image_of>(&PyFloat_Type); });
+}
+
+}  // namespace
+
 void add_classes(py::module_& m) {
   py::class_<image> bound(m, "Image");
   bound.def(py::init<int, int>());
@@ -127,4 +185,5 @@ void add_classes(py::module_& m) {
   py::class_<constant, std::shared_ptr<constant>> frozen(m, "Constant");
   frozen.def(py::init<>());
   dlbridge::def_dlpack(frozen);
+  add_plain_class(m);
 }

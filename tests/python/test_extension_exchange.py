@@ -274,11 +274,21 @@ def image() -> Any:
     return result
 
 
+def plain_image() -> Any:
+    result = extension.PlainImage(2, 3)
+    result.fill(2)
+    return result
+
+
 def tensor(**fields: Any) -> dlbridge.Tensor:
     return dlbridge.from_dlpack(Producer(**fields))
 
 
-CLASSES: list[tuple[type, Any]] = [(dlbridge.Tensor, tensor), (extension.Image, image)]
+CLASSES: list[tuple[type, Any]] = [
+    (dlbridge.Tensor, tensor),
+    (extension.Image, image),
+    (extension.PlainImage, plain_image),
+]
 ALL_CLASSES = [*CLASSES, (extension.Constant, extension.Constant)]
 
 
@@ -382,6 +392,7 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
     *[(cls, {"data": None}, "tensor without data") for cls, _ in ALL_CLASSES],
     (extension.Image, {"dtype": (0, 32, 1)}, "expected float32.*: dtype differs"),
     (extension.Image, {"shape": (3,)}, "rank differs"),
+    (extension.PlainImage, {"shape": (3,)}, "rank differs"),
 ]  # fmt: skip
 
 
@@ -457,8 +468,14 @@ def test_an_argument_of_an_extension_class_is_imported_by_its_table(
     assert (type(result), result.dot(result) >= 0) == (extension.Image, True)
 
 
+def test_a_static_type_is_not_made_a_producer() -> None:
+    with pytest.raises(TypeError, match="immutable type 'float'"):
+        extension.make_a_static_type_a_producer()
+    assert not hasattr(float, "__dlpack__")
+
+
 def test_dlpack_of_an_extension_class() -> None:
-    for cls, make in [(extension.Image, image), (extension.Constant, extension.Constant)]:
+    for cls, make in ALL_CLASSES[1:]:
         x = make()
         tensor = foreign.consume(x.__dlpack__(max_version=(1, 0)))
         assert (x.__dlpack_device__(), type(x)) == (CPU, cls)

@@ -1,9 +1,12 @@
-// The functions that the three extensions bind. They know nothing of the binding library.
+// The functions and the class that the three extensions bind. They know nothing of the binding
+// library.
 #pragma once
 
 #include <dlbridge/python.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace filters {
 
@@ -31,4 +34,24 @@ inline void scale(dlbridge::tensor_span<float, gray> pixels, float factor) {
 }
 // [/core]
 
+class canvas {  // an array of the core, which consumers import
+ public:
+  canvas(std::size_t rows, std::size_t columns)
+      : rows_(rows), columns_(columns), pixels_(rows * columns) {}
+  std::size_t rows() const { return rows_; }
+  std::size_t columns() const { return columns_; }
+  float* data() { return pixels_.data(); }
+
+ private:
+  std::size_t rows_, columns_;
+  std::vector<float> pixels_;
+};
+
 }  // namespace filters
+
+template <>
+struct dlbridge::array_traits<filters::canvas> {
+  static description describe(filters::canvas& c) noexcept {
+    return description::of(c.data(), {c.rows(), c.columns()});
+  }
+};

@@ -1,4 +1,7 @@
 // The extension with Python's C API alone.
+#include <new>
+#include <utility>
+
 #include "filters.hpp"
 
 namespace {
@@ -24,6 +27,55 @@ PyObject* luma(PyObject*, PyObject* object) noexcept {
 }
 // [/plain]
 
+// [plain_class]
+struct canvas_object {
+  PyObject_HEAD filters::canvas value;
+};
+
+filters::canvas& canvas_of(PyObject* self) { return reinterpret_cast<canvas_object*>(self)->value; }
+
+PyObject* new_canvas(PyTypeObject* type, PyObject* args, PyObject*) noexcept {
+  Py_ssize_t rows = 0;
+  Py_ssize_t columns = 0;
+  if (PyArg_ParseTuple(args, "nn", &rows, &columns) == 0) {
+    return nullptr;
+  }
+  try {
+    filters::canvas value(static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
+    PyObject* const self = type->tp_alloc(type, 0);
+    if (self != nullptr) {
+      new (&canvas_of(self)) filters::canvas(std::move(value));
+    }
+    return self;
+  } catch (...) {
+    dp::set_standard_error_thrown();
+    return nullptr;
+  }
+}
+
+void free_canvas(PyObject* self) noexcept {
+  PyTypeObject* const type = Py_TYPE(self);
+  canvas_of(self).~canvas();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyType_Slot canvas_slots[] = {{Py_tp_new, reinterpret_cast<void*>(&new_canvas)},
+                              {Py_tp_dealloc, reinterpret_cast<void*>(&free_canvas)},
+                              {0, nullptr}};
+PyType_Spec canvas_spec = {"three_bindings.plain.Canvas", sizeof(canvas_object), 0,
+                           Py_TPFLAGS_DEFAULT, canvas_slots};
+
+int add_canvas(PyObject* m) {
+  dp::ref const type = dp::ref::steal(PyType_FromSpec(&canvas_spec));
+  if (!type) {
+    return -1;
+  }
+  dp::def_dlpack<&canvas_of>(reinterpret_cast<PyTypeObject*>(type.get()));
+  return PyObject_SetAttrString(m, "Canvas", type.get());
+}
+// [/plain_class]
+
 PyMethodDef methods[] = {{"luma", &luma, METH_O, "Brightness of an 8-bit image."}, {}};
 
 // [plain_module]
@@ -31,7 +83,7 @@ int add_functions(PyObject* m) noexcept {
   try {
     // Without a binding library, def_fast writes all of the above.
     dp::def_fast<&filters::scale>(m, "scale", {"image", "factor"});
-    return 0;
+    return add_canvas(m);
   } catch (...) {
     dp::set_error_thrown();
     return -1;

@@ -46,6 +46,30 @@ def test_refusals(filters: Any) -> None:
         filters.scale(np.zeros((2, 2)), 2.0)
 
 
+def test_canvas(filters: Any) -> None:
+    canvas = filters.Canvas(2, 3)
+    pixels = np.from_dlpack(canvas)
+    pixels[...] = 1
+    filters.scale(canvas, 2.0)
+    del canvas
+    assert pixels.tolist() == [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]
+
+
+def test_canvas_in_torch(filters: Any) -> None:
+    torch = pytest.importorskip("torch")
+    canvas = filters.Canvas(2, 3)
+    torch.from_dlpack(canvas).fill_(3)
+    assert np.from_dlpack(canvas).tolist() == [[3.0, 3.0, 3.0], [3.0, 3.0, 3.0]]
+    assert canvas.__dlpack_device__() == (1, 0)
+    with pytest.raises(TypeError, match="got an unexpected keyword argument 'version'"):
+        canvas.__dlpack__(version=(1, 0))
+
+
+def test_canvas_without_memory(filters: Any) -> None:
+    with pytest.raises((MemoryError, ValueError)):
+        filters.Canvas(1 << 31, 1 << 30)
+
+
 def test_the_stub_of_nanobind() -> None:
     module = importlib.import_module("three_bindings.with_nanobind")
     stub = Path(module.__file__).with_name("with_nanobind.pyi").read_text()

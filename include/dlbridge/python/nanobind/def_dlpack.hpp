@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <dlbridge/python/call/binding/class_operations.hpp>
-#include <dlbridge/python/export/exchange_table.hpp>
+#include <dlbridge/python/call/def_dlpack.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 
@@ -18,6 +18,8 @@ namespace python {
 namespace on_nanobind {
 // The Library of class_operations.
 struct object_access : translator {
+  static constexpr bool makes_objects = true;
+
   template <class T>
   static T& get(PyObject* self) {
     if (set_not_initialized(self)) {
@@ -43,28 +45,11 @@ struct object_access : translator {
 template <class T, class... Options>
 DLBRIDGE_LOCAL void def_dlpack(::nanobind::class_<T, Options...>& bound_class) {
   using operations = python::detail::class_operations<python::on_nanobind::object_access, T>;
-  static PyMethodDef methods[] = {
-      // the signatures are those of inspect.signature, which nanobind's stubgen reads
-      {"__dlpack__",
-       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&operations::dlpack)),
-       METH_FASTCALL | METH_KEYWORDS,
-       "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-       "A capsule with the array's memory, which keeps the array alive."},
-      {"__dlpack_device__", &operations::dlpack_device, METH_NOARGS,
-       "__dlpack_device__($self, /)\n--\n\nThe device of the memory, (type, id)."}};
-  auto* const type = reinterpret_cast<PyTypeObject*>(bound_class.ptr());
-  for (PyMethodDef& each : methods) {
-    PyObject* const method = python::api<PyDescr_NewMethod>(type, &each);
-    if (method == nullptr) {
-      python::on_nanobind::throw_pending();
-    }
-    bound_class.attr(each.ml_name) = ::nanobind::steal(method);
-  }
-#if DLBRIDGE_DLPACK_AT_LEAST(2)
-  if (!python::add_exchange_table<operations>(type)) {
+  if (!python::detail::add_dlpack<operations>(reinterpret_cast<PyTypeObject*>(bound_class.ptr()),
+                                              python::detail::dlpack_doc,
+                                              python::detail::dlpack_device_doc)) {
     python::on_nanobind::throw_pending();
   }
-#endif
 }
 
 }  // namespace DLBRIDGE_ABI

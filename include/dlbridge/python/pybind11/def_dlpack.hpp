@@ -9,8 +9,7 @@
 
 #include <dlbridge/python/call/binding/class_operations.hpp>
 #include <dlbridge/python/call/binding/mismatch.hpp>
-#include <dlbridge/python/export/exchange_table.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/call/def_dlpack.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 
 namespace dlbridge {
@@ -19,6 +18,8 @@ namespace python {
 namespace detail {
 // The Library of class_operations.
 struct pybind11_objects : pybind11_translator {
+  static constexpr bool makes_objects = true;
+
   template <class T>
   static T& get(PyObject* self) {
     if (!is_initialized(self)) {
@@ -57,26 +58,15 @@ struct pybind11_objects : pybind11_translator {
 template <class T, class... Options>
 DLBRIDGE_LOCAL void def_dlpack(pybind11::class_<T, Options...>& bound_class) {
   using operations = python::detail::class_operations<python::detail::pybind11_objects, T>;
-  static PyMethodDef methods[] = {
-      // the docstrings have pybind11's form, which stub generators read
-      {"__dlpack__",
-       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&operations::dlpack)),
-       METH_FASTCALL | METH_KEYWORDS,
-       "__dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = None, "
-       "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> typing.Any\n\n"
-       "A capsule with the array's memory, which keeps the array alive."},
-      {"__dlpack_device__", &operations::dlpack_device, METH_NOARGS,
-       "__dlpack_device__(self) -> tuple[int, int]\n\nThe device of the memory, (type, id)."}};
-  auto* const type = reinterpret_cast<PyTypeObject*>(bound_class.ptr());
-  for (PyMethodDef& each : methods) {
-    bound_class.attr(each.ml_name) =
-        python::detail::checked(python::ref::steal(python::api<PyDescr_NewMethod>(type, &each)));
-  }
-#if DLBRIDGE_DLPACK_AT_LEAST(2)
-  if (!python::add_exchange_table<operations>(type)) {
+  // The docstrings have pybind11's form, which stub generators read.
+  if (!python::detail::add_dlpack<operations>(
+          reinterpret_cast<PyTypeObject*>(bound_class.ptr()),
+          "__dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = "
+          "None, dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> "
+          "typing.Any\n\nA capsule with the array's memory, which keeps the array alive.",
+          "__dlpack_device__(self) -> tuple[int, int]\n\nThe device of the memory, (type, id).")) {
     throw pybind11::error_already_set();
   }
-#endif
 }
 
 }  // namespace DLBRIDGE_ABI

@@ -30,8 +30,9 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
 // The Operations of type_exchange_table, and the methods, of a class.
-// Library: get<T>(object) returns the T of an object, make<T>(value) an object with a T, and
-// translate() sets the Python exception of the C++ exception of the current catch block
+// Library: get<T>(object) returns the T of an object; make<T>(value), if makes_objects, an object
+// with a T; and translate() sets the Python exception of the C++ exception of the current catch
+// block
 template <class Library, class T>
 struct class_operations {
   static description describe_object(PyObject* self) {
@@ -65,9 +66,9 @@ struct class_operations {
       throw;
     }
   }
-  // An object of the class; a Tensor, where array_traits<T> has no adopt.
+  // An object of the class; a Tensor, where nothing makes one of an imported array.
   static PyObject* make_object(managed_tensor m) {
-    if constexpr (dlbridge::detail::can_adopt<T>) {
+    if constexpr (Library::makes_objects && dlbridge::detail::can_adopt<T>) {
       return Library::template make<T>(adopt_as<T>(std::move(m)));
     } else {
       ref object = give_own(std::move(m));

@@ -1,0 +1,106 @@
+// python::def_dlpack: makes a class that Python's C API defines a DLPack producer, by means of
+// array_traits.
+// layer: call · from a C++ array to every consumer
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/binding/class_operations.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/export/exchange_table.hpp>
+#include <dlbridge/python/interpreter.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+// Adds __dlpack__, __dlpack_device__ and the exchange table to a class. Returns false with an
+// exception set when the class refuses an attribute.
+// Operations: class_operations
+// export_doc, device_doc: the docstrings, in the form that the stub generator of the class reads
+template <class Operations>
+DLBRIDGE_LOCAL bool add_dlpack(PyTypeObject* type, char const* export_doc,
+                               char const* device_doc) noexcept {
+  static PyMethodDef methods[] = {
+      {"__dlpack__",
+       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Operations::dlpack)),
+       METH_FASTCALL | METH_KEYWORDS, export_doc},
+      {"__dlpack_device__", &Operations::dlpack_device, METH_NOARGS, device_doc}};
+  if (!names::prepare()) {
+    return false;
+  }
+  for (PyMethodDef& each : methods) {
+    ref const method = ref::steal(api<PyDescr_NewMethod>(type, &each));
+    if (!method || api<PyObject_SetAttrString>(reinterpret_cast<PyObject*>(type), each.ml_name,
+                                               method.get()) != 0) {
+      return false;
+    }
+  }
+#if DLBRIDGE_DLPACK_AT_LEAST(2)
+  return python::add_exchange_table<Operations>(type);
+#else
+  return true;
+#endif
+}
+// The docstrings with the signature that inspect.signature reads, as nanobind's stubgen does.
+constexpr char const* dlpack_doc =
+    "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+    "A capsule with the array's memory, which keeps the array alive.";
+constexpr char const* dlpack_device_doc =
+    "__dlpack_device__($self, /)\n--\n\nThe device of the memory, (type, id).";
+
+// The Library of class_operations for a class of Python's C API.
+template <auto Get, auto Make>
+struct object_functions {
+  static constexpr bool makes_objects = !std::is_same_v<decltype(Make), std::nullptr_t>;
+
+  template <class T>
+  static T& get(PyObject* self) {
+    return Get(self);
+  }
+  template <class T>
+  static PyObject* make(T value) {
+    PyObject* const object = Make(std::move(value));
+    if (object == nullptr) {
+      throw python_error();
+    }
+    return object;
+  }
+  static void translate() noexcept { set_standard_error_thrown(); }
+};
+}  // namespace detail
+
+/// Makes a class that Python's C API defines a DLPack producer: adds __dlpack__, __dlpack_device__
+/// and the exchange table. Of pybind11's and nanobind's classes, dlbridge::def_dlpack does so.
+/// @tparam Get a function T& (PyObject* self), which returns the array of an object of the class.
+///   T has array_traits. It may throw; of a python_error, the Python exception is raised.
+/// @tparam Make a function PyObject* (T value), which returns a new object with an array that
+///   array_traits<T>::adopt imported, or null with an exception set; or nullptr. Without it, and
+///   without adopt, the exchange table imports a tensor as a dlbridge.Tensor.
+/// @param type a heap type, as of PyType_FromSpec
+/// @throws python_error when the class refuses an attribute, as static types do
+/// @par Lifetime
+/// Every exported tensor keeps its object alive. The object must not move or free the memory that
+/// array_traits<T>::describe returned while an exported tensor exists.
+/// @par Thread and GIL
+/// The caller holds the GIL. Get and Make are called with it.
+template <auto Get, auto Make = nullptr>
+void def_dlpack(PyTypeObject* type) {
+  using result = decltype(Get(std::declval<PyObject*>()));
+  static_assert(
+      std::is_lvalue_reference_v<result> && !std::is_const_v<std::remove_reference_t<result>>,
+      "dlbridge: Get of def_dlpack returns a reference to the array of an object: write "
+      "it as T& get(PyObject* self)");
+  using operations = detail::class_operations<detail::object_functions<Get, Make>,
+                                              std::remove_reference_t<result>>;
+  if (!detail::add_dlpack<operations>(type, detail::dlpack_doc, detail::dlpack_device_doc)) {
+    throw python_error();
+  }
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
