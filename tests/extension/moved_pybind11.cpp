@@ -5,6 +5,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -108,6 +109,23 @@ auto identity(std::int64_t n) {
   return out;
 }
 // [/created]
+
+// [vectorized]
+using operand = dlbridge::or_numbers<dlbridge::convert<double>>;  // of any rank; or a number
+using row_major = dlbridge::tensor<double, dlbridge::dynamic_rank, dlbridge::row_major>;
+
+auto hypotenuse(operand const& x, operand const& y) {
+  dlbridge::dims const extents = dlbridge::broadcast_extents(x, y);
+  auto const xs = dlbridge::broadcast_to<double>(x, extents);
+  auto const ys = dlbridge::broadcast_to<double>(y, extents);
+  row_major out(dlbridge::copy_of(xs.view()));
+  row_major const other(dlbridge::copy_of(ys.view()));
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    out.data()[i] = std::hypot(out.data()[i], other.data()[i]);
+  }
+  return out;
+}
+// [/vectorized]
 }  // namespace after
 
 void add_after(py::module_& m) {
@@ -119,6 +137,7 @@ void add_after(py::module_& m) {
   dlbridge::def(m, "identity", after::identity, py::arg("n"),
                 dlbridge::returns{dlbridge::library::numpy});
   // [/bound]
+  dlbridge::def(m, "hypotenuse", after::hypotenuse, py::arg("x"), py::arg("y"));
 }
 
 }  // namespace
@@ -130,6 +149,8 @@ PYBIND11_MODULE(moved_pybind11, m, py::mod_gil_not_used()) {
   old.def("add_to", &before::add_to, py::arg("out"), py::arg("x"));
   old.def("total", &before::total, py::arg("x"), py::arg("weights") = py::none());
   old.def("identity", &before::identity, py::arg("n"));
+  old.def("hypotenuse", py::vectorize([](double x, double y) { return std::hypot(x, y); }),
+          py::arg("x"), py::arg("y"));
   py::module_ moved = m.def_submodule("after");
   add_after(moved);
 }

@@ -68,6 +68,24 @@ def test_array_t_loses_what_is_written_to_a_copy() -> None:
         extension.after.add_to(out, NUMBERS)
 
 
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (np.arange(6.0).reshape(2, 3), np.arange(3)),
+        (np.ones((2, 3, 4))[::-1], [[1], [2], [3]]),
+        (3.0, np.ones((2, 1), "float32")),
+        (np.array(3.0), 4),
+        (3, 4),
+    ],
+)
+def test_vectorize(x: Any, y: Any) -> None:
+    extension = module("moved_pybind11")
+    expected = extension.before.hypotenuse(x, y)
+    result = extension.after.hypotenuse(x, y)
+    assert type(result) is np.ndarray and result.shape == np.shape(expected)
+    np.testing.assert_array_equal(result, expected)
+
+
 def test_lists() -> None:
     extension = module("moved_pybind11")
     assert extension.before.smoothed([1, 2]).tolist() == [1, 1.5]
