@@ -76,7 +76,7 @@ DLBRIDGE_COLD inline report disagreement(tensor_view const& view, requirement co
       .append(with.extent)
       .append(" as in ")
       .append(where);
-  r.got.append(name_of(view).c_str());
+  append_name(r.got, view);
   return r;
 }
 

@@ -247,7 +247,7 @@ DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
     return !passes;
   };
   append_requirement(r.expected, need, need.extents != nullptr);
-  r.got.append(name_of(view).c_str());
+  append_name(r.got, view);
   rule(need.any_type() || need.type == view.dtype(), errc::dtype_mismatch);
   rule(need.rank == requirement::any_rank || need.rank == view.rank(), errc::rank_mismatch);
   rule(has_extents(view, need), errc::extent_mismatch);

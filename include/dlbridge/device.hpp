@@ -178,7 +178,8 @@ constexpr Text& append_name(Text& text, device where) noexcept {
 /// The name of a device, as append_name writes it.
 DLBRIDGE_COLD inline device_text name_of(device where) noexcept {
   device_text text;
-  return append_name(text, where);
+  append_name(text, where);
+  return text;
 }
 
 /// Parses the name of a device, where "cuda" means "cuda:0"; the inverse of name_of for ordinals

@@ -126,7 +126,8 @@ constexpr Text& append_name(Text& text, dtype t) noexcept {
 /// The name of a dtype, as append_name writes it.
 DLBRIDGE_COLD inline dtype_text name_of(dtype t) noexcept {
   dtype_text text;
-  return append_name(text, t);
+  append_name(text, t);
+  return text;
 }
 
 /// Parses the name of a dtype; the inverse of name_of.

@@ -110,25 +110,33 @@ constexpr errc_row const& row(errc code) noexcept {
 }
 
 namespace detail {
-// All capacities of bounded_text share these two functions. They are out of line, because fast
-// paths compose no text.
-DLBRIDGE_COLD inline void append_text(char* data, std::uint16_t& size, std::size_t capacity,
-                                      char const* text, std::size_t length) noexcept {
-  std::size_t const available = capacity - 1 - size;
-  std::size_t const count = length < available ? length : available;
-  std::memcpy(data + size, text, count);
-  size = static_cast<std::uint16_t>(size + count);
-  data[size] = '\0';
-  if (count < length) {
-    std::size_t end = capacity - 4;
-    while (end > 0 && (static_cast<unsigned char>(data[end]) & 0xC0U) == 0x80) {
-      --end;  // the first byte of a character of UTF-8 that the end would split
-    }
-    std::memset(data + end, '.', capacity - 1 - end);
+// All capacities of bounded_text share these functions. They are out of line, because fast paths
+// compose no text.
+DLBRIDGE_COLD inline void truncate_text(char* data, std::uint16_t& size, std::size_t capacity,
+                                        char const* text) noexcept {
+  std::memcpy(data + size, text, capacity - 1 - size);
+  std::size_t end = capacity - 4;
+  while (end > 0 && (static_cast<unsigned char>(data[end]) & 0xC0U) == 0x80) {
+    --end;  // the first byte of a character of UTF-8 that the end would split
   }
+  std::memset(data + end, '.', capacity - 1 - end);
+  size = static_cast<std::uint16_t>(capacity - 1);
+  data[size] = '\0';
 }
-DLBRIDGE_COLD inline void append_number(char* data, std::uint16_t& size, std::size_t capacity,
-                                        std::uint64_t magnitude, bool negative) noexcept {
+// Not cold, as compilers copy by slow instructions in cold code. A refusal appends thirty texts.
+DLBRIDGE_NOINLINE inline void append_text(char* data, std::uint16_t& size, std::size_t capacity,
+                                          char const* text, std::size_t length) noexcept {
+  if (length > capacity - 1 - size) {
+    truncate_text(data, size, capacity, text);
+    return;
+  }
+  char* const end = data + size;
+  size = static_cast<std::uint16_t>(size + length);
+  end[length] = '\0';
+  std::memcpy(end, text, length);  // last, as a tail call
+}
+DLBRIDGE_NOINLINE inline void append_number(char* data, std::uint16_t& size, std::size_t capacity,
+                                            std::uint64_t magnitude, bool negative) noexcept {
   char digits[21];
   std::size_t first = sizeof digits;
   do {

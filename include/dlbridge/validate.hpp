@@ -152,12 +152,12 @@ DLBRIDGE_COLD inline report explain(flaw what, DLTensor const& t) noexcept {
     case flaw::dtype:
       r = refusal(errc::dtype_mismatch, "a dtype of DLPack 1.x", "",
                   "Ask the producer for another dtype, or use a newer dlbridge");
-      r.got.append(name_of(dtype(t.dtype)).c_str());
+      append_name(r.got, dtype(t.dtype));
       break;
     case flaw::device:
       r = refusal(errc::device_mismatch, "a device of DLPack 1.x", "",
                   "Move the tensor to a device that dlbridge supports, or use a newer dlbridge");
-      r.got.append(name_of(device(t.device)).c_str());
+      append_name(r.got, device(t.device));
       break;
     case flaw::count:
       r = refusal(errc::overflow, "a size in bits that fits 64 bits", "shape ", broken);
@@ -175,7 +175,7 @@ DLBRIDGE_COLD inline report explain(flaw what, DLTensor const& t) noexcept {
     case flaw::null_data:
       r = refusal(errc::null_data, "memory", "null data for ",
                   "Give the tensor storage first: fake, meta and lazy tensors have none");
-      r.got.append(name_of(tensor_view(t)).c_str());
+      append_name(r.got, tensor_view(t));
       break;
   }
   return r;

@@ -180,12 +180,17 @@ void append_extents(bounded_text<N>& text, int rank, std::int64_t const* extents
   text.append("]");
 }
 
-/// The description of a view in messages, such as "int64[4, 2] on cuda:0".
+/// Appends the description of a view in messages, such as "int64[4, 2] on cuda:0".
+DLBRIDGE_COLD inline void append_name(view_text& text, tensor_view const& view) noexcept {
+  append_name(text, view.dtype());
+  append_extents(text, view.rank(), view.shape());
+  append_name(text.append(" on "), view.device());
+}
+/// The description of a view, as append_name writes it.
 DLBRIDGE_COLD inline view_text name_of(tensor_view const& view) noexcept {
   view_text text;
-  text.append(name_of(view.dtype()).c_str());
-  append_extents(text, view.rank(), view.shape());
-  return text.append(" on ").append(name_of(view.device()).c_str());
+  append_name(text, view);
+  return text;
 }
 
 }  // namespace DLBRIDGE_ABI

@@ -127,7 +127,7 @@ void add_plain_class(py::module_& m) {
   auto const type = py::reinterpret_steal<py::object>(PyType_FromSpec(&spec));
   plain_type = reinterpret_cast<PyTypeObject*>(type.ptr());
   dlbridge::python::def_dlpack<&image_of, &make_plain>(plain_type);
-  m.attr("PlainImage") = type;
+  m.def("plain_image_class", [type] { return type; });  // no attribute: stubgen has no annotations
   m.def("make_a_static_type_a_producer",
         [] { dlbridge::python::def_dlpack<&image_of>(&PyFloat_Type); });
 }

@@ -534,7 +534,7 @@ ARGUMENTS: list[Row] = [
         ValueError,
         "bad argument: expected copy to be True, False or None; got '"
         + "\N{SNOWMAN}" * 78
-        + "\N{REPLACEMENT CHARACTER}...",
+        + "....",  # one more dot in place of the part of a character
         [],
     ),
     *rows(

@@ -274,8 +274,11 @@ def image() -> Any:
     return result
 
 
+PlainImage: Any = extension.plain_image_class()
+
+
 def plain_image() -> Any:
-    result = extension.PlainImage(2, 3)
+    result = PlainImage(2, 3)
     result.fill(2)
     return result
 
@@ -287,7 +290,7 @@ def tensor(**fields: Any) -> dlbridge.Tensor:
 CLASSES: list[tuple[type, Any]] = [
     (dlbridge.Tensor, tensor),
     (extension.Image, image),
-    (extension.PlainImage, plain_image),
+    (PlainImage, plain_image),
 ]
 ALL_CLASSES = [*CLASSES, (extension.Constant, extension.Constant)]
 
@@ -392,7 +395,7 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
     *[(cls, {"data": None}, "tensor without data") for cls, _ in ALL_CLASSES],
     (extension.Image, {"dtype": (0, 32, 1)}, "expected float32.*: dtype differs"),
     (extension.Image, {"shape": (3,)}, "rank differs"),
-    (extension.PlainImage, {"shape": (3,)}, "rank differs"),
+    (PlainImage, {"shape": (3,)}, "rank differs"),
 ]  # fmt: skip
 
 

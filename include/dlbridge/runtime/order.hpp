@@ -240,7 +240,7 @@ inline report try_host_wait(stream_ref stream) noexcept {
   }
   report r = refusal(errc::bad_stream, "a stream of CUDA or ROCm", "a stream on ",
                      "Order the streams yourself, and pass stream=-1");
-  r.got.append(name_of(stream.device()).c_str());
+  append_name(r.got, stream.device());
   return r;
 }
 

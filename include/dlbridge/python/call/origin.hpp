@@ -108,7 +108,7 @@ class origin {
     } else if (!is_host_accessible(where)) {
       report r = refusal(errc::device_mismatch, "an allocator for ", Py_TYPE(object_)->tp_name,
                          "Take the result as an argument of its own");
-      r.expected.append(name_of(where).c_str());
+      append_name(r.expected, where);
       set_error(r);
     } else {
       guarded([&] { result = build_empty(type, shape); });

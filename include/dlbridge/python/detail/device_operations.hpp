@@ -91,7 +91,7 @@ DLBRIDGE_COLD inline report no_device_operations(device where) noexcept {
 DLBRIDGE_COLD inline report cannot_reach(device from, device to) noexcept {
   report r = refusal(errc::device_mismatch, "", name_of(from).c_str(),
                      "The producer did not move it; move it with its own library first");
-  r.expected.append(name_of(to).c_str());
+  append_name(r.expected, to);
   return r;
 }
 // What copy=False refuses.

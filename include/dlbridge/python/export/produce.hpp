@@ -123,7 +123,7 @@ inline bool can_reach(device own, device target, copy_policy copy) noexcept {
   report r = refusal(errc::device_mismatch, name_of(own).c_str(), "dl_device ",
                      "Move the tensor with a library that works on both devices");
   r.expected.append(own != cpu ? " or cpu" : "");
-  r.got.append(name_of(target).c_str());
+  append_name(r.got, target);
   set_error(r, "__dlpack__");
   return false;
 }

@@ -3,6 +3,8 @@
 // layer: call · from a refused argument to a Python exception
 #pragma once
 
+#include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include <dlbridge/error.hpp>
@@ -48,7 +50,12 @@ class refusals {
 
   /// Adds a report as the reason of an argument.
   DLBRIDGE_COLD void add(report const& why, char const* name, int position) noexcept {
-    add_line(name, position, message(why).c_str());
+    message_text const reason = message(why);
+    if (!*this && name != nullptr && is_short(name)) {
+      only_.append("argument '").append(name).append("': ").append(reason.c_str(), reason.size());
+    } else {
+      add_line(name, position, reason.c_str());
+    }
   }
 
   /// Adds an exception as the reason of an argument.
@@ -81,12 +88,12 @@ class refusals {
   }
 
   /// @return whether there is a reason or a fatal exception
-  explicit operator bool() const noexcept { return first_ || fatal_; }
+  explicit operator bool() const noexcept { return !only_.empty() || first_ || fatal_; }
 
   /// @return all reasons, one line for each argument: "argument 'x': expected ..."
   DLBRIDGE_COLD ref text() const noexcept {
     if (!others_) {
-      return first_ ? ref::borrow(first_.get()) : ref::steal(api<PyUnicode_FromString>(""));
+      return first_ ? ref::borrow(first_.get()) : decoded(only_);
     }
     ref const separator = ref::steal(api<PyUnicode_FromString>("\n  "));
     return separator ? ref::steal(api<PyUnicode_Join>(separator.get(), others_.get())) : ref();
@@ -103,6 +110,14 @@ class refusals {
   DLBRIDGE_COLD void set_error(char const* function) noexcept {
     if (fatal_) {
       set_exception(std::move(fatal_));
+      return;
+    }
+    if (!only_.empty() && function != nullptr && is_short(function)) {
+      line_text all(function);
+      all.append("(): ").append(only_.c_str(), only_.size());
+      if (ref const whole = decoded(all)) {
+        api<PyErr_SetObject>(PyExc_TypeError, whole.get());
+      }
       return;
     }
     ref const reasons = text();
@@ -145,12 +160,30 @@ class refusals {
   static bool has_no_traceback(ref const& exception) noexcept {
     return !ref::steal(PyException_GetTraceback(exception.get()));
   }
+  // A name that does not truncate the message that names it.
+  static bool is_short(char const* name) noexcept {
+    constexpr std::size_t limit = 100;
+    return std::strlen(name) <= limit;
+  }
+  using line_text = bounded_text<896>;  // a message_text with two such names
+  static ref decoded(line_text const& text) noexcept {
+    return ref::steal(
+        api<PyUnicode_DecodeUTF8>(text.c_str(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  }
+
   // Adds a line of text about an argument, which has a name or a position, or neither if it is the
   // only one. The text may be followed by `between` and `more`. A byte that is no UTF-8, as
   // truncation may split a character, is replaced.
   DLBRIDGE_COLD void add_line(char const* name, int position, char const* text,
                               PyObject* more = nullptr, char const* between = "",
                               PyObject* where = nullptr) noexcept {
+    if (!only_.empty()) {
+      first_ = decoded(only_);
+      only_ = line_text();
+      if (!first_) {
+        take_failure();
+      }
+    }
     ref line =
         ref::steal(name != nullptr ? api<PyUnicode_FromFormat>("argument '%s'%V: %s%s%V", name,
                                                                where, "", text, between, more, "")
@@ -181,8 +214,9 @@ class refusals {
   }
 
   bool is_about_call_ = false;
-  ref first_{};   // the first line
-  ref others_{};  // a list of all lines, if there are several
+  line_text only_{};  // the first line, if it is a report without another line: it costs least
+  ref first_{};       // the first line otherwise
+  ref others_{};      // a list of all lines, if there are several
   ref cause_{};
   ref fatal_{};
 };
