@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import shutil
@@ -51,18 +52,22 @@ class Descriptor(io.RawIOBase):
 
     A reader that leaves, such as head, is no failure. The caller reads `error` at the end: an
     exception during the output would lose the rest of a tool's work, and its exit status.
+    Without a descriptor, as of a stream that the caller of the process closed, every write fails:
+    its number may belong to a file that was opened since.
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int | None) -> None:
         self.error: OSError | None = None
         self._descriptor = descriptor
         self._is_closed = False
 
     def fileno(self) -> int:
+        if self._descriptor is None:
+            raise io.UnsupportedOperation("the stream is closed")
         return self._descriptor
 
     def isatty(self) -> bool:
-        return os.isatty(self._descriptor)
+        return self._descriptor is not None and os.isatty(self._descriptor)
 
     def writable(self) -> bool:
         return True
@@ -70,6 +75,8 @@ class Descriptor(io.RawIOBase):
     def write(self, data: Any) -> int:
         if not self._is_closed:
             try:
+                if self._descriptor is None:
+                    raise OSError(errno.EBADF, os.strerror(errno.EBADF))
                 return os.write(self._descriptor, data)
             except BrokenPipeError:
                 self._is_closed = True
@@ -82,18 +89,27 @@ class Descriptor(io.RawIOBase):
 def robust() -> Iterator[list[Descriptor]]:
     """Lets its block print any text, to any standard output and standard error.
 
-    Characters without a code in the encoding are escaped. A stream that the caller closed becomes
-    the null device. Yields the descriptors of the streams that could be replaced.
+    Characters without a code in the encoding are escaped. Where the caller closed standard output,
+    what is written to it is an error; a closed standard error becomes the null device. Yields the
+    descriptors of the streams that could be replaced.
     """
     before = sys.stdout, sys.stderr
     descriptors: list[Descriptor] = []
-    sys.stdout, sys.stderr = (_robust(stream, descriptors) for stream in before)
+    sys.stdout = _closed(descriptors) if sys.stdout is None else _robust(sys.stdout, descriptors)
+    sys.stderr = _robust(sys.stderr, descriptors)
     try:
         yield descriptors
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         sys.stdout, sys.stderr = before
+
+
+def _closed(descriptors: list[Descriptor]) -> TextIO:
+    descriptors.append(Descriptor(None))
+    return io.TextIOWrapper(
+        io.BufferedWriter(descriptors[-1]), encoding="utf-8", errors="backslashreplace"
+    )
 
 
 def _robust(stream: TextIO | None, descriptors: list[Descriptor]) -> TextIO:

@@ -89,11 +89,39 @@ def test_a_reader_that_leaves_changes_nothing(
     assert (result, err) == (status, "")
 
 
-@each_command
-def test_closed_streams_change_nothing(arguments: tuple[str, ...], status: int) -> None:
-    command = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", sys.executable, "-m", "dlbridge"]
+def run_with_closed(streams: str, arguments: tuple[str, ...]) -> tuple[int, str, str]:
+    command = ["sh", "-c", f'exec "$@" {streams}', "sh", sys.executable, "-m", "dlbridge"]
     environment = {**os.environ, "PYTHONPATH": PATHS}
-    assert subprocess.run([*command, *arguments], env=environment).returncode == status
+    ended = subprocess.run(
+        [*command, *arguments], env=environment, capture_output=True, text=True, timeout=IN_TIME
+    )
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+@each_command
+def test_a_closed_standard_output_cannot_be_written(
+    arguments: tuple[str, ...], status: int
+) -> None:
+    text = "dlbridge: the output cannot be written: Bad file descriptor\n"
+    assert run_with_closed(">&-", arguments) == (2, "", text)
+    assert run_with_closed(">&- 2>&-", arguments) == (2, "", "")
+
+
+@each_command
+def test_a_closed_standard_error_changes_nothing(arguments: tuple[str, ...], status: int) -> None:
+    result, out, _ = run_with_closed("2>&-", arguments)
+    assert result == status and out
+
+
+def test_a_file_is_saved_also_where_standard_output_is_closed(tmp_path: Path) -> None:
+    saved = tmp_path / "matrix.json"
+    assert run_with_closed(">&-", (*MATRIX, f"--json={saved}"))[0] == 2
+    assert json.loads(saved.read_text())["complete"] is True
+
+
+def test_wrong_usage_with_a_closed_standard_output() -> None:
+    status, _, err = run_with_closed(">&-", ("inspect",))
+    assert status == 2 and "cannot be written" not in err
 
 
 @each_command
