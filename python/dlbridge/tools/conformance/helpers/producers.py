@@ -134,7 +134,12 @@ class Producer:
     @property
     def address(self) -> int:
         """The address of the first element of the last tensor."""
-        return self.tensors[-1].data + int(self.fields.get("byte_offset", 0))
+        return self.addresses[-1]
+
+    @property
+    def addresses(self) -> list[int]:
+        """The address of the first element of each tensor: of a consumer that asks twice, two."""
+        return [tensor.data + int(self.fields.get("byte_offset", 0)) for tensor in self.tensors]
 
     def write(self) -> None:
         """Changes the first element of each tensor, as the owner of the memory may.

@@ -226,7 +226,8 @@ def shares_memory(call: ConsumerCall) -> bool:
     addresses = addresses_of(call.target, call.result)
     if addresses:
         near = BEFORE * samples.itemsize(call.producer.fields["dtype"])
-        return any(abs(it - call.producer.address) <= near for it in addresses)
+        places = call.producer.addresses
+        return any(abs(it - place) <= near for it in addresses for place in places)
     call.producer.write()
     try:
         return bool(values_of(call.target, call.result) != call.producer.values)
@@ -234,10 +235,12 @@ def shares_memory(call: ConsumerCall) -> bool:
         raise Skip(f"the result cannot be read: {why}") from None
 
 
-def is_within(target: Target, producer: Producer, x: Any) -> bool:
-    """Whether an array begins in the memory of a producer of six elements."""
+def tensors_below(target: Target, producer: Producer, x: Any) -> list[abi.CtypesTensor]:
+    """Returns the tensors of a producer, of six elements each, in whose memory an array begins."""
     size = 6 * samples.itemsize(producer.fields["dtype"])
-    return any(0 <= it - producer.address < size for it in addresses_of(target, x))
+    found = addresses_of(target, x)
+    places = zip(producer.tensors, producer.addresses)
+    return [tensor for tensor, place in places if any(0 <= it - place < size for it in found)]
 
 
 def device_of(x: Any) -> tuple[int, int] | None:

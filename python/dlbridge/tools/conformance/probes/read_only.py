@@ -15,7 +15,7 @@ from dlbridge.tools.conformance.helpers.consumption import (
     takes_versioned,
 )
 from dlbridge.tools.conformance.helpers.producers import VERSION
-from dlbridge.tools.conformance.helpers.results import is_within, marks, shares_memory, views
+from dlbridge.tools.conformance.helpers.results import marks, shares_memory, tensors_below, views
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
@@ -115,7 +115,7 @@ def views_stay_read_only(target: Target) -> str:
             view = way(call.result)
         except Exception:
             continue
-        if not is_within(target, call.producer, view):  # a copy may be written
+        if not tensors_below(target, call.producer, view):  # a copy may be written
             continue
         writable = [how for how, mark in marks(view).items() if not mark]
         if writable:

@@ -16,6 +16,7 @@ from dlbridge.tools.conformance.helpers.consumption import (
     each_import,
     import_as,
     kinds,
+    owed,
     short,
     summed_up,
     wait_until,
@@ -96,6 +97,15 @@ def _as_lists(values: Any) -> Any:
     return [_as_lists(each) for each in values] if isinstance(values, (list, tuple)) else values
 
 
+def _wrong_calls(producer: Producer) -> str | None:
+    """Waits for the deleters of dropped tensors, and says how often they were not called once."""
+    wait_until(lambda: producer.deleter_calls >= owed(producer))
+    if all(tensor.calls == 1 for tensor in producer.tensors):
+        return None
+    calls, tensors = producer.deleter_calls, owed(producer)
+    return f"{calls} calls of the deleter" + (f" of {tensors} tensors" if tensors > 1 else "")
+
+
 @probe("C-07", hostile=True)
 def frees_once_after_the_last_view(target: Target) -> None:
     for kind in kinds(target):
@@ -105,12 +115,8 @@ def frees_once_after_the_last_view(target: Target) -> None:
                 continue
             producer, view = found
             del found, view
-            wait_until(lambda: producer.deleter_calls >= 1)  # noqa: B023 - called at once
-            if producer.deleter_calls != 1:
-                raise Broken(
-                    f"{kind}: after x and {name} were dropped: {producer.deleter_calls} calls of"
-                    " the deleter"
-                )
+            if (wrong := _wrong_calls(producer)) is not None:
+                raise Broken(f"{kind}: after x and {name} were dropped: {wrong}")
 
 
 # C-30: the result as a producer ----------------------------------------------------------------
@@ -216,11 +222,9 @@ def exports_outlive_the_result(target: Target) -> str:
                     f" {producer.deleter_calls} times"
                 )
             del capsule
-            if not wait_until(lambda: producer.deleter_calls >= 1):  # noqa: B023 - called at once
-                raise Broken(f"{title}: after the export ({request}) was dropped too, the deleter"
-                             " of the import was not called")  # fmt: skip
-            if producer.deleter_calls > 1:
-                raise Broken(f"{title}: {producer.deleter_calls} calls of the import's deleter")
+            if (wrong := _wrong_calls(producer)) is not None:
+                raise Broken(f"{title}: after the export ({request}) was dropped too: {wrong} of"
+                             " the import")  # fmt: skip
             count += 1
     if not count:
         raise Skip("it exports no result again")
@@ -254,9 +258,7 @@ def imports_of_its_own_results(target: Target) -> str:
                 f" {short(repr(expected))}; got {short(repr(values))}"
             )
         del x
-        wait_until(lambda: producer.deleter_calls >= 1)  # noqa: B023 - called at once
-        if producer.deleter_calls != 1:
-            raise Broken(f"{kind}: after all arrays were dropped: {producer.deleter_calls} calls of"
-                         " the deleter")  # fmt: skip
+        if (wrong := _wrong_calls(producer)) is not None:
+            raise Broken(f"{kind}: after all arrays were dropped: {wrong}")
         count += 1
     return f"{count} chains of three arrays"

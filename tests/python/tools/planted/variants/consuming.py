@@ -102,6 +102,35 @@ def asks_for_the_device_first() -> None:
     change(consumer, "call", call)
 
 
+_LEFT_TO_THE_CAPSULE = (
+    "DLPack Python specification: set PyCapsule_Destructor that calls the deleter of the "
+    'DLManagedTensor when the "dltensor"-named capsule is no longer needed'
+)
+
+
+@variant(_LEFT_TO_THE_CAPSULE)
+def asks_twice_and_uses_the_second() -> None:
+    """Every import requests two capsules, and drops the first one without consuming it."""
+
+    def call(original: Any, x: Any, words: dict[str, Any]) -> Any:
+        original(x, words)
+        return original(x, words)
+
+    change(consumer, "call", call)
+
+
+@variant(_LEFT_TO_THE_CAPSULE)
+def asks_twice_and_uses_the_first() -> None:
+    """Every import requests two capsules, and drops the second one without consuming it."""
+
+    def call(original: Any, x: Any, words: dict[str, Any]) -> Any:
+        capsule = original(x, words)
+        original(x, words)
+        return capsule
+
+    change(consumer, "call", call)
+
+
 @variant(
     "array API 2025.12, __dlpack__, stream: On CPU and other device types without streams, only "
     "None is accepted."
@@ -168,10 +197,7 @@ def destructor_cleared() -> None:
     change(consumer, "take", take)
 
 
-@variant(
-    "DLPack Python specification: set PyCapsule_Destructor that calls the deleter of the "
-    'DLManagedTensor when the "dltensor"-named capsule is no longer needed'
-)
+@variant(_LEFT_TO_THE_CAPSULE)
 def refused_capsules_stay_fresh() -> None:
     """A tensor is checked before its capsule is renamed; the capsule frees a refused one."""
 
