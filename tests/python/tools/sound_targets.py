@@ -13,11 +13,19 @@ import threading
 import time
 from typing import Any
 
-from planted import library, producer
+from planted import consumer, library, native, producer
 from planted.array import Array, of_elements, row_major
 from planted.elements import TYPES, number
 from planted.library import make as plain
-from planted.native import LEGACY, VERSIONED, Deleter, Memory, address_of, new_capsule
+from planted.native import (
+    LEGACY,
+    STRUCTS,
+    VERSIONED,
+    Deleter,
+    Memory,
+    address_of,
+    new_capsule,
+)
 
 from dlbridge.tools import abi
 
@@ -290,3 +298,26 @@ class Lazy:
 
 def take_lazily(x: Any, /, *, device: Any = None, copy: Any = None) -> Lazy:
     return Lazy(x, device=device, copy=copy)
+
+
+def take_a_copy(x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
+    """Copies the elements, and leaves the tensor to its capsule, which is never used."""
+    words = consumer.keywords(device, copy)
+    if copy is False:
+        raise BufferError("the library always copies")
+    capsule, _ = consumer.request(x, words)
+    name = consumer.struct_name(capsule)
+    managed = STRUCTS[name].from_address(native.capsule_pointer(capsule, name))
+    return consumer.read(managed, name, Memory(0, 0)).copy()
+
+
+_own_threads: list[int] = []  # that of the first import
+
+
+def take_on_one_thread(x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
+    """Refuses imports on other threads than the first one, and leaves their capsules unused."""
+    consumer.request(x, consumer.keywords(device, copy))
+    _own_threads[:] = _own_threads or [threading.get_ident()]
+    if _own_threads != [threading.get_ident()]:
+        raise RuntimeError("the library belongs to one thread")
+    return library.from_dlpack(x, device=device, copy=copy)

@@ -7,6 +7,7 @@ import pytest
 from dlbridge.tools import conformance
 from dlbridge.tools.conformance import target
 from dlbridge.tools.conformance.helpers import consumption
+from dlbridge.tools.conformance.probes import single_use
 
 FOUND = {"crash", "fail", "warn", "note"}
 
@@ -52,6 +53,18 @@ def test_a_lazy_consumer_is_not_said_to_free_too_rarely() -> None:
     assert outcomes["C-07"] == ("skip", consumption.LAZY)
     assert outcomes["C-27"][0] == "pass"
     assert consumption.LAZY in outcomes["C-27"][1]
+
+
+@pytest.mark.parametrize("rule", ["X-09", "X-10"])
+def test_a_capsule_that_a_consumer_leaves_is_not_said_to_be_used(rule: str) -> None:
+    outcomes = examined("fixed", rule, consumer="sound_targets:take_a_copy")
+    assert outcomes[rule] == ("pass" if rule == "X-10" else "skip", single_use.LEFT)
+
+
+def test_a_consumer_may_refuse_every_other_thread() -> None:
+    outcomes = examined("fixed", "X-09", "X-10", consumer="sound_targets:take_on_one_thread")
+    assert outcomes["X-09"] == ("skip", "every import on several threads is refused")
+    assert outcomes["X-10"] == ("pass", "")
 
 
 def test_a_rule_of_consumers_needs_one() -> None:

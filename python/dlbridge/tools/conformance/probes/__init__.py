@@ -31,6 +31,7 @@ MODULES = (
     "views",
     # of both
     "sharing",
+    "single_use",
     "streams",
     "from_dlpack",
     "exchange_table",

@@ -1,4 +1,4 @@
-"""The probes of sharing: imports leave nothing, one consumer for each capsule, copies."""
+"""The probes of sharing: imports leave nothing, copies of an object, forks and cycles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import gc
 import os
 import pickle
 import sys
-import threading
 import time
 import weakref
 from typing import Any, Callable
@@ -23,7 +22,6 @@ from dlbridge.tools.conformance.helpers.exports import (
     best,
     call_text,
     content,
-    device_of,
     export,
     make,
     requests_of_kinds,
@@ -38,11 +36,9 @@ from dlbridge.tools.conformance.helpers.producers import (
 )
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import NO_CONSUMER, Target
+from dlbridge.tools.conformance.target import Target
 
 PATIENCE = 2.0  # seconds for a library that calls deleters on another thread
-RACES, THREADS = 200, 4
-RACING = 1.0  # seconds, for as many rounds of 200 races as fit
 MOST_IMPORTS = 2000  # in the search for memory that remains
 
 
@@ -59,14 +55,14 @@ class _CapsuleProducer:
         return self.device
 
 
-def _call_consumer(target: Target, capsule: Callable[..., Any], device: Any = None) -> Any:
+def call_consumer(target: Target, capsule: Callable[..., Any], device: Any = None) -> Any:
     """Passes a producer to the consumer, or a capsule where it accepts nothing else."""
     if target.library is not None and target.library.takes_capsules:
         return target.consume(capsule())
     return target.consume(_CapsuleProducer(capsule, device or device_memory.selected()))
 
 
-def _tensor_factory(**fields: Any) -> Callable[..., abi.CtypesTensor]:
+def tensor_factory(**fields: Any) -> Callable[..., abi.CtypesTensor]:
     """Creates tensors of six numbers, of the requested kind, each on its own memory."""
 
     def tensors(max_version: tuple[int, int] | None = None, **others: Any) -> abi.CtypesTensor:
@@ -83,7 +79,7 @@ def _tensor_factory(**fields: Any) -> Callable[..., abi.CtypesTensor]:
 def imports_leave_nothing(target: Target) -> str | None:
     if target.function is None:
         return None  # there is no consumer
-    create = _tensor_factory()
+    create = tensor_factory()
     tensors = {None: create(), (1, 0): create(max_version=(1, 0))}
     created = 0
 
@@ -93,7 +89,7 @@ def imports_leave_nothing(target: Target) -> str | None:
         return tensors[None if max_version is None else (1, 0)].capsule()
 
     def act() -> None:
-        _call_consumer(target, capsule)
+        call_consumer(target, capsule)
 
     try:
         act()
@@ -184,111 +180,7 @@ def _left_by(
     return None
 
 
-# Races, second uses, copies -------------------------------------------------------------------
-
-
-class _Races:
-    """Threads that consume the same capsule at the same time, one capsule after another."""
-
-    def __init__(self, target: Target) -> None:
-        self.target, create = target, _tensor_factory()
-        self.ready = threading.Barrier(THREADS)
-        self.tensors = [{None: create(), 1: create(max_version=(1, 0))} for _ in range(RACES)]
-        self.capsules = [{kind: it.capsule() for kind, it in pair.items()} for pair in self.tensors]
-        self.results: list[list[Any]] = [[] for _ in range(RACES)]
-        self.skipped: list[Skip] = []
-
-    def run_all(self) -> None:
-        threads = [threading.Thread(target=self._run) for _ in range(THREADS)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
-        if self.skipped:
-            raise self.skipped[0]
-
-    def _run(self) -> None:
-        for capsules, results in zip(self.capsules, self.results):
-
-            def capsule(
-                max_version: Any = None, *, of: dict[int | None, Any] = capsules, **others: Any
-            ) -> Any:
-                return of[None if max_version is None else 1]
-
-            self.ready.wait()
-            try:
-                results.append(_call_consumer(self.target, capsule))
-            except Skip as why:
-                self.skipped.append(why)
-            except Exception:  # another thread was first
-                continue
-
-
-@probe("X-09", hostile=True)
-def one_winner(target: Target) -> str:
-    interval = sys.getswitchinterval()
-    until = time.perf_counter() + RACING
-    batches = 0
-    while batches == 0 or time.perf_counter() < until:
-        sys.setswitchinterval(1e-6)
-        try:
-            races = _Races(target)
-            races.run_all()
-        finally:
-            sys.setswitchinterval(interval)
-        _judge(races)
-        batches += 1
-    has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
-    how = "with" if has_gil else "without"
-    return f"{batches * RACES} races of {THREADS} threads, {how} the GIL"
-
-
-def _judge(races: _Races) -> None:
-    wins = [len(results) for results in races.results]
-    if set(wins) != {1}:
-        wrong = next(number for number in wins if number != 1)
-        raise Broken(f"of {THREADS} threads with one capsule {wrong} consumed it")
-    races.results.clear()
-    races.capsules.clear()
-    if not wait_until(
-        lambda: all(sum(it.calls for it in pair.values()) == 2 for pair in races.tensors)
-    ):
-        raise Broken("the deleters did not run once each")
-
-
-@probe("X-10", hostile=True)
-def used_twice(target: Target) -> None:
-    x = make(target)
-    capsules: list[Any] = []
-
-    def capsule(**requests: Any) -> Any:
-        if not capsules:
-            capsules.append(x.__dlpack__(**requests))
-        return capsules[0]
-
-    if target.function is None:
-        raise Skip(NO_CONSUMER)
-    try:
-        first = _call_consumer(target, capsule, device_of(x))
-    except Exception as error:
-        raise Skip(f"the consumer does not accept this producer: {name_error(error)}") from None
-    _must_raise(target, capsule, device_of(x), "a used capsule")
-    del first
-    tensors = _tensor_factory()()
-    foreign = tensors.capsule("foreign_tensor")
-    _must_raise(target, lambda **requests: foreign, None, "a capsule named 'foreign_tensor'")
-    if tensors.calls:
-        raise Broken("the deleter of a capsule with a foreign name was called")
-
-
-def _must_raise(target: Target, capsule: Callable[..., Any], device: Any, what: str) -> None:
-    try:
-        _call_consumer(target, capsule, device)
-    except SystemError as unclean:
-        raise Broken(f"{what} raised {name_error(unclean)}") from None
-    except Exception:
-        return
-    raise Broken(f"{what} was accepted")
+# Copies -----------------------------------------------------------------------------------------
 
 
 @probe("X-11", hostile=True)
