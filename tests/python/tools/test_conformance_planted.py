@@ -32,7 +32,14 @@ BROKEN = {"crash", "fail"}
 GRAVE = {"must", "unsound"}  # the kinds of rules
 # These take seconds: they only run for their own defects, and for the clean library.
 LONG = {"X-01", "X-08", "X-09"}
-PRODUCING = ("copies", "exporting", "flags", "lifetime", "requests")  # modules of defects
+PRODUCING = (
+    "copies",
+    "exporting",
+    "flags",
+    "lifetime",
+    "own_device",
+    "requests",
+)  # modules of defects
 OF_PRODUCERS = {rule for rule in RULES if rule.startswith("P-")}
 OF_CONSUMERS = {rule for rule in RULES if rule.startswith("C-")}
 # The session planted examines every row, and beside the own rule of a defect the quick ones of its

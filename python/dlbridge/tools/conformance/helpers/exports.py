@@ -112,6 +112,25 @@ def versioned(x: Any, **keywords: Any) -> Export:
     return result
 
 
+def requests_to_its_device(x: Any) -> list[Keywords]:
+    """Returns the requests of each kind with dl_device equal to the device that x reports.
+
+    None where x reports no device, or where __dlpack__ lacks the keyword.
+    """
+    try:
+        device = device_of(x)
+    except Skip:
+        return []
+    if not accepts_keyword(x, "dl_device"):
+        return []
+    return [{**kind, "dl_device": device} for kind in requests_of_kinds(x)]
+
+
+def every_request(x: Any) -> list[Keywords]:
+    """Returns the requests of each kind, with and without the device that x reports."""
+    return requests_of_kinds(x) + requests_to_its_device(x)
+
+
 def best(x: Any, **keywords: Any) -> Export:
     """As export(), with max_version where the producer accepts it."""
     return export(x, **requests_of_kinds(x)[-1], **keywords)

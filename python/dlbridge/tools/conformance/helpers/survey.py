@@ -29,6 +29,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     reach,
     read,
     requests_of_kinds,
+    requests_to_its_device,
 )
 from dlbridge.tools.conformance.helpers.readings import (
     Reading,
@@ -73,6 +74,10 @@ class Sample:
     @property
     def is_copy(self) -> bool:
         return self.keywords.get("copy") is True
+
+    @property
+    def is_to_device(self) -> bool:
+        return "dl_device" in self.keywords
 
     def __str__(self) -> str:
         return f"{self.what}{AGAIN if self.is_again else ''}, {call_text(self.keywords)}"
@@ -148,8 +153,12 @@ def _export(
 ) -> None:
     facts: dict[str, Any] | None = None
     copies = accepts_keyword(array.x, "copy")
-    for kind in requests_of_kinds(array.x):
-        item = _attempt(number, array, kind, refusals)
+    kinds = requests_of_kinds(array.x)
+    # The first time also with its own device, where a producer may run other code.
+    to_device = [] if is_again else requests_to_its_device(array.x)
+    for kind in (*kinds, *to_device):
+        refused = refusals if kind in kinds else []  # P-26 and P-43 judge the others
+        item = _attempt(number, array, kind, refused)
         if item is None:
             continue
         if facts is None:  # not before the first export: a reading may change the array's state
@@ -157,7 +166,7 @@ def _export(
         silent = facts["readonly"] is not False and _is_silent_copy(array, kind, item)
         samples.append(_sample(number, array, kind, item, facts, is_again, is_silent_copy=silent))
         request = {**kind, "copy": True}
-        copied = _attempt(number, array, request, refusals) if copies else None
+        copied = _attempt(number, array, request, refused) if copies else None
         if copied is not None:
             shares = overlap(item.contents, copied.contents)
             samples.append(_sample(number, array, request, copied, facts, is_again, shares=shares))

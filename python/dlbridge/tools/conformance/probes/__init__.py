@@ -16,6 +16,7 @@ MODULES = (
     "contents",
     "flags",
     "copies",
+    "marked_copies",
     "requests",
     "threads",
     "lifetime",

@@ -15,6 +15,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     call_text,
     content,
     device_of,
+    every_request,
     export,
     has_address,
     make,
@@ -23,7 +24,6 @@ from dlbridge.tools.conformance.helpers.exports import (
     reach,
     requests_of_kinds,
     size,
-    versioned,
 )
 from dlbridge.tools.conformance.helpers.readings import bounds_of, same
 from dlbridge.tools.conformance.helpers.survey import Refusal, Sample, judge, survey
@@ -36,7 +36,7 @@ OPAQUE = "the data is a handle and no address"
 LARGE = (128, 512)  # more elements than the blocks and buffers in which libraries copy
 
 
-def _attempt(x: Any, **keywords: Any) -> Export | None:
+def attempt(x: Any, **keywords: Any) -> Export | None:
     """Exports; None for a refusal, which other rules judge."""
     try:
         return export(x, **keywords)
@@ -44,11 +44,11 @@ def _attempt(x: Any, **keywords: Any) -> Export | None:
         return None
 
 
-def _different_arrays(target: Target) -> Iterator[Array]:
+def different_arrays(target: Target) -> Iterator[Array]:
     """Yields one array of each kind: the exports of each are compared with one another."""
     seen = set()
     for array in arrays(target):
-        item = _attempt(array.x) or _attempt(array.x, max_version=NEWEST)
+        item = attempt(array.x) or attempt(array.x, max_version=NEWEST)
         if item is None or not has_address(item.contents) or not size(item.contents):
             continue
         kind = (array.what.partition(" of ")[0], item.contents.dtype)
@@ -64,8 +64,8 @@ def _different_arrays(target: Target) -> Iterator[Array]:
 def no_copy_is_none(target: Target) -> None:
     needs_keyword(make(target), "copy")
     examined = 0
-    for array in _different_arrays(target):
-        for kind in requests_of_kinds(array.x):
+    for array in different_arrays(target):
+        for kind in every_request(array.x):
             examined += _is_not_copied(array, kind)
     if not examined:
         raise Skip("copy=False is refused for every array")
@@ -79,7 +79,7 @@ def _is_not_copied(array: Array, kind: Keywords) -> bool:
     except BufferError:
         return False
     except Exception as error:
-        if _attempt(array.x, **kind) is None:
+        if attempt(array.x, **kind) is None:
             return False  # it does not export this array at all
         raise Broken(f"{what} raised {name_error(error)}, and no BufferError") from None
     if one.contents.flags & abi.IS_COPIED:
@@ -87,8 +87,8 @@ def _is_not_copied(array: Array, kind: Keywords) -> bool:
     if one.contents.first != other.contents.first:
         raise Broken(f"{what} returned memory at {one.contents.first:#x}, and then at "
                      f"{other.contents.first:#x}: copies")  # fmt: skip
-    _is_in_place(array, one, what)
-    default = _attempt(array.x, **kind)
+    is_in_place(array, one, call_text(keywords))
+    default = attempt(array.x, **kind)
     if default is None or default.contents.flags & abi.IS_COPIED:
         return True
     if default.contents.first != one.contents.first:
@@ -97,7 +97,7 @@ def _is_not_copied(array: Array, kind: Keywords) -> bool:
     return True
 
 
-def _is_in_place(array: Array, item: Export, what: str) -> None:
+def is_in_place(array: Array, item: Export, what: str) -> None:
     """Checks that an export is in the array's own memory, where the array tells its bounds."""
     bounds = bounds_of(array.x)
     low, high = reach(item.contents)
@@ -106,7 +106,7 @@ def _is_in_place(array: Array, item: Export, what: str) -> None:
                      f"{bounds[1] - bounds[0]} bytes from {bounds[0]:#x}")  # fmt: skip
 
 
-def _misses_writes(target: Target, keywords: Keywords) -> str | None:
+def misses_writes(target: Target, keywords: Keywords) -> str | None:
     """Says that an export keeps its address, and does not show what is written to the array.
 
     Raises Skip where the array cannot be written, or where it moves to other memory then, as
@@ -116,14 +116,14 @@ def _misses_writes(target: Target, keywords: Keywords) -> str | None:
     if array.grid is None or 0 in array.grid.shape:
         raise Skip("its first element is not known")
     index = (0,) * len(array.grid.shape)
-    item = _attempt(array.x, **keywords)
+    item = attempt(array.x, **keywords)
     if item is None:
         raise Skip(f"{call_text(keywords)} is refused")
     if item.contents.flags & abi.IS_COPIED:
         raise Skip("the export is marked as a copy")
     before = content(item.contents)
     with another_element(array.x, index):
-        again = _attempt(array.x, **keywords)
+        again = attempt(array.x, **keywords)
         after = content(item.contents)
     if before is None or again is None:
         raise Skip("the host cannot read the memory")
@@ -138,8 +138,8 @@ def _misses_writes(target: Target, keywords: Keywords) -> str | None:
 def no_copy_shows_writes(target: Target) -> None:
     x = make(target)
     needs_keyword(x, "copy")
-    for kind in requests_of_kinds(x):
-        missed = _misses_writes(target, {**kind, "copy": False})
+    for kind in every_request(x):
+        missed = misses_writes(target, {**kind, "copy": False})
         if missed is not None:
             raise Broken(f"{missed}: it is a copy")
 
@@ -148,9 +148,9 @@ def no_copy_shows_writes(target: Target) -> None:
 def no_copy_by_default(target: Target) -> None:
     needs_keyword(make(target), "copy")
     examined = 0
-    for array in _different_arrays(target):
-        for kind in requests_of_kinds(array.x):
-            uncopied, default = _attempt(array.x, **kind, copy=False), _attempt(array.x, **kind)
+    for array in different_arrays(target):
+        for kind in every_request(array.x):
+            uncopied, default = attempt(array.x, **kind, copy=False), attempt(array.x, **kind)
             if uncopied is None or default is None:
                 continue
             examined += 1
@@ -170,7 +170,7 @@ def a_copy_is_one(target: Target) -> None:
     of_arrays = {
         (each.array, each.is_again, each.contents.name): each
         for each in survey(target).samples
-        if not each.is_copy
+        if not each.is_copy and not each.is_to_device
     }
 
     def check(sample: Sample) -> bool:
@@ -206,9 +206,9 @@ def a_copy_to_a_device(target: Target) -> None:
     needs_keyword(x, "dl_device")
     examined = 0
     for kind in requests_of_kinds(x):
-        own = _attempt(x, **kind)
+        own = attempt(x, **kind)
         keywords = {**kind, "dl_device": device_of(x), "copy": True}
-        copied = _attempt(x, **keywords)
+        copied = attempt(x, **keywords)
         if own is None or copied is None:
             continue
         if not has_address(own.contents):
@@ -235,7 +235,7 @@ def a_large_copy_is_one(target: Target) -> None:
         except Exception:
             continue  # the library has no such view
         for kind in requests_of_kinds(array):
-            own, copied = _attempt(array, **kind), _attempt(array, **kind, copy=True)
+            own, copied = attempt(array, **kind), attempt(array, **kind, copy=True)
             elements = None if own is None else content(own.contents)
             if copied is None or elements is None:
                 continue
@@ -274,7 +274,7 @@ def _refused_copies_to_a_device(x: Any) -> Iterator[Refusal]:
         return
     for kind in requests_of_kinds(x):
         keywords = {**kind, "dl_device": device_of(x)}
-        if _attempt(x, **keywords) is None:
+        if attempt(x, **keywords) is None:
             continue
         try:
             export(x, **keywords, copy=True)
@@ -292,124 +292,21 @@ def copy_of_another_type(target: Target) -> None:
     for value in others:
         for kind in requests_of_kinds(x):
             keywords = {**kind, "copy": value}
-            if _attempt(x, **keywords) is not None:
+            if attempt(x, **keywords) is not None:
                 raise Broken(f"{call_text(keywords)} was accepted")
-
-
-# What is marked as a copy ------------------------------------------------------------------------
-
-
-@probe("P-39")
-def copies_are_marked(target: Target) -> None:
-    def check(sample: Sample) -> bool:
-        if not sample.is_copy or sample.shares:
-            return False
-        if not sample.contents.flags & abi.IS_COPIED:
-            raise Broken(f"{sample}: the flags of the copy are {sample.contents.flags}")
-        return True
-
-    every = survey(target)
-    every.copies()
-    judge(every.versioned(), check, "no copy is exported in a versioned capsule")
-
-
-@probe("P-39", twice=True, extra=True)
-def copies_to_a_device_are_marked(target: Target) -> None:
-    x = make(target)
-    needs_keyword(x, "copy")
-    needs_keyword(x, "dl_device")
-    own = versioned(x)
-    keywords = {"max_version": NEWEST, "dl_device": device_of(x), "copy": True}
-    copied = _attempt(x, **keywords)
-    if copied is None or copied.contents.version is None:
-        raise Skip("a copy to the array's own device is refused, or has no flags")
-    if not has_address(copied.contents):
-        raise Skip(OPAQUE)
-    is_copy = not overlap(own.contents, copied.contents)  # P-24 reports others
-    if is_copy and not copied.contents.flags & abi.IS_COPIED:
-        raise Broken(f"{call_text(keywords)}: the flags of the copy are {copied.contents.flags}")
-
-
-@probe("P-39", extra=True)
-def silent_copies(target: Target) -> None:
-    """An export without copy=True may be a copy, where it is marked as one."""
-    examined = 0
-    for array in _different_arrays(target):
-        one = _attempt(array.x, max_version=NEWEST)
-        other = _attempt(array.x, max_version=NEWEST)
-        if one is None or other is None or one.contents.version is None:
-            continue
-        examined += 1
-        if one.contents.flags & other.contents.flags & abi.IS_COPIED:
-            continue
-        _is_in_place(array, one, "the export, which is not marked IS_COPIED,")
-        if one.contents.first != other.contents.first:
-            raise Broken(f"{array.what}: two exports, both in use, are at "
-                         f"{one.contents.first:#x} and {other.contents.first:#x}, and the flags "
-                         f"are {one.contents.flags} and {other.contents.flags}")  # fmt: skip
-    if not examined:
-        raise Skip("the producer returns no versioned capsule with an address")
-
-
-@probe("P-39", twice=True, extra=True)
-def a_silent_copy_misses_writes(target: Target) -> None:
-    versioned(make(target))
-    missed = _misses_writes(target, {"max_version": NEWEST})
-    if missed is not None:
-        raise Broken(f"{missed}, and the copy is not marked")
-
-
-@probe("P-40")
-def only_copies_are_marked(target: Target) -> None:
-    def check(sample: Sample) -> bool:
-        tensor = sample.contents
-        if not tensor.flags & abi.IS_COPIED or not size(tensor) or not has_address(tensor):
-            return False
-        if sample.shares:
-            raise Broken(f"{sample} is marked IS_COPIED, and shares the memory of another export")
-        if sample.bounds is not None:
-            low, high = reach(tensor)
-            if low < sample.bounds[1] and sample.bounds[0] < high:
-                raise Broken(f"{sample} is marked IS_COPIED, and is at {tensor.first:#x} in the "
-                             "array's own memory")  # fmt: skip
-        return True
-
-    every = survey(target)
-    marked = [each for each in every.versioned() if each.contents.flags & abi.IS_COPIED]
-    if marked:
-        judge(every.versioned(), check, OPAQUE)
-
-
-@probe("P-40", extra=True)
-def marked_exports_are_apart(target: Target) -> None:
-    examined = 0
-    for array in _different_arrays(target):
-        for keywords in ({}, {"copy": False}, {"copy": True}):
-            request = {"max_version": NEWEST, **keywords}
-            if keywords and not accepts_keyword(array.x, "copy"):
-                continue
-            one, other = _attempt(array.x, **request), _attempt(array.x, max_version=NEWEST)
-            if one is None or other is None or one.contents.version is None:
-                continue
-            examined += 1
-            if one.contents.flags & abi.IS_COPIED and overlap(one.contents, other.contents):
-                raise Broken(f"{array.what}, {call_text(request)} is marked IS_COPIED, and shares "
-                             "the memory of another export")  # fmt: skip
-    if not examined:
-        raise Skip("the producer returns no versioned capsule with an address")
 
 
 @probe("P-44")
 def copies_are_apart(target: Target) -> None:
     needs_keyword(make(target), "copy")
     examined = 0
-    for array in _different_arrays(target):
-        own = _attempt(array.x) or _attempt(array.x, max_version=NEWEST)
+    for array in different_arrays(target):
+        own = attempt(array.x) or attempt(array.x, max_version=NEWEST)
         requests = [{**kind, "copy": True} for kind in requests_of_kinds(array.x)]
         copies = [
             (request, item)
             for request in (*requests, *requests)
-            if (item := _attempt(array.x, **request)) is not None
+            if (item := attempt(array.x, **request)) is not None
             and (own is None or not overlap(own.contents, item.contents))  # P-24 reports those
         ]
         for i, (request, item) in enumerate(copies):

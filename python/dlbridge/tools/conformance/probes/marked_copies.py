@@ -1,0 +1,144 @@
+"""The probes of marked copies: what is flagged IS_COPIED, and what is not."""
+
+from __future__ import annotations
+
+import itertools
+
+from dlbridge.tools import abi
+from dlbridge.tools.conformance.helpers.arrays import Array
+from dlbridge.tools.conformance.helpers.exports import (
+    NEWEST,
+    Keywords,
+    accepts_keyword,
+    call_text,
+    device_of,
+    every_request,
+    has_address,
+    make,
+    needs_keyword,
+    overlap,
+    reach,
+    size,
+    versioned,
+)
+from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
+from dlbridge.tools.conformance.outcomes import Broken, Skip
+from dlbridge.tools.conformance.probes.copies import (
+    OPAQUE,
+    attempt,
+    different_arrays,
+    is_in_place,
+    misses_writes,
+)
+from dlbridge.tools.conformance.registry import probe
+from dlbridge.tools.conformance.target import Target
+
+
+@probe("P-39")
+def copies_are_marked(target: Target) -> None:
+    def check(sample: Sample) -> bool:
+        if not sample.is_copy or sample.shares:
+            return False
+        if not sample.contents.flags & abi.IS_COPIED:
+            raise Broken(f"{sample}: the flags of the copy are {sample.contents.flags}")
+        return True
+
+    every = survey(target)
+    every.copies()
+    judge(every.versioned(), check, "no copy is exported in a versioned capsule")
+
+
+@probe("P-39", twice=True, extra=True)
+def copies_to_a_device_are_marked(target: Target) -> None:
+    x = make(target)
+    needs_keyword(x, "copy")
+    needs_keyword(x, "dl_device")
+    own = versioned(x)
+    keywords = {"max_version": NEWEST, "dl_device": device_of(x), "copy": True}
+    copied = attempt(x, **keywords)
+    if copied is None or copied.contents.version is None:
+        raise Skip("a copy to the array's own device is refused, or has no flags")
+    if not has_address(copied.contents):
+        raise Skip(OPAQUE)
+    is_copy = not overlap(own.contents, copied.contents)  # P-24 reports others
+    if is_copy and not copied.contents.flags & abi.IS_COPIED:
+        raise Broken(f"{call_text(keywords)}: the flags of the copy are {copied.contents.flags}")
+
+
+@probe("P-39", extra=True)
+def silent_copies(target: Target) -> None:
+    """An export without copy=True may be a copy, where it is marked as one."""
+    examined = 0
+    for array in different_arrays(target):
+        for keywords in every_request(array.x):
+            if "max_version" in keywords:
+                examined += _is_marked_where_copied(array, keywords)
+    if not examined:
+        raise Skip("the producer returns no versioned capsule with an address")
+
+
+def _is_marked_where_copied(array: Array, keywords: Keywords) -> bool:
+    one, other = attempt(array.x, **keywords), attempt(array.x, **keywords)
+    if one is None or other is None or one.contents.version is None:
+        return False
+    if one.contents.flags & other.contents.flags & abi.IS_COPIED:
+        return True
+    how = call_text(keywords)
+    is_in_place(array, one, f"{how}, which is not marked IS_COPIED")
+    if one.contents.first != other.contents.first:
+        raise Broken(f"{array.what}, {how}: two exports, both in use, are at "
+                     f"{one.contents.first:#x} and {other.contents.first:#x}, and the flags "
+                     f"are {one.contents.flags} and {other.contents.flags}")  # fmt: skip
+    return True
+
+
+@probe("P-39", twice=True, extra=True)
+def a_silent_copy_misses_writes(target: Target) -> None:
+    x = make(target)
+    versioned(x)
+    for keywords in every_request(x):
+        missed = misses_writes(target, keywords) if "max_version" in keywords else None
+        if missed is not None:
+            raise Broken(f"{missed}, and the copy is not marked")
+
+
+@probe("P-40")
+def only_copies_are_marked(target: Target) -> None:
+    def check(sample: Sample) -> bool:
+        tensor = sample.contents
+        if not tensor.flags & abi.IS_COPIED or not size(tensor) or not has_address(tensor):
+            return False
+        if sample.shares:
+            raise Broken(f"{sample} is marked IS_COPIED, and shares the memory of another export")
+        if sample.bounds is not None:
+            low, high = reach(tensor)
+            if low < sample.bounds[1] and sample.bounds[0] < high:
+                raise Broken(f"{sample} is marked IS_COPIED, and is at {tensor.first:#x} in the "
+                             "array's own memory")  # fmt: skip
+        return True
+
+    every = survey(target)
+    marked = [each for each in every.versioned() if each.contents.flags & abi.IS_COPIED]
+    if marked:
+        judge(every.versioned(), check, OPAQUE)
+
+
+@probe("P-40", extra=True)
+def marked_exports_are_apart(target: Target) -> None:
+    examined = 0
+    for array in different_arrays(target):
+        copies = accepts_keyword(array.x, "copy")
+        kinds = [kind for kind in every_request(array.x) if "max_version" in kind]
+        for kind, keywords in itertools.product(kinds, ({}, {"copy": False}, {"copy": True})):
+            request = {**kind, **keywords}
+            if keywords and not copies:
+                continue
+            one, other = attempt(array.x, **request), attempt(array.x, max_version=NEWEST)
+            if one is None or other is None or one.contents.version is None:
+                continue
+            examined += 1
+            if one.contents.flags & abi.IS_COPIED and overlap(one.contents, other.contents):
+                raise Broken(f"{array.what}, {call_text(request)} is marked IS_COPIED, and shares "
+                             "the memory of another export")  # fmt: skip
+    if not examined:
+        raise Skip("the producer returns no versioned capsule with an address")
