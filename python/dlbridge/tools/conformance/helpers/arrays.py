@@ -32,6 +32,8 @@ SHAPES: tuple[tuple[int, ...], ...] = (
 )
 # The shapes whose views are examined.
 VIEWED: tuple[tuple[int, ...], ...] = ((6,), (4, 6), (2, 3, 4), (4, 2, 3, 2))
+# More elements than 16 bits count, and than a library copies in one part; and views of them.
+LARGE: tuple[tuple[int, ...], ...] = ((128, 512), (70_000,))
 BELOW_A_BYTE = ("int2", "uint2", "int4", "uint4", "float4_e2m1fn", "float4_e2m1fn_x2")
 DTYPES: dict[str, dtypes.Triple] = {
     **{name: triple for name, (triple, _) in dtypes.ENCODABLE.items()},
@@ -96,6 +98,12 @@ VIEWS: dict[int, dict[str, Change]] = {
         "x[..., 1]": lambda x: x[..., 1],
         "x.swapaxes(1, 3)": lambda x: x.swapaxes(1, 3),
     },
+}
+
+VIEWS_OF_LARGE: dict[str, Change] = {  # of any rank
+    "x[::2]": lambda x: x[::2],
+    "x[-64:]": lambda x: x[-64:],
+    "x[..., 99:]": lambda x: x[..., 99:],
 }
 
 
@@ -232,7 +240,7 @@ def _every_array(target: Target) -> Iterator[Array]:
     for arguments in _viewed(target):
         base = _new(target, **arguments)
         if base is not None:
-            yield from _views(target, base)
+            yield from _views_of(target, base)
     if "readonly" in target.accepts:
         yield from _read_only(target)
     yield from _with_a_past(target)
@@ -270,10 +278,23 @@ def _viewed(target: Target) -> list[dict[str, Any]]:
     return [{"shape": shape} for shape in VIEWED] if "shape" in target.accepts else [{}]
 
 
-def _views(target: Target, base: Array) -> Iterator[Array]:
+def large_arrays(target: Target) -> Iterator[Array]:
+    """Yields large arrays, and some views of them."""
+    for shape in LARGE if "shape" in target.accepts else ():
+        array = _new(target, shape=shape)
+        if array is not None:
+            yield array
+            own = views_of(target, len(shape))
+            of_rank = {name: (change, change) for name, change in VIEWS_OF_LARGE.items()}
+            if "x.T" in own:
+                of_rank["x.T"] = own["x.T"]
+            yield from _views(array, of_rank)
+
+
+def _views(base: Array, views: dict[str, tuple[Change, Change]]) -> Iterator[Array]:
     if base.grid is None:
         return
-    for name, (change, of_grid) in views_of(target, len(base.grid.shape)).items():
+    for name, (change, of_grid) in views.items():
         try:
             x, grid = change(base.x), of_grid(base.grid)
         except Exception:  # it has no such view, or is too small for it
@@ -284,12 +305,17 @@ def _views(target: Target, base: Array) -> Iterator[Array]:
             )
 
 
+def _views_of(target: Target, base: Array) -> Iterator[Array]:
+    if base.grid is not None:
+        yield from _views(base, views_of(target, len(base.grid.shape)))
+
+
 def _read_only(target: Target) -> Iterator[Array]:
     for arguments in ([{"shape": ()}] if "shape" in target.accepts else []) + _viewed(target):
         base = _new(target, **arguments, readonly=True)
         if base is not None:
             yield base
-            yield from _views(target, base)
+            yield from _views_of(target, base)
     for arguments in _typed(target):
         array = _new(target, **arguments, readonly=True)
         if array is not None:

@@ -248,7 +248,7 @@ def _facts(target: Target, array: Array, contents: abi.Contents) -> dict[str, An
         "device": device,
         "own_dtype": dtype_of(x),
         "shape": shape,
-        "readings": tuple(_readings(array, contents, shape)) if shape is not None else (),
+        "readings": tuple(readings(array, contents, shape)) if shape is not None else (),
         "bounds": _bounds(target, array, contents) if on_host else None,
         "readonly": _must_not_be_written(array, contents),
     }
@@ -277,7 +277,7 @@ def _bounds(target: Target, array: Array, contents: abi.Contents) -> tuple[int, 
     return first, first + math.prod(array.grid.shape) * element_bytes(contents)
 
 
-def _readings(array: Array, contents: abi.Contents, shape: tuple[int, ...]) -> Iterator[Reading]:
+def readings(array: Array, contents: abi.Contents, shape: tuple[int, ...]) -> Iterator[Reading]:
     """Yields the array's own reading, or else that of the numbers that it was created from.
 
     A view's numbers follow from its base's only if the library means the same by the view, so its

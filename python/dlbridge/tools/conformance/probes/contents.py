@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from dlbridge.tools import devices
-from dlbridge.tools.conformance.helpers.exports import element_bytes, reach, size, steps
-from dlbridge.tools.conformance.helpers.readings import decode, same
-from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
+from dlbridge.tools.conformance.helpers.arrays import Array, large_arrays
+from dlbridge.tools.conformance.helpers.exports import (
+    MOST_ELEMENTS,
+    call_text,
+    content,
+    element_bytes,
+    every_request,
+    export,
+    reach,
+    size,
+    steps,
+)
+from dlbridge.tools.conformance.helpers.readings import Reading, decode, same, shape_of
+from dlbridge.tools.conformance.helpers.survey import Sample, judge, readings, survey
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
@@ -63,7 +74,8 @@ def elements_of_the_array(target: Target) -> str:
             raise Broken(f"{sample}: data is NULL, and shape {tensor.shape} has {size(tensor)} "
                          "elements")  # fmt: skip
         for reading in _differing(sample):
-            raise Broken(_difference(sample, reading.numbers, reading.way))
+            numbers = numbers_in(sample) or ()
+            raise Broken(_difference(str(sample), numbers, reading.numbers, reading.way))
         ways.update(dict.fromkeys(reading.way for reading in _comparable(sample)))
         return bool(_comparable(sample))
 
@@ -97,6 +109,48 @@ def equal_elements_of_exports(target: Target) -> str:
     return ""
 
 
+@probe("P-38", extra=True)
+def elements_of_a_large_array(target: Target) -> str:
+    """A producer may compute large extents in other code, and in fewer bits."""
+    compared = sum(_are_its_elements(array) for array in large_arrays(target))
+    if not compared:
+        raise Skip("there is no large array whose elements can be read and compared")
+    return ""
+
+
+def _are_its_elements(array: Array) -> bool:
+    """Whether the elements can be compared. Raises Broken where they are not those of the array."""
+    expected: tuple[Reading, ...] | None = None
+    right: tuple[bytes, object] | None = None  # the elements of an export, and their dtype
+    for keywords in every_request(array.x):
+        try:
+            item = export(array.x, **keywords)
+        except (Skip, Exception):  # other rules judge refusals
+            continue
+        tensor, what = item.contents, f"{array.what}, {call_text(keywords)}"
+        if tensor.device[0] not in devices.HOST_ACCESSIBLE:
+            return False
+        raw = content(tensor)
+        if raw is None and not 0 < size(tensor) <= MOST_ELEMENTS:
+            continue  # P-11 judges the shape
+        if raw is None:
+            raise Broken(f"{what}: shape {tensor.shape} and strides {steps(tensor)} address memory "
+                         "that is not readable")  # fmt: skip
+        if right == (raw, tensor.dtype):
+            continue
+        if expected is None:
+            shape = shape_of(array.x) or (None if array.grid is None else array.grid.shape)
+            expected = () if shape is None else tuple(readings(array, tensor, shape))
+        numbers = decode(raw, tensor.dtype)
+        for reading in expected if numbers is not None else ():
+            if len(reading.numbers) != len(numbers or ()):
+                continue  # P-11 judges the shape
+            right = raw, tensor.dtype
+            if not same(reading.numbers, numbers or ()):
+                raise Broken(_difference(what, numbers or (), reading.numbers, reading.way))
+    return right is not None
+
+
 def _first_bytes(raw: bytes) -> str:
     return raw[:16].hex(" ") + (" ..." if len(raw) > 16 else "")
 
@@ -118,10 +172,11 @@ def _differing(sample: Sample) -> list:  # type: ignore[type-arg]
     return [each for each in _comparable(sample) if not same(each.numbers, numbers)]
 
 
-def _difference(sample: Sample, expected: tuple[object, ...], way: str) -> str:
-    numbers = numbers_in(sample) or ()
+def _difference(
+    what: str, numbers: tuple[object, ...], expected: tuple[object, ...], way: str
+) -> str:
     at = next(i for i, pair in enumerate(zip(expected, numbers)) if not same(pair[:1], pair[1:]))
     return (
-        f"{sample}: element {at} in row-major order is {numbers[at]!r}; it is {expected[at]!r} "
+        f"{what}: element {at} in row-major order is {numbers[at]!r}; it is {expected[at]!r} "
         f"by {way}"
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from dlbridge.tools import abi
@@ -25,6 +27,9 @@ from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
 
 THREADS, EXPORTS = 4, 25  # so many exports on each thread
+MORE_EXPORTS = 100  # of different arrays
+SHAPES = ((2, 3), (6,), (4, 5), (2, 3, 4))  # of arrays on different threads
+SWITCHING = 1e-5  # seconds, after which Python lets another thread run
 LONGEST = 1.0  # seconds for them; slow libraries get fewer
 
 
@@ -99,39 +104,87 @@ def capsules_of_several_threads(target: Target) -> None:
     for keywords in _requests(x):
         alone = obtain(x, **keywords)
         expected = content(alone.contents)
-        items: list[Export] = []
-        errors: list[BaseException] = []
-        begin = threading.Barrier(THREADS)
+        how = f"{call_text(keywords)} on {THREADS} threads"
+        items = _exported_on_threads([x] * THREADS, keywords, EXPORTS)
+        _are_different(itertools.chain(*items), how)
+        if any(content(item.contents) != expected for item in itertools.chain(*items)):
+            raise Broken(f"{how}: an export has other elements than one alone")
 
-        def run(
-            keywords: Keywords = keywords,
-            begin: threading.Barrier = begin,
-            items: list[Export] = items,
-            errors: list[BaseException] = errors,
-        ) -> None:
-            begin.wait()
-            try:
-                until = time.monotonic() + LONGEST
-                for _ in range(EXPORTS):
-                    items.append(export(x, **keywords))
-                    if time.monotonic() > until:
-                        break
-            except BaseException as error:
-                errors.append(error)
 
-        threads = [threading.Thread(target=run) for _ in range(THREADS)]
+@probe("P-32", twice=True, extra=True)
+def different_arrays_on_several_threads(target: Target) -> None:
+    """Each thread has an array of its own: what one export leaves in between shows in another."""
+    shapes = SHAPES if "shape" in target.accepts else ()
+    arrays = [make(target, shape=shape) for shape in shapes if _exists(target, shape)]
+    arrays = arrays if len(arrays) > 1 else [make(target) for _ in range(THREADS)]
+    for keywords in _requests(arrays[0]):
+        alone = [_description(obtain(x, **keywords)) for x in arrays]
+        how = f"{call_text(keywords)} of {len(arrays)} arrays, each on a thread of its own"
+        exported = _exported_on_threads(arrays, keywords, MORE_EXPORTS)
+        _are_different(itertools.chain(*exported), how)
+        for expected, items in zip(alone, exported):
+            for item in items:
+                if _description(item) != expected:
+                    shape = item.contents.shape
+                    raise Broken(f"{how}: the array of shape {expected[0]} was exported with shape "
+                                 f"{shape}" if shape != expected[0] else
+                                 f"{how}: an export differs from one alone")  # fmt: skip
+
+
+def _exists(target: Target, shape: tuple[int, ...]) -> bool:
+    try:
+        obtain(make(target, shape=shape))
+    except Skip:
+        return False
+    return True
+
+
+def _description(item: Export) -> tuple[Any, ...]:
+    """Returns what every export of an array has in common, also where each is a copy."""
+    tensor = item.contents
+    return tensor.shape, tensor.strides, tensor.dtype, tensor.device, content(tensor)
+
+
+def _are_different(items: Iterable[Export], how: str) -> None:
+    addresses = [item.contents.address for item in items if _is_freed(item)]
+    if len(set(addresses)) < len(addresses):
+        raise Broken(f"{how}: two capsules hold the same managed tensor")
+
+
+def _exported_on_threads(arrays: list[Any], keywords: Keywords, count: int) -> list[list[Export]]:
+    """Exports each array several times, all at the same time, each on a thread of its own.
+
+    Raises Skip where an export raises.
+    """
+    items: list[list[Export]] = [[] for _ in arrays]
+    errors: list[BaseException] = []
+    begin = threading.Barrier(len(arrays))
+
+    def run(x: Any, exported: list[Export]) -> None:
+        begin.wait()
+        try:
+            until = time.monotonic() + LONGEST
+            for _ in range(count):
+                exported.append(export(x, **keywords))
+                if time.monotonic() > until:
+                    break
+        except BaseException as error:
+            errors.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCHING)
+    try:
+        threads = [threading.Thread(target=run, args=pair) for pair in zip(arrays, items)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        how = f"{call_text(keywords)} on {THREADS} threads"
-        if errors:
-            raise Skip(f"{how} raised {name_error(errors[0])}: P-31 judges other threads")
-        addresses = [item.contents.address for item in items if _is_freed(item)]
-        if len(set(addresses)) < len(addresses):
-            raise Broken(f"{how}: two capsules hold the same managed tensor")
-        if any(content(item.contents) != expected for item in items):
-            raise Broken(f"{how}: an export has other elements than one alone")
+    finally:
+        sys.setswitchinterval(interval)
+    if errors:
+        raise Skip(f"{call_text(keywords)} on {len(arrays)} threads raised "
+                   f"{name_error(errors[0])}: P-31 judges other threads")  # fmt: skip
+    return items
 
 
 @probe("P-32", hostile=True)
