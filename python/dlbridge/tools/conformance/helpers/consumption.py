@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from dlbridge.tools import abi
+from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.helpers.producers import LegacyProducer, OldProducer, Producer
 from dlbridge.tools.conformance.outcomes import Broken, Skip, library_code, name_error
 from dlbridge.tools.conformance.target import NO_CONSUMER, Target
@@ -136,6 +138,18 @@ def function_with_keywords(target: Target) -> Callable[..., Any]:
     if function is None or not any(each.kind is each.VAR_KEYWORD for each in parameters):
         raise Skip(f"{target.library.title} takes no keywords")
     return partial(function, module)
+
+
+def with_its_device(target: Target, keywords: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns keywords of a consumer alone, and with the device that the tensors are on.
+
+    A consumer may have other code for requests with a device. Only the name of the CPU is known,
+    and not where the consumer refuses a plain tensor with it.
+    """
+    on_host = device_memory.selected() == abi.CPU
+    if not on_host or ConsumerCall(target, Producer(), device="cpu").refusal is not None:
+        return [keywords]
+    return [keywords, {"device": "cpu", **keywords}]
 
 
 def takes_capsules(target: Target) -> bool:

@@ -52,7 +52,9 @@ def same(values: Any, expected: Any) -> bool:
     return bool(values == expected)
 
 
-def right_or_refused(target: Target, cases: Cases, *, fix: str | None = None) -> str:
+def right_or_refused(
+    target: Target, cases: Cases, *, fix: str | None = None, times: int = 2
+) -> str:
     """Judges every case in every struct, twice: other values are a violation, a refusal is none.
 
     Raises Skip where everything that was accepted cannot be read.
@@ -64,7 +66,7 @@ def right_or_refused(target: Target, cases: Cases, *, fix: str | None = None) ->
     layouts = {_without_dtype(name): how for name, how in ended.items()}
     wrong = [f"{name}: the import ends the process: {how}" for name, how in layouts.items()]
     cases = {name: fields for name, fields in cases.items() if name not in ended}
-    for title, call in each_import(target, cases, times=2):
+    for title, call in each_import(target, cases, times=times):
         if call.refusal is not None:
             refused.append(f"{title}: {call.error_text}")
             continue

@@ -17,6 +17,7 @@ from dlbridge.tools.conformance.helpers.consumption import (
     short,
     spelled,
     support,
+    with_its_device,
 )
 from dlbridge.tools.conformance.helpers.expectations import same
 from dlbridge.tools.conformance.helpers.exports import best, make
@@ -275,39 +276,47 @@ def copy_true_copies(target: Target) -> str:
     function_with_keywords(target)
     notes = []
     for kind, producer in support(target).producers.items():
-        call = ConsumerCall(target, producer(), copy=True)
-        if call.refusal is not None:
-            notes.append(f"{kind}: refused: {call.error_text}")
-            continue
-        if call.producer.requests[-1].get("copy") is True:
-            notes.append(f"{kind}: left to the producer, by copy=True")
-            continue
-        if shares_memory(call):
-            sent = call.producer.requests[-1]
-            raise Broken(
-                f"{kind}: copy=True called __dlpack__({spelled(sent)}), and the result shares the"
-                " producer's memory"
-            )
-        if not same(values_of(target, call.result), call.producer.values):
-            raise Broken(f"{kind}: the copy holds other values")
-        notes.append(f"{kind}: copied by the consumer")
+        for keywords in with_its_device(target, {"copy": True}):
+            how = kind if len(keywords) == 1 else f'{kind}, device="cpu"'
+            call = ConsumerCall(target, producer(), **keywords)
+            if call.refusal is not None:
+                notes.append(f"{how}: refused: {call.error_text}")
+            elif call.producer.requests[-1].get("copy") is True:
+                notes.append(f"{how}: left to the producer, by copy=True")
+            else:
+                notes.append(f"{how}: {_is_a_copy(target, call, how)}")
     if not notes:
         raise Skip("no plain tensor is accepted")
     return "; ".join(notes)
+
+
+def _is_a_copy(target: Target, call: ConsumerCall, how: str) -> str:
+    if shares_memory(call):
+        sent = call.producer.requests[-1]
+        raise Broken(
+            f"{how}: copy=True called __dlpack__({spelled(sent)}), and the result shares the"
+            " producer's memory"
+        )
+    if not same(values_of(target, call.result), call.producer.values):
+        raise Broken(f"{how}: the copy holds other values")
+    return "copied by the consumer"
 
 
 @probe("S-15")
 def copy_false_is_refused_where_it_must_copy(target: Target) -> str:
     negotiates(target)
     function_with_keywords(target)
-    call = ConsumerCall(target, CopyingProducer(), copy=False)
-    if call.refusal is None:
-        raise Skip("it returned a result, which C-19 judges")
-    if isinstance(call.refusal, TypeError):
-        raise Skip(f"it has no keyword copy: {call.error_text}")
-    if not isinstance(call.refusal, (BufferError, ValueError)):
-        raise Broken(f"copy=False was refused with {call.error_text}")
-    return call.error_text
+    refusals = []
+    for keywords in with_its_device(target, {"copy": False}):
+        call = ConsumerCall(target, CopyingProducer(), **keywords)
+        if call.refusal is None:
+            raise Skip("it returned a result, which C-19 judges")
+        if isinstance(call.refusal, TypeError):
+            raise Skip(f"it has no keyword copy: {call.error_text}")
+        if not isinstance(call.refusal, (BufferError, ValueError)):
+            raise Broken(f"{spelled(keywords)} was refused with {call.error_text}")
+        refusals.append(call.error_text)
+    return refusals[0]
 
 
 # S-16: asarray -----------------------------------------------------------------------------------

@@ -213,6 +213,15 @@ def many_extents_are_read(target: Target) -> str:
     return right_or_refused(target, {**MANY, "10 transposed dimensions": TRANSPOSED})
 
 
+# More elements than 16 bits count, and than a consumer copies in one part.
+LARGE = layouts(((128, 512), (512, 1)), ((512, 128), (1, 512)), ((256, 256), (1, 256)))
+
+
+@probe("C-10", hostile=True)
+def large_tensors_are_read(target: Target) -> str:
+    return right_or_refused(target, LARGE, times=1)
+
+
 @probe("C-36", hostile=True)
 def negative_strides_are_read(target: Target) -> str:
     return right_or_refused(target, in_sizes(BACKWARDS))

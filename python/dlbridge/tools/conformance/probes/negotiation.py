@@ -22,6 +22,7 @@ from dlbridge.tools.conformance.helpers.consumption import (
     support,
     takes_capsules,
     takes_versioned,
+    with_its_device,
 )
 from dlbridge.tools.conformance.helpers.expectations import NOWHERE, accepted, wrong_values
 from dlbridge.tools.conformance.helpers.producers import (
@@ -266,14 +267,17 @@ def _accepts_copy(target: Target) -> None:
 def copy_false_reaches_the_producer(target: Target) -> str:
     """A producer that copies unless copy=False forbids it: the result must not be the copy."""
     _accepts_copy(target)
-    call = ConsumerCall(target, CopyingProducer(), copy=False)
-    if call.refusal is None:
-        sent = call.producer.requests[-1]
-        raise Broken(
-            f"copy=False returned the copy of a producer that copies unless copy=False forbids it:"
-            f" the call was __dlpack__({spelled(sent)})"
-        )
-    return f"refused: {call.error_text}"
+    refused = []
+    for keywords in with_its_device(target, {"copy": False}):
+        call = ConsumerCall(target, CopyingProducer(), **keywords)
+        if call.refusal is None:
+            sent = call.producer.requests[-1]
+            raise Broken(
+                f"{spelled(keywords)} returned the copy of a producer that copies unless copy=False"
+                f" forbids it: the call was __dlpack__({spelled(sent)})"
+            )
+        refused.append(call.error_text)
+    return f"refused: {refused[0]}"
 
 
 # What tempts a consumer to copy, by the layout, the address, the dtype and the flags.
@@ -313,16 +317,19 @@ def copy_false_shares_or_is_refused(target: Target) -> str:
     _accepts_copy(target)
     shared, refused = 0, []
     copied: list[str] = []
-    for title, call in each_import(target, survivors(target, _TO_COPY), copy=False):
-        if call.refusal is not None:
-            refused.append(f"{title}: {call.error_text}")
-        elif not shares_memory(call):
-            copied.append(title)
-        else:
-            shared += 1
+    for keywords in with_its_device(target, {"copy": False}):
+        for title, call in each_import(target, survivors(target, _TO_COPY), **keywords):
+            if call.refusal is not None:
+                refused.append(f"{title}: {call.error_text}")
+            elif not shares_memory(call):
+                copied.append(title)
+            else:
+                shared += 1
+        if copied:
+            break
     if copied:
         raise Broken(
-            f"copy=False returned a copy without an error: {summed_up(copied)}",
+            f"{spelled(keywords)} returned a copy without an error: {summed_up(copied)}",
             fix="Share the memory, or raise BufferError where you must copy.",
         )
     if not shared and not refused:

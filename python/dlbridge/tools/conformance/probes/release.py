@@ -8,6 +8,7 @@ import random
 import threading
 
 from dlbridge.tools import abi
+from dlbridge.tools.conformance.helpers import samples
 from dlbridge.tools.conformance.helpers.consumption import (
     LAZY,
     Cases,
@@ -119,6 +120,9 @@ def frees_once_what_is_empty_or_has_no_context(target: Target) -> str | None:
         "float64": {"dtype": (2, 64, 1)},
         "a read-only tensor": {"version": VERSION, "flags": abi.READ_ONLY},
         "a copy": {"version": VERSION, "flags": abi.IS_COPIED},
+        "a large tensor": {"shape": (128, 512), "strides": (512, 1)},
+        "a large transposed tensor": {"shape": (512, 128), "strides": (1, 512)},
+        **{name: {"dtype": dtype} for dtype, name in samples.READABLE.items()},
     }
     for title, call in each_import(target, cases, times=2):
         if call.refusal is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from planted.defects import (
     asking,
+    combined,
     copies,
     exporting,
     flags,
@@ -18,6 +19,7 @@ from planted.defects import (
 
 __all__ = [
     "asking",
+    "combined",
     "copies",
     "exporting",
     "flags",
