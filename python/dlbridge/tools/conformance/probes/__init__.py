@@ -21,6 +21,7 @@ MODULES = (
     "threads",
     "lifetime",
     "ownership",
+    "leaks",
     # of consumers
     "negotiation",
     "layouts",

@@ -16,6 +16,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     accepts_keyword,
     call_text,
     content,
+    device_of,
     has_dlpack,
     make,
     obtain,
@@ -140,7 +141,7 @@ def _is_not_used_again(target: Target, held: list[Held]) -> None:
 # What remains ------------------------------------------------------------------------------------
 
 
-def _requests(x: Any) -> list[Keywords]:
+def requests_of_all_kinds(x: Any) -> list[Keywords]:
     """Returns requests of every kind, including some that are refused."""
     result = []
     for kind in requests_of_kinds(x):
@@ -149,7 +150,19 @@ def _requests(x: Any) -> list[Keywords]:
             result += [{**kind, "copy": copy} for copy in (True, False)]
         if accepts_keyword(x, "dl_device"):
             result += [{**kind, "dl_device": device} for device in (abi.CPU, (devices.VULKAN, 0))]
+        result += [{**kind, "stream": stream} for stream in _refused_streams(x)]
     return result
+
+
+def _refused_streams(x: Any) -> tuple[int, ...]:
+    """Returns streams that a producer refuses, by P-29 and as the CPU has none."""
+    try:
+        device = device_of(x)[0]
+    except Skip:
+        return ()
+    if device == devices.CPU:
+        return -2, 1
+    return (-2,) if device in (devices.CUDA, devices.ROCM) else ()
 
 
 def _export_and_free(x: Any, keywords: Keywords) -> None:
@@ -168,7 +181,7 @@ def references_are_dropped(target: Target) -> str:
             examined += 1
             _leaves_no_reference(array.what, array.x, keywords)
     x = make(target)
-    for keywords in _requests(x):
+    for keywords in requests_of_all_kinds(x):
         _leaves_no_reference("an array", x, keywords)
     return f"{examined} arrays and requests"
 
@@ -191,7 +204,7 @@ def exports_leave_no_memory(target: Target) -> str:
     x = make(target)
     fulfilled(x)
     notes = []
-    for keywords in _requests(x):
+    for keywords in requests_of_all_kinds(x):
         _leaves_no_memory(lambda keywords=keywords: _export_and_free(x, keywords), keywords)  # type: ignore[misc]
         notes.append(call_text(keywords))
     for shape in ((), (2, 0, 4)) if "shape" in target.accepts else ():
