@@ -29,6 +29,7 @@ def examined(name: str, *rules: str, consumer: str | None = None) -> dict[str, t
         ("permanent", ("P-32", "X-01", "X-03", "X-11")),
         ("never_exported", ("P-05",)),
         ("compressed", ("P-22", "P-39", "P-49", "S-08")),
+        ("copied", ("P-23", "P-24", "P-38", "P-39", "P-40", "P-44", "P-54")),
         ("device_in_a_list", ("P-45",)),
         pytest.param("freed_on_a_thread", ("X-01", "X-04", "X-08"), marks=pytest.mark.slow),
         pytest.param("freed_later", ("X-01", "X-04", "X-08"), marks=pytest.mark.slow),
