@@ -41,10 +41,10 @@ _unmap = Deleter(lambda address: _mappings.pop(address).close())
 
 def mapped(shape: Shape = (2, 3), dtype: str = "float32") -> Array:
     """In memory that is unmapped together with the array."""
-    mapping = mmap.mmap(-1, 1 << 16)
+    array = plain(shape, dtype)
+    mapping = mmap.mmap(-1, max(array.nbytes, 1 << 16))
     address = C.addressof(C.c_char.from_buffer(mapping))
     _mappings[address] = mapping
-    array = plain(shape, dtype)
     C.memmove(address, array.data, array.nbytes)
     memory = Memory(address, address_of(_unmap))
     return Array(memory, address, array.shape, array.strides, array.kind)
