@@ -330,7 +330,7 @@ FUZZERS = Build("clang++", 23, tests=False, fuzzers=True)
 
 @nox.session(tags=["tests", "compiles", "slow"])
 def fuzz(session: nox.Session) -> None:
-    """The fuzzers, for a minute in total; `fuzz -- --hours 2` runs on, `-- --report` prints."""
+    """The fuzzers, for half a minute; `fuzz -- --hours 2` runs on, `-- --report` prints."""
     folder = BUILD / "no-fuzzers"
     if "--report" not in session.posargs:
         compiler = machine.find_clang()

@@ -1,4 +1,4 @@
-"""Runs the fuzzers of tests/fuzz: an equal share of one minute each, unless --hours is given.
+"""Runs the fuzzers of tests/fuzz: an equal share of half a minute each, unless --hours is given.
 
     --hours N   runs for N hours, from the corpora that the former runs left; Ctrl-C ends it
     --report    prints what all runs so far have done
@@ -169,7 +169,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="the folder of the compiled fuzzers")
-    parser.add_argument("--hours", type=float, default=1 / 60)
+    parser.add_argument("--hours", type=float, default=1 / 120)
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--only", default="", metavar="NAMES", help="fuzzers, such as text,copies")
