@@ -241,12 +241,14 @@ DLBRIDGE_COLD inline message_text message(report const& r) noexcept {
   if (!r.ok() && !mismatch) {
     text.append(row(r.code()).noun).append(": ");
   }
-  text.append("expected ").append(r.expected.c_str()).append("; got ").append(r.got.c_str());
+  text.append("expected ").append(r.expected.c_str(), r.expected.size());
+  text.append("; got ").append(r.got.c_str(), r.got.size());
   if (mismatch) {
     int nouns = 0;
-    for (errc_row const& each : errc_rows) {
-      if (r.has(each.code) && detail::is_mismatch(each.code)) {
-        text.append(nouns++ == 0 ? ": " : ", ").append(each.noun);
+    for (unsigned i = 0; r.reasons >> i != 0; ++i) {
+      errc const code = static_cast<errc>(i);
+      if (r.has(code) && detail::is_mismatch(code)) {
+        text.append(nouns++ == 0 ? ": " : ", ").append(row(code).noun);
       }
     }
     bool const plural = nouns > 1 || r.has(errc::extent_mismatch);

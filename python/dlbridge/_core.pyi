@@ -280,6 +280,8 @@ class Tensor:
         """Version 3 of the CUDA array interface; absent unless the memory is CUDA's."""
     __dlpack_c_exchange_api__: ClassVar[Any]
     """The exchange table of DLPack 1.3, in a capsule."""
+    __dlbridge_tensor__: ClassVar[Any]
+    """A capsule by which functions of extensions recognize the class."""
     def __cuda_stream__(self) -> tuple[int, int]:
         """Returns (0, handle) of the tensor's stream; absent unless on CUDA."""
     def __buffer__(self, flags: int, /) -> memoryview:

@@ -125,6 +125,9 @@ void add_plain_class(py::module_& m) {
   static PyType_Spec spec = {"extension.PlainImage", sizeof(plain_image), 0, Py_TPFLAGS_DEFAULT,
                              slots};
   auto const type = py::reinterpret_steal<py::object>(PyType_FromSpec(&spec));
+  if (!type) {
+    throw py::error_already_set();
+  }
   plain_type = reinterpret_cast<PyTypeObject*>(type.ptr());
   dlbridge::python::def_dlpack<&image_of, &make_plain>(plain_type);
   m.def("plain_image_class", [type] { return type; });  // no attribute: stubgen has no annotations

@@ -83,6 +83,27 @@ def test_a_tensor_of_dlbridge_is_imported_without_dlpack(
     assert freed_once(p)
 
 
+@pytest.mark.skipif(FREE_THREADED, reason="the table costs less there")
+@pytest.mark.parametrize("kind", ["span_to_read", "span_to_write"])
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_tensor_of_dlbridge_is_borrowed_without_a_call(
+    binding: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p = Producer(shape=(3,))
+    t = dlbridge.from_dlpack(p)
+    monkeypatch.delattr(dlbridge.Tensor, "__dlpack__")
+    monkeypatch.delattr(dlbridge.Tensor, "__dlpack_c_exchange_api__")
+    assert function(binding, kind)(t) == p.handle.address
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_class_with_the_attributes_of_tensor_is_no_tensor(binding: str) -> None:
+    names = ["__dlbridge_tensor__", "__dlpack_device__"]
+    other = type("Other", (), {name: vars(dlbridge.Tensor)[name] for name in names})
+    with pytest.raises(TypeError):
+        function(binding, "span_to_read")(other())
+
+
 @pytest.mark.parametrize("make", [OldStyle, Bare, AlwaysLegacy, NoDevice, OnInstance])
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_producers_of_every_behaviour(binding: str, make: Any) -> None:
@@ -98,6 +119,16 @@ def test_every_constraint(binding: str, name: str, fields: dict[str, Any]) -> No
     empty = 0 in fields["shape"] if "shape" in fields else False
     address = function(binding, name)(p)
     assert empty or address == p.handle.address + fields.get("byte_offset", 0)
+    assert freed_once(p)
+
+
+@pytest.mark.parametrize("name, fields", ACCEPTED, ids=lambda each: str(each))
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_every_constraint_of_a_tensor(binding: str, name: str, fields: dict[str, Any]) -> None:
+    p = Producer(**fields)
+    t = dlbridge.from_dlpack(p)
+    assert 0 in t.shape or function(binding, name)(t) == t.data_ptr
+    del t
     assert freed_once(p)
 
 

@@ -28,6 +28,7 @@ struct names {
   PyObject* dtype = nullptr;
   PyObject* exchange_table = nullptr;
   PyObject* exchange_table_1_2 = nullptr;
+  PyObject* tensor_head = nullptr;
   PyObject* array_namespace = nullptr;
   PyObject* module = nullptr;
   PyObject* array_interface = nullptr;
@@ -78,6 +79,7 @@ struct names {
         {&names::dtype, "dtype"},
         {&names::exchange_table, "__dlpack_c_exchange_api__"},
         {&names::exchange_table_1_2, "__c_dlpack_exchange_api__"},
+        {&names::tensor_head, "__dlbridge_tensor__"},
         {&names::array_namespace, "__array_namespace__"},
         {&names::module, "__module__"},
         {&names::array_interface, "__array_interface__"},

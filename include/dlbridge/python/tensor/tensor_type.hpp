@@ -175,7 +175,7 @@ DLBRIDGE_LOCAL inline PyTypeObject* make_tensor_type() noexcept {
                    Py_TPFLAGS_DEFAULT, tensor_slots()};
   auto* const type = reinterpret_cast<PyTypeObject*>(api<PyType_FromSpec>(&spec));
   if (type != nullptr) {
-    type->tp_weaklistoffset = offsetof(tensor_object, weak_references);
+    type->tp_weaklistoffset = offsetof(tensor_head, weak_references);
   }
   return type;
 }
@@ -191,6 +191,10 @@ DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept {
   static lazy_object type;
   PyObject* const object = type.get([]() noexcept {
     ref created = ref::steal(reinterpret_cast<PyObject*>(detail::make_tensor_type()));
+    if (created && !(names::prepare() &&
+                     detail::add_tensor_head(reinterpret_cast<PyTypeObject*>(created.get())))) {
+      created = ref();
+    }
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
     if (created && !add_exchange_table<detail::tensor_operations<&tensor_type>>(
                        reinterpret_cast<PyTypeObject*>(created.get()))) {

@@ -19,6 +19,7 @@
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/own_dims.hpp>
 #include <dlbridge/python/import/detail/owned_ndarray.hpp>
+#include <dlbridge/python/import/detail/tensor_head.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/detail/work_stream.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -96,13 +97,16 @@ class imported_tensor {
   ///   forgivable may be pending, with which import_object returns.
   DLBRIDGE_INLINE bool try_borrow_fast(PyObject* object, requirement const& need) noexcept {
     type_entry const* const type = type_cache::peek(Py_TYPE(object));
-    if (type == nullptr || (!type->has_table && !type->reads_fields)) {
+    if (type == nullptr || !(type->has_table || type->reads_fields || type->has_head)) {
       return false;
     }
     if (type->reads_fields) {
       return detail::can_read_ndarrays(Py_TYPE(object)) &&
              detail::read_ndarray(object, tensor_, dims_, flags_) &&
              (!need.writable || flags_ == 0) && dlbridge::detail::fits_fast_path(tensor_, need);
+    }
+    if (type->has_head) {
+      return meets(detail::view_of_tensor(object), need) && describe_tensor(object);
     }
     if (need.writable || !type->exchange.can_lend()) {
       return false;
@@ -180,10 +184,14 @@ class imported_tensor {
     flags_ = owned_.flags();
   }
 
-  // Returns false without an exception when __dlpack__ is to be called.
+  // Also by the view of a Tensor. Returns false without an exception when __dlpack__ is to be
+  // called.
   bool import_by_table(PyObject* object, import_mode mode) noexcept {
     type_entry storage;
     type_entry const& type = type_cache::get(Py_TYPE(object), storage);
+    if (type.has_head && mode != import_mode::own && describe_tensor(object)) {
+      return true;
+    }
     if (!type.has_table) {
       return false;
     }
@@ -294,6 +302,18 @@ class imported_tensor {
     return (is_row_major(tensor_.ndim, tensor_.shape, tensor_.strides) &&
             count_of(tensor_.ndim, tensor_.shape) > 1) ||
            detail::ask_gaps(object, detail::asked_for::protocol) != detail::gap_answer::failed;
+  }
+
+  // Describes a Tensor in memory of the CPU by its view, which was validated when the Tensor was
+  // created. Returns false for other memory, and for a rank without room.
+  DLBRIDGE_INLINE bool describe_tensor(PyObject* object) noexcept {
+    tensor_view const& view = detail::view_of_tensor(object);
+    if (view.device().type != kDLCPU) {
+      return false;
+    }
+    tensor_ = view.to_dltensor();
+    flags_ = view.flags();
+    return copy_dims();
   }
 
   // Copies the shape and the strides of a lent tensor, which its library may change while Python

@@ -13,6 +13,7 @@
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/import/detail/table_gaps.hpp>
+#include <dlbridge/python/import/detail/tensor_head.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
@@ -58,6 +59,7 @@ struct type_entry {
   bool has_table = false;      // that table is used, for the arguments of extensions
   bool defines_table = false;  // the type does not inherit it: from_dlpack uses it as well
   bool reads_fields = false;   // host_only, and its fields may be read without a call
+  bool has_head = false;       // the objects are Tensors, which begin with a tensor_head
   // numpy.ndarray, if the type is derived from it and inherits its __dlpack__, which reads only the
   // fields: so may dlbridge, unless the object has a __dlpack__ of its own.
   PyTypeObject* array_base = nullptr;
@@ -280,6 +282,9 @@ class type_cache {
       fresh.defines_table =
           fresh.has_table && fresh.dlpack != Py_None && !inherits_table(type, header);
       fresh.reads_fields = fresh.host_only;
+#if !defined(Py_GIL_DISABLED)  // where each call looks the type up, a call of the table costs less
+      fresh.has_head = detail::has_tensor_head(type);
+#endif
       fresh.array_base = find_array_base(type, fresh.dlpack);
     }
 #if defined(Py_GIL_DISABLED)

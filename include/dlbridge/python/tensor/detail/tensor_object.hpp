@@ -16,6 +16,7 @@
 #include <dlbridge/python/export/buffer.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/owned_ndarray.hpp>
+#include <dlbridge/python/import/detail/tensor_head.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
@@ -29,9 +30,7 @@ namespace python {
 /// may.
 /// @par Thread and GIL
 /// Every function on a Tensor requires the GIL.
-struct tensor_object {
-  PyObject_HEAD PyObject* weak_references;
-  tensor_view view;           // the description, with the caller's readonly= applied
+struct tensor_object : detail::tensor_head {
   managed_tensor owned;       // the owner until the first export, unless array is
   shared_tensor shared;       // the owner from then on, as exports may outlive the object
   kept_stream stream;         // on which the elements are ready

@@ -1,0 +1,53 @@
+// tensor_head: the first members of a Tensor, which functions of other modules read without a call.
+// layer: import · the fields of a Tensor
+#pragma once
+
+#include <cstdint>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace detail {
+/// The object of every Tensor begins with these members.
+struct tensor_head {
+  PyObject_HEAD PyObject* weak_references;
+  tensor_view view;  // the description, with the caller's readonly= applied
+};
+
+// @pre has_tensor_head of the object's type
+inline tensor_view const& view_of_tensor(PyObject* object) noexcept {
+  return reinterpret_cast<tensor_head const*>(object)->view;
+}
+
+// The name of the capsule by which a type states that its objects begin with a tensor_head. Modules
+// of several versions of dlbridge meet in one process: whoever changes the members of tensor_head
+// or of tensor_view changes the number.
+constexpr char const* tensor_head_name = "dlbridge tensor_head 1";
+static_assert(sizeof(tensor_view) == 3 * sizeof(void*) + 2 * sizeof(std::uint64_t) +
+                                         sizeof(device) + sizeof(dtype) + sizeof(std::int32_t),
+              "the members of tensor_view are those of number 1");
+
+// States so of a type, whose address the capsule has: a copy of the capsule states it of no other.
+// Returns false with an exception set on failure.
+DLBRIDGE_COLD inline bool add_tensor_head(PyTypeObject* type) noexcept {
+  ref const capsule = ref::steal(api<PyCapsule_New>(type, tensor_head_name, nullptr));
+  return capsule && api<PyObject_SetAttr>(reinterpret_cast<PyObject*>(type),
+                                          names::get().tensor_head, capsule.get()) == 0;
+}
+// Whether a type states so.
+DLBRIDGE_COLD inline bool has_tensor_head(PyTypeObject* type) noexcept {
+  ref const capsule = type_attribute(type, names::get().tensor_head);
+  return capsule && PyCapsule_IsValid(capsule.get(), tensor_head_name) != 0 &&
+         api<PyCapsule_GetPointer>(capsule.get(), tensor_head_name) == type;
+}
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
