@@ -148,11 +148,10 @@ inline bool is_compact_along(int rank, int first, int step, std::int64_t const* 
   std::uint64_t expected = 1;
   std::ptrdiff_t i = first;
   for (int left = rank; left != 0; --left, i += step) {
-    if (shape[i] != 1) {
-      if (static_cast<std::uint64_t>(strides[i]) != expected) {
-        return has_no_elements(rank, shape);
-      }
+    if (static_cast<std::uint64_t>(strides[i]) == expected) {  // as a rule, also of extent 1
       expected *= static_cast<std::uint64_t>(shape[i]);
+    } else if (shape[i] != 1) {
+      return has_no_elements(rank, shape);
     }
   }
   return true;

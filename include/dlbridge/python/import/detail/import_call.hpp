@@ -256,7 +256,7 @@ class import_call {
   // Calls the producer again after its first exception, where another call can succeed. After a
   // refused copy it omits copy, after a refused move dl_device, and dlbridge then copies or moves.
   // It never omits copy=False. Returns an empty reference, with an exception set, on failure.
-  ref request_again() noexcept {
+  DLBRIDGE_COLD ref request_again() noexcept {
     refusal_meaning const meaning = negotiation::meaning();
     bool const is_old = meaning == refusal_meaning::old_producer;
     bool const is_ours = meaning == refusal_meaning::unavailable &&

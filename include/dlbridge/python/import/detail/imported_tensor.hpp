@@ -304,8 +304,8 @@ class imported_tensor {
            detail::ask_gaps(object, detail::asked_for::protocol) != detail::gap_answer::failed;
   }
 
-  // Describes a Tensor in memory of the CPU by its view, which was validated when the Tensor was
-  // created. Returns false for other memory, and for a rank without room.
+  // Describes a Tensor in memory of the CPU by its view. It was validated when the Tensor was
+  // created, and its shape and strides stay what and where they are as long as the Tensor lives.
   DLBRIDGE_INLINE bool describe_tensor(PyObject* object) noexcept {
     tensor_view const& view = detail::view_of_tensor(object);
     if (view.device().type != kDLCPU) {
@@ -313,7 +313,7 @@ class imported_tensor {
     }
     tensor_ = view.to_dltensor();
     flags_ = view.flags();
-    return copy_dims();
+    return true;
   }
 
   // Copies the shape and the strides of a lent tensor, which its library may change while Python

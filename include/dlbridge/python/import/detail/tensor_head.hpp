@@ -2,10 +2,7 @@
 // layer: import · the fields of a Tensor
 #pragma once
 
-#include <cstdint>
-
 #include <dlbridge/abi.hpp>
-#include <dlbridge/dtype.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -27,12 +24,15 @@ inline tensor_view const& view_of_tensor(PyObject* object) noexcept {
 }
 
 // The name of the capsule by which a type states that its objects begin with a tensor_head. Modules
-// of several versions of dlbridge meet in one process: whoever changes the members of tensor_head
-// or of tensor_view changes the number.
-constexpr char const* tensor_head_name = "dlbridge tensor_head 1";
-static_assert(sizeof(tensor_view) == 3 * sizeof(void*) + 2 * sizeof(std::uint64_t) +
-                                         sizeof(device) + sizeof(dtype) + sizeof(std::int32_t),
-              "the members of tensor_view are those of number 1");
+// of several versions meet in one process, and another version may have other members: it uses the
+// exchange table.
+#define DLBRIDGE_TEXT(number) #number
+#define DLBRIDGE_TEXT_OF(macro) DLBRIDGE_TEXT(macro)
+constexpr char const* tensor_head_name =
+    "dlbridge tensor_head " DLBRIDGE_TEXT_OF(DLBRIDGE_VERSION_MAJOR) "." DLBRIDGE_TEXT_OF(
+        DLBRIDGE_VERSION_MINOR) "." DLBRIDGE_TEXT_OF(DLBRIDGE_VERSION_PATCH);
+#undef DLBRIDGE_TEXT_OF
+#undef DLBRIDGE_TEXT
 
 // States so of a type, whose address the capsule has: a copy of the capsule states it of no other.
 // Returns false with an exception set on failure.
