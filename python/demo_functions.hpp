@@ -47,7 +47,7 @@ struct dlbridge::array_traits<demo::traced_vector> {
 
 namespace demo {
 // _vector(size, on_free)
-inline PyObject* make_vector(PyObject*, PyObject* arguments) noexcept {
+DLBRIDGE_COLD inline PyObject* make_vector(PyObject*, PyObject* arguments) noexcept {
   namespace dp = dlbridge::python;
   Py_ssize_t size = 0;
   PyObject* on_free = nullptr;

@@ -74,8 +74,8 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 
 // DLBRIDGE_INLINE: inlines a fast path into every caller.
 // DLBRIDGE_NOINLINE: keeps a slow path out of line, so that its caller needs fewer registers.
-// DLBRIDGE_COLD: as DLBRIDGE_NOINLINE, and moves a function that composes messages out of the hot
-// section.
+// DLBRIDGE_COLD: as DLBRIDGE_NOINLINE, and compiles for size a function that composes messages, or
+// calls a driver, which takes microseconds.
 // DLBRIDGE_ASSUME: lets the optimizer rely on a condition. If the condition is false, the behaviour
 // is undefined.
 #if defined(__GNUC__) || defined(__clang__)

@@ -167,7 +167,8 @@ def errc_faults(root: Path) -> list[str]:
 
 
 def all_faults(root: Path) -> list[str]:
-    pages = [root / "README.md", *sorted((root / "docs").glob("**/*.md"))]
+    pages = [root / "README.md", *(root / "python").glob("README.md")]
+    pages += sorted((root / "docs").glob("**/*.md"))
     faults = [fault for page in pages for fault in block_faults(page, root)]
     pages += [root / name for name in LINKS_ONLY]
     faults += [fault for page in pages for fault in link_faults(page, root)]

@@ -67,8 +67,8 @@ class driver_owner {
 };
 
 // Returns false if another owner frees the memory, or there is no memory for the entry.
-inline bool record_stream(managed_tensor const& tensor, stream_ref stream,
-                          PyObject* stream_object) noexcept {
+DLBRIDGE_COLD inline bool record_stream(managed_tensor const& tensor, stream_ref stream,
+                                        PyObject* stream_object) noexcept {
   if (auto* const shared = dlbridge::detail::find_owner<shared_tensor>(tensor)) {  // of a view
     return record_stream(shared->get(), stream, stream_object);
   }
@@ -84,7 +84,7 @@ inline bool record_stream(managed_tensor const& tensor, stream_ref stream,
   }
 }
 
-inline managed_tensor move_without_gil(move_request const& request) {
+DLBRIDGE_COLD inline managed_tensor move_without_gil(move_request const& request) {
   transfer_options options;
   options.kind = request.kind;
   options.row_major = is_on_device(request.source.device(), request.to);  // as copies on the host
@@ -102,7 +102,7 @@ inline managed_tensor move_without_gil(move_request const& request) {
   return build_on(driver_owner(std::move(copy)), d, request.kind);
 }
 
-inline managed_tensor allocate_without_gil(description d) {
+DLBRIDGE_COLD inline managed_tensor allocate_without_gil(description d) {
   std::size_t const bytes = dlbridge::detail::compact_bytes(d);
   managed_tensor tensor;
   {

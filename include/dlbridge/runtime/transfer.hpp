@@ -46,8 +46,8 @@ struct transfer_options {
 namespace detail {
 
 // Describes the new tensor, without its memory.
-inline description describe_copy(tensor_view const& source, device where,
-                                 transfer_options const& options) noexcept {
+DLBRIDGE_COLD inline description describe_copy(tensor_view const& source, device where,
+                                               transfer_options const& options) noexcept {
   auto const rank = static_cast<std::size_t>(source.rank());
   description d;
   d.type = source.dtype();
@@ -74,8 +74,8 @@ inline managed_tensor copy_on_host(tensor_view const& source, device where,
 }
 
 template <class Table>
-managed_tensor allocate_copy(copy_stream<Table>& stream, description& d,
-                             transfer_options const& options) {
+DLBRIDGE_COLD managed_tensor allocate_copy(copy_stream<Table>& stream, description& d,
+                                           transfer_options const& options) {
   if (d.device.type == kDLCPU) {
     return build_compact(d, options.kind, default_allocator());
   }
@@ -123,8 +123,9 @@ enum class copy_target : std::uint8_t { new_memory, existing_memory };
 
 // Finds the runtime whose driver copies between two devices; none if both are the CPU.
 // Returns a report: device_mismatch, bad_stream.
-inline report find_copy_path(device from, device to, stream_ref stream, runtime_kind& out,
-                             copy_target target = copy_target::new_memory) noexcept {
+DLBRIDGE_COLD inline report find_copy_path(device from, device to, stream_ref stream,
+                                           runtime_kind& out,
+                                           copy_target target = copy_target::new_memory) noexcept {
   runtime_kind const runtime_from = runtime_of_memory(from);
   runtime_kind const runtime_to = runtime_of_memory(to);
   bool const is_one_runtime = runtime_from == runtime_to || runtime_from == runtime_kind::none ||
@@ -201,8 +202,8 @@ void require_copy_path(device from, device to, stream_ref stream,
 /// the function returns; a tensor on a device is ready on the stream. The host waits for the stream
 /// unless the options make that unnecessary, and never for the other streams of the device.
 template <class Table>
-managed_tensor transfer(Table const& driver, tensor_view const& source, device where,
-                        stream_ref stream, transfer_options const& options = {}) {
+DLBRIDGE_COLD managed_tensor transfer(Table const& driver, tensor_view const& source, device where,
+                                      stream_ref stream, transfer_options const& options = {}) {
   detail::require_copy_path<Table>(source.device(), where, stream);
   detail::retired_owners().collect();
   description d = detail::describe_copy(source, where, options);

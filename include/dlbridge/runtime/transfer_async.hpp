@@ -72,8 +72,8 @@ tensor_view stage(copy_stream<Table>& copies, copy_in_flight<Table>& flight,
 // Enqueues the copy on the stream. Returns false if the layout needs the host; nothing is enqueued
 // then.
 template <class Table>
-bool try_enqueue(copy_stream<Table>& copies, copy_in_flight<Table>& flight,
-                 tensor_view const& source, tensor_view const& destination) {
+DLBRIDGE_COLD bool try_enqueue(copy_stream<Table>& copies, copy_in_flight<Table>& flight,
+                               tensor_view const& source, tensor_view const& destination) {
   DLTensor staged{};
   bool const fits = range_of(destination).size <= static_cast<std::int64_t>(largest_staging);
   if (fits && is_pageable(copies.driver(), source)) {
@@ -113,9 +113,10 @@ bool try_enqueue(copy_stream<Table>& copies, copy_in_flight<Table>& flight,
 /// @par Thread and GIL
 /// Any thread. The release of the source runs its deleter.
 template <class Table>
-managed_tensor transfer_async(Table const& driver, shared_tensor const& owner,
-                              tensor_view const& source, device where, stream_ref stream,
-                              transfer_options const& options = {}) {
+DLBRIDGE_COLD managed_tensor transfer_async(Table const& driver, shared_tensor const& owner,
+                                            tensor_view const& source, device where,
+                                            stream_ref stream,
+                                            transfer_options const& options = {}) {
   detail::require_copy_path<Table>(source.device(), where, stream);
   transfer_options waiting = options;
   waiting.source_outlives_copy = false;

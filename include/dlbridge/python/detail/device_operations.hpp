@@ -157,7 +157,7 @@ inline void record_lasting_stream(managed_tensor const& tensor, stream_ref strea
 /// other.
 /// @return a report: as device_operations::check_move; device_mismatch (the module did not call
 ///   use_devices).
-inline report check_move(device from, device to) noexcept {
+DLBRIDGE_COLD inline report check_move(device from, device to) noexcept {
   auto* const operation = device_operations::get().check_move;
   return operation != nullptr ? operation(from, to) : detail::cannot_reach(from, to);
 }

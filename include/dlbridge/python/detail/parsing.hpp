@@ -209,7 +209,7 @@ inline bool is_sized_sequence(PyObject* value) noexcept {
 /// Reads a device: a name such as "cuda:0", a pair such as (2, 0), a torch.device, a jax.Device, or
 /// an object whose str() is a device name of dlbridge.
 /// @return false, with ValueError set, for any other value.
-inline bool read_device(PyObject* value, device& out) noexcept {
+DLBRIDGE_COLD inline bool read_device(PyObject* value, device& out) noexcept {
   constexpr char const* expected =
       "a name such as 'cpu' or 'cuda:0', a pair (device type, device id), or a framework's device";
   if (PyTuple_Check(value)) {

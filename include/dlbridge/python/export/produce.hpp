@@ -203,8 +203,9 @@ inline managed_tensor export_from_host(shared_tensor const& owner, tensor_view c
 
 // Copies to the requested device: on the consumer's stream when that is another device with
 // streams, else on the tensor's own stream.
-inline managed_tensor export_moved(shared_tensor const& owner, tensor_view const& view,
-                                   stream_ref const& ready, export_request const& request) {
+DLBRIDGE_COLD inline managed_tensor export_moved(shared_tensor const& owner,
+                                                 tensor_view const& view, stream_ref const& ready,
+                                                 export_request const& request) {
   device const own = view.device();
   if (request.copy == copy_policy::never || !can_move(own, request.target)) {
     raise(refusal(request.copy == copy_policy::never ? errc::copy_forbidden : errc::device_mismatch,

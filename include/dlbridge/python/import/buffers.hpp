@@ -189,8 +189,8 @@ DLBRIDGE_COLD inline managed_tensor from_interface_buffer(PyObject* exporter, Py
 /// The tensor holds a reference to the object.
 /// @par Thread and GIL
 /// The caller holds the GIL.
-inline managed_tensor from_array_interface(PyObject* object, PyObject* interface,
-                                           device where) noexcept {
+DLBRIDGE_COLD inline managed_tensor from_array_interface(PyObject* object, PyObject* interface,
+                                                         device where) noexcept {
   auto const item = [interface](char const* key) {  // an owned reference, as Python code runs below
     bool const reads = PyDict_Check(interface) && PyErr_Occurred() == nullptr;
     ref const name = reads ? ref::steal(api<PyUnicode_FromString>(key)) : ref();

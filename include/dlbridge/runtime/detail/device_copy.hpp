@@ -260,8 +260,8 @@ class host_packing {
 // Copies host memory into a tensor on a device, and writes no byte between its elements: other
 // operations may write there at the same time. The elements of the destination are not packed.
 template <class Table>
-void copy_to_elements(copy_stream<Table>& stream, tensor_view const& source,
-                      tensor_view const& destination) {
+DLBRIDGE_COLD void copy_to_elements(copy_stream<Table>& stream, tensor_view const& source,
+                                    tensor_view const& destination) {
   host_packing<Table> packing(stream, destination);
   tensor_view const packed = packing.view();
   copy_disjoint(source, packed);
@@ -273,8 +273,9 @@ void copy_to_elements(copy_stream<Table>& stream, tensor_view const& source,
 // Copies the elements on the CPU, in a host mirror of each device tensor. For layouts that block
 // copies cannot do, or not efficiently.
 template <class Table>
-void copy_by_host(copy_stream<Table>& stream, tensor_view const& source, memory_side from,
-                  tensor_view const& destination, memory_side to, bool is_fresh) {
+DLBRIDGE_COLD void copy_by_host(copy_stream<Table>& stream, tensor_view const& source,
+                                memory_side from, tensor_view const& destination, memory_side to,
+                                bool is_fresh) {
   stream.require_no_capture();
   if (from != memory_side::host) {
     host_mirror<Table> mirror(stream, source, from);
@@ -308,8 +309,9 @@ void copy_by_host(copy_stream<Table>& stream, tensor_view const& source, memory_
 // is copied faster by it; nothing is enqueued then. Neither tensor is empty, and they do not both
 // lie in host memory. is_fresh: as device_copy.
 template <class Table>
-bool try_copy_by_blocks(copy_stream<Table>& stream, tensor_view const& source,
-                        tensor_view const& destination, copy_route const& route, bool is_fresh) {
+DLBRIDGE_COLD bool try_copy_by_blocks(copy_stream<Table>& stream, tensor_view const& source,
+                                      tensor_view const& destination, copy_route const& route,
+                                      bool is_fresh) {
   bool const packed = is_packed(source, destination);
   block_plan plan;
   if (is_one_block(source, destination) && (is_fresh || !packed || fills_bytes(source))) {

@@ -96,8 +96,8 @@ class driver_memory {
   /// @param where its type selects device, pinned or managed memory.
   /// @param bytes above 0.
   /// @return a report: out_of_memory, runtime_failed, runtime_missing (an older driver).
-  report try_allocate(Table const& driver, context_guard<Table> const& guard, device where,
-                      std::size_t bytes) noexcept {
+  DLBRIDGE_COLD report try_allocate(Table const& driver, context_guard<Table> const& guard,
+                                    device where, std::size_t bytes) noexcept {
     detail::retired_owners().collect();
     detail::relaxed_capture_scope<Table> const relaxed(driver);
     bool const managed = memory_of(where) == memory_kind::managed;
@@ -220,7 +220,7 @@ class driver_memory {
     return is_done;
   }
 
-  bool try_free_after_waiting() noexcept {
+  DLBRIDGE_COLD bool try_free_after_waiting() noexcept {
     detail::relaxed_capture_scope<Table> const relaxed(*driver_);
     if (!try_wait_for_uses() || !last_use_.try_wait()) {
       return false;
@@ -233,7 +233,7 @@ class driver_memory {
     return free_now(method_ == free_method::host ? driver_->host_free : driver_->memory_free);
   }
 
-  bool try_free_in_order() noexcept {
+  DLBRIDGE_COLD bool try_free_in_order() noexcept {
     stream_ref const stream = stream_.get(where_);
     context_guard<Table> guard(*driver_);
     bool const is_entered =

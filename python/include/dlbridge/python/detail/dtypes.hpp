@@ -103,7 +103,7 @@ inline bool has_usual_width(dtype type) noexcept {
 
 // Reads a framework's dtype by the last component of its name: str(torch.float32) is
 // "torch.float32". Returns false, with or without an exception set, for other values.
-inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
+DLBRIDGE_COLD inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
   ref name = PyUnicode_Check(value) ? ref::borrow(value) : optional_attribute(value, "name");
   if (!name && PyErr_Occurred() == nullptr && PyType_Check(value)) {
     name = optional_attribute(value, "__name__");
@@ -128,7 +128,7 @@ inline bool read_dtype_name(PyObject* value, dtype& out) noexcept {
 
 // Reads a dtype: a name, a framework's dtype, a type of Python's numbers, or a pair or triple
 // (code, bits, lanes). Returns false, with ValueError set, for any other value.
-inline bool read_dtype(PyObject* value, dtype& out) noexcept {
+DLBRIDGE_COLD inline bool read_dtype(PyObject* value, dtype& out) noexcept {
   if (!PyTuple_Check(value)) {
     return read_python_type(value, out) || read_dtype_name(value, out) ||
            refuse_value(value, "dtype",

@@ -190,7 +190,7 @@ inline managed_tensor allocate_pinned(description d) {
 }
 
 // empty(shape, dtype, *, device='cpu', pinned=False)
-inline PyObject* empty(PyObject*, PyObject* positional, PyObject* keywords) noexcept {
+DLBRIDGE_COLD inline PyObject* empty(PyObject*, PyObject* positional, PyObject* keywords) noexcept {
   char const* accepted[] = {"shape", "dtype", "device", "pinned", nullptr};
   PyObject *shape = nullptr, *type = nullptr, *where = Py_None, *pinned = Py_False;
   description d;

@@ -221,7 +221,8 @@ inline bool forget_unordered(PyObject* named, stream_ref& ready) noexcept {
 
 // Imports what a buffer or an array interface describes. If it describes nothing, an exception that
 // is pending before stays the one to report.
-inline managed_tensor import_described(PyObject* object, import_arguments& arguments) noexcept {
+DLBRIDGE_COLD inline managed_tensor import_described(PyObject* object,
+                                                     import_arguments& arguments) noexcept {
   consume_request const& request = arguments.request;
   ref first = take_exception();
   managed_tensor tensor = consume_described(object, request.stream, arguments.ready);

@@ -159,7 +159,7 @@ inline PyObject* get_version(PyObject* self, void*) noexcept {
 
 // __cuda_array_interface__. AttributeError, so that hasattr returns False, unless the memory is
 // CUDA's and the dtype has a typestr.
-inline PyObject* get_cuda_array_interface(PyObject* self, void*) noexcept {
+DLBRIDGE_COLD inline PyObject* get_cuda_array_interface(PyObject* self, void*) noexcept {
   tensor_view const& view = tensor_in(self).view;
   format_row const* const format = find_format(view.dtype());
   if (runtime_of(view.device()) != runtime_kind::cuda || format == nullptr) {

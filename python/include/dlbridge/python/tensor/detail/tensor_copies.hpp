@@ -16,7 +16,8 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
 // to(device, *, stream=None, copy=None): from_dlpack(t, device=device, stream=stream, copy=copy)
-inline PyObject* to_method(PyObject* object, PyObject* positional, PyObject* keywords) noexcept {
+DLBRIDGE_COLD inline PyObject* to_method(PyObject* object, PyObject* positional,
+                                         PyObject* keywords) noexcept {
   char const* accepted[] = {"device", "stream", "copy", nullptr};
   PyObject* where = nullptr;
   PyObject* copy = Py_None;
@@ -33,14 +34,14 @@ inline PyObject* to_method(PyObject* object, PyObject* positional, PyObject* key
 }
 
 // copy(): from_dlpack(t, copy=True)
-inline PyObject* copy_method(PyObject* object, PyObject*) noexcept {
+DLBRIDGE_COLD inline PyObject* copy_method(PyObject* object, PyObject*) noexcept {
   import_arguments arguments;
   arguments.request.copy = copy_policy::always;
   return import_producer(object, arguments);
 }
 
 // ravel(): the elements in row-major order in one dimension: a view where possible, else a copy.
-inline PyObject* ravel_method(PyObject* object, PyObject*) noexcept {
+DLBRIDGE_COLD inline PyObject* ravel_method(PyObject* object, PyObject*) noexcept {
   view_layout flat;
   flat.add(tensor_in(object).view.count(), 1);
   view_layout const source = layout_of(tensor_in(object).view);

@@ -49,7 +49,7 @@ inline ref dtype_of_ml_dtypes(tensor_view const& view) noexcept {
 
 // A NumPy array on the tensor's memory. The dtypes that NumPy lacks, such as bfloat16, are those of
 // ml_dtypes.
-inline ref to_numpy(PyObject* object, PyObject* numpy) noexcept {
+DLBRIDGE_COLD inline ref to_numpy(PyObject* object, PyObject* numpy) noexcept {
   tensor_view const& view = tensor_in(object).view;
   if (find_format(view.dtype()) != nullptr || !is_host_accessible(view.device())) {
     ref const memory = ref::steal(api<PyMemoryView_FromObject>(object));
@@ -135,7 +135,7 @@ inline PyObject* numpy_method(PyObject* object, PyObject*) noexcept {
 
 // __array_interface__. AttributeError, so that hasattr returns False, unless the CPU can read the
 // memory and the dtype has a typestr. It waits for the tensor's stream.
-inline PyObject* get_array_interface(PyObject* object, void*) noexcept {
+DLBRIDGE_COLD inline PyObject* get_array_interface(PyObject* object, void*) noexcept {
   ref const kept = ref::borrow(object);
   tensor_object const& self = tensor_in(object);
   tensor_view const& view = self.view;

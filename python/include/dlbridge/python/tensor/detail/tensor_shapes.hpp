@@ -98,7 +98,7 @@ inline bool read_dims(char const* function, PyObject* arguments, std::int64_t* o
 }
 
 // permute(*axes)
-inline PyObject* permute_method(PyObject* object, PyObject* arguments) noexcept {
+DLBRIDGE_COLD inline PyObject* permute_method(PyObject* object, PyObject* arguments) noexcept {
   std::int64_t axes[max_rank];
   int count = 0;
   if (!read_dims("permute", arguments, axes, count)) {
@@ -209,7 +209,7 @@ DLBRIDGE_COLD inline void refuse_copy(char const* function, char const* expected
 }
 
 // reshape(*shape)
-inline PyObject* reshape_method(PyObject* object, PyObject* arguments) noexcept {
+DLBRIDGE_COLD inline PyObject* reshape_method(PyObject* object, PyObject* arguments) noexcept {
   view_layout result;
   if (!read_dims("reshape", arguments, result.shape, result.rank)) {
     return nullptr;
@@ -315,7 +315,8 @@ inline bool read_view_dtype(PyObject* value, dtype& out) noexcept {
 }
 
 // view(dtype)
-inline PyObject* view_method(PyObject* object, PyObject* positional, PyObject* keywords) noexcept {
+DLBRIDGE_COLD inline PyObject* view_method(PyObject* object, PyObject* positional,
+                                           PyObject* keywords) noexcept {
   char const* accepted[] = {"dtype", nullptr};
   PyObject* argument = nullptr;
   dtype type;

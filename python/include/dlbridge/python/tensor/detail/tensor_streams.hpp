@@ -39,7 +39,7 @@ inline PyObject* synchronize_method(PyObject* object, PyObject*) noexcept {
 }
 
 // record_stream(stream)
-inline PyObject* record_stream_method(PyObject* object, PyObject* stream) noexcept {
+DLBRIDGE_COLD inline PyObject* record_stream_method(PyObject* object, PyObject* stream) noexcept {
   tensor_object& self = tensor_in(object);
   device const where = stream_device(self.view.device());
   stream_ref used = stream_ref::default_of(where);

@@ -70,7 +70,7 @@ inline double fewest_digits(double number, float_grid grid) noexcept {
 }
 
 // A number as repr shows it.
-inline ref shown_value(tensor_view const& view, std::int64_t offset) noexcept {
+DLBRIDGE_COLD inline ref shown_value(tensor_view const& view, std::int64_t offset) noexcept {
   ref value = ref::steal(value_at(view, offset));
   dtype const type = view.dtype();
   if (!value) {
@@ -135,7 +135,7 @@ DLBRIDGE_COLD inline ref shown_values(tensor_view const& view, int dimension,
 }
 
 // <dlbridge.Tensor float32[2, 3] on cpu, row-major, read-only: [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]>
-inline PyObject* show_tensor(PyObject* self) noexcept {
+DLBRIDGE_COLD inline PyObject* show_tensor(PyObject* self) noexcept {
   tensor_view const view = tensor_in(self).view;
   bounded_text<480> text("<dlbridge.Tensor ");
   text.append(name_of(view).c_str());

@@ -160,7 +160,7 @@ inline ref nested_list(tensor_view const& view, int dimension, std::int64_t offs
   return list;
 }
 
-inline PyObject* tolist_method(PyObject* object, PyObject*) noexcept {
+DLBRIDGE_COLD inline PyObject* tolist_method(PyObject* object, PyObject*) noexcept {
   ref const kept = ref::borrow(object);
   tensor_object const& self = tensor_in(object);
   tensor_view const& view = self.view;
@@ -168,7 +168,7 @@ inline PyObject* tolist_method(PyObject* object, PyObject*) noexcept {
 }
 
 // tobytes(): the elements in row-major order. The unused bits after the last packed element are 0.
-inline PyObject* tobytes_method(PyObject* object, PyObject*) noexcept {
+DLBRIDGE_COLD inline PyObject* tobytes_method(PyObject* object, PyObject*) noexcept {
   ref const kept = ref::borrow(object);
   tensor_object const& self = tensor_in(object);
   if (!is_host_accessible(self.view.device())) {

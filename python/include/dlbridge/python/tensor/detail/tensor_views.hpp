@@ -33,7 +33,7 @@ inline shared_tensor first_owner(tensor_object& self) {
 
 // Another Tensor on the same memory under another description. The elements are ready on the same
 // stream if the device is the same. Empty, with an exception set, on failure.
-inline ref retyped(PyObject* object, description const& d) noexcept {
+DLBRIDGE_COLD inline ref retyped(PyObject* object, description const& d) noexcept {
   tensor_object& self = tensor_in(object);
   managed_tensor tensor;
   bool const done = guarded([&] { tensor = build_on(first_owner(self), d); });
