@@ -223,16 +223,29 @@ def shares_memory(call: ConsumerCall) -> bool:
     Raises Skip where this cannot be seen. Ask before the result is read: some libraries keep what
     they have read.
     """
-    addresses = addresses_of(call.target, call.result)
-    if addresses:
-        near = BEFORE * samples.itemsize(call.producer.fields["dtype"])
-        places = call.producer.addresses
-        return any(abs(it - place) <= near for it in addresses for place in places)
+    if addresses_of(call.target, call.result):
+        return bool(_tensors_of(call))
     call.producer.write()
     try:
         return bool(values_of(call.target, call.result) != call.producer.values)
     except CannotRead as why:
         raise Skip(f"the result cannot be read: {why}") from None
+
+
+def is_over_requested_copy(call: ConsumerCall) -> bool:
+    """Whether the result is over a tensor that the consumer requested with copy=True."""
+    requests = call.producer.requests
+    return len(requests) == len(call.producer.tensors) and any(
+        requests[number].get("copy") is True for number in _tensors_of(call)
+    )
+
+
+def _tensors_of(call: ConsumerCall) -> list[int]:
+    """Returns the numbers of the producer's tensors over whose memory the result is."""
+    found = addresses_of(call.target, call.result)
+    near = BEFORE * samples.itemsize(call.producer.fields["dtype"])
+    places = enumerate(call.producer.addresses)
+    return [number for number, place in places if any(abs(it - place) <= near for it in found)]
 
 
 def tensors_below(target: Target, producer: Producer, x: Any) -> list[abi.CtypesTensor]:

@@ -28,6 +28,7 @@ from dlbridge.tools.conformance.helpers.producers import (
 )
 from dlbridge.tools.conformance.helpers.producers import values_of as fields_values
 from dlbridge.tools.conformance.helpers.results import (
+    is_over_requested_copy,
     readers,
     shares_memory,
     values_of,
@@ -281,7 +282,7 @@ def copy_true_copies(target: Target) -> str:
             call = ConsumerCall(target, producer(), **keywords)
             if call.refusal is not None:
                 notes.append(f"{how}: refused: {call.error_text}")
-            elif call.producer.requests[-1].get("copy") is True:
+            elif call.producer.requests[-1].get("copy") is True or is_over_requested_copy(call):
                 notes.append(f"{how}: left to the producer, by copy=True")
             else:
                 notes.append(f"{how}: {_is_a_copy(target, call, how)}")
