@@ -115,10 +115,14 @@ namespace detail {
 DLBRIDGE_COLD inline void truncate_text(char* data, std::uint16_t& size, std::size_t capacity,
                                         char const* text) noexcept {
   std::memcpy(data + size, text, capacity - 1 - size);
+  auto const continues = [data](std::size_t i) {  // whether a byte continues a character of UTF-8
+    return (static_cast<unsigned char>(data[i]) & 0xC0U) == 0x80;
+  };
   std::size_t end = capacity - 4;
-  while (end > 0 && (static_cast<unsigned char>(data[end]) & 0xC0U) == 0x80) {
-    --end;  // the first byte of a character of UTF-8 that the end would split
+  while (end > capacity - 7 && continues(end)) {
+    --end;  // to the first byte of a character that the end would split
   }
+  end = continues(end) ? capacity - 4 : end;  // no UTF-8: no character has more than 4 bytes
   std::memset(data + end, '.', capacity - 1 - end);
   size = static_cast<std::uint16_t>(capacity - 1);
   data[size] = '\0';

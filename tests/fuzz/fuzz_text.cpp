@@ -237,8 +237,16 @@ void check_bounded_text(input& in) {
     }
   }
   if (expected.size() > Capacity - 1) {
-    expected.resize(Capacity - 4);
-    expected += "...";
+    std::size_t kept = Capacity - 4;
+    for (std::size_t first = kept; first >= Capacity - 7; --first) {  // of a character of UTF-8
+      auto const byte = static_cast<unsigned char>(expected[first]);
+      if (byte < 0x80 || byte > 0xBF) {
+        kept = first;
+        break;
+      }
+    }
+    expected.resize(kept);
+    expected.resize(Capacity - 1, '.');
   }
   expect(std::string(text->c_str(), text->size()) == expected, "bounded_text");
   expect(text->c_str()[text->size()] == '\0', "the end of a bounded_text");
