@@ -35,8 +35,6 @@ struct takes_strides<Mapping, std::void_t<std::enable_if_t<std::is_constructible
                                   decltype(std::declval<Mapping const&>().strides())>>>>
     : std::true_type {};
 
-template <class T, class = void>
-struct is_mdspan : std::false_type {};
 // The alignment that an accessor requires of the first element, such as std::aligned_accessor; 1
 // without a requirement.
 template <class T, class = void>
@@ -46,6 +44,8 @@ constexpr std::size_t
     accessor_alignment<T, std::void_t<decltype(T::accessor_type::byte_alignment)>> =
         T::accessor_type::byte_alignment;
 
+template <class T, class = void>
+struct is_mdspan : std::false_type {};
 template <class T>
 struct is_mdspan<T, std::void_t<typename T::extents_type, typename T::mapping_type>>
     : std::true_type {};
@@ -281,11 +281,8 @@ auto as(tensor_view const& view) {
 /// The span is valid as long as the tensor of the view.
 template <class T>
 std::span<T> as_span(tensor_view const& view) {
-  requirement need;
-  need.type = dtype_of<T>();
+  requirement need = detail::requirement_of<T>(requirement::any_rank, nullptr);
   need.order = layout::row_major;
-  need.writable = !std::is_const_v<T>;
-  need.alignment = alignof(T);
   require_view(view, need);
   return {detail::elements_of<T>(view), static_cast<std::size_t>(view.count())};
 }

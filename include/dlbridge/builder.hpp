@@ -155,7 +155,7 @@ managed_tensor build_block(Owner&& owner, int rank, Describe describe) {
 // under read_only_policy::refuse, and padded sub-byte elements.
 inline void require_legacy(dtype type, std::uint64_t flags, read_only_policy policy) {
   if ((flags & flag_read_only) != 0 && policy == read_only_policy::refuse) {
-    raise(refusal(errc::read_only, "writable memory for a legacy tensor, which has no mark for it",
+    raise(refusal(errc::read_only, "writable memory, as a legacy tensor has no read-only flag",
                   "read-only memory",
                   "Build a versioned tensor, copy it, or pass read_only_policy::drop"));
   }

@@ -169,6 +169,9 @@ DLBRIDGE_INLINE bool has_alignment(tensor_view const& view, std::size_t alignmen
   return (both & (alignment - 1)) == 0 || has_alignment_slow(view, alignment);
 }
 
+// Smaller alignments are as a rule those of the element types, and would lengthen every signature.
+constexpr std::size_t max_unstated_alignment = 64;
+
 template <class Text>
 constexpr void append_alignment(Text& text, std::uint64_t bytes) noexcept {
   text.append(", aligned to ").append_unsigned(bytes).append(bytes == 1 ? " byte" : " bytes");
@@ -226,7 +229,7 @@ constexpr Text& append_requirement(Text& text, requirement const& need, bool has
   if (need.writable) {
     text.append(", writable");
   }
-  if (need.alignment > 64) {
+  if (need.alignment > detail::max_unstated_alignment) {
     detail::append_alignment(text, need.alignment);
   }
   if (need.converts) {
@@ -263,7 +266,7 @@ DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
     r.advice = "Take it as const, or pass a writable copy";
   }
   if (rule(has_alignment(view, need.alignment), errc::misaligned)) {
-    if (need.alignment <= 64) {
+    if (need.alignment <= max_unstated_alignment) {
       append_alignment(r.expected, need.alignment);
     }
     std::uint64_t const position = position_of(view);

@@ -1,4 +1,4 @@
-// lend: exports a view of a shared tensor as a managed tensor, without copying shape and strides.
+// lend: exports a view of a shared tensor as a managed tensor, without a copy of its shape.
 // layer: arrays · export: export of an imported tensor
 #pragma once
 
@@ -63,8 +63,7 @@ struct lent_tensor {
 /// @return The tensor, with the flags of the view except flag_is_copied, because the consumer is
 ///   not the only owner (spec 1.8).
 /// @throws error null_data (the owner is empty), read_only (legacy, and policy is refuse),
-/// version_mismatch (legacy, and padded
-///   sub-byte elements), out_of_memory.
+///   version_mismatch (legacy, and padded sub-byte elements), out_of_memory.
 ///
 /// @par Ownership
 /// The result shares the owner.

@@ -10,6 +10,8 @@
 #include <dlbridge/python/call/or_numbers.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/result.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/devices.hpp>
 #include <dlbridge/python/error.hpp>

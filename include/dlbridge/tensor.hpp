@@ -124,9 +124,9 @@ constexpr void apply(requirement& need, aligned<Bytes>) noexcept {
   need.alignment = Bytes > need.alignment ? Bytes : need.alignment;
 }
 
-// The requirement without extents of which each accepts every value, as a name does that no other
-// extent has.
-constexpr requirement shortest(requirement need) noexcept {
+// Sets the extents to null if each of them accepts every value: it is dynamic, or a name that
+// occurs once. A check then does not read them.
+constexpr requirement without_free_extents(requirement need) noexcept {
   bool any = true;
   for (int i = 0; i < need.rank; ++i) {
     any = any && need.extents[i] < 0;
@@ -139,7 +139,7 @@ constexpr requirement shortest(requirement need) noexcept {
 }
 // The requirement of a tensor_span in memory, which a call of required() would copy each time.
 template <class Span>
-DLBRIDGE_LOCAL inline constexpr requirement required_by = shortest(Span::required());
+DLBRIDGE_LOCAL inline constexpr requirement required_by = without_free_extents(Span::required());
 }  // namespace detail
 
 /// A non-owning view of a tensor whose dtype, shape and constraints have been checked.

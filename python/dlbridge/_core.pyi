@@ -308,8 +308,8 @@ def from_dlpack(
     copy: True always copies, False never does, None copies only where it is necessary.
     stream: the stream that will use the tensor: an integer of the protocol, or a stream object.
         Ignored on the CPU.
-    readonly: True marks the result read-only; False removes the mark, and the caller guarantees
-        that the memory is not written. None preserves the producer's mark.
+    readonly: True sets the read-only flag of the result; False clears it, and the caller guarantees
+        that the memory is not written. None preserves the producer's flag.
 
     The result shares the memory of x, and keeps it alive, unless it is a copy.
 

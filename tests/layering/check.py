@@ -50,7 +50,8 @@ FOREIGN = {
         "nanobind/stl/optional.h",
     },
 }
-# The one library that a bridge includes, and the one header that includes Python.h.
+# The headers that include what the other headers of their folder must not: the library of a bridge,
+# Python.h, and the system's headers.
 EXCEPTIONS = {
     "python/api.hpp": {"Python.h"},
     "thread_exit.hpp": {"unistd.h"},

@@ -643,8 +643,17 @@ EXPORTS: list[Row] = [
         maker(Exporting, flags=1),
         export_with(),
         BufferError,
-        "__dlpack__(): expected writable memory for a legacy tensor, which has no mark for it; got "
-        "read-only memory: writability differs. Ask with max_version=(1, 0), or copy it",
+        "__dlpack__(): expected writable memory, as a legacy tensor has no read-only flag; got "
+        "read-only memory: writability differs. Pass max_version=(1, 0) or copy=True",
+        [0],
+    ),
+    (
+        "read-only as legacy by to_dlpack",
+        maker(Exporting, flags=1),
+        lambda x: dlbridge.to_dlpack(x.tensor),
+        BufferError,
+        "to_dlpack(): expected writable memory, as a legacy tensor has no read-only flag; got "
+        "read-only memory: writability differs. Pass max_version=(1, 0) or copy=True",
         [0],
     ),
     (
@@ -653,7 +662,7 @@ EXPORTS: list[Row] = [
         export_with(),
         BufferError,
         "__dlpack__(): unreadable DLPack version: expected a versioned tensor for padded sub-byte "
-        "elements; got a request for a legacy one. Ask with max_version=(1, 1)",
+        "elements; got a request for a legacy one. Pass max_version=(1, 1)",
         [0],
     ),
     *(

@@ -464,7 +464,7 @@ TEST(BuildFlags, AVersionedTensorHasAllFlags) {
 }
 
 char const* const legacy_read_only =
-    "read_only: expected writable memory for a legacy tensor, which has no mark for it; got "
+    "read_only: expected writable memory, as a legacy tensor has no read-only flag; got "
     "read-only memory: writability differs. Build a versioned tensor, copy it, or pass "
     "read_only_policy::drop";
 

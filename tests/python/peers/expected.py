@@ -81,9 +81,7 @@ def expected_of(library: str, direction: str, method: str, case: str) -> Expecte
 
 
 # A legacy capsule cannot mark memory as read-only: consumers without max_version are refused.
-NO_READ_ONLY_FLAG = refused(
-    "expected writable memory for a legacy tensor, which has no mark for it"
-)
+NO_READ_ONLY_FLAG = refused("expected writable memory, as a legacy tensor has no read-only flag")
 NO_COPY_KEYWORD = refused("expected a producer that understands copy=False")
 NO_BFLOAT16 = impossible("has no attribute 'bfloat16'")
 NO_T = impossible("has no attribute 'T'")

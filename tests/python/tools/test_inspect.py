@@ -460,7 +460,9 @@ def test_exchange_tables_of_no_code() -> None:
     ids=str,
 )
 def test_array_interfaces_that_are_none(words: Any) -> None:
-    read_all(dlbridge.inspect(Interface(**words)))
+    inspection = dlbridge.inspect(Interface(**words))
+    assert not inspection.sound
+    read_all(inspection)
 
 
 class Thorny:

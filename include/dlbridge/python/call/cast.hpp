@@ -4,6 +4,7 @@
 
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>

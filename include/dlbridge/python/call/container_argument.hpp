@@ -13,7 +13,8 @@
 #include <dlbridge/python/call/detail/element_refusal.hpp>
 #include <dlbridge/python/call/detail/element_tuple.hpp>
 #include <dlbridge/python/call/detail/read_iterators.hpp>
-#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/result.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {

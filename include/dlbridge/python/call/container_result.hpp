@@ -11,7 +11,7 @@
 #include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/origin.hpp>
-#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 

@@ -17,6 +17,7 @@
 #include <dlbridge/python/call/binding/function_state.hpp>
 #include <dlbridge/python/call/container_argument.hpp>
 #include <dlbridge/python/call/container_result.hpp>
+#include <dlbridge/python/call/detail/argument_reasons.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/call/detail/load_all.hpp>
 #include <dlbridge/python/call/detail/named_extents.hpp>
@@ -24,6 +25,8 @@
 #include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/detail/signature.hpp>
 #include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/result.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
@@ -80,16 +83,6 @@ struct fast_argument_of<P, true> {
 template <class P>
 using fast_argument = typename fast_argument_of<P>::type;
 
-template <class P>
-void add_if_refused(refusals& reasons, tensor_argument<P>& argument, char const* name,
-                    int position) noexcept {
-  reasons.add_if_refused(argument, name, position);
-}
-template <class P>
-void add_if_refused(refusals& reasons, container_argument<P>& argument, char const* name,
-                    int position) noexcept {
-  reasons.add_if_refused(argument.refusal(), name, position);
-}
 template <class T>
 void add_if_refused(refusals& reasons, scalar_argument<T>& argument, char const* name,
                     int position) noexcept {
@@ -182,7 +175,7 @@ struct fast_call {
   static PyObject* run(PyObject* self, PyObject* const* args, std::index_sequence<Is...>) noexcept {
     argument_tuple arguments;
     if (!load_all(arguments, args, indices()) || !agree_on_extents(arguments, indices())) {
-      refuse(self, arguments, indices());
+      refuse(self, arguments);
       return nullptr;
     }
     PyObject* result = nullptr;
@@ -226,21 +219,14 @@ struct fast_call {
     }
   }
 
-  template <std::size_t... Is>
-  DLBRIDGE_COLD static void refuse(PyObject* self, argument_tuple& arguments,
-                                   std::index_sequence<Is...>) noexcept {
+  DLBRIDGE_COLD static void refuse(PyObject* self, argument_tuple& arguments) noexcept {
     struct {
       fast_record const& record;
       char const* name(std::size_t i) const noexcept { return record.parameter_names[i].c_str(); }
       static int position(std::size_t i) noexcept { return static_cast<int>(i) + 1; }
     } const parameters{fast_record::of(self)};
     refusals reasons;
-    (detail::add_if_refused(reasons, std::get<Is>(arguments), parameters.name(Is),
-                            parameters.position(Is)),
-     ...);
-    if (!reasons) {
-      add_disagreements(reasons, arguments, parameters, indices());
-    }
+    add_reasons(reasons, arguments, parameters, indices());
     reasons.set_error(parameters.record.name.c_str());
   }
 };

@@ -7,6 +7,7 @@
 
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>

@@ -11,6 +11,7 @@
 #include <dlbridge/python/call/detail/number_lists.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>

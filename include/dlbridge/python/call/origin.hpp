@@ -45,9 +45,9 @@ class origin {
   PyObject* object() const noexcept { return object_; }
 
   /// Converts a tensor to an object of the same library, or to a Tensor where this origin was moved
-  /// from. Uses, in this order, the exchange table of
-  /// the object's type, NumPy's C API, the library's from_dlpack, and the from_dlpack of the
-  /// object's __array_namespace__; without any of them the result is a Tensor.
+  /// from. Uses, in this order, the exchange table of the object's type, NumPy's C API, the
+  /// library's from_dlpack, and the from_dlpack of the object's __array_namespace__; without any of
+  /// them the result is a Tensor.
   /// @param m the tensor
   /// @return the object, or an empty ref with a Python exception set
   /// @par Ownership
@@ -84,7 +84,7 @@ class origin {
       return result;
     }
     detail::export_path const path = detail::export_path_cache::find(object_);
-    if (PyErr_Occurred() != nullptr || !check_extents(shape)) {
+    if (PyErr_Occurred() != nullptr || !accept_extents(shape)) {
       return result;
     }
     if (path.table && path.table.can_allocate()) {
@@ -132,8 +132,8 @@ class origin {
   }
 
  private:
-  // Sets a ValueError if no tensor has the extents, which allocators read unchecked.
-  static bool check_extents(dims const& shape) noexcept {
+  // False with a ValueError set if no tensor has the extents, which allocators read unchecked.
+  static bool accept_extents(dims const& shape) noexcept {
     bool is_valid = shape.size() <= max_rank;
     for (int i = 0; is_valid && i < shape.size(); ++i) {
       is_valid = shape[i] >= 0;

@@ -49,8 +49,7 @@ struct device_operations {
   /// Allocates the memory of a description, which lacks only data, on a device or pinned; throws.
   managed_tensor (*allocate)(description const& memory) = nullptr;
   /// As dlbridge::try_record_stream, for a tensor that move or allocate returned, or for a view of
-  /// one. Keeps the object alive that
-  /// owns the stream, unless it is null, as long as the memory.
+  /// one. Keeps the object alive that owns the stream, unless it is null, as long as the memory.
   bool (*record_stream)(managed_tensor const& tensor, stream_ref stream,
                         PyObject* stream_object) noexcept = nullptr;
   /// As dlbridge::copy_of, row-major. While it is null, exports copy one element after the other:

@@ -269,9 +269,9 @@ namespace detail {
 // Throws a refusal of build once more, with the remedy of those who call `__dlpack__`.
 [[noreturn]] DLBRIDGE_COLD inline void raise_to_consumer(report why) {
   if (why.has(errc::read_only)) {
-    why.advice = "Ask with max_version=(1, 0), or copy it";
+    why.advice = "Pass max_version=(1, 0) or copy=True";
   } else if (why.has(errc::version_mismatch)) {
-    why.advice = "Ask with max_version=(1, 1)";
+    why.advice = "Pass max_version=(1, 1)";
   }
   raise(why);
 }
@@ -290,14 +290,15 @@ managed_tensor build_for_consumer(Build&& function) {
 }
 
 /// The result of `__dlpack__`: a capsule with export_tensor's tensor.
+/// @param caller the function that a refusal names
 /// @return the capsule; empty, with a Python exception set, on failure.
 /// @par Thread and GIL
 /// The caller holds the GIL.
 inline ref produce(shared_tensor const& owner, tensor_view const& view, stream_ref const& ready,
-                   export_request const& request) noexcept {
+                   export_request const& request, char const* caller = "__dlpack__") noexcept {
   managed_tensor tensor;
   auto const build = [&] { return export_tensor(owner, view, ready, request); };
-  if (!guarded([&] { tensor = build_for_consumer(build); }, "__dlpack__")) {
+  if (!guarded([&] { tensor = build_for_consumer(build); }, caller)) {
     return ref();
   }
   return wrap_capsule(std::move(tensor));

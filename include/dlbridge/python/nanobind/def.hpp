@@ -9,13 +9,13 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/binding/bound_call.hpp>
-#include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/nanobind/detail/bind.hpp>
 #include <dlbridge/python/nanobind/detail/bound_function.hpp>
-#include <dlbridge/python/nanobind/detail/insertion.hpp>
-#include <dlbridge/python/nanobind/detail/new_function.hpp>
+#include <dlbridge/python/nanobind/detail/constructed_class.hpp>
+#include <dlbridge/python/nanobind/detail/extras.hpp>
+#include <dlbridge/python/nanobind/detail/properties.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 
 namespace dlbridge {

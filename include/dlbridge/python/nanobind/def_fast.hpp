@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <dlbridge/python/call/def_fast.hpp>
-#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 
 namespace dlbridge {

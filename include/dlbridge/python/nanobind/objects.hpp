@@ -13,7 +13,8 @@
 #include <dlbridge/python/call/cast.hpp>
 #include <dlbridge/python/call/member_view.hpp>
 #include <dlbridge/python/call/origin.hpp>
-#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/result.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 

@@ -23,6 +23,8 @@
 #include <dlbridge/python/call/or_numbers.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/result.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 #include <dlbridge/tensor.hpp>

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/binding/bound_call.hpp>
+#include <dlbridge/python/call/binding/as_function.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/pybind11/detail/insertion.hpp>
+#include <dlbridge/python/pybind11/detail/insert_function.hpp>
 #include <dlbridge/python/pybind11/detail/make_function.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 

@@ -12,7 +12,8 @@
 #include <dlbridge/python/call/cast.hpp>
 #include <dlbridge/python/call/member_view.hpp>
 #include <dlbridge/python/call/origin.hpp>
-#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/result.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 
 namespace dlbridge {

@@ -1,4 +1,5 @@
-// function_record: what is known of one C++ function that def bound.
+// function_record: the name, the parameter names, the result library and the binding flags of one
+// C++ function that def bound.
 // layer: call · from a Python function to its C++ function
 #pragma once
 

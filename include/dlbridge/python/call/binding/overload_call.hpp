@@ -12,7 +12,7 @@
 #include <dlbridge/python/call/binding/function_record.hpp>
 #include <dlbridge/python/call/detail/read_iterators.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
-#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
 #include <dlbridge/python/interpreter.hpp>
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <dlbridge/error.hpp>
-#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 

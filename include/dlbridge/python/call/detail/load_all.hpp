@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {

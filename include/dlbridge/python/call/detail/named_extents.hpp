@@ -16,6 +16,7 @@
 #include <dlbridge/python/call/detail/element_refusal.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/view.hpp>
 

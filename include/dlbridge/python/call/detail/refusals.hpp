@@ -9,7 +9,7 @@
 
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/call/detail/element_refusal.hpp>
-#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 

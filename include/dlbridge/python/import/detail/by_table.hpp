@@ -63,11 +63,10 @@ DLBRIDGE_COLD inline managed_tensor refuse_export(report const& why) noexcept {
 /// @param stream the value of stream=, or null.
 /// @param[out] ready as for consume; unchanged for memory without streams.
 /// @return the tensor. Empty with an exception set, for a tensor that is malformed, or a wrong
-///   stream. Empty without one where `__dlpack__` is to be called: the
-///   type has no table of its own; `__dlpack__` refuses what the table exports (table_gaps.hpp);
-///   the table refuses, and the exception of `__dlpack__` states the reason; the tensor is complex,
-///   as torch's table exports conjugated views as if they were not conjugated; the streams of the
-///   device cannot be ordered.
+///   stream. Empty without one where `__dlpack__` is to be called: the type has no table of its
+///   own; `__dlpack__` refuses what the table exports (table_gaps.hpp); the table refuses, and the
+///   exception of `__dlpack__` states the reason; the tensor is complex, as torch's table exports
+///   conjugated views as if they were not conjugated; the streams of the device cannot be ordered.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
 DLBRIDGE_INLINE managed_tensor import_by_table(type_entry const& type, PyObject* object,

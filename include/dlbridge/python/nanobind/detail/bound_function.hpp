@@ -14,10 +14,10 @@
 
 #include <dlbridge/python/call/binding/annotation.hpp>
 #include <dlbridge/python/call/binding/bound_call.hpp>
+#include <dlbridge/python/call/binding/library_types.hpp>
 #include <dlbridge/python/call/binding/overload_call.hpp>
 #include <dlbridge/python/call/container_result.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
-#include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/casters.hpp>
 #include <dlbridge/python/nanobind/detail/bound_record.hpp>

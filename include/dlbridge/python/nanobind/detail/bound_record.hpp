@@ -1,5 +1,5 @@
-// bound_record: what is known of one function that def bound; the records of all functions, by
-// which a refused call finds the candidates of its name.
+// bound_record: the parameters of one function that def bound and nanobind's scope of it; the list
+// of all records, in which a refused call finds the functions of its name.
 // layer: bindings · from a C++ function to a Python function
 #pragma once
 

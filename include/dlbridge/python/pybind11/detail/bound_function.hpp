@@ -11,6 +11,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/call/binding/annotation.hpp>
 #include <dlbridge/python/call/binding/bound_call.hpp>
+#include <dlbridge/python/call/binding/library_types.hpp>
 #include <dlbridge/python/call/binding/overload_call.hpp>
 #include <dlbridge/python/call/container_result.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>

@@ -1,4 +1,5 @@
-// bound_record: what is known of one function that def bound, beside what pybind11 knows of it.
+// bound_record: a function_record with pybind11's record of the same function, and the checks by
+// which a refused call finds its reasons.
 // layer: bindings · from a Python function to its C++ function
 #pragma once
 

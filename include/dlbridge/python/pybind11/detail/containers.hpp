@@ -16,7 +16,7 @@
 #include <dlbridge/python/call/detail/read_iterators.hpp>
 #include <dlbridge/python/call/member_view.hpp>
 #include <dlbridge/python/call/origin.hpp>
-#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/casters.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>

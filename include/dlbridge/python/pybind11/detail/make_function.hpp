@@ -14,9 +14,11 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/binding/bound_call.hpp>
+#include <dlbridge/python/call/binding/as_function.hpp>
 #include <dlbridge/python/call/binding/function_record.hpp>
-#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/binding/library_types.hpp>
+#include <dlbridge/python/call/binding/signature_rules.hpp>
+#include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/detail/bound_function.hpp>

@@ -9,13 +9,13 @@
 #include <new>
 #include <type_traits>
 
-#include <dlbridge/python/call/binding/bound_call.hpp>
 #include <dlbridge/python/call/binding/mismatch.hpp>
 #include <dlbridge/python/call/binding/overload_call.hpp>
 #include <dlbridge/python/call/binding/refused_call.hpp>
 #include <dlbridge/python/call/container_argument.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/detail/bound_record.hpp>

@@ -75,7 +75,7 @@ def no_legacy_of_read_only(target: Target) -> None:
     }
     for sample in every.exports():
         if sample.array in must_not and sample.contents.version is None and _is_shared(sample):
-            raise Broken(f"{sample}: read-only memory in a legacy capsule, which cannot mark it")
+            raise Broken(f"{sample}: read-only memory in a legacy capsule, which has no flags")
     if not must_not:
         raise Skip("no array is known to be read-only")
 

@@ -123,5 +123,7 @@ def views_stay_read_only(target: Target) -> str:
         else:
             right += 1
     if wrong:
-        raise Broken(summed_up(wrong), fix="Let every view inherit the mark of its array.")
+        raise Broken(
+            summed_up(wrong), fix="Let every view inherit the read-only flag of its array."
+        )
     return f"{right} views stay read-only"

@@ -387,10 +387,10 @@ ROWS = [
     Rule(
         "P-49",
         "courtesy",
-        "Read-only memory is not exported in a legacy capsule, which cannot mark it.",
+        "Read-only memory is not exported in a legacy capsule, which has no flags.",
         (),
         "Raise BufferError for a request of a legacy capsule.",
-        "NumPy refuses it; no standard speaks of it.",
+        "NumPy refuses it; no standard covers it.",
     ),
     Rule(
         "P-50",

@@ -186,7 +186,7 @@ ROWS = [
         (),
         "Writable arrays of rank 0 are exported as read-only.",
         "Sums and other single values that a caller writes to.",
-        "dlbridge.from_dlpack(x, readonly=False) removes the mark.",
+        "dlbridge.from_dlpack(x, readonly=False) clears the read-only flag.",
         """
         import dpnp.tensor as dpt, ctypes_tensors
         x = dpt.asarray(3.0)

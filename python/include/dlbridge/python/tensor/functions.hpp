@@ -54,8 +54,9 @@ inline PyObject* to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t c
   request.target = self.view.device();
   detail::order_unnamed(request.target, request);  // the consumer of a raw capsule names no stream
   shared_tensor const* const owner = try_share(self);
-  return owner != nullptr ? produce(*owner, self.view, self.ready_on(), request).release()
-                          : nullptr;
+  return owner == nullptr
+             ? nullptr
+             : produce(*owner, self.view, self.ready_on(), request, "to_dlpack").release();
 }
 
 // Whether a compact tensor fills a block of memory exactly. The arguments are those of a pickle,
@@ -141,9 +142,9 @@ DLBRIDGE_LOCAL inline PyMethodDef* module_functions() noexcept {
        "    object with __cuda_stream__, cuda_stream, ptr or handle. By default the\n"
        "    default stream of the device. Not used on the CPU.\n"
        "readonly : bool, optional\n"
-       "    True marks the tensor read-only, for a legacy producer, which cannot mark it. False\n"
-       "    removes the mark: the caller guarantees that no code writes to the memory. By default\n"
-       "    the mark of the producer.\n\n"
+       "    True sets the read-only flag, which a legacy producer cannot set. False clears it:\n"
+       "    the caller guarantees that no code writes to the memory. By default the flag of\n"
+       "    the producer.\n\n"
        "Returns\n-------\nTensor\n\n"
        "Raises\n------\n"
        "TypeError\n    If x is no DLPack producer and no capsule.\n"

@@ -9,9 +9,10 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/binding/bound_call.hpp>
+#include <dlbridge/python/call/binding/library_types.hpp>
+#include <dlbridge/python/nanobind/detail/bind.hpp>
 #include <dlbridge/python/nanobind/detail/bound_function.hpp>
-#include <dlbridge/python/nanobind/detail/insertion.hpp>
+#include <dlbridge/python/nanobind/detail/extras.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 
 namespace dlbridge {

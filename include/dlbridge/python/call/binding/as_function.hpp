@@ -1,0 +1,98 @@
+// as_function: a function object for a function, or for a pointer to a member function, and its
+// signature.
+// layer: call · from a C++ function to a Python function
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace binding {
+
+// The signature of a function object, Result(Parameters...).
+template <class F>
+struct call_signature : call_signature<decltype(&F::operator())> {};
+template <class Result, class... Parameters>
+struct call_signature<Result (*)(Parameters...)> {
+  using type = Result(Parameters...);
+};
+template <class Result, class... Parameters>
+struct call_signature<Result (*)(Parameters...) noexcept> {
+  using type = Result(Parameters...);
+};
+template <class Result, class F, class... Parameters>
+struct call_signature<Result (F::*)(Parameters...)> {
+  using type = Result(Parameters...);
+};
+template <class Result, class F, class... Parameters>
+struct call_signature<Result (F::*)(Parameters...) noexcept> {
+  using type = Result(Parameters...);
+};
+template <class Result, class F, class... Parameters>
+struct call_signature<Result (F::*)(Parameters...) const> {
+  using type = Result(Parameters...);
+};
+template <class Result, class F, class... Parameters>
+struct call_signature<Result (F::*)(Parameters...) const noexcept> {
+  using type = Result(Parameters...);
+};
+
+// The class of the self of a member function of Class: the class that is bound, if there is one and
+// it has the function, as the base that declares it need not be bound.
+template <class Bound, class Class>
+using self_of = std::conditional_t<std::is_base_of_v<Class, Bound>, Bound, Class>;
+
+// A function object that calls a member function of Self.
+template <class Self, class Result, class... Parameters, class Member>
+auto method_call(Member member) {
+  return [member](Self& self, Parameters... arguments) -> Result {
+    return (self.*member)(std::forward<Parameters>(arguments)...);
+  };
+}
+// A function object; a pointer to a member function takes the object as its first parameter.
+// Bound: the class that is bound, or void
+template <class Bound, class F>
+F as_function(F function) {
+  return function;
+}
+template <class Bound, class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...)) {
+  return method_call<self_of<Bound, Class>, Result, Parameters...>(member);
+}
+template <class Bound, class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...) noexcept) {
+  return method_call<self_of<Bound, Class>, Result, Parameters...>(member);
+}
+template <class Bound, class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...) &) {
+  return method_call<self_of<Bound, Class>, Result, Parameters...>(member);
+}
+template <class Bound, class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...) & noexcept) {
+  return method_call<self_of<Bound, Class>, Result, Parameters...>(member);
+}
+template <class Bound, class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...) const) {
+  return method_call<self_of<Bound, Class> const, Result, Parameters...>(member);
+}
+template <class Bound, class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...) const noexcept) {
+  return method_call<self_of<Bound, Class> const, Result, Parameters...>(member);
+}
+template <class Bound, class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...) const&) {
+  return method_call<self_of<Bound, Class> const, Result, Parameters...>(member);
+}
+template <class Bound, class Result, class Class, class... Parameters>
+auto as_function(Result (Class::*member)(Parameters...) const& noexcept) {
+  return method_call<self_of<Bound, Class> const, Result, Parameters...>(member);
+}
+
+}  // namespace binding
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,119 @@
+// give_result: converts a tensor that a C++ function returns to a Python object; returns: names its
+// library.
+// layer: call · from a C++ result to Python
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/call/any_argument.hpp>
+#include <dlbridge/python/call/argument.hpp>
+#include <dlbridge/python/call/detail/export_path.hpp>
+#include <dlbridge/python/call/origin.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/interpreter.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// An extra argument of def and def_fast. The bound function then returns tensors of one library,
+/// regardless of the libraries of its arguments.
+struct returns {
+  library which;  ///< the library
+};
+
+namespace python {
+namespace detail {
+// Whether an extra argument of def is dlbridge's, so that the binding library does not receive it.
+template <class Extra>
+constexpr bool is_own_extra() noexcept {
+  static_assert(!std::is_same_v<Extra, library>,
+                "dlbridge: a library is no extra argument of def. Write dlbridge::returns{...} "
+                "with it, such as dlbridge::returns{dlbridge::library::numpy}");
+  return std::is_same_v<Extra, returns> || std::is_same_v<Extra, library>;
+}
+
+template <class T>
+struct result_kind {
+  static constexpr bool is_tensor = is_tensor_parameter<T> && !parameter<T>::borrows;
+  static constexpr bool has_origin = false;
+};
+template <class T, class Shape, class... Constraints>
+struct result_kind<argument<T, Shape, Constraints...>> {
+  static constexpr bool is_tensor = true;
+  static constexpr bool has_origin = true;
+};
+template <>
+struct result_kind<any_argument> {
+  static constexpr bool is_tensor = true;
+  static constexpr bool has_origin = true;
+};
+
+inline managed_tensor release(managed_tensor&& m) noexcept { return std::move(m); }
+template <class Tensor>
+managed_tensor release(Tensor&& t) noexcept {
+  return std::forward<Tensor>(t).release();
+}
+}  // namespace detail
+
+/// Whether T is an owning tensor type, which a function may return by value.
+template <class T>
+constexpr bool is_result = detail::result_kind<T>::is_tensor;
+
+/// Converts a C++ result to a Python object of the first of these libraries that applies: `target`,
+/// the origin of a result of type argument, the library of `first_argument`. Without any of them
+/// the object is a Tensor.
+/// @param result the tensor, as an rvalue, or an empty optional for None
+/// @param first_argument the object of the first tensor argument, or null
+/// @param target the library that `returns` names, or null
+/// @return the object, or an empty ref with a Python exception set
+/// @par Ownership
+/// The function takes ownership of the tensor, and frees it on failure.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+template <class Result>
+ref give_result(Result&& result, PyObject* first_argument = nullptr,
+                library const* target = nullptr) noexcept {
+  using type = std::decay_t<Result>;
+  static_assert(
+      !std::is_lvalue_reference_v<Result>,
+      "dlbridge: a tensor is returned by value. Take it by value, and return std::move of it");
+  if constexpr (std::is_lvalue_reference_v<Result>) {
+    return ref();  // only the assertion is printed
+  } else if (target != nullptr) {
+    return give_as(*target, detail::release(std::forward<Result>(result)));
+  } else if constexpr (detail::result_kind<type>::has_origin) {
+    return std::forward<Result>(result).give();
+  } else {
+    managed_tensor m = detail::release(std::forward<Result>(result));
+    return first_argument != nullptr ? origin(first_argument).give(std::move(m))
+                                     : give_own(std::move(m));
+  }
+}
+template <class Result>
+ref give_result(std::optional<Result>&& result, PyObject* first_argument = nullptr,
+                library const* target = nullptr) noexcept {
+  return result ? give_result(std::move(*result), first_argument, target) : ref::borrow(Py_None);
+}
+
+/// Finds the first tensor argument of a call.
+/// @param objects the arguments of the call, one for each parameter; null for one that is no tensor
+/// @return a borrowed reference to the first tensor argument that is not None, or null
+template <class... Parameters>
+PyObject* first_tensor(PyObject* const* objects) noexcept {
+  constexpr bool is_tensor[] = {is_tensor_parameter<Parameters>...};
+  for (std::size_t i = 0; i < sizeof...(Parameters); ++i) {
+    if (is_tensor[i] && objects[i] != nullptr && objects[i] != Py_None) {
+      return objects[i];
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

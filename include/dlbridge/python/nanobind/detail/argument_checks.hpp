@@ -1,0 +1,100 @@
+// check_of: the function that adds the reason why a parameter does not accept an argument.
+// layer: bindings · from a Python function to its C++ function
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <type_traits>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/binding/library_types.hpp>
+#include <dlbridge/python/call/binding/mismatch.hpp>
+#include <dlbridge/python/call/binding/overload_call.hpp>
+#include <dlbridge/python/call/container_argument.hpp>
+#include <dlbridge/python/call/detail/refusals.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/nanobind/detail/bound_function.hpp>
+#include <dlbridge/python/nanobind/detail/bound_record.hpp>
+#include <dlbridge/python/nanobind/detail/containers.hpp>
+#include <dlbridge/python/nanobind/detail/explanation.hpp>
+#include <dlbridge/python/nanobind/detail/refused_call.hpp>
+#include <dlbridge/python/nanobind/errors.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace on_nanobind {
+
+// Whether nanobind's caster of A accepts an object.
+template <class A>
+DLBRIDGE_COLD void check_converted(refusals& reasons, overload_call&,
+                                   refused_argument const& argument) {
+  nb::detail::make_caster<A> caster;
+  owned_objects made;
+  auto const flags = argument.converts ? nb::detail::cast_flags::convert : nb::detail::cast_flags{};
+  bool const fits =
+      caster.from_python(argument.object, flags, &made) && caster.template can_cast<A>();
+  if (!fits) {
+    if (!set_not_initialized(argument.object)) {
+      detail::set_mismatch_of<std::decay_t<A>>(argument.expected, argument.object,
+                                               nanobind_headers);
+    }
+    reasons.add(argument.name, argument.position, take_exception());
+  }
+}
+// The same for the object of a method, whose annotation is "self".
+template <class A>
+DLBRIDGE_COLD void check_self(refusals& reasons, overload_call& imports,
+                              refused_argument const& argument) {
+  ref const expected = name_of_class<A>();
+  refused_argument self = argument;
+  self.expected = expected.get();
+  check_converted<A>(reasons, imports, self);
+}
+template <class P>
+DLBRIDGE_COLD void check_tensor(refusals& reasons, overload_call& imports,
+                                refused_argument const& argument) {
+  tensor_argument<P> tensor;
+  if (!imports.load(tensor, argument.object)) {
+    reasons.add_if_refused(tensor, argument.name, argument.position);
+  }
+}
+
+template <class P>
+DLBRIDGE_COLD void check_container(refusals& reasons, overload_call& imports,
+                                   refused_argument const& argument) {
+  container_argument<P, nanobind_elements> container;
+  if (container.load(argument.object, imports.iterators()) == load_result::refused) {
+    reasons.add_if_refused(container.refusal(), argument.name, argument.position);
+  }
+}
+
+template <class A>
+constexpr argument_check check_of() noexcept {
+  using plain = nb::detail::intrinsic_t<A>;
+  if constexpr (is_tensor_parameter<std::decay_t<A>>) {
+    return &check_tensor<std::decay_t<A>>;
+  } else if constexpr (binding::is_container_parameter<nanobind_calls, A>) {
+    return &check_container<std::decay_t<A>>;
+  } else if constexpr (std::is_same_v<plain, nb::args> || std::is_same_v<plain, nb::kwargs>) {
+    return nullptr;
+  } else {
+    return &check_converted<A>;
+  }
+}
+
+template <class First = nb::handle, class...>
+constexpr argument_check self_check() noexcept {
+  if constexpr (refers_to_object<First>) {
+    return &check_self<First>;
+  } else {
+    return nullptr;
+  }
+}
+
+}  // namespace on_nanobind
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

@@ -1,0 +1,80 @@
+// extras: which extra arguments of def are its own, guards, names of parameters or a docstring.
+// layer: bindings · from a C++ function to a Python function, when a module is initialized
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/result.hpp>
+#include <dlbridge/python/nanobind/errors.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+namespace python {
+namespace on_nanobind {
+
+// The extras of def that it applies itself: call_guard around the C++ function alone, and returns.
+template <class... Extra>
+struct guard_of {
+  struct type {};
+};
+template <class... Guards, class... Others>
+struct guard_of<nb::call_guard<Guards...>, Others...> {
+  using type = typename nb::call_guard<Guards...>::type;
+};
+template <class Other, class... Others>
+struct guard_of<Other, Others...> : guard_of<Others...> {};
+
+template <class Extra>
+constexpr bool is_guard = false;
+template <class... Guards>
+constexpr bool is_guard<nb::call_guard<Guards...>> = true;
+template <class Extra>
+constexpr bool is_releasing = false;
+template <class... Guards>
+constexpr bool is_releasing<nb::call_guard<Guards...>> =
+    (std::is_same_v<Guards, nb::gil_scoped_release> || ...);
+
+// Whether an extra is an nb::arg, and whether that has a default value.
+template <class Extra, class = void>
+constexpr bool is_argument = false;
+template <class Extra>
+constexpr bool is_argument<Extra, std::void_t<decltype(std::declval<Extra const&>().name_)>> = true;
+template <class Extra, class = void>
+constexpr bool has_default = false;
+template <class Extra>
+constexpr bool has_default<Extra, std::void_t<decltype(std::declval<Extra const&>().name_),
+                                              decltype(std::declval<Extra const&>().value.ptr())>> =
+    true;
+
+// An extra as nanobind receives it, which passes over nullptr.
+template <class Extra>
+decltype(auto) nanobind_extra(Extra const& extra) {
+  if constexpr (is_guard<Extra> || detail::is_own_extra<Extra>()) {
+    return nullptr;
+  } else {
+    return (extra);
+  }
+}
+
+// The docstring among the extras, or "".
+template <class... Extra>
+char const* doc_of(Extra const&... extra) noexcept {
+  char const* doc = "";
+  [[maybe_unused]] auto const look = [&](auto const& each) {
+    if constexpr (std::is_convertible_v<decltype(each), char const*> &&
+                  !std::is_null_pointer_v<std::decay_t<decltype(each)>>) {
+      doc = each;
+    }
+  };
+  (look(extra), ...);
+  return doc;
+}
+
+}  // namespace on_nanobind
+}  // namespace python
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
