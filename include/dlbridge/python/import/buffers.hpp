@@ -177,6 +177,74 @@ DLBRIDGE_COLD inline managed_tensor from_interface_buffer(PyObject* exporter, Py
   d.flags = buffer.readonly != 0 ? flag_read_only : 0;
   return build_on_object(std::move(memory), d);
 }
+
+// The items of an array interface. They are owned, as Python code runs while they are used. Empty:
+// an item that is absent or None.
+struct interface_items {
+  ref shape, typestr, data, strides, mask, offset;
+};
+
+// The items of an interface, all of them empty if it is no dict. An exception may be set.
+inline interface_items read_interface_items(PyObject* interface) noexcept {
+  auto const item = [interface](char const* key) {
+    bool const reads = PyDict_Check(interface) && PyErr_Occurred() == nullptr;
+    ref const name = reads ? ref::steal(api<PyUnicode_FromString>(key)) : ref();
+    ref value = name ? dict_item(interface, name.get()) : ref();
+    return value.get() == Py_None ? ref() : std::move(value);
+  };
+  return {item("shape"),   item("typestr"), item("data"),
+          item("strides"), item("mask"),    item("offset")};
+}
+
+// Reads the dtype, the shape and the strides. False with an exception set on failure.
+inline bool describe_interface(interface_items const& items, char const* typestr,
+                               description& d) noexcept {
+  std::int64_t item_bytes = 0;
+  if (!try_read_typestr(typestr, item_bytes, d.type)) {
+    refuse_format("a typestr of one native number", typestr);
+    return false;
+  }
+  int rank = 0;
+  int stride_count = 0;
+  std::int64_t shape[max_rank];
+  std::int64_t byte_strides[max_rank];
+  std::int64_t strides[max_rank];
+  bool is_shape = read_integers(items.shape.get(), shape, rank);
+  for (int i = 0; is_shape && i < rank; ++i) {
+    is_shape = shape[i] >= 0;
+  }
+  if (!is_shape) {
+    refuse_interface(items.shape.get(), "shape", "up to 64 integers of 0 and above");
+    return false;
+  }
+  if (items.strides &&
+      (!read_integers(items.strides.get(), byte_strides, stride_count) || stride_count != rank)) {
+    refuse_interface(items.strides.get(), "strides", "as many integers as shape");
+    return false;
+  }
+  if (items.strides && !to_element_strides(rank, shape, byte_strides, item_bytes, strides)) {
+    refuse_strides(item_bytes);
+    return false;
+  }
+  d.shape = dims::from(shape, static_cast<std::size_t>(rank));
+  d.strides = dims::from(strides, items.strides ? static_cast<std::size_t>(rank) : 0);
+  return true;
+}
+
+// A tensor on the address of an array interface.
+// @param data the pair (address, read-only)
+inline managed_tensor from_interface_address(PyObject* object, PyObject* data,
+                                             description& d) noexcept {
+  ref const address = ref::steal(api<PyNumber_Index>(PyTuple_GET_ITEM(data, 0)));
+  d.data = address ? api<PyLong_AsVoidPtr>(address.get()) : nullptr;
+  int const read_only =
+      PyErr_Occurred() == nullptr ? api<PyObject_IsTrue>(PyTuple_GET_ITEM(data, 1)) : -1;
+  if (read_only < 0) {
+    return refuse_interface(data, "data", "(address, read-only)");
+  }
+  d.flags = read_only != 0 ? flag_read_only : 0;
+  return build_on_object(ref::borrow(object), d);
+}
 }  // namespace detail
 
 /// A tensor on memory that an array interface describes.
@@ -191,76 +259,32 @@ DLBRIDGE_COLD inline managed_tensor from_interface_buffer(PyObject* exporter, Py
 /// The caller holds the GIL.
 DLBRIDGE_COLD inline managed_tensor from_array_interface(PyObject* object, PyObject* interface,
                                                          device where) noexcept {
-  auto const item = [interface](char const* key) {  // an owned reference, as Python code runs below
-    bool const reads = PyDict_Check(interface) && PyErr_Occurred() == nullptr;
-    ref const name = reads ? ref::steal(api<PyUnicode_FromString>(key)) : ref();
-    ref value = name ? dict_item(interface, name.get()) : ref();
-    return value.get() == Py_None ? ref() : std::move(value);
-  };
-  ref const shape_item = item("shape");
-  ref const typestr_item = item("typestr");
-  ref const data_item = item("data");
-  ref const strides_item = item("strides");
-  ref const mask_item = item("mask");
+  detail::interface_items const items = detail::read_interface_items(interface);
   if (PyErr_Occurred() != nullptr) {
     return managed_tensor();
   }
-  char const* const typestr = typestr_item && PyUnicode_Check(typestr_item.get())
-                                  ? api<PyUnicode_AsUTF8>(typestr_item.get())
+  char const* const typestr = items.typestr && PyUnicode_Check(items.typestr.get())
+                                  ? api<PyUnicode_AsUTF8>(items.typestr.get())
                                   : nullptr;
-  bool const has_address = data_item && PyTuple_Check(data_item.get());
-  if (!shape_item || typestr == nullptr ||
-      (has_address ? PyTuple_GET_SIZE(data_item.get()) != 2 : where != cpu)) {
+  bool const has_address = items.data && PyTuple_Check(items.data.get());
+  if (!items.shape || typestr == nullptr ||
+      (has_address ? PyTuple_GET_SIZE(items.data.get()) != 2 : where != cpu)) {
     return detail::refuse_interface(interface, "the array interface",
                                     "a dict with shape, typestr, and data as (address, read-only)");
   }
-  if (mask_item) {
-    detail::refuse_value(mask_item.get(), "mask", "None, as DLPack carries no mask",
+  if (items.mask) {
+    detail::refuse_value(items.mask.get(), "mask", "None, as DLPack carries no mask",
                          errc::layout_mismatch, "Fill the masked elements, and pass the result");
     return managed_tensor();
   }
   description d;
   d.device = where;
-  std::int64_t item_bytes = 0;
-  if (!try_read_typestr(typestr, item_bytes, d.type)) {
-    detail::refuse_format("a typestr of one native number", typestr);
+  if (!detail::describe_interface(items, typestr, d)) {
     return managed_tensor();
   }
-  int rank = 0;
-  int stride_count = 0;
-  std::int64_t shape[max_rank];
-  std::int64_t byte_strides[max_rank];
-  std::int64_t strides[max_rank];
-  bool is_shape = detail::read_integers(shape_item.get(), shape, rank);
-  for (int i = 0; is_shape && i < rank; ++i) {
-    is_shape = shape[i] >= 0;
-  }
-  if (!is_shape) {
-    return detail::refuse_interface(shape_item.get(), "shape", "up to 64 integers of 0 and above");
-  }
-  if (strides_item && (!detail::read_integers(strides_item.get(), byte_strides, stride_count) ||
-                       stride_count != rank)) {
-    return detail::refuse_interface(strides_item.get(), "strides", "as many integers as shape");
-  }
-  if (strides_item && !detail::to_element_strides(rank, shape, byte_strides, item_bytes, strides)) {
-    detail::refuse_strides(item_bytes);
-    return managed_tensor();
-  }
-  d.shape = dims::from(shape, static_cast<std::size_t>(rank));
-  d.strides = dims::from(strides, strides_item ? static_cast<std::size_t>(rank) : 0);
-  if (!has_address) {
-    return detail::from_interface_buffer(data_item ? data_item.get() : object, item("offset").get(),
-                                         d);
-  }
-  ref const address = ref::steal(api<PyNumber_Index>(PyTuple_GET_ITEM(data_item.get(), 0)));
-  d.data = address ? api<PyLong_AsVoidPtr>(address.get()) : nullptr;
-  int const read_only =
-      PyErr_Occurred() == nullptr ? api<PyObject_IsTrue>(PyTuple_GET_ITEM(data_item.get(), 1)) : -1;
-  if (read_only < 0) {
-    return detail::refuse_interface(data_item.get(), "data", "(address, read-only)");
-  }
-  d.flags = read_only != 0 ? flag_read_only : 0;
-  return detail::build_on_object(ref::borrow(object), d);
+  return has_address ? detail::from_interface_address(object, items.data.get(), d)
+                     : detail::from_interface_buffer(items.data ? items.data.get() : object,
+                                                     items.offset.get(), d);
 }
 
 namespace detail {
