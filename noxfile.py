@@ -30,9 +30,9 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parent
 sys.path.insert(0, str(CHECKOUT / ".ci"))
 
-import guarantees as broken_code
+import break_guarantees
 import machine
-import machines as other_machines
+import other_machines
 import package
 import proof_on_gpu
 import schedule
@@ -132,7 +132,7 @@ class Build:
     @property
     def binds(self) -> bool:
         """Whether the build compiles headers with Python, alone or in both_bindings.cpp."""
-        return bool(self.headers) and self.flags != BARE
+        return bool(self.headers) and self.flags != NO_EXCEPTIONS
 
     @property
     def slow(self) -> bool:
@@ -154,7 +154,7 @@ class Build:
 CORE = ("dlbridge",)
 # The sets with Python take most of the time: once for each compiler.
 BOTH = (*CORE, "dlbridge_python", "dlbridge_module")
-BARE = "-fno-exceptions -fno-rtti"
+NO_EXCEPTIONS = "-fno-exceptions -fno-rtti"
 MAIN = Build("g++", 17, headers=BOTH, optimized=True)
 BUILDS = [
     MAIN,
@@ -173,8 +173,8 @@ BUILDS = [
     Build("g++", 20, headers=CORE, tests=False),
     Build("clang++", 17, headers=CORE, tests=False),
     Build("clang++", 20, headers=BOTH, tests=False),
-    Build("g++", 17, flags=BARE, headers=CORE, tests=False),
-    Build("clang++", 20, flags=BARE, headers=CORE, tests=False),
+    Build("g++", 17, flags=NO_EXCEPTIONS, headers=CORE, tests=False),
+    Build("clang++", 20, flags=NO_EXCEPTIONS, headers=CORE, tests=False),
 ]
 
 
@@ -370,7 +370,7 @@ def machines(session: nox.Session) -> None:
 
 
 # The tests of what the tools state about libraries: known defects, and reactions to a tensor.
-CLAIMED = ("tests/python/tools/test_known.py", "tests/python/tools/test_inspect_verdicts.py")
+STATEMENTS = ("tests/python/tools/test_known.py", "tests/python/tools/test_inspect_verdicts.py")
 
 
 @dataclass(frozen=True)
@@ -380,14 +380,15 @@ class Peers:
     name: str
     packages: tuple[str, ...]
     peers: tuple[str, ...]
-    tests: tuple[str, ...] = ("tests/python/peers", *CLAIMED)  # run for these peers only
+    tests: tuple[str, ...] = ("tests/python/peers", *STATEMENTS)  # run for these peers only
     heavy: bool = False  # omitted by --fast
 
 
+TORCH = "torch==2.13.0"
 NEWEST = {  # by the name of the package
     "numpy": "numpy",
     "ml_dtypes": "ml_dtypes",
-    "torch==2.13.0": "torch",
+    TORCH: "torch",
     "jax": "jax",
     "array-api-strict": "array_api_strict",
     "apache-tvm-ffi": "tvm_ffi",
@@ -421,13 +422,14 @@ PEERS = [
     Peers("mlx", ("mlx==0.32.4", "mlx-cpu==0.32.4", "numpy"), ("mlx",)),
     # These require other versions of packages of the environment newest, or are large.
     Peers("tensorflow", ("tensorflow-cpu==2.21.0",), ("tensorflow",),
-          ("tests/python/peers", *CLAIMED, "tests/python/test_extension_callers.py"), heavy=True),
+          ("tests/python/peers", *STATEMENTS, "tests/python/test_extension_callers.py"),
+          heavy=True),
     Peers("paddle", ("paddlepaddle==3.3.1", "setuptools"), ("paddle",),
-          ("tests/python/peers", *CLAIMED, "tests/python/test_import_parity.py"), heavy=True),
+          ("tests/python/peers", *STATEMENTS, "tests/python/test_import_parity.py"), heavy=True),
     # The last release of MXNet uses names that NumPy 1.24 removed. NumPy 1.22 has no wheels for the
     # Python versions that the other libraries support; 1.23 implements the same DLPack.
     Peers("mxnet", ("mxnet==1.9.1", "numpy==1.23.5"), ("mxnet", "numpy"),
-          ("tests/python/peers/test_mxnet.py", *CLAIMED, *TABLE_OF_NUMPY), heavy=True),
+          ("tests/python/peers/test_mxnet.py", *STATEMENTS, *TABLE_OF_NUMPY), heavy=True),
     # Intel's arrays on a SYCL device that is a CPU: those of dpnp, and the former ones of dpctl.
     Peers("oneapi", ("dpctl==0.22.1", "dpnp==0.20.0", "intel-opencl-rt"), ("dpnp",), heavy=True),
     Peers("oneapi-0.21", ("dpctl==0.21.1", "intel-opencl-rt"), ("dpctl",), heavy=True),
@@ -621,19 +623,19 @@ def coverage(session: nox.Session) -> None:
     ctest(session, folder, f"-j{machine.processors()}", "-R", "^(unit|runtime|simulated)[.]",
           "-E", "instruction_counts|nvcc")  # fmt: skip
     core = next((folder / "python").glob("_core*.so"))
-    package = Path(session.create_tmp()).resolve() / "package" / "dlbridge"
-    shutil.rmtree(package, ignore_errors=True)
-    shutil.copytree(CHECKOUT / "python" / "dlbridge", package)
-    shutil.copy(core, package)
+    copied = Path(session.create_tmp()).resolve() / "package" / "dlbridge"
+    shutil.rmtree(copied, ignore_errors=True)
+    shutil.copytree(CHECKOUT / "python" / "dlbridge", copied)
+    shutil.copy(core, copied)
     # The counters of gcov need memory, and a fork that exits loses them.
     left_out = ("tools", "test_allocations.py", "test_api_calls.py")
-    for tests, extra in ((["tests/python", *(f"--ignore=tests/python/{n}" for n in left_out)], {}),
+    for paths, extra in ((["tests/python", *(f"--ignore=tests/python/{n}" for n in left_out)], {}),
                          (sorted(map(str, Path().glob(DEVICE_TESTS))),
                           {"LD_LIBRARY_PATH": str(folder / "simulated-drivers")})):  # fmt: skip
-        session.run("pytest", "-q", *BY_FILE, "--peers=numpy", *tests,
+        session.run("pytest", "-q", *BY_FILE, "--peers=numpy", *paths,
                     env={"DLBRIDGE_TEST_MODULES": str(folder / "python-modules"),
                          "PYTHONPATH": os.pathsep.join([
-                             str(package.parent),
+                             str(copied.parent),
                              str(CHECKOUT / "tests" / "fakes" / "simulated_driver")]),
                          **extra})  # fmt: skip
     session.run("gcovr", "--root", str(CHECKOUT), "--filter", "(python/)?include/",
@@ -647,11 +649,13 @@ def coverage(session: nox.Session) -> None:
 def guarantees(session: nox.Session) -> None:
     """Breaks each guarantee of tests/guarantees.toml once; the test that it names must fail."""
     session.install(*PYTEST, "numpy", "ml_dtypes")
-    broken_code.copy_tree()
-    session.chdir(broken_code.TREE)
+    break_guarantees.copy_tree()
+    session.chdir(break_guarantees.TREE)
     folder = cmake(session, Build("g++", 17, purpose="guarantees"), "foreign_module",
                    DLBRIDGE_PYTHON="ON", DLBRIDGE_TEST_MODULES="ON")  # fmt: skip
-    session.run("python", str(CHECKOUT / ".ci" / "guarantees.py"), str(folder), *session.posargs)
+    session.run(
+        "python", str(CHECKOUT / ".ci" / "break_guarantees.py"), str(folder), *session.posargs
+    )
 
 
 @nox.session(venv_backend="none")
@@ -711,9 +715,7 @@ BUILT_WITH = ("scikit-build-core", "pybind11>=3.0", "nanobind>=2.11", "cmake", "
 def examples(session: nox.Session) -> None:
     """The examples, which pip builds in isolation from a folder of wheels, and their tests."""
     session.env.update(machine.build_environment(machine.find_gcc()))
-    install_wheel(
-        session, "cmake", "ninja", "numpy", "torch==2.13.0", "pytest", "pybind11-stubgen", "mypy"
-    )
+    install_wheel(session, "cmake", "ninja", "numpy", TORCH, "pytest", "pybind11-stubgen", "mypy")
     index = package.index(*BUILT_WITH)
     for name in EXAMPLES:
         session.chdir(CHECKOUT / "examples" / name)
@@ -737,7 +739,7 @@ def examples(session: nox.Session) -> None:
 def training_loop(session: nox.Session) -> None:
     """A step in C++ that a training loop calls, bound with dlbridge and with PyTorch's C++ API."""
     session.env.update(machine.build_environment(machine.find_gcc()))
-    session.install("torch==2.13.0", "numpy", "setuptools>=77", "pybind11>=3.0", "ninja", "pytest")
+    session.install(TORCH, "numpy", "setuptools>=77", "pybind11>=3.0", "ninja", "pytest")
     session.install("--force-reinstall", "--no-deps", *map(str, package.headers().glob("*.whl")))
     session.chdir(CHECKOUT / "examples" / "training_loop")
     shutil.rmtree("build", ignore_errors=True)  # setuptools does not notice changed headers
@@ -762,7 +764,7 @@ CONSUMERS = (
     "scikit-learn==1.9.1", "scipy==1.17.1", "h5py==3.16.0", "zarr==3.1.6", "pillow==13.0.0",
     "opencv-python-headless==5.0.0.93", "numba==0.68.1", "dask[array]==2026.8.0",
     "onnxruntime==1.32.0", "xgboost-cpu==3.2.0", "ray==2.60.0", "joblib==1.6.0", "mpi4py==4.1.2",
-    "mpich==5.0.2", "safetensors==0.8.0", "pyarrow==26.0.1", "jax==0.10.2", "torch==2.13.0",
+    "mpich==5.0.2", "safetensors==0.8.0", "pyarrow==26.0.1", "jax==0.10.2", TORCH,
 )  # fmt: skip
 
 
@@ -827,7 +829,7 @@ def dask(session: nox.Session) -> None:
 @nox.session(tags=["tests", "slow"])
 def nanobind_suite(session: nox.Session) -> None:
     """nanobind's own tests of ndarray, with dlbridge's types in place of nb::ndarray."""
-    install_wheel(session, "pytest", "numpy", "torch==2.13.0", "mlx==0.32.4", "mlx-cpu==0.32.4",
+    install_wheel(session, "pytest", "numpy", TORCH, "mlx==0.32.4", "mlx-cpu==0.32.4",
                   "pip")  # downloads the tests; uv's environments lack it  # fmt: skip
     folder = cmake(session, MAIN, "nanobind_suite", DLBRIDGE_PYTHON="ON") / "nanobind-suite"
     session.run("python", "tests/python/peers/foreign_suites/nanobind_suite.py", str(folder),
@@ -849,9 +851,10 @@ def peers_summary(session: nox.Session) -> None:
                 *session.posargs, external=True)  # fmt: skip
 
 
-MEET = [each for each in PEERS if each.name in ("newest", "others", "mlx", "paddle")]
+# The peers that one environment of the survey holds, and those that have one each.
+TOGETHER = [each for each in PEERS if each.name in ("newest", "others", "mlx", "paddle")]
 # Reversed: oneapi-0.21, whose dpctl has arrays, comes before oneapi.
-ALONE = [each for each in reversed(PEERS) if each not in MEET and each.name != "numpy-1"]
+APART = [each for each in reversed(PEERS) if each not in TOGETHER and each.name != "numpy-1"]
 
 
 @nox.session
@@ -861,11 +864,11 @@ def field(session: nox.Session) -> None:
     `python3 noxfile.py field -- --part conformance` repeats one part only.
     """
     wheels = [str(wheel) for wheel in package.build().glob("*.whl")]
-    together = {name for each in MEET for name in each.packages}  # compatible requirements
+    together = {name for each in TOGETHER for name in each.packages}  # compatible requirements
     session.install(*sorted(together), *MORE_OF_THE_FIELD)
     session.install("--force-reinstall", "--no-deps", *wheels)
     named = []
-    for peers in ALONE:
+    for peers in APART:
         folder = Path(session.create_tmp()).resolve() / peers.name
         session.run("python", "-m", "venv", str(folder))
         python = str(folder / "bin" / "python")
@@ -886,7 +889,7 @@ def field(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Checks that README and docs show only code that runs."""
     session.env.update(machine.build_environment(machine.find_gcc()))
-    install_wheel(session, "numpy", "torch==2.13.0")
+    install_wheel(session, "numpy", TORCH)
     session.run("python", "tests/docs/check_pages.py")
     session.run("python", ".ci/figures.py", "--check")
     session.run("python", "bench/report.py", "--check")
@@ -909,7 +912,7 @@ def bench(session: nox.Session) -> None:
                    "bare_producer", "copies_dlbridge", "arguments_dlbridge",
                    "arguments_nanobind")  # fmt: skip
     peers = ("apache-tvm-ffi", "nanobind", "pybind11>=3.0", "jax")  # to compare with
-    wheels = install_wheel(session, "numpy", "torch==2.13.0", *peers, "pytest")
+    wheels = install_wheel(session, "numpy", TORCH, *peers, "pytest")
     session.run("pytest", "-q", "-p", "no:cacheprovider", "bench/test_judgement.py")
     session.run(str(folder / "bench" / "dlbridge_bench"),
                 f"--benchmark_min_time={0.2 if full else 0.001}",
@@ -945,7 +948,7 @@ def bench(session: nox.Session) -> None:
 def style(session: nox.Session) -> None:
     """Formatting, lint and types; the tools and their versions are in .pre-commit-config.yaml."""
     session.install("pre-commit", "mypy", "nox", "pytest")
-    session.install("numpy", "ml_dtypes", "rich", "torch==2.13.0", "apache-tvm-ffi")  # for types
+    session.install("numpy", "ml_dtypes", "rich", TORCH, "apache-tvm-ffi")  # for types
     session.run("pre-commit", "run", "--all-files", "--show-diff-on-failure",
                 env={"PRE_COMMIT_HOME": str(machine.STATE / "cache" / "pre-commit")})  # fmt: skip
     session.run("mypy", "python/dlbridge", "tests/python", "noxfile.py", ".ci")
