@@ -220,7 +220,7 @@ template <class Owner>
 namespace detail {
 // Whether the destructor of T frees nothing: T is a pointer, or a function that would free.
 template <class T, bool = std::is_invocable_v<T&>>
-constexpr bool is_pointer_or_deleter = std::is_pointer_v<T>;
+constexpr bool is_pointer_or_deleter = std::is_pointer_v<T> || std::is_null_pointer_v<T>;
 template <class T>
 constexpr bool is_pointer_or_deleter<T, true> = std::is_void_v<std::invoke_result_t<T&>>;
 }  // namespace detail

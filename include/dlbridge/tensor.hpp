@@ -73,6 +73,7 @@ struct shape_facts {
 };
 template <std::int64_t... Extents>
 struct shape_facts<shape<Extents...>> {
+  static_assert(sizeof(shape<Extents...>) != 0);  // its assertions hold once it is complete
   static constexpr int rank = sizeof...(Extents);
   DLBRIDGE_LOCAL static constexpr std::int64_t values[] = {Extents..., dynamic_extent};
   static constexpr std::int64_t const* extents() noexcept { return values; }

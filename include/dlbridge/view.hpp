@@ -91,7 +91,7 @@ class tensor_view {
   /// caller must not write through it to a read-only tensor.
   /// @par Lifetime
   /// As the view.
-  DLTensor to_dltensor() const noexcept {
+  DLBRIDGE_INLINE DLTensor to_dltensor() const noexcept {
     DLTensor t;
     t.data = data_;
     if (keeps_data(device_) && byte_offset_ != 0) {

@@ -3,7 +3,13 @@
 #include <dlbridge/tensor.hpp>
 
 #ifdef WRONG
-dlbridge::shape<dlbridge::dynamic_extent, -2> const extents;
+constexpr std::int64_t last = -2;
 #else
-dlbridge::shape<dlbridge::dynamic_extent, -1> const extents;
+constexpr std::int64_t last = dlbridge::dynamic_extent;
 #endif
+
+void use(dlbridge::tensor_view const& view) {
+  using rows = dlbridge::shape<dlbridge::dynamic_extent, last>;
+  dlbridge::tensor_span<float const, rows> const s{view};
+  static_cast<void>(s);
+}

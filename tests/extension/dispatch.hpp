@@ -2,6 +2,7 @@
 // Both bindings bind them.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -77,6 +78,19 @@ struct measured {
 struct window {
   float const* data;
 };
+
+/// Adds an overload for a type of the binding library, which may convert an array, and then one for
+/// tensors.
+template <class T, class Bind>
+void add_before_tensor(Bind const& bind, char const* name) {
+  bind(name, [](T const&) { return "first"; }, "x");
+  bind(name, [](dlbridge::any_tensor const&) { return "tensor"; }, "x");
+}
+/// Adds a function that returns the index of the alternative.
+template <class Variant, class Bind>
+void add_index_of(Bind const& bind, char const* name) {
+  bind(name, [](Variant const& x) { return x.index(); }, "x");
+}
 
 /// @param bind bind(name, function, parameter names...)
 template <class Bind>
@@ -157,6 +171,18 @@ void add_functions(Bind bind) {
   bind("exact_first", [](bool) { return "bool"; }, "x");
   bind("exact_first", [](double) { return "number"; }, "x");
   bind("exact_first", [](span<float>) { return "float32"; }, "x");
+  add_before_tensor<std::optional<double>>(bind, "optional_first");
+  add_before_tensor<std::complex<double>>(bind, "complex_first");
+  add_before_tensor<std::variant<double, std::string>>(bind, "variant_first");
+  add_before_tensor<std::vector<bool>>(bind, "vector_first");
+  add_before_tensor<std::pair<bool, bool>>(bind, "pair_first");
+  bind("beside", [](span<float>, bool) { return "bool"; }, "x", "y");
+  bind("beside", [](span<float>, dlbridge::any_tensor const&) { return "tensor"; }, "x", "y");
+  add_index_of<std::variant<std::optional<double>, span<double>>>(bind, "optional_or_span");
+  add_index_of<std::variant<std::vector<double>, span<float>>>(bind, "vector_or_span");
+  add_index_of<std::variant<std::vector<double>, std::vector<span<float>>>>(bind, "vectors");
+  add_index_of<std::variant<std::pair<double, double>, std::pair<int, int>, span<float>>>(bind,
+                                                                                          "pairs");
   bind("scaled", [](double, span<float>) { return "float32"; }, "factor", "x");
   bind("scaled", [](double, span<double>) { return "float64"; }, "factor", "x");
 }

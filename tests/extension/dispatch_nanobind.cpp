@@ -1,9 +1,12 @@
 // The functions of dispatch.hpp, and those that use what nanobind alone has.
 #include <dlbridge/nanobind.hpp>
 
+#include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/set.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include <pybind11/complex.h>
 #include <pybind11/stl.h>
 #include <pybind11/typing.h>
 

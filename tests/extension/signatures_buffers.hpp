@@ -44,6 +44,7 @@ void add_buffers(Add&& add) {
       [](or_buffer<dlbridge::any_tensor> const& x) { return x.view().count() * x.dtype().bits; },
       "x");
   add("same_buffer", [](or_buffer<dlbridge::any_tensor> x) { return x; }, "x");
+  add("kept_buffer", [](or_buffer<dlbridge::managed_tensor> x) { return x; }, "x");
   add(
       "double_buffer",
       [](or_buffer<argument<double const, vector>> const& x) {

@@ -369,6 +369,52 @@ def test_numpy_bools_and_characters_are_elements(extension: Any) -> None:
         extension.kinds_of_elements((FLOATS, True, 97))
 
 
+# Objects that the type of an overload accepts as they are.
+EXACT = {
+    "optional_first": [None, 1.5],
+    "complex_first": [1j],
+    "variant_first": [1.5, "text"],
+    "vector_first": [[True, False]],
+    "pair_first": [(True, False)],
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("peer", PEERS)
+def test_an_overload_of_another_type_that_converts_comes_last(
+    extension: Any, name: str, peer: str
+) -> None:
+    function = getattr(extension, name)
+    is_sequence = name in ("vector_first", "pair_first")
+    array = importer(peer)(np.ones(2 if is_sequence else 1))
+    assert (function(array), function(x=array)) == ("tensor", "tensor")
+    for each in EXACT[name]:
+        assert (function(each), function(x=each)) == ("first", "first")
+
+
+def test_a_keyword_selects_the_overload_that_the_position_selects(extension: Any) -> None:
+    one = np.ones(1)
+    assert extension.beside(FLOATS, one) == extension.beside(FLOATS, y=one) == "tensor"
+    assert extension.beside(y=one, x=FLOATS) == "tensor"
+    assert extension.beside(FLOATS, True) == extension.beside(FLOATS, y=True) == "bool"
+
+
+def test_a_keyword_that_is_no_text_is_refused(extension: Any) -> None:
+    for call in (extension.beside, extension.has_row):  # with overloads, and without
+        with pytest.raises((TypeError, UnicodeEncodeError)):
+            call(FLOATS, **{"\ud800": 1})
+
+
+def test_an_alternative_that_converts_its_elements_comes_last(extension: Any) -> None:
+    assert extension.optional_or_span(np.ones(1)) == 1
+    assert [extension.optional_or_span(each) for each in (None, 1.5, 1)] == [0, 0, 0]
+    assert extension.vector_or_span(np.ones(2, "float32")) == 1
+    assert [extension.vector_or_span(each) for each in ([1.5], [1, 2])] == [0, 0]
+    assert extension.vectors([np.ones(1, "float32"), np.ones(1, "float32")]) == 1
+    assert extension.pairs((1, 2)) == 1
+    assert [extension.pairs(each) for each in ((1.5, 2.0), (1, 2.5))] == [0, 0]
+
+
 @pytest.mark.parametrize("length", [1, 2])
 def test_an_overload_that_converts_comes_last(extension: Any, length: int) -> None:
     assert extension.exact_first(np.ones(length, "float32")) == "float32"

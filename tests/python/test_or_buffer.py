@@ -87,6 +87,7 @@ def test_the_result_owns_the_buffer(extension: Any) -> None:
     assert isinstance(result, dlbridge.Tensor)
     assert result.tolist() == [1, 2] and not result.readonly
     assert extension.same_buffer(b"\1").readonly
+    assert extension.kept_buffer(b"\1").tolist() == [1]
     with pytest.raises(BufferError):
         x.append(3)
     x[0] = 5

@@ -73,8 +73,6 @@ struct parameter<or_buffer<P>> : parameter<P> {
 namespace detail {
 template <class P>
 struct result_kind<or_buffer<P>> : result_kind<P> {};
-template <>
-struct result_kind<or_buffer<managed_tensor>> : result_kind<void> {};  // has no release()
 }  // namespace detail
 
 }  // namespace python

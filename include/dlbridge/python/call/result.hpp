@@ -53,10 +53,14 @@ struct result_kind<any_argument> {
   static constexpr bool has_origin = true;
 };
 
-inline managed_tensor release(managed_tensor&& m) noexcept { return std::move(m); }
+// The tensor of a result, which is a managed_tensor, or an object that owns one.
 template <class Tensor>
 managed_tensor release(Tensor&& t) noexcept {
-  return std::forward<Tensor>(t).release();
+  if constexpr (std::is_base_of_v<managed_tensor, std::decay_t<Tensor>>) {
+    return std::forward<Tensor>(t);
+  } else {
+    return std::forward<Tensor>(t).release();
+  }
 }
 }  // namespace detail
 

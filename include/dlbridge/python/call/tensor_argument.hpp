@@ -68,9 +68,9 @@ class tensor_argument : public untyped_argument {
   /// @pre load succeeded
   /// @return whether the tensor fits; if not, exception() states that it changed. No exception is
   /// pending afterwards.
-  bool confirm() noexcept {
+  DLBRIDGE_INLINE bool confirm() noexcept {
     if constexpr (traits::mode != import_mode::own) {
-      return is_none() || confirm_in(traits::mode, need);
+      return is_none() || is_unchanged() || confirm_in(traits::mode, need);
     } else {
       return true;
     }

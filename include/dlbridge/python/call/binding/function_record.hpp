@@ -37,11 +37,12 @@ struct function_record {
   void (*add_reasons)(function_record const& self, overload_call* call, refusals& reasons,
                       PyObject* const* args, std::size_t count, PyObject* keywords) = nullptr;
   PyObject* function = nullptr;  // the Python function; borrowed
-  // Whether the binding library takes an object for a positional parameter without a conversion,
-  // or null where each object that it takes is such; null if no parameter has a test.
+  // Whether the binding library takes an object for a parameter without a conversion, or null
+  // where each object that it takes is such; null if no parameter has a test.
   using exact_test = bool (*)(PyObject*);
   exact_test const* exact_tests = nullptr;
-  std::size_t exact_count = 0;
+  std::size_t positional_count = 0;  // of the parameters before *args, or of all
+  std::size_t parameter_count = 0;
   function_record* previous = nullptr;
 
   /// @param next the name of the next parameter, or null
@@ -57,10 +58,23 @@ struct function_record {
            api<PyList_Insert>(parameter_names.get(), static_cast<Py_ssize_t>(i), own.get()) == 0;
   }
 
-  /// @return whether the binding library would convert one of the positional arguments
-  bool converts(PyObject* const* args, std::size_t count) const noexcept {
-    for (std::size_t i = 0; i < exact_count && i < count; ++i) {
-      if (exact_tests[i] != nullptr && !exact_tests[i](args[i])) {
+  /// @param args the positional arguments, and then those of the keywords
+  /// @param count the number of positional arguments
+  /// @param keywords the names of the others, or null
+  /// @return whether the binding library would convert one of the arguments
+  bool converts(PyObject* const* args, std::size_t count, PyObject* keywords) const noexcept {
+    if (exact_tests == nullptr) {
+      return false;
+    }
+    for (std::size_t i = 0; i < positional_count && i < count; ++i) {
+      if (!is_exact(i, args[i])) {
+        return true;
+      }
+    }
+    Py_ssize_t const keyword_count = keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0;
+    for (Py_ssize_t k = 0; k < keyword_count; ++k) {
+      PyObject* const object = args[count + static_cast<std::size_t>(k)];
+      if (!is_exact(find_parameter(PyTuple_GET_ITEM(keywords, k)), object)) {
         return true;
       }
     }
@@ -79,6 +93,23 @@ struct function_record {
     auto const at = static_cast<Py_ssize_t>(i + name_count - count);
     char const* const text = PyBytes_AS_STRING(PyList_GET_ITEM(parameter_names.get(), at));
     return *text != '\0' ? text : nullptr;
+  }
+
+ private:
+  // The parameter of a name; parameter_count if none has it, such as of those in **kwargs.
+  std::size_t find_parameter(PyObject* key) const noexcept {
+    std::size_t i = 0;
+    while (i < parameter_count) {
+      char const* const text = parameter_name(i, parameter_count);
+      if (text != nullptr && PyUnicode_CompareWithASCIIString(key, text) == 0) {
+        break;
+      }
+      ++i;
+    }
+    return i;
+  }
+  bool is_exact(std::size_t i, PyObject* object) const noexcept {
+    return i >= parameter_count || exact_tests[i] == nullptr || exact_tests[i](object);
   }
 };
 

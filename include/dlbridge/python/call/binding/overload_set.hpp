@@ -106,7 +106,7 @@ class overload_set : public function_state {
       Py_ssize_t i = 0;
       for (candidate const* each = set.first_.get(); each != nullptr; each = each->next.get()) {
         bool done = false;
-        if (each->record->converts(args, size) == converts) {
+        if (each->record->converts(args, size, keywords) == converts) {
           result = state.try_candidate(i, each->function.get(), *each->record, args, size, keywords,
                                        done);
         } else if (!converts) {

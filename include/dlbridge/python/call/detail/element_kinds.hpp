@@ -241,6 +241,29 @@ constexpr bool is_convertible_element() noexcept {
   }
 }
 
+// Whether T is, or holds, a number or an element that a binding library converts: it then accepts
+// some objects as they are, and others by a conversion.
+template <class T>
+constexpr bool converts_elements() noexcept;
+template <class... Elements>
+constexpr bool any_converts_elements(element_list<Elements...>) noexcept {
+  return (converts_elements<Elements>() || ...);
+}
+template <class T>
+constexpr bool converts_elements() noexcept {
+  constexpr element_kind kind = kind_of<T>;
+  if constexpr (kind == element_kind::scalar || kind == element_kind::other) {
+    return true;
+  } else if constexpr (kind == element_kind::sequence) {
+    return converts_elements<typename T::value_type>();
+  } else if constexpr (kind == element_kind::mapping) {
+    return converts_elements<typename T::key_type>() ||
+           converts_elements<typename T::mapped_type>();
+  } else {
+    return any_converts_elements(elements_of<T>());
+  }
+}
+
 template <class T, class Others>
 constexpr bool is_container_with(bool has_tensors) noexcept {
   if constexpr (kind_of<T> != element_kind::tensor && kind_of<T> != element_kind::other) {

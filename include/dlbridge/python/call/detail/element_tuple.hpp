@@ -95,9 +95,7 @@ template <class T, class Others, class... Elements>
 class variant_argument<T, Others, element_list<Elements...>> {
   using indices = std::index_sequence_for<Elements...>;
   // Whether an alternative distinguishes numbers of its own type from those that it converts.
-  static constexpr bool has_numbers =
-      ((kind_of<Elements> == element_kind::scalar || kind_of<Elements> == element_kind::other) ||
-       ...);
+  static constexpr bool has_numbers = (converts_elements<Elements>() || ...);
 
  public:
   variant_argument() noexcept {}  // user-provided: value-initialization does not zero the members

@@ -111,6 +111,11 @@ class untyped_argument {
     exception_ = take_exception();
   }
 
+  // Whether a lent tensor needs no look to be what it was.
+  DLBRIDGE_INLINE bool is_unchanged() const noexcept {
+    return shared_ == nullptr && !own_.owned() && own_.is_unchanged(object_);
+  }
+
   // Returns false, with exception_ set, when a lent tensor changed.
   DLBRIDGE_NOINLINE bool confirm_in(import_mode mode, requirement const& need) noexcept {
     if (shared_ == nullptr && !own_.owned() && !own_.borrow_again(object_, mode, need)) {

@@ -121,6 +121,13 @@ class imported_tensor {
            (!type->gaps || holds_its_values(object));
   }
 
+  /// Whether the tensor is what it was when it was lent: a Tensor, whose description never changes.
+  /// @pre as for borrow_again.
+  DLBRIDGE_INLINE bool is_unchanged(PyObject* object) const noexcept {
+    type_entry const* const type = type_cache::peek(Py_TYPE(object));
+    return type != nullptr && type->has_head && tensor_.device.device_type == kDLCPU;
+  }
+
   /// Borrows a lent tensor once more, without Python code.
   /// @pre import_object or try_borrow_fast returned true, and the tensor is lent.
   /// @return whether the tensor meets the requirement. If not, an exception may be pending.
@@ -161,6 +168,7 @@ class imported_tensor {
   }
   /// The owned tensor, which the caller may move out; empty when the tensor is lent.
   managed_tensor& owned() noexcept { return owned_; }
+  managed_tensor const& owned() const noexcept { return owned_; }
   /// Moves out the owned tensor, for code that may keep it. Its shape and strides do not change,
   /// whatever the library of the object does to the struct that it exported: PyTorch's squeeze_()
   /// and t_() write to the extents of every struct of the tensor.

@@ -100,8 +100,8 @@ struct checks_of<Result(Parameters...)> {
       nullptr};
 };
 
-// The exact tests of a function_record: of numbers and classes, which are the parameters that
-// pybind11 converts. Those after py::args have no position.
+// The exact tests of a function_record: of all parameters but tensors, Python objects, which
+// pybind11 passes as they are, and strings, which it does not convert.
 template <class Signature>
 struct exact_tests_of;
 template <class Result, class... Parameters>
@@ -109,9 +109,8 @@ struct exact_tests_of<Result(Parameters...)> {
   template <class P>
   static constexpr auto test() -> function_record::exact_test {
     using type = py::detail::intrinsic_t<P>;
-    if constexpr (std::is_arithmetic_v<type> ||
-                  std::is_base_of_v<py::detail::type_caster_base<type>,
-                                    py::detail::make_caster<P>>) {
+    if constexpr (!binding::is_imported<pybind11_calls, P> &&
+                  !std::is_base_of_v<py::handle, type> && !is_string<type>) {
       return [](PyObject* object) noexcept {
         bool is_exact = true;  // where the caster throws, the call of the function does so too
         if (!guarded(
@@ -128,12 +127,13 @@ struct exact_tests_of<Result(Parameters...)> {
                                                                        nullptr};
   static void record(function_record& record) {
     constexpr bool is_pack[] = {std::is_base_of_v<py::args, std::decay_t<Parameters>>..., true};
-    std::size_t count = 0;
+    record.parameter_count = sizeof...(Parameters);
     for (std::size_t i = 0; !is_pack[i]; ++i) {
-      count = all[i] != nullptr ? i + 1 : count;
+      record.positional_count = i + 1;
     }
-    record.exact_tests = all;
-    record.exact_count = count;
+    for (function_record::exact_test const each : all) {
+      record.exact_tests = each != nullptr ? all : record.exact_tests;
+    }
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -72,12 +73,26 @@ DLBRIDGE_LOCAL Function& pybind11_dispatcher() noexcept {
   return function;
 }
 
+// Calls pybind11's C function. While it binds keywords, that throws into the interpreter, which has
+// no handler: for example UnicodeEncodeError for a keyword with a lone surrogate.
+template <class Function, class... Arguments>
+PyObject* call_dispatcher(Arguments... arguments) {
+  try {
+    return pybind11_dispatcher<Function>()(arguments...);
+  } catch (py::error_already_set& e) {
+    e.restore();
+  } catch (std::exception const&) {
+    py::detail::try_translate_exceptions();
+  }
+  return nullptr;
+}
+
 // The C function that calls pybind11's, with the convention of the version of pybind11.
 #if PYBIND11_VERSION_HEX >= 0x03010000
 using vector_function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 inline PyObject* call_by_vector(PyObject* self, PyObject* const* args, Py_ssize_t count,
                                 PyObject* keywords) {
-  PyObject* const result = pybind11_dispatcher<vector_function>()(self, args, count, keywords);
+  PyObject* const result = call_dispatcher<vector_function>(self, args, count, keywords);
   if (result == nullptr) {
     explain_refusal(self, args, static_cast<std::size_t>(count), keywords);
   }
@@ -108,7 +123,7 @@ DLBRIDGE_COLD inline void explain_tuple(PyObject* self, PyObject* args, PyObject
   }
 }
 inline PyObject* call_by_tuple(PyObject* self, PyObject* args, PyObject* keywords) {
-  PyObject* const result = pybind11_dispatcher<tuple_function>()(self, args, keywords);
+  PyObject* const result = call_dispatcher<tuple_function>(self, args, keywords);
   if (result == nullptr) {
     explain_tuple(self, args, keywords);
   }

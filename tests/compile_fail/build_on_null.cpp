@@ -1,0 +1,12 @@
+// A null pointer owns nothing.
+// says: the destructor of the owner frees the memory
+#include <dlbridge/dlbridge.hpp>
+
+dlbridge::managed_tensor use(float* numbers) {
+  auto const memory = dlbridge::description::of(numbers, {3});
+#ifdef WRONG
+  return dlbridge::build_on(nullptr, memory);
+#else
+  return dlbridge::build_on(dlbridge::no_owner{}, memory);
+#endif
+}
