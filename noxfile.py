@@ -4,12 +4,13 @@ As a program it requires only Python: it creates an environment with nox, and ru
 `python3 noxfile.py` lists the sessions. With --system-packages, root lets them install Debian's
 packages into the system; otherwise everything goes into the checkout.
 
-`tests` runs all sessions tagged tests in parallel, one for each processor, and prints a summary.
+`tests` runs all sessions tagged tests in parallel, and prints a summary.
 
     --fast      omits the sessions tagged slow, and lists them in the summary; in the others, the
                 Python tests marked slow
     --long      adds the sessions tagged long
-    --jobs N    runs N sessions in parallel
+    --jobs N    runs N sessions in parallel; by default one more than there are processors, as
+                sessions also wait for the network
     -- ...      arguments for pytest
 """
 
@@ -50,7 +51,7 @@ def tests(nox: list[str], options: list[str]) -> int:
     )
     parser.add_argument("--fast", action="store_true", help="omit the sessions tagged slow")
     parser.add_argument("--long", action="store_true", help="add the sessions tagged long")
-    parser.add_argument("--jobs", type=int, default=machine.processors())
+    parser.add_argument("--jobs", type=int, default=machine.processors() + 1)
     parser.add_argument("arguments", nargs="*", help="arguments for pytest, after --")
     chosen = parser.parse_args(options)
     tags = {"tests", "long"} if chosen.long else {"tests"}
