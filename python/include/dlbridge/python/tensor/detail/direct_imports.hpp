@@ -13,6 +13,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/by_table.hpp>
@@ -21,6 +22,7 @@
 #include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/detail/tensor_streams.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
@@ -62,19 +64,11 @@ inline PyObject* apply_readonly(ref tensor, PyObject* readonly) noexcept {
 }
 
 // Whether the result can share the owner of a Tensor. The protocol would make a new owner that
-// holds the previous one, and repeated imports a chain of them.
+// holds the previous one, repeated imports a chain of them, and no record of the streams that use
+// the memory.
 inline bool can_share(PyObject* object, consume_request const& request) noexcept {
-  if (!is_tensor(object) || request.copy == copy_policy::always) {
-    return false;
-  }
-  device const where = tensor_in(object).view.device();
-  if (where.type == kDLCPU) {
-    return !request.has_target || request.target.type == kDLCPU;
-  }
-  bool const has_stream = stream_device(where) != where &&
-                          (!tensor_in(object).stream.is_none() || request.stream != nullptr);
-  return runtime_of(where) == runtime_kind::none && !has_stream &&
-         (!request.has_target || is_on_device(where, request.target));
+  return is_tensor(object) && request.copy != copy_policy::always &&
+         (!request.has_target || is_on_device(tensor_in(object).view.device(), request.target));
 }
 
 // Another Tensor on the memory of one, whose owner it shares. An empty reference, with an exception
@@ -105,10 +99,43 @@ DLBRIDGE_COLD inline ref share_on_queue(PyObject* object, PyObject* stream) noex
   return tensor;
 }
 
+// The same in memory on which streams of CUDA or ROCm work. The new Tensor is ready on the stream
+// that stream= names, which then waits for that of the other one: no other stream does. Without
+// stream= that is the default stream; pinned memory, which has none, is then ready for the host.
+DLBRIDGE_COLD inline ref share_on_stream(PyObject* object, PyObject* stream) noexcept {
+  tensor_object& self = tensor_in(object);
+  device const where = self.view.device();
+  bool const is_named = stream != nullptr && stream != Py_None;
+  bool const is_for_host = !is_named && runtime_of(where) == runtime_kind::none;
+  stream_ref ready = stream_ref::default_of(where);
+  std::int64_t value = 0;
+  if (!choose_stream(stream, stream_device(where), ready, &value) || !guarded([&] {
+        if (is_for_host) {
+          python::host_wait(self.ready_on());
+        } else if (!is_named || value != -1) {
+          python::order_after(ready, self.ready_on());
+        }
+      })) {
+    return ref();
+  }
+  ref tensor = share_memory(object);
+  if (tensor && !is_for_host) {
+    be_ready_on(tensor_in(tensor.get()), ready, stream);
+  }
+  return tensor;
+}
+
 // stream: the stream= argument of the caller, or null.
+DLBRIDGE_COLD inline ref share_on_device(PyObject* object, PyObject* stream) noexcept {
+  device const where = tensor_in(object).view.device();
+  return has_queues(where)                                ? share_on_queue(object, stream)
+         : runtime_of_memory(where) != runtime_kind::none ? share_on_stream(object, stream)
+                                                          : share_memory(object);
+}
 inline PyObject* share_imported(PyObject* object, PyObject* readonly, PyObject* stream) noexcept {
-  bool const on_queue = has_queues(tensor_in(object).view.device());
-  return apply_readonly(on_queue ? share_on_queue(object, stream) : share_memory(object), readonly);
+  bool const is_on_cpu = tensor_in(object).view.device().type == kDLCPU;
+  return apply_readonly(is_on_cpu ? share_memory(object) : share_on_device(object, stream),
+                        readonly);
 }
 
 // The order of the dimensions in which NumPy copies an array, by their strides; layout::strided if
@@ -163,14 +190,6 @@ inline ref copy_of_tensor(PyObject* object) noexcept {
   return wrap_tensor(std::move(copy));
 }
 
-// Shares the owner of a Tensor that is imported without keywords.
-inline ref share_plainly(PyObject* object) noexcept {
-  bool const is_on_cpu = tensor_in(object).view.device().type == kDLCPU;
-  return is_on_cpu || can_share(object, consume_request())
-             ? ref::steal(share_imported(object, Py_None, nullptr))
-             : ref();
-}
-
 // The import without keywords of an ndarray, of a Tensor, and of an object whose type has an
 // exchange table. Returns an empty reference, with or without an exception, where from_dlpack_with
 // decides. tried_table: set where the table is not to be tried again.
@@ -178,7 +197,7 @@ DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& tried_table) noexcept
 #if defined(Py_GIL_DISABLED)
   // A look-up of the type counts references to its attributes, for which threads would wait.
   if (is_tensor(object) && !uses_protocol_only()) {
-    return share_plainly(object);
+    return ref::steal(share_imported(object, Py_None, nullptr));
   }
 #endif
   type_entry const* const type = type_cache::fetch(Py_TYPE(object));
@@ -190,7 +209,7 @@ DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& tried_table) noexcept
     return import_array(*type, object);
   }
   if (is_tensor(object)) {
-    return share_plainly(object);
+    return ref::steal(share_imported(object, Py_None, nullptr));
   }
   if (!type->defines_table) {
     return ref();

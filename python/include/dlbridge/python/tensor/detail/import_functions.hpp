@@ -82,10 +82,7 @@ inline ref at_target(ref tensor, consume_request const& request) noexcept {
 inline PyObject* wrap_imported(managed_tensor m, import_arguments const& arguments) noexcept {
   ref tensor = m ? wrap_tensor(std::move(m)) : ref();
   if (tensor && runtime_of(arguments.ready.device()) != runtime_kind::none) {
-    tensor_object& self = tensor_in(tensor.get());
-    PyObject* const owner = stream_owner(arguments.request.stream);
-    set_ready(self, arguments.ready, owner);
-    record_lasting_stream(owning_tensor(self), arguments.ready, owner);
+    be_ready_on(tensor_in(tensor.get()), arguments.ready, arguments.request.stream);
   }
   if (tensor && has_queues(tensor_in(tensor.get()).view.device())) {
     set_queue(tensor_in(tensor.get()), queue_of(arguments.producer, arguments.request.stream));

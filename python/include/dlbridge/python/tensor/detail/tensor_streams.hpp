@@ -29,6 +29,14 @@ inline PyObject* stream_owner(PyObject* named) noexcept {
   return object != nullptr && is_tensor(object) ? tensor_in(object).stream_object : object;
 }
 
+// Sets the stream on which the elements of a new Tensor are ready, and records it for the memory.
+// named: the stream= argument of the caller, or null.
+inline void be_ready_on(tensor_object& self, stream_ref const& ready, PyObject* named) noexcept {
+  PyObject* const owner = stream_owner(named);
+  set_ready(self, ready, owner);
+  record_lasting_stream(owning_tensor(self), ready, owner);
+}
+
 // synchronize()
 inline PyObject* synchronize_method(PyObject* object, PyObject*) noexcept {
   ref const kept = ref::borrow(object);  // another thread may drop the Tensor meanwhile
