@@ -54,6 +54,8 @@ class kept_stream {
   }
   /// Whether there is no stream: the object is empty, or its device has no streams.
   bool is_none() const noexcept { return is_none_; }
+  /// Whether the handle denotes the per-thread default stream of one thread.
+  bool is_of_one_thread() const noexcept { return thread_ != 0; }
 
   friend bool operator==(kept_stream a, kept_stream b) noexcept {
     return a.native_handle_ == b.native_handle_ && a.context_ == b.context_ &&

@@ -100,6 +100,7 @@ PYBIND11_MODULE(plain_device_extension, m) {
   using borrowed = tensor_span<std::uint8_t const, bytes_shape>;
   using owned = argument<std::uint8_t const, bytes_shape>;
   using on_device = argument<std::uint8_t const, bytes_shape, dlbridge::anywhere>;
+  using borrowed_on_device = tensor_span<std::uint8_t const, bytes_shape, dlbridge::anywhere>;
   dlbridge::init(m);
 #if WITH_DEVICES
   add_moving_array(m);
@@ -114,6 +115,8 @@ PYBIND11_MODULE(plain_device_extension, m) {
   dlbridge::def(m, "stream_by_overload", [](on_device x) {
     return reinterpret_cast<std::uintptr_t>(x.stream().native_handle());
   });
+  dlbridge::def(m, "address_of",
+                [](borrowed_on_device x) { return reinterpret_cast<std::uintptr_t>(x.data()); });
   dlbridge::def(m, "stream_of", [](on_device x) {
     return reinterpret_cast<std::uintptr_t>(x.stream().native_handle());
   });

@@ -270,8 +270,6 @@ class Owning(Stream):
 
 def test_a_tensor_as_stream_keeps_the_stream(driver: Driver) -> None:
     """The stream of the other Tensor is used after that Tensor is gone."""
-    if driver.kind == "hip":
-        pytest.skip("Tensors of ROCm have no __cuda_stream__")
     ours = Owning(driver, driver.stream().handle)
     other: Any = dlbridge.from_dlpack(DeviceArray(driver.buffer(4), driver.stream()), stream=ours)
     imported: Any = dlbridge.from_dlpack(DeviceArray(driver.buffer(4), ours), stream=other)
@@ -289,8 +287,6 @@ def test_a_tensor_as_stream_keeps_the_stream(driver: Driver) -> None:
 
 def test_a_tensor_on_its_own_stream_is_freed(driver: Driver) -> None:
     """The memory keeps the stream, and not the Tensor that keeps the memory."""
-    if driver.kind == "hip":
-        pytest.skip("Tensors of ROCm have no __cuda_stream__")
     ours = driver.stream()
     fill_the_pool(driver)
     with no_leaks(driver):

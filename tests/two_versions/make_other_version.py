@@ -18,7 +18,7 @@ CHANGES = {
         r"struct text_types \{",
         r"\g<0>\n  long newer_member[5] = {};",
     ),
-    "python/import/detail/tensor_head.hpp": (
+    "python/detail/tensor_head.hpp": (
         r"PyObject\* weak_references;",
         r"\g<0>\n  long newer_member[5];",
     ),

@@ -9,6 +9,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/detail/tensor_head.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
@@ -263,9 +264,10 @@ inline bool read_copy(PyObject* value, copy_policy& out) noexcept {
   return true;
 }
 
-/// Reads a stream: an int, which is taken as the protocol's integer; an object with
-/// `__cuda_stream__`, which returns (0, handle); or an object with a handle named cuda_stream, ptr
-/// or handle. The handle of an object is not -1, which is an integer of the protocol.
+/// Reads a stream: an int, which is taken as the protocol's integer; a Tensor, whose stream it is;
+/// an object with `__cuda_stream__`, which returns (0, handle); or an object with a handle named
+/// cuda_stream, ptr or handle. The handle of an object is not -1, which is an integer of the
+/// protocol.
 /// @param out set to the protocol's integer of the stream on device where.
 /// @return false, with ValueError set, for any other value.
 inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexcept {
@@ -273,6 +275,12 @@ inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexce
     out = api<PyLong_AsLongLong>(value);
     return PyErr_Occurred() == nullptr ||
            detail::refuse_value(value, "stream", "a handle of 63 bits", errc::bad_stream);
+  }
+  stream_ref ready = stream_ref::default_of(where);
+  if (detail::read_stream_of_tensor(value, ready) &&
+      runtime_of(ready.device()) == runtime_of(where)) {
+    out = protocol_stream(ready);
+    return true;
   }
   std::int64_t handle = 0;
   bool has_handle = false;

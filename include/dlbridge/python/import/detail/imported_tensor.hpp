@@ -13,13 +13,13 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/detail/tensor_head.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/consume_argument.hpp>
 #include <dlbridge/python/import/detail/dlpack_call.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/own_dims.hpp>
 #include <dlbridge/python/import/detail/owned_ndarray.hpp>
-#include <dlbridge/python/import/detail/tensor_head.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/detail/work_stream.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -193,7 +193,8 @@ class imported_tensor {
   }
 
   // Also by the view of a Tensor. Returns false without an exception when __dlpack__ is to be
-  // called.
+  // called, as for a Tensor that is to be owned and has a stream: the slots of its table order the
+  // default stream, whereas the stream of the argument is that of the Tensor.
   bool import_by_table(PyObject* object, import_mode mode) noexcept {
     type_entry storage;
     type_entry const& type = type_cache::get(Py_TYPE(object), storage);
@@ -202,6 +203,9 @@ class imported_tensor {
     }
     if (!type.has_table) {
       return false;
+    }
+    if (type.has_head && has_stream(object)) {
+      return mode != import_mode::own && describe_by_head(object);
     }
     exchange_table const table = type.exchange;  // the entry is not valid once Python code has run
     bool const has_gaps = static_cast<bool>(type.gaps);
@@ -315,13 +319,18 @@ class imported_tensor {
   // Describes a Tensor in memory of the CPU by its view. It was validated when the Tensor was
   // created, and its shape and strides stay what and where they are as long as the Tensor lives.
   DLBRIDGE_INLINE bool describe_tensor(PyObject* object) noexcept {
+    return detail::view_of_tensor(object).device().type == kDLCPU && describe_by_head(object);
+  }
+  DLBRIDGE_INLINE bool describe_by_head(PyObject* object) noexcept {
     tensor_view const& view = detail::view_of_tensor(object);
-    if (view.device().type != kDLCPU) {
-      return false;
-    }
     tensor_ = view.to_dltensor();
     flags_ = view.flags();
     return true;
+  }
+  // Whether streams work on the device of a Tensor. Not those of pinned memory: it counts as memory
+  // of the host, for which the table makes the elements ready.
+  static bool has_stream(PyObject* object) noexcept {
+    return runtime_of(detail::view_of_tensor(object).device()) != runtime_kind::none;
   }
 
   // Copies the shape and the strides of a lent tensor, which its library may change while Python

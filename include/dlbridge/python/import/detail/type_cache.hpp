@@ -12,8 +12,8 @@
 #include <dlbridge/exchange.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/detail/tensor_head.hpp>
 #include <dlbridge/python/import/detail/table_gaps.hpp>
-#include <dlbridge/python/import/detail/tensor_head.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {

@@ -9,6 +9,7 @@
 #include <dlbridge/exchange.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/detail/tensor_head.hpp>
 #include <dlbridge/python/import/detail/table_gaps.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -32,7 +33,7 @@ DLBRIDGE_LOCAL inline constexpr work_stream_row work_stream_rows[] = {
 };
 
 // The stream object that the library of an object provides: that of the object itself, which has
-// `__cuda_stream__` (as Tensor does), or the current one of its library. An empty reference, with
+// `__cuda_stream__`, or the current one of its library. An empty reference, with
 // or without an exception set, where there is none.
 inline ref find_stream_object(PyObject* object, device where) noexcept {
   ref const classes = classes_of(Py_TYPE(object));
@@ -49,8 +50,8 @@ inline ref find_stream_object(PyObject* object, device where) noexcept {
 }  // namespace detail
 
 /// The stream on which the library of an object currently works on a device: as the exchange table
-/// of its type reports it, the object itself, or a function of the library. The default stream
-/// where none of them reports another one.
+/// of its type reports it, the object itself, such as a Tensor, or a function of the library. The
+/// default stream where none of them reports another one.
 /// @param table the exchange table of the object's type, or an empty one.
 /// @return the stream. An exception that is not forgivable may be pending.
 /// @par Thread and GIL
@@ -66,6 +67,9 @@ DLBRIDGE_COLD inline stream_ref work_stream_of(PyObject* object, exchange_table 
     return result;
   }
   result = stream_ref::default_of(where);
+  if (detail::read_stream_of_tensor(object, result)) {
+    return result;
+  }
   ref const stream = forgive_exception() ? detail::find_stream_object(object, where) : ref();
   std::int64_t handle = 0;
   if (stream && read_stream(stream.get(), where, handle)) {

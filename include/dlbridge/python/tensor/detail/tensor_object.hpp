@@ -12,11 +12,11 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/free_list.hpp>
+#include <dlbridge/python/detail/tensor_head.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/owned_ndarray.hpp>
-#include <dlbridge/python/import/detail/tensor_head.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
@@ -31,11 +31,11 @@ namespace python {
 /// @par Thread and GIL
 /// Every function on a Tensor requires the GIL.
 struct tensor_object : detail::tensor_head {
-  managed_tensor owned;       // the owner until the first export, unless array is
-  shared_tensor shared;       // the owner from then on, as exports may outlive the object
-  kept_stream stream;         // on which the elements are ready
-  PyObject* stream_object;    // the owner of that handle or, on oneAPI, the queue; a held reference
-  PyObject* array;            // the ndarray whose fields view describes, a held reference; or null
+  managed_tensor owned;  // the owner until the first export, unless array is
+  shared_tensor shared;  // the owner from then on, as exports may outlive the object
+  PyObject*
+      stream_object;  // the owner of the stream's handle or, on oneAPI, the queue; a held reference
+  PyObject* array;    // the ndarray whose fields view describes, a held reference; or null
   detail::copied_dims dims;   // the shape and the strides of view until the first export
   buffer_dims exported_dims;  // of the buffers
 

@@ -1,11 +1,14 @@
 // tensor_head: the first members of a Tensor, which functions of other modules read without a call.
-// layer: import · the fields of a Tensor
+// layer: interpreter · the fields of a Tensor
 #pragma once
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/kept_stream.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/stream.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
@@ -15,7 +18,8 @@ namespace detail {
 /// The object of every Tensor begins with these members.
 struct tensor_head {
   PyObject_HEAD PyObject* weak_references;
-  tensor_view view;  // the description, with the caller's readonly= applied
+  tensor_view view;    // the description, with the caller's readonly= applied
+  kept_stream stream;  // on which the elements are ready
 };
 
 // @pre has_tensor_head of the object's type
@@ -46,6 +50,21 @@ DLBRIDGE_COLD inline bool has_tensor_head(PyTypeObject* type) noexcept {
   ref const capsule = type_attribute(type, names::get().tensor_head);
   return capsule && PyCapsule_IsValid(capsule.get(), tensor_head_name) != 0 &&
          api<PyCapsule_GetPointer>(capsule.get(), tensor_head_name) == type;
+}
+
+// The stream on which the elements of a Tensor of any module are ready. Returns false for another
+// object, for a Tensor without a stream, and for the per-thread default stream: modules number
+// threads differently, so that only the module of the Tensor knows whose stream it is.
+DLBRIDGE_COLD inline bool read_stream_of_tensor(PyObject* object, stream_ref& out) noexcept {
+  if (!has_tensor_head(Py_TYPE(object))) {
+    return false;
+  }
+  auto const& head = *reinterpret_cast<tensor_head const*>(object);
+  if (head.stream.is_none() || head.stream.is_of_one_thread()) {
+    return false;
+  }
+  out = head.stream.get(stream_device(head.view.device()));
+  return true;
 }
 }  // namespace detail
 }  // namespace python
