@@ -84,6 +84,20 @@ DLBRIDGE_COLD inline bool record_stream(managed_tensor const& tensor, stream_ref
   }
 }
 
+// Calls a function while the device of a stream is current, as far as the driver makes it so.
+DLBRIDGE_COLD inline void call_on(stream_ref stream, void (*function)(void*),
+                                  void* argument) noexcept {
+  bool const has_driver = with_driver(runtime_of(stream.device()), [&](auto const& driver) {
+                            context_guard<std::decay_t<decltype(driver)>> guard(driver);
+                            static_cast<void>(guard.try_enter(stream));
+                            function(argument);
+                            return report{};
+                          }).ok();
+  if (!has_driver) {
+    function(argument);
+  }
+}
+
 DLBRIDGE_COLD inline managed_tensor move_without_gil(move_request const& request) {
   transfer_options options;
   options.kind = request.kind;
@@ -137,6 +151,7 @@ inline void use_devices() noexcept {
     python::gil_release const released;
     return try_order_after(consumer, producer);
   };
+  operations.call_on = &python::detail::call_on;
   operations.in_current_context = [](stream_ref stream) { return in_current_context(stream); };
   operations.host_wait = [](stream_ref stream) {
     python::gil_release const released;

@@ -35,6 +35,10 @@ struct move_request {
 struct device_operations {
   /// As dlbridge::try_order_after.
   report (*order_after)(stream_ref consumer, stream_ref producer) = nullptr;
+  /// Calls function(argument) while the device of a stream is current on this thread, with CUDA in
+  /// the context of the stream. The function is called also where the driver fails, and where there
+  /// is none.
+  void (*call_on)(stream_ref stream, void (*function)(void*), void* argument) noexcept = nullptr;
   /// As dlbridge::in_current_context.
   stream_ref (*in_current_context)(stream_ref stream) = nullptr;
   /// As dlbridge::try_host_wait.
@@ -129,6 +133,19 @@ inline void host_wait(stream_ref stream) {
       operation != nullptr ? operation(stream) : detail::no_device_operations(stream.device());
   if (!why.ok()) {
     raise(why);
+  }
+}
+
+/// Calls a function while the device of a stream is current on this thread, as a producer's
+/// `__dlpack__` expects it (spec 4.6); without use_devices(), and for a device without streams, as
+/// it is.
+template <class Function>
+void call_on(stream_ref stream, Function function) noexcept {
+  auto* const operation = device_operations::get().call_on;
+  if (operation == nullptr || runtime_of(stream.device()) == runtime_kind::none) {
+    function();
+  } else {
+    operation(stream, [](void* called) { (*static_cast<Function*>(called))(); }, &function);
   }
 }
 

@@ -37,8 +37,7 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
 inline report refused_move(device where, consume_request const& request) noexcept;
 
 // One import: chooses the device, the stream and the keywords, calls the producer, and moves or
-// copies the result if necessary. A step that fails returns false or an empty object, with a Python
-// exception set.
+// copies the result. A step that fails returns false or an empty object, with an exception set.
 template <bool AsItIs>
 class import_call {
  public:
@@ -103,10 +102,20 @@ class import_call {
   ref call_producer() noexcept {
     if (!refusal_ || keywords_.stream != nullptr) {
       refusal_ = ref();
-      return negotiation_.call_first(keywords_);
+      return call_on_device([this]() noexcept { return negotiation_.call_first(keywords_); });
     }
     set_exception(std::move(refusal_));
     return ref();
+  }
+
+  // Calls the producer while the device of the requested stream is current (spec 4.4, 4.6).
+  template <class Call>
+  ref call_on_device(Call const& call) noexcept {
+    ref result;
+    bool const is_for_host = runtime_of(ready_.device()) == runtime_kind::none;
+    python::call_on(is_for_host ? stream_ref::default_of(where_) : ready_,
+                    [&]() noexcept { result = call(); });
+    return result;
   }
 
   // Calls __dlpack__ without __dlpack_device__ before. Returns an empty tensor, without an
@@ -273,7 +282,8 @@ class import_call {
         (copies_here_ && !order_elements())) {
       return ref();
     }
-    ref capsule = negotiation_.call_again(keywords_, is_old, std::move(first));
+    ref capsule = call_on_device(
+        [&]() noexcept { return negotiation_.call_again(keywords_, is_old, std::move(first)); });
     return capsule ? std::move(capsule) : explain_refused_move(negotiation::meaning());
   }
 
@@ -359,8 +369,9 @@ class import_call {
         (keywords_.dl_device != nullptr && !is_host_accessible(where_))) {
       return true;
     }
-    ref const capsule = order_elements() ? call_dlpack(producer_, method_,
-                                                       negotiation::without(keywords_, false, true))
+    ref const capsule = order_elements() ? call_on_device([this]() noexcept {
+      return call_dlpack(producer_, method_, negotiation::without(keywords_, false, true));
+    })
                                          : ref();
     report why;
     managed_tensor const original = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
