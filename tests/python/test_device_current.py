@@ -5,6 +5,9 @@ whose device is not current (spec 4.4, 4.6)."""
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -167,3 +170,31 @@ def test_a_driver_that_fails(driver: Driver) -> None:
         assert dlbridge.from_dlpack(plain(), stream=-1).shape == (0,)
     finally:
         driver.clear_failures()
+
+
+# On a thread without a context, before dlbridge has entered one, an import names the default stream
+# of the primary context. Later another context of the device is current.
+PRIMARY = """
+import ctypes, threading
+import dlbridge, foreign
+from simulated import Driver
+driver = Driver("cuda")
+buffer = driver.buffer(4)
+fields = {"data": buffer.address, "device": (2, 0), "shape": (4,), "dtype": (1, 8, 1)}
+capsule = foreign.tensor(**fields).capsule(True)
+driver.default_stream(1).write(buffer, 7)
+tensors = []
+thread = threading.Thread(target=lambda: tensors.append(dlbridge.from_dlpack(capsule, stream=1)))
+thread.start()
+thread.join()
+driver.call("cuCtxCreate_v2", ctypes.byref(ctypes.c_void_p()), 0, 0)
+ours = driver.stream()
+tensors[0].__dlpack__(stream=ours.handle)
+ours.read(buffer)
+assert driver.races == []
+"""
+
+
+def test_a_thread_without_a_context() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    assert subprocess.run([sys.executable, "-c", PRIMARY], env=environment).returncode == 0

@@ -130,6 +130,13 @@ TEST_P(CudaContext, StoringAStreamCreatesNoContext) {
   EXPECT_EQ(runtime.counter("contexts"), contexts);
 }
 
+TEST_P(CudaContext, StreamOfAThreadWithoutAContextIsThatOfTheActivePrimaryOne) {
+  stream_ref const standard = stream_ref::default_of(device(kDLCUDA, 0));
+  dlbridge::detail::cuda_devices()[0].primary = nullptr;  // dlbridge has not retained it yet
+  void* const expected = runtime.context(0);
+  std::thread([&] { EXPECT_EQ(in_current_context(standard).context(), expected); }).join();
+}
+
 TEST_P(CudaContext, StoredStreamOfADestroyedContextIsThatOfTheDevice) {
   void* const destroyed = new_context(0);
   stream_ref const stored = in_current_context(stream_ref::default_of(device(kDLCUDA, 0)));

@@ -121,7 +121,7 @@ class context_guard<cuda_table> {
     return detail::is_default_stream(stream) ? stream.in_context(context_) : stream;
   }
   /// The context that try_enter_device enters, without entering it. Null if the driver fails, or if
-  /// that context is a primary one that try_enter_device has not retained yet.
+  /// that context is a primary one that does not exist yet.
   void* find_context(int ordinal) const noexcept {
     void* current = nullptr;
     if (!try_get_current(current).ok() || ordinal < 0) {
@@ -137,7 +137,7 @@ class context_guard<cuda_table> {
                          try_get_device(ordinal, device).ok() &&
                          succeeds(driver_, driver_.context_get_device, &device_of_current) &&
                          device_of_current == device;
-    return is_kept ? current : primary;
+    return is_kept ? current : primary != nullptr ? primary : find_primary(ordinal);
   }
   /// The pool of events of the context. Null if the context is not the primary one of its device:
   /// the process may destroy such a context, and its events with it, at any time.
@@ -152,17 +152,26 @@ class context_guard<cuda_table> {
         device >= max_devices) {
       return nullptr;
     }
-    unsigned flags = 0;
-    int active = 0;  // retaining an inactive primary context would create it
-    void* primary = nullptr;
-    if (!succeeds(driver_, driver_.primary_get_state, device, &flags, &active) || active == 0 ||
-        !try_retain(device, primary).ok() || primary != context_) {
-      return nullptr;
-    }
-    return &detail::cuda_devices()[device].events;
+    void* const primary = retain_active(device);
+    return primary != nullptr && primary == context_ ? &detail::cuda_devices()[device].events
+                                                     : nullptr;
   }
 
  private:
+  // The primary context of a device, retained from now on; null if the driver fails, or if it does
+  // not exist yet, as retaining would create it.
+  void* retain_active(int device) const noexcept {
+    unsigned flags = 0;
+    int active = 0;
+    void* primary = nullptr;
+    bool const is_active =
+        succeeds(driver_, driver_.primary_get_state, device, &flags, &active) && active != 0;
+    return is_active && try_retain(device, primary).ok() ? primary : nullptr;
+  }
+  DLBRIDGE_COLD void* find_primary(int ordinal) const noexcept {
+    int device = -1;
+    return try_get_device(ordinal, device).ok() ? retain_active(device) : nullptr;
+  }
   // is_gone: set to whether the context was destroyed, which is the reason of the report.
   report try_enter_context(void* context, bool& is_gone) noexcept {
     leave();
