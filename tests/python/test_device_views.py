@@ -112,3 +112,24 @@ def test_from_pointer_accepts_every_ordinal_of_managed_memory(driver: Driver) ->
         assert t.to("cpu").tolist() == [ordinal] * 16
     with pytest.raises(ValueError, match=r"expected memory on \w+:0; got memory on \w+"):
         dlbridge.from_pointer(buffer.address, 16, "uint8", device=name(driver))
+
+
+@pytest.mark.parametrize("kind", ["device", "managed"])
+def test_from_pointer_asks_the_driver_of_pinned_memory(driver: Driver, kind: str) -> None:
+    """The host cannot read device memory. Memory that the driver does not know is accepted."""
+    pinned = NAMES[driver.kind] + "_host"
+    if (driver.kind, kind) != ("hip", "managed"):
+        with pytest.raises(ValueError, match=r"expected memory on \w+_host:0; got memory on \w+:0"):
+            dlbridge.from_pointer(driver.buffer(16, kind).address, 16, "uint8", device=pinned)
+    x = np.arange(16, dtype="u1")
+    for address in (driver.buffer(16, "pinned").address, x.ctypes.data):
+        assert dlbridge.from_pointer(address, 16, "uint8", device=pinned).size == 16
+
+
+@pytest.mark.parametrize("ordinal", [1, 7])
+def test_every_ordinal_of_pinned_memory(driver: Driver, ordinal: int) -> None:
+    device = f"{NAMES[driver.kind]}_host:{ordinal}"
+    t: Any = dlbridge.empty(4, "uint8", device=device)
+    assert t.device == dlbridge.from_dlpack(np.arange(4)).to(device).device == device
+    memoryview(t)[:] = b"\7\7\7\7"
+    assert t.tolist() == [7] * 4

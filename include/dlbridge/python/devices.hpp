@@ -126,7 +126,7 @@ DLBRIDGE_COLD inline managed_tensor allocate_without_gil(description d) {
           using table = std::remove_cv_t<std::remove_reference_t<decltype(driver)>>;
           context_guard<table> guard(driver);
           driver_memory<table> memory;
-          dlbridge::detail::require_success(guard.try_enter_device(d.device.id));
+          dlbridge::detail::require_success(guard.try_enter_device(stream_device(d.device).id));
           dlbridge::detail::require_success(
               memory.try_allocate(driver, guard, d.device, bytes != 0 ? bytes : 1));
           d.data = memory.address();

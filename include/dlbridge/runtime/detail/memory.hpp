@@ -349,8 +349,9 @@ inline bool try_record_stream(managed_tensor const& tensor, stream_ref stream,
 /// no current context. The function creates no context.
 inline device located(tensor_view const& view) noexcept {
   device where = view.device();
-  if (runtime_of(where) != runtime_kind::none && !view.empty()) {
-    static_cast<void>(with_driver(runtime_of(where), [&](auto const& driver) noexcept {
+  runtime_kind const runtime = runtime_of_memory(where);
+  if (runtime != runtime_kind::none && !view.empty()) {
+    static_cast<void>(with_driver(runtime, [&](auto const& driver) noexcept {
       static_cast<void>(try_locate(driver, view.data(), where));
       return report{};
     }));
