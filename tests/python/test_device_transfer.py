@@ -151,6 +151,29 @@ def test_copies_between_drivers_are_refused(driver: Driver) -> None:
         dlbridge.from_dlpack(t, device=other)
 
 
+@pytest.mark.parametrize("copy", [None, True, False])
+@pytest.mark.parametrize("place", ["cpu", "device"])
+def test_a_device_that_cannot_be_served(driver: Driver, place: str, copy: Any) -> None:
+    """BufferError (spec 4.5), also for an ordinal that the driver does not have. Only where a copy
+    would serve the request is copy=False the reason."""
+    t: Any = dlbridge.from_dlpack(BASE, device=name(driver) if place == "device" else None)
+    metal, own = (8, 0), TYPES[driver.kind]
+    for device in (metal, (own, 9), (own, -1), (14, 0)):
+        with pytest.raises(BufferError, match=r"expected a device to which .* can be copied") as e:
+            t.__dlpack__(dl_device=device, copy=copy, max_version=(1, 0))
+        assert not isinstance(e.value, dlbridge.CopyForbiddenError)
+        assert (e.value.__cause__ is not None) == (device[0] == own)
+    if copy is False:
+        with pytest.raises(dlbridge.CopyForbiddenError, match="Leave copy= out"):
+            t.__dlpack__(dl_device=(own, 1), copy=copy, max_version=(1, 0))
+        with pytest.raises(BufferError, match="metal") as e:
+            dlbridge.from_dlpack(t, device="metal", copy=copy)
+        assert not isinstance(e.value, dlbridge.CopyForbiddenError)
+    else:
+        with pytest.raises(RuntimeError, match="one of the 2 devices of its driver; got .*:9"):
+            t.to(f"{NAMES[driver.kind]}:9", copy=copy)
+
+
 def test_copies_between_devices(driver: Driver) -> None:
     x = ARRAYS["steps"]
     with no_leaks(driver):

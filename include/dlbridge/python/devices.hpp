@@ -33,7 +33,21 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// Checks whether a runtime copies between two devices, and its driver is usable.
+// Whether the driver has a device: pinned memory belongs to none.
+template <class Table>
+report check_ordinal(Table const& driver, device where) noexcept {
+  int count = 0;
+  if (where.id == 0 || memory_of(where) == memory_kind::pinned ||
+      !succeeds(driver, driver.device_get_count, &count) || (where.id > 0 && where.id < count)) {
+    return report{};
+  }
+  report r = refusal(errc::runtime_failed, "one of the ", "", "Pass a device that the runtime has");
+  r.expected.append(std::int64_t{count}).append(" devices of its driver");
+  append_name(r.got, where);
+  return r;
+}
+
+// Checks whether a runtime copies between two devices, its driver is usable, and has the second.
 inline report check_copy_path(device from, device to) noexcept {
   runtime_kind const kind = runtime_of_memory(from) != runtime_kind::none ? runtime_of_memory(from)
                                                                           : runtime_of_memory(to);
@@ -41,7 +55,7 @@ inline report check_copy_path(device from, device to) noexcept {
   stream_ref const stream = stream_ref::default_of(runtime_of(to) == kind ? to : from);
   bool const has_path = dlbridge::detail::find_copy_path(from, to, stream, copier).ok();
   return has_path && copier != runtime_kind::none
-             ? with_driver(copier, [](auto const&) { return report{}; })
+             ? with_driver(copier, [to](auto const& driver) { return check_ordinal(driver, to); })
              : cannot_reach(from, to);
 }
 

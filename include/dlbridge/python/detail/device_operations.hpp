@@ -44,7 +44,8 @@ struct device_operations {
   /// As dlbridge::try_host_wait.
   report (*host_wait)(stream_ref stream) = nullptr;
   /// Checks whether move can copy from one device to the other. Returns a report: device_mismatch
-  /// (no runtime copies between them), runtime_missing, runtime_failed (its driver is not usable).
+  /// (no runtime copies between them), runtime_missing, runtime_failed (its driver is not usable,
+  /// or lacks the second device).
   report (*check_move)(device from, device to) = nullptr;
   /// As dlbridge::located: the device of memory as its driver reports it.
   device (*located)(tensor_view const& view) = nullptr;

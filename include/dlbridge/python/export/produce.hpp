@@ -109,22 +109,19 @@ namespace detail {
 // Whether a tensor can be copied to the device that dl_device names. If not, sets a BufferError
 // (spec 4.3). Its cause states why the driver of the device is not usable, if that is the reason.
 inline bool can_reach(device own, device target, copy_policy copy) noexcept {
-  if (copy == copy_policy::never) {
-    set_error(forbidden_move(own, target), "__dlpack__");
-    return false;
-  }
   report const why = check_move(own, target);
-  if (why.ok()) {
+  bool const is_forbidden = copy == copy_policy::never;
+  if (why.ok() && !is_forbidden) {
     return true;
   }
   if (lacks_driver(why)) {
     set_error(why);
   }
-  report r = refusal(errc::device_mismatch, name_of(own).c_str(), "dl_device ",
+  report r = refusal(errc::device_mismatch, "a device to which a tensor on ", "dl_device ",
                      "Move the tensor with a library that works on both devices");
-  r.expected.append(own != cpu ? " or cpu" : "");
+  append_name(r.expected, own).append(" can be copied");
   append_name(r.got, target);
-  set_error(r, "__dlpack__");
+  set_error(why.ok() ? forbidden_move(own, target) : r, "__dlpack__");
   return false;
 }
 }  // namespace detail

@@ -60,14 +60,17 @@ inline bool stays_on_host(device where, device target) noexcept {
          (target == cpu || (is_on_device(where, target) && !can_copy_in_kind(where)));
 }
 
+// Whether copy=False is why a move is not made: a device that no copy reaches is another reason.
+inline bool forbids_move(consume_request const& request, report const& why) noexcept {
+  return request.copy == copy_policy::never && (why.ok() || lacks_driver(why));
+}
+
 // Why a move that the producer refuses is not made: copy=False forbids it, or the driver is
 // missing. No reason is known for other moves.
 inline report refused_move(device where, consume_request const& request) noexcept {
-  if (request.copy == copy_policy::never) {
-    return stays_on_host(where, request.target) ? report{} : forbidden_move(where, request.target);
-  }
   report const why = check_move(where, request.target);
-  return lacks_driver(why) ? why : report{};
+  bool const is_forbidden = forbids_move(request, why) && !stays_on_host(where, request.target);
+  return is_forbidden ? forbidden_move(where, request.target) : lacks_driver(why) ? why : report{};
 }
 
 // Moves or copies a tensor that is not yet as requested. ready is the stream on which the elements
@@ -82,12 +85,11 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
     return m;
   }
   bool const on_host = stays_on_host(where, target);
-  bool const is_forbidden = !on_host && elsewhere && request.copy == copy_policy::never;
-  report why = on_host || is_forbidden ? report{} : check_move(where, target);
+  report why = on_host ? report{} : check_move(where, target);
   if (!why.ok() && !elsewhere && !lacks_driver(why)) {
     why = refusal(errc::device_mismatch, "memory that the CPU can read, to copy it",
                   name_of(where).c_str(), "Copy the tensor with its own library first");
-  } else if (is_forbidden) {
+  } else if (!on_host && elsewhere && forbids_move(request, why)) {
     why = forbidden_move(where, target);
   }
   if (!why.ok()) {
