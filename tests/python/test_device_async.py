@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import device_extension
 import dlbridge
 import foreign
 from device_arrays import DEFAULTS, NAMES, DeviceArray, no_leaks
-from simulated import Driver, Stream
+from simulated import Buffer, Driver, Stream
 
 BASE = np.arange(64, dtype=np.uint8)
 
@@ -369,3 +370,59 @@ def test_a_failed_copy_releases_the_source(driver: Driver) -> None:
     driver.clear_failures()
     del x
     assert kept() is None
+
+
+# Copies on the same device. The stream that the caller names is not that of the source.
+COPIES: dict[str, Any] = {
+    "of a Tensor": lambda t, x, **stream: dlbridge.from_dlpack(t, copy=True, **stream),
+    "as_tensor of a Tensor": lambda t, x, **stream: dlbridge.as_tensor(t, copy=True, **stream),
+    "to": lambda t, x, **stream: t.to(t.device, copy=True, **stream),
+    "of a producer": lambda t, x, **stream: dlbridge.from_dlpack(x, copy=True, **stream),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES)
+@pytest.mark.parametrize("memory", ["device", "managed"])
+def test_a_copy_on_the_same_device(driver: Driver, memory: str, copy: str) -> None:
+    """It runs on the named stream alone, and the call does not wait."""
+    if (driver.kind, memory) == ("hip", "managed"):
+        pytest.skip("DLPack has no device type for it")
+    theirs, ours, buffer = driver.stream(), driver.stream(), driver.buffer(64, memory)
+    device = NAMES[driver.kind] + ("_managed" if memory == "managed" else "")
+    t = dlbridge.from_pointer(buffer.address, 64, "uint8", device=device, stream=theirs.handle)
+    theirs.write(buffer, 7)
+    u: Any = COPIES[copy](t, DeviceArray(buffer, theirs), stream=ours)
+    assert buffer.peek() != b"\7" * 64, "the host did not wait"
+    target = driver.buffer(64)
+    driver.call("simulated_copy", ours.handle, target.address, u.data_ptr, 64)
+    ours.synchronize()
+    assert (target.peek(), driver.races) == (b"\7" * 64, [])
+
+
+@pytest.mark.parametrize("stream", [None, -1])
+@pytest.mark.parametrize("copy", COPIES)
+def test_a_copy_without_a_stream_waits(driver: Driver, copy: str, stream: Any) -> None:
+    theirs, buffer = driver.stream(), driver.buffer(64)
+    device = NAMES[driver.kind]
+    t = dlbridge.from_pointer(buffer.address, 64, "uint8", device=device, stream=theirs.handle)
+    theirs.write(buffer, 7)
+    u: Any = COPIES[copy](t, DeviceArray(buffer, theirs), stream=stream)
+    assert Buffer(driver, u.data_ptr, 64, "device").peek() == b"\7" * 64
+    assert device_extension.stream_of(u) == DEFAULTS[driver.kind]
+    assert driver.races == []
+
+
+def test_the_copy_of_an_export_runs_on_the_stream_of_the_consumer(driver: Driver) -> None:
+    """Spec 4.3. The call waits for the copy, and thereby for earlier work of that stream."""
+    theirs, ours, other = driver.stream(), driver.stream(), driver.buffer(4)
+    buffer = driver.buffer(64)
+    device = NAMES[driver.kind]
+    t = dlbridge.from_pointer(buffer.address, 64, "uint8", device=device, stream=theirs.handle)
+    theirs.write(buffer, 7)
+    ours.write(other, 1)
+    copied = foreign.consume(t.__dlpack__(stream=ours.handle, copy=True, max_version=(1, 0)))
+    assert other.peek() == b"\1" * 4
+    target = driver.buffer(64)
+    driver.call("simulated_copy", ours.handle, target.address, copied.data, 64)
+    ours.synchronize()
+    assert (target.peek(), driver.races) == (b"\7" * 64, [])

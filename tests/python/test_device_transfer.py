@@ -170,7 +170,7 @@ def test_a_device_that_cannot_be_served(driver: Driver, place: str, copy: Any) -
             dlbridge.from_dlpack(t, device="metal", copy=copy)
         assert not isinstance(e.value, dlbridge.CopyForbiddenError)
     else:
-        with pytest.raises(RuntimeError, match="one of the 2 devices of its driver; got .*:9"):
+        with pytest.raises(RuntimeError, match=r"one of the 2 devices of its driver; got .*:9"):
             t.to(f"{NAMES[driver.kind]}:9", copy=copy)
 
 

@@ -198,8 +198,8 @@ inline managed_tensor export_from_host(shared_tensor const& owner, tensor_view c
              : lend(owner, view.on_device(request.target), request.kind, request.read_only);
 }
 
-// Copies to the requested device: on the consumer's stream when that is another device with
-// streams, else on the tensor's own stream.
+// Copies to the requested device: on the consumer's stream where streams work on that device (spec
+// 4.3), else on the tensor's own stream.
 DLBRIDGE_COLD inline managed_tensor export_moved(shared_tensor const& owner,
                                                  tensor_view const& view, stream_ref const& ready,
                                                  export_request const& request) {
@@ -210,8 +210,7 @@ DLBRIDGE_COLD inline managed_tensor export_moved(shared_tensor const& owner,
                   "Move the tensor with its own library first"));
   }
   stream_request const& order = request.order;
-  bool const to_runtime = runtime_of(request.target) != runtime_kind::none;
-  bool const on_consumer = order.ordered && to_runtime && request.target != own;
+  bool const on_consumer = order.ordered && runtime_of(request.target) != runtime_kind::none;
   stream_ref const stream = on_consumer ? order.stream
                             : runtime_of(own) != runtime_kind::none
                                 ? ready
@@ -220,9 +219,6 @@ DLBRIDGE_COLD inline managed_tensor export_moved(shared_tensor const& owner,
   managed_tensor moved = device_operations::get().move(
       move_request{owner, view, request.target, stream, request.kind});
   record_lasting_stream(moved, order.stream);
-  if (order.ordered && to_runtime) {
-    python::order_after(order.stream, stream);
-  }
   return moved;
 }
 

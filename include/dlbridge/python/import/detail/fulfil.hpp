@@ -99,15 +99,14 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
   }
   managed_tensor result;
   stream_ref on = ready;
-  bool const moves_to_runtime = runtime_of(target) != runtime_kind::none && elsewhere;
   bool const is_named = request.stream != nullptr && request.stream != Py_None;
+  bool const chooses = runtime_of(target) != runtime_kind::none && (elsewhere || is_named);
   std::int64_t value = -1;  // of stream=; -1 for no order
-  bool const done =
-      (!moves_to_runtime || choose_stream(request.stream, target, on, &value)) && guarded([&] {
-        PyObject* const named = is_named && value != -1 ? request.stream : nullptr;
-        result = on_host ? fulfil_on_host(std::move(m), wants_copy, ready)
-                         : move_tensor(std::move(m), target, on, named, ready);
-      });
+  bool const done = (!chooses || choose_stream(request.stream, target, on, &value)) && guarded([&] {
+                      PyObject* const named = is_named && value != -1 ? request.stream : nullptr;
+                      result = on_host ? fulfil_on_host(std::move(m), wants_copy, ready)
+                                       : move_tensor(std::move(m), target, on, named, ready);
+                    });
   error_keeper const pending;
   m = managed_tensor();
   if (!done) {

@@ -110,16 +110,17 @@ inline PyObject* import_without_call(PyObject* object, import_arguments const& a
   return apply_readonly(std::move(tensor), arguments.readonly);
 }
 
-// Whether a Tensor moves to a device on a stream that the caller named, without its __dlpack__,
+// Whether a Tensor is copied to a device on a stream that the caller named, without its __dlpack__,
 // which would wait for the copy. Requests for which this is false go to __dlpack__.
+// @pre can_share returned false.
 inline bool moves_on_stream(PyObject* object, consume_request const& request) noexcept {
   bool const is_named = request.stream != nullptr && request.stream != Py_None;
-  if (!is_tensor(object) || !is_named || !request.has_target ||
-      request.copy == copy_policy::never || runtime_of(request.target) == runtime_kind::none) {
+  if (!is_tensor(object) || !is_named || request.copy == copy_policy::never) {
     return false;
   }
   device const where = tensor_in(object).view.device();
-  return !is_on_device(where, request.target) && can_move(where, request.target);
+  device const target = request.has_target ? request.target : where;
+  return runtime_of(target) != runtime_kind::none && can_move(where, target);
 }
 
 // Moves such a Tensor, without a call of its __dlpack__.
