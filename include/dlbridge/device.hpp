@@ -114,6 +114,18 @@ constexpr std::uint32_t allocation_types =
     types_where([](device_row const& row) { return row.data == data_kind::allocation; });
 constexpr std::uint32_t host_types =
     types_where([](device_row const& row) { return row.host_accessible(); });
+constexpr std::uint32_t pinned_types =
+    types_where([](device_row const& row) { return row.memory == memory_kind::pinned; });
+constexpr std::uint32_t cuda_types =
+    types_where([](device_row const& row) { return row.runtime == runtime_kind::cuda; });
+constexpr std::uint32_t hip_types =
+    types_where([](device_row const& row) { return row.runtime == runtime_kind::hip; });
+constexpr runtime_kind runtime_among(std::uint32_t types, device where) noexcept {
+  return where.type == kDLCPU                    ? runtime_kind::none
+         : is_type_in(cuda_types & types, where) ? runtime_kind::cuda
+         : is_type_in(hip_types & types, where)  ? runtime_kind::hip
+                                                 : runtime_kind::none;
+}
 }  // namespace detail
 
 /// Whether device_rows has the device type.
@@ -138,14 +150,12 @@ constexpr memory_kind memory_of(device where) noexcept {
 }
 /// The runtime that allocates and copies memory of a device.
 constexpr runtime_kind runtime_of_memory(device where) noexcept {
-  device_row const* const row = find_row(where);
-  return row == nullptr ? runtime_kind::none : row->runtime;
+  return detail::runtime_among(~std::uint32_t{0}, where);
 }
 /// The runtime whose streams order work on a device; none if DLPack defines no streams for it.
 /// Pinned memory has none, because DLPack treats it as host memory (spec 4.4).
 constexpr runtime_kind runtime_of(device where) noexcept {
-  device_row const* const row = find_row(where);
-  return row == nullptr || row->memory == memory_kind::pinned ? runtime_kind::none : row->runtime;
+  return detail::runtime_among(~detail::pinned_types, where);
 }
 
 /// The device whose streams can work on the memory of a device: itself, or for pinned memory device

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -33,18 +34,19 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// Whether the driver has a device: pinned memory belongs to none.
-template <class Table>
-report check_ordinal(Table const& driver, device where) noexcept {
-  int count = 0;
-  if (where.id == 0 || memory_of(where) == memory_kind::pinned ||
-      !succeeds(driver, driver.device_get_count, &count) || (where.id > 0 && where.id < count)) {
-    return report{};
-  }
+DLBRIDGE_COLD inline report no_such_device(int count, device where) noexcept {
   report r = refusal(errc::runtime_failed, "one of the ", "", "Pass a device that the runtime has");
   r.expected.append(std::int64_t{count}).append(" devices of its driver");
   append_name(r.got, where);
   return r;
+}
+// Whether the driver has a device: pinned memory belongs to none.
+template <class Table>
+report check_ordinal(Table const& driver, device where) noexcept {
+  int count = 0;
+  bool const is_known = where.id == 0 || memory_of(where) == memory_kind::pinned ||
+                        !succeeds(driver, driver.device_get_count, &count);
+  return is_known || (where.id > 0 && where.id < count) ? report{} : no_such_device(count, where);
 }
 
 // Checks whether a runtime copies between two devices, its driver is usable, and has the second.
@@ -98,18 +100,17 @@ DLBRIDGE_COLD inline bool record_stream(managed_tensor const& tensor, stream_ref
   }
 }
 
-// Calls a function while the device of a stream is current, as far as the driver makes it so.
-DLBRIDGE_COLD inline void call_on(stream_ref stream, void (*function)(void*),
-                                  void* argument) noexcept {
-  bool const has_driver = with_driver(runtime_of(stream.device()), [&](auto const& driver) {
-                            context_guard<std::decay_t<decltype(driver)>> guard(driver);
-                            static_cast<void>(guard.try_enter(stream));
-                            function(argument);
-                            return report{};
-                          }).ok();
-  if (!has_driver) {
-    function(argument);
-  }
+// As device_operations::enter.
+DLBRIDGE_COLD inline auto enter_device(stream_ref stream, void* room) noexcept -> void (*)(void*) {
+  void (*leave)(void*) = nullptr;
+  static_cast<void>(with_driver(runtime_of(stream.device()), [&](auto const& driver) noexcept {
+    using guard = context_guard<std::decay_t<decltype(driver)>>;
+    static_assert(sizeof(guard) <= sizeof(current_device::room));
+    static_cast<void>((::new (room) guard(driver))->try_enter(stream));
+    leave = [](void* entered) { static_cast<guard*>(entered)->~guard(); };
+    return report{};
+  }));
+  return leave;
 }
 
 DLBRIDGE_COLD inline managed_tensor move_without_gil(move_request const& request) {
@@ -165,7 +166,7 @@ inline void use_devices() noexcept {
     python::gil_release const released;
     return try_order_after(consumer, producer);
   };
-  operations.call_on = &python::detail::call_on;
+  operations.enter = &python::detail::enter_device;
   operations.in_current_context = [](stream_ref stream) { return in_current_context(stream); };
   operations.host_wait = [](stream_ref stream) {
     python::gil_release const released;

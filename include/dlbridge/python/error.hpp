@@ -94,6 +94,16 @@ DLBRIDGE_COLD inline void set_error(report const& why, char const* where = nullp
   }
 }
 
+/// Whether a report is ok(). Raises it as set_error does if it is not.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+DLBRIDGE_COLD inline bool succeeded(report const& why, char const* where = nullptr) noexcept {
+  if (!why.ok()) {
+    set_error(why, where);
+  }
+  return why.ok();
+}
+
 /// A Python exception as a C++ exception. Code throws it after a call of Python raised. It owns the
 /// Python exception, so that C++ code may catch it and go on, or throw it again in another thread.
 /// @par Thread and GIL

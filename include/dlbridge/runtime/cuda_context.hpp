@@ -160,7 +160,7 @@ class context_guard<cuda_table> {
  private:
   // The primary context of a device, retained from now on; null if the driver fails, or if it does
   // not exist yet, as retaining would create it.
-  void* retain_active(int device) const noexcept {
+  DLBRIDGE_COLD void* retain_active(int device) const noexcept {
     unsigned flags = 0;
     int active = 0;
     void* primary = nullptr;
@@ -168,7 +168,7 @@ class context_guard<cuda_table> {
         succeeds(driver_, driver_.primary_get_state, device, &flags, &active) && active != 0;
     return is_active && try_retain(device, primary).ok() ? primary : nullptr;
   }
-  DLBRIDGE_COLD void* find_primary(int ordinal) const noexcept {
+  void* find_primary(int ordinal) const noexcept {
     int device = -1;
     return try_get_device(ordinal, device).ok() ? retain_active(device) : nullptr;
   }
@@ -227,7 +227,7 @@ class context_guard<cuda_table> {
   }
   // Retains the primary context of a device. Keeps one reference for each context. A reset of the
   // device ends all references, and the context may have the same handle afterwards.
-  report try_retain(int device, void*& context) const noexcept {
+  DLBRIDGE_COLD report try_retain(int device, void*& context) const noexcept {
     unsigned flags = 0;
     int was_active = 0;
     static_cast<void>(succeeds(driver_, driver_.primary_get_state, device, &flags, &was_active));

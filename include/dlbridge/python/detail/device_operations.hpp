@@ -3,6 +3,8 @@
 // layer: interpreter · device operations, which not every module compiles
 #pragma once
 
+#include <utility>
+
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
@@ -35,10 +37,11 @@ struct move_request {
 struct device_operations {
   /// As dlbridge::try_order_after.
   report (*order_after)(stream_ref consumer, stream_ref producer) = nullptr;
-  /// Calls function(argument) while the device of a stream is current on this thread, with CUDA in
-  /// the context of the stream. The function is called also where the driver fails, and where there
-  /// is none.
-  void (*call_on)(stream_ref stream, void (*function)(void*), void* argument) noexcept = nullptr;
+  /// Makes the device of a stream current on this thread, with CUDA the context of the stream, as
+  /// far as the driver does. Constructs a guard in room, which has the size of
+  /// current_device::room; returns the function that destroys it, or null if there is none, as
+  /// there is no driver.
+  void (*(*enter)(stream_ref stream, void* room))(void* room) = nullptr;
   /// As dlbridge::in_current_context.
   stream_ref (*in_current_context)(stream_ref stream) = nullptr;
   /// As dlbridge::try_host_wait.
@@ -109,46 +112,73 @@ DLBRIDGE_COLD inline report forbidden_move(device where, device target) noexcept
 
 /// Makes the consumer's stream wait for the producer's, unless they are one stream or the
 /// producer's device has none.
-/// @throws error as dlbridge::order_after; runtime_missing (the module did not call use_devices).
-inline void order_after(stream_ref consumer, stream_ref producer) {
+/// @return a report: as dlbridge::try_order_after; runtime_missing (the module did not call
+///   use_devices).
+DLBRIDGE_COLD inline report try_order_after(stream_ref consumer, stream_ref producer) noexcept {
   if (consumer == producer || runtime_of(producer.device()) == runtime_kind::none) {
-    return;
+    return report{};
   }
   auto* const operation = device_operations::get().order_after;
-  report const why = operation != nullptr ? operation(consumer, producer)
-                                          : detail::no_device_operations(producer.device());
+  return operation != nullptr ? operation(consumer, producer)
+                              : detail::no_device_operations(producer.device());
+}
+/// The same with an exception.
+/// @throws error as try_order_after reports.
+DLBRIDGE_COLD inline void order_after(stream_ref consumer, stream_ref producer) {
+  report const why = python::try_order_after(consumer, producer);
   if (!why.ok()) {
     raise(why);
   }
 }
 
-/// Makes the host wait for the work that is enqueued on a stream; returns at once on a device
-/// without streams.
-/// @throws error as dlbridge::host_wait; runtime_missing (the module did not call use_devices).
+/// Makes the host wait for the work that is enqueued on a stream of a device with streams.
+/// @return a report: as dlbridge::try_host_wait; runtime_missing (the module did not call
+///   use_devices).
+DLBRIDGE_COLD inline report try_host_wait(stream_ref stream) noexcept {
+  auto* const operation = device_operations::get().host_wait;
+  return operation != nullptr ? operation(stream) : detail::no_device_operations(stream.device());
+}
+/// The same with an exception. Returns at once on a device without streams.
+/// @throws error as try_host_wait reports.
 inline void host_wait(stream_ref stream) {
   if (runtime_of(stream.device()) == runtime_kind::none) {
     return;
   }
-  auto* const operation = device_operations::get().host_wait;
-  report const why =
-      operation != nullptr ? operation(stream) : detail::no_device_operations(stream.device());
+  report const why = python::try_host_wait(stream);
   if (!why.ok()) {
     raise(why);
   }
 }
 
-/// Calls a function while the device of a stream is current on this thread, as a producer's
-/// `__dlpack__` expects it (spec 4.6); without use_devices(), and for a device without streams, as
-/// it is.
-template <class Function>
-void call_on(stream_ref stream, Function function) noexcept {
-  auto* const operation = device_operations::get().call_on;
-  if (operation == nullptr || runtime_of(stream.device()) == runtime_kind::none) {
-    function();
-  } else {
-    operation(stream, [](void* called) { (*static_cast<Function*>(called))(); }, &function);
+/// Makes the device of a stream current on this thread, as a producer's `__dlpack__` expects it
+/// (spec 4.6), until leave() or the destructor, which the same thread calls. Without use_devices(),
+/// and for a device without streams, it does nothing.
+class current_device {
+ public:
+  using room = void* [5];  // for a context_guard
+
+  current_device() noexcept = default;
+  current_device(current_device const&) = delete;
+  current_device& operator=(current_device const&) = delete;
+  ~current_device() { leave(); }
+
+  DLBRIDGE_COLD void enter(stream_ref stream) noexcept {
+    leave();
+    if (device_operations::get().enter != nullptr &&
+        runtime_of(stream.device()) != runtime_kind::none) {
+      leave_ = device_operations::get().enter(stream, room_);
+    }
   }
-}
+  void leave() noexcept {
+    if (leave_ != nullptr) {
+      std::exchange(leave_, nullptr)(room_);
+    }
+  }
+
+ private:
+  void (*leave_)(void*) = nullptr;
+  room room_;
+};
 
 /// The stream for use by any thread later, as dlbridge::in_current_context. Without use_devices()
 /// the stream itself, since the module then orders no streams.

@@ -116,7 +116,7 @@ inline bool read_address(PyObject* value, std::int64_t& out) noexcept {
 
 // Reads the handle of a stream from the first of its attributes that can be read. Returns false,
 // with the exception of the first attribute that raised set, if there is one.
-inline bool read_handle(PyObject* stream, std::int64_t& out) noexcept {
+DLBRIDGE_COLD inline bool read_handle(PyObject* stream, std::int64_t& out) noexcept {
   ref first;
   names const& n = names::get();
   for (PyObject* const name : {n.cuda_stream, n.ptr, n.handle}) {
@@ -352,9 +352,7 @@ inline bool choose_stream(PyObject* named, device where, stream_ref& out,
     if (!read_stream(named, where, value)) {
       return false;
     }
-    report const why = try_read_stream(where, value, request);
-    if (!why.ok()) {
-      set_error(why);
+    if (!succeeded(try_read_stream(where, value, request))) {
       return false;
     }
     out = request.ordered ? request.stream : out;

@@ -69,8 +69,10 @@ inline bool forbids_move(consume_request const& request, report const& why) noex
 // missing. No reason is known for other moves.
 inline report refused_move(device where, consume_request const& request) noexcept {
   report const why = check_move(where, request.target);
-  bool const is_forbidden = forbids_move(request, why) && !stays_on_host(where, request.target);
-  return is_forbidden ? forbidden_move(where, request.target) : lacks_driver(why) ? why : report{};
+  if (forbids_move(request, why)) {
+    return stays_on_host(where, request.target) ? report{} : forbidden_move(where, request.target);
+  }
+  return lacks_driver(why) ? why : report{};
 }
 
 // Moves or copies a tensor that is not yet as requested. ready is the stream on which the elements

@@ -102,20 +102,18 @@ class import_call {
   ref call_producer() noexcept {
     if (!refusal_ || keywords_.stream != nullptr) {
       refusal_ = ref();
-      return call_on_device([this]() noexcept { return negotiation_.call_first(keywords_); });
+      return negotiation_.call_first(keywords_);
     }
     set_exception(std::move(refusal_));
     return ref();
   }
 
-  // Calls the producer while the device of the requested stream is current (spec 4.4, 4.6).
-  template <class Call>
-  ref call_on_device(Call const& call) noexcept {
-    ref result;
-    bool const is_for_host = runtime_of(ready_.device()) == runtime_kind::none;
-    python::call_on(is_for_host ? stream_ref::default_of(where_) : ready_,
-                    [&]() noexcept { result = call(); });
-    return result;
+  // Makes the device of a stream current for the calls of the producer (spec 4.4, 4.6), unless that
+  // is a Tensor, which does not need it.
+  void enter_device(stream_ref stream) noexcept {
+    if (!type_.has_head) {
+      current_.enter(stream);
+    }
   }
 
   // Calls __dlpack__ without __dlpack_device__ before. Returns an empty tensor, without an
@@ -136,8 +134,8 @@ class import_call {
     return tensor;
   }
 
-  // Raises the refusal that take_from_host met in place of a later exception, which follows from
-  // it: JAX knows no device of an array whose memory was given away.
+  // Raises the refusal of take_from_host in place of a later exception, which follows from it: JAX
+  // knows no device of an array whose memory was given away.
   void raise_refusal() noexcept {
     if (refusal_ && is_forgivable(PyErr_Occurred())) {
       set_exception(std::move(refusal_));
@@ -206,6 +204,9 @@ class import_call {
       }
     }  // for the CPU the producer itself synchronizes (spec 4.3)
     if (moves()) {
+      if (runtime_of(destination) == runtime_kind::none) {
+        enter_device(stream_ref::default_of(where_));
+      }
       dl_device_ = ref::steal(
           api<Py_BuildValue>("(ii)", int{request_.target.type}, int{request_.target.id}));
       keywords_.dl_device = dl_device_.get();
@@ -233,20 +234,19 @@ class import_call {
       return false;
     }
     is_unordered_ = value == -1;
+    enter_device(ready_);
     stream_ = ref::steal(PyLong_FromLongLong(value));
     keywords_.stream = stream_.get();
     return static_cast<bool>(stream_);
   }
 
-  // Requests the elements on the default stream in place of -1 (no order), because dlbridge itself
-  // reads them. The caller orders later work.
+  // Requests the elements on the default stream in place of -1, because dlbridge itself reads them.
   bool order_elements() noexcept {
     return !is_unordered_ || choose_stream_keyword(nullptr, ready_.device());
   }
 
-  // Changes the keywords to request the tensor on its present device, so that dlbridge moves it
-  // afterwards. The stream keyword then names a stream of that device.
-  bool leave_in_place() noexcept {
+  // Requests the tensor on its present device, on a stream of it: dlbridge moves it afterwards.
+  DLBRIDGE_COLD bool leave_in_place() noexcept {
     moves_ = false;
     keywords_.dl_device = nullptr;
     keywords_.stream = nullptr;
@@ -282,8 +282,7 @@ class import_call {
         (copies_here_ && !order_elements())) {
       return ref();
     }
-    ref capsule = call_on_device(
-        [&]() noexcept { return negotiation_.call_again(keywords_, is_old, std::move(first)); });
+    ref capsule = negotiation_.call_again(keywords_, is_old, std::move(first));
     return capsule ? std::move(capsule) : explain_refused_move(negotiation::meaning());
   }
 
@@ -350,6 +349,7 @@ class import_call {
             stream_device(m.view().device())) {  // the producer moved it, or misstated the device
       ready_ = stream_ref::default_of(m.view().device());
     }
+    current_.leave();
     return fulfil_request(std::move(m), request_, wants_copy, ready_);
   }
 
@@ -369,9 +369,8 @@ class import_call {
         (keywords_.dl_device != nullptr && !is_host_accessible(where_))) {
       return true;
     }
-    ref const capsule = order_elements() ? call_on_device([this]() noexcept {
-      return call_dlpack(producer_, method_, negotiation::without(keywords_, false, true));
-    })
+    ref const capsule = order_elements() ? call_dlpack(producer_, method_,
+                                                       negotiation::without(keywords_, false, true))
                                          : ref();
     report why;
     managed_tensor const original = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
@@ -392,6 +391,7 @@ class import_call {
   ref refusal_{};             // the exception of take_from_host
   bool moves_ = false;        // whether the producer is requested to move the tensor
   bool copies_here_ = false;  // whether dlbridge makes the requested copy
+  current_device current_{};
 };
 
 }  // namespace detail

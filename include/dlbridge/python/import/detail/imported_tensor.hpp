@@ -198,14 +198,17 @@ class imported_tensor {
   bool import_by_table(PyObject* object, import_mode mode) noexcept {
     type_entry storage;
     type_entry const& type = type_cache::get(Py_TYPE(object), storage);
-    if (type.has_head && mode != import_mode::own && describe_tensor(object)) {
-      return true;
+    if (type.has_head) {
+      bool const is_lent = mode != import_mode::own;
+      if (is_lent && describe_tensor(object)) {
+        return true;
+      }
+      if (has_stream(object)) {
+        return is_lent && describe_by_head(object);
+      }
     }
     if (!type.has_table) {
       return false;
-    }
-    if (type.has_head && has_stream(object)) {
-      return mode != import_mode::own && describe_by_head(object);
     }
     exchange_table const table = type.exchange;  // the entry is not valid once Python code has run
     bool const has_gaps = static_cast<bool>(type.gaps);
@@ -278,7 +281,7 @@ class imported_tensor {
     }
     stream_ref const ready =
         work_stream_of(object, type_cache::find(Py_TYPE(object)).exchange, own);
-    return PyErr_Occurred() == nullptr && guarded([&] { python::host_wait(ready); });
+    return PyErr_Occurred() == nullptr && succeeded(python::try_host_wait(ready));
   }
   // Requests the same memory for the CPU: the producer then waits for its elements (spec 4.3). For
   // a module that compiles no device operations.

@@ -242,6 +242,12 @@ inline void set_queue(tensor_object& self, ref queue) noexcept {
   xdecref(std::exchange(self.stream_object, queue.release()));
 }
 
+namespace detail {
+DLBRIDGE_COLD inline bool wait_for_stream(tensor_object const& self) noexcept {
+  return succeeded(python::try_host_wait(self.ready_on()));
+}
+}  // namespace detail
+
 /// Makes the host wait until the elements are ready. Code that reads elements on the host calls it
 /// first: a device may still write to managed memory.
 /// @pre the CPU can access the memory.
@@ -249,7 +255,7 @@ inline void set_queue(tensor_object& self, ref queue) noexcept {
 /// @par Thread and GIL
 /// The caller holds the GIL, which is released while the host waits.
 inline bool wait_until_ready(tensor_object const& self) noexcept {
-  return self.stream.is_none() || guarded([&] { python::host_wait(self.ready_on()); });
+  return self.stream.is_none() || detail::wait_for_stream(self);
 }
 
 namespace detail {

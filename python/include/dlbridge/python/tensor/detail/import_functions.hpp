@@ -115,7 +115,7 @@ inline PyObject* import_without_call(PyObject* object, import_arguments const& a
 // @pre can_share returned false.
 inline bool moves_on_stream(PyObject* object, consume_request const& request) noexcept {
   bool const is_named = request.stream != nullptr && request.stream != Py_None;
-  if (!is_tensor(object) || !is_named || request.copy == copy_policy::never) {
+  if (!is_named || !is_tensor(object) || request.copy == copy_policy::never) {
     return false;
   }
   device const where = tensor_in(object).view.device();
