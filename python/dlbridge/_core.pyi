@@ -266,7 +266,7 @@ class Tensor:
         """Blocks this thread, without the GIL, until the elements are ready on the host.
 
         Returns at once for memory of the CPU. Raises RuntimeError where the stream is being
-        captured, and where the driver fails.
+        captured, and where the driver fails; ValueError where the queue of oneAPI is not known.
         """
     def record_stream(self, stream: StreamLike, /) -> None:
         """Keeps the memory until the work that is on the stream when it is dropped has completed.

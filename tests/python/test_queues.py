@@ -26,6 +26,9 @@ class Queue:
         self.log.append((self.name, *dependent_events))
         return (self.name, len(self.log))
 
+    def wait(self) -> None:
+        self.log.append((self.name, "wait"))
+
 
 class OfLibrary(producers.Producer):
     """An array of a SYCL library, which names its queue."""
@@ -163,6 +166,8 @@ def test_an_unknown_queue_is_not_taken_as_ordered(producer: Any) -> None:
         t.__dlpack__(stream=Queue("later", log))
     with pytest.raises(ValueError, match=UNKNOWN):
         dlbridge.from_dlpack(t, stream=Queue("later", log))
+    with pytest.raises(ValueError, match=UNKNOWN):
+        t.synchronize()
     assert log == []
     t.__dlpack__(stream=-1)
 
@@ -175,20 +180,61 @@ def test_an_interrupt_of_the_attribute_is_raised(error: type[BaseException]) -> 
     assert producer.producer.calls == producer.producer.exports == [1]
 
 
+def from_pointer(device: Any, stream: Any) -> dlbridge.Tensor:
+    return dlbridge.from_pointer(4096, 4, "uint8", device=device, stream=stream)
+
+
+# The calls of dlbridge that read stream= of a device without streams.
+READERS: dict[str, Any] = {
+    "__dlpack__": lambda t, stream: t.__dlpack__(stream=stream),
+    "from_dlpack": lambda t, stream: dlbridge.from_dlpack(t, stream=stream),
+    "as_tensor": lambda t, stream: dlbridge.as_tensor(t, stream=stream),
+    "to": lambda t, stream: t.to(t.device, stream=stream),
+    "from_pointer": lambda t, stream: from_pointer(t.device, stream),
+}
+
+
+@pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("stream", [object(), "queue", 1.5, {}])
-def test_an_object_that_is_no_queue(stream: Any) -> None:
+def test_an_object_that_is_no_queue(stream: Any, read: str) -> None:
     t = of_library([])
     with pytest.raises(ValueError, match="None, -1 or a SYCL queue with submit_barrier"):
-        t.__dlpack__(stream=stream)
+        READERS[read](t, stream)
+    metal = from_pointer("metal", None)
+    with pytest.raises(ValueError, match="bad stream"):
+        READERS[read](metal, stream)
 
 
+@pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("stream", [0, 1, 2, 5])
-def test_an_integer_is_no_queue(stream: int) -> None:
-    with pytest.raises(ValueError, match="None or -1, as this device has no streams"):
-        of_library([]).__dlpack__(stream=stream)
+def test_an_integer_is_no_queue(stream: int, read: str) -> None:
+    for t in (of_library([]), from_pointer("metal", None)):
+        with pytest.raises(ValueError, match="None or -1, as this device has no streams"):
+            READERS[read](t, stream)
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("stream", [None, -1])
+def test_no_queue(stream: Any, read: str) -> None:
+    for t in (of_library([]), from_pointer("metal", None)):
+        READERS[read](t, stream)
+
+
+def test_the_host_waits_for_the_queue() -> None:
+    for make in IMPORTS:
+        log: Log = []
+        make(log).synchronize()
+        assert log == [("earlier", "wait")]
+    log = []
+    from_pointer("oneapi", Queue("earlier", log)).synchronize()
+    assert log == [("earlier", "wait")]
+    from_pointer("metal", None).synchronize()  # dlbridge knows no streams of it
 
 
 class Fails(Queue):
+    def wait(self) -> None:
+        raise RuntimeError(f"no wait in {self.name}")
+
     def submit_barrier(self, dependent_events: Any = ()) -> Any:
         raise RuntimeError(f"no barrier in {self.name}")
 
@@ -204,6 +250,9 @@ def test_the_exception_of_a_queue_is_raised(failing: str) -> None:
         t.__dlpack__(stream=queues["later"])
     with pytest.raises(RuntimeError, match=f"no barrier in {failing}"):
         dlbridge.from_dlpack(t, stream=queues["later"])
+    if failing == "earlier":
+        with pytest.raises(RuntimeError, match="no wait in earlier"):
+            t.synchronize()
     del t
     gc.collect()
     assert p.calls == p.exports

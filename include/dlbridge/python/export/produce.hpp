@@ -88,20 +88,13 @@ inline bool read_order(PyObject* stream, bool to_cpu, device where, export_reque
                         errc::bad_stream);
   }
   if (out.takes_queue && has_queues(where) && !PyLong_Check(stream)) {
-    out.queue = stream;
-    return is_queue(stream) ||
-           refuse_value(stream, "stream", "None, -1 or a SYCL queue with submit_barrier",
-                        errc::bad_stream);
+    return read_queue(stream, where, out.queue);
   }
   std::int64_t value = 0;
   if (!read_stream(stream, stream_device(where), value)) {
     return false;
   }
-  report const why = try_read_stream(stream_device(where), value, out.order);
-  if (!why.ok()) {
-    set_error(why, "__dlpack__");
-  }
-  return why.ok();
+  return succeeded(try_read_stream(stream_device(where), value, out.order), "__dlpack__");
 }
 }  // namespace detail
 

@@ -156,9 +156,13 @@ DLBRIDGE_COLD inline PyObject* from_pointer(PyObject*, PyObject* positional,
   if (PyErr_Occurred() != nullptr) {
     return nullptr;
   }
+  PyObject* const stream = arguments.request.stream;
+  PyObject* queue = nullptr;  // wrap_imported keeps it
   if (!check_memory(d) ||
-      (arguments.request.stream != Py_None && !has_queues(d.device) &&
-       !choose_stream(arguments.request.stream, stream_device(d.device), arguments.ready))) {
+      !(runtime_of_memory(d.device) == runtime_kind::none
+            ? read_queue(stream, d.device, queue)
+            : stream == Py_None ||
+                  choose_stream(stream, stream_device(d.device), arguments.ready))) {
     return nullptr;
   }
   arguments.producer = Py_None;

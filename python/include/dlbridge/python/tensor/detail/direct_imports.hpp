@@ -84,17 +84,18 @@ DLBRIDGE_INLINE ref share_memory(PyObject* object) noexcept {
   return new_tensor(Py_TYPE(object), view, shared_tensor(*owner));
 }
 
-// The same on oneAPI. The new Tensor has the queue that stream= names, which then waits for the
-// queue of the other one, or else the latter.
+// The same on a device without streams. On oneAPI, the new Tensor has the queue that stream= names,
+// which then waits for the queue of the other one, or else the latter.
 DLBRIDGE_COLD inline ref share_on_queue(PyObject* object, PyObject* stream) noexcept {
   PyObject* const earlier = tensor_in(object).stream_object;
-  bool const is_named = is_queue(stream);
-  if (PyErr_Occurred() != nullptr || (is_named && !order_queues(stream, earlier))) {
+  PyObject* named = nullptr;
+  if (!read_queue(stream, tensor_in(object).view.device(), named) ||
+      (named != nullptr && !order_queues(named, earlier))) {
     return ref();
   }
   ref tensor = share_memory(object);
   if (tensor) {
-    set_queue(tensor_in(tensor.get()), ref::borrow(is_named ? stream : earlier));
+    set_queue(tensor_in(tensor.get()), ref::borrow(named != nullptr ? named : earlier));
   }
   return tensor;
 }
@@ -109,13 +110,12 @@ DLBRIDGE_COLD inline ref share_on_stream(PyObject* object, PyObject* stream) noe
   bool const is_for_host = !is_named && runtime_of(where) == runtime_kind::none;
   stream_ref ready = stream_ref::default_of(where);
   std::int64_t value = 0;
-  if (!choose_stream(stream, stream_device(where), ready, &value) || !guarded([&] {
-        if (is_for_host) {
-          python::host_wait(self.ready_on());
-        } else if (!is_named || value != -1) {
-          python::order_after(ready, self.ready_on());
-        }
-      })) {
+  if (!choose_stream(stream, stream_device(where), ready, &value)) {
+    return ref();
+  }
+  bool const is_ordered = !is_named || value != -1;
+  if (!(is_for_host ? wait_until_ready(self)
+                    : !is_ordered || succeeded(python::try_order_after(ready, self.ready_on())))) {
     return ref();
   }
   ref tensor = share_memory(object);
@@ -128,9 +128,8 @@ DLBRIDGE_COLD inline ref share_on_stream(PyObject* object, PyObject* stream) noe
 // stream: the stream= argument of the caller, or null.
 DLBRIDGE_COLD inline ref share_on_device(PyObject* object, PyObject* stream) noexcept {
   device const where = tensor_in(object).view.device();
-  return has_queues(where)                                ? share_on_queue(object, stream)
-         : runtime_of_memory(where) != runtime_kind::none ? share_on_stream(object, stream)
-                                                          : share_memory(object);
+  return runtime_of_memory(where) != runtime_kind::none ? share_on_stream(object, stream)
+                                                        : share_on_queue(object, stream);
 }
 inline PyObject* share_imported(PyObject* object, PyObject* readonly, PyObject* stream) noexcept {
   bool const is_on_cpu = tensor_in(object).view.device().type == kDLCPU;

@@ -111,7 +111,8 @@ DLBRIDGE_LOCAL inline PyMethodDef* tensor_methods() noexcept {
        "Waits for the work on the tensor's stream, with the GIL released. Returns at once for\n"
        "memory of the CPU. Buffers, __array__, bool() and pickling wait on their own.\n\n"
        "Raises\n------\nRuntimeError\n"
-       "    If the stream is being captured, or the driver fails."},
+       "    If the stream is being captured, or the driver fails.\n"
+       "ValueError\n    If the queue of a tensor on oneAPI is not known."},
       {"record_stream", &detail::record_stream_method, METH_O,
        "record_stream($self, stream, /)\n--\n\n"
        "Keep the memory until the work that is on a stream when it is dropped has completed.\n\n"

@@ -11,6 +11,7 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
@@ -24,14 +25,15 @@ namespace python {
 namespace detail {
 // The object that owns the stream which stream= names, or null. Of a Tensor, that is the owner of
 // its stream: memory that kept the Tensor itself could be the memory that the Tensor keeps.
-inline PyObject* stream_owner(PyObject* named) noexcept {
+DLBRIDGE_COLD inline PyObject* stream_owner(PyObject* named) noexcept {
   PyObject* const object = stream_object_in(named);
   return object != nullptr && is_tensor(object) ? tensor_in(object).stream_object : object;
 }
 
 // Sets the stream on which the elements of a new Tensor are ready, and records it for the memory.
 // named: the stream= argument of the caller, or null.
-inline void be_ready_on(tensor_object& self, stream_ref const& ready, PyObject* named) noexcept {
+DLBRIDGE_COLD inline void be_ready_on(tensor_object& self, stream_ref const& ready,
+                                      PyObject* named) noexcept {
   PyObject* const owner = stream_owner(named);
   set_ready(self, ready, owner);
   record_lasting_stream(owning_tensor(self), ready, owner);
@@ -40,7 +42,11 @@ inline void be_ready_on(tensor_object& self, stream_ref const& ready, PyObject* 
 // synchronize()
 inline PyObject* synchronize_method(PyObject* object, PyObject*) noexcept {
   ref const kept = ref::borrow(object);  // another thread may drop the Tensor meanwhile
-  if (!guarded([&] { python::host_wait(tensor_in(object).ready_on()); }, "synchronize")) {
+  tensor_object const& self = tensor_in(object);
+  if (has_queues(self.view.device()) && !wait_for_queue(self.stream_object)) {
+    return nullptr;
+  }
+  if (!self.stream.is_none() && !succeeded(python::try_host_wait(self.ready_on()), "synchronize")) {
     return nullptr;
   }
   Py_RETURN_NONE;
