@@ -38,8 +38,8 @@ dp::ref device_names(Table const& driver, char const* name_function) {
 // Facts of a driver for the doctor tool: the library, its version and the names of its devices; or
 // the reason why it cannot be used.
 template <class Table>
-dp::ref describe_driver(Table const* driver, dlbridge::report const& why,
-                        char const* name_function) {
+DLBRIDGE_COLD dp::ref describe_driver(Table const* driver, dlbridge::report const& why,
+                                      char const* name_function) {
   if (driver == nullptr) {
     return dp::ref::steal(dp::api<Py_BuildValue>("{ss}", "why", dlbridge::message(why).c_str()));
   }

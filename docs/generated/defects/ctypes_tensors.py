@@ -60,7 +60,7 @@ class ExchangeHeader(C.Structure):
     _fields_ = [("version", Version), ("prev_api", C.c_void_p)]
 
 
-# The slots of DLPackExchangeAPI, in order (spec 5.2).
+# The slots of DLPackExchangeAPI, in order (spec 5.3).
 EXCHANGE_SLOTS = (
     "managed_tensor_allocator",
     "managed_tensor_from_py_object_no_sync",

@@ -68,7 +68,7 @@ class context_guard<cuda_table> {
   /// Keeps the current context if it belongs to the device. Otherwise enters the primary context of
   /// the device, also if another thread has destroyed the current one.
   /// @return a report: runtime_failed.
-  report try_enter_device(int ordinal) noexcept {
+  DLBRIDGE_COLD report try_enter_device(int ordinal) noexcept {
     leave();
     void* context = nullptr;
     report status = try_get_current(context);

@@ -62,8 +62,8 @@ DLBRIDGE_COLD inline description describe_copy(tensor_view const& source, device
 }
 
 // Copies a tensor of host memory into new memory of the CPU.
-inline managed_tensor copy_on_host(tensor_view const& source, device where,
-                                   transfer_options const& options) {
+DLBRIDGE_COLD inline managed_tensor copy_on_host(tensor_view const& source, device where,
+                                                 transfer_options const& options) {
   retired_owners().collect();
   managed_tensor result =
       build_compact(describe_copy(source, where, options), options.kind, default_allocator());

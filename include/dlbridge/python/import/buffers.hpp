@@ -185,7 +185,7 @@ struct interface_items {
 };
 
 // The items of an interface, all of them empty if it is no dict. An exception may be set.
-inline interface_items read_interface_items(PyObject* interface) noexcept {
+DLBRIDGE_COLD inline interface_items read_interface_items(PyObject* interface) noexcept {
   auto const item = [interface](char const* key) {
     bool const reads = PyDict_Check(interface) && PyErr_Occurred() == nullptr;
     ref const name = reads ? ref::steal(api<PyUnicode_FromString>(key)) : ref();
@@ -197,8 +197,8 @@ inline interface_items read_interface_items(PyObject* interface) noexcept {
 }
 
 // Reads the dtype, the shape and the strides. False with an exception set on failure.
-inline bool describe_interface(interface_items const& items, char const* typestr,
-                               description& d) noexcept {
+DLBRIDGE_COLD inline bool describe_interface(interface_items const& items, char const* typestr,
+                                             description& d) noexcept {
   std::int64_t item_bytes = 0;
   if (!try_read_typestr(typestr, item_bytes, d.type)) {
     refuse_format("a typestr of one native number", typestr);
@@ -233,8 +233,8 @@ inline bool describe_interface(interface_items const& items, char const* typestr
 
 // A tensor on the address of an array interface.
 // @param data the pair (address, read-only)
-inline managed_tensor from_interface_address(PyObject* object, PyObject* data,
-                                             description& d) noexcept {
+DLBRIDGE_COLD inline managed_tensor from_interface_address(PyObject* object, PyObject* data,
+                                                           description& d) noexcept {
   ref const address = ref::steal(api<PyNumber_Index>(PyTuple_GET_ITEM(data, 0)));
   d.data = address ? api<PyLong_AsVoidPtr>(address.get()) : nullptr;
   int const read_only =

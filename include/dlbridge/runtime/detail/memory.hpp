@@ -112,8 +112,8 @@ class driver_memory {
   /// Allocates device memory in the order of a stream. Calls try_allocate if the driver has no
   /// stream-ordered allocation.
   /// @return a report: as try_allocate.
-  report try_allocate_on(Table const& driver, context_guard<Table> const& guard, stream_ref stream,
-                         std::size_t bytes) noexcept {
+  DLBRIDGE_COLD report try_allocate_on(Table const& driver, context_guard<Table> const& guard,
+                                       stream_ref stream, std::size_t bytes) noexcept {
     if (!driver.memory_allocate_async || !driver.memory_free_async) {
       return try_allocate(driver, guard, stream.device(), bytes);
     }

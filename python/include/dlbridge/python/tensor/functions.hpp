@@ -26,8 +26,8 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-inline PyObject* to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t count,
-                           PyObject* keywords) noexcept {
+DLBRIDGE_COLD inline PyObject* to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t count,
+                                         PyObject* keywords) noexcept {
   names const& n = names::get();
   PyObject* const accepted[] = {n.max_version, n.copy};
   PyObject* values[2] = {Py_None, Py_None};
