@@ -12,7 +12,7 @@
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/table_gaps.hpp>
+#include <dlbridge/python/import/detail/property_tests.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
@@ -64,9 +64,10 @@ DLBRIDGE_COLD inline managed_tensor refuse_export(report const& why) noexcept {
 /// @param[out] ready as for consume; unchanged for memory without streams.
 /// @return the tensor. Empty with an exception set, for a tensor that is malformed, or a wrong
 ///   stream. Empty without one where `__dlpack__` is to be called: the type has no table of its
-///   own; `__dlpack__` refuses what the table exports (table_gaps.hpp); the table refuses, and the
-///   exception of `__dlpack__` states the reason; the tensor is complex, as torch's table exports
-///   conjugated views as if they were not conjugated; the streams of the device cannot be ordered.
+///   own; `__dlpack__` refuses what the table exports (property_tests.hpp); the table refuses, and
+///   the exception of `__dlpack__` states the reason; the tensor is complex, as torch's table
+///   exports conjugated views as if they were not conjugated; the streams of the device cannot be
+///   ordered.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
 DLBRIDGE_INLINE managed_tensor import_by_table(type_entry const& type, PyObject* object,
@@ -75,16 +76,17 @@ DLBRIDGE_INLINE managed_tensor import_by_table(type_entry const& type, PyObject*
     return managed_tensor();
   }
   exchange_table const table = type.exchange;  // the entry is not valid once Python code has run
-  bool const has_gaps = static_cast<bool>(type.gaps);
+  bool const is_tested = static_cast<bool>(type.tests);
   report why;
   managed_tensor tensor = table.try_export(object, why);
   if (!tensor) {
     return refuse_export(why);
   }
   device const where(tensor.tensor().device);
-  bool const serves = !is_complex(dtype(tensor.tensor().dtype)) &&
-                      (!has_gaps || ask_gaps(object, asked_for::table) == gap_answer::table) &&
-                      (where == cpu || order_by_table(table, where, stream, ready));
+  bool const serves =
+      !is_complex(dtype(tensor.tensor().dtype)) &&
+      (!is_tested || run_tests(object, import_path::table) == test_outcome::table) &&
+      (where == cpu || order_by_table(table, where, stream, ready));
   if (!serves) {
     error_keeper const pending;
     tensor = managed_tensor();

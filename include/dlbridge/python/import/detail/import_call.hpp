@@ -17,7 +17,7 @@
 #include <dlbridge/python/import/detail/dlpack_call.hpp>
 #include <dlbridge/python/import/detail/negotiation.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
-#include <dlbridge/python/import/detail/table_gaps.hpp>
+#include <dlbridge/python/import/detail/property_tests.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/detail/work_stream.hpp>
 #include <dlbridge/python/import/request.hpp>
@@ -356,7 +356,7 @@ class import_call {
   // Whether the memory that the producer exports holds the values of the tensor. The producer's own
   // copy does in any case. Returns false with an exception set.
   bool holds_its_values() noexcept {
-    return !type_.gaps || ask_gaps(producer_, asked_for::protocol) != gap_answer::failed;
+    return !type_.tests || run_tests(producer_, import_path::protocol) != test_outcome::failed;
   }
 
   // Whether the tensor is a copy: it has flag_is_copied, or another address than an export without

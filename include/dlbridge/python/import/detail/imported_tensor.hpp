@@ -118,7 +118,7 @@ class imported_tensor {
     }
     return !is_complex(need.type) && copy_dims() &&
            dlbridge::detail::fits_fast_path(tensor_, need) &&
-           (!type->gaps || holds_its_values(object));
+           (!type->tests || holds_its_values(object));
   }
 
   /// Whether the tensor is what it was when it was lent: a Tensor, whose description never changes.
@@ -176,7 +176,7 @@ class imported_tensor {
   managed_tensor take_to_keep(PyObject* object) noexcept {
     type_entry const* const type = type_cache::peek(Py_TYPE(object));
     bool const is_fixed =
-        type != nullptr && (type->reads_fields || (type->has_table && !type->gaps));
+        type != nullptr && (type->reads_fields || (type->has_table && !type->tests));
     return is_fixed || !owned_ ? std::move(owned_) : detail::with_own_dims(std::move(owned_));
   }
 
@@ -211,7 +211,7 @@ class imported_tensor {
       return false;
     }
     exchange_table const table = type.exchange;  // the entry is not valid once Python code has run
-    bool const has_gaps = static_cast<bool>(type.gaps);
+    bool const is_tested = static_cast<bool>(type.tests);
     report why;
     if (mode == import_mode::borrow_to_read && table.can_lend()) {
       if (!table.try_lend(object, tensor_)) {
@@ -237,7 +237,8 @@ class imported_tensor {
     if (!why.ok()) {
       set_error(why);
     }
-    return why.ok() && !is_complex(dtype(tensor_.dtype)) && (!has_gaps || holds_its_values(object));
+    return why.ok() && !is_complex(dtype(tensor_.dtype)) &&
+           (!is_tested || holds_its_values(object));
   }
 
   // Describes an ndarray by its fields. Returns false without an exception when __dlpack__ is to be
@@ -316,7 +317,7 @@ class imported_tensor {
   DLBRIDGE_INLINE bool holds_its_values(PyObject* object) noexcept {
     return (is_row_major(tensor_.ndim, tensor_.shape, tensor_.strides) &&
             count_of(tensor_.ndim, tensor_.shape) > 1) ||
-           detail::ask_gaps(object, detail::asked_for::protocol) != detail::gap_answer::failed;
+           detail::run_tests(object, detail::import_path::protocol) != detail::test_outcome::failed;
   }
 
   // Describes a Tensor in memory of the CPU by its view. It was validated when the Tensor was

@@ -13,7 +13,7 @@
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/tensor_head.hpp>
-#include <dlbridge/python/import/detail/table_gaps.hpp>
+#include <dlbridge/python/import/detail/property_tests.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
@@ -63,8 +63,8 @@ struct type_entry {
   // numpy.ndarray, if the type is derived from it and inherits its __dlpack__, which reads only the
   // fields: so may dlbridge, unless the object has a __dlpack__ of its own.
   PyTypeObject* array_base = nullptr;
-  bool is_mostly_host = false;  // __dlpack__ is called before __dlpack_device__
-  detail::gap_check gaps{};     // what the table exports although __dlpack__ refuses it
+  bool is_mostly_host = false;     // __dlpack__ is called before __dlpack_device__
+  detail::property_tests tests{};  // of what the table exports although __dlpack__ refuses it
 #if defined(Py_GIL_DISABLED)
   ref kept;  // the reference to dlpack: another thread may modify the type at any time
 #endif
@@ -274,7 +274,7 @@ class type_cache {
     for (auto const& each : detail::mostly_host_types) {
       fresh.is_mostly_host = fresh.is_mostly_host || detail::has_class(classes, each[0], each[1]);
     }
-    fresh.gaps = detail::find_gaps(type, classes);
+    fresh.tests = detail::find_property_tests(type, classes);
     void const* const header = exchange_header_of(type);
     fresh.exchange = exchange_table::find(header);
     if (!detail::uses_protocol_only()) {
@@ -295,12 +295,12 @@ class type_cache {
 };
 
 namespace detail {
-// Asks an object the questions of its type, if there are any. The type is looked up now, as Python
+// Tests the properties of an object, if its type has any. The type is looked up now, as Python
 // code that has run may have changed it.
-DLBRIDGE_NOINLINE inline gap_answer ask_gaps(PyObject* object, asked_for purpose) noexcept {
+DLBRIDGE_NOINLINE inline test_outcome run_tests(PyObject* object, import_path purpose) noexcept {
   type_entry storage;
-  gap_check const gaps = type_cache::get(Py_TYPE(object), storage).gaps;
-  return gaps ? ask_gaps(gaps, object, purpose) : gap_answer::table;
+  property_tests const tests = type_cache::get(Py_TYPE(object), storage).tests;
+  return tests ? run_tests(tests, object, purpose) : test_outcome::table;
 }
 }  // namespace detail
 

@@ -10,7 +10,7 @@
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/detail/tensor_head.hpp>
-#include <dlbridge/python/import/detail/table_gaps.hpp>
+#include <dlbridge/python/import/detail/property_tests.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>

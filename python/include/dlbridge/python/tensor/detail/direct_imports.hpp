@@ -214,7 +214,7 @@ DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& tried_table) noexcept
     return ref();
   }
   stream_ref ready = stream_ref::default_of(cpu);
-  bool const is_fixed = !type->gaps;  // PyTorch, whose table has gaps, changes what it exported
+  bool const is_fixed = !type->tests;  // PyTorch changes what it exported
   managed_tensor m = import_by_table(*type, object, nullptr, ready);
   PyTypeObject* const result = m ? tensor_type() : nullptr;
   ref tensor = result == nullptr ? ref()
