@@ -1,10 +1,24 @@
-"""The types of the tools' options; argparse prints their errors."""
+"""The types of the tools' options, whose errors argparse prints, and errors of several options."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 MOST_SECONDS = 1e6  # selectors and timers refuse much longer waits
+
+
+class WrongUsage(Exception):
+    """The options cannot be fulfilled."""
+
+
+def require_writable(*paths: Path | None) -> None:
+    """Raises WrongUsage for a file that cannot be written, before the work is done for it."""
+    for path in paths:
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise WrongUsage(
+                f"{path} cannot be written: it is a directory, or its directory is missing"
+            )
 
 
 def seconds(text: str) -> float:

@@ -102,7 +102,7 @@ class RuleItem(pytest.Item):
 
     def runtest(self) -> None:
         from dlbridge.tools.conformance.rendering.junit import describe, properties
-        from dlbridge.tools.conformance.report import remarks_on_waivers
+        from dlbridge.tools.conformance.rendering.terminal import remarks_on_waivers
         from dlbridge.tools.conformance.waivers import apply_waivers
 
         examined = self.config.stash[ASKED].examine(self.name)

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 from test_conformance import TARGETS, Run, command, run_pytest
 
-from dlbridge.tools.conformance import report as terminal
 from dlbridge.tools.conformance import rules, waivers
-from dlbridge.tools.conformance.rendering import badge, github, junit
+from dlbridge.tools.conformance.rendering import badge, github, junit, terminal
 from dlbridge.tools.conformance.results import Outcome, Report, Result
 from dlbridge.tools.conformance.rules import Text
 from dlbridge.tools.conformance.waivers import BadWaivers, Waiver

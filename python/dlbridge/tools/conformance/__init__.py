@@ -19,7 +19,7 @@ from dlbridge.tools.conformance.lane import SECONDS
 from dlbridge.tools.conformance.results import Report, Result
 from dlbridge.tools.conformance.rules import RULES, STANDARDS
 from dlbridge.tools.conformance.target import CannotExamine
-from dlbridge.tools.options import seconds
+from dlbridge.tools.options import WrongUsage, require_writable, seconds
 from dlbridge.tools.output import INTERRUPTED
 
 __all__ = ["CannotExamine", "Examination", "Interrupted", "Report", "Result", "examine"]
@@ -91,10 +91,6 @@ def _add_arguments_for_ci(parser: argparse.ArgumentParser) -> None:
     )
 
 
-class _WrongUsage(Exception):
-    """The options cannot be fulfilled."""
-
-
 def run(options: argparse.Namespace) -> int:
     """Prints the report. 0: no rule fails; 1: a rule fails; 2: wrong usage, no report, no file.
 
@@ -108,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
         _save(report, options)
         if report.status == 2:
             raise CannotExamine(f"every rule was skipped: {report.results[0].got}")
-    except (CannotExamine, waivers.BadWaivers, output.CannotSave, _WrongUsage) as error:
+    except (CannotExamine, waivers.BadWaivers, output.CannotSave, WrongUsage) as error:
         print(f"dlbridge conformance: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:  # again, before the report was complete
@@ -121,7 +117,7 @@ def _print_rules(options: argparse.Namespace) -> int:
 
     unused = [name for name in _OF_AN_EXAMINATION if getattr(options, name)]
     if unused:
-        raise _WrongUsage(f"--rules examines nothing: it cannot be combined with {unused[0]}")
+        raise WrongUsage(f"--rules examines nothing: it cannot be combined with {unused[0]}")
     print(json.dumps(table.as_json(), indent=2) if options.json else table.table())
     return 0
 
@@ -134,15 +130,11 @@ _OF_AN_EXAMINATION = (
 
 
 def _examine(options: argparse.Namespace) -> Report:
-    from dlbridge.tools.conformance.report import show_progress
+    from dlbridge.tools.conformance.rendering.terminal import show_progress
 
     if options.target is None:
-        raise _WrongUsage("a TARGET is required, such as numpy or mylib:make")
-    for path in (options.junit, options.badge):
-        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise _WrongUsage(
-                f"{path} cannot be written: it is a directory, or its directory is missing"
-            )
+        raise WrongUsage("a TARGET is required, such as numpy or mylib:make")
+    require_writable(options.junit, options.badge)
     try:
         return examine(
             options.target,
@@ -167,12 +159,11 @@ def _save(report: Report, options: argparse.Namespace) -> None:
 
 
 def _print(report: Report, options: argparse.Namespace) -> None:
-    from dlbridge.tools.conformance import report as rendering
-    from dlbridge.tools.conformance.rendering import github
+    from dlbridge.tools.conformance.rendering import github, terminal
 
     if options.json:
         print(json.dumps(report.as_json(), indent=2))
     else:
-        rendering.show(report, verbose=options.verbose)
+        terminal.show(report, verbose=options.verbose)
     if options.annotations:
         print(github.render(report), end="", file=sys.stderr)

@@ -21,7 +21,7 @@ from dlbridge._missing import MESSAGE
 from dlbridge.tools import output
 from dlbridge.tools.libraries import CASES, LIBRARIES
 from dlbridge.tools.matrix import exchange, page, summary, survey, terminal
-from dlbridge.tools.options import jobs, seconds
+from dlbridge.tools.options import WrongUsage, jobs, require_writable, seconds
 from dlbridge.tools.progress import Bar
 
 SUMMARY = "pass arrays of every library to every other library, and show the results"
@@ -106,22 +106,18 @@ def row(text: str) -> str:
     return text
 
 
-class _WrongUsage(ValueError):
-    """The options cannot be fulfilled."""
-
-
 def _plan(options: argparse.Namespace) -> survey.Plan:
-    """Raises _WrongUsage and survey.NoEnvironment."""
+    """Raises WrongUsage and survey.NoEnvironment."""
     try:
         rows = {survey.short_name(name): name for name in (*LIBRARIES, *options.library)}
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise _WrongUsage(f"--library: {type(error).__name__}: {error}") from None
+        raise WrongUsage(f"--library: {type(error).__name__}: {error}") from None
     if options.via and importlib.util.find_spec("dlbridge._core") is None:
-        raise _WrongUsage(f"--via dlbridge: {MESSAGE}")
+        raise WrongUsage(f"--via dlbridge: {MESSAGE}")
     names = options.only or rows.keys() - NOT_SHOWN
     for name in names:
         if name not in rows:
-            raise _WrongUsage(f"--only {name}: no such library; there are {', '.join(rows)}")
+            raise WrongUsage(f"--only {name}: no such library; there are {', '.join(rows)}")
     libraries = [rows[name] for name in rows if name in names]
     environments = [
         survey.examine_environment(name, python, libraries)
@@ -129,7 +125,7 @@ def _plan(options: argparse.Namespace) -> survey.Plan:
     ]
     for name in options.only or ():
         if not any(environment.has(rows[name]) for environment in environments):
-            raise _WrongUsage(f"--only {name}: it is not installed in any environment")
+            raise WrongUsage(f"--only {name}: it is not installed in any environment")
     return survey.Plan(
         environments,
         libraries,
@@ -138,15 +134,6 @@ def _plan(options: argparse.Namespace) -> survey.Plan:
         seconds=options.seconds,
         jobs=options.jobs,
     )
-
-
-def _check_files(options: argparse.Namespace) -> None:
-    """Raises _WrongUsage for a file that cannot be written."""
-    for path in (options.html, None if options.json in (None, "-") else Path(options.json)):
-        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise _WrongUsage(
-                f"{path} cannot be written: it is a directory, or its directory is missing"
-            )
 
 
 def as_json(report: dict[str, Any]) -> str:
@@ -160,9 +147,9 @@ def as_json(report: dict[str, Any]) -> str:
 def run(options: argparse.Namespace) -> int:
     """Runs the exchanges, and prints and saves their results."""
     try:
-        _check_files(options)
+        require_writable(options.html, _saved_json(options))
         plan = _plan(options)
-    except (_WrongUsage, survey.NoEnvironment) as error:
+    except (WrongUsage, survey.NoEnvironment) as error:
         print(f"dlbridge matrix: {error}", file=sys.stderr)
         return 2
     with Bar(plan.size()) as bar:
@@ -178,13 +165,18 @@ def run(options: argparse.Namespace) -> int:
     return 1 if summary.faults_of_ours(report) else 0
 
 
+def _saved_json(options: argparse.Namespace) -> Path | None:
+    """The file for JSON, if it is not printed."""
+    return None if options.json in (None, "-") else Path(options.json)
+
+
 def _save(report: dict[str, Any], options: argparse.Namespace) -> bool:
     """Saves the files of the options. Returns False, and says why, where one cannot be written."""
     texts: dict[Path, Callable[[dict[str, Any]], str]] = {}
     if options.html is not None:
         texts[options.html] = page.render
-    if options.json not in (None, "-"):
-        texts[Path(options.json)] = as_json
+    if (path := _saved_json(options)) is not None:
+        texts[path] = as_json
     written = True
     for path, render in texts.items():
         try:

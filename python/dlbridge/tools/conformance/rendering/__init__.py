@@ -1,1 +1,1 @@
-"""The report in the forms that other programs read: JUnit, annotations of GitHub, a badge."""
+"""The forms of the report: for terminals, JUnit, annotations of GitHub, and a badge."""

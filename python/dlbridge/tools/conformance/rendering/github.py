@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dlbridge.tools.conformance.report import remarks_on_waivers
+from dlbridge.tools.conformance.rendering.terminal import remarks_on_waivers
 from dlbridge.tools.conformance.results import Report, Result
 
 COMMANDS = {"crash": "error", "fail": "error", "warn": "warning", "note": "notice"}

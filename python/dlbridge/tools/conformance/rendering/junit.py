@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 
 import dlbridge
-from dlbridge.tools.conformance.report import remarks_on_waivers
+from dlbridge.tools.conformance.rendering.terminal import remarks_on_waivers
 from dlbridge.tools.conformance.results import Report, Result, cite
 
 # XML 1.0 has no other control characters, no surrogates, and neither U+FFFE nor U+FFFF.
