@@ -48,7 +48,7 @@ PYBIND11_MODULE(arguments_dlbridge, m) {
   dlbridge::def(m, "def", [](t) {}, pybind11::arg("x"));
   dlbridge::def(m, "def3", [](t, t, t) {});
   dlbridge::def_fast(m, "like", [](owned_matrix x) { return x.empty_like<float>(); }, {"x"});
-  add_result<dlbridge::library::own>(m, "dlbridge");
+  add_result<dlbridge::library::dlbridge>(m, "dlbridge");
   add_result<dlbridge::library::numpy>(m, "numpy");
   add_result<dlbridge::library::torch>(m, "torch");
   add_result<dlbridge::library::jax>(m, "jax");

@@ -160,7 +160,7 @@ void add_results(nb::module_& m, binder& functions) {
     return all;
   });
   nb::module_ as = m.def_submodule("returns");
-  for (auto const& [name, which] : {std::pair<char const*, library>{"dlbridge", library::own},
+  for (auto const& [name, which] : {std::pair<char const*, library>{"dlbridge", library::dlbridge},
                                     {"numpy", library::numpy},
                                     {"torch", library::torch},
                                     {"jax", library::jax}}) {

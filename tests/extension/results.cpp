@@ -78,8 +78,8 @@ struct named_library {
   library which;
 };
 constexpr named_library libraries[] = {
-    {"dlbridge", library::own},    {"numpy", library::numpy}, {"torch", library::torch},
-    {"jax", library::jax},         {"cupy", library::cupy},   {"tensorflow", library::tensorflow},
+    {"dlbridge", library::dlbridge}, {"numpy", library::numpy}, {"torch", library::torch},
+    {"jax", library::jax},           {"cupy", library::cupy},   {"tensorflow", library::tensorflow},
     {"tvm_ffi", library::tvm_ffi},
 };
 

@@ -25,9 +25,9 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
-/// The libraries that `returns` can name. `own` is dlbridge.Tensor.
+/// The libraries that `returns` can name.
 enum class library : std::uint8_t {
-  own,
+  dlbridge,  ///< its Tensor
   numpy,
   torch,
   jax,
@@ -42,7 +42,7 @@ enum class library : std::uint8_t {
 
 namespace python {
 
-/// One row for each top-level package of each library except own.
+/// One row for each top-level package of each library except dlbridge.
 struct library_row {
   library which;
   char const* root;      // the top-level package of the library's types
