@@ -16,8 +16,8 @@
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/fulfil.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>

@@ -76,7 +76,7 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
         return tensor;
       }
     }
-    detail::import_call<false> call(producer, request);
+    detail::import_call<detail::any_request> call(producer, request);
     tensor = call.run();
     ready = call.ready_on();
     return tensor;

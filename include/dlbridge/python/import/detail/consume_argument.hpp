@@ -33,7 +33,7 @@ inline managed_tensor consume_argument(PyObject* producer) noexcept {
     return consume_capsule(producer);
   }
   consume_request const request;
-  return import_call<true>(producer, request).run();
+  return import_call<no_request>(producer, request).run();
 }
 }  // namespace detail
 }  // namespace python

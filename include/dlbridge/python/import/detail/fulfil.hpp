@@ -116,6 +116,18 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
   }
   return result;
 }
+
+// The fulfilment of import_call for every request.
+struct any_request {
+  static constexpr bool as_it_is = false;
+  static managed_tensor fulfil(managed_tensor m, consume_request const& request, bool wants_copy,
+                               stream_ref& ready) noexcept {
+    return fulfil_request(std::move(m), request, wants_copy, ready);
+  }
+  static report refused_move(device where, consume_request const& request) noexcept {
+    return detail::refused_move(where, request);
+  }
+};
 }  // namespace detail
 
 }  // namespace python

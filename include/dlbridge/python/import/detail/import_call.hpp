@@ -29,16 +29,15 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// Moves or copies a tensor that is not yet as requested; and why a move that the producer refuses
-// is not made (fulfil.hpp). Both are only declared here: extensions, whose functions request
-// neither for their arguments, need not compile them.
-inline managed_tensor fulfil_request(managed_tensor m, consume_request const& request,
-                                     bool wants_copy, stream_ref& ready) noexcept;
-inline report refused_move(device where, consume_request const& request) noexcept;
+// The fulfilment of an import that requests neither a device, nor a copy, nor a stream: that of an
+// argument. Extensions need not compile the other one (fulfil.hpp).
+struct no_request {
+  static constexpr bool as_it_is = true;
+};
 
 // One import: chooses the device, the stream and the keywords, calls the producer, and moves or
 // copies the result. A step that fails returns false or an empty object, with an exception set.
-template <bool AsItIs>
+template <class Fulfilment>
 class import_call {
  public:
   import_call(PyObject* producer, consume_request const& request) noexcept
@@ -83,7 +82,7 @@ class import_call {
     }
     ref capsule = call_producer();
     managed_tensor tensor = receive(capsule ? std::move(capsule) : request_again());
-    if constexpr (!AsItIs) {
+    if constexpr (!as_it_is) {
       return tensor ? fulfil(std::move(tensor)) : managed_tensor();
     }
     return tensor;
@@ -91,10 +90,11 @@ class import_call {
 
  private:
   // The properties of the request; constants in a call that takes the tensor as it is.
-  bool takes_as_it_is() const noexcept { return AsItIs || request_.takes_as_it_is(); }
-  bool moves() const noexcept { return !AsItIs && moves_; }
-  copy_policy copy() const noexcept { return AsItIs ? copy_policy::if_needed : request_.copy; }
-  PyObject* named_stream() const noexcept { return AsItIs ? nullptr : request_.stream; }
+  static constexpr bool as_it_is = Fulfilment::as_it_is;
+  bool takes_as_it_is() const noexcept { return as_it_is || request_.takes_as_it_is(); }
+  bool moves() const noexcept { return !as_it_is && moves_; }
+  copy_policy copy() const noexcept { return as_it_is ? copy_policy::if_needed : request_.copy; }
+  PyObject* named_stream() const noexcept { return as_it_is ? nullptr : request_.stream; }
 
   // The first call with the chosen keywords. The refusal that take_from_host met stands for it
   // where the keywords are those of that call: a second one would have its side effects twice, and
@@ -189,7 +189,7 @@ class import_call {
     if (keywords_.max_version == nullptr) {
       return false;
     }
-    moves_ = !AsItIs && request_.has_target && !is_on_device(where_, request_.target);
+    moves_ = !as_it_is && request_.has_target && !is_on_device(where_, request_.target);
     device const destination = moves() ? request_.target : where_;
     bool const named = named_stream() != nullptr && named_stream() != Py_None;
     if (runtime_of(destination) != runtime_kind::none) {
@@ -224,7 +224,7 @@ class import_call {
   // ready. dlbridge always passes the keyword, because torch orders nothing without it.
   bool choose_stream_keyword(PyObject* named, device where) noexcept {
     std::int64_t value = 0;
-    if (AsItIs) {  // an argument
+    if (as_it_is) {  // an argument
       ready_ = work_stream_of(producer_, type_.exchange, where);
       value = protocol_stream(ready_);
     } else if (!choose_stream(named, where, ready_, &value)) {
@@ -289,9 +289,9 @@ class import_call {
   // The exception states why dlbridge does not make a move that the producer refuses, whose
   // exception becomes the cause.
   ref explain_refused_move(refusal_meaning meaning) noexcept {
-    if constexpr (!AsItIs) {
+    if constexpr (!as_it_is) {
       report const why = moves_ && meaning == refusal_meaning::unavailable
-                             ? refused_move(where_, request_)
+                             ? Fulfilment::refused_move(where_, request_)
                              : report{};
       if (!why.ok()) {
         set_error(why);
@@ -350,7 +350,7 @@ class import_call {
       ready_ = stream_ref::default_of(m.view().device());
     }
     current_.leave();
-    return fulfil_request(std::move(m), request_, wants_copy, ready_);
+    return Fulfilment::fulfil(std::move(m), request_, wants_copy, ready_);
   }
 
   // Whether the memory that the producer exports holds the values of the tensor. The producer's own
