@@ -23,11 +23,7 @@ inline namespace DLBRIDGE_ABI {
 /// value, and named<'n'> any value that agrees with the other extents of that name:
 /// shape<dynamic_extent, 3>, shape<named<'n'>, named<'n'>>.
 template <std::int64_t... Extents>
-struct shape {
-  static_assert(sizeof...(Extents) <= max_rank, "dlbridge: a tensor has at most 64 dimensions");
-  static_assert(((Extents >= dynamic_extent || detail::name_of_extent(Extents) != '\0') && ...),
-                "dlbridge: an extent is dynamic_extent, named<'n'> with a letter, 0 or above");
-};
+struct shape {};
 /// Accepts every rank; used in place of shape.
 struct dynamic_rank {};
 
@@ -73,7 +69,9 @@ struct shape_facts {
 };
 template <std::int64_t... Extents>
 struct shape_facts<shape<Extents...>> {
-  static_assert(sizeof(shape<Extents...>) != 0);  // its assertions hold once it is complete
+  static_assert(sizeof...(Extents) <= max_rank, "dlbridge: a tensor has at most 64 dimensions");
+  static_assert(((Extents >= dynamic_extent || name_of_extent(Extents) != '\0') && ...),
+                "dlbridge: an extent is dynamic_extent, named<'n'> with a letter, 0 or above");
   static constexpr int rank = sizeof...(Extents);
   DLBRIDGE_LOCAL static constexpr std::int64_t values[] = {Extents..., dynamic_extent};
   static constexpr std::int64_t const* extents() noexcept { return values; }
