@@ -60,6 +60,8 @@ template <class Result>
 Result failed() {
   if constexpr (std::is_pointer_v<Result>) {
     return nullptr;
+  } else if constexpr (std::is_same_v<Result, Py_complex>) {
+    return {-1, 0};
   } else {
     return static_cast<Result>(-1);
   }
@@ -115,6 +117,7 @@ replacement const replacements[] = {
     RAISES(PyCFunction_NewEx),
     RAISES(PyCMethod_New),
     RAISES(PyCapsule_New),
+    RAISES(PyComplex_AsCComplex),
     RAISES(PyComplex_FromDoubles),
     RAISES(PyCode_GetVarnames),
     RAISES(PyDescr_NewMethod),

@@ -103,8 +103,12 @@ namespace detail {
 // (spec 4.3). Its cause states why the driver of the device is not usable, if that is the reason.
 inline bool can_reach(device own, device target, copy_policy copy) noexcept {
   report const why = check_move(own, target);
-  bool const is_forbidden = copy == copy_policy::never;
-  if (why.ok() && !is_forbidden) {
+  bool const is_forbidden = copy == copy_policy::never && (why.ok() || lacks_driver(why));
+  if (is_forbidden) {
+    set_error(forbidden_move(own, target), "__dlpack__");
+    return false;
+  }
+  if (why.ok()) {
     return true;
   }
   if (lacks_driver(why)) {
@@ -114,7 +118,7 @@ inline bool can_reach(device own, device target, copy_policy copy) noexcept {
                      "Move the tensor with a library that works on both devices");
   append_name(r.expected, own).append(" can be copied");
   append_name(r.got, target);
-  set_error(why.ok() ? forbidden_move(own, target) : r, "__dlpack__");
+  set_error(r, "__dlpack__");
   return false;
 }
 }  // namespace detail
