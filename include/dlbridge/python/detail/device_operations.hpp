@@ -221,6 +221,14 @@ inline bool lacks_driver(report const& why) noexcept {
   return why.has(errc::runtime_missing) || why.has(errc::runtime_failed) ||
          why.has(errc::not_permitted);
 }
+/// Whether copy=False is why a move is not made. A device that no copy reaches, such as an ordinal
+/// that the driver lacks, is another reason; a driver that is not usable is none.
+/// @param why the report of check_move for these devices
+DLBRIDGE_COLD inline bool forbids_move(copy_policy copy, device from, device to,
+                                       report const& why) noexcept {
+  return copy == copy_policy::never &&
+         (why.ok() || lacks_driver(check_move(from, device(to.type, 0))));
+}
 
 }  // namespace python
 }  // namespace DLBRIDGE_ABI

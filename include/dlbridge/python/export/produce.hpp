@@ -103,8 +103,7 @@ namespace detail {
 // (spec 4.3). Its cause states why the driver of the device is not usable, if that is the reason.
 inline bool can_reach(device own, device target, copy_policy copy) noexcept {
   report const why = check_move(own, target);
-  bool const is_forbidden = copy == copy_policy::never && (why.ok() || lacks_driver(why));
-  if (is_forbidden) {
+  if (forbids_move(copy, own, target, why)) {
     set_error(forbidden_move(own, target), "__dlpack__");
     return false;
   }

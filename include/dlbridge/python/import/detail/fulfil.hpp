@@ -60,16 +60,11 @@ inline bool stays_on_host(device where, device target) noexcept {
          (target == cpu || (is_on_device(where, target) && !can_copy_in_kind(where)));
 }
 
-// Whether copy=False is why a move is not made: a device that no copy reaches is another reason.
-inline bool forbids_move(consume_request const& request, report const& why) noexcept {
-  return request.copy == copy_policy::never && (why.ok() || lacks_driver(why));
-}
-
 // Why a move that the producer refuses is not made: copy=False forbids it, or the driver is
 // missing. No reason is known for other moves.
 inline report refused_move(device where, consume_request const& request) noexcept {
   report const why = check_move(where, request.target);
-  if (forbids_move(request, why)) {
+  if (forbids_move(request.copy, where, request.target, why)) {
     return stays_on_host(where, request.target) ? report{} : forbidden_move(where, request.target);
   }
   return lacks_driver(why) ? why : report{};
@@ -91,7 +86,7 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
   if (!why.ok() && !elsewhere && !lacks_driver(why)) {
     why = refusal(errc::device_mismatch, "memory that the CPU can read, to copy it",
                   name_of(where).c_str(), "Copy the tensor with its own library first");
-  } else if (!on_host && elsewhere && forbids_move(request, why)) {
+  } else if (!on_host && elsewhere && forbids_move(request.copy, where, target, why)) {
     why = forbidden_move(where, target);
   }
   if (!why.ok()) {
