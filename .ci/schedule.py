@@ -86,8 +86,9 @@ def count_tests(log: str) -> dict[str, int]:
 
 def interleaved(sessions: list[Session]) -> list[Session]:
     """Alternates sessions that mostly compile with sessions that mostly install and wait for the
-    network. Those tagged `last` come last."""
+    network. Those tagged `first`, which take longest, come first, and those tagged `last` last."""
     ordinary = [each for each in sessions if "last" not in each.tags]
+    ordinary.sort(key=lambda each: "first" not in each.tags)
     compiling = [each for each in ordinary if "compiles" in each.tags]
     others = [each for each in ordinary if "compiles" not in each.tags]
     queue = []

@@ -62,9 +62,12 @@ inline bool stays_on_host(device where, device target) noexcept {
 
 // Why a move that the producer refuses is not made: copy=False forbids it, or the driver is
 // missing. No reason is known for other moves.
-inline report refused_move(device where, consume_request const& request) noexcept {
+// is_own: the producer is a Tensor, which reaches the devices that check_move allows; another one
+// may reach more
+inline report refused_move(device where, consume_request const& request, bool is_own) noexcept {
   report const why = check_move(where, request.target);
-  if (forbids_move(request.copy, where, request.target, why)) {
+  if (is_own ? forbids_move(request.copy, where, request.target, why)
+             : request.copy == copy_policy::never) {
     return stays_on_host(where, request.target) ? report{} : forbidden_move(where, request.target);
   }
   return lacks_driver(why) ? why : report{};
@@ -119,8 +122,8 @@ struct any_request {
                                stream_ref& ready) noexcept {
     return fulfil_request(std::move(m), request, wants_copy, ready);
   }
-  static report refused_move(device where, consume_request const& request) noexcept {
-    return detail::refused_move(where, request);
+  static report refused_move(device where, consume_request const& request, bool is_own) noexcept {
+    return detail::refused_move(where, request, is_own);
   }
 };
 }  // namespace detail

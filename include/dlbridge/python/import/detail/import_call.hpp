@@ -291,7 +291,7 @@ class import_call {
   ref explain_refused_move(refusal_meaning meaning) noexcept {
     if constexpr (!as_it_is) {
       report const why = moves_ && meaning == refusal_meaning::unavailable
-                             ? Fulfilment::refused_move(where_, request_)
+                             ? Fulfilment::refused_move(where_, request_, type_.has_head)
                              : report{};
       if (!why.ok()) {
         set_error(why);
