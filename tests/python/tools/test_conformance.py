@@ -23,11 +23,11 @@ from dlbridge.tools.conformance import (
     engine,
     probes,
     registry,
-    report,
     rules,
     target,
 )
 from dlbridge.tools.conformance.helpers import exports
+from dlbridge.tools.conformance.rendering import terminal
 
 pytest_plugins = ["pytester"]
 
@@ -474,7 +474,7 @@ def _shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, *, verbose: boo
         ],
     )
     monkeypatch.setattr(sys, "stdout", stream)
-    report.show(example, verbose=verbose)
+    terminal.show(example, verbose=verbose)
     return stream.getvalue()
 
 
@@ -485,7 +485,7 @@ def test_the_worst_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "P-27, S-01: no probe examines it" in text
     assert "\nnote   X-12   lost; fix: Find them.\n" in text
     assert text.endswith("\n1 of 6 pass, 1 crash, 1 warn, 1 note, 2 skip\n")
-    assert max(map(len, text.splitlines())) <= report.WIDEST
+    assert max(map(len, text.splitlines())) <= terminal.WIDEST
 
 
 def test_verbose_shows_notes_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -511,8 +511,8 @@ def test_a_terminal_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_progress_is_wiped_out(monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     monkeypatch.setattr(sys, "stderr", out)
-    report.show_progress(1, 2, "P-04")
-    report.show_progress(2, 2, "")
+    terminal.show_progress(1, 2, "P-04")
+    terminal.show_progress(2, 2, "")
     assert out.getvalue().startswith("\r1 of 2: P-04 ")
     assert out.getvalue().endswith(" \r")
 
