@@ -370,7 +370,7 @@ def test_numpy_bools_and_characters_are_elements(extension: Any) -> None:
 
 
 # Objects that the type of an overload accepts as they are.
-EXACT = {
+EXACT: dict[str, list[Any]] = {
     "optional_first": [None, 1.5],
     "complex_first": [1j],
     "variant_first": [1.5, "text"],
