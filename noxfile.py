@@ -384,6 +384,11 @@ class Peers:
     tests: tuple[str, ...] = ("tests/python/peers", *STATEMENTS)  # run for these peers only
     heavy: bool = False  # omitted by --fast
 
+    @property
+    def tags(self) -> list[str]:
+        """The tags of its session. The longest one starts first."""
+        return ["slow"] if self.heavy else ["first"] if self.name == "newest" else []
+
 
 TORCH = "torch==2.13.0"
 NEWEST = {  # by the name of the package
@@ -483,10 +488,7 @@ def install_wheel(session: nox.Session, *others: str) -> Path:
 @nox.session(tags=["tests"])
 @nox.parametrize(
     "peers",
-    [
-        nox.param(each, id=each.name, tags=["slow"] * each.heavy + ["first"] * (each == PEERS[0]))
-        for each in PEERS
-    ],
+    [nox.param(each, id=each.name, tags=each.tags) for each in PEERS],
 )
 def python(session: nox.Session, peers: Peers) -> None:
     """The Python tests against foreign libraries, on the installed package."""

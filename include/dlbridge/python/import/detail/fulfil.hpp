@@ -65,9 +65,9 @@ inline bool stays_on_host(device where, device target) noexcept {
 // is_own: the producer is a Tensor, which reaches the devices that check_move allows; another one
 // may reach more
 inline report refused_move(device where, consume_request const& request, bool is_own) noexcept {
-  report const why = check_move(where, request.target);
-  if (is_own ? forbids_move(request.copy, where, request.target, why)
-             : request.copy == copy_policy::never) {
+  bool const asks = is_own || request.copy != copy_policy::never;  // which may load a driver
+  report const why = asks ? check_move(where, request.target) : report{};
+  if (forbids_move(request.copy, where, request.target, why)) {
     return stays_on_host(where, request.target) ? report{} : forbidden_move(where, request.target);
   }
   return lacks_driver(why) ? why : report{};

@@ -132,7 +132,9 @@ struct exact_tests_of<Result(Parameters...)> {
       record.positional_count = i + 1;
     }
     for (function_record::exact_test const each : all) {
-      record.exact_tests = each != nullptr ? all : record.exact_tests;
+      if (each != nullptr) {
+        record.exact_tests = all;
+      }
     }
   }
 };
