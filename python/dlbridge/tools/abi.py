@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes as C
 import errno
+import functools
 import itertools
 import os
 import sys
@@ -43,12 +44,20 @@ class _Range(C.Structure):
     _fields_ = [("base", C.c_void_p), ("length", C.c_size_t)]
 
 
+@functools.cache
+def _process_vm_readv() -> Callable[..., int]:
+    """The function of the C library; looked up once, as tensors are read element by element."""
+    function = C.CDLL(None, use_errno=True).process_vm_readv
+    function.restype = C.c_ssize_t
+    return function
+
+
 def _copy_out(address: int, size: int) -> bytes | None:
     """Lets the kernel copy the bytes: it returns an error where a direct read would crash."""
     block = C.create_string_buffer(size)
     to, from_ = _Range(C.addressof(block), size), _Range(address, size)
     ranges = (os.getpid(), C.byref(to), C.c_ulong(1), C.byref(from_), C.c_ulong(1), C.c_ulong(0))
-    count = C.CDLL(None, use_errno=True).process_vm_readv(*ranges)
+    count = _process_vm_readv()(*ranges)
     if count < 0 and C.get_errno() in (errno.ENOSYS, errno.EPERM):
         return _copy_out_of_file(address, size)
     return block.raw if count == size else None

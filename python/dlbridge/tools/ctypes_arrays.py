@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import math
 from typing import Any
 
 from dlbridge.tools import abi, elements
 
 _FREED = 0xA5  # written over the memory of a freed tensor
-
-
-def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the strides of a row-major tensor without gaps, in elements."""
-    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
 def array(values: elements.Nested, dtype: str) -> Any:
@@ -25,7 +19,7 @@ def array(values: elements.Nested, dtype: str) -> Any:
     shape = elements.shape_of(values)
     data = abi.memory(content or bytes(1))
     tensor = abi.make(
-        data=data, shape=shape, strides=row_major(shape), dtype=elements.DTYPES[dtype][0]
+        data=data, shape=shape, strides=elements.row_major(shape), dtype=elements.DTYPES[dtype][0]
     )
 
     def overwrite() -> None:
@@ -62,7 +56,7 @@ def view(
 def _layout(capsule: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     contents = abi.read(capsule)
     assert contents.shape is not None
-    return contents.shape, contents.strides or row_major(contents.shape)
+    return contents.shape, contents.strides or elements.row_major(contents.shape)
 
 
 def index(capsule: Any, key: slice) -> Any:

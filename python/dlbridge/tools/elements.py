@@ -5,6 +5,7 @@ abi.py reads the structs of DLPack; this module reads the elements that they poi
 
 from __future__ import annotations
 
+import math
 import struct
 from typing import Any
 
@@ -27,9 +28,22 @@ def shape_of(values: Nested) -> tuple[int, ...]:
     return (len(values), *(shape_of(values[0]) if values else ()))
 
 
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the strides, in elements, of compact memory in which the last dimension is fastest.
+
+    >>> row_major((2, 3))
+    (3, 1)
+    """
+    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
+
+
 def flat(values: Nested) -> list[Any]:
     """Returns the numbers in row-major order."""
-    return [x for part in values for x in flat(part)] if isinstance(values, list) else [values]
+    if not isinstance(values, list):
+        return [values]
+    if not any(isinstance(part, list) for part in values):
+        return list(values)
+    return [x for part in values for x in flat(part)]
 
 
 def itemsize(dtype: str) -> int:
@@ -58,7 +72,7 @@ def decode(raw: bytes, dtype: str) -> Any:
 
 
 def read(contents: abi.Contents) -> Nested:
-    """Reads the values of a tensor in host memory, element by element.
+    """Reads the values of a tensor in host memory: compact rows at once, others by element.
 
     Raises abi.Unreadable where the memory is not readable, KeyError for an unsupported dtype.
     """
@@ -66,25 +80,26 @@ def read(contents: abi.Contents) -> Nested:
     size = itemsize(dtype)
     if contents.shape is None:
         raise abi.Unreadable("the shape is not readable")
-    strides = contents.strides
-    if strides is None:
-        if not contents.strides_is_null:
-            raise abi.Unreadable("the strides are not readable")
-        row_major = [1]
-        for extent in reversed(contents.shape[1:]):
-            row_major.append(row_major[-1] * extent)
-        strides = tuple(reversed(row_major))
+    if contents.strides is None and not contents.strides_is_null:
+        raise abi.Unreadable("the strides are not readable")
+    shape = contents.shape
+    strides = row_major(shape) if contents.strides is None else contents.strides
+
+    def compact_row(address: int) -> Nested | None:
+        """Returns the values of a row that is readable at once."""
+        raw = abi.read_memory(address, shape[-1] * size)
+        return raw and [decode(raw[at : at + size], dtype) for at in range(0, len(raw), size)]
 
     def part(address: int, dimension: int) -> Nested:
-        if dimension == len(contents.shape or ()):
+        if dimension == len(shape):
             raw = abi.read_memory(address, size)
             if raw is None:
                 raise abi.Unreadable(f"the element at {address:#x} is not readable")
             return decode(raw, dtype)
-        assert contents.shape is not None and strides is not None
-        return [
-            part(address + i * strides[dimension] * size, dimension + 1)
-            for i in range(contents.shape[dimension])
-        ]
+        is_row = dimension == len(shape) - 1 and strides[-1] == 1
+        if is_row and (values := compact_row(address)):
+            return values
+        step = strides[dimension] * size
+        return [part(address + i * step, dimension + 1) for i in range(shape[dimension])]
 
     return part(contents.first, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from dlbridge.tools import abi, ctypes_arrays, elements
+from dlbridge.tools import abi, elements
 from dlbridge.tools.libraries import Library
 
 
@@ -69,7 +69,7 @@ def make(values: Any, dtype: str) -> CtypesTensor:
     """A row-major tensor of these values."""
     shape = elements.shape_of(values)
     memory = abi.memory(elements.encode(values, dtype) or bytes(1))
-    return CtypesTensor(memory, dtype, shape, ctypes_arrays.row_major(shape))
+    return CtypesTensor(memory, dtype, shape, elements.row_major(shape))
 
 
 def index(x: CtypesTensor, key: slice) -> CtypesTensor:

@@ -146,9 +146,7 @@ def _old(module: Any, x: Any) -> Array:
     """Supports neither versions nor strides."""
     capsule = x.__dlpack__()
     contents = abi.read(capsule)
-    if contents.name != abi.LEGACY or contents.strides != ctypes_arrays.row_major(
-        contents.shape or ()
-    ):
+    if contents.name != abi.LEGACY or contents.strides != elements.row_major(contents.shape or ()):
         raise BufferError("<b>legacy</b> & row-major only")
     return Array(capsule)
 

@@ -12,7 +12,7 @@ import itertools
 from typing import Any, Callable
 
 from dlbridge.tools import abi, elements
-from dlbridge.tools.ctypes_arrays import row_major
+from dlbridge.tools.elements import row_major
 
 CPU = (1, 0)
 NOWHERE = 0x7000_0000_0008

@@ -19,7 +19,7 @@ from dlbridge.tools.conformance.helpers.results import CannotRead, readers, valu
 from dlbridge.tools.conformance.helpers.trials import fatal, how_it_ends
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.target import Target
-from dlbridge.tools.ctypes_arrays import row_major
+from dlbridge.tools.elements import row_major
 
 NOWHERE = 0x10  # an invalid pointer
 ROW_MAJOR = (object(),)  # in place of strides: those of a compact tensor

@@ -7,7 +7,7 @@ from typing import Any
 
 from dlbridge.tools import abi
 from dlbridge.tools.conformance.helpers import device_memory, samples
-from dlbridge.tools.ctypes_arrays import row_major
+from dlbridge.tools.elements import row_major
 
 Fields = dict[str, Any]
 BEFORE, AFTER = 64, 192  # elements around those of a tensor: wrong strides stay in the memory

@@ -21,8 +21,8 @@ from dlbridge.tools.conformance.helpers.consumption import (
 from dlbridge.tools.conformance.helpers.producers import BEFORE, VERSION, Producer
 from dlbridge.tools.conformance.outcomes import Skip, name_error
 from dlbridge.tools.conformance.target import Target
-from dlbridge.tools.ctypes_arrays import row_major
 from dlbridge.tools.dtypes import Triple
+from dlbridge.tools.elements import row_major
 from dlbridge.tools.libraries import capsule_of
 
 Nested = Any  # numbers in nested lists

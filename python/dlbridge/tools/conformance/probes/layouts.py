@@ -34,8 +34,8 @@ from dlbridge.tools.conformance.helpers.trials import survivors
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import NO_CONSUMER, Target
-from dlbridge.tools.ctypes_arrays import row_major
 from dlbridge.tools.dtypes import Triple
+from dlbridge.tools.elements import row_major
 
 # One dtype of each size: consumers move elements by their size.
 SIZES: dict[str, Triple] = {

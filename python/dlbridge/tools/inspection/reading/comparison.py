@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from dlbridge.tools import dtypes
+from dlbridge.tools.elements import row_major
 from dlbridge.tools.inspection.reading import own
 from dlbridge.tools.inspection.reading.description import Description
 from dlbridge.tools.inspection.reading.elements import (
@@ -17,7 +18,6 @@ from dlbridge.tools.inspection.reading.elements import (
     is_decodable,
     read,
 )
-from dlbridge.tools.inspection.reading.layout import row_major
 from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, TITLES, Response
 from dlbridge.tools.inspection.reading.signs import MASKED, Comparison, Sign
 from dlbridge.tools.inspection.reading.subject import Subject

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from dlbridge.tools import abi, devices, dtypes
-from dlbridge.tools.inspection.reading.layout import Layout, row_major
+from dlbridge.tools.elements import row_major
+from dlbridge.tools.inspection.reading.layout import Layout
 
 FLAGS = {
     abi.READ_ONLY: "read-only",

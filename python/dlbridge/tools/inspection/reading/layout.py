@@ -9,17 +9,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dlbridge.tools.elements import row_major
+
 MOST_TRIED = 10_000  # steps of the search for the elements at an offset
 MOST_SORTED = 1 << 16  # elements whose offsets are compared to detect overlap
-
-
-def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the strides of compact memory in which the last dimension is fastest.
-
-    >>> row_major((2, 3))
-    (3, 1)
-    """
-    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
 def first_indices(shape: tuple[int, ...], most: int) -> list[tuple[int, ...]]:
