@@ -3,6 +3,12 @@
 // layer: foundation · constants of DLPack and of the build
 #pragma once
 
+#if defined(_MSVC_LANG) ? _MSVC_LANG < 201703L : __cplusplus < 201703L
+#error \
+    "dlbridge needs C++17 or newer: compile with -std=c++17, or with /std:c++17 of MSVC. In CMake, \
+link dlbridge::dlbridge, which requests it."
+#endif
+
 #if !__has_include(<dlpack/dlpack.h>)
 #error \
     "dlbridge needs dlpack/dlpack.h 1.0 or newer, and the compiler found none. In CMake, link \

@@ -130,9 +130,9 @@ DLBRIDGE_COLD inline void break_layout(report& r, tensor_view const& view,
   raise(r);
 }
 
-// Whether the index type can represent the number of elements and the span from the first to one
-// past the highest element ([mdspan.layout]). An extent of 0 counts as 1, because the strides of
-// the other dimensions must fit too.
+// Whether the index type can represent the number of elements, the span from the first to one past
+// the highest element ([mdspan.layout]), and as much below the first one. An extent of 0 counts as
+// 1, because the strides of the other dimensions must fit too.
 template <class Index>
 bool fits_index(tensor_view const& view) noexcept {
   constexpr auto most = static_cast<std::uint64_t>((std::numeric_limits<Index>::max)());
@@ -145,7 +145,7 @@ bool fits_index(tensor_view const& view) noexcept {
   std::int64_t highest = 0;
   return fits && static_cast<std::uint64_t>(size) <= most &&
          try_reach(view.rank(), view.shape(), view.strides(), lowest, highest) &&
-         static_cast<std::uint64_t>(highest) < most;
+         static_cast<std::uint64_t>(highest) < most && static_cast<std::uint64_t>(-lowest) < most;
 }
 
 // Whether the padding of a mapping is known at run time only, as that of layout_right_padded<> and

@@ -19,6 +19,7 @@
 #include <dlbridge/layout.hpp>
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/traits.hpp>
+#include <dlbridge/types/small_floats.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
@@ -110,8 +111,8 @@ constexpr bool
 // Whether T represents the number; a float rounds it.
 template <class T, class Number>
 bool has_number(Number number) noexcept {
-  if constexpr (std::is_same_v<T, std::byte>) {
-    return has_number<unsigned char>(number);
+  if constexpr (!std::is_arithmetic_v<T>) {
+    return has_number<number_of<T>>(number);
   } else if constexpr (!std::is_integral_v<T>) {
     return true;
   } else if constexpr (std::is_integral_v<Number>) {
@@ -245,6 +246,13 @@ class broadcast_span {
     ((offset += static_cast<std::int64_t>(index) * strides_[i++]), ...);
     return data()[offset];
   }
+  /// @throws std::out_of_range as tensor_span::at
+  template <class... Index>
+  T const& at(Index... index) const DLBRIDGE_LIFETIMEBOUND {
+    int axis = 0;
+    (detail::require_index(view(), axis++, static_cast<std::int64_t>(index)), ...);
+    return (*this)(index...);
+  }
 
  private:
   void assign(T const* data, dims const& extents, std::int64_t const* strides) {
@@ -312,8 +320,8 @@ broadcast_span<T, Shape> broadcast_to(Source&& source, dims const& extents) {
   } else {
     constexpr bool is_number = std::is_arithmetic_v<type> && !std::is_same_v<type, T>;
     static_assert(!is_number || detail::takes_numbers<T>,
-                  "dlbridge: a number becomes an element of this type by a constructor from float. "
-                  "Add it");
+                  "dlbridge: a number becomes an element of this type by a constructor from float, "
+                  "from double for a dtype of 64 bits, or from the integer of its dtype. Add it");
     constexpr bool is_own =
         (is_number && detail::takes_numbers<T> && detail::is_castable<type, T>) ||
         std::is_same_v<type, T>;
@@ -325,12 +333,14 @@ broadcast_span<T, Shape> broadcast_to(Source&& source, dims const& extents) {
     if constexpr (is_small_float) {
       return broadcast_to<T, Shape>(static_cast<float>(source), extents);
     } else if constexpr (is_own) {
-      if constexpr (std::is_arithmetic_v<type>) {
+      if constexpr (std::is_same_v<type, T>) {
+        return broadcast_span<T, Shape>(source, extents);
+      } else {
         if (!detail::has_number<T>(source)) {
           detail::raise_no_number(dtype_of<T>(), source);
         }
+        return broadcast_span<T, Shape>(detail::converted_number<T>(source), extents);
       }
-      return broadcast_span<T, Shape>(static_cast<T>(source), extents);
     }
   }
 }

@@ -63,17 +63,6 @@ float8_reader reader_of_float8(int code) noexcept {
   return {decoders[code - first_float8]};
 }
 
-template <class To, class From>
-To converted_number(From number) noexcept {
-  if constexpr (std::is_arithmetic_v<From> && std::is_class_v<To>) {
-    return static_cast<To>(to_odd_float(number));  // as Eigen's half rounds to float first
-  } else if constexpr (std::is_arithmetic_v<From>) {
-    return static_cast<To>(number);
-  } else {
-    return static_cast<To>(static_cast<float>(number));
-  }
-}
-
 // Converts the elements of the rows of a plan, whose units are bytes.
 template <class To, class Reader>
 void convert_rows(copy_plan const& plan, char const* from, char* to, Reader read) noexcept {
@@ -147,8 +136,9 @@ void convert_other_elements(tensor_view const& source, tensor_view const& destin
 template <class To>
 void convert_elements(tensor_view const& source, tensor_view const& destination) noexcept {
   static_assert(takes_numbers<To>,
-                "dlbridge: a conversion to this element type needs a constructor from float. Add "
-                "it, or convert to dlbridge::float16 or bfloat16, which have the same bits");
+                "dlbridge: a conversion to this element type needs a constructor from float, from "
+                "double for a dtype of 64 bits, or from the integer of its dtype. Add it, or "
+                "convert to a type of dlbridge or of C++ with the same bits");
   if constexpr (takes_numbers<To>) {
     if (source.dtype() != dtype_of<To>()) {
       return convert_other_elements<To>(source, destination);

@@ -245,12 +245,30 @@ static_assert(kDLFloat8_e3m4 == 7 && kDLFloat8_e4m3 == 8 && kDLFloat8_e4m3b11fnu
 #endif
 
 namespace detail {
-// Whether a number becomes an element of type T by a constructor from float. Braces refuse one from
-// an integer, which would take the number for the bits.
+template <int Bits, class Of8, class Of16, class Of32, class Of64>
+using of_width = std::conditional_t<(Bits <= 16), std::conditional_t<Bits == 8, Of8, Of16>,
+                                    std::conditional_t<Bits == 32, Of32, Of64>>;
+// The number of C++ that has every value of the dtype of T: T itself, or for a class and an enum
+// bool, an integer, float, or double.
+template <class T, int Code = dtype_of<T>().code, int Bits = dtype_of<T>().bits>
+using number_of = std::conditional_t<
+    std::is_arithmetic_v<T>, T,
+    std::conditional_t<
+        Code == kDLBool, bool,
+        std::conditional_t<
+            Code == kDLInt, of_width<Bits, std::int8_t, std::int16_t, std::int32_t, std::int64_t>,
+            std::conditional_t<
+                Code == kDLUInt,
+                of_width<Bits, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>,
+                std::conditional_t<(Bits > (Code == kDLComplex ? 64 : 32)), double, float>>>>>;
+
+// Whether a number becomes an element of type T: of a class by a constructor from number_of<T>.
+// Braces refuse a constructor that loses values, and one from an integer, which would take a float
+// for its bits.
 template <class T, class = void>
 constexpr bool takes_numbers = !std::is_class_v<T>;
 template <class T>
-constexpr bool takes_numbers<T, std::void_t<decltype(T{std::declval<float>()})>> = true;
+constexpr bool takes_numbers<T, std::void_t<decltype(T{std::declval<number_of<T>>()})>> = true;
 }  // namespace detail
 
 }  // namespace DLBRIDGE_ABI

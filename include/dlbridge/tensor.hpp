@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -136,6 +137,26 @@ constexpr requirement without_free_extents(requirement need) noexcept {
   need.extents = any ? nullptr : need.extents;
   return need;
 }
+// Throws for an index that is not one of an axis.
+DLBRIDGE_COLD inline void raise_index(tensor_view const& view, int axis, std::int64_t index) {
+  bounded_text<360> text;
+  text.append("index ").append(index).append(" is out of range for axis ").append(axis);
+  text.append(" with extent ")
+      .append(view.extent(axis))
+      .append(" of ")
+      .append(name_of(view).c_str());
+#if DLBRIDGE_EXCEPTIONS
+  throw std::out_of_range(text.c_str());
+#else
+  raise(refusal(errc::bad_argument, "an index of the tensor", text.c_str()));
+#endif
+}
+inline void require_index(tensor_view const& view, int axis, std::int64_t index) {
+  if (index < 0 || index >= view.extent(axis)) {
+    raise_index(view, axis, index);
+  }
+}
+
 // The requirement of a tensor_span in memory, which a call of required() would copy each time.
 template <class Span>
 DLBRIDGE_LOCAL inline constexpr requirement required_by = without_free_extents(Span::required());
@@ -241,6 +262,17 @@ class tensor_span {
     ((offset += static_cast<std::int64_t>(index) * strides_[i++]), ...);
     return data()[offset];
   }
+  /// The same, with every index checked.
+  /// @throws std::out_of_range an index is below 0, or not below its extent. In Python it is an
+  ///   IndexError.
+  template <class... Index>
+  T& at(Index... index) const {
+    int axis = 0;
+    (detail::require_index(view_, axis++, static_cast<std::int64_t>(index)), ...);
+    return (*this)(index...);
+  }
+  template <class Index>
+  T& operator[](Index) const = delete;  // write x(i, j), or x.at(i, j)
 
  private:
   // The function does not call find_row: with the sanitizers of GCC, the pointer that find_row
@@ -322,6 +354,11 @@ class tensor {
   template <class... Index>
   T& operator()(Index... index) const noexcept DLBRIDGE_LIFETIMEBOUND {
     return span_(index...);
+  }
+  /// @throws std::out_of_range as tensor_span::at
+  template <class... Index>
+  T& at(Index... index) const DLBRIDGE_LIFETIMEBOUND {
+    return span_.at(index...);
   }
 
   /// Releases the tensor without freeing it.

@@ -160,7 +160,8 @@ DLBRIDGE_COLD inline report explain(flaw what, DLTensor const& t) noexcept {
       append_name(r.got, device(t.device));
       break;
     case flaw::count:
-      r = refusal(errc::overflow, "a size in bits that fits 64 bits", "shape ", broken);
+      r = refusal(errc::overflow, "a size in bits that fits 64 bits", "shape ",
+                  "Pass a view of fewer elements");
       append_extents(r.got, t.ndim, t.shape);
       break;
     case flaw::reach:

@@ -371,8 +371,9 @@ ENTRIES = MALFORMED.format(
     "the array interface", "a dict with shape, typestr, and data as (address, read-only)"
 )
 SHAPE = MALFORMED.format("shape", "up to 64 integers of 0 and above")
-COUNT = MALFORMED.format("strides", "as many integers as shape")
+COUNT = MALFORMED.format("strides", "as many integers of 64 bits as shape")
 DATA = MALFORMED.format("data", "(address, read-only)")
+OFFSET = MALFORMED.format("offset", "an integer of 0 and above")
 BUFFER = MALFORMED.format("data", "(address, read-only), or an object with the buffer protocol")
 MEMORY = MALFORMED.format("data", "a contiguous buffer in which all elements lie")
 TYPESTR = "expected a typestr of one native number; got '{}'" + VIEW_IT
@@ -394,6 +395,11 @@ BAD_INTERFACES: list[tuple[dict[str, Any], str]] = [
     ({"data": [ADDRESS, False]}, BUFFER),
     ({"data": (ADDRESS,)}, ENTRIES),
     ({"data": bytearray(23)}, MEMORY),
+    ({"data": bytearray(24), "offset": 1}, MEMORY),
+    *(
+        ({"data": bytearray(24), "offset": offset}, OFFSET)
+        for offset in (-1, 2**70, "0", 1.5)
+    ),
     *(
         ({key: value}, ENTRIES)
         for key, values in {

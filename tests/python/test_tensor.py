@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import copy
+import enum
 import ctypes
 import gc
 import inspect
@@ -89,6 +90,19 @@ def test_dtype(name: str, code: int, bits: int, lanes: int, itemsize: int) -> No
         assert dtype.itemsize == itemsize
         for same in (copy.copy(dtype), copy.deepcopy(dtype), *pickled(dtype)):
             assert (same, type(same)) == (name, dlbridge.dtype)
+
+
+def test_names_are_the_characters_of_a_str() -> None:
+    """A member of an Enum that is a str has another str(), and so may any subclass of str."""
+
+    class Name(str, enum.Enum):
+        dtype = "float32"
+        device = "cuda:5"
+
+    assert dlbridge.dtype(Name.dtype) == "float32"
+    assert dlbridge.device(Name.device) == "cuda:5"
+    other = type("Name", (str,), {"__str__": lambda self: "float32"})
+    assert dlbridge.dtype(other("float64")) == "float64"
 
 
 def test_dtype_of_two_numbers_has_one_lane() -> None:

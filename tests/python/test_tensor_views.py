@@ -102,6 +102,12 @@ def test_indices_of_other_types() -> None:
     boolean.dtype = "torch.bool"  # type: ignore[attr-defined]
     with pytest.raises(TypeError, match="by masks, lists or arrays"):
         t[boolean]
+    element = Index(1)
+    element.ndim = 1  # type: ignore[attr-defined]
+    with pytest.raises(TypeError, match="by masks, lists or arrays"):
+        t[element]
+    element.ndim = 0  # type: ignore[attr-defined]
+    assert t[element].item() == 1
     _, number = iota((3,))
     two = dlbridge.from_dlpack(producers.Producer(shape=(), dtype=(0, 32, 1), fill=b"\2\0\0\0"))
     assert number[two].item() == 2
@@ -337,6 +343,23 @@ def test_reshape_to_another_size(shape: tuple[int, ...]) -> None:
     _, t = iota((2, 3))
     with pytest.raises(ValueError, match=r"reshape\(\) expects a shape of 6 elements for float32"):
         t.reshape(shape)
+
+
+def test_reshape_of_no_elements_to_an_open_extent() -> None:
+    _, t = iota((0, 3))
+    with pytest.raises(ValueError, match=r"pass one in place of the -1 in \[0, -1\]"):
+        t.reshape(0, -1)
+
+
+@pytest.mark.parametrize("wrong", ["6", None, 6.0])
+def test_dimensions_that_are_no_integers(wrong: Any) -> None:
+    _, t = iota((2, 3))
+    for name in ("reshape", "permute"):
+        with pytest.raises(TypeError) as raised:
+            getattr(t, name)(wrong, 1)
+        assert str(raised.value) == (
+            f"{name}() expects integers, or one sequence of them, not {wrong!r}"
+        )
 
 
 @pytest.mark.parametrize("shape", [(-1, -1), (-2, 3)])

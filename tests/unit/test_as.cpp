@@ -286,6 +286,13 @@ TYPED_TEST(As, SizesBeyondTheIndexTypeAreRefused) {
   }
 }
 
+TYPED_TEST(As, SizesBelowTheFirstElementCountForTheIndexType) {
+  for (std::int64_t const stride : {-125, -128}) {  // as Eigen's Map accepts them
+    this->set_layout({2, 2}, {stride, 1});
+    EXPECT_EQ(dlbridge::detail::fits_index<std::int8_t>(this->view()), stride == -125);
+  }
+}
+
 /// A user's view type, which refers to the first element.
 struct first_element {
   float const* element;

@@ -15,10 +15,36 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <variant>
 #include <vector>
 
 #include "refusal.hpp"
+
+// Element types of another library. A number becomes an element by what the dtype holds.
+enum class label : std::uint8_t {};
+struct counter {
+  counter() = default;
+  explicit counter(std::int64_t number) : value(number) {}
+  std::int64_t value = 0;
+};
+struct half {
+  half() = default;
+  explicit half(float number) : value(number) {}
+  dlbridge::float16 value;
+};
+template <>
+struct dlbridge::dtype_traits<label> {
+  static constexpr dlbridge::dtype value{kDLUInt, 8};
+};
+template <>
+struct dlbridge::dtype_traits<counter> {
+  static constexpr dlbridge::dtype value{kDLInt, 64};
+};
+template <>
+struct dlbridge::dtype_traits<half> {
+  static constexpr dlbridge::dtype value{kDLFloat, 16};
+};
 
 namespace {
 
@@ -76,6 +102,23 @@ TEST(BroadcastTo, RefusesANumberThatAnIntegerDoesNotRepresent) {
   }
   EXPECT_EQ((broadcast_to<std::int64_t, shape<1>>(-0x1p63, {1})(0)),
             std::numeric_limits<std::int64_t>::min());
+}
+
+TEST(BroadcastTo, AnEnumOrAClassHasTheNumbersOfItsDtype) {
+  EXPECT_EQ((broadcast_to<label, shape<1>>(7, {1})(0)), label{7});
+  EXPECT_EQ((broadcast_to<counter, shape<1>>(16777217, {1})(0).value), 16777217);
+  double const above_the_middle = 1 + 1.0 / 2048 + 1.0 / (1LL << 40);  // of two halves
+  EXPECT_EQ((broadcast_to<half, shape<1>>(above_the_middle, {1})(0).value.bits()), 0x3C01);
+  EXPECT_EQ(refusal_of([] { return broadcast_to<label>(300, {1}); }),
+            "bad_argument: bad argument: expected a number that the dtype has: uint8; got 300");
+  EXPECT_EQ(refusal_of([] { return broadcast_to<counter>(1.5, {1}); }),
+            "bad_argument: bad argument: expected a number that the dtype has: int64; got 1.5");
+}
+
+TEST(BroadcastTo, ChecksTheIndicesOfAt) {
+  auto const x = broadcast_to<float, matrix>(2.5, {2, 3});
+  EXPECT_EQ(x.at(1, 2), 2.5F);
+  EXPECT_THROW(x.at(1, 3), std::out_of_range);
 }
 
 TEST(BroadcastTo, RepeatsExtentsOf1AndMissingOnes) {

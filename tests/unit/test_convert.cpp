@@ -5,12 +5,40 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "refusal.hpp"
+
+// A class of another library with the dtype of a small float, whose constructor rounds to float.
+struct half_by_float {
+  explicit half_by_float(float number) noexcept : value(number) {}
+  dlbridge::float16 value;
+};
+// Classes of 32 and 64 bits: a float that is rounded to odd would be their last value.
+struct metres {
+  explicit metres(float number) noexcept : value(number) {}
+  float value;
+};
+struct seconds {
+  explicit seconds(double number) noexcept : value(number) {}
+  double value;
+};
+template <>
+struct dlbridge::dtype_traits<half_by_float> {
+  static constexpr dlbridge::dtype value{kDLFloat, 16};
+};
+template <>
+struct dlbridge::dtype_traits<metres> {
+  static constexpr dlbridge::dtype value{kDLFloat, 32};
+};
+template <>
+struct dlbridge::dtype_traits<seconds> {
+  static constexpr dlbridge::dtype value{kDLFloat, 64};
+};
 
 namespace {
 
@@ -149,18 +177,21 @@ TEST(ConvertedCopyOf, RefusesMemoryThatTheCpuCannotRead) {
       "on cuda:0: device differs. Copy it to the CPU first");
 }
 
-// A class of another library with the dtype of a small float, whose constructor rounds to float.
-struct half_by_float {
-  explicit half_by_float(float number) noexcept : value(number) {}
-  dlbridge::float16 value;
-};
-
 TEST(ConvertedNumber, IsRoundedOnceForClassesThatRoundToFloatFirst) {
   double const number = 1 + 1.0 / 2048 + 1.0 / (1LL << 40);  // above the middle of two halves
   float const expected = dlbridge::float16(number);
   EXPECT_EQ(static_cast<float>(dlbridge::detail::converted_number<half_by_float>(number).value),
             expected);
   EXPECT_GT(expected, 1);
+}
+
+TEST(ConvertedNumber, IsTheNearestOneForClassesOfMoreBits) {
+  using dlbridge::detail::converted_number;
+  EXPECT_EQ(converted_number<metres>(0.1).value, 0.1F);
+  EXPECT_EQ(converted_number<metres>(1 + 1.0 / (1LL << 40)).value, 1.0F);
+  EXPECT_EQ(converted_number<metres>(1e300).value, HUGE_VALF);
+  EXPECT_EQ(converted_number<seconds>(123456789).value, 123456789.0);
+  EXPECT_EQ(converted_number<seconds>(dlbridge::float16(0.5F)).value, 0.5);
 }
 
 // The explanation of a refused parameter.

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -127,6 +128,21 @@ TYPED_TEST(TypedTensor, AcceptsIndicesOfAnyIntegerType) {
   auto const x = this->template typed<float const, matrix>();
   EXPECT_EQ(x(std::size_t{1}, std::uint8_t{2}), 5);
   EXPECT_EQ(x(std::int64_t{1}, 2U), 5);
+}
+
+TYPED_TEST(TypedTensor, ChecksTheIndicesOfAt) {
+  auto const x = this->template typed<float, matrix>();
+  EXPECT_EQ(&x.at(1, 2), &x(1, 2));
+  for (std::int64_t const wrong : {-1, 3}) {
+    try {
+      x.at(1, wrong);
+      FAIL() << wrong;
+    } catch (std::out_of_range const& e) {
+      EXPECT_EQ(e.what(), "index " + std::to_string(wrong) +
+                              " is out of range for axis 1 with extent 3 of float32[2, 3] on cpu");
+    }
+  }
+  EXPECT_THROW(x.at(SIZE_MAX, 0), std::out_of_range);
 }
 
 TYPED_TEST(TypedTensor, OfRankZeroIsIndexedWithoutArguments) {

@@ -131,6 +131,14 @@ shaped<Owner> with_shape(Owner owner, dims const& shape, dims const& strides = d
   return {std::move(owner), shape, strides};
 }
 
+template <class Owner>
+struct array_traits<shaped<Owner>> {
+  static_assert(sizeof(Owner) == 0,
+                "dlbridge: with_shape takes a std::unique_ptr<T[]> or a std::shared_ptr<T[]>. For "
+                "an array call build_on(std::move(a), description::of(p, {2, 3})), with the "
+                "address of its elements");
+  static description describe(shaped<Owner>&) noexcept;  // so that no further error follows
+};
 template <class T, class Deleter>
 struct array_traits<shaped<std::unique_ptr<T[], Deleter>>> {
   static description describe(shaped<std::unique_ptr<T[], Deleter>>& s) noexcept {

@@ -223,6 +223,19 @@ template <class Number>
 using widened =
     std::conditional_t<std::is_integral_v<Number>, Number,
                        std::conditional_t<(sizeof(Number) > sizeof(float)), double, float>>;
+// Converts a number to an element whose type takes_numbers. A class of at most 16 bits may round
+// the float itself, as Eigen's half does.
+template <class To, class From>
+To converted_number(From number) noexcept {
+  if constexpr (!std::is_arithmetic_v<From>) {
+    return converted_number<To>(static_cast<float>(number));
+  } else if constexpr (std::is_class_v<To> && std::is_same_v<number_of<To>, float> &&
+                       sizeof(To) <= 2) {
+    return static_cast<To>(to_odd_float(static_cast<widened<From>>(number)));
+  } else {
+    return static_cast<To>(static_cast<number_of<To>>(number));
+  }
+}
 }  // namespace detail
 
 /// A number of 16 or 8 bits, for storage: float16, bfloat16, float8_e4m3fn and others. It converts
@@ -311,6 +324,8 @@ class numeric_limits<dlbridge::small_float<Format>> : public numeric_limits<floa
   static constexpr bool is_iec559 = limits::is_ieee;
   static constexpr bool has_infinity = limits::has_infinity;
   static constexpr bool has_signaling_NaN = false;
+  static constexpr float_denorm_style has_denorm =
+      limits::min == limits::denorm_min ? denorm_absent : denorm_present;
   static constexpr int digits = limits::digits;
   static constexpr int digits10 = (digits - 1) * 30103 / 100000;
   static constexpr int max_digits10 = 2 + digits * 30103 / 100000;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import pickle
+import re
 import sys
 from typing import Any, Callable
 
@@ -173,6 +174,13 @@ def test_scalars_are_imported_as_buffers() -> None:
     t = dlbridge.as_tensor(np.float32(2.5))
     assert (t.shape, t.dtype, t.readonly) == ((), "float32", True)
     assert np.asarray(t) == 2.5
+
+
+@pytest.mark.parametrize("date", [np.datetime64("2020-01-01"), np.timedelta64(5, "s")])
+def test_a_date_is_refused_as_an_array_of_dates_is(date: Any) -> None:
+    """NumPy exports the bytes of the scalar as a buffer."""
+    with pytest.raises(BufferError, match=re.escape(f"got '{date.dtype.str}'")):
+        dlbridge.as_tensor(date)
 
 
 class Subclass(np.ndarray):

@@ -127,6 +127,11 @@ class argument {
   T& operator()(Index... index) const noexcept {
     return tensor_(index...);
   }
+  /// @throws std::out_of_range as tensor_span::at
+  template <class... Index>
+  T& at(Index... index) const {
+    return tensor_.at(index...);
+  }
 
   /// @return the stream that the origin's library currently uses on the tensor's device. Enqueue
   /// work on the tensor there.

@@ -103,6 +103,12 @@ inline char const* text_in(PyObject* value) noexcept {
   return text != nullptr && std::strlen(text) == static_cast<std::size_t>(size) ? text : nullptr;
 }
 
+// A str itself, also one of a subclass, whose __str__ may return another text; the str() of other
+// objects. Empty with an exception set.
+inline ref text_of(PyObject* value) noexcept {
+  return PyUnicode_Check(value) ? ref::borrow(value) : ref::steal(api<PyObject_Str>(value));
+}
+
 // Reads an integer, or the address in a ctypes.c_void_p, whose value is None for null.
 inline bool read_address(PyObject* value, std::int64_t& out) noexcept {
   ref const inner = PyIndex_Check(value) ? ref() : optional_attribute(value, "value");
@@ -230,7 +236,7 @@ DLBRIDGE_COLD inline bool read_device(PyObject* value, device& out) noexcept {
       return true;
     }
   }
-  ref const text = PyErr_Occurred() == nullptr ? ref::steal(api<PyObject_Str>(value)) : ref();
+  ref const text = PyErr_Occurred() != nullptr ? ref() : detail::text_of(value);
   char const* const name = text ? detail::text_in(text.get()) : nullptr;
   return (name != nullptr && (try_parse_device(name, out) || detail::read_torch_name(name, out))) ||
          detail::refuse_value(value, "device", expected);

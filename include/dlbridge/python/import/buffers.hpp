@@ -143,9 +143,11 @@ namespace detail {
 // @param d the description without data and flags.
 DLBRIDGE_COLD inline managed_tensor from_interface_buffer(PyObject* exporter, PyObject* offset,
                                                           description d) noexcept {
-  std::int64_t const start = offset != nullptr ? api<PyLong_AsLongLong>(offset) : 0;
-  ref memory =
-      PyErr_Occurred() == nullptr ? ref::steal(api<PyMemoryView_FromObject>(exporter)) : ref();
+  std::int64_t start = 0;
+  if (offset != nullptr && (!PyIndex_Check(offset) || !read_integer(offset, start) || start < 0)) {
+    return refuse_interface(offset, "offset", "an integer of 0 and above");
+  }
+  ref memory = ref::steal(api<PyMemoryView_FromObject>(exporter));
   if (!memory) {
     if (PyErr_ExceptionMatches(PyExc_TypeError)) {
       api<PyErr_Clear>();
@@ -164,7 +166,7 @@ DLBRIDGE_COLD inline managed_tensor from_interface_buffer(PyObject* exporter, Py
   std::int64_t low = 0;
   std::int64_t high = 0;
   bool const fits =
-      start >= 0 && start <= buffer.len && PyBuffer_IsContiguous(&buffer, 'C') != 0 &&
+      start <= buffer.len && PyBuffer_IsContiguous(&buffer, 'C') != 0 &&
       (is_empty ||
        (try_reach(rank, d.shape.data(), d.strides.size() != 0 ? d.strides.data() : nullptr, low,
                   high) &&
@@ -219,7 +221,7 @@ DLBRIDGE_COLD inline bool describe_interface(interface_items const& items, char 
   }
   if (items.strides &&
       (!read_integers(items.strides.get(), byte_strides, stride_count) || stride_count != rank)) {
-    refuse_interface(items.strides.get(), "strides", "as many integers as shape");
+    refuse_interface(items.strides.get(), "strides", "as many integers of 64 bits as shape");
     return false;
   }
   if (items.strides && !to_element_strides(rank, shape, byte_strides, item_bytes, strides)) {
@@ -307,6 +309,20 @@ inline bool order_interface(PyObject* interface, device memory, PyObject* named,
          });
 }
 
+// False, with an exception set, for a date or a duration of NumPy: such a scalar exports its bytes
+// as a buffer, and only its array interface states what they are.
+inline bool is_no_date(PyObject* object) noexcept {
+  ref const interface = optional_attribute(object, names::get().array_interface);
+  ref const typestr = interface ? read_interface_items(interface.get()).typestr : ref();
+  char const* const text = typestr ? text_in(typestr.get()) : nullptr;
+  if (!forgive_exception()) {
+    return false;
+  }
+  bool const is_date = text != nullptr && text[0] != '\0' && (text[1] == 'M' || text[1] == 'm');
+  is_date ? refuse_format("a typestr of one native number", text) : void();
+  return !is_date;
+}
+
 // CUDA memory that __cuda_array_interface__ describes, on the device that the driver reports: the
 // interface states none.
 inline managed_tensor from_cuda_interface(PyObject* object, PyObject* interface, PyObject* named,
@@ -345,7 +361,7 @@ inline managed_tensor consume_described(PyObject* object, PyObject* named,
                                         stream_ref& ready) noexcept {
   ready = stream_ref::default_of(cpu);
   if (PyObject_CheckBuffer(object)) {
-    return from_buffer(object);
+    return detail::is_no_date(object) ? from_buffer(object) : managed_tensor();
   }
   names const& n = names::get();
   if (ref const interface = optional_attribute(object, n.array_interface)) {

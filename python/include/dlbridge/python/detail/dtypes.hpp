@@ -114,7 +114,7 @@ DLBRIDGE_COLD inline bool read_dtype_name(PyObject* value, dtype& out) noexcept 
   }
   bool const has_name = name && !PyUnicode_Check(value) && PyUnicode_Check(name.get());
   if (!has_name) {
-    name = ref::steal(api<PyObject_Str>(value));
+    name = text_of(value);
   }
   char const* const text = name ? text_in(name.get()) : nullptr;
   dtype named;

@@ -55,9 +55,14 @@ DLBRIDGE_COLD inline bool refuse_index_type(PyObject* index) noexcept {
   return false;
 }
 
-// Whether an object that counts as the integer 0 or 1 is a boolean: a scalar of an array library.
-inline bool is_boolean(PyObject* index) noexcept {
-  ref const type = optional_attribute(index, "dtype");
+// Whether an object that counts as an integer is none by its dtype or its rank: a boolean scalar of
+// an array library, or an array of one element, whose dimensions an index would drop.
+inline bool is_boolean_or_array(PyObject* index) noexcept {
+  ref const rank = optional_attribute(index, "ndim");
+  if (rank && PyLong_Check(rank.get()) && api<PyObject_IsTrue>(rank.get()) > 0) {
+    return true;
+  }
+  ref const type = PyErr_Occurred() == nullptr ? optional_attribute(index, "dtype") : ref();
   dtype element;
   return type && read_dtype_name(type.get(), element) && element.code == kDLBool;
 }
@@ -130,10 +135,10 @@ class index_reader {
     if (index == -1 && PyErr_Occurred() != nullptr) {
       return false;
     }
-    if (!PyLong_Check(item) && (index == 0 || index == 1) && is_boolean(item)) {
+    if (!PyLong_Check(item) && is_boolean_or_array(item)) {
       return refuse_index_type(item);
     }
-    if (PyErr_Occurred() != nullptr && !forgive_exception()) {  // of its dtype
+    if (PyErr_Occurred() != nullptr && !forgive_exception()) {  // of its attributes
       return false;
     }
     std::int64_t const extent = source_.shape[axis_];

@@ -57,10 +57,17 @@ inline PyObject* get_matrix_transposed(PyObject* object, void*) noexcept {
 }
 
 // The integers of a tuple of objects, whose __index__ may raise any exception.
-inline ref integers_in(PyObject* items) noexcept {
+inline ref integers_in(char const* function, PyObject* items) noexcept {
   ref numbers = ref::steal(api<PyTuple_New>(PyTuple_GET_SIZE(items)));
   for (Py_ssize_t i = 0; numbers && i < PyTuple_GET_SIZE(items); ++i) {
-    PyObject* const number = api<PyNumber_Index>(PyTuple_GET_ITEM(items, i));
+    PyObject* const item = PyTuple_GET_ITEM(items, i);
+    if (!PyIndex_Check(item)) {
+      api<PyErr_Format>(PyExc_TypeError,
+                        "%s() expects integers, or one sequence of them, not %.200R", function,
+                        item);
+      return ref();
+    }
+    PyObject* const number = api<PyNumber_Index>(item);
     if (number == nullptr) {
       return ref();
     }
@@ -87,7 +94,7 @@ inline bool read_dims(char const* function, PyObject* arguments, std::int64_t* o
                       static_cast<int>(max_rank), PyTuple_GET_SIZE(items.get()));
     return false;
   }
-  ref const numbers = integers_in(items.get());
+  ref const numbers = integers_in(function, items.get());
   bool const fits = numbers && read_integers(numbers.get(), out, count);
   if (numbers && !fits && PyErr_ExceptionMatches(PyExc_OverflowError)) {
     api<PyErr_Clear>();
@@ -226,6 +233,13 @@ DLBRIDGE_COLD inline PyObject* reshape_method(PyObject* object, PyObject* argume
     return nullptr;
   }
   if (!complete_shape(count, result.rank, result.shape, open)) {
+    if (count == 0 && open >= 0) {
+      api<PyErr_Format>(PyExc_ValueError,
+                        "reshape() computes no extent for %s: pass one in place "
+                        "of the -1 in %s",
+                        name_of(view).c_str(), requested.c_str());
+      return nullptr;
+    }
     api<PyErr_Format>(PyExc_ValueError, "reshape() expects a shape of %lld elements for %s, not %s",
                       static_cast<long long>(count), name_of(view).c_str(), requested.c_str());
     return nullptr;
