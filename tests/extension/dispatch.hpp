@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -30,6 +31,10 @@ using named = dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::named
 
 struct row {
   float values[2] = {1, 2};
+};
+// A class whose objects a function takes over.
+struct cargo {
+  int weight = 4;
 };
 // A class that has the members of a sequence.
 struct samples {
@@ -95,6 +100,11 @@ void add_index_of(Bind const& bind, char const* name) {
 /// @param bind bind(name, function, parameter names...)
 template <class Bind>
 void add_functions(Bind bind) {
+  bind("load", [](std::unique_ptr<cargo> c, named, named) { return c->weight; }, "cargo", "x", "y");
+  bind("load_any", [](std::unique_ptr<cargo>, span<float>) { return "float32"; }, "cargo", "x");
+  bind("load_any", [](std::unique_ptr<cargo>&&, span<double>) { return "float64"; }, "cargo", "x");
+  bind("sized", [](span<float>, bool) { return "bool"; }, "x", "größe");
+  bind("sized", [](span<float>, span<float>) { return "tensor"; }, "x", "größe");
   bind(
       "nested", [](std::vector<std::vector<span<float>>> const& x) { return x.at(0).size(); }, "x");
   bind(

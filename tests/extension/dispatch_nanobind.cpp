@@ -6,12 +6,14 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/set.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -58,6 +60,10 @@ void add_dispatch(nb::module_& m) {
         self.inner.values.resize(static_cast<std::size_t>(x.count()));
       },
       nb::for_getter("The number of values."), nb::for_setter("like"_a));
+  // nanobind gives away only what C++ has allocated.
+  nb::class_<dispatch::cargo>(m, "Cargo")
+      .def(nb::new_([] { return std::make_unique<dispatch::cargo>(); }))
+      .def_ro("weight", &dispatch::cargo::weight);
   nb::class_<dispatch::keeper>(m, "Keeper")
       .def("typed_extents", &dispatch::keeper::typed_extents)
       .def("any_extents", &dispatch::keeper::any_extents);

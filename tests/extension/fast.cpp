@@ -45,6 +45,7 @@ void add_fast(py::module_& m) {
   dlbridge::def_fast<&dot>(fast, "dot", {"x", "y"}, "The scalar product.");
   dlbridge::def_fast<&dot>(fast, "unnamed");
   dlbridge::def_fast(fast, "nothing", [] {});
+  dlbridge::def_fast(fast, "beyond_ascii", [](int x, int y) { return x - y; }, {"größe", "ä"});
   dlbridge::def_fast(fast, "axpy",
                      [](double a, span_to_read x, span_to_write y) {
                        for (std::int64_t i = 0; i < x.extent(0); ++i) {

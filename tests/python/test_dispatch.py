@@ -589,3 +589,35 @@ def test_a_function_outlives_its_module() -> None:
         text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_refused_call_takes_no_object(extension: Any) -> None:
+    """The tensors are imported before the function takes ownership of a std::unique_ptr."""
+    cargo = extension.Cargo()
+    for wrong in ([FLOATS, FLOATS[:2]], [FLOATS, None], [DOUBLES, FLOATS]):
+        with pytest.raises(TypeError, match=r"load\(\): argument '[xy]'"):
+            extension.load(cargo, *wrong)
+        assert cargo.weight == 4
+    with pytest.raises(TypeError):
+        extension.load_any(cargo, "no tensor")
+    assert cargo.weight == 4
+    assert extension.load(cargo, FLOATS, FLOATS) == 4
+    assert extension.load_any(extension.Cargo(), DOUBLES) == "float64"
+    assert extension.load_any(extension.Cargo(), x=FLOATS) == "float32"
+
+
+@pytest.mark.filterwarnings("ignore:nanobind:RuntimeWarning")
+def test_an_object_that_was_taken_is_refused(extension: Any) -> None:
+    cargo = extension.Cargo()
+    extension.load(cargo, FLOATS, FLOATS)
+    with pytest.raises((TypeError, ValueError)):
+        extension.load(cargo, FLOATS, FLOATS)
+
+
+def test_names_of_parameters_beyond_ascii(extension: Any) -> None:
+    assert extension.sized(FLOATS, größe=FLOATS[:1]) == "tensor"
+    assert extension.sized(FLOATS, größe=True) == "bool"
+    with pytest.raises(TypeError, match="argument 'größe': expected bool; got 's'"):
+        extension.sized(FLOATS, größe="s")
+    with pytest.raises((TypeError, UnicodeEncodeError)):
+        extension.sized(FLOATS, **{"gr\udc80": 1})

@@ -106,6 +106,12 @@ def test_keywords() -> None:
     assert fast.dot(Producer(shape=(3,)), Producer(shape=(3,))) == 5
 
 
+def test_names_of_parameters_beyond_ascii() -> None:
+    assert fast.beyond_ascii(5, ä=2) == fast.beyond_ascii(ä=2, größe=5) == 3
+    with pytest.raises(TypeError, match="unexpected keyword argument 'ö'"):
+        fast.beyond_ascii(5, ö=2)
+
+
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("nothing", (1,), {}, "nothing() takes 0 arguments, not 1"),
     ("int8", (1, 2), {}, "int8() takes 1 argument, not 2"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import array
 import copy
-import enum
 import ctypes
+import enum
 import gc
 import inspect
 import mmap

@@ -29,6 +29,7 @@
 #include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/thread_exit.hpp>
@@ -111,8 +112,7 @@ DLBRIDGE_COLD inline bool bind_arguments(fast_record const& record, PyObject* co
     PyObject* const key = PyTuple_GET_ITEM(keywords, k);
     Py_ssize_t i = 0;
     while (i < parameter_count &&
-           PyUnicode_CompareWithASCIIString(
-               key, record.parameter_names[static_cast<std::size_t>(i)].c_str()) != 0) {
+           !is_text(key, record.parameter_names[static_cast<std::size_t>(i)].c_str())) {
       ++i;
     }
     if (i == parameter_count || bound[i] != nullptr) {

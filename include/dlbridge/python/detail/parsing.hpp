@@ -103,6 +103,16 @@ inline char const* text_in(PyObject* value) noexcept {
   return text != nullptr && std::strlen(text) == static_cast<std::size_t>(size) ? text : nullptr;
 }
 
+// Whether a str has these characters, which are UTF-8.
+inline bool is_text(PyObject* text, char const* characters) noexcept {
+  if (PyUnicode_IS_ASCII(text)) {
+    return PyUnicode_CompareWithASCIIString(text, characters) == 0;
+  }
+  error_keeper const pending;  // a str with surrogates has no UTF-8 form
+  char const* const own = text_in(text);
+  return own != nullptr && std::strcmp(own, characters) == 0;
+}
+
 // A str itself, also one of a subclass, whose __str__ may return another text; the str() of other
 // objects. Empty with an exception set.
 inline ref text_of(PyObject* value) noexcept {

@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstddef>
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -43,7 +44,9 @@ struct constructed_class {
   template <class F, class... Extra>
   void def(char const* name, F&& function, Extra const&... extra) {
     py::str const class_name = bound.attr("__name__");
-    std::string const display_name = class_name;
+    // A constructor is called by the name of its class, in contrast to __setstate__.
+    std::string const display_name =
+        std::strcmp(name, "__init__") == 0 ? class_name : py::str(name);
     insert(bound, name,
            make_function(binding::as_function<type>(std::forward<F>(function)), name,
                          display_name.c_str(), py::is_method(bound), extra...),

@@ -41,9 +41,10 @@ void add_if_refused(refusals&, converted_argument<A>&, char const*, int) noexcep
 /// The part of a call that is the same for all binding libraries.
 /// @tparam Library the binding library: record is its function_record; elements are the conversions
 /// of what containers of tensors hold besides; given<P> is its given_tensor; throw_pending() throws
-/// the pending exception; first_owns<Parameters...> is whether the first parameter may refer to
-/// memory of its Python object; enter(record, values...) returns the overload_call of a call, or
-/// null; refuse(record, call, reasons) throws
+/// the pending exception; caster<P> is its caster of a parameter that takes_ownership, and take<P>
+/// of it returns the object or throws; first_owns<Parameters...> is whether the first parameter may
+/// refer to memory of its Python object; enter(record, values...) returns the overload_call of a
+/// call, or null; refuse(record, call, reasons) throws
 /// @tparam Guard an object that lives as long as the C++ function runs
 template <class Library, class F, class Guard, class Signature>
 class bound_call;
@@ -90,6 +91,8 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
   static decltype(auto) forwarded_argument(argument_for<A>& argument, Value& value) {
     if constexpr (is_imported<Library, A>) {
       return argument.extract();
+    } else if constexpr (takes_ownership<A>) {
+      return Library::template take<std::decay_t<A>>(*value.caster);
     } else {
       return std::forward<A>(value);
     }

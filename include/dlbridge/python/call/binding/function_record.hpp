@@ -9,6 +9,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/call/origin.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
@@ -101,7 +102,7 @@ struct function_record {
     std::size_t i = 0;
     while (i < parameter_count) {
       char const* const text = parameter_name(i, parameter_count);
-      if (text != nullptr && PyUnicode_CompareWithASCIIString(key, text) == 0) {
+      if (text != nullptr && detail::is_text(key, text)) {
         break;
       }
       ++i;

@@ -3,6 +3,7 @@
 // layer: call · from a Python argument to C++, and from a C++ result to Python
 #pragma once
 
+#include <memory>
 #include <type_traits>
 
 #include <dlbridge/abi.hpp>
@@ -24,6 +25,20 @@ template <class P>
 struct given_tensor {
   PyObject* object = nullptr;
 };
+// An object of which a parameter takes ownership, as its caster has found it. The bound_call takes
+// it after all tensors fit, so that a call that is refused takes nothing.
+template <class Library, class P>
+struct found_object {
+  typename Library::template caster<P>* caster = nullptr;
+};
+// Whether a parameter takes ownership of an object that Python owns.
+template <class A>
+constexpr bool takes_ownership = false;
+template <class T, class Deleter>
+constexpr bool takes_ownership<std::unique_ptr<T, Deleter>> = true;
+template <class T, class Deleter>
+constexpr bool takes_ownership<std::unique_ptr<T, Deleter>&&> = true;
+
 // A tensor result that a bound_call has converted to a Python object.
 template <class R>
 struct made_object {
@@ -55,8 +70,9 @@ constexpr bool is_converted_by_caster =
 
 // The types that the binding library converts in place of a parameter type A and a result type R.
 template <class Library, class A>
-using library_parameter = std::conditional_t<is_imported<Library, A>,
-                                             typename Library::template given<std::decay_t<A>>, A>;
+using library_parameter = std::conditional_t<
+    is_imported<Library, A>, typename Library::template given<std::decay_t<A>>,
+    std::conditional_t<takes_ownership<A>, found_object<Library, std::decay_t<A>>, A>>;
 template <class Library, class R>
 using library_result =
     std::conditional_t<is_result<std::decay_t<R>>, made_object<std::decay_t<R>>,

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
@@ -103,7 +104,7 @@ class refused_call {
   }
   bool is_named(std::size_t i, PyObject* key) const noexcept {
     char const* const name = own_.name(i);
-    return name != nullptr && PyUnicode_CompareWithASCIIString(key, name) == 0;
+    return name != nullptr && detail::is_text(key, name);
   }
   PyObject* keyword(std::size_t i) const noexcept {
     std::size_t k = i < own_.positional_only() ? keyword_count() : 0;

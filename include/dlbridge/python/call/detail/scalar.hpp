@@ -43,9 +43,24 @@ DLBRIDGE_COLD inline bool has_dimensions(PyObject* object) noexcept {
   return is_array || PyErr_Occurred() != nullptr;
 }
 
+// Whether an object is a complex number, or an array of one, whose __float__ in NumPy drops the
+// imaginary part. Also true with an exception set, which ends the reading.
+DLBRIDGE_COLD inline bool is_complex_number(PyObject* object) noexcept {
+  char const* const type = Py_TYPE(object)->tp_name;
+  if (PyComplex_Check(object) || std::strncmp(type, "numpy.c", 7) == 0) {
+    return true;
+  }
+  ref const dtype = has_length(Py_TYPE(object)) ? optional_attribute(object, "dtype") : ref();
+  ref const kind = dtype ? optional_attribute(dtype.get(), "kind") : ref();
+  bool const is_complex =
+      kind && PyUnicode_Check(kind.get()) && PyUnicode_CompareWithASCIIString(kind.get(), "c") == 0;
+  return is_complex || PyErr_Occurred() != nullptr;
+}
+
 // Writes the value of an object that is no float itself. False with an exception set on failure.
 DLBRIDGE_NOINLINE inline bool load_double(PyObject* object, double& out) noexcept {
-  bool const is_number = PyLong_CheckExact(object) || !has_dimensions(object);
+  bool const is_number = PyLong_CheckExact(object) || PyFloat_Check(object) ||
+                         (!has_dimensions(object) && !is_complex_number(object));
   out = is_number ? api<PyFloat_AsDouble>(object) : -1.0;
   if (is_number && (out != -1.0 || PyErr_Occurred() == nullptr)) {
     return true;

@@ -125,6 +125,16 @@ struct nanobind_calls {
   template <class P>
   using given = shared_tensor<P>;
 
+  template <class P>
+  using caster = nb::detail::make_caster<P>;
+  template <class P>
+  static P take(caster<P>& found) {
+    if (!found.template can_cast<P>()) {  // this call or another one has taken it
+      throw nb::next_overload();
+    }
+    return found.operator nb::detail::cast_t<P>();
+  }
+
   [[noreturn]] static void throw_pending() { on_nanobind::throw_pending(); }
   // The object of a method is an instance of its class.
   template <class...>
@@ -208,6 +218,25 @@ struct type_caster<dlbridge::python::on_nanobind::shared_tensor<P>> {
   }
   operator Value() const noexcept { return value; }
   Value value{};
+};
+template <class P>
+struct type_caster<
+    dlbridge::python::binding::found_object<dlbridge::python::on_nanobind::nanobind_calls, P>> {
+  using Value =
+      dlbridge::python::binding::found_object<dlbridge::python::on_nanobind::nanobind_calls, P>;
+  static constexpr auto Name = make_caster<P>::Name;
+  template <class>
+  using Cast = Value;
+  template <class>
+  static constexpr bool can_cast() noexcept {
+    return true;
+  }
+  template <class Flags>
+  bool from_python(handle source, Flags flags, cleanup_list* call) noexcept {
+    return caster.from_python(source, flags, call);
+  }
+  operator Value() noexcept { return {&caster}; }
+  make_caster<P> caster{};
 };
 // nanobind passes None to such a parameter, and writes "| None" behind the name of its type.
 template <class P>

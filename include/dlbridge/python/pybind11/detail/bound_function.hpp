@@ -51,6 +51,13 @@ struct pybind11_calls {
   template <class P>
   using given = binding::given_tensor<P>;
 
+  template <class P>
+  using caster = py::detail::make_caster<P>;
+  template <class P>
+  static P take(caster<P>& found) {
+    return py::detail::cast_op<P>(std::move(found));
+  }
+
   [[noreturn]] static void throw_pending() { detail::throw_pending(); }
   template <class First = py::object, class...>
   static constexpr bool first_owns = !std::is_void_v<typename class_of<First>::type> ||
@@ -166,6 +173,23 @@ class type_caster<dlbridge::python::binding::given_tensor<P>> {
 
  private:
   given_tensor value_{};
+};
+template <class P>
+class type_caster<
+    dlbridge::python::binding::found_object<dlbridge::python::detail::pybind11_calls, P>> {
+  using found_object =
+      dlbridge::python::binding::found_object<dlbridge::python::detail::pybind11_calls, P>;
+
+ public:
+  static constexpr auto name = make_caster<P>::name;
+  template <class>
+  using cast_op_type = found_object;
+
+  bool load(handle source, bool convert) { return caster_.load(source, convert); }
+  operator found_object() noexcept { return {&caster_}; }
+
+ private:
+  make_caster<P> caster_{};
 };
 template <class R>
 class type_caster<dlbridge::python::binding::made_object<R>> {
