@@ -1,3 +1,4 @@
+# [setup]
 import os
 
 import dlbridge_headers
@@ -13,7 +14,6 @@ def extension(name, **options):
                      extra_compile_args=FLAGS, **options)  # fmt: skip
 
 
-# [setup]
 modules = [
     extension("filters"),
     extension("limited", define_macros=[("Py_LIMITED_API", "0x030B0000")], py_limited_api=True),

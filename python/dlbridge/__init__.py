@@ -79,7 +79,8 @@ def inspect(x: Any, *, copy: bool | None = None) -> dlbridge.Inspection:
 
     Nothing is consumed, and the result keeps no reference to x. Print the result, or display it in
     a notebook; to_dict() returns plain values. copy=False omits the requests for a copy; copy=True
-    makes them also for more than 16 MiB. Exceptions of x are part of the result.
+    makes them also for more than 16 MiB. Exceptions of x are part of the result. Raises ValueError
+    for another value of copy.
     """
     from dlbridge.tools.inspection.inspection import inspect  # most programs never need it
 

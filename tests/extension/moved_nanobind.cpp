@@ -68,6 +68,7 @@ auto doubled(points x) {
 }
 // [/argument]
 
+// [others]
 void shift(dlbridge::tensor_span<float, rows_of_3> x, float by) {
   for (std::int64_t i = 0; i < x.extent(0); ++i) {
     for (std::int64_t k = 0; k < 3; ++k) {
@@ -85,6 +86,8 @@ double weight(points x, std::optional<weights> w) {
   return sum;
 }
 
+// [/others]
+
 // [member]
 struct cloud {
   explicit cloud(points const& x) : values(x.data(), x.data() + x.count()) {}
@@ -94,19 +97,19 @@ struct cloud {
   std::vector<float> values;
 };
 // [/member]
-}  // namespace after
 
-void add_after(nb::module_& m) {
+void add_functions(nb::module_& m) {
   // [bound]
-  dlbridge::def(m, "doubled", after::doubled, "x"_a);
-  dlbridge::def(m, "shift", after::shift, "x"_a, "by"_a);
-  dlbridge::def(m, "weight", after::weight, "x"_a, "w"_a = nb::none());
-  nb::class_<after::cloud> cloud(m, "Cloud");
-  dlbridge::def(cloud, nb::init<after::points>(), "x"_a);
-  dlbridge::def_property_readonly(cloud, "points", &after::cloud::view,
+  dlbridge::def(m, "doubled", doubled, "x"_a);
+  dlbridge::def(m, "shift", shift, "x"_a, "by"_a);
+  dlbridge::def(m, "weight", weight, "x"_a, "w"_a = nb::none());
+  nb::class_<cloud> cloud_class(m, "Cloud");
+  dlbridge::def(cloud_class, nb::init<points>(), "x"_a);
+  dlbridge::def_property_readonly(cloud_class, "points", &cloud::view,
                                   dlbridge::returns{dlbridge::library::numpy});
   // [/bound]
 }
+}  // namespace after
 
 }  // namespace
 
@@ -126,5 +129,5 @@ NB_MODULE(moved_nanobind, m) {
           },
           nb::rv_policy::reference_internal);
   nb::module_ moved = m.def_submodule("after");
-  add_after(moved);
+  after::add_functions(moved);
 }

@@ -8,7 +8,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <numeric>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace py = pybind11;
 
@@ -43,6 +48,18 @@ double total(numbers const& x, std::optional<numbers> const& weights) {
     sum += x.at(i) * (weights ? weights->at(i) : 1);
   }
   return sum;
+}
+
+std::map<std::string, py::array_t<double>> sums(std::vector<numbers> const& all) {
+  auto const count = static_cast<py::ssize_t>(all.size());
+  py::array_t<double> counts(count);
+  py::array_t<double> sums(count);
+  for (py::ssize_t i = 0; i < count; ++i) {
+    numbers const& each = all[static_cast<std::size_t>(i)];
+    counts.mutable_at(i) = static_cast<double>(each.size());
+    sums.mutable_at(i) = std::accumulate(each.data(), each.data() + each.size(), 0.0);
+  }
+  return {{"count", counts}, {"sum", sums}};
 }
 
 py::array_t<double> identity(py::ssize_t n) {
@@ -82,20 +99,25 @@ double mean(dlbridge::or_numbers<numbers> const& x) {  // the items of a list ar
 // [/lists]
 
 // [written]
-void add_to(dlbridge::tensor_span<double, vector> out, numbers const& x) {
+using length_n = dlbridge::shape<dlbridge::named<'n'>>;  // of one length in all parameters
+
+void add_to(dlbridge::tensor_span<double, length_n> out,
+            dlbridge::convert<double, length_n> const& x) {
   for (std::int64_t i = 0; i < x.extent(0); ++i) {
     out(i) += x(i);
   }
 }
 // [/written]
 
+// [optional]
 double total(numbers const& x, std::optional<numbers> const& weights) {
   double sum = 0;
   for (std::int64_t i = 0; i < x.extent(0); ++i) {
-    sum += x(i) * (weights ? (*weights)(i) : 1);
+    sum += x(i) * (weights ? weights->at(i) : 1);  // at() raises IndexError
   }
   return sum;
 }
+// [/optional]
 
 // [created]
 using matrix = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>;
@@ -112,33 +134,55 @@ auto identity(std::int64_t n) {
 
 // [vectorized]
 using operand = dlbridge::or_numbers<dlbridge::convert<double>>;  // of any rank; or a number
-using row_major = dlbridge::tensor<double, dlbridge::dynamic_rank, dlbridge::row_major>;
+using rows = dlbridge::tensor<double, dlbridge::dynamic_rank, dlbridge::row_major>;
 
 auto hypotenuse(operand const& x, operand const& y) {
   dlbridge::dims const extents = dlbridge::broadcast_extents(x, y);
   auto const xs = dlbridge::broadcast_to<double>(x, extents);
   auto const ys = dlbridge::broadcast_to<double>(y, extents);
-  row_major out(dlbridge::copy_of(xs.view()));
-  row_major const other(dlbridge::copy_of(ys.view()));
+  rows out(dlbridge::copy_of(xs.view()));
+  rows const other(dlbridge::copy_of(ys.view()));
   for (std::int64_t i = 0; i < out.count(); ++i) {
     out.data()[i] = std::hypot(out.data()[i], other.data()[i]);
   }
   return out;
 }
 // [/vectorized]
-}  // namespace after
 
-void add_after(py::module_& m) {
-  // [bound]
-  dlbridge::def(m, "smoothed", after::smoothed, py::arg("x"));
-  dlbridge::def(m, "mean", after::mean, py::arg("x"));
-  dlbridge::def(m, "add_to", after::add_to, py::arg("out"), py::arg("x"));
-  dlbridge::def(m, "total", after::total, py::arg("x"), py::arg("weights") = py::none());
-  dlbridge::def(m, "identity", after::identity, py::arg("n"),
-                dlbridge::returns{dlbridge::library::numpy});
-  // [/bound]
-  dlbridge::def(m, "hypotenuse", after::hypotenuse, py::arg("x"), py::arg("y"));
+// [split]
+using part = dlbridge::tensor_span<double const, matrix>;
+
+std::map<std::string, dlbridge::managed_tensor> sums(std::vector<part> const& all) {
+  std::vector<double> extents;
+  std::vector<double> sums;
+  for (part const& each : all) {
+    extents.push_back(static_cast<double>(each.count()));
+    sums.push_back(0);
+    for (std::int64_t i = 0; i < each.extent(0); ++i) {
+      for (std::int64_t j = 0; j < each.extent(1); ++j) {
+        sums.back() += each(i, j);
+      }
+    }
+  }
+  std::map<std::string, dlbridge::managed_tensor> result;
+  result.emplace("count", dlbridge::build(std::move(extents)));
+  result.emplace("sum", dlbridge::build(std::move(sums)));
+  return result;
 }
+// [/split]
+
+void add_functions(py::module_& m) {
+  // [bound]
+  dlbridge::def(m, "smoothed", smoothed, py::arg("x"));
+  dlbridge::def(m, "mean", mean, py::arg("x"));
+  dlbridge::def(m, "add_to", add_to, py::arg("out"), py::arg("x"));
+  dlbridge::def(m, "total", total, py::arg("x"), py::arg("weights") = py::none());
+  dlbridge::def(m, "identity", identity, py::arg("n"), dlbridge::returns{dlbridge::library::numpy});
+  dlbridge::def(m, "hypotenuse", hypotenuse, py::arg("x"), py::arg("y"));
+  dlbridge::def(m, "sums", sums, py::arg("all"), dlbridge::returns{dlbridge::library::numpy});
+  // [/bound]
+}
+}  // namespace after
 
 }  // namespace
 
@@ -148,9 +192,10 @@ PYBIND11_MODULE(moved_pybind11, m, py::mod_gil_not_used()) {
   old.def("smoothed", &before::smoothed, py::arg("x"));
   old.def("add_to", &before::add_to, py::arg("out"), py::arg("x"));
   old.def("total", &before::total, py::arg("x"), py::arg("weights") = py::none());
+  old.def("sums", &before::sums, py::arg("all"));
   old.def("identity", &before::identity, py::arg("n"));
   old.def("hypotenuse", py::vectorize([](double x, double y) { return std::hypot(x, y); }),
           py::arg("x"), py::arg("y"));
   py::module_ moved = m.def_submodule("after");
-  add_after(moved);
+  after::add_functions(moved);
 }

@@ -244,8 +244,8 @@ import weakref
 import extension, foreign
 
 x = extension.by_def.to_managed(3)
-assert type(x).__name__ == "Tensor"
-assert repr(x) == "<dlbridge.Tensor float32[3] on cpu>"
+assert type(x).__name__ == "PlainTensor"
+assert repr(x) == "<dlbridge.PlainTensor float32[3] on cpu>"
 assert x.__dlpack_device__() == (1, 0)
 assert [hasattr(x, name) for name in ("shape", "__array__", "__buffer__")] == [False] * 3
 for version in (None, (1, 0)):

@@ -59,12 +59,25 @@ def test_array_t_that_is_written(array_t: Any) -> None:
     assert type(array_t.identity(2)) is np.ndarray
 
 
+@pytest.mark.parametrize("all_", [[], [np.ones((2, 3)), np.full((1, 2), 4.0)]], ids=len)
+def test_array_t_in_containers(array_t: Any, all_: list[Any]) -> None:
+    result = array_t.sums(all_)
+    assert [type(each) for each in result.values()] == [np.ndarray] * 2
+    assert result["count"].tolist() == [each.size for each in all_]
+    assert result["sum"].tolist() == [each.sum() for each in all_]
+
+
+def test_array_t_of_other_lengths(array_t: Any) -> None:
+    with pytest.raises(IndexError):
+        array_t.total(NUMBERS, NUMBERS[:2])
+
+
 def test_array_t_loses_what_is_written_to_a_copy() -> None:
     extension = module("moved_pybind11")
     out = np.ones(4, "int64")
     extension.before.add_to(out, NUMBERS)
     assert out.tolist() == [1, 1, 1, 1]  # pybind11 converted it silently
-    with pytest.raises(TypeError, match=r"'out': expected float64\[\*\] on cpu, writable; got int"):
+    with pytest.raises(TypeError, match=r"'out': expected float64\[n\] on cpu, writable; got int"):
         extension.after.add_to(out, NUMBERS)
 
 

@@ -1,8 +1,7 @@
+# [luma]
 # cython: language_level=3, cpp_locals=True, cdivision=True
 # distutils: language = c++
 """Filters of images, written in Cython."""
-
-# [luma]
 from libc.stdint cimport int64_t, uint8_t
 from libcpp.utility cimport move
 

@@ -19,7 +19,7 @@ from typing import Any, Callable
 
 import dlbridge
 from dlbridge._missing import MESSAGE
-from dlbridge.tools import children, tables
+from dlbridge.tools import children, output, tables
 from dlbridge.tools.libraries import LIBRARIES, Library
 
 SUMMARY = "pass tensors of every importable library to C++ and back, and show the results"
@@ -205,7 +205,7 @@ def _show(result: dict[str, Any]) -> None:
     )
     for row in result["libraries"]:
         if "failed" in row:
-            print(f"{row['library']}: {row['failed']}")
+            print(output.printable(f"{row['library']}: {row['failed']}"))
     exchanges = [part for row in libraries for part in (row["in"], row["out"])]
     zero_copies = sum(part["zero_copy"] for part in exchanges)
     print(

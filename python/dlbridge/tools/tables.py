@@ -30,6 +30,7 @@ def show(
 
     style returns rich's style of a cell by its text; plain text ignores it.
     """
+    rows = [[output.printable(cell) for cell in row] for row in rows]
     if Console is None:
         print(plain(title, header, rows, width()))
         return
@@ -50,8 +51,13 @@ def show_items(title: str, items: Sequence[tuple[str, str]]) -> None:
     for head, text in items:
         indented = "    "
         lines += [
-            f"  {head}",
-            textwrap.fill(text, columns, initial_indent=indented, subsequent_indent=indented),
+            f"  {output.printable(head)}",
+            textwrap.fill(
+                output.printable(text),
+                columns,
+                initial_indent=indented,
+                subsequent_indent=indented,
+            ),
         ]
     if Console is None:
         print(title, *lines, "", sep="\n")

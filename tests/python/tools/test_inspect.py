@@ -94,6 +94,11 @@ def test_reports_the_fields_of_the_producer() -> None:
     read_all(inspection)
 
 
+def test_copy_has_three_values() -> None:
+    with pytest.raises(ValueError, match="expected copy to be True, False or None; got 5"):
+        dlbridge.inspect(b"", copy=5)  # type: ignore[arg-type]
+
+
 class Sound(Producer):
     """Shares its memory unless a copy is requested, which it marks."""
 

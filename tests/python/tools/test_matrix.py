@@ -178,6 +178,31 @@ def test_a_library_that_cannot_be_imported(fakes: Path) -> None:
     assert one(report, "numpy", "numpy")["outcome"] == "zero-copy"
 
 
+def test_the_terminal_states_why_a_library_is_unusable(fakes: Path) -> None:
+    add(fakes, "broken", "raise OSError('a \\x1b[2Jlibrary is missing')")
+    (fakes / "broken_row.py").write_text("import matrix_fakes\nROW = matrix_fakes.row('broken')\n")
+    shown = run("--library", "broken_row:ROW", "--only", "broken", "--case", "vector")
+    assert "broken cannot be used: OSError: a \\x1b[2Jlibrary is missing" in shown.stdout
+    assert "\x1b" not in shown.stdout
+
+
+def test_an_address_that_raises(fakes: Path) -> None:
+    """The values alone tell no copy from the same memory."""
+    name = add(fakes, "good")
+    (fakes / "vague.py").write_text(
+        "import dataclasses, matrix_fakes\n"
+        "def address(module, x): raise AttributeError('no address')\n"
+        "good = matrix_fakes.row('good')\n"
+        "ROW = dataclasses.replace(good, module='vague', title='vague', address=address)\n"
+    )
+    report = exchange_all(name, "vague:ROW")
+    text = "the address of vague raises AttributeError: no address"
+    for pair in (("vague", "good"), ("good", "vague"), ("vague", "vague")):
+        assert one(report, *pair)["said"] == text
+    assert "said" not in one(report, "good", "good")
+    assert summary.remarks_on_libraries(report) == [text]
+
+
 def test_a_library_that_prints(fakes: Path) -> None:
     noisy = add(fakes, "noisy", "import os; print('hello'); os.write(1, b'hi\\n')")
     assert one(exchange_all("numpy", noisy), "numpy", "noisy")["outcome"] == "zero-copy"

@@ -136,9 +136,10 @@ struct tensor_operations {
 };
 #endif
 
-// <dlbridge.Tensor float32[2, 3] on cpu>
+// <dlbridge.PlainTensor float32[2, 3] on cpu>
 inline PyObject* show_short(PyObject* self) noexcept {
-  return api<PyUnicode_FromFormat>("<dlbridge.Tensor %s>", name_of(tensor_in(self).view).c_str());
+  return api<PyUnicode_FromFormat>("<%s %s>", Py_TYPE(self)->tp_name,
+                                   name_of(tensor_in(self).view).c_str());
 }
 
 inline PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) noexcept {
@@ -164,15 +165,20 @@ DLBRIDGE_LOCAL inline PyType_Slot* plain_tensor_slots() noexcept {
   return slots;
 }
 
-// The slots of the type: the plain ones, unless full_tensor_type has replaced them.
-DLBRIDGE_LOCAL inline PyType_Slot*& tensor_slots() noexcept {
-  static PyType_Slot* slots = plain_tensor_slots();
-  return slots;
+// The name and the slots of the type: the plain ones, unless full_tensor_type has replaced them.
+struct tensor_row {
+  char const* name;
+  PyType_Slot* slots;
+};
+DLBRIDGE_LOCAL inline tensor_row& tensor_type_row() noexcept {
+  static tensor_row row{"dlbridge.PlainTensor", plain_tensor_slots()};
+  return row;
 }
 
 DLBRIDGE_LOCAL inline PyTypeObject* make_tensor_type() noexcept {
-  PyType_Spec spec{"dlbridge.Tensor", static_cast<int>(sizeof(tensor_object)), 0,
-                   Py_TPFLAGS_DEFAULT, tensor_slots()};
+  tensor_row const row = tensor_type_row();
+  PyType_Spec spec{row.name, static_cast<int>(sizeof(tensor_object)), 0, Py_TPFLAGS_DEFAULT,
+                   row.slots};
   auto* const type = reinterpret_cast<PyTypeObject*>(api<PyType_FromSpec>(&spec));
   if (type != nullptr) {
     type->tp_weaklistoffset = offsetof(tensor_head, weak_references);
@@ -181,7 +187,7 @@ DLBRIDGE_LOCAL inline PyTypeObject* make_tensor_type() noexcept {
 }
 }  // namespace detail
 
-/// The type Tensor of this module, created on first use. Extensions have the plain type with the
+/// The type Tensor of this module, created on first use. Extensions have PlainTensor, with the
 /// protocol methods and the exchange table; the package completes it (full_tensor_type.hpp).
 /// @return a borrowed reference, valid for the life of the process; null, with an exception set,
 ///   when the type cannot be created.

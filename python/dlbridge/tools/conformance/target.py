@@ -238,7 +238,11 @@ def _resolve(name: str, consumer: str | None) -> Target:
     except CannotExamine:
         raise
     except Exception as missing:
-        raise CannotExamine(name_error(missing) + _place(missing)) from missing
+        text = name_error(missing) + _place(missing)
+        parent, _, attribute = name.rpartition(".")
+        if isinstance(missing, ModuleNotFoundError) and missing.name == name and parent:
+            text += f"; an attribute of a module is {parent}:{attribute}"
+        raise CannotExamine(text) from missing
     if consumer is None:
         return target
     try:

@@ -27,6 +27,7 @@ def _wrap(text: str, width: int) -> list[str]:
 
 def lines(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
     """Formats the rows: the columns are aligned, and the last one is wrapped."""
+    rows = [tuple(map(output.printable, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*(row[:-1] for row in rows))]
     indent = 2 + sum(each + 2 for each in widths)
     text_lines = []

@@ -51,6 +51,8 @@ class Inspection(Findings):
 
 def inspect(x: Any, *, copy: bool | None = None, title: str = "") -> Inspection:
     """Examines an object by all protocols, or reads a capsule. See dlbridge.inspect."""
+    if not any(copy is each for each in (None, True, False)):
+        raise ValueError(f"expected copy to be True, False or None; got {copy!r}")
     observation = observe(x, copy=copy)
     values = {f.name: getattr(observation, f.name) for f in dataclasses.fields(observation)}
     return Inspection(**{**values, "title": title})

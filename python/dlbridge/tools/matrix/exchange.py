@@ -24,7 +24,7 @@ OUTCOMES = {
     "wrong": "other values arrive without an error, or change when the source is freed",
     "hung": "no answer within the time limit",
     "crashed": "the process crashes",
-    "impossible": "the producer has no such array, or a library lacks this role",
+    "impossible": "the producer has no such array, or a library lacks this role or is unusable",
 }
 ARRIVED = ("zero-copy", "copied", "converted")
 FAILED = ("refused", "wrong", "hung", "crashed")
@@ -357,7 +357,22 @@ class _Exchange:
             return {"outcome": "converted", "said": f"arrives as {dtype}"}
         here = _address(self.consumer_row, self.consumer_module, imported)
         shared = values.empty(self.case.values) or (here is not None and here == address)
-        return {"outcome": "zero-copy" if shared else "copied"}
+        if shared:
+            return {"outcome": "zero-copy"}
+        return {"outcome": "copied", **self._unknown_address(imported)}
+
+    def _unknown_address(self, imported: Any) -> dict[str, str]:
+        """Returns why an address is unknown, where the same memory may count as a copy."""
+        for row, module, x in (
+            (self.producer_row, self.producer_module, self.source),
+            (self.consumer_row, self.consumer_module, imported),
+        ):
+            try:
+                if row.address is not None:
+                    row.address(module, x)
+            except Exception as error:
+                return {"said": f"the address of {row.title} raises {_error_text(error)}"}
+        return {}
 
     def _can_write_through(self, imported: Any) -> bool:
         """Whether writing to the consumer's array changes the source; the change is undone."""

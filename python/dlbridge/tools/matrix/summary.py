@@ -43,6 +43,18 @@ def remark(report: dict[str, Any]) -> str:
     return "interrupted: the exchanges that did not run are left out"
 
 
+def remarks_on_libraries(report: dict[str, Any]) -> list[str]:
+    """Returns why libraries are unusable, or why addresses of theirs are unknown."""
+    return list(
+        dict.fromkeys(
+            each["said"]
+            for each in report["exchanges"]
+            if (each["outcome"] == "impossible" and " cannot be used: " in each["said"])
+            or (each["outcome"] == "copied" and "said" in each)
+        )
+    )
+
+
 def by_pair(report: dict[str, Any]) -> dict[tuple[str, str], list[Exchange]]:
     """Groups the exchanges by producer and consumer."""
     pairs: dict[tuple[str, str], list[Exchange]] = {}

@@ -9,6 +9,7 @@ from dlbridge.tools import tables
 from dlbridge.tools.matrix import causes, summary
 from dlbridge.tools.matrix.exchange import OUTCOMES
 from dlbridge.tools.matrix.summary import COUNTED, MARKS
+from dlbridge.tools.output import printable
 
 
 def _glyphs() -> dict[str, str]:
@@ -47,6 +48,8 @@ def show(report: dict[str, Any], *, verbose: bool = False) -> None:
     if verbose:
         changed = [each for each in report["exchanges"] if each["outcome"] not in _AS_SENT]
         _show_groups("Exchanges that did not preserve the array", report, summary.groups(changed))
+        absent = [each for each in report["exchanges"] if each["outcome"] == "impossible"]
+        _show_groups("Impossible exchanges", report, summary.groups(absent))
     if summary.tried_again(report):
         tried, works = summary.tried_again(report), summary.rescued(report)
         print(
@@ -60,7 +63,9 @@ def show(report: dict[str, Any], *, verbose: bool = False) -> None:
             )
     for each in summary.faults_of_ours(report):
         where = f"{each['producer']} to {each['consumer']}, {each['case']}"
-        print(f"With dlbridge itself: {where}: {summary.in_words(each)}")
+        print(f"With dlbridge itself: {where}: {printable(summary.in_words(each))}")
+    for sentence in summary.remarks_on_libraries(report):
+        print(printable(sentence))
     if summary.remark(report):
         print(summary.remark(report))
 

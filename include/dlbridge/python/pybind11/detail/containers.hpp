@@ -139,7 +139,7 @@ struct pybind11_text {
   }
   template <class P>
   static constexpr auto tensor() {
-    return tensor_caster<P>::name;
+    return descr_of<P>();
   }
   template <class T>
   static constexpr auto converted() {

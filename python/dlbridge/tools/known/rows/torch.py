@@ -104,6 +104,36 @@ ROWS = [
         found_by=("C-22",),
     ),
     Defect(
+        "torch-data-replaced",
+        "torch",
+        SEEN,
+        "freed",
+        "unsound",
+        (t.BORROWING,),
+        "An export holds the tensor, not its memory: x.data = y, x.set_(y), x.resize_(n) and "
+        "x.share_memory_() free or move the memory that a consumer still uses.",
+        "The consumer reads freed memory. Optimizers and multiprocessing replace data so.",
+        "Pass x.detach(): it keeps the memory when x.data or x.set_() replaces that of x. No "
+        "tensor keeps it when the storage itself is resized or moved to shared memory.",
+        """
+        import torch
+        from torch.multiprocessing.reductions import StorageWeakRef
+        x = torch.ones(4)
+        memory = StorageWeakRef(x.untyped_storage())
+        capsule = x.__dlpack__(max_version=(1, 0))
+        x.data = torch.zeros(4)
+        print("freed" if memory.expired() else "kept", "while the capsule refers to it")
+        """,
+        "freed while the capsule refers to it",
+        """
+        import dlbridge, torch
+        x = torch.ones(4)
+        t = dlbridge.from_dlpack(x.detach())
+        x.data = torch.zeros(4)
+        assert t.tolist() == [1, 1, 1, 1]
+        """,
+    ),
+    Defect(
         "torch-negative-bit",
         "torch",
         SEEN,

@@ -72,7 +72,7 @@ DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
 /// @par Thread and GIL
 /// The caller holds the GIL.
 inline PyTypeObject* full_tensor_type() noexcept {
-  detail::tensor_slots() = detail::full_tensor_slots();
+  detail::tensor_type_row() = {"dlbridge.Tensor", detail::full_tensor_slots()};
   return tensor_type();
 }
 
