@@ -83,6 +83,10 @@ void add_dispatch(nb::module_& m) {
         return x.size();
       },
       "x"_a);
+  dlbridge::def(
+      m, "cargo_or_span",
+      [](std::variant<dispatch::cargo*, dispatch::span<float>> const& x) { return x.index(); },
+      "x"_a);
   dlbridge::def(m, "counted", [](dispatch::counted const&, dispatch::span<float>) {}, "c"_a, "x"_a);
   dispatch::add_functions([&](char const* name, auto function, auto... names) {
     dlbridge::def(m, name, function, nb::arg(names)...);

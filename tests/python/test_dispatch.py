@@ -621,3 +621,12 @@ def test_names_of_parameters_beyond_ascii(extension: Any) -> None:
         extension.sized(FLOATS, größe="s")
     with pytest.raises((TypeError, UnicodeEncodeError)):
         extension.sized(FLOATS, **{"gr\udc80": 1})
+
+
+@pytest.mark.skipif("nanobind_extension" not in MODULES, reason="nanobind_extension was not built")
+def test_none_in_place_of_a_pointer_or_a_tensor() -> None:
+    """nanobind passes None to no such parameter, although the pointer alone takes it."""
+    function = importlib.import_module("nanobind_extension").cargo_or_span
+    assert function(FLOATS) == 1
+    with pytest.raises(TypeError, match=r"cargo_or_span\(\): argument 'x': expected .*; got None"):
+        function(None)

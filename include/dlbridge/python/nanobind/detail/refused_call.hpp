@@ -83,11 +83,13 @@ class nanobind_refusal {
           detail::annotation_in(parameters != nullptr ? parameters : "()", own.with_packs(i));
       refused_argument const argument{object, own.name(i), refused.position(i), expected.get(),
                                       facts.converts};
-      if (object == Py_None && !facts.accepts_none && !facts.is_tensor) {
+      bool const is_none = object == Py_None && !facts.accepts_none;
+      if (!is_none || facts.is_tensor) {
+        facts.check(reasons, imports_, argument);
+      }
+      if (is_none && !reasons) {  // a container may hold a pointer, which takes None
         detail::set_mismatch(argument.expected, object, nanobind_headers);
         reasons.add(argument.name, argument.position, take_exception());
-      } else {
-        facts.check(reasons, imports_, argument);
       }
     }
   }
