@@ -169,6 +169,7 @@ def test_libraries_that_crash_raise_or_print_cost_their_own_line(
     assert (LIBRARIES["pyarrow"].version or "7.7") in output
     assert "hello" not in output
     assert "Importing MXNet crashes the process (SIGABRT)" in output
+    assert "Importing TensorFlow raises ImportError: libmissing.so: reinstall it" in output
 
 
 def test_a_library_that_hangs_is_reported(

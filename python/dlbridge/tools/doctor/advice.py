@@ -125,6 +125,11 @@ def _failures(report: Report) -> list[str]:
             )
         elif row["outcome"] == "hung":
             sentences.append(f"Importing {_title(name)} does not finish: {row['said']}.")
+        elif row["outcome"] == "raised":
+            sentences.append(
+                f"Importing {_title(name)} raises {row['said']}: reinstall it, or install what it "
+                "lacks."
+            )
         elif "SyclDeviceCreationError" in row.get("failed", ""):
             sentences.append(
                 f"{_title(name)} finds no SYCL device: install intel-opencl-rt, and set "
