@@ -321,4 +321,4 @@ def test_the_protocol_gives_the_same_result(binding: str) -> None:
         assert process.returncode == 0, process.stderr
         outputs.append(process.stdout.splitlines())
     assert outputs[0][0] == outputs[1][0]
-    assert [lines[1] for lines in outputs] == ["Tensor", "PyCapsule"]
+    assert [lines[1] for lines in outputs] == ["PlainTensor", "PyCapsule"]
