@@ -121,7 +121,9 @@ void expect_limits(unsigned max, unsigned lowest, unsigned min, unsigned denorm_
   EXPECT_EQ(limits::lowest().bits(), lowest);
   EXPECT_EQ(limits::min().bits(), min);
   EXPECT_EQ(limits::denorm_min().bits(), denorm_min);
+#if __cplusplus <= 202002L
   EXPECT_EQ(limits::has_denorm, denorm_min == min ? std::denorm_absent : std::denorm_present);
+#endif
   EXPECT_EQ(limits::epsilon().bits(), eps);
   EXPECT_EQ(limits::min_exponent - 1, min_exponent);
   EXPECT_EQ(limits::max_exponent, max_exponent);

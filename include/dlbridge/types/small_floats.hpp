@@ -324,8 +324,10 @@ class numeric_limits<dlbridge::small_float<Format>> : public numeric_limits<floa
   static constexpr bool is_iec559 = limits::is_ieee;
   static constexpr bool has_infinity = limits::has_infinity;
   static constexpr bool has_signaling_NaN = false;
+#if __cplusplus <= 202002L  // C++23 deprecates it
   static constexpr float_denorm_style has_denorm =
       limits::min == limits::denorm_min ? denorm_absent : denorm_present;
+#endif
   static constexpr int digits = limits::digits;
   static constexpr int digits10 = (digits - 1) * 30103 / 100000;
   static constexpr int max_digits10 = 2 + digits * 30103 / 100000;

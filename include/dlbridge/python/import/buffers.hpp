@@ -310,12 +310,13 @@ inline bool order_interface(PyObject* interface, device memory, PyObject* named,
 }
 
 // False, with an exception set, for a date or a duration of NumPy: such a scalar exports its bytes
-// as a buffer, and only its array interface states what they are.
+// as a buffer, and only its array interface states what they are. False too with what its look-up
+// raises.
 inline bool is_no_date(PyObject* object) noexcept {
   ref const interface = optional_attribute(object, names::get().array_interface);
   ref const typestr = interface ? read_interface_items(interface.get()).typestr : ref();
   char const* const text = typestr ? text_in(typestr.get()) : nullptr;
-  if (!forgive_exception()) {
+  if (PyErr_Occurred() != nullptr) {
     return false;
   }
   bool const is_date = text != nullptr && text[0] != '\0' && (text[1] == 'M' || text[1] == 'm');
