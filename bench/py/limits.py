@@ -122,11 +122,11 @@ INSTRUCTIONS = (
     Limit("instructions-import-bare", "dlbridge.from_dlpack(bare C)", "empty call", 613, gate=True, kind="instructions"),
     Limit("instructions-memoryview", "memoryview(Tensor)", "empty call", 957, gate=True, kind="instructions"),
     Limit("instructions-def_fast", "def_fast(Tensor)", "empty call", 91, gate=True, kind="instructions"),
-    Limit("instructions-checks", "def_fast row-major matrix(Tensor)", "def_fast(Tensor)", 25, gate=True, kind="instructions"),
+    Limit("instructions-checks", "def_fast row-major matrix(Tensor)", "def_fast(Tensor)", 14, gate=True, kind="instructions"),
     Limit("instructions-def_fast3", "def_fast(Tensor x3)", "empty call", 243, gate=True, kind="instructions"),
     Limit("instructions-def_fast-ndarray", "def_fast(ndarray)", "empty call", 176, gate=True, kind="instructions"),
     Limit("instructions-def_fast-bare", "def_fast(bare C)", "empty call", 165, gate=True, kind="instructions"),
-    Limit("instructions-def_fast-matrix", "def_fast row-major matrix(Tensor)", "empty call", 115, gate=True, kind="instructions"),
+    Limit("instructions-def_fast-matrix", "def_fast row-major matrix(Tensor)", "empty call", 105, gate=True, kind="instructions"),
     Limit("instructions-caster", "caster(Tensor)", "empty call", 529, gate=True, kind="instructions"),
     Limit("instructions-def", "def(Tensor)", "empty call", 442, gate=True, kind="instructions"),
 )

@@ -123,6 +123,14 @@ DLBRIDGE_INLINE bool has_layout(int rank, std::int64_t const* shape, std::int64_
 DLBRIDGE_INLINE bool has_layout(tensor_view const& view, layout order) noexcept {
   return order == layout::strided || has_layout(view.rank(), view.shape(), view.strides(), order);
 }
+// The same for a view of the required rank: most matrices are recognized by two comparisons.
+DLBRIDGE_INLINE bool has_required_layout(tensor_view const& view,
+                                         requirement const& need) noexcept {
+  std::int64_t const* const strides = view.strides();
+  return (need.rank == 2 && need.order == layout::row_major && strides != nullptr &&
+          strides[1] == 1 && strides[0] == view.extent(1)) ||
+         has_layout(view, need.order);
+}
 
 // Whether extent i, which has a name, equals the first extent of that name.
 inline bool agrees_with_name(std::int64_t const* shape, requirement const& need, int i) noexcept {
@@ -282,7 +290,7 @@ DLBRIDGE_INLINE bool meets(tensor_view const& view, requirement const& need) noe
   return (need.any_type() || detail::are_same(view.dtype(), need.type)) &&
          (need.rank == requirement::any_rank || need.rank == view.rank()) &&
          detail::has_extents(view, need) && need.where.accepts(view.device()) &&
-         detail::has_layout(view, need.order) && (!need.writable || !view.read_only()) &&
+         detail::has_required_layout(view, need) && (!need.writable || !view.read_only()) &&
          detail::has_alignment(view, need.alignment);
 }
 

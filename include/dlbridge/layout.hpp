@@ -161,9 +161,7 @@ inline bool is_compact_along(int rank, int first, int step, std::int64_t const* 
 /// Whether the elements are compact with the last dimension fastest (C order, layout_right).
 inline bool is_row_major(int rank, std::int64_t const* shape,
                          std::int64_t const* strides) noexcept {
-  return strides == nullptr ||
-         (rank == 2 && strides[1] == 1 && strides[0] == shape[1]) ||  // most matrices
-         detail::is_compact_along(rank, rank - 1, -1, shape, strides);
+  return strides == nullptr || detail::is_compact_along(rank, rank - 1, -1, shape, strides);
 }
 
 namespace detail {
