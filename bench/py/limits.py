@@ -73,7 +73,7 @@ ARGUMENTS = (
     Limit("def_fast-torch3-tvm_ffi", "def_fast(torch x3)", "tvm_ffi nop(torch x3)", 0.57),
     Limit("def_fast-torch-nanobind", "def_fast(torch)", "nanobind ndarray(torch)", 0.035, gate=True),
     Limit("def_fast-owned-table", "def_fast owned(torch)", "C: own by table (torch)", 1.40, gate=True),
-    Limit("def_fast-owned-tvm_ffi", "def_fast owned(torch)", "tvm_ffi.from_dlpack(torch)", 0.46),
+    Limit("def_fast-owned-tvm_ffi", "def_fast owned(torch)", "tvm_ffi.from_dlpack(torch)", 0.46, gate=True),
     Limit("def_fast-ndarray-nanobind", "def_fast(ndarray)", "nanobind ndarray(ndarray)", None),
     Limit("def_fast-ndarray-tvm_ffi", "def_fast(ndarray)", "tvm_ffi nop(ndarray)", None),
     Limit("def_fast-refusal", "def_fast refuses a dtype", "def_fast(Tensor)", 20.0),
