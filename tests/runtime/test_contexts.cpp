@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -237,6 +238,49 @@ TEST_P(CudaContext, PrimaryContextIsCreatedAgainAfterAReset) {
   context_guard<cuda_table> guard(driver);
   ASSERT_TRUE(guard.try_enter_device(0).ok());
   EXPECT_EQ(runtime.counter("retains"), 1) << "the references before the reset are void";
+}
+
+TEST_P(CudaContext, NoEventFromBeforeAResetIsUsed) {
+  auto const reset = runtime.call<int(int)>("cuDevicePrimaryCtxReset_v2", "");
+  auto const retain = runtime.call<int(void**, int)>("cuDevicePrimaryCtxRetain", "");
+  auto const order = [&] {
+    return dlbridge::try_order_after(driver, runtime.new_stream(), runtime.new_stream()).ok();
+  };
+  for (bool const is_retained_by_other_code : {true, false}) {
+    SCOPED_TRACE(is_retained_by_other_code);
+    for (int turn = 0; turn < 2; ++turn) {  // the first one fills the pool
+      EXPECT_TRUE(order());
+    }
+    ASSERT_EQ(reset(0), 0);
+    if (is_retained_by_other_code) {
+      void* retained = nullptr;
+      ASSERT_EQ(retain(&retained, 0), 0);
+      EXPECT_EQ(retained, runtime.context(0)) << "the handle does not show the reset";
+    } else {
+      context_guard<cuda_table> guard(driver);
+      ASSERT_TRUE(guard.try_enter_device(0).ok());
+    }
+    EXPECT_TRUE(order());
+    EXPECT_EQ(runtime.misuse_reports(), "");
+  }
+}
+
+TEST_P(CudaContext, StoredContextDoesNotExistAfterAReset) {
+  context_guard<cuda_table> guard(driver);
+  ASSERT_TRUE(guard.try_enter_device(0).ok());
+  dlbridge::cuda_context const stored = guard.to_store();
+  EXPECT_TRUE(guard.exists(stored));
+  ASSERT_TRUE(guard.try_enter_context(stored).ok());
+  EXPECT_EQ(guard.context(), stored.handle);
+  ASSERT_EQ(runtime.call<int(int)>("cuDevicePrimaryCtxReset_v2", "")(0), 0);
+  for (int turn = 0; turn < 2; ++turn) {
+    EXPECT_FALSE(guard.exists(stored));
+    report const status = guard.try_enter_context(stored);
+    EXPECT_TRUE(status.has(dlbridge::errc::runtime_failed));
+    EXPECT_NE(std::string(status.got.c_str()).find("CONTEXT_IS_DESTROYED"), std::string::npos);
+    ASSERT_TRUE(guard.try_enter_device(0).ok()) << "the context is created again";
+  }
+  EXPECT_EQ(guard.context(), stored.handle);
 }
 
 TEST_P(CudaContext, StreamOfAGreenContextIsEntered) {

@@ -18,6 +18,12 @@ inline namespace DLBRIDGE_ABI {
 
 struct cuda_block_copy;       // of cuda.h: CUDA_MEMCPY2D
 struct cuda_peer_block_copy;  // CUDA_MEMCPY3D_PEER
+/// A context for later use. A reset of a device destroys its primary context, and the next one has
+/// the same handle but another ID.
+struct cuda_context {
+  void* handle = nullptr;
+  std::uint64_t id = 0;  ///< 0 if the driver has no IDs, before CUDA 12.
+};
 /// The struct CUmemLocation of cuda.h.
 struct cuda_location {
   int type;
@@ -32,6 +38,8 @@ struct cuda_location {
 struct cuda_table : driver_source {
   /// The type CUcontext.
   using context_handle = void*;
+  /// A context as it is stored for later use.
+  using stored_context = cuda_context;
   /// Advice if the process has loaded the driver twice. No package contains a copy of it.
   static constexpr char const* advice_for_copies = nullptr;
 
@@ -54,6 +62,7 @@ struct cuda_table : driver_source {
   f<void**> context_pop{*this, "cuCtxPopCurrent_v2"};
   f<void*> context_set_current{*this, "cuCtxSetCurrent"};
   f<int*> context_get_device{*this, "cuCtxGetDevice"};
+  f<void*, std::uint64_t*> context_get_id{*this, "cuCtxGetId", presence::optional};  // from CUDA 12
   f<void*, void**> stream_get_context{*this, "cuStreamGetCtx"};
   f<void*> stream_synchronize{*this, "cuStreamSynchronize"};
   f<void*, void*, unsigned> stream_wait_event{*this, "cuStreamWaitEvent"};

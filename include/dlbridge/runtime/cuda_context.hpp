@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <initializer_list>
 
 #include <dlbridge/abi.hpp>
@@ -19,11 +20,28 @@ namespace detail {
 struct cuda_device_state {
   std::atomic<int> handle{-1};  // the CUdevice of the ordinal, or -1 before the first lookup
   std::atomic<void*> primary{nullptr};
+  std::atomic<std::uint64_t> id{0};  // of the primary context; 0 if the driver has no IDs
   event_pool events{};
 };
 DLBRIDGE_LOCAL inline cuda_device_state* cuda_devices() noexcept {
   static cuda_device_state devices[max_devices];
   return devices;
+}
+
+// Whether a context still exists; true if the driver has no IDs, or fails for another reason. The
+// handle of a primary context stays valid, so it may be looked up after a reset.
+inline bool exists(cuda_table const& driver, void* context, std::uint64_t id) noexcept {
+  if (id == 0) {
+    return true;
+  }
+  std::uint64_t now = id;
+  driver_result const result = driver.context_get_id(context, &now);
+  return result != driver_context_destroyed && now == id;
+}
+// Whether the retained context of a device exists, and has not been created again since.
+inline bool is_retained(cuda_table const& driver, cuda_device_state const& state) noexcept {
+  void* const primary = state.primary.load(std::memory_order_acquire);
+  return primary != nullptr && exists(driver, primary, state.id.load(std::memory_order_relaxed));
 }
 }  // namespace detail
 
@@ -81,7 +99,7 @@ class context_guard<cuda_table> {
       return status.ok() ? try_enter_primary(device) : status;
     }
     int current = -1;
-    driver_result const result = driver_.context_get_device(&current);
+    driver_result const result = find_device_of_current(current);
     if (is_context_gone(result)) {
       // It may be the primary context, which retaining creates again.
       status = try_retain(device, context);
@@ -99,6 +117,13 @@ class context_guard<cuda_table> {
     bool is_gone = false;
     return try_enter_context(context, is_gone);
   }
+  /// Enters a context that to_store() has returned, on any thread.
+  /// @return a report: runtime_failed, also if the context was destroyed.
+  report try_enter_context(cuda_context const& stored) noexcept {
+    return exists(stored) ? try_enter_context(stored.handle)
+                          : detail::failed_call(driver_, driver_.context_get_id.name(),
+                                                driver_context_destroyed);
+  }
   /// Makes the previous context current again.
   void leave() noexcept {
     void* popped = nullptr;
@@ -112,10 +137,23 @@ class context_guard<cuda_table> {
     }
     is_pushed_ = false;
     context_ = nullptr;
+    id_ = 0;
   }
 
   /// The context that the guard has entered, or null.
   void* context() const noexcept { return context_; }
+  /// The same, for later use.
+  cuda_context to_store() const noexcept {
+    if (id_ == 0) {
+      id_ = id_of(context_);
+    }
+    return {context_, id_};
+  }
+  /// Whether a context that to_store() has returned exists. Its streams, events and memory do not
+  /// exist without it; calls with their handles are undefined, and crash at times.
+  bool exists(cuda_context const& stored) const noexcept {
+    return detail::exists(driver_, stored.handle, stored.id);
+  }
   /// A stream whose context the guard has entered, for use by any thread.
   stream_ref in_context(stream_ref stream) const noexcept {
     return detail::is_default_stream(stream) ? stream.in_context(context_) : stream;
@@ -143,8 +181,10 @@ class context_guard<cuda_table> {
   /// the process may destroy such a context, and its events with it, at any time.
   event_pool* events() const noexcept {
     for (int i = 0; context_ != nullptr && i < max_devices; ++i) {
-      if (detail::cuda_devices()[i].primary.load(std::memory_order_acquire) == context_) {
-        return &detail::cuda_devices()[i].events;
+      detail::cuda_device_state& state = detail::cuda_devices()[i];
+      if (state.primary.load(std::memory_order_acquire) == context_ &&
+          detail::is_retained(driver_, state)) {
+        return &state.events;
       }
     }
     int device = -1;
@@ -167,6 +207,21 @@ class context_guard<cuda_table> {
     bool const is_active =
         succeeds(driver_, driver_.primary_get_state, device, &flags, &active) && active != 0;
     return is_active && try_retain(device, primary).ok() ? primary : nullptr;
+  }
+  std::uint64_t id_of(void* context) const noexcept {
+    std::uint64_t id = 0;
+    static_cast<void>(context != nullptr &&
+                      succeeds(driver_, driver_.context_get_id, context, &id));
+    return id;
+  }
+  // The device of the current context. cuCtxGetDevice succeeds for a primary context that was
+  // destroyed, too, so the function asks for the ID first.
+  driver_result find_device_of_current(int& device) const noexcept {
+    std::uint64_t id = 0;
+    driver_result const result = driver_.context_get_id
+                                     ? driver_.context_get_id(static_cast<void*>(nullptr), &id)
+                                     : driver_success;
+    return result == driver_success ? driver_.context_get_device(&device) : result;
   }
   void* find_primary(int ordinal) const noexcept {
     int device = -1;
@@ -217,7 +272,11 @@ class context_guard<cuda_table> {
     return status;
   }
   report try_enter_primary(int device) noexcept {
-    void* context = device < max_devices ? detail::cuda_devices()[device].primary.load() : nullptr;
+    detail::cuda_device_state* const state =
+        device < max_devices ? &detail::cuda_devices()[device] : nullptr;
+    void* context = state != nullptr && detail::is_retained(driver_, *state)
+                        ? state->primary.load(std::memory_order_acquire)
+                        : nullptr;
     report status = context != nullptr ? try_enter_context(context) : report{};
     if (context == nullptr || !status.ok()) {  // not cached yet, or the device was reset
       status = try_retain(device, context);
@@ -236,8 +295,10 @@ class context_guard<cuda_table> {
       return status;
     }
     detail::cuda_device_state& state = detail::cuda_devices()[device];
+    std::uint64_t const id = id_of(context);
+    bool const is_same_id = state.id.exchange(id, std::memory_order_acq_rel) == id;
     void* const previous = state.primary.exchange(context, std::memory_order_acq_rel);
-    if (previous == context && was_active != 0) {
+    if (previous == context && is_same_id && (id != 0 || was_active != 0)) {
       static_cast<void>(succeeds(driver_, driver_.primary_release, device));
     } else if (previous != nullptr) {  // the driver destroyed the previous context and its events
       while (state.events.try_take() != nullptr) {
@@ -248,6 +309,7 @@ class context_guard<cuda_table> {
 
   cuda_table const& driver_;
   void* context_ = nullptr;
+  mutable std::uint64_t id_ = 0;  // of context_, once to_store() has looked it up
   bool is_pushed_ = false;
   void* previous_ = nullptr;  // the context that was current before context_
 };
@@ -290,7 +352,7 @@ inline event_pool* events_at_hand(cuda_table const& driver, stream_ref consumer,
       return nullptr;
     }
   }
-  return &state->events;
+  return is_retained(driver, *state) ? &state->events : nullptr;
 }
 }  // namespace detail
 

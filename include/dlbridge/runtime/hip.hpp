@@ -22,6 +22,8 @@ inline namespace DLBRIDGE_ABI {
 struct hip_table : driver_source {
   /// The ordinal of a device: HIP has no contexts.
   using context_handle = int;
+  /// A device as it is stored for later use.
+  using stored_context = int;
   /// Advice if the process has loaded the runtime twice. Some packages contain a copy of it.
   static constexpr char const* advice_for_copies =
       "The process has loaded two copies of ROCm's runtime, and neither knows the streams and the "
@@ -183,6 +185,10 @@ class context_guard<hip_table> {
 
   /// The ordinal of the device that the guard has entered, or -1.
   int context() const noexcept { return context_; }
+  /// The same, for later use.
+  int to_store() const noexcept { return context_; }
+  /// Always true: devices are never destroyed.
+  bool exists(int) const noexcept { return true; }
   /// The stream, whose device is all that a thread must know of it.
   stream_ref in_context(stream_ref stream) const noexcept { return stream; }
   /// The pool of events of the device, or null.

@@ -28,6 +28,7 @@ int cuCtxSetCurrent(void*);
 int cuCtxPushCurrent_v2(void*);
 int cuCtxPopCurrent_v2(void**);
 int cuCtxGetDevice(int*);
+int cuCtxGetId(void*, unsigned long long*);
 int cuCtxCreate_v2(void**, unsigned, int);
 int cuCtxDestroy_v2(void*);
 int cuCtxSynchronize();

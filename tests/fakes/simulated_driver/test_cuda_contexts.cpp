@@ -177,9 +177,36 @@ TEST_F(CudaContexts, ResetEndsAllReferencesToAPrimaryContext) {
   ASSERT_EQ(cuDevicePrimaryCtxRetain(&again, 0), ok);
   ASSERT_EQ(cuDevicePrimaryCtxReset_v2(0), ok);
   EXPECT_EQ(simulated_counter("retains"), 0);
-  int device = 0;
-  EXPECT_EQ(cuCtxGetDevice(&device), context_destroyed);
+  EXPECT_EQ(cuCtxSynchronize(), context_destroyed);
   EXPECT_EQ(simulated_misuse_count(), 0U);
+}
+
+// As a driver of version 13.0 was seen to do.
+TEST_F(CudaContexts, HandleOfADestroyedPrimaryContextStaysValid) {
+  unsigned long long first = 0;
+  unsigned long long again = 0;
+  unsigned long long none = 77;
+  ASSERT_EQ(cuCtxGetId(context, &first), ok);
+  void* const event = new_event();
+  ASSERT_EQ(cuDevicePrimaryCtxReset_v2(0), ok);
+  EXPECT_EQ(cuCtxGetId(context, &none), context_destroyed);
+  EXPECT_EQ(cuCtxGetId(nullptr, &none), context_destroyed);
+  EXPECT_EQ(none, 77U);
+  int device = -1;
+  EXPECT_EQ(cuCtxGetDevice(&device), ok);
+  EXPECT_EQ(device, 0);
+  EXPECT_EQ(cuCtxSetCurrent(nullptr), ok);
+  EXPECT_EQ(cuCtxPushCurrent_v2(context), ok) << "calls in the context fail, and not this one";
+  EXPECT_EQ(cuCtxSynchronize(), context_destroyed);
+  EXPECT_EQ(simulated_misuse_count(), 0U);
+  void* retained = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&retained, 0), ok);
+  EXPECT_EQ(retained, context);
+  ASSERT_EQ(cuCtxGetId(context, &again), ok);
+  EXPECT_NE(again, first);
+  EXPECT_EQ(cuEventQuery(event), invalid_handle);
+  EXPECT_EQ(simulated_misuse_count(), 1U);
+  simulated_clear_misuses();
 }
 
 TEST_F(CudaContexts, UseOfDestroyedHandlesIsReported) {

@@ -44,6 +44,9 @@ constexpr driver_result driver_capture_wrong_thread = 908;   // the last error o
 constexpr driver_result driver_unknown_error = 999;
 
 namespace detail {
+constexpr char const* lifetime_advice =
+    "A stream and its context must exist until the call returns. A reset of the device destroys "
+    "both";
 constexpr char const* capture_advice =
     "Exchange tensors before the capture begins, or pass stream=-1 and order the streams yourself";
 
@@ -80,12 +83,10 @@ DLBRIDGE_LOCAL inline constexpr driver_failure_row driver_failure_rows[] = {
      "Check the daemon of the Multi-Process Service, nvidia-cuda-mps-control"},
     {driver_no_device, driver_invalid_device, errc::runtime_failed,
      "Pass a device that the runtime has; ordinals start at 0"},
-    {driver_invalid_context, driver_invalid_context, errc::runtime_failed,
-     "The context of this device was destroyed"},
+    {driver_invalid_context, driver_invalid_context, errc::runtime_failed, lifetime_advice},
     {driver_invalid_handle, driver_invalid_handle, errc::runtime_failed,
      "A stream must belong to this runtime, and must exist until the call returns"},
-    {driver_context_destroyed, driver_context_destroyed, errc::runtime_failed,
-     "A stream and its context must exist until the call returns"},
+    {driver_context_destroyed, driver_context_destroyed, errc::runtime_failed, lifetime_advice},
     {driver_capture_unsupported, driver_capture_wrong_thread, errc::capturing, capture_advice},
     {driver_not_permitted, driver_not_permitted, errc::not_permitted,
      "A host function that runs on a stream cannot use the driver: use another thread"},

@@ -96,10 +96,13 @@ class stream_event {
     return *this;
   }
   ~stream_event() {
-    if (event_ == nullptr || (pool_ != nullptr && pool_->try_put(event_))) {
+    if (event_ == nullptr) {
       return;
     }
     context_guard<Table> guard(*driver_);
+    if (!guard.exists(context_) || (pool_ != nullptr && pool_->try_put(event_))) {
+      return;  // the driver destroys the events of a context with it
+    }
     if (guard.try_enter_context(context_).ok()) {
       static_cast<void>(succeeds(*driver_, driver_->event_destroy, event_));
     }
@@ -110,15 +113,15 @@ class stream_event {
   // Records the event on a stream of the context that the guard has entered.
   report try_record(Table const& driver, context_guard<Table> const& guard, void* stream) noexcept {
     driver_ = &driver;
-    context_ = guard.context();
+    context_ = guard.to_store();
     pool_ = guard.events();
     event_ = pool_ != nullptr ? pool_->try_take() : nullptr;
     if (event_ != nullptr) {
       if (succeeds(driver, driver.event_record, event_, stream)) {
         return report{};
       }
-      // The device may have been reset after the creation of the event, which is then invalid. The
-      // function tries once more with a new event.
+      // A driver without IDs of contexts does not tell whether the device was reset after the
+      // creation of the event, which is then invalid. The function tries again with a new event.
       static_cast<void>(succeeds(driver, driver.event_destroy, event_));
       event_ = nullptr;
     }
@@ -147,6 +150,10 @@ class stream_event {
   // context of the event. If that fails too, nothing can be awaited, because the device was reset,
   // or this is a child process. The event is then invalid, and not returned to the pool.
   DLBRIDGE_COLD driver_result call(driver_function<void*> const& function) noexcept {
+    if (!context_guard<Table>(*driver_).exists(context_)) {
+      event_ = nullptr;
+      return driver_context_destroyed;
+    }
     driver_result result = function(event_);
     for (int again = 0; again < 2 && is_failure(result); ++again) {
       driver_->clear_error();
@@ -165,7 +172,7 @@ class stream_event {
 
   Table const* driver_ = nullptr;
   event_pool* pool_ = nullptr;
-  typename Table::context_handle context_{};
+  typename Table::stored_context context_{};
   void* event_ = nullptr;
 };
 

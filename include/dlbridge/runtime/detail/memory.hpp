@@ -79,6 +79,9 @@ class driver_memory {
 
   void* address() const noexcept { return address_; }
   bool is_stream_ordered() const noexcept { return method_ == free_method::stream_ordered; }
+  /// Whether the context of the memory exists. The driver frees the memory of a context with it,
+  /// except for stream-ordered memory, which belongs to the device.
+  bool has_context() const noexcept { return context_guard<Table>(*driver_).exists(context_); }
 
   /// Adds a stream whose operations may use the memory until it is freed. A default stream is that
   /// of the context that is current on this thread.
@@ -138,7 +141,7 @@ class driver_memory {
                 stream_ref stream, std::size_t bytes, report const& status) noexcept {
     if (status.ok()) {
       driver_ = &driver;
-      context_ = guard.context();
+      context_ = guard.to_store();
       where_ = stream.device();
       stream_ = kept_stream(guard.in_context(stream));
       method_ = method;
@@ -155,6 +158,9 @@ class driver_memory {
   struct deferred : detail::retired {
     explicit deferred(driver_memory&& waiting) noexcept : memory(std::move(waiting)) {}
     DLBRIDGE_COLD bool is_ready() noexcept override {
+      if (!memory.has_context()) {
+        return memory.try_free();
+      }
       bool const is_ordered = memory.is_stream_ordered();
       stream_ref user = stream_ref::default_of(memory.where_);
       while (!is_ordered && memory.uses_.try_first(user)) {
@@ -212,8 +218,10 @@ class driver_memory {
     if (address_ == nullptr) {
       return true;
     }
-    bool const is_done =
-        method_ == free_method::stream_ordered ? try_free_in_order() : try_free_after_waiting();
+    bool const is_ordered = method_ == free_method::stream_ordered;
+    bool const is_done = !has_context() ? !is_ordered || try_free_of_device()
+                         : is_ordered   ? try_free_in_order()
+                                        : try_free_after_waiting();
     if (is_done) {
       address_ = nullptr;
     }
@@ -259,6 +267,14 @@ class driver_memory {
     }
     report entered = try_enter(guard);
     entered = entered.ok() ? entered : guard.try_enter_device(where_.id);
+    return entered.ok() ? free_now(driver_->memory_free) : !detail::is_refused_now(entered);
+  }
+
+  // Frees stream-ordered memory whose streams were destroyed with their context.
+  DLBRIDGE_COLD bool try_free_of_device() noexcept {
+    detail::relaxed_capture_scope<Table> const relaxed(*driver_);
+    context_guard<Table> guard(*driver_);
+    report const entered = guard.try_enter_device(where_.id);
     return entered.ok() ? free_now(driver_->memory_free) : !detail::is_refused_now(entered);
   }
 
@@ -308,7 +324,7 @@ class driver_memory {
 
   Table const* driver_ = nullptr;
   void* address_ = nullptr;
-  typename Table::context_handle context_{};
+  typename Table::stored_context context_{};
   device where_{};
   kept_stream stream_{};  // any thread may free the memory
   free_method method_ = free_method::device;

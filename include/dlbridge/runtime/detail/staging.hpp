@@ -82,7 +82,8 @@ class staging_pool {
   // A reset of the device frees the memory of its contexts.
   static bool is_valid(Table const& driver, staging_block<Table> const& block) noexcept {
     device where;
-    return try_locate(driver, block.memory.address(), where) && side_of(where) == memory_side::host;
+    return block.memory.has_context() && try_locate(driver, block.memory.address(), where) &&
+           side_of(where) == memory_side::host;
   }
 
   std::atomic<staging_block<Table>*> slots_[8] = {};

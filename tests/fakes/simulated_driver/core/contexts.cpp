@@ -42,6 +42,7 @@ context_ptr driver::make_context(int device) {
   require_device(device);
   auto result = std::make_shared<context>();
   result->handle = new_handle();
+  result->id = ++last_context_id_;
   result->device = device;
   contexts[result->handle] = result;
   result->legacy = make_stream(result, true);
@@ -63,7 +64,10 @@ context_ptr driver::primary(int device) {
 
 void driver::retain(context& primary) {
   ++primary.retains;
-  primary.is_alive = true;
+  if (!primary.is_alive) {
+    primary.is_alive = true;
+    primary.id = ++last_context_id_;
+  }
 }
 
 void driver::release(context& primary) {
@@ -76,7 +80,7 @@ void driver::release(context& primary) {
 context_ptr driver::find_context(void* handle) {
   auto const entry = contexts.find(handle);
   require(entry != contexts.end(), status::invalid_context);
-  if (!entry->second->is_alive) {
+  if (!entry->second->is_alive && !entry->second->is_primary) {
     report_if_destroyed(handle);
   }
   return entry->second;

@@ -161,6 +161,7 @@ class driver {
 
   int device_count_ = 0;
   std::uintptr_t next_handle_;
+  std::uint64_t last_context_id_ = 0;
   std::uint64_t next_operation_ = 1;
   std::uint64_t next_capture_ = 1;
   std::size_t next_timeline_ = 0;

@@ -20,6 +20,7 @@ struct context {
   int device = 0;
   bool is_primary = false;
   bool is_alive = true;
+  std::uint64_t id = 0;  // a primary context that is created again has another one
   int retains = 0;
   std::shared_ptr<stream> legacy;
   std::map<int, std::shared_ptr<stream>> per_thread;

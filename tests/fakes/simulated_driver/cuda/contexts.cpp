@@ -31,6 +31,13 @@ context_ptr find_alive_context(driver& d, CUcontext handle) {
   return entry;
 }
 
+// A context that may become current. A primary one may after its destruction, too.
+context_ptr find_usable_context(driver& d, CUcontext handle) {
+  context_ptr entry = d.find_context(handle);
+  require(entry->is_alive || entry->is_primary, status::context_is_destroyed);
+  return entry;
+}
+
 }  // namespace
 
 SIMULATED_CUDA(cuDevicePrimaryCtxRetain)(CUcontext* out, CUdevice device) {
@@ -77,7 +84,7 @@ SIMULATED_CUDA(cuCtxGetCurrent)(CUcontext* out) {
 SIMULATED_CUDA(cuCtxSetCurrent)(CUcontext handle) {
   return call_initialized(cuCtxSetCurrent_entry, [&](driver& d) {
     auto& stack = context_stack();
-    context_ptr const next = handle == nullptr ? nullptr : find_alive_context(d, handle);
+    context_ptr const next = handle == nullptr ? nullptr : find_usable_context(d, handle);
     if (!stack.empty()) {
       stack.pop_back();
     }
@@ -90,7 +97,7 @@ SIMULATED_CUDA(cuCtxSetCurrent)(CUcontext handle) {
 SIMULATED_CUDA(cuCtxPushCurrent_v2)(CUcontext handle) {
   return call_initialized(cuCtxPushCurrent_v2_entry, [&](driver& d) {
     require(handle != nullptr, status::invalid_context);
-    context_stack().push_back(find_alive_context(d, handle));
+    context_stack().push_back(find_usable_context(d, handle));
   });
 }
 
@@ -106,9 +113,11 @@ SIMULATED_CUDA(cuCtxPopCurrent_v2)(CUcontext* out) {
 }
 
 SIMULATED_CUDA(cuCtxGetDevice)(CUdevice* out) {
-  return call_in_context(cuCtxGetDevice_entry, [&](driver&, context_ptr const& owner) {
+  return call_initialized(cuCtxGetDevice_entry, [&](driver&) {
     require(out != nullptr);
-    *out = owner->device;
+    auto const& stack = context_stack();
+    bool const is_primary = !stack.empty() && stack.back() != nullptr && stack.back()->is_primary;
+    *out = (is_primary ? stack.back() : current())->device;  // also of a destroyed primary context
   });
 }
 

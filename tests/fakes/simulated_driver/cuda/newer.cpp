@@ -1,9 +1,18 @@
-// CUDA's functions that the old driver lacks: stream capture, graphs, green contexts and
-// stream-ordered memory.
+// CUDA's functions that the old driver lacks: IDs of contexts, stream capture, graphs, green
+// contexts and stream-ordered memory.
 #include "api.hpp"
 
 using namespace simulated;
 using namespace simulated::cuda;
+
+SIMULATED_CUDA(cuCtxGetId)(CUcontext handle, unsigned long long* out) {
+  return call_initialized(cuCtxGetId_entry, [&](driver& d) {
+    require(out != nullptr);
+    context_ptr const asked = handle == nullptr ? current() : d.find_context(handle);
+    require(asked->is_alive, status::context_is_destroyed);
+    *out = asked->id;
+  });
+}
 
 // Without a current context, these work with the handles of streams other than the default ones.
 

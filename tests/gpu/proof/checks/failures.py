@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import dlbridge
-from proof.driver import Gpu
+from proof.driver import SIZE, Gpu
 from proof.exchange import Producer, consume
 from proof.late import Reader, late_tensor
 from proof.registry import Failed, Figures, check, require
@@ -31,20 +32,34 @@ def error_of_a_kernel() -> Figures:
     return {"message": message}
 
 
-@check("After a reset of the primary context new tensors are ordered", limit=40)
+@check("After a reset of the primary context new tensors are ordered, and old ones can be dropped",
+       limit=40)  # fmt: skip
 def reset_of_the_primary_context() -> Figures:
     gpu = Gpu("cuDevicePrimaryCtxReset_v2")
     old = gpu.context.value
-    for stream in (gpu.stream(), gpu.stream()):
-        consume(late_tensor(gpu), stream).free()
-    gpu.synchronize()
-    gpu.call("cuDevicePrimaryCtxReset_v2", 0)
-    gpu = Gpu()
-    reader, tensor = Reader(gpu), late_tensor(gpu)
-    consume(tensor, reader.stream)
-    require(reader.sees_new(tensor.data_ptr), "stale")
-    back = dlbridge.from_dlpack(tensor, device="cpu")
-    require(bytes(memoryview(back))[:1] == b"\7", "a stale copy")
+    for _ in range(5):  # a call with a destroyed handle crashes at times
+        moved = [
+            dlbridge.as_tensor(bytearray(SIZE), device=device, stream=stream)
+            for device in ("cuda:0", "cuda_host:0", "cuda_managed:0")
+            for stream in (None, gpu.stream())
+        ]
+        for stream in (gpu.stream(), gpu.stream()):
+            consume(late_tensor(gpu), stream).free()
+            moved[0].record_stream(stream)
+        gpu.synchronize()
+        gpu.call("cuDevicePrimaryCtxReset_v2", 0)
+        gpu = Gpu()
+        others = [gpu.zeros(kind=kind) for kind in ("device", "pinned", "managed")]
+        moved.clear()
+        gc.collect()
+        reader, tensor = Reader(gpu), late_tensor(gpu)
+        consume(tensor, reader.stream)
+        require(reader.sees_new(tensor.data_ptr), "stale")
+        back = dlbridge.from_dlpack(tensor, device="cpu")
+        require(bytes(memoryview(back))[:1] == b"\7", "a stale copy")
+        for memory in others:
+            require(gpu.read(memory) == bytes(SIZE), "memory of other code was freed or written")
+            gpu.call("cuMemFreeHost" if memory == others[1] else "cuMemFree_v2", memory)
     return {"the new context has the same handle": old == gpu.context.value}
 
 
