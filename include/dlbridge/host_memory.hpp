@@ -33,58 +33,65 @@ struct host_allocator {
 };
 
 namespace detail {
-// From this size on, memory is aligned to pages of 2 MiB, and the system is advised to use them:
-// its first use then costs one page fault for each 2 MiB, and not for each 4 KiB. Below it,
-// operator new without an alignment costs less than one with it.
+// From this size on, the system is advised to use pages of 2 MiB: the first use of memory then
+// costs one page fault for each 2 MiB, and not for each 4 KiB.
 constexpr std::size_t huge_bytes = std::size_t{4} << 20;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-inline bool is_small(std::size_t bytes, std::size_t alignment) noexcept {
-  return bytes < huge_bytes && alignment <= 64;
-}
-inline std::size_t page_alignment(std::size_t bytes, std::size_t alignment) noexcept {
-#if defined(__linux__)
-  return bytes >= huge_bytes && alignment < huge_page ? huge_page : alignment;
+// Advises the system about the pages that lie within the memory. On failure they stay small.
+inline void advise_huge_pages(void* memory, std::size_t bytes) noexcept {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  auto const first = reinterpret_cast<std::uintptr_t>(memory);
+  std::uintptr_t const before = (huge_page - first % huge_page) % huge_page;
+  if (bytes >= huge_bytes) {
+    static_cast<void>(::madvise(static_cast<char*>(memory) + before,
+                                (bytes - before) / huge_page * huge_page, MADV_HUGEPAGE));
+  }
 #else
+  static_cast<void>(memory);
   static_cast<void>(bytes);
-  return alignment;
 #endif
 }
 
+// operator new without an alignment costs less than one with it. For large memory, glibc uses freed
+// memory again only without one, up to 32 MiB. Larger memory then begins 64 bytes behind a page, as
+// that of other libraries begins 16 or 64 bytes behind one: memcpy is fastest if both addresses are
+// almost equal modulo a page.
+constexpr bool is_offset(std::size_t alignment) noexcept { return alignment <= 64; }
+
 // Functions, because nvcc does not compile noexcept lambdas to such pointers.
 inline void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
-  if (is_small(bytes, alignment)) {
-    auto* const memory =
-        static_cast<unsigned char*>(::operator new(bytes + alignment, std::nothrow));
+  void* memory;
+  if (is_offset(alignment)) {
+    memory = ::operator new(bytes + alignment, std::nothrow);
     if (memory == nullptr) {
       return nullptr;
     }
     std::size_t const offset =
         alignment - (reinterpret_cast<std::uintptr_t>(memory) & (alignment - 1));
-    memory[offset - 1] = static_cast<unsigned char>(offset);  // 1 to 64
-    return memory + offset;
+    memory = static_cast<unsigned char*>(memory) + offset;
+    static_cast<unsigned char*>(memory)[-1] = static_cast<unsigned char>(offset);  // 1 to 64
+  } else {
+    memory = ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
+    if (memory == nullptr) {
+      return nullptr;
+    }
   }
-  std::size_t const aligned_to = page_alignment(bytes, alignment);
-  void* const memory = ::operator new(bytes, std::align_val_t{aligned_to}, std::nothrow);
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-  if (aligned_to != alignment && memory != nullptr) {
-    // The last page is shared with other memory. On failure the pages stay small.
-    static_cast<void>(::madvise(memory, bytes / huge_page * huge_page, MADV_HUGEPAGE));
-  }
-#endif
+  advise_huge_pages(memory, bytes);
   return memory;
 }
-inline void deallocate_aligned(void* memory, std::size_t bytes, std::size_t alignment) noexcept {
-  if (is_small(bytes, alignment)) {
+inline void deallocate_aligned(void* memory, std::size_t, std::size_t alignment) noexcept {
+  if (is_offset(alignment)) {
     auto* const first = static_cast<unsigned char*>(memory);
     ::operator delete(first - first[-1]);
     return;
   }
-  ::operator delete(memory, std::align_val_t{page_alignment(bytes, alignment)});
+  ::operator delete(memory, std::align_val_t{alignment});
 }
 }  // namespace detail
 
-/// The allocator that uses operator new, on Linux with pages of 2 MiB for memory from 4 MiB on.
+/// The allocator that uses operator new. On Linux it advises pages of 2 MiB for memory from 4 MiB
+/// on.
 inline host_allocator default_allocator() noexcept {
   return {&detail::allocate_aligned, &detail::deallocate_aligned};
 }

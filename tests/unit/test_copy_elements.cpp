@@ -254,9 +254,9 @@ TEST(CopyMethod, StoresRowsToClearedMemoryThroughTheCache) {
   copy_method method = copy_method::to_new_memory();
   EXPECT_EQ(method.stream_from, copy_method::best().stream_from);
   method.stream_from = std::int64_t{16} << 20;
-  for (std::int64_t const mebibytes : {15, 16, 29, 30, 127, 128}) {
+  for (std::int64_t const mebibytes : {15, 16, 29, 30, 255, 256}) {
     bool const streams = mebibytes >= 16;
-    bool const is_cleared = mebibytes == 30 || mebibytes == 127;
+    bool const is_cleared = mebibytes == 30 || mebibytes == 255;
     EXPECT_EQ(method.streams(mebibytes << 20), streams) << mebibytes;
     EXPECT_EQ(method.streams_rows(mebibytes << 20), streams && !is_cleared) << mebibytes;
   }

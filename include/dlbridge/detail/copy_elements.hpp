@@ -42,7 +42,7 @@ struct copy_method {
   // cleared is still in the cache when the copy stores there. Transposes gain more from squares.
   bool streams_rows(std::int64_t bytes) const noexcept {
     bool const is_cleared =
-        is_new && bytes >= std::int64_t{30} << 20 && bytes < std::int64_t{128} << 20;
+        is_new && bytes >= std::int64_t{30} << 20 && bytes < std::int64_t{256} << 20;
     return streams(bytes) && !is_cleared;
   }
 };

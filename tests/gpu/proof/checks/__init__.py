@@ -13,6 +13,7 @@ from proof.checks import frees as frees
 from proof.checks import captures as captures
 from proof.checks import failures as failures
 from proof.checks import processes as processes
+from proof.checks import cpp as cpp
 from proof.checks import torch_arrays as torch_arrays
 from proof.checks import cupy_arrays as cupy_arrays
 from proof.checks import other_arrays as other_arrays
