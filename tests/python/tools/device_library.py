@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import struct
 from functools import cache
 from typing import Any
@@ -176,6 +177,31 @@ class KeepsItsStreamSecret(Array):
 
     def __init__(self, device: str = "cpu") -> None:
         super().__init__(device=device)
+
+
+class UsesEveryStream:
+    """Takes every number for the handle of a stream, as JAX does."""
+
+    accepts_zero = True
+
+    def __init__(self, device: str = "cpu") -> None:
+        self.tensor = ours(device=device)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CUDA
+
+    def __dlpack__(self, *, stream: int | None = None, max_version: Any = None) -> Any:
+        if stream is not None and stream < -1:
+            os.abort()
+        if stream == 0 and self.accepts_zero:
+            stream = LEGACY
+        return self.tensor.__dlpack__(stream=stream, max_version=max_version)
+
+
+class UsesEveryOtherStream(UsesEveryStream):
+    """As UsesEveryStream, but refuses the stream 0, as PyTorch does."""
+
+    accepts_zero = False
 
 
 class IgnoresStreams(Array):

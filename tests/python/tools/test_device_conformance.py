@@ -113,6 +113,18 @@ def test_an_unknown_stream() -> None:
     assert "give the factory a parameter `stream`" in result.got
 
 
+def test_invalid_streams_break_only_their_own_rule() -> None:
+    """A producer that uses every number as a handle ends the process: no standard forbids that."""
+    for rule in ("P-07", "X-08"):
+        assert examined("UsesEveryStream", rule).outcome == "pass"
+    result = examined("UsesEveryStream", "P-29")
+    assert (result.outcome, result.severity) == ("note", "N")
+    assert "SIGABRT: the last call was __dlpack__(stream=-2)" in result.got
+    assert "stream=0 on device (2, 0) was accepted" in result.got
+    result = examined("UsesEveryOtherStream", "P-29")
+    assert (result.outcome, "stream=0" in result.got) == ("note", False)
+
+
 # The consumer ----------------------------------------------------------------------------------
 
 SOUND_CONSUMERS = ("Result", "WorksOnTheDefaultStream", "OrdersItself")

@@ -155,14 +155,15 @@ def requests_of_all_kinds(x: Any) -> list[Keywords]:
 
 
 def _refused_streams(x: Any) -> tuple[int, ...]:
-    """Returns streams that a producer refuses, by P-29 and as the CPU has none."""
+    """Returns streams that a producer refuses.
+
+    Only those of the CPU, which has no streams. Elsewhere a producer may take any number for the
+    handle of a stream, and use it: only P-29 passes such numbers.
+    """
     try:
-        device = device_of(x)[0]
+        return (-2, 1) if device_of(x)[0] == devices.CPU else ()
     except Skip:
         return ()
-    if device == devices.CPU:
-        return -2, 1
-    return (-2,) if device in (devices.CUDA, devices.ROCM) else ()
 
 
 def _export_and_free(x: Any, keywords: Keywords) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dlbridge.tools import abi, devices, dtypes
+from dlbridge.tools.conformance.helpers.consumption import announce
 from dlbridge.tools.conformance.helpers.exports import (
     Keywords,
     best,
@@ -253,6 +254,8 @@ def no_stream(target: Target) -> None:
 
 
 def _must_refuse(x: Any, stream: int) -> None:
+    """Producers that use the number as a handle end the process here."""
+    announce(f"the last call was {call_text({'stream': stream})}")
     try:
         x.__dlpack__(stream=stream)
     except Exception:
