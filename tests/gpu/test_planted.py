@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "tools")
 # The tests of the simulated GPU: pytest collects here what is imported.
 from test_device_conformance import (
     test_an_unknown_stream,
+    test_both_errors_of_a_refused_copy,
     test_consumers_with_no_stream_of_cuda,
     test_consumers_with_wrong_content,
     test_consumers_without_order,
@@ -30,6 +31,7 @@ from test_device_conformance import (
 
 __all__ = [
     "test_an_unknown_stream",
+    "test_both_errors_of_a_refused_copy",
     "test_consumers_with_no_stream_of_cuda",
     "test_consumers_with_wrong_content",
     "test_consumers_without_order",

@@ -204,6 +204,16 @@ class UsesEveryOtherStream(UsesEveryStream):
     accepts_zero = False
 
 
+class RaisesValueErrors(Array):
+    """Sound: raises the other error that the standard has named for copy=False."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        try:
+            return super().__dlpack__(**keywords)
+        except BufferError as error:
+            raise ValueError("the host needs a copy") from error
+
+
 class IgnoresStreams(Array):
     def order(self, later: int, stream: int | None) -> None:
         pass

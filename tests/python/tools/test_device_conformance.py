@@ -125,6 +125,11 @@ def test_invalid_streams_break_only_their_own_rule() -> None:
     assert (result.outcome, "stream=0" in result.got) == ("note", False)
 
 
+def test_both_errors_of_a_refused_copy() -> None:
+    assert examined("Array", "P-52").outcome == "pass"
+    assert examined("RaisesValueErrors", "P-52").outcome == "pass"
+
+
 # The consumer ----------------------------------------------------------------------------------
 
 SOUND_CONSUMERS = ("Result", "WorksOnTheDefaultStream", "OrdersItself")
