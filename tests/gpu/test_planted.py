@@ -27,6 +27,7 @@ from test_device_conformance import (
     test_reading_waits_for_queued_work,
     test_sound_consumers,
     test_sound_producers,
+    test_the_device_of_the_examination_is_not_foreign,
 )
 
 __all__ = [
@@ -45,4 +46,5 @@ __all__ = [
     "test_reading_waits_for_queued_work",
     "test_sound_consumers",
     "test_sound_producers",
+    "test_the_device_of_the_examination_is_not_foreign",
 ]

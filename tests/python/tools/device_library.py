@@ -17,7 +17,12 @@ from conformance_targets import tensor
 
 import dlbridge
 from dlbridge.tools import abi, devices
-from dlbridge.tools.conformance.helpers.cuda_driver import LEGACY, PARAMETERS, driver
+from dlbridge.tools.conformance.helpers.cuda_driver import (
+    LEGACY,
+    PARAMETERS,
+    DriverError,
+    driver,
+)
 
 CUDA = (devices.CUDA, 0)
 FLOAT32 = (2, 32, 1)
@@ -337,6 +342,17 @@ class OrdersItself(Result):
     def tolist(self) -> Any:
         driver().synchronize()
         return super().tolist()
+
+
+class CopiesAtOnce(Result):
+    """Sound: supports CUDA, and so may follow any pointer to its memory. Ends the process there."""
+
+    def __init__(self, x: Any) -> None:
+        super().__init__(x)
+        try:
+            driver().seen_from(self.work, self.address, 4 * math.prod(self.shape) or 4)
+        except DriverError:
+            os.abort()
 
 
 class PassesNoStream(Result):

@@ -15,6 +15,7 @@ from dlbridge.tools import abi, conformance, devices
 from dlbridge.tools.conformance.helpers import cuda_driver, device_memory
 from dlbridge.tools.conformance.helpers.cuda_driver import Driver, driver
 from dlbridge.tools.conformance.outcomes import Skip
+from dlbridge.tools.conformance.probes.devices import foreign
 from dlbridge.tools.conformance.probes.streams import Late
 
 ORDER = ("S-10", "S-21", "S-22")
@@ -163,6 +164,16 @@ def test_consumers_with_no_stream_of_cuda(consumer: str, stream: str) -> None:
     assert result.outcome == "fail"
     assert result.got == f"to a producer on cuda it sends stream={stream}"
     assert examined("Array", "S-01", "Result").outcome == "pass"
+
+
+def test_the_device_of_the_examination_is_not_foreign(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "cuda" in foreign()
+    monkeypatch.setattr(device_memory, "_selected", (devices.CUDA, 0))
+    assert "cuda" not in foreign()
+    assert {"rocm", "vulkan"} <= foreign().keys()
+    result = examined("Array", "C-14", "CopiesAtOnce")
+    assert result.outcome == "pass", result.got
+    assert examined("Array", "C-34", "CopiesAtOnce").outcome == "pass"
 
 
 # Device memory ---------------------------------------------------------------------------------

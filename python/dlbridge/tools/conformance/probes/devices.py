@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dlbridge.tools import devices
+from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.helpers.consumption import (
     Cases,
     ConsumerCall,
@@ -17,16 +18,24 @@ from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
 
-# Released device types whose memory the CPU cannot read.
-FOREIGN: Cases = {
-    name: {"device": (number, 0)}
-    for number, name in devices.NAMES.items()
-    if number not in devices.HOST_ACCESSIBLE and number <= devices.TRN
-}
 HOST: Cases = {
     devices.NAMES[number]: {"device": (number, 0)}
     for number in (devices.CUDA_HOST, devices.ROCM_HOST, devices.CUDA_MANAGED)
 }
+
+
+def foreign() -> Cases:
+    """Returns the released device types whose memory the CPU cannot read.
+
+    Leaves out the device of the examination, which the consumer supports: it may follow a pointer
+    to its memory.
+    """
+    own, _ = device_memory.selected()
+    return {
+        name: {"device": (number, 0)}
+        for number, name in devices.NAMES.items()
+        if number not in {*devices.HOST_ACCESSIBLE, own} and number <= devices.TRN
+    }
 
 
 class _Unknown(Exception):
@@ -57,9 +66,9 @@ def memory_of_devices_is_not_read(target: Target) -> str:
     refused: list[str] = []
     kept: list[str] = []
     unknown: list[str] = []
-    ended = fatal(target, FOREIGN)
+    ended = fatal(target, foreign())
     wrong += [f"memory of {name}: the import ends the process: {it}" for name, it in ended.items()]
-    for title, call in each_import(target, survivors(target, FOREIGN)):
+    for title, call in each_import(target, survivors(target, foreign())):
         if call.refusal is not None:
             refused.append(f"{title}: {call.error_text}")
             continue
@@ -81,7 +90,8 @@ def memory_of_devices_is_not_read(target: Target) -> str:
 def pointers_of_devices_are_not_followed(target: Target) -> str:
     count = 0
     cases: Cases = {
-        name: {**fields, "pointer": NOWHERE} for name, fields in survivors(target, FOREIGN).items()
+        name: {**fields, "pointer": NOWHERE}
+        for name, fields in survivors(target, foreign()).items()
     }
     ended = fatal(target, cases)
     if ended:
@@ -117,7 +127,7 @@ def host_memory_of_other_types(target: Target) -> str:
 def devices_are_refused_with_buffer_error(target: Target) -> str:
     other: list[str] = []
     refused: list[str] = []
-    for title, call in each_import(target, survivors(target, FOREIGN)):
+    for title, call in each_import(target, survivors(target, foreign())):
         if call.refusal is not None:
             is_right = isinstance(call.refusal, (BufferError, TypeError))
             (refused if is_right else other).append(f"{title}: {call.error_text}")
