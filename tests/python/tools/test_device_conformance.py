@@ -222,6 +222,13 @@ def test_reading_waits_for_queued_work() -> None:
     assert device_memory.read(address, 4, (devices.CUDA, 0)) == b"\7\7\7\7"
 
 
+def test_no_fork_after_the_driver_was_used() -> None:
+    """CUDA does not support it, so no export can be read there."""
+    result = examined("ours", "X-11")
+    assert result.outcome == "pass", result.got
+    assert "not examined in a forked process" in result.got
+
+
 # What proves nothing ---------------------------------------------------------------------------
 
 
