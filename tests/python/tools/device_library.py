@@ -19,6 +19,7 @@ import dlbridge
 from dlbridge.tools import abi, devices
 from dlbridge.tools.conformance.helpers.cuda_driver import (
     LEGACY,
+    LIBRARY,
     PARAMETERS,
     DriverError,
     driver,
@@ -26,6 +27,7 @@ from dlbridge.tools.conformance.helpers.cuda_driver import (
 
 CUDA = (devices.CUDA, 0)
 FLOAT32 = (2, 32, 1)
+MISALIGNED_ADDRESS = 716
 PARAMETERS["cuMemHostAlloc"] = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint)
 PARAMETERS["cuMemFree_v2"] = (ctypes.c_uint64,)
 
@@ -341,6 +343,39 @@ class OrdersItself(Result):
 
     def tolist(self) -> Any:
         driver().synchronize()
+        return super().tolist()
+
+
+def damage() -> None:
+    """Lets every further call fail in this process, as an error does that CUDA keeps."""
+    library = ctypes.CDLL(LIBRARY)
+    for name in PARAMETERS:
+        if name.startswith(("cuMem", "cuStream", "cuEvent", "cuCtxS")):
+            library.simulated_fail_function(name.encode(), MISALIGNED_ADDRESS)
+
+
+class DamagesTheDevice(Result):
+    """Its kernels need aligned memory: on a simulated driver only."""
+
+    def tolist(self) -> Any:
+        if self.address % 256:
+            damage()
+        return super().tolist()
+
+
+class DamagesTheDeviceLater(Result):
+    """As DamagesTheDevice, but the error comes with the import of an empty tensor."""
+
+    is_late = False
+
+    def __init__(self, x: Any, stream: int | None = None) -> None:
+        super().__init__(x, stream)
+        if DamagesTheDeviceLater.is_late and 0 in self.shape:
+            damage()
+            driver().synchronize()
+
+    def tolist(self) -> Any:
+        DamagesTheDeviceLater.is_late = self.address % 256 != 0
         return super().tolist()
 
 

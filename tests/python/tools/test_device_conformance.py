@@ -12,6 +12,7 @@ import device_library
 import pytest
 
 from dlbridge.tools import abi, conformance, devices
+from dlbridge.tools.conformance import lane
 from dlbridge.tools.conformance.helpers import cuda_driver, device_memory
 from dlbridge.tools.conformance.helpers.cuda_driver import Driver, driver
 from dlbridge.tools.conformance.outcomes import Skip
@@ -227,6 +228,48 @@ def test_no_fork_after_the_driver_was_used() -> None:
     result = examined("ours", "X-11")
     assert result.outcome == "pass", result.got
     assert "not examined in a forked process" in result.got
+
+
+# Errors that the device keeps ------------------------------------------------------------------
+
+AFTER_C_15 = {"C-15", "C-16", "C-25"}
+
+
+def outcomes_of(consumer: str, only: set[str]) -> dict[str, conformance.Result]:
+    report = conformance.examine(
+        "device_library:Array", consumer=f"device_library:{consumer}", device="cuda", only=only
+    )
+    return {result.id: result for result in report.results}
+
+
+def test_a_process_whose_device_fails_is_replaced() -> None:
+    results = outcomes_of("DamagesTheDevice", AFTER_C_15)
+    assert results["C-15"].got.endswith(lane.DAMAGED)
+    for rule in ("C-16", "C-25"):
+        assert results[rule].outcome == "pass"
+        assert "after other checks" not in results[rule].got
+
+
+def test_a_probe_that_suffers_from_an_earlier_one_runs_alone() -> None:
+    results = outcomes_of("DamagesTheDeviceLater", AFTER_C_15)
+    assert {each.outcome for each in results.values()} == {"pass"}
+    remark = "after other checks the device failed; alone in a new process it did not"
+    assert [rule for rule, result in results.items() if remark in result.got] == ["C-16"]
+
+
+def test_a_damaged_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is asked of a driver that no library has loaded, and nothing on the CPU."""
+
+    def fail(self: Driver) -> None:
+        raise cuda_driver.DriverError("cuCtxSynchronize returned 716")
+
+    monkeypatch.setattr(Driver, "synchronize", fail)
+    assert not device_memory.is_damaged()
+    monkeypatch.setattr(device_memory, "_selected", (devices.CUDA, 0))
+    driver()
+    assert device_memory.is_damaged()
+    monkeypatch.setattr(cuda_driver, "LIBRARY", "libmissing.so.1")
+    assert not device_memory.is_damaged()
 
 
 # What proves nothing ---------------------------------------------------------------------------

@@ -39,7 +39,10 @@ def open_target(name: str, consumer: str | None, device: str) -> dict[str, Any]:
 
 
 def run_probe(name: str, consumer: str | None, device: str, probe: str) -> dict[str, Any]:
-    """Runs one probe and returns its outcome. A probe may crash this process."""
+    """Runs one probe and returns its outcome. A probe may crash this process.
+
+    `is_damaged`: the device fails every further call, so that no other probe can run here.
+    """
     result: dict[str, Any]
     try:
         note = PROBES[probe].function(find(name, consumer, device))
@@ -57,4 +60,5 @@ def run_probe(name: str, consumer: str | None, device: str, probe: str) -> dict[
         result = {"outcome": "skip", "got": f"the check ended with {name_error(error)}"}
     gc.collect()  # a destructor that fails late counts as this probe's failure
     result["got"] = presentable(result["got"])
+    result["is_damaged"] = device_memory.is_damaged()
     return result

@@ -17,6 +17,7 @@ SECONDS = 60.0  # for one probe; opening the target, which imports it, may take 
 CHILD = "dlbridge.tools.conformance.child"
 # Hostile probes may open the target again, in processes of their own: up to so many times.
 OPENED_AGAIN = 2
+DAMAGED = "the device then fails every further call of the process"
 
 
 class Lane:
@@ -58,7 +59,10 @@ class Lane:
         return answer.value  # type: ignore[no-any-return]
 
     def run(self, probe: Probe) -> dict[str, Any]:
-        """Returns the outcome of a probe, and ends a process that it may have damaged."""
+        """Returns the outcome of a probe, and ends a process that it may have damaged.
+
+        It may also have damaged the device, which then fails every further call of that process.
+        """
         try:
             if self._lost is not None:
                 raise self._lost
@@ -69,18 +73,25 @@ class Lane:
 
     def _run(self, probe: Probe) -> dict[str, Any]:
         was_new = not self._is_open or self._is_untouched
+        result = self._outcome(probe)
+        if _is_doubtful(result) and not was_new:
+            with contextlib.suppress(CannotExamine):
+                result = _innocent(self._outcome(probe), result)
+            self.close()
+        if result["is_damaged"]:
+            result["got"] = "; ".join(filter(None, [result["got"], DAMAGED]))
+        return result
+
+    def _outcome(self, probe: Probe) -> dict[str, Any]:
+        """Returns what child.run_probe() returns, or that the process crashed."""
         answer = self._call(probe)
         if answer.outcome == "returned":
             result: dict[str, Any] = answer.value
         else:
-            result = {"outcome": "crash", "got": f"the process {_how(answer)}"}
-        if answer.outcome != "returned" or (probe.hostile and result["outcome"] == "fail"):
-            self.close()
-        if answer.outcome == "crashed" and not was_new:
-            with contextlib.suppress(CannotExamine):
-                alone = self._call(probe)
-                if alone.outcome == "returned":
-                    result = _innocent(alone.value, result["got"])
+            got = f"the process {_how(answer)}"
+            result = {"outcome": "crash", "got": got, "is_damaged": False, "end": answer.outcome}
+        may_be_damaged = probe.hostile and result["outcome"] == "fail"
+        if result["outcome"] == "crash" or result["is_damaged"] or may_be_damaged:
             self.close()
         return result
 
@@ -94,12 +105,24 @@ class Lane:
         )
 
 
-def _innocent(alone: dict[str, Any], crash: str) -> dict[str, Any]:
-    """Returns the outcome in a new process of a probe that crashed after others.
+def _is_doubtful(result: dict[str, Any]) -> bool:
+    """Whether an earlier probe in the same process may be the cause of this outcome."""
+    if result["outcome"] == "crash":
+        return bool(result["end"] == "crashed")  # and not "hung"
+    return bool(result["is_damaged"] and result["outcome"] != "pass")
 
-    An earlier probe may have damaged memory; the crash is not the fault of this rule.
+
+def _innocent(alone: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """Returns the outcome of a doubtful probe, which has run again alone in a new process.
+
+    An earlier probe may have damaged memory or the device; that is not the fault of this rule.
     """
-    remark = f"after other checks {crash}; alone in a new process it did not"
+    if after["outcome"] == "crash" == alone["outcome"]:
+        return after
+    if alone["outcome"] == "crash" or alone["is_damaged"]:
+        return alone
+    how = after["got"] if after["outcome"] == "crash" else "the device failed"
+    remark = f"after other checks {how}; alone in a new process it did not"
     return {**alone, "got": "; ".join(filter(None, [alone["got"], remark]))}
 
 

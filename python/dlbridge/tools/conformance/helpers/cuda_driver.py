@@ -6,6 +6,7 @@ A driver that simulates CUDA, in place of libcuda.so.1, runs its own late work.
 from __future__ import annotations
 
 import ctypes as C
+import os
 import sys
 import time
 from functools import cache, cached_property
@@ -102,6 +103,15 @@ def driver(device: int = 0) -> Driver:
         return Driver(library, device)
     except DriverError as error:
         raise Skip(f"there is no CUDA device {device}: {error}") from None
+
+
+def is_loaded() -> bool:
+    """Whether this process has already loaded the driver, by whichever library."""
+    try:
+        C.CDLL(LIBRARY, mode=getattr(os, "RTLD_NOLOAD", C.DEFAULT_MODE))
+    except OSError:
+        return False
+    return True
 
 
 class Driver:

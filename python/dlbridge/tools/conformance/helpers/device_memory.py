@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 
 from dlbridge.tools import abi, devices
+from dlbridge.tools.conformance.helpers import cuda_driver
 from dlbridge.tools.conformance.helpers.cuda_driver import DriverError, driver
 from dlbridge.tools.conformance.outcomes import Skip
 
@@ -24,6 +25,23 @@ def select(name: str) -> None:
 
 def selected() -> tuple[int, int]:
     return _selected
+
+
+def is_damaged() -> bool:
+    """Whether the device of the examination fails every further call of this process.
+
+    CUDA keeps some errors of kernels, such as a misaligned address, until the process ends.
+    """
+    type_, index = _selected
+    if type_ != devices.CUDA or not cuda_driver.is_loaded():
+        return False
+    try:
+        cuda_driver.driver(index).synchronize()
+    except DriverError:
+        return True
+    except Skip:  # the device cannot be used at all
+        return False
+    return False
 
 
 def read(address: int, size: int, device: tuple[int, int]) -> bytes | None:
