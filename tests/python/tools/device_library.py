@@ -24,6 +24,7 @@ from dlbridge.tools.conformance.helpers.cuda_driver import (
     DriverError,
     driver,
 )
+from dlbridge.tools.conformance.helpers.producers import FixedProducer
 
 CUDA = (devices.CUDA, 0)
 FLOAT32 = (2, 32, 1)
@@ -377,6 +378,17 @@ class DamagesTheDeviceLater(Result):
     def tolist(self) -> Any:
         DamagesTheDeviceLater.is_late = self.address % 256 != 0
         return super().tolist()
+
+
+class EndsTheProcessBackwards(Result):
+    """As PyTorch: ends the process for negative strides."""
+
+    def __init__(self, x: Any) -> None:
+        capsule = x.__dlpack__(max_version=(1, 3))
+        strides = abi.read(capsule).strides
+        if strides and min(strides) < 0:
+            os.abort()
+        super().__init__(FixedProducer(capsule, CUDA))
 
 
 class CopiesAtOnce(Result):

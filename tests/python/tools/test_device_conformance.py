@@ -177,6 +177,17 @@ def test_the_device_of_the_examination_is_not_foreign(monkeypatch: pytest.Monkey
     assert examined("Array", "C-34", "CopiesAtOnce").outcome == "pass"
 
 
+@pytest.mark.parametrize("rule", ["C-09", "C-21", "C-30", "C-36"])
+def test_one_rule_reports_what_ends_the_process(rule: str) -> None:
+    """A driver does not work in a forked process: imports are tried in a new one."""
+    result = examined("Array", rule, "EndsTheProcessBackwards")
+    if rule == "C-36":
+        assert result.outcome == "fail"
+        assert "strides (-1,): the import ends the process: SIGABRT" in result.got
+    else:
+        assert result.outcome in ("pass", "skip"), result.got
+
+
 # Device memory ---------------------------------------------------------------------------------
 
 

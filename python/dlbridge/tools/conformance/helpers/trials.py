@@ -1,4 +1,7 @@
-"""Tries an import in a forked process first, where it may end the process.
+"""Tries an import in another process first, where it may end the process.
+
+On the CPU this is a forked process. A GPU cannot be used in one, so that a new process opens the
+target there, and serves all imports until one of them ends it.
 
 One fault is reported by one rule, with all cases: its probes describe what ends the process, and
 those of other rules leave it out.
@@ -8,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import importlib
 import os
 import time
@@ -15,15 +19,24 @@ import warnings
 from typing import Any
 
 from dlbridge.tools import abi, children
+from dlbridge.tools.conformance.helpers import device_memory, producers
 from dlbridge.tools.conformance.helpers.consumption import Cases, ConsumerCall, kinds, support
-from dlbridge.tools.conformance.target import Target
+from dlbridge.tools.conformance.helpers.producers import Producer
+from dlbridge.tools.conformance.target import Target, find
 
 PATIENCE = 5.0  # seconds for an import in a forked process
 BACKWARDS: dict[str, Any] = {"shape": (3,), "strides": (-1,)}
 NO_CORE_DUMP = 4, (0, 0)  # RLIMIT_CORE and its limits
 
+THIS = __name__
+CHILD = "dlbridge.tools.conformance.child"
+LONGEST = 40.0  # seconds for all imports in new processes; what is left is not known
+
 _endings: dict[tuple[str, str | None, str, str], str | None] = {}
-_hung: set[str] = set()  # libraries that do not work in a forked process
+_hung: set[str] = set()  # libraries that do not work in another process
+_spent: list[float] = []  # seconds, of the imports in new processes
+_worker = children.Worker()
+_opened: list[str] = []  # the target that is open in the worker
 
 
 def how_it_ends(target: Target, kind: str, fields: dict[str, Any]) -> str | None:
@@ -31,11 +44,66 @@ def how_it_ends(target: Target, kind: str, fields: dict[str, Any]) -> str | None
 
     None where it does not, and where it is not known.
     """
+    on_device = device_memory.selected() != abi.CPU
+    if on_device and _is_backwards(fields):
+        fields = BACKWARDS  # a new process takes seconds, so that one layout stands for all
     key = target.name, target.consumer, kind, repr(sorted(fields.items()))
     if key not in _endings:
         can_fork = hasattr(os, "fork") and target.name not in _hung
-        _endings[key] = _try(target, kind, fields) if can_fork else None
+        attempt = _try_in_new_process if on_device else _try
+        _endings[key] = attempt(target, kind, fields) if can_fork else None
     return _endings[key]
+
+
+def _is_backwards(fields: dict[str, Any]) -> bool:
+    return bool(min(fields.get("strides") or (), default=0) < 0)
+
+
+def _try_in_new_process(target: Target, kind: str, fields: dict[str, Any]) -> str | None:
+    if sum(_spent) > LONGEST:
+        return None
+    begin = time.monotonic()
+    try:
+        return _ask_worker(target, support(target).producers[kind].__name__, fields)
+    finally:
+        _spent.append(time.monotonic() - begin)
+
+
+def _ask_worker(target: Target, producer: str, fields: dict[str, Any]) -> str | None:
+    """Imports a tensor in the worker, which is ended where the import may have damaged it."""
+    opened = {"name": target.name, "consumer": target.consumer, "device": target.device}
+    if not _opened:
+        answer = _worker.call(f"{CHILD}:open_target", within=LONGEST, **opened)
+        if answer.outcome != "returned" or answer.value["why"] is not None:
+            _hung.add(target.name)  # such as a device that serves one process at a time
+            return None
+        _opened.append(target.name)
+    answer = _worker.call(
+        f"{THIS}:import_and_drop", within=PATIENCE, **opened, producer=producer, fields=fields
+    )
+    if answer.outcome != "returned" or answer.value["is_damaged"]:
+        _worker.close()
+        _opened.clear()
+    return answer.message if answer.outcome == "crashed" else None
+
+
+def import_and_drop(
+    name: str, consumer: str | None, device: str, producer: str, fields: dict[str, Any]
+) -> dict[str, Any]:
+    """In a process of its own: imports a tensor, and drops it. This may end the process."""
+    kind: type[Producer] = getattr(producers, producer)
+    # Pairs and shapes have become lists on the way.
+    its = {key: tuple(it) if isinstance(it, list) else it for key, it in fields.items()}
+    _import_and_drop(find(name, consumer, device), kind(**its))
+    gc.collect()
+    return {"is_damaged": device_memory.is_damaged()}
+
+
+def _import_and_drop(target: Target, producer: Producer) -> None:
+    call = ConsumerCall(target, producer)
+    getattr(call.result, "shape", None)
+    call.result = None
+    call.producer.capsules.clear()
 
 
 def _try(target: Target, kind: str, fields: dict[str, Any]) -> str | None:
@@ -48,10 +116,7 @@ def _try(target: Target, kind: str, fields: dict[str, Any]) -> str | None:
             faulthandler.disable()
             importlib.import_module("resource").setrlimit(*NO_CORE_DUMP)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            call = ConsumerCall(target, producer(**fields))
-            getattr(call.result, "shape", None)
-            call.result = None
-            call.producer.capsules.clear()
+            _import_and_drop(target, producer(**fields))
         os._exit(0)
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
@@ -80,7 +145,7 @@ def fatal(target: Target, cases: Cases) -> dict[str, str]:
 
 def _is_risky(target: Target, kind: str, fields: dict[str, Any]) -> bool:
     """Whether libraries are known to end the process: others are not tried, which saves time."""
-    if min(fields.get("strides") or (), default=0) < 0:
+    if _is_backwards(fields):
         return how_it_ends(target, kind, BACKWARDS) is not None
     return fields.get("device", abi.CPU) != abi.CPU or not fields.get("deleter", True)
 

@@ -24,6 +24,7 @@ from dlbridge.tools.conformance.helpers.producers import (
 )
 from dlbridge.tools.conformance.helpers.trials import how_it_ends, survivors
 from dlbridge.tools.conformance.outcomes import Broken, Skip
+from dlbridge.tools.conformance.probes.devices import foreign
 from dlbridge.tools.conformance.probes.layouts import INVALID_SHAPES
 from dlbridge.tools.conformance.probes.release import release_all
 from dlbridge.tools.conformance.registry import probe
@@ -34,11 +35,6 @@ ENOUGH = 8  # refusals that leak: a report needs no more, and each is waited for
 # C-21 and C-22: what is refused ----------------------------------------------------------------
 
 _PERMITTED: Cases = {
-    **{
-        f"memory of {name}": {"device": (number, 0), "pointer": NOWHERE}
-        for number, name in devices.NAMES.items()
-        if number <= devices.TRN and number not in devices.HOST_ACCESSIBLE
-    },
     **{name: {"dtype": dtype} for dtype, name in samples.READABLE.items()},
     "complex32": {"dtype": (5, 32, 1)},
     "float128": {"dtype": (2, 128, 1)},
@@ -119,7 +115,10 @@ def _refusals_free_once(target: Target, cases: Cases) -> str:
 
 @probe("C-21", hostile=True)
 def refusals_free_once(target: Target) -> str:
-    return _refusals_free_once(target, _PERMITTED)
+    foreign_memory = {
+        f"memory of {name}": {**fields, "pointer": NOWHERE} for name, fields in foreign().items()
+    }
+    return _refusals_free_once(target, {**foreign_memory, **_PERMITTED})
 
 
 @probe("C-21", hostile=True)
