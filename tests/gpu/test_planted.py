@@ -30,6 +30,8 @@ from test_device_conformance import (
     test_sound_consumers,
     test_sound_producers,
     test_the_device_of_the_examination_is_not_foreign,
+    test_the_elements_of_large_arrays,
+    test_views_that_leave_the_memory,
 )
 
 __all__ = [
@@ -51,4 +53,6 @@ __all__ = [
     "test_sound_consumers",
     "test_sound_producers",
     "test_the_device_of_the_examination_is_not_foreign",
+    "test_the_elements_of_large_arrays",
+    "test_views_that_leave_the_memory",
 ]

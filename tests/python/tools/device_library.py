@@ -187,6 +187,67 @@ class KeepsItsStreamSecret(Array):
         super().__init__(device=device)
 
 
+class Reversible(Array):
+    """Sound: has views with a negative stride."""
+
+    step = 1
+
+    def __getitem__(self, key: slice) -> Reversible:
+        if key != slice(None, None, -1) or len(self.shape) != 1:
+            raise IndexError("there are no other views")
+        result = type(self)(self.shape, "cuda", self.work)
+        result.step = -1
+        return result
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        is_reversed = self.step == -1
+        first = self.address + self.size - 4 if is_reversed else self.address
+        strides = (-4,) if is_reversed else None
+        return {"shape": self.shape, "typestr": "<f4", "data": (first, False), "strides": strides}
+
+    def tolist(self) -> list[float]:
+        content = driver().download(self.address, self.size)
+        numbers = [number for (number,) in struct.iter_unpack("f", content)]
+        return numbers if len(self.shape) != 1 else numbers[:: self.step]
+
+    def capsule(self, address: int, device: tuple[int, int], flags: int) -> Any:
+        if self.step == 1:
+            return super().capsule(address, device, flags)
+        fields: dict[str, Any] = {
+            "shape": self.shape,
+            "strides": (self.stride(),),
+            "flags": flags,
+        }
+        last = address + self.size - 4
+        return abi.make(data=last, device=device, version=(1, 3), **fields).capsule()
+
+    def stride(self) -> int:
+        return -1
+
+
+class DividesUnsigned(Reversible):
+    """As CuPy 14: divides the negative stride in bytes as a number without a sign."""
+
+    def stride(self) -> int:
+        return (2**64 - 4) // 4
+
+
+class CountsBytes(Reversible):
+    """Its stride leads before its memory."""
+
+    def stride(self) -> int:
+        return -4
+
+
+class RepeatsLargeArrays(Reversible):
+    def capsule(self, address: int, device: tuple[int, int], flags: int) -> Any:
+        if len(self.shape) != 1 or self.shape[0] < 1 << 16:
+            return super().capsule(address, device, flags)
+        fields: dict[str, Any] = {"shape": self.shape, "strides": (0,), "flags": flags}
+        return abi.make(data=address, device=device, version=(1, 3), **fields).capsule()
+
+
 class UsesEveryStream:
     """Takes every number for the handle of a stream, as JAX does."""
 

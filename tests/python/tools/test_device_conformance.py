@@ -205,6 +205,28 @@ def test_consumers_with_wrong_content() -> None:
     assert examined("Array", "X-06", "Result").outcome == "pass", "with tensors in device memory"
 
 
+@pytest.mark.parametrize(
+    "factory, strides",
+    [("DividesUnsigned", "(4611686018427387903,) span"), ("CountsBytes", "(-4,) span 84 bytes")],
+)
+def test_views_that_leave_the_memory(factory: str, strides: str) -> None:
+    result = examined(factory, "P-13")
+    assert (result.outcome, result.severity) == ("fail", "F")
+    assert "x[::-1] of (6,)" in result.got
+    assert strides in result.got
+    result = examined("Reversible", "P-13")
+    assert (result.outcome, result.got) == ("pass", "168 exports compared")
+    assert examined("Reversible", "P-38").outcome == "pass"
+
+
+def test_the_elements_of_large_arrays() -> None:
+    result = examined("Reversible", "P-38")
+    assert (result.outcome, "not examined further" in result.got) == ("pass", False)
+    result = examined("RepeatsLargeArrays", "P-38")
+    assert result.outcome == "fail"
+    assert "(70000,), __dlpack__(): element 1 in row-major order is" in result.got
+
+
 def test_memory_of_every_device() -> None:
     for device in device_memory.NAMES.values():
         address = device_memory.upload(b"content", device, shift=3)

@@ -27,6 +27,11 @@ def selected() -> tuple[int, int]:
     return _selected
 
 
+def can_read(device: tuple[int, int]) -> bool:
+    """Whether memory that is valid can be read: of the host, and of the device that is examined."""
+    return device[0] in devices.HOST_ACCESSIBLE or device == _selected
+
+
 def is_damaged() -> bool:
     """Whether the device of the examination fails every further call of this process.
 

@@ -181,7 +181,7 @@ def dtype_of(x: Any) -> str | None:
 
 def bounds_of(x: Any) -> tuple[int, int] | None:
     """Returns the addresses of an array's elements, the end excluded; None where it tells none."""
-    for way in (_bounds_by_buffer, _bounds_by_interface):
+    for way in (_bounds_by_buffer, _bounds_by_interface, _bounds_by_cuda_interface):
         try:
             bounds = way(x)
         except Exception:
@@ -203,7 +203,14 @@ def _bounds_by_buffer(x: Any) -> tuple[int, int] | None:
 
 
 def _bounds_by_interface(x: Any) -> tuple[int, int] | None:
-    interface = x.__array_interface__
+    return _bounds_in(x.__array_interface__)
+
+
+def _bounds_by_cuda_interface(x: Any) -> tuple[int, int] | None:
+    return _bounds_in(x.__cuda_array_interface__)
+
+
+def _bounds_in(interface: dict[str, Any]) -> tuple[int, int] | None:
     address, nbytes = interface["data"][0], int(interface["typestr"][2:])
     shape, strides = interface["shape"], interface.get("strides")
     if 0 in shape:

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from dlbridge.tools import abi, devices
+from dlbridge.tools import abi
+from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.helpers.arrays import DTYPES, Array, arrays
 from dlbridge.tools.conformance.helpers.exports import (
     Export,
@@ -239,7 +240,7 @@ def _facts(target: Target, array: Array, contents: abi.Contents) -> dict[str, An
     shape = shape_of(x)
     if shape is None and grid is not None:
         shape = grid.shape
-    on_host = contents.device[0] in devices.HOST_ACCESSIBLE
+    has_bounds = device_memory.can_read(contents.device)
     try:
         device = device_of(x)
     except Skip:
@@ -249,7 +250,7 @@ def _facts(target: Target, array: Array, contents: abi.Contents) -> dict[str, An
         "own_dtype": dtype_of(x),
         "shape": shape,
         "readings": tuple(readings(array, contents, shape)) if shape is not None else (),
-        "bounds": _bounds(target, array, contents) if on_host else None,
+        "bounds": _bounds(target, array, contents) if has_bounds else None,
         "readonly": _must_not_be_written(array, contents),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlbridge.tools import devices
+from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.helpers.arrays import Array, large_arrays
 from dlbridge.tools.conformance.helpers.exports import (
     MOST_ELEMENTS,
@@ -23,9 +23,9 @@ from dlbridge.tools.conformance.target import Target
 
 
 def _is_in_memory(sample: Sample) -> bool:
-    """Whether the host can read the elements, of which there are some."""
+    """Whether there are elements, in memory that can be read."""
     tensor = sample.contents
-    is_readable = tensor.shape is not None and tensor.device[0] in devices.HOST_ACCESSIBLE
+    is_readable = tensor.shape is not None and device_memory.can_read(tensor.device)
     return is_readable and bool(size(tensor) and element_bytes(tensor))
 
 
@@ -57,8 +57,8 @@ def within_its_memory(target: Target) -> str:
     judged = judge(
         survey(target).exports(),
         check,
-        "the bounds of the array's memory are not known: it has neither a buffer nor "
-        "__array_interface__; P-38 compares the elements",
+        "the bounds of the array's memory are not known: it has neither a buffer nor an array "
+        "interface; P-38 compares the elements",
     )
     rest = f"; of {len(unbounded)} arrays the bounds are not known" if unbounded else ""
     return f"{judged} exports compared{rest}"
@@ -128,7 +128,7 @@ def _are_its_elements(array: Array) -> bool:
         except (Skip, Exception):  # other rules judge refusals
             continue
         tensor, what = item.contents, f"{array.what}, {call_text(keywords)}"
-        if tensor.device[0] not in devices.HOST_ACCESSIBLE:
+        if not device_memory.can_read(tensor.device):
             return False
         raw = content(tensor)
         if raw is None and not 0 < size(tensor) <= MOST_ELEMENTS:
