@@ -29,7 +29,6 @@ from dlbridge.tools.conformance.helpers.producers import FixedProducer
 CUDA = (devices.CUDA, 0)
 FLOAT32 = (2, 32, 1)
 MISALIGNED_ADDRESS = 716
-PARAMETERS["cuMemHostAlloc"] = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint)
 PARAMETERS["cuMemFree_v2"] = (ctypes.c_uint64,)
 
 
@@ -66,9 +65,7 @@ def copy(function: str, to: int, source: int, size: int, stream: int) -> None:
 
 def pinned(size: int) -> int:
     """Allocates memory of the host; a copy to it does not wait."""
-    result = ctypes.c_void_p()
-    driver().call("cuMemHostAlloc", ctypes.byref(result), max(1, size), 0)
-    return result.value or 0
+    return driver().allocate_pinned(max(1, size))
 
 
 @cache
@@ -359,8 +356,10 @@ class FreesWithItsOwner(Array):
 class Result:
     """Reads a compact tensor by a copy on its stream, which it passes to the producer."""
 
+    supported: tuple[tuple[int, int], ...] = (CUDA,)
+
     def __init__(self, x: Any, stream: int | None = None) -> None:
-        if tuple(x.__dlpack_device__()) != CUDA:
+        if tuple(x.__dlpack_device__()) not in self.supported:
             raise BufferError("only device memory is supported")
         self.work = own_stream("work") if stream is None else stream
         capsule = x.__dlpack__(**self.request(stream))
@@ -450,6 +449,12 @@ class EndsTheProcessBackwards(Result):
         if strides and min(strides) < 0:
             os.abort()
         super().__init__(FixedProducer(capsule, CUDA))
+
+
+class TakesManagedMemory(Result):
+    """Sound: its kernels read managed and pinned memory, but no other memory of the host."""
+
+    supported = (CUDA, (devices.CUDA_MANAGED, 0), (devices.CUDA_HOST, 0))
 
 
 class CopiesAtOnce(Result):

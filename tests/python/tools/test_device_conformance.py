@@ -227,6 +227,12 @@ def test_the_elements_of_large_arrays() -> None:
     assert "(70000,), __dlpack__(): element 1 in row-major order is" in result.got
 
 
+def test_pinned_and_managed_memory_is_real() -> None:
+    """Kernels of a consumer may read it, and cannot read other memory of the host."""
+    result = examined("Array", "C-14", "TakesManagedMemory")
+    assert result.outcome == "pass", result.got
+
+
 def test_memory_of_every_device() -> None:
     for device in device_memory.NAMES.values():
         address = device_memory.upload(b"content", device, shift=3)

@@ -18,6 +18,7 @@ LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 LEGACY, PER_THREAD = 1, 2  # the handles of the default streams
 NON_BLOCKING, WITHOUT_TIMING = 1, 2  # flags: not ordered with the legacy default stream
 MEMORY_TYPE, HOST_MEMORY = 2, 1  # an attribute of pointers, and one of its values
+ATTACH_GLOBAL = 1  # a flag of managed memory: every stream may use it
 LATE_CYCLES = 150_000_000  # 76 ms at 1980 MHz
 
 # Spins for some cycles of the clock, then fills n bytes at p with a value.
@@ -71,6 +72,8 @@ PARAMETERS: dict[str, tuple[Any, ...]] = {
     "cuCtxPopCurrent_v2": (_pointer,),
     "cuCtxSynchronize": (),
     "cuMemAlloc_v2": (_pointer, _size),
+    "cuMemHostAlloc": (_pointer, _size, _uint),
+    "cuMemAllocManaged": (_pointer, _size, _uint),
     "cuMemcpyHtoDAsync_v2": (_address, _pointer, _size, _pointer),
     "cuMemcpyDtoHAsync_v2": (_pointer, _address, _size, _pointer),
     "cuMemcpyDtoDAsync_v2": (_address, _address, _size, _pointer),
@@ -156,6 +159,16 @@ class Driver:
 
     def allocate(self, size: int) -> int:
         return self._new("cuMemAlloc_v2", size)
+
+    def allocate_pinned(self, size: int) -> int:
+        result = C.c_void_p()
+        self.call("cuMemHostAlloc", C.byref(result), size, 0)
+        return result.value or 0
+
+    def allocate_managed(self, size: int) -> int:
+        result = C.c_void_p()
+        self.call("cuMemAllocManaged", C.byref(result), size, ATTACH_GLOBAL)
+        return result.value or 0
 
     def synchronize(self) -> None:
         """Waits for all work on the device."""

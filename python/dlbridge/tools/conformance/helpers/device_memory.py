@@ -6,14 +6,24 @@ A process examines one target on one device: that of select().
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 from dlbridge.tools import abi, devices
 from dlbridge.tools.conformance.helpers import cuda_driver
-from dlbridge.tools.conformance.helpers.cuda_driver import DriverError, driver
+from dlbridge.tools.conformance.helpers.cuda_driver import (
+    Driver,
+    DriverError,
+    driver,
+)
 from dlbridge.tools.conformance.outcomes import Skip
 
 NAMES = {"cpu": abi.CPU, "cuda": (devices.CUDA, 0)}  # the values of --device
 ALIGNMENT = 256
+# Memory of the host that only a driver allocates.
+ALLOCATED_BY_CUDA: dict[tuple[int, int], Callable[[Driver, int], int]] = {
+    (devices.CUDA_HOST, 0): Driver.allocate_pinned,
+    (devices.CUDA_MANAGED, 0): Driver.allocate_managed,
+}
 _selected = abi.CPU
 
 
@@ -25,6 +35,18 @@ def select(name: str) -> None:
 
 def selected() -> tuple[int, int]:
     return _selected
+
+
+def behind(device: tuple[int, int] | None) -> tuple[int, int]:
+    """Returns the device of the memory for tensors that say they are on a device.
+
+    Other devices than that of the examination have memory of the host behind them. A library that
+    uses CUDA may take pinned and managed memory to its kernels, so that there they must be real.
+    """
+    if device is None or device == _selected:
+        return _selected
+    is_real = _selected[0] == devices.CUDA and device in ALLOCATED_BY_CUDA
+    return device if is_real else abi.CPU
 
 
 def can_read(device: tuple[int, int]) -> bool:
@@ -83,8 +105,10 @@ def _read_host(address: int, size: int) -> bytes | None:
 
 
 def write(address: int, content: bytes, device: tuple[int, int]) -> None:
-    """Overwrites memory of the host, or of a GPU after the work that is queued there."""
+    """Overwrites memory of the host or of a GPU, after the work that is queued there."""
     if device[0] != devices.CUDA:
+        if device in ALLOCATED_BY_CUDA:
+            driver().synchronize()
         ctypes.memmove(address, content, len(content))
         return
     of_device = driver(device[1])
@@ -97,6 +121,10 @@ def upload(content: bytes, device: tuple[int, int], *, shift: int = 0) -> int:
 
     Raises Skip where the device has no driver.
     """
+    if device in ALLOCATED_BY_CUDA:
+        address = ALLOCATED_BY_CUDA[device](driver(), len(content) + shift) + shift
+        ctypes.memmove(address, content, len(content))
+        return address
     if device[0] != devices.CUDA:
         return abi.memory(content, alignment=ALIGNMENT, shift=shift)
     of_device = driver(device[1])

@@ -77,14 +77,12 @@ class Producer:
     overwrites = True
 
     def __init__(self, *, reported_device: tuple[int, int] | None = None, **fields: Any) -> None:
-        # Another device than that of the examination has memory of the host behind it.
-        selected = device_memory.selected()
-        self.memory = selected if fields.get("device", selected) == selected else abi.CPU
+        self.memory = device_memory.behind(fields.get("device"))
         self.fields: Fields = {
             "shape": (2, 3),
             "strides": (3, 1),
             "dtype": samples.FLOAT32,
-            "device": self.memory,
+            "device": device_memory.selected(),
             **fields,
         }
         self.reported_device = reported_device or self.fields["device"]
