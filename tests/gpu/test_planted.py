@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "tools")
 
 # The tests of the simulated GPU: pytest collects here what is imported.
 from test_device_conformance import (
+    test_a_capsule_on_the_host_that_is_announced_on_the_gpu,
     test_an_unknown_stream,
     test_both_errors_of_a_refused_copy,
     test_consumers_with_no_stream_of_cuda,
@@ -36,6 +37,7 @@ from test_device_conformance import (
 )
 
 __all__ = [
+    "test_a_capsule_on_the_host_that_is_announced_on_the_gpu",
     "test_an_unknown_stream",
     "test_both_errors_of_a_refused_copy",
     "test_consumers_with_no_stream_of_cuda",

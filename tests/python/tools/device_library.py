@@ -457,6 +457,17 @@ class TakesManagedMemory(Result):
     supported = (CUDA, (devices.CUDA_MANAGED, 0), (devices.CUDA_HOST, 0))
 
 
+class ComparesDevices(Result):
+    """Sound: believes the capsule."""
+
+    def __init__(self, x: Any) -> None:
+        capsule = x.__dlpack__(max_version=(1, 3))
+        device = abi.read(capsule).device
+        if device != CUDA:
+            raise BufferError(f"the capsule is on {device}")
+        super().__init__(FixedProducer(capsule, CUDA))
+
+
 class CopiesAtOnce(Result):
     """Sound: supports CUDA, and so may follow any pointer to its memory. Ends the process there."""
 

@@ -188,6 +188,12 @@ def test_one_rule_reports_what_ends_the_process(rule: str) -> None:
         assert result.outcome in ("pass", "skip"), result.got
 
 
+def test_a_capsule_on_the_host_that_is_announced_on_the_gpu() -> None:
+    result = examined("Array", "C-31", "ComparesDevices")
+    assert result.outcome == "pass"
+    assert "refused: BufferError: the capsule is on (1, 0)" in result.got
+
+
 # Device memory ---------------------------------------------------------------------------------
 
 

@@ -382,7 +382,7 @@ def versioned_for_a_bare_call(target: Target) -> str:
 @probe("C-31", hostile=True)
 def reports_cuda_and_exports_from_the_cpu(target: Target) -> str:
     negotiates(target)
-    return _right_or_refused(import_tensor(target, reported_device=CUDA))
+    return _right_or_refused(import_tensor(target, device=abi.CPU, reported_device=CUDA))
 
 
 @probe("C-31", hostile=True)
