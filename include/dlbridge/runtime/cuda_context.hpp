@@ -62,10 +62,10 @@ class context_guard<cuda_table> {
   /// try_enter_device selects. For a stream of a green context it is the primary context, where the
   /// driver does not report another one.
   /// @return a report: runtime_failed (for example because the stream was destroyed).
-  report try_enter(stream_ref stream) noexcept {
+  DLBRIDGE_COLD report try_enter(stream_ref stream) noexcept {
     leave();
     if (detail::is_default_stream(stream)) {
-      bool is_gone = stream.context() == nullptr;
+      bool is_gone = stream.context() == nullptr || is_destroyed(stream.context());
       report const status = is_gone ? report{} : try_enter_context(stream.context(), is_gone);
       return is_gone ? try_enter_device(stream.device().id) : status;
     }
@@ -179,7 +179,7 @@ class context_guard<cuda_table> {
   }
   /// The pool of events of the context. Null if the context is not the primary one of its device:
   /// the process may destroy such a context, and its events with it, at any time.
-  event_pool* events() const noexcept {
+  DLBRIDGE_COLD event_pool* events() const noexcept {
     for (int i = 0; context_ != nullptr && i < max_devices; ++i) {
       detail::cuda_device_state& state = detail::cuda_devices()[i];
       if (state.primary.load(std::memory_order_acquire) == context_ &&
@@ -242,6 +242,13 @@ class context_guard<cuda_table> {
     }
     context_ = status.ok() ? context : nullptr;
     return status;
+  }
+  // Whether the driver knows that a context was destroyed. It lets threads enter such a context,
+  // also when it may no longer be used.
+  bool is_destroyed(void* context) const noexcept {
+    std::uint64_t id = 0;
+    return driver_.context_get_id &&
+           driver_.context_get_id(context, &id) == driver_context_destroyed;
   }
   // Whether a result states that a context was destroyed.
   static bool is_context_gone(driver_result result) noexcept {

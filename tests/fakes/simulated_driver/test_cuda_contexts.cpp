@@ -90,7 +90,6 @@ TEST_F(CudaContexts, DestroyingAContextFreesItsMemory) {
   new_memory(100);
   ASSERT_EQ(cuCtxDestroy_v2(other), ok);
   EXPECT_EQ(simulated_counter("device_bytes"), 0);
-  EXPECT_EQ(cuCtxPushCurrent_v2(other), context_destroyed);
   EXPECT_EQ(cuCtxPushCurrent_v2(at(12345)), invalid_context);
   void* now = nullptr;
   EXPECT_EQ(cuCtxGetCurrent(&now), ok);
@@ -181,6 +180,17 @@ TEST_F(CudaContexts, ResetEndsAllReferencesToAPrimaryContext) {
   EXPECT_EQ(simulated_misuse_count(), 0U);
 }
 
+TEST_F(CudaContexts, IdOfADestroyedContextMayBeAsked) {
+  void* other = nullptr;
+  unsigned long long id = 0;
+  ASSERT_EQ(cuCtxCreate_v2(&other, 0, 0), ok);
+  ASSERT_EQ(cuCtxGetId(other, &id), ok);
+  ASSERT_EQ(cuCtxDestroy_v2(other), ok);
+  EXPECT_EQ(cuCtxGetId(other, &id), context_destroyed);
+  EXPECT_EQ(cuCtxGetId(at(77), &id), invalid_context);
+  EXPECT_EQ(simulated_misuse_count(), 0U);
+}
+
 // As a driver of version 13.0 was seen to do.
 TEST_F(CudaContexts, HandleOfADestroyedPrimaryContextStaysValid) {
   unsigned long long first = 0;
@@ -225,7 +235,9 @@ TEST_F(CudaContexts, UseOfDestroyedHandlesIsReported) {
   ASSERT_EQ(cuCtxCreate_v2(&other, 0, 0), ok);
   void* const of_other = new_event();
   ASSERT_EQ(cuCtxDestroy_v2(other), ok);
-  EXPECT_EQ(cuCtxPushCurrent_v2(other), context_destroyed);
+  EXPECT_EQ(cuCtxPushCurrent_v2(other), ok) << "as a driver of version 13.0 was seen to do";
+  EXPECT_EQ(cuCtxSynchronize(), context_destroyed);
+  EXPECT_EQ(cuCtxPopCurrent_v2(nullptr), ok);
   EXPECT_EQ(cuEventQuery(of_other), invalid_handle);
   EXPECT_EQ(simulated_misuse_count(), 4U);
   EXPECT_EQ(cuStreamSynchronize(at(77)), invalid_handle) << "an unknown handle";

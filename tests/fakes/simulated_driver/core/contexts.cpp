@@ -77,13 +77,18 @@ void driver::release(context& primary) {
   }
 }
 
-context_ptr driver::find_context(void* handle) {
+context_ptr driver::look_up_context(void* handle) {
   auto const entry = contexts.find(handle);
   require(entry != contexts.end(), status::invalid_context);
-  if (!entry->second->is_alive && !entry->second->is_primary) {
+  return entry->second;
+}
+
+context_ptr driver::find_context(void* handle) {
+  context_ptr const found = look_up_context(handle);
+  if (!found->is_alive && !found->is_primary) {
     report_if_destroyed(handle);
   }
-  return entry->second;
+  return found;
 }
 
 void driver::destroy(context& target) {

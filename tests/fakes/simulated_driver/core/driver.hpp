@@ -44,7 +44,9 @@ class driver {
   void retain(context& primary);
   void release(context& primary);
   context_ptr make_context(int device);
-  context_ptr find_context(void* handle);  // may be destroyed; fails for an unknown handle
+  // May be destroyed; fails for an unknown handle. find_context reports the use of a destroyed one.
+  context_ptr look_up_context(void* handle);
+  context_ptr find_context(void* handle);
   void destroy(context& target);
   void enable_peer(context& from, context const& to);
   bool can_access_peer(int from, int to) const;

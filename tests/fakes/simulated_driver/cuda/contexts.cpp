@@ -31,13 +31,6 @@ context_ptr find_alive_context(driver& d, CUcontext handle) {
   return entry;
 }
 
-// A context that may become current. A primary one may after its destruction, too.
-context_ptr find_usable_context(driver& d, CUcontext handle) {
-  context_ptr entry = d.find_context(handle);
-  require(entry->is_alive || entry->is_primary, status::context_is_destroyed);
-  return entry;
-}
-
 }  // namespace
 
 SIMULATED_CUDA(cuDevicePrimaryCtxRetain)(CUcontext* out, CUdevice device) {
@@ -81,10 +74,12 @@ SIMULATED_CUDA(cuCtxGetCurrent)(CUcontext* out) {
   });
 }
 
+// These accept destroyed contexts, as a driver of version 13.0 was seen to do.
+
 SIMULATED_CUDA(cuCtxSetCurrent)(CUcontext handle) {
   return call_initialized(cuCtxSetCurrent_entry, [&](driver& d) {
     auto& stack = context_stack();
-    context_ptr const next = handle == nullptr ? nullptr : find_usable_context(d, handle);
+    context_ptr const next = handle == nullptr ? nullptr : d.find_context(handle);
     if (!stack.empty()) {
       stack.pop_back();
     }
@@ -97,7 +92,7 @@ SIMULATED_CUDA(cuCtxSetCurrent)(CUcontext handle) {
 SIMULATED_CUDA(cuCtxPushCurrent_v2)(CUcontext handle) {
   return call_initialized(cuCtxPushCurrent_v2_entry, [&](driver& d) {
     require(handle != nullptr, status::invalid_context);
-    context_stack().push_back(find_usable_context(d, handle));
+    context_stack().push_back(d.find_context(handle));
   });
 }
 
@@ -116,8 +111,8 @@ SIMULATED_CUDA(cuCtxGetDevice)(CUdevice* out) {
   return call_initialized(cuCtxGetDevice_entry, [&](driver&) {
     require(out != nullptr);
     auto const& stack = context_stack();
-    bool const is_primary = !stack.empty() && stack.back() != nullptr && stack.back()->is_primary;
-    *out = (is_primary ? stack.back() : current())->device;  // also of a destroyed primary context
+    require(!stack.empty() && stack.back() != nullptr, status::invalid_context);
+    *out = stack.back()->device;  // also of a destroyed context
   });
 }
 

@@ -8,7 +8,7 @@ using namespace simulated::cuda;
 SIMULATED_CUDA(cuCtxGetId)(CUcontext handle, unsigned long long* out) {
   return call_initialized(cuCtxGetId_entry, [&](driver& d) {
     require(out != nullptr);
-    context_ptr const asked = handle == nullptr ? current() : d.find_context(handle);
+    context_ptr const asked = handle == nullptr ? current() : d.look_up_context(handle);
     require(asked->is_alive, status::context_is_destroyed);
     *out = asked->id;
   });

@@ -20,8 +20,10 @@ def cpp_example() -> None:
         raise Skipped("there is no C++ compiler")
     with tempfile.TemporaryDirectory() as folder:
         program = str(Path(folder, "cpp_devices"))
-        command = [compiler, "-std=c++17", "-I", dlbridge.get_include(), str(EXAMPLE), "-o", program]
-        built = subprocess.run([*command, "-ldl"], capture_output=True, text=True)
+        options = ["-std=c++17", "-I", dlbridge.get_include(), "-o", program]
+        built = subprocess.run(
+            [compiler, *options, str(EXAMPLE), "-ldl"], capture_output=True, text=True
+        )
         require(built.returncode == 0, built.stderr[-300:])
         done = subprocess.run([program], capture_output=True, text=True, timeout=30)
     said = f"exit status {done.returncode}: {done.stdout}{done.stderr}"
