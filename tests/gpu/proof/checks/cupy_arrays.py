@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 import dlbridge
+from dlbridge.tools import abi
 from proof import peers
 from proof.driver import SIZE, Gpu
-from proof.registry import Skipped, check, require
+from proof.registry import Failed, Figures, Skipped, check, require
 
 DTYPES = ("float32", "float64", "int64", "uint8", "complex64", "float16", "bool")
 
@@ -120,6 +121,26 @@ def cupy_managed() -> None:
     t = dlbridge.from_dlpack(x, stream=work)
     gpu.fill(work.ptr, x.data.ptr, 7)
     require((np.asarray(dlbridge.from_dlpack(t, device="cpu")) == 7).all(), "stale")
+
+
+@check("CuPy's views with negative strides are right, or refused while CuPy exports other strides",
+       simulated=False)  # fmt: skip
+def cupy_backwards() -> Figures:
+    cupy = load()
+    x = cupy.arange(6, dtype="float32")[::-1]
+    stride = abi.read(x.__dlpack__(max_version=(1, 0))).strides[0]
+    if stride == -1:
+        require(dlbridge.from_dlpack(x).strides == (-1,), "other strides")
+    else:  # CuPy 14.2 divides the negative number of bytes by an unsigned one
+        try:
+            dlbridge.from_dlpack(x)
+        except BufferError as error:
+            require("size overflows" in str(error), error)
+        else:
+            raise Failed(f"the stride {stride} was accepted")
+    back = np.asarray(dlbridge.from_dlpack(x.copy(), device="cpu"))
+    require(back.tolist() == [5, 4, 3, 2, 1, 0], back)
+    return {"the stride that CuPy exports for -1": stride}
 
 
 @check("From torch's stream to CuPy's stream, with a late kernel on the first", simulated=False)
