@@ -73,7 +73,8 @@ def table(checks: Mapping[str, Check], columns: Mapping[str, Stored]) -> str:
 
 def _flat(figures: Any, prefix: str = "") -> list[tuple[str, str]]:
     if not isinstance(figures, Mapping):
-        return [(prefix, f"{figures:,}" if isinstance(figures, (int, float)) else str(figures))]
+        is_number = isinstance(figures, (int, float)) and not isinstance(figures, bool)
+        return [(prefix, f"{figures:,}" if is_number else str(figures))]
     return [
         row
         for key, value in figures.items()

@@ -45,25 +45,6 @@ def numba_zero_copy() -> None:
     require(reader.sees_new(address), "stale")
 
 
-@check("numba.cuda.close() resets the device: old tensors can be dropped, and new ones used",
-       simulated=False)  # fmt: skip
-def numba_close() -> None:
-    cuda = peers.load("numba.cuda")
-    if not cuda.is_available():
-        raise Skipped("numba finds no GPU")
-    for turn in range(3):
-        x = cuda.to_device(np.arange(turn, SIZE, dtype=np.float32))
-        t = dlbridge.as_tensor(x, stream=cuda.stream())
-        back = np.asarray(dlbridge.from_dlpack(t, device="cpu"))
-        require(np.array_equal(back, np.arange(turn, SIZE, dtype=np.float32)), f"turn {turn}")
-        moved = [dlbridge.as_tensor(back, device="cuda:0", stream=stream)
-                 for stream in (None, cuda.stream())]  # fmt: skip
-        del t, x
-        cuda.synchronize()
-        cuda.close()
-        moved.clear()
-
-
 @check("cuda-core's streams are accepted as objects, and its buffers are not copied",
        simulated=False)  # fmt: skip
 def cuda_core_streams() -> None:
