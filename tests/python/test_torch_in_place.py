@@ -98,3 +98,22 @@ def test_an_extension_keeps_the_extents(name: str, way: Callable[[torch.Tensor],
     gc.collect()
     assert keeper.typed_extents() == [2, 3]
     assert keeper.any_extents() == [2, 3]
+
+
+@pytest.mark.parametrize("rank", [0, 1, 8, 9, 40])
+@pytest.mark.parametrize("name", MODULES)
+def test_an_extension_keeps_extents_of_any_rank(name: str, rank: int) -> None:
+    """More tensors at once than the extension keeps memory for, and again in that memory."""
+    extension = importlib.import_module(name)
+    for _ in range(3):
+        shapes = [(1,) * (rank - 1) + (extent,) * min(rank, 1) for extent in range(2, 9)]
+        tensors = [torch.zeros(shape) for shape in shapes]
+        keepers = [extension.keep(torch.zeros(2, 3), x) for x in tensors]
+        for x in tensors:
+            x.squeeze_()
+        del tensors
+        gc.collect()
+        assert [keeper.any_extents() for keeper in keepers] == [list(shape) for shape in shapes]
+        assert all(keeper.typed_extents() == [2, 3] for keeper in keepers)
+        del keepers[::2]
+        assert [keeper.any_extents() for keeper in keepers] == [list(each) for each in shapes[1::2]]

@@ -2,6 +2,7 @@
 // layer: call · from a Python argument to a C++ parameter
 #pragma once
 
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -64,7 +65,7 @@ struct parameter<or_buffer<P>> : parameter<P> {
  private:
   // Whether the object is a buffer whose type has no __dlpack__.
   static bool is_buffer(PyObject* object) noexcept {
-    type_entry storage;
+    std::optional<type_entry> storage;
     return PyObject_CheckBuffer(object) != 0 &&
            type_cache::get(Py_TYPE(object), storage).dlpack == nullptr;
   }

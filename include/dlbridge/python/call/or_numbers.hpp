@@ -2,6 +2,7 @@
 // layer: call · from a Python argument to a C++ parameter
 #pragma once
 
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -75,7 +76,7 @@ struct parameter<or_numbers<P>> : parameter<P> {
 
   static bool is_other(PyObject* object) noexcept {
     if (detail::is_list(object) || detail::is_number(object)) {
-      type_entry storage;
+      std::optional<type_entry> storage;
       return type_cache::get(Py_TYPE(object), storage).dlpack == nullptr;
     }
     if constexpr (parameter<P>::takes_others) {

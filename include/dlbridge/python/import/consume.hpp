@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include <dlbridge/device.hpp>
@@ -69,7 +70,7 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
   if (!PyCapsule_CheckExact(producer)) {
     managed_tensor tensor;
     if (!request.by_protocol && request.takes_as_it_is()) {
-      type_entry storage;
+      std::optional<type_entry> storage;
       tensor = detail::import_by_table(type_cache::get(Py_TYPE(producer), storage), producer,
                                        request.stream, ready);
       if (tensor || PyErr_Occurred() != nullptr) {

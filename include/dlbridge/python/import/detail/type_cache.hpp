@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
@@ -83,10 +84,11 @@ class type_cache {
     return is_valid(first, type) ? &first : peek_further(type);
   }
 
-  /// @return the entry of a type: the cached one, valid until Python code runs, or storage.
-  static type_entry const& get(PyTypeObject* type, type_entry& storage) noexcept {
+  /// @param[out] storage receives the entry of a type that is not cached.
+  /// @return the entry of a type: the cached one, valid until Python code runs, or that in storage.
+  static type_entry const& get(PyTypeObject* type, std::optional<type_entry>& storage) noexcept {
     type_entry const* const cached = peek(type);
-    return cached != nullptr ? *cached : storage = find(type);
+    return cached != nullptr ? *cached : storage.emplace(find(type));
   }
 
   /// @return the cached entry of a type, which is looked up where there is none; null for a type
@@ -298,7 +300,7 @@ namespace detail {
 // Tests the properties of an object, if its type has any. The type is looked up now, as Python
 // code that has run may have changed it.
 DLBRIDGE_NOINLINE inline test_outcome run_tests(PyObject* object, import_path purpose) noexcept {
-  type_entry storage;
+  std::optional<type_entry> storage;
   property_tests const tests = type_cache::get(Py_TYPE(object), storage).tests;
   return tests ? run_tests(tests, object, purpose) : test_outcome::table;
 }
