@@ -95,14 +95,15 @@ DLBRIDGE_LOCAL inline int fill_buffer(PyObject* object, tensor_view const& view,
   Py_ssize_t* const strides = is_stored ? dims->strides : shape + rank;
   auto const bytes = static_cast<Py_ssize_t>(format->bits / 8);
   // Python compares the strides of an empty buffer of one dimension, which have no meaning.
-  bool const has_own = view.strides() != nullptr && (rank != 1 || view.extent(0) != 0);
+  std::int64_t const* const own = rank != 1 || view.extent(0) != 0 ? view.strides() : nullptr;
   std::uint64_t compact = 1;  // the stride of a row-major tensor; wraps only if it is empty
   for (int i = rank - 1; i >= 0; --i) {
     // A product may wrap where the stride leads to no element: an extent of 1, an empty tensor.
-    std::uint64_t const stride = has_own ? static_cast<std::uint64_t>(view.strides()[i]) : compact;
-    shape[i] = static_cast<Py_ssize_t>(view.extent(i));
+    std::int64_t const extent = view.extent(i);
+    std::uint64_t const stride = own != nullptr ? static_cast<std::uint64_t>(own[i]) : compact;
+    shape[i] = static_cast<Py_ssize_t>(extent);
     strides[i] = static_cast<Py_ssize_t>(stride * static_cast<std::uint64_t>(bytes));
-    compact *= static_cast<std::uint64_t>(view.extent(i));
+    compact *= static_cast<std::uint64_t>(extent);
   }
   out->buf = detail::nonnull_address(view);
   out->len = static_cast<Py_ssize_t>(compact) * bytes;
