@@ -958,9 +958,13 @@ def bench(session: nox.Session) -> None:
 
 @nox.session(tags=["tests"])
 def style(session: nox.Session) -> None:
-    """Formatting, lint and types; the tools and their versions are in .pre-commit-config.yaml."""
-    session.install("pre-commit", "mypy", "nox", "pytest")
+    """Formatting, lint, types, and whether the entries of tests/guarantees.toml fit the code.
+
+    The tools and their versions are in .pre-commit-config.yaml.
+    """
+    session.install("pre-commit", "mypy", "nox", "pytest", "tomli; python_version < '3.11'")
     session.install("numpy", "ml_dtypes", "rich", TORCH, "apache-tvm-ffi")  # for types
+    session.run("python", ".ci/break_guarantees.py", "--check")
     session.run("pre-commit", "run", "--all-files", "--show-diff-on-failure",
                 env={"PRE_COMMIT_HOME": str(machine.STATE / "cache" / "pre-commit")})  # fmt: skip
     session.run("mypy", "python/dlbridge", "tests/python", "noxfile.py", ".ci")

@@ -1,6 +1,7 @@
 """Breaks each guarantee of tests/guarantees.toml once, and runs the test that must then fail.
 
     python3 noxfile.py guarantees -- [WORD ...]    only those whose promise contains a word
+    python3 .ci/break_guarantees.py --check        whether each can be broken; the session style
 
 The session configures a build of TREE, a copy of the checkout, and this program changes the copy.
 Every test also runs without a change first, and must pass.
@@ -9,6 +10,7 @@ Every test also runs without a change first, and must pass.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import re
@@ -67,9 +69,9 @@ class Guarantee:
 
 
 def guarantees() -> list[Guarantee]:
-    import tomllib  # Python 3.11 and later; the other sessions need no TOML
-
-    return [Guarantee(**each) for each in tomllib.loads(LIST.read_text())["guarantee"]]
+    # Python 3.11 and later; the other sessions need no TOML.
+    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    return [Guarantee(**each) for each in toml.loads(LIST.read_text())["guarantee"]]
 
 
 def copy_tree() -> None:
@@ -123,12 +125,34 @@ def run(folder: Path, each: Guarantee) -> bool:
     return done.returncode == 0
 
 
+def fault_of(each: Guarantee, tree: Path) -> str:
+    """Why a guarantee cannot be broken in a tree; an empty text if it can."""
+    test, _, function = each.test.partition("::")
+    missing = [name for name in (each.page, each.file, test) if not (tree / name).is_file()]
+    if missing:
+        return f"there is no {', '.join(missing)}"
+    if f"def {function}(" not in (tree / test).read_text() and function:
+        return f"there is no {function} in {test}"
+    count = (tree / each.file).read_text().count(each.old)
+    return "" if count == 1 else f"the text to replace occurs {count} times in {each.file}"
+
+
+def check() -> int:
+    """Reports the guarantees that cannot be broken, for example after a change of the code."""
+    faults = {each.promise: fault_of(each, machine.CHECKOUT) for each in guarantees()}
+    for promise, fault in faults.items():
+        if fault:
+            print(f"PROBLEM: {promise}: {fault}")
+    print(f"{list(faults.values()).count('')} of {len(faults)} guarantees can be broken")
+    return int(any(faults.values()))
+
+
 def examine(folder: Path, each: Guarantee) -> str:
     """Breaks a guarantee. Returns a problem, or an empty text if the test failed as it must."""
+    if fault := fault_of(each, TREE):
+        return fault
     file = TREE / each.file
     text = file.read_text()
-    if text.count(each.old) != 1:
-        return f"the text to replace occurs {text.count(each.old)} times in {each.file}"
     try:
         if not run(folder, each):
             return f"{each.test} fails without the change"
@@ -142,9 +166,14 @@ def examine(folder: Path, each: Guarantee) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="guarantees", description=__doc__)
-    parser.add_argument("folder", type=Path, help="the build folder of the copy")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("folder", type=Path, nargs="?", help="the build folder of the copy")
     parser.add_argument("words", nargs="*")
     chosen = parser.parse_args()
+    if chosen.check:
+        return check()
+    if chosen.folder is None:
+        parser.error("the build folder is missing")
     wanted = [
         each
         for each in guarantees()

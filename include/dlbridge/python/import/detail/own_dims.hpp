@@ -23,7 +23,7 @@ struct own_dims_block {
   DLManagedTensorVersioned managed;
   managed_tensor imported;
 
-  explicit own_dims_block(managed_tensor&& m) noexcept : imported(std::move(m)) {}
+  explicit own_dims_block(managed_tensor&& m) noexcept : managed(), imported(std::move(m)) {}
 
   // Takes the tensor, unless there is no memory: the result is then null. The caller holds the GIL.
   static own_dims_block* make(managed_tensor& m, std::size_t rank) noexcept {
