@@ -7,6 +7,10 @@
 #include <cstdint>
 #include <cstring>
 
+#if defined(__GLIBC__)
+#include <sys/resource.h>
+#endif
+
 #include "aligned_memory.hpp"
 #include "refusal.hpp"
 
@@ -174,5 +178,42 @@ TEST_F(HostAllocator, IsNotCalledForARefusedShape) {
             "accepted");
   EXPECT_EQ(counts.allocated, 0U);
 }
+
+TEST(DefaultAllocator, AlignsMemoryOfEverySize) {
+  constexpr std::size_t mebibyte = std::size_t{1} << 20;
+  dlbridge::host_allocator const allocator = default_allocator();
+  for (std::size_t const bytes : {std::size_t{1}, std::size_t{100}, 4 * mebibyte - 1, 4 * mebibyte,
+                                  7 * mebibyte + 3, 40 * mebibyte}) {
+    for (std::size_t alignment = 1; alignment <= 2 * mebibyte; alignment *= 4) {
+      auto* const memory = static_cast<unsigned char*>(allocator.allocate(bytes, alignment));
+      ASSERT_NE(memory, nullptr);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % alignment, 0U) << bytes;
+      memory[0] = memory[bytes - 1] = 1;
+      allocator.deallocate(memory, bytes, alignment);
+    }
+  }
+}
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// The first use of new pages takes longer than a copy to them.
+TEST(DefaultAllocator, LargeMemoryIsUsedAgain) {
+  auto const faults = [] {
+    rusage usage{};
+    EXPECT_EQ(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_minflt;
+  };
+  long first = 0;
+  long last = 0;
+  for (int turn = 0; turn < 4; ++turn) {
+    long const before = faults();
+    managed_tensor const m = build_empty(dtype_of<unsigned char>(), {8 << 20});
+    std::memset(const_cast<void*>(m.view().data()), 1, std::size_t{8} << 20);
+    last = faults() - before;
+    first = turn == 0 ? last : first;
+  }
+  EXPECT_GT(first, 0);
+  EXPECT_LT(last, 3);
+}
+#endif
 
 }  // namespace
