@@ -131,7 +131,7 @@ def fault_of(each: Guarantee, tree: Path) -> str:
     missing = [name for name in (each.page, each.file, test) if not (tree / name).is_file()]
     if missing:
         return f"there is no {', '.join(missing)}"
-    if f"def {function}(" not in (tree / test).read_text() and function:
+    if function and f"def {function}(" not in (tree / test).read_text():
         return f"there is no {function} in {test}"
     count = (tree / each.file).read_text().count(each.old)
     return "" if count == 1 else f"the text to replace occurs {count} times in {each.file}"
