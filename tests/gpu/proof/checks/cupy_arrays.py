@@ -128,7 +128,7 @@ def cupy_managed() -> None:
 def cupy_backwards() -> Figures:
     cupy = load()
     x = cupy.arange(6, dtype="float32")[::-1]
-    stride = abi.read(x.__dlpack__(max_version=(1, 0))).strides[0]
+    (stride,) = abi.read(x.__dlpack__(max_version=(1, 0))).strides or (1,)  # none: contiguous
     if stride == -1:
         require(dlbridge.from_dlpack(x).strides == (-1,), "other strides")
     else:  # CuPy 14.2 divides the negative number of bytes by an unsigned one
