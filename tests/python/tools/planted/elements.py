@@ -75,11 +75,19 @@ def pack(kind: Type, value: Any) -> bytes:
 
 def unpack(kind: Type, content: bytes) -> Any:
     """Returns the value of one element."""
+    (value,) = unpack_all(kind, content)
+    return value
+
+
+def unpack_all(kind: Type, content: bytes) -> list[Any]:
+    """Returns the values of elements that lie one after another."""
     if kind.name == "bfloat16":
-        return struct.unpack("<f", b"\0\0" + content)[0]
-    if kind.name == ">f4":
-        return struct.unpack(">f", content)[0]
-    parts = struct.unpack("=" + kind.form, content)
-    if kind.name == "object":
-        return C.cast(parts[0], C.py_object).value  # a small integer, which lives for ever
-    return parts[0] if len(parts) == 1 else complex(*parts)
+        content = b"".join(b"\0\0" + content[i : i + 2] for i in range(0, len(content), 2))
+        return [value for (value,) in struct.iter_unpack("<f", content)]
+    order = ">" if kind.name == ">f4" else "="
+    parts = struct.iter_unpack(order + kind.form, content)
+    if kind.name == "object":  # small integers, which live for ever
+        return [C.cast(address, C.py_object).value for (address,) in parts]
+    if len(kind.form) == 2:
+        return [complex(*pair) for pair in parts]
+    return [value for (value,) in parts]

@@ -91,10 +91,13 @@ def _by_interface(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
     strides = interface.get("strides")
     if strides is None:
         strides = [math.prod(shape[i + 1 :]) * nbytes for i in range(len(shape))]
-    raw = b""
-    for index in itertools.product(*map(range, shape)):
-        address = interface["data"][0] + sum(map(operator.mul, index, strides))
-        raw += abi.read_memory(address, nbytes) or b""
+    low, end = _bounds_in(interface) or (0, 0)
+    memory = abi.read_memory(low, end - low) if low < end else b""
+    assert memory is not None
+    starts = [interface["data"][0] - low]
+    for extent, step in zip(shape, strides):
+        starts = [start + i * step for start in starts for i in range(extent)]
+    raw = b"".join(memory[start : start + nbytes] for start in starts)
     numbers = decode(raw, (own_code, 8 * nbytes, 1))
     assert numbers is not None
     return numbers
