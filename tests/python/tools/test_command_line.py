@@ -232,7 +232,7 @@ def test_a_lone_surrogate_in_a_message_of_a_library(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", ["nan", "inf", "-1", "0", "1e9", "soon"])
 @pytest.mark.parametrize(
     "arguments",
-    [(*INSPECT, "--seconds"), (*MATRIX, "--seconds"), ("conformance", "numpy", "--timeout")],
+    [(*INSPECT, "--timeout"), (*MATRIX, "--timeout"), ("conformance", "numpy", "--timeout")],
 )
 def test_a_time_limit_is_a_positive_number(arguments: tuple[str, ...], number: str) -> None:
     status, out, err = run(*arguments, number)
@@ -337,7 +337,7 @@ def test_ctrl_c_in_inspect(tmp_path: Path) -> None:
 
 MATRIX_THAT_HANGS = (
     *("matrix", "--library=hangs:ROW", "--only=array", "--only=hangs", "--case=vector"),
-    *("--jobs=1", "--seconds=300"),
+    *("--jobs=1", "--timeout=300"),
 )
 
 

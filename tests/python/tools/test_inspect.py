@@ -749,12 +749,12 @@ def test_command() -> None:
     ],
 )
 def test_command_of_expressions_that_fail(what: str, status: int, message: str) -> None:
-    process = run("--seconds", "2" if "sleep" in what else "60", what)
+    process = run("--timeout", "2" if "sleep" in what else "60", what)
     assert process.returncode == status
     assert message in process.stderr and "Traceback" not in process.stderr
     if status == 1 and message:
         failure = json.loads(
-            run("--json", "--seconds", "2" if "sleep" in what else "60", what).stdout
+            run("--json", "--timeout", "2" if "sleep" in what else "60", what).stdout
         )
         assert message in failure["failed"] and failure["sound"] is False
 

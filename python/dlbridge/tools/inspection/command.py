@@ -44,10 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also request copies of tensors of more than 16 MiB",
     )
     parser.add_argument(
-        "--seconds",
+        "--timeout",
         type=seconds,
         default=SECONDS,
-        metavar="N",
+        metavar="SECONDS",
         help="the time limit (default: %(default)g)",
     )
 
@@ -114,7 +114,7 @@ def run(options: argparse.Namespace) -> int:
         print(wrong, file=sys.stderr)
         return 2
     began = time.monotonic()
-    with children.Worker(seconds=options.seconds) as worker:
+    with children.Worker(seconds=options.timeout) as worker:
         answer = worker.call(
             "dlbridge.tools.inspection.command:examine",
             what=options.what,
@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
         if answer.outcome != "returned" or "failed" in answer.value:
             _show_failure(options, answer)
             return 1
-        left = options.seconds - (time.monotonic() - began)
+        left = options.timeout - (time.monotonic() - began)
         inspection = _with_afterwards(worker, answer.value, options.what, left)
     if options.json:
         print(json.dumps(inspection.to_dict(), indent=2))

@@ -68,9 +68,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="repeat failing exchanges with dlbridge in between",
     )
     parser.add_argument(
-        "--seconds",
+        "--timeout",
         type=seconds,
         default=survey.SECONDS,
+        metavar="SECONDS",
         help="the time limit of one exchange (default: %(default)g)",
     )
     parser.add_argument(
@@ -131,7 +132,7 @@ def _plan(options: argparse.Namespace) -> survey.Plan:
         libraries,
         options.case or list(CASES),
         via=options.via is not None,
-        seconds=options.seconds,
+        seconds=options.timeout,
         jobs=options.jobs,
     )
 
