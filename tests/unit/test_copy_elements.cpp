@@ -250,7 +250,7 @@ TEST(CopyMethod, StreamsOnlyWhatExceedsTheCache) {
   EXPECT_GE(best.stream_from, std::int64_t{1} << 20);
 }
 
-TEST(CopyMethod, StoresRowsToClearedMemoryThroughTheCache) {
+TEST(CopyMethod, StoresBlocksToClearedMemoryThroughTheCache) {
   copy_method method = copy_method::to_new_memory();
   EXPECT_EQ(method.stream_from, copy_method::best().stream_from);
   method.stream_from = std::int64_t{16} << 20;
@@ -258,10 +258,10 @@ TEST(CopyMethod, StoresRowsToClearedMemoryThroughTheCache) {
     bool const streams = mebibytes >= 16;
     bool const is_cleared = mebibytes == 30 || mebibytes == 255;
     EXPECT_EQ(method.streams(mebibytes << 20), streams) << mebibytes;
-    EXPECT_EQ(method.streams_rows(mebibytes << 20), streams && !is_cleared) << mebibytes;
+    EXPECT_EQ(method.streams_block(mebibytes << 20), streams && !is_cleared) << mebibytes;
   }
   method.is_new = false;
-  EXPECT_TRUE(method.streams_rows(std::int64_t{30} << 20));
+  EXPECT_TRUE(method.streams_block(std::int64_t{30} << 20));
 }
 
 }  // namespace

@@ -37,10 +37,11 @@ struct copy_method {
   }
 
   bool streams(std::int64_t bytes) const noexcept { return bytes >= stream_from; }
-  // Whether rows are stored past the cache. New memory of these sizes is usually mapped for each
-  // allocation; the system then clears each page at the first store to it, and a part of what it
-  // cleared is still in the cache when the copy stores there. Transposes gain more from squares.
-  bool streams_rows(std::int64_t bytes) const noexcept {
+  // Whether contiguous memory and repeated elements are stored past the cache. New memory of these
+  // sizes is usually mapped for each allocation; the system then clears each page at the first
+  // store to it, and a part of what it cleared is still in the cache when the copy stores there.
+  // Rows with gaps gain more from the requests of stream_rows, and transposes from squares.
+  bool streams_block(std::int64_t bytes) const noexcept {
     bool const is_cleared =
         is_new && bytes >= std::int64_t{30} << 20 && bytes < std::int64_t{256} << 20;
     return streams(bytes) && !is_cleared;
@@ -108,7 +109,7 @@ void copy_scattered(copy_plan& plan, char const* source, char* destination,
   for_each_offset(plan, rest.outer, [&](std::int64_t s, std::int64_t d) noexcept {
     rows.source = source + s;
     rows.destination = destination + d;
-    fills ? fill_rows<Bytes>(rows, kernel, method.streams_rows(bytes))
+    fills ? fill_rows<Bytes>(rows, kernel, method.streams_block(bytes))
           : gather_rows<Bytes>(rows, kernel);
   });
 }
@@ -140,11 +141,10 @@ inline void copy_elements(tensor_view const& source, tensor_view const& destinat
                           copy_method const& method = copy_method::best()) noexcept {
   std::int64_t const unit = element_bytes(source.dtype());
   std::int64_t const bytes = source.count() * unit;
-  bool const streams = method.streams_rows(bytes);
   auto const* const from = static_cast<char const*>(source.data());
   auto* const to = static_cast<char*>(const_cast<void*>(destination.data()));
   if (source.is_row_major() && destination.is_row_major()) {
-    if (!streams) {
+    if (!method.streams_block(bytes)) {
       std::memcpy(to, from, static_cast<std::size_t>(bytes));
       return;
     }
@@ -172,7 +172,7 @@ inline void copy_elements(tensor_view const& source, tensor_view const& destinat
       copy_scattered<16>(plan, from, to, method, bytes);
       break;
     default:
-      copy_contiguous(plan, from, to, unit, streams);
+      copy_contiguous(plan, from, to, unit, method.streams(bytes));
   }
   if (method.streams(bytes)) {
     stream_fence();

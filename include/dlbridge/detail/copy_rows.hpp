@@ -142,22 +142,17 @@ DLBRIDGE_INLINE void repeat_element(char const* element, char* pattern) noexcept
 // A part of a row that the compiler keeps in a register, or in several. In a struct GCC would keep
 // it in halves.
 #if DLBRIDGE_VECTORS
-template <int Lanes>
-using fill_unit = typename copy_register<1, Lanes>::type;
+using fill_unit = copy_register<1, 1>::type;
 #else
-template <int Lanes>
 struct fill_unit {
-  unsigned char bytes[std::size_t{16} * Lanes];
+  unsigned char bytes[16];
 };
 #endif
 
-// Fills a row of at least 16 * Lanes bytes with a pattern of as many bytes. The last unit overlaps
-// the one before.
-template <int Lanes>
-DLBRIDGE_INLINE void fill_by_units(char* to, std::size_t bytes, char const* pattern) noexcept {
-  constexpr std::size_t size = 16 * Lanes;
-  fill_unit<Lanes> unit;
-  std::memcpy(&unit, pattern, size);
+// Fills a row of at least one unit. The last unit overlaps the one before.
+template <class Unit>
+DLBRIDGE_INLINE void fill_by_units(char* to, std::size_t bytes, Unit const& unit) noexcept {
+  constexpr std::size_t size = sizeof(Unit);
   std::size_t k = 0;
   for (; k + 4 * size <= bytes; k += 4 * size) {
     std::memcpy(to + k, &unit, size);
@@ -172,11 +167,13 @@ DLBRIDGE_INLINE void fill_by_units(char* to, std::size_t bytes, char const* patt
 }
 #if defined(DLBRIDGE_AVX2)
 DLBRIDGE_AVX2 inline void fill_by_avx2(char* to, std::size_t bytes, char const* pattern) noexcept {
-  fill_by_units<2>(to, bytes, pattern);
+  copy_register<8, 1>::type half;  // a load of 32 bytes would wait for the stores of both
+  std::memcpy(&half, pattern, sizeof half);
+  fill_by_units(to, bytes, __builtin_shufflevector(half, half, 0, 1, 0, 1));
 }
 #endif
 
-// Fills a row with a pattern of 32 bytes.
+// Fills a row with a pattern of 16 bytes.
 DLBRIDGE_INLINE void fill_row(char* to, std::size_t bytes, char const* pattern,
                               copy_kernel kernel) noexcept {
 #if defined(DLBRIDGE_AVX2)
@@ -187,7 +184,9 @@ DLBRIDGE_INLINE void fill_row(char* to, std::size_t bytes, char const* pattern,
   static_cast<void>(kernel);
 #endif
   if (bytes >= 16) {
-    return fill_by_units<1>(to, bytes, pattern);
+    fill_unit unit;
+    std::memcpy(&unit, pattern, sizeof unit);
+    return fill_by_units(to, bytes, unit);
   }
   for (std::size_t size = 8; size != 0; size /= 2) {
     if ((bytes & size) != 0) {
@@ -223,12 +222,11 @@ void fill_rows(row_set const& rows, copy_kernel kernel, bool may_stream) noexcep
       continue;
     }
     repeat_element<Bytes>(rows.source_row(i), pattern);
-    std::memcpy(pattern + 16, pattern, 16);
     if (!streams) {
       fill_row(to, bytes, pattern, kernel);
       continue;
     }
-    for (std::size_t k = 32; k < sizeof pattern; k += 16) {
+    for (std::size_t k = 16; k < sizeof pattern; k += 16) {
       std::memcpy(pattern + k, pattern, 16);
     }
     std::size_t const filled = stream_row<Bytes>(to, bytes, pattern);
