@@ -80,7 +80,7 @@ def main() -> int:
     os.environ.setdefault("PIP_NO_COMPILE", "1")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.setdefault("PYTHONPYCACHEPREFIX", str(machine.STATE / "bytecode"))
-    # NumPy would start a thread for each processor in every of the many short processes.
+    # NumPy would start a thread for each processor in each of the many short processes.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     nox = [str(python), "-m", "nox", "--noxfile", __file__]
     chosen = given or ["--list"]
@@ -428,16 +428,12 @@ OTHERS = {
 }
 MORE_OF_THE_FIELD = ("mpi4py", "mpich", "rich")
 ALL = ("tests/python", "--ignore=tests/python/test_soak.py")  # the session soak repeats more often
-# Tests of processes and of the C API, which take minutes and use no array of NumPy.
-WITHOUT_NUMPY = tuple(f"--ignore=tests/python/test_{name}.py" for name in
-                      ("allocations", "api_calls", "exits"))  # fmt: skip
 TABLE = ("test_exchange", "test_the_table_names_what_there_is")
 TABLE_OF_NUMPY = tuple(f"tests/python/peers/test_numpy.py::{name}" for name in TABLE)
 PEERS = [
     Peers("newest", (*NEWEST, "mypy", "rich"), tuple(NEWEST.values()), ALL),
     Peers("numpy-1", ("numpy==1.26.4", "ml_dtypes"), ("numpy",),  # has no max_version
-          (*ALL, "--ignore-glob=*/tools/test_[!ik]*",  # of the tools, inspect and known only
-           *WITHOUT_NUMPY)),
+          (*ALL, "--ignore-glob=*/tools/test_[!ik]*")),  # of the tools, inspect and known only
     # The last one that exports compact arrays without strides.
     Peers("numpy-2.2", ("numpy==2.2.6", "ml_dtypes"), ("numpy",),
           (*ALL, "--ignore=tests/python/tools", "-k", "extension or numpy")),
