@@ -169,13 +169,16 @@ class _Child:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._requests, self._output = self._process.stdin, self._process.stdout
         self._kept = bytearray()  # the end of the output
+        self._was_asked = False
         for end in (self._answers, self._output.fileno()):
             os.set_blocking(end, False)
 
     def ask(self, request: str, deadline: float, is_cancelled: threading.Event) -> str:
         """Sends a request and returns the line of its answer. Raises _NoAnswer and Cancelled."""
-        self.noise()
-        self._kept.clear()
+        if self._was_asked:  # what came before the first request is the output of the start
+            self.noise()
+            self._kept.clear()
+        self._was_asked = True
         with contextlib.suppress(OSError):  # it has already ended; the status follows below
             self._requests.write(request.encode() + b"\n")
             self._requests.flush()
@@ -209,7 +212,7 @@ class _Child:
         return line.decode()
 
     def noise(self) -> str:
-        """Returns the end of the output since the last request."""
+        """Returns the end of the output since the last request, or since the start."""
         drained = 0
         while drained < _MOST_DRAINED:
             chunk = _read(self._output.fileno())

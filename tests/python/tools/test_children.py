@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -169,6 +172,27 @@ def test_standard_input_is_empty(worker: children.Worker) -> None:
 def test_one_call_in_a_process_of_its_own() -> None:
     answer = children.call(BAD + "garbage", environment=HERE)
     assert (answer.outcome, answer.value) == ("returned", 7)
+
+
+def test_the_output_of_a_start_that_failed_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the process has ended before the first request."""
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho why it does not start\nexit 3\n")
+    python.chmod(0o755)
+
+    started = subprocess.Popen
+
+    def ended(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        process = started(*arguments, **options)
+        process.wait()
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", ended)
+    answer = children.call("os:getpid", python=str(python))
+    assert (answer.outcome, answer.message) == ("crashed", "exit status 3")
+    assert answer.noise == "why it does not start"
 
 
 def test_the_environment_is_passed_on() -> None:
