@@ -3,7 +3,8 @@
 A case states in a line `// says: REGEX` what the compiler must then print, so that it fails for the
 reason it was written for and no other, and in a line `// std: c++20` that it is not C++17. The
 compiler prints at most MOST_LINES lines, or those of a line `// lines: 40`. The header that several
-cases include first is compiled once for all of them.
+cases include first is compiled once for all of them. As they are, the cases compile in one file,
+each in a namespace; those that cannot, and all cases if that file does not compile, alone.
 """
 
 from __future__ import annotations
@@ -21,6 +22,13 @@ from pathlib import Path
 MOST_LINES = 20  # two errors of Clang, with the paths of includes and instantiations
 ENOUGH = 4  # cases with the same first header, for which precompiling it takes less time
 
+
+# What cannot stand in a namespace of its own: specializations for other namespaces, and macros.
+ALONE = re.compile(r"^namespace dlbridge|struct dlbridge::|^#(define|undef)", re.MULTILINE)
+INCLUDE = re.compile(r"^#include .*$", re.MULTILINE)
+# The entry of a module is a C function, of which a file can have one.
+ENTRY = re.compile(r"^(PYBIND11|NB)_MODULE\(\w+, m[^{]*\{", re.MULTILINE)
+SCOPE = {"PYBIND11": "pybind11::module_", "NB": "nanobind::module_"}
 
 # After -fsyntax-only, zig looks for the object that it did not ask its clang++ for.
 ZIG_ERROR = re.compile(r"^.*error: failed to rename '[^']*' into '[^']*': FileNotFound\n?", re.M)
@@ -47,6 +55,16 @@ class Case:
     @property
     def group(self) -> tuple[str, str]:
         return self.standard, self.header
+
+    @property
+    def body(self) -> str | None:
+        """The code after the includes, as a part of a file with several cases; None if it has to
+        stand alone."""
+        text = self.file.read_text()
+        if ALONE.search(text):
+            return None
+        text = ENTRY.sub(lambda entry: f"void bind({SCOPE[entry[1]]}& m) {{", text)
+        return f"namespace {self.file.stem} {{\n{INCLUDE.sub('', text)}\n}}\n"
 
 
 class Compiler:
@@ -78,11 +96,28 @@ class Compiler:
 
     def compile(self, case: Case, *defines: str) -> tuple[bool, str]:
         """Whether a case compiles, and what the compiler prints."""
-        arguments: list[str | Path] = [f"-std={case.standard}", "-fsyntax-only", *defines]
-        if case.group in self.precompiled:
+        return self._compile(case.group, case.file, *defines)
+
+    def compile_together(self, cases: list[Case]) -> set[Case]:
+        """The cases that compile as they are, in one file for each standard."""
+        compiled: set[Case] = set()
+        for standard in {case.standard for case in cases}:
+            parts = {case: case.body for case in cases if case.standard == standard}
+            bodies = [body for body in parts.values() if body is not None]
+            (group, _), *_ = Counter(case.group for case in parts).most_common()
+            lines = {line for case in parts for line in INCLUDE.findall(case.file.read_text())}
+            file = self.folder / f"together_{standard}.cpp"
+            file.write_text("\n".join([group[1], *sorted(lines), *bodies]))
+            if self._compile(group, file, f"-iquote{cases[0].file.parent}")[0]:
+                compiled.update(case for case, body in parts.items() if body is not None)
+        return compiled
+
+    def _compile(self, group: tuple[str, str], file: Path, *options: str) -> tuple[bool, str]:
+        arguments: list[str | Path] = [f"-std={group[0]}", "-fsyntax-only", *options]
+        if group in self.precompiled:
             option = "-include" if self.reads_gch else "-include-pch"
-            arguments += [option, self.precompiled[case.group]]
-        result = self._run(*arguments, case.file)
+            arguments += [option, self.precompiled[group]]
+        result = self._run(*arguments, file)
         printed = ZIG_ERROR.sub("", result.stderr)
         is_compiled = result.returncode == 0 or (
             printed != result.stderr and "error:" not in printed
@@ -90,9 +125,9 @@ class Compiler:
         return is_compiled, printed
 
 
-def fault(compiler: Compiler, case: Case) -> str:
-    """What is wrong with a case; empty when nothing is."""
-    right, why = compiler.compile(case)
+def fault(compiler: Compiler, case: Case, is_right: bool) -> str:
+    """What is wrong with a case, which may have compiled as it is; empty when nothing is."""
+    right, why = (True, "") if is_right else compiler.compile(case)
     wrong, printed = compiler.compile(case, "-DWRONG")
     if not right:
         return f"the positive twin does not compile\n{why}"
@@ -111,7 +146,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as state, ThreadPoolExecutor(os.cpu_count()) as pool:
         compiler = Compiler(program, includes, Path(state))
         compiler.precompile(cases)
-        faults = list(pool.map(lambda case: fault(compiler, case), cases))
+        right = compiler.compile_together(cases)
+        faults = list(pool.map(lambda case: fault(compiler, case, case in right), cases))
     for case, text in zip(cases, faults):
         print(f"FAILED {case.file.name}: {text}" if text else f"ok     {case.file.name}")
     print(f"{faults.count('')} of {len(cases)} cases passed")
