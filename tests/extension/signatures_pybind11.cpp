@@ -35,11 +35,9 @@ void add_fast(py::module_& m);
 
 #if PART == 1
 void add_containers(py::module_& m) { signatures::add_containers(binder{m}); }
-#elif PART == 2
 void add_container_results(py::module_& m) { signatures::add_container_results(binder{m}); }
-#elif PART == 3
 void add_element_types(py::module_& m) { signatures::add_element_types(binder{m}); }
-#elif PART == 4
+#elif PART == 2
 // Converted parameters by plain pybind11, by def_fast, in overloads and in a class.
 void add_more_conversions(py::module_& m) {
   using namespace signatures;
@@ -66,7 +64,6 @@ void add_conversions(py::module_& m) {
   signatures::add_conversions(binder{m});
   add_more_conversions(m);
 }
-#elif PART == 5
 void add_broadcasts(py::module_& m) { signatures::add_broadcasts(binder{m}); }
 // Parameters that accept buffers, by plain pybind11 and in overloads.
 void add_more_buffers(py::module_& m) {
@@ -106,7 +103,7 @@ void add_buffers(py::module_& m) {
   signatures::add_numbers(binder{m});
   add_more_numbers(m);
 }
-#elif PART == 6
+#elif PART == 3
 namespace {
 struct fast_binder {
   py::module_& m;

@@ -51,6 +51,14 @@ struct fast_record : function_state {
   }
 };
 
+// How the messages of a refused call name the parameters of a function.
+struct fast_parameters {
+  fast_record const& record;
+
+  char const* name(std::size_t i) const noexcept { return record.parameter_names[i].c_str(); }
+  static int position(std::size_t i) noexcept { return static_cast<int>(i) + 1; }
+};
+
 // One number argument of one call: converts the object, and keeps the exception if that fails.
 template <class T>
 class scalar_argument {
@@ -159,22 +167,26 @@ struct fast_call {
 
   static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t positional_count,
                         PyObject* keywords) noexcept {
-    if (keywords == nullptr && positional_count == Py_ssize_t{count}) {
-      return run(self, args, indices());
-    }
     PyObject* bound[count + 1];
-    return bind_arguments(fast_record::of(self), args, positional_count, keywords, bound)
-               ? run(self, bound, indices())
-               : nullptr;
+    if (keywords != nullptr || positional_count != Py_ssize_t{count}) {
+      if (!bind_arguments(fast_record::of(self), args, positional_count, keywords, bound)) {
+        return nullptr;
+      }
+      args = bound;
+    }
+    return run(self, args, indices());
   }
 
  private:
   using argument_tuple = std::tuple<fast_argument<std::decay_t<Parameters>>...>;
 
   template <std::size_t... Is>
-  static PyObject* run(PyObject* self, PyObject* const* args, std::index_sequence<Is...>) noexcept {
+  DLBRIDGE_INLINE static PyObject* run(PyObject* self, PyObject* const* args,
+                                       std::index_sequence<Is...>) noexcept {
     argument_tuple arguments;
-    if (!load_all(arguments, args, indices()) || !agree_on_extents(arguments, indices())) {
+    constexpr load_code where =
+        count <= most_loaded_in_line ? load_code::in_line : load_code::out_of_line;
+    if (!load_all<where>(arguments, args, indices()) || !agree_on_extents(arguments, indices())) {
       refuse(self, arguments);
       return nullptr;
     }
@@ -220,14 +232,10 @@ struct fast_call {
   }
 
   DLBRIDGE_COLD static void refuse(PyObject* self, argument_tuple& arguments) noexcept {
-    struct {
-      fast_record const& record;
-      char const* name(std::size_t i) const noexcept { return record.parameter_names[i].c_str(); }
-      static int position(std::size_t i) noexcept { return static_cast<int>(i) + 1; }
-    } const parameters{fast_record::of(self)};
+    fast_record const& record = fast_record::of(self);
     refusals reasons;
-    add_reasons(reasons, arguments, parameters, indices());
-    reasons.set_error(parameters.record.name.c_str());
+    add_reasons(reasons, arguments, fast_parameters{record}, indices());
+    reasons.set_error(record.name.c_str());
   }
 };
 
@@ -272,9 +280,16 @@ DLBRIDGE_COLD inline void require_free_name(PyObject* module, char const* name) 
   }
 }
 
-template <class Call, class Result, class... Parameters>
-void add_fast(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
-              char const* doc, std::optional<returns> result_library) {
+// The function that Python calls: that of a fast_call.
+using fast_function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+
+DLBRIDGE_COLD inline void add_fast(PyObject* module, char const* name,
+                                   std::initializer_list<char const*> parameters, char const* doc,
+                                   std::optional<returns> result_library, fast_function call,
+                                   signature_annotations const& annotations) {
+  if (parameters.size() > annotations.count) {
+    raise(refusal(errc::bad_argument, "at most one name for each parameter", name));
+  }
   ref const module_name = ref::steal(api<PyModule_GetNameObject>(module));
   if (!module_name || !names::prepare()) {
     throw python_error();
@@ -284,14 +299,14 @@ void add_fast(PyObject* module, char const* name, std::initializer_list<char con
   fast_record* const record = owner.get();
   record->name = name;
   record->parameter_names.assign(parameters.begin(), parameters.end());
-  for (std::size_t i = record->parameter_names.size(); i < sizeof...(Parameters); ++i) {
+  for (std::size_t i = record->parameter_names.size(); i < annotations.count; ++i) {
     record->parameter_names.push_back("arg" + std::to_string(i));
   }
-  record->doc = signature_of<Result, Parameters...>(name, record->parameter_names) +
+  record->doc = signature_of(name, record->parameter_names, annotations) +
                 (*doc != '\0' ? std::string("\n\n") + doc : std::string());
   record->result_library = result_library;
   record->definition = {record->name.c_str(),
-                        reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Call::call)),
+                        reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)),
                         METH_FASTCALL | METH_KEYWORDS, record->doc.c_str()};
   ref const self = function_state::make(std::move(owner), module_name.get());
   ref const function =
@@ -307,14 +322,11 @@ struct fast_signature;
 template <class Result, class... Parameters>
 struct fast_signature<Result (*)(Parameters...)> {
   template <class Callable>
-  using call = fast_call<Callable, Result, Parameters...>;
-  template <class Callable>
   static void add(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
                   char const* doc, std::optional<returns> result_library) {
-    if (parameters.size() > sizeof...(Parameters)) {
-      raise(refusal(errc::bad_argument, "at most one name for each parameter", name));
-    }
-    add_fast<call<Callable>, Result, Parameters...>(module, name, parameters, doc, result_library);
+    add_fast(module, name, parameters, doc, result_library,
+             &fast_call<Callable, Result, Parameters...>::call,
+             annotations_of_signature<Result, Parameters...>::get());
   }
 };
 template <class Result, class... Parameters>

@@ -1,5 +1,5 @@
-// bound_call: one call of a C++ function that a binding library bound; it imports and checks the
-// tensors, calls the function and converts the result.
+// bound_call: one call of a C++ function that a binding library bound; it loads the arguments,
+// calls the function and converts the result.
 // layer: call · one call of one overload, from Python arguments to a Python result
 #pragma once
 
@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/binding/function_record.hpp>
 #include <dlbridge/python/call/binding/library_types.hpp>
 #include <dlbridge/python/call/binding/overload_call.hpp>
 #include <dlbridge/python/call/container_argument.hpp>
@@ -38,6 +40,127 @@ struct converted_argument {
 template <class A>
 void add_if_refused(refusals&, converted_argument<A>&, char const*, int) noexcept {}
 
+// What loads one parameter: a tensor_argument, a container_argument or a converted_argument.
+template <class Library, class A, bool IsContainer = is_container_parameter<Library, A>>
+struct argument_of {
+  using type = std::conditional_t<is_tensor_parameter<std::decay_t<A>>,
+                                  tensor_argument<std::decay_t<A>>, converted_argument<A>>;
+};
+template <class Library, class A>
+struct argument_of<Library, A, true> {
+  using type = container_argument<std::decay_t<A>, typename Library::elements>;
+};
+template <class Library, class A>
+using argument_for = typename argument_of<Library, A>::type;
+
+// The Python object of an argument; null for one that the binding library has converted.
+template <class Library, class A, class Value>
+PyObject* object_of(Value const& value) noexcept {
+  if constexpr (is_imported<Library, A>) {
+    return value.object;
+  } else {
+    return nullptr;
+  }
+}
+
+// What the C++ function gets for a loaded argument.
+template <class Library, class A, class Value>
+decltype(auto) forwarded_argument(argument_for<Library, A>& argument, Value& value) {
+  if constexpr (is_imported<Library, A>) {
+    return argument.extract();
+  } else if constexpr (takes_ownership<A>) {
+    return Library::template take<std::decay_t<A>>(*value.caster);
+  } else {
+    return std::forward<A>(value);
+  }
+}
+
+// How the messages of a refused call name the parameters of a function.
+struct named_parameters {
+  function_record const& record;
+  std::size_t count;
+
+  char const* name(std::size_t i) const noexcept { return record.parameter_name(i, count); }
+  int position(std::size_t i) const noexcept { return record.position(i); }
+};
+
+// Loads an argument of one of several overloads, which share what they import.
+template <class A>
+bool load_shared(overload_call&, converted_argument<A>&, PyObject*) noexcept {
+  return true;
+}
+template <class P>
+bool load_shared(overload_call& call, tensor_argument<P>& argument, PyObject* object) noexcept {
+  return call.load(argument, object);
+}
+template <class P, class Others>
+bool load_shared(overload_call& call, container_argument<P, Others>& argument,
+                 PyObject* object) noexcept {
+  return argument.load(object, call.iterators()) != load_result::refused;
+}
+// Containers borrow; shared imports own.
+template <class A>
+bool confirm_shared(A&) noexcept {
+  return true;
+}
+template <class P, class Others>
+bool confirm_shared(container_argument<P, Others>& argument) noexcept {
+  return argument.confirm();
+}
+
+// Loads the arguments of one of several overloads.
+template <class Arguments, std::size_t... Is>
+DLBRIDGE_NOINLINE bool load_all_shared(overload_call& call, Arguments& arguments,
+                                       PyObject* const* objects,
+                                       std::index_sequence<Is...> indices) noexcept {
+  call.begin();
+  bool const fits =
+      (static_cast<unsigned>(load_shared(call, std::get<Is>(arguments), objects[Is])) & ... & 1U) !=
+      0;
+  if (!fits || !(confirm_shared(std::get<Is>(arguments)) && ...) ||
+      !detail::agree_on_extents(arguments, indices)) {
+    return false;
+  }
+  call.accept();
+  return true;
+}
+
+template <class Library, class... Arguments>
+[[noreturn]] DLBRIDGE_COLD void refuse(typename Library::record const& record, overload_call* call,
+                                       std::tuple<Arguments...>& arguments) {
+  refusals reasons;
+  detail::add_reasons(reasons, arguments, named_parameters{record, sizeof...(Arguments)},
+                      std::index_sequence_for<Arguments...>());
+  Library::refuse(record, call, std::move(reasons));
+}
+
+// Loads the arguments of a call, or refuses it. Functions of the same parameters share this code.
+template <class Library, class... Arguments, class... Parameters, std::size_t... Is,
+          class... Values>
+DLBRIDGE_NOINLINE void load_or_refuse(typename Library::record const& record,
+                                      std::tuple<Arguments...>& arguments,
+                                      element_list<Parameters...>,
+                                      std::index_sequence<Is...> indices, Values&... values) {
+  // With one parameter, this function exists once for each type of parameter anyway.
+  constexpr auto where =
+      sizeof...(Is) == 1 ? detail::load_code::in_line : detail::load_code::out_of_line;
+  // One array for each way: compilers keep that of the usual way in registers.
+  using object_array = PyObject* const[sizeof...(Is) == 0 ? 1 : sizeof...(Is)];
+  overload_call* const call = Library::enter(record, values...);
+  bool fits = false;
+  if (call == nullptr) {
+    object_array objects = {object_of<Library, Parameters>(values)...};
+    fits = detail::load_all<where>(arguments, objects, indices) &&
+           detail::agree_on_extents(arguments, indices);
+  } else {
+    object_array objects = {object_of<Library, Parameters>(values)...};
+    fits = load_all_shared(*call, arguments, objects, indices);
+  }
+  if (!fits) {
+    refuse<Library>(record, call, arguments);
+  }
+}
+
 /// The part of a call that is the same for all binding libraries.
 /// @tparam Library the binding library: record is its function_record; elements are the conversions
 /// of what containers of tensors hold besides; given<P> is its given_tensor; throw_pending() throws
@@ -58,69 +181,21 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
   bound_call(F function, record_type const& record)
       : function_(std::move(function)), record_(&record) {}
 
-  library_result<Library, Result> operator()(
+  DLBRIDGE_INLINE library_result<Library, Result> operator()(
       library_parameter<Library, Parameters>... values) const {
     return run(std::index_sequence_for<Parameters...>(), values...);
   }
 
  private:
-  using elements = typename Library::elements;
-  template <class A, bool IsContainer = is_container_parameter<Library, A>>
-  struct argument_of {
-    using type = std::conditional_t<is_tensor_parameter<std::decay_t<A>>,
-                                    tensor_argument<std::decay_t<A>>, converted_argument<A>>;
-  };
-  template <class A>
-  struct argument_of<A, true> {
-    using type = container_argument<std::decay_t<A>, elements>;
-  };
-  template <class A>
-  using argument_for = typename argument_of<A>::type;
-  using argument_tuple = std::tuple<argument_for<Parameters>...>;
-
-  template <class A, class Value>
-  static PyObject* object_of(Value const& value) noexcept {
-    if constexpr (is_imported<Library, A>) {
-      return value.object;
-    } else {
-      return nullptr;
-    }
-  }
-
-  template <class A, class Value>
-  static decltype(auto) forwarded_argument(argument_for<A>& argument, Value& value) {
-    if constexpr (is_imported<Library, A>) {
-      return argument.extract();
-    } else if constexpr (takes_ownership<A>) {
-      return Library::template take<std::decay_t<A>>(*value.caster);
-    } else {
-      return std::forward<A>(value);
-    }
-  }
-
   template <std::size_t... Is, class... Values>
-  library_result<Library, Result> run(std::index_sequence<Is...>, Values&... values) const {
-    overload_call* const call = Library::enter(*record_, values...);
-    PyObject* const objects[count + 1] = {object_of<Parameters>(values)...};
-    argument_tuple arguments;
-    bool fits = true;
-    if (call == nullptr) {
-      fits = detail::load_all(arguments, objects, std::index_sequence<Is...>());
-    } else {
-      call->begin();
-      fits = (static_cast<unsigned>(load_shared(*call, std::get<Is>(arguments), objects[Is])) &
-              ... & 1U) != 0;
-      fits = fits && (confirm_shared(std::get<Is>(arguments)) && ...);
-    }
-    if (!fits || !detail::agree_on_extents(arguments, std::index_sequence<Is...>())) {
-      refuse(call, arguments);
-    }
-    if (call != nullptr) {
-      call->accept();
-    }
+  DLBRIDGE_INLINE library_result<Library, Result> run(std::index_sequence<Is...>,
+                                                      Values&... values) const {
+    std::tuple<argument_for<Library, Parameters>...> arguments;
+    load_or_refuse<Library>(*record_, arguments, element_list<Parameters...>(),
+                            std::index_sequence<Is...>(), values...);
     if constexpr (!std::is_same_v<library_result<Library, Result>, Result>) {
       std::decay_t<Result> result =
-          guarded_call(forwarded_argument<Parameters>(std::get<Is>(arguments), values)...);
+          guarded_call(forwarded_argument<Library, Parameters>(std::get<Is>(arguments), values)...);
       library const* const target = record_->result_library ? &*record_->result_library : nullptr;
       PyObject* const first_argument = detail::first_tensor_in(arguments);
       if constexpr (is_result<std::decay_t<Result>>) {
@@ -130,7 +205,8 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
                 Library::template object_test<Parameters...>()};
       }
     } else {
-      return guarded_call(forwarded_argument<Parameters>(std::get<Is>(arguments), values)...);
+      return guarded_call(
+          forwarded_argument<Library, Parameters>(std::get<Is>(arguments), values)...);
     }
   }
 
@@ -151,41 +227,6 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
       Library::throw_pending();
     }
     return object;
-  }
-
-  template <class A>
-  static bool load_shared(overload_call&, converted_argument<A>&, PyObject*) noexcept {
-    return true;
-  }
-  template <class P>
-  static bool load_shared(overload_call& call, tensor_argument<P>& argument,
-                          PyObject* object) noexcept {
-    return call.load(argument, object);
-  }
-  template <class P>
-  static bool load_shared(overload_call& call, container_argument<P, elements>& argument,
-                          PyObject* object) noexcept {
-    return argument.load(object, call.iterators()) != load_result::refused;
-  }
-  // Containers borrow; shared imports own.
-  template <class A>
-  static bool confirm_shared(A&) noexcept {
-    return true;
-  }
-  template <class P>
-  static bool confirm_shared(container_argument<P, elements>& argument) noexcept {
-    return argument.confirm();
-  }
-
-  [[noreturn]] DLBRIDGE_COLD void refuse(overload_call* call, argument_tuple& arguments) const {
-    struct {
-      function_record const& record;
-      char const* name(std::size_t i) const noexcept { return record.parameter_name(i, count); }
-      int position(std::size_t i) const noexcept { return record.position(i); }
-    } const parameters{*record_};
-    refusals reasons;
-    detail::add_reasons(reasons, arguments, parameters, std::index_sequence_for<Parameters...>());
-    Library::refuse(*record_, call, std::move(reasons));
   }
 
   mutable F function_;

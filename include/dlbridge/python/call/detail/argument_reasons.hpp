@@ -40,8 +40,10 @@ DLBRIDGE_COLD void add_reasons(refusals& reasons, std::tuple<Arguments...>& argu
                                std::index_sequence<Is...> indices) noexcept {
   (add_if_refused(reasons, std::get<Is>(arguments), parameters.name(Is), parameters.position(Is)),
    ...);
-  if (!reasons) {
-    add_disagreements(reasons, arguments, parameters, indices);
+  if constexpr (any_names_extents<std::tuple<Arguments...>>) {
+    if (!reasons) {
+      add_disagreements(reasons, arguments, parameters, indices);
+    }
   }
 }
 

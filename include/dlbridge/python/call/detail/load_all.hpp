@@ -14,17 +14,21 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// Of calls with more arguments than this, the code that loads an argument exists once for each
-// type of parameter: several kilobytes for each argument would not stay in the processor's cache.
+/// Where the code is that loads an argument: in the function that calls load_all, or once for each
+/// type of parameter, which takes one more call.
+enum class load_code { in_line, out_of_line };
+
+// def_fast loads more arguments than this out of line: several kilobytes for each argument would
+// not stay in the processor's cache.
 constexpr std::size_t most_loaded_in_line = 3;
 
 template <class Argument>
 DLBRIDGE_NOINLINE load_result load_out_of_line(Argument& argument, PyObject* object) noexcept {
   return argument.load(object);
 }
-template <bool InLine, class Argument>
+template <load_code Where, class Argument>
 DLBRIDGE_INLINE load_result load_one(Argument& argument, PyObject* object) noexcept {
-  if constexpr (InLine) {
+  if constexpr (Where == load_code::in_line) {
     return argument.load(object);
   } else {
     return load_out_of_line(argument, object);
@@ -33,13 +37,12 @@ DLBRIDGE_INLINE load_result load_one(Argument& argument, PyObject* object) noexc
 
 // Loads all arguments of a call, from the first to the last, and confirms each argument after which
 // Python code may have run.
-template <class Tuple, std::size_t... Is>
+template <load_code Where, class Tuple, std::size_t... Is>
 DLBRIDGE_INLINE bool load_all(Tuple& arguments, PyObject* const* objects,
                               std::index_sequence<Is...>) noexcept {
   constexpr auto fast = static_cast<unsigned>(load_result::fast);
-  [[maybe_unused]] constexpr bool in_line = sizeof...(Is) <= most_loaded_in_line;
   unsigned const results[] = {
-      static_cast<unsigned>(load_one<in_line>(std::get<Is>(arguments), objects[Is]))..., fast};
+      static_cast<unsigned>(load_one<Where>(std::get<Is>(arguments), objects[Is]))..., fast};
   unsigned const all = (results[Is] & ... & fast);
   if (all != static_cast<unsigned>(load_result::after_python)) {
     return all == fast;

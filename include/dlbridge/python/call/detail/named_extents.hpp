@@ -99,18 +99,16 @@ void add_disagreement(refusals& reasons, Argument& argument, extent_disagreement
   }
 }
 
-/// Adds the first disagreement to the reasons of a call.
+/// Adds the first disagreement to the reasons of a call, of which a parameter names extents.
 /// @param parameters name(i) is the name of a parameter, or null; position(i) its number in
 /// messages
 template <class Arguments, class Parameters, std::size_t... Is>
 DLBRIDGE_COLD void add_disagreements(refusals& reasons, Arguments& arguments,
                                      Parameters const& parameters,
                                      std::index_sequence<Is...> indices) noexcept {
-  if constexpr (any_names_extents<Arguments>) {
-    extent_disagreement const found = find_disagreement(arguments, indices);
-    if (found.position != 0) {
-      (add_disagreement<Is>(reasons, std::get<Is>(arguments), found, parameters), ...);
-    }
+  extent_disagreement const found = find_disagreement(arguments, indices);
+  if (found.position != 0) {
+    (add_disagreement<Is>(reasons, std::get<Is>(arguments), found, parameters), ...);
   }
 }
 

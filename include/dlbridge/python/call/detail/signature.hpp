@@ -130,16 +130,38 @@ std::string result_annotation() {
 }
 }  // namespace detail
 
-/// @return the first line of a docstring, "name(x: ..., y: float) -> typing.Any"
+/// The functions that make the annotations of a signature, so that the text is composed by code
+/// that an extension compiles once.
+struct signature_annotations {
+  using annotation = std::string (*)();
+
+  annotation const* parameters;  ///< of each parameter
+  std::size_t count;             ///< of the parameters
+  annotation result;
+};
+
+/// The annotations of Result(Parameters...).
 template <class Result, class... Parameters>
-std::string signature_of(std::string const& name, std::vector<std::string> const& names) {
+struct annotations_of_signature {
+  static signature_annotations get() noexcept {
+    return {all, sizeof...(Parameters), all[sizeof...(Parameters)]};
+  }
+
+ private:
+  DLBRIDGE_LOCAL static constexpr signature_annotations::annotation all[] = {
+      &detail::parameter_annotation<std::decay_t<Parameters>>...,
+      &detail::result_annotation<std::decay_t<Result>>};
+};
+
+/// @return the first line of a docstring, "name(x: ..., y: float) -> typing.Any"
+DLBRIDGE_COLD inline std::string signature_of(std::string const& name,
+                                              std::vector<std::string> const& names,
+                                              signature_annotations const& annotations) {
   std::string text = name + "(";
-  std::size_t i = 0;
-  ((text += (i == 0 ? "" : ", ") + names[i] + ": " +
-            detail::parameter_annotation<std::decay_t<Parameters>>(),
-    ++i),
-   ...);
-  return text + ") -> " + detail::result_annotation<std::decay_t<Result>>();
+  for (std::size_t i = 0; i < annotations.count; ++i) {
+    text += (i == 0 ? "" : ", ") + names[i] + ": " + annotations.parameters[i]();
+  }
+  return text + ") -> " + annotations.result();
 }
 
 }  // namespace python

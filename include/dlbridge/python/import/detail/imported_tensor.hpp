@@ -98,18 +98,18 @@ class imported_tensor {
   ///   forgivable may be pending, with which import_object returns.
   DLBRIDGE_INLINE bool try_borrow_fast(PyObject* object, requirement const& need) noexcept {
     type_entry const* const type = type_cache::peek(Py_TYPE(object));
-    if (type == nullptr || !(type->has_table || type->reads_fields || type->has_head)) {
+    if (type == nullptr) {
       return false;
+    }
+    if (type->has_head) {
+      return meets(detail::view_of_tensor(object), need) && describe_tensor(object);
     }
     if (type->reads_fields) {
       return detail::can_read_ndarrays(Py_TYPE(object)) &&
              detail::read_ndarray(object, tensor_, dims_, flags_) &&
              (!need.writable || flags_ == 0) && dlbridge::detail::fits_fast_path(tensor_, need);
     }
-    if (type->has_head) {
-      return meets(detail::view_of_tensor(object), need) && describe_tensor(object);
-    }
-    if (need.writable || !type->exchange.can_lend()) {
+    if (!type->has_table || need.writable || !type->exchange.can_lend()) {
       return false;
     }
     flags_ = 0;

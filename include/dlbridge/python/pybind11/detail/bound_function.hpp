@@ -96,56 +96,6 @@ struct pybind11_calls {
 template <class F, class Guard, class Signature>
 using bound_function = binding::bound_call<pybind11_calls, F, Guard, Signature>;
 
-// The checks of the parameters of a signature, as a bound_record has them.
-template <class Signature>
-struct checks_of;
-template <class Result, class... Parameters>
-struct checks_of<Result(Parameters...)> {
-  DLBRIDGE_LOCAL static constexpr argument_check all[] = {
-      &check_argument<std::decay_t<Parameters>,
-                      binding::is_container_parameter<pybind11_calls, Parameters>>...,
-      nullptr};
-};
-
-// The exact tests of a function_record: of all parameters but tensors, Python objects, which
-// pybind11 passes as they are, and strings, which it does not convert.
-template <class Signature>
-struct exact_tests_of;
-template <class Result, class... Parameters>
-struct exact_tests_of<Result(Parameters...)> {
-  template <class P>
-  static constexpr auto test() -> function_record::exact_test {
-    using type = py::detail::intrinsic_t<P>;
-    if constexpr (!binding::is_imported<pybind11_calls, P> &&
-                  !std::is_base_of_v<py::handle, type> && !is_string<type>) {
-      return [](PyObject* object) noexcept {
-        bool is_exact = true;  // where the caster throws, the call of the function does so too
-        if (!guarded(
-                [&] { is_exact = py::detail::make_caster<P>().load(py::handle(object), false); })) {
-          api<PyErr_Clear>();
-        }
-        return is_exact;
-      };
-    } else {
-      return nullptr;
-    }
-  }
-  DLBRIDGE_LOCAL static constexpr function_record::exact_test all[] = {test<Parameters>()...,
-                                                                       nullptr};
-  static void record(function_record& record) {
-    constexpr bool is_pack[] = {std::is_base_of_v<py::args, std::decay_t<Parameters>>..., true};
-    record.parameter_count = sizeof...(Parameters);
-    for (std::size_t i = 0; !is_pack[i]; ++i) {
-      record.positional_count = i + 1;
-    }
-    for (function_record::exact_test const each : all) {
-      if (each != nullptr) {
-        record.exact_tests = all;
-      }
-    }
-  }
-};
-
 }  // namespace detail
 }  // namespace python
 }  // namespace DLBRIDGE_ABI

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -18,12 +17,15 @@
 #include <dlbridge/python/call/binding/function_record.hpp>
 #include <dlbridge/python/call/binding/library_types.hpp>
 #include <dlbridge/python/call/binding/signature_rules.hpp>
+#include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/detail/bound_function.hpp>
 #include <dlbridge/python/pybind11/detail/bound_record.hpp>
 #include <dlbridge/python/pybind11/detail/call_reasons.hpp>
+#include <dlbridge/python/pybind11/detail/refused_call.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 
 namespace dlbridge {
@@ -58,52 +60,92 @@ void record_extra(function_record& record, Extra const& extra) {
   }
 }
 
-// Adds empty names for py::args and py::kwargs, for which pybind11 takes no py::arg.
-template <class Signature>
-struct packs_of;
-template <class Result, class... Parameters>
-struct packs_of<Result(Parameters...)> {
-  static void record(function_record& record) {
-    constexpr bool is_pack[] = {(std::is_base_of_v<py::args, std::decay_t<Parameters>> ||
-                                 std::is_base_of_v<py::kwargs, std::decay_t<Parameters>>)...,
-                                false};
-    std::size_t packs = 0;
-    for (bool const each : is_pack) {
-      packs += each ? 1 : 0;
-    }
-    PyObject* const names = record.parameter_names.get();
-    std::size_t const named = static_cast<std::size_t>(PyList_GET_SIZE(names)) + packs;
-    std::size_t const first = sizeof...(Parameters) - (std::min)(named, sizeof...(Parameters));
-    for (std::size_t i = first; packs != named && i < sizeof...(Parameters); ++i) {
-      if (is_pack[i] && !record.insert_parameter(i - first, nullptr)) {
-        throw_pending();
-      }
-    }
-  }
+// What a record keeps of a signature. It is constant data, so that the code that reads it does not
+// depend on the signature.
+struct signature_facts {
+  std::size_t count;                               // of the parameters
+  std::size_t positional_count;                    // of those before py::args, or of all
+  argument_check const* checks;                    // of each parameter
+  function_record::exact_test const* exact_tests;  // of each parameter; null if none has a test
+  bool const* is_pack;                             // whether a parameter is py::args or py::kwargs
+  std::uint64_t required_tensors;  // a bit for each of the first 64 parameters that imports
+                                   // tensors, and refuses None
 };
 
-// A bit for each of the first 64 parameters that imports tensors, and refuses None.
-template <class Signature>
-constexpr std::uint64_t required_tensors = 0;
-template <class Result, class... Parameters>
-constexpr std::uint64_t required_tensors<Result(Parameters...)> = [] {
-  constexpr bool is_required[] = {(binding::is_imported<pybind11_calls, Parameters> &&
-                                   !accepts_none<std::decay_t<Parameters>>)...,
-                                  false};
-  std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < sizeof...(Parameters) && i < 64; ++i) {
-    bits |= std::uint64_t{is_required[i]} << i;
-  }
-  return bits;
-}();
+// Whether a parameter has an exact test. Tensors have none, nor have Python objects, which pybind11
+// passes as they are, and strings, which it does not convert.
+template <class P>
+constexpr bool has_exact_test = !binding::is_imported<pybind11_calls, P> &&
+                                !std::is_base_of_v<py::handle, py::detail::intrinsic_t<P>> &&
+                                !is_string<py::detail::intrinsic_t<P>>;
 
-// A tuple of the extra if pybind11 applies it, otherwise an empty one.
-template <class Extra>
-auto pybind11_extra(Extra const& extra) {
-  if constexpr (is_guard<Extra> || is_own_extra<Extra>()) {
-    return std::tuple<>();
+template <class P>
+constexpr function_record::exact_test exact_test_of() noexcept {
+  if constexpr (has_exact_test<P>) {
+    return [](PyObject* object) noexcept {
+      bool is_exact = true;  // where the caster throws, the call of the function does so too
+      if (!guarded(
+              [&] { is_exact = py::detail::make_caster<P>().load(py::handle(object), false); })) {
+        api<PyErr_Clear>();
+      }
+      return is_exact;
+    };
   } else {
-    return std::tuple<Extra const&>(extra);
+    return nullptr;
+  }
+}
+
+template <class Signature>
+struct facts_of;
+template <class Result, class... Parameters>
+struct facts_of<Result(Parameters...)> {
+  static constexpr signature_facts get() noexcept {
+    constexpr bool is_args[] = {is_args_type<Parameters>..., false};
+    constexpr bool is_required[] = {(binding::is_imported<pybind11_calls, Parameters> &&
+                                     !accepts_none<std::decay_t<Parameters>>)...,
+                                    false};
+    // Not by the pointers: GCC with -fsanitize=undefined compares them only at run time.
+    constexpr bool has_tests = (has_exact_test<Parameters> || ...);
+    std::size_t positional_count = 0;
+    while (positional_count < sizeof...(Parameters) && !is_args[positional_count]) {
+      ++positional_count;
+    }
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < sizeof...(Parameters); ++i) {
+      bits |= i < 64 ? std::uint64_t{is_required[i]} << i : 0;
+    }
+    return {sizeof...(Parameters),
+            positional_count,
+            checks,
+            has_tests ? exact_tests : nullptr,
+            is_pack,
+            bits};
+  }
+
+ private:
+  template <class P>
+  static constexpr bool is_args_type = std::is_base_of_v<py::args, std::decay_t<P>>;
+
+  DLBRIDGE_LOCAL static constexpr argument_check checks[] = {
+      &check_argument<std::decay_t<Parameters>,
+                      binding::is_container_parameter<pybind11_calls, Parameters>>...,
+      nullptr};
+  DLBRIDGE_LOCAL static constexpr function_record::exact_test exact_tests[] = {
+      exact_test_of<Parameters>()..., nullptr};
+  DLBRIDGE_LOCAL static constexpr bool is_pack[] = {
+      (is_args_type<Parameters> || std::is_base_of_v<py::kwargs, std::decay_t<Parameters>>)...,
+      false};
+};
+
+// What pybind11 gets in place of an extra that def applies itself.
+struct applied_extra {};
+
+template <class Extra>
+decltype(auto) pybind11_extra(Extra const& extra) {
+  if constexpr (is_guard<Extra> || is_own_extra<Extra>()) {
+    return applied_extra();
+  } else {
+    return (extra);
   }
 }
 
@@ -114,29 +156,47 @@ struct DLBRIDGE_LOCAL made_function {
 };
 
 // display_name: the name in messages
+DLBRIDGE_COLD inline std::unique_ptr<bound_record> make_record(char const* display_name,
+                                                               signature_facts const& facts) {
+  auto record = std::make_unique<bound_record>(display_name);
+  if (!record->parameter_names || !names::prepare()) {
+    throw_pending();
+  }
+  record->checks = facts.checks;
+  record->exact_tests = facts.exact_tests;
+  record->positional_count = facts.positional_count;
+  record->parameter_count = facts.count;
+  return record;
+}
+
+// Adds empty names for py::args and py::kwargs, for which pybind11 takes no py::arg.
+DLBRIDGE_COLD inline void add_packs(function_record& record, signature_facts const& facts) {
+  auto const packs =
+      static_cast<std::size_t>(std::count(facts.is_pack, facts.is_pack + facts.count, true));
+  PyObject* const names = record.parameter_names.get();
+  std::size_t const named = static_cast<std::size_t>(PyList_GET_SIZE(names)) + packs;
+  std::size_t const first = facts.count - (std::min)(named, facts.count);
+  for (std::size_t i = first; packs != named && i < facts.count; ++i) {
+    if (facts.is_pack[i] && !record.insert_parameter(i - first, nullptr)) {
+      throw_pending();
+    }
+  }
+}
+
 template <class Callee, class... Extra>
 made_function make_function(Callee callee, char const* name, char const* display_name,
                             Extra const&... extra) {
   using signature = typename binding::call_signature<Callee>::type;
   using guard = py::detail::extract_guard_t<Extra...>;
-  using body_type = bound_function<Callee, guard, signature>;
   binding::check_signature<pybind11_calls, (is_releasing<Extra> || ...), signature>();
-  auto record = std::make_unique<bound_record>(display_name);
-  if (!record->parameter_names || !names::prepare()) {
-    throw_pending();
-  }
-  record->checks = checks_of<signature>::all;
+  constexpr signature_facts facts = facts_of<signature>::get();
+  std::unique_ptr<bound_record> record = make_record(display_name, facts);
   (record_extra(*record, extra), ...);
-  packs_of<signature>::record(*record);
-  exact_tests_of<signature>::record(*record);
-  body_type body(std::move(callee), *record);
-  auto extras = std::tuple_cat(pybind11_extra(extra)...);
-  py::object function = std::apply(
-      [&](auto const&... own) -> py::object {
-        return py::cpp_function(std::move(body), py::name(name), record_link{record.get()}, own...);
-      },
-      extras);
-  check_defaults(*record, required_tensors<signature>);
+  add_packs(*record, facts);
+  py::object function =
+      py::cpp_function(bound_function<Callee, guard, signature>(std::move(callee), *record),
+                       py::name(name), record_link{record.get()}, pybind11_extra(extra)...);
+  check_defaults(*record, facts.required_tensors);
   explain_refusals(*record, function.ptr());
   return {std::move(function), std::move(record)};
 }
@@ -148,6 +208,9 @@ made_function make_function(Callee callee, char const* name, char const* display
 
 namespace pybind11 {
 namespace detail {
+template <>
+struct process_attribute<dlbridge::python::detail::applied_extra>
+    : process_attribute_default<dlbridge::python::detail::applied_extra> {};
 template <>
 struct process_attribute<dlbridge::returns> {
   template <class Record>
