@@ -23,11 +23,12 @@ import machine
 
 STATE = machine.STATE / "interpreters"
 RESULTS = machine.STATE / "interpreters.json"  # the last result of each interpreter
-MODULES = ("foreign_module", "extension")
+MODULES = ("foreign_module", "extension", "nanobind_extension", "signatures_pybind11",
+           "signatures_nanobind", "moved_pybind11", "moved_nanobind")  # fmt: skip
 LEFT_OUT = ("tools", "peers", "test_extension_stubs.py", "test_two_versions.py")
 TESTS = ("tests/python", *(f"--ignore=tests/python/{each}" for each in LEFT_OUT))
 # Those of pyproject.toml but apache-tvm-ffi, which does not support every interpreter.
-BUILD_REQUIREMENTS = ("scikit-build-core", "pybind11>=3.0", "cmake", "ninja")
+BUILD_REQUIREMENTS = ("scikit-build-core", "pybind11>=3.0", "nanobind>=2.11", "cmake", "ninja")
 FACTS = """
 import json, platform, sys, sysconfig
 print(json.dumps([platform.python_version(), bool(sysconfig.get_config_var("Py_GIL_DISABLED"))]))
@@ -92,8 +93,9 @@ def environment_of(python: Path, name: str) -> Path:
         subprocess.run([str(python), "-m", "venv", str(folder)], check=True)
     pip = [str(own), "-m", "pip", "install", "-q"]
     subprocess.run([*pip, "pytest", "pytest-xdist", *BUILD_REQUIREMENTS], check=True)
-    if subprocess.run([*pip, "--only-binary=:all:", "numpy"]).returncode != 0:
-        machine.say(f"{name}: no NumPy for this interpreter; its tests are not run")
+    for package in ("numpy", "ml_dtypes"):
+        if subprocess.run([*pip, "--only-binary=:all:", package]).returncode != 0:
+            machine.say(f"{name}: no {package} for this interpreter; its tests are not run")
     tools = machine.build_tools()
     dlpack = subprocess.check_output(
         [str(tools / "tvm-ffi-config"), "--dlpack-includedir"], text=True

@@ -45,7 +45,6 @@ FOREIGN = {
     "python": {"dlpack/dlpack.h"},
     "python/pybind11": {"dlpack/dlpack.h", "pybind11/pybind11.h"},
     "python/nanobind": {
-        "nanobind/make_iterator.h",
         "nanobind/nanobind.h",
         "nanobind/stl/optional.h",
     },

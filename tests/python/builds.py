@@ -8,7 +8,7 @@ import sysconfig
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 # pybind11's hasattr() ignores exceptions. CPython prints them from 3.13 on.
 IGNORED = re.compile(
-    r"^Exception ignored in PyObject_HasAttrString.*?\n(Injected|Interrupt|MemoryError): [^\n]*\n",
+    r"^Exception ignored in PyObject_HasAttrString.*?\n(Injected|Interrupt|MemoryError)\b[^\n]*\n",
     re.DOTALL | re.MULTILINE,
 )
 

@@ -297,7 +297,9 @@ def test_an_attribute_whose_comparison_raises() -> None:
         def __eq__(self, other: object) -> bool:
             raise KeyboardInterrupt
 
-    x = np.arange(3.0).view(Derived)
+    # Attributes of other objects of the class would be compared when this one is set.
+    class_: Any = type("Derived", (np.ndarray,), {})
+    x = np.arange(3.0).view(class_)
     x.__dict__[Name()] = 1
     with pytest.raises(KeyboardInterrupt):
         dlbridge.from_dlpack(x)

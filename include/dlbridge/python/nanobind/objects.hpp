@@ -2,7 +2,6 @@
 // layer: bindings · from Python objects to C++ tensors, and back
 #pragma once
 
-#include <nanobind/make_iterator.h>
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
@@ -45,38 +44,21 @@ P cast(::nanobind::handle object, char const* name = nullptr) {
 
 namespace python {
 namespace on_nanobind {
-// A C++ iterator over at(0), at(1), ..., whose values are Python objects.
-template <class At>
-class indexed_iterator {
- public:
-  indexed_iterator(nb::object owner, At at, std::optional<returns> as, std::size_t i)
-      : owner_(std::move(owner)), at_(std::move(at)), as_(as), i_(i) {}
-  nb::object operator*() const {
-    library const* const target = as_ ? &as_->which : nullptr;
-    auto value = at_(i_);
-    ref item;
-    if constexpr (std::is_same_v<decltype(value), member_view>) {
-      item = throwing_pending([&] { return give_view(value, owner_.ptr(), nullptr, target); });
-    } else {
-      item = give_result(std::move(value), nullptr, target);
-    }
-    if (!item) {
-      throw_pending();
-    }
-    return nb::steal(item.release());
+// An item of an iterator over the tensors of an object.
+template <class Tensor>
+nb::object item_of(Tensor&& value, nb::handle owner, std::optional<returns> const& as) {
+  library const* const target = as ? &as->which : nullptr;
+  ref item;
+  if constexpr (std::is_same_v<std::decay_t<Tensor>, member_view>) {
+    item = throwing_pending([&] { return give_view(value, owner.ptr(), nullptr, target); });
+  } else {
+    item = give_result(std::forward<Tensor>(value), nullptr, target);
   }
-  indexed_iterator& operator++() {
-    ++i_;
-    return *this;
+  if (!item) {
+    throw_pending();
   }
-  bool operator==(indexed_iterator const& other) const { return i_ == other.i_; }
-
- private:
-  nb::object owner_;
-  At at_;
-  std::optional<returns> as_;
-  std::size_t i_;
-};
+  return nb::steal(item.release());
+}
 }  // namespace on_nanobind
 }  // namespace python
 
@@ -92,10 +74,13 @@ class indexed_iterator {
 template <class At>
 ::nanobind::typed<::nanobind::iterator, ::nanobind::any> make_iterator(
     ::nanobind::object owner, std::size_t count, At at, std::optional<returns> as = {}) {
-  using iterator = python::on_nanobind::indexed_iterator<At>;
-  return ::nanobind::borrow<::nanobind::iterator>(
-      ::nanobind::make_iterator(::nanobind::handle(), "tensor_iterator", iterator(owner, at, as, 0),
-                                iterator(owner, at, as, count)));
+  // The class of nanobind::make_iterator would belong to no module, of which CPython from 3.12 on
+  // warns, and nanobind ends the process if warnings are errors.
+  ::nanobind::handle const map(reinterpret_cast<PyObject*>(&PyMap_Type));
+  ::nanobind::handle const range(reinterpret_cast<PyObject*>(&PyRange_Type));
+  ::nanobind::object const item = ::nanobind::cpp_function(
+      [owner, at, as](std::size_t i) { return python::on_nanobind::item_of(at(i), owner, as); });
+  return ::nanobind::borrow<::nanobind::iterator>(map(item, range(count)));
 }
 
 }  // namespace DLBRIDGE_ABI
