@@ -87,7 +87,7 @@ NO_BFLOAT16 = impossible("has no attribute 'bfloat16'")
 NO_T = impossible("has no attribute 'T'")
 NO_INDEX = impossible("is not subscriptable")
 VIEWS_BY_INDEX = dict.fromkeys(("offset", "unaligned", "stepped", "backwards"), NO_INDEX)
-NUMPY_HAS_NO_DTYPE = refused("RuntimeError: Unsupported dtype in DLTensor.")
+NUMPY_HAS_NO_DTYPE = refused("Unsupported dtype in DLTensor.")  # BufferError from NumPy 2.5 on
 
 OF_NUMPY = Row(  # also for libraries whose arrays are NumPy's
     gives={"broadcast": READ_ONLY, "read-only": READ_ONLY, "bfloat16": NO_BFLOAT16,

@@ -46,7 +46,7 @@ MODERN = (Request("1.0", continues_after=TYPE_ERROR), Request("bare"))
 
 ROWS = [
     Consumer(
-        "numpy", "2.4.6", "numpy.from_dlpack(x)", MODERN,
+        "numpy", "2.4.6 and 2.5.5", "numpy.from_dlpack(x)", MODERN,
         legacy_note="the result of a legacy capsule is read-only",
     ),
     Consumer(

@@ -31,7 +31,7 @@ FAILED = ("refused", "wrong", "hung", "crashed")
 TRIED_AGAIN = ("writable", *FAILED)  # with dlbridge in between, where that is requested
 
 ALIGNMENT = 64  # which XLA and Eigen require of memory that they do not copy
-MOST_TRIES = 64
+MOST_TRIES = 1000  # a heap with many free blocks of this size has few that are aligned
 MOST_SHOWN = 60  # characters of wrong values
 
 # The ways to convert an array with dlbridge, in the order in which they are tried. A copy that the

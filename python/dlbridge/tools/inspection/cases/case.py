@@ -11,9 +11,11 @@ from dlbridge.tools.inspection.reading.description import Description
 
 Level = Literal["defect", "risk", "note", ""]
 
+OF_NUMPY = "BufferError (before NumPy 2.5 RuntimeError)"  # NumPy refuses most tensors with it
 # A reaction is the name of an exception, ...
 EXCEPTIONS = frozenset(
     {
+        OF_NUMPY,
         "ArrowInvalid",
         "ArrowNotImplementedError",
         "ArrowTypeError",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dlbridge.tools import devices
 from dlbridge.tools.inspection.cases.case import (
     NO_EFFECT,
+    OF_NUMPY,
     OTHER_BUILD,
     UNKNOWN,
     Case,
@@ -19,7 +20,7 @@ NAMED = {
         "on CUDA",
         reactions(
             OTHER_BUILD,
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             tvm_ffi=NO_EFFECT,
             dpnp="BufferError",
             mlx="ValueError",
@@ -44,7 +45,7 @@ NAMED = {
     devices.METAL: (
         "on Metal",
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch=OTHER_BUILD,
             jax="TypeError",
             tensorflow="InvalidArgumentError",
@@ -61,7 +62,7 @@ NAMED = {
     devices.ROCM: (
         "on ROCm",
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch=OTHER_BUILD,
             jax=OTHER_BUILD,
             tensorflow=OTHER_BUILD,
@@ -108,7 +109,7 @@ NAMED = {
     devices.ONEAPI: (
         "on oneAPI",
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch=OTHER_BUILD,
             jax="TypeError",
             tensorflow="InvalidArgumentError",
@@ -151,7 +152,7 @@ DEVICES = [
         _is_other,
         lambda x: f"on {x.device_text}",
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch=UNKNOWN,
             jax="TypeError",
             tensorflow="InvalidArgumentError",
@@ -170,7 +171,7 @@ DEVICES = [
         lambda x: not _is_known(x),
         lambda x: "the device type is unknown",
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch="BufferError",
             jax="TypeError",
             tensorflow="InvalidArgumentError",

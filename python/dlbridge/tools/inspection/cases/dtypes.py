@@ -8,6 +8,7 @@ from dlbridge.tools import dtypes
 from dlbridge.tools.inspection.cases.case import (
     FAILS_LATER,
     NARROWS,
+    OF_NUMPY,
     UNKNOWN,
     WRONG,
     Case,
@@ -26,13 +27,13 @@ PLAIN: list[tuple[str, list[dtypes.Triple], Reactions]] = [
     (
         "bfloat16",
         [(4, 16, 1)],
-        reactions(numpy="RuntimeError", dpnp="BufferError", pyarrow="ArrowInvalid"),
+        reactions(numpy=OF_NUMPY, dpnp="BufferError", pyarrow="ArrowInvalid"),
     ),
     (
         "float8 of PyTorch and Paddle",
         [(10, 8, 1), (12, 8, 1)],
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             tensorflow="InvalidArgumentError",
             mxnet="MXNetError",
             dpnp="BufferError",
@@ -46,7 +47,7 @@ PLAIN: list[tuple[str, list[dtypes.Triple], Reactions]] = [
         "float8 of PyTorch",
         [(14, 8, 1)],
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             tensorflow="InvalidArgumentError",
             mxnet="MXNetError",
             dpnp="BufferError",
@@ -61,7 +62,7 @@ PLAIN: list[tuple[str, list[dtypes.Triple], Reactions]] = [
         "float8 of JAX",
         [(7, 8, 1)],
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch="BufferError",
             tensorflow="InvalidArgumentError",
             mxnet="MXNetError",
@@ -77,7 +78,7 @@ PLAIN: list[tuple[str, list[dtypes.Triple], Reactions]] = [
         "other float8",
         [(8, 8, 1), (9, 8, 1), (11, 8, 1), (13, 8, 1)],
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch=UNKNOWN,
             tensorflow="InvalidArgumentError",
             mxnet="MXNetError",
@@ -93,7 +94,7 @@ PLAIN: list[tuple[str, list[dtypes.Triple], Reactions]] = [
         "float4 in pairs",
         [(17, 4, 2)],
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             jax="JaxRuntimeError",
             tensorflow="InvalidArgumentError",
             mxnet="MXNetError",
@@ -109,7 +110,7 @@ PLAIN: list[tuple[str, list[dtypes.Triple], Reactions]] = [
         "complex32",
         [(5, 32, 1)],
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             jax="JaxRuntimeError",
             tensorflow="InvalidArgumentError",
             mxnet="MXNetError",
@@ -180,7 +181,7 @@ ODD = [
         lambda x: x.dtype is not None and x.dtype[1] == 0,
         lambda x: "elements of no bits",
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch="BufferError",
             jax="JaxRuntimeError",
             tensorflow="InvalidArgumentError",
@@ -201,7 +202,7 @@ ODD = [
         lambda x: x.dtype is not None and x.dtype[1] != 0 and x.dtype[2] == 0,
         lambda x: "elements of no lanes",
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch="BufferError",
             jax="JaxRuntimeError",
             mxnet="MXNetError",
@@ -219,7 +220,7 @@ ODD = [
         lambda x: not _known_dtype(x) and x.element_bits > 0,
         lambda x: "the dtype is unknown",
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch="BufferError",
             jax="JaxRuntimeError",
             tensorflow="InvalidArgumentError",
@@ -240,7 +241,7 @@ ODD = [
         lambda x: x.dtype is not None and x.dtype[2] > 1 and x.dtype[0] != dtypes.FLOAT4,
         lambda x: f"vectors of {x.dtype[2] if x.dtype else 0} lanes",
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch="BufferError",
             jax="JaxRuntimeError",
             tensorflow=WRONG,
@@ -260,7 +261,7 @@ ODD = [
         _triple((1, 1, 1), (6, 1, 1)),
         lambda x: "elements of one bit",
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch="BufferError",
             jax="JaxRuntimeError",
             tensorflow="InvalidArgumentError",
@@ -296,7 +297,7 @@ ODD = [
         lambda x: _is_sub_byte(x) and x.dtype is not None and x.dtype[0] > dtypes.BOOL,
         lambda x: x.dtype_text,
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch="BufferError",
             jax="JaxRuntimeError",
             tensorflow="InvalidArgumentError",
@@ -316,7 +317,7 @@ ODD = [
         lambda x: _is_sub_byte(x) and x.dtype is not None and x.dtype[0] <= 1 and x.dtype[1] > 1,
         lambda x: x.dtype_text,
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch="BufferError",
             jax="JaxRuntimeError",
             tensorflow="InvalidArgumentError",
@@ -336,7 +337,7 @@ ODD = [
         _triple((2, 128, 1)),
         lambda x: "float128",
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch="BufferError",
             jax="JaxRuntimeError",
             tensorflow="InvalidArgumentError",
@@ -356,7 +357,7 @@ ODD = [
         lambda x: x.dtype is not None and x.dtype[0] == dtypes.OPAQUE,
         lambda x: "opaque handles",
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch="BufferError",
             jax="JaxRuntimeError",
             tensorflow="InvalidArgumentError",

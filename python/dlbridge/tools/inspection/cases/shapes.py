@@ -5,7 +5,14 @@ from __future__ import annotations
 import math
 
 from dlbridge.tools import abi
-from dlbridge.tools.inspection.cases.case import FAILS_LATER, UNKNOWN, WRONG, Case, reactions
+from dlbridge.tools.inspection.cases.case import (
+    FAILS_LATER,
+    OF_NUMPY,
+    UNKNOWN,
+    WRONG,
+    Case,
+    reactions,
+)
 from dlbridge.tools.inspection.reading.description import Description
 
 
@@ -51,7 +58,7 @@ SHAPES = [
         lambda x: x.ndim > abi.MAX_NDIM,
         lambda x: f"ndim is {x.ndim}",
         reactions(
-            numpy="RuntimeError",
+            numpy=OF_NUMPY,
             torch=FAILS_LATER,
             jax=FAILS_LATER,
             tensorflow=FAILS_LATER,
