@@ -35,7 +35,7 @@ print(json.dumps([platform.python_version(), bool(sysconfig.get_config_var("Py_G
 """
 # Importing a module that does not declare support for free threading turns the GIL on.
 GIL = """
-import sys, dlbridge, extension
+import sys, dlbridge, extension, nanobind_extension
 print("on" if getattr(sys, "_is_gil_enabled", lambda: True)() else "off")
 """
 

@@ -78,7 +78,7 @@ class critical_section {
   critical_section& operator=(critical_section const&) = delete;
 
  private:
-  PyCriticalSection section_;
+  PyCriticalSection section_{};
 #else
   explicit critical_section(PyObject*) noexcept {}
   critical_section(critical_section const&) = delete;

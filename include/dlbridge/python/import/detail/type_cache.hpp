@@ -2,10 +2,13 @@
 // layer: import · the producer's type
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -48,7 +51,7 @@ DLBRIDGE_LOCAL inline bool uses_protocol_only() noexcept {
 
 /// What one Python type offers. The references are borrowed from the type and valid until it is
 /// modified or destroyed: a caller that lets Python code run meanwhile holds a reference to dlpack.
-struct type_entry {
+struct type_facts {
   PyTypeObject* type = nullptr;
   unsigned version_tag = 0;    // 0: the entry is not valid
   PyObject* dlpack = nullptr;  // the type's attribute __dlpack__, or null
@@ -66,8 +69,16 @@ struct type_entry {
   PyTypeObject* array_base = nullptr;
   bool is_mostly_host = false;     // __dlpack__ is called before __dlpack_device__
   detail::property_tests tests{};  // of what the table exports although __dlpack__ refuses it
+};
+
+/// The facts of a type, and on free-threaded builds a reference to dlpack, as another thread may
+/// modify the type at any time.
+struct type_entry : type_facts {
 #if defined(Py_GIL_DISABLED)
-  ref kept;  // the reference to dlpack: another thread may modify the type at any time
+  type_entry() = default;
+  explicit type_entry(type_facts const& facts) noexcept : type_facts(facts) {}
+  type_facts const& facts() const noexcept { return *this; }
+  ref kept{};  // empty where the facts are those of a stored entry
 #endif
 };
 
@@ -75,7 +86,8 @@ struct type_entry {
 /// another type has taken its address; types without a valid tag are looked up each time. Objects
 /// are not cached.
 /// @par Thread and GIL
-/// The caller holds the GIL. Free-threaded builds look up each time.
+/// The caller holds the GIL. Free-threaded builds cache static types, such as numpy.ndarray, which
+/// are never destroyed and which Python code cannot modify. They look up other types each time.
 class type_cache {
  public:
   /// @return the valid entry of a type, or null. The pointer is valid until Python code runs.
@@ -87,7 +99,11 @@ class type_cache {
   /// @param[out] storage receives the entry of a type that is not cached.
   /// @return the entry of a type: the cached one, valid until Python code runs, or that in storage.
   static type_entry const& get(PyTypeObject* type, std::optional<type_entry>& storage) noexcept {
+#if defined(Py_GIL_DISABLED)
+    type_entry const* const cached = stored(type);
+#else
     type_entry const* const cached = peek(type);
+#endif
     return cached != nullptr ? *cached : storage.emplace(find(type));
   }
 
@@ -106,7 +122,8 @@ class type_cache {
   /// @return the entry of a type; a copy, as Python code that runs later may replace the entry.
   DLBRIDGE_LOCAL static type_entry find(PyTypeObject* type) noexcept {
 #if defined(Py_GIL_DISABLED)
-    return look_up(type);
+    type_entry const* const cached = stored(type);
+    return cached != nullptr ? type_entry(cached->facts()) : look_up_and_store(type);
 #else
     type_entry& entry = slot(type);
     if (!is_valid(entry, type)) {
@@ -176,13 +193,67 @@ class type_cache {
     return entry.type == type && entry.version_tag != 0 && entry.version_tag == tag_of(type);
   }
 
+#if defined(Py_GIL_DISABLED)
+  using atomic_slot = std::atomic<type_entry const*>;
+
+  DLBRIDGE_LOCAL static atomic_slot* atomic_slots_of(PyTypeObject* type) noexcept {
+    static atomic_slot entries[size + window - 1];
+    return &entries[(reinterpret_cast<std::uintptr_t>(type) >> 5) % size];
+  }
+
+  // The entry of a static type, or null. It is valid until the process ends.
+  static type_entry const* stored(PyTypeObject* type) noexcept {
+    atomic_slot* const slots = atomic_slots_of(type);
+    for (std::size_t i = 0; i < window; ++i) {
+      type_entry const* const entry = slots[i].load(std::memory_order_acquire);
+      if (entry == nullptr || entry->type == type) {
+        return entry != nullptr && is_valid(*entry, type) ? entry : nullptr;
+      }
+    }
+    return nullptr;
+  }
+
+  // A stored entry has a reference to dlpack for ever, which its copies need not count: threads
+  // that count the references of one object wait for one another.
+  DLBRIDGE_COLD static type_entry look_up_and_store(PyTypeObject* type) noexcept {
+    if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+      return look_up(type);
+    }
+    static_cast<void>(type_attribute(type, names::get().dlpack));  // assigns the version tag
+    unsigned const tag = tag_of(type);
+    type_entry fresh = look_up(type);
+    if (tag == 0 || fresh.version_tag != tag) {  // C code of another thread modified the type
+      return fresh;
+    }
+    std::unique_ptr<type_entry> entry(new (std::nothrow) type_entry(fresh.facts()));
+    atomic_slot* const slots = atomic_slots_of(type);
+    for (std::size_t i = 0; entry != nullptr && i < window; ++i) {
+      type_entry const* other = nullptr;
+      ref reference = ref::borrow(fresh.dlpack);
+      if (slots[i].compare_exchange_strong(other, entry.get(), std::memory_order_acq_rel)) {
+        static_cast<void>(entry.release());
+        static_cast<void>(reference.release());
+        break;
+      }
+      if (other->type == type) {  // stored by another thread, or before C code modified the type
+        break;
+      }
+    }
+    return fresh;
+  }
+#endif
+
   static unsigned tag_of(PyTypeObject* type) noexcept {
+#if defined(Py_GIL_DISABLED)
+    return _Py_atomic_load_uint_relaxed(&type->tp_version_tag);  // another thread may assign it
+#else
 #if PY_VERSION_HEX < 0x030A0000
     if (!PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) {
       return 0;
     }
 #endif
     return type->tp_version_tag;
+#endif
   }
 
   // An exception may be pending.
