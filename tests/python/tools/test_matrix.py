@@ -15,7 +15,7 @@ import pytest
 import dlbridge
 from dlbridge.tools import children, libraries, progress
 from dlbridge.tools.libraries import CASES
-from dlbridge.tools.matrix import blame, causes, page, summary, survey, terminal, values
+from dlbridge.tools.matrix import blame, causes, exchange, page, summary, survey, terminal, values
 from dlbridge.tools.matrix.exchange import ARRIVED, FAILED
 from dlbridge.tools.matrix.steps import last_step, tidy
 
@@ -485,6 +485,13 @@ def test_real_libraries(library: dict[tuple[str, str, str], str]) -> None:
         if each.get("via", {}).get("outcome") in ARRIVED
     }
     assert works >= {key for key, outcome in library.items() if outcome != "converted"}
+
+
+def test_memory_is_aligned_although_few_free_blocks_are() -> None:
+    addresses = iter([16] * 300 + [128])
+    library = libraries.Library("array", "array", (), address=lambda _, x: next(addresses))
+    exchange.make(library, None, libraries.Case("one", lambda *_: object(), [], "int8"))
+    assert next(addresses, None) is None
 
 
 # Environments ----------------------------------------------------------------------------------
