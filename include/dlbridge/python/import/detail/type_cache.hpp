@@ -196,48 +196,44 @@ class type_cache {
 #if defined(Py_GIL_DISABLED)
   using atomic_slot = std::atomic<type_entry const*>;
 
-  DLBRIDGE_LOCAL static atomic_slot* atomic_slots_of(PyTypeObject* type) noexcept {
+  // The slot with the entry of a static type, or the first empty one, or null.
+  DLBRIDGE_LOCAL static atomic_slot* atomic_slot_of(PyTypeObject* type) noexcept {
     static atomic_slot entries[size + window - 1];
-    return &entries[(reinterpret_cast<std::uintptr_t>(type) >> 5) % size];
-  }
-
-  // The entry of a static type, or null. It is valid until the process ends.
-  static type_entry const* stored(PyTypeObject* type) noexcept {
-    atomic_slot* const slots = atomic_slots_of(type);
+    atomic_slot* const slots = &entries[(reinterpret_cast<std::uintptr_t>(type) >> 5) % size];
     for (std::size_t i = 0; i < window; ++i) {
       type_entry const* const entry = slots[i].load(std::memory_order_acquire);
       if (entry == nullptr || entry->type == type) {
-        return entry != nullptr && is_valid(*entry, type) ? entry : nullptr;
+        return &slots[i];
       }
     }
     return nullptr;
   }
 
+  // The entry of a static type, which is valid until the process ends, or null.
+  static type_entry const* stored(PyTypeObject* type) noexcept {
+    atomic_slot const* const slot = atomic_slot_of(type);
+    type_entry const* const entry = slot != nullptr ? slot->load() : nullptr;
+    return entry != nullptr && is_valid(*entry, type) ? entry : nullptr;
+  }
+
   // A stored entry has a reference to dlpack for ever, which its copies need not count: threads
   // that count the references of one object wait for one another.
   DLBRIDGE_COLD static type_entry look_up_and_store(PyTypeObject* type) noexcept {
-    if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+    atomic_slot* const slot =
+        PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? nullptr : atomic_slot_of(type);
+    if (slot == nullptr) {
       return look_up(type);
     }
     static_cast<void>(type_attribute(type, names::get().dlpack));  // assigns the version tag
     unsigned const tag = tag_of(type);
     type_entry fresh = look_up(type);
-    if (tag == 0 || fresh.version_tag != tag) {  // C code of another thread modified the type
-      return fresh;
-    }
     std::unique_ptr<type_entry> entry(new (std::nothrow) type_entry(fresh.facts()));
-    atomic_slot* const slots = atomic_slots_of(type);
-    for (std::size_t i = 0; entry != nullptr && i < window; ++i) {
-      type_entry const* other = nullptr;
-      ref reference = ref::borrow(fresh.dlpack);
-      if (slots[i].compare_exchange_strong(other, entry.get(), std::memory_order_acq_rel)) {
-        static_cast<void>(entry.release());
-        static_cast<void>(reference.release());
-        break;
-      }
-      if (other->type == type) {  // stored by another thread, or before C code modified the type
-        break;
-      }
+    ref reference = ref::borrow(fresh.dlpack);
+    type_entry const* none = nullptr;
+    if (entry != nullptr && tag != 0 && tag == fresh.version_tag &&  // not modified meanwhile
+        slot->compare_exchange_strong(none, entry.get())) {
+      static_cast<void>(entry.release());
+      static_cast<void>(reference.release());
     }
     return fresh;
   }
