@@ -34,9 +34,9 @@ def fuzzers(state: Any) -> Rows:
 
 
 def interpreters(state: Any) -> Rows:
-    rows = [["CPython", "GIL", "Python tests", "exits"]]
+    rows = [["CPython", "run on", "GIL", "Python tests", "exits"]]
     return rows + [
-        [each["interpreter"], each["GIL"], each["tests"], each["exits"]]
+        [each["interpreter"], each["date"], each["GIL"], each["tests"], each["exits"]]
         for each in sorted(state, key=lambda each: version_of(each["interpreter"]))
     ]
 

@@ -17,6 +17,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import machine
@@ -171,6 +172,7 @@ def examine(python: Path, exits: int) -> dict[str, object]:
     gil = subprocess.check_output([str(own), "-c", GIL], env=environment, text=True).strip()
     return {
         "interpreter": name,
+        "date": time.strftime("%Y-%m-%d"),
         "GIL": gil,
         "tests": lines[-1].strip("= "),
         "exits": (storm.stdout.strip().splitlines() or ["none"])[-1],
