@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dlbridge.tools.versions import meets
 from rows import LIBRARIES
 
 
@@ -87,7 +88,10 @@ NO_BFLOAT16 = impossible("has no attribute 'bfloat16'")
 NO_T = impossible("has no attribute 'T'")
 NO_INDEX = impossible("is not subscriptable")
 VIEWS_BY_INDEX = dict.fromkeys(("offset", "unaligned", "stepped", "backwards"), NO_INDEX)
-NUMPY_HAS_NO_DTYPE = refused("Unsupported dtype in DLTensor.")  # BufferError from NumPy 2.5 on
+NUMPY_REFUSES = (
+    "BufferError" if meets(LIBRARIES["numpy"].version or "0", ">=2.5") else "RuntimeError"
+)
+NUMPY_HAS_NO_DTYPE = refused(f"{NUMPY_REFUSES}: Unsupported dtype in DLTensor.")
 
 OF_NUMPY = Row(  # also for libraries whose arrays are NumPy's
     gives={"broadcast": READ_ONLY, "read-only": READ_ONLY, "bfloat16": NO_BFLOAT16,

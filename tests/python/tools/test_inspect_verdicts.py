@@ -24,7 +24,7 @@ from dlbridge.tools.inspection.consumers import CONSUMERS
 from dlbridge.tools.inspection.inspection import inspect
 from dlbridge.tools.inspection.rendering.facts import GROUPS, OUTCOME_STYLES, OUTCOME_TEXTS
 from dlbridge.tools.libraries import LIBRARIES as LIBRARY
-from dlbridge.tools.versions import contains
+from dlbridge.tools.versions import contains, meets
 from producers import Producer
 
 LIBRARIES = {name: name for name in CONSUMERS if name != "nanobind"}  # which needs a compiler
@@ -59,8 +59,8 @@ def agrees(case: str, verdict: tuple[str, str], outcome: tuple[str, str]) -> boo
     if prediction == "refuses":
         predicted, raised = verdict[1].split(":")[0], outcome[1].split(":")[0]
         if predicted == OF_NUMPY:
-            older = contains("1 to 2.4.999", LIBRARY["numpy"].version or "")
-            predicted = "RuntimeError" if older else "BufferError"
+            newer = meets(LIBRARY["numpy"].version or "0", ">=2.5")
+            predicted = "BufferError" if newer else "RuntimeError"
         return actual == prediction and predicted == raised
     return prediction == actual
 
