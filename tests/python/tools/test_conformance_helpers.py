@@ -221,6 +221,21 @@ def test_slow_calls_are_not_measured() -> None:
         memory.how_often(act)
 
 
+@pytest.mark.parametrize("late", [1, 2, 3])
+def test_a_call_during_which_the_process_was_stopped_is_measured_again(late: int) -> None:
+    calls = 0
+
+    def act() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == late:
+            time.sleep(0.25)  # as where the system runs other processes for so long
+
+    assert memory.how_often(act) == memory.TIMES
+    calls = 0
+    assert references.left(object(), act) is None
+
+
 def test_a_slow_library_has_fewer_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     dlbridge = target.find("dlbridge", None)
     assert len(list(arrays.arrays(dlbridge))) > 10

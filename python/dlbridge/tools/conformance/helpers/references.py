@@ -6,12 +6,11 @@ import contextlib
 import ctypes as C
 import gc
 import sys
-import time
 import types
 from collections.abc import Iterator
 from typing import Any, Callable
 
-from dlbridge.tools.conformance.helpers.memory import settle, too_slow
+from dlbridge.tools.conformance.helpers.memory import settle, shortest, too_slow
 
 # They are referred to from everywhere, so that their counts tell nothing.
 SHARED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
@@ -45,9 +44,7 @@ def left(x: Any, act: Callable[[], object]) -> str | None:
     """
     objects = watched(x)
     act()  # fills caches
-    begin = time.perf_counter()
-    act()
-    each = time.perf_counter() - begin
+    each = shortest(act, SLOWEST)
     if each > SLOWEST:
         raise too_slow(each)
     times = _fitting(each, QUICKLY, FEWEST, MOST)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     overlap,
     requests_of_kinds,
 )
-from dlbridge.tools.conformance.helpers.memory import growth, how_often, settle, too_slow
+from dlbridge.tools.conformance.helpers.memory import growth, how_often, settle, shortest, too_slow
 from dlbridge.tools.conformance.helpers.readings import shape_of
 from dlbridge.tools.conformance.helpers.references import CERTAINLY, FEWEST_CERTAINLY, LONG, left
 from dlbridge.tools.conformance.outcomes import Broken, Skip
@@ -276,9 +275,12 @@ def _arrays_die(target: Target, keywords: Keywords) -> None:
         alone = [weakref.ref(make(target)) for _ in range(SOME)]
     except TypeError:  # the reference counts show it
         return
-    begin = time.perf_counter()
-    exported = _exported_and_dropped(target, keywords, SOME)
-    seconds = (time.perf_counter() - begin) / SOME
+    exported: list[Reference] = []
+
+    def act() -> None:
+        exported.extend(_exported_and_dropped(target, keywords, SOME))
+
+    seconds = shortest(act, SOME * LONG / FEWEST_CERTAINLY) / SOME
     gc.collect()
     if any(each() is not None for each in alone) or not _are_alive(exported):
         return
