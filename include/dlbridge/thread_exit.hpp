@@ -78,7 +78,11 @@ DLBRIDGE_INLINE decltype(auto) call_guarded(F&& function) {
   } else {
     decltype(auto) result = function();
     guard.returned();
-    return result;
+    if constexpr (std::is_rvalue_reference_v<decltype(result)>) {
+      return static_cast<decltype(result)>(result);
+    } else {
+      return result;
+    }
   }
 }
 

@@ -64,6 +64,10 @@ void add_dispatch(nb::module_& m) {
   nb::class_<dispatch::cargo>(m, "Cargo")
       .def(nb::new_([] { return std::make_unique<dispatch::cargo>(); }))
       .def_ro("weight", &dispatch::cargo::weight);
+  dlbridge::def(
+      m, "take_row",
+      [](std::unique_ptr<dispatch::row> x, dispatch::span<float>) { return *x->values; }, "x"_a,
+      "y"_a);
   nb::class_<dispatch::keeper>(m, "Keeper")
       .def("typed_extents", &dispatch::keeper::typed_extents)
       .def("any_extents", &dispatch::keeper::any_extents);

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -151,6 +153,16 @@ void add_results(py::module_& m) {
         return x.empty_like<std::uint8_t>({rows, columns});
       },
       py::arg("x"), py::arg("rows"), py::arg("columns"));
+  std::function<double(span_to_read)> const first = [](span_to_read x) { return x(0); };
+  dlbridge::def(m, "first_by_function", first, py::arg("x"));  // not trivially copyable
+  dlbridge::def(
+      m, "moved_text",
+      [](span_to_read) -> std::string&& {
+        static std::string text;
+        text = "moved";
+        return std::move(text);
+      },
+      py::arg("x"));
   dlbridge::def(
       m, "second_decides",
       [](std::optional<argument_to_read>, span_to_read y) {

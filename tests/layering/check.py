@@ -55,6 +55,7 @@ EXCEPTIONS = {
     "python/api.hpp": {"Python.h"},
     "thread_exit.hpp": {"unistd.h"},
     "host_memory.hpp": {"sys/mman.h"},
+    "detail/copy_registers.hpp": {"cpuid.h"},
     "bridges/eigen.hpp": {"Eigen/Core"},
     "bridges/eigen_tensor.hpp": {"unsupported/Eigen/CXX11/Tensor"},
     "bridges/xtensor.hpp": {
@@ -85,6 +86,8 @@ PLAIN_CALLS = re.compile(
 )
 C_API_CALL = re.compile(r"(?<![\w<&:.>\"])(_?Py[A-Za-z]*_\w+)\(")
 STATIC_BY_PYTHON = re.compile(r"\bstatic [^;(){}]*?(\w+) = (?:ref::\w+\()?api<")
+# min and max are macros where a file includes windows.h first, unless parentheses follow.
+MACRO_CALL = re.compile(r"\b(min|max)\(")
 GUARD = "python/api.hpp"  # defines api and decref
 
 MAX_LINES = 400  # of a header
@@ -151,6 +154,12 @@ def unguarded_calls(header: Header) -> list[str]:
     return [name for name in C_API_CALL.findall(code) if not PLAIN_CALLS.fullmatch(name)]
 
 
+def macro_calls(header: Header) -> list[str]:
+    """min and max, where a macro of that name with arguments would take their place."""
+    lines = [re.sub(r"(^|\s)//.*", "", line) for line in header.text.splitlines()]
+    return MACRO_CALL.findall("\n".join(lines))
+
+
 def circles(headers: dict[str, Header]) -> list[list[str]]:
     """Each circle of includes once, as the names on it."""
     state: dict[str, int] = {}  # 1: on the path, 2: finished
@@ -211,6 +220,10 @@ def faults(headers: dict[str, Header]) -> list[str]:
         result += [
             f"{header.name}: initializes the static variable {name} by a call of Python"
             for name in STATIC_BY_PYTHON.findall(header.text)
+        ]
+        result += [
+            f"{header.name}: calls {name} where it may be a macro; write ({name})"
+            for name in macro_calls(header)
         ]
         result += [
             f"{header.name}: may not include <{name}>"

@@ -56,6 +56,13 @@ class Planted(unittest.TestCase):
         headers["umbrella.hpp"].is_installed = False
         self.assert_one(headers, "device.hpp", "dtype.hpp", "not installed")
 
+    def test_a_call_that_a_macro_would_replace(self) -> None:
+        for call in ("limits::max()", "std::max(1, 2)"):
+            headers = self.read(device=header("values") + f"int y = {call};\n")
+            self.assert_one(headers, "device.hpp", "calls max", "macro")
+        sound = "int y = (limits::max)() + std::max<int>(1, 2) + climax(1);  // max()\n"
+        self.assertEqual(check.faults(self.read(device=header("values") + sound)), [])
+
     def test_a_header_that_is_too_long(self) -> None:
         headers = self.read(device=header("values") + "int y;\n" * check.MAX_LINES)
         self.assert_one(headers, "device.hpp", "404 lines")

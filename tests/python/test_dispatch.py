@@ -614,6 +614,21 @@ def test_an_object_that_was_taken_is_refused(extension: Any) -> None:
         extension.load(cargo, FLOATS, FLOATS)
 
 
+@pytest.mark.filterwarnings("ignore:nanobind:RuntimeWarning")
+@pytest.mark.skipif("nanobind_extension" not in MODULES, reason="nanobind_extension was not built")
+def test_an_object_that_its_class_created_is_refused_with_the_reason() -> None:
+    """nanobind transfers ownership only of objects that C++ allocated."""
+    extension = importlib.import_module("nanobind_extension")
+    expected = (
+        r"take_row\(\): argument 'x': expected an object of nanobind_extension\.Row that C\+\+ "
+        r"created and can own; got one that its class created in Python, .*nb::deleter<T>"
+    )
+    with pytest.raises(TypeError, match=expected):
+        extension.take_row(extension.Row(), FLOATS)
+    with pytest.raises(TypeError, match=r"expected nanobind_extension\.Row; got 7 \(int\)"):
+        extension.take_row(7, FLOATS)
+
+
 def test_names_of_parameters_beyond_ascii(extension: Any) -> None:
     assert extension.sized(FLOATS, größe=FLOATS[:1]) == "tensor"
     assert extension.sized(FLOATS, größe=True) == "bool"

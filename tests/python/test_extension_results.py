@@ -33,6 +33,11 @@ def test_every_kind_of_result(binding: str, name: str) -> None:
     assert not x.readonly
 
 
+def test_a_function_object_and_a_result_by_rvalue_reference() -> None:
+    assert extension.first_by_function(Producer(shape=(2,))) == 0
+    assert extension.moved_text(Producer(shape=(2,))) == "moved"
+
+
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_a_shared_owner(binding: str) -> None:
     assert values(function(binding, "to_shared")(3)) == [1, 1, 1]

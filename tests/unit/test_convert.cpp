@@ -116,6 +116,10 @@ TEST(ConvertedCopyOf, ToTypesOfTheUser) {
 #if defined(__FLT16_MAX__) && !defined(__clang__)
   auto const halves = elements_of<_Float16>(converted_copy_of<_Float16>(tensor_view(t)));
   EXPECT_EQ(static_cast<float>(halves[1]), 200);
+  numbers<double> above_the_middle{{1 + 0x1p-11 + 0x1p-40}, {1}, {1}};  // of 1 and 1 + 2^-10
+  DLTensor const d = above_the_middle.tensor();
+  auto const rounded = elements_of<_Float16>(converted_copy_of<_Float16>(tensor_view(d)));
+  EXPECT_EQ(static_cast<double>(rounded[0]), 1 + 0x1p-10);
 #endif
 }
 

@@ -223,13 +223,13 @@ template <class Number>
 using widened =
     std::conditional_t<std::is_integral_v<Number>, Number,
                        std::conditional_t<(sizeof(Number) > sizeof(float)), double, float>>;
-// Converts a number to an element whose type takes_numbers. A class of at most 16 bits may round
-// the float itself, as Eigen's half does.
+// Converts a number to an element whose type takes_numbers. A type of at most 16 bits may round the
+// float itself, as Eigen's half and _Float16 do.
 template <class To, class From>
 To converted_number(From number) noexcept {
   if constexpr (!std::is_arithmetic_v<From>) {
     return converted_number<To>(static_cast<float>(number));
-  } else if constexpr (std::is_class_v<To> && std::is_same_v<number_of<To>, float> &&
+  } else if constexpr (!std::is_enum_v<To> && std::is_same_v<number_of<To>, float> &&
                        sizeof(To) <= 2) {
     return static_cast<To>(to_odd_float(static_cast<widened<From>>(number)));
   } else {

@@ -179,7 +179,7 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
 
  public:
   bound_call(F function, record_type const& record)
-      : function_(std::move(function)), record_(&record) {}
+      : function_(std::move(function)), record_(record) {}
 
   DLBRIDGE_INLINE library_result<Library, Result> operator()(
       library_parameter<Library, Parameters>... values) const {
@@ -191,12 +191,12 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
   DLBRIDGE_INLINE library_result<Library, Result> run(std::index_sequence<Is...>,
                                                       Values&... values) const {
     std::tuple<argument_for<Library, Parameters>...> arguments;
-    load_or_refuse<Library>(*record_, arguments, element_list<Parameters...>(),
+    load_or_refuse<Library>(record_, arguments, element_list<Parameters...>(),
                             std::index_sequence<Is...>(), values...);
     if constexpr (!std::is_same_v<library_result<Library, Result>, Result>) {
       std::decay_t<Result> result =
           guarded_call(forwarded_argument<Library, Parameters>(std::get<Is>(arguments), values)...);
-      library const* const target = record_->result_library ? &*record_->result_library : nullptr;
+      library const* const target = record_.result_library ? &*record_.result_library : nullptr;
       PyObject* const first_argument = detail::first_tensor_in(arguments);
       if constexpr (is_result<std::decay_t<Result>>) {
         return {given(give_result(std::move(result), first_argument, target))};
@@ -230,7 +230,7 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
   }
 
   mutable F function_;
-  record_type const* record_;
+  record_type const& record_;
 };
 
 }  // namespace binding

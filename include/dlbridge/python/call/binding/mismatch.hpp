@@ -75,8 +75,8 @@ template <class Integer>
 DLBRIDGE_COLD void set_integer_mismatch(PyObject* object) noexcept {
   using limits = std::numeric_limits<Integer>;
   ref const expected = ref::steal(api<PyUnicode_FromFormat>(
-      "an integer from %lld to %llu", static_cast<long long>(limits::min()),
-      static_cast<unsigned long long>(limits::max())));
+      "an integer from %lld to %llu", static_cast<long long>((limits::min)()),
+      static_cast<unsigned long long>((limits::max)())));
   set_mismatch(expected.get(), object, "");
 }
 

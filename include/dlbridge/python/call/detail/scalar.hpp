@@ -98,7 +98,7 @@ struct scalar<bool> {
 };
 
 template <class T>
-struct scalar<T, std::enable_if_t<std::is_integral_v<T>>> {
+struct scalar<T, std::enable_if_t<std::is_integral_v<T> && sizeof(T) <= sizeof(long long)>> {
   static constexpr bool is_scalar = true;
   static constexpr char const* name = "int";
   /// Accepts int and every object with __index__. A float has none.
@@ -120,8 +120,8 @@ struct scalar<T, std::enable_if_t<std::is_integral_v<T>>> {
       if (value == -1 && overflow == 0 && PyErr_Occurred() != nullptr) {
         return false;
       }
-      fits = overflow == 0 && value >= std::numeric_limits<T>::min() &&
-             value <= std::numeric_limits<T>::max();
+      fits = overflow == 0 && value >= (std::numeric_limits<T>::min)() &&
+             value <= (std::numeric_limits<T>::max)();
       out = static_cast<T>(value);
     } else {
       unsigned long long const value = api<PyLong_AsUnsignedLongLong>(number.get());
@@ -130,7 +130,7 @@ struct scalar<T, std::enable_if_t<std::is_integral_v<T>>> {
         return false;
       }
       api<PyErr_Clear>();
-      fits = is_converted && value <= std::numeric_limits<T>::max();
+      fits = is_converted && value <= (std::numeric_limits<T>::max)();
       out = static_cast<T>(value);
     }
     if (!fits) {

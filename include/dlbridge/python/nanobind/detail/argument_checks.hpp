@@ -4,6 +4,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <memory>
 #include <type_traits>
 
 #include <dlbridge/abi.hpp>
@@ -27,6 +28,22 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace on_nanobind {
 
+template <class A>
+constexpr bool is_unique_pointer = false;
+template <class T>
+constexpr bool is_unique_pointer<std::unique_ptr<T>> = true;
+
+// Sets the TypeError of an object that fits a std::unique_ptr, but does not own its memory alone.
+DLBRIDGE_COLD inline void set_not_transferable(PyObject* expected) noexcept {
+  if (expected != nullptr) {
+    api<PyErr_Format>(PyExc_TypeError,
+                      "expected an object of %U that C++ created and can own; got one that its "
+                      "class created in Python, or that was passed on before. Declare the "
+                      "parameter as std::unique_ptr<T, nb::deleter<T>>, or as a reference",
+                      expected);
+  }
+}
+
 // Whether nanobind's caster of A accepts an object.
 template <class A>
 DLBRIDGE_COLD void check_converted(refusals& reasons, overload_call&,
@@ -34,10 +51,12 @@ DLBRIDGE_COLD void check_converted(refusals& reasons, overload_call&,
   nb::detail::make_caster<A> caster;
   owned_objects made;
   auto const flags = argument.converts ? nb::detail::cast_flags::convert : nb::detail::cast_flags{};
-  bool const fits =
-      caster.from_python(argument.object, flags, &made) && caster.template can_cast<A>();
+  bool const has_type = caster.from_python(argument.object, flags, &made);
+  bool const fits = has_type && caster.template can_cast<A>();
   if (!fits) {
-    if (!set_not_initialized(argument.object)) {
+    if (is_unique_pointer<std::decay_t<A>> && has_type && argument.object != Py_None) {
+      set_not_transferable(argument.expected);
+    } else if (!set_not_initialized(argument.object)) {
       detail::set_mismatch_of<std::decay_t<A>>(argument.expected, argument.object,
                                                nanobind_headers);
     }
