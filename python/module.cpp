@@ -85,6 +85,10 @@ bool add(PyObject* module, char const* name, dp::ref object) {
 
 DLBRIDGE_COLD int fill(PyObject* module) {
   dlbridge::use_devices();
+  dp::device_operations::get().copy_host = [](dlbridge::tensor_view const& source,
+                                              dlbridge::struct_kind kind) {
+    return dp::detail::copy_without_gil(source, dlbridge::layout::row_major, kind);
+  };
   dp::ref version = dp::ref::steal(PyUnicode_FromFormat(
       "%d.%d.%d", DLBRIDGE_VERSION_MAJOR, DLBRIDGE_VERSION_MINOR, DLBRIDGE_VERSION_PATCH));
   dp::ref dlpack =

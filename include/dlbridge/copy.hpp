@@ -118,8 +118,8 @@ inline void copy(tensor_view const& source, tensor_view const& destination) {
   detail::copy_disjoint(source, destination);
 }
 
-inline managed_tensor copy_of(tensor_view const& source, layout order, struct_kind kind,
-                              host_allocator const& memory) {
+DLBRIDGE_NOINLINE inline managed_tensor copy_of(tensor_view const& source, layout order,
+                                                struct_kind kind, host_allocator const& memory) {
   managed_tensor result = detail::build_for_copy(source, order, kind, memory);
   if (!source.empty()) {
     detail::copy_disjoint(source, result.view(), detail::copy_method::to_new_memory());

@@ -82,7 +82,23 @@ def of_numpy(random: Random) -> Any:
             record["b"] = x
             x = record["b"]
         elif kind == 7:
-            x = x.view(type("Derived", (np.ndarray,), {})) if isinstance(x, np.ndarray) else x
+            x = derived(x, random) if isinstance(x, np.ndarray) else x
+    return x
+
+
+def refuse(*arguments: Any, **keywords: Any) -> Any:
+    raise BufferError("refused by a derived class")
+
+
+def derived(array: Any, random: Random) -> Any:
+    """The array as an object of a derived class; some redefine a method, some in the object."""
+    import numpy as np
+
+    redefined = random.choice([{}, {}, {"__dlpack__": refuse}, {"__dlpack_device__": refuse}])
+    in_object = random.random() < 0.3
+    x = array.view(type("Derived", (np.ndarray,), {} if in_object else redefined))
+    if in_object:
+        vars(x).update(redefined)
     return x
 
 

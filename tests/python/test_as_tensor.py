@@ -10,6 +10,7 @@ import re
 import struct
 import threading
 import time
+from types import SimpleNamespace
 from typing import Any, Callable
 
 import pytest
@@ -404,7 +405,7 @@ BAD_INTERFACES: list[tuple[dict[str, Any], str]] = [
         ({key: value}, ENTRIES)
         for key, values in {
             "shape": [ABSENT, None],
-            "typestr": [ABSENT, None, b"<f4", 5, "\udc80"],
+            "typestr": [ABSENT, None, b"<f4", 5, "\udc80", "<f4\0"],
         }.items()
         for value in values
     ),
@@ -464,6 +465,17 @@ def test_no_dict(interface: Any) -> None:
     with pytest.raises(BufferError) as raised:
         dlbridge.as_tensor(x)
     assert str(raised.value) == ENTRIES.format(f"{interface!r} of type {type(interface).__name__}")
+
+
+@pytest.mark.parametrize("stream", ["text", 0, 2.5, -7, 2**70, True])
+def test_a_bad_stream_of_a_cuda_interface_is_that_of_the_producer(stream: Any) -> None:
+    interface = {"version": 3, "shape": (2,), "typestr": "<f4", "data": (4096, False)}
+    x = SimpleNamespace(__cuda_array_interface__={**interface, "stream": stream})
+    with pytest.raises(BufferError) as raised:
+        dlbridge.as_tensor(x)
+    assert str(raised.value) == MALFORMED.format("stream", "None, 1, 2 or a handle").replace(
+        "{}", f"{stream!r} of type {type(stream).__name__}"
+    )
 
 
 # Which protocol is used.

@@ -287,6 +287,26 @@ def test_dlbridge_copies_if_the_producer_does_not(device: tuple[int, int]) -> No
     assert p.original.calls == p.original.handed_out
 
 
+@pytest.mark.parametrize("copies", [True, False])
+def test_a_producer_that_names_a_device_for_memory_of_the_cpu(copies: bool) -> None:
+    """From the device that it names, a move to the CPU would be a copy."""
+
+    class OnGpu(producers.Copier):
+        def __dlpack_device__(self) -> Any:
+            return (2, 0)
+
+        def export(self, versioned: bool, **fields: Any) -> object:
+            return super().export(versioned) if copies else self.original.capsule(versioned)
+
+    p = OnGpu(marks=False)
+    result = consume(p, copy=True, device="cpu")
+    assert result.data != p.original.address
+    assert "dl_device" not in p.requests[-1]  # which would copy again
+    del result
+    assert p.original.calls == p.original.handed_out
+    assert p.calls == p.exports == ([1] if copies else [])
+
+
 @pytest.mark.parametrize("function", [dlbridge.from_dlpack, dlbridge.as_tensor, dlbridge.to_dlpack])
 def test_a_forbidden_copy_is_refused(function: Any) -> None:
     p = producers.KwEcho(flags=2)

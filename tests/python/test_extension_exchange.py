@@ -327,6 +327,13 @@ def test_a_table_lends() -> None:
     }
 
 
+@pytest.mark.parametrize("other", [None, 2.5, "text"])
+@pytest.mark.parametrize("slot", ["give", "lend"])
+def test_the_table_of_tensor_refuses_other_objects(slot: Any, other: Any) -> None:
+    with pytest.raises(TypeError, match=f"expected a Tensor; got {type(other).__name__}"):
+        foreign.slot(dlbridge.Tensor, slot, other)
+
+
 def test_a_lent_tensor_has_explicit_strides() -> None:
     x = tensor(strides=None)
     assert foreign.slot(dlbridge.Tensor, "lend", x)["strides"] == (3, 1)

@@ -482,15 +482,30 @@ def test_unknown_flags_are_dropped() -> None:
     assert rebuild(bytearray(8), "uint8", (8,), "C", False, 2**64 - 1).flags == 4
 
 
+BY_ITS_LIBRARY = "Copy it to the CPU first, with its own library"
+
+
+@pytest.mark.parametrize("device", [(4, 0), (8, 0), (14, 1)])
+def test_the_remedy_for_devices_whose_memory_dlbridge_does_not_copy(
+    device: tuple[int, int],
+) -> None:
+    t = dlbridge.from_dlpack(producers.Producer(device=device))
+    one = dlbridge.from_dlpack(producers.Producer(device=device, shape=(1,)))
+    for act in (t.tolist, t.tobytes, t.numpy, one.item, lambda: bool(one), lambda: float(one)):
+        with pytest.raises(BufferError, match=BY_ITS_LIBRARY):
+            act()
+
+
 @pytest.mark.parametrize("device", [(2, 0), (4, 0), (14, 1)])
 def test_device_memory_is_not_pickled(device: tuple[int, int]) -> None:
+    by_dlbridge = "Copy it first, with from_dlpack(t, device='cpu')"
     t = dlbridge.from_dlpack(producers.Producer(device=device))
     for function in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError) as raised:
             function(t)
         assert str(raised.value) == (
             f"cannot pickle a tensor float32[2, 3] on {t.device}: the CPU cannot read its memory. "
-            "Copy it first, with from_dlpack(t, device='cpu')"
+            + (by_dlbridge if device == (2, 0) else BY_ITS_LIBRARY)
         )
 
 

@@ -265,9 +265,7 @@ DLBRIDGE_COLD inline managed_tensor from_array_interface(PyObject* object, PyObj
   if (PyErr_Occurred() != nullptr) {
     return managed_tensor();
   }
-  char const* const typestr = items.typestr && PyUnicode_Check(items.typestr.get())
-                                  ? api<PyUnicode_AsUTF8>(items.typestr.get())
-                                  : nullptr;
+  char const* const typestr = items.typestr ? detail::text_in(items.typestr.get()) : nullptr;
   bool const has_address = items.data && PyTuple_Check(items.data.get());
   if (!items.shape || typestr == nullptr ||
       (has_address ? PyTuple_GET_SIZE(items.data.get()) != 2 : where != cpu)) {
@@ -299,8 +297,13 @@ inline bool order_interface(PyObject* interface, device memory, PyObject* named,
   ref const stream = dict_item(interface, names::get().stream);
   stream_ref elements = stream_ref::default_of(where);
   std::int64_t value = 0;
-  return PyErr_Occurred() == nullptr && choose_stream(stream.get(), where, elements) &&
-         choose_stream(named, where, ready, &value) && guarded([&] {
+  if (PyErr_Occurred() != nullptr || !choose_stream(stream.get(), where, elements)) {
+    if (stream && PyErr_ExceptionMatches(PyExc_ValueError)) {
+      refuse_interface(stream.get(), "stream", "None, 1, 2 or a handle");
+    }
+    return false;
+  }
+  return choose_stream(named, where, ready, &value) && guarded([&] {
            if (named == nullptr || named == Py_None || value == -1) {
              ready = elements;
            } else if (stream && stream.get() != Py_None) {

@@ -83,18 +83,20 @@ inline PyMethodDef dlpack_device_row() noexcept {
           "Return the device as a pair (device type, device id) of int."};
 }
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
+[[noreturn]] DLBRIDGE_COLD inline void refuse_other_type(PyObject* object) {
+  raise(refusal(errc::not_a_producer, "a Tensor", Py_TYPE(object)->tp_name));
+}
+
 // The Operations of Tensor's exchange table. TensorType is tensor_type, which is defined below.
 template <PyTypeObject* (*TensorType)() noexcept>
 struct tensor_operations {
   static managed_tensor export_tensor(PyObject* object) {
-    tensor_object& self = tensor_in(object);
-    order_default_stream(object);
+    tensor_object& self = prepare(object);
     return dlbridge::lend(share(self), self.view, struct_kind::versioned);
   }
 
   static void lend(PyObject* object, DLTensor& out) {
-    tensor_object& self = tensor_in(object);
-    order_default_stream(object);
+    tensor_object& self = prepare(object);
     if ((self.view.flags() & not_lent) != 0) {
       refuse_lending(self.view.flags());
     }
@@ -113,10 +115,15 @@ struct tensor_operations {
   // The slots do no ordering; the consumer orders its work after the stream that
   // current_work_stream returns, the default one, so that one is ordered after the tensor's
   // (spec 5.3).
-  DLBRIDGE_INLINE static void order_default_stream(PyObject* object) {
-    if (tensor_in(object).view.device().type != kDLCPU) {
+  DLBRIDGE_INLINE static tensor_object& prepare(PyObject* object) {
+    if (Py_TYPE(object) != TensorType()) {  // the consumer breaks the condition of the slot
+      refuse_other_type(object);
+    }
+    tensor_object& self = tensor_in(object);
+    if (self.view.device().type != kDLCPU) {
       order_consumer(object);
     }
+    return self;
   }
   DLBRIDGE_NOINLINE static void order_consumer(PyObject* object) {
     tensor_object const& self = tensor_in(object);

@@ -359,19 +359,19 @@ class import_call {
     return !type_.tests || run_tests(producer_, import_path::protocol) != test_outcome::failed;
   }
 
-  // Whether the tensor is a copy: it has flag_is_copied, or another address than an export without
-  // copy. torch and JAX do not set the flag; tvm-ffi and dpnp may ignore the request; and CuPy
-  // exports host-accessible memory to the CPU without a copy. The export without a copy is ordered,
-  // because dlbridge copies its elements.
+  // Whether the tensor is a copy: it has flag_is_copied, which torch and JAX do not set, or another
+  // address than an export without copy: tvm-ffi and dpnp may ignore the request, and CuPy copies
+  // no host-accessible memory for the CPU. That export is ordered, because dlbridge copies its
+  // elements, and stays on its device, as a move from there copies in any case.
   bool is_copy(managed_tensor const& m) noexcept {
     tensor_view const view = m.view();
-    if (view.is_copied() || view.empty() ||
-        (keywords_.dl_device != nullptr && !is_host_accessible(where_))) {
+    bool const leaves_device = moves_ && !is_host_accessible(where_);
+    if (view.is_copied() || view.empty() || (leaves_device && !is_host_accessible(view.device()))) {
       return true;
     }
-    ref const capsule = order_elements() ? call_dlpack(producer_, method_,
-                                                       negotiation::without(keywords_, false, true))
-                                         : ref();
+    keywords_.copy = nullptr;
+    keywords_.dl_device = leaves_device ? nullptr : keywords_.dl_device;
+    ref const capsule = order_elements() ? call_dlpack(producer_, method_, keywords_) : ref();
     report why;
     managed_tensor const original = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
     return forgive_exception() && original && original.view().data() != view.data();

@@ -44,6 +44,14 @@ inline bool is_nonzero(void const* scalar, dtype type) noexcept {
   return bits != 0;
 }
 
+// The remedy for memory that the CPU cannot read. dlbridge itself copies
+// memory of CUDA and ROCm only.
+inline char const* advice_to_copy(tensor_view const& view, char const* by_copy) noexcept {
+  return runtime_of_memory(view.device()) != runtime_kind::none
+             ? by_copy
+             : "Copy it to the CPU first, with its own library";
+}
+
 // Implements nb_bool: the truth of the one element, as in the array API. Returns -1 with ValueError
 // set for another number of elements, with BufferError for memory that the CPU cannot read, and
 // with TypeError for a dtype without an ordinary zero.
@@ -60,7 +68,7 @@ inline int truth_of_tensor(PyObject* object) noexcept {
   }
   if (!is_host_accessible(view.device())) {
     set_error(refusal(errc::device_mismatch, "memory that the CPU can read", name_of(view).c_str(),
-                      "Copy it first, with from_dlpack(t, device='cpu')"),
+                      advice_to_copy(view, "Copy it first, with from_dlpack(t, device='cpu')")),
               "bool");
     return -1;
   }

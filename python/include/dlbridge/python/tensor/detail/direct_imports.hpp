@@ -21,6 +21,7 @@
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/long_copy.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_streams.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
@@ -154,13 +155,14 @@ inline layout order_in_memory(tensor_view const& view) noexcept {
 }
 
 // A copy of an ndarray as its __dlpack__ makes it. Returns an empty reference, with or without an
-// exception, where __dlpack__ is to be called.
+// exception, where __dlpack__ is to be called: also for a derived class, which may have a
+// __dlpack_device__ of its own, to be called before a request for a copy.
 inline ref copy_of_array(type_entry const& entry, PyObject* array) noexcept {
   DLTensor fields;
   copied_dims dims;
   std::uint64_t flags = 0;
-  if (!can_read_fields(entry, array) || !read_ndarray(array, fields, dims, flags) ||
-      !is_sound_ndarray(fields)) {
+  if (!entry.reads_fields || !can_read_fields(entry, array) ||
+      !read_ndarray(array, fields, dims, flags) || !is_sound_ndarray(fields)) {
     return ref();
   }
   tensor_view const view(fields, flags);
@@ -169,7 +171,8 @@ inline ref copy_of_array(type_entry const& entry, PyObject* array) noexcept {
     return ref();
   }
   managed_tensor copy;
-  guarded([&] { copy = copy_of(view, order); });
+  ref const kept = ref::borrow(array);  // NumPy resizes no array that has another reference
+  guarded([&] { copy = copy_without_gil(view, order); });
   if (copy) {
     state_ndarray_version(copy);
   }
@@ -185,7 +188,8 @@ inline ref copy_of_tensor(PyObject* object) noexcept {
     return ref();
   }
   managed_tensor copy;
-  guarded([&] { copy = copy_of(view); });
+  ref const kept = ref::borrow(object);
+  guarded([&] { copy = copy_without_gil(view); });
   return wrap_tensor(std::move(copy));
 }
 

@@ -16,6 +16,7 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_attributes.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/detail/tensor_truth.hpp>
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/view.hpp>
 
@@ -125,7 +126,7 @@ inline PyObject* numpy_method(PyObject* object, PyObject*) noexcept {
   tensor_view const& view = tensor_in(object).view;
   if (!is_host_accessible(view.device())) {
     set_error(refusal(errc::device_mismatch, "memory that the CPU can read", name_of(view).c_str(),
-                      "Copy it first, with t.to('cpu').numpy()"),
+                      advice_to_copy(view, "Copy it first, with t.to('cpu').numpy()")),
               "numpy");
     return nullptr;
   }

@@ -14,7 +14,9 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/long_copy.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/detail/tensor_truth.hpp>
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/view.hpp>
 
@@ -44,9 +46,9 @@ DLBRIDGE_COLD inline PyObject* reduce_method(PyObject* object, PyObject* argumen
   tensor_view const& view = tensor_in(object).view;
   if (!is_host_accessible(view.device())) {
     api<PyErr_Format>(PyExc_TypeError,
-                      "cannot pickle a tensor %s: the CPU cannot read its memory. Copy it first, "
-                      "with from_dlpack(t, device='cpu')",
-                      name_of(view).c_str());
+                      "cannot pickle a tensor %s: the CPU cannot read its memory. %s",
+                      name_of(view).c_str(),
+                      advice_to_copy(view, "Copy it first, with from_dlpack(t, device='cpu')"));
     return nullptr;
   }
   if (!wait_until_ready(tensor_in(object))) {
@@ -58,7 +60,7 @@ DLBRIDGE_COLD inline PyObject* reduce_method(PyObject* object, PyObject* argumen
   if (!(row_major || column_major) || !dlbridge::detail::fills_bytes(view)) {
     layout const order = column_major ? layout::column_major : layout::row_major;
     managed_tensor copy;
-    if (!guarded([&] { copy = copy_of(view, order); })) {
+    if (!guarded([&] { copy = copy_without_gil(view, order); })) {
       return nullptr;
     }
     compact = new_tensor(Py_TYPE(object), std::move(copy));

@@ -14,6 +14,7 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/element_values.hpp>
+#include <dlbridge/python/tensor/detail/long_copy.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_truth.hpp>
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
@@ -25,7 +26,7 @@ namespace python {
 namespace detail {
 DLBRIDGE_COLD inline bool refuse_device(char const* function, tensor_view const& view) noexcept {
   set_error(refusal(errc::device_mismatch, "memory that the CPU can read", name_of(view).c_str(),
-                    "Copy it first, with t.to('cpu')"),
+                    advice_to_copy(view, "Copy it first, with t.to('cpu')")),
             function);
   return false;
 }
@@ -167,7 +168,7 @@ DLBRIDGE_COLD inline PyObject* tolist_method(PyObject* object, PyObject*) noexce
   return prepare_values("tolist", self) ? nested_list(view, 0, 0).release() : nullptr;
 }
 
-// tobytes(): the elements in row-major order. The unused bits after the last packed element are 0.
+// tobytes(): the elements in row-major order.
 DLBRIDGE_COLD inline PyObject* tobytes_method(PyObject* object, PyObject*) noexcept {
   ref const kept = ref::borrow(object);
   tensor_object const& self = tensor_in(object);
@@ -178,16 +179,21 @@ DLBRIDGE_COLD inline PyObject* tobytes_method(PyObject* object, PyObject*) noexc
   if (!wait_until_ready(self)) {
     return nullptr;
   }
-  tensor_view const view = self.view;
-  managed_tensor copy;
-  bool const needs_copy = !view.is_row_major() || !dlbridge::detail::fills_bytes(view);
-  if (needs_copy && !guarded([&] { copy = copy_of(view); })) {
-    return nullptr;
-  }
-  void const* const first = copy ? copy.view().data() : view.data();
+  tensor_view const& view = self.view;
   std::int64_t const bytes = bytes_for(view.count(), view.dtype(), view.is_padded());
-  return api<PyBytes_FromStringAndSize>(static_cast<char const*>(first),
-                                        static_cast<Py_ssize_t>(bytes));
+  ref result = ref::steal(api<PyBytes_FromStringAndSize>(nullptr, static_cast<Py_ssize_t>(bytes)));
+  if (result && bytes != 0) {
+    char* const first = PyBytes_AS_STRING(result.get());
+    first[bytes - 1] = 0;  // the bits after the last packed element
+    long_copy const copy(view);
+    DLTensor compact = copy.source().to_dltensor();
+    compact.data = first;
+    compact.byte_offset = 0;
+    compact.strides = nullptr;
+    dlbridge::detail::copy_disjoint(copy.source(),
+                                    tensor_view(compact, view.flags() & flag_padded));
+  }
+  return result.release();
 }
 }  // namespace detail
 }  // namespace python
