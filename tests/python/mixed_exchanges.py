@@ -23,6 +23,7 @@ import producers
 from dlbridge._core import _vector
 
 V = (1, 0)
+REFUSED = ("refuse", "refused call")  # the steps that raise
 Step = Callable[[], Any]
 
 
@@ -98,31 +99,41 @@ def resident_bytes() -> int:
     return pages * 4096
 
 
-def exchange(all: dict[str, Step], count: int, threads: int, seed: int) -> dict[str, int]:
-    """Makes `count` exchanges in several threads. Returns how many of each kind."""
-    totals = dict.fromkeys(all, 0)
+def exchange(
+    all: dict[str, Step], count: int, threads: int, seed: int
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Makes `count` exchanges in several threads.
+
+    Returns how many of each kind, and how many of each kind were refused or accepted unexpectedly.
+    """
+    totals, faults = dict.fromkeys(all, 0), dict.fromkeys(all, 0)
     lock = threading.Lock()
 
     def work(number: int) -> None:
         choose = random.Random(seed * 1000 + number)
         names = list(all)
         kept: list[Any] = [None] * 64
-        counts = dict.fromkeys(names, 0)
+        counts, unexpected = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
         for _ in range(count // threads):
             name = choose.choice(names)
-            with contextlib.suppress(BufferError, TypeError):
+            is_refused = False
+            try:
                 kept[choose.randrange(64)] = all[name]()
+            except (BufferError, TypeError):
+                is_refused = True
+            unexpected[name] += is_refused != (name in REFUSED)
             counts[name] += 1
         with lock:
-            for name, made in counts.items():
-                totals[name] += made
+            for name in names:
+                totals[name] += counts[name]
+                faults[name] += unexpected[name]
 
     workers = [threading.Thread(target=work, args=(i,)) for i in range(threads)]
     for each in workers:
         each.start()
     for each in workers:
         each.join()
-    return totals
+    return totals, faults
 
 
 def race(rounds: int, threads: int) -> int:
@@ -159,12 +170,16 @@ def check(count: int, threads: int = 4, seed: int = 0) -> list[str]:
     references = {name: counted(step) for name, step in all.items()}
     before, accounts = resident_bytes(), foreign.accounts()
     began = time.monotonic()
-    totals = exchange(all, count, threads, seed + 1)
+    totals, unexpected = exchange(all, count, threads, seed + 1)
     seconds = time.monotonic() - began
     gc.collect()
     grown = resident_bytes() - before
     exports, calls = (now - then for now, then in zip(foreign.accounts(), accounts))
-    faults = []
+    faults = [
+        f"{name}: {n} were {'accepted' if name in REFUSED else 'refused'}"
+        for name, n in unexpected.items()
+        if n
+    ]
     if exports != calls:
         faults.append(f"{exports} exports, {calls} deleter calls")
     if grown > 8 * 1024 * 1024 + count // 4:

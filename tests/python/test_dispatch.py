@@ -309,15 +309,20 @@ class TestNanobind:
 
 
 def test_the_policy_of_a_method_applies_to_the_elements_of_its_result(extension: Any) -> None:
-    holder = extension.Holder()
+    derived = type("Derived", (extension.Holder,), {})  # whose objects have weak references
+    holder = derived()
     tensor, inner = holder.with_inner(FLOATS)
     assert np.array_equal(np.from_dlpack(tensor), FLOATS)
-    assert inner is holder.inner
-    alive = weakref.ref(holder) if hasattr(type(holder), "__weakref__") else None
+    alive = weakref.ref(holder)
     del holder
     gc.collect()
-    assert alive is None or alive() is not None
+    assert alive() is not None
     assert isinstance(inner, extension.Samples)
+    del inner
+    gc.collect()
+    assert alive() is None
+    holder = extension.Holder()
+    assert holder.with_inner(FLOATS)[1] is holder.inner
 
 
 def test_a_pointer_in_a_result_is_owned_unless_a_policy_states_otherwise(extension: Any) -> None:

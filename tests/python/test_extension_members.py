@@ -32,7 +32,7 @@ def test_constructors_take_tensors() -> None:
     assert np.asarray(Table(numbers()).array).tolist() == numbers().tolist()
     assert np.asarray(Table(factor=2, values=numbers()).array).tolist() == (2 * numbers()).tolist()
     assert Table(3, 2).array.shape == (3, 2)
-    assert "Table.__init__" in repr(Table.__init__) or Table.__init__.__name__ == "__init__"
+    assert Table.__init__.__name__ == "__init__"
 
 
 def test_a_constructor_states_why_it_refuses() -> None:

@@ -41,7 +41,7 @@ def test_two_lanes_run_every_probe_once_and_in_order(monkeypatch: pytest.MonkeyP
     assert sorted([*first, *second], key=ALL.index) == ALL
     for share in (first, second):
         assert share == sorted(share, key=ALL.index)
-    assert all(each.hostile for each in second)
+    assert second and all(each.hostile for each in second)
 
 
 def of(rules: set[str]) -> list[Probe]:
