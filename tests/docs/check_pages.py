@@ -8,8 +8,9 @@ names its source in a comment above it,
     <!-- from examples/plain_cpp/main.cpp#hook -->
 
 and must equal that region of a file which is built and run elsewhere, between [hook] and [/hook].
-Links lead to files of the checkout, and anchors to headings. "spec 2.3" in any source cites a
-section of docs/protocol.md. docs/errors.md has one row for each errc, in their order.
+Links lead to files of the checkout, and anchors to headings; a link whose text is the path of a
+page leads to that page. "spec 2.3" in any source cites a section of docs/protocol.md.
+docs/errors.md has one row for each errc, in their order.
 """
 
 from __future__ import annotations
@@ -101,7 +102,9 @@ def block_faults(page: Path, root: Path) -> list[str]:
     return faults
 
 
-LINK = re.compile(r"\]\((?!https?:)(?P<path>[^)#\s]*)(?:#(?P<anchor>[^)\s]*))?\)")
+LINK = re.compile(
+    r"(?:\[(?P<text>[^][]*))?\]\((?!https?:)(?P<path>[^)#\s]*)(?:#(?P<anchor>[^)\s]*))?\)"
+)
 FENCED = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 
 
@@ -119,6 +122,13 @@ def anchors_of(page: Path) -> set[str]:
     return anchors
 
 
+def names_another_page(text: str, target: Path, folders: tuple[Path, ...]) -> bool:
+    """Whether a text is the path of a page, and not that of the target from one of the folders."""
+    if not re.fullmatch(r"[\w./-]+[.]md", text):
+        return False
+    return all((folder / text).resolve() != target.resolve() for folder in folders)
+
+
 def link_faults(page: Path, root: Path) -> list[str]:
     faults = []
     prose = re.sub(r"`[^`]*`", "", FENCED.sub("", page.read_text()))
@@ -129,6 +139,8 @@ def link_faults(page: Path, root: Path) -> list[str]:
             faults.append(f"no file {link['path']}")
         elif anchor is not None and (target.suffix != ".md" or anchor not in anchors_of(target)):
             faults.append(f"no heading {link['path']}#{anchor}")
+        elif names_another_page(link["text"] or "", target, (root, page.parent)):
+            faults.append(f"the link [{link['text']}] leads to {link['path']}")
     return [f"{page.relative_to(root)}: {fault}" for fault in faults]
 
 

@@ -72,6 +72,13 @@ class Planted(unittest.TestCase):
     def test_a_link_whose_text_has_a_line_break(self) -> None:
         self.assert_one(self.faults(readme="[a\nb](gone.md)\n"), "gone.md")
 
+    def test_a_link_whose_text_is_the_path_of_another_page(self) -> None:
+        for text in ("docs/protocol.md", "protocol.md", "gone.md"):
+            faults = self.faults(changelog=f"[{text}](docs/errors.md#in-c)\n")
+            self.assert_one(faults, f"the link [{text}] leads to docs/errors.md")
+        links = "[docs/errors.md](errors.md), [errors.md](errors.md), [of errors.md](errors.md)\n"
+        self.assertEqual(self.faults(docs_protocol=links), [])
+
     def test_the_anchors_of_headings(self) -> None:
         page = "## `f(x)`, a_b and [more](README.md)!\n## Two\n## Two\n" + fenced("sh", "# Three")
         links = "[1](#fx-a_b-and-more) [2](#two) [3](#two-1)\n"
