@@ -469,7 +469,7 @@ BY_TEST = (*WORKERS, "--dist=load")
 # builds with sanitizers leave them out, as they take minutes to compile.
 TABLE_MODULES = ("signatures_pybind11", "signatures_nanobind", "moved_pybind11", "moved_nanobind")
 TABLE_TESTS = tuple(f"--ignore=tests/python/test_{name}.py" for name in
-                    ("signatures", "moved", "converted", "broadcast", "element_types",
+                    ("signatures", "moved_extensions", "converted", "broadcast", "element_types",
                      "or_buffer"))  # fmt: skip
 
 

@@ -1,5 +1,5 @@
 // The module `moved_nanobind`: the same functions with nb::ndarray and with dlbridge, as
-// docs/nanobind.md shows them. tests/python/test_moved.py compares them.
+// docs/nanobind.md shows them. tests/python/test_moved_extensions.py compares them.
 #include <dlbridge/nanobind.hpp>
 
 #include <nanobind/ndarray.h>

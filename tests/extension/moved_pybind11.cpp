@@ -1,5 +1,5 @@
 // The module `moved_pybind11`: the same functions with py::array_t and with dlbridge, as
-// docs/extensions.md shows them. tests/python/test_moved.py compares them.
+// docs/from_array_t.md shows them. tests/python/test_moved_extensions.py compares them.
 #include <dlbridge/pybind11.hpp>
 
 #include <pybind11/numpy.h>

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "containers_again.hpp"
+#include "containers_read_twice.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -169,7 +169,7 @@ void add_results(nb::module_& m, binder& functions) {
 }
 
 void add_overloads(nb::module_& m) {
-  containers_again::add([&](char const* name, auto function, auto... names) {
+  containers_read_twice::add([&](char const* name, auto function, auto... names) {
     dlbridge::def(m, name, function, nb::arg(names)...);
   });
   dlbridge::def(m, "kind_of", [](span_to_read) { return "floats"; }, "x"_a, "Floats.");

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "containers_again.hpp"
+#include "containers_read_twice.hpp"
 #include "registration.hpp"
 
 namespace py = pybind11;
@@ -17,7 +17,7 @@ using vector = dlbridge::tensor<T const, vector_shape>;
 }  // namespace
 
 void add_overloads(py::module_& m) {
-  containers_again::add([&](char const* name, auto function, auto... names) {
+  containers_read_twice::add([&](char const* name, auto function, auto... names) {
     dlbridge::def(m, name, function, py::arg(names)...);
   });
   dlbridge::def(m, "kind", [](vector<float> const&) { return "float32"; }, py::arg("x"));

@@ -24,7 +24,7 @@ REQUIREMENTS = {
     "test_extension_stubs.py": "pybind11_stubgen",
     "test_own_stub.py": "pybind11_stubgen",  # mypy is installed beside it
     "test_nanobind_extension.py": "numpy",
-    "test_moved.py": "numpy",
+    "test_moved_extensions.py": "numpy",
     "test_nanobind_stubs.py": "nanobind",
     "test_inspect_producers.py": "numpy",
     "test_inspect_torch.py": "torch",

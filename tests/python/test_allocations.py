@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from builds import FREE_THREADED, without_ignored
+from cpython_build import FREE_THREADED, without_ignored
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = Path(os.environ.get("DLBRIDGE_TEST_MODULES", "")) / "libfailing_malloc.so"

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builds import FREE_THREADED
+from cpython_build import FREE_THREADED
 
 PEERS = [name for name in ("numpy", "torch") if importlib.util.find_spec(name)]
 MODULES = [name for name in ("extension", "nanobind_extension") if importlib.util.find_spec(name)]

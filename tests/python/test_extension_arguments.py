@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 
 import pytest
-from builds import FREE_THREADED
+from cpython_build import FREE_THREADED
 
 import dlbridge
 import extension

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
-from builds import FREE_THREADED
+from cpython_build import FREE_THREADED
 
 import dlbridge
 import foreign

@@ -10,7 +10,7 @@
 
 #include <dlbridge/dlbridge.hpp>
 
-namespace containers_again {
+namespace containers_read_twice {
 template <class T>
 using vector = dlbridge::tensor<T const, dlbridge::shape<dlbridge::dynamic_extent>>;
 using span = dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::dynamic_extent>>;
@@ -36,4 +36,4 @@ void add(Bind bind) {
   bind("tensor_or_number", [](vector<float> const& x) { return x.count(); }, "x");
   bind("tensor_or_number", [](double) { return std::int64_t{-1}; }, "x");
 }
-}  // namespace containers_again
+}  // namespace containers_read_twice

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builds import FREE_THREADED
+from cpython_build import FREE_THREADED
 
 # Elsewhere an ndarray is imported by __dlpack__, and its capsule states what the array was then.
 IS_BORROWED = not FREE_THREADED and np.lib.NumpyVersion(np.__version__) >= "2.1.0"
