@@ -933,7 +933,7 @@ def bench(session: nox.Session) -> None:
                    "arguments_nanobind")  # fmt: skip
     peers = ("apache-tvm-ffi", "nanobind", "pybind11>=3.0", "jax")  # to compare with
     wheels = install_wheel(session, "numpy", TORCH, *peers, "pytest")
-    session.run("pytest", "-q", "-p", "no:cacheprovider", "bench/test_judgement.py")
+    session.run("pytest", "-q", "-p", "no:cacheprovider", "tests/bench/test_conclusions.py")
     session.run(str(folder / "bench" / "dlbridge_bench"),
                 f"--benchmark_min_time={0.2 if full else 0.001}",
                 "--benchmark_enable_random_interleaving=true", external=True)  # fmt: skip

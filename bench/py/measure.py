@@ -23,8 +23,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import guard
 import instructions
+import quiet_machine
 import start
 from limits import (
     EMPTY_INSTRUCTIONS,
@@ -57,8 +57,8 @@ def worker(options: argparse.Namespace) -> Json:
     paired.quiet()
     empty = everything.cases[calls.EMPTY]
     anchor = everything.cases["np.from_dlpack(ndarray)"]
-    wanted = SLACK / 2 if options.quick else guard.TRUSTED
-    same = guard.wait(
+    wanted = SLACK / 2 if options.quick else quiet_machine.TRUSTED
+    same = quiet_machine.wait(
         lambda: paired.compare(anchor, anchor, effort).noise, wanted, effort.patience_s
     )
     print(same, flush=True)

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "py")]
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+sys.path[:0] = [str(BENCH), str(BENCH / "py")]
 
 import cpp_instructions
-import guard
 import limits
 import measure
+import quiet_machine
 import report
 
 QUIET = {"noises": [0.01], "noise": 0.01, "waited_s": 0.0, "wanted": 0.05, "quiet": True}
@@ -26,7 +26,7 @@ NOISY = {**QUIET, "noises": [0.5], "noise": 0.5, "quiet": False}
 def test_the_guard_waits_until_the_machine_is_quiet() -> None:
     noises = [0.5, 0.2, 0.005]
     pauses: list[float] = []
-    result = guard.wait(iter(noises).__next__, 0.01, 100, pauses.append)
+    result = quiet_machine.wait(iter(noises).__next__, 0.01, 100, pauses.append)
     assert result.quiet
     assert result.noises == noises
     assert pauses == [2, 4]
@@ -34,7 +34,7 @@ def test_the_guard_waits_until_the_machine_is_quiet() -> None:
 
 def test_the_guard_gives_up_and_says_how_noisy_the_machine_was() -> None:
     pauses: list[float] = []
-    result = guard.wait(lambda: 0.123, 0.01, 60, pauses.append)
+    result = quiet_machine.wait(lambda: 0.123, 0.01, 60, pauses.append)
     assert not result.quiet
     assert sum(pauses) == result.waited_s == 60
     assert "12.3 %" in str(result)
