@@ -184,6 +184,46 @@ template <class Text>
 constexpr void append_alignment(Text& text, std::uint64_t bytes) noexcept {
   text.append(", aligned to ").append_unsigned(bytes).append(bytes == 1 ? " byte" : " bytes");
 }
+
+template <class Text>
+DLBRIDGE_INLINE constexpr void append_required_extents(Text& text, requirement const& need,
+                                                       bool has_extents) noexcept {
+  text.append("[");
+  if (need.rank == requirement::any_rank) {
+    text.append("...");
+  }
+  for (int i = 0; i < need.rank; ++i) {
+    text.append(i == 0 ? "" : ", ");
+    if (!has_extents || need.extents[i] == dynamic_extent) {
+      text.append("*");
+    } else if (need.extents[i] < 0) {
+      char const name[] = {name_of_extent(need.extents[i]), '\0'};
+      text.append(name);
+    } else {
+      text.append_unsigned(static_cast<std::uint64_t>(need.extents[i]));
+    }
+  }
+  text.append("]");
+}
+
+template <class Text>
+DLBRIDGE_INLINE constexpr void append_filter(Text& text, device_filter where) noexcept {
+  if (where.type == device_filter::host) {
+    text.append(" on cpu");
+  } else if (where.type != device_filter::anywhere) {
+    text.append(" on ");
+    bool any_ordinal = false;
+    for (device_row const& each : device_rows) {
+      if (where.id == device_filter::any_id && each.type == where.type) {
+        text.append(each.name);
+        any_ordinal = true;
+      }
+    }
+    if (!any_ordinal) {
+      append_name(text, device(where.type, where.id));
+    }
+  }
+}
 }  // namespace detail
 
 /// Appends a requirement in the form of messages and signatures: "uint8[*, n, 3] on cpu,
@@ -201,37 +241,8 @@ constexpr Text& append_requirement(Text& text, requirement const& need, bool has
   } else {
     append_name(text, need.type);
   }
-  text.append("[");
-  if (need.rank == requirement::any_rank) {
-    text.append("...");
-  }
-  for (int i = 0; i < need.rank; ++i) {
-    text.append(i == 0 ? "" : ", ");
-    if (!has_extents || need.extents[i] == dynamic_extent) {
-      text.append("*");
-    } else if (need.extents[i] < 0) {
-      char const name[] = {detail::name_of_extent(need.extents[i]), '\0'};
-      text.append(name);
-    } else {
-      text.append_unsigned(static_cast<std::uint64_t>(need.extents[i]));
-    }
-  }
-  text.append("]");
-  if (need.where.type == device_filter::host) {
-    text.append(" on cpu");
-  } else if (need.where.type != device_filter::anywhere) {
-    text.append(" on ");
-    bool any_ordinal = false;
-    for (device_row const& each : device_rows) {
-      if (need.where.id == device_filter::any_id && each.type == need.where.type) {
-        text.append(each.name);
-        any_ordinal = true;
-      }
-    }
-    if (!any_ordinal) {
-      append_name(text, device(need.where.type, need.where.id));
-    }
-  }
+  detail::append_required_extents(text, need, has_extents);
+  detail::append_filter(text, need.where);
   constexpr char const* orders[] = {"", ", row-major", ", column-major", ", compact"};
   text.append(orders[static_cast<int>(need.order)]);
   if (need.writable) {

@@ -155,6 +155,23 @@ DLBRIDGE_COLD inline bool read_handle(PyObject* stream, std::int64_t& out) noexc
   return false;
 }
 
+// Reads an object without a handle: the integer of one with __index__, such as a NumPy integer.
+// Refuses others; an exception that is set becomes the cause.
+DLBRIDGE_INLINE bool read_stream_number(PyObject* value, std::int64_t& out) noexcept {
+  if (!PyIndex_Check(value) || PyBool_Check(value) || PyErr_Occurred() != nullptr) {
+    return refuse_value(value, "stream",
+                        "None, an integer, or an object with "
+                        "__cuda_stream__, cuda_stream, ptr or handle",
+                        errc::bad_stream);
+  }
+  if (read_integer(value, out)) {
+    return true;
+  }
+  bool const is_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
+  return refuse_value(value, "stream", is_large ? "a handle of 63 bits" : "an integer",
+                      errc::bad_stream);
+}
+
 // Reads the name of a device that PyTorch names otherwise than DLPack.
 inline bool read_torch_name(char const* text, device& out) noexcept {
   struct {
@@ -312,20 +329,8 @@ inline bool read_stream(PyObject* value, device where, std::int64_t& out) noexce
     has_handle = true;
   }
   has_handle = has_handle || (PyErr_Occurred() == nullptr && detail::read_handle(value, handle));
-  bool const is_number = PyIndex_Check(value) && !PyBool_Check(value);  // such as a NumPy integer
-  if (!has_handle && is_number && PyErr_Occurred() == nullptr) {
-    if (detail::read_integer(value, out)) {
-      return true;
-    }
-    bool const is_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
-    return detail::refuse_value(value, "stream", is_large ? "a handle of 63 bits" : "an integer",
-                                errc::bad_stream);
-  }
   if (!has_handle) {
-    return detail::refuse_value(value, "stream",
-                                "None, an integer, or an object with "
-                                "__cuda_stream__, cuda_stream, ptr or handle",
-                                errc::bad_stream);
+    return detail::read_stream_number(value, out);
   }
   if (handle == -1) {
     return detail::refuse_value(value, "stream", "an object with the handle of a stream, not -1",
