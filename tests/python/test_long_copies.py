@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Callable
 
-import builds
+import cpython_build
 import numpy as np
 import pytest
 
 import dlbridge
 
-with_gil = pytest.mark.skipif(builds.FREE_THREADED, reason="other threads run in any case")
+with_gil = pytest.mark.skipif(cpython_build.FREE_THREADED, reason="other threads run in any case")
 
 LONG, SHORT = (1024, 1024), (16, 16)  # float32: 4 MiB and 1 KiB
 
