@@ -143,15 +143,17 @@ class managed_tensor {
   void swap(managed_tensor& other) noexcept { std::swap(bits_, other.bits_); }
 
   /// The DLTensor inside the struct.
-  /// @pre The owner is not empty, as for all accessors below.
+  /// @pre The owner is not empty.
   DLTensor const& tensor() const& noexcept DLBRIDGE_LIFETIMEBOUND {
     return (bits_ & legacy_bit) != 0 ? legacy_at(bits_)->dl_tensor : versioned_at(bits_)->dl_tensor;
   }
   /// The flags of a versioned struct; 0 for a legacy struct, which has none.
+  /// @pre The owner is not empty.
   std::uint64_t flags() const noexcept {
     return (bits_ & legacy_bit) != 0 ? 0 : versioned_at(bits_)->flags;
   }
   /// The version of a versioned struct; 0.0 for a legacy struct, which has none.
+  /// @pre The owner is not empty.
   dlbridge::version version() const noexcept {
     return (bits_ & legacy_bit) != 0 ? dlbridge::version{}
                                      : dlbridge::version{versioned_at(bits_)->version.major,
@@ -159,11 +161,13 @@ class managed_tensor {
   }
 
   /// The view of the tensor.
+  /// @pre The owner is not empty: test it, or use the conversion, which throws.
   /// @par Lifetime
   /// Valid until the tensor is freed; moving the owner does not invalidate it.
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND {
     return tensor_view(tensor(), flags());
   }
+  /// The same with a check.
   /// @throws error null_data (the owner is empty).
   operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND;
   // The view of a temporary owner would dangle.

@@ -1,4 +1,4 @@
-// Umbrella header for extension modules without pybind11: everything that needs Python.h.
+// Umbrella header for extension modules without a binding library: everything that needs Python.h.
 #pragma once
 
 #include <dlbridge/dlbridge.hpp>

@@ -12,31 +12,37 @@ DLPACK_VERSION: tuple[int, int]
 """The version of DLPack that dlbridge was compiled with, (major, minor)."""
 
 class CopyForbiddenError(BufferError, ValueError):
-    """copy=False was requested, but the request requires a copy."""
+    """Raised when copy=False was passed and the result would need a copy."""
 
 @final
 class dtype(str):
-    """An element type: a str such as 'float32' with the numbers of DLPack."""
+    """The type of an element: a str such as 'float32', with its code, bits and lanes.
 
-    def __new__(cls, dtype: DTypeLike) -> dtype:
-        """Converts a name, a framework's dtype, or a pair or triple (code, bits, lanes).
+    Parameters
+    ----------
+    dtype : str, framework's dtype, type, or tuple of int
+        A name, a dtype of NumPy or another framework, (code, bits, lanes), or Python's
+        bool, int, float or complex: bool, int64, float64 or complex128.
 
-        Python's int, float and complex are int64, float64 and complex128, and bool is bool.
+    Raises
+    ------
+    ValueError
+        If `dtype` is anything else.
+    """
 
-        Raises ValueError for any other object, and for a dtype that DLPack does not define.
-        """
+    def __new__(cls, dtype: DTypeLike) -> dtype: ...
     @property
     def code(self) -> int:
         """The DLDataTypeCode."""
     @property
     def bits(self) -> int:
-        """The bits of one scalar; those of a complex number include both parts."""
+        """Bits of one scalar; those of a complex number include both parts."""
     @property
     def lanes(self) -> int:
-        """The scalars per element; 1 except for vector types."""
+        """Scalars per element; 1 except for vector types."""
     @property
     def itemsize(self) -> int:
-        """The bytes of one element, rounded up to whole bytes."""
+        """Bytes of one element, rounded up to whole bytes."""
     @property
     def name(self) -> str:
         """The name, as numpy.dtype.name."""
@@ -47,7 +53,7 @@ class dtype(str):
     def byteorder(self) -> str:
         """As numpy.dtype.byteorder: '=' for this machine's, '|' for elements of a byte."""
     def __eq__(self, other: object, /) -> bool:
-        """Compares with a name, the dtype of a library, or int, float, complex or bool."""
+        """Compare with a name, the dtype of a library, or int, float, complex or bool."""
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -64,182 +70,258 @@ class _Flags(int):
 
 @final
 class device(str):
-    """A device: a str such as 'cuda:0' with the numbers of DLPack."""
+    """The device of a tensor: a str such as 'cuda:0', with its type and id.
 
-    def __new__(cls, device: DeviceLike) -> device:
-        """Converts a name, a pair (device type, device id), or a framework's device.
+    Parameters
+    ----------
+    device : str, tuple of int, or framework's device
+        A name, a pair (device type, device id), or a device of PyTorch or JAX.
 
-        Raises ValueError for any other object, and for a type that DLPack does not define.
-        """
+    Raises
+    ------
+    ValueError
+        If `device` is anything else.
+    """
+
+    def __new__(cls, device: DeviceLike) -> device: ...
     @property
     def type(self) -> str:
-        """The kind of memory, such as 'cuda'."""
+        """The device type by name, such as 'cuda'."""
     @property
     def id(self) -> int:
-        """The producer's ordinal of the device."""
+        """The ordinal of the device, as the producer counts."""
     @property
     def code(self) -> int:
         """The DLDeviceType."""
 
 @final
 class Tensor:
-    """A tensor on memory that another library owns; from_dlpack and as_tensor create it.
+    """A tensor on memory of another library, or of dlbridge.
 
-    A Tensor keeps the memory alive, describes it, and exports it to any consumer. Indices, slices,
-    T, mT, permute, reshape and view give other Tensors on the same memory. It supports no
-    arithmetic, and == compares identity.
+    from_dlpack, as_tensor, from_pointer and empty return it. A Tensor describes
+    the memory, keeps it alive and exports it: np.from_dlpack(t), np.asarray(t),
+    memoryview(t). Indices (integers, slices, Ellipsis and None), T, mT, permute,
+    reshape and view give Tensors on the same memory. It has no arithmetic, and
+    == compares identity. Several threads may use a Tensor at the same time.
     """
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents of the dimensions."""
+        """Tuple of the extents."""
     @property
     def strides(self) -> tuple[int, ...]:
-        """The strides in elements; NumPy's strides are in bytes."""
+        """Tuple of the strides in elements. NumPy's strides are in bytes: byte_strides."""
     @property
     def byte_strides(self) -> tuple[int, ...] | None:
-        """The strides in bytes; None where elements share bytes."""
+        """Tuple of the strides in bytes; None for packed sub-byte elements."""
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
+        """Number of dimensions."""
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """Number of elements."""
     @property
     def itemsize(self) -> int:
-        """The bytes of one element, rounded up to whole bytes."""
+        """Bytes of one element, rounded up to whole bytes."""
     @property
     def nbytes(self) -> int:
-        """The bytes of all elements of a compact tensor of this shape."""
+        """Bytes of all elements in compact form."""
     @property
     def dtype(self) -> dtype:
-        """The element type."""
+        """Type of the elements, a dlbridge.dtype."""
     @property
     def device(self) -> device:
-        """The device whose memory holds the tensor."""
+        """Device of the memory, a dlbridge.device."""
     @property
     def readonly(self) -> bool:
-        """Whether the memory must not be written. A legacy capsule cannot state it."""
+        """Whether the memory must not be written.
+
+        Memory of a legacy producer counts as writable, as its struct has no flag.
+        """
     @property
     def data_ptr(self) -> int:
-        """The address of the first element; on devices without addresses the memory's handle.
+        """Address of the first element as an int; 0 for an empty tensor, except on oneAPI.
 
-        0 for an empty tensor, except on oneAPI.
+        On devices without addresses, the handle of the memory.
         """
     @property
     def byte_offset(self) -> int:
-        """The bytes from a handle to the first element; 0 where data_ptr is an address."""
+        """Bytes from a handle to the first element; 0 where data_ptr is an address."""
     @property
     def flags(self) -> _Flags:
-        """The flags of DLPack: 1 read-only, 2 copied, 4 padded sub-byte elements."""
+        """Sum of the DLPack flags: 1 read-only, 2 copied, 4 padded sub-byte elements."""
     @property
     def c_contiguous(self) -> bool:
-        """Whether the elements are row-major (C order) without gaps."""
+        """Whether the elements are row-major (C order) and compact."""
     @property
     def f_contiguous(self) -> bool:
-        """Whether the elements are column-major (Fortran order) without gaps."""
+        """Whether the elements are column-major (Fortran order) and compact."""
     @property
     def version(self) -> tuple[int, int] | None:
-        """The DLPack version of the imported struct, (major, minor); None for a legacy one."""
+        """DLPack version (major, minor) of the producer's struct; None for a legacy struct."""
     @property
     def T(self) -> Tensor:
-        """A view with the dimensions in reverse order, as in NumPy."""
+        """View with the dimensions in reverse order, as in NumPy."""
     @property
     def mT(self) -> Tensor:
-        """A view with the last two dimensions exchanged.
+        """View with the last two dimensions exchanged.
 
-        Raises AttributeError for a tensor of less than two dimensions, so that hasattr returns
-        False.
+        Raises AttributeError below two dimensions, so that hasattr returns False.
         """
     def permute(self, *axes: SupportsIndex | Sequence[SupportsIndex]) -> Tensor:
-        """Returns a view whose dimension i is the dimension axes[i] of this tensor.
+        """Return a view whose dimension i is the dimension axes[i] of this tensor.
 
-        Negative axes count from the end. Raises ValueError if axes is no permutation.
+        Parameters
+        ----------
+        *axes : int, or one tuple of int
+            Each axis once; negative ones count from the end.
+
+        Raises
+        ------
+        ValueError
+            If axes is no permutation.
         """
     def reshape(self, *shape: SupportsIndex | Sequence[SupportsIndex]) -> Tensor:
-        """Returns a view with another shape of the same elements in row-major order.
+        """Return a view with another shape of the same elements in row-major order. Never copies.
 
-        One extent may be -1. Never copies: raises CopyForbiddenError if the strides allow no such
-        view, and ValueError for a shape of another number of elements.
+        Parameters
+        ----------
+        *shape : int, or one tuple of int
+            The extents, of which one may be -1.
+
+        Raises
+        ------
+        CopyForbiddenError
+            If the strides allow no such view.
+        ValueError
+            If the shape has another number of elements.
         """
     def view(self, dtype: DTypeLike) -> Tensor:
-        """Returns a view of the same bytes as elements of another dtype.
+        """Return a view of the same bytes as elements of another dtype. Never copies.
 
-        The last dimension changes by the ratio of the sizes. Never copies: raises
-        CopyForbiddenError if its elements are not adjacent, ValueError if they are not a whole
-        number of elements of the dtype, and BufferError if the memory is not aligned for it.
+        The last dimension changes by the ratio of the sizes.
+
+        Raises
+        ------
+        CopyForbiddenError
+            If the elements of the last dimension are not adjacent.
+        ValueError
+            If they are not a whole number of elements of the dtype.
+        BufferError
+            If the memory is not aligned for the dtype.
         """
     def __len__(self) -> int:
-        """The extent of the first dimension; raises TypeError for a 0-d tensor."""
+        """Return the extent of the first dimension; raises TypeError for a 0-d tensor."""
     def __getitem__(self, key: Any, /) -> Tensor:
-        """Returns a view, for integers, slices, Ellipsis, None, and tuples of them.
+        """Return a view, for integers, slices, Ellipsis, None, and tuples of them.
 
         Raises IndexError for an index out of range, and TypeError for masks, lists and arrays.
         """
     def __iter__(self) -> Iterator[Tensor]:
-        """Iterates over the first dimension; raises TypeError for a 0-d tensor."""
+        """Iterate over the first dimension; raises TypeError for a 0-d tensor."""
     def item(self) -> bool | int | float | complex:
-        """Returns the only element.
+        """Return the only element as a Python bool, int, float or complex.
 
-        Waits for the tensor's stream. Raises ValueError for another number of elements,
-        BufferError where the CPU cannot read the memory, and TypeError for a dtype without a
-        number of Python.
+        Waits for the tensor's stream.
+
+        Raises
+        ------
+        ValueError
+            If the tensor has another number of elements.
+        BufferError
+            If the CPU cannot read the memory.
+        TypeError
+            If Python has no such number.
         """
     def tolist(self) -> Any:
-        """Returns the elements as nested lists; the element itself for a 0-d tensor.
+        """Return the elements as nested lists; the element itself for a 0-d tensor.
 
-        Errors as item.
+        Raises
+        ------
+        BufferError
+            If the CPU cannot read the memory.
+        TypeError
+            If Python has no such number.
         """
     def __bool__(self) -> bool:
-        """The truth of the only element. Errors as item."""
+        """Return the truth of the only element. Errors as item."""
     def __int__(self) -> int:
-        """The only element as an int. Errors as item."""
+        """Return the only element as an int. Errors as item."""
     def __float__(self) -> float:
-        """The only element as a float. Errors as item."""
+        """Return the only element as a float. Errors as item."""
     def __complex__(self) -> complex:
-        """The only element as a complex. Errors as item."""
+        """Return the only element as a complex. Errors as item."""
     def __format__(self, format: str, /) -> str:
-        """Formats the element of a 0-d tensor; str(t) without a format.
+        """Format the element of a 0-d tensor; str(t) without a format.
 
-        Raises TypeError for a format and a tensor that is not 0-d.
+        Raises
+        ------
+        TypeError
+            If the tensor is not 0-d, and format is not empty.
         """
     def __index__(self) -> int:
-        """The element of a 0-d tensor of integers; raises TypeError for any other tensor."""
+        """Return the element of a 0-d tensor of integers; raises TypeError for any other tensor."""
     def to(
         self, device: DeviceLike, *, stream: StreamLike = None, copy: bool | None = None
     ) -> Tensor:
-        """Returns the tensor on a device, as from_dlpack(t, device=device)."""
-    def copy(self) -> Tensor:
-        """Returns a writable copy on the same device, as from_dlpack(t, copy=True).
+        """Return the tensor on a device, as dlbridge.from_dlpack(t, device=device).
 
-        Of host memory that a driver allocated, the copy is on the CPU where the driver is missing.
+        Shares the memory if the tensor is there already, unless copy is True. Parameters and
+        errors are those of from_dlpack.
+        """
+    def copy(self) -> Tensor:
+        """Return a writable copy on the same device, as dlbridge.from_dlpack(t, copy=True).
+
+        Of host memory that a driver allocated, the copy is on the CPU where the driver is
+        missing.
+
+        Raises
+        ------
+        BufferError
+            If dlbridge cannot copy memory of this device.
+        RuntimeError
+            If the driver of the device is missing or fails.
         """
     def numpy(self) -> Any:
-        """Returns a NumPy array on the same memory.
+        """Return a NumPy array on the same memory, as np.asarray.
 
-        Raises BufferError where the CPU cannot read the memory, and where neither NumPy nor
-        ml_dtypes has the dtype.
+        Raises
+        ------
+        BufferError
+            If the CPU cannot read the memory, or neither NumPy nor ml_dtypes has the dtype.
         """
     def ravel(self) -> Tensor:
-        """Returns the elements in row-major order in one dimension; copies where no view can."""
+        """Return the elements in row-major order in one dimension; copies where no view can.
+
+        Raises
+        ------
+        Exception
+            As copy.
+        """
     @property
     def ctypes(self) -> Any:
         """np.asarray(t).ctypes, for callers of C functions."""
     def to_numpy(self) -> Any:
         """As numpy(), by the name that matplotlib and others call."""
     def tobytes(self) -> bytes:
-        """Returns the bytes of the elements in row-major order.
+        """Return the bytes of the elements in row-major order.
 
-        Raises BufferError where the CPU cannot read the memory.
+        Raises
+        ------
+        BufferError
+            If the CPU cannot read the memory.
         """
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        """NumPy's array interface, version 3; absent where the CPU cannot read the memory."""
+        """Version 3 of NumPy's array interface; absent unless the CPU can read the memory."""
     @property
     def __numpy_dtype__(self) -> Any:
-        """The numpy.dtype of the elements, which NumPy 2.4 and later look up."""
+        """The numpy.dtype of the elements, which NumPy 2.4 and later look up.
+
+        Absent where NumPy has none.
+        """
     def _repr_html_(self) -> str:
-        """Returns a picture of the memory, for notebooks."""
+        """Return a picture of the memory, for notebooks."""
     def __dlpack__(
         self,
         *,
@@ -248,48 +330,114 @@ class Tensor:
         dl_device: tuple[SupportsIndex | Enum, SupportsIndex] | None = None,
         copy: bool | None = None,
     ) -> CapsuleType:
-        """Exports a capsule, as array API 2023.12 specifies; it keeps the memory alive.
+        """Return a capsule with this tensor, as the array API 2023.12 specifies.
 
-        The capsule is versioned for a max_version from (1, 0) on, and legacy otherwise. Raises
-        BufferError for an impossible export (read-only memory in a legacy capsule, another
-        device, a copy with copy=False), ValueError for an invalid value, and TypeError for an
-        unknown keyword.
+        Parameters
+        ----------
+        stream : int or object, optional
+            The stream of the consumer, which is ordered after the tensor's own. By default the
+            default stream of the device; -1 for no order.
+        max_version : tuple of int, optional
+            The highest DLPack version that the consumer supports. The struct is versioned from
+            (1, 0) on, else legacy.
+        dl_device : tuple of int, optional
+            The device of the result. By default the device of the tensor.
+        copy : bool, optional
+            True for a copy, False to forbid one. By default only a change of device may copy.
+
+        Returns
+        -------
+        capsule
+            A PyCapsule, which keeps the memory alive on its own.
+
+        Raises
+        ------
+        BufferError
+            If the tensor cannot be exported as requested: read-only memory as a legacy struct, or
+            a device to which it cannot be copied.
+        CopyForbiddenError
+            If `copy` is False and a copy is required.
+        ValueError
+            If an argument has an invalid value.
+        TypeError
+            If a keyword is unknown.
+        RuntimeError
+            If the driver of a device is missing or fails.
         """
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Returns (device type, device id)."""
+        """Return the device as a pair (device type, device id) of int."""
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """Returns a NumPy array on the same memory, converted or copied on request.
+        """Return a NumPy array on the same memory.
 
-        Raises BufferError where the CPU cannot read the memory, and where NumPy has no such dtype.
+        Parameters
+        ----------
+        dtype : numpy.dtype, optional
+            The dtype to which the elements are converted.
+        copy : bool, optional
+            As for numpy.array.
+
+        Returns
+        -------
+        numpy.ndarray
+
+        Raises
+        ------
+        BufferError
+            If the CPU cannot read the memory, or neither NumPy nor ml_dtypes has the dtype.
         """
     def synchronize(self) -> None:
-        """Blocks this thread, without the GIL, until the elements are ready on the host.
+        """Block this thread until the elements are ready.
 
-        Returns at once for memory of the CPU. Raises RuntimeError where the stream is being
-        captured, and where the driver fails; ValueError where the queue of oneAPI is not known.
+        Waits for the work on the tensor's stream, with the GIL released. Returns at once for
+        memory of the CPU. Buffers, __array__, bool() and pickling wait on their own.
+
+        Raises
+        ------
+        RuntimeError
+            If the stream is being captured, or the driver fails.
+        ValueError
+            If the queue of a tensor on oneAPI is not known.
         """
     def record_stream(self, stream: StreamLike, /) -> None:
-        """Keeps the memory until the work that is on the stream when it is dropped has completed.
+        """Keep the memory until the work that is on a stream when it is dropped has completed.
 
-        For memory of a device that dlbridge allocated: by from_dlpack(device=), to() or empty().
-        A stream that is given as an integer must exist as long as the memory. Raises ValueError for
-        memory of another library, and for an invalid stream.
+        For memory of a device that dlbridge allocated, and a stream on which the caller
+        uses its elements.
+
+        Parameters
+        ----------
+        stream : int or object
+            As for from_dlpack. A stream that is given as an integer must exist as long as the
+            memory.
+
+        Raises
+        ------
+        ValueError
+            If the memory belongs to another library, or stream has an invalid value.
         """
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Version 3 of the CUDA array interface; absent unless the memory is CUDA's."""
+        """Version 3 of the CUDA Array Interface; absent unless the memory is CUDA's."""
     __dlpack_c_exchange_api__: ClassVar[Any]
     """The exchange table of DLPack 1.3, in a capsule."""
     __dlbridge_tensor__: ClassVar[Any]
     """A capsule by which functions of extensions recognize the class."""
     def __cuda_stream__(self) -> tuple[int, int]:
-        """Returns (0, handle) of the tensor's stream; absent unless on CUDA."""
+        """Function that returns (0, handle) of the stream on which the elements are ready, the
+        protocol of cuda.core; absent unless the memory is CUDA's.
+        """
     def __buffer__(self, flags: int, /) -> memoryview:
-        """Exports a buffer; raises BufferError for device memory and for other dtypes."""
+        """Export a buffer; raises BufferError for device memory and for other dtypes."""
     def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]:
-        """Pickles a tensor in host memory; raises TypeError for device memory.
+        """Support pickle for tensors in host memory.
 
-        From protocol 5 on, the elements are an out-of-band buffer.
+        From protocol 5 on the bytes are an out-of-band buffer. The tensor is copied only if
+        it is not compact.
+
+        Raises
+        ------
+        TypeError
+            If the CPU cannot read the memory.
         """
 
 def from_dlpack(

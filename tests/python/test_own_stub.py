@@ -1,10 +1,14 @@
-"""_core.pyi has what the compiled module has, by mypy's stubtest."""
+"""_core.pyi has what the compiled module has, by mypy's stubtest, with the same docstrings."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from pathlib import Path
+
+import own_stub
+
+import dlbridge
 
 # What a stub states otherwise than the module, by purpose: the buffer protocol has no attribute
 # before Python 3.12, and a method that only some tensors have is a descriptor of the type.
@@ -25,3 +29,11 @@ def test_the_stub_describes_the_module(tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_stub_has_the_docstrings_of_the_module() -> None:
+    """tests/python/own_stub.py writes them."""
+    stub = Path(dlbridge.__file__).with_name("_core.pyi").read_text()
+    assert own_stub.with_docstrings(stub) == stub
+    other = stub.replace("Return a NumPy array on the same memory.", "Return an array.")
+    assert other != stub == own_stub.with_docstrings(other)

@@ -50,8 +50,10 @@ using scalar_of =
 /// std::vector<std::array<T, 3>> of shape [n, 3].
 template <class T, class Allocator>
 struct array_traits<std::vector<T, Allocator>> {
-  static_assert(!std::is_same_v<T, bool>,
-                "dlbridge: std::vector<bool> has no elements in memory; use std::vector<char>");
+  static_assert(
+      !std::is_same_v<T, bool>,
+      "dlbridge: std::vector<bool> has no elements in memory; use a std::vector<std::uint8_t>, "
+      "or with_shape(std::unique_ptr<bool[]>(...), {n}) for the dtype bool");
   static description describe(std::vector<T, Allocator>& v) noexcept {
     using scalar = typename detail::nested<T>::scalar;
     return description::of(reinterpret_cast<scalar*>(v.data()), detail::nested<T>::shape(v.size()));

@@ -36,12 +36,14 @@ inline void free_buffer(PyObject*, Py_buffer* buffer) noexcept { release_buffer(
 
 DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
   static PyType_Slot slots[] = {
-      {Py_tp_doc, const_cast<char*>(
-                      "A tensor on memory that a library owns.\n\n"
-                      "from_dlpack and as_tensor return it. A Tensor describes the memory, keeps\n"
-                      "it alive and exports it: np.from_dlpack(t), np.asarray(t), memoryview(t).\n"
-                      "Indices, slices, T, permute, reshape and view give Tensors on the same\n"
-                      "memory. It has no arithmetic, and == compares identity.")},
+      {Py_tp_doc,
+       const_cast<char*>(
+           "A tensor on memory of another library, or of dlbridge.\n\n"
+           "from_dlpack, as_tensor, from_pointer and empty return it. A Tensor describes\n"
+           "the memory, keeps it alive and exports it: np.from_dlpack(t), np.asarray(t),\n"
+           "memoryview(t). Indices (integers, slices, Ellipsis and None), T, mT, permute,\n"
+           "reshape and view give Tensors on the same memory. It has no arithmetic, and\n"
+           "== compares identity. Several threads may use a Tensor at the same time.")},
       {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
       {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
       {Py_tp_repr, reinterpret_cast<void*>(&show_tensor)},

@@ -161,19 +161,19 @@ DLBRIDGE_LOCAL inline PyObject* make_dtype_type() noexcept {
          dtype d;
          return dtype_of_text(s, d) ? PyLong_FromLong(d.bits) : nullptr;
        },
-       nullptr, "Bits of one scalar; a complex number is one scalar.", nullptr},
+       nullptr, "Bits of one scalar; those of a complex number include both parts.", nullptr},
       {"lanes",
        [](PyObject* s, void*) {
          dtype d;
          return dtype_of_text(s, d) ? PyLong_FromLong(d.lanes) : nullptr;
        },
-       nullptr, "Scalars per element; 1 for ordinary data.", nullptr},
+       nullptr, "Scalars per element; 1 except for vector types.", nullptr},
       {"itemsize",
        [](PyObject* s, void*) {
          dtype d;
          return dtype_of_text(s, d) ? PyLong_FromLongLong(element_bytes(d)) : nullptr;
        },
-       nullptr, "Bytes of one element, rounded up.", nullptr},
+       nullptr, "Bytes of one element, rounded up to whole bytes.", nullptr},
       {"name", [](PyObject* s, void*) { return api<PyObject_Str>(s); }, nullptr,
        "The name, as numpy.dtype.name.", nullptr},
       {"kind",

@@ -23,17 +23,18 @@ DLBRIDGE_LOCAL inline PyGetSetDef* tensor_attributes() noexcept {
        "Tuple of the strides in bytes; None for packed sub-byte elements.", nullptr},
       {"ndim", &detail::get_ndim, nullptr, "Number of dimensions.", nullptr},
       {"size", &detail::get_size, nullptr, "Number of elements.", nullptr},
-      {"itemsize", &detail::get_itemsize, nullptr, "Bytes of one element, rounded up.", nullptr},
+      {"itemsize", &detail::get_itemsize, nullptr,
+       "Bytes of one element, rounded up to whole bytes.", nullptr},
       {"nbytes", &detail::get_nbytes, nullptr, "Bytes of all elements in compact form.", nullptr},
       {"dtype", &detail::get_dtype, nullptr, "Type of the elements, a dlbridge.dtype.", nullptr},
       {"device", &detail::get_device, nullptr, "Device of the memory, a dlbridge.device.", nullptr},
       {"readonly", &detail::get_readonly, nullptr,
-       "Whether the memory must not be written to. Memory of a legacy producer counts as "
-       "writable, as its struct has no flag.",
+       "Whether the memory must not be written.\n\n"
+       "Memory of a legacy producer counts as writable, as its struct has no flag.",
        nullptr},
       {"data_ptr", &detail::get_data_ptr, nullptr,
-       "Address of the first element as an int; the handle of the memory on devices without "
-       "addresses; 0 for an empty tensor, except on oneAPI.",
+       "Address of the first element as an int; 0 for an empty tensor, except on oneAPI.\n\n"
+       "On devices without addresses, the handle of the memory.",
        nullptr},
       {"byte_offset", &detail::get_byte_offset, nullptr,
        "Bytes from a handle to the first element; 0 where data_ptr is an address.", nullptr},
@@ -53,13 +54,14 @@ DLBRIDGE_LOCAL inline PyGetSetDef* tensor_attributes() noexcept {
       {"T", &detail::get_transposed, nullptr,
        "View with the dimensions in reverse order, as in NumPy.", nullptr},
       {"mT", &detail::get_matrix_transposed, nullptr,
-       "View with the last two dimensions exchanged; AttributeError below two dimensions.",
+       "View with the last two dimensions exchanged.\n\n"
+       "Raises AttributeError below two dimensions, so that hasattr returns False.",
        nullptr},
       {"__array_interface__", &detail::get_array_interface, nullptr,
        "Version 3 of NumPy's array interface; absent unless the CPU can read the memory.", nullptr},
       {"__numpy_dtype__", &detail::get_numpy_dtype, nullptr,
-       "The numpy.dtype of the elements, which NumPy 2.4 and later look up; absent if there is "
-       "none.",
+       "The numpy.dtype of the elements, which NumPy 2.4 and later look up.\n\n"
+       "Absent where NumPy has none.",
        nullptr},
       {"__cuda_stream__", &detail::get_cuda_stream, nullptr,
        "Function that returns (0, handle) of the stream on which the elements are ready, the\n"

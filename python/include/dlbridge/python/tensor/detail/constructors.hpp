@@ -259,7 +259,7 @@ inline PyMethodDef from_pointer_row() noexcept {
       "    device. Not used on the CPU.\n"
       "owner : object, optional\n"
       "    An object that keeps the memory alive. The Tensor and its consumers hold a reference.\n"
-      "    By default nothing does.\n"
+      "    By default the caller keeps the memory alive.\n"
       "readonly : bool, optional\n    Whether the memory must not be written.\n\n"
       "Returns\n-------\nTensor\n\n"
       "Raises\n------\n"

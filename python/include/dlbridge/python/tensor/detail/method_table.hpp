@@ -39,7 +39,7 @@ DLBRIDGE_LOCAL inline PyMethodDef* tensor_methods() noexcept {
        "it is not compact.\n\n"
        "Raises\n------\nTypeError\n    If the CPU cannot read the memory."},
       {"__complex__", &detail::complex_method, METH_NOARGS,
-       "__complex__($self, /)\n--\n\nReturn the only element as a complex."},
+       "__complex__($self, /)\n--\n\nReturn the only element as a complex. Errors as item."},
       {"__format__", &detail::format_method, METH_O,
        "__format__($self, format, /)\n--\n\n"
        "Format the element of a 0-d tensor; str(t) without a format.\n\n"
@@ -98,13 +98,20 @@ DLBRIDGE_LOCAL inline PyMethodDef* tensor_methods() noexcept {
       {"to", detail::method(&detail::to_method), METH_VARARGS | METH_KEYWORDS,
        "to($self, /, device, *, stream=None, copy=None)\n--\n\n"
        "Return the tensor on a device, as dlbridge.from_dlpack(t, device=device).\n\n"
-       "Shares the memory if the tensor is there already, unless copy is True."},
+       "Shares the memory if the tensor is there already, unless copy is True. Parameters and\n"
+       "errors are those of from_dlpack."},
       {"copy", &detail::copy_method, METH_NOARGS,
        "copy($self, /)\n--\n\n"
-       "Return a writable copy on the same device, as dlbridge.from_dlpack(t, copy=True)."},
+       "Return a writable copy on the same device, as dlbridge.from_dlpack(t, copy=True).\n\n"
+       "Of host memory that a driver allocated, the copy is on the CPU where the driver is\n"
+       "missing.\n\n"
+       "Raises\n------\n"
+       "BufferError\n    If dlbridge cannot copy memory of this device.\n"
+       "RuntimeError\n    If the driver of the device is missing or fails."},
       {"ravel", &detail::ravel_method, METH_NOARGS,
        "ravel($self, /)\n--\n\n"
-       "Return the elements in row-major order in one dimension; copies where no view can."},
+       "Return the elements in row-major order in one dimension; copies where no view can.\n\n"
+       "Raises\n------\nException\n    As copy."},
       {"synchronize", &detail::synchronize_method, METH_NOARGS,
        "synchronize($self, /)\n--\n\n"
        "Block this thread until the elements are ready.\n\n"
