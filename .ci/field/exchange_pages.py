@@ -123,10 +123,10 @@ def failures(field: Field) -> Iterator[str]:
             table(["Library", "As", "Cause", "Exchanges", "With", "Arrays"],
                   map(_cause, of_library)),
         )  # fmt: skip
-    yield "## Lost promises\n"
+    yield "## Lost read-only flags\n"
     yield (
-        "Read-only memory arrives writable. A library without read-only arrays should ignore the "
-        "mark, so it violates no rule; its user must not write.\n"
+        "Read-only memory becomes writable. A library without read-only arrays should ignore the "
+        "flag, so it violates no rule; its user must not write.\n"
     )
     lost = [each for each in summary.own(field.matrix) if each["outcome"] == "writable"]
     consumers = dict.fromkeys(each["consumer"] for each in lost)
@@ -161,7 +161,7 @@ def through_dlbridge(field: Field) -> Iterator[str]:
     yield BACK
     yield (
         f"**{len(works)} of {len(tried)}** exchanges that fail, or in which read-only memory "
-        f"arrives writable, of {len(pairs)} pairs, work when the consumer takes the tensor that "
+        f"becomes writable, of {len(pairs)} pairs, work when the consumer takes the tensor that "
         "dlbridge makes of the array.\n"
     )
     yield from table(

@@ -211,11 +211,13 @@ def test_a_defect_that_its_program_no_longer_shows_is_no_fault() -> None:
 
 def test_permitted_behaviour_is_no_fault() -> None:
     runs = {"torch-read-only": {"version": "2.13.0", "reproduced": True}}
-    field = small(exchanges=[exchange("torch", "writable", said="arrives writable")], runs=runs)
+    field = small(
+        exchanges=[exchange("torch", "writable", said="the read-only flag is lost")], runs=runs
+    )
     assert faults.of(field) == []
     failures = page.pages(field)[f"{FOLDER}/failures.md"]
-    assert "| PyTorch | numpy |" in sections(failures)["Lost promises"]
-    assert "violates no rule" in sections(failures)["Lost promises"]
+    assert "| PyTorch | numpy |" in sections(failures)["Lost read-only flags"]
+    assert "violates no rule" in sections(failures)["Lost read-only flags"]
 
 
 def test_what_passes_by_way_of_another_library_is_not_counted() -> None:

@@ -152,12 +152,12 @@ def test_read_only_that_can_be_written_to(fakes: Path) -> None:
     good, careless = add(fakes, "good"), add(fakes, "careless")
     report = exchange_all(good, careless, cases=("read-only",))
     arrives = one(report, "good", "careless", "read-only")
-    assert (arrives["outcome"], arrives["said"]) == ("writable", "arrives writable")
+    assert (arrives["outcome"], arrives["said"]) == ("writable", "the read-only flag is lost")
     assert "whose" not in arrives  # a library without read-only arrays breaks no rule
     assert one(report, "good", "good", "read-only")["outcome"] == "zero-copy"
 
 
-def test_a_lost_promise_is_no_success(fakes: Path) -> None:
+def test_a_lost_flag_is_no_success(fakes: Path) -> None:
     good, careless = add(fakes, "good"), add(fakes, "careless")
     report = exchange_all(good, careless, cases=("read-only",), via=True)
     (tried,) = [e for e in summary.tried_again(report) if e["producer"] == "good"]
@@ -388,6 +388,13 @@ def test_a_refusal_alone_is_no_fault() -> None:
     assert found[0].message == "arrives as other values"
 
 
+def test_a_known_defect_names_the_command_that_explains_it() -> None:
+    text = "Storage size calculation overflowed"
+    (cause,) = causes_of(failure("numpy", "torch", "backwards", "crashed", text))
+    command = "known: dlbridge doctor --defect torch-negative-strides"
+    assert terminal._cause(cause).endswith(f"[1 exchange: backwards; {command}]")
+
+
 def test_a_defect_explains_only_the_versions_that_have_it() -> None:
     text = "Storage size calculation overflowed"
     report = {"environments": [{"name": "here", "libraries": {"torch": "9.0"}}]}
@@ -539,6 +546,7 @@ def test_a_pair_runs_where_both_are(fakes: Path, tmp_path: Path) -> None:
     [
         (["--only", "nosuch"], "--only nosuch: no such library"),
         (["--only", "mxnet"], "--only mxnet: it is not installed in any environment"),
+        (["--only", "nanobind"], "--only nanobind: it has no arrays of its own, so matrix cannot"),
         (["--case", "nosuch"], "invalid choice: 'nosuch'"),
         (["--environment", "x"], "expected NAME=PYTHON; got 'x'"),
         (["--environment", "x=/no/python"], "environment x: no Python can be run at /no/python"),
@@ -552,6 +560,11 @@ def test_wrong_use(arguments: list[str], message: str) -> None:
     process = run(*arguments)
     assert (process.returncode, process.stdout) == (2, "")
     assert message in process.stderr
+
+
+def test_libraries_without_arrays_are_not_offered() -> None:
+    offered = run("--only", "nosuch").stderr.partition("there are ")[2].strip().split(", ")
+    assert offered == [name for name in libraries.LIBRARIES if name not in ("joblib", "nanobind")]
 
 
 def test_a_python_without_dlbridge(tmp_path: Path) -> None:
@@ -603,7 +616,7 @@ def test_the_page(fakes: Path) -> None:
     words = "".join(checker.text)
     assert "refused by old: BufferError: <b>legacy</b> & row-major only" in words
     assert "<b>legacy</b>" not in text
-    assert "2 of 2 exchanges that fail or lose a promise" in words
+    assert "2 of 2 exchanges that fail or lose the read-only flag" in words
     assert "$" not in text
     assert "http" not in text
 
@@ -618,7 +631,7 @@ def test_for_programs_and_browsers(fakes: Path, tmp_path: Path) -> None:
     assert report["cases"] == ["stepped"]
     assert one(report, "numpy", "old", "stepped")["whose"] == "consumer"
     assert files[1].read_text() == page.render(report)
-    assert "2 of 2 exchanges that fail or lose a promise succeed" in process.stdout
+    assert "2 of 2 exchanges that fail or lose the read-only flag succeed" in process.stdout
     assert "numpy to old: stepped" in process.stdout
 
     json_only = run("--only", "numpy", "--case", "vector", "--json")

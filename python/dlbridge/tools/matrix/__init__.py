@@ -28,6 +28,10 @@ SUMMARY = "pass arrays of every library to every other library, and show the res
 
 # Libraries that take part only with --only: no exchange would succeed.
 NOT_SHOWN = {name for name, library in LIBRARIES.items() if not library.has_dlpack}
+# Libraries that cannot take part.
+WITHOUT_ARRAYS = {
+    name for name, library in LIBRARIES.items() if not (library.array or library.take)
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=jobs,
         default=min(4, os.cpu_count() or 1),
-        help="pairs at the same time (default: %(default)s)",
+        help="pairs at the same time (default: the processors, at most 4; here %(default)s)",
     )
     parser.add_argument(
         "--verbose", action="store_true", help="list every exchange that did not preserve the array"
@@ -110,7 +114,8 @@ def row(text: str) -> str:
 def _plan(options: argparse.Namespace) -> survey.Plan:
     """Raises WrongUsage and survey.NoEnvironment."""
     try:
-        rows = {survey.short_name(name): name for name in (*LIBRARIES, *options.library)}
+        known = [name for name in LIBRARIES if name not in WITHOUT_ARRAYS]
+        rows = {survey.short_name(name): name for name in (*known, *options.library)}
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise WrongUsage(f"--library: {type(error).__name__}: {error}") from None
     if options.via and importlib.util.find_spec("dlbridge._core") is None:
@@ -118,7 +123,10 @@ def _plan(options: argparse.Namespace) -> survey.Plan:
     names = options.only or rows.keys() - NOT_SHOWN
     for name in names:
         if name not in rows:
-            raise WrongUsage(f"--only {name}: no such library; there are {', '.join(rows)}")
+            reason = f"no such library; there are {', '.join(rows)}"
+            if name in WITHOUT_ARRAYS:
+                reason = "it has no arrays of its own, so matrix cannot examine it"
+            raise WrongUsage(f"--only {name}: {reason}")
     libraries = [rows[name] for name in rows if name in names]
     environments = [
         survey.examine_environment(name, python, libraries)

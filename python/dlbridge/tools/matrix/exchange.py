@@ -18,8 +18,8 @@ OUTCOMES = {
     "zero-copy": "the consumer uses the same memory",
     "copied": "the values arrive in other memory",
     "converted": "the values arrive with another dtype",
-    "writable": "the values of read-only memory arrive writable; a library without read-only "
-    "arrays breaks no rule by it, but the producer's promise is lost",
+    "writable": "read-only memory became writable; a library without read-only arrays breaks no "
+    "rule by it, but the read-only flag is lost",
     "refused": "one of the two raises an error, at once or when the array is read",
     "wrong": "other values arrive without an error, or change when the source is freed",
     "hung": "no answer within the time limit",
@@ -310,7 +310,7 @@ class _Exchange:
                 return failure
             result = self._kind(imported, address)
             if self.case.name == "read-only" and self._can_write_through(imported):
-                result = {"outcome": "writable", "said": "arrives writable"}
+                result = {"outcome": "writable", "said": "the read-only flag is lost"}
             self.source = None
             gc.collect()
             junk = use_memory_again(self.producer_row, self.producer_module, self.case)

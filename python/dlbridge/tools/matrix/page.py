@@ -158,8 +158,8 @@ def _rescued(report: dict[str, Any]) -> str:
         for group in summary.groups_via(summary.rescued(report))
     )
     return (
-        f"<h2>Through dlbridge</h2><p><b>{works} of {tried}</b> exchanges that fail or lose a "
-        "promise succeed with dlbridge in between.</p>"
+        f"<h2>Through dlbridge</h2><p><b>{works} of {tried}</b> exchanges that fail or lose the "
+        "read-only flag succeed with dlbridge in between.</p>"
         "<details><summary>The pairs and the calls</summary>"
         '<div class="scroll"><table class="plain" style="margin: .5rem .8rem"><thead><tr><th>Pair'
         f"</th><th>Argument of the consumer</th><th>Arrays</th></tr></thead><tbody>{rows}</tbody>"

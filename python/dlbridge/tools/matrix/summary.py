@@ -149,7 +149,7 @@ def tried_again(report: dict[str, Any]) -> list[Exchange]:
 
 
 def rescued(report: dict[str, Any]) -> list[Exchange]:
-    """Those of them that keep the values and every promise with dlbridge in between."""
+    """Those of them that keep the values and the read-only flag with dlbridge in between."""
     return [each for each in tried_again(report) if each["via"]["outcome"] in ARRIVED]
 
 

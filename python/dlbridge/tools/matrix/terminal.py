@@ -53,8 +53,8 @@ def show(report: dict[str, Any], *, verbose: bool = False) -> None:
     if summary.tried_again(report):
         tried, works = summary.tried_again(report), summary.rescued(report)
         print(
-            f"{len(works)} of {len(tried)} exchanges that fail or lose a promise succeed through "
-            "dlbridge.\n"
+            f"{len(works)} of {len(tried)} exchanges that fail or lose the read-only flag succeed "
+            "through dlbridge.\n"
         )
         _show_groups("Through dlbridge", report, summary.groups_via(summary.rescued(report)))
         if verbose:
@@ -132,7 +132,7 @@ def _show_causes(report: dict[str, Any], verbose: bool) -> None:
 
 
 def _cause(cause: causes.Cause) -> str:
-    known = f"; known as {cause.defect}" if cause.defect else ""
+    known = f"; known: dlbridge doctor --defect {cause.defect}" if cause.defect else ""
     where = tables.count(len(cause.exchanges), "exchange")
     return f"{cause.text} [{where}: {', '.join(cause.cases)}{known}]"
 
