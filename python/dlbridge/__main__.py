@@ -1,11 +1,11 @@
-"""The command line: python -m dlbridge TOOL, or --include-dir | --cmake-dir | --version."""
+"""The command line: dlbridge TOOL, or --include-dir | --cmake-dir | --version."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import dlbridge
 from dlbridge.tools import conformance, demo, doctor, matrix, output
@@ -21,9 +21,17 @@ TOOLS: dict[str, Any] = {
 }
 
 
+class _Parser(argparse.ArgumentParser):
+    """Its errors have the form of those of the tools: "dlbridge TOOL: REASON"."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
 def parser() -> argparse.ArgumentParser:
-    main_parser = argparse.ArgumentParser(
-        prog="python -m dlbridge",
+    main_parser = _Parser(
+        prog="dlbridge",
         description="Exchanges tensors between libraries without copying them, by DLPack.",
     )
     main_parser.add_argument("--version", action="version", version=dlbridge.__version__)

@@ -248,6 +248,36 @@ def test_a_number_of_jobs_is_positive(number: str) -> None:
     assert err.endswith(f"argument --jobs: expected a whole number above 0; got {number!r}\n")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("nosuch",), "dlbridge: argument TOOL: invalid choice: 'nosuch'"),
+        (("matrix", "--jobs=0"), "dlbridge matrix: argument --jobs: expected"),
+        (("matrix", "--only=nosuch"), "dlbridge matrix: --only nosuch: "),
+        (("inspect", "array"), "dlbridge inspect: expected MODULE:EXPR"),
+        (("inspect", "--html=/", INSPECT[1]), "dlbridge inspect: --html: expected"),
+        (("doctor", "--defect=nosuch"), "dlbridge doctor: argument --defect: no defect"),
+        (("conformance",), "dlbridge conformance: a TARGET is required"),
+    ],
+)
+def test_every_error_has_the_same_form(arguments: tuple[str, ...], reason: str) -> None:
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert err.splitlines()[-1].startswith(reason)
+
+
+def test_a_failed_inspection_has_the_form_of_an_error() -> None:
+    status, _, err = run("inspect", "array:nosuch")
+    assert status == 1
+    assert err.startswith("dlbridge inspect: array:nosuch: the expression failed: NameError")
+
+
+def test_help_says_what_decides_the_number_of_jobs() -> None:
+    words = " ".join(run("matrix", "--help")[1].split())
+    count = min(4, os.cpu_count() or 1)
+    assert f"(default: the processors, at most 4; here {count})" in words
+
+
 @pytest.mark.parametrize("text", ["numpy", "numpy:", ":ROW"])
 def test_a_library_has_a_module_and_a_row(text: str) -> None:
     status, out, err = run("matrix", "--library", text)

@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
     """Shows the inspection. 0: no defect; 1: a defect, or the inspection failed; 2: wrong usage."""
     wrong = _wrong_usage(options)
     if wrong:
-        print(wrong, file=sys.stderr)
+        _print_error(wrong)
         return 2
     began = time.monotonic()
     with children.Worker(seconds=options.timeout) as worker:
@@ -134,6 +134,10 @@ def run(options: argparse.Namespace) -> int:
     return 0 if inspection.sound else 1
 
 
+def _print_error(text: str) -> None:
+    print(output.printable(f"dlbridge inspect: {text}"), file=sys.stderr)
+
+
 def _wrong_usage(options: argparse.Namespace) -> str:
     """Returns what is wrong with the arguments, before anything is evaluated."""
     module, colon, expression = options.what.partition(":")
@@ -151,7 +155,7 @@ def _write_page(path: str, inspection: Inspection) -> bool:
     try:
         output.save(Path(path), as_page(inspection))
     except output.CannotSave as error:
-        print(f"--html: {error}", file=sys.stderr)
+        _print_error(f"--html: {error}")
         return False
     print(f"wrote {os.path.abspath(path)}", file=sys.stderr)
     return True
@@ -169,6 +173,6 @@ def _show_failure(options: argparse.Namespace, answer: children.Answer) -> None:
         }
         print(json.dumps(failed, indent=2))
     else:
-        print(output.printable(f"{options.what}: {_failed(answer)}"), file=sys.stderr)
+        _print_error(f"{options.what}: {_failed(answer)}")
         if answer.noise:
             print(output.printable(answer.noise), file=sys.stderr)
