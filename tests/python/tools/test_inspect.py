@@ -11,6 +11,7 @@ import subprocess
 import sys
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -823,6 +824,45 @@ def test_import_of_dlbridge_is_light() -> None:
     )
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert process.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("what", "headline"),
+    [
+        ([1, 2], "not a tensor: list supports none of the protocols"),
+        (Producer, f"not a tensor: {Producer.__module__}.Producer is a class"),
+        (Raises(BufferError("no")), "exports no tensor"),
+    ],
+)
+def test_the_headline_of_what_is_no_tensor(what: object, headline: str) -> None:
+    assert inspect(what).text().splitlines()[1] == headline
+
+
+def test_equal_verdicts_share_a_line() -> None:
+    text = " ".join(inspect([1, 2]).text().split())
+    assert text.count("it has no __dlpack__") == 4  # of four exceptions
+    assert "refuses NumPy, TensorFlow, PyArrow, MXNet: AttributeError: it has no" in text
+    html = inspect([1, 2])._repr_html_()
+    assert html.count("it has no __dlpack__") == 4 and html.count("<span title=") == 14
+
+
+def test_a_conversion_is_no_copy() -> None:
+    inspection = inspect(array.array("d", [1, 2]))
+    assert verdict(inspection, "mlx") == ("converts", "copies into a narrower dtype: float64")
+    assert "1 with another dtype" in inspection.text()
+    assert verdict(inspect(array.array("f", [1, 2])), "mlx")[0] == "copies"
+
+
+def test_the_access_by_a_legacy_capsule() -> None:
+    for writeable, access in ((None, "not stated"), (True, "not stated"), (False, "read-only")):
+        x: Any = AlwaysLegacy()
+        if writeable is not None:
+            x.flags = SimpleNamespace(writeable=writeable)
+        inspection = inspect(x)
+        lines = inspection.text().splitlines()
+        assert f"  access          {access}; a legacy capsule has no read-only flag" in lines
+        assert lines[1].endswith(", read-only") == (access == "read-only")
+        assert ("It is read-only" in oddities(inspection)) == (access == "read-only")
 
 
 def test_inspect_accepts_a_title() -> None:

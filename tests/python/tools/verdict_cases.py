@@ -17,6 +17,7 @@ import foreign
 from dlbridge.tools import abi
 from dlbridge.tools.inspection.inspection import inspect
 from dlbridge.tools.libraries import LIBRARIES
+from dlbridge.tools.matrix import values as matrix_values
 
 ALIGNED = struct.pack("<64f", *range(64))
 COMPACT = (3, 1)
@@ -276,14 +277,16 @@ def take(consumer: str, case: str, read: bool) -> list[str]:
             values = values.tolist()
     except BaseException as raised:
         return ["breaks", f"{type(raised).__name__}: {raised}"]
+    dtype = matrix_values.dtype_of(result)
     del result, source
     if case == "deleter NULL":
         gc.collect()  # frees remaining references
     if expected is not None and values is not None and values != expected:
         return ["wrong", repr(values)]
     # Some consumers do not report an address.
-    same = address is None or first is None or address == first.first
-    return ["shares" if same else "copies", ""]
+    if address is None or first is None or address == first.first:
+        return ["shares", ""]
+    return ["converts" if dtype != first.dtype_text else "copies", ""]
 
 
 def readable() -> dict[str, bool]:

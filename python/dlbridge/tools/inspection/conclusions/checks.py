@@ -13,7 +13,7 @@ from dlbridge.tools.inspection.conclusions.verdicts import OTHER_MAJOR_CASE, Ver
 from dlbridge.tools.inspection.consumers import CONSUMERS, LEGACY, titles
 from dlbridge.tools.inspection.reading.exports import PROBES
 from dlbridge.tools.inspection.reading.observation import Observation
-from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, Response
+from dlbridge.tools.inspection.reading.protocols import DLPACK, Response
 
 # The level, the sentence, the affected consumers, and the protocols by which it shows.
 Findings = Iterator[tuple[Level, str, str, tuple[str, ...]]]
@@ -171,14 +171,7 @@ def legacy_of_read_only(x: Observation, verdicts: Verdicts) -> Findings:
     bare = x.response("bare")
     if bare is None or bare.description is None or bare.capsule != abi.LEGACY:
         return
-    same = [
-        each.description
-        for each in x.responses
-        if each.description is not None
-        and each.name not in COPIES
-        and each.description.first == bare.description.first  # others are copies
-    ]
-    if x.subject.own_read_only or any(each.read_only for each in same):
+    if x.is_read_only(bare.description.first):
         yield (
             "risk",
             "It is read-only, and exports a legacy capsule, which has no such flag.",

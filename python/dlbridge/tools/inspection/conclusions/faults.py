@@ -170,13 +170,13 @@ FAULTS: dict[str, Fault] = {
         "it is freed while it is in use",
         "take a reference in each export",
     ),
-    "dies with its object": Fault(
+    "changes with its object": Fault(
         "defect",
         "When the object is deleted, its export changes: {what} was {first}, and is {second}.",
         "consumers read freed memory",
         "keep the memory, the shape and the strides alive until the deleter is called",
     ),
-    "memory dies with its object": Fault(
+    "memory freed with its object": Fault(
         "defect",
         "When the object is deleted, {what} of its export can no longer be read.",
         "consumers read freed memory",

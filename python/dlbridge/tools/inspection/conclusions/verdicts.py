@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from dlbridge.tools import abi
 from dlbridge.tools.inspection.cases import CASES, OTHER_MAJOR
@@ -30,8 +30,10 @@ from dlbridge.tools.inspection.consumers import ROWS, Consumer, Request
 from dlbridge.tools.inspection.reading.observation import Observation
 from dlbridge.tools.inspection.reading.protocols import Response
 
-Outcome = Literal["shares", "copies", "depends", "refuses", "wrong", "breaks", "crashes", "unknown"]
-WORST = ("shares", "copies", "depends", "unknown", "wrong", "breaks", "refuses", "crashes")
+Outcome = Literal[
+    "shares", "copies", "converts", "depends", "unknown", "wrong", "breaks", "refuses", "crashes"
+]
+WORST: tuple[Outcome, ...] = get_args(Outcome)
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def _predict(row: Consumer, observation: Observation) -> _Prediction:
 def _apply_lazy_flags(prediction: _Prediction, observation: Observation) -> _Prediction:
     """PyTorch's lazy negation and conjugation are lost in every export."""
     for flag in ("negated", "conjugated"):
-        if flag in observation.subject.marks and prediction.outcome in ("shares", "copies"):
+        if flag in observation.subject.marks and prediction.outcome in WORST[:3]:
             return replace(prediction, outcome="wrong", text=f"the values are not {flag}")
     return prediction
 
@@ -173,7 +175,7 @@ OTHER_MAJOR_CASE = "other major"  # the name of the case to which OTHER_MAJOR be
 NOTES = (WRITABLE, SEND_ONLY, MEMORY_ORDER)  # reactions that do not change the outcome
 OUTCOMES: dict[str, Outcome] = {
     COPIES: "copies",
-    NARROWS: "copies",
+    NARROWS: "converts",
     WRONG: "wrong",
     FAILS_LATER: "breaks",
     CRASHES_IN_USE: "breaks",

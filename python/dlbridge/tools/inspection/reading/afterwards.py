@@ -62,23 +62,23 @@ def _described(capsule: Any) -> Description | None:
 
 def _changes(name: str, before: Description, after: Description | None) -> Iterator[Sign]:
     if after is None:
-        yield Sign("memory dies with its object", (name,), {"what": "the managed tensor"})
+        yield Sign("memory freed with its object", (name,), {"what": "the managed tensor"})
         return
     for facet in ("shape", "strides", "data", "byte_offset", "dtype", "device"):
         values = getattr(before, facet), getattr(after, facet)
         if values[0] != values[1]:
             now = "not readable" if values[1] is None else str(values[1])
             words = {"what": facet, "first": str(values[0]), "second": now}
-            yield Sign("dies with its object", (name,), words)
+            yield Sign("changes with its object", (name,), words)
             return
     if before.elements and not after.elements:
-        yield Sign("memory dies with its object", (name,), {"what": "the elements"})
+        yield Sign("memory freed with its object", (name,), {"what": "the elements"})
         return
     difference = first_difference(before.elements, after.elements)
     if difference is not None:
         numbers = [str(each.elements[difference[0]]) for each in (before, after)]
         words = {"what": "an element", "first": numbers[0], "second": numbers[1]}
-        yield Sign("dies with its object", (name,), words)
+        yield Sign("changes with its object", (name,), words)
 
 
 def _reuse(x: Description) -> None:

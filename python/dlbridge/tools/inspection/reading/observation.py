@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from dlbridge.tools.inspection.reading.description import Description
-from dlbridge.tools.inspection.reading.protocols import Response
+from dlbridge.tools.inspection.reading.protocols import COPIES, Response
 from dlbridge.tools.inspection.reading.signs import Comparison, Sign
 from dlbridge.tools.inspection.reading.subject import Subject
 
@@ -41,6 +41,16 @@ class Observation:
             if response is not None and response.description is not None:
                 return response.description
         return None
+
+    def is_read_only(self, first: int) -> bool:
+        """Whether the object, or an export of it with this first element, is read-only."""
+        return bool(self.subject.own_read_only) or any(
+            each.description.read_only
+            for each in self.responses
+            if each.description is not None
+            and each.name not in COPIES
+            and each.description.first == first  # others are copies
+        )
 
     @cached_property
     def reference(self) -> Response | None:

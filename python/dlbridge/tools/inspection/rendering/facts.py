@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dlbridge.tools import devices
+from dlbridge.tools import abi, devices
 from dlbridge.tools.inspection.conclusions.findings import Findings
 from dlbridge.tools.inspection.conclusions.oddities import Oddity
 from dlbridge.tools.inspection.conclusions.verdicts import Outcome, Verdict
@@ -107,8 +107,16 @@ def _memory(x: Description) -> str:
     return f"{begin:#x} to {end:#x}, {_plural(end - begin, 'byte')}{shared}{readable}"
 
 
-def _access(x: Description) -> str:
-    return {True: "read-only", False: "writable", None: "unspecified"}[x.read_only]
+def _is_read_only(findings: Findings, x: Description) -> bool:
+    return findings.is_read_only(x.first) if x.read_only is None else x.read_only
+
+
+def _access(findings: Findings, x: Description) -> str:
+    is_read_only = _is_read_only(findings, x)
+    if x.read_only is not None:
+        return "read-only" if is_read_only else "writable"
+    what = "a legacy capsule" if x.capsule == abi.LEGACY else "DLTensor"
+    return f"{'read-only' if is_read_only else 'not stated'}; {what} has no read-only flag"
 
 
 def _keywords(findings: Findings) -> str:
@@ -141,7 +149,7 @@ def properties(findings: Findings) -> list[tuple[str, str]]:
         ("order", _order(x)),
         ("first element", _first(x)),
         ("memory", _memory(x)),
-        ("access", _access(x)),
+        ("access", _access(findings, x)),
     ]
     if x.sample:
         more = x.layout is not None and x.layout.size > len(x.sample)
@@ -194,7 +202,7 @@ def _differs(findings: Findings, response: Response) -> str:
             f"a copy at {response.description.first:#x}" if elsewhere else "the same memory"
         )
         return "; ".join([protocols_text, *texts])
-    return "; ".join(texts) or "the same"
+    return "; ".join(texts) or "as above"
 
 
 def response_rows(findings: Findings) -> list[tuple[Response, str, str]]:
@@ -203,7 +211,7 @@ def response_rows(findings: Findings) -> list[tuple[Response, str, str]]:
     for response in findings.responses:
         difference = ""
         if response is findings.reference:
-            difference = "see above"
+            difference = "shown above"
         elif response.description is not None:
             difference = _differs(findings, response)
         rows.append((response, response_text(response), difference))
@@ -235,6 +243,7 @@ def summary(findings: Findings) -> str:
 OUTCOME_TEXTS: dict[Outcome, str] = {
     "shares": "without a copy",
     "copies": "copies",
+    "converts": "converts",
     "depends": "depends",
     "refuses": "refuses",
     "wrong": "WRONG VALUES",
@@ -246,6 +255,7 @@ OUTCOME_TEXTS: dict[Outcome, str] = {
 OUTCOME_STYLES = {
     "shares": "good",
     "copies": "fair",
+    "converts": "fair",
     "depends": "fair",
     "refuses": "fair",
     "unknown": "faint",
@@ -262,9 +272,18 @@ def outcome_style(verdict: Verdict) -> str:
     return "fair" if style == "good" and verdict.text else style
 
 
+def equal_verdicts(findings: Findings) -> list[list[Verdict]]:
+    """Returns the verdicts, those of equal outcome and text together, the best outcomes first."""
+    groups: dict[tuple[str, str], list[Verdict]] = {}
+    for each in sorted(findings.verdicts, key=lambda each: list(OUTCOME_TEXTS).index(each.outcome)):
+        groups.setdefault((each.outcome, each.text), []).append(each)
+    return list(groups.values())
+
+
 GROUPS: dict[Outcome, str] = {
     "shares": "without a copy",
     "copies": "with a copy",
+    "converts": "with another dtype",
     "refuses": "refuse",
     "wrong": "crash or fail later",
     "breaks": "crash or fail later",
@@ -291,8 +310,13 @@ def duration(seconds: float | None) -> str:
 def headline(findings: Findings) -> str:
     """Returns the object's description in one line."""
     if findings.tensor is None:
-        return "exports no tensor" if findings.subject.on_type else "no tensor: no protocol"
+        subject = findings.subject
+        if subject.is_class:
+            return f"not a tensor: {subject.type} is a class"
+        if any(each.outcome != "absent" for each in findings.responses):
+            return "exports no tensor"
+        return f"not a tensor: {subject.type} supports none of the protocols"
     tensor = findings.tensor
     order = f", {tensor.layout.order}" if tensor.layout is not None else ""
-    access = ", read-only" if tensor.read_only else ""
+    access = ", read-only" if _is_read_only(findings, tensor) else ""
     return f"{tensor.text}{order}{access}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from dlbridge.tools.inspection.conclusions.findings import Findings
+from dlbridge.tools.inspection.conclusions.verdicts import Verdict
 from dlbridge.tools.inspection.rendering import facts, picture, svg
 from dlbridge.tools.inspection.rendering.facts import LEVEL_STYLES, OUTCOME_TEXTS, outcome_style
 
@@ -125,12 +126,15 @@ def _oddities(findings: Findings) -> str:
     return f"<h4>Oddities</h4>{body}"
 
 
+def _consumer(row: Verdict) -> str:
+    return f'<span title="{escape(row.call, quote=True)}">{escape(row.title)}</span>'
+
+
 def _verdicts(findings: Findings) -> str:
     rows = "".join(
-        f'<tr><td title="{escape(row.call, quote=True)}">{escape(row.title)}</td>'
-        f"<td>{_tag(OUTCOME_TEXTS[row.outcome], outcome_style(row))}</td>"
-        f"<td>{escape(row.text)}</td></tr>"
-        for row in findings.verdicts
+        f"<tr><td>{_tag(OUTCOME_TEXTS[row.outcome], outcome_style(row))}</td>"
+        f"<td>{', '.join(map(_consumer, (row, *others)))}</td><td>{escape(row.text)}</td></tr>"
+        for row, *others in facts.equal_verdicts(findings)
     )
     versions = ", ".join(f"{row.title} {row.version}" for row in findings.verdicts)
     return (

@@ -187,11 +187,11 @@ def _verdicts(findings: Findings, width: int) -> Iterator[Line]:
     head: Line = [("Consumers  ", "title")]
     yield from _wrapped(head, 11, facts.summary(findings), width, "faint")
     rows = findings.verdicts
-    indent = max(len(row.title) for row in rows) + 4
-    for row in rows:
-        legend = OUTCOME_TEXTS[row.outcome]
-        text = f"{legend}: {row.text}" if row.text else legend
-        style = outcome_style(row)
-        yield from _wrapped([(f"  {row.title}".ljust(indent), "name")], indent, text, width, style)
+    indent = max(len(OUTCOME_TEXTS[row.outcome]) for row in rows) + 4
+    for row, *others in facts.equal_verdicts(findings):
+        titles = ", ".join(each.title for each in (row, *others))
+        front = f"  {OUTCOME_TEXTS[row.outcome]}".ljust(indent)
+        text = f"{titles}: {row.text}" if row.text else titles
+        yield from _wrapped([(front, outcome_style(row))], indent, text, width)
     versions = ", ".join(f"{row.title} {row.version}" for row in rows)
     yield from _wrapped([("  ", "")], 2, f"Verified with {versions}.", width, "faint")
