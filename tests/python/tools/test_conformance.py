@@ -348,6 +348,8 @@ def test_a_consumer_that_is_none() -> None:
 def test_a_rule_that_is_none() -> None:
     with pytest.raises(CannotExamine, match="there is no rule P-99"):
         conformance.examine(OURS, only={"P-01", "P-99"})
+    with pytest.raises(CannotExamine, match="no rule Q-1; `dlbridge conformance --rules` lists"):
+        conformance.examine(OURS, only="q-1")
 
 
 # The command line --------------------------------------------------------------------------------
@@ -376,6 +378,33 @@ def test_status_1_and_what_failed() -> None:
     assert lines[5].startswith("       fix    Define both on the class")
     assert lines[6].startswith('       source array API 2021.12, array object: "A conforming')
     assert process.stdout.splitlines()[-1] == "1 of 2 pass, 1 fail"
+
+
+def test_the_head_of_a_library_that_claims_no_standard() -> None:
+    process = command("dlbridge", "--only", "P-01")
+    versions, *standard = process.stdout.splitlines()[:3]
+    assert versions.startswith("dlbridge (python 3.")
+    assert f", dlbridge {dlbridge.__version__})" in versions
+    assert " ".join(standard).strip() == (
+        "standard: dlpack.h and DLPack's Python specification (the library claims no version of "
+        "the array API)"
+    )
+
+
+def test_arrays_that_dlbridge_does_not_create() -> None:
+    with pytest.raises(CannotExamine, match="dlbridge creates no NumPy arrays with device='cuda'"):
+        conformance.examine("numpy", device="cuda")
+
+
+def test_arrays_that_state_their_access_need_no_comparison() -> None:
+    (result,) = conformance.examine("numpy", only="P-22").results
+    assert result.got.startswith("not examined further: the arrays state whether they are read-")
+
+
+def test_long_notes_are_cut_between_words() -> None:
+    assert terminal._short("a" * 199 + " bcd") == "a" * 199 + " ..."
+    assert terminal._short("a" * 201) == "a" * 200 + " ..."
+    assert terminal._short("a" * 200) == "a" * 200
 
 
 def test_status_2_and_why() -> None:
@@ -430,8 +459,9 @@ def test_a_consumer_that_is_missing_is_named() -> None:
 
 
 def test_a_rule_may_be_given_as_it_is() -> None:
-    (result,) = conformance.examine("numpy", only="P-01").results
-    assert result.id == "P-01"
+    for rule in ("P-01", "p-01"):
+        (result,) = conformance.examine("numpy", only=rule).results
+        assert result.id == "P-01"
     with pytest.raises(conformance.CannotExamine, match="there is no rule P-00"):
         conformance.examine("numpy", only="P-00")
 
@@ -555,7 +585,7 @@ def test_plugin_outcomes(run_pytest: Run) -> None:
         [
             "P-39: *",
             "  fix: Set flag 2 in the versioned struct *",
-            "SKIPPED * no array tells whether it must not be written*",
+            "SKIPPED * no array states whether it is read-only*",
         ]
     )
     assert run.ret == 1

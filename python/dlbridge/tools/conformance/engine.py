@@ -28,7 +28,7 @@ from dlbridge.tools.conformance.rules import (
     severity_of_crash,
 )
 from dlbridge.tools.conformance.target import CannotExamine
-from dlbridge.tools.conformance.waivers import Waiver, apply_waivers
+from dlbridge.tools.conformance.waivers import LISTED, Waiver, apply_waivers
 
 WORTHWHILE = 10  # probes: fewer in a lane take less time than opening the target for them
 # One violation may crash every probe: a capsule with the name of the other struct.
@@ -70,10 +70,12 @@ def examine(
     Raises CannotExamine when there is nothing to examine: no such module, or a factory that raises.
     Raises Interrupted, a KeyboardInterrupt, on Ctrl-C.
     """
-    only = {only} if isinstance(only, str) else only
-    rules = list(RULES) if only is None else [rule for rule in RULES if rule in only]
-    if only is not None and len(rules) < len(set(only)):
-        raise CannotExamine(f"there is no rule {', '.join(sorted(set(only) - set(RULES)))}")
+    if only is None:
+        only = RULES
+    only = {rule.upper() for rule in ([only] if isinstance(only, str) else only)}
+    if unknown := sorted(only - RULES.keys()):
+        raise CannotExamine(f"there is no rule {', '.join(unknown)}; {LISTED}")
+    rules = [rule for rule in RULES if rule in only]
     probes = [probe for probe in in_order() if probe.rule in rules]
     try:
         examination = Examination(

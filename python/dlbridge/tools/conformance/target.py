@@ -7,6 +7,7 @@ import importlib.metadata
 import importlib.util
 import inspect
 import math
+import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -67,7 +68,7 @@ class Target:
         wanted = {"device": self.device, **overrides}
         for name, value in wanted.items():
             if name not in self.accepts and value != USUAL.get(name):
-                raise Skip(f"the factory has no parameter `{name}`; {name}={value!r} is needed")
+                raise Skip(self.lacks(name, value))
         arguments = {
             name: value for name, value in {**USUAL, **wanted}.items() if name in self.accepts
         }
@@ -78,6 +79,12 @@ class Target:
             text = ", ".join(f"{name}={value!r}" for name, value in overrides.items())
             text = f", called with {text}," if text else ""
             raise Skip(f"the factory{text} raised {name_error(error)}") from error
+
+    def lacks(self, name: str, value: Any) -> str:
+        """Returns why make() cannot pass an argument: the factory has no such parameter."""
+        if self.name in LIBRARIES:
+            return f"dlbridge creates no {LIBRARIES[self.name].title} arrays with {name}={value!r}"
+        return f"the factory has no parameter `{name}`; {name}={value!r} is needed"
 
     def consume(self, producer: Any) -> Any:
         """Calls the consumer with a producer. Raises Skip where there is no consumer."""
@@ -290,11 +297,11 @@ def claimed_standard(target: Target) -> str | None:
 
 
 def version_of(module: str) -> str | None:
-    """Returns the version of the distribution of a module, None when it is unknown."""
+    """Returns the version of an imported module, None when it is unknown."""
     top = module.partition(".")[0]
     if top in LIBRARIES and LIBRARIES[top].version is not None:
         return LIBRARIES[top].version
     try:
         return importlib.metadata.version(top)
     except importlib.metadata.PackageNotFoundError:
-        return None
+        return getattr(sys.modules.get(module), "__version__", None)

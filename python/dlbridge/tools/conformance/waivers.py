@@ -16,6 +16,7 @@ from typing import Any
 from dlbridge.tools.conformance.results import VIOLATIONS, Applied, Result
 
 KEY = "waivers"  # of the list in the file
+LISTED = "`dlbridge conformance --rules` lists them"
 PARSERS_OF_TOML = ("tomllib", "tomli")
 
 
@@ -40,7 +41,8 @@ def read(path: Path, rules: Collection[str]) -> list[Waiver]:
     except BadWaivers:
         raise
     except (OSError, ValueError) as error:
-        raise BadWaivers(f"{path}: {error}") from None
+        reason = getattr(error, "strerror", None) or error  # without the path
+        raise BadWaivers(f"{path}: {reason}") from None
     if not isinstance(document, dict) or not isinstance(document.get(KEY), list):
         raise BadWaivers(f'{path}: expected a list named "{KEY}" of id and reason')
     waivers: list[Waiver] = []
@@ -81,7 +83,7 @@ def _waiver(row: Any, rules: Collection[str], before: Collection[str]) -> Waiver
         raise BadWaivers(f"unknown key {unknown[0]!r}; there are id, reason, strict and outcome")
     rule, reason = row.get("id"), row.get("reason")
     if not isinstance(rule, str) or rule not in rules:
-        raise BadWaivers(f"there is no rule {rule!r}; `conformance --rules` lists them")
+        raise BadWaivers(f"there is no rule {rule!r}; {LISTED}")
     if rule in before:
         raise BadWaivers(f"{rule} has a waiver already")
     if not isinstance(reason, str) or not reason.strip():

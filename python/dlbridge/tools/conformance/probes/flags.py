@@ -11,7 +11,7 @@ from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
 
 DEFINED = abi.READ_ONLY | abi.IS_COPIED | abi.SUBBYTE_PADDED
-NOT_TOLD = "no array tells whether it must not be written, and the factory has no `readonly`"
+NOT_TOLD = "no array states whether it is read-only, and the factory has no `readonly`"
 
 
 def _is_shared(sample: Sample) -> bool:
@@ -41,7 +41,7 @@ def marked_without_dimensions_too(target: Target) -> None:
     if type(arrays[0]) is not type(arrays[1]):
         raise Skip("an array without dimensions is of another type")
     if any(is_readonly(x) is not None for x in arrays):
-        raise Skip("the arrays tell whether they must not be written")
+        raise Skip("the arrays state whether they are read-only; their exports need no comparison")
     tensors = [obtain(x, **requests_of_kinds(x)[-1]).contents for x in arrays]
     if any(tensor.version is None or tensor.flags & abi.IS_COPIED for tensor in tensors):
         raise Skip("the exports have no flags, or are copies")
@@ -61,7 +61,7 @@ def writable_is_not_marked(target: Target) -> None:
             raise Broken(f"{sample}: the array is writable, and its capsule is marked READ_ONLY")
         return True
 
-    judge(survey(target).versioned(), check, "no array tells that it may be written")
+    judge(survey(target).versioned(), check, "no array states that it is writable")
 
 
 @probe("P-49")

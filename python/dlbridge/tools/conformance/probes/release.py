@@ -277,7 +277,7 @@ def does_not_free_with_a_view(target: Target) -> str:
                 way(calls[name].result)
         gc.collect()
         early += [
-            f"{kind}: after {name} was dropped, the deleter was called, and x lives"
+            f"{kind}: after {name} was dropped, the deleter was called, but x still exists"
             for name, call in calls.items()
             if _freed_below(call) > before[name]
         ]

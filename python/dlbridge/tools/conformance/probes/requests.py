@@ -156,7 +156,7 @@ def _elsewhere(target: Target, *names: str) -> Iterator[Any]:
     if device_of(default)[0] != devices.CPU:
         item += 1
         yield default
-    why = "the factory has no parameter `device`"
+    why = target.lacks("device", names[0])
     for name in names if "device" in target.accepts else ():
         try:
             x = make(target, device=name)

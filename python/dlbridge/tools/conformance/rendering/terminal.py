@@ -39,8 +39,12 @@ def lines(report: Report, width: int, *, verbose: bool = False) -> Iterable[Line
         f"{name} {version}" for name, version in report.versions.items() if version
     )
     yield "", "", f"{report.target} ({versions}), consumer: {report.consumer or 'none'}"
-    claim = f"array API {report.standard}" if report.standard else "no version of the array API"
-    yield "", "", f"standard: {claim}, dlpack.h, DLPack's Python specification"
+    standard = "dlpack.h and DLPack's Python specification"
+    if report.standard:
+        standard = f"array API {report.standard}, {standard}"
+    else:
+        standard += " (the library claims no version of the array API)"
+    yield from _row("", "", f"standard: {standard}", width)
     yield "", "", ""
     ordered = report.ordered()
     folded = [] if verbose else [it for it in ordered if it.outcome == "note" or it.is_waived]
@@ -67,7 +71,9 @@ def lines(report: Report, width: int, *, verbose: bool = False) -> Iterable[Line
 
 
 def _short(note: str) -> str:
-    return note if len(note) <= LONGEST_NOTE else f"{note[:LONGEST_NOTE]} ..."
+    if len(note) <= LONGEST_NOTE:
+        return note
+    return f"{note[:LONGEST_NOTE].rpartition(' ')[0] or note[:LONGEST_NOTE]} ..."
 
 
 def _whole(result: Result, width: int) -> Iterable[Line]:

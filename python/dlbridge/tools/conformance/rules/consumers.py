@@ -97,8 +97,8 @@ ROWS = [
         "An invalid shape is refused: ndim below 0 or above the limit, a negative extent, a size "
         "that overflows, NULL with elements.",
         (t.NDIM, t.SHAPE),
-        "Check ndim and every extent before using them, and multiply extents with a check for "
-        "overflow.",
+        "Check ndim and every extent before using them, multiply extents with a check for "
+        "overflow, and refuse NULL shape or data where there are elements.",
     ),
     Rule(
         "C-12",

@@ -57,8 +57,8 @@ ROWS = [
     Rule(
         "X-07",
         "unsound",
-        "Memory, shape and strides live until the deleter is called, also after the source object "
-        "was freed.",
+        "Memory, shape and strides stay valid until the deleter is called, also after the source "
+        "object was freed.",
         (t.BORROWING, t.DELETES_ITSELF),
         "Keep the owner of the memory, the shape and the strides in manager_ctx until the deleter "
         "runs, in both structs.",

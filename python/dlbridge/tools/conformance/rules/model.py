@@ -11,7 +11,7 @@ ARRAY_API = "array API"
 
 # must: a standard demands it. should: a standard recommends it. unsound: the violation is a crash,
 # wrong values, a leak or a double free on input that the standards permit. hardening: the input
-# breaks a standard, and the library is expected to survive it. courtesy: no standard says so.
+# breaks a standard, and a robust library refuses or handles it. courtesy: no standard says so.
 Kind = Literal["must", "should", "unsound", "hardening", "courtesy"]
 
 # What a sentence does: it demands or defines, it recommends, it permits, or it only describes.
