@@ -135,7 +135,30 @@ def test_one_defect_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert doctor.run(options_of(fast=False, defect=known.DEFECTS["torch-read-only"])) == 0
     output = capsys.readouterr().out
     assert "\n    import torch, ctypes_tensors\n" in output
-    assert "it now holds 9.0" in output
+    assert "shows     The program prints `it now holds 9.0`." in output
+
+
+def words_of(name: str, capsys: pytest.CaptureFixture[str]) -> str:
+    assert doctor.run(options_of(fast=False, defect=known.DEFECTS[name])) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_the_kind_of_a_defect_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    words = words_of("torch-freed-twice", capsys)
+    assert "kind Hardening expected The input breaks a standard, so this is a request" in words
+    assert "expected A standard demands something else: text" in words_of("mlx-any-version", capsys)
+
+
+def test_the_program_of_a_defect_runs_with_the_installed_package(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = words_of("torch-freed-twice", capsys).partition("PYTHONPATH=")[2].split()[0]
+    paths = os.pathsep.join([path, *sys.path])
+    command = [sys.executable, "-c", "import ctypes_tensors; print(ctypes_tensors.__file__)"]
+    environment = {**os.environ, "PYTHONPATH": paths}
+    shown = subprocess.check_output(command, env=environment, cwd=tmp_path, text=True)
+    assert Path(shown.strip()).parent == Path(path)
+    assert "PYTHONPATH" not in words_of("warp-destructor", capsys)  # needs no such module
 
 
 def test_a_defect_that_is_misspelt_is_refused() -> None:

@@ -20,6 +20,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import dlbridge
@@ -27,7 +28,7 @@ from dlbridge.tools import children, known, versions
 from dlbridge.tools.doctor import advice, environment, sections
 from dlbridge.tools.known import helper
 from dlbridge.tools.known.defect import HEADINGS
-from dlbridge.tools.known.report import NothingToReport, quote
+from dlbridge.tools.known.report import NothingToReport, expected, happens, quote
 from dlbridge.tools.known.report import report as report_of
 from dlbridge.tools.libraries import LIBRARIES, RETIRED_PACKAGES, Library
 
@@ -194,14 +195,16 @@ def explain(defect: known.Defect) -> list[sections.Section]:
     """Describes one defect and how to reproduce it."""
     rows = [
         ("what", defect.what),
-        ("kind", " ".join(filter(None, [f"{HEADINGS[defect.kind]}.", defect.remark]))),
+        ("kind", HEADINGS[defect.kind]),
+        ("expected", expected(defect)),
         *(("text", quote(text)) for text in defect.texts),
         ("breaks", defect.breaks),
         ("remedy", defect.remedy),
         ("seen in", defect.seen_in),
-        ("shows", f"{defect.shows} ({defect.outcome})"),
-        ("with", f"{helper.NAME}.py, in docs/generated/defects of the source tree"),
+        ("shows", happens(defect)),
     ]
+    if helper.NAME in defect.program:
+        rows.append(("run with", f"PYTHONPATH={Path(helper.__file__).parent}"))
     return [(defect.id, rows)]
 
 

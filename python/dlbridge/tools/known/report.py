@@ -43,6 +43,14 @@ def happens(row: Defect) -> str:
     return f"The program ends by {row.shows}." if ends else f"The program prints `{row.shows}`."
 
 
+def expected(row: Defect) -> str:
+    """What the standards say about the behaviour."""
+    usual = EXPECTED.get(row.kind, "")
+    if row.is_unclaimed:
+        usual = UNCLAIMED.format(title=LIBRARIES[row.library].title)
+    return " ".join(filter(None, [row.remark, usual]))
+
+
 def report(row: Defect, version: str | None = None) -> str:
     """Returns the report; `version` is the installed one, where the program was run.
 
@@ -61,9 +69,7 @@ def _lines(row: Defect, version: str | None) -> Iterator[str]:
     yield f"```python\n{row.program}\n```\n"
     yield f"{happens(row)} {row.what}\n"
     yield f"What it affects: {row.breaks}\n"
-    yield "## What is expected\n"
-    expected = UNCLAIMED.format(title=title) if row.is_unclaimed else EXPECTED[row.kind]
-    yield " ".join(filter(None, [row.remark, expected])) + "\n"
+    yield f"## What is expected\n\n{expected(row)}\n"
     yield from (f"> {quote(text)}\n" for text in row.texts)
     rules = [rule for rule in row.found_by if rule in RULES]
     if rules:
