@@ -25,7 +25,7 @@ LAZY = (
     "it returned before it requested a capsule; the specification requires that the capsule is "
     "consumed within from_dlpack"
 )
-KINDS = VERSIONED, LEGACY = "versioned", "legacy"
+VERSIONED, LEGACY = "versioned", "legacy"
 
 
 # Calls that live a little longer: a deleter of ctypes clears the exception that is pending when a

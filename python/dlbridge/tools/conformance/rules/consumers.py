@@ -254,7 +254,7 @@ ROWS = [
         "A capsule whose device or struct differs from what was announced is refused or read "
         "correctly.",
         (t.DEVICE, t.VERIFY_VERSION),
-        "Believe the struct, and not __dlpack_device__() or your own request.",
+        "Use the struct, and not __dlpack_device__() or your own request.",
     ),
     Rule(
         "C-32",

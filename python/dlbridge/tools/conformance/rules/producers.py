@@ -53,7 +53,7 @@ ROWS = [
         "P-06",
         "should",
         "The version in a versioned capsule is the producer's own: major version 1, and "
-        "no echo of max_version.",
+        "no copy of max_version.",
         (t.OWN_VERSION, t.VERSION),
         "Write the version that you implement into the header, and not the requested one.",
     ),

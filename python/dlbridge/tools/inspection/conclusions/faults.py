@@ -93,7 +93,7 @@ FAULTS: dict[str, Fault] = {
         "set DLPACK_FLAG_BITMASK_IS_COPIED for copies only",
     ),
     # Keywords -----------------------------------------------------------------------------------
-    "echoes the requested version": Fault(
+    "copies the requested version": Fault(
         "risk",
         "For max_version=({version}) the struct has version {version}, which does not exist.",
         "a consumer expects features that the struct has not",
@@ -123,7 +123,7 @@ FAULTS: dict[str, Fault] = {
     "copy=False is marked as a copy": Fault(
         "defect",
         "With copy=False the tensor is marked as copied.",
-        "a consumer believes that it is the only owner",
+        "a consumer assumes that it is the only owner",
         "set DLPACK_FLAG_BITMASK_IS_COPIED for copies only",
     ),
     "copy=True shares memory": Fault(

@@ -221,7 +221,7 @@ def _version(held: Held) -> Iterator[Sign]:
     version = None if export is None or export.tensor is None else export.tensor.version
     if version is not None and version[1] == ABSURD:
         words = {"version": f"{version[0]}.{version[1]}"}
-        yield Sign("echoes the requested version", ("1.0",), words)
+        yield Sign("copies the requested version", ("1.0",), words)
 
 
 KEYWORDS = ("stream", "max_version", "dl_device", "copy")
