@@ -22,7 +22,7 @@ TOOLS: dict[str, Any] = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """Its errors have the form of those of the tools: "dlbridge TOOL: REASON"."""
+    """Prints errors in the form of the tools."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)

@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Callable, TextIO
 
 INTERRUPTED = 130  # the exit status after Ctrl-C, as shells report it
 
@@ -34,6 +34,21 @@ def columns(narrowest: int, widest: int) -> int:
     A terminal, and the variable COLUMNS, may state 0.
     """
     return max(narrowest, min(widest, shutil.get_terminal_size((widest, 24)).columns))
+
+
+def line_printer(width: int) -> Callable[..., None]:
+    """Returns a function that prints a line of texts with rich's styles, which a terminal shows.
+
+    Plain texts are printed where rich is not installed, or where the output is no terminal.
+    """
+    if sys.stdout.isatty():
+        with contextlib.suppress(ImportError):
+            from rich.console import Console
+            from rich.text import Text
+
+            console = Console(highlight=False, width=width)
+            return lambda *parts: console.print(Text.assemble(*parts), soft_wrap=True)
+    return lambda *parts: print("".join(text for text, _ in parts))
 
 
 def save(path: Path, text: str) -> None:

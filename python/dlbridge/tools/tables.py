@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Sequence
-from typing import Any, Callable
+from typing import Callable
 
 from dlbridge.tools import output
 
@@ -39,7 +39,7 @@ def show(
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell, style=style(cell)) for cell in row))
-    console = _console()
+    console = Console(width=width())
     console.print(title, style="bold", highlight=False)
     console.print(table)
 
@@ -59,12 +59,10 @@ def show_items(title: str, items: Sequence[tuple[str, str]]) -> None:
                 subsequent_indent=indented,
             ),
         ]
-    if Console is None:
-        print(title, *lines, "", sep="\n")
-        return
-    console = _console()
-    console.print(title, style="bold", highlight=False)
-    console.print(*lines, "", sep="\n", highlight=False, markup=False, soft_wrap=True)
+    emit = output.line_printer(columns)
+    emit((title, "bold"))
+    for line in (*lines, ""):
+        emit((line, ""))
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
@@ -80,10 +78,6 @@ def width() -> int:
     """Returns the width of a table in columns of text."""
     own = shutil.get_terminal_size((100, 24)).columns if Console is None else Console().width
     return max(NARROWEST, own)
-
-
-def _console() -> Any:
-    return Console(width=width())
 
 
 def plain(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:

@@ -94,12 +94,7 @@ def test_fast_imports_nothing() -> None:
     assert report["libraries"]["numpy"]["version"].count(".") == 2
 
 
-@pytest.mark.parametrize("rich", [True, False])
-def test_for_people(
-    two_devices: None, rich: bool, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    if not rich:
-        monkeypatch.setattr(sections, "Console", None)
+def test_for_people(two_devices: None, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert doctor.run(options_of()) == 0
     output = capsys.readouterr().out
@@ -113,12 +108,7 @@ def test_for_people(
     )
 
 
-@pytest.mark.parametrize("rich", [True, False])
-def test_no_line_is_wider_than_100_columns(
-    rich: bool, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    if not rich:
-        monkeypatch.setattr(sections, "Console", None)
+def test_no_line_is_wider_than_100_columns(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     path = "/" + "a" * 40 + "/" + "b" * 50
     rows = [("1.3", "a library", path), ("1.2", "another library", f"{'word ' * 40}{path}")]

@@ -22,7 +22,7 @@ from dlbridge.tools.inspection.cases.case import (
 from dlbridge.tools.inspection.conclusions.verdicts import WORST, Outcome
 from dlbridge.tools.inspection.consumers import CONSUMERS
 from dlbridge.tools.inspection.inspection import inspect
-from dlbridge.tools.inspection.rendering.facts import GROUPS, OUTCOME_STYLES, OUTCOME_TEXTS
+from dlbridge.tools.inspection.rendering.facts import OUTCOMES
 from dlbridge.tools.libraries import LIBRARIES as LIBRARY
 from dlbridge.tools.versions import contains, meets
 from producers import Producer
@@ -110,7 +110,7 @@ def test_dtypes_that_were_not_observed_are_unknown(dtype: tuple[int, int, int]) 
 
 def test_every_outcome_has_a_text_and_a_style() -> None:
     outcomes: tuple[Any, ...] = get_args(Outcome)
-    for table in (OUTCOME_TEXTS, OUTCOME_STYLES, GROUPS, WORST):
+    for table in (OUTCOMES, WORST):
         assert set(table) == set(outcomes)
 
 

@@ -41,8 +41,7 @@ def read(path: Path, rules: Collection[str]) -> list[Waiver]:
     except BadWaivers:
         raise
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error  # without the path
-        raise BadWaivers(f"{path}: {reason}") from None
+        raise BadWaivers(f"{path}: {getattr(error, 'strerror', error)}") from None
     if not isinstance(document, dict) or not isinstance(document.get(KEY), list):
         raise BadWaivers(f'{path}: expected a list named "{KEY}" of id and reason')
     waivers: list[Waiver] = []

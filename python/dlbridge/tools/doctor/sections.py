@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
 
 from dlbridge.tools import output
-
-try:
-    from rich.console import Console
-    from rich.text import Text
-except ImportError:
-    Console = None  # type: ignore[assignment,misc]
 
 Section = tuple[str, Sequence[tuple[str, ...]]]  # a heading, and rows; the last cell wraps
 NARROWEST, WIDEST = 40, 100  # columns: longer lines are hard to read
@@ -47,12 +40,9 @@ def lines(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
 def show(parts: Sequence[Section]) -> None:
     """Prints sections; one without rows is a heading. Rows that begin with ! are highlighted."""
     width = output.columns(NARROWEST, WIDEST)
-    console: Any = None if Console is None else Console(width=width)
+    emit = output.line_printer(width)
     for heading, rows in parts:
         style = "bold"
         for line in [heading, *lines(rows, width), ""]:
-            if console is None:
-                print(line)
-            else:
-                console.print(Text(line, style), soft_wrap=True)
+            emit((line, style))
             style = "yellow" if rows and rows[0][0] == "!" else ""

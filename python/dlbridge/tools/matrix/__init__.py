@@ -28,10 +28,6 @@ SUMMARY = "pass arrays of every library to every other library, and show the res
 
 # Libraries that take part only with --only: no exchange would succeed.
 NOT_SHOWN = {name for name, library in LIBRARIES.items() if not library.has_dlpack}
-# Libraries that cannot take part.
-WITHOUT_ARRAYS = {
-    name for name, library in LIBRARIES.items() if not (library.array or library.take)
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -114,7 +110,7 @@ def row(text: str) -> str:
 def _plan(options: argparse.Namespace) -> survey.Plan:
     """Raises WrongUsage and survey.NoEnvironment."""
     try:
-        known = [name for name in LIBRARIES if name not in WITHOUT_ARRAYS]
+        known = [name for name, library in LIBRARIES.items() if library.array or library.take]
         rows = {survey.short_name(name): name for name in (*known, *options.library)}
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise WrongUsage(f"--library: {type(error).__name__}: {error}") from None
@@ -124,7 +120,7 @@ def _plan(options: argparse.Namespace) -> survey.Plan:
     for name in names:
         if name not in rows:
             reason = f"no such library; there are {', '.join(rows)}"
-            if name in WITHOUT_ARRAYS:
+            if name in LIBRARIES:
                 reason = "it has no arrays of its own, so matrix cannot examine it"
             raise WrongUsage(f"--only {name}: {reason}")
     libraries = [rows[name] for name in rows if name in names]

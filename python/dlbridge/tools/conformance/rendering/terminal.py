@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import textwrap
 from collections.abc import Iterable
-from typing import Callable
 
 from dlbridge.tools import output
 from dlbridge.tools.conformance.results import WORST_FIRST, Report, Result, cite
@@ -28,9 +26,9 @@ Line = tuple[str, str, str]  # a prefix, its style, and the text
 def show(report: Report, *, verbose: bool = False) -> None:
     """Prints a report: in colour where rich is installed and the output is a terminal."""
     width = output.columns(NARROWEST, WIDEST)
-    emit = _printer(width)
+    emit = output.line_printer(width)
     for word, style, text in lines(report, width, verbose=verbose):
-        emit(word, style, text)
+        emit((word, style), (text, ""))
 
 
 def lines(report: Report, width: int, *, verbose: bool = False) -> Iterable[Line]:
@@ -39,12 +37,11 @@ def lines(report: Report, width: int, *, verbose: bool = False) -> Iterable[Line
         f"{name} {version}" for name, version in report.versions.items() if version
     )
     yield "", "", f"{report.target} ({versions}), consumer: {report.consumer or 'none'}"
-    standard = "dlpack.h and DLPack's Python specification"
-    if report.standard:
-        standard = f"array API {report.standard}, {standard}"
-    else:
-        standard += " (the library claims no version of the array API)"
-    yield from _row("", "", f"standard: {standard}", width)
+    claimed = f"array API {report.standard}, " if report.standard else ""
+    text = f"standard: {claimed}dlpack.h and DLPack's Python specification"
+    if not claimed:
+        text += " (the library claims no version of the array API)"
+    yield from _row("", "", text, width)
     yield "", "", ""
     ordered = report.ordered()
     folded = [] if verbose else [it for it in ordered if it.outcome == "note" or it.is_waived]
@@ -71,9 +68,8 @@ def lines(report: Report, width: int, *, verbose: bool = False) -> Iterable[Line
 
 
 def _short(note: str) -> str:
-    if len(note) <= LONGEST_NOTE:
-        return note
-    return f"{note[:LONGEST_NOTE].rpartition(' ')[0] or note[:LONGEST_NOTE]} ..."
+    cut = note[:LONGEST_NOTE]
+    return note if note == cut else f"{cut.rpartition(' ')[0] or cut} ..."
 
 
 def _whole(result: Result, width: int) -> Iterable[Line]:
@@ -156,19 +152,6 @@ def _counted(results: list[Result]) -> str:
     passed = counts.pop("pass")
     others = [f"{count} {name}" for name, count in counts.items() if count]
     return ", ".join([f"{passed} of {len(results)} pass", *others])
-
-
-def _printer(width: int) -> Callable[[str, str, str], None]:
-    if sys.stdout.isatty():
-        with contextlib.suppress(ImportError):
-            from rich.console import Console
-            from rich.text import Text
-
-            console = Console(highlight=False, width=width)
-            return lambda word, style, text: console.print(
-                Text.assemble((word, style), text), soft_wrap=True
-            )
-    return lambda word, style, text: print(f"{word}{text}")
 
 
 def show_progress(count: int, total: int, rule: str) -> None:

@@ -63,16 +63,7 @@ def verdicts(observation: Observation) -> list[Verdict]:
     result = []
     for row in ROWS:
         prediction = _apply_lazy_flags(_predict(row, observation), observation)
-        columns = (row.name, row.title, row.version, row.call)
-        result.append(
-            Verdict(
-                *columns,
-                prediction.outcome,
-                prediction.text,
-                prediction.protocol,
-                prediction.met,
-            )
-        )
+        result.append(Verdict(row.name, row.title, row.version, row.call, **vars(prediction)))
     return result
 
 

@@ -43,7 +43,7 @@ class Observation:
         return None
 
     def is_read_only(self, first: int) -> bool:
-        """Whether the object, or an export of it with this first element, is read-only."""
+        """Whether the object, or an export with this first element, is read-only."""
         return bool(self.subject.own_read_only) or any(
             each.description.read_only
             for each in self.responses

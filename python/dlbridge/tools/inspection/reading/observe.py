@@ -9,7 +9,6 @@ from dlbridge.tools.inspection.reading import (
     exchange,
     exports,
     interfaces,
-    references,
     subject,
     together,
 )
@@ -76,7 +75,7 @@ def observe(x: Any, *, copy: bool | None) -> Observation:
         if reason:
             responses.append(Response("bare", "skipped", reason))
         else:
-            with references.lent(x):
+            with together.lent(x):
                 exported, signs, keywords = _examine_exports(x, device, copy)
             responses += exported
     else:

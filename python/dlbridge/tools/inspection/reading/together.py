@@ -6,6 +6,8 @@ whose managed tensor another one has too is never destroyed, so no deleter is ca
 
 from __future__ import annotations
 
+import contextlib
+import ctypes as C
 import enum
 import gc
 import sys
@@ -20,7 +22,6 @@ from dlbridge.tools.inspection.reading.elements import first_difference
 from dlbridge.tools.inspection.reading.exports import is_safe_to_drop, leak
 from dlbridge.tools.inspection.reading.memory import with_memory
 from dlbridge.tools.inspection.reading.protocols import Raised, guarded
-from dlbridge.tools.inspection.reading.references import COUNTED
 from dlbridge.tools.inspection.reading.signs import Sign
 
 MODERN = {"max_version": (1, 0)}
@@ -31,6 +32,31 @@ CERTAINLY = 400  # exports when these leave references: more than tensors wait t
 # Seconds without a dropped reference, after which none is expected; for dropped ones, and exports.
 PATIENCE, LONGEST = 0.1, 2.0
 MOST_COPIED = 16 << 20  # bytes that are copied by default
+COUNTED = sys.implementation.name == "cpython"  # references
+LENT = 512  # more than the exports of one inspection
+FEWEST = 8  # fewer references that are missing were dropped by someone else
+
+
+@contextlib.contextmanager
+def lent(x: Any) -> Iterator[None]:
+    """Adds references to an object, so that exports which drop one too many do not free it.
+
+    They are taken back at the end, except for those that are missing by then.
+    """
+    if not COUNTED:
+        yield
+        return
+    before = sys.getrefcount(x)
+    for _ in range(LENT):
+        C.pythonapi.Py_IncRef(C.py_object(x))
+    try:
+        yield
+    finally:
+        if sys.getrefcount(x) < before + LENT:
+            gc.collect()  # garbage may refer to the object, and would hide how many are missing
+        missing = max(0, before + LENT - sys.getrefcount(x))
+        for _ in range(LENT if missing < FEWEST else max(0, LENT - missing)):
+            C.pythonapi.Py_DecRef(C.py_object(x))
 
 
 @dataclass

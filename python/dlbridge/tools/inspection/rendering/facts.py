@@ -65,22 +65,9 @@ def _order(x: Description) -> str:
     layout = x.layout
     if layout is None:
         return "not known"
-    strict = [
-        name
-        for name, holds in (
-            ("row-major", layout.is_row_major(strict=True)),
-            ("column-major", layout.is_column_major(strict=True)),
-        )
-        if holds
-    ]
-    relaxed = [
-        name
-        for name, holds in (
-            ("row-major", layout.is_row_major()),
-            ("column-major", layout.is_column_major()),
-        )
-        if holds
-    ]
+    orders = {"row-major": layout.is_row_major, "column-major": layout.is_column_major}
+    strict = [name for name, holds in orders.items() if holds(strict=True)]
+    relaxed = [name for name, holds in orders.items() if holds()]
     if relaxed and strict != relaxed:
         return f"{layout.order}; strictly {' and '.join(strict) or 'neither'}"
     return layout.order
@@ -107,16 +94,12 @@ def _memory(x: Description) -> str:
     return f"{begin:#x} to {end:#x}, {_plural(end - begin, 'byte')}{shared}{readable}"
 
 
-def _is_read_only(findings: Findings, x: Description) -> bool:
-    return findings.is_read_only(x.first) if x.read_only is None else x.read_only
-
-
 def _access(findings: Findings, x: Description) -> str:
-    is_read_only = _is_read_only(findings, x)
     if x.read_only is not None:
-        return "read-only" if is_read_only else "writable"
+        return "read-only" if x.read_only else "writable"
+    access = "read-only" if findings.is_read_only(x.first) else "not stated"
     what = "a legacy capsule" if x.capsule == abi.LEGACY else "DLTensor"
-    return f"{'read-only' if is_read_only else 'not stated'}; {what} has no read-only flag"
+    return f"{access}; {what} has no read-only flag"
 
 
 def _keywords(findings: Findings) -> str:
@@ -174,13 +157,9 @@ def response_text(response: Response) -> str:
     if response.outcome in ("raised", "unreadable"):
         return response.said
     if response.device is not None:
-        number = "None" if response.device[1] is None else response.device[1]
-        name = (
-            ""
-            if response.device[1] is None
-            else f": {devices.name((response.device[0], response.device[1]))}"
-        )
-        return f"({response.device[0]}, {number}){name}"
+        type_, number = response.device
+        name = "" if number is None else f": {devices.name((type_, number))}"
+        return f"({type_}, {number}){name}"
     x = response.description
     assert x is not None
     version = "" if x.version is None else f" {x.version[0]}.{x.version[1]}"
@@ -234,63 +213,38 @@ def oddity_text(odd: Oddity, findings: Findings) -> str:
 
 def summary(findings: Findings) -> str:
     """Returns how many consumers accept the object, in one line."""
-    counted = Counter(GROUPS[verdict.outcome] for verdict in findings.verdicts)
-    return ", ".join(f"{counted[group]} {group}" for group in dict.fromkeys(GROUPS.values())
-                     if counted[group])  # fmt: skip
+    groups = [OUTCOMES[row.outcome][2] for rows in equal_verdicts(findings) for row in rows]
+    return ", ".join(f"{count} {group}" for group, count in Counter(groups).items())
 
 
-# An outcome as the verdict names it, before its text.
-OUTCOME_TEXTS: dict[Outcome, str] = {
-    "shares": "without a copy",
-    "copies": "copies",
-    "converts": "converts",
-    "depends": "depends",
-    "refuses": "refuses",
-    "wrong": "WRONG VALUES",
-    "breaks": "ACCEPTS, FAILS LATER",
-    "crashes": "CRASHES",
-    "unknown": "unknown",
+# By outcome: its name before the text of a verdict, its style, and its group in the summary.
+OUTCOMES: dict[Outcome, tuple[str, str, str]] = {
+    "shares": ("without a copy", "good", "without a copy"),
+    "copies": ("copies", "fair", "with a copy"),
+    "converts": ("converts", "fair", "with another dtype"),
+    "refuses": ("refuses", "fair", "refuse"),
+    "wrong": ("WRONG VALUES", "bad", "crash or fail later"),
+    "breaks": ("ACCEPTS, FAILS LATER", "bad", "crash or fail later"),
+    "crashes": ("CRASHES", "bad", "crash or fail later"),
+    "depends": ("depends", "fair", "unclear"),
+    "unknown": ("unknown", "faint", "unclear"),
 }
 # Styles of text and HTML.
-OUTCOME_STYLES = {
-    "shares": "good",
-    "copies": "fair",
-    "converts": "fair",
-    "depends": "fair",
-    "refuses": "fair",
-    "unknown": "faint",
-    "wrong": "bad",
-    "breaks": "bad",
-    "crashes": "bad",
-}
 LEVEL_STYLES = {"defect": "bad", "risk": "fair", "note": "faint"}
 
 
 def outcome_style(verdict: Verdict) -> str:
     """Returns the style of an outcome; "good" with a note becomes "fair"."""
-    style = OUTCOME_STYLES[verdict.outcome]
+    style = OUTCOMES[verdict.outcome][1]
     return "fair" if style == "good" and verdict.text else style
 
 
 def equal_verdicts(findings: Findings) -> list[list[Verdict]]:
     """Returns the verdicts, those of equal outcome and text together, the best outcomes first."""
     groups: dict[tuple[str, str], list[Verdict]] = {}
-    for each in sorted(findings.verdicts, key=lambda each: list(OUTCOME_TEXTS).index(each.outcome)):
+    for each in sorted(findings.verdicts, key=lambda each: list(OUTCOMES).index(each.outcome)):
         groups.setdefault((each.outcome, each.text), []).append(each)
     return list(groups.values())
-
-
-GROUPS: dict[Outcome, str] = {
-    "shares": "without a copy",
-    "copies": "with a copy",
-    "converts": "with another dtype",
-    "refuses": "refuse",
-    "wrong": "crash or fail later",
-    "breaks": "crash or fail later",
-    "crashes": "crash or fail later",
-    "depends": "unclear",
-    "unknown": "unclear",
-}
 
 
 def duration(seconds: float | None) -> str:
@@ -318,5 +272,5 @@ def headline(findings: Findings) -> str:
         return f"not a tensor: {subject.type} supports none of the protocols"
     tensor = findings.tensor
     order = f", {tensor.layout.order}" if tensor.layout is not None else ""
-    access = ", read-only" if _is_read_only(findings, tensor) else ""
+    access = ", read-only" if _access(findings, tensor).startswith("read-only") else ""
     return f"{tensor.text}{order}{access}"

@@ -7,7 +7,7 @@ from html import escape
 from dlbridge.tools.inspection.conclusions.findings import Findings
 from dlbridge.tools.inspection.conclusions.verdicts import Verdict
 from dlbridge.tools.inspection.rendering import facts, picture, svg
-from dlbridge.tools.inspection.rendering.facts import LEVEL_STYLES, OUTCOME_TEXTS, outcome_style
+from dlbridge.tools.inspection.rendering.facts import LEVEL_STYLES, OUTCOMES, outcome_style
 
 # Colours for light and dark backgrounds; the styles apply to this class only.
 STYLE = """
@@ -127,12 +127,12 @@ def _oddities(findings: Findings) -> str:
 
 
 def _consumer(row: Verdict) -> str:
-    return f'<span title="{escape(row.call, quote=True)}">{escape(row.title)}</span>'
+    return f'<span title="{escape(row.call)}">{escape(row.title)}</span>'
 
 
 def _verdicts(findings: Findings) -> str:
     rows = "".join(
-        f"<tr><td>{_tag(OUTCOME_TEXTS[row.outcome], outcome_style(row))}</td>"
+        f"<tr><td>{_tag(OUTCOMES[row.outcome][0], outcome_style(row))}</td>"
         f"<td>{', '.join(map(_consumer, (row, *others)))}</td><td>{escape(row.text)}</td></tr>"
         for row, *others in facts.equal_verdicts(findings)
     )

@@ -6,9 +6,10 @@ import shutil
 import textwrap
 from collections.abc import Iterator
 
+from dlbridge.tools import output
 from dlbridge.tools.inspection.conclusions.findings import Findings
 from dlbridge.tools.inspection.rendering import facts
-from dlbridge.tools.inspection.rendering.facts import LEVEL_STYLES, OUTCOME_TEXTS, outcome_style
+from dlbridge.tools.inspection.rendering.facts import LEVEL_STYLES, OUTCOMES, outcome_style
 from dlbridge.tools.inspection.rendering.picture import Cell, draw, label_width, row_label
 from dlbridge.tools.output import printable
 
@@ -39,17 +40,10 @@ def as_plain(findings: Findings, width: int) -> str:
 
 def show(findings: Findings) -> None:
     """Prints it, in colours where rich is installed and the output is a terminal."""
-    try:
-        from rich.console import Console
-        from rich.text import Text
-    except ImportError:
-        print(as_plain(findings, terminal_width()))
-        return
     width = terminal_width()
-    console = Console(highlight=False, width=width)
+    emit = output.line_printer(width)
     for line in _escaped(findings, width):
-        parts = [(text, STYLES.get(style, "")) for text, style in line]
-        console.print(Text.assemble(*parts), soft_wrap=True)
+        emit(*((text, STYLES.get(style, "")) for text, style in line))
 
 
 def _wrapped(head: Line, indent: int, text: str, width: int, style: str = "") -> Iterator[Line]:
@@ -91,37 +85,26 @@ def _short(title: str) -> str:
 
 
 def _responses(findings: Findings, width: int) -> Iterator[Line]:
-    rows = [
-        (
-            _short(response.title),
-            response_text,
-            difference,
-            facts.duration(response.seconds),
-            response.outcome,
-        )
-        for response, response_text, difference in facts.response_rows(findings)
-        if response.outcome != "absent" or response.said
-    ]
     absent = [
         response.title
         for response in findings.responses
         if response.outcome == "absent" and not response.said
     ]
+    rows = [row for row in facts.response_rows(findings) if row[0].title not in absent]
     yield []
     yield [("Responses by protocol", "title")]
-    if rows:
-        indent = max(len(row[0]) for row in rows) + 4
-        clock = 9 if width >= 72 else 0
-        for title, response_text, difference, duration, outcome in rows:
-            text = f"{response_text}; {difference}" if difference else response_text
-            style = {"raised": "fair", "unreadable": "bad", "skipped": "faint"}.get(outcome, "")
-            lines = list(
-                _wrapped([(f"  {title}".ljust(indent), "name")], indent, text, width - clock, style)
-            )
-            if clock and duration:
-                length = sum(len(part) for part, _ in lines[0])
-                lines[0].append((duration.rjust(width - length), "faint"))
-            yield from lines
+    indent = max((len(_short(response.title)) for response, *_ in rows), default=0) + 4
+    clock = 9 if width >= 72 else 0
+    for response, *texts in rows:
+        head: Line = [(f"  {_short(response.title)}".ljust(indent), "name")]
+        style = {"raised": "fair", "unreadable": "bad", "skipped": "faint"}
+        text = "; ".join(filter(None, texts))
+        lines = list(_wrapped(head, indent, text, width - clock, style.get(response.outcome, "")))
+        duration = facts.duration(response.seconds)
+        if clock and duration:
+            length = sum(len(part) for part, _ in lines[0])
+            lines[0].append((duration.rjust(width - length), "faint"))
+        yield from lines
     if absent:
         yield from _wrapped([("  not supported: ", "faint")], 17, ", ".join(absent), width, "faint")
 
@@ -187,10 +170,10 @@ def _verdicts(findings: Findings, width: int) -> Iterator[Line]:
     head: Line = [("Consumers  ", "title")]
     yield from _wrapped(head, 11, facts.summary(findings), width, "faint")
     rows = findings.verdicts
-    indent = max(len(OUTCOME_TEXTS[row.outcome]) for row in rows) + 4
+    indent = max(len(OUTCOMES[row.outcome][0]) for row in rows) + 4
     for row, *others in facts.equal_verdicts(findings):
         titles = ", ".join(each.title for each in (row, *others))
-        front = f"  {OUTCOME_TEXTS[row.outcome]}".ljust(indent)
+        front = f"  {OUTCOMES[row.outcome][0]}".ljust(indent)
         text = f"{titles}: {row.text}" if row.text else titles
         yield from _wrapped([(front, outcome_style(row))], indent, text, width)
     versions = ", ".join(f"{row.title} {row.version}" for row in rows)
