@@ -99,6 +99,12 @@ def _extents_at(address: int | None, count: int) -> tuple[int, ...] | None:
     return None if content is None else tuple(content)
 
 
+def _is_readable(address: int | None, count: int) -> bool:
+    """Whether the first and the last of some extents can be read."""
+    first, last = address or 0, (address or 0) + 8 * max(count - 1, 0)
+    return count <= 0 or all(read_memory(each, 8) is not None for each in (first, last))
+
+
 # Capsules --------------------------------------------------------------------------------------
 
 _python = C.pythonapi
@@ -169,6 +175,7 @@ class Contents:
     strides: tuple[int, ...] | None  # in elements; None as above
     shape_is_null: bool
     strides_is_null: bool
+    shape_is_readable: bool  # also where ndim is out of range
     deleter: int  # 0 for NULL
     manager_ctx: int
 
@@ -219,6 +226,7 @@ def read_struct(address: int, name: str) -> Contents:
         strides=() if tensor.ndim == 0 else _extents_at(tensor.strides, tensor.ndim),
         shape_is_null=not tensor.shape,
         strides_is_null=not tensor.strides,
+        shape_is_readable=_is_readable(tensor.shape, tensor.ndim),
         deleter=managed.deleter or 0,
         manager_ctx=managed.manager_ctx or 0,
     )

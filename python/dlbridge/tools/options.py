@@ -13,12 +13,19 @@ class WrongUsage(Exception):
 
 
 def require_writable(*paths: Path | None) -> None:
-    """Raises WrongUsage for a file that cannot be written, before the work is done for it."""
-    for path in paths:
-        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+    """Raises WrongUsage before the work is done for files that cannot be written.
+
+    They cannot where one is a directory, or its directory is missing, or two are the same.
+    """
+    files = [path for path in paths if path is not None]
+    for path in files:
+        if path.is_dir() or not path.absolute().parent.is_dir():
             raise WrongUsage(
                 f"{path} cannot be written: it is a directory, or its directory is missing"
             )
+    for index, path in enumerate(files):
+        if path.resolve() in [other.resolve() for other in files[:index]]:
+            raise WrongUsage(f"{path} is named for two reports; name a file for each")
 
 
 def seconds(text: str) -> float:

@@ -620,7 +620,11 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
     "shape NULL": (lambda: Array(all={"shape": None, "ndim": 2}), "The shape is a NULL pointer"),
     "shape unreadable": (
         lambda: Unreadable("shape"),
-        "The pointer to the shape refers to memory that is not readable",
+        "The memory of the shape, 2 extents, is not readable",
+    ),
+    "absurd ndim": (
+        lambda: ManyDimensions(2**31 - 1),
+        "The memory of the shape, 2147483647 extents, is not readable",
     ),
     "negative extent": (lambda: Array(all={"shape": (-2, 3)}), "has a negative extent"),
     "strides NULL in 1.3": (lambda: Array(all={"strides": None}), "from 1.2 on that is forbidden"),
@@ -663,6 +667,19 @@ class Unreadable(Array):
     def export(self, versioned: bool, copy: Any) -> Any:
         tensor = abi.make(**self.fields(versioned, copy))
         setattr(tensor.struct.tensor, self.field, NOWHERE)
+        return tensor.capsule()
+
+
+class ManyDimensions(Array):
+    """Its exports claim more dimensions than their shapes have."""
+
+    def __init__(self, ndim: int) -> None:
+        super().__init__()
+        self.ndim = ndim
+
+    def export(self, versioned: bool, copy: Any) -> Any:
+        tensor = abi.make(**self.fields(versioned, copy))
+        tensor.struct.tensor.ndim = self.ndim
         return tensor.capsule()
 
 

@@ -88,6 +88,13 @@ def test_the_file_of_the_page(tmp_path: Path) -> None:
     assert [waiver.id for waiver in waivers.read(path, rules.RULES)] == ["P-24", "X-09"]
 
 
+def test_a_file_of_waivers_that_is_nested_too_deeply(tmp_path: Path) -> None:
+    path = tmp_path / "waivers.json"
+    path.write_text("[" * 200_000)
+    with pytest.raises(waivers.BadWaivers, match="nested too deeply"):
+        waivers.read(path, RULES)
+
+
 TOML = '[[waivers]]\nid = "P-01"\nreason = "#7"\nstrict = false\n'
 
 
@@ -236,6 +243,24 @@ def test_waivers_on_the_command_line(tmp_path: Path) -> None:
     wrong = command(*arguments[:-1], str(write(path, {"id": "P-01"})))
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "waiver 1: P-01 needs a reason" in wrong.stderr
+
+
+def test_a_file_for_two_reports_is_refused(tmp_path: Path) -> None:
+    report, same = str(tmp_path / "r"), str(tmp_path / "folder" / ".." / "r")
+    (tmp_path / "folder").mkdir()
+    for arguments in (
+        ("conformance", "conformance_targets:tensor", "--junit", report, "--badge", same),
+        ("matrix", "--only", "dlbridge", "--html", report, "--json", same),
+    ):
+        process = subprocess.run(
+            [sys.executable, "-m", "dlbridge", *arguments],
+            capture_output=True,
+            text=True,
+            cwd=TARGETS,
+        )
+        assert (process.returncode, process.stdout) == (2, "")
+        assert f"{same} is named for two reports; name a file for each" in process.stderr
+        assert not Path(report).exists()
 
 
 # JUnit -------------------------------------------------------------------------------------------

@@ -42,6 +42,8 @@ def read(path: Path, rules: Collection[str]) -> list[Waiver]:
         raise
     except (OSError, ValueError) as error:
         raise BadWaivers(f"{path}: {getattr(error, 'strerror', error)}") from None
+    except RecursionError:
+        raise BadWaivers(f"{path}: its lists or objects are nested too deeply") from None
     if not isinstance(document, dict) or not isinstance(document.get(KEY), list):
         raise BadWaivers(f'{path}: expected a list named "{KEY}" of id and reason')
     waivers: list[Waiver] = []

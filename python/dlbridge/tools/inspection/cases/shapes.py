@@ -55,7 +55,7 @@ SHAPES = [
     Case(
         "ndim over 64",
         "risk",
-        lambda x: x.ndim > abi.MAX_NDIM,
+        lambda x: x.ndim > abi.MAX_NDIM and x.shape_is_readable,
         lambda x: f"ndim is {x.ndim}",
         reactions(
             numpy=OF_NUMPY,
@@ -82,10 +82,10 @@ SHAPES = [
     Case(
         "shape unreadable",
         "defect",
-        lambda x: 0 < x.ndim <= abi.MAX_NDIM and x.shape is None and not x.shape_is_null,
+        lambda x: x.ndim > 0 and not x.shape_is_null and not x.shape_is_readable,
         lambda x: "the shape is not readable",
         reactions(UNKNOWN),
-        lambda x: "The pointer to the shape refers to memory that is not readable.",
+        lambda x: f"The memory of the shape, {x.ndim} extents, is not readable.",
     ),
     Case(
         "strides unreadable",

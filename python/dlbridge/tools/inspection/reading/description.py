@@ -44,6 +44,7 @@ class Description:
     byte_strides: tuple[int, ...] | None = None  # as stored, for protocols that count bytes
     shape_is_null: bool = False
     strides_is_null: bool = False
+    shape_is_readable: bool = True
     read_only: bool | None = None
     flags: int | None = None  # of a versioned struct
     version: tuple[int, int] | None = None
@@ -191,6 +192,7 @@ def of_contents(contents: abi.Contents) -> Description:
         strides=contents.strides,
         shape_is_null=contents.shape_is_null,
         strides_is_null=contents.strides_is_null,
+        shape_is_readable=contents.shape_is_readable,
         read_only=None if contents.version is None else bool(contents.flags & abi.READ_ONLY),
         flags=None if contents.version is None else contents.flags,
         version=contents.version,
