@@ -1,4 +1,4 @@
-// An integer of more than 64 bits would be truncated. It is an integral type in the GNU dialect only.
+// An integer of 128 bits would be truncated. It is an integral type in the GNU dialect only.
 // std: gnu++17
 // lines: 80
 // says: def_fast returns nothing, a number, a tensor or a container of
