@@ -47,7 +47,7 @@ def require_refusal(name: str, call: Callable[[], object]) -> None:
 
 
 def captured(gpu: Gpu, memory: int, seen: int) -> tuple[int, C.c_void_p]:
-    """A graph that writes memory late on one stream and, after dlbridge's hand-over, copies it on
+    """A graph that writes memory late on one stream and, after dlbridge's order, copies it on
     another. Returns the first stream and the graph."""
     capture, uncaptured = Capture(gpu), gpu.stream()
     tensor = dlbridge.from_dlpack(Producer(gpu, memory, capture.first), stream=capture.first)
@@ -63,13 +63,13 @@ def captured(gpu: Gpu, memory: int, seen: int) -> tuple[int, C.c_void_p]:
     return capture.first, capture.end()
 
 
-@check("A hand-over inside a capture is recorded; what the capture forbids is refused")
+@check("An exchange inside a capture is recorded; what the capture forbids is refused")
 def capture_stays_valid() -> None:
     gpu = Gpu()
     captured(gpu, gpu.zeros(), gpu.zeros())
 
 
-@check("The graph, launched twice, has the hand-over as an edge")
+@check("The graph, launched twice, has the exchange as an edge")
 def captures_launched() -> None:
     gpu = Gpu("cuGraphInstantiateWithFlags", "cuGraphLaunch")
     memory, seen, executable = gpu.zeros(), gpu.zeros(), C.c_void_p()
@@ -85,7 +85,7 @@ def captures_launched() -> None:
         gpu.synchronize()
 
 
-@check("A Tensor that dlbridge moved may die while a stream is being captured")
+@check("A Tensor that dlbridge moved may be freed while a stream is being captured")
 def death_in_a_capture() -> None:
     gpu = Gpu()
     for on_the_stream in (False, True):

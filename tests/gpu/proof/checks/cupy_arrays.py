@@ -52,7 +52,7 @@ def is_late_value(cupy: Any, x: Any, reads: Any) -> bool:
     return int(total) == 7 * SIZE
 
 
-@check("CuPy there and back: the same address, dtype, shape and elements", simulated=False)
+@check("CuPy: import and export keep the same address, dtype, shape and elements", simulated=False)
 def cupy_zero_copy() -> None:
     cupy = load()
     for dtype in DTYPES:

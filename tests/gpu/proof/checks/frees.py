@@ -138,7 +138,7 @@ def sources_live_until_the_copy() -> None:
     require(reader.sees_new(tensor.data_ptr), "the copy read memory that was reused")
 
 
-@check("A Tensor that dies while a late kernel writes it leaves the producer's memory intact")
+@check("A Tensor that is freed while a late kernel writes it leaves the producer's memory intact")
 def death_of_a_late_tensor() -> None:
     gpu = Gpu()
     reader, tensor = Reader(gpu), late_tensor(gpu)

@@ -14,7 +14,7 @@ from proof.late import Reader, late_tensor
 from proof.registry import Skipped, check, require
 
 
-@check("JAX there and back: the same address and elements", simulated=False, limit=90)
+@check("JAX: import and export keep the same address and elements", simulated=False, limit=90)
 def jax_zero_copy() -> None:
     jax = peers.load("jax")
     if jax.default_backend() != "gpu":
@@ -27,7 +27,7 @@ def jax_zero_copy() -> None:
     require(y.tolist() == x.tolist(), "other elements")
 
 
-@check("numba there and back by `__cuda_array_interface__`, in the order of its stream",
+@check("numba: import and export by `__cuda_array_interface__`, in the order of its stream",
        simulated=False)  # fmt: skip
 def numba_zero_copy() -> None:
     cuda = peers.load("numba.cuda")

@@ -27,7 +27,7 @@ def nanoseconds(gpu: Gpu, run: Callable[[], object]) -> int:
     return round(min(means))
 
 
-@check("Nanoseconds of a hand-over with and without order, beside the two driver calls", limit=120)
+@check("Nanoseconds of an exchange with and without order, beside the two driver calls", limit=120)
 def nanoseconds_per_call() -> Figures:
     gpu = Gpu()
     ours, theirs, event = gpu.stream(), gpu.stream(), C.c_void_p()

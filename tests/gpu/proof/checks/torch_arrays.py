@@ -46,7 +46,7 @@ def is_late_value(torch: Any, x: Any, stream: Any) -> bool:
     return int(total) == 7 * SIZE
 
 
-@check("torch there and back: the same address, dtype, shape and elements", simulated=False)
+@check("torch: import and export keep the same address, dtype, shape and elements", simulated=False)
 def torch_zero_copy() -> None:
     torch = load()
     for dtype in DTYPES:
