@@ -19,6 +19,10 @@ from dlbridge.tools.inspection.inspection import inspect
 from dlbridge.tools.libraries import LIBRARIES
 from dlbridge.tools.matrix import values as matrix_values
 
+# What libraries without 64 bits make of a dtype.
+NARROWER = {
+    "float64": "float32", "complex128": "complex64", "int64": "int32", "uint64": "uint32",
+}  # fmt: skip
 ALIGNED = struct.pack("<64f", *range(64))
 COMPACT = (3, 1)
 
@@ -286,7 +290,9 @@ def take(consumer: str, case: str, read: bool) -> list[str]:
     # Some consumers do not report an address.
     if address is None or first is None or address == first.first:
         return ["shares", ""]
-    return ["converts" if dtype != first.dtype_text else "copies", ""]
+    # Some do not name the dtype either.
+    is_narrower = dtype is not None and dtype == NARROWER.get(first.dtype_text)
+    return ["converts" if is_narrower else "copies", ""]
 
 
 def readable() -> dict[str, bool]:
