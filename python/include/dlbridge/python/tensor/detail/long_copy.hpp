@@ -8,6 +8,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/copy.hpp>
+#include <dlbridge/dtype.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -17,8 +18,14 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-/// Releases the GIL for its lifetime, if the tensor has many bytes. A copy of few takes less time
-/// than this thread may have to wait for the GIL afterwards.
+/// Whether a copy of a tensor takes so long that other threads should run meanwhile. A shorter one
+/// takes less time than this thread may have to wait for the GIL afterwards.
+inline bool is_long_copy(tensor_view const& source) noexcept {
+  constexpr std::int64_t bytes_with_gil = std::int64_t{1} << 20;
+  return source.count() * element_bytes(source.dtype()) > bytes_with_gil;
+}
+
+/// Releases the GIL for its lifetime, if a copy of the tensor takes long.
 /// @pre the caller holds the GIL, and keeps the memory of the tensor alive.
 class long_copy {
  public:
@@ -28,7 +35,7 @@ class long_copy {
       shape_[i] = source.extent(i);
       strides_[i] = source.strides() != nullptr ? source.strides()[i] : 0;
     }
-    if (bytes_for(source.count(), source.dtype(), source.is_padded()) > bytes_with_gil) {
+    if (is_long_copy(source)) {
       released_.emplace();
     }
   }
@@ -37,19 +44,20 @@ class long_copy {
   tensor_view const& source() const noexcept { return source_; }
 
  private:
-  static constexpr std::int64_t bytes_with_gil = std::int64_t{1} << 20;
-
   std::int64_t shape_[max_rank];
   std::int64_t strides_[max_rank];
   tensor_view source_;
-  std::optional<gil_release> released_;
+  std::optional<gil_release> released_{};
 };
 
-/// As copy_of, in a long_copy. Throws as copy_of.
-DLBRIDGE_NOINLINE inline managed_tensor copy_without_gil(
-    tensor_view const& source, layout order = layout::row_major,
-    struct_kind kind = struct_kind::versioned) {
+DLBRIDGE_COLD inline managed_tensor copy_slowly(tensor_view const& source, layout order,
+                                                struct_kind kind) {
   return copy_of(long_copy(source).source(), order, kind);
+}
+/// As copy_of. Releases the GIL if the copy takes long.
+inline managed_tensor copy_without_gil(tensor_view const& source, layout order = layout::row_major,
+                                       struct_kind kind = struct_kind::versioned) {
+  return is_long_copy(source) ? copy_slowly(source, order, kind) : copy_of(source, order, kind);
 }
 }  // namespace detail
 }  // namespace python
