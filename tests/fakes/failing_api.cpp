@@ -119,7 +119,9 @@ replacement const replacements[] = {
     RAISES(PyCapsule_New),
     RAISES(PyComplex_AsCComplex),
     RAISES(PyComplex_FromDoubles),
+#if PY_VERSION_HEX >= 0x030B0000
     RAISES(PyCode_GetVarnames),
+#endif
     RAISES(PyDescr_NewMethod),
     RAISES(PyDict_Contains),
 #if PY_VERSION_HEX >= 0x030D0000
