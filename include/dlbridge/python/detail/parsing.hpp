@@ -105,7 +105,12 @@ inline char const* text_in(PyObject* value) noexcept {
 
 // Whether a str has these characters, which are UTF-8.
 inline bool is_text(PyObject* text, char const* characters) noexcept {
-  if (PyUnicode_IS_ASCII(text)) {
+#if PY_VERSION_HEX >= 0x030C0000
+  bool const is_ascii = PyUnicode_IS_ASCII(text) != 0;
+#else  // a macro with a cast of C
+  bool const is_ascii = reinterpret_cast<PyASCIIObject*>(text)->state.ascii != 0;
+#endif
+  if (is_ascii) {
     return PyUnicode_CompareWithASCIIString(text, characters) == 0;
   }
   error_keeper const pending;  // a str with surrogates has no UTF-8 form
