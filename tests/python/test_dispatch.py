@@ -221,7 +221,8 @@ class TestNanobind:
         extension = importlib.import_module("nanobind_extension")
         assert extension.none_or_tensor(None) == 0
         assert extension.none_or_tensor(DOUBLES) == 2
-        assert extension.none_or_tensor.__doc__.count("None") == 1
+        signature = extension.none_or_tensor.__doc__
+        assert signature.count("None") + signature.count("Optional") == 1  # before CPython 3.10
 
     def test_new_makes_the_object(self) -> None:
         extension = importlib.import_module("nanobind_extension")
@@ -569,10 +570,11 @@ def test_an_alias_is_constructed_for_subclasses_alone() -> None:
 
 
 OUTLIVING = """
-import gc, sys
+import atexit, gc, sys
 import nanobind_extension
 function = nanobind_extension.plain_rows
 sys.modules.clear()
+sys.modules["atexit"] = atexit  # CPython 3.9 calls it at the end, and crashes without it
 del nanobind_extension
 gc.collect()
 others = [bytes(n) for n in range(20, 90) for _ in range(50)]
