@@ -479,7 +479,7 @@ def test_an_argument_of_an_extension_class_is_imported_by_its_table(
 
 
 def test_a_static_type_is_not_made_a_producer() -> None:
-    with pytest.raises(TypeError, match="(immutable|extension) type 'float'"):
+    with pytest.raises(TypeError, match=r"(immutable|extension) type 'float'"):
         extension.make_a_static_type_a_producer()
     assert not hasattr(float, "__dlpack__")
 
