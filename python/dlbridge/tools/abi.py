@@ -99,10 +99,10 @@ def _extents_at(address: int | None, count: int) -> tuple[int, ...] | None:
     return None if content is None else tuple(content)
 
 
-def _is_readable(address: int | None, count: int) -> bool:
-    """Whether the first and the last of some extents can be read."""
-    first, last = address or 0, (address or 0) + 8 * max(count - 1, 0)
-    return count <= 0 or all(read_memory(each, 8) is not None for each in (first, last))
+def _can_be_read(address: int | None, count: int) -> bool:
+    """Whether the first and the last of some extents can be read; assumed outside Linux."""
+    ends = (0, 8 * (count - 1)) if sys.platform.startswith("linux") else ()
+    return all(read_memory((address or 0) + end, 8) is not None for end in ends)
 
 
 # Capsules --------------------------------------------------------------------------------------
@@ -212,6 +212,7 @@ def read_struct(address: int, name: str) -> Contents:
         if version[0] != 1:
             raise Unreadable(f"version {version[0]}.{version[1]}: only major version 1 is known")
     tensor: Tensor = managed.tensor
+    shape = () if tensor.ndim == 0 else _extents_at(tensor.shape, tensor.ndim)
     return Contents(
         name=name,
         address=address,
@@ -222,11 +223,12 @@ def read_struct(address: int, name: str) -> Contents:
         device=(tensor.device.type, tensor.device.id),
         dtype=(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes),
         ndim=tensor.ndim,
-        shape=() if tensor.ndim == 0 else _extents_at(tensor.shape, tensor.ndim),
+        shape=shape,
         strides=() if tensor.ndim == 0 else _extents_at(tensor.strides, tensor.ndim),
         shape_is_null=not tensor.shape,
         strides_is_null=not tensor.strides,
-        shape_is_readable=_is_readable(tensor.shape, tensor.ndim),
+        shape_is_readable=shape is not None
+        or (tensor.ndim > MAX_NDIM and _can_be_read(tensor.shape, tensor.ndim)),
         deleter=managed.deleter or 0,
         manager_ctx=managed.manager_ctx or 0,
     )

@@ -44,8 +44,7 @@ inline bool is_nonzero(void const* scalar, dtype type) noexcept {
   return bits != 0;
 }
 
-// The remedy for memory that the CPU cannot read. dlbridge itself copies
-// memory of CUDA and ROCm only.
+// The remedy for memory that the CPU cannot read: dlbridge copies that of CUDA and ROCm only.
 inline char const* advice_to_copy(tensor_view const& view, char const* by_copy) noexcept {
   return runtime_of_memory(view.device()) != runtime_kind::none
              ? by_copy

@@ -50,14 +50,14 @@ class long_copy {
   std::optional<gil_release> released_{};
 };
 
-DLBRIDGE_COLD inline managed_tensor copy_slowly(tensor_view const& source, layout order,
-                                                struct_kind kind) {
+DLBRIDGE_COLD inline managed_tensor make_long_copy(tensor_view const& source, layout order,
+                                                   struct_kind kind) {
   return copy_of(long_copy(source).source(), order, kind);
 }
 /// As copy_of. Releases the GIL if the copy takes long.
 inline managed_tensor copy_without_gil(tensor_view const& source, layout order = layout::row_major,
                                        struct_kind kind = struct_kind::versioned) {
-  return is_long_copy(source) ? copy_slowly(source, order, kind) : copy_of(source, order, kind);
+  return is_long_copy(source) ? make_long_copy(source, order, kind) : copy_of(source, order, kind);
 }
 }  // namespace detail
 }  // namespace python
