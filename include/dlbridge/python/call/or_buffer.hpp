@@ -65,7 +65,7 @@ struct parameter<or_buffer<P>> : parameter<P> {
  private:
   // Whether the object is a buffer whose type has no __dlpack__.
   static bool is_buffer(PyObject* object) noexcept {
-    std::optional<type_entry> storage;
+    type_cache::room storage;
     return PyObject_CheckBuffer(object) != 0 &&
            type_cache::get(Py_TYPE(object), storage).dlpack == nullptr;
   }

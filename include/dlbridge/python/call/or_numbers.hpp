@@ -76,7 +76,7 @@ struct parameter<or_numbers<P>> : parameter<P> {
 
   static bool is_other(PyObject* object) noexcept {
     if (detail::is_list(object) || detail::is_number(object)) {
-      std::optional<type_entry> storage;
+      type_cache::room storage;
       return type_cache::get(Py_TYPE(object), storage).dlpack == nullptr;
     }
     if constexpr (parameter<P>::takes_others) {

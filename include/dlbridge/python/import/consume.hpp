@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include <dlbridge/device.hpp>
@@ -70,7 +69,7 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
   if (!PyCapsule_CheckExact(producer)) {
     managed_tensor tensor;
     if (!request.by_protocol && request.takes_as_it_is()) {
-      std::optional<type_entry> storage;
+      type_cache::room storage;
       tensor = detail::import_by_table(type_cache::get(Py_TYPE(producer), storage), producer,
                                        request.stream, ready);
       if (tensor || PyErr_Occurred() != nullptr) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include <dlbridge/check.hpp>
@@ -197,7 +196,7 @@ class imported_tensor {
   // called, as for a Tensor that is to be owned and has a stream: the slots of its table order the
   // default stream, whereas the stream of the argument is that of the Tensor.
   bool import_by_table(PyObject* object, import_mode mode) noexcept {
-    std::optional<type_entry> storage;
+    type_cache::room storage;
     type_entry const& type = type_cache::get(Py_TYPE(object), storage);
     if (type.has_head) {
       bool const is_lent = mode != import_mode::own;
@@ -245,7 +244,7 @@ class imported_tensor {
   // Describes an ndarray by its fields. Returns false without an exception when __dlpack__ is to be
   // called.
   DLBRIDGE_NOINLINE bool describe_ndarray(PyObject* object) noexcept {
-    std::optional<type_entry> storage;
+    type_cache::room storage;
     return detail::can_read_fields(type_cache::get(Py_TYPE(object), storage), object) &&
            detail::read_ndarray(object, tensor_, dims_, flags_) &&
            detail::is_sound_ndarray(tensor_);

@@ -96,15 +96,23 @@ class type_cache {
     return is_valid(first, type) ? &first : peek_further(type);
   }
 
+#if defined(Py_GIL_DISABLED)
+  using room = std::optional<type_entry>;
+#else
+  struct room {};  // every entry is in the cache
+#endif
+
   /// @param[out] storage receives the entry of a type that is not cached.
-  /// @return the entry of a type: the cached one, valid until Python code runs, or that in storage.
-  static type_entry const& get(PyTypeObject* type, std::optional<type_entry>& storage) noexcept {
+  /// @return the entry of a type, valid until Python code runs and as long as the storage lives.
+  static type_entry const& get(PyTypeObject* type, room& storage) noexcept {
 #if defined(Py_GIL_DISABLED)
     type_entry const* const cached = stored(type);
-#else
-    type_entry const* const cached = peek(type);
-#endif
     return cached != nullptr ? *cached : storage.emplace(find(type));
+#else
+    static_cast<void>(storage);
+    type_entry const* const cached = peek(type);
+    return cached != nullptr ? *cached : renew(type);
+#endif
   }
 
   /// @return the cached entry of a type, which is looked up where there is none; null for a type
@@ -125,13 +133,7 @@ class type_cache {
     type_entry const* const cached = stored(type);
     return cached != nullptr ? type_entry(cached->facts()) : look_up_and_store(type);
 #else
-    type_entry& entry = slot(type);
-    if (!is_valid(entry, type)) {
-      type_entry const fresh = look_up(type);  // Python code may run, and replace the entry
-      entry = fresh;
-      return fresh;
-    }
-    return entry;
+    return renew(type);
 #endif
   }
 
@@ -184,10 +186,23 @@ class type_cache {
     return is_valid(entry, type) ? &entry : nullptr;
   }
 
-  DLBRIDGE_COLD static type_entry const* fetch_new(PyTypeObject* type) noexcept {
-    static_cast<void>(find(type));
-    return peek(type);
+#if !defined(Py_GIL_DISABLED)
+  // The entry of a type, which is looked up unless it is valid. An entry without a version tag is
+  // never valid, and is looked up again.
+  DLBRIDGE_LOCAL DLBRIDGE_NOINLINE static type_entry const& renew(PyTypeObject* type) noexcept {
+    type_entry& entry = slot(type);
+    if (!is_valid(entry, type)) {
+      type_entry const fresh = look_up(type);  // Python code may run, and replace the entry
+      entry = fresh;
+    }
+    return entry;
   }
+
+  DLBRIDGE_COLD static type_entry const* fetch_new(PyTypeObject* type) noexcept {
+    type_entry const& entry = renew(type);
+    return is_valid(entry, type) ? &entry : nullptr;
+  }
+#endif
 
   static bool is_valid(type_entry const& entry, PyTypeObject* type) noexcept {
     return entry.type == type && entry.version_tag != 0 && entry.version_tag == tag_of(type);
@@ -367,7 +382,7 @@ namespace detail {
 // Tests the properties of an object, if its type has any. The type is looked up now, as Python
 // code that has run may have changed it.
 DLBRIDGE_NOINLINE inline test_outcome run_tests(PyObject* object, import_path purpose) noexcept {
-  std::optional<type_entry> storage;
+  type_cache::room storage;
   property_tests const tests = type_cache::get(Py_TYPE(object), storage).tests;
   return tests ? run_tests(tests, object, purpose) : test_outcome::table;
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
@@ -103,7 +102,7 @@ inline PyObject* import_without_call(PyObject* object, import_arguments const& a
   if (request.has_target || request.copy == copy_policy::never) {
     return nullptr;
   }
-  std::optional<type_entry> storage;
+  type_cache::room storage;
   type_entry const& type = type_cache::get(Py_TYPE(object), storage);
   ref tensor = request.copy != copy_policy::always ? import_array(type, object)
                : is_tensor(object)                 ? copy_of_tensor(object)
