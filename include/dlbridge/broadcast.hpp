@@ -274,10 +274,8 @@ class broadcast_span {
     tensor_.data = is_number ? &number_ : tensor_.data;
   }
   void take(DLTensor const& t) noexcept {
-    for (int i = 0; i < t.ndim; ++i) {
-      extents_[i] = t.shape[i];
-      strides_[i] = t.strides[i];
-    }
+    detail::copy_extents(t.shape, t.ndim, extents_);
+    detail::copy_extents(t.strides, t.ndim, strides_);
     tensor_ = t;
     tensor_.shape = extents_;
     tensor_.strides = strides_;

@@ -42,6 +42,24 @@ inline bool try_add_portable(std::int64_t a, std::int64_t b, std::int64_t& out) 
   out = a + b;
   return true;
 }
+
+// Keeps a loop over the few dimensions of a tensor as it is. GCC replaces a copy by `rep movs`,
+// which takes longer to start than to copy the numbers of eight dimensions, and it vectorizes other
+// loops.
+DLBRIDGE_INLINE void keep_loop() noexcept {
+#if defined(__GNUC__)
+  __asm__ volatile("");
+#endif
+}
+
+// Copies the extents or the strides of a tensor.
+template <class Integer>
+DLBRIDGE_INLINE void copy_extents(Integer const* from, int count, std::int64_t* to) noexcept {
+  for (int i = 0; i < count; ++i) {
+    to[i] = static_cast<std::int64_t>(from[i]);
+    keep_loop();
+  }
+}
 }  // namespace detail
 
 /// Computes out = a * b.

@@ -3,7 +3,6 @@
 // layer: tensors · export: from an array to its description
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -48,9 +47,7 @@ class dims {
   static dims from(Integer const* values, std::size_t count) noexcept {
     dims copy;
     copy.size_ = static_cast<int>(count <= max_rank ? count : max_rank + 1);
-    for (int i = 0; i < copy.count(); ++i) {
-      copy.value_[i] = static_cast<std::int64_t>(values[i]);
-    }
+    detail::copy_extents(values, copy.count(), copy.value_);
     return copy;
   }
   dims(dims const& other) noexcept : size_(other.size_) { copy_from(other); }
@@ -67,7 +64,7 @@ class dims {
  private:
   int count() const noexcept { return size_ < max_rank ? size_ : max_rank; }
   void copy_from(dims const& other) noexcept {  // copies only the values in use
-    std::copy_n(other.value_, count(), value_);
+    detail::copy_extents(other.value_, count(), value_);
   }
 
   int size_;

@@ -81,9 +81,7 @@ class tensor_view {
       fill_row_major(rank_, shape_, out);
       return;
     }
-    for (int i = 0; i < rank_; ++i) {
-      out[i] = strides_[i];
-    }
+    detail::copy_extents(strides_, rank_, out);
   }
 
   /// The view as a DLTensor, where data includes the byte offset if data is an address. On oneAPI

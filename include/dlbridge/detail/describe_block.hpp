@@ -24,15 +24,11 @@ namespace detail {
 inline void write_tensor(description const& d, std::int64_t* dims, std::int64_t* strides,
                          DLTensor& t) noexcept {
   int const rank = d.shape.size();
-  for (int i = 0; i < rank; ++i) {
-    dims[i] = d.shape[i];
-  }
+  copy_extents(d.shape.data(), rank, dims);
   if (d.strides.size() == 0) {
     fill_row_major(rank, dims, strides);
   }
-  for (int i = 0; i < d.strides.size(); ++i) {
-    strides[i] = d.strides[i];
-  }
+  copy_extents(d.strides.data(), d.strides.size(), strides);
   t.data = d.data;
   t.byte_offset = d.byte_offset;
   t.device = d.device.abi();

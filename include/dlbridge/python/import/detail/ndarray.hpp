@@ -9,6 +9,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
+#include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/detail/formats.hpp>
@@ -55,14 +56,10 @@ struct copied_dims {
 // may change its own.
 // @pre the rank is from 0 to direct_rank, and a rank above 0 has a shape.
 DLBRIDGE_INLINE void copy_dims(DLTensor& description, copied_dims& room) noexcept {
-  for (int i = 0; i < description.ndim; ++i) {
-    room.shape[i] = description.shape[i];
-  }
+  dlbridge::detail::copy_extents(description.shape, description.ndim, room.shape);
   description.shape = room.shape;
   if (description.strides != nullptr) {
-    for (int i = 0; i < description.ndim; ++i) {
-      room.strides[i] = description.strides[i];
-    }
+    dlbridge::detail::copy_extents(description.strides, description.ndim, room.strides);
     description.strides = room.strides;
   }
 }
@@ -147,6 +144,7 @@ DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, copied_dims& 
     odd |= array.byte_strides[i] & below_size;
     dims.shape[i] = array.extents[i];
     dims.strides[i] = array.byte_strides[i] >> row.shift;
+    dlbridge::detail::keep_loop();
   }
   out.data = array.data;
   out.device = {kDLCPU, 0};

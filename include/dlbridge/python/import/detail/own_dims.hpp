@@ -106,16 +106,12 @@ DLBRIDGE_NOINLINE inline managed_tensor with_own_dims(managed_tensor m) noexcept
   own.dl_tensor = from;
   own.dl_tensor.shape = block->dims();
   own.dl_tensor.strides = block->dims() + rank;
-  for (std::size_t i = 0; i < rank; ++i) {
-    own.dl_tensor.shape[i] = from.shape[i];
-  }
+  dlbridge::detail::copy_extents(from.shape, from.ndim, own.dl_tensor.shape);
   if (from.strides == nullptr) {  // spec 1.7
     fill_row_major(from.ndim, own.dl_tensor.shape, own.dl_tensor.strides);
     return managed_tensor::adopt(&own);
   }
-  for (std::size_t i = 0; i < rank; ++i) {
-    own.dl_tensor.strides[i] = from.strides[i];
-  }
+  dlbridge::detail::copy_extents(from.strides, from.ndim, own.dl_tensor.strides);
   return managed_tensor::adopt(&own);
 }
 }  // namespace detail

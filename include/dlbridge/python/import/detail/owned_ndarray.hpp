@@ -7,6 +7,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/detail/describe_block.hpp>
+#include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/free_list.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
@@ -81,10 +82,8 @@ DLBRIDGE_NOINLINE inline managed_tensor own_ndarray(PyObject* array, DLTensor co
   block->managed.flags = flags;
   DLTensor& tensor = block->managed.dl_tensor;
   tensor = fields;
-  for (int i = 0; i < fields.ndim; ++i) {
-    block->dims.shape[i] = fields.shape[i];
-    block->dims.strides[i] = fields.strides[i];
-  }
+  dlbridge::detail::copy_extents(fields.shape, fields.ndim, block->dims.shape);
+  dlbridge::detail::copy_extents(fields.strides, fields.ndim, block->dims.strides);
   tensor.shape = fields.ndim != 0 ? block->dims.shape : nullptr;
   tensor.strides = fields.ndim != 0 ? block->dims.strides : nullptr;
   dlbridge::detail::canonicalize_data(tensor);

@@ -11,6 +11,7 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -64,9 +65,7 @@ struct view_layout {
 inline view_layout layout_of(tensor_view const& view) noexcept {
   view_layout layout;
   layout.rank = view.rank();
-  for (int i = 0; i < view.rank(); ++i) {
-    layout.shape[i] = view.extent(i);
-  }
+  dlbridge::detail::copy_extents(view.shape(), view.rank(), layout.shape);
   view.copy_strides(layout.strides);
   return layout;
 }
