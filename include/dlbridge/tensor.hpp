@@ -157,6 +157,14 @@ inline void require_index(tensor_view const& view, int axis, std::int64_t index)
   }
 }
 
+// The strides of a tensor_span whose rank is known. Others have none, and use those of their view.
+template <int Rank, bool = (Rank > 0)>
+struct span_strides {
+  std::int64_t of_dimension[static_cast<std::size_t>(Rank)];
+};
+template <int Rank>
+struct span_strides<Rank, false> {};
+
 // The requirement of a tensor_span in memory, which a call of required() would copy each time.
 template <class Span>
 DLBRIDGE_LOCAL inline constexpr requirement required_by = without_free_extents(Span::required());
@@ -171,7 +179,7 @@ DLBRIDGE_LOCAL inline constexpr requirement required_by = without_free_extents(S
 /// @par Lifetime
 /// Valid as long as the tensor of the view.
 template <class T, class Shape = dynamic_rank, class... Constraints>
-class tensor_span {
+class tensor_span : detail::span_strides<detail::shape_facts<Shape>::rank> {
   using facts = detail::shape_facts<Shape>;
   static constexpr bool is_converted = detail::is_converted<Constraints...>;
   static_assert((0 + ... + int{detail::is_layout<Constraints>}) <= 1,
@@ -227,8 +235,8 @@ class tensor_span {
   std::int64_t extent(int i) const noexcept { return view_.extent(i); }
   /// The stride of dimension i, in elements.
   std::int64_t stride(int i) const noexcept {
-    if constexpr (has_static_rank) {
-      return strides_[i];
+    if constexpr (facts::rank > 0) {
+      return this->of_dimension[i];
     } else {
       return view_.stride(i);
     }
@@ -259,7 +267,7 @@ class tensor_span {
                   "pass data() to code of the device");
     int i = 0;
     std::int64_t offset = 0;
-    ((offset += static_cast<std::int64_t>(index) * strides_[i++]), ...);
+    ((offset += static_cast<std::int64_t>(index) * this->of_dimension[i++]), ...);
     return data()[offset];
   }
   /// The same, with every index checked.
@@ -295,15 +303,12 @@ class tensor_span {
       }
       std::int64_t const* const strides = view.strides() != nullptr ? view.strides() : computed;
       for (int i = 0; i < facts::rank; ++i) {
-        strides_[i] = strides[i];
+        this->of_dimension[i] = strides[i];
       }
-    } else {
-      strides_[0] = 0;  // never used, but the copy constructor reads it
     }
   }
 
   tensor_view view_;
-  std::int64_t strides_[has_static_rank && facts::rank > 0 ? facts::rank : 1];
 };
 
 /// The owner of a tensor whose dtype, shape and constraints have been checked. The template

@@ -9,6 +9,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
 #include <dlbridge/kept_stream.hpp>
+#include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/free_list.hpp>
@@ -88,11 +89,11 @@ inline void deallocate_tensor(PyObject* object) noexcept {
 namespace detail {
 // Whether a new object copies the shape and the strides of its tensor. Otherwise the owner does, as
 // it does at the first export: without the GIL, other threads may then read the view.
-inline bool can_copy_dims([[maybe_unused]] tensor_view const& view) noexcept {
+inline bool can_copy_dims([[maybe_unused]] int rank) noexcept {
 #if defined(Py_GIL_DISABLED)
   return false;
 #else
-  return view.rank() <= direct_rank;
+  return rank <= direct_rank;
 #endif
 }
 
@@ -104,15 +105,15 @@ DLBRIDGE_COLD inline void keep_default_stream(tensor_object& self) noexcept {
   keep_stream(self, stream_ref::default_of(self.view.device()));
 }
 
-// Constructs the members of a new object.
-DLBRIDGE_INLINE void construct(tensor_object& self, tensor_view const& view, managed_tensor&& owned,
+// Constructs the members of a new object but its view, which the caller has constructed in place: a
+// processor waits for the stores of a view before it copies one.
+DLBRIDGE_INLINE void construct(tensor_object& self, managed_tensor&& owned,
                                shared_tensor&& shared) noexcept {
   self.weak_references = nullptr;
-  ::new (&self.view) tensor_view(view);
   ::new (&self.owned) managed_tensor(std::move(owned));
   ::new (&self.shared) shared_tensor(std::move(shared));
   ::new (&self.stream) kept_stream();
-  if (view.device().type != kDLCPU) {
+  if (self.view.device().type != kDLCPU) {
     keep_default_stream(self);
   }
   self.stream_object = nullptr;
@@ -131,7 +132,8 @@ inline ref new_tensor(PyTypeObject* type, tensor_view const& view, shared_tensor
     shared = shared_tensor();
     return ref();
   }
-  detail::construct(tensor_in(object), view, managed_tensor(), std::move(shared));
+  ::new (&tensor_in(object).view) tensor_view(view);
+  detail::construct(tensor_in(object), managed_tensor(), std::move(shared));
   return ref::steal(object);
 }
 /// A new object on the memory of an ndarray, to which it holds a reference. It copies the fields of
@@ -150,23 +152,21 @@ inline ref new_tensor_on_array(PyTypeObject* type, PyObject* array) noexcept {
     detail::deallocate_tensor(object);
     return ref();
   }
-  detail::construct(self, tensor_view(fields, flags), managed_tensor(), shared_tensor());
+  ::new (&self.view) tensor_view(fields, flags);
+  detail::construct(self, managed_tensor(), shared_tensor());
   Py_INCREF(array);
   self.array = array;
   return ref::steal(object);
 }
 namespace detail {
-// The shape and the strides of a view, copied into the object, and the view of these copies.
+// Copies the shape and the strides of the view of an object into the object.
 // @pre can_copy_dims returned true.
-DLBRIDGE_INLINE tensor_view copy_dims(tensor_view const& view, copied_dims& room) noexcept {
+DLBRIDGE_INLINE void copy_dims(tensor_object& self) noexcept {
+  tensor_view const& view = self.view;
   bool const has_strides = view.strides() != nullptr;
-  for (int i = 0; i < view.rank(); ++i) {
-    room.shape[i] = view.shape()[i];
-    if (has_strides) {
-      room.strides[i] = view.strides()[i];
-    }
-  }
-  return view.with_dims(room.shape, has_strides ? room.strides : nullptr);
+  dlbridge::detail::copy_extents(view.shape(), view.rank(), self.dims.shape);
+  dlbridge::detail::copy_extents(view.strides(), has_strides ? view.rank() : 0, self.dims.strides);
+  self.view = view.with_dims(self.dims.shape, has_strides ? self.dims.strides : nullptr);
 }
 // Completes a new object whose owner has the copies.
 DLBRIDGE_NOINLINE inline ref new_sharing_tensor(PyObject* object, managed_tensor& m) noexcept {
@@ -176,7 +176,8 @@ DLBRIDGE_NOINLINE inline ref new_sharing_tensor(PyObject* object, managed_tensor
     deallocate_tensor(object);
     return ref();
   }
-  construct(tensor_in(object), view, managed_tensor(), std::move(shared));
+  ::new (&tensor_in(object).view) tensor_view(view);
+  construct(tensor_in(object), managed_tensor(), std::move(shared));
   return ref::steal(object);
 }
 }  // namespace detail
@@ -191,12 +192,13 @@ inline ref try_new_tensor(PyTypeObject* type, managed_tensor& m) noexcept {
   if (object == nullptr) {
     return ref();
   }
-  tensor_view const view = m.view();
-  if (!detail::can_copy_dims(view)) {
+  if (!detail::can_copy_dims(m.tensor().ndim)) {
     return detail::new_sharing_tensor(object, m);
   }
   tensor_object& self = tensor_in(object);
-  detail::construct(self, detail::copy_dims(view, self.dims), std::move(m), shared_tensor());
+  ::new (&self.view) tensor_view(m.view());
+  detail::copy_dims(self);
+  detail::construct(self, std::move(m), shared_tensor());
   return ref::steal(object);
 }
 /// The same, which frees m when there is no memory.
@@ -220,8 +222,8 @@ inline ref new_tensor_of_fixed(PyTypeObject* type, managed_tensor m) noexcept {
     m = managed_tensor();
     return ref();
   }
-  tensor_view const view = m.view();
-  detail::construct(tensor_in(object), view, std::move(m), shared_tensor());
+  ::new (&tensor_in(object).view) tensor_view(m.view());
+  detail::construct(tensor_in(object), std::move(m), shared_tensor());
   return ref::steal(object);
 #endif
 }
