@@ -80,8 +80,8 @@ inline copy_plan plan_copy(tensor_view const& source, tensor_view const& destina
     if (outer.source == inner.extent * inner.source &&
         outer.destination == inner.extent * inner.destination) {
       outer = {outer.extent * inner.extent, inner.source, inner.destination};
-    } else {
-      plan.dimensions[++last] = inner;
+    } else if (++last != i) {
+      plan.dimensions[last] = inner;
     }
   }
   plan.rank = plan.rank == 0 ? 0 : last + 1;
@@ -92,7 +92,7 @@ inline copy_plan plan_copy(tensor_view const& source, tensor_view const& destina
 // dimensions, with the offsets in the units of the plan.
 template <class Body>
 void for_each_offset(copy_plan const& plan, int outer,
-                     Body body) noexcept(noexcept(body(std::int64_t{}, std::int64_t{}))) {
+                     Body const& body) noexcept(noexcept(body(std::int64_t{}, std::int64_t{}))) {
   std::int64_t index[max_rank];
   for (int i = 0; i < outer; ++i) {
     index[i] = 0;
@@ -123,7 +123,7 @@ void for_each_offset(copy_plan const& plan, int outer,
 // its first element.
 template <class Row>
 void for_each_row(copy_plan const& plan,
-                  Row row) noexcept(noexcept(row(std::int64_t{}, std::int64_t{}))) {
+                  Row const& row) noexcept(noexcept(row(std::int64_t{}, std::int64_t{}))) {
   for_each_offset(plan, plan.rank - 1, row);
 }
 
