@@ -27,6 +27,7 @@ SECTIONS = {  # by the beginning of the id of a limit
     "asarray": "Tensor in other libraries",
     "memoryview": "Tensor in other libraries",
     "to": "Tensor in other libraries",
+    "copy": "Copies of 16 elements",
     "def_fast": "Arguments of extension functions",
     "def_fast3": "Arguments of extension functions",
     "caster": "Arguments of extension functions",

@@ -149,6 +149,19 @@ def add_conversions(calls: Calls, arrays: dict[str, Any]) -> None:
         calls.add(group, "torch.Tensor.numpy()", type(arrays["torch"]).numpy, arrays["torch"])
 
 
+def add_copies(calls: Calls) -> None:
+    """Copies of 16 elements, in the order that the source has."""
+    sources = {
+        "4x4": np.ones((4, 4), dtype="float32"),
+        "transposed 4x4": np.ones((4, 4), dtype="float32").T,
+        "strided 4x4": np.ones((8, 8), dtype="float32")[::2, ::2],
+    }
+    for name, source in sources.items():
+        calls.add("copies", f"dlbridge.from_dlpack({name}, copy=True)", dlbridge.from_dlpack,
+                  source, keywords={"copy": True})  # fmt: skip
+        calls.add("copies", f"ndarray.copy({name})", np.ndarray.copy, source, "K")
+
+
 def add_exports(calls: Calls, arrays: dict[str, Any]) -> None:
     calls.add("export", "capsule handshake", bench_loop.handshake)
     for name, array in arrays.items():
@@ -256,6 +269,7 @@ def all_calls() -> tuple[Calls, Libraries]:
     calls.add("anchors", EMPTY, bench_loop.empty, arrays["ndarray"])
     add_imports(calls, libraries, arrays)
     add_conversions(calls, arrays)
+    add_copies(calls)
     add_exports(calls, arrays)
     add_arguments(calls, libraries, arrays)
     add_returns(calls, libraries, arrays)

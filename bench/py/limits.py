@@ -64,6 +64,11 @@ CONSUMERS = (
     Limit("to-tvm_ffi", "tvm_ffi.from_dlpack(Tensor)", "tvm_ffi.from_dlpack(ndarray)", None),
     Limit("to-tvm_ffi-own", "tvm_ffi.from_dlpack(Tensor)", "tvm_ffi.from_dlpack(tvm_ffi)", None),
 )
+COPIES = (
+    Limit("copy", "dlbridge.from_dlpack(4x4, copy=True)", "ndarray.copy(4x4)", 1.00, gate=True),
+    Limit("copy-transposed", "dlbridge.from_dlpack(transposed 4x4, copy=True)", "ndarray.copy(transposed 4x4)", 1.00, gate=True),
+    Limit("copy-strided", "dlbridge.from_dlpack(strided 4x4, copy=True)", "ndarray.copy(strided 4x4)", 1.00, gate=True),
+)
 ARGUMENTS = (
     Limit("def_fast-empty", "def_fast(Tensor)", "empty call", 2.05),
     Limit("def_fast-tvm_ffi", "def_fast(Tensor)", "tvm_ffi nop(Tensor)", 0.10),
@@ -136,6 +141,7 @@ LIMITS = (
     *IMPORTS,
     *EXPORTS,
     *CONSUMERS,
+    *COPIES,
     *ARGUMENTS,
     *RETURNS,
     *GROWTH,
