@@ -228,6 +228,10 @@ class tensor_span : detail::span_strides<detail::shape_facts<Shape>::rank> {
   static tensor_span trust(tensor_view const& view) noexcept {
     return tensor_span(view, trusted());
   }
+  /// The same, without a view that would be copied.
+  static tensor_span trust(DLTensor const& t DLBRIDGE_LIFETIMEBOUND, std::uint64_t flags) noexcept {
+    return tensor_span(t, flags, trusted());
+  }
 
   /// The address of the first element, or the handle of the memory on devices without addresses.
   T* data() const noexcept { return static_cast<T*>(const_cast<void*>(view_.data())); }
@@ -295,15 +299,23 @@ class tensor_span : detail::span_strides<detail::shape_facts<Shape>::rank> {
   }
   struct trusted {};
   DLBRIDGE_INLINE tensor_span(tensor_view const& view, trusted) noexcept : view_(view) {
+    keep_strides(view.shape(), view.strides());
+  }
+  DLBRIDGE_INLINE tensor_span(DLTensor const& t, std::uint64_t flags, trusted) noexcept
+      : view_(t, flags) {
+    keep_strides(t.shape, t.strides);
+  }
+  DLBRIDGE_INLINE void keep_strides([[maybe_unused]] std::int64_t const* shape,
+                                    [[maybe_unused]] std::int64_t const* strides) noexcept {
     if constexpr (facts::rank > 0) {
       // No call receives the address of a member, so that compilers keep the span in registers.
       std::int64_t computed[facts::rank];
-      if (view.strides() == nullptr) {
-        fill_row_major(facts::rank, view.shape(), computed);
+      if (strides == nullptr) {
+        fill_row_major(facts::rank, shape, computed);
       }
-      std::int64_t const* const strides = view.strides() != nullptr ? view.strides() : computed;
+      std::int64_t const* const known = strides != nullptr ? strides : computed;
       for (int i = 0; i < facts::rank; ++i) {
-        this->of_dimension[i] = strides[i];
+        this->of_dimension[i] = known[i];
       }
     }
   }

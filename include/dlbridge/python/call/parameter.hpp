@@ -86,7 +86,9 @@ struct parameter<tensor_span<T, Shape, Constraints...>>
   static constexpr import_mode mode =
       std::is_const_v<T> ? import_mode::borrow_to_read : import_mode::borrow_to_write;
   using type = tensor_span<T, Shape, Constraints...>;
-  static type make(imported_tensor& from, PyObject*) noexcept { return type::trust(from.view()); }
+  static type make(imported_tensor& from, PyObject*) noexcept {
+    return type::trust(from.tensor(), from.flags());
+  }
 };
 template <class T, class Shape, class... Constraints>
 struct parameter<tensor<T, Shape, Constraints...>>

@@ -160,6 +160,8 @@ class imported_tensor {
   /// Valid while the object lends the tensor, or while the owned tensor lives, which may have been
   /// moved out.
   tensor_view view() const noexcept { return tensor_view(tensor_, flags_); }
+  DLTensor const& tensor() const noexcept { return tensor_; }
+  std::uint64_t flags() const noexcept { return flags_; }
   /// Replaces the tensor by another one, which this object then owns.
   void replace(managed_tensor other) noexcept {
     free_owned();
