@@ -129,10 +129,10 @@ INSTRUCTIONS = (
     Limit("instructions-def_fast", "def_fast(Tensor)", "empty call", 85, gate=True, kind="instructions"),
     Limit("instructions-checks", "def_fast row-major matrix(Tensor)", "def_fast(Tensor)", 14, gate=True, kind="instructions"),
     Limit("instructions-def_fast3", "def_fast(Tensor x3)", "empty call", 238, gate=True, kind="instructions"),
-    Limit("instructions-def_fast-ndarray", "def_fast(ndarray)", "empty call", 171, gate=True, kind="instructions"),
-    Limit("instructions-def_fast-bare", "def_fast(bare C)", "empty call", 161, gate=True, kind="instructions"),
+    Limit("instructions-def_fast-ndarray", "def_fast(ndarray)", "empty call", 163, gate=True, kind="instructions"),
+    Limit("instructions-def_fast-bare", "def_fast(bare C)", "empty call", 154, gate=True, kind="instructions"),
     Limit("instructions-def_fast-matrix", "def_fast row-major matrix(Tensor)", "empty call", 99, gate=True, kind="instructions"),
-    Limit("instructions-caster", "caster(Tensor)", "empty call", 529, gate=True, kind="instructions"),
+    Limit("instructions-caster", "caster(Tensor)", "empty call", 526, gate=True, kind="instructions"),
     Limit("instructions-def", "def(Tensor)", "empty call", 442, gate=True, kind="instructions"),
 )
 # fmt: on

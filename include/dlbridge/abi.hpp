@@ -82,12 +82,15 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 // DLBRIDGE_NOINLINE: keeps a slow path out of line, so that its caller needs fewer registers.
 // DLBRIDGE_COLD: as DLBRIDGE_NOINLINE, and compiles for size a function that composes messages, or
 // calls a driver, which takes microseconds.
+// DLBRIDGE_ALIGNED: starts a function at a cache line. The time of a short function that a call
+// from Python passes otherwise depends on the size of all code before it, by up to 40 %.
 // DLBRIDGE_ASSUME: lets the optimizer rely on a condition. If the condition is false, the behaviour
 // is undefined.
 #if defined(__GNUC__) || defined(__clang__)
 #define DLBRIDGE_INLINE inline __attribute__((always_inline))
 #define DLBRIDGE_NOINLINE __attribute__((noinline))
 #define DLBRIDGE_COLD __attribute__((noinline, cold))
+#define DLBRIDGE_ALIGNED __attribute__((aligned(64)))
 #define DLBRIDGE_ASSUME(condition) \
   do {                             \
     if (!(condition)) {            \
@@ -98,11 +101,13 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 #define DLBRIDGE_INLINE __forceinline
 #define DLBRIDGE_NOINLINE __declspec(noinline)
 #define DLBRIDGE_COLD __declspec(noinline)
+#define DLBRIDGE_ALIGNED
 #define DLBRIDGE_ASSUME(condition) __assume(condition)
 #else
 #define DLBRIDGE_INLINE inline
 #define DLBRIDGE_NOINLINE
 #define DLBRIDGE_COLD
+#define DLBRIDGE_ALIGNED
 #define DLBRIDGE_ASSUME(condition) static_cast<void>(0)
 #endif
 

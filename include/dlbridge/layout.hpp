@@ -161,8 +161,9 @@ inline bool has_no_elements(int rank, std::int64_t const* shape) noexcept {
 
 // Whether the elements have no gaps when dimension `first` is the fastest, `first + step` the next
 // slower one, and so on.
-inline bool is_compact_along(int rank, int first, int step, std::int64_t const* shape,
-                             std::int64_t const* strides) noexcept {
+DLBRIDGE_ALIGNED inline bool is_compact_along(int rank, int first, int step,
+                                              std::int64_t const* shape,
+                                              std::int64_t const* strides) noexcept {
   std::uint64_t expected = 1;
   std::ptrdiff_t i = first;
   for (int left = rank; left != 0; --left, i += step) {

@@ -165,8 +165,8 @@ struct fast_call {
   static constexpr std::size_t count = sizeof...(Parameters);
   using indices = std::index_sequence_for<Parameters...>;
 
-  static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t positional_count,
-                        PyObject* keywords) noexcept {
+  DLBRIDGE_ALIGNED static PyObject* call(PyObject* self, PyObject* const* args,
+                                         Py_ssize_t positional_count, PyObject* keywords) noexcept {
     PyObject* bound[count + 1];
     if (keywords != nullptr || positional_count != Py_ssize_t{count}) {
       if (!bind_arguments(fast_record::of(self), args, positional_count, keywords, bound)) {

@@ -259,7 +259,7 @@ DLBRIDGE_COLD inline bool test_ndarrays(PyTypeObject* type) noexcept {
 /// @pre no exception is pending.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code runs in the first call.
-DLBRIDGE_LOCAL inline bool can_read_ndarrays(PyTypeObject* type) noexcept {
+DLBRIDGE_LOCAL DLBRIDGE_ALIGNED inline bool can_read_ndarrays(PyTypeObject* type) noexcept {
   static std::atomic<PyTypeObject*> tested{nullptr};
   static std::atomic<PyTypeObject*> passed{nullptr};
   if (tested.load(std::memory_order_acquire) != type) {
