@@ -36,6 +36,7 @@ using matrix = shape<dynamic_extent, dynamic_extent>;
 
 static_assert(!std::is_default_constructible_v<tensor_span<float>>);
 static_assert(std::is_trivially_copyable_v<tensor_span<float, matrix>>);
+static_assert(sizeof(tensor_span<float>) == sizeof(tensor_view), "it is passed by value");
 static_assert(!std::is_convertible_v<tensor_view, tensor_span<float>>, "the constructor may throw");
 static_assert(!std::is_constructible_v<tensor_span<float>, managed_tensor>, "it would dangle");
 static_assert(std::is_nothrow_move_constructible_v<tensor<float, matrix>>);
