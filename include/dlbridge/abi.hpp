@@ -82,8 +82,8 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 // DLBRIDGE_NOINLINE: keeps a slow path out of line, so that its caller needs fewer registers.
 // DLBRIDGE_COLD: as DLBRIDGE_NOINLINE, and compiles for size a function that composes messages, or
 // calls a driver, which takes microseconds.
-// DLBRIDGE_ALIGNED: starts a function at a cache line. The time of a short function that a call
-// from Python passes otherwise depends on the size of all code before it, by up to 40 %.
+// DLBRIDGE_ALIGNED: starts a function at a cache line. Otherwise the time of a short call from
+// Python depends on the size of the code before the function, by up to 40 %.
 // DLBRIDGE_ASSUME: lets the optimizer rely on a condition. If the condition is false, the behaviour
 // is undefined.
 #if defined(__GNUC__) || defined(__clang__)

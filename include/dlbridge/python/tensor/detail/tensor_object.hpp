@@ -105,8 +105,8 @@ DLBRIDGE_COLD inline void keep_default_stream(tensor_object& self) noexcept {
   keep_stream(self, stream_ref::default_of(self.view.device()));
 }
 
-// Constructs the members of a new object but its view, which the caller has constructed in place: a
-// processor waits for the stores of a view before it copies one.
+// Constructs the members of a new object except its view, which the caller has constructed in
+// place: a processor would wait for the stores of a view before it copied the view.
 DLBRIDGE_INLINE void construct(tensor_object& self, managed_tensor&& owned,
                                shared_tensor&& shared) noexcept {
   self.weak_references = nullptr;
