@@ -475,7 +475,8 @@ def test_an_argument_of_an_extension_class_is_imported_by_its_table(
     monkeypatch.delattr(extension.Image, "__dlpack__")
     assert image().dot(image()) == 24
     result = image().like(image())
-    assert (type(result), result.dot(result) >= 0) == (extension.Image, True)
+    assert type(result) is extension.Image
+    assert isinstance(result.dot(result), float)  # of uninitialized elements, perhaps NaN
 
 
 def test_a_static_type_is_not_made_a_producer() -> None:
