@@ -228,7 +228,7 @@ class tensor_span : detail::span_strides<detail::shape_facts<Shape>::rank> {
   static tensor_span trust(tensor_view const& view) noexcept {
     return tensor_span(view, trusted());
   }
-  /// The same, without a view that would be copied.
+  /// The same for a struct and its flags, which saves a copy of a view.
   static tensor_span trust(DLTensor const& t DLBRIDGE_LIFETIMEBOUND, std::uint64_t flags) noexcept {
     return tensor_span(t, flags, trusted());
   }
