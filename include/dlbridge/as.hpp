@@ -109,6 +109,7 @@ DLBRIDGE_COLD inline void break_layout(report& r, tensor_view const& view,
                                        char const* expected) noexcept {
   std::int64_t strides[max_rank];
   view.copy_strides(strides);
+  r.advice = r.ok() ? other_layout_advice : r.advice;
   r.add(errc::layout_mismatch);
   r.expected.append(expected);
   r.got.append(" with strides ");

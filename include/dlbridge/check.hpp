@@ -259,6 +259,8 @@ constexpr Text& append_requirement(Text& text, requirement const& need, bool has
 }
 
 namespace detail {
+DLBRIDGE_LOCAL inline constexpr char const* other_layout_advice = "Pass a copy in that layout";
+
 DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
                                              requirement const& need) noexcept {
   report r;
@@ -274,11 +276,13 @@ DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
   rule(need.rank == requirement::any_rank || need.rank == view.rank(), errc::rank_mismatch);
   rule(has_extents(view, need), errc::extent_mismatch);
   rule(need.where.accepts(view.device()), errc::device_mismatch);
+  bool const is_copy_enough = r.ok();
   if (rule(has_layout(view, need.order), errc::layout_mismatch)) {
     std::int64_t strides[max_rank];
     view.copy_strides(strides);
     r.got.append(" with strides ");
     append_extents(r.got, view.rank(), strides);
+    r.advice = is_copy_enough ? other_layout_advice : nullptr;
   }
   if (rule(!need.writable || !view.read_only(), errc::read_only)) {
     r.got.append(", read-only");
@@ -290,6 +294,7 @@ DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
     }
     std::uint64_t const position = position_of(view);
     append_alignment(r.got, position & (0 - position));
+    r.advice = is_copy_enough && r.advice == nullptr ? "Pass an aligned copy" : r.advice;
   }
   return r;
 }

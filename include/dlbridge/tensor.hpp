@@ -157,13 +157,21 @@ inline void require_index(tensor_view const& view, int axis, std::int64_t index)
   }
 }
 
-// The strides of a tensor_span whose rank is known. Others have none, and use those of their view.
+// The view of a tensor_span, and the strides of a known rank. It is a member, because calls with a
+// span would find the functions of this namespace if it were a base class.
 template <int Rank, bool = (Rank > 0)>
-struct span_strides {
-  std::int64_t of_dimension[static_cast<std::size_t>(Rank)];
+struct span_parts {
+  template <class... From>
+  DLBRIDGE_INLINE explicit span_parts(From const&... from) noexcept : view(from...) {}
+  tensor_view view;
+  std::int64_t strides[static_cast<std::size_t>(Rank)];
 };
 template <int Rank>
-struct span_strides<Rank, false> {};
+struct span_parts<Rank, false> {
+  template <class... From>
+  DLBRIDGE_INLINE explicit span_parts(From const&... from) noexcept : view(from...) {}
+  tensor_view view;
+};
 
 // The requirement of a tensor_span in memory, which a call of required() would copy each time.
 template <class Span>
@@ -179,7 +187,7 @@ DLBRIDGE_LOCAL inline constexpr requirement required_by = without_free_extents(S
 /// @par Lifetime
 /// Valid as long as the tensor of the view.
 template <class T, class Shape = dynamic_rank, class... Constraints>
-class tensor_span : detail::span_strides<detail::shape_facts<Shape>::rank> {
+class tensor_span {
   using facts = detail::shape_facts<Shape>;
   static constexpr bool is_converted = detail::is_converted<Constraints...>;
   static_assert((0 + ... + int{detail::is_layout<Constraints>}) <= 1,
@@ -234,25 +242,25 @@ class tensor_span : detail::span_strides<detail::shape_facts<Shape>::rank> {
   }
 
   /// The address of the first element, or the handle of the memory on devices without addresses.
-  T* data() const noexcept { return static_cast<T*>(const_cast<void*>(view_.data())); }
-  int rank() const noexcept { return view_.rank(); }
-  std::int64_t extent(int i) const noexcept { return view_.extent(i); }
+  T* data() const noexcept { return static_cast<T*>(const_cast<void*>(parts_.view.data())); }
+  int rank() const noexcept { return parts_.view.rank(); }
+  std::int64_t extent(int i) const noexcept { return parts_.view.extent(i); }
   /// The stride of dimension i, in elements.
   std::int64_t stride(int i) const noexcept {
     if constexpr (facts::rank > 0) {
-      return this->of_dimension[i];
+      return parts_.strides[i];
     } else {
-      return view_.stride(i);
+      return parts_.view.stride(i);
     }
   }
   /// The number of elements.
-  std::int64_t count() const noexcept { return view_.count(); }
-  dlbridge::device device() const noexcept { return view_.device(); }
-  tensor_view const& view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return view_; }
-  tensor_view view() const&& noexcept { return view_; }
+  std::int64_t count() const noexcept { return parts_.view.count(); }
+  dlbridge::device device() const noexcept { return parts_.view.device(); }
+  tensor_view const& view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return parts_.view; }
+  tensor_view view() const&& noexcept { return parts_.view; }
   /// The view for other functions. Of a span of const elements it is read-only.
   operator tensor_view() const noexcept {
-    return std::is_const_v<T> ? view_.with_flags(view_.flags() | flag_read_only) : view_;
+    return std::is_const_v<T> ? view().with_flags(view().flags() | flag_read_only) : view();
   }
 
   /// The element at the indices, one for each dimension. Requires a static rank, and constraints
@@ -271,16 +279,15 @@ class tensor_span : detail::span_strides<detail::shape_facts<Shape>::rank> {
                   "pass data() to code of the device");
     int i = 0;
     std::int64_t offset = 0;
-    ((offset += static_cast<std::int64_t>(index) * this->of_dimension[i++]), ...);
+    ((offset += static_cast<std::int64_t>(index) * stride(i++)), ...);
     return data()[offset];
   }
   /// The same, with every index checked.
-  /// @throws std::out_of_range an index is below 0, or not below its extent. In Python it is an
-  ///   IndexError.
+  /// @throws std::out_of_range an index is below 0 or beyond the last (IndexError in Python).
   template <class... Index>
   T& at(Index... index) const {
     int axis = 0;
-    (detail::require_index(view_, axis++, static_cast<std::int64_t>(index)), ...);
+    (detail::require_index(parts_.view, axis++, static_cast<std::int64_t>(index)), ...);
     return (*this)(index...);
   }
   template <class Index>
@@ -298,11 +305,11 @@ class tensor_span : detail::span_strides<detail::shape_facts<Shape>::rank> {
     return result;
   }
   struct trusted {};
-  DLBRIDGE_INLINE tensor_span(tensor_view const& view, trusted) noexcept : view_(view) {
+  DLBRIDGE_INLINE tensor_span(tensor_view const& view, trusted) noexcept : parts_(view) {
     keep_strides(view.shape(), view.strides());
   }
   DLBRIDGE_INLINE tensor_span(DLTensor const& t, std::uint64_t flags, trusted) noexcept
-      : view_(t, flags) {
+      : parts_(t, flags) {
     keep_strides(t.shape, t.strides);
   }
   DLBRIDGE_INLINE void keep_strides([[maybe_unused]] std::int64_t const* shape,
@@ -315,12 +322,12 @@ class tensor_span : detail::span_strides<detail::shape_facts<Shape>::rank> {
       }
       std::int64_t const* const known = strides != nullptr ? strides : computed;
       for (int i = 0; i < facts::rank; ++i) {
-        this->of_dimension[i] = known[i];
+        parts_.strides[i] = known[i];
       }
     }
   }
 
-  tensor_view view_;
+  detail::span_parts<facts::rank> parts_;
 };
 
 /// The owner of a tensor whose dtype, shape and constraints have been checked. The template

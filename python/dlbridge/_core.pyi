@@ -204,11 +204,9 @@ class Tensor:
         Raises
         ------
         CopyForbiddenError
-            If the elements of the last dimension are not adjacent.
+            If the elements of the last dimension are not adjacent, or not aligned for the dtype.
         ValueError
             If they are not a whole number of elements of the dtype.
-        BufferError
-            If the memory is not aligned for the dtype.
         """
     def __len__(self) -> int:
         """Return the extent of the first dimension; raises TypeError for a 0-d tensor."""

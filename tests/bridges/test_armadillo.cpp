@@ -111,7 +111,7 @@ TEST_F(ArmadilloImport, ReadOnlyMemoryIsImportedAsConst) {
 TEST_F(ArmadilloImport, OnlyColumnMajorIsAccepted) {
   EXPECT_EQ(refusal<arma::fmat>(),
             "layout_mismatch: expected float32[*, *] on cpu, column-major, writable; got "
-            "float32[2, 3] on cpu with strides [3, 1]: layout differs");
+            "float32[2, 3] on cpu with strides [3, 1]: layout differs. Pass a copy in that layout");
   set_layout({3}, {-1});
   t.byte_offset = 8;
   EXPECT_EQ(refusal<arma::fvec>().substr(0, 15), "layout_mismatch");

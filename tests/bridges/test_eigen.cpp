@@ -161,9 +161,10 @@ TEST_F(EigenImport, AFixedStrideMustMatch) {
   set_layout({3, 2}, {1, 8});
   EXPECT_EQ(as<outer_eight>(view())(2, 1), 10);
   set_layout({3, 2}, {1, 9});
-  EXPECT_EQ(refusal<outer_eight>(),
-            "layout_mismatch: expected float32[*, *] on cpu, writable, in the strides of the Map; "
-            "got float32[3, 2] on cpu with strides [1, 9]: layout differs");
+  EXPECT_EQ(
+      refusal<outer_eight>(),
+      "layout_mismatch: expected float32[*, *] on cpu, writable, in the strides of the Map; "
+      "got float32[3, 2] on cpu with strides [1, 9]: layout differs. Pass a copy in that layout");
   set_layout({3, 1}, {1, 9});  // one column needs no outer stride
   EXPECT_EQ(as<outer_eight>(view())(2, 0), 2);
 }

@@ -69,7 +69,7 @@ TEST_F(EigenTensorImport, TheDefaultLayoutIsColumnMajor) {
   set_layout({2, 3});
   EXPECT_EQ((refusal<Eigen::TensorMap<Eigen::Tensor<float, 2>>>()),
             "layout_mismatch: expected float32[*, *] on cpu, column-major, writable; got "
-            "float32[2, 3] on cpu with strides [3, 1]: layout differs");
+            "float32[2, 3] on cpu with strides [3, 1]: layout differs. Pass a copy in that layout");
 }
 
 TEST_F(EigenTensorImport, SupportsRankZeroAndNoElements) {

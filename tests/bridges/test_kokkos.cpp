@@ -111,9 +111,10 @@ TEST_F(KokkosImport, LayoutStrideAcceptsNonNegativeStrides) {
   EXPECT_EQ((as<host<float const* [2], Kokkos::LayoutStride>>(view())(2, 1)), 1);
   set_layout({3, 2}, {2, -1});
   t.byte_offset = 4;
-  EXPECT_EQ((refusal<host<float const**, Kokkos::LayoutStride>>()),
-            "layout_mismatch: expected float32[*, *] on cpu, strides of 0 and above; got "
-            "float32[3, 2] on cpu with strides [2, -1]: layout differs");
+  EXPECT_EQ(
+      (refusal<host<float const**, Kokkos::LayoutStride>>()),
+      "layout_mismatch: expected float32[*, *] on cpu, strides of 0 and above; got "
+      "float32[3, 2] on cpu with strides [2, -1]: layout differs. Pass a copy in that layout");
 }
 
 TEST_F(KokkosImport, LayoutLeftIsColumnMajor) {
@@ -122,7 +123,7 @@ TEST_F(KokkosImport, LayoutLeftIsColumnMajor) {
   set_layout({2, 3});
   EXPECT_EQ((refusal<host<float**, Kokkos::LayoutLeft>>()),
             "layout_mismatch: expected float32[*, *] on cpu, column-major, writable; got "
-            "float32[2, 3] on cpu with strides [3, 1]: layout differs");
+            "float32[2, 3] on cpu with strides [3, 1]: layout differs. Pass a copy in that layout");
 }
 
 TEST_F(KokkosImport, FixedExtentsMustMatch) {

@@ -130,7 +130,8 @@ TEST_F(OpencvImport, OnlyRowsMayHaveGaps) {
   set_layout({2, 3}, {1, 2});
   EXPECT_EQ(refusal<cv::Mat>(),
             "layout_mismatch: expected any dtype[...] on cpu, writable, row-major but for gaps "
-            "between rows; got float32[2, 3] on cpu with strides [1, 2]: layout differs");
+            "between rows; got float32[2, 3] on cpu with strides [1, 2]: layout differs. Pass a "
+            "copy in that layout");
 }
 
 TEST_F(OpencvImport, EmptyArraysKeepTheirShape) {

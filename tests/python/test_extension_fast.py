@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import Any
 
@@ -53,6 +54,13 @@ def test_integers(name: str) -> None:
         words = f"expected an integer of {name.lstrip('uint')} bits, {sign}; got {value}"
         assert str(raised.value) == f"{name}(): argument 'value': OverflowError: {words}"
         assert type(raised.value.__cause__) is OverflowError
+
+
+@pytest.mark.skipif(not hasattr(sys, "set_int_max_str_digits"), reason="every int has a repr()")
+@pytest.mark.parametrize("name", INTEGERS)
+def test_an_integer_of_too_many_digits_for_repr(name: str) -> None:
+    with pytest.raises(TypeError, match=r"OverflowError: .* got a value of type int$"):
+        getattr(fast, name)(10**5000)
 
 
 @pytest.mark.parametrize("value", [1.0, "1", None, [1], 1j])

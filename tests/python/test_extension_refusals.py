@@ -30,22 +30,22 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
      "differs. Take it as const, or pass a writable copy"),
     ("row_major", {"strides": (1, 2)},
      "expected float32[...] on cpu, row-major; got float32[2, 3] on cpu with strides [1, 2]: "
-     "layout differs"),
+     "layout differs. Pass a copy in that layout"),
     ("column_major", {},
      "expected float32[...] on cpu, column-major; got float32[2, 3] on cpu with strides [3, 1]: "
-     "layout differs"),
+     "layout differs. Pass a copy in that layout"),
     ("compact", {"strides": (6, 1)},
      "expected float32[...] on cpu, compact; got float32[2, 3] on cpu with strides [6, 1]: layout "
-     "differs"),
+     "differs. Pass a copy in that layout"),
     ("on_cuda", {}, "expected float32[...] on cuda; got float32[2, 3] on cpu: device differs"),
     ("anywhere", {"device": (2, 1), "dtype": (4, 16, 1)},
      "expected float32[...]; got bfloat16[2, 3] on cuda:1: dtype differs"),
     ("span_to_read", {"shape": (2,), "byte_offset": 2},
      "expected float32[*] on cpu, aligned to 4 bytes; got float32[2] on cpu, aligned to 2 bytes: "
-     "alignment differs"),
+     "alignment differs. Pass an aligned copy"),
     ("aligned_64", {"byte_offset": 16},
      "expected float32[...] on cpu, aligned to 64 bytes; got float32[2, 3] on cpu, aligned to 16 "
-     "bytes: alignment differs"),
+     "bytes: alignment differs. Pass an aligned copy"),
     ("all", {"shape": (3, 2), "strides": (1, 3), "flags": 1, "byte_offset": 4, "dtype": (0, 32, 1)},
      "expected float32[*, 3] on cpu, row-major, writable, aligned to 256 bytes; got int32[3, 2] on "
      "cpu with strides [1, 3], read-only, aligned to 4 bytes: dtype, extents, layout, writability, "

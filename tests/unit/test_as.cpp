@@ -147,7 +147,7 @@ TYPED_TEST(As, NullStridesAreRowMajorAndTheByteOffsetIsApplied) {
   EXPECT_EQ(
       this->template refusal<left2<TypeParam>>(),
       "layout_mismatch: expected float32[*, *] on cpu, writable, in the layout of the mdspan; "
-      "got float32[2, 3] on cpu with strides [3, 1]: layout differs");
+      "got float32[2, 3] on cpu with strides [3, 1]: layout differs. Pass a copy in that layout");
 }
 
 TYPED_TEST(As, MatchingStaticExtentsAreAccepted) {
@@ -166,7 +166,7 @@ TYPED_TEST(As, AnotherLayoutIsRefused) {
   EXPECT_EQ(
       this->template refusal<right2<TypeParam>>(),
       "layout_mismatch: expected float32[*, *] on cpu, writable, in the layout of the mdspan; "
-      "got float32[2, 3] on cpu with strides [1, 2]: layout differs");
+      "got float32[2, 3] on cpu with strides [1, 2]: layout differs. Pass a copy in that layout");
 }
 
 // Strides that violate the preconditions of layout_stride::mapping.
@@ -189,7 +189,7 @@ TYPED_TEST(As, LayoutStrideRefusesStridesThatBreakItsPreconditions) {
               std::string("layout_mismatch: expected float32[*, *] on cpu, writable, strides above "
                           "0, each at least the span of the dimensions that vary faster; got "
                           "float32[2, 3] on cpu with strides ") +
-                  each.text + ": layout differs");
+                  each.text + ": layout differs. Pass a copy in that layout");
   }
 }
 
@@ -352,7 +352,7 @@ TEST_F(AsSpan, RefusesTensorsThatAreNotRowMajor) {
   set_layout({2, 3}, {1, 2});
   EXPECT_EQ(refusal_of([&] { return as_span<float>(view()); }),
             "layout_mismatch: expected float32[...] on cpu, row-major, writable; got float32[2, 3] "
-            "on cpu with strides [1, 2]: layout differs");
+            "on cpu with strides [1, 2]: layout differs. Pass a copy in that layout");
 }
 
 TEST_F(AsSpan, ConstElementsAcceptReadOnlyMemory) {

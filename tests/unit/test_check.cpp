@@ -77,21 +77,21 @@ mismatch const mismatches[] = {
      "cpu: device differs"},
     {[](DLTensor&, requirement& need) { need.order = layout::column_major; }, 0,
      "layout_mismatch: expected any dtype[...] on cpu, column-major; got float32[2, 3] on cpu with "
-     "strides [3, 1]: layout differs"},
+     "strides [3, 1]: layout differs. Pass a copy in that layout"},
     {[](DLTensor& t, requirement& need) {
        t.strides = nullptr;
        need.order = layout::column_major;
      },
      0,
      "layout_mismatch: expected any dtype[...] on cpu, column-major; got float32[2, 3] on cpu with "
-     "strides [3, 1]: layout differs"},
+     "strides [3, 1]: layout differs. Pass a copy in that layout"},
     {[](DLTensor& t, requirement& need) {
        t.strides[0] = 4;
        need.order = layout::compact;
      },
      0,
      "layout_mismatch: expected any dtype[...] on cpu, compact; got float32[2, 3] on cpu with "
-     "strides [4, 1]: layout differs"},
+     "strides [4, 1]: layout differs. Pass a copy in that layout"},
     {[](DLTensor& t, requirement& need) {
        t.strides[1] = -1;
        t.byte_offset = 64;
@@ -99,7 +99,7 @@ mismatch const mismatches[] = {
      },
      0,
      "layout_mismatch: expected any dtype[...] on cpu, row-major; got float32[2, 3] on cpu with "
-     "strides [3, -1]: layout differs"},
+     "strides [3, -1]: layout differs. Pass a copy in that layout"},
     {[](DLTensor&, requirement& need) { need.writable = true; }, DLPACK_FLAG_BITMASK_READ_ONLY,
      "read_only: expected any dtype[...] on cpu, writable; got float32[2, 3] on cpu, read-only: "
      "writability differs. Take it as const, or pass a writable copy"},
@@ -109,21 +109,21 @@ mismatch const mismatches[] = {
      },
      0,
      "misaligned: expected any dtype[...] on cpu, aligned to 4 bytes; got float32[2, 3] on cpu, "
-     "aligned to 2 bytes: alignment differs"},
+     "aligned to 2 bytes: alignment differs. Pass an aligned copy"},
     {[](DLTensor& t, requirement& need) {
        t.byte_offset = 128;
        need.alignment = 256;
      },
      0,
      "misaligned: expected any dtype[...] on cpu, aligned to 256 bytes; got float32[2, 3] on cpu, "
-     "aligned to 128 bytes: alignment differs"},
+     "aligned to 128 bytes: alignment differs. Pass an aligned copy"},
     {[](DLTensor& t, requirement& need) {
        t.byte_offset = 32;
        need.alignment = 64;
      },
      0,
      "misaligned: expected any dtype[...] on cpu, aligned to 64 bytes; got float32[2, 3] on cpu, "
-     "aligned to 32 bytes: alignment differs"},
+     "aligned to 32 bytes: alignment differs. Pass an aligned copy"},
     // A message names a satisfied alignment only above 64 bytes.
     {[](DLTensor&, requirement& need) {
        need.rank = 0;
@@ -219,7 +219,7 @@ TEST(Check, TheAlignmentOfAHandleIsThatOfItsByteOffset) {
   };
   constexpr char const* aligned_to_two =
       "misaligned: expected any dtype[...], aligned to 4 bytes; got float32[2, 3] on vulkan:0, "
-      "aligned to 2 bytes: alignment differs";
+      "aligned to 2 bytes: alignment differs. Pass an aligned copy";
   row const rows[] = {{0, 0, "accepted"},     {3, 0, "accepted"},     {3, 4, "accepted"},
                       {0, 2, aligned_to_two}, {8, 2, aligned_to_two}, {3, 6, aligned_to_two}};
   foreign_ptr const foreign = make_foreign();

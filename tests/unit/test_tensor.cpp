@@ -1,6 +1,7 @@
 // tensor.hpp: tensor and tensor_span on tensors of a foreign producer.
 #include <dlbridge/any_tensor.hpp>
 #include <dlbridge/bridges/std.hpp>
+#include <dlbridge/broadcast.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/types/complex.hpp>
@@ -47,6 +48,22 @@ static_assert(!std::is_constructible_v<tensor<float>, managed_tensor&>, "it take
 static_assert(
     std::is_same_v<decltype(std::declval<tensor_span<float const, shape<dynamic_extent>>>()(0)),
                    float const&>);
+
+// A call with a tensor finds no internal function of that name: a class of the namespace detail
+// would make its functions visible in the classes that it is a base of.
+template <class T, class = void>
+constexpr bool finds_internal = false;
+template <class T>
+constexpr bool finds_internal<T, std::void_t<decltype(view_in(std::declval<T const&>()))>> = true;
+struct derived_from_internal : dlbridge::detail::span_parts<0> {};
+static_assert(finds_internal<derived_from_internal>);
+static_assert(!finds_internal<tensor_view> && !finds_internal<managed_tensor>);
+static_assert(!finds_internal<tensor_span<float>> && !finds_internal<tensor_span<float, matrix>>);
+static_assert(!finds_internal<tensor<float>> && !finds_internal<tensor<float, matrix>>);
+static_assert(!finds_internal<dlbridge::any_tensor>);
+static_assert(!finds_internal<dlbridge::broadcast_span<float, matrix>>);
+static_assert(std::is_standard_layout_v<tensor_span<float>> &&
+              std::is_standard_layout_v<tensor_span<float, matrix>>);
 
 // tensor_span and tensor accept the same tensors and refuse the same ones.
 struct non_owning {
@@ -215,7 +232,7 @@ TYPED_TEST(TypedTensor, RefusesMisalignedElements) {
   this->t.byte_offset = 6;
   EXPECT_EQ(this->template refusal<float const>(),
             "misaligned: expected float32[...] on cpu, aligned to 4 bytes; got float32[2, 3] on "
-            "cpu, aligned to 2 bytes: alignment differs");
+            "cpu, aligned to 2 bytes: alignment differs. Pass an aligned copy");
 }
 
 TYPED_TEST(TypedTensor, OneMessageListsEveryMismatch) {
@@ -247,9 +264,10 @@ TYPED_TEST(TypedTensor, RequiresTheLayoutOfItsType) {
   for (auto const& each : cases) {
     this->set_layout(each.sizes, each.strides);
     auto const expected = [&](bool holds, char const* layout) {
-      return holds ? std::string("accepted")
-                   : std::string("layout_mismatch: expected float32[...] on cpu, ") + layout +
-                         "; got float32" + each.text + ": layout differs";
+      return holds
+                 ? std::string("accepted")
+                 : std::string("layout_mismatch: expected float32[...] on cpu, ") + layout +
+                       "; got float32" + each.text + ": layout differs. Pass a copy in that layout";
     };
     EXPECT_EQ((this->template refusal<float const, dynamic_rank, dlbridge::row_major>()),
               expected(each.row_major, "row-major"));
@@ -266,14 +284,14 @@ TYPED_TEST(TypedTensor, RequiresTheAlignmentOfItsType) {
   this->t.byte_offset = 64;
   EXPECT_EQ((this->template refusal<float const, dynamic_rank, aligned>()),
             "misaligned: expected float32[...] on cpu, aligned to 128 bytes; got float32[2, 3] on "
-            "cpu, aligned to 64 bytes: alignment differs");
+            "cpu, aligned to 64 bytes: alignment differs. Pass an aligned copy");
 }
 
 TYPED_TEST(TypedTensor, AnAlignmentBelowThatOfTheElementTypeHasNoEffect) {
   this->t.byte_offset = 2;
   EXPECT_EQ((this->template refusal<float const, dynamic_rank, dlbridge::aligned<1>>()),
             "misaligned: expected float32[...] on cpu, aligned to 4 bytes; got float32[2, 3] on "
-            "cpu, aligned to 2 bytes: alignment differs");
+            "cpu, aligned to 2 bytes: alignment differs. Pass an aligned copy");
 }
 
 TYPED_TEST(TypedTensor, OnAHostDeviceCanBeIndexed) {

@@ -216,6 +216,19 @@ inline bool forgive_exception() noexcept {
   return true;
 }
 
+/// The text of an object in a message: its repr(), or its type where that raises, as that of an
+/// int of 5000 digits does.
+/// @return a str; empty, with an exception set, where the exception of repr() is not forgivable.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+DLBRIDGE_COLD inline ref repr_of(PyObject* object) noexcept {
+  ref text = ref::steal(api<PyObject_Repr>(object));
+  if (!text && forgive_exception()) {
+    text = ref::steal(api<PyUnicode_FromFormat>("a value of type %s", Py_TYPE(object)->tp_name));
+  }
+  return text;
+}
+
 /// Makes an exception object the pending exception, in place of one that is pending.
 /// @pre exception is not empty.
 /// @par Thread and GIL

@@ -133,10 +133,10 @@ struct scalar<T, std::enable_if_t<std::is_integral_v<T> && sizeof(T) <= sizeof(l
       fits = is_converted && value <= (std::numeric_limits<T>::max)();
       out = static_cast<T>(value);
     }
-    if (!fits) {
-      api<PyErr_Format>(PyExc_OverflowError, "expected an integer of %d bits, %s; got %R",
+    if (ref const text = fits ? ref() : repr_of(number.get()); text) {
+      api<PyErr_Format>(PyExc_OverflowError, "expected an integer of %d bits, %s; got %U",
                         static_cast<int>(sizeof(T) * 8),
-                        std::is_signed_v<T> ? "signed" : "unsigned", number.get());
+                        std::is_signed_v<T> ? "signed" : "unsigned", text.get());
     }
     return fits;
   }

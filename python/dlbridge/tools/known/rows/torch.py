@@ -79,7 +79,7 @@ ROWS = [
         "When the shape's product overflows it raises, frees the tensor, and does not rename the "
         "capsule: the capsule frees it again.",
         "A double free in the producer, after an exception that was handled.",
-        "Import untrusted tensors with dlbridge.from_dlpack: it checks before it consumes.",
+        "Import untrusted tensors with dlbridge.from_dlpack: it raises, and frees the tensor once.",
         """
         import torch, ctypes_tensors
         capsule = ctypes_tensors.capsule(shape=(2**62, 2**62), strides=(0, 0))

@@ -92,9 +92,8 @@ DLBRIDGE_LOCAL inline PyMethodDef* tensor_methods() noexcept {
        "The last dimension changes by the ratio of the sizes.\n\n"
        "Raises\n------\n"
        "CopyForbiddenError\n"
-       "    If the elements of the last dimension are not adjacent.\n"
-       "ValueError\n    If they are not a whole number of elements of the dtype.\n"
-       "BufferError\n    If the memory is not aligned for the dtype."},
+       "    If the elements of the last dimension are not adjacent, or not aligned for the dtype.\n"
+       "ValueError\n    If they are not a whole number of elements of the dtype."},
       {"to", detail::method(&detail::to_method), METH_VARARGS | METH_KEYWORDS,
        "to($self, /, device, *, stream=None, copy=None)\n--\n\n"
        "Return the tensor on a device, as dlbridge.from_dlpack(t, device=device).\n\n"

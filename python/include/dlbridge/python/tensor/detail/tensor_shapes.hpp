@@ -62,9 +62,11 @@ inline ref integers_in(char const* function, PyObject* items) noexcept {
   for (Py_ssize_t i = 0; numbers && i < PyTuple_GET_SIZE(items); ++i) {
     PyObject* const item = PyTuple_GET_ITEM(items, i);
     if (!PyIndex_Check(item)) {
-      api<PyErr_Format>(PyExc_TypeError,
-                        "%s() expects integers, or one sequence of them, not %.200R", function,
-                        item);
+      if (ref const text = repr_of(item); text) {
+        api<PyErr_Format>(PyExc_TypeError,
+                          "%s() expects integers, or one sequence of them, not %.200U", function,
+                          text.get());
+      }
       return ref();
     }
     PyObject* const number = api<PyNumber_Index>(item);
@@ -98,8 +100,10 @@ inline bool read_dims(char const* function, PyObject* arguments, std::int64_t* o
   bool const fits = numbers && read_integers(numbers.get(), out, count);
   if (numbers && !fits && PyErr_ExceptionMatches(PyExc_OverflowError)) {
     api<PyErr_Clear>();
-    api<PyErr_Format>(PyExc_ValueError, "%s() expects integers of 64 bits, not %.200R", function,
-                      items.get());
+    if (ref const text = repr_of(items.get()); text) {
+      api<PyErr_Format>(PyExc_ValueError, "%s() expects integers of 64 bits, not %.200U", function,
+                        text.get());
+    }
   }
   return fits;
 }
@@ -361,7 +365,7 @@ DLBRIDGE_COLD inline PyObject* view_method(PyObject* object, PyObject* positiona
   bool const is_aligned =
       aligned.alignment <= scalar_alignment(view.dtype()) || meets(view, aligned);
   if (!is_aligned) {
-    report r = refusal(errc::misaligned, "memory aligned for ", name_of(view).c_str(),
+    report r = refusal(errc::copy_forbidden, "memory aligned for ", name_of(view).c_str(),
                        "Copy it first, with t.copy().view(...)");
     append_name(r.expected, type);
     set_error(r, "view");
