@@ -17,26 +17,25 @@ packages into the system; otherwise everything goes into the checkout.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent
 sys.path.insert(0, str(CHECKOUT / ".ci"))
 
 import break_guarantees
+import builds
 import machine
 import other_machines
 import package
 import proof_on_gpu
 import schedule
+from builds import BOTH, BUILDS, MAIN, SANITIZERS, Build, cmake, configured, ctest, program
+from environments import MORE_OF_THE_FIELD, PEERS, TOOLS, TORCH, Peers
 
 FAST = "DLBRIDGE_FAST"  # set if --fast was passed
 INSTALLER = "DLBRIDGE_INSTALLER"  # uv or virtualenv
@@ -100,9 +99,6 @@ nox.options.default_venv_backend = os.environ.get(INSTALLER, "virtualenv")
 nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = True
 
-BUILD = machine.STATE / "build"
-SANITIZERS = "address,undefined"
-
 
 @nox.session(venv_params=["--system-site-packages"])
 def demo(session: nox.Session) -> None:
@@ -114,163 +110,6 @@ def demo(session: nox.Session) -> None:
 
 
 # C++ ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Build:
-    """A configuration of the C++ build, and the checks of its session."""
-
-    compiler: str  # of machine.COMPILERS
-    standard: int
-    flags: str = ""
-    dlpack: str = "newest"
-    sanitize: str = ""
-    headers: tuple[str, ...] = ()  # the header sets whose headers are compiled alone
-    tests: bool = True
-    targets: tuple[str, ...] = ("all",)  # what is built for the tests
-    left_out: str = ""  # a regex of the tests that do not depend on what differs from MAIN
-    devices: bool = True  # the simulated drivers, and the tests that need them
-    optimized: bool = False  # for measurements; Debug builds compile faster
-    fuzzers: bool = False
-    purpose: str = ""  # names the folder of a build that no other session shares
-
-    @property
-    def binds(self) -> bool:
-        """Whether the build compiles headers with Python, alone or in both_bindings.cpp."""
-        return bool(self.headers) and self.flags != NO_EXCEPTIONS
-
-    @property
-    def slow(self) -> bool:
-        """Whether --fast omits the build."""
-        return self != MAIN
-
-    @property
-    def name(self) -> str:
-        parts = [self.compiler.replace("++", ""), str(self.standard)]
-        parts += [self.purpose] if self.purpose else []
-        parts += ["no-exceptions"] if "-fno-exceptions" in self.flags else []
-        parts += [f"dlpack-{self.dlpack}"] if self.dlpack != "newest" else []
-        parts += ["sanitized"] if self.sanitize == SANITIZERS else []
-        parts += [f"{self.sanitize}-sanitizer"] if self.sanitize not in ("", SANITIZERS) else []
-        parts += ["fuzzers"] if self.fuzzers else []
-        return "-".join(parts)
-
-
-CORE = ("dlbridge",)
-# The sets with Python take most of the time: with g++ alone. clang++ compiles the extensions.
-BOTH = (*CORE, "dlbridge_python", "dlbridge_module")
-NO_EXCEPTIONS = "-fno-exceptions -fno-rtti"
-MAIN = Build("g++", 17, headers=BOTH, optimized=True)
-BUILDS = [
-    MAIN,
-    # With libc++, which has mdspan. Of the packages' tests it installs, and runs the examples.
-    Build(
-        "clang++",
-        23,
-        headers=CORE,
-        devices=False,
-        left_out="^(package[.]([^ei]|export)|layering|docs)",
-    ),
-    Build(
-        "g++",
-        17,
-        dlpack="1.0",
-        headers=CORE,
-        # Of the headers, only abi.hpp depends on the version.
-        targets=(
-            *("unit_tests", "unit_tests_cpp20", "two_units", "without_exceptions"),
-            "dlbridge_core",
-        ),
-        devices=False,
-        left_out="^(unit[.]instruction|compile_fail|package[.](dlpack|ex|fetch|own)|layering|docs)",
-    ),
-    Build("g++", 17, sanitize=SANITIZERS, left_out="^(compile_fail|package|layering|docs)"),
-    Build("g++", 20, headers=CORE, tests=False),
-    Build("clang++", 17, headers=CORE, tests=False),
-    Build("g++", 17, flags=NO_EXCEPTIONS, headers=CORE, tests=False),
-    Build("clang++", 20, flags=NO_EXCEPTIONS, headers=CORE, tests=False),
-]
-
-
-@contextlib.contextmanager
-def configured(session: nox.Session, build: Build, **options: str) -> Iterator[Path]:
-    """Configures a build, and yields its folder while it holds the lock of that folder."""
-    compiler = machine.COMPILERS[build.compiler]()
-    folder = BUILD / f"{build.name}-by-{Path(compiler.cxx).name}"  # one folder for each compiler
-    machine.add_packages("libgtest-dev", "googletest")
-    machine.add_packages("libbenchmark-dev", needed=True)  # and its shared library
-    tools = machine.build_tools()
-    environment = machine.build_environment(compiler)
-    session.env.update({**environment, **machine.ccache_environment()})
-    session.env["PATH"] = os.pathsep.join([session.bin, str(tools), os.environ["PATH"]])
-    launcher = "" if compiler.is_zig else machine.ccache()
-    debug = "-g1" if build.sanitize else ""  # line numbers for the reports of the sanitizers
-    defines: dict[str, str] = {
-        "CMAKE_BUILD_TYPE": "Release" if build.optimized else "Debug",
-        "CMAKE_CXX_STANDARD": str(build.standard),
-        "CMAKE_CXX_EXTENSIONS": "OFF",
-        "CMAKE_CXX_FLAGS": f"{compiler.flags} {build.flags}".strip(),
-        "CMAKE_CXX_FLAGS_DEBUG": debug,
-        "CMAKE_C_FLAGS_DEBUG": debug,
-        "CMAKE_CXX_COMPILER_LAUNCHER": launcher,
-        "CMAKE_C_COMPILER_LAUNCHER": launcher,
-        "CMAKE_PREFIX_PATH": str(machine.UNPACKED / "usr"),
-        "DLBRIDGE_SANITIZE": build.sanitize,
-        "DLBRIDGE_BENCH": "ON" if build.optimized else "OFF",
-        "DLBRIDGE_TESTS": "ON",
-        "DLBRIDGE_FUZZ": "ON" if build.fuzzers else "OFF",
-        "DLBRIDGE_PYTHON": "ON" if build.binds else "OFF",
-        "DLBRIDGE_TEST_MODULES": "ON" if build.optimized or build.sanitize else "OFF",
-        "DLBRIDGE_TEST_DEVICES": "ON" if build.devices else "OFF",
-        "DLBRIDGE_BRIDGES": "",  # resets what the session bridges left in the folder
-        "DLBRIDGE_CUDA_INCLUDE_DIRS": "",
-        "DLBRIDGE_REQUIRE_HIP": "OFF",
-        "Python_EXECUTABLE": str(tools / "python"),
-        **options,
-    }
-    if compiler.brings_libcxx:  # GoogleTest must use the same C++ library
-        defines["CMAKE_DISABLE_FIND_PACKAGE_GTest"] = "ON"
-        if source := machine.googletest_source():
-            defines["FETCHCONTENT_SOURCE_DIR_GOOGLETEST"] = source
-    if build.dlpack != "newest":
-        defines["DLPACK_INCLUDE_DIR"] = str(machine.dlpack_header(build.dlpack))
-    with machine.locked(folder.name):
-        former = folder / ".configured"  # the former configuration; Ninja detects changed files
-        if not former.exists() or former.read_text() != json.dumps([compiler.cxx, defines]):
-            former.unlink(missing_ok=True)
-            session.run(
-                *[program(session, "cmake"), "-S", ".", "-B", str(folder), "-G", "Ninja"],
-                *["--log-level=WARNING", "-Wno-deprecated"],
-                *[f"-D{name}={value}" for name, value in defines.items()],
-                *shlex.split(environment.get("CMAKE_ARGS", "")),  # cmake itself does not read them
-                external=True,
-            )
-            former.write_text(json.dumps([compiler.cxx, defines]))
-        yield folder
-
-
-def program(session: nox.Session, name: str) -> str:
-    """The path of a program on the session's PATH. nox searches the PATH of its own process, which
-    lacks the tools that are in the checkout only."""
-    if found := shutil.which(name, path=session.env.get("PATH")):
-        return found
-    session.error(f"{name} was not found on {session.env.get('PATH')}")
-
-
-def cmake(session: nox.Session, build: Build, *targets: str, **options: str) -> Path:
-    """Configures a build and builds targets. Returns the build folder."""
-    with configured(session, build, **options) as folder:
-        session.run(program(session, "cmake"), "--build", str(folder),
-                    "--parallel", str(machine.processors()),
-                    "--target", *targets, external=True)  # fmt: skip
-    return folder
-
-
-def ctest(session: nox.Session, folder: Path, *options: str) -> None:
-    """Runs the tests of a build folder under a lock, because ctest writes its log there."""
-    with machine.locked(f"{folder.name}-tests"):
-        session.run(program(session, "ctest"), "--test-dir", str(folder), "--output-on-failure",
-                    "--progress", "--no-tests=error", *options, external=True)  # fmt: skip
 
 
 @nox.session(tags=["tests", "compiles"])
@@ -345,7 +184,7 @@ FUZZERS = Build("clang++", 23, tests=False, fuzzers=True)
 @nox.session(tags=["tests", "compiles", "slow"])
 def fuzz(session: nox.Session) -> None:
     """The fuzzers, for half a minute; `fuzz -- --hours 2` runs on, `-- --report` prints."""
-    folder = BUILD / "no-fuzzers"
+    folder = builds.FOLDER / "no-fuzzers"
     if "--report" not in session.posargs:
         compiler = machine.find_clang()
         machine.add_packages("libclang-rt-19-dev", "llvm-19")  # libFuzzer, and names in its reports
@@ -363,7 +202,7 @@ def fuzz(session: nox.Session) -> None:
 @nox.session(tags=["long"])
 def mutants(session: nox.Session) -> None:
     """Whether the unit tests notice changes of the core headers; `-- --report` prints the state."""
-    folder = BUILD / "no-build"
+    folder = builds.FOLDER / "no-build"
     if "--report" not in session.posargs:
         folder = cmake(session, MAIN, "unit_tests")
     session.run(
@@ -382,82 +221,8 @@ def machines(session: nox.Session) -> None:
 
 # Python ---------------------------------------------------------------------------------------
 
-
-# The tests of what the tools state about libraries: known defects, and reactions to a tensor.
-STATEMENTS = ("tests/python/tools/test_known.py", "tests/python/tools/test_inspect_verdicts.py")
-
-
-@dataclass(frozen=True)
-class Peers:
-    """An environment for the Python tests: its packages, and the libraries that must pass."""
-
-    name: str
-    packages: tuple[str, ...]
-    peers: tuple[str, ...]
-    tests: tuple[str, ...] = ("tests/python/peers", *STATEMENTS)  # run for these peers only
-    heavy: bool = False  # omitted by --fast
-
-    @property
-    def tags(self) -> list[str]:
-        """The tags of its session. The longest one starts first."""
-        return ["slow"] if self.heavy else ["first"] if self.name == "newest" else []
-
-
-TORCH = "torch==2.13.0"
-NEWEST = {  # by the name of the package
-    "numpy": "numpy",
-    "ml_dtypes": "ml_dtypes",
-    TORCH: "torch",
-    "jax": "jax",
-    "array-api-strict": "array_api_strict",
-    "apache-tvm-ffi": "tvm_ffi",
-    "pybind11-stubgen": "pybind11_stubgen",
-}
-# A pinned version below is the one whose behaviour the tables describe.
-OTHERS = {
-    "numpy": "numpy",
-    "pyarrow==26.0.1": "pyarrow",
-    "onnxruntime==1.31.1": "onnxruntime",
-    "warp-lang==1.19.0": "warp",
-    "dask[array]": "dask",
-    "array-api-compat": "array_api_compat",
-    "joblib": "joblib",
-    "cuda-core==1.2.2": "cuda.core",
-    "cupy-cuda12x==14.2.0": "cupy",
-    "nanobind==3.1.0": "nanobind",
-}
-MORE_OF_THE_FIELD = ("mpi4py", "mpich", "rich")
-ALL = ("tests/python", "--ignore=tests/python/test_soak.py")  # the session soak repeats more often
-TABLE = ("test_exchange", "test_the_table_names_what_there_is")
-TABLE_OF_NUMPY = tuple(f"tests/python/peers/test_numpy.py::{name}" for name in TABLE)
-PEERS = [
-    Peers("newest", (*NEWEST, "mypy", "rich"), tuple(NEWEST.values()), ALL),
-    Peers("numpy-1", ("numpy==1.26.4", "ml_dtypes"), ("numpy",),  # has no max_version
-          (*ALL, "--ignore-glob=*/tools/test_[!ik]*")),  # of the tools, inspect and known only
-    # The last one that exports compact arrays without strides.
-    Peers("numpy-2.2", ("numpy==2.2.6", "ml_dtypes"), ("numpy",),
-          (*ALL, "--ignore=tests/python/tools", "-k", "extension or numpy")),
-    Peers("others", (*OTHERS, "cuda-bindings", "distributed", "ml_dtypes"), tuple(OTHERS.values())),
-    Peers("mlx", ("mlx==0.32.4", "mlx-cpu==0.32.4", "numpy"), ("mlx",)),
-    # These require other versions of packages of the environment newest, or are large.
-    Peers("tensorflow", ("tensorflow-cpu==2.21.0",), ("tensorflow",),
-          ("tests/python/peers", *STATEMENTS, "tests/python/test_extension_callers.py"),
-          heavy=True),
-    Peers("paddle", ("paddlepaddle==3.3.1", "setuptools"), ("paddle",),
-          ("tests/python/peers", *STATEMENTS, "tests/python/test_import_parity.py"), heavy=True),
-    # The last release of MXNet uses names that NumPy 1.24 removed. NumPy 1.22 has no wheels for the
-    # Python versions that the other libraries support; 1.23 implements the same DLPack.
-    Peers("mxnet", ("mxnet==1.9.1", "numpy==1.23.5"), ("mxnet", "numpy"),
-          ("tests/python/peers/test_mxnet.py", *STATEMENTS, *TABLE_OF_NUMPY), heavy=True),
-    # Intel's arrays on a SYCL device that is a CPU: those of dpnp, and the former ones of dpctl.
-    Peers("oneapi", ("dpctl==0.22.1", "dpnp==0.20.0", "intel-opencl-rt"), ("dpnp",), heavy=True),
-    Peers("oneapi-0.21", ("dpctl==0.21.1", "intel-opencl-rt"), ("dpctl",), heavy=True),
-]  # fmt: skip
-TOOLS = {"ml_dtypes", "pybind11_stubgen"}  # peers that exchange no tensors themselves
 EXCHANGES = machine.STATE / "exchanges"  # the exchanges that each session counted
 DEVICE_TESTS = "tests/python/**/test_device_*.py"
-
-
 PYTEST = ("pytest", "pytest-xdist")
 # pytest-xdist may wait forever after it restarted a worker that crashed.
 WORKERS = (f"-n{machine.processors()}", "--max-worker-restart=0")
@@ -747,7 +512,7 @@ def examples(session: nox.Session) -> None:
     session.chdir(CHECKOUT / "examples" / "conformance")  # has nothing to install
     session.run("pytest", "-q", "-p", "no:cacheprovider")
     cmake_directory = str(session.run("dlbridge", "--cmake-dir", silent=True)).strip()
-    folder = str(BUILD / "example-array_library")
+    folder = str(builds.FOLDER / "example-array_library")
     session.chdir(CHECKOUT / "examples" / "array_library")
     session.run("cmake", "--fresh", "-S", ".", "-B", folder, "-G", "Ninja", "--log-level=WARNING",
                 f"-Ddlbridge_DIR={cmake_directory}")  # fmt: skip

@@ -327,7 +327,7 @@ def processors() -> int:
 
 @dataclass(frozen=True)
 class Compiler:
-    """What to set CC and CXX to, and flags, such as those that choose its C++ library."""
+    """What to set CC and CXX to, and the flags that choose its C++ library."""
 
     c: str
     cxx: str
@@ -370,13 +370,6 @@ def _link_system_libraries(*packages: str) -> None:
             (UNPACKED / name).symlink_to(Path("usr", name))
 
 
-def collects_late() -> str:
-    """The flag with which g++ collects its garbage later, where the machine has enough memory: it
-    takes 10 to 15 % less time, and up to 1.4 GiB instead of 1.1 GiB."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return "--param=ggc-min-heapsize=1048576" if memory > processors() * (3 << 30) else ""
-
-
 def unpacked_gcc() -> Compiler | None:
     """Debian's g++ below UNPACKED, as programs that call it there; None if it is unavailable. Its
     headers and libraries are those below UNPACKED, with the C library of the system."""
@@ -396,7 +389,7 @@ def unpacked_gcc() -> Compiler | None:
                     f'exec "{UNPACKED}/usr/bin/{name}" {root} "$@"\n'
                 )
                 script.chmod(0o755)
-    return Compiler(str(folder / "gcc"), str(folder / "g++"), collects_late())
+    return Compiler(str(folder / "gcc"), str(folder / "g++"))
 
 
 def find_gcc() -> Compiler:
@@ -405,7 +398,7 @@ def find_gcc() -> Compiler:
         add_packages("g++")
     for c, cxx in (("gcc", "g++"), ("clang", "clang++"), ("cc", "c++")):
         if shutil.which(c) and shutil.which(cxx):
-            return Compiler(c, cxx, collects_late() if c == "gcc" else "")
+            return Compiler(c, cxx)
     return unpacked_gcc() or zig()
 
 

@@ -46,7 +46,8 @@ Each defect has one of these kinds:
 | Breaks a must | a standard that binds the library demands something else |
 | Differs from a should | a standard recommends something else, or one demands it that the library \
 does not claim |
-| Hardening | the input breaks a standard; an exception would be better than the present behaviour |
+| Hardening | the input breaks a standard; an exception, and memory that is freed once, would be \
+better than the present behaviour |
 | Outside the protocol | no standard is concerned |
 | Worth knowing | permitted, and no defect |
 

@@ -15,8 +15,8 @@ EXPECTED: dict[Kind, str] = {
     "and all memory is freed once.",
     "must": "A standard demands something else:",
     "should": "A standard recommends something else:",
-    "hardening": "The input breaks a standard, so this is a request and no breach: an exception "
-    "would be better.",
+    "hardening": "The input breaks a standard, so this is a request and no breach: an exception, "
+    "and memory that is freed once, would be better.",
     "outside": "No standard is concerned, so this is a request and no breach.",
 }
 UNCLAIMED = (

@@ -112,14 +112,14 @@ class imported_tensor {
       return false;
     }
     flags_ = 0;
-    bool const is_tested = static_cast<bool>(type->tests);
+    detail::tested_type const* const tests = type->tests.row;
     if (!type->exchange.try_lend(object, tensor_)) {  // Python code may run, and replace the entry
       forgive_exception();  // import_object calls __dlpack__, which states the reason
       return false;
     }
     return !is_complex(need.type) && copy_dims() &&
            dlbridge::detail::fits_fast_path(tensor_, need) &&
-           (!is_tested || holds_its_values(object));
+           (tests == nullptr || holds_its_values(object));
   }
 
   /// Whether the tensor is what it was when it was lent: a Tensor, whose description never changes.
