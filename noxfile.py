@@ -125,7 +125,7 @@ def cpp(session: nox.Session, build: Build) -> None:
     folder = cmake(session, build, *targets)
     if build.tests:
         left_out = ("-E", build.left_out) if build.left_out else ()
-        closing_lines = ("--verbose",) if build.sanitize else ()  # one test of CTest is a program
+        closing_lines = () if build.optimized else ("--verbose",)  # one test of CTest is a program
         ctest(session, folder, f"-j{machine.processors()}", *left_out, *closing_lines)
 
 
