@@ -71,6 +71,20 @@ def test_other_containers(binding: str) -> None:
     assert function(binding, "totals_of_either")([integers, others[10]]) == [-4.0, 3.0]
 
 
+class KeyWithoutRepr(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        raise ValueError("no repr")
+
+
+def test_a_key_whose_repr_raises_does_not_hide_the_reason() -> None:
+    integers = producers.Producer(**VECTOR, dtype=(0, 64, 1))
+    with pytest.raises(TypeError, match=r"key a value of type KeyWithoutRepr: expected float32"):
+        function("by_def", "totals_by_name")({KeyWithoutRepr("a"): integers})
+    assert freed_once(integers)
+
+
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_lent_elements(binding: str) -> None:
     """An exchange table lends tensors without an owner: the call keeps the objects."""

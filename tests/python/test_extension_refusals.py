@@ -94,6 +94,17 @@ def test_messages_of_pybind11(name: str, fields: dict[str, Any], words: str) -> 
     assert (p.exports, p.calls) == ([1], [1])
 
 
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_refused_capsule_is_consumed_and_its_tensor_freed_once(binding: str) -> None:
+    p = Producer()
+    capsule = p.__dlpack__(max_version=(1, 0))
+    refused(function(binding, "int64"), capsule)
+    assert "used_dltensor_versioned" in repr(capsule)
+    assert (p.exports, p.calls) == ([1], [1])
+    del capsule
+    assert p.calls == [1]
+
+
 @pytest.mark.parametrize("fields, kind, words", FAULTS, ids=lambda each: str(each)[:30])
 @pytest.mark.parametrize("name", ["span_to_read", "span_to_write", "any_tensor", "optional_owned"])
 @pytest.mark.parametrize("binding", DETAILED)

@@ -55,7 +55,10 @@ class element_refusal {
     return place(ref::steal(api<PyUnicode_FromFormat>(", element %zd%V", i, where_.get(), "")));
   }
   DLBRIDGE_COLD load_result at_key(PyObject* key) noexcept {
-    return place(ref::steal(api<PyUnicode_FromFormat>(", key %R%V", key, where_.get(), "")));
+    ref const text = repr_of(key);
+    return place(
+        text ? ref::steal(api<PyUnicode_FromFormat>(", key %U%V", text.get(), where_.get(), ""))
+             : ref());
   }
 
   /// Adds the reason of a further type that the element might have had.
