@@ -251,7 +251,7 @@ constexpr Text& append_requirement(Text& text, requirement const& need, bool has
   if (need.alignment > detail::max_unstated_alignment) {
     detail::append_alignment(text, need.alignment);
   }
-  if (need.converts) {
+  if (need.converts && need.type.code != kDLBool) {  // no other dtype converts to bool
     bool const is_integer = need.type.code == kDLInt || need.type.code == kDLUInt;
     text.append(is_integer ? ", converted from narrower integers" : ", converted from real dtypes");
   }

@@ -149,7 +149,8 @@ void convert_elements(tensor_view const& source, tensor_view const& destination)
 
 // The remedy for a dtype that is not converted.
 inline char const* conversion_advice(dtype from, dtype to) noexcept {
-  return is_complex(from)    ? "Pass its real part"
+  return to.code == kDLBool  ? "Compare it with 0 first"
+         : is_complex(from)  ? "Pass its real part"
          : is_floating(from) ? "Round it and convert its dtype first: a float may have a fraction"
          : is_integer(from) && is_integer(to)
              ? "Convert its dtype first if its values fit: not every value of it does"

@@ -264,11 +264,18 @@ using number_of = std::conditional_t<
 
 // Whether a number becomes an element of type T: of a class by a constructor from number_of<T>.
 // Braces refuse a constructor that loses values, and one from an integer, which would take a float
-// for its bits.
+// for its bits. An aggregate has no constructor: the number would be its first member only.
 template <class T, class = void>
-constexpr bool takes_numbers = !std::is_class_v<T>;
+constexpr bool constructs_from_number = false;
 template <class T>
-constexpr bool takes_numbers<T, std::void_t<decltype(T{std::declval<number_of<T>>()})>> = true;
+constexpr bool constructs_from_number<T, std::void_t<decltype(T{std::declval<number_of<T>>()})>> =
+    !std::is_aggregate_v<T>;
+// An enum has the values of a dtype of integers or bool; with another dtype it holds their bits.
+template <class T>
+constexpr bool takes_numbers =
+    std::is_enum_v<T>                          ? std::is_integral_v<number_of<T>>
+    : std::is_class_v<T> || std::is_union_v<T> ? constructs_from_number<T>
+                                               : true;
 }  // namespace detail
 
 }  // namespace DLBRIDGE_ABI
