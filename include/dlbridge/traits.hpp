@@ -20,6 +20,18 @@ inline namespace DLBRIDGE_ABI {
 
 class managed_tensor;
 
+namespace detail {
+// Extents that are passed without braces: as several integers.
+template <class... Integer>
+using if_bare_extents =
+    std::enable_if_t<(std::is_integral_v<Integer> && ...) && (sizeof...(Integer) > 1)>;
+template <class T>
+constexpr void refuse_bare_extents() noexcept {
+  static_assert(sizeof(T) == 0,
+                "dlbridge: extents are one list. Write {rows, columns}; strides are a second list");
+}
+}  // namespace detail
+
 /// A list of up to 64 extents or strides, without heap memory.
 class dims {
  public:
@@ -103,6 +115,11 @@ struct description {
     d.strides = strides;
     d.flags = std::is_const_v<T> ? flag_read_only : 0;
     return d;
+  }
+  /// Does not compile: extents without braces would be one extent and one stride.
+  template <class T, class... Integer, class = detail::if_bare_extents<Integer...>>
+  static description of(T*, Integer...) noexcept {
+    return detail::refuse_bare_extents<T>(), description();
   }
   /// The description of an owner without an array, such as a null pointer. build refuses it with
   /// null_data.
@@ -206,7 +223,7 @@ constexpr bool
     can_adopt<T, std::void_t<decltype(array_traits<T>::adopt(std::declval<managed_tensor>()))>> =
         true;
 
-inline managed_tensor const& require_owner(managed_tensor const& owner);
+inline managed_tensor const& require_owner(managed_tensor const& owner);  // managed.hpp
 }  // namespace detail
 
 /// Constructs a T from a tensor, by array_traits<T>::adopt.

@@ -132,6 +132,11 @@ template <class Owner>
 shaped<Owner> with_shape(Owner owner, dims const& shape, dims const& strides = dims()) {
   return {std::move(owner), shape, strides};
 }
+/// Does not compile: extents without braces would be one extent and one stride.
+template <class Owner, class... Integer, class = detail::if_bare_extents<Integer...>>
+shaped<Owner> with_shape(Owner owner, Integer...) {
+  return detail::refuse_bare_extents<Owner>(), shaped<Owner>{std::move(owner), {}, {}};
+}
 
 template <class Owner>
 struct array_traits<shaped<Owner>> {
@@ -175,6 +180,11 @@ struct borrowed {
 template <class T>
 borrowed<T> borrow(T* data, dims const& shape, dims const& strides = dims()) noexcept {
   return {data, shape, strides};
+}
+/// Does not compile: extents without braces would be one extent and one stride.
+template <class T, class... Integer, class = detail::if_bare_extents<Integer...>>
+borrowed<T> borrow(T* data, Integer...) noexcept {
+  return detail::refuse_bare_extents<T>(), borrowed<T>{data, {}, {}};
 }
 namespace detail {
 template <class T>

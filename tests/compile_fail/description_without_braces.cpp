@@ -1,0 +1,11 @@
+// Two integers would be one extent and one stride.
+// says: extents are one list. Write {rows, columns}
+#include <dlbridge/traits.hpp>
+
+auto use(float* data) {
+#ifdef WRONG
+  return dlbridge::description::of(data, 2, 3);
+#else
+  return dlbridge::description::of(data, {2, 3});
+#endif
+}
