@@ -13,6 +13,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/check.hpp>
+#include <dlbridge/detail/index.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
@@ -20,6 +21,7 @@
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/traits.hpp>
 #include <dlbridge/types/small_floats.hpp>
+#include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
@@ -35,17 +37,14 @@ DLBRIDGE_COLD inline report broadcast_refusal(errc code, tensor_view const& view
 
 // Throws if no tensor with elements of this size can have the extents.
 inline void require_extents(dims const& extents, std::int64_t bits = 1) {
-  bool is_valid = extents.size() <= max_rank;
-  for (int i = 0; is_valid && i < extents.size(); ++i) {
-    is_valid = extents[i] >= 0;
-  }
+  report r = check_extents(extents.size(), extents.data());
   std::int64_t count = 0;
-  if (!is_valid || !try_count(extents.size(), extents.data(), count) ||
-      !try_multiply(count, bits, count)) {
-    report r = refusal(is_valid ? errc::overflow : errc::malformed,
-                       is_valid ? "a size that fits 64 bits" : "at most 64 extents of 0 and above",
-                       "shape ");
+  if (r.ok() &&
+      (!try_count(extents.size(), extents.data(), count) || !try_multiply(count, bits, count))) {
+    r = refusal(errc::overflow, "a size that fits 64 bits", "shape ");
     append_extents(r.got, extents.size(), extents.data());
+  }
+  if (!r.ok()) {
     raise(r);
   }
 }
@@ -240,7 +239,7 @@ class broadcast_span {
   T const& operator()(Index... index) const noexcept DLBRIDGE_LIFETIMEBOUND {
     static_assert(span_type::has_static_rank, "dlbridge: indexing needs a static rank, shape<...>");
     static_assert(sizeof...(Index) == static_rank, "dlbridge: one index for each dimension");
-    static_assert((!std::is_floating_point_v<Index> && ...), "dlbridge: an index is an integer");
+    static_assert((detail::is_index<Index> && ...), "dlbridge: an index is an integer");
     int i = 0;
     std::int64_t offset = 0;
     ((offset += static_cast<std::int64_t>(index) * strides_[i++]), ...);
@@ -250,7 +249,7 @@ class broadcast_span {
   template <class... Index>
   T const& at(Index... index) const DLBRIDGE_LIFETIMEBOUND {
     int axis = 0;
-    (detail::require_index(view(), axis++, static_cast<std::int64_t>(index)), ...);
+    (detail::require_index(view(), axis++, index), ...);
     return (*this)(index...);
   }
 
@@ -299,8 +298,8 @@ class broadcast_span {
 /// @return The view, which is read-only.
 /// @throws error rank_mismatch or extent_mismatch (the source does not broadcast to the extents, or
 ///   these do not meet Shape), dtype_mismatch, device_mismatch or misaligned (the source),
-///   malformed (a negative extent), overflow (a size in bits above 64 bits), bad_argument (an
-///   integer T does not represent the number), null_data (an empty owner).
+///   overflow (a size in bits above 64 bits), bad_argument (a negative extent, more than 64 of
+///   them, or a number that an integer T does not represent), null_data (an empty owner).
 template <class T, class Shape = dynamic_rank, class Source>
 broadcast_span<T, Shape> broadcast_to(Source&& source, dims const& extents) {
   using type = std::remove_cv_t<std::remove_reference_t<Source>>;
@@ -354,7 +353,8 @@ broadcast_span<T, Shape> broadcast_to(Source&& source, Like const& like) {
 /// @param first A number, a tensor, or a variant of them, as broadcast_to takes, or the extents of
 ///   other operands.
 /// @param others More of them.
-/// @throws error extent_mismatch, malformed or overflow (extents that no tensor has), null_data (an
+/// @throws error extent_mismatch, bad_argument or overflow (extents that no tensor has), null_data
+/// (an
 ///   empty owner).
 template <class First, class... Others>
 dims broadcast_extents(First const& first, Others const&... others) {

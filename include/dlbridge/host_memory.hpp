@@ -20,6 +20,7 @@
 #include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/traits.hpp>
+#include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
@@ -175,18 +176,14 @@ inline managed_tensor build_compact(description d, struct_kind kind, host_alloca
 /// @param kind The struct kind.
 /// @param memory The allocator, whose functions must outlive the tensor.
 /// @return The tensor, aligned to host_alignment.
-/// @throws error malformed (a negative extent, or more than 64 dimensions), dtype_mismatch (not a
-///   dtype of DLPack), overflow (a size above 64 bits or the address space), out_of_memory,
-///   bad_argument (the memory of the allocator is not aligned).
+/// @throws error bad_argument (a negative extent, more than 64 dimensions, or memory of the
+///   allocator that is not aligned), dtype_mismatch (not a dtype of DLPack), overflow (a size above
+///   64 bits or the address space), out_of_memory.
 inline managed_tensor build_empty(dtype type, dims const& shape,
                                   struct_kind kind = struct_kind::versioned,
                                   host_allocator const& memory = default_allocator()) {
-  for (int i = 0; i < shape.size() && i < max_rank; ++i) {
-    if (shape[i] < 0) {
-      report r = refusal(errc::malformed, "extents of 0 and above", "shape ");
-      append_extents(r.got, shape.size() < max_rank ? shape.size() : max_rank, shape.data());
-      raise(r);
-    }
+  if (report const r = detail::check_extents(shape.size(), shape.data()); !r.ok()) {
+    raise(r);
   }
   description d;
   d.type = type;

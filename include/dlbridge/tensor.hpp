@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/check.hpp>
+#include <dlbridge/detail/index.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
@@ -137,26 +137,6 @@ constexpr requirement without_free_extents(requirement need) noexcept {
   need.extents = any ? nullptr : need.extents;
   return need;
 }
-// Throws for an index that is not one of an axis.
-DLBRIDGE_COLD inline void raise_index(tensor_view const& view, int axis, std::int64_t index) {
-  bounded_text<360> text;
-  text.append("index ").append(index).append(" is out of range for axis ").append(axis);
-  text.append(" with extent ")
-      .append(view.extent(axis))
-      .append(" of ")
-      .append(name_of(view).c_str());
-#if DLBRIDGE_EXCEPTIONS
-  throw std::out_of_range(text.c_str());
-#else
-  raise(refusal(errc::bad_argument, "an index of the tensor", text.c_str()));
-#endif
-}
-inline void require_index(tensor_view const& view, int axis, std::int64_t index) {
-  if (index < 0 || index >= view.extent(axis)) {
-    raise_index(view, axis, index);
-  }
-}
-
 // The view of a tensor_span, and the strides of a known rank. It is a member, because calls with a
 // span would find the functions of this namespace if it were a base class.
 template <int Rank, bool = (Rank > 0)>
@@ -230,7 +210,7 @@ class tensor_span {
   /// A span for reading of one for writing.
   template <class U, class = std::enable_if_t<!std::is_same_v<U, T> && std::is_same_v<U const, T>>>
   tensor_span(tensor_span<U, Shape, Constraints...> const& other) noexcept
-      : tensor_span(other.view(), trusted()) {}
+      : tensor_span(tensor_view(other), trusted()) {}
   /// Creates a span without checks.
   /// @pre The view meets required().
   static tensor_span trust(tensor_view const& view) noexcept {
@@ -256,12 +236,12 @@ class tensor_span {
   /// The number of elements.
   std::int64_t count() const noexcept { return parts_.view.count(); }
   dlbridge::device device() const noexcept { return parts_.view.device(); }
-  tensor_view const& view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return parts_.view; }
-  tensor_view view() const&& noexcept { return parts_.view; }
   /// The view for other functions. Of a span of const elements it is read-only.
-  operator tensor_view() const noexcept {
-    return std::is_const_v<T> ? view().with_flags(view().flags() | flag_read_only) : view();
+  tensor_view view() const noexcept {
+    std::uint64_t const flags = parts_.view.flags();
+    return std::is_const_v<T> ? parts_.view.with_flags(flags | flag_read_only) : parts_.view;
   }
+  operator tensor_view() const noexcept { return view(); }
 
   /// The element at the indices, one for each dimension. Requires a static rank, and constraints
   /// under which the CPU can access the memory.
@@ -273,7 +253,7 @@ class tensor_span {
                   "use data(), extent(i) and stride(i)");
     static_assert(!has_static_rank || sizeof...(Index) == facts::rank,
                   "dlbridge: one index for each dimension");
-    static_assert((!std::is_floating_point_v<Index> && ...), "dlbridge: an index is an integer");
+    static_assert((detail::is_index<Index> && ...), "dlbridge: an index is an integer");
     static_assert(is_indexable(),
                   "dlbridge: the CPU cannot index device memory. Copy the tensor to the host, or "
                   "pass data() to code of the device");
@@ -287,7 +267,7 @@ class tensor_span {
   template <class... Index>
   T& at(Index... index) const {
     int axis = 0;
-    (detail::require_index(parts_.view, axis++, static_cast<std::int64_t>(index)), ...);
+    (detail::require_index(parts_.view, axis++, index), ...);
     return (*this)(index...);
   }
   template <class Index>
@@ -365,15 +345,16 @@ class tensor {
   dlbridge::device device() const noexcept { return span_.device(); }
 
   span_type const& span() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_; }
-  tensor_view const& view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_.view(); }
+  /// The view for other functions. Of a tensor of const elements it is read-only.
+  tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_.view(); }
   /// @throws error null_data, when the tensor was released or moved from.
   operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND {
     static_cast<void>(detail::require_owner(owned_));
     return span_;
   }
-  span_type const& span() const&& = delete;    // dangles: keep it in a variable
-  tensor_view const& view() const&& = delete;  // dangles: keep it in a variable
-  operator tensor_view() const&& = delete;     // dangles: keep it in a variable
+  span_type const& span() const&& = delete;  // dangles: keep it in a variable
+  tensor_view view() const&& = delete;       // dangles: keep it in a variable
+  operator tensor_view() const&& = delete;   // dangles: keep it in a variable
 
   template <class... Index>
   T& operator()(Index... index) const noexcept DLBRIDGE_LIFETIMEBOUND {

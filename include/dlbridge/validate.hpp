@@ -181,6 +181,21 @@ DLBRIDGE_COLD inline report explain(flaw what, DLTensor const& t) noexcept {
   }
   return r;
 }
+
+// The refusal of extents that the caller passes for a new tensor or a view, and that no tensor has.
+inline report check_extents(int rank, std::int64_t const* extents) noexcept {
+  bool is_negative = false;
+  for (int i = 0; rank <= max_rank && i < rank; ++i) {
+    is_negative = is_negative || extents[i] < 0;
+  }
+  report r;
+  if (rank > max_rank || is_negative) {
+    r = refusal(errc::bad_argument, is_negative ? "extents of 0 and above" : "at most 64 extents",
+                "shape ");
+    append_extents(r.got, rank, extents);
+  }
+  return r;
+}
 }  // namespace detail
 
 /// Validates a DLTensor: rank, shape, extents, dtype, device, the number of elements, their

@@ -47,8 +47,7 @@ void add_describe(py::module_& m) {
       extents.append(x.extent(i));
       strides.append(x.stride(i));
     }
-    return py::make_tuple(address_of(x), std::move(extents), std::move(strides),
-                          x.view().read_only());
+    return py::make_tuple(address_of(x), std::move(extents), std::move(strides));
   });
 }
 

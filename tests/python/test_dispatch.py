@@ -448,7 +448,9 @@ def test_a_method_is_static_or_not(extension: Any) -> None:
 def test_extents_that_no_library_receives(extension: Any, peer: str, extents: Any) -> None:
     x = importer(peer)(FLOATS)
     assert extension.floats_like(x, [2, 0]).shape == (2, 0)
-    with pytest.raises(ValueError, match="expected at most 64 extents of 0 and above; got shape"):
+    with pytest.raises(
+        ValueError, match=r"expected (extents of 0 and above|at most 64 extents); got"
+    ):
         extension.floats_like(x, extents)
 
 

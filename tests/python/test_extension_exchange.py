@@ -450,9 +450,9 @@ NOT_ALLOCATED: list[tuple[tuple[int, ...], tuple[int, int, int], tuple[int, int]
         (2, 1),
         "BufferError: .*expected cpu, where this library allocates; got cuda:1",
     ),
-    ((-1,), FLOAT32, CPU, "BufferError: malformed tensor: expected extents of 0 and above"),
+    ((-1,), FLOAT32, CPU, "BufferError: bad argument: expected extents of 0 and above"),
     ((2**40, 2**40), FLOAT32, CPU, "BufferError: size overflows"),
-    ((1,) * 65, FLOAT32, CPU, "BufferError: malformed tensor: expected ndim from 0 to 64"),
+    ((1,) * 65, FLOAT32, CPU, "BufferError: bad argument: expected at most 64 extents"),
     ((2**45,), FLOAT32, CPU, "MemoryError: out of memory"),
 ]
 

@@ -120,9 +120,9 @@ class argument {
   std::int64_t count() const noexcept { return tensor_.count(); }
   dlbridge::device device() const noexcept { return tensor_.device(); }
   span_type const& span() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.span(); }
-  tensor_view const& view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.view(); }
-  span_type const& span() const&& = delete;    // dangles: keep it in a variable
-  tensor_view const& view() const&& = delete;  // dangles: keep it in a variable
+  tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.view(); }
+  span_type const& span() const&& = delete;  // dangles: keep it in a variable
+  tensor_view view() const&& = delete;       // dangles: keep it in a variable
   template <class... Index>
   T& operator()(Index... index) const noexcept {
     return tensor_(index...);

@@ -21,6 +21,7 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/traits.hpp>
+#include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
@@ -84,7 +85,12 @@ class origin {
       return result;
     }
     detail::export_path const path = detail::export_path_cache::find(object_);
-    if (PyErr_Occurred() != nullptr || !accept_extents(shape)) {
+    if (PyErr_Occurred() != nullptr) {
+      return result;
+    }
+    // Allocators read the extents unchecked.
+    if (report const why = dlbridge::detail::check_extents(shape.size(), shape.data()); !why.ok()) {
+      set_error(why);
       return result;
     }
     if (path.table && path.table.can_allocate()) {
@@ -132,20 +138,6 @@ class origin {
   }
 
  private:
-  // False with a ValueError set if no tensor has the extents, which allocators read unchecked.
-  static bool accept_extents(dims const& shape) noexcept {
-    bool is_valid = shape.size() <= max_rank;
-    for (int i = 0; is_valid && i < shape.size(); ++i) {
-      is_valid = shape[i] >= 0;
-    }
-    if (!is_valid) {
-      report r = refusal(errc::bad_argument, "at most 64 extents of 0 and above", "shape ");
-      append_extents(r.got, shape.size(), shape.data());
-      set_error(r);
-    }
-    return is_valid;
-  }
-
   managed_tensor make_empty(library_row const& row, dtype type, dims const& shape,
                             ref& object) const noexcept {
     ref const function = detail::import_function(row.module, row.empty);
