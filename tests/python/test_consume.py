@@ -287,6 +287,20 @@ def test_dlbridge_copies_if_the_producer_does_not(device: tuple[int, int]) -> No
     assert p.original.calls == p.original.handed_out
 
 
+@pytest.mark.parametrize("request_", [{}, {"copy": True}, {"device": "cpu"}])
+def test_a_device_method_of_none_is_a_missing_one(request_: dict[str, Any]) -> None:
+    class Without(producers.Producer):
+        __dlpack_device__ = None  # type: ignore[assignment]
+
+    class Broken(producers.Producer):
+        def __dlpack_device__(self) -> Any:
+            raise TypeError("of the producer")
+
+    assert dlbridge.from_dlpack(Without(), **request_).device == "cpu"
+    with pytest.raises(TypeError, match=r"^of the producer$"):
+        dlbridge.from_dlpack(Broken(), **request_)
+
+
 @pytest.mark.parametrize("copies", [True, False])
 def test_a_producer_that_names_a_device_for_memory_of_the_cpu(copies: bool) -> None:
     """From the device that it names, a move to the CPU would be a copy."""

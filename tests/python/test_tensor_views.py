@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import array
 import ctypes
 import gc
 import itertools
+import re
 import struct
 import sys
 from typing import Any
@@ -115,6 +117,18 @@ def test_indices_of_other_types() -> None:
     assert t[:two].tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("wrong", ["", "1", b"", bytearray(b"1")])
+def test_a_text_is_no_list_of_extents(wrong: Any) -> None:
+    _, t = iota((1,))
+    message = re.escape(f"expects integers, or one sequence of them, not {wrong!r}")
+    with pytest.raises(TypeError, match=message):
+        t.reshape(wrong)
+    with pytest.raises(TypeError, match=message):
+        t.permute(wrong)
+    with pytest.raises(ValueError, match="shape"):
+        dlbridge.empty(wrong, "float32")
+
+
 @pytest.mark.parametrize("method", ["__getitem__", "reshape", "permute"])
 def test_an_exception_of_index_reaches_the_caller(method: str) -> None:
     class Raises:
@@ -149,15 +163,31 @@ def test_indices_out_of_range(key: Any, message: str) -> None:
 class Array:
     """As an ndarray of several elements: it has __index__, and raises."""
 
+    ndim = 1
+
     def __index__(self) -> int:
         raise TypeError("only integer scalar arrays can be converted to a scalar index")
 
 
-@pytest.mark.parametrize("key", [[0], True, False, "x", 1.5, Array(), {}, (0, [1]), b"x"])
-def test_other_indices_are_refused_with_the_remedy(key: Any) -> None:
+SELECTING = [[0], True, False, Array(), (0, [1]), range(2), array.array("l", [0])]
+
+
+@pytest.mark.parametrize("key", SELECTING)
+def test_an_index_that_selects_elements_is_refused_with_the_remedy(key: Any) -> None:
     _, t = iota((2, 3))
-    with pytest.raises(TypeError, match=r"Use np.asarray\(t\)\[index\]$"):
+    with pytest.raises(
+        TypeError, match=r"by masks, lists or arrays. Use np.asarray\(t\)\[index\]$"
+    ):
         t[key]
+
+
+@pytest.mark.parametrize("key", [1.5, "x", b"x", {1: 0}, object()])
+def test_an_index_that_numpy_refuses_too_names_no_remedy(key: Any) -> None:
+    _, t = iota((2, 3))
+    with pytest.raises(TypeError) as e:
+        t[key]
+    expected = "the indices of a Tensor are integers, slices, Ellipsis and None, not "
+    assert str(e.value) == expected + type(key).__name__
 
 
 def test_an_exception_of_an_index_is_passed_on() -> None:

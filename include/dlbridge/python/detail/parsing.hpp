@@ -229,14 +229,14 @@ inline bool read_device_pair(PyObject* value, char const* name, device& out,
   return true;
 }
 
-/// Whether an object is a sequence with a length, in contrast to a number and to bytes. An array of
-/// NumPy is sequence and number by its type.
+/// Whether an object is a sequence with a length, in contrast to a number, a text and bytes. An
+/// array of NumPy is sequence and number by its type.
 /// @return false, with an exception set, if its length raises one that is not forgivable.
 inline bool is_sized_sequence(PyObject* value) noexcept {
   if (PyTuple_Check(value) || PyList_Check(value)) {
     return true;
   }
-  bool const is_sized = !PyLong_Check(value) && !PyBytes_Check(value) &&
+  bool const is_sized = !PyLong_Check(value) && !PyUnicode_Check(value) && !PyBytes_Check(value) &&
                         !PyByteArray_Check(value) && PySequence_Check(value) != 0 &&
                         api<PySequence_Size>(value) >= 0;
   if (!is_sized) {

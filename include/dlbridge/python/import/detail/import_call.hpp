@@ -159,8 +159,8 @@ class import_call {
     return false;
   }
 
-  // Calls __dlpack_device__ unless the type implies the device. A producer without the method
-  // counts as one on the CPU: several consumers never call it, so several producers lack it.
+  // Calls __dlpack_device__ unless the type implies the device. A producer without the method, or
+  // with None in its place, counts as one on the CPU: several consumers never call it.
   bool find_device() noexcept {
     if (type_.host_only) {
       return true;
@@ -171,12 +171,12 @@ class import_call {
       return read_device_pair(pair.get(), "what __dlpack_device__() gives", where_,
                               errc::producer_failed);
     }
-    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError) && !PyErr_ExceptionMatches(PyExc_TypeError)) {
       return false;
     }
     ref raised = take_exception();
     ref const method = optional_attribute(producer_, n.dlpack_device);
-    if (method) {  // the method exists and raised the AttributeError itself
+    if (method && method.get() != Py_None) {  // the method exists, and raised the exception itself
       set_exception(std::move(raised));
     }
     return PyErr_Occurred() == nullptr;

@@ -44,17 +44,6 @@ DLBRIDGE_COLD inline bool refuse_index(std::int64_t index, bool is_large, int ax
   return false;
 }
 
-DLBRIDGE_COLD inline bool refuse_index_type(PyObject* index) noexcept {
-  if (!forgive_exception()) {
-    return false;
-  }
-  api<PyErr_Format>(PyExc_TypeError,
-                    "the indices of a Tensor are integers, slices, Ellipsis and None, not %s: a "
-                    "view selects no elements by masks, lists or arrays. Use np.asarray(t)[index]",
-                    Py_TYPE(index)->tp_name);
-  return false;
-}
-
 // Whether an object that counts as an integer is none by its dtype or its rank: a boolean scalar of
 // an array library, or an array of one element, whose dimensions an index would drop.
 inline bool is_boolean_or_array(PyObject* index) noexcept {
@@ -65,6 +54,24 @@ inline bool is_boolean_or_array(PyObject* index) noexcept {
   ref const type = PyErr_Occurred() == nullptr ? optional_attribute(index, "dtype") : ref();
   dtype element;
   return type && read_dtype_name(type.get(), element) && element.code == kDLBool;
+}
+
+DLBRIDGE_COLD inline bool refuse_index_type(PyObject* index) noexcept {
+  if (!forgive_exception()) {
+    return false;
+  }
+  bool const selects =
+      PyBool_Check(index) || is_sized_sequence(index) || is_boolean_or_array(index);
+  if (!forgive_exception()) {  // of its length and its attributes
+    return false;
+  }
+  api<PyErr_Format>(PyExc_TypeError,
+                    "the indices of a Tensor are integers, slices, Ellipsis and None, not %s%s",
+                    Py_TYPE(index)->tp_name,
+                    selects ? ": a view selects no elements by masks, lists or arrays. Use "
+                              "np.asarray(t)[index]"
+                            : "");
+  return false;
 }
 
 // Builds the layout of t[key], one item of the key after the other.
