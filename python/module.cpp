@@ -116,7 +116,7 @@ PyModuleDef_Slot slots[] = {
     {0, nullptr}};
 PyModuleDef definition{PyModuleDef_HEAD_INIT,
                        "_core",
-                       "The compiled part of dlbridge.",
+                       "The compiled module of dlbridge.",
                        0,
                        nullptr,
                        slots,

@@ -1,4 +1,4 @@
-"""The compiled half of dlbridge."""
+"""The compiled module of dlbridge."""
 
 from collections.abc import Iterator, Sequence
 from enum import Enum
@@ -12,7 +12,9 @@ DLPACK_VERSION: tuple[int, int]
 """The version of DLPack that dlbridge was compiled with, (major, minor)."""
 
 class CopyForbiddenError(BufferError, ValueError):
-    """Raised when copy=False was passed and the result would need a copy."""
+    """Raised if the result needs a copy that the caller forbade (copy=False), or that
+    the method never makes (reshape, view).
+    """
 
 @final
 class dtype(str):
@@ -59,7 +61,7 @@ class dtype(str):
 
 @final
 class _Flags(int):
-    """The flags of DLPack as an int, with two attributes of ndarray.flags."""
+    """The flags of DLPack as an int."""
 
     @property
     def aligned(self) -> bool:
@@ -158,7 +160,7 @@ class Tensor:
         """Whether the elements are column-major (Fortran order) and compact."""
     @property
     def version(self) -> tuple[int, int] | None:
-        """DLPack version (major, minor) of the producer's struct; None for a legacy struct."""
+        """DLPack version (major, minor) of the struct: dlbridge's own for a view, None if legacy."""
     @property
     def T(self) -> Tensor:
         """View with the dimensions in reverse order, as in NumPy."""
@@ -447,22 +449,42 @@ def from_dlpack(
     stream: StreamLike = None,
     readonly: bool | None = None,
 ) -> Tensor:
-    """Imports a tensor of any DLPack producer, or of a raw capsule, which is consumed.
+    """Return a Tensor on the memory of a DLPack producer.
 
-    device: the device of the result: a name such as 'cpu' or 'cuda:0', a pair, or a framework's
-        device. None leaves the tensor where it is.
-    copy: True always copies, False never does, None copies only where it is necessary.
-    stream: the stream that will use the tensor: an integer of the protocol, or a stream object.
-        Ignored on the CPU.
-    readonly: True sets the read-only flag of the result; False clears it, and the caller guarantees
-        that the memory is not written. None preserves the producer's flag.
+    The Tensor keeps the memory alive. The elements are copied only if `device` or `copy`
+    requires it.
 
-    The result shares the memory of x, and keeps it alive, unless it is a copy.
+    Parameters
+    ----------
+    x : object with __dlpack__, or a capsule
+        The producer. A capsule is consumed.
+    device : str, tuple of int, or framework's device, optional
+        The device of the result, such as 'cpu', 'cuda:0' or (2, 0). By default that of x.
+    copy : bool, optional
+        True for a copy, False to forbid one. By default only where it is necessary.
+    stream : int or object, optional
+        The stream on which the caller will use the tensor: the protocol's integer, or an
+        object with __cuda_stream__, cuda_stream, ptr or handle. By default the default stream
+        of the device. Not used on the CPU.
+    readonly : bool, optional
+        True sets the read-only flag, which a legacy producer cannot set. False clears it: the
+        caller guarantees that no code writes to the memory. By default that of the producer.
 
-    Raises TypeError for an object that is no producer, BufferError for a tensor that cannot be
-    imported, CopyForbiddenError where copy=False is impossible, and ValueError for an invalid
-    value. Exceptions of the producer are passed on unchanged; that of a refused move or copy is
-    the cause of the exception that states why dlbridge does not make it.
+    Raises
+    ------
+    TypeError
+        If x is no DLPack producer and no capsule.
+    BufferError
+        If the tensor cannot be imported.
+    CopyForbiddenError
+        If `copy` is False and a copy cannot be excluded.
+    ValueError
+        If an argument has an invalid value, or the capsule has been consumed.
+    RuntimeError
+        If the driver of a device is missing or fails.
+    Exception
+        That of the producer, unchanged; if it refused a move or a copy, as the cause of the
+        exception that states why dlbridge makes none.
     """
 
 def as_tensor(
@@ -474,10 +496,24 @@ def as_tensor(
     stream: StreamLike = None,
     readonly: bool | None = None,
 ) -> Tensor:
-    """Imports a tensor of an object with any supported protocol.
+    """Return a Tensor on the memory of an array.
 
-    The protocols are, in this order: DLPack, the buffer protocol, __array_interface__ and
-    __cuda_array_interface__. Arguments, ownership and errors are those of from_dlpack.
+    As from_dlpack, by the first of these protocols that x supports: DLPack, the buffer
+    protocol, __array_interface__, __cuda_array_interface__.
+
+    Parameters
+    ----------
+    x : object
+        The producer.
+    device, copy, stream, readonly
+        As for from_dlpack.
+
+    Raises
+    ------
+    TypeError
+        If x supports none of these protocols.
+    Exception
+        As from_dlpack.
     """
 
 def to_dlpack(
@@ -487,11 +523,26 @@ def to_dlpack(
     max_version: tuple[int, int] | None = None,
     copy: bool | None = None,
 ) -> CapsuleType:
-    """Exports x as a raw capsule, for consumers that accept no producers.
+    """Return a raw capsule, for a consumer that accepts no producer, such as TensorFlow.
 
-    The capsule is legacy, or versioned for a max_version from (1, 0) on. It can be consumed once;
-    otherwise its destructor frees the tensor. Raises BufferError for read-only memory in a legacy
-    capsule, and the errors of from_dlpack.
+    The capsule can be consumed once. Otherwise its destructor frees the tensor.
+
+    Parameters
+    ----------
+    x : object
+        The producer, as for as_tensor.
+    max_version : tuple of int, optional
+        The highest DLPack version that the consumer supports. The struct is versioned from
+        (1, 0) on, else legacy.
+    copy : bool, optional
+        True for a copy, False to forbid one.
+
+    Raises
+    ------
+    BufferError
+        If x is read-only and the struct is legacy.
+    Exception
+        As as_tensor.
     """
 
 def from_pointer(
@@ -505,18 +556,38 @@ def from_pointer(
     owner: object = None,
     readonly: bool = False,
 ) -> Tensor:
-    """Creates a Tensor on memory whose address the caller has.
+    """Return a Tensor on memory whose address the caller has.
 
-    ptr: the address of the first element: an integer, a ctypes.c_void_p, or an object with
+    The caller guarantees that the memory holds these elements, as long as the Tensor and
+    everything that shares it exist.
+
+    Parameters
+    ----------
+    ptr : int or object
+        The address of the first element: an integer, a ctypes.c_void_p, or an object with
         __int__, such as an allocation of PyCUDA. On devices without addresses, the handle.
-    strides: in elements, not in bytes; None for a row-major tensor.
-    device: the device of the memory.
-    stream: the stream on which the elements are ready; None for the default stream of the device.
-    owner: an object that keeps the memory alive, to which the Tensor and its consumers hold a
-        reference. None: the caller keeps the memory alive as long as they exist.
+    shape : int or tuple of int
+        The extents.
+    dtype : str, framework's dtype, or tuple of int
+        As for dlbridge.dtype.
+    strides : tuple of int, optional
+        In elements, not in bytes. By default those of a row-major tensor.
+    device : str, tuple of int, or framework's device, optional
+        The device of the memory, 'cpu' by default.
+    stream : int or object, optional
+        The stream on which the elements are ready. By default the default stream of the
+        device. Not used on the CPU.
+    owner : object, optional
+        An object that keeps the memory alive. The Tensor and its consumers hold a reference.
+        By default the caller keeps the memory alive.
+    readonly : bool, optional
+        Whether the memory must not be written.
 
-    Raises ValueError for an invalid value: a null or misaligned pointer, a negative extent, a size
-    beyond the address space, another device than the driver reports.
+    Raises
+    ------
+    ValueError
+        If an argument has an invalid value: a null or misaligned pointer, a negative extent,
+        a size beyond the address space, or another device than the driver reports.
     """
 
 def empty(
@@ -526,22 +597,36 @@ def empty(
     device: DeviceLike | None = "cpu",
     pinned: bool = False,
 ) -> Tensor:
-    """Creates a row-major Tensor in new memory, whose elements are not initialized.
+    """Return a row-major Tensor in new memory, whose elements are not initialized.
 
-    device: a device of CUDA or ROCm, or 'cpu', where the memory is aligned to 64 bytes.
-    pinned: whether memory of the host is pinned, so that devices access it directly.
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The extents.
+    dtype : str, framework's dtype, or tuple of int
+        As for dlbridge.dtype.
+    device : str, tuple of int, or framework's device, optional
+        A device of CUDA or ROCm, or 'cpu', where the memory is aligned to 64 bytes.
+    pinned : bool, optional
+        Whether memory of the host is pinned, so that devices access it directly.
 
-    Raises ValueError for an invalid value, MemoryError, and RuntimeError where the driver of the
-    device is missing or fails.
+    Raises
+    ------
+    ValueError
+        If an argument has an invalid value.
+    MemoryError
+        If the memory cannot be allocated.
+    RuntimeError
+        If the driver of the device is missing or fails.
     """
 
 def _rebuild(
     buffer: Any, dtype: str, shape: tuple[int, ...], order: str, readonly: bool, flags: int, /
 ) -> Tensor:
-    """Restores a pickled tensor."""
+    """Restore a pickled tensor."""
 
 def _drivers() -> dict[str, dict[str, Any]]:
-    """Describes the drivers of CUDA and ROCm and their devices, or why there are none."""
+    """Return the facts of the CUDA and ROCm drivers, or why each is missing."""
 
 def _vector(size: int, on_free: Callable[[], object]) -> Tensor:
-    """Creates a Tensor on a std::vector<float>, with a function to call when it is freed."""
+    """Return a Tensor on a C++ std::vector<float>; on_free is called when the vector is freed."""

@@ -9,51 +9,74 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from dlbridge import _core
 
-Described = Union[ast.ClassDef, ast.FunctionDef]
-DESCRIBED = (ast.ClassDef, ast.FunctionDef)
-# Their docstrings are CPython's own, as `help` shows them for every type.
-OF_CPYTHON = (type(object.__init__), type(object.__new__))
+Described = Union[ast.Module, ast.ClassDef, ast.FunctionDef]
+# A class that the module does not export, by its name in the stub.
+CLASSES = {"_Flags": type(_core.empty(1, "int8").flags)}
+# The methods of slots have CPython's own docstrings, as `help` shows them for every type.
+SLOT_METHOD = type(object.__init__)
+
+
+class Docstring(NamedTuple):
+    """A docstring of the module, and the definition in the stub to which it belongs."""
+
+    name: str
+    node: Described
+    text: str
 
 
 def docstring_of(owner: Any, name: str) -> str | None:
     """The module's docstring of a class, function, method or attribute; None where it has none."""
-    found = inspect.getattr_static(owner, name, None)
-    if found is None or isinstance(found, OF_CPYTHON):
+    found = member(owner, name)
+    if found is None or isinstance(found, SLOT_METHOD) or name == "__new__":
         return None
     return inspect.getdoc(found)
+
+
+def member(owner: Any, name: str) -> Any:
+    return CLASSES.get(name) or inspect.getattr_static(owner, name, None)
+
+
+def docstrings(stub: str) -> Iterator[Docstring]:
+    """The docstrings of the module, in the order of the stub."""
+    tree = ast.parse(stub)
+    yield Docstring("_core", tree, inspect.getdoc(_core) or "")
+    yield from docstrings_in(tree.body, _core, "")
+
+
+def docstrings_in(body: list[ast.stmt], owner: Any, prefix: str) -> Iterator[Docstring]:
+    for node in body:
+        if not isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            continue
+        text = docstring_of(owner, node.name)
+        if text is not None:
+            yield Docstring(prefix + node.name, node, text)
+        if isinstance(node, ast.ClassDef):
+            yield from docstrings_in(node.body, member(owner, node.name), f"{node.name}.")
 
 
 def with_docstrings(stub: str) -> str:
     """The stub with the docstrings of the module."""
     lines = stub.splitlines()
-    changes: list[tuple[int, int, list[str]]] = []
-
-    def visit(body: list[ast.stmt], owner: Any) -> None:
-        for node in body:
-            if not isinstance(node, DESCRIBED):
-                continue
-            text = docstring_of(owner, node.name)
-            if text is not None:
-                changes.append((*place_of(node), quoted(text, node.col_offset + 4)))
-            if isinstance(node, ast.ClassDef):
-                visit(node.body, inspect.getattr_static(owner, node.name, None))
-
-    visit(ast.parse(stub).body, _core)
-    for begin, end, text in sorted(changes, reverse=True):
-        lines[begin:end] = text
+    changes = []
+    for name, node, text in docstrings(stub):
+        indent = 0 if isinstance(node, ast.Module) else node.col_offset + 4
+        changes.append((*place_of(name, node), quoted(text, indent)))
+    for begin, end, new in sorted(changes, reverse=True):
+        lines[begin:end] = new
     return "\n".join(lines) + "\n"
 
 
-def place_of(node: Described) -> tuple[int, int]:
+def place_of(name: str, node: Described) -> tuple[int, int]:
     """The lines of the docstring, from 0; an empty range where it has none."""
     first = node.body[0]
     if ast.get_docstring(node) is None:
-        raise SystemExit(f"the stub has no docstring for {node.name}, where the module has one")
+        raise SystemExit(f"the stub has no docstring for {name}, where the module has one")
     assert first.end_lineno is not None
     return first.lineno - 1, first.end_lineno
 

@@ -26,7 +26,8 @@ DLBRIDGE_LOCAL inline PyObject* copy_forbidden_error() noexcept {
     ref const bases = ref::steal(api<PyTuple_Pack>(2, PyExc_BufferError, PyExc_ValueError));
     return bases ? ref::steal(api<PyErr_NewExceptionWithDoc>(
                        "dlbridge.CopyForbiddenError",
-                       "Raised when copy=False was passed and the result would need a copy.",
+                       "Raised if the result needs a copy that the caller forbade (copy=False), "
+                       "or that\nthe method never makes (reshape, view).",
                        bases.get(), nullptr))
                  : ref();
   });
