@@ -134,7 +134,8 @@ def page(stored: dict[str, Any]) -> str:
     ]
     for session, _, _ in SOURCES:
         if result := stored.get(session):
-            lines += ["", f"## {session}", "", f"Last run: {result['date']}.", ""]
+            rows = " Each row has the date of its own run." if "run on" in result["rows"][0] else ""
+            lines += ["", f"## {session}", "", f"Last run: {result['date']}.{rows}", ""]
             lines += table(result["rows"])
     return "\n".join(lines) + "\n"
 

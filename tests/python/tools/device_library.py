@@ -178,7 +178,7 @@ class SaysItsStream(Array):
 
 
 class KeepsItsStreamSecret(Array):
-    """Sound, but nobody can tell."""
+    """Sound, but states its stream by no protocol."""
 
     def __init__(self, device: str = "cpu") -> None:
         super().__init__(device=device)

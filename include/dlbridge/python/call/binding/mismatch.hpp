@@ -80,7 +80,7 @@ DLBRIDGE_COLD void set_integer_mismatch(PyObject* object) noexcept {
   set_mismatch(expected.get(), object, "");
 }
 
-// The one of the two for a parameter of type T.
+// Calls set_integer_mismatch if T is an integer type, otherwise set_mismatch.
 template <class T>
 DLBRIDGE_COLD void set_mismatch_of(PyObject* expected, PyObject* object,
                                    char const* headers) noexcept {

@@ -111,7 +111,7 @@ class untyped_argument {
     exception_ = take_exception();
   }
 
-  // Whether a lent tensor needs no look to be what it was.
+  // Whether the tensor is lent and cannot have changed, so that it need not be borrowed again.
   DLBRIDGE_INLINE bool is_unchanged() const noexcept {
     return shared_ == nullptr && !own_.owned() && own_.is_unchanged(object_);
   }

@@ -96,9 +96,9 @@ class import_call {
   copy_policy copy() const noexcept { return as_it_is ? copy_policy::if_needed : request_.copy; }
   PyObject* named_stream() const noexcept { return as_it_is ? nullptr : request_.stream; }
 
-  // The first call with the chosen keywords. The refusal that take_from_host met stands for it
-  // where the keywords are those of that call: a second one would have its side effects twice, and
-  // producers that call each other would double the calls at each of them.
+  // Makes the first call with the chosen keywords. If take_from_host made it and the producer
+  // refused, sets that exception: a second call would repeat the side effects, and each producer
+  // that imports another one would double the calls.
   ref call_producer() noexcept {
     if (!refusal_ || keywords_.stream != nullptr) {
       refusal_ = ref();

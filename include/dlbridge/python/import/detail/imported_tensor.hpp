@@ -59,10 +59,10 @@ class imported_tensor {
   }
 
   /// Imports the tensor of an object: by the exchange table of its type, by the fields of an
-  /// ndarray that is to be owned, else by `__dlpack__`. What a table returns is checked as any
-  /// foreign tensor. `__dlpack__` is called also for complex tensors, as torch's table exports
-  /// conjugated views as if they were not conjugated; and for what a table refuses, as the
-  /// exception of `__dlpack__` states the reason.
+  /// ndarray, which is owned or lent as the mode requires, else by `__dlpack__`. What a table
+  /// returns is checked as any foreign tensor. `__dlpack__` is called also for complex tensors, as
+  /// torch's table exports conjugated views as if they were not conjugated; and for what a table
+  /// refuses, as the exception of `__dlpack__` states the reason.
   /// @param where the device that the parameter requires: if that is the host, the elements of
   ///   memory to which devices write are ready for it.
   /// @return false, with a Python exception set as by consume and host_wait, when the import
@@ -313,10 +313,9 @@ class imported_tensor {
     return true;
   }
 
-  // Whether the memory of the tensor holds its values. That of a compact tensor with several
-  // elements it does: torch negates lazily only the imaginary parts of complex tensors, which are
-  // every second number of their memory. Returns false with an exception set for one that is
-  // negated.
+  // Whether the memory holds the values of the elements: false, with an exception set, for a lazily
+  // negated tensor. A row-major tensor with several elements is not tested: torch negates only
+  // imaginary parts, which are every second number of their memory.
   DLBRIDGE_INLINE bool holds_its_values(PyObject* object) noexcept {
     return (is_row_major(tensor_.ndim, tensor_.shape, tensor_.strides) &&
             count_of(tensor_.ndim, tensor_.shape) > 1) ||

@@ -118,7 +118,7 @@ def copies_only_what_is_not_compact() -> None:
 
 @defect("P-24", "P-44", "P-40")
 def read_only_memory_is_never_copied() -> None:
-    """copy=True shares read-only memory, as nobody can change it."""
+    """copy=True shares read-only memory, which consumers do not change."""
     _source(lambda array: array if array.readonly else array.copy())
 
 
