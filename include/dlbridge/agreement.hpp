@@ -1,5 +1,5 @@
 // extent_names: checks that extents of the same name agree among several tensors.
-// layer: arrays · import: from views to views that meet a common requirement
+// layer: arrays
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // any_tensor, visit: own a tensor of any dtype, and select its element type at run time.
-// layer: arrays · import: parameters of functions
+// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // as<T> and as_span<T>: convert a view, without a copy, to a std::span, to an mdspan of std, Kokkos
 // or cuda::std, or to any other type with view_traits.
-// layer: arrays · import: from a view to the view type of the caller
+// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // broadcast_to: views a number or a tensor of extents 1 as a tensor of given extents, by the rules
 // of NumPy.
-// layer: arrays · views of tensors
+// layer: arrays
 #pragma once
 
 #include <cmath>

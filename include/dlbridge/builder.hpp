@@ -1,6 +1,6 @@
 // build: moves an array into a managed tensor of one allocation; to_versioned and to_legacy convert
 // between the struct kinds.
-// layer: arrays · export: from a description to a managed tensor
+// layer: arrays
 #pragma once
 
 #include <cstddef>

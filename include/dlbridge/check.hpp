@@ -1,6 +1,6 @@
 // requirement: states what a consumer requires of a tensor; check_view reports every rule that a
 // view breaks, and require_view throws them in one message.
-// layer: tensors · import: from a view to a view that meets a requirement
+// layer: tensors
 #pragma once
 
 #include <cstddef>

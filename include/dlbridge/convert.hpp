@@ -1,5 +1,5 @@
 // converted_copy_of: copies a host tensor of any real dtype to a new tensor of another one.
-// layer: arrays · copies on the host
+// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // copy and copy_of: copy the elements of a host tensor with any strides, to an existing tensor and
 // to a new compact one.
-// layer: arrays · copies on the host
+// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // device: identifies the memory space of a tensor; device_rows lists the device types with their
 // kind of memory and their runtime.
-// layer: values · location of the elements
+// layer: values
 #pragma once
 
 #include <cstdint>

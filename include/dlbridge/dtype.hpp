@@ -1,6 +1,6 @@
 // dtype: describes the type of an element; dtype_rows lists DLPack's type codes, and dtype_of<T>
 // returns the dtype of a C++ type.
-// layer: values · type of the elements
+// layer: values
 #pragma once
 
 #include <cstddef>

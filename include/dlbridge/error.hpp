@@ -1,5 +1,5 @@
 // errc, report, error and raise: list the reasons for refusals, describe a refusal, and throw it.
-// layer: foundation · refusals in every layer
+// layer: foundation
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // exchange_table: calls the functions of a library's C exchange table, which exchange tensors
 // without capsules, and checks their results.
-// layer: tensors · import and export: exchange without capsules
+// layer: tensors
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // host_allocator and build_empty: allocate host memory and create a tensor on it.
-// layer: arrays · export: new tensors in host memory
+// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // kept_stream: stores a stream for later use by any thread.
-// layer: values · stream order
+// layer: values
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // try_count, is_row_major, try_reach and others: compute sizes, strides and addresses from shapes,
 // with checks for overflow.
-// layer: values · layout of the elements
+// layer: values
 #pragma once
 
 #include <cstddef>

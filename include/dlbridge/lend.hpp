@@ -1,5 +1,5 @@
 // lend: exports a view of a shared tensor as a managed tensor, without a copy of its shape.
-// layer: arrays · export: export of an imported tensor
+// layer: arrays
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // managed_tensor: owns a managed tensor of either struct kind, and calls its deleter exactly once.
-// layer: tensors · end of every import, start of every export
+// layer: tensors
 #pragma once
 
 #include <cstdint>

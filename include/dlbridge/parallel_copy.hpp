@@ -1,5 +1,5 @@
 // copy and copy_of in parts: copy the elements of a host tensor in threads of the caller.
-// layer: arrays · copies on the host
+// layer: arrays
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // shared_tensor: shares one managed tensor between several owners, and frees it with the last one.
-// layer: arrays · export: several exports of one tensor
+// layer: arrays
 #pragma once
 
 #include <atomic>

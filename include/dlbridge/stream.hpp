@@ -1,6 +1,6 @@
 // stream_ref: refers to a stream of a device; protocol_stream and try_read_stream convert it to and
 // from the integer of `__dlpack__(stream=...)`.
-// layer: values · stream order
+// layer: values
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // tensor, tensor_span: give typed access to the elements of a tensor, as owner and as view.
-// layer: arrays · import: parameters of functions
+// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // exit_guard: stops the unwinding of a thread that foreign code ends inside a call.
-// layer: foundation · the end of a thread at the finalization of an interpreter
+// layer: foundation
 #pragma once
 
 #include <exception>

@@ -1,6 +1,6 @@
 // array_traits<T>: defines how dlbridge exports an array of type T, and how it constructs a T from
 // a tensor.
-// layer: tensors · export: from an array to its description
+// layer: tensors
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // check_tensor, view_of: validate a DLTensor of a producer before anything relies on it.
-// layer: tensors · import: from a struct of a producer to a checked view
+// layer: tensors
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // version: represents a version of DLPack; struct_kind_for chooses the struct kind to export, and
 // readable checks the version of an imported struct.
-// layer: values · negotiation of the struct
+// layer: values
 #pragma once
 
 #include <cstdint>

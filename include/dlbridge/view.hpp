@@ -1,5 +1,5 @@
 // tensor_view: gives access to the memory and the layout of a DLTensor without owning it.
-// layer: tensors · import: the checked view of a producer's struct
+// layer: tensors
 #pragma once
 
 #include <cstdint>

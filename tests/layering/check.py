@@ -6,7 +6,7 @@
     check.py INCLUDE_DIR [MORE] --figures                  files, lines and arrows of each folder
 
 MORE is a folder of headers that are not installed. Those of INCLUDE_DIR include none of them.
-Each header begins with one sentence, followed by a line `// layer: NAME · station`. A header
+Each header begins with one sentence, followed by a line `// layer: NAME`. A header
 includes headers of its own layer, without a circle, and of the layers below. An umbrella header,
 which holds nothing but includes, has no layer and may include any header; no other header includes
 one. FOREIGN and EXCEPTIONS say which headers of other projects a header may include.
@@ -126,7 +126,7 @@ def read(*roots: Path) -> dict[str, Header]:
     for path, folder in found:
         header = Header(path.relative_to(folder / "dlbridge").as_posix(), path.read_text())
         header.is_installed = folder == roots[0]
-        if line := re.search(r"^// layer: (\w+) · \S", header.text, re.MULTILINE):
+        if line := re.search(r"^// layer: (\w+)$", header.text, re.MULTILINE):
             header.layer = line.group(1)
         for name in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', header.text, re.MULTILINE):
             if name.startswith("dlbridge/"):

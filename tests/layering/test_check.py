@@ -13,7 +13,7 @@ import check
 
 def header(layer: str, *includes: str) -> str:
     lines = "".join(f"#include <{name}>\n" for name in includes)
-    return f"// X.\n// layer: {layer} · x\n#pragma once\n{lines}int x;\n"
+    return f"// X.\n// layer: {layer}\n#pragma once\n{lines}int x;\n"
 
 
 SOUND = {
@@ -119,7 +119,7 @@ class Planted(unittest.TestCase):
         self.assert_one(self.read(loose=header("cellar")), "unknown layer cellar")
 
     def test_a_header_without_its_sentence(self) -> None:
-        text = "#pragma once\n// X.\n// layer: values · x\nint x;\n"
+        text = "#pragma once\n// X.\n// layer: values\nint x;\n"
         self.assert_one(self.read(mute=text), "one sentence")
 
     def test_a_map_that_is_out_of_date(self) -> None:

@@ -1,6 +1,6 @@
 // array_traits and view_traits of Eigen: export Matrix, Array, Map and Ref, and view a tensor as a
 // Map.
-// layer: arrays · export and import: Eigen, with any strides
+// layer: arrays
 #pragma once
 
 #include <cstddef>

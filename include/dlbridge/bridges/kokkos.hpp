@@ -1,6 +1,6 @@
 // array_traits and view_traits of Kokkos::View: export and view Views of any layout, in the memory
 // spaces that DLPack has device types for.
-// layer: arrays · export and import: Kokkos, on host and devices
+// layer: arrays
 #pragma once
 
 #include <cstddef>

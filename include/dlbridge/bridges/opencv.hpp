@@ -1,6 +1,6 @@
 // array_traits and view_traits of OpenCV: export, view and adopt tensors as cv::Mat and cv::Mat_,
 // with the channels as the last dimension.
-// layer: arrays · export and import: OpenCV, whose Mat can also own a tensor
+// layer: arrays
 #pragma once
 
 #include <climits>

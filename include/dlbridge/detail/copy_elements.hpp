@@ -1,6 +1,6 @@
 // copy_elements: copies elements that begin at byte addresses, by runs, transposed tiles or single
 // elements.
-// layer: arrays · copies on the host, choice of the kernel
+// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // gather_rows: copies rows of distant elements.
-// layer: arrays · copies on the host, element by element
+// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // copy_plainly, copy_packed, build_for_copy and clear_unused_bits: copy without kernels, which not
 // every module needs to compile, and prepare the memory of a copy.
-// layer: arrays · copies on the host, one element after the other
+// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // copy_plan, plan_copy and for_each_row: describe a strided copy with few dimensions, and enumerate
 // its rows.
-// layer: arrays · plan of copies, on the host and on devices
+// layer: arrays
 #pragma once
 
 #include <cstdint>

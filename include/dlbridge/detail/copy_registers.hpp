@@ -1,6 +1,6 @@
 // copy_kernel and the register kernels: transpose a block of elements in registers, gather elements
 // by shuffles, and store past the cache.
-// layer: arrays · copies on the host, vector instructions
+// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // copy_runs and fill_rows: copy rows of contiguous and of equal elements.
-// layer: arrays · copies on the host, row by row
+// layer: arrays
 #pragma once
 
 #include <cstddef>

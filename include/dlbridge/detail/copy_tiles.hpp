@@ -1,6 +1,6 @@
 // transpose_tiles and transpose_squares: copy a matrix whose columns become rows, by blocks that
 // registers transpose.
-// layer: arrays · copies on the host, transposes
+// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // describe_block: writes the description of an array to the struct of a new tensor, or explains why
 // the description is refused.
-// layer: arrays · export: from a description to a struct
+// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // is_index and require_index: which types index a dimension, and the check of an index.
-// layer: tensors · access: the indices of tensor_span::at
+// layer: tensors
 #pragma once
 
 #include <cstdint>

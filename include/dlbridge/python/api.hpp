@@ -1,5 +1,5 @@
 // api, decref: call Python's C API so that the end of the interpreter cannot unwind the caller.
-// layer: interpreter · Python.h, which no other header includes
+// layer: interpreter
 #pragma once
 
 #ifndef PY_SSIZE_T_CLEAN

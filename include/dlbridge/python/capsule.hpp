@@ -1,6 +1,6 @@
 // steal_capsule, wrap_capsule: take the tensor out of a DLPack capsule, and make a capsule of a
 // tensor.
-// layer: interpreter · capsules, for import and export
+// layer: interpreter
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // use_devices: installs the operations that order streams and copy tensors between devices.
-// layer: interpreter · the link to the device runtimes
+// layer: interpreter
 #pragma once
 
 #include <cstddef>

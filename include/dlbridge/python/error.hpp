@@ -1,5 +1,5 @@
 // set_error: raises a report as a Python exception of the class that exception_for chooses.
-// layer: interpreter · refusals as Python exceptions
+// layer: interpreter
 #pragma once
 
 #include <memory>

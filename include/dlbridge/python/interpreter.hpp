@@ -1,5 +1,5 @@
 // ref, gil_hold, error_keeper, object_owner: manage references, the GIL and the pending exception.
-// layer: interpreter · references, the GIL and exceptions
+// layer: interpreter
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // context_guard for CUDA: make contexts of CUDA current on a thread.
-// layer: runtime · contexts of CUDA devices
+// layer: runtime
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // hip, hip_table, context_guard: look up the functions of the HIP runtime, and make its devices
 // current.
-// layer: runtime · driver of ROCm devices
+// layer: runtime
 #pragma once
 
 #include <cstddef>

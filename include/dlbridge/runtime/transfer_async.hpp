@@ -1,5 +1,5 @@
 // transfer_async: copy a tensor into new memory without waiting for the copy.
-// layer: runtime · copy between devices without a wait
+// layer: runtime
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // dtype_traits of std::complex: define the dtypes of std::complex<float> and std::complex<double>.
-// layer: values · type of the elements
+// layer: values
 #pragma once
 
 #include <complex>

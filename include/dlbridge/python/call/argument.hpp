@@ -1,6 +1,6 @@
 // argument<T, shape<...>, ...>: a tensor parameter together with the library that its Python object
 // belongs to, which allocates and receives results.
-// layer: call · from a Python argument to a C++ parameter and back
+// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // cast<P>: imports the tensor of any Python object, for functions that no binding library binds.
-// layer: call · from a Python object to a C++ tensor
+// layer: call
 #pragma once
 
 #include <dlbridge/python/call/detail/refusals.hpp>

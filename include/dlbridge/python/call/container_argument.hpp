@@ -1,5 +1,5 @@
 // container_argument<P>: one argument of one call that is a container of tensors.
-// layer: call · from a Python argument to a C++ parameter
+// layer: call
 #pragma once
 
 #include <cstddef>

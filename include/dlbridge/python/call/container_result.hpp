@@ -1,5 +1,5 @@
 // give_container: converts a C++ container of tensors, a result, to a Python object.
-// layer: call · from a C++ result to a Python object
+// layer: call
 #pragma once
 
 #include <cstddef>

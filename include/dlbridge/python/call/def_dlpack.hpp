@@ -1,6 +1,6 @@
 // python::def_dlpack: makes a class that Python's C API defines a DLPack producer, by means of
 // array_traits.
-// layer: call · from a C++ array to every consumer
+// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // def_fast: binds a C++ function of tensors and numbers as a vectorcall function, at the cost of a
 // function written against the C API.
-// layer: call · a whole call, from Python arguments to a Python result
+// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // member_view: a result that refers to memory of an object and keeps the object alive.
-// layer: call · from memory of a C++ object to a Python object
+// layer: call
 #pragma once
 
 #include <type_traits>

@@ -1,5 +1,5 @@
 // or_buffer<P>: a tensor parameter that also accepts Python buffers, such as bytes and array.array.
-// layer: call · from a Python argument to a C++ parameter
+// layer: call
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // or_numbers<P>: a tensor parameter that also accepts a number, and lists of numbers.
-// layer: call · from a Python argument to a C++ parameter
+// layer: call
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // origin: allocates tensors of the library that an argument came from, and converts tensors to its
 // objects.
-// layer: call · from a Python argument to results of the same library
+// layer: call
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // parameter<P>: defines how a Python argument becomes a C++ parameter of type P.
-// layer: call · from a Python argument to C++
+// layer: call
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // give_result: converts a tensor that a C++ function returns to a Python object; returns: names its
 // library.
-// layer: call · from a C++ result to Python
+// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // tensor_argument: one tensor argument of one call, which it imports, checks and passes to C++.
-// layer: call · from a Python argument to C++
+// layer: call
 #pragma once
 
 #include <cstdint>

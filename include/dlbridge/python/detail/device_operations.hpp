@@ -1,6 +1,6 @@
 // device_operations: holds the functions that order streams, wait for them and copy between
 // devices, which a module installs by use_devices.
-// layer: interpreter · device operations, which not every module compiles
+// layer: interpreter
 #pragma once
 
 #include <utility>

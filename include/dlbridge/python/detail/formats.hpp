@@ -1,5 +1,5 @@
 // format_rows: lists the dtypes of Python's buffers and array interfaces, with their names there.
-// layer: interpreter · dtypes of other protocols
+// layer: interpreter
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // free_list: keeps the memory of destroyed objects of one kind, for reuse.
-// layer: interpreter · memory of objects that calls create and destroy often
+// layer: interpreter
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // names, read_keywords: hold interned names, and read the keyword arguments of a vectorcall.
-// layer: interpreter · arguments of Python calls
+// layer: interpreter
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // read_device, read_version, read_copy, read_stream: read the arguments that Python callers pass.
-// layer: interpreter · values of Python arguments
+// layer: interpreter
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // queue_of, order_queues: stream= on oneAPI, where a stream is a queue object such as dpctl's.
-// layer: interpreter · values of Python arguments
+// layer: interpreter
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // fill_buffer: exports a tensor through Python's buffer protocol.
-// layer: export · memoryview(tensor), np.asarray(tensor)
+// layer: export
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // produce, read_export_request, device_pair: implement __dlpack__ and __dlpack_device__ of a
 // tensor.
-// layer: export · from a tensor to a capsule
+// layer: export
 #pragma once
 
 #include <utility>

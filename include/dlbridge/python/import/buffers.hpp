@@ -1,6 +1,6 @@
 // consume_described: imports memory that an object describes by the buffer protocol or by an array
 // interface.
-// layer: import · producers without DLPack
+// layer: import
 #pragma once
 
 #include <cstdint>

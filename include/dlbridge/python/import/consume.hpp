@@ -1,5 +1,5 @@
 // consume: imports the tensor of a DLPack producer, or of a raw capsule.
-// layer: import · from a Python object to a managed tensor
+// layer: import
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // consume_request: states what a consumer requests of a producer.
-// layer: import · the request of an import
+// layer: import
 #pragma once
 
 #include <dlbridge/device.hpp>

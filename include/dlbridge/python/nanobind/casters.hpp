@@ -1,6 +1,6 @@
 // type_caster<P>: converts every tensor type for functions that plain nanobind binds, and for
 // nb::cast.
-// layer: bindings · from a Python argument to a C++ parameter and back
+// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,6 +1,6 @@
 // dlbridge::def_dlpack: makes a class that nanobind binds a DLPack producer, by means of its
 // array_traits.
-// layer: bindings · from a C++ array to every consumer
+// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,6 +1,6 @@
 // init: registers the translation of dlbridge::error with nanobind; with conversions between
 // nanobind's C++ exceptions and the pending Python exception.
-// layer: bindings · from a C++ exception to a Python exception
+// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

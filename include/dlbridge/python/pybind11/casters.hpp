@@ -1,6 +1,6 @@
 // type_caster<P>: converts every tensor type for functions that plain pybind11 binds, and for
 // py::cast.
-// layer: bindings · from a Python argument to a C++ parameter and back
+// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,6 +1,6 @@
 // dlbridge::def_dlpack: makes a class that pybind11 binds a DLPack producer, by means of its
 // array_traits.
-// layer: bindings · from a C++ array to every consumer
+// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

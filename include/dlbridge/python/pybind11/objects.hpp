@@ -1,5 +1,5 @@
 // cast, make_iterator: import tensors of any Python object, and iterate over tensors in Python.
-// layer: bindings · from Python objects to C++ tensors, and back
+// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,6 +1,6 @@
 // tensor_type, wrap_tensor: create the Python type Tensor with the DLPack protocol, and its
 // objects.
-// layer: tensor · what Python code holds between import and export
+// layer: tensor
 #pragma once
 
 #include <cstddef>

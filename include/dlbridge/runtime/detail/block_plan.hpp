@@ -1,6 +1,6 @@
 // plan_blocks, range_of: plan the copy of a strided tensor as blocks of rows of equal size, without
 // calling a driver.
-// layer: runtime · plan of device copies
+// layer: runtime
 #pragma once
 
 #include <cstdint>

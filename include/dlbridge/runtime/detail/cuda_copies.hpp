@@ -1,5 +1,5 @@
 // try_copy, try_copy_peer, try_copy_peer_block for CUDA: enqueue copies on a stream.
-// layer: runtime · copies of the CUDA driver
+// layer: runtime
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // driver_function, driver_source: look up and call the functions of a driver, and report failed
 // calls.
-// layer: runtime · common code of the driver tables
+// layer: runtime
 #pragma once
 
 #include <atomic>

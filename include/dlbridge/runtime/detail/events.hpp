@@ -1,5 +1,5 @@
 // stream_event: own an event of a driver, which other streams or the host wait for.
-// layer: runtime · events of streams
+// layer: runtime
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // shared_library: opens a shared library, preferably one that the process has already loaded, and
 // looks up its symbols.
-// layer: runtime · lookup of device drivers
+// layer: runtime
 #pragma once
 
 #include <cstddef>

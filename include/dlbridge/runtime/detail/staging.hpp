@@ -1,5 +1,5 @@
 // staging_pool: reuse blocks of pinned host memory, through which pageable memory is copied.
-// layer: runtime · staging memory
+// layer: runtime
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // stream_uses: the streams whose operations use memory until it is freed.
-// layer: runtime · uses of memory
+// layer: runtime
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // annotation: writes the Python annotation of a container of tensors.
-// layer: call · from a C++ signature to its text
+// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // as_function: a function object for a function, or for a pointer to a member function, and its
 // signature.
-// layer: call · from a C++ function to a Python function
+// layer: call
 #pragma once
 
 #include <type_traits>

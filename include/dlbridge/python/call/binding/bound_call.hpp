@@ -1,6 +1,6 @@
 // bound_call: one call of a C++ function that a binding library bound; it loads the arguments,
 // calls the function and converts the result.
-// layer: call · one call of one overload, from Python arguments to a Python result
+// layer: call
 #pragma once
 
 #include <cstddef>

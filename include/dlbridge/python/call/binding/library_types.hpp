@@ -1,6 +1,6 @@
 // library_parameter and library_result: the types that a binding library converts in place of
 // tensors and containers of them.
-// layer: call · from a Python argument to C++, and from a C++ result to Python
+// layer: call
 #pragma once
 
 #include <memory>

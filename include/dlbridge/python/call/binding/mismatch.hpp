@@ -1,5 +1,5 @@
 // set_mismatch: the TypeError of an argument that is no tensor and does not fit its parameter.
-// layer: call · from a refused argument to a Python exception
+// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // overload_set: the Python function that calls the first of several C++ functions of one name that
 // accepts the arguments.
-// layer: call · from one Python function to its C++ signatures
+// layer: call
 #pragma once
 
 #include <cstddef>

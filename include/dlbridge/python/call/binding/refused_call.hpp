@@ -1,6 +1,6 @@
 // refused_call: finds why a binding library refused a call before the C++ function could import its
 // arguments.
-// layer: call · from a refused call to its reasons
+// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // check_signature: refuses to compile a function whose tensors cannot be passed, or whose spans
 // would outlive their memory.
-// layer: call · from a C++ function to a Python function
+// layer: call
 #pragma once
 
 #include <type_traits>

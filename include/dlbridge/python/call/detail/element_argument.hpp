@@ -1,6 +1,6 @@
 // element_argument<T, Others>: converts one Python object to a tensor, a number, text, or a
 // container of such.
-// layer: call · from a Python argument to a C++ parameter
+// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // element_kind: finds out how a C++ type that may contain tensors corresponds to Python objects.
-// layer: call · from C++ parameter and result types to Python types
+// layer: call
 #pragma once
 
 #include <array>

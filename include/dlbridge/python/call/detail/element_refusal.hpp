@@ -1,5 +1,5 @@
 // element_refusal: states where in an argument an element does not fit, and why.
-// layer: call · from a refused argument to a Python exception
+// layer: call
 #pragma once
 
 #include <utility>

@@ -1,6 +1,6 @@
 // element_argument of tuples, pairs, arrays and variants: converts Python objects to a fixed number
 // of elements, or to one of several types.
-// layer: call · from a Python argument to a C++ parameter
+// layer: call
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // export_path: converts a managed tensor to an object of a library: by the exchange table of a
 // type, by NumPy's C API, by the library's from_dlpack, or as a Tensor.
-// layer: call · from a C++ result to the caller's own array type
+// layer: call
 #pragma once
 
 #include <cstddef>

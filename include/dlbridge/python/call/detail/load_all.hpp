@@ -1,5 +1,5 @@
 // load_all: loads the arguments of a call.
-// layer: call · from a Python argument to a C++ parameter
+// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // number_reader: makes a tensor of a Python number, or of lists, tuples and ranges of numbers.
-// layer: call · from a Python argument to a C++ parameter
+// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // numpy_arrays: creates ndarrays by NumPy's C API, without the headers of NumPy.
-// layer: call · results that return to NumPy
+// layer: call
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // read_iterators: keeps the elements of the iterators among the arguments of one call, so that each
 // overload and each alternative reads the same ones.
-// layer: call · from a Python argument to a C++ parameter
+// layer: call
 #pragma once
 
 #include <utility>

@@ -1,6 +1,6 @@
 // refusals: collects the reasons why the arguments of one call do not fit, and raises them in one
 // TypeError.
-// layer: call · from a refused argument to a Python exception
+// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // scalar<T>: converts numbers between Python and C++ without narrowing an integer or truncating a
 // float.
-// layer: call · from a Python number to a C++ parameter and back
+// layer: call
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // signature_of: writes the Python signature of a C++ function of tensors, numbers and containers of
 // them, with annotations that state the requirements.
-// layer: call · from C++ parameter types to annotations that type checkers read
+// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // untyped_argument: holds the tensor of one argument of one call, and the exception of its import.
-// layer: call · from a Python argument to a C++ parameter
+// layer: call
 #pragma once
 
 #include <utility>

@@ -1,6 +1,6 @@
 // import_by_table: imports the tensor of an object by the exchange table of its type, with the
 // result that its __dlpack__ would have.
-// layer: import · without a capsule
+// layer: import
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // consume_argument: imports an argument of an extension function by its __dlpack__, on its device
 // and without a copy.
-// layer: import · from a Python object to a managed tensor
+// layer: import
 #pragma once
 
 #include <dlbridge/error.hpp>

@@ -1,5 +1,5 @@
 // call_dlpack: calls __dlpack__ of a producer with the keywords that are needed.
-// layer: import · one call of the producer's method
+// layer: import
 #pragma once
 
 #include <cstddef>

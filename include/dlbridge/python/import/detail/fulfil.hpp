@@ -1,6 +1,6 @@
 // fulfil_request: moves an imported tensor to the requested device, or copies it, where the
 // producer did not.
-// layer: import · device and copy as requested
+// layer: import
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // import_call: one import by __dlpack__, from the choice of the keywords to the tensor.
-// layer: import · the calls of a producer
+// layer: import
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // imported_tensor: holds the tensor of one argument during a call, lent or owned.
-// layer: import · from an argument to a tensor
+// layer: import
 #pragma once
 
 #include <cstdint>

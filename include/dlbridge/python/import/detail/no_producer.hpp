@@ -1,5 +1,5 @@
 // set_no_producer: the refusal of an object that has no __dlpack__, and what to pass in its place.
-// layer: import · the calls of a producer
+// layer: import
 #pragma once
 
 #include <dlbridge/error.hpp>

@@ -1,5 +1,5 @@
 // with_own_dims: gives an imported tensor a shape and strides that its library cannot change.
-// layer: import · tensors that outlive a call
+// layer: import
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // own_ndarray: makes a managed tensor on the memory of an ndarray.
-// layer: import · the fast path for ndarrays
+// layer: import
 #pragma once
 
 #include <cstdint>

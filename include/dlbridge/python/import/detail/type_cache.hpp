@@ -1,5 +1,5 @@
 // type_cache: caches what a Python type offers to a consumer.
-// layer: import · the producer's type
+// layer: import
 #pragma once
 
 #include <atomic>

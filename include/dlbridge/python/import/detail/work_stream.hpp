@@ -1,5 +1,5 @@
 // work_stream_of: finds the stream on which the library of an object currently works.
-// layer: import · stream order of arguments
+// layer: import
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // check_of: the function that adds the reason why a parameter does not accept an argument.
-// layer: bindings · from a Python function to its C++ function
+// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

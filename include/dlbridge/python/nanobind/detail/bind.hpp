@@ -1,5 +1,5 @@
 // bind: passes a C++ function with its extras to nanobind, and inserts its record.
-// layer: bindings · from a C++ function to a Python function, when a module is initialized
+// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

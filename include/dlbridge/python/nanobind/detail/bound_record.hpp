@@ -1,6 +1,6 @@
 // bound_record: the parameters of one function that def bound and nanobind's scope of it; the list
 // of all records, in which a refused call finds the functions of its name.
-// layer: bindings · from a C++ function to a Python function
+// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,5 @@
 // constructed_class: binds the functions that nb::new_ adds to a class.
-// layer: bindings · from a C++ function to the constructor of a class
+// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,6 +1,6 @@
 // nanobind_elements, nanobind_text: let containers of tensors hold what nanobind converts, and
 // annotate them.
-// layer: bindings · from a Python argument to a C++ parameter and back
+// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

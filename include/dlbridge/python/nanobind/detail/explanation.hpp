@@ -1,5 +1,5 @@
 // explain_refusals: lets the calls of a function that def bound state why nanobind refused them.
-// layer: bindings · from a call that nanobind refused to a Python exception
+// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

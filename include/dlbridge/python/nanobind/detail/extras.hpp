@@ -1,5 +1,5 @@
 // extras: which extra arguments of def are its own, guards, names of parameters or a docstring.
-// layer: bindings · from a C++ function to a Python function, when a module is initialized
+// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,5 @@
 // make_accessor, make_setter and insert_property: bind C++ functions as the property of a class.
-// layer: bindings · from a C++ function to a Python function, when a module is initialized
+// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

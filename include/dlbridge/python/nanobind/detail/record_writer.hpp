@@ -1,5 +1,5 @@
 // write_record: writes what the extras and the parameter types of a function state into its record.
-// layer: bindings · from a C++ function to a Python function, when a module is initialized
+// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

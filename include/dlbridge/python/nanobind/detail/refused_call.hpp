@@ -1,5 +1,5 @@
 // nanobind_refusal: finds the reasons why nanobind refused a call of a function that def bound.
-// layer: bindings · from a call that nanobind refused to its reasons
+// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,6 +1,6 @@
 // bound_function: the function object that def passes to pybind11, and the casters of its arguments
 // and result.
-// layer: bindings · one call of one overload, from Python arguments to a Python result
+// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

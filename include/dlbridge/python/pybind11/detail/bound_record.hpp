@@ -1,6 +1,6 @@
 // bound_record: a function_record with pybind11's record of the same function, and the checks by
 // which a refused call finds its reasons.
-// layer: bindings · from a Python function to its C++ function
+// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

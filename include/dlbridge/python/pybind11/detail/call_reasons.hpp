@@ -1,5 +1,5 @@
 // explain_refusals: replaces pybind11's refusals of calls, which name no argument, by the reasons.
-// layer: bindings · from a call that pybind11 refused to a Python exception
+// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

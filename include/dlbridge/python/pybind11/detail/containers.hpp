@@ -1,6 +1,6 @@
 // pybind11_elements, pybind11_text: let containers of tensors hold what pybind11 converts, and
 // annotate them.
-// layer: bindings · from a Python argument to a C++ parameter and back
+// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

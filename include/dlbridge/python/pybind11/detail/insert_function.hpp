@@ -1,6 +1,6 @@
 // insert_function: adds a Python function to its module or class, as the first of its name or as a
 // further overload.
-// layer: bindings · from a C++ function to a Python function, when a module is initialized
+// layer: bindings
 #pragma once
 
 #include <cstring>

@@ -1,6 +1,6 @@
 // make_function: makes the Python function of a C++ function of tensors, with the extras of
 // pybind11's def.
-// layer: bindings · from a C++ function to a Python function
+// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,5 +1,5 @@
 // tensor_object: defines the object of a Tensor, its creation, sharing and destruction.
-// layer: tensor · the object between import and export
+// layer: tensor
 #pragma once
 
 #include <cstdint>

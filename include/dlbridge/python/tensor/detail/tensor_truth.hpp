@@ -1,5 +1,5 @@
 // truth_of_tensor: implements bool(tensor) for a tensor of one element.
-// layer: tensor · truth in Python
+// layer: tensor
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // read_dtype: reads the dtype that a Python caller passes.
-// layer: interpreter · values of Python arguments
+// layer: interpreter
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // full_tensor_type: completes Tensor with attributes, indexing, elements, buffers and pickling.
-// layer: tensor · the type of the package
+// layer: tensor
 #pragma once
 
 #include <dlbridge/python/export/buffer.hpp>

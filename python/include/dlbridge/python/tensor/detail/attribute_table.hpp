@@ -1,5 +1,5 @@
 // tensor_attributes: lists the attributes of Tensor.
-// layer: tensor · the table of attributes
+// layer: tensor
 #pragma once
 
 #include <dlbridge/abi.hpp>

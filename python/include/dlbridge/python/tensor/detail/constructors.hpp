@@ -1,5 +1,5 @@
 // from_pointer, empty: create a Tensor on memory whose address the caller has, and on new memory.
-// layer: tensor · constructors of the module
+// layer: tensor
 #pragma once
 
 #include <cstddef>

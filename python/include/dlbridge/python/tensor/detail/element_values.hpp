@@ -1,5 +1,5 @@
 // element_value: reads one element in host memory as a Python number.
-// layer: tensor · elements as Python numbers
+// layer: tensor
 #pragma once
 
 #include <cmath>

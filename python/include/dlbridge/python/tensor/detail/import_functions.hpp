@@ -1,5 +1,5 @@
 // from_dlpack, as_tensor: import an object to a Tensor, by the first way that serves it.
-// layer: tensor · from a Python object to a Tensor
+// layer: tensor
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // long_copy, copy_without_gil: let other Python threads run while many bytes are copied on the
 // host.
-// layer: tensor · the GIL during copies
+// layer: tensor
 #pragma once
 
 #include <cstdint>

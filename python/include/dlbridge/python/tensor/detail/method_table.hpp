@@ -1,5 +1,5 @@
 // tensor_methods: lists the methods of the package's Tensor.
-// layer: tensor · the table of methods
+// layer: tensor
 #pragma once
 
 #include <dlbridge/abi.hpp>

@@ -1,5 +1,5 @@
 // get_shape and others: compute the attributes of Tensor that its description states.
-// layer: tensor · attributes in Python
+// layer: tensor
 #pragma once
 
 #include <cstdint>

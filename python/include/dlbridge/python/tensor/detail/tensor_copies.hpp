@@ -1,5 +1,5 @@
 // to, copy, ravel: move a Tensor to another device, and copy it.
-// layer: tensor · copies in Python
+// layer: tensor
 #pragma once
 
 #include <dlbridge/device.hpp>

@@ -1,5 +1,5 @@
 // __array__, numpy, __array_interface__, __numpy_dtype__: give NumPy the elements of a Tensor.
-// layer: tensor · NumPy's protocols in Python
+// layer: tensor
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // reduce_method: pickles a Tensor.
-// layer: tensor · pickling in Python
+// layer: tensor
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // T, mT, permute, reshape and view: describe the elements of a Tensor by other dimensions or
 // another dtype, without a copy.
-// layer: tensor · other shapes in Python
+// layer: tensor
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // item, tolist, tobytes, int, float, complex and index of a Tensor: read its elements on the host.
-// layer: tensor · elements in Python
+// layer: tensor
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // make_view: creates a Tensor on the memory of another one, under another description.
-// layer: tensor · views on the memory of a Tensor
+// layer: tensor
 #pragma once
 
 #include <cstddef>
