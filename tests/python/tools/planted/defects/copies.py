@@ -42,13 +42,31 @@ def _source(wrong: Any) -> None:
     change(producer, "build", build)
 
 
-@defect("P-23", "P-40", "P-54", known=True)
+def _unmarked_copies(is_copied: Any) -> None:
+    """Copies where is_copied(copy), and marks no copy IS_COPIED."""
+    _request(lambda array, words: {**words, "copy": is_copied(words["copy"])})
+    change(producer, "flags", lambda original, export: original(export) & ~IS_COPIED)
+
+
+def _snapshots(is_snapshot: Any) -> None:
+    """Exports one copy of an array that tells its address, unmarked, where is_snapshot(copy)."""
+    snapshots: dict[int, tuple[Array, Array]] = {}
+
+    def dlpack(original: Any, array: Array, **words: Any) -> Any:
+        if is_snapshot(words["copy"]) and array.kind.typestr and not array.readonly:
+            _, array = snapshots.setdefault(id(array), (array, array.copy()))
+        return original(array, **words)
+
+    change(producer, "dlpack", dlpack)
+
+
+@defect("P-23", "P-40", known=True)
 def copy_false_copies() -> None:
     """copy=False copies."""
     _request(lambda array, words: {**words, "copy": True} if words["copy"] is False else words)
 
 
-@defect("P-23", "P-54")
+@defect("P-23")
 def copy_false_copies_views() -> None:
     """copy=False copies a view that is not compact."""
 
@@ -59,7 +77,7 @@ def copy_false_copies_views() -> None:
     _request(words_of)
 
 
-@defect("P-23", "P-54")
+@defect("P-23")
 def copy_false_copies_in_legacy() -> None:
     """copy=False copies where a legacy capsule was requested."""
     _request(
@@ -69,6 +87,19 @@ def copy_false_copies_in_legacy() -> None:
             else words
         )
     )
+
+
+@defect("P-23", "P-39")
+def copy_false_without_interface_copies() -> None:
+    """copy=False copies, unmarked, and the array does not tell its address."""
+    _unmarked_copies(lambda copy: copy is not None)
+    del Array.__array_interface__
+
+
+@defect("P-23", "P-40", "P-44")
+def copy_false_shares_a_snapshot() -> None:
+    """Every copy=False exports the first copy of the array that was made."""
+    _snapshots(lambda copy: copy is False)
 
 
 @defect("P-23", "X-08", "X-07", "P-24", "P-38", "P-39")
@@ -82,6 +113,25 @@ def snapshot_of_the_first_export() -> None:
         return original(array, versioned, copied)
 
     change(producer, "build", build)
+
+
+@defect("P-54")
+def copies_by_default() -> None:
+    """Every export is a copy, unless copy=False; the copies are marked IS_COPIED."""
+    _request(lambda array, words: {**words, "copy": words["copy"] is not False})
+
+
+@defect("P-54", "P-39")
+def copies_by_default_without_interface() -> None:
+    """Every export is a copy, unless copy=False, unmarked; the array does not tell its address."""
+    _unmarked_copies(lambda copy: copy is not False)
+    del Array.__array_interface__
+
+
+@defect("P-54", "P-39", "P-24", "P-38")
+def the_default_shares_a_snapshot() -> None:
+    """Every export without copy is of the first copy of the array that was made, unmarked."""
+    _snapshots(lambda copy: copy is None)
 
 
 @defect("P-24", "P-40", "P-44", known=True)
@@ -223,7 +273,7 @@ def copies_are_freed_at_once() -> None:
     _source(wrong)
 
 
-@defect("P-39", "P-23", "P-40", "P-54")
+@defect("P-39", "P-40", "P-54")
 def copies_by_default_unmarked() -> None:
     """Every export is a copy, unless copy=False; the copies are not marked IS_COPIED."""
     _request(lambda array, words: {**words, "copy": words["copy"] is not False})

@@ -100,19 +100,19 @@ def shared_memory_marked_on_its_device() -> None:
     _flags(lambda export, right: right | IS_COPIED)
 
 
-@defect("P-23", "P-54")
+@defect("P-23")
 def copy_false_copies_on_its_device() -> None:
     """copy=False copies where dl_device is passed."""
     _words(lambda words: {**words, "copy": words["copy"] is False or words["copy"]})
 
 
-@defect("P-54", "P-23")
+@defect("P-54")
 def copies_by_default_on_its_device() -> None:
     """An export with dl_device is a copy, unless copy=False; it is marked as one."""
     _words(lambda words: {**words, "copy": words["copy"] is not False})
 
 
-@defect("P-39", "P-23", "P-54", "P-22")
+@defect("P-39", "P-54", "P-22")
 def copies_by_default_unmarked_on_its_device() -> None:
     """An export with dl_device and without copy is a copy, which is not marked as one."""
     silent: list[bool] = []
