@@ -258,6 +258,58 @@ def test_array_interface(typestr: str, strides: Any, dtype: Any, elements: Any) 
     read_all(inspection)
 
 
+@pytest.mark.parametrize(
+    ("typestr", "size"),
+    [(">i4", 4), ("|V8", 8), ("<U5", 20), ("|S3", 3), ("<m8[ns]", 8), ("|O8", 8), ("|t3", 0)],
+)
+@pytest.mark.parametrize("has_strides", [False, True])
+def test_elements_without_a_dtype_have_the_size_that_the_interface_states(
+    typestr: str, size: int, has_strides: bool
+) -> None:
+    step = size or 1
+    data, strides = abi.memory(bytes(160)), (3 * step, step) if has_strides else None
+    inspection = dlbridge.inspect(
+        Interface(shape=(2, 3), typestr=typestr, data=(data, True), strides=strides)
+    )
+    tensor, text = inspection.tensor, inspection.text(80)
+    assert tensor is not None and tensor.dtype is None
+    assert tensor.item_bytes == tensor.element_bytes == size
+    if not size and not has_strides:
+        assert tensor.stride_bytes is None and tensor.memory is None
+        assert "2, 3: 6 elements\n" in text and "Strides in elements: +3" in text
+        assert "Left: elements from the first one" in text
+    if size:
+        assert tensor.stride_bytes == (3 * size, size)
+        assert tensor.memory == (data, data + 6 * size) and tensor.readable
+        assert f"format {typestr!r}, {size} bytes each\n" in text
+        assert f"2, 3: 6 elements, {6 * size} bytes\n" in text
+        assert f"Strides in bytes: +{3 * size} in dimension 0, +{size} in dimension 1." in text
+    assert " 0 bytes" not in text
+    read_all(inspection)
+
+
+def test_elements_without_a_dtype_have_the_size_that_the_buffer_states() -> None:
+    class Pair(ctypes.BigEndianStructure):
+        _fields_ = (("a", ctypes.c_int16), ("b", ctypes.c_int32))
+
+    inspection = dlbridge.inspect((Pair * 3)())
+    assert inspection.tensor is not None and inspection.tensor.dtype is None
+    assert inspection.tensor.element_bytes == ctypes.sizeof(Pair)
+    assert f"3: 3 elements, {3 * ctypes.sizeof(Pair)} bytes\n" in inspection.text(80)
+    read_all(inspection)
+
+
+def test_one_byte_and_one_element_are_singular() -> None:
+    at = abi.memory(bytes(16))
+    one = Interface(shape=(1,), typestr="|u1", data=(at + 1, True), strides=(1,))
+    text = dlbridge.inspect(one).text(80)
+    assert "strides         1 element; 1 byte\n" in text
+    assert "is aligned to 1 byte;" in text
+    text = dlbridge.inspect(Producer(shape=(2,), strides=(1,), byte_offset=1)).text(80)
+    assert "is 1 byte after the data pointer" in text
+    assert "1 bytes" not in text and "1 elements" not in text
+
+
 # Invalid tensors -------------------------------------------------------------------------------
 
 NOWHERE = 0x7000_0000_0008

@@ -16,6 +16,7 @@ from dlbridge.tools.inspection.cases.case import (
     has_elements,
     reactions,
 )
+from dlbridge.tools.inspection.reading.words import plural
 
 MEMORY = [
     Case(
@@ -97,7 +98,7 @@ MEMORY = [
             onnxruntime=WRONG,
             warp=WRONG,
         ),
-        lambda x: f"The first element is {x.byte_offset} bytes after the data pointer.",
+        lambda x: f"The first element is {plural(x.byte_offset, 'byte')} after the data pointer.",
     ),
     Case(
         "byte offset on a device",
@@ -111,7 +112,7 @@ MEMORY = [
             onnxruntime=UNKNOWN,
             warp=UNKNOWN,
         ),
-        lambda x: f"The first element is {x.byte_offset} bytes after the data pointer.",
+        lambda x: f"The first element is {plural(x.byte_offset, 'byte')} after the data pointer.",
     ),
     Case(
         "byte offset in an element",
@@ -127,7 +128,10 @@ MEMORY = [
         lambda x: 0 < x.alignment < 64 and x.is_host,
         lambda x: f"aligned to {x.alignment}, requires 64",
         reactions(jax=COPIES, tensorflow=CRASHES_IN_USE),
-        lambda x: f"The first element is aligned to {x.alignment} bytes; some consumers need 64.",
+        lambda x: (
+            f"The first element is aligned to {plural(x.alignment, 'byte')}; "
+            "some consumers need 64."
+        ),
     ),
     Case(
         "alignment of elements",
@@ -135,6 +139,7 @@ MEMORY = [
         lambda x: (
             x.is_host
             and has_elements(x)
+            and x.dtype is not None
             and 0 < x.alignment < min(x.element_bytes, 8)
             and x.element_bytes % x.alignment == 0
         ),

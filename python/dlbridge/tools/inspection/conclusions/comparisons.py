@@ -11,6 +11,7 @@ from dlbridge.tools.inspection.conclusions.differences import FACETS
 from dlbridge.tools.inspection.reading.description import Description
 from dlbridge.tools.inspection.reading.observation import Observation
 from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, TITLES
+from dlbridge.tools.inspection.reading.words import plural
 
 # The level, the sentence, the effect on consumers, the protocols, the repair.
 Findings = Iterator[tuple[Level, str, str, tuple[str, ...], str]]
@@ -193,9 +194,11 @@ def outside_memory(x: Observation) -> Findings:
             after = export.memory[1] - other.memory[1]
             if before <= 0 and after <= 0:
                 continue
-            parts = [f"{before} bytes before"] * (before > 0) + [f"{after} bytes after"] * (
-                after > 0
-            )
+            parts = [
+                f"{plural(count, 'byte')} {where}"
+                for count, where in ((before, "before"), (after, "after"))
+                if count > 0
+            ]
             yield (
                 "defect",
                 f"The export reaches {' and '.join(parts)} the memory that the object's "

@@ -21,6 +21,7 @@ from dlbridge.tools.inspection.reading.elements import (
 from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, TITLES, Response
 from dlbridge.tools.inspection.reading.signs import MASKED, Comparison, Sign
 from dlbridge.tools.inspection.reading.subject import Subject
+from dlbridge.tools.inspection.reading.words import plural
 
 FARTHEST = 64  # elements by which a data pointer is tried elsewhere
 FEWEST = 3  # different values without which an explanation could be chance
@@ -160,8 +161,8 @@ def _variants(x: Description) -> Iterator[tuple[Description, str]]:
             way = "further on" if distance > 0 else "before"
             yield (
                 replace(x, data=x.data + distance * size),
-                f"the first element is {abs(distance)} element{'s' if abs(distance) > 1 else ''} "
-                f"({abs(distance) * size} bytes) {way}: correct data or byte_offset",
+                f"the first element is {plural(abs(distance), 'element')} "
+                f"({plural(abs(distance) * size, 'byte')}) {way}: correct data or byte_offset",
             )
     for dtype, _ in dtypes.ENCODABLE.values():
         if dtype != x.dtype:

@@ -51,6 +51,7 @@ class Description:
     capsule: str | None = None  # its name
     deleter_is_null: bool | None = None
     format: str | None = None  # of the buffer protocol or an array interface
+    item_bytes: int = 0  # of one element, by these; 0 where they do not state it
     readable: bool | None = None  # whether the memory is readable; None: not examined
     sample: tuple[str, ...] = ()  # the first values, by offset and strides
     sample_at_data: tuple[str, ...] = ()  # with an offset: the first values without it
@@ -80,7 +81,8 @@ class Description:
 
     @property
     def element_bits(self) -> int:
-        return self.dtype[1] * self.dtype[2] if self.dtype else 0
+        """The bits of one element; 0 where the size is unknown."""
+        return self.dtype[1] * self.dtype[2] if self.dtype else 8 * self.item_bytes
 
     @property
     def element_bytes(self) -> int:
@@ -95,10 +97,11 @@ class Description:
 
     @property
     def stride_bytes(self) -> tuple[int, ...] | None:
-        """The strides in bytes; None where elements share bytes or the strides are unknown."""
+        """The strides in bytes; None where elements share bytes, or their size is unknown, or the
+        strides are."""
         if self.byte_strides is not None:
             return self.byte_strides
-        if self.layout is None or self.is_packed:
+        if self.layout is None or self.is_packed or not self.element_bits:
             return None
         return tuple(step * self.element_bytes for step in self.layout.strides)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -54,6 +55,7 @@ def _described(view: buffers.View) -> Description:
         strides_is_null=not view.strides,
         read_only=bool(view.readonly),
         format=text,
+        item_bytes=view.itemsize,
     )
 
 
@@ -82,9 +84,14 @@ def _is_integers(x: Any) -> bool:
 
 
 def _interface_dtype(text: str) -> tuple[tuple[int, int, int] | None, int]:
-    """Returns the dtype of a typestr, or None, and the bytes of one element."""
-    order, kind, digits = text[:1], text[1:2], text[2:]
-    size = int(digits) if digits.isdigit() else 0
+    """Returns the dtype of a typestr, or None, and the bytes of one element; 0 if unknown."""
+    order, kind = text[:1], text[1:2]
+    digits = re.match("[0-9]*", text[2:])
+    size = int(digits[0]) if digits and digits[0] else 0
+    if kind == "U":
+        size *= 4  # a typestr counts characters
+    elif kind == "t":
+        size = 0  # it counts bits
     foreign = order == (">" if sys.byteorder == "little" else "<") and size > 1
     code = dtypes.code_of_kind(kind)
     if foreign or code is None or not 0 < 8 * size < 256:  # bits of DLPack are 8 bits wide
@@ -153,6 +160,7 @@ def _interface(name: str, x: Any, interface: Any) -> Response:
         strides_is_null=strides is None,
         read_only=given[1],
         format=text,
+        item_bytes=size,
     )
     said = MASKED if interface.get("mask") is not None else ""
     return Response(name, "gave", said, description=with_memory(description))

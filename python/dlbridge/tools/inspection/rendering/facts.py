@@ -11,22 +11,20 @@ from dlbridge.tools.inspection.conclusions.verdicts import Outcome, Verdict
 from dlbridge.tools.inspection.reading.description import Description, flag_names
 from dlbridge.tools.inspection.reading.exports import PROBES
 from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, TITLES, Response
+from dlbridge.tools.inspection.reading.words import listed, plural
 
 
 def _list(numbers: tuple[int, ...] | None) -> str:
     return "()" if numbers == () else ", ".join(map(str, numbers or ()))
 
 
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def _dtype(x: Description) -> str:
     if x.dtype is None:
-        return x.dtype_text
+        size = f", {plural(x.item_bytes, 'byte')} each" if x.item_bytes else ""
+        return f"{x.dtype_text}{size}"
     code, bits, lanes = x.dtype
-    size = "elements share bytes" if x.is_packed else f"{_plural(x.element_bytes, 'byte')} each"
-    numbers = f"code {code}, {_plural(bits, 'bit')}, {_plural(lanes, 'lane')}"
+    size = "elements share bytes" if x.is_packed else f"{plural(x.element_bytes, 'byte')} each"
+    numbers = f"code {code}, {plural(bits, 'bit')}, {plural(lanes, 'lane')}"
     return f"{x.dtype_text} ({numbers}), {size}"
 
 
@@ -43,10 +41,10 @@ def _shape(x: Description) -> str:
         return _list(x.shape)
     count = x.layout.size
     if not x.element_bits:
-        return f"{_list(x.shape)}: {_plural(count, 'element')}"
+        return f"{_list(x.shape)}: {plural(count, 'element')}"
     packed = -(-count * x.element_bits // 8)
-    size = _plural(packed if x.is_packed else count * x.element_bytes, "byte")
-    return f"{_list(x.shape)}: {_plural(count, 'element')}, {size}"
+    size = plural(packed if x.is_packed else count * x.element_bytes, "byte")
+    return f"{_list(x.shape)}: {plural(count, 'element')}, {size}"
 
 
 def _strides(x: Description) -> str:
@@ -57,8 +55,10 @@ def _strides(x: Description) -> str:
             return "not readable"
         meaning = "" if x.layout is None else f", which means {_list(x.layout.strides)}"
         return f"NULL{meaning}"
-    text = "not whole elements" if x.strides is None else f"{_list(x.strides)} elements"
-    return text if x.stride_bytes is None else f"{text}; {_list(x.stride_bytes)} bytes"
+    parts = ["not whole elements" if x.strides is None else listed(x.strides, "element")]
+    if x.stride_bytes is not None:
+        parts.append(listed(x.stride_bytes, "byte"))
+    return "; ".join(parts)
 
 
 def _order(x: Description) -> str:
@@ -75,11 +75,11 @@ def _order(x: Description) -> str:
 
 def _first(x: Description) -> str:
     if not x.is_address:
-        return f"handle {x.data:#x} and {_plural(x.byte_offset, 'byte')}"
+        return f"handle {x.data:#x} and {plural(x.byte_offset, 'byte')}"
     address = f"{x.first:#x}" if x.first else "NULL"
     if x.byte_offset:
-        address += f" = data {x.data:#x} + {_plural(x.byte_offset, 'byte')}"
-    aligned = f", aligned to {_plural(x.alignment, 'byte')}" if x.alignment else ""
+        address += f" = data {x.data:#x} + {plural(x.byte_offset, 'byte')}"
+    aligned = f", aligned to {plural(x.alignment, 'byte')}" if x.alignment else ""
     return address + aligned
 
 
@@ -91,7 +91,7 @@ def _memory(x: Description) -> str:
     shared = {True: "; elements overlap", False: "", None: "; overlap unknown"}[
         x.layout.shares if x.layout is not None else None
     ]
-    return f"{begin:#x} to {end:#x}, {_plural(end - begin, 'byte')}{shared}{readable}"
+    return f"{begin:#x} to {end:#x}, {plural(end - begin, 'byte')}{shared}{readable}"
 
 
 def _access(findings: Findings, x: Description) -> str:
@@ -115,7 +115,7 @@ def _values(findings: Findings) -> str:
         return f"not compared, because {comparison.reason}"
     differ = any(sign.kind in ("values", "values of the interface") for sign in findings.signs)
     result = "NOT EQUAL: see the oddities" if differ else "equal"
-    count = _plural(comparison.count, "element")
+    count = plural(comparison.count, "element")
     return f"{count} of each protocol compared with {comparison.truth}: {result}"
 
 

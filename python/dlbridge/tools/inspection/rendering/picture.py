@@ -126,7 +126,7 @@ def draw(x: Description | None, columns: int) -> Picture | None:
 
 def row_label(x: Description, offset: int) -> str:
     """Returns the distance of an offset in elements from the data pointer, in bytes."""
-    if x.is_packed:
+    if x.is_packed or not x.element_bits:
         return f"#{offset}"
     distance = offset * x.element_bytes + x.byte_offset
     return f"{distance:+d}" if distance else "0"
@@ -136,7 +136,7 @@ def _legend(x: Description, layout: Layout, rows: list[Row]) -> list[str]:
     cells = [cell for row in rows for cell in row.cells]
     lines = [
         "Left: elements from the first one, which is in [ ]."
-        if x.is_packed
+        if x.is_packed or not x.element_bits
         else "Left: bytes from the data pointer. The first element is in [ ]."
     ]
     if any(cell.kind == "gap" for cell in cells):
