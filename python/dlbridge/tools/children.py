@@ -362,4 +362,5 @@ def _describe(error: BaseException) -> str:
         message = str(error)
     except Exception:
         message = "(its text cannot be read)"
-    return f"{type(error).__name__}: {message}"[:MOST_NOISE]
+    name = type(error).__name__
+    return f"{name}: {message}"[:MOST_NOISE] if message else name

@@ -92,6 +92,7 @@ class Library:
     in_demo: bool = False
     has_dlpack: bool = True  # or another protocol only
     is_foreign: bool = True  # another project's library, with known defects and DLPack support
+    may_import: tuple[str, ...] = ()  # libraries that its import also imports where they are
     is_exclusive_with: Mapping[str, str] = field(default_factory=dict)  # by library: the reason
     conflicts: tuple[Conflict, ...] = ()
     outdated: Mapping[str, str] = field(default_factory=dict)  # by versions: what newer ones add
@@ -401,6 +402,7 @@ ROWS = [
         "tvm_ffi",
         "tvm-ffi",
         ("apache-tvm-ffi",),
+        may_import=("torch",),
         array=lambda m, values, dtype: m.from_dlpack(_new_capsule(values, dtype)),
         in_demo=True,
         take=lambda m, x: m.from_dlpack(x),

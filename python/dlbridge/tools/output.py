@@ -28,6 +28,16 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
+def one_line(text: str, most: int = 60) -> str:
+    r"""Formats a text of a library in one line of at most so many characters.
+
+    >>> one_line("1.0\n (beta)\x1b"), one_line("1.23456", most=5)
+    ('1.0 (beta)\\x1b', '1....')
+    """
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= most else line[: most - 3] + "..."
+
+
 def columns(narrowest: int, widest: int) -> int:
     """Returns the columns of the terminal within bounds; `widest` where there is no terminal.
 

@@ -185,6 +185,32 @@ def test_libraries_that_crash_raise_or_print_cost_their_own_line(
     assert "Importing TensorFlow raises ImportError: libmissing.so: reinstall it" in output
 
 
+def test_a_version_is_one_short_line(
+    pretend: Pretend, two_devices: None, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    pretend("mxnet", "__version__ = '1.0\\nAdvice\\x1b[2J' + 'x' * 200")
+    pretend("paddle", "class V:\n  def __str__(self): raise OSError\n__version__ = V()")
+    assert doctor.run(options_of(fast=False)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (mxnet,) = (line for line in lines if line.strip().startswith("MXNet"))
+    assert "  1.0 Advice\\x1b[2Jxxx" in mxnet and "xxx..." in mxnet
+    (paddle,) = (line for line in lines if line.strip().startswith("Paddle"))
+    assert "unknown" in paddle
+
+
+def test_an_exception_without_text_is_named(
+    pretend: Pretend, two_devices: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend("mxnet", "raise KeyboardInterrupt")
+    report = doctor.examine()
+    assert report["libraries"]["mxnet"]["said"] == "KeyboardInterrupt"
+    assert (
+        "Importing MXNet raises KeyboardInterrupt: reinstall it, or install what it lacks."
+        in report["advice"]
+    )
+
+
 def test_a_library_that_hangs_is_reported(
     pretend: Pretend, two_devices: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,6 +340,35 @@ ADVICE: dict[str, tuple[Report, str]] = {
         "install intel-opencl-rt",
     ),
 }
+
+
+@pytest.mark.parametrize("broken", [("torch",), ("tensorflow",), ("torch", "tensorflow")])
+def test_what_cannot_be_imported_needs_no_process_of_its_own(broken: tuple[str, ...]) -> None:
+    raised = {"outcome": "raised", "said": "ImportError: broken"}
+    rows = {name: raised if name in broken else {} for name in ("torch", "tensorflow")}
+    assert not [each for each in advice.give(machine(**rows)) if "separate processes" in each]
+    fast = {"outcome": "not imported"}
+    (sentence,) = advice.give(machine(torch=fast, tensorflow=fast))
+    assert "in separate processes" in sentence
+
+
+def test_a_failure_of_an_imported_library_is_named_as_the_cause() -> None:
+    crashed = {"outcome": "crashed", "said": "SIGABRT"}
+    assert advice.give(machine(torch=crashed, tvm_ffi=crashed)) == [
+        "Importing PyTorch crashes the process (SIGABRT): reinstall it.",
+        "Importing tvm-ffi crashes the process, as importing PyTorch does, which it imports: "
+        "repair PyTorch first.",
+    ]
+    assert "Importing tvm-ffi crashes the process (SIGABRT): reinstall it." in advice.give(
+        machine(torch={**crashed, "said": "SIGSEGV"}, tvm_ffi=crashed)
+    )
+    raised = {"outcome": "raised", "said": "ImportError: broken", "needs_numpy": ">=2"}
+    numpy = {**raised, "needs_numpy": None, "version": "2.4.6"}
+    sentences = advice.give(machine(numpy=numpy, jax={**raised, "version": "0.10.2"}))
+    assert (
+        "Importing JAX raises an exception, as importing NumPy does, which it imports: repair "
+        "NumPy first." in sentences
+    )
 
 
 @pytest.mark.parametrize("case", ADVICE)

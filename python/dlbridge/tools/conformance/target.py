@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable
 
-from dlbridge.tools import children
+from dlbridge.tools import children, output
 from dlbridge.tools.conformance.outcomes import Skip, library_code, name_error
 from dlbridge.tools.conformance.rules import STANDARDS
 from dlbridge.tools.libraries import LIBRARIES, Library
@@ -304,4 +304,5 @@ def version_of(module: str) -> str | None:
     try:
         return importlib.metadata.version(top)
     except importlib.metadata.PackageNotFoundError:
-        return getattr(sys.modules.get(module), "__version__", None)
+        stated = getattr(sys.modules.get(module), "__version__", None)
+        return None if stated is None else output.one_line(str(stated))

@@ -10,6 +10,12 @@ from dlbridge.tools.versions import contains, meets
 
 Report = dict[str, Any]
 
+IMPORTABLE = ("returned", "not imported")  # outcomes of libraries whose import has not failed
+FAILS = {
+    "crashed": "crashes the process",
+    "hung": "does not finish",
+    "raised": "raises an exception",
+}
 GPU_BUILDS = {"CUDA": "cuda", "ROCm": "rocm"}
 
 
@@ -24,6 +30,7 @@ def _exclusive(report: Report) -> list[str]:
         for one in report["libraries"]
         for other, reason in LIBRARIES[one].is_exclusive_with.items()
         if other in report["libraries"]
+        if all(report["libraries"][each]["outcome"] in IMPORTABLE for each in (one, other))
     ]
 
 
@@ -116,10 +123,27 @@ def _python(report: Report) -> list[str]:
     return sentences
 
 
+def _cause(report: Report, name: str) -> str | None:
+    """Returns an imported library whose own import ends in the same way."""
+    row = report["libraries"][name]
+    imported = (*LIBRARIES[name].may_import, *(["numpy"] if row.get("needs_numpy") else []))
+    for each in imported:
+        other = report["libraries"].get(each)
+        if other and (other["outcome"], other["said"]) == (row["outcome"], row["said"]):
+            return each
+    return None
+
+
 def _failures(report: Report) -> list[str]:
     sentences = []
     for name, row in report["libraries"].items():
-        if row["outcome"] == "crashed":
+        cause = _cause(report, name) if row["outcome"] not in IMPORTABLE else None
+        if cause is not None:
+            sentences.append(
+                f"Importing {_title(name)} {FAILS[row['outcome']]}, as importing {_title(cause)} "
+                f"does, which it imports: repair {_title(cause)} first."
+            )
+        elif row["outcome"] == "crashed":
             sentences.append(
                 f"Importing {_title(name)} crashes the process ({row['said']}): reinstall it."
             )

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dlbridge.tools import abi
+from dlbridge.tools import abi, output
 from dlbridge.tools.libraries import LIBRARIES
 
 VALUES = [0.0, 1.0, 2.0, 3.0]
@@ -27,7 +27,7 @@ def examine(name: str) -> dict[str, Any]:
     started = time.perf_counter()
     module = library.load()
     result: dict[str, Any] = {
-        "version": library.version or str(getattr(module, "__version__", "unknown")),
+        "version": library.version or _version(module),
         "seconds": round(time.perf_counter() - started, 2),
         "legacy": None,  # whether a bare call returns a legacy capsule
         "versioned": None,  # the version in the struct that max_version returns
@@ -42,8 +42,16 @@ def examine(name: str) -> dict[str, Any]:
         except ImportError:  # its arrays are in another package, as dpctl's are in dpnp
             pass
         except Exception as error:
-            result["failed"] = f"{type(error).__name__}: {error}"
+            result["failed"] = ": ".join(filter(None, [type(error).__name__, str(error)]))
     return result
+
+
+def _version(module: Any) -> str:
+    """Returns what a module states as its version, in one short line."""
+    try:
+        return output.one_line(str(module.__version__)) or "unknown"
+    except Exception:  # it has none, or its text cannot be read
+        return "unknown"
 
 
 def _describe(x: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import platform
 from typing import Any
 
 import dlbridge
-from dlbridge.tools import abi, children, elements
+from dlbridge.tools import abi, children, elements, output
 from dlbridge.tools.libraries import CASES, LIBRARIES, Case, Library, capsule_of, new
 from dlbridge.tools.matrix import values
 from dlbridge.tools.matrix.steps import step, tidy
@@ -85,7 +85,7 @@ def load(names: list[str]) -> dict[str, str]:
         if library.device != abi.CPU:
             new(library, module, [0.0])
         text = library.version or getattr(module, "__version__", None)
-        versions[name] = str(text or f"Python {platform.python_version()}")
+        versions[name] = output.one_line(str(text or f"Python {platform.python_version()}"))
     return versions
 
 
