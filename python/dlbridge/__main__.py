@@ -84,6 +84,7 @@ def _run(main_parser: argparse.ArgumentParser, arguments: Sequence[str] | None) 
         return int(TOOLS[options.tool].run(options))
     if not (options.include_dir or options.cmake_dir):
         main_parser.print_help()
+        print("dlbridge: expected a TOOL, or an option", file=sys.stderr)
         return 2
     return 0
 

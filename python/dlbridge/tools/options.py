@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 MOST_SECONDS = 1e6  # selectors and timers refuse much longer waits
@@ -10,6 +11,21 @@ MOST_SECONDS = 1e6  # selectors and timers refuse much longer waits
 
 class WrongUsage(Exception):
     """The options cannot be fulfilled."""
+
+
+def code(text: str) -> str:
+    """The type of an argument MODULE:EXPR: decodes the characters of EXPR as UTF-8.
+
+    With a locale such as C and without the UTF-8 mode, Python gives them as lone surrogates, which
+    no source text may contain.
+    """
+    module, colon, expression = text.partition(":")
+    try:
+        return module + colon + os.fsencode(expression).decode()
+    except UnicodeEncodeError:  # of a character that the locale lacks: the text is decoded already
+        return text
+    except UnicodeDecodeError:
+        raise argparse.ArgumentTypeError(f"expected text in UTF-8; got {text!r}") from None
 
 
 def require_writable(*paths: Path | None) -> None:

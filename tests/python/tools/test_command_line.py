@@ -72,6 +72,7 @@ COMMANDS: list[tuple[tuple[str, ...], int]] = [
     (("conformance", "--rules"), 0),
     (("conformance", "conformance_targets:NoDevice", "--only=P-01", "--standard=2023.12"), 1),
 ]
+NO_TOOL = "dlbridge: expected a TOOL, or an option\n"
 each_command = pytest.mark.parametrize(("arguments", "status"), COMMANDS)
 
 
@@ -86,7 +87,7 @@ def test_a_reader_that_leaves_changes_nothing(
         result, _, err = run(*arguments, variables=variables, stdout=writing)
     finally:
         os.close(writing)
-    assert (result, err) == (status, "")
+    assert (result, err) == (status, "" if arguments else NO_TOOL)
 
 
 def run_with_closed(streams: str, arguments: tuple[str, ...]) -> tuple[int, str, str]:
@@ -103,6 +104,7 @@ def test_a_closed_standard_output_cannot_be_written(
     arguments: tuple[str, ...], status: int
 ) -> None:
     text = "dlbridge: the output cannot be written: Bad file descriptor\n"
+    text = text if arguments else NO_TOOL + text
     assert run_with_closed(">&-", arguments) == (2, "", text)
     assert run_with_closed(">&- 2>&-", arguments) == (2, "", "")
 
@@ -127,7 +129,7 @@ def test_wrong_usage_with_a_closed_standard_output() -> None:
 @each_command
 def test_an_encoding_without_the_characters(arguments: tuple[str, ...], status: int) -> None:
     result, out, err = run(*arguments, variables={"PYTHONIOENCODING": "ascii"})
-    assert (result, err) == (status, "")
+    assert (result, err) == (status, "" if arguments else NO_TOOL)
     assert out.isascii() and "Traceback" not in out
 
 
@@ -264,6 +266,35 @@ def test_every_error_has_the_same_form(arguments: tuple[str, ...], reason: str) 
     status, out, err = run(*arguments)
     assert (status, out) == (2, "")
     assert err.splitlines()[-1].startswith(reason)
+
+
+def test_a_tool_is_required() -> None:
+    status, out, err = run()
+    assert (status, err) == (2, NO_TOOL)
+    assert out.startswith("usage: dlbridge")
+
+
+# Without the UTF-8 mode, Python decodes arguments as ASCII there, and keeps other bytes.
+C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def test_an_expression_may_have_any_characters_in_any_locale(tmp_path: Path) -> None:
+    expression = "array:array('b', 'é'.encode())"
+    status, out, err = run("inspect", expression, "--json", variables=C_LOCALE)
+    assert (status, err) == (0, "")
+    assert '"-61"' in out and '"-87"' in out
+    assert json.loads(out)["title"] == expression
+    (tmp_path / "accents.py").write_text("def é(): raise ValueError('é')\n", encoding="utf-8")
+    variables = {**C_LOCALE, "PYTHONPATH": os.pathsep.join([PATHS, str(tmp_path)])}
+    _, out, err = run("conformance", "accents:é", "--only", "P-01", variables=variables)
+    assert "accents:\\xe9" in out + err and "UnicodeEncodeError" not in out + err
+
+
+def test_an_expression_that_is_not_text_is_refused() -> None:
+    argument = os.fsdecode(b"array:array('b', b'\xff')")
+    status, out, err = run("inspect", argument, variables=C_LOCALE)
+    assert (status, out) == (2, "")
+    assert "dlbridge inspect: argument MODULE:EXPR: expected text in UTF-8; got" in err
 
 
 def test_a_failed_inspection_has_the_form_of_an_error() -> None:

@@ -19,7 +19,7 @@ from dlbridge.tools.conformance.lane import SECONDS
 from dlbridge.tools.conformance.results import Report, Result
 from dlbridge.tools.conformance.rules import RULES, STANDARDS
 from dlbridge.tools.conformance.target import CannotExamine
-from dlbridge.tools.options import WrongUsage, require_writable, seconds
+from dlbridge.tools.options import WrongUsage, code, require_writable, seconds
 from dlbridge.tools.output import INTERRUPTED
 
 __all__ = ["CannotExamine", "Examination", "Interrupted", "Report", "Result", "examine"]
@@ -29,11 +29,16 @@ SUMMARY = "examine a library's producer and consumer by the rules of DLPack"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "target", metavar="TARGET", nargs="?", help="MODULE:FACTORY, or a module's name"
+        "target",
+        metavar="TARGET",
+        nargs="?",
+        type=code,
+        help="MODULE:FACTORY, or a module's name",
     )
     parser.add_argument(
         "--consumer",
         metavar="MODULE:FUNCTION",
+        type=code,
         help="the consumer (default: MODULE:from_dlpack, where MODULE has it)",
     )
     parser.add_argument(

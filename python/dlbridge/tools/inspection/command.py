@@ -24,7 +24,7 @@ from dlbridge.tools.inspection.reading.signs import Sign
 from dlbridge.tools.inspection.rendering import plain
 from dlbridge.tools.inspection.rendering.html import as_page
 from dlbridge.tools.inspection.rendering.text import show
-from dlbridge.tools.options import seconds
+from dlbridge.tools.options import code, seconds
 
 SUMMARY = "report what an object exports by each protocol, problems, and which libraries accept it"
 SECONDS = 60.0
@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         metavar="MODULE:EXPR",
+        type=code,
         help="an expression in a module's namespace: 'numpy:arange(6).reshape(2, 3)[::-1]'",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
