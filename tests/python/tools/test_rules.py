@@ -64,6 +64,19 @@ def test_every_sentence_is_cited() -> None:
     assert {name for name, text in TEXTS.items() if text not in cited} == set()
 
 
+def test_no_sentence_is_of_a_list_of_changes() -> None:
+    """What a version added demands nothing; the signature or the description does."""
+    changes = re.compile(r"(Added|Changed|Removed|Required|Deprecated) ")
+    assert {name for name, text in TEXTS.items() if changes.match(text.sentence)} == set()
+
+
+def test_dlpack_itself_demands_exports_without_a_copy() -> None:
+    for rule in ("P-54", "C-37"):
+        documents = {text.document for text in rules.RULES[rule].texts}
+        assert documents == {ARRAY_API, "DLPack Python specification"}
+    assert severity(rules.RULES["P-54"], None) == "F"
+
+
 def test_versions_of_the_array_api_are_known() -> None:
     for text in TEXTS.values():
         if text.document == ARRAY_API:

@@ -299,7 +299,7 @@ ROWS = [
         "C-37",
         "should",
         "from_dlpack without copy shares the memory where copy=False can share it.",
-        (t.FROM_COPY_NONE,),
+        (t.FROM_COPY_NONE, t.ZERO_COPY),
         "Share the memory by default, and copy only where it cannot be shared.",
         'A note of the same text says that the result "may be either a copy or a view".',
     ),

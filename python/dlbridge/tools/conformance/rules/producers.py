@@ -426,7 +426,7 @@ ROWS = [
         "P-54",
         "must",
         "An export without copy shares the memory where copy=False can share it.",
-        (t.COPY_NONE,),
+        (t.COPY_NONE, t.ZERO_COPY),
         "Reuse the memory by default, and copy only where it cannot be shared.",
     ),
     Rule(

@@ -120,7 +120,7 @@ DTYPE_CODE = Text(
 )
 DTYPE_EXAMPLES = Text(
     HEADER,
-    "0.8",
+    "0.5",
     "DLDataType",
     "float: type_code = 2, bits = 32, lanes = 1 ... float4(vectorized 4 float): type_code = 2, "
     "bits = 32, lanes = 4 ... int8: type_code = 0, bits = 8, lanes = 1 ... std::complex<float>: "
@@ -261,6 +261,13 @@ CAPSULE = Text(
     'The producer must set the PyCapsule name to "dltensor" so that it can be inspected by name, '
     "and set PyCapsule_Destructor that calls the deleter of the DLManagedTensor when the "
     '"dltensor"-named capsule is no longer needed.',
+    "must",
+)
+ZERO_COPY = Text(
+    PYTHON,
+    "0.7",
+    "Semantics",
+    "If possible, this must be zero-copy (i.e. y will be a view on x).",
     "must",
 )
 VERSIONED_NAMES = Text(
@@ -564,7 +571,13 @@ SYNCHRONIZED = _api(
     "performed to ensure data safety.",
     "must",
 )
-FROM_DLPACK = _api("2023.12", "from_dlpack", "Added device and copy support.", "must")
+FROM_DLPACK = _api(
+    "2023.12",
+    "from_dlpack",
+    "from_dlpack(x: object, /, *, device: Optional[device] = None, copy: Optional[bool] = None) "
+    "-> array",
+    "must",
+)
 FROM_COPY_TRUE = _api(
     "2023.12", "from_dlpack, copy", "If True, the function must always copy.", "must"
 )
