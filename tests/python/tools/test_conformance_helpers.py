@@ -18,10 +18,10 @@ from typing import Callable
 import pytest
 
 from dlbridge.tools import dtypes
-from dlbridge.tools.conformance import target
+from dlbridge.tools.conformance import registry, target
 from dlbridge.tools.conformance.helpers import arrays, deleters, memory, readings, references
 from dlbridge.tools.conformance.helpers.grids import Grid
-from dlbridge.tools.conformance.outcomes import Skip
+from dlbridge.tools.conformance.outcomes import Broken, Skip
 
 # The process that ends with live deleters --------------------------------------------------------
 
@@ -241,3 +241,17 @@ def test_a_slow_library_has_fewer_arrays(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(list(arrays.arrays(dlbridge))) > 10
     monkeypatch.setattr(arrays, "LONGEST", 0.0)
     assert len(list(arrays.arrays(dlbridge))) == 1
+
+
+def test_a_repeated_check_states_which_repetition_found_the_fault() -> None:
+    calls: list[target.Target] = []
+
+    def check(one: target.Target) -> None:
+        calls.append(one)
+        if len(calls) == 2:
+            raise Broken("another answer")
+
+    with pytest.raises(Broken) as caught:
+        registry._repeated(check)(None)  # type: ignore[arg-type]
+    expected = "passed at first; when the check was repeated: another answer"
+    assert (len(calls), caught.value.got) == (2, expected)

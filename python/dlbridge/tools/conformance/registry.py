@@ -60,7 +60,7 @@ def _repeated(function: Function) -> Function:
         try:
             function(target)
         except Broken as broken:
-            broken.got = f"the second time: {broken.got}"
+            broken.got = f"passed at first; when the check was repeated: {broken.got}"
             raise
         return note
 
