@@ -91,7 +91,7 @@ def test_as_json(ours: conformance.Report) -> None:
     assert document["versions"]["dlbridge"] == dlbridge.__version__
     texts = ["id", "kind", "severity", "outcome", "expected", "got", "fix"]
     for result in document["results"]:
-        assert list(result) == [*texts, "sources", "seconds", "waiver"]
+        assert list(result) == [*texts, "sources", "seconds", "waiver", "causes"]
         assert all(isinstance(result[name], str) for name in texts)
         for source in result["sources"]:
             assert list(source) == ["document", "since", "place", "sentence", "force"]
@@ -261,6 +261,29 @@ def test_a_crash_names_the_rule_that_is_probably_the_cause() -> None:
 
     assert got("pass") == "SIGSEGV"
     assert got("fail") == f"SIGSEGV; P-04 is broken: {engine.PROBABLE_CAUSE}"
+
+
+@pytest.mark.parametrize(("cause", "rule"), [("C-10", "C-09"), ("P-38", "P-32")])
+def test_a_violation_names_the_rule_for_strides_that_may_be_the_cause(
+    cause: str, rule: str
+) -> None:
+    examination = object.__new__(engine.Examination)
+    examination.standard, examination._times = None, {}
+    results = {}
+    for of_strides in ("pass", "fail"):
+        examination._outcomes = {
+            probe.name: {"outcome": of_strides if probe.rule == cause else "fail", "got": "bad"}
+            for probe in probes.in_order()
+            if probe.rule in (cause, rule)
+        }
+        results[of_strides] = [examination.result(each) for each in (rule, cause)]
+    assert results["pass"][0].causes == () and "is broken" not in results["pass"][0].got
+    violation, first = results["fail"]
+    assert violation.causes == (cause,) and violation.outcome in ("fail", "warn")
+    assert violation.got.startswith(f"{cause} is broken: {engine.POSSIBLE_CAUSE}; bad")
+    assert "is broken" not in first.got
+    report = conformance.Report("target", None, None, {}, [violation, first])
+    assert [each.id for each in report.ordered()] == [cause, rule]
 
 
 @pytest.mark.parametrize(

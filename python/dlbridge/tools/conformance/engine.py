@@ -15,6 +15,7 @@ from dlbridge.tools.conformance.lane import Lane
 from dlbridge.tools.conformance.probes import in_order
 from dlbridge.tools.conformance.registry import Probe
 from dlbridge.tools.conformance.results import (
+    VIOLATIONS,
     WORST_FIRST,
     Outcome,
     Report,
@@ -34,6 +35,12 @@ WORTHWHILE = 10  # probes: fewer in a lane take less time than opening the targe
 # One violation may crash every probe: a capsule with the name of the other struct.
 OF_STRUCTS = "P-04"
 PROBABLE_CAUSE = "a struct that is not that of the capsule's name is probably the cause"
+# Rules whose checks also use strides, by the rule for strides, which may be what breaks them.
+OF_STRIDES = {
+    "C-10": {"C-07", "C-09", "C-12", "C-15", "C-30"},
+    "P-38": {"P-24", "P-32", "X-07"},
+}
+POSSIBLE_CAUSE = "it may be the cause, so repair it first"
 NOT_RUN = {"outcome": "skip", "got": "interrupted"}
 
 # Gets the number of probes that have begun before, that of all, and the current rule.
@@ -203,8 +210,19 @@ class Examination:
         seconds = sum(self._times.get(name, 0.0) for name in names)
         result = _result(RULES[rule], outcomes, self.standard, seconds)
         if result.outcome == "crash" and rule != OF_STRUCTS and self._is_broken(OF_STRUCTS):
-            return replace(result, got=f"{result.got}; {OF_STRUCTS} is broken: {PROBABLE_CAUSE}")
-        return result
+            return replace(
+                result,
+                got=f"{result.got}; {OF_STRUCTS} is broken: {PROBABLE_CAUSE}",
+                causes=(OF_STRUCTS,),
+            )
+        causes = [
+            cause
+            for cause, rules in OF_STRIDES.items()
+            if result.outcome in VIOLATIONS and rule in rules and self._is_broken(cause)
+        ]
+        for cause in causes:
+            result = replace(result, got=f"{cause} is broken: {POSSIBLE_CAUSE}; {result.got}")
+        return replace(result, causes=tuple(causes))
 
     def _is_broken(self, rule: str) -> bool:
         names = [each.name for each in in_order() if each.rule == rule]

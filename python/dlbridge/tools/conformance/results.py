@@ -42,6 +42,7 @@ class Result:
     sources: tuple[Text, ...] = ()
     seconds: float = 0.0  # that its probes took
     waiver: Applied | None = None
+    causes: tuple[str, ...] = ()  # broken rules that may be the cause of the violation
 
     @property
     def fails(self) -> bool:
@@ -88,8 +89,12 @@ class Report:
         return int(any(result.fails for result in self.results))
 
     def ordered(self) -> list[Result]:
-        """Returns the results, the worst first."""
-        return sorted(self.results, key=lambda each: WORST_FIRST.index(each.outcome))
+        """Returns the results, the worst first, and before them what may be the cause of others."""
+        causes = {cause for each in self.results for cause in each.causes}
+        return sorted(
+            self.results,
+            key=lambda each: (each.id not in causes, WORST_FIRST.index(each.outcome)),
+        )
 
     def as_json(self) -> dict[str, Any]:
         return {
