@@ -533,7 +533,7 @@ def _shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, *, verbose: boo
 
 def test_the_worst_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     text = _shown(monkeypatch, io.StringIO())
-    first = [line.split()[:2] for line in text.splitlines() if line[:1].isupper()]
+    first = [line.split()[:2] for line in text.splitlines() if re.match("[A-Z]+ +[A-Z]-", line)]
     assert first == [["CRASH", "P-04"], ["WARN", "P-05"]]
     assert "P-27, S-01: no probe examines it" in text
     assert "\nnote   X-12   lost; fix: Find them.\n" in text
