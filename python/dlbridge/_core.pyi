@@ -160,7 +160,7 @@ class Tensor:
         """Whether the elements are column-major (Fortran order) and compact."""
     @property
     def version(self) -> tuple[int, int] | None:
-        """DLPack version (major, minor) of the struct: dlbridge's own for a view, None if legacy."""
+        """DLPack version (major, minor) of the struct, dlbridge's for a view; None if legacy."""
     @property
     def T(self) -> Tensor:
         """View with the dimensions in reverse order, as in NumPy."""

@@ -16,7 +16,7 @@ from dlbridge.tools.inspection.cases.case import (
     has_elements,
     reactions,
 )
-from dlbridge.tools.inspection.reading.words import plural
+from dlbridge.tools.output import plural
 
 MEMORY = [
     Case(

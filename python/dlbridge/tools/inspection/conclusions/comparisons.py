@@ -11,7 +11,7 @@ from dlbridge.tools.inspection.conclusions.differences import FACETS
 from dlbridge.tools.inspection.reading.description import Description
 from dlbridge.tools.inspection.reading.observation import Observation
 from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, TITLES
-from dlbridge.tools.inspection.reading.words import plural
+from dlbridge.tools.output import plural
 
 # The level, the sentence, the effect on consumers, the protocols, the repair.
 Findings = Iterator[tuple[Level, str, str, tuple[str, ...], str]]

@@ -21,7 +21,7 @@ from dlbridge.tools.inspection.reading.elements import (
 from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, TITLES, Response
 from dlbridge.tools.inspection.reading.signs import MASKED, Comparison, Sign
 from dlbridge.tools.inspection.reading.subject import Subject
-from dlbridge.tools.inspection.reading.words import plural
+from dlbridge.tools.output import plural
 
 FARTHEST = 64  # elements by which a data pointer is tried elsewhere
 FEWEST = 3  # different values without which an explanation could be chance

@@ -11,7 +11,7 @@ from dlbridge.tools.inspection.conclusions.verdicts import Outcome, Verdict
 from dlbridge.tools.inspection.reading.description import Description, flag_names
 from dlbridge.tools.inspection.reading.exports import PROBES
 from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, TITLES, Response
-from dlbridge.tools.inspection.reading.words import listed, plural
+from dlbridge.tools.output import listed, plural
 
 
 def _list(numbers: tuple[int, ...] | None) -> str:

@@ -45,7 +45,7 @@ DLBRIDGE_LOCAL inline PyGetSetDef* tensor_attributes() noexcept {
       {"f_contiguous", &detail::get_f_contiguous, nullptr,
        "Whether the elements are column-major (Fortran order) and compact.", nullptr},
       {"version", &detail::get_version, nullptr,
-       "DLPack version (major, minor) of the struct: dlbridge's own for a view, None if legacy.",
+       "DLPack version (major, minor) of the struct, dlbridge's for a view; None if legacy.",
        nullptr},
       {"__cuda_array_interface__", &detail::get_cuda_array_interface, nullptr,
        "Version 3 of the CUDA Array Interface; absent unless the memory is CUDA's.", nullptr},
