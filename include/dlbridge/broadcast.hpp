@@ -354,8 +354,7 @@ broadcast_span<T, Shape> broadcast_to(Source&& source, Like const& like) {
 ///   other operands.
 /// @param others More of them.
 /// @throws error extent_mismatch, bad_argument or overflow (extents that no tensor has), null_data
-/// (an
-///   empty owner).
+///   (an empty owner).
 template <class First, class... Others>
 dims broadcast_extents(First const& first, Others const&... others) {
   dims extents = detail::extents_in(first);

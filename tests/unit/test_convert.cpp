@@ -166,6 +166,9 @@ TEST(ConvertedCopyOf, RefusesWhatWouldLoseValues) {
   EXPECT_EQ(refusal_of([&] { return converted_copy_of<float>(tensor_view(complex)); }),
             "dtype_mismatch: expected float32[...] on cpu, converted from real dtypes; got "
             "complex64[2] on cpu: dtype differs. Pass its real part");
+  EXPECT_EQ(refusal_of([&] { return converted_copy_of<bool>(tensor_view(t)); }),
+            "dtype_mismatch: expected bool[...] on cpu; got float32[2] on cpu: dtype differs. "
+            "Compare it with 0 first");
   EXPECT_EQ(
       refusal_of([&] { return converted_copy_of<double>(tensor_view(t), layout::compact); }),
       "bad_argument: bad argument: expected row_major or column_major for a copy; got another "
