@@ -13,8 +13,8 @@ from typing import Literal
 
 from dlbridge.tools import children
 from dlbridge.tools.conformance.rules.model import Text
+from dlbridge.tools.conformance.rules.texts import ONLY_DLPACK
 from dlbridge.tools.known import helper
-from dlbridge.tools.known.texts import ONLY_DLPACK
 from dlbridge.tools.libraries import opencl_variables
 from dlbridge.tools.versions import contains
 

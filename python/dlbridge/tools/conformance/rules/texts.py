@@ -1,4 +1,4 @@
-"""The sentences of the standards that rules cite, word for word, each once.
+"""The sentences of the standards that rules and known defects cite, word for word, each once.
 
 " ... " stands for words that are left out. `since` is the first release that has the sentence: for
 dlpack.h and its Python specification the first tag of DLPack, from 0.2 and 1.0 on.
@@ -29,6 +29,21 @@ MINOR = Text(
     "In the case of a minor version mismatch, the tensor can be safely used as long as the "
     "consumer knows how to interpret all fields.",
     "may",
+)
+NULL_CONTEXT = Text(
+    HEADER,
+    "0.2",
+    "DLManagedTensor.manager_ctx",
+    "the context of the original host framework of DLManagedTensor in which DLManagedTensor is "
+    "used in the framework. It can also be NULL.",
+    "may",
+)
+TABLE_STREAM_FAILURE = Text(
+    HEADER,
+    "1.3",
+    "DLPackCurrentWorkStream",
+    "0 on success, -1 on failure with a Python exception set.",
+    "must",
 )
 VERSION = Text(
     HEADER,
@@ -664,6 +679,15 @@ STREAM_ROCM = _api(
     "__dlpack__, stream",
     "Using 1 and 2 is not supported.",
     "must",
+)
+
+# Why the array API is a recommendation, and no must, for a library that does not claim it.
+ONLY_DLPACK = _api(
+    "2021.12",
+    "Data interchange mechanisms",
+    "Python libraries that want to implement only DLPack support are recommended to do so using "
+    "the same syntax and semantics as outlined below.",
+    "should",
 )
 
 # Other standards ---------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
-from dlbridge.tools.known.texts import ONLY_DLPACK
 
 SEEN = "0.32.4"
 
@@ -33,7 +32,7 @@ ROWS = [
         SEEN,
         "lost",
         "should",
-        (t.FROM_PROPAGATES, ONLY_DLPACK),
+        (t.FROM_PROPAGATES, t.ONLY_DLPACK),
         "It replaces the producer's exception by a TypeError.",
         "The reason for a refusal never reaches the user.",
         "Import with dlbridge first: it passes the producer's exception on.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
-from dlbridge.tools.known.texts import NULL_CONTEXT, ONLY_DLPACK, TABLE_STREAM_FAILURE
 
 SEEN = "3.3.1"
 
@@ -64,7 +63,7 @@ ROWS = [
         SEEN,
         "wrong",
         "should",
-        (t.DEVICE_PAIR, ONLY_DLPACK),
+        (t.DEVICE_PAIR, t.ONLY_DLPACK),
         "__dlpack_device__() of CPU tensors is (1, None): the index is not an integer.",
         "Consumers that read the index: JAX, Warp and mpi4py.",
         "Convert with dlbridge: it reads the capsule, and returns (1, 0).",
@@ -162,7 +161,7 @@ ROWS = [
         SEEN,
         "crash",
         "hardening",
-        (TABLE_STREAM_FAILURE,),
+        (t.TABLE_STREAM_FAILURE,),
         "The exchange table of a build for the CPU crashes the process on a request of the "
         "stream of a CUDA device.",
         "Consumers that request the stream of every table.",
@@ -186,7 +185,7 @@ ROWS = [
         SEEN,
         "leak",
         "unsound",
-        (NULL_CONTEXT, t.BORROWING),
+        (t.NULL_CONTEXT, t.BORROWING),
         "The deleter of a tensor whose manager_ctx is NULL is never called.",
         "Tensors of producers that leave the context NULL, as dlpack.h allows, leak.",
         "Convert with dlbridge: its exports always have a context.",

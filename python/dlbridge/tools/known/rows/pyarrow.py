@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
-from dlbridge.tools.known.texts import ONLY_DLPACK
 
 SEEN = "26.0.1"
 
@@ -47,7 +46,7 @@ ROWS = [
         SEEN,
         "refused",
         "should",
-        (t.DEVICE_FORMAT, ONLY_DLPACK),
+        (t.DEVICE_FORMAT, t.ONLY_DLPACK),
         "Tensor.from_dlpack(x, device='cpu') passes the string as dl_device instead of a pair.",
         "Every producer that reads the keyword refuses it.",
         "Omit the keyword, and use dlbridge: dlbridge.from_dlpack(x, device='cpu').",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
-from dlbridge.tools.known.texts import ONLY_DLPACK
 
 SEEN = "2.21.0"
 
@@ -129,7 +128,7 @@ ROWS = [
         SEEN,
         "refused",
         "should",
-        (t.SAME_DEVICE, t.DEVICE_REFUSED, ONLY_DLPACK),
+        (t.SAME_DEVICE, t.DEVICE_REFUSED, t.ONLY_DLPACK),
         "It raises RuntimeError for every dl_device, also for the tensor's own device.",
         "np.from_dlpack(t, device='cpu').",
         "Convert with dlbridge: it ignores this error for a tensor on the requested device.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect, refused
-from dlbridge.tools.known.texts import ONLY_DLPACK
 
 SEEN = "0.1.15.post2"
 
@@ -59,7 +58,7 @@ ROWS = [
         SEEN,
         "ignored",
         "should",
-        (t.COPY_TRUE, t.DEVICE_REFUSED, ONLY_DLPACK),
+        (t.COPY_TRUE, t.DEVICE_REFUSED, t.ONLY_DLPACK),
         "Without max_version, copy=True and dl_device= are silently ignored.",
         "A caller that requests a copy without max_version shares the memory.",
         "Convert with dlbridge: it compares addresses, and makes the copy itself.",
