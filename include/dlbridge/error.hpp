@@ -110,11 +110,17 @@ constexpr errc_row const& row(errc code) noexcept {
 }
 
 namespace detail {
-// All capacities of bounded_text share these functions. They are out of line, because fast paths
-// compose no text.
-DLBRIDGE_COLD inline void truncate_text(char* data, std::uint16_t& size, std::size_t capacity,
-                                        char const* text) noexcept {
-  std::memcpy(data + size, text, capacity - 1 - size);
+// What each bounded_text begins with. Its characters follow in memory, so that one function serves
+// all capacities, and a call needs few instructions: a refusal appends thirty texts.
+struct text_head {
+  std::uint16_t size;
+  std::uint16_t capacity;
+  char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
+};
+DLBRIDGE_COLD inline void truncate_text(text_head& head, char const* text) noexcept {
+  char* const data = head.data();
+  std::size_t const capacity = head.capacity;
+  std::memcpy(data + head.size, text, capacity - 1 - head.size);
   auto const continues = [data](std::size_t i) {  // whether a byte continues a character of UTF-8
     return (static_cast<unsigned char>(data[i]) & 0xC0U) == 0x80;
   };
@@ -124,23 +130,23 @@ DLBRIDGE_COLD inline void truncate_text(char* data, std::uint16_t& size, std::si
   }
   end = continues(end) ? capacity - 4 : end;  // no UTF-8: no character has more than 4 bytes
   std::memset(data + end, '.', capacity - 1 - end);
-  size = static_cast<std::uint16_t>(capacity - 1);
-  data[size] = '\0';
+  head.size = static_cast<std::uint16_t>(capacity - 1);
+  data[head.size] = '\0';
 }
-// Not cold, as compilers copy by slow instructions in cold code. A refusal appends thirty texts.
-DLBRIDGE_NOINLINE inline void append_text(char* data, std::uint16_t& size, std::size_t capacity,
-                                          char const* text, std::size_t length) noexcept {
-  if (length > capacity - 1 - size) {
-    truncate_text(data, size, capacity, text);
+// Not cold, as compilers copy by slow instructions in cold code.
+DLBRIDGE_NOINLINE inline void append_text(text_head& head, char const* text,
+                                          std::size_t length) noexcept {
+  if (length >= std::size_t{head.capacity} - head.size) {
+    truncate_text(head, text);
     return;
   }
-  char* const end = data + size;
-  size = static_cast<std::uint16_t>(size + length);
+  char* const end = head.data() + head.size;
+  head.size = static_cast<std::uint16_t>(head.size + length);
   end[length] = '\0';
   std::memcpy(end, text, length);  // last, as a tail call
 }
-DLBRIDGE_NOINLINE inline void append_number(char* data, std::uint16_t& size, std::size_t capacity,
-                                            std::uint64_t magnitude, bool negative) noexcept {
+DLBRIDGE_NOINLINE inline void append_number(text_head& head, std::uint64_t magnitude,
+                                            bool negative) noexcept {
   char digits[21];
   std::size_t first = sizeof digits;
   do {
@@ -150,7 +156,7 @@ DLBRIDGE_NOINLINE inline void append_number(char* data, std::uint16_t& size, std
   if (negative) {
     digits[--first] = '-';
   }
-  append_text(data, size, capacity, digits + first, sizeof digits - first);
+  append_text(head, digits + first, sizeof digits - first);
 }
 }  // namespace detail
 
@@ -167,27 +173,30 @@ class bounded_text {
   explicit bounded_text(char const* text) noexcept : bounded_text() { append(text); }
 
   char const* c_str() const noexcept { return data_; }
-  std::size_t size() const noexcept { return size_; }
-  bool empty() const noexcept { return size_ == 0; }
+  std::size_t size() const noexcept { return head_.size; }
+  bool empty() const noexcept { return head_.size == 0; }
 
-  bounded_text& append(char const* text) noexcept { return append(text, std::strlen(text)); }
+  // Inlined, so that compilers compute the length of a literal.
+  DLBRIDGE_INLINE bounded_text& append(char const* text) noexcept {
+    return append(text, std::strlen(text));
+  }
   bounded_text& append(char const* text, std::size_t length) noexcept {
-    detail::append_text(data_, size_, Capacity, text, length);
+    detail::append_text(head_, text, length);
     return *this;
   }
   bounded_text& append(std::int64_t number) noexcept {
     auto const bits = static_cast<std::uint64_t>(number);
-    detail::append_number(data_, size_, Capacity, number < 0 ? 0 - bits : bits, number < 0);
+    detail::append_number(head_, number < 0 ? 0 - bits : bits, number < 0);
     return *this;
   }
   bounded_text& append_unsigned(std::uint64_t number) noexcept {
-    detail::append_number(data_, size_, Capacity, number, false);
+    detail::append_number(head_, number, false);
     return *this;
   }
 
  private:
-  std::uint16_t size_ = 0;
-  char data_[Capacity];
+  detail::text_head head_{0, Capacity};
+  char data_[Capacity];  // directly behind the head
 };
 
 /// The result of a check: the reasons of a refusal, what was expected and what was received. A
@@ -237,19 +246,21 @@ namespace detail {
 constexpr bool is_mismatch(errc code) noexcept { return row(code).kind == error_kind::mismatch; }
 }  // namespace detail
 
-/// The message of a report. It states what was expected, what was received, every reason and the
-/// remedy: "expected uint8[*, *, 3] on cpu; got int64[4, 2] on cuda:0: dtype, rank, device differ".
-DLBRIDGE_COLD inline message_text message(report const& r) noexcept {
-  message_text text;
-  bool const mismatch = !r.ok() && detail::is_mismatch(r.code());
-  if (!r.ok() && !mismatch) {
-    text.append(row(r.code()).noun).append(": ");
+/// Appends the message of a report to a text: what was expected, what was received, every reason
+/// and the remedy.
+template <std::size_t N>
+void append_message(bounded_text<N>& text, report const& r) noexcept {
+  bool const refused = !r.ok();
+  errc const first = refused ? r.code() : errc();
+  bool const mismatch = refused && detail::is_mismatch(first);
+  if (refused && !mismatch) {
+    text.append(row(first).noun).append(": ");
   }
   text.append("expected ").append(r.expected.c_str(), r.expected.size());
   text.append("; got ").append(r.got.c_str(), r.got.size());
   if (mismatch) {
     int nouns = 0;
-    for (unsigned i = 0; r.reasons >> i != 0; ++i) {
+    for (auto i = static_cast<unsigned>(first); r.reasons >> i != 0; ++i) {
       errc const code = static_cast<errc>(i);
       if (r.has(code) && detail::is_mismatch(code)) {
         text.append(nouns++ == 0 ? ": " : ", ").append(row(code).noun);
@@ -261,6 +272,12 @@ DLBRIDGE_COLD inline message_text message(report const& r) noexcept {
   if (r.advice != nullptr) {
     text.append(". ").append(r.advice);
   }
+}
+/// The message of a report, as append_message writes it: "expected uint8[*, *, 3] on cpu; got
+/// int64[4, 2] on cuda:0: dtype, rank, device differ".
+DLBRIDGE_COLD inline message_text message(report const& r) noexcept {
+  message_text text;
+  append_message(text, r);
   return text;
 }
 

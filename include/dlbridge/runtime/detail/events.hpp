@@ -60,7 +60,7 @@ inline bool is_refused_now(report const& status) noexcept {
 enum class capture_answer : std::uint8_t { no, yes, unknown };
 
 template <class Table>
-capture_answer ask_for_capture(Table const& driver, stream_ref stream) noexcept {
+DLBRIDGE_COLD capture_answer ask_for_capture(Table const& driver, stream_ref stream) noexcept {
   if (!driver.stream_is_capturing) {
     return capture_answer::no;
   }

@@ -279,7 +279,7 @@ class driver_memory {
   }
 
   // Returns false if the driver refuses to wait for one of the streams now.
-  bool try_wait_for_uses() const noexcept {
+  DLBRIDGE_COLD bool try_wait_for_uses() const noexcept {
     bool is_captured = false;
     static_cast<void>(uses_.visit([&](stream_ref user) noexcept {
       is_captured = is_captured || !try_wait_for(user);
@@ -301,14 +301,14 @@ class driver_memory {
   }
   // Enters the context of the memory. A call may report the error of an earlier operation, so the
   // function tries twice.
-  report try_enter(context_guard<Table>& guard) const noexcept {
+  DLBRIDGE_COLD report try_enter(context_guard<Table>& guard) const noexcept {
     report const status = guard.try_enter_context(context_);
     return status.ok() ? status : guard.try_enter_context(context_);
   }
   // Frees the memory, in a relaxed_capture_scope. Returns false if the driver refuses the call now.
   // A failed call may report the error of an earlier operation, also one that has freed the memory.
   // So the function tries again only if the driver still knows the address.
-  bool free_now(driver_function<void*> const& function) const noexcept {
+  DLBRIDGE_COLD bool free_now(driver_function<void*> const& function) const noexcept {
     driver_result const result = function(address_);
     if (result == driver_success) {
       return true;

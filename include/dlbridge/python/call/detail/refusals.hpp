@@ -50,11 +50,10 @@ class refusals {
 
   /// Adds a report as the reason of an argument.
   DLBRIDGE_COLD void add(report const& why, char const* name, int position) noexcept {
-    message_text const reason = message(why);
     if (!*this && name != nullptr && is_short(name)) {
-      only_.append("argument '").append(name).append("': ").append(reason.c_str(), reason.size());
+      append_message(only_.append("argument '").append(name).append("': "), why);
     } else {
-      add_line(name, position, reason.c_str());
+      add_line(name, position, message(why).c_str());
     }
   }
 
