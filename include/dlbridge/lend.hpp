@@ -20,7 +20,7 @@ namespace detail {
 // Writes a view to a struct whose deleter and context are set. Shape and strides are those of the
 // view.
 template <class Managed>
-managed_tensor lend_in(Managed& m, tensor_view const& view) noexcept {
+DLBRIDGE_INLINE managed_tensor lend_in(Managed& m, tensor_view const& view) noexcept {
   if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>) {
     m.version = {stated_major, stated_minor};
     m.flags = view.flags() & ~flag_is_copied;

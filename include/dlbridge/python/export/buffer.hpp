@@ -33,11 +33,19 @@ DLBRIDGE_LOCAL inline void* nonnull_address(tensor_view const& view) noexcept {
   return view.data() != nullptr ? const_cast<void*>(view.data()) : placeholder;
 }
 
+// Sets a BufferError, and returns false.
+DLBRIDGE_COLD inline bool refuse_buffer(tensor_view const& view, errc code, char const* expected,
+                                        char const* advice) noexcept {
+  set_error(refusal(code, expected, name_of(view).c_str(), advice));
+  return false;
+}
+
 // Whether a tensor, whose dtype has the row or null, can be exported as a buffer with these flags.
-inline report check_buffer(tensor_view const& view, format_row const* format, int flags) noexcept {
+// If not, sets a BufferError.
+inline bool can_be_buffer(tensor_view const& view, format_row const* format, int flags) noexcept {
   auto const requests = [flags](int bits) { return (flags & bits) == bits; };
   auto const refuse = [&view](errc code, char const* expected, char const* advice) {
-    return refusal(code, expected, name_of(view).c_str(), advice);
+    return refuse_buffer(view, code, expected, advice);
   };
   constexpr char const* other_layout = "Request a buffer with strides, or pass a compact copy";
   if (!is_host_accessible(view.device())) {
@@ -61,7 +69,7 @@ inline report check_buffer(tensor_view const& view, format_row const* format, in
   if (requests(PyBUF_ANY_CONTIGUOUS) && !view.is_row_major() && !view.is_column_major()) {
     return refuse(errc::layout_mismatch, "a row-major or column-major tensor", other_layout);
   }
-  return report{};
+  return true;
 }
 }  // namespace detail
 
@@ -79,9 +87,7 @@ DLBRIDGE_LOCAL inline int fill_buffer(PyObject* object, tensor_view const& view,
                                       Py_buffer* out, int flags) noexcept {
   out->obj = nullptr;
   format_row const* const format = find_format(view.dtype());
-  report const why = detail::check_buffer(view, format, flags);
-  if (!why.ok()) {
-    set_error(why);
+  if (!detail::can_be_buffer(view, format, flags)) {
     return -1;
   }
   int const rank = view.rank();

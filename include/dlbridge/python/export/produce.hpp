@@ -38,16 +38,18 @@ struct export_request {
 };
 
 namespace detail {
-// Reads max_version= with a memory for the last value: consumers pass the same tuple each time.
-DLBRIDGE_LOCAL inline bool read_struct_kind(PyObject* value, struct_kind& out) noexcept {
-#if !defined(Py_GIL_DISABLED)
-  static PyObject* known = nullptr;  // a tuple of two int, of which a reference is held
-  static struct_kind known_kind = struct_kind::legacy;
-  if (value == known) {
-    out = known_kind;
-    return true;
+// The last value of max_version=: consumers pass the same tuple each time.
+struct last_max_version {
+  PyObject* value = nullptr;  // a tuple of two int, of which a reference is held
+  struct_kind kind = struct_kind::legacy;
+
+  DLBRIDGE_LOCAL static last_max_version& get() noexcept {
+    static last_max_version last;
+    return last;
   }
-#endif
+};
+
+DLBRIDGE_NOINLINE inline bool read_new_struct_kind(PyObject* value, struct_kind& out) noexcept {
   version max_version;
   if (!read_version(value, max_version)) {
     return false;
@@ -56,12 +58,23 @@ DLBRIDGE_LOCAL inline bool read_struct_kind(PyObject* value, struct_kind& out) n
 #if !defined(Py_GIL_DISABLED)
   if (PyTuple_CheckExact(value) && PyLong_CheckExact(PyTuple_GET_ITEM(value, 0)) &&
       PyLong_CheckExact(PyTuple_GET_ITEM(value, 1))) {
-    known_kind = out;
+    last_max_version& last = last_max_version::get();
+    last.kind = out;
     Py_INCREF(value);
-    xdecref(std::exchange(known, value));
+    xdecref(std::exchange(last.value, value));
   }
 #endif
   return true;
+}
+
+DLBRIDGE_INLINE bool read_struct_kind(PyObject* value, struct_kind& out) noexcept {
+#if !defined(Py_GIL_DISABLED)
+  if (value == last_max_version::get().value) {
+    out = last_max_version::get().kind;
+    return true;
+  }
+#endif
+  return read_new_struct_kind(value, out);
 }
 
 // The order without stream=; on the CPU there is none. For managed and pinned memory, the consumer

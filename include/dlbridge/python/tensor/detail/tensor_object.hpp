@@ -222,7 +222,7 @@ inline ref new_tensor_of_fixed(PyTypeObject* type, managed_tensor m) noexcept {
     m = managed_tensor();
     return ref();
   }
-  ::new (&tensor_in(object).view) tensor_view(m.view());
+  ::new (&tensor_in(object).view) tensor_view(m.tensor(), m.flags());
   detail::construct(tensor_in(object), std::move(m), shared_tensor());
   return ref::steal(object);
 #endif
