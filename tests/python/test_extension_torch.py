@@ -3,12 +3,14 @@ complex ones."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.overrides import TorchFunctionMode
 
 import extension
 from bindings import BINDINGS, DETAILED, function
@@ -149,6 +151,66 @@ def test_lazily_negated_views_are_refused(binding: str, name: str, count: int) -
         with pytest.raises(TypeError, match="negated lazily"):
             function(binding, name)(x)
     assert function(binding, "sum")(x.resolve_neg()) == -2 * count
+
+
+VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "every second": lambda x: x[::2],
+    "matrix": lambda x: x.reshape(2, 3),
+    "transposed": lambda x: x.reshape(2, 3).T,
+    "column": lambda x: x.reshape(2, 3)[:, :1],
+    "scalar": lambda x: x[0],
+    "row": lambda x: x.unsqueeze(0),
+    "expanded": lambda x: x[:1].expand(4),
+    "diagonal": lambda x: x.reshape(2, 3).diagonal(),
+    "windows": lambda x: x.unfold(0, 3, 1),
+    "detached": lambda x: x.detach(),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+@pytest.mark.parametrize("binding", DETAILED)
+def test_views_of_lazily_negated_views_are_refused(
+    binding: str, view: Callable[[torch.Tensor], torch.Tensor]
+) -> None:
+    x = view(imaginary(6))
+    assert x.is_neg()
+    for _ in range(2):
+        with pytest.raises(TypeError, match="negated lazily"):
+            function(binding, "sum")(x)
+
+
+class Asked(TorchFunctionMode):
+    """Counts the calls of is_neg()."""
+
+    count = 0
+
+    def __torch_function__(
+        self, called: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        self.count += called is torch.Tensor.is_neg
+        return called(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(
+    ("x", "is_asked"),
+    [
+        (torch.ones(6), False),
+        (torch.ones(2, 3).T, False),
+        (torch.ones(2, 6)[:, ::2], True),
+        (torch.ones(6)[::2], True),
+        (torch.ones(1), True),
+        (torch.ones(()), True),
+    ],
+)
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_only_a_tensor_whose_strides_are_all_even_may_be_negated(
+    binding: str, x: torch.Tensor, is_asked: bool
+) -> None:
+    call = function(binding, "any_tensor")
+    call(x)
+    with Asked() as asked:
+        call(x)
+    assert (asked.count > 0) == is_asked
 
 
 def test_a_lazily_negated_view_by_plain_pybind11() -> None:

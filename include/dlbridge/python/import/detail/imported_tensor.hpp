@@ -314,12 +314,20 @@ class imported_tensor {
   }
 
   // Whether the memory holds the values of the elements: false, with an exception set, for a lazily
-  // negated tensor. A row-major tensor with several elements is not tested: torch negates only
-  // imaginary parts, which are every second number of their memory.
+  // negated tensor. torch negates only imaginary parts, which are every second number of their
+  // memory, so that all their strides are even: other tensors are not tested.
   DLBRIDGE_INLINE bool holds_its_values(PyObject* object) noexcept {
-    return (is_row_major(tensor_.ndim, tensor_.shape, tensor_.strides) &&
-            count_of(tensor_.ndim, tensor_.shape) > 1) ||
+    return has_odd_stride() ||
            detail::run_tests(object, detail::import_path::protocol) != detail::test_outcome::failed;
+  }
+  // Strides of extents of 1 have no meaning.
+  DLBRIDGE_INLINE bool has_odd_stride() const noexcept {
+    for (int i = tensor_.strides != nullptr ? tensor_.ndim : 0; i > 0; --i) {
+      if (tensor_.strides[i - 1] % 2 != 0 && tensor_.shape[i - 1] != 1) {
+        return true;
+      }
+    }
+    return false;
   }
 
   // Describes a Tensor in memory of the CPU by its view. It was validated when the Tensor was
