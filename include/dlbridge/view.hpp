@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
@@ -98,7 +99,7 @@ class tensor_view {
     }
     t.device = device_.abi();
     t.ndim = rank_;
-    t.dtype = dtype_.abi();
+    std::memcpy(&t.dtype, &dtype_, sizeof(t.dtype));  // by one instruction
     t.shape = const_cast<std::int64_t*>(shape_);
     t.strides = const_cast<std::int64_t*>(strides_);
     t.byte_offset = byte_offset_;

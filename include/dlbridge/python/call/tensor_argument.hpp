@@ -39,6 +39,7 @@ class tensor_argument : public untyped_argument {
  public:
   tensor_argument() noexcept {}  // user-provided, as that of the base
   tensor_argument(tensor_argument&&) noexcept = default;
+  DLBRIDGE_INLINE ~tensor_argument() {}
 
   /// Imports and checks the tensor of an object.
   /// @return refused if the tensor does not fit. No exception is pending afterwards.

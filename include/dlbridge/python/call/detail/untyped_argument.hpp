@@ -45,10 +45,20 @@ class untyped_argument {
   }
 
  protected:
-  untyped_argument() noexcept {}  // user-provided: value-initialization does not zero the members
+  // User-provided: value-initialization does not zero the members.
+  untyped_argument() noexcept : exception_() {}
   untyped_argument(untyped_argument const&) = delete;
-  untyped_argument(untyped_argument&&) noexcept = default;
+  untyped_argument(untyped_argument&& other) noexcept
+      : object_(other.object_),
+        shared_(other.shared_),
+        own_(std::move(other.own_)),
+        exception_(std::move(other.exception_)) {}
   untyped_argument& operator=(untyped_argument const&) = delete;
+  DLBRIDGE_INLINE ~untyped_argument() {
+    if (exception_) {
+      drop_exception();
+    }
+  }
 
   // Returns false, with exception_ set, when the import failed.
   DLBRIDGE_NOINLINE bool import_in(import_mode mode, device_filter where) noexcept {
@@ -132,7 +142,14 @@ class untyped_argument {
   PyObject* object_ = nullptr;
   imported_tensor* shared_ = nullptr;  // the tensor of load_shared, or null
   imported_tensor own_{};
-  ref exception_{};
+
+ private:
+  DLBRIDGE_COLD void drop_exception() noexcept { exception_.~ref(); }
+
+ protected:
+  union {  // destroyed by the destructor above, whose test is inlined: few arguments have one
+    ref exception_;
+  };
 };
 
 }  // namespace python

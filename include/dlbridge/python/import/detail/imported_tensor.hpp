@@ -52,7 +52,7 @@ class imported_tensor {
       use_copied_dims();
     }
   }
-  ~imported_tensor() {
+  DLBRIDGE_INLINE ~imported_tensor() {
     if (owned_) {
       free_owned();
     }

@@ -73,7 +73,7 @@ struct type_facts {
 
 /// The facts of a type, and on free-threaded builds a reference to dlpack, as another thread may
 /// modify the type at any time.
-struct type_entry : type_facts {
+struct alignas(64) type_entry : type_facts {
 #if defined(Py_GIL_DISABLED)
   type_entry() = default;
   explicit type_entry(type_facts const& facts) noexcept : type_facts(facts) {}
@@ -91,7 +91,7 @@ struct type_entry : type_facts {
 class type_cache {
  public:
   /// @return the valid entry of a type, or null. The pointer is valid until Python code runs.
-  static type_entry const* peek(PyTypeObject* type) noexcept {
+  DLBRIDGE_INLINE static type_entry const* peek(PyTypeObject* type) noexcept {
     type_entry const& first = *slots_of(type);
     return is_valid(first, type) ? &first : peek_further(type);
   }
