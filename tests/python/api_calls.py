@@ -2,7 +2,7 @@
 
 Arguments select operations by name. Each call fails in a child process of its own: once where the
 operation runs for the first time, and once where it has run before. The exception must reach the
-caller, as it is or as the cause or context of another one, unless a rule of FORGIVEN states why
+caller, as it is or as the cause or context of another one, unless a rule of SUPPRESSED states why
 the code goes on without it.
 """
 
@@ -29,7 +29,7 @@ IMPORT_STEP = 23
 
 
 class Injected(Exception):
-    """An exception that code may forgive."""
+    """An exception that code may suppress."""
 
 
 class Interrupt(BaseException):
@@ -44,7 +44,7 @@ class Rule(NamedTuple):
     why: str
 
 
-FORGIVEN = {
+SUPPRESSED = {
     Injected: [
         Rule("import a copy", "Py*", "dlbridge copies where a producer raises for copy=True"),
         Rule("import an old producer", "Py*", "the first call may raise; the second decides"),
@@ -75,7 +75,7 @@ FORGIVEN = {
     ],
     Interrupt: [],
 }  # fmt: skip
-FORGIVEN_ALWAYS = [
+SUPPRESSED_ALWAYS = [
     Rule("*", "PyLong_AsLong", "pybind11 converts an integer in two attempts"),
     Rule("import", "PyUnicode_FromString", "pybind11 does not check the name of a new class"),
     Rule("refuse an overload", "Py*", "pybind11 writes a message of its own, which is not used"),
@@ -228,7 +228,7 @@ def in_child(function: Callable[..., Outcome | None], *arguments: Any) -> Outcom
 
 
 def is_allowed(name: str, kind: type[BaseException], outcome: Outcome) -> bool:
-    rules = FORGIVEN_ALWAYS + FORGIVEN[kind]
+    rules = SUPPRESSED_ALWAYS + SUPPRESSED[kind]
     return any(
         fnmatchcase(name, rule.operation) and fnmatchcase(outcome.function, rule.function)
         for rule in rules

@@ -61,7 +61,7 @@ inline PyObject* exception_for(errc code) noexcept {
 }
 
 /// Raises a report as a Python exception. An exception that was pending becomes the cause of the
-/// new one, so that an exception of the producer is not lost. One that is not forgivable, such as
+/// new one, so that an exception of the producer is not lost. One that is not suppressible, such as
 /// KeyboardInterrupt, stays pending instead.
 /// @param why the report.
 /// @param where the name of a function, with which the message begins: "where(): ..."; or null.
@@ -70,7 +70,7 @@ inline PyObject* exception_for(errc code) noexcept {
 /// The caller holds the GIL.
 DLBRIDGE_COLD inline void set_error(report const& why, char const* where = nullptr) noexcept {
   ref cause = take_exception();
-  if (cause && !is_forgivable(cause.get())) {
+  if (cause && !is_suppressible(cause.get())) {
     set_exception(std::move(cause));
     return;
   }

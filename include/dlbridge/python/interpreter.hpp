@@ -193,23 +193,22 @@ inline ref take_exception() noexcept {
 #endif
 }
 
-/// Whether code that can go on without a result may clear an exception of this object or class: it
-/// derives from Exception, and is no MemoryError. Others, such as KeyboardInterrupt, reach the
-/// caller.
+/// Whether code may go on after an exception of this object or class: one that derives from
+/// Exception, and is no MemoryError. Others, such as KeyboardInterrupt, reach the caller.
 /// @par Thread and GIL
 /// The caller holds the GIL.
-inline bool is_forgivable(PyObject* exception) noexcept {
+inline bool is_suppressible(PyObject* exception) noexcept {
   return PyErr_GivenExceptionMatches(exception, PyExc_Exception) != 0 &&
          PyErr_GivenExceptionMatches(exception, PyExc_MemoryError) == 0;
 }
 
-/// Clears a pending exception that is forgivable.
-/// @return false when the pending exception is not; it then stays pending.
+/// Clears a pending exception, if it is suppressible.
+/// @return false if it is not.
 /// @par Thread and GIL
 /// The caller holds the GIL.
-inline bool forgive_exception() noexcept {
+inline bool suppress_exception() noexcept {
   PyObject* const pending = PyErr_Occurred();
-  if (pending != nullptr && !is_forgivable(pending)) {
+  if (pending != nullptr && !is_suppressible(pending)) {
     return false;
   }
   api<PyErr_Clear>();
@@ -218,12 +217,12 @@ inline bool forgive_exception() noexcept {
 
 /// The text of an object in a message: its repr(), or its type where that raises, as that of an
 /// int of 5000 digits does.
-/// @return a str; empty, with an exception set, where the exception of repr() is not forgivable.
+/// @return a str; empty, with an exception set, where the exception of repr() is not suppressible.
 /// @par Thread and GIL
 /// The caller holds the GIL.
 DLBRIDGE_COLD inline ref repr_of(PyObject* object) noexcept {
   ref text = ref::steal(api<PyObject_Repr>(object));
-  if (!text && forgive_exception()) {
+  if (!text && suppress_exception()) {
     text = ref::steal(api<PyUnicode_FromFormat>("a value of type %s", Py_TYPE(object)->tp_name));
   }
   return text;

@@ -55,7 +55,7 @@ inline ref give_indexable(managed_tensor m) noexcept {
     if (numpy) {
       return give_as(library::numpy, std::move(m));
     }
-    if (forgive_exception()) {
+    if (suppress_exception()) {
       return wrap_tensor(std::move(m));
     }
   }

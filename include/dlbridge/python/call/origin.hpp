@@ -124,7 +124,7 @@ class origin {
 
   /// @return the stream that the library currently uses on a device, as work_stream_of finds it;
   /// the device's default stream where the library reports none
-  /// @throws python_error after an exception that is not forgivable, such as KeyboardInterrupt
+  /// @throws python_error after an exception such as KeyboardInterrupt
   stream_ref stream(device where) const {
     if (runtime_of(where) == runtime_kind::none || object_ == nullptr) {
       return stream_ref::default_of(where);

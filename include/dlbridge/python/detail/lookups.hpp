@@ -83,7 +83,7 @@ inline ref read_type(PyTypeObject* type, char const* name, lazy_object& getter) 
                                                       reinterpret_cast<PyObject*>(type),
                                                       reinterpret_cast<PyObject*>(&PyType_Type)))
                                : ref();
-  forgive_exception();
+  suppress_exception();
   return value.get() != Py_None ? std::move(value) : ref();
 }
 }  // namespace detail

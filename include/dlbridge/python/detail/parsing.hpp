@@ -30,7 +30,7 @@ DLBRIDGE_COLD inline bool refuse_value(PyObject* value, char const* name, char c
   r.expected.append(" to be ").append(expected);
   ref const text = ref::steal(api<PyObject_Repr>(value));
   char const* const characters = text ? api<PyUnicode_AsUTF8>(text.get()) : nullptr;
-  if (!forgive_exception()) {
+  if (!suppress_exception()) {
     return false;
   }
   r.got.append(characters != nullptr ? characters : "a value")
@@ -146,7 +146,7 @@ DLBRIDGE_COLD inline bool read_handle(PyObject* stream, std::int64_t& out) noexc
       return true;
     }
     ref raised = take_exception();
-    if (raised && !is_forgivable(raised.get())) {
+    if (raised && !is_suppressible(raised.get())) {
       set_exception(std::move(raised));
       return false;
     }
@@ -231,7 +231,7 @@ inline bool read_device_pair(PyObject* value, char const* name, device& out,
 
 /// Whether an object is a sequence with a length, in contrast to a number, a text and bytes. An
 /// array of NumPy is sequence and number by its type.
-/// @return false, with an exception set, if its length raises one that is not forgivable.
+/// @return false, with an exception set, if its length raises one that is not suppressible.
 inline bool is_sized_sequence(PyObject* value) noexcept {
   if (PyTuple_Check(value) || PyList_Check(value)) {
     return true;
@@ -240,7 +240,7 @@ inline bool is_sized_sequence(PyObject* value) noexcept {
                         !PyByteArray_Check(value) && PySequence_Check(value) != 0 &&
                         api<PySequence_Size>(value) >= 0;
   if (!is_sized) {
-    forgive_exception();
+    suppress_exception();
   }
   return is_sized;
 }

@@ -52,14 +52,14 @@ DLBRIDGE_COLD inline bool read_queue(PyObject* named, device where, PyObject*& q
 /// The queue after whose work the elements of an imported tensor are ready: the one that the caller
 /// named as stream=, else the attribute sycl_queue of the producer, as the arrays of dpctl and dpnp
 /// have it.
-/// @return the queue; empty if there is none, or with an exception set that is not forgivable.
+/// @return the queue; empty if there is none, or with an exception set that is not suppressible.
 inline ref queue_of(PyObject* producer, PyObject* named) noexcept {
   if (named != nullptr && named != Py_None) {
     return is_queue(named) ? ref::borrow(named) : ref();
   }
   ref queue = producer != nullptr ? optional_attribute(producer, "sycl_queue") : ref();
   bool const is_usable = queue && is_queue(queue.get());
-  static_cast<void>(forgive_exception());  // the import itself has succeeded
+  static_cast<void>(suppress_exception());  // the import itself has succeeded
   return is_usable ? std::move(queue) : ref();
 }
 

@@ -29,7 +29,7 @@ DLBRIDGE_COLD inline ref describe_object(PyObject* object) noexcept {
   ref const text = is_plain ? ref::steal(api<PyObject_Repr>(object)) : ref();
   char const* const characters = text ? api<PyUnicode_AsUTF8>(text.get()) : nullptr;
   bool const is_short = characters != nullptr && std::strlen(characters) <= 40;
-  if (!forgive_exception()) {
+  if (!suppress_exception()) {
     return ref();
   }
   return ref::steal(is_short ? api<PyUnicode_FromFormat>("%U (%s)", text.get(), type)

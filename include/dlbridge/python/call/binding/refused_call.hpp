@@ -27,7 +27,7 @@ DLBRIDGE_COLD inline bool is_refusal_of(char const* function, PyObject* exceptio
   char const* const message = text ? api<PyUnicode_AsUTF8>(text.get()) : nullptr;
   std::size_t const length = std::strlen(function);
   char const* const start = "(): incompatible ";
-  return forgive_exception() && message != nullptr &&
+  return suppress_exception() && message != nullptr &&
          std::strncmp(message, function, length) == 0 &&
          std::strncmp(message + length, start, std::strlen(start)) == 0;
 }

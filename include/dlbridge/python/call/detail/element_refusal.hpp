@@ -27,7 +27,7 @@ class element_refusal {
   ref& exception() noexcept { return exception_; }
 
   /// Whether the exception means that the element does not fit. Others end the call.
-  bool is_fatal() const noexcept { return exception_ && !is_forgivable(exception_.get()); }
+  bool is_fatal() const noexcept { return exception_ && !is_suppressible(exception_.get()); }
 
   /// Takes the pending exception as the reason.
   /// @return load_result::refused

@@ -82,7 +82,7 @@ inline library_row const* find_library(PyTypeObject* type) noexcept {
   ref const module = optional_attribute(reinterpret_cast<PyObject*>(type), names::get().module);
   char const* const name =
       module && PyUnicode_Check(module.get()) ? api<PyUnicode_AsUTF8>(module.get()) : nullptr;
-  if (!forgive_exception()) {
+  if (!suppress_exception()) {
     return nullptr;
   }
   for (library_row const& each : library_rows) {
@@ -148,7 +148,7 @@ inline bool takes_strides(bool is_torch, managed_tensor& m) noexcept {
   return !is_negative;
 }
 
-// The path for objects of a type. An exception that is not forgivable stays pending; the path is
+// The path for objects of a type. An exception that is not suppressible stays pending; the path is
 // then unknown.
 DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
   PyTypeObject* const type = Py_TYPE(object);
@@ -173,12 +173,12 @@ DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
     path.function = import_function(path.row->module, path.row->function).release();
     path.arrays = path.function != nullptr ? find_arrays(*path.row) : nullptr;
   }
-  if (path.function == nullptr && forgive_exception()) {
+  if (path.function == nullptr && suppress_exception()) {
     path.row = nullptr;
     ref const space =
         ref::steal(api<PyObject_CallMethodNoArgs>(object, names::get().array_namespace));
     path.function = space ? api<PyObject_GetAttrString>(space.get(), "from_dlpack") : nullptr;
-    forgive_exception();
+    suppress_exception();
   }
   return path;
 }
@@ -232,7 +232,7 @@ DLBRIDGE_LOCAL inline exchange_table installed_table() noexcept {
   }
 #endif
   ref const type = import_function("dlbridge", "Tensor");
-  if (!forgive_exception()) {
+  if (!suppress_exception()) {
     return exchange_table();
   }
   exchange_table const table =

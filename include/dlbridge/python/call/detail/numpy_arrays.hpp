@@ -222,8 +222,8 @@ class numpy_arrays {
   PyObject* descrs_[codes * sizes + 1] = {};  // owned references
 };
 
-/// NumPy's C API, which is looked up once; again after an exception that is not forgivable, which
-/// stays pending.
+/// NumPy's C API, looked up once; again after an exception that is not suppressible, which stays
+/// pending.
 /// @pre no exception is pending.
 /// @return null if NumPy has another ABI, or a self-test failed, or under DLBRIDGE_PROTOCOL_ONLY.
 /// @par Thread and GIL
@@ -235,7 +235,7 @@ DLBRIDGE_LOCAL inline numpy_arrays const* find_numpy_arrays() noexcept {
   if (known.load(std::memory_order_acquire) == unknown) {
     numpy_arrays loaded;
     bool const is_usable = !uses_protocol_only() && loaded.load();
-    if (!is_usable && !forgive_exception()) {
+    if (!is_usable && !suppress_exception()) {
       return nullptr;
     }
     int expected = unknown;  // another thread may have loaded them meanwhile

@@ -25,7 +25,7 @@ class refusals {
  public:
   /// @return whether an exception that a producer raised means that its object does not fit. Other
   /// exceptions, such as KeyboardInterrupt and MemoryError, end the call unchanged.
-  static bool is_refusal(ref const& exception) noexcept { return is_forgivable(exception.get()); }
+  static bool is_refusal(ref const& exception) noexcept { return is_suppressible(exception.get()); }
 
   /// Adds the reason of a tensor argument, if the argument is refused.
   /// @param argument the argument, after it was loaded
@@ -65,7 +65,7 @@ class refusals {
       fatal_ = ref::borrow(exception.get());
     }
     ref message = ref::steal(api<PyObject_Str>(exception.get()));
-    if (!message && !forgive_exception()) {
+    if (!message && !suppress_exception()) {
       take_failure();
     }
     char const* const kind = Py_TYPE(exception.get())->tp_name;

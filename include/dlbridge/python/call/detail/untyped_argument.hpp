@@ -109,7 +109,7 @@ class untyped_argument {
 
   // Adds to the refusal of an object that is no producer what the parameter accepts besides.
   DLBRIDGE_COLD void name_others(char const* others) noexcept {
-    if (!exception_ || !is_forgivable(exception_.get()) || PyType_Check(object_)) {
+    if (!exception_ || !is_suppressible(exception_.get()) || PyType_Check(object_)) {
       return;
     }
     if (!detail::lacks_dlpack(object_)) {

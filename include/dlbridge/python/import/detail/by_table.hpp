@@ -37,13 +37,13 @@ DLBRIDGE_COLD inline bool order_by_table(exchange_table table, device where, PyO
     return true;
   }
   if (!table.try_work_stream(where, working)) {
-    forgive_exception();
+    suppress_exception();
     return false;
   }
   if (guarded([&] { python::order_after(ready, working); })) {
     return true;
   }
-  forgive_exception();  // the producer orders the streams itself, or states the reason
+  suppress_exception();  // the producer orders the streams itself, or states the reason
   return false;
 }
 
@@ -53,7 +53,7 @@ DLBRIDGE_COLD inline managed_tensor refuse_export(report const& why) noexcept {
   if (!why.ok()) {
     set_error(why);
   } else {
-    forgive_exception();
+    suppress_exception();
   }
   return managed_tensor();
 }

@@ -122,7 +122,7 @@ class import_call {
   managed_tensor take_from_host() noexcept {
     ref capsule = call_dlpack_by_name(producer_);
     if (!capsule) {
-      if (is_forgivable(PyErr_Occurred())) {
+      if (is_suppressible(PyErr_Occurred())) {
         refusal_ = take_exception();
       }
       return managed_tensor();
@@ -137,7 +137,7 @@ class import_call {
   // Raises the refusal of take_from_host in place of a later exception, which follows from it: JAX
   // knows no device of an array whose memory was given away.
   void raise_refusal() noexcept {
-    if (refusal_ && is_forgivable(PyErr_Occurred())) {
+    if (refusal_ && is_suppressible(PyErr_Occurred())) {
       set_exception(std::move(refusal_));
     }
   }
@@ -374,7 +374,7 @@ class import_call {
     ref const capsule = order_elements() ? call_dlpack(producer_, method_, keywords_) : ref();
     report why;
     managed_tensor const original = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
-    return forgive_exception() && original && original.view().data() != view.data();
+    return suppress_exception() && original && original.view().data() != view.data();
   }
 
   PyObject* producer_;

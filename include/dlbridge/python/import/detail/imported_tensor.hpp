@@ -70,7 +70,7 @@ class imported_tensor {
   /// @par Stream order
   /// The elements are ready on the stream that work_stream_of returns.
   bool import_object(PyObject* object, import_mode mode, device_filter where) noexcept {
-    if (PyErr_Occurred() != nullptr) {  // try_borrow_fast did not forgive it
+    if (PyErr_Occurred() != nullptr) {  // try_borrow_fast did not suppress it
       return false;
     }
     if (import_by_table(object, mode)) {
@@ -94,7 +94,7 @@ class imported_tensor {
 
   /// Borrows an ordinary tensor that meets the requirement.
   /// @return false in every other case; import_object then decides. An exception that is not
-  ///   forgivable may be pending, with which import_object returns.
+  ///   suppressible may be pending, with which import_object returns.
   DLBRIDGE_INLINE bool try_borrow_fast(PyObject* object, requirement const& need) noexcept {
     type_entry const* const type = type_cache::peek(Py_TYPE(object));
     if (type == nullptr) {
@@ -114,7 +114,7 @@ class imported_tensor {
     flags_ = 0;
     detail::tested_type const* const tests = type->tests.row;
     if (!type->exchange.try_lend(object, tensor_)) {  // Python code may run, and replace the entry
-      forgive_exception();  // import_object calls __dlpack__, which states the reason
+      suppress_exception();                           // import_object calls __dlpack__
       return false;
     }
     return !is_complex(need.type) && copy_dims() &&
@@ -218,7 +218,7 @@ class imported_tensor {
     report why;
     if (mode == import_mode::borrow_to_read && table.can_lend()) {
       if (!table.try_lend(object, tensor_)) {
-        forgive_exception();
+        suppress_exception();
         return false;
       }
       flags_ = 0;
@@ -231,7 +231,7 @@ class imported_tensor {
       if (owned_) {
         view_owned();
       } else if (why.ok()) {
-        forgive_exception();
+        suppress_exception();
         return false;
       }
     } else {
@@ -303,7 +303,7 @@ class imported_tensor {
                             : ref();
     managed_tensor tensor = capsule ? detail::consume_capsule(capsule.get()) : managed_tensor();
     if (!tensor) {
-      if (forgive_exception()) {
+      if (suppress_exception()) {
         set_error(detail::no_device_operations(own));
       }
       return false;

@@ -254,8 +254,7 @@ DLBRIDGE_COLD inline bool test_ndarrays(PyTypeObject* type) noexcept {
 }
 
 /// Whether read_ndarray may read objects of numpy.ndarray, and of the classes derived from it. The
-/// self-test runs once; again after an exception that is not forgivable, which stays
-/// pending.
+/// self-test runs once; again after an exception that is not suppressible, which stays pending.
 /// @pre no exception is pending.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code runs in the first call.
@@ -264,7 +263,7 @@ DLBRIDGE_LOCAL DLBRIDGE_ALIGNED inline bool can_read_ndarrays(PyTypeObject* type
   static std::atomic<PyTypeObject*> passed{nullptr};
   if (tested.load(std::memory_order_acquire) != type) {
     bool const all = sizeof(void*) == 8 && test_ndarrays(type);
-    if (!forgive_exception()) {
+    if (!suppress_exception()) {
       return false;
     }
     passed.store(all ? type : nullptr, std::memory_order_release);
@@ -287,7 +286,7 @@ DLBRIDGE_NOINLINE inline bool may_have_own_dlpack(PyObject* object) noexcept {
 /// Whether read_ndarray describes an object as its `__dlpack__` does: an ndarray, or an object of a
 /// derived class without a `__dlpack__` of its own, such as a numpy.memmap.
 /// @param type the entry of its type; not valid afterwards.
-/// @return false with an exception pending after one that is not forgivable, or of a key.
+/// @return false with an exception pending after one that is not suppressible, or of a key.
 /// @pre no exception is pending.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.

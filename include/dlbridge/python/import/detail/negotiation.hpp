@@ -37,7 +37,7 @@ class negotiation {
     was_simple_ = is_simple(keywords);
     if (type_.legacy_only && was_simple_) {
       ref capsule = call_dlpack(producer_, method_, without(keywords, true, false));
-      if (capsule || !forgive_exception()) {
+      if (capsule || !suppress_exception()) {
         return capsule;
       }
     }

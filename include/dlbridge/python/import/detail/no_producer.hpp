@@ -36,7 +36,7 @@ inline int is_array_like(PyObject* object) noexcept {
 constexpr char const* remedy_of_array_like = "Pass numpy.asarray() of it";
 
 // Whether as_tensor() reads an object that is no producer. A lookup that raises counts as none.
-// Returns -1 with an exception set that is not forgivable.
+// Returns -1 with an exception set that is not suppressible.
 inline int has_described_memory(PyObject* object) noexcept {
   if (PyObject_CheckBuffer(object) != 0) {
     return 1;
@@ -46,7 +46,7 @@ inline int has_described_memory(PyObject* object) noexcept {
     if (optional_attribute(object, name)) {
       return 1;
     }
-    if (!forgive_exception()) {
+    if (!suppress_exception()) {
       return -1;
     }
   }

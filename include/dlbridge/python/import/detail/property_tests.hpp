@@ -161,7 +161,7 @@ inline ref read_property(PyObject* object, property_test const& test,
 /// @param tests of the present type of the object; a copy, as reading a property may run Python
 ///   code, which may replace the entry of the cache.
 /// @return failed for a value that is refused, with BufferError set, and for an exception that is
-///   not forgivable; protocol for another exception, as __dlpack__ states the reason.
+///   not suppressible; protocol for another exception, as __dlpack__ states the reason.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
 inline test_outcome run_tests(property_tests const tests, PyObject* object,
@@ -173,7 +173,7 @@ inline test_outcome run_tests(property_tests const tests, PyObject* object,
     }
     ref const value = read_property(object, each, tests.readers[i]);
     if (!value) {
-      return forgive_exception() ? test_outcome::protocol : test_outcome::failed;
+      return suppress_exception() ? test_outcome::protocol : test_outcome::failed;
     }
     if (value.get() != (each.usual ? Py_True : Py_False)) {
       if (each.expected == nullptr) {

@@ -142,7 +142,7 @@ class type_cache {
   /// object of its type may forward to a producer that supports the keyword.
   /// @param called the entry of its type before these calls, which may have modified the type, or
   ///   given the object another type.
-  /// @return false with an exception set that is not forgivable.
+  /// @return false with an exception set that is not suppressible.
   DLBRIDGE_LOCAL static bool set_legacy_only(PyObject* producer,
                                              type_entry const& called) noexcept {
     PyTypeObject* const type = Py_TYPE(producer);
@@ -151,7 +151,7 @@ class type_cache {
     }
     ref const function = ref::borrow(called.dlpack);
     bool const is_legacy = lacks_max_version(function.get());
-    if (!forgive_exception()) {
+    if (!suppress_exception()) {
       return false;
     }
     type_entry& entry = slot(type);

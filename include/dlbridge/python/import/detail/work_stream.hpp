@@ -53,7 +53,7 @@ inline ref find_stream_object(PyObject* object, device where) noexcept {
 /// of its type reports it, the object itself, such as a Tensor, or a function of the library. The
 /// default stream where none of them reports another one.
 /// @param table the exchange table of the object's type, or an empty one.
-/// @return the stream. An exception that is not forgivable may be pending.
+/// @return the stream. An exception that is not suppressible may be pending.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
 DLBRIDGE_COLD inline stream_ref work_stream_of(PyObject* object, exchange_table table,
@@ -70,14 +70,14 @@ DLBRIDGE_COLD inline stream_ref work_stream_of(PyObject* object, exchange_table 
   if (detail::read_stream_of_tensor(object, result)) {
     return result;
   }
-  ref const stream = forgive_exception() ? detail::find_stream_object(object, where) : ref();
+  ref const stream = suppress_exception() ? detail::find_stream_object(object, where) : ref();
   std::int64_t handle = 0;
   if (stream && read_stream(stream.get(), where, handle)) {
     stream_request request;
     result =
         try_read_stream(where, handle, request).ok() && request.ordered ? request.stream : result;
   }
-  forgive_exception();
+  suppress_exception();
   return result;
 }
 

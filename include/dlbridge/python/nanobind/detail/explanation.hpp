@@ -46,7 +46,7 @@ DLBRIDGE_LOCAL inline bool& is_explained() noexcept {
 DLBRIDGE_COLD inline bool is_refusal_of(PyObject* function, PyObject* exception) noexcept {
   ref const name = ref::steal(api<PyObject_GetAttrString>(function, "__name__"));
   char const* const called = name ? api<PyUnicode_AsUTF8>(name.get()) : nullptr;
-  return forgive_exception() && called != nullptr && binding::is_refusal_of(called, exception);
+  return suppress_exception() && called != nullptr && binding::is_refusal_of(called, exception);
 }
 
 // The explanation of a refused call of a Python function with one or more candidates.

@@ -98,8 +98,8 @@ inline PyObject* compare_dtype(PyObject* self, PyObject* other, int operation) n
   dtype named;
   if (PyUnicode_Check(other) || (operation != Py_EQ && operation != Py_NE) ||
       !(read_python_type(other, named) || read_dtype_name(other, named))) {
-    return forgive_exception() ? call_slot(PyUnicode_Type.tp_richcompare, self, other, operation)
-                               : nullptr;
+    return suppress_exception() ? call_slot(PyUnicode_Type.tp_richcompare, self, other, operation)
+                                : nullptr;
   }
   dtype own;
   return dtype_of_text(self, own) ? PyBool_FromLong((own == named) == (operation == Py_EQ))

@@ -37,7 +37,7 @@ namespace detail {
 /// `__dlpack__` and without a managed tensor, which the first export creates.
 /// @param entry of the type of the array.
 /// @return the Tensor; empty, without an exception, where `__dlpack__` is to be called; with one
-///   when there is no memory, or after an exception in the self-test that is not forgivable.
+///   when there is no memory, or after an exception in the self-test that is not suppressible.
 /// @par Ownership
 /// The Tensor holds a reference to the array.
 /// @par Thread and GIL

@@ -224,7 +224,7 @@ DLBRIDGE_COLD inline managed_tensor import_described(PyObject* object,
   consume_request const& request = arguments.request;
   ref first = take_exception();
   managed_tensor tensor = consume_described(object, request.stream, arguments.ready);
-  if (!tensor && first && forgive_exception()) {
+  if (!tensor && first && suppress_exception()) {
     set_exception(std::move(first));
   }
   if (!tensor) {

@@ -57,12 +57,12 @@ inline bool is_boolean_or_array(PyObject* index) noexcept {
 }
 
 DLBRIDGE_COLD inline bool refuse_index_type(PyObject* index) noexcept {
-  if (!forgive_exception()) {
+  if (!suppress_exception()) {
     return false;
   }
   bool const selects =
       PyBool_Check(index) || is_sized_sequence(index) || is_boolean_or_array(index);
-  if (!forgive_exception()) {  // of its length and its attributes
+  if (!suppress_exception()) {  // of its length and its attributes
     return false;
   }
   api<PyErr_Format>(PyExc_TypeError,
@@ -145,7 +145,7 @@ class index_reader {
     if (!PyLong_Check(item) && is_boolean_or_array(item)) {
       return refuse_index_type(item);
     }
-    if (PyErr_Occurred() != nullptr && !forgive_exception()) {  // of its attributes
+    if (PyErr_Occurred() != nullptr && !suppress_exception()) {  // of its attributes
       return false;
     }
     std::int64_t const extent = source_.shape[axis_];

@@ -109,7 +109,7 @@ DLBRIDGE_COLD inline PyObject* lacks_numpy_attribute(tensor_view const& view,
                                                      char const* name) noexcept {
   bool const is_missing =
       PyErr_ExceptionMatches(PyExc_ImportError) || PyErr_ExceptionMatches(PyExc_BufferError);
-  return is_missing && forgive_exception() ? lacks_attribute(view, name) : nullptr;
+  return is_missing && suppress_exception() ? lacks_attribute(view, name) : nullptr;
 }
 
 // ctypes: as that of an ndarray, for libraries that read ctypes.data. AttributeError, so that
