@@ -259,8 +259,8 @@ struct stored_callable {
     return bytes;
   }
 };
-// Translates a C++ exception that the function threw to a Python exception. pybind11_translator of
-// pybind11/errors.hpp also translates pybind11's exceptions.
+// Translates a C++ exception that the function threw to a Python exception. Each binding has a
+// translator that also translates the exceptions of its library.
 struct plain_translator {
   static void translate() noexcept { set_standard_error_thrown(); }
 };

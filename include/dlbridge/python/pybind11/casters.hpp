@@ -33,7 +33,7 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 namespace python {
-namespace detail {
+namespace on_pybind11 {
 // The annotation of a parameter type as a descr, pybind11's compile-time string.
 template <class P, std::size_t... Is>
 constexpr auto make_descr(std::index_sequence<Is...>) {
@@ -180,7 +180,7 @@ class tensor_caster {
   bool is_parameter_ = false;  // of a bound function, whose caster outlives the call
 };
 
-}  // namespace detail
+}  // namespace on_pybind11
 }  // namespace python
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge
@@ -190,7 +190,7 @@ namespace detail {
 template <class P>
 class type_caster<P, std::enable_if_t<dlbridge::python::is_tensor_parameter<P> &&
                                       !dlbridge::python::parameter<P>::optional>>
-    : public dlbridge::python::detail::tensor_caster<P> {
+    : public dlbridge::python::on_pybind11::tensor_caster<P> {
  public:
   type_caster() noexcept {}
 };
@@ -198,52 +198,52 @@ class type_caster<P, std::enable_if_t<dlbridge::python::is_tensor_parameter<P> &
 // of every optional in pybind11/stl.h.
 template <class T, class Shape, class... Constraints>
 class type_caster<std::optional<dlbridge::tensor_span<T, Shape, Constraints...>>>
-    : public dlbridge::python::detail::tensor_caster<
+    : public dlbridge::python::on_pybind11::tensor_caster<
           std::optional<dlbridge::tensor_span<T, Shape, Constraints...>>> {
  public:
   type_caster() noexcept {}
 };
 template <class T, class Shape, class... Constraints>
 class type_caster<std::optional<dlbridge::tensor<T, Shape, Constraints...>>>
-    : public dlbridge::python::detail::tensor_caster<
+    : public dlbridge::python::on_pybind11::tensor_caster<
           std::optional<dlbridge::tensor<T, Shape, Constraints...>>> {
  public:
   type_caster() noexcept {}
 };
 template <class T, class Shape, class... Constraints>
 class type_caster<std::optional<dlbridge::argument<T, Shape, Constraints...>>>
-    : public dlbridge::python::detail::tensor_caster<
+    : public dlbridge::python::on_pybind11::tensor_caster<
           std::optional<dlbridge::argument<T, Shape, Constraints...>>> {
  public:
   type_caster() noexcept {}
 };
 template <class P>
 class type_caster<std::optional<dlbridge::or_buffer<P>>>
-    : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::or_buffer<P>>> {
+    : public dlbridge::python::on_pybind11::tensor_caster<std::optional<dlbridge::or_buffer<P>>> {
  public:
   type_caster() noexcept {}
 };
 template <class P>
 class type_caster<std::optional<dlbridge::or_numbers<P>>>
-    : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::or_numbers<P>>> {
+    : public dlbridge::python::on_pybind11::tensor_caster<std::optional<dlbridge::or_numbers<P>>> {
  public:
   type_caster() noexcept {}
 };
 template <>
 class type_caster<std::optional<dlbridge::any_argument>>
-    : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::any_argument>> {
+    : public dlbridge::python::on_pybind11::tensor_caster<std::optional<dlbridge::any_argument>> {
  public:
   type_caster() noexcept {}
 };
 template <>
 class type_caster<std::optional<dlbridge::any_tensor>>
-    : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::any_tensor>> {
+    : public dlbridge::python::on_pybind11::tensor_caster<std::optional<dlbridge::any_tensor>> {
  public:
   type_caster() noexcept {}
 };
 template <>
 class type_caster<std::optional<dlbridge::managed_tensor>>
-    : public dlbridge::python::detail::tensor_caster<std::optional<dlbridge::managed_tensor>> {
+    : public dlbridge::python::on_pybind11::tensor_caster<std::optional<dlbridge::managed_tensor>> {
  public:
   type_caster() noexcept {}
 };
@@ -263,7 +263,8 @@ class type_caster<dlbridge::member_view> {
           "from a function of the object that it is part of, and pass that object by position");
     }
     namespace dp = dlbridge::python;
-    return dp::detail::checked(dp::give_view(view, parent.ptr(), first_argument, target)).release();
+    return dp::on_pybind11::checked(dp::give_view(view, parent.ptr(), first_argument, target))
+        .release();
   }
 };
 }  // namespace detail

@@ -22,7 +22,7 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 namespace python {
-namespace detail {
+namespace on_pybind11 {
 // Adds a Python function to its module or class. The record of the function is never freed.
 DLBRIDGE_COLD inline void insert(py::handle scope, char const* name, made_function made,
                                  binding_kind kind) {
@@ -94,7 +94,7 @@ DLBRIDGE_COLD inline void insert_property(py::handle bound, char const* name, py
   py::handle const property(reinterpret_cast<PyObject*>(&PyProperty_Type));
   py::setattr(bound, name, property(getter, setter, py::none(), doc));
 }
-}  // namespace detail
+}  // namespace on_pybind11
 }  // namespace python
 
 /// Binds a function whose parameters and result may be tensors to a module or a class, as the def
@@ -120,18 +120,18 @@ DLBRIDGE_COLD inline void insert_property(py::handle bound, char const* name, py
 /// applies to the C++ function alone, and may release the GIL if no parameter is a tensor_span.
 template <class Scope, class F, class... Extra>
 Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) {
-  namespace pd = python::detail;
+  namespace pp = python::on_pybind11;
   if constexpr (std::is_base_of_v<pybind11::detail::generic_type, Scope>) {
     auto callee = python::binding::as_function<typename Scope::type>(std::forward<F>(function));
-    pd::insert(
+    pp::insert(
         scope, name,
-        pd::make_function(std::move(callee), name, name, pybind11::is_method(scope), extra...),
-        pd::binding_kind::method);
+        pp::make_function(std::move(callee), name, name, pybind11::is_method(scope), extra...),
+        pp::binding_kind::method);
   } else {
     auto callee = python::binding::as_function<void>(std::forward<F>(function));
-    pd::insert(scope, name,
-               pd::make_function(std::move(callee), name, name, pybind11::scope(scope), extra...),
-               pd::binding_kind::function);
+    pp::insert(scope, name,
+               pp::make_function(std::move(callee), name, name, pybind11::scope(scope), extra...),
+               pp::binding_kind::function);
   }
   return scope;
 }
@@ -148,9 +148,10 @@ Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) 
 template <class Class, class Constructor, class... Extra>
 auto def(Class& bound_class, Constructor&& constructor, Extra const&... extra)
     -> decltype(std::forward<Constructor>(constructor)
-                    .execute(std::declval<python::detail::constructed_class<Class>&>(), extra...),
+                    .execute(std::declval<python::on_pybind11::constructed_class<Class>&>(),
+                             extra...),
                 bound_class) {
-  python::detail::constructed_class<Class> target{bound_class};
+  python::on_pybind11::constructed_class<Class> target{bound_class};
   std::forward<Constructor>(constructor).execute(target, extra...);
   return bound_class;
 }
@@ -166,11 +167,11 @@ auto def(Class& bound_class, Constructor&& constructor, Extra const&... extra)
 /// As def.
 template <class Class, class F, class... Extra>
 Class& def_static(Class& bound_class, char const* name, F&& function, Extra const&... extra) {
-  namespace pd = python::detail;
-  pd::insert(bound_class, name,
-             pd::make_function(python::binding::as_function<void>(std::forward<F>(function)), name,
+  namespace pp = python::on_pybind11;
+  pp::insert(bound_class, name,
+             pp::make_function(python::binding::as_function<void>(std::forward<F>(function)), name,
                                name, pybind11::scope(bound_class), extra...),
-             pd::binding_kind::static_method);
+             pp::binding_kind::static_method);
   return bound_class;
 }
 
@@ -189,13 +190,13 @@ Class& def_static(Class& bound_class, char const* name, F&& function, Extra cons
 template <class Class, class Getter, class Setter, class... Extra>
 Class& def_property(Class& bound_class, char const* name, Getter&& getter, Setter&& setter,
                     Extra const&... extra) {
-  namespace pd = python::detail;
-  pd::insert_property(
+  namespace pp = python::on_pybind11;
+  pp::insert_property(
       bound_class, name,
-      pd::make_accessor(bound_class, name, "", std::forward<Getter>(getter), extra...),
-      pd::make_accessor(bound_class, name, ".setter", std::forward<Setter>(setter),
+      pp::make_accessor(bound_class, name, "", std::forward<Getter>(getter), extra...),
+      pp::make_accessor(bound_class, name, ".setter", std::forward<Setter>(setter),
                         pybind11::arg("value"), extra...),
-      pd::doc_of(extra...));
+      pp::doc_of(extra...));
   return bound_class;
 }
 /// The same, for a property without setter.

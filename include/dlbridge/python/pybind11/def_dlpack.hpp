@@ -15,15 +15,15 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
-namespace detail {
+namespace on_pybind11 {
 // The Library of class_operations.
-struct pybind11_objects : pybind11_translator {
+struct object_access : translator {
   static constexpr bool makes_objects = true;
 
   template <class T>
   static T& get(PyObject* self) {
     if (!is_initialized(self)) {
-      throw py::type_error(not_initialized);
+      throw py::type_error(detail::not_initialized);
     }
     return py::cast<T&>(py::handle(self));
   }
@@ -45,7 +45,7 @@ struct pybind11_objects : pybind11_translator {
     return true;
   }
 };
-}  // namespace detail
+}  // namespace on_pybind11
 }  // namespace python
 
 /// Makes a class with array_traits a DLPack producer: adds __dlpack__, __dlpack_device__ and the
@@ -57,7 +57,7 @@ struct pybind11_objects : pybind11_translator {
 /// array_traits<T>::describe returned while an exported tensor exists.
 template <class T, class... Options>
 DLBRIDGE_LOCAL void def_dlpack(pybind11::class_<T, Options...>& bound_class) {
-  using operations = python::detail::class_operations<python::detail::pybind11_objects, T>;
+  using operations = python::detail::class_operations<python::on_pybind11::object_access, T>;
   // The docstrings have pybind11's form, which stub generators read.
   if (!python::detail::add_dlpack<operations>(
           reinterpret_cast<PyTypeObject*>(bound_class.ptr()),

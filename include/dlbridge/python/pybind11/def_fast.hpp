@@ -34,9 +34,9 @@ template <auto Function>
 void def_fast(pybind11::module_& m, char const* name,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
               std::optional<returns> result_library = {}) {
-  python::detail::throwing_pending([&] {
-    python::def_fast<Function, python::detail::pybind11_translator>(m.ptr(), name, parameters, doc,
-                                                                    result_library);
+  python::on_pybind11::throwing_pending([&] {
+    python::def_fast<Function, python::on_pybind11::translator>(m.ptr(), name, parameters, doc,
+                                                                result_library);
   });
 }
 /// The same, for a lambda that captures nothing.
@@ -44,9 +44,9 @@ template <class Lambda>
 void def_fast(pybind11::module_& m, char const* name, Lambda lambda,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
               std::optional<returns> result_library = {}) {
-  python::detail::throwing_pending([&] {
-    python::def_fast<Lambda, python::detail::pybind11_translator>(m.ptr(), name, std::move(lambda),
-                                                                  parameters, doc, result_library);
+  python::on_pybind11::throwing_pending([&] {
+    python::def_fast<Lambda, python::on_pybind11::translator>(m.ptr(), name, std::move(lambda),
+                                                              parameters, doc, result_library);
   });
 }
 

@@ -20,7 +20,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
-namespace detail {
+namespace on_pybind11 {
 namespace py = pybind11;
 
 [[noreturn]] inline void throw_pending() { throw py::error_already_set(); }
@@ -47,7 +47,7 @@ inline py::object checked(ref object) {
 
 // Translates exceptions of dlbridge, and others as pybind11 does, also by registered translators.
 // For def_fast and def_dlpack.
-struct pybind11_translator {
+struct translator {
   static void translate() noexcept {
     try {
       throw;
@@ -63,14 +63,14 @@ struct pybind11_translator {
   }
 };
 
-}  // namespace detail
+}  // namespace on_pybind11
 }  // namespace python
 
 /// Makes every function of a pybind11 module, including those of plain pybind11, translate
 /// dlbridge::error to the Python exception of its errc. Call init first in PYBIND11_MODULE.
 inline void init(pybind11::module_&) {
   if (!python::names::prepare()) {
-    python::detail::throw_pending();
+    python::on_pybind11::throw_pending();
   }
   pybind11::register_local_exception_translator([](std::exception_ptr exception) {
     try {

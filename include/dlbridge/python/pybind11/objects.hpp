@@ -36,13 +36,13 @@ P cast(pybind11::handle object, char const* name = nullptr) {
   auto const kept = python::ref::borrow(object.ptr());  // the producer may remove it elsewhere
   python::tensor_argument<P> argument;
   if (!python::detail::load_or_raise(argument, object.ptr(), name, nullptr)) {
-    python::detail::throw_pending();
+    python::on_pybind11::throw_pending();
   }
   return argument.extract();
 }
 
 namespace python {
-namespace detail {
+namespace on_pybind11 {
 // A C++ iterator over at(0), at(1), ..., whose values are Python objects.
 template <class At>
 class indexed_iterator {
@@ -70,7 +70,7 @@ class indexed_iterator {
   std::optional<returns> as_;
   std::size_t i_;
 };
-}  // namespace detail
+}  // namespace on_pybind11
 }  // namespace python
 
 /// A Python iterator over tensors, which signatures state as Iterator[Any].
@@ -91,7 +91,7 @@ class DLBRIDGE_LOCAL tensor_iterator : public pybind11::iterator {
 template <class At>
 tensor_iterator make_iterator(pybind11::object owner, std::size_t count, At at,
                               std::optional<returns> as = {}) {
-  using iterator = python::detail::indexed_iterator<At>;
+  using iterator = python::on_pybind11::indexed_iterator<At>;
   return tensor_iterator(
       pybind11::make_iterator(iterator(owner, at, as, 0), iterator(owner, at, as, count)));
 }

@@ -48,8 +48,6 @@ constexpr bool views_unowned<Library, Result(Parameters...)> =
     detail::is_view_or_holds_one<std::decay_t<Result>> &&
     !Library::template first_owns<Parameters...>;
 
-// Refuses to compile a function whose tensors cannot be passed, or whose spans would outlive their
-// memory.
 template <class Library, bool ReleasesGil, class Signature>
 constexpr void check_signature() noexcept {
   static_assert(!returns_lvalue<Library, Signature>,

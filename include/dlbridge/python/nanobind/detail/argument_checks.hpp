@@ -57,8 +57,7 @@ DLBRIDGE_COLD void check_converted(refusals& reasons, overload_call&,
     if (is_unique_pointer<std::decay_t<A>> && has_type && argument.object != Py_None) {
       set_not_transferable(argument.expected);
     } else if (!set_not_initialized(argument.object)) {
-      detail::set_mismatch_of<std::decay_t<A>>(argument.expected, argument.object,
-                                               nanobind_headers);
+      detail::set_mismatch_of<std::decay_t<A>>(argument.expected, argument.object, caster_headers);
     }
     reasons.add(argument.name, argument.position, take_exception());
   }
@@ -84,7 +83,7 @@ DLBRIDGE_COLD void check_tensor(refusals& reasons, overload_call& imports,
 template <class P>
 DLBRIDGE_COLD void check_container(refusals& reasons, overload_call& imports,
                                    refused_argument const& argument) {
-  container_argument<P, nanobind_elements> container;
+  container_argument<P, element_casters> container;
   if (container.load(argument.object, imports.iterators()) == load_result::refused) {
     reasons.add_if_refused(container.refusal(), argument.name, argument.position);
   }
@@ -95,7 +94,7 @@ constexpr argument_check check_of() noexcept {
   using plain = nb::detail::intrinsic_t<A>;
   if constexpr (is_tensor_parameter<std::decay_t<A>>) {
     return &check_tensor<std::decay_t<A>>;
-  } else if constexpr (binding::is_container_parameter<nanobind_calls, A>) {
+  } else if constexpr (binding::is_container_parameter<call_traits, A>) {
     return &check_container<std::decay_t<A>>;
   } else if constexpr (std::is_same_v<plain, nb::args> || std::is_same_v<plain, nb::kwargs>) {
     return nullptr;

@@ -97,7 +97,7 @@ template <class Callee, class... Extra>
 auto make_body(Callee callee, char const* display_name, PyObject* scope, bool is_method,
                Extra const&... extra) {
   using signature = typename binding::call_signature<Callee>::type;
-  binding::check_signature<nanobind_calls, (is_releasing<Extra> || ...), signature>();
+  binding::check_signature<call_traits, (is_releasing<Extra> || ...), signature>();
   auto owner = std::make_unique<bound_record>(display_name, scope, is_method);
   bound_record& record = *owner;
   if (!record.parameter_names || !record.scope || !python::names::prepare()) {
@@ -131,10 +131,10 @@ void bind(Scope& scope, char const* name, F&& function, Extra const&... extra) {
   }
   if constexpr (std::is_void_v<Self>) {
     nb::cpp_function_def(std::move(made.body), nb::scope(scope), nb::name(name),
-                         nanobind_extra(extra)...);
+                         passed_extra(extra)...);
   } else {
     nb::cpp_function_def<Self>(std::move(made.body), nb::scope(scope), nb::name(name),
-                               nb::is_method(), nanobind_extra(extra)...);
+                               nb::is_method(), passed_extra(extra)...);
   }
   insert(scope.ptr(), name, made.record, !existing);
 }

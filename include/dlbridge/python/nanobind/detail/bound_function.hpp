@@ -119,9 +119,9 @@ constexpr bool refers_to_object<
            nb::detail::make_caster<typename nb::detail::intrinsic_t<P>::element_type>>>> = true;
 
 // The Library of a bound_call.
-struct nanobind_calls {
+struct call_traits {
   using record = bound_record;
-  using elements = nanobind_elements;
+  using elements = element_casters;
   template <class P>
   using given = shared_tensor<P>;
 
@@ -181,13 +181,13 @@ class bound_function<F, Guard, Result(Parameters...)> {
  public:
   bound_function(F function, std::unique_ptr<bound_record> record)
       : call_(std::move(function), *record), record_(std::move(record)) {}
-  binding::library_result<nanobind_calls, Result> operator()(
-      binding::library_parameter<nanobind_calls, Parameters>... values) const {
-    return call_(std::forward<binding::library_parameter<nanobind_calls, Parameters>>(values)...);
+  binding::library_result<call_traits, Result> operator()(
+      binding::library_parameter<call_traits, Parameters>... values) const {
+    return call_(std::forward<binding::library_parameter<call_traits, Parameters>>(values)...);
   }
 
  private:
-  binding::bound_call<nanobind_calls, F, Guard, Result(Parameters...)> call_;
+  binding::bound_call<call_traits, F, Guard, Result(Parameters...)> call_;
   std::unique_ptr<bound_record> record_;
 };
 
@@ -202,7 +202,7 @@ template <class P>
 struct type_caster<dlbridge::python::on_nanobind::shared_tensor<P>> {
   using Value = dlbridge::python::on_nanobind::shared_tensor<P>;
   static constexpr auto Name =
-      dlbridge::python::binding::annotation<dlbridge::python::on_nanobind::nanobind_text,
+      dlbridge::python::binding::annotation<dlbridge::python::on_nanobind::annotation_text,
                                             dlbridge::python::binding::place::parameter, P>();
   template <class>
   using Cast = Value;
@@ -221,9 +221,9 @@ struct type_caster<dlbridge::python::on_nanobind::shared_tensor<P>> {
 };
 template <class P>
 struct type_caster<
-    dlbridge::python::binding::found_object<dlbridge::python::on_nanobind::nanobind_calls, P>> {
+    dlbridge::python::binding::found_object<dlbridge::python::on_nanobind::call_traits, P>> {
   using Value =
-      dlbridge::python::binding::found_object<dlbridge::python::on_nanobind::nanobind_calls, P>;
+      dlbridge::python::binding::found_object<dlbridge::python::on_nanobind::call_traits, P>;
   static constexpr auto Name = make_caster<P>::Name;
   template <class>
   using Cast = Value;
@@ -250,7 +250,7 @@ struct remove_opt_mono<dlbridge::python::on_nanobind::shared_tensor<P>> {
 template <class R>
 struct type_caster<dlbridge::python::binding::made_object<R>> {
   static constexpr auto Name =
-      dlbridge::python::binding::annotation<dlbridge::python::on_nanobind::nanobind_text,
+      dlbridge::python::binding::annotation<dlbridge::python::on_nanobind::annotation_text,
                                             dlbridge::python::binding::place::result, R>();
   static handle from_cpp(dlbridge::python::binding::made_object<R>&& result, rv_policy,
                          cleanup_list*) noexcept {
@@ -260,7 +260,7 @@ struct type_caster<dlbridge::python::binding::made_object<R>> {
 template <class R>
 struct type_caster<dlbridge::python::binding::returned_value<R>> {
   static constexpr auto Name =
-      dlbridge::python::binding::annotation<dlbridge::python::on_nanobind::nanobind_text,
+      dlbridge::python::binding::annotation<dlbridge::python::on_nanobind::annotation_text,
                                             dlbridge::python::binding::place::result, R>();
   static handle from_cpp(dlbridge::python::binding::returned_value<R>&& result, rv_policy policy,
                          cleanup_list* call) noexcept {
@@ -268,7 +268,7 @@ struct type_caster<dlbridge::python::binding::returned_value<R>> {
     dp::ref object;
     dp::guarded([&] {
       object = dp::give_container(std::move(result.value), result.first_argument.get(),
-                                  result.target, dp::on_nanobind::nanobind_results(policy, call));
+                                  result.target, dp::on_nanobind::result_casters(policy, call));
     });
     return object.release();
   }

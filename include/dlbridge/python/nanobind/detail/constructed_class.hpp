@@ -28,7 +28,7 @@ template <class P>
 using ignored_as =
     std::conditional_t<std::is_same_v<std::decay_t<P>, nb::args> ||
                            std::is_same_v<std::decay_t<P>, nb::kwargs>,
-                       std::decay_t<P>, ignored<binding::library_parameter<nanobind_calls, P>>>;
+                       std::decay_t<P>, ignored<binding::library_parameter<call_traits, P>>>;
 
 /// The class to which nb::new_ adds its functions.
 template <class Class>
@@ -45,7 +45,7 @@ class constructed_class : public Class {
   template <class F, class... Extra>
   void def(char const* name, F&&, Extra const&... extra) {
     Class::def(name, ignoring(static_cast<nb::detail::function_signature_t<F>*>(nullptr)),
-               nanobind_extra(extra)...);
+               passed_extra(extra)...);
   }
 
  private:

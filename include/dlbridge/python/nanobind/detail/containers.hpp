@@ -1,4 +1,4 @@
-// nanobind_elements, nanobind_text: let containers of tensors hold what nanobind converts, and
+// element_casters, annotation_text: let containers of tensors hold what nanobind converts, and
 // annotate them.
 // layer: bindings
 #pragma once
@@ -49,7 +49,7 @@ DLBRIDGE_COLD ref name_of_class() noexcept {
 }
 
 // The conversions of elements that are neither tensors, numbers nor text: those of nanobind.
-struct DLBRIDGE_LOCAL nanobind_elements {
+struct DLBRIDGE_LOCAL element_casters {
   template <class T>
   static constexpr bool converts = true;
   static constexpr bool accepts_bytes = false;
@@ -105,11 +105,11 @@ struct DLBRIDGE_LOCAL nanobind_elements {
 };
 
 // The conversions of the same elements of one result.
-struct DLBRIDGE_LOCAL nanobind_results : nanobind_elements {
+struct DLBRIDGE_LOCAL result_casters : element_casters {
   nb::rv_policy policy;
   nb::detail::cleanup_list* call;  // or null
 
-  nanobind_results(nb::rv_policy own_policy, nb::detail::cleanup_list* own_call) noexcept
+  result_casters(nb::rv_policy own_policy, nb::detail::cleanup_list* own_call) noexcept
       : policy(own_policy), call(own_call) {}
 
   template <class T>
@@ -130,7 +130,7 @@ struct DLBRIDGE_LOCAL nanobind_results : nanobind_elements {
 };
 
 // The text of annotations, as descr, nanobind's compile-time string.
-struct nanobind_text {
+struct annotation_text {
   template <std::size_t N>
   static constexpr auto literal(char const (&text)[N]) {
     return nb::detail::const_name(text);

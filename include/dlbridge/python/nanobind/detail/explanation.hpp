@@ -22,7 +22,7 @@
 // nanobind refuses a call for a wrong number of arguments, an unknown keyword, None, or an argument
 // that its caster does not accept, and when all overloads refuse. It lists the signatures and the
 // types of the arguments, and does not say which of them it refused. The functions below load each
-// argument once more. They run after a refusal only.
+// argument once more.
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
@@ -149,7 +149,7 @@ class explanation {
   }
 
   std::unique_ptr<overload_call> imports_;
-  nanobind_refusal call_;
+  library_refusal call_;
   ref signatures_;
 };
 
@@ -207,7 +207,6 @@ bool intercept(vectorcallfunc& call) noexcept {
   return true;
 }
 
-// Lets the calls of a Python function of nanobind explain their refusals.
 DLBRIDGE_COLD inline void explain_refusals(PyObject* function) noexcept {
   Py_ssize_t const offset = Py_TYPE(function)->tp_vectorcall_offset;
   if (offset <= 0) {

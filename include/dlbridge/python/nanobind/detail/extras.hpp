@@ -52,7 +52,7 @@ constexpr bool has_default<Extra, std::void_t<decltype(std::declval<Extra const&
 
 // An extra as nanobind receives it, which passes over nullptr.
 template <class Extra>
-decltype(auto) nanobind_extra(Extra const& extra) {
+decltype(auto) passed_extra(Extra const& extra) {
   if constexpr (is_guard<Extra> || detail::is_own_extra<Extra>()) {
     return nullptr;
   } else {

@@ -32,7 +32,7 @@ nb::object make_accessor(nb::handle bound, char const* name, char const* accesso
                         bound.ptr(), true, extra...);
   nb::object accessor_function =
       nb::cpp_function<Self>(std::move(made.body), nb::name(name), nb::is_method(),
-                             nb::rv_policy::reference_internal, nanobind_extra(extra)...);
+                             nb::rv_policy::reference_internal, passed_extra(extra)...);
   made.record.function = accessor_function.ptr();  // which owns the record
   explain_refusals(accessor_function.ptr());
   return accessor_function;

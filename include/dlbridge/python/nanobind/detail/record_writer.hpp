@@ -24,7 +24,6 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace on_nanobind {
 
-// Writes what the extras and the parameter types state into the record.
 template <class Result, class... Parameters>
 class record_writer {
   static constexpr std::size_t count = sizeof...(Parameters);
@@ -34,10 +33,9 @@ class record_writer {
   static void write(bound_record& record, Extra const&... extra) {
     static constexpr argument_check checks[] = {check_of<Parameters>()..., nullptr};
     static constexpr bool accepts_none[] = {
-        nb::detail::has_arg_defaults_v<binding::library_parameter<nanobind_calls, Parameters>>...,
+        nb::detail::has_arg_defaults_v<binding::library_parameter<call_traits, Parameters>>...,
         false};
-    static constexpr bool is_tensor[] = {binding::is_imported<nanobind_calls, Parameters>...,
-                                         false};
+    static constexpr bool is_tensor[] = {binding::is_imported<call_traits, Parameters>..., false};
     static constexpr bool is_args[] = {
         std::is_same_v<nb::detail::intrinsic_t<Parameters>, nb::args>..., true};
     record.count = count;

@@ -1,4 +1,4 @@
-// nanobind_refusal: finds the reasons why nanobind refused a call of a function that def bound.
+// library_refusal: finds the reasons why nanobind refused a call of a function that def bound.
 // layer: bindings
 #pragma once
 
@@ -21,9 +21,9 @@ namespace python {
 namespace on_nanobind {
 
 // The Signature of a refused_call, by a bound_record.
-class nanobind_signature {
+class recorded_signature {
  public:
-  explicit nanobind_signature(bound_record const& record) noexcept : record_(&record) {}
+  explicit recorded_signature(bound_record const& record) noexcept : record_(&record) {}
 
   std::size_t size() const noexcept {
     return record_->count - (record_->has_args ? 1U : 0U) - (record_->has_kwargs ? 1U : 0U);
@@ -50,22 +50,22 @@ class nanobind_signature {
   bound_record const* record_;
 };
 
-constexpr char const* nanobind_headers = "a header of <nanobind/stl/>?";
+constexpr char const* caster_headers = "a header of <nanobind/stl/>?";
 
 // A call that nanobind refused, of one or more candidates.
-class nanobind_refusal {
+class library_refusal {
  public:
   // keywords: as of refused_call
-  nanobind_refusal(PyObject* const* args, std::size_t count, PyObject* keywords,
-                   overload_call& imports) noexcept
+  library_refusal(PyObject* const* args, std::size_t count, PyObject* keywords,
+                  overload_call& imports) noexcept
       : args_(args), count_(count), keywords_(keywords), imports_(imports) {}
 
   // Adds why a candidate refused: a reason of the call as a whole, or one for each argument.
   // signature: of the candidate
   DLBRIDGE_COLD void add_reasons(bound_record const& record, char const* signature,
                                  refusals& reasons) {
-    nanobind_signature const own(record);
-    binding::refused_call<nanobind_signature> const refused(own, args_, count_, keywords_);
+    recorded_signature const own(record);
+    binding::refused_call<recorded_signature> const refused(own, args_, count_, keywords_);
     ref const about_call = refused.reason();
     if (about_call) {
       reasons.add_about_call(about_call.get());
@@ -88,7 +88,7 @@ class nanobind_refusal {
         facts.check(reasons, imports_, argument);
       }
       if (is_none && !reasons) {  // a container may hold a pointer, which takes None
-        detail::set_mismatch(argument.expected, object, nanobind_headers);
+        detail::set_mismatch(argument.expected, object, caster_headers);
         reasons.add(argument.name, argument.position, take_exception());
       }
     }

@@ -26,7 +26,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
-namespace detail {
+namespace on_pybind11 {
 // The bound class to whose object a parameter refers; void for other parameters.
 template <class P, class = void>
 struct class_of {
@@ -45,9 +45,9 @@ struct class_of<P,
 };
 
 // The Library of a bound_call.
-struct pybind11_calls {
+struct call_traits {
   using record = bound_record;
-  using elements = pybind11_elements;
+  using elements = element_casters;
   template <class P>
   using given = binding::given_tensor<P>;
 
@@ -58,7 +58,7 @@ struct pybind11_calls {
     return py::detail::cast_op<P>(std::move(found));
   }
 
-  [[noreturn]] static void throw_pending() { detail::throw_pending(); }
+  [[noreturn]] static void throw_pending() { on_pybind11::throw_pending(); }
   template <class First = py::object, class...>
   static constexpr bool first_owns = !std::is_void_v<typename class_of<First>::type> ||
                                      std::is_base_of_v<py::handle, std::decay_t<First>>;
@@ -94,9 +94,9 @@ struct pybind11_calls {
 };
 
 template <class F, class Guard, class Signature>
-using bound_function = binding::bound_call<pybind11_calls, F, Guard, Signature>;
+using bound_function = binding::bound_call<call_traits, F, Guard, Signature>;
 
-}  // namespace detail
+}  // namespace on_pybind11
 }  // namespace python
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge
@@ -109,7 +109,7 @@ class type_caster<dlbridge::python::binding::given_tensor<P>> {
 
  public:
   static constexpr auto name =
-      dlbridge::python::binding::annotation<dlbridge::python::detail::pybind11_text,
+      dlbridge::python::binding::annotation<dlbridge::python::on_pybind11::annotation_text,
                                             dlbridge::python::binding::place::parameter, P>();
   template <class>
   using cast_op_type = given_tensor&;
@@ -126,9 +126,9 @@ class type_caster<dlbridge::python::binding::given_tensor<P>> {
 };
 template <class P>
 class type_caster<
-    dlbridge::python::binding::found_object<dlbridge::python::detail::pybind11_calls, P>> {
+    dlbridge::python::binding::found_object<dlbridge::python::on_pybind11::call_traits, P>> {
   using found_object =
-      dlbridge::python::binding::found_object<dlbridge::python::detail::pybind11_calls, P>;
+      dlbridge::python::binding::found_object<dlbridge::python::on_pybind11::call_traits, P>;
 
  public:
   static constexpr auto name = make_caster<P>::name;
@@ -145,7 +145,7 @@ template <class R>
 class type_caster<dlbridge::python::binding::made_object<R>> {
  public:
   static constexpr auto name =
-      dlbridge::python::binding::annotation<dlbridge::python::detail::pybind11_text,
+      dlbridge::python::binding::annotation<dlbridge::python::on_pybind11::annotation_text,
                                             dlbridge::python::binding::place::result, R>();
   static handle cast(dlbridge::python::binding::made_object<R>&& result, return_value_policy,
                      handle) {
@@ -156,15 +156,15 @@ template <class R>
 class type_caster<dlbridge::python::binding::returned_value<R>> {
  public:
   static constexpr auto name =
-      dlbridge::python::binding::annotation<dlbridge::python::detail::pybind11_text,
+      dlbridge::python::binding::annotation<dlbridge::python::on_pybind11::annotation_text,
                                             dlbridge::python::binding::place::result, R>();
   static handle cast(dlbridge::python::binding::returned_value<R>&& result,
                      return_value_policy policy, handle parent) {
     namespace dp = dlbridge::python;
-    dp::detail::pybind11_results const others{policy, parent, result.may_refer_to};
-    return dp::detail::checked(dp::give_container(std::move(result.value),
-                                                  result.first_argument.get(), result.target,
-                                                  others))
+    dp::on_pybind11::result_casters const others{policy, parent, result.may_refer_to};
+    return dp::on_pybind11::checked(dp::give_container(std::move(result.value),
+                                                       result.first_argument.get(), result.target,
+                                                       others))
         .release();
   }
 };

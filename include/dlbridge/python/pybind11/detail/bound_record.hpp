@@ -15,7 +15,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
-namespace detail {
+namespace on_pybind11 {
 // One argument of a refused call.
 struct refused_argument {
   PyObject* object;
@@ -43,7 +43,7 @@ DLBRIDGE_LOCAL inline bool& has_stated_reasons() noexcept {
   return has_stated;
 }
 
-}  // namespace detail
+}  // namespace on_pybind11
 }  // namespace python
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

@@ -23,7 +23,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
-namespace detail {
+namespace on_pybind11 {
 // An extra that stores pybind11's record of a function.
 struct DLBRIDGE_LOCAL record_link {
   bound_record* record;
@@ -160,7 +160,7 @@ DLBRIDGE_COLD inline void explain_refusals(bound_record& record, PyObject* funct
   }
 }
 
-}  // namespace detail
+}  // namespace on_pybind11
 }  // namespace python
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge
@@ -168,9 +168,10 @@ DLBRIDGE_COLD inline void explain_refusals(bound_record& record, PyObject* funct
 namespace pybind11 {
 namespace detail {
 template <>
-struct process_attribute<dlbridge::python::detail::record_link>
-    : process_attribute_default<dlbridge::python::detail::record_link> {
-  static void init(dlbridge::python::detail::record_link const& link, function_record* record) {
+struct process_attribute<dlbridge::python::on_pybind11::record_link>
+    : process_attribute_default<dlbridge::python::on_pybind11::record_link> {
+  static void init(dlbridge::python::on_pybind11::record_link const& link,
+                   function_record* record) {
     link.record->pybind11_record = record;
   }
 };

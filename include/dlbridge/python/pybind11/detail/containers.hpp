@@ -1,4 +1,4 @@
-// pybind11_elements, pybind11_text: let containers of tensors hold what pybind11 converts, and
+// element_casters, annotation_text: let containers of tensors hold what pybind11 converts, and
 // annotate them.
 // layer: bindings
 #pragma once
@@ -24,7 +24,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
-namespace detail {
+namespace on_pybind11 {
 // Whether None does not fit a parameter of type T, although pybind11's caster loads it as a null
 // pointer.
 template <class T>
@@ -40,7 +40,7 @@ template <class T>
 constexpr bool is_set<T, std::void_t<typename T::key_type>> = true;
 
 // The conversions of elements that are neither tensors, numbers nor text: those of pybind11.
-struct DLBRIDGE_LOCAL pybind11_elements {
+struct DLBRIDGE_LOCAL element_casters {
   template <class T>
   static constexpr bool converts = true;
   static constexpr bool accepts_bytes = true;
@@ -98,13 +98,13 @@ struct DLBRIDGE_LOCAL pybind11_elements {
 };
 
 // The conversions of the same elements of one result.
-struct DLBRIDGE_LOCAL pybind11_results : pybind11_elements {
+struct DLBRIDGE_LOCAL result_casters : element_casters {
   py::return_value_policy policy;
   py::handle parent;                // the object of a method, or null
   bool (*may_refer_to)(PyObject*);  // as of returned_value
 
-  pybind11_results(py::return_value_policy own_policy, py::handle own_parent,
-                   bool (*own_test)(PyObject*)) noexcept
+  result_casters(py::return_value_policy own_policy, py::handle own_parent,
+                 bool (*own_test)(PyObject*)) noexcept
       : policy(own_policy), parent(own_parent), may_refer_to(own_test) {}
 
   template <class T>
@@ -132,7 +132,7 @@ struct DLBRIDGE_LOCAL pybind11_results : pybind11_elements {
 };
 
 // The text of annotations, as descr, pybind11's compile-time string.
-struct pybind11_text {
+struct annotation_text {
   template <std::size_t N>
   static constexpr auto literal(char const (&text)[N]) {
     return py::detail::const_name(text);
@@ -147,7 +147,7 @@ struct pybind11_text {
   }
 };
 
-}  // namespace detail
+}  // namespace on_pybind11
 }  // namespace python
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

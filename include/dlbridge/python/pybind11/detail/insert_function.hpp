@@ -14,8 +14,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
-
-namespace detail {
+namespace on_pybind11 {
 // How a class or module holds a Python function.
 enum class binding_kind { function, method, static_method };
 
@@ -143,7 +142,6 @@ inline bool is_other_kind(PyObject* attribute, binding_kind kind) noexcept {
 inline bool is_slot(PyObject* attribute) noexcept {
   return attribute == Py_None || Py_TYPE(attribute) == &PyWrapperDescr_Type;
 }
-}  // namespace detail
 
 /// Adds a function to a module or class: as an attribute, or as a further candidate of the overload
 /// set of its name.
@@ -155,32 +153,31 @@ inline bool is_slot(PyObject* attribute) noexcept {
 /// @return false with a Python exception set on failure: TypeError, when scope has an attribute of
 /// that name that def did not bind, or a method that is static where this one is not, or vice versa
 DLBRIDGE_COLD inline bool insert_function(PyObject* scope, char const* name, ref function,
-                                          detail::bound_record& record, detail::binding_kind kind) {
-  ref const attribute = detail::own_attribute(scope, name);
-  if (!attribute || detail::is_slot(attribute.get())) {
-    ref const fresh =
-        PyErr_Occurred() == nullptr ? detail::as_attribute(function.get(), kind) : ref();
-    if (!fresh || !detail::drop_hash(scope, name, kind) ||
-        detail::set_own_attribute(scope, name, fresh.get()) != 0) {
+                                          bound_record& record, binding_kind kind) {
+  ref const attribute = own_attribute(scope, name);
+  if (!attribute || is_slot(attribute.get())) {
+    ref const fresh = PyErr_Occurred() == nullptr ? as_attribute(function.get(), kind) : ref();
+    if (!fresh || !drop_hash(scope, name, kind) ||
+        set_own_attribute(scope, name, fresh.get()) != 0) {
       return false;
     }
-    record.function = kind == detail::binding_kind::method ? PyInstanceMethod_Function(fresh.get())
-                                                           : function.get();
+    record.function =
+        kind == binding_kind::method ? PyInstanceMethod_Function(fresh.get()) : function.get();
     static_cast<void>(function.release());  // never freed
-    record.previous = std::exchange(detail::last_record(), &record);
+    record.previous = std::exchange(last_record(), &record);
     return true;
   }
-  if (detail::is_other_kind(attribute.get(), kind)) {
-    binding::set_kind_mismatch(scope, name, kind == detail::binding_kind::static_method);
+  if (is_other_kind(attribute.get(), kind)) {
+    binding::set_kind_mismatch(scope, name, kind == binding_kind::static_method);
     return false;
   }
-  ref const existing = detail::function_of(attribute.get());
+  ref const existing = function_of(attribute.get());
   overload_set* set = existing ? overload_set::of(existing.get()) : nullptr;
-  set =
-      set != nullptr || !existing ? set : detail::replace_by_set(scope, name, existing.get(), kind);
-  return set != nullptr && set->add(std::move(function), record, detail::texts_of(record));
+  set = set != nullptr || !existing ? set : replace_by_set(scope, name, existing.get(), kind);
+  return set != nullptr && set->add(std::move(function), record, texts_of(record));
 }
 
+}  // namespace on_pybind11
 }  // namespace python
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge

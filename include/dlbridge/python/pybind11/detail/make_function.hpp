@@ -31,7 +31,7 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
-namespace detail {
+namespace on_pybind11 {
 // The extras of def that it applies itself: call_guard around the C++ function alone, and returns.
 template <class Extra>
 constexpr bool is_guard = false;
@@ -75,9 +75,9 @@ struct signature_facts {
 // Whether a parameter has an exact test. Tensors have none, nor have Python objects, which pybind11
 // passes as they are, and strings, which it does not convert.
 template <class P>
-constexpr bool has_exact_test = !binding::is_imported<pybind11_calls, P> &&
+constexpr bool has_exact_test = !binding::is_imported<call_traits, P> &&
                                 !std::is_base_of_v<py::handle, py::detail::intrinsic_t<P>> &&
-                                !is_string<py::detail::intrinsic_t<P>>;
+                                !detail::is_string<py::detail::intrinsic_t<P>>;
 
 template <class P>
 constexpr function_record::exact_test exact_test_of() noexcept {
@@ -101,7 +101,7 @@ template <class Result, class... Parameters>
 struct facts_of<Result(Parameters...)> {
   static constexpr signature_facts get() noexcept {
     constexpr bool is_args[] = {is_args_type<Parameters>..., false};
-    constexpr bool is_required[] = {(binding::is_imported<pybind11_calls, Parameters> &&
+    constexpr bool is_required[] = {(binding::is_imported<call_traits, Parameters> &&
                                      !accepts_none<std::decay_t<Parameters>>)...,
                                     false};
     // Not by the pointers: GCC with -fsanitize=undefined compares them only at run time.
@@ -128,7 +128,7 @@ struct facts_of<Result(Parameters...)> {
 
   DLBRIDGE_LOCAL static constexpr argument_check checks[] = {
       &check_argument<std::decay_t<Parameters>,
-                      binding::is_container_parameter<pybind11_calls, Parameters>>...,
+                      binding::is_container_parameter<call_traits, Parameters>>...,
       nullptr};
   DLBRIDGE_LOCAL static constexpr function_record::exact_test exact_tests[] = {
       exact_test_of<Parameters>()..., nullptr};
@@ -141,8 +141,8 @@ struct facts_of<Result(Parameters...)> {
 struct applied_extra {};
 
 template <class Extra>
-decltype(auto) pybind11_extra(Extra const& extra) {
-  if constexpr (is_guard<Extra> || is_own_extra<Extra>()) {
+decltype(auto) passed_extra(Extra const& extra) {
+  if constexpr (is_guard<Extra> || detail::is_own_extra<Extra>()) {
     return applied_extra();
   } else {
     return (extra);
@@ -188,20 +188,20 @@ made_function make_function(Callee callee, char const* name, char const* display
                             Extra const&... extra) {
   using signature = typename binding::call_signature<Callee>::type;
   using guard = py::detail::extract_guard_t<Extra...>;
-  binding::check_signature<pybind11_calls, (is_releasing<Extra> || ...), signature>();
+  binding::check_signature<call_traits, (is_releasing<Extra> || ...), signature>();
   constexpr signature_facts facts = facts_of<signature>::get();
   std::unique_ptr<bound_record> record = make_record(display_name, facts);
   (record_extra(*record, extra), ...);
   add_packs(*record, facts);
   py::object function =
       py::cpp_function(bound_function<Callee, guard, signature>(std::move(callee), *record),
-                       py::name(name), record_link{record.get()}, pybind11_extra(extra)...);
+                       py::name(name), record_link{record.get()}, passed_extra(extra)...);
   check_defaults(*record, facts.required_tensors);
   explain_refusals(*record, function.ptr());
   return {std::move(function), std::move(record)};
 }
 
-}  // namespace detail
+}  // namespace on_pybind11
 }  // namespace python
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge
@@ -209,8 +209,8 @@ made_function make_function(Callee callee, char const* name, char const* display
 namespace pybind11 {
 namespace detail {
 template <>
-struct process_attribute<dlbridge::python::detail::applied_extra>
-    : process_attribute_default<dlbridge::python::detail::applied_extra> {};
+struct process_attribute<dlbridge::python::on_pybind11::applied_extra>
+    : process_attribute_default<dlbridge::python::on_pybind11::applied_extra> {};
 template <>
 struct process_attribute<dlbridge::returns> {
   template <class Record>

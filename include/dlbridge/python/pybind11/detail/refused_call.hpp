@@ -25,11 +25,11 @@
 // pybind11 refuses a call for a wrong number of arguments, an unknown keyword, or an argument that
 // is no tensor and that its caster does not accept. It lists the signature and the arguments, and
 // does not say which of them it refused. The functions below read pybind11's own record of the
-// function, and load each argument once more. They run after a refusal only.
+// function, and load each argument once more.
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
-namespace detail {
+namespace on_pybind11 {
 // Whether pybind11's caster of A accepts an object; an exception that it raises is the reason.
 template <class A>
 bool accepts(PyObject* object, bool convert) {
@@ -38,7 +38,7 @@ bool accepts(PyObject* object, bool convert) {
   return !is_null_object<A>(object) && caster.load(py::handle(object), convert);
 }
 
-constexpr char const* pybind11_headers =
+constexpr char const* caster_headers =
     "<pybind11/stl.h>, <pybind11/complex.h>, <pybind11/functional.h> or <pybind11/chrono.h>?";
 
 // Checks an argument for a parameter of type P, which may be a container of tensors.
@@ -53,7 +53,7 @@ DLBRIDGE_COLD void check_argument(refusals& reasons, refused_argument const& arg
     }
   } else if constexpr (IsContainer) {
     py::detail::loader_life_support const guard{};
-    container_argument<P, pybind11_elements> container;
+    container_argument<P, element_casters> container;
     load_result const result = argument.call != nullptr
                                    ? container.load(argument.object, argument.call->iterators())
                                    : container.load(argument.object);
@@ -65,18 +65,18 @@ DLBRIDGE_COLD void check_argument(refusals& reasons, refused_argument const& arg
       if (accepts<P>(argument.object, argument.convert)) {
         return;
       }
-      set_mismatch_of<P>(argument.expected, argument.object, pybind11_headers);
+      detail::set_mismatch_of<P>(argument.expected, argument.object, caster_headers);
     } catch (...) {
-      pybind11_translator::translate();
+      translator::translate();
     }
     reasons.add(argument.name, argument.position, take_exception());
   }
 }
 
 // The Signature of a refused_call, by pybind11's record.
-class DLBRIDGE_LOCAL pybind11_signature {
+class DLBRIDGE_LOCAL recorded_signature {
  public:
-  explicit pybind11_signature(py::detail::function_record const& own) noexcept : own_(&own) {}
+  explicit recorded_signature(py::detail::function_record const& own) noexcept : own_(&own) {}
 
   std::size_t size() const noexcept {
     return own_->nargs - (own_->has_args ? 1U : 0U) - (own_->has_kwargs ? 1U : 0U);
@@ -103,7 +103,7 @@ class DLBRIDGE_LOCAL pybind11_signature {
     return own_->has_args && i >= own_->nargs_pos ? i + 1 : i;
   }
   ref annotation(std::size_t i) const noexcept {
-    return annotation_in(own_->signature, with_packs(i));
+    return detail::annotation_in(own_->signature, with_packs(i));
   }
   bool refuses_none(std::size_t i) const noexcept { return is_declared(i) && !own_->args[i].none; }
   bool converts(std::size_t i) const noexcept { return !is_declared(i) || own_->args[i].convert; }
@@ -117,24 +117,24 @@ class DLBRIDGE_LOCAL pybind11_signature {
 // Throws TypeError for a default of None of a parameter of tensors that refuses it.
 // tensors: bit i is set for each such parameter
 DLBRIDGE_COLD inline void check_defaults(bound_record const& record, std::uint64_t tensors) {
-  pybind11_signature const own(*record.pybind11_record);
+  recorded_signature const own(*record.pybind11_record);
   auto const& declared = record.pybind11_record->args;
   for (std::size_t i = 0; i < own.size() && i < declared.size(); ++i) {
     std::size_t const bit = own.with_packs(i);
     if (declared[i].value.is_none() && bit < 64 && (tensors >> bit & 1) != 0) {
-      set_none_refused(record.name.c_str(), own.name(i));
+      detail::set_none_refused(record.name.c_str(), own.name(i));
       throw_pending();
     }
   }
 }
 
 // A call that pybind11 refused.
-class DLBRIDGE_LOCAL pybind11_refusal {
+class DLBRIDGE_LOCAL library_refusal {
  public:
   // call: of an overload set, or null
   // keywords: as of refused_call
-  pybind11_refusal(bound_record const& record, overload_call* call, PyObject* const* args,
-                   std::size_t count, PyObject* keywords) noexcept
+  library_refusal(bound_record const& record, overload_call* call, PyObject* const* args,
+                  std::size_t count, PyObject* keywords) noexcept
       : record_(record),
         own_(*record.pybind11_record),
         call_(call),
@@ -154,7 +154,7 @@ class DLBRIDGE_LOCAL pybind11_refusal {
       }
       ref const expected = own_.annotation(i);
       if (object == Py_None && own_.refuses_none(i)) {
-        set_mismatch(expected.get(), object, pybind11_headers);
+        detail::set_mismatch(expected.get(), object, caster_headers);
         reasons.add(own_.name(i), refused_.position(i), take_exception());
       } else {
         record_.checks[own_.with_packs(i)](reasons, {object, own_.name(i), refused_.position(i),
@@ -165,9 +165,9 @@ class DLBRIDGE_LOCAL pybind11_refusal {
 
  private:
   bound_record const& record_;
-  pybind11_signature own_;
+  recorded_signature own_;
   overload_call* call_;
-  binding::refused_call<pybind11_signature> refused_;
+  binding::refused_call<recorded_signature> refused_;
 };
 
 // The add_reasons of a bound_record.
@@ -176,7 +176,7 @@ DLBRIDGE_COLD inline void add_call_reasons(function_record const& record, overlo
                                            std::size_t count, PyObject* keywords) noexcept {
   auto const& own = static_cast<bound_record const&>(record);
   try {
-    pybind11_refusal(own, call, args, count, keywords).add_reasons(reasons);
+    library_refusal(own, call, args, count, keywords).add_reasons(reasons);
   } catch (std::bad_alloc const&) {
     api<PyErr_NoMemory>();
   }
@@ -185,7 +185,7 @@ DLBRIDGE_COLD inline void add_call_reasons(function_record const& record, overlo
   }
 }
 
-}  // namespace detail
+}  // namespace on_pybind11
 }  // namespace python
 }  // namespace DLBRIDGE_ABI
 }  // namespace dlbridge
