@@ -51,7 +51,7 @@ constexpr auto descr_of() {
 
 // Discards the exception of an object that does not fit, as nanobind's casters cannot pass it on. A
 // KeyboardInterrupt is raised once more when Python code runs next.
-DLBRIDGE_COLD inline void forget(ref exception) noexcept {
+DLBRIDGE_COLD inline void discard(ref exception) noexcept {
   if (exception && PyErr_GivenExceptionMatches(exception.get(), PyExc_KeyboardInterrupt) != 0) {
     api<PyErr_SetInterrupt>();
   }
@@ -107,7 +107,7 @@ T* keep_for_call(T&& value, nb::detail::cleanup_list& call) noexcept {
                            }))
                      : ref();
   if (!capsule) {
-    forget(take_exception());
+    discard(take_exception());
     return nullptr;
   }
   call.append(capsule.release());
@@ -145,7 +145,7 @@ class tensor_caster {
     load_result const result =
         is_exact ? argument.load_exactly(object.get()) : argument.load(object.get());
     if (result == load_result::refused) {
-      forget(std::move(argument.exception()));
+      discard(std::move(argument.exception()));
       return false;
     }
     if constexpr (parameter<P>::borrows) {

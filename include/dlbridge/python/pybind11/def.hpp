@@ -138,72 +138,71 @@ Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) 
 
 /// Binds a constructor whose parameters may be tensors: def(cls, py::init<tensor<float>, int>()),
 /// or py::init with a factory function. A second one adds an overload.
-/// @param bound_class the class_
+/// @param scope the class_
 /// @param constructor what py::init or py::init_alias returns
 /// @param extra as of def
-/// @return bound_class
+/// @return scope
 /// @throws pybind11::error_already_set as def
 /// @par Thread and GIL
 /// As def.
 template <class Class, class Constructor, class... Extra>
-auto def(Class& bound_class, Constructor&& constructor, Extra const&... extra)
+auto def(Class& scope, Constructor&& constructor, Extra const&... extra)
     -> decltype(std::forward<Constructor>(constructor)
                     .execute(std::declval<python::on_pybind11::constructed_class<Class>&>(),
                              extra...),
-                bound_class) {
-  python::on_pybind11::constructed_class<Class> target{bound_class};
+                scope) {
+  python::on_pybind11::constructed_class<Class> target{scope};
   std::forward<Constructor>(constructor).execute(target, extra...);
-  return bound_class;
+  return scope;
 }
 
 /// Binds a static method, as def does.
-/// @param bound_class the class_
+/// @param scope the class_
 /// @param name the name in Python
 /// @param function a function or a function object; it has no self
 /// @param extra as of def
-/// @return bound_class
+/// @return scope
 /// @throws pybind11::error_already_set as def
 /// @par Thread and GIL
 /// As def.
 template <class Class, class F, class... Extra>
-Class& def_static(Class& bound_class, char const* name, F&& function, Extra const&... extra) {
+Class& def_static(Class& scope, char const* name, F&& function, Extra const&... extra) {
   namespace pp = python::on_pybind11;
-  pp::insert(bound_class, name,
+  pp::insert(scope, name,
              pp::make_function(python::binding::as_function<void>(std::forward<F>(function)), name,
-                               name, pybind11::scope(bound_class), extra...),
+                               name, pybind11::scope(scope), extra...),
              pp::binding_kind::static_method);
-  return bound_class;
+  return scope;
 }
 
 /// Binds a property, whose value may be a tensor. A getter that returns a member_view exposes
 /// memory of the object without a copy.
-/// @param bound_class the class_
+/// @param scope the class_
 /// @param name the name in Python
 /// @param getter a function of the object, or a pointer to a member function
 /// @param setter a function of the object and the value, such as a tensor_span<float const>; or
 /// nullptr, for a property without setter
 /// @param extra as of def; they apply to both functions. The docstring is that of the property
-/// @return bound_class
+/// @return scope
 /// @throws pybind11::error_already_set when the class refuses the attribute
 /// @par Thread and GIL
 /// As def.
 template <class Class, class Getter, class Setter, class... Extra>
-Class& def_property(Class& bound_class, char const* name, Getter&& getter, Setter&& setter,
+Class& def_property(Class& scope, char const* name, Getter&& getter, Setter&& setter,
                     Extra const&... extra) {
   namespace pp = python::on_pybind11;
-  pp::insert_property(
-      bound_class, name,
-      pp::make_accessor(bound_class, name, "", std::forward<Getter>(getter), extra...),
-      pp::make_accessor(bound_class, name, ".setter", std::forward<Setter>(setter),
-                        pybind11::arg("value"), extra...),
-      pp::doc_of(extra...));
-  return bound_class;
+  pp::insert_property(scope, name,
+                      pp::make_accessor(scope, name, "", std::forward<Getter>(getter), extra...),
+                      pp::make_accessor(scope, name, ".setter", std::forward<Setter>(setter),
+                                        pybind11::arg("value"), extra...),
+                      pp::doc_of(extra...));
+  return scope;
 }
 /// The same, for a property without setter.
 template <class Class, class Getter, class... Extra>
-Class& def_property_readonly(Class& bound_class, char const* name, Getter&& getter,
+Class& def_property_readonly(Class& scope, char const* name, Getter&& getter,
                              Extra const&... extra) {
-  return def_property(bound_class, name, std::forward<Getter>(getter), nullptr, extra...);
+  return def_property(scope, name, std::forward<Getter>(getter), nullptr, extra...);
 }
 
 }  // namespace DLBRIDGE_ABI

@@ -44,7 +44,7 @@ struct function_record {
   exact_test const* exact_tests = nullptr;
   std::size_t positional_count = 0;  // of the parameters before *args, or of all
   std::size_t parameter_count = 0;
-  function_record* previous = nullptr;
+  function_record* older_inserted = nullptr;
 
   /// @param next the name of the next parameter, or null
   /// @return false, with MemoryError set, without memory.

@@ -70,7 +70,7 @@ overload_call* shared_call(nb::detail::cleanup_list* call, Flags flags,
                                                       &shared_state::destroy))
                       : ref();
   if (!capsule) {
-    forget(take_exception());
+    discard(take_exception());
     return nullptr;
   }
   call->append(capsule.release());
@@ -90,7 +90,7 @@ DLBRIDGE_COLD inline bool is_overloaded(bound_record const& record) noexcept {
   error_keeper const pending;
   ref const scope = ref::steal(api<PyObject_CallNoArgs>(record.scope.get()));
   if (!scope || scope.get() == Py_None) {
-    forget(take_exception());
+    discard(take_exception());
     return true;
   }
   ref const function =
@@ -98,13 +98,13 @@ DLBRIDGE_COLD inline bool is_overloaded(bound_record const& record) noexcept {
   ref const signatures =
       function ? ref::steal(api<PyObject_GetAttrString>(function.get(), "__nb_signature__"))
                : ref();
-  forget(take_exception());
+  discard(take_exception());
   return signatures && PyTuple_Check(signatures.get()) && PyTuple_GET_SIZE(signatures.get()) > 1;
 }
 
 // A tensor argument, with the call of several overloads that shares its imports, or null.
 template <class P>
-struct shared_tensor : binding::given_tensor<P> {
+struct shared_argument : binding::given_tensor<P> {
   overload_call* call = nullptr;
 };
 
@@ -123,7 +123,7 @@ struct call_traits {
   using record = bound_record;
   using elements = element_casters;
   template <class P>
-  using given = shared_tensor<P>;
+  using given = shared_argument<P>;
 
   template <class P>
   using caster = nb::detail::make_caster<P>;
@@ -168,7 +168,7 @@ struct call_traits {
     return nullptr;
   }
   template <class P>
-  static overload_call* call_of(shared_tensor<P> const& value) noexcept {
+  static overload_call* call_of(shared_argument<P> const& value) noexcept {
     return value.call;
   }
 };
@@ -199,8 +199,8 @@ class bound_function<F, Guard, Result(Parameters...)> {
 namespace nanobind {
 namespace detail {
 template <class P>
-struct type_caster<dlbridge::python::on_nanobind::shared_tensor<P>> {
-  using Value = dlbridge::python::on_nanobind::shared_tensor<P>;
+struct type_caster<dlbridge::python::on_nanobind::shared_argument<P>> {
+  using Value = dlbridge::python::on_nanobind::shared_argument<P>;
   static constexpr auto Name =
       dlbridge::python::binding::annotation<dlbridge::python::on_nanobind::annotation_text,
                                             dlbridge::python::binding::place::parameter, P>();
@@ -240,11 +240,12 @@ struct type_caster<
 };
 // nanobind passes None to such a parameter, and writes "| None" behind the name of its type.
 template <class P>
-struct has_arg_defaults<dlbridge::python::on_nanobind::shared_tensor<P>>
+struct has_arg_defaults<dlbridge::python::on_nanobind::shared_argument<P>>
     : std::bool_constant<dlbridge::python::accepts_none<P>> {};
 template <class P>
-struct remove_opt_mono<dlbridge::python::on_nanobind::shared_tensor<P>> {
-  using type = dlbridge::python::on_nanobind::shared_tensor<dlbridge::python::type_beside_none<P>>;
+struct remove_opt_mono<dlbridge::python::on_nanobind::shared_argument<P>> {
+  using type =
+      dlbridge::python::on_nanobind::shared_argument<dlbridge::python::type_beside_none<P>>;
 };
 
 template <class R>

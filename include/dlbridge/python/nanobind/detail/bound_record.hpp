@@ -93,8 +93,8 @@ struct bound_record : function_record {
   std::unique_ptr<parameter_facts[]> parameters{};
 
  private:
-  // The lock of the list of all records. A module may be imported, and a function deleted, while
-  // another thread looks for a record, which without the GIL happens at the same time.
+  // Locks the list of all records. Without the GIL, a module may be imported, and a function
+  // deleted, while another thread looks for a record.
   DLBRIDGE_LOCAL static std::mutex& access() noexcept {
     static std::mutex mutex;
     return mutex;

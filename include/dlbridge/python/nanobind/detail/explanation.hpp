@@ -178,7 +178,7 @@ DLBRIDGE_COLD inline void explain_refusal(PyObject* function, PyObject* const* a
 // nanobind has one function for each shape of a call, which its Python functions refer to. Calls of
 // the functions of def pass through one of these instead, which calls nanobind's.
 template <std::size_t Index>
-DLBRIDGE_LOCAL vectorcallfunc& own_call() noexcept {
+DLBRIDGE_LOCAL vectorcallfunc& library_call() noexcept {
   static vectorcallfunc function = nullptr;
   return function;
 }
@@ -186,7 +186,7 @@ template <std::size_t Index>
 PyObject* call_and_explain(PyObject* self, PyObject* const* args, std::size_t flags,
                            PyObject* keywords) noexcept {
   bool const outer = std::exchange(is_explained(), true);
-  PyObject* const result = own_call<Index>()(self, args, flags, keywords);
+  PyObject* const result = library_call<Index>()(self, args, flags, keywords);
   is_explained() = outer;
   if (result == nullptr) {
     // The two highest bits are flags: of Python, and of nanobind for the self of a constructor.
@@ -198,11 +198,11 @@ PyObject* call_and_explain(PyObject* self, PyObject* const* args, std::size_t fl
 }
 template <std::size_t Index>
 bool intercept(vectorcallfunc& call) noexcept {
-  vectorcallfunc& own = own_call<Index>();
-  if (own != nullptr && own != call) {
+  vectorcallfunc& original = library_call<Index>();
+  if (original != nullptr && original != call) {
     return false;
   }
-  own = call;
+  original = call;
   call = &call_and_explain<Index>;
   return true;
 }

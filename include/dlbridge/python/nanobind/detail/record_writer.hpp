@@ -55,12 +55,12 @@ class record_writer {
     }
     constexpr std::size_t named = (std::size_t{is_argument<Extra>} + ... + 0);
     [[maybe_unused]] std::size_t next = record.is_method && named < count ? 1 : 0;
-    (add(record, next, extra), ...);
+    (add_extra(record, next, extra), ...);
   }
 
  private:
   template <class Extra>
-  static void add(bound_record& record, std::size_t& next, Extra const& extra) {
+  static void add_extra(bound_record& record, std::size_t& next, Extra const& extra) {
     if constexpr (is_argument<Extra>) {
       if (!record.add_parameter(extra.name_)) {
         throw_pending();

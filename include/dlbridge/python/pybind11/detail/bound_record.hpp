@@ -5,6 +5,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
+
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/call/binding/function_record.hpp>
 #include <dlbridge/python/call/binding/overload_call.hpp>
@@ -22,7 +24,7 @@ struct refused_argument {
   char const* name;     // or null
   int position;         // counted from 1
   PyObject* expected;   // the annotation of the parameter
-  bool convert;         // whether implicit conversions are allowed
+  bool converts;        // whether implicit conversions are allowed
   overload_call* call;  // which imports each tensor once, or null
 };
 // Adds the reason of an argument that does not fit a parameter.
@@ -34,7 +36,13 @@ struct DLBRIDGE_LOCAL bound_record : function_record {
   py::detail::function_record const* pybind11_record = nullptr;
   argument_check const* checks = nullptr;  // one for each parameter
   PyObject* self = nullptr;                // of the Python function
-  bound_record* previous_bound = nullptr;
+  bound_record* older = nullptr;
+
+  // The record of the function that was bound last, which links to the older ones.
+  DLBRIDGE_LOCAL static std::atomic<bound_record*>& newest() noexcept {
+    static std::atomic<bound_record*> record = nullptr;
+    return record;
+  }
 };
 
 // Whether the pending exception is a refusal of bound_function, which states the reasons already.

@@ -41,17 +41,17 @@ inline ref function_of(PyObject* attribute) noexcept {
              : ref::borrow(attribute);
 }
 
-// The record of the last function that def inserted, which links to those of earlier ones. An
-// attribute of the module could hold them, but generated stubs would list it.
-DLBRIDGE_LOCAL inline function_record*& last_record() noexcept {
-  static function_record* last = nullptr;
-  return last;
+// The record of the last function that def inserted, which links to the older ones. An attribute of
+// the module could hold them, but generated stubs would list it.
+DLBRIDGE_LOCAL inline function_record*& newest_inserted() noexcept {
+  static function_record* record = nullptr;
+  return record;
 }
 // The record of a Python function, or null if def did not bind it.
 inline function_record* find_record(PyObject* function) noexcept {
-  function_record* each = last_record();
+  function_record* each = newest_inserted();
   while (each != nullptr && each->function != function) {
-    each = each->previous;
+    each = each->older_inserted;
   }
   return each;
 }
@@ -164,7 +164,7 @@ DLBRIDGE_COLD inline bool insert_function(PyObject* scope, char const* name, ref
     record.function =
         kind == binding_kind::method ? PyInstanceMethod_Function(fresh.get()) : function.get();
     static_cast<void>(function.release());  // never freed
-    record.previous = std::exchange(last_record(), &record);
+    record.older_inserted = std::exchange(newest_inserted(), &record);
     return true;
   }
   if (is_other_kind(attribute.get(), kind)) {

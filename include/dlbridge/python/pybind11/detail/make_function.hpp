@@ -24,7 +24,7 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/detail/bound_function.hpp>
 #include <dlbridge/python/pybind11/detail/bound_record.hpp>
-#include <dlbridge/python/pybind11/detail/call_reasons.hpp>
+#include <dlbridge/python/pybind11/detail/explanation.hpp>
 #include <dlbridge/python/pybind11/detail/refused_call.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 
@@ -48,7 +48,7 @@ template <class... Guards>
 constexpr bool is_releasing<py::call_guard<Guards...>> = (releases_gil::in<Guards> || ...);
 
 template <class Extra>
-void record_extra(function_record& record, Extra const& extra) {
+void add_extra(function_record& record, Extra const& extra) {
   if constexpr (std::is_base_of_v<py::arg, Extra>) {
     if (!record.add_parameter(extra.name)) {
       throw_pending();
@@ -191,7 +191,7 @@ made_function make_function(Callee callee, char const* name, char const* display
   binding::check_signature<call_traits, (is_releasing<Extra> || ...), signature>();
   constexpr signature_facts facts = facts_of<signature>::get();
   std::unique_ptr<bound_record> record = make_record(display_name, facts);
-  (record_extra(*record, extra), ...);
+  (add_extra(*record, extra), ...);
   add_packs(*record, facts);
   py::object function =
       py::cpp_function(bound_function<Callee, guard, signature>(std::move(callee), *record),

@@ -62,7 +62,7 @@ DLBRIDGE_COLD void check_argument(refusals& reasons, refused_argument const& arg
     }
   } else if constexpr (!std::is_same_v<P, py::detail::value_and_holder>) {
     try {
-      if (accepts<P>(argument.object, argument.convert)) {
+      if (accepts<P>(argument.object, argument.converts)) {
         return;
       }
       detail::set_mismatch_of<P>(argument.expected, argument.object, caster_headers);

@@ -29,12 +29,6 @@ struct DLBRIDGE_LOCAL record_link {
   bound_record* record;
 };
 
-// The record of the function that was bound last, which links to those of earlier ones.
-DLBRIDGE_LOCAL inline std::atomic<bound_record*>& last_bound() noexcept {
-  static std::atomic<bound_record*> last = nullptr;
-  return last;
-}
-
 // Replaces the pending exception, if it is pybind11's refusal of a call, by the reasons.
 // self: the self of the Python function, which is pybind11's
 DLBRIDGE_COLD inline void explain_refusal(PyObject* self, PyObject* const* args, std::size_t count,
@@ -42,9 +36,9 @@ DLBRIDGE_COLD inline void explain_refusal(PyObject* self, PyObject* const* args,
   if (std::exchange(has_stated_reasons(), false)) {
     return;
   }
-  bound_record const* record = last_bound().load(std::memory_order_acquire);
+  bound_record const* record = bound_record::newest().load(std::memory_order_acquire);
   while (record != nullptr && record->self != self) {
-    record = record->previous_bound;
+    record = record->older;
   }
   if (record == nullptr || overload_call::is_trying(*record)) {
     return;  // an overload set asks for the reasons if no other candidate accepts the call
@@ -68,7 +62,7 @@ DLBRIDGE_COLD inline void explain_refusal(PyObject* self, PyObject* const* args,
 
 // pybind11's C function, which all its Python functions call.
 template <class Function>
-DLBRIDGE_LOCAL Function& pybind11_dispatcher() noexcept {
+DLBRIDGE_LOCAL Function& library_call() noexcept {
   static Function function = nullptr;
   return function;
 }
@@ -78,7 +72,7 @@ DLBRIDGE_LOCAL Function& pybind11_dispatcher() noexcept {
 template <class Function, class... Arguments>
 PyObject* call_dispatcher(Arguments... arguments) {
   try {
-    return pybind11_dispatcher<Function>()(arguments...);
+    return library_call<Function>()(arguments...);
   } catch (py::error_already_set& e) {
     e.restore();
   } catch (std::exception const&) {
@@ -132,10 +126,9 @@ inline PyObject* call_by_tuple(PyObject* self, PyObject* args, PyObject* keyword
 
 #endif
 
-// Lets calls of a Python function of pybind11 explain their refusals.
 template <class Function>
 void intercept(PyMethodDef& method, Function own) noexcept {
-  pybind11_dispatcher<Function>() =
+  library_call<Function>() =
       reinterpret_cast<Function>(reinterpret_cast<void (*)()>(method.ml_meth));
   method.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(own));
 }
@@ -154,9 +147,9 @@ DLBRIDGE_COLD inline void explain_refusals(bound_record& record, PyObject* funct
 #endif
   record.add_reasons = &add_call_reasons;
   record.self = PyCFunction_GetSelf(plain);
-  record.previous_bound = last_bound().load(std::memory_order_relaxed);
-  while (!last_bound().compare_exchange_weak(record.previous_bound, &record,
-                                             std::memory_order_release)) {
+  record.older = bound_record::newest().load(std::memory_order_relaxed);
+  while (!bound_record::newest().compare_exchange_weak(record.older, &record,
+                                                       std::memory_order_release)) {
   }
 }
 
