@@ -61,7 +61,7 @@ class origin {
       m = managed_tensor();
       return ref();
     }
-    if (!detail::takes_strides(path.is_torch, m)) {
+    if (!detail::accept_strides(path.is_torch, m)) {
       return ref();
     }
     if (path.table) {

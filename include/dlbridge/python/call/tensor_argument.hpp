@@ -103,7 +103,7 @@ class tensor_argument : public untyped_argument {
     if constexpr (traits::takes_others) {
       this->name_others(detail::others_of<P>);
     }
-    return !exception_ && meets(tensor.view(), checked()) && is_ready_in(tensor, need.where);
+    return !exception_ && meets(tensor.view(), checked()) && make_ready_in(tensor, need.where);
   }
 
   /// Returns the C++ parameter, and moves the tensor into it if P owns its tensor.

@@ -138,10 +138,10 @@ class tensor_caster {
   bool load_object(py::handle source, [[maybe_unused]] bool convert) {
     if constexpr (tensor_argument<P>::need.converts) {
       if (!convert) {
-        return is_loaded(argument_.emplace().load_exactly(source.ptr()));
+        return finish_load(argument_.emplace().load_exactly(source.ptr()));
       }
     }
-    return is_loaded(argument_.emplace().load(source.ptr()));  // pybind11 may call load twice
+    return finish_load(argument_.emplace().load(source.ptr()));  // pybind11 may call load twice
   }
 
   // Nothing but the container keeps an element, and its producer may empty that.
@@ -158,7 +158,7 @@ class tensor_caster {
     return fits;
   }
 
-  DLBRIDGE_INLINE bool is_loaded(load_result result) {
+  DLBRIDGE_INLINE bool finish_load(load_result result) {
     ref& exception = argument_->exception();
     if (exception && !refusals::is_refusal(exception)) {
       set_exception(std::move(exception));
@@ -167,7 +167,7 @@ class tensor_caster {
     return result != load_result::refused;
   }
 
-  // Casters of later arguments may have run Python code.
+  // Later arguments may have run Python code.
   void confirm() {
     if (!argument_->confirm()) {
       set_exception(std::move(argument_->exception()));

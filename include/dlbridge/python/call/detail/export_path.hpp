@@ -131,10 +131,10 @@ inline bool is_of_torch(PyTypeObject* type) noexcept {
   return false;
 }
 
-// Whether a library takes the strides of a tensor. PyTorch throws a C++ exception for negative ones
-// through a function that is noexcept, which ends the process. Frees the tensor on failure, and
-// sets an exception.
-inline bool takes_strides(bool is_torch, managed_tensor& m) noexcept {
+// Accepts the strides that a library takes. PyTorch throws an exception for negative ones through a
+// function that is noexcept, which ends the process. Frees the tensor on failure, and sets an
+// exception.
+inline bool accept_strides(bool is_torch, managed_tensor& m) noexcept {
   bool is_negative = false;
   for (int i = 0; is_torch && m && i < m.view().rank(); ++i) {
     is_negative = is_negative || m.view().stride(i) < 0;
@@ -351,7 +351,7 @@ inline ref give_as(library which, managed_tensor m) noexcept {
     m = managed_tensor();
     return ref();
   }
-  if (!detail::takes_strides(which == library::torch, m)) {
+  if (!detail::accept_strides(which == library::torch, m)) {
     return ref();
   }
   // A table orders no streams, which from_dlpack of the library does.

@@ -81,12 +81,12 @@ class untyped_argument {
   }
 
   // Returns false, with exception_ set, when the elements of a shared import cannot be awaited.
-  bool is_ready_in(imported_tensor& tensor, device_filter where) noexcept {
-    bool const is_ready = tensor.is_ready(object_, where);
-    if (!is_ready) {
+  bool make_ready_in(imported_tensor& tensor, device_filter where) noexcept {
+    bool const done = tensor.make_ready(object_, where);
+    if (!done) {
       exception_ = take_exception();
     }
-    return is_ready;
+    return done;
   }
 
   // Replaces the tensor, which does not meet the requirement, by a converted copy. Returns false
@@ -94,7 +94,7 @@ class untyped_argument {
   DLBRIDGE_NOINLINE bool convert_from(imported_tensor& source, requirement const& need,
                                       managed_tensor (*copy)(tensor_view const&)) noexcept {
     if (!dlbridge::detail::is_convertible(source.view(), need) ||
-        !is_ready_in(source, device_filter())) {
+        !make_ready_in(source, device_filter())) {
       return false;
     }
     managed_tensor result;

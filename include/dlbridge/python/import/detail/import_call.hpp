@@ -29,8 +29,8 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// The fulfilment of an import that requests neither a device, nor a copy, nor a stream: that of an
-// argument. Extensions need not compile the other one (fulfil.hpp).
+// The fulfilment of an import that requests no device, copy or stream: that of an argument.
+// Extensions need not compile the other one (fulfil.hpp).
 struct no_request {
   static constexpr bool as_it_is = true;
 };
@@ -327,8 +327,7 @@ class import_call {
     return tensor;
   }
 
-  // Moves or copies the tensor as requested, if the producer did not. Refuses a copy by the
-  // producer that copy=False forbids.
+  // Moves or copies the tensor as requested, if the producer did not. Refuses a forbidden copy.
   managed_tensor fulfil(managed_tensor m) noexcept {
     if (request_.copy == copy_policy::never && m.view().is_copied()) {
       m = managed_tensor();
@@ -338,7 +337,8 @@ class import_call {
       set_error(r);
       return m;
     }
-    bool const wants_copy = copies_here_ || (request_.copy == copy_policy::always && !is_copy(m));
+    bool const wants_copy =
+        copies_here_ || (request_.copy == copy_policy::always && !detect_copy(m));
     if (PyErr_Occurred() != nullptr || (wants_copy && !holds_its_values())) {
       error_keeper const pending;
       m = managed_tensor();
@@ -359,11 +359,11 @@ class import_call {
     return !type_.tests || run_tests(producer_, import_path::protocol) != test_outcome::failed;
   }
 
-  // Whether the tensor is a copy: it has flag_is_copied, which torch and JAX do not set, or another
-  // address than an export without copy: tvm-ffi and dpnp may ignore the request, and CuPy copies
-  // no host-accessible memory for the CPU. That export is ordered, because dlbridge copies its
-  // elements, and stays on its device, as a move from there copies in any case.
-  bool is_copy(managed_tensor const& m) noexcept {
+  // A copy has flag_is_copied, which torch and JAX do not set, or another address than an export
+  // without copy: tvm-ffi and dpnp may ignore the request, and CuPy copies no host-accessible
+  // memory for the CPU. That export is ordered, as dlbridge copies its elements, and stays on its
+  // device, as a move copies anyway.
+  bool detect_copy(managed_tensor const& m) noexcept {
     tensor_view const view = m.view();
     bool const leaves_device = moves_ && !is_host_accessible(where_);
     if (view.is_copied() || view.empty() || (leaves_device && !is_host_accessible(view.device()))) {

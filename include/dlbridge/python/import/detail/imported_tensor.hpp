@@ -74,7 +74,7 @@ class imported_tensor {
       return false;
     }
     if (import_by_table(object, mode)) {
-      return is_ready(object, where);
+      return make_ready(object, where);
     }
     if (PyErr_Occurred() != nullptr) {
       return false;
@@ -89,7 +89,7 @@ class imported_tensor {
     if (owned_) {
       view_owned();
     }
-    return owned_ && is_ready(object, where);
+    return owned_ && make_ready(object, where);
   }
 
   /// Borrows an ordinary tensor that meets the requirement.
@@ -145,13 +145,13 @@ class imported_tensor {
     }
     bool const is_lent = import_by_table(object, mode) ||
                          (PyErr_Occurred() == nullptr && lend_ndarray(object, mode));
-    return is_lent && meets(view(), need) && is_ready(object, need.where);
+    return is_lent && meets(view(), need) && make_ready(object, need.where);
   }
 
   /// Makes the host wait for the elements of memory to which devices write as well, such as managed
   /// memory, for a parameter that requires the host.
   /// @return false, with a Python exception set as by host_wait, on failure.
-  DLBRIDGE_INLINE bool is_ready(PyObject* object, device_filter where) noexcept {
+  DLBRIDGE_INLINE bool make_ready(PyObject* object, device_filter where) noexcept {
     return tensor_.device.device_type == kDLCPU || where.type != device_filter::host ||
            wait_for_elements(object);
   }
