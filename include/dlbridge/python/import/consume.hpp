@@ -11,8 +11,8 @@
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/by_table.hpp>
 #include <dlbridge/python/import/detail/consume_argument.hpp>
+#include <dlbridge/python/import/detail/consume_by_table.hpp>
 #include <dlbridge/python/import/detail/fulfil.hpp>
 #include <dlbridge/python/import/detail/import_call.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
@@ -70,8 +70,8 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
     managed_tensor tensor;
     if (!request.by_protocol && request.takes_as_it_is()) {
       type_cache::room storage;
-      tensor = detail::import_by_table(type_cache::get(Py_TYPE(producer), storage), producer,
-                                       request.stream, ready);
+      tensor = detail::consume_by_table(type_cache::get(Py_TYPE(producer), storage), producer,
+                                        request.stream, ready);
       if (tensor || PyErr_Occurred() != nullptr) {
         return tensor;
       }

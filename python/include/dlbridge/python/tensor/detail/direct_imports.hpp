@@ -16,7 +16,7 @@
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/by_table.hpp>
+#include <dlbridge/python/import/detail/consume_by_table.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/request.hpp>
@@ -219,7 +219,7 @@ DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& tried_table) noexcept
   }
   stream_ref ready = stream_ref::default_of(cpu);
   bool const is_fixed = !type->tests;  // PyTorch changes what it exported
-  managed_tensor m = import_by_table(*type, object, nullptr, ready);
+  managed_tensor m = consume_by_table(*type, object, nullptr, ready);
   PyTypeObject* const result = m ? tensor_type() : nullptr;
   ref tensor = result == nullptr ? ref()
                : is_fixed        ? new_tensor_of_fixed(result, std::move(m))

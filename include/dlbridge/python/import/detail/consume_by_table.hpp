@@ -1,4 +1,4 @@
-// import_by_table: imports the tensor of an object by the exchange table of its type, with the
+// consume_by_table: imports the tensor of an object by the exchange table of its type, with the
 // result that its __dlpack__ would have.
 // layer: import
 #pragma once
@@ -58,7 +58,7 @@ DLBRIDGE_COLD inline managed_tensor refuse_export(report const& why) noexcept {
   return managed_tensor();
 }
 
-/// Imports an object by the exchange table of its type.
+/// As consume() by the exchange table of the type.
 /// @param type the entry of that type.
 /// @param stream the value of stream=, or null.
 /// @param[out] ready as for consume; unchanged for memory without streams.
@@ -70,8 +70,8 @@ DLBRIDGE_COLD inline managed_tensor refuse_export(report const& why) noexcept {
 ///   ordered.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
-DLBRIDGE_INLINE managed_tensor import_by_table(type_entry const& type, PyObject* object,
-                                               PyObject* stream, stream_ref& ready) noexcept {
+DLBRIDGE_INLINE managed_tensor consume_by_table(type_entry const& type, PyObject* object,
+                                                PyObject* stream, stream_ref& ready) noexcept {
   if (!type.defines_table || !type.exchange.can_export()) {
     return managed_tensor();
   }
