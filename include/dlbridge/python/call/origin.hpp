@@ -55,7 +55,7 @@ class origin {
   /// Takes m; on failure m is freed.
   ref give(managed_tensor m) const noexcept {
     detail::export_path const path =
-        object_ != nullptr ? detail::export_path_cache::find(object_) : detail::export_path();
+        object_ != nullptr ? detail::export_path_cache::get(object_) : detail::export_path();
     if (PyErr_Occurred() != nullptr) {
       error_keeper const pending;
       m = managed_tensor();
@@ -84,7 +84,7 @@ class origin {
       set_error(dlbridge::detail::empty_owner());
       return result;
     }
-    detail::export_path const path = detail::export_path_cache::find(object_);
+    detail::export_path const path = detail::export_path_cache::get(object_);
     if (PyErr_Occurred() != nullptr) {
       return result;
     }
@@ -130,7 +130,7 @@ class origin {
       return stream_ref::default_of(where);
     }
     stream_ref const result =
-        work_stream_of(object_, type_cache::find(Py_TYPE(object_)).exchange, where);
+        work_stream_of(object_, type_cache::get_copy(Py_TYPE(object_)).exchange, where);
     if (PyErr_Occurred() != nullptr) {
       throw python_error();
     }

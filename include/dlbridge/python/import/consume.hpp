@@ -69,8 +69,8 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
   if (!PyCapsule_CheckExact(producer)) {
     managed_tensor tensor;
     if (!request.by_protocol && request.takes_as_it_is()) {
-      type_cache::room storage;
-      tensor = detail::consume_by_table(type_cache::get(Py_TYPE(producer), storage), producer,
+      type_cache::storage uncached;
+      tensor = detail::consume_by_table(type_cache::get(Py_TYPE(producer), uncached), producer,
                                         request.stream, ready);
       if (tensor || PyErr_Occurred() != nullptr) {
         return tensor;

@@ -153,7 +153,7 @@ inline bool accept_strides(bool is_torch, managed_tensor& m) noexcept {
 DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
   PyTypeObject* const type = Py_TYPE(object);
   export_path path;
-  exchange_table const table = type_cache::find(type).exchange;
+  exchange_table const table = type_cache::get_copy(type).exchange;
   if (table && table.can_import()) {
     path.table = table;
     path.is_torch = is_of_torch(type);
@@ -190,7 +190,7 @@ DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
 class export_path_cache {
  public:
   // As find_export_path. A path that is unknown is not cached: another call may find it.
-  DLBRIDGE_LOCAL static export_path find(PyObject* object) noexcept {
+  DLBRIDGE_LOCAL static export_path get(PyObject* object) noexcept {
 #if defined(Py_GIL_DISABLED)
     return find_export_path(object);
 #else
@@ -237,7 +237,7 @@ DLBRIDGE_LOCAL inline exchange_table installed_table() noexcept {
   }
   exchange_table const table =
       type && PyType_Check(type.get())
-          ? type_cache::find(reinterpret_cast<PyTypeObject*>(type.get())).exchange
+          ? type_cache::get_copy(reinterpret_cast<PyTypeObject*>(type.get())).exchange
           : exchange_table();
 #if !defined(Py_GIL_DISABLED)
   known = table;
@@ -306,7 +306,7 @@ DLBRIDGE_LOCAL inline export_path find_export_path(library_row const& row) noexc
   }
   path.row = &row;
   if (type && PyType_Check(type.get())) {
-    path.table = type_cache::find(reinterpret_cast<PyTypeObject*>(type.get())).exchange;
+    path.table = type_cache::get_copy(reinterpret_cast<PyTypeObject*>(type.get())).exchange;
   }
 #if !defined(Py_GIL_DISABLED)
   cached = path;

@@ -43,7 +43,7 @@ class import_call {
   import_call(PyObject* producer, consume_request const& request) noexcept
       : producer_(producer),
         request_(request),
-        type_(type_cache::find(Py_TYPE(producer))),
+        type_(type_cache::get_copy(Py_TYPE(producer))),
         method_{ref::borrow(type_.takes_self ? type_.dlpack : nullptr), type_.takes_self},
         negotiation_(producer, type_, method_) {}
   import_call(import_call const&) = delete;

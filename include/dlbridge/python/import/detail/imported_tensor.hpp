@@ -96,7 +96,7 @@ class imported_tensor {
   /// @return false in every other case; import_object then decides. An exception that is not
   ///   suppressible may be pending, with which import_object returns.
   DLBRIDGE_INLINE bool try_borrow_fast(PyObject* object, requirement const& need) noexcept {
-    type_entry const* const type = type_cache::peek(Py_TYPE(object));
+    type_entry const* const type = type_cache::find(Py_TYPE(object));
     if (type == nullptr) {
       return false;
     }
@@ -125,7 +125,7 @@ class imported_tensor {
   /// Whether the tensor is what it was when it was lent: a Tensor, whose description never changes.
   /// @pre as for borrow_again.
   DLBRIDGE_INLINE bool is_unchanged(PyObject* object) const noexcept {
-    type_entry const* const type = type_cache::peek(Py_TYPE(object));
+    type_entry const* const type = type_cache::find(Py_TYPE(object));
     return type != nullptr && type->has_head && tensor_.device.device_type == kDLCPU;
   }
 
@@ -136,8 +136,8 @@ class imported_tensor {
                                       requirement const& need) noexcept {
     // The lookup restores the entry of an ndarray if the type of another argument replaced it.
     if (try_borrow_fast(object, need) ||
-        (type_cache::peek(Py_TYPE(object)) == nullptr &&
-         type_cache::find(Py_TYPE(object)).reads_fields && try_borrow_fast(object, need))) {
+        (type_cache::find(Py_TYPE(object)) == nullptr &&
+         type_cache::get_copy(Py_TYPE(object)).reads_fields && try_borrow_fast(object, need))) {
       return true;
     }
     if (PyErr_Occurred() != nullptr) {
@@ -177,7 +177,7 @@ class imported_tensor {
   /// and t_() write to the extents of every struct of the tensor.
   /// @param object the object that was imported.
   managed_tensor take_to_keep(PyObject* object) noexcept {
-    type_entry const* const type = type_cache::peek(Py_TYPE(object));
+    type_entry const* const type = type_cache::find(Py_TYPE(object));
     bool const is_fixed =
         type != nullptr && (type->reads_fields || (type->has_table && !type->tests));
     return is_fixed || !owned_ ? std::move(owned_) : detail::with_own_dims(std::move(owned_));
@@ -199,8 +199,8 @@ class imported_tensor {
   // called, as for a Tensor that is to be owned and has a stream: the slots of its table order the
   // default stream, whereas the stream of the argument is that of the Tensor.
   bool import_by_table(PyObject* object, import_mode mode) noexcept {
-    type_cache::room storage;
-    type_entry const& type = type_cache::get(Py_TYPE(object), storage);
+    type_cache::storage uncached;
+    type_entry const& type = type_cache::get(Py_TYPE(object), uncached);
     if (type.has_head) {
       bool const is_lent = mode != import_mode::own;
       if (is_lent && describe_tensor(object)) {
@@ -247,8 +247,8 @@ class imported_tensor {
   // Describes an ndarray by its fields. Returns false without an exception when __dlpack__ is to be
   // called.
   DLBRIDGE_NOINLINE bool describe_ndarray(PyObject* object) noexcept {
-    type_cache::room storage;
-    return detail::can_read_fields(type_cache::get(Py_TYPE(object), storage), object) &&
+    type_cache::storage uncached;
+    return detail::can_read_fields(type_cache::get(Py_TYPE(object), uncached), object) &&
            detail::read_ndarray(object, tensor_, dims_, flags_) &&
            detail::is_sound_ndarray(tensor_);
   }
@@ -257,7 +257,7 @@ class imported_tensor {
   // empty or unusual. The exception of __dlpack__ states why it cannot be written to. Like
   // try_borrow_fast, free-threaded builds call __dlpack__.
   bool lend_ndarray(PyObject* object, import_mode mode) noexcept {
-    return type_cache::peek(Py_TYPE(object)) != nullptr && describe_ndarray(object) &&
+    return type_cache::find(Py_TYPE(object)) != nullptr && describe_ndarray(object) &&
            (mode == import_mode::borrow_to_read || flags_ == 0);
   }
 
@@ -284,7 +284,7 @@ class imported_tensor {
       return import_for_host(object);
     }
     stream_ref const ready =
-        work_stream_of(object, type_cache::find(Py_TYPE(object)).exchange, own);
+        work_stream_of(object, type_cache::get_copy(Py_TYPE(object)).exchange, own);
     return PyErr_Occurred() == nullptr && succeeded(python::try_host_wait(ready));
   }
   // Requests the same memory for the CPU: the producer then waits for its elements (spec 4.3). For

@@ -197,7 +197,7 @@ DLBRIDGE_COLD inline bool test_ndarray(PyObject* array) noexcept {
   if (keywords.max_version == nullptr) {
     return false;
   }
-  producer_method const method{ref::borrow(type_cache::find(Py_TYPE(array)).dlpack), true};
+  producer_method const method{ref::borrow(type_cache::get_copy(Py_TYPE(array)).dlpack), true};
   ref const capsule = call_dlpack(array, method, keywords);
   report why;
   managed_tensor const exported = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();

@@ -84,53 +84,53 @@ struct alignas(64) type_entry : type_facts {
 
 /// Entries by type. The version tag of an entry tells whether the type has been modified, or
 /// another type has taken its address; types without a valid tag are looked up each time. Objects
-/// are not cached.
+/// are not cached. Functions named find search the cache alone; those named get also look a type
+/// up. Pointers and references to entries are valid until Python code runs.
 /// @par Thread and GIL
 /// The caller holds the GIL. Free-threaded builds cache static types, such as numpy.ndarray, which
 /// are never destroyed and which Python code cannot modify. They look up other types each time.
 class type_cache {
  public:
-  /// @return the valid entry of a type, or null. The pointer is valid until Python code runs.
-  DLBRIDGE_INLINE static type_entry const* peek(PyTypeObject* type) noexcept {
+  /// @return the valid entry of a type, or null.
+  DLBRIDGE_INLINE static type_entry const* find(PyTypeObject* type) noexcept {
     type_entry const& first = *slots_of(type);
-    return is_valid(first, type) ? &first : peek_further(type);
+    return is_valid(first, type) ? &first : find_further(type);
   }
 
 #if defined(Py_GIL_DISABLED)
-  using room = std::optional<type_entry>;
+  using storage = std::optional<type_entry>;
 #else
-  struct room {};  // every entry is in the cache
+  struct storage {};  // every entry is in the cache
 #endif
 
-  /// @param[out] storage receives the entry of a type that is not cached.
-  /// @return the entry of a type, valid until Python code runs and as long as the storage lives.
-  static type_entry const& get(PyTypeObject* type, room& storage) noexcept {
+  /// @param[out] uncached receives the entry of a type that is not cached.
+  /// @return the entry of a type, valid as long as the storage lives.
+  static type_entry const& get(PyTypeObject* type, storage& uncached) noexcept {
 #if defined(Py_GIL_DISABLED)
-    type_entry const* const cached = stored(type);
-    return cached != nullptr ? *cached : storage.emplace(find(type));
+    type_entry const* const cached = find_stored(type);
+    return cached != nullptr ? *cached : uncached.emplace(get_copy(type));
 #else
-    static_cast<void>(storage);
-    type_entry const* const cached = peek(type);
+    static_cast<void>(uncached);
+    type_entry const* const cached = find(type);
     return cached != nullptr ? *cached : renew(type);
 #endif
   }
 
-  /// @return the cached entry of a type, which is looked up where there is none; null for a type
-  ///   that is not cached. The pointer is valid until Python code runs.
-  static type_entry const* fetch(PyTypeObject* type) noexcept {
+  /// @return the cached entry of a type; null for one that is not cached.
+  static type_entry const* get_cached(PyTypeObject* type) noexcept {
 #if defined(Py_GIL_DISABLED)
     static_cast<void>(type);
     return nullptr;
 #else
-    type_entry const* const cached = peek(type);
-    return cached != nullptr ? cached : fetch_new(type);
+    type_entry const* const cached = find(type);
+    return cached != nullptr ? cached : get_renewed(type);
 #endif
   }
 
   /// @return the entry of a type; a copy, as Python code that runs later may replace the entry.
-  DLBRIDGE_LOCAL static type_entry find(PyTypeObject* type) noexcept {
+  DLBRIDGE_LOCAL static type_entry get_copy(PyTypeObject* type) noexcept {
 #if defined(Py_GIL_DISABLED)
-    type_entry const* const cached = stored(type);
+    type_entry const* const cached = find_stored(type);
     return cached != nullptr ? type_entry(cached->facts()) : look_up_and_store(type);
 #else
     return renew(type);
@@ -181,14 +181,13 @@ class type_cache {
     return *slots;
   }
 
-  DLBRIDGE_NOINLINE static type_entry const* peek_further(PyTypeObject* type) noexcept {
+  DLBRIDGE_NOINLINE static type_entry const* find_further(PyTypeObject* type) noexcept {
     type_entry const& entry = slot(type);
     return is_valid(entry, type) ? &entry : nullptr;
   }
 
 #if !defined(Py_GIL_DISABLED)
-  // The entry of a type, which is looked up unless it is valid. An entry without a version tag is
-  // never valid, and is looked up again.
+  // The entry of a type, which is looked up unless it is valid.
   DLBRIDGE_LOCAL DLBRIDGE_NOINLINE static type_entry const& renew(PyTypeObject* type) noexcept {
     type_entry& entry = slot(type);
     if (!is_valid(entry, type)) {
@@ -198,7 +197,7 @@ class type_cache {
     return entry;
   }
 
-  DLBRIDGE_COLD static type_entry const* fetch_new(PyTypeObject* type) noexcept {
+  DLBRIDGE_COLD static type_entry const* get_renewed(PyTypeObject* type) noexcept {
     type_entry const& entry = renew(type);
     return is_valid(entry, type) ? &entry : nullptr;
   }
@@ -225,7 +224,7 @@ class type_cache {
   }
 
   // The entry of a static type, which is valid until the process ends, or null.
-  static type_entry const* stored(PyTypeObject* type) noexcept {
+  static type_entry const* find_stored(PyTypeObject* type) noexcept {
     atomic_slot const* const slot = atomic_slot_of(type);
     type_entry const* const entry = slot != nullptr ? slot->load() : nullptr;
     return entry != nullptr && is_valid(*entry, type) ? entry : nullptr;
@@ -309,7 +308,7 @@ class type_cache {
                : nullptr;
   }
 
-  // Whether no object of a type has attributes of its own, so that __dlpack__ is the type's.
+  // Whether no object of a type has attributes of its own.
   static bool has_type_attributes_only(PyTypeObject* type) noexcept {
 #if PY_VERSION_HEX >= 0x030C0000
     if (PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT)) {
@@ -382,8 +381,8 @@ namespace detail {
 // Tests the properties of an object, if its type has any. The type is looked up now, as Python
 // code that has run may have changed it.
 DLBRIDGE_NOINLINE inline test_outcome run_tests(PyObject* object, import_path purpose) noexcept {
-  type_cache::room storage;
-  property_tests const tests = type_cache::get(Py_TYPE(object), storage).tests;
+  type_cache::storage uncached;
+  property_tests const tests = type_cache::get(Py_TYPE(object), uncached).tests;
   return tests ? run_tests(tests, object, purpose) : test_outcome::table;
 }
 }  // namespace detail

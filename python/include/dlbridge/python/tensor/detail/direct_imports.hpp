@@ -203,7 +203,7 @@ DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& tried_table) noexcept
     return ref::steal(share_imported(object, Py_None, nullptr));
   }
 #endif
-  type_entry const* const type = type_cache::fetch(Py_TYPE(object));
+  type_entry const* const type = type_cache::get_cached(Py_TYPE(object));
   if (type == nullptr) {
     return ref();
   }

@@ -102,8 +102,8 @@ inline PyObject* import_without_call(PyObject* object, import_arguments const& a
   if (request.has_target || request.copy == copy_policy::never) {
     return nullptr;
   }
-  type_cache::room storage;
-  type_entry const& type = type_cache::get(Py_TYPE(object), storage);
+  type_cache::storage uncached;
+  type_entry const& type = type_cache::get(Py_TYPE(object), uncached);
   ref tensor = request.copy != copy_policy::always ? import_array(type, object)
                : is_tensor(object)                 ? copy_of_tensor(object)
                                                    : copy_of_array(type, object);
@@ -186,7 +186,7 @@ inline int has_dlpack(PyObject* object) noexcept {
   if (PyCapsule_CheckExact(object)) {
     return 1;
   }
-  type_entry const type = type_cache::find(Py_TYPE(object));
+  type_entry const type = type_cache::get_copy(Py_TYPE(object));
   if (type.takes_self || type.defines_table) {
     return 1;
   }
