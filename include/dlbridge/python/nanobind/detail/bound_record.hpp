@@ -86,8 +86,7 @@ struct bound_record : function_record {
   std::string attribute{};     // the name of the Python function there; empty for an accessor
   bool is_operator = false;    // a refusal is NotImplemented
   Py_ssize_t index = 0;        // among the overloads of the Python function
-  std::size_t count = 0;       // of the parameters
-  std::size_t positional = 0;  // the number of those that positional arguments fill
+  std::size_t positional = 0;  // the number of parameters that positional arguments fill
   bool has_args = false;       // nb::args is the parameter after the positional ones
   bool has_kwargs = false;     // nb::kwargs is the last parameter
   std::unique_ptr<parameter_facts[]> parameters{};

@@ -38,7 +38,7 @@ class record_writer {
     static constexpr bool is_tensor[] = {binding::is_imported<call_traits, Parameters>..., false};
     static constexpr bool is_args[] = {
         std::is_same_v<nb::detail::intrinsic_t<Parameters>, nb::args>..., true};
-    record.count = count;
+    record.parameter_count = count;
     record.has_kwargs = (std::is_same_v<nb::detail::intrinsic_t<Parameters>, nb::kwargs> || ...);
     record.parameters = std::make_unique<parameter_facts[]>(count + 1);
     std::size_t position = 0;

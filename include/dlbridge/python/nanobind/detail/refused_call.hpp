@@ -26,7 +26,8 @@ class recorded_signature {
   explicit recorded_signature(bound_record const& record) noexcept : record_(&record) {}
 
   std::size_t size() const noexcept {
-    return record_->count - (record_->has_args ? 1U : 0U) - (record_->has_kwargs ? 1U : 0U);
+    return record_->parameter_count - (record_->has_args ? 1U : 0U) -
+           (record_->has_kwargs ? 1U : 0U);
   }
   std::size_t positional() const noexcept { return record_->positional; }
   static std::size_t positional_only() noexcept { return 0; }  // nanobind has none
@@ -34,7 +35,8 @@ class recorded_signature {
   bool takes_kwargs() const noexcept { return record_->has_kwargs; }
   bool is_method() const noexcept { return record_->is_method; }
   char const* name(std::size_t i) const noexcept {
-    return i == 0 && is_method() ? "self" : record_->parameter_name(with_packs(i), record_->count);
+    return i == 0 && is_method() ? "self"
+                                 : record_->parameter_name(with_packs(i), record_->parameter_count);
   }
   bool has_default(std::size_t i) const noexcept { return facts(i).has_default; }
 
