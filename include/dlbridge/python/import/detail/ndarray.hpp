@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -132,18 +133,19 @@ DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, copied_dims& 
   auto const& array = *reinterpret_cast<ndarray_fields const*>(object);
   auto const& descr = *reinterpret_cast<descr_fields const*>(array.descr);
   auto const number = static_cast<unsigned>(descr.number);
-  if (array.rank > direct_rank || number >= ndarray_type_count ||
+  if (static_cast<unsigned>(array.rank) > direct_rank || number >= ndarray_type_count ||
       ndarray_types.rows[number].type.lanes == 0 ||
       (descr.byte_order != '=' && descr.byte_order != '|')) {
     return false;
   }
   ndarray_type const& row = ndarray_types.rows[number];
   std::int64_t const below_size = (std::int64_t{1} << row.shift) - 1;
-  std::int64_t odd = 0;
-  for (int i = 0; i < array.rank; ++i) {
-    odd |= array.byte_strides[i] & below_size;
-    dims.shape[i] = array.extents[i];
-    dims.strides[i] = array.byte_strides[i] >> row.shift;
+  std::int64_t bits = 0;  // of all strides
+  for (std::ptrdiff_t i = array.rank; i != 0; --i) {  // downwards, which saves a comparison
+    std::int64_t const stride = array.byte_strides[i - 1];
+    bits |= stride;
+    dims.shape[i - 1] = array.extents[i - 1];
+    dims.strides[i - 1] = stride >> row.shift;
     dlbridge::detail::keep_loop();
   }
   out.data = array.data;
@@ -154,7 +156,7 @@ DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, copied_dims& 
   out.strides = dims.strides;
   out.byte_offset = 0;
   flags = (array.flags & ndarray_writable) != 0 ? 0 : flag_read_only;
-  return odd == 0;
+  return (bits & below_size) == 0;
 }
 
 // Whether check_tensor accepts what read_ndarray describes. An array lies in memory, except where
