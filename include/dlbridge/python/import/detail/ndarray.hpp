@@ -139,7 +139,6 @@ DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, copied_dims& 
     return false;
   }
   ndarray_type const& row = ndarray_types.rows[number];
-  std::int64_t const below_size = (std::int64_t{1} << row.shift) - 1;
   std::int64_t bits = 0;  // of all strides
   for (std::ptrdiff_t i = array.rank; i != 0; --i) {  // downwards, which saves a comparison
     std::int64_t const stride = array.byte_strides[i - 1];
@@ -148,6 +147,7 @@ DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, copied_dims& 
     dims.strides[i - 1] = stride >> row.shift;
     dlbridge::detail::keep_loop();
   }
+  std::int64_t const below_size = (std::int64_t{1} << row.shift) - 1;
   out.data = array.data;
   out.device = {kDLCPU, 0};
   out.ndim = array.rank;
