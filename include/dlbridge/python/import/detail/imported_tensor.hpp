@@ -317,13 +317,15 @@ class imported_tensor {
   // negated tensor. torch negates only imaginary parts, which are every second number of their
   // memory, so that all their strides are even: other tensors are not tested.
   DLBRIDGE_INLINE bool holds_its_values(PyObject* object) noexcept {
-    return has_odd_stride() ||
+    return has_odd_stride(tensor_.ndim, tensor_.shape, tensor_.strides) ||
            detail::run_tests(object, detail::import_path::protocol) != detail::test_outcome::failed;
   }
-  // Strides of extents of 1 have no meaning.
-  DLBRIDGE_INLINE bool has_odd_stride() const noexcept {
-    for (int i = tensor_.strides != nullptr ? tensor_.ndim : 0; i > 0; --i) {
-      if (tensor_.strides[i - 1] % 2 != 0 && tensor_.shape[i - 1] != 1) {
+  // Strides of extents of 1 have no meaning. Out of line and by value, so that compilers keep the
+  // fields in registers.
+  DLBRIDGE_NOINLINE static bool has_odd_stride(int rank, std::int64_t const* shape,
+                                               std::int64_t const* strides) noexcept {
+    for (int i = strides != nullptr ? rank : 0; i > 0; --i) {
+      if (strides[i - 1] % 2 != 0 && shape[i - 1] != 1) {
         return true;
       }
     }

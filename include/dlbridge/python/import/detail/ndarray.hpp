@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -133,18 +132,18 @@ DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, copied_dims& 
   auto const& array = *reinterpret_cast<ndarray_fields const*>(object);
   auto const& descr = *reinterpret_cast<descr_fields const*>(array.descr);
   auto const number = static_cast<unsigned>(descr.number);
-  if (static_cast<unsigned>(array.rank) > direct_rank || number >= ndarray_type_count ||
+  if (array.rank > direct_rank || number >= ndarray_type_count ||
       ndarray_types.rows[number].type.lanes == 0 ||
       (descr.byte_order != '=' && descr.byte_order != '|')) {
     return false;
   }
   ndarray_type const& row = ndarray_types.rows[number];
   std::int64_t bits = 0;  // of all strides
-  for (std::ptrdiff_t i = array.rank; i != 0; --i) {  // downwards, which saves a comparison
-    std::int64_t const stride = array.byte_strides[i - 1];
+  for (int i = 0; i < array.rank; ++i) {
+    std::int64_t const stride = array.byte_strides[i];
     bits |= stride;
-    dims.shape[i - 1] = array.extents[i - 1];
-    dims.strides[i - 1] = stride >> row.shift;
+    dims.shape[i] = array.extents[i];
+    dims.strides[i] = stride >> row.shift;
     dlbridge::detail::keep_loop();
   }
   std::int64_t const below_size = (std::int64_t{1} << row.shift) - 1;
