@@ -72,7 +72,7 @@ struct type_facts {
 };
 
 /// The facts of a type, and on free-threaded builds a reference to dlpack, as another thread may
-/// modify the type at any time. It fills whole cache lines, and a shift gives the address of a slot.
+/// modify the type at any time. It fills whole cache lines; a shift gives the address of a slot.
 struct alignas(64) type_entry : type_facts {
 #if defined(Py_GIL_DISABLED)
   type_entry() = default;
