@@ -69,9 +69,9 @@ class basic_exit_guard {
 using exit_guard = basic_exit_guard<&is_thrown>;
 
 /// Calls a function under a guard, and returns its result.
-template <class F>
+template <class Guard = exit_guard, class F>
 DLBRIDGE_INLINE decltype(auto) call_guarded(F&& function) {
-  exit_guard guard;
+  Guard guard;
   if constexpr (std::is_void_v<decltype(function())>) {
     function();
     guard.returned();

@@ -1,6 +1,8 @@
 // Every kind of tensor result, the type of its Python object, and exceptions of C++ functions.
 #include <dlbridge/pybind11.hpp>
 
+#include <cxxabi.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -90,6 +92,26 @@ struct registered : std::runtime_error {
 };
 
 // Throws one of the exceptions that a function may throw, by number.
+// An exception that std::uncaught_exceptions() does not count, as the one of another C++ runtime:
+// of a library, where the extension is linked with -static-libstdc++.
+class uncounted : public std::runtime_error {
+ public:
+  uncounted() : std::runtime_error("of another C++ runtime") { count(~0U); }
+  uncounted(uncounted const&) = delete;
+  uncounted& operator=(uncounted const&) = delete;
+  ~uncounted() override { count(1); }
+
+ private:
+  // The Itanium C++ ABI, section 2.2.2.
+  struct globals {
+    void* caught;
+    unsigned uncaught;
+  };
+  static void count(unsigned change) noexcept {
+    reinterpret_cast<globals*>(abi::__cxa_get_globals())->uncaught += change;
+  }
+};
+
 void fail(int how) {
   switch (how) {
     case 0:
@@ -112,6 +134,8 @@ void fail(int how) {
       throw std::out_of_range("a standard exception");
     case 9:
       throw registered("a registered exception");
+    case 10:
+      throw uncounted();
     default: {
       dlbridge::any_tensor const counted(count_to(3));
       counted.as<double, dlbridge::shape<2, 2>>();

@@ -207,6 +207,7 @@ FAILURES: list[tuple[int, type[BaseException], str]] = [
      "differ"),
     (8, IndexError, "a standard exception"),
     (9, extension.Registered, "a registered exception"),
+    (10, RuntimeError, "of another C++ runtime"),
 ]  # fmt: skip
 
 
@@ -282,3 +283,25 @@ def test_without_the_package_results_are_plain_tensors() -> None:
         check=False,
     )
     assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+def test_a_failed_import_of_dlbridge_is_tried_again() -> None:
+    program = """
+import sys
+import extension
+
+class Fails:
+    def find_spec(self, name, path, target=None):
+        if name == "dlbridge":
+            raise OSError("no file descriptor is free")
+
+finder = Fails()
+sys.meta_path.insert(0, finder)
+first = extension.by_def.to_tensor(2)
+sys.meta_path.remove(finder)
+import dlbridge
+assert type(first) is not dlbridge.Tensor
+assert type(extension.by_def.to_tensor(2)) is dlbridge.Tensor
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)

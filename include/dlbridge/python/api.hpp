@@ -8,6 +8,7 @@
 #include <Python.h>
 
 #include <type_traits>
+#include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/thread_exit.hpp>
@@ -37,6 +38,18 @@ inline bool is_thrown_through_python() noexcept {
   return interpreter_alive() && dlbridge::detail::is_thrown();
 }
 using api_guard = dlbridge::detail::basic_exit_guard<&is_thrown_through_python>;
+
+// The same for a function of the extension. Its exception may be one of another C++ runtime, which
+// is_thrown() does not see; CPython ends threads only after its finalization has begun.
+inline bool is_thrown_by_function() noexcept {
+  return dlbridge::detail::is_thrown() || interpreter_alive();
+}
+// As dlbridge::detail::call_guarded.
+template <class F>
+DLBRIDGE_INLINE decltype(auto) call_function(F&& function) {
+  using guard = dlbridge::detail::basic_exit_guard<&is_thrown_by_function>;
+  return dlbridge::detail::call_guarded<guard>(std::forward<F>(function));
+}
 }  // namespace detail
 
 /// Calls a function of Python's C API, such as api<PyObject_GetAttr>(object, name). Every call that

@@ -157,7 +157,7 @@ class DLBRIDGE_PUBLIC python_error : public std::exception {
 
 /// Raises the C++ exception of the current catch block as a Python exception.
 /// @param where as for set_error.
-/// @pre a catch block calls the function. The code of the try block ran under call_guarded, as
+/// @pre a catch block calls the function. The code of the try block ran under call_function, as
 ///   catch (...) would otherwise catch the end of the thread (thread_exit.hpp).
 /// @par Thread and GIL
 /// The caller holds the GIL.
@@ -211,7 +211,7 @@ DLBRIDGE_COLD inline void set_standard_error_thrown() noexcept {
 template <class F>
 bool guarded(F&& f, char const* where = nullptr) noexcept {
   try {
-    dlbridge::detail::call_guarded(f);
+    detail::call_function(f);
     return true;
   } catch (...) {
     set_error_thrown(where);

@@ -193,12 +193,11 @@ struct fast_call {
     PyObject* result = nullptr;
     try {
       if constexpr (std::is_void_v<Result>) {
-        dlbridge::detail::call_guarded(
-            [&] { Callable::get()(std::get<Is>(arguments).extract()...); });
+        call_function([&] { Callable::get()(std::get<Is>(arguments).extract()...); });
         Py_INCREF(Py_None);
         result = Py_None;
       } else {
-        result = to_python(self, dlbridge::detail::call_guarded([&]() -> decltype(auto) {
+        result = to_python(self, call_function([&]() -> decltype(auto) {
                              return Callable::get()(std::get<Is>(arguments).extract()...);
                            }),
                            arguments);

@@ -214,7 +214,7 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
   Result guarded_call(Forwarded&&... arguments) const {
     try {
       [[maybe_unused]] Guard const guard{};
-      return dlbridge::detail::call_guarded(
+      return detail::call_function(
           [&]() -> Result { return function_(std::forward<Forwarded>(arguments)...); });
     } catch (python_error const& e) {
       e.restore();

@@ -57,7 +57,7 @@ struct class_operations {
     // then. adopt therefore receives a second tensor that shares the ownership of m.
     auto const original = std::make_shared<managed_tensor>(std::move(m));
     try {
-      return dlbridge::detail::call_guarded([&] {
+      return detail::call_function([&] {
         auto owner = original;
         return make_object(build_on(std::move(owner), dlbridge::describe(*original)));
       });
@@ -142,7 +142,7 @@ struct class_operations {
   template <class F>
   static void translated(F&& f) noexcept {
     try {
-      dlbridge::detail::call_guarded(f);
+      detail::call_function(f);
     } catch (...) {
       Library::translate();
     }
